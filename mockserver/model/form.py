@@ -18,7 +18,6 @@ from mockserver.model.loose import shape_of
 from mockserver.model.orders import NUMBER, Request, word_group
 from mockserver.model.prose import ENGLISH, SENTENCE, Speaker, content_words
 from mockserver.model.schema.scalars import known_text
-from mockserver.model.shapes import find_shape
 from mockserver.model.vocabulary import (
     RULING,
     capitalized,
@@ -188,34 +187,47 @@ def without_form(call: Call) -> Call:
     """Return the call without the sentences of the user that only order a form: they are no requests and no values."""
     names = [tool.name for tool in call.tools]
     messages = find_closing(call).call.messages
-    return replace(
-        call,
-        messages=tuple(
-            replace(after, text=_strip_form(after.text, before.text, names)) if after.role == "user" else before
-            for before, after in zip(call.messages, messages, strict=True)
-        ),
-    )
+    texts = [_strip_form(each.text, names) if each.role == "user" else each.text for each in messages]
+    kept = [text if _TWO_LETTERS.search(text) else old.text for text, old in zip(texts, call.messages, strict=True)]
+    return replace(call, messages=tuple(replace(each, text=text) for each, text in zip(messages, kept, strict=True)))
 
 
-def _strip_form(text: str, original: str, names: Sequence[str]) -> str:
-    def blank_form(found: re.Match[str]) -> str:
-        return found[0] if any(name in found[0] for name in names) else f"{found['before']} "
+def _strip_form(text: str, names: Sequence[str]) -> str:
+    """A text without sentences that order a form and name no tool; if nothing is left, what follows the first form."""
+    masked = _BRACES.sub(lambda found: "_" * len(found[0]), text)
+    places = [found.span() for found in _SENTENCE_OR_HEAD.finditer(masked)]
+    forms = {place: _find_form_end(text[slice(*place)]) for place in places}
+    kept, rests, goes_on = list[str](), list[str](), False
+    for place, end in forms.items():
+        piece = text[slice(*place)]
+        if (end and not any(name in piece for name in names)) or goes_on:
+            rests.append(piece[end:])
+        else:
+            kept.append(piece)
+        goes_on = bool(end) and masked[place[1] - 1] == ":" and not _LISTING.isdisjoint(words(piece))
+    rest = "".join(kept)
+    return rest if not rests or _TWO_LETTERS.search(rest) else "".join(rests)
 
-    stripped = _FORM_SENTENCE.sub(blank_form, text)
-    if stripped == original or _TWO_LETTERS.search(stripped):
-        return stripped
-    shape = find_shape(original) if "{" in original else None
-    rests = (shape.rest if shape else "", _FORM.sub(blank_form, original))
-    return next(filter(_TWO_LETTERS.search, rests), original)
+
+def _find_form_end(sentence: str) -> int:
+    """Where the form that a sentence orders ends, "Answer in one word", "Respond as JSON"; 0 if it orders none."""
+    spoken = [found for found in _TOKEN.finditer(sentence.lower()) if found[0] not in word_group("form_leads")]
+    verb = bool(spoken) and spoken[0][0] in word_group("answering")
+    tokens = [found for found in spoken[verb:] if found[0] not in word_group("form_fillers")]
+    said, choice = ([*(found[0] for found in each), "", "", ""] for each in (tokens, spoken[verb:]))
+    unit = next((at for at in (1, 2, 3) if said[at] in word_group("units")), 0)
+    is_count = unit > 0 and NUMBER_ALONE.fullmatch(said[0]) is not None
+    is_choice = choice[0] in word_group("choices") and choice[1] in ("or", "/", "|", *word_group("choices"))
+    is_form = said[0] in word_group("forms") and said[1] not in ("of", "for", "file", "files")
+    is_ordered = verb and (is_form or is_choice or is_count or said[0][:1] in ("{", "<"))
+    is_brief = choice[0] in ("keep", "be", "stay") and not {"short", "brief", "concise"}.isdisjoint(said)
+    orders = is_ordered or is_brief or (is_count and len(spoken) < _FEW)
+    return (tokens or spoken)[unit * is_count].end() if orders else 0
 
 
 _LENGTH = lazy_pattern(
     rf"(?i)\b(?:in|with|under|exactly|most|than|max|within|to|an?|only|write|give) (?P<number>{NUMBER})[ -](?:\w+ )?"
     rf"(?P<unit>word(?!s? (?:of|for|problem|count)\b)|sentence)s?\b"
-)
-_SO_LONG = (
-    rf"(?:(?:exactly|about|at most|at least|only|just|no more than|under|up to)\s+){{0,2}}{NUMBER}[ -]"
-    r"(?:\w+[ -]){0,2}(?:words?(?!\s+(?:of|for|problem|count)\b)|sentences?|lines?|paragraphs?|points?|items)\b"
 )
 _POINTS = lazy_pattern(rf"(?i)\b(?P<number>{NUMBER})[ -](?:\w+[ -])?(?:bullets?|points|items)\b")
 _ONE_TEXT = lazy_pattern(
@@ -304,25 +316,9 @@ _APPROVING = lazy_pattern(
     r"|acceptable|good)\b"
 )
 _TWO_LETTERS = lazy_pattern(r"[^\W_]{2}")
-_OPTION = r"[\"'`“]?(?:(?:yes|no|true|false)\b|(?-i:[A-Z][A-Z_]*\b|\d{1,2}))[\"'`”]?"
-_ANY_FORM = (
-    r"(?:(?:(?:an?|the|one|valid|plain|raw|single|strict)\s+){0,3}(?:json|xml|ya?ml|csv|html|markdown)\b(?!\s+files?\b)"
-    rf"|{_OPTION}(?:\s*,\s*{_OPTION}){{0,12}}(?:\s*[/|]\s*|,?\s*or\s+){_OPTION}"
-    rf"|{_SO_LONG}|(?:the\s+|one\s+)?(?:letters?|numbers?|words?)\b(?!\s+(?:of|for)\b)|briefly\b|concisely\b|[{{<\[])"
-)
-_FORM_AND_BEFORE = (
-    r"(?im)(?P<before>(?:^|(?<=[.!?;:,]))[ \t]*|\s(?=(?:and|then)\s))(?:(?:and|then|please|but|just|finally"
-    r"|always|also)[, ]{1,2}){0,4}"
-    r"(?:(?:reply|respond|answer|output|return|print|write|say|give|format|present)"
-    r"(?:\s+(?:me|it|(?:your|the|an?|this)\s+(?:final\s+)?(?:answer|reply|response|output|results?)))?"
-    rf"(?:\s+(?:only|just|simply|exactly|strictly|either|always|with|in|as|using)\b){{0,4}}:?\s+{_ANY_FORM}"
-    rf"|(?:in\s+|use\s+)?{_SO_LONG}(?=\s*(?:[.!?\n]|$|please\b|only\b))|(?-i:\(?[A-D]\)\s)"
-    r"|(?:reply|respond|answer|output|return|give)(?: me| with)? (?:only|just) the \w+(?=\s*(?:[.!?\n]|$))"
-    r"|(?:keep (?:it|your \w+)|be|stay) (?:very |as )?(?:short|brief|concise)\b)"
-)
-_FORM = lazy_pattern(_FORM_AND_BEFORE)
-_FORM_SENTENCE = lazy_pattern(
-    rf"{_FORM_AND_BEFORE}(?:[^.!?:\n]{{0,200}}\b(?:keys?|fields?|properties|format|schema|shape|like"
-    rf"|options?)\b[^.!?:\n]{{0,20}}:"
-    r"[^.!?\n]*|[^.!?:\n]*)[.!?:]?"
-)
+_BRACES = lazy_pattern(r"\{[^{}]{0,2000}\}")
+_SENTENCE_OR_HEAD = lazy_pattern(r"(?:[^.!?:;\n]|[.:](?=\S))+[.!?:;\n]*\s*|[.!?:;\n]+\s*")
+_TOKEN = lazy_pattern(r"[\w'-]+|[^\w\s]")
+NUMBER_ALONE = lazy_pattern(NUMBER)
+_FEW = 8  # words of a sentence that only says how long an answer is
+_LISTING = vocabulary("key keys field fields properties format schema shape like option options")

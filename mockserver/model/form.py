@@ -214,7 +214,7 @@ def _find_form_end(sentence: str) -> int:
     spoken = [found for found in _TOKEN.finditer(sentence.lower()) if found[0] not in word_group("form_leads")]
     verb = bool(spoken) and spoken[0][0] in word_group("answering")
     tokens = [found for found in spoken[verb:] if found[0] not in word_group("form_fillers")]
-    said, choice = ([*(found[0] for found in each), "", "", ""] for each in (tokens, spoken[verb:]))
+    said, choice = ([*(found[0] for found in each), "", "", "", ""] for each in (tokens, spoken[verb:]))
     unit = next((at for at in (1, 2, 3) if said[at] in word_group("units")), 0)
     is_count = unit > 0 and NUMBER_ALONE.fullmatch(said[0]) is not None
     is_choice = choice[0] in word_group("choices") and choice[1] in ("or", "/", "|", *word_group("choices"))

@@ -226,8 +226,8 @@ def _find_form_end(sentence: str) -> int:
 
 
 _LENGTH = lazy_pattern(
-    rf"(?i)\b(?:in|with|under|exactly|most|than|max|within|to|an?|only|write|give) (?P<number>{NUMBER})[ -](?:\w+ )?"
-    rf"(?P<unit>word(?!s? (?:of|for|problem|count)\b)|sentence)s?\b"
+    rf"(?i)\b(?:in|with|under|exactly|most|than|max|within|to|an?|only|write|give) (?P<number>(?!an? (?!single\b)){NUMBER})[ -]"
+    r"(?:(?:short|single|brief|simple|complete|full) )?(?P<unit>word(?!s? (?:of|for|problem|count)\b)|sentence)s?\b"
 )
 _POINTS = lazy_pattern(rf"(?i)\b(?P<number>{NUMBER})[ -](?:\w+[ -])?(?:bullets?|points|items)\b")
 _ONE_TEXT = lazy_pattern(

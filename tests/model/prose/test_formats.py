@@ -173,6 +173,8 @@ def test_no_list(text: str) -> None:
         ("in at most 3 words.", "Rain falls. Snow."),
         ("Write exactly two sentences", "Rain falls. Snow too."),
         ("one word of advice", "Rain falls. Snow too. Hail."),
+        ("in a few words", "Rain falls. Snow too. Hail."),
+        ("in a single sentence", "Rain falls."),
     ],
 )
 def test_an_answer_is_no_longer_than_ordered(order: str, formed: str) -> None:

@@ -20,7 +20,7 @@ from mockserver.core.plan import SERVED_MCP, Item
 from mockserver.core.seed import Seed
 from mockserver.model.arguments import Mentions, mentions
 from mockserver.model.arguments.assigning import find_announced
-from mockserver.model.grammar import text_of
+from mockserver.model.patterns import text_of
 from mockserver.model.vocabulary import pieces, sentence
 
 Action = dict[str, Json]

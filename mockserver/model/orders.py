@@ -16,9 +16,9 @@ from mockserver.core.lazy import lazy_pattern
 from mockserver.core.seed import Random
 from mockserver.model.arguments import mentions
 from mockserver.model.choosing import find_option
-from mockserver.model.loose import shape_of
 from mockserver.model.prose import ENGLISH, SENTENCE, Topic, content_words, requested_language, stop_words
 from mockserver.model.schema.scalars import known_text
+from mockserver.model.shapes import shape_of
 from mockserver.model.vocabulary import NUMBER_WORDS, capitalized, english, keys, singular, truth, word_lists, words
 
 Fact = tuple[str, str]  # what it is about, which may be empty, and what is known of it

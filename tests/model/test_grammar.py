@@ -13,7 +13,7 @@ from lark.exceptions import GrammarError
 from mockserver.core.plan import Failure
 from mockserver.core.seed import Seed
 from mockserver.model.arguments import mentions
-from mockserver.model.grammar import text_of
+from mockserver.model.patterns import text_of
 
 LARK = {
     "arithmetic": """

@@ -11,8 +11,7 @@ from mockserver.core.json import Json
 from mockserver.core.plan import Text
 from mockserver.core.seed import Seed
 from mockserver.model import reply
-from mockserver.model.loose import FoundValue, read_loosely, shape_of, with_told_bounds
-from mockserver.model.shapes import asks_for_json, find_shape
+from mockserver.model.shapes import FoundValue, asks_for_json, find_shape, read_loosely, shape_of, with_told_bounds
 from mockserver.model.vocabulary import word_lists
 from tests.kit.calls import call
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 
 from pydantic_core import to_json
 
-from mockserver.core.json import Json
+from mockserver.core.json import Json, compact
 from mockserver.core.plan import Item
 from mockserver.core.tokens import Chunks
 
@@ -142,3 +142,12 @@ BODIES: Mapping[str, Callable[[Given], Given]] = {
     "apply_patch_call": _patch,
     "apply_patch_call_output": _patch_output,
 }
+
+
+def describe_error(error: Json) -> str:
+    """Return an error of a call as a text."""
+    if not isinstance(error, Mapping):
+        return str(error or "")
+    content = error.get("content")
+    texts = [block.get("text") for block in content if isinstance(block, Mapping)] if isinstance(content, list) else []
+    return "\n".join(text for text in texts if isinstance(text, str)) or str(error.get("message") or compact(error))

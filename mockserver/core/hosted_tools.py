@@ -1,6 +1,7 @@
 """Items of an answer for uses of the provider's own tools: expands short forms and adds the keys that the API requires.
 
-Rules and the model share it. An empty `call_id` or `container_id` is filled in later; an output gets that of its call.
+Rules and the model share it. An empty `call_id`, `container_id` or `result` is filled in later; an output gets the id
+of its call.
 """
 
 from collections.abc import Callable, Mapping
@@ -46,7 +47,7 @@ def _code(given: Given) -> Given:
 
 
 def _image(given: Given) -> Given:
-    return {"result": _DOT, **given}
+    return {"result": "", **given}
 
 
 def _computer(given: Given) -> Given:
@@ -125,7 +126,6 @@ def _patch_output(given: Given) -> Given:
 
 _NO_RESULT: Given = {"file_id": None, "filename": None, "score": None, "text": None, "attributes": {}}
 _NO_TOOL: Given = {"name": "", "description": None, "input_schema": {"type": "object"}, "annotations": None}
-_DOT = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg=="  # a PNG
 _ACTION_DEFAULTS: Mapping[str, Given] = {"click": {"button": "left"}, "scroll": {"scroll_x": 0, "scroll_y": 0}}
 BODIES: Mapping[str, Callable[[Given], Given]] = {
     "web_search_call": _web_search,

@@ -281,7 +281,10 @@ class Engine:
     async def _leave(self, call: Call, plan: Plan) -> Plan:
         """Return the plan for a call, and keep what it adds to objects, and what later calls may look up."""
         if call.references is not None and type(plan.outcome) is Answer:
-            plan = replace(plan, outcome=await call.references.write(call, plan.outcome, self._open_objects(call)))
+            references: References = call.references
+            objects, is_generated = self._open_objects(call), plan.source == "generated"
+            written = await references.write(call, plan.outcome, objects, is_generated=is_generated)
+            plan = replace(plan, outcome=written)
         return self._announce(call, await self.memory.leave(call, plan))
 
     def _announce(self, call: Call, plan: Plan) -> Plan:

@@ -15,11 +15,12 @@ from struct import pack, unpack_from
 from msgspec import Struct
 from msgspec.structs import replace
 
-from mockserver.media.tone import BEAT, RATE, measure_speech, read_tone, write_tone
+from mockserver.media.tone import BEAT, MOST_HEARD, RATE, measure_speech, read_tone, write_tone
 
 MARK = b"mockserver-transcript="  # in front of the text, which is in base64
 _MARKED = re.compile(re.escape(MARK) + rb"([A-Za-z0-9+/]*={0,2});")
 _READ = 1 << 20  # bytes in which the mark is looked for
+HEARD = 2 * MOST_HEARD + _READ  # bytes in which all that is heard in a file is found
 MOST_SECONDS = 300  # of a file that is played in a conversation
 _PLAIN_CODES = (1, 0xFFFE)  # of WAV files whose samples are numbers
 _IS_BIG_ENDIAN = array("h", [1]).tobytes() == b"\0\1"
@@ -62,9 +63,13 @@ def hear(data: bytes) -> str | None:
 
 
 class Wave(Struct, frozen=True):
-    """The samples of a WAV file, what they are, and how many bytes make a second."""
+    """The samples of a WAV file, what they are, and how many bytes make a second.
+
+    `length` are the bytes of all samples: of a large file, `samples` are the first ones.
+    """
 
     samples: bytes
+    length: int = 0
     bytes_a_second: int = 2 * RATE
     code: int = 1  # PCM
     channels: int = 1
@@ -73,11 +78,14 @@ class Wave(Struct, frozen=True):
 
     @property
     def seconds(self) -> float:
-        return len(self.samples) / self.bytes_a_second
+        return self.length / self.bytes_a_second
 
 
-def find_wave(data: bytes) -> Wave | None:
-    """Return the sound of a WAV file (RIFF), however long it says it is; None if it is no such file."""
+def find_wave(data: bytes, total: int | None = None) -> Wave | None:
+    """Return the sound of a WAV file (RIFF), however long it says it is; None if it is no such file.
+
+    `data` may be the beginning of a file of `total` bytes.
+    """
     if data[:4] != b"RIFF" or data[8:12] != b"WAVE":
         return None
     at, wave = 12, Wave(b"")
@@ -86,9 +94,10 @@ def find_wave(data: bytes) -> Wave | None:
             name, size = unpack_from("<4sI", data, at)
             if name == b"fmt ":
                 code, channels, rate, bytes_a_second, _, bits = unpack_from("<HHIIHH", data, at + 8)
-                wave = Wave(b"", bytes_a_second or 2 * RATE, code, channels, rate, bits)
+                wave = Wave(b"", 0, bytes_a_second or 2 * RATE, code, channels, rate, bits)
             if name == b"data":
-                return replace(wave, samples=data[at + 8 : at + 8 + size])
+                length = min(size, (total or len(data)) - at - 8)
+                return replace(wave, samples=data[at + 8 : at + 8 + size], length=length)
             at += 8 + size + size % 2
     except struct.error:
         return None
@@ -118,10 +127,11 @@ def _resample(levels: "array[int]", rate: int) -> "array[int]":
     return array("h", [levels[at] + (after[at] - levels[at]) * part // RATE for at, part in places])
 
 
-def measure(data: bytes) -> float:
-    """Return about how many seconds a file plays: exactly for WAV, others by 32 kbit/s."""
-    wave = find_wave(data)
-    return len(data) / 4_000 if wave is None else wave.seconds
+def measure(data: bytes, total: int | None = None) -> float:
+    """Return about how many seconds a file plays, which begins so: exactly for WAV, others by 32 kbit/s."""
+    size = len(data) if total is None else total
+    wave = find_wave(data, size)
+    return size / 4_000 if wave is None else wave.seconds
 
 
 def write_wav(speech: Speech) -> bytes:

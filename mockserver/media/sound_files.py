@@ -135,8 +135,12 @@ def measure(data: bytes, total: int | None = None) -> float:
 
 
 def write_wav(speech: Speech) -> bytes:
-    samples = speech.samples
-    layout = pack("<4sIHHIIHH", b"fmt ", 16, 1, 1, RATE, 2 * RATE, 2, 16)
+    return write_wav_file(speech.samples)
+
+
+def write_wav_file(samples: bytes, rate: int = RATE) -> bytes:
+    """Return 16-bit samples as a WAV file."""
+    layout = pack("<4sIHHIIHH", b"fmt ", 16, 1, 1, rate, 2 * rate, 2, 16)
     content = b"WAVE" + layout + pack("<4sI", b"data", len(samples)) + samples
     return pack("<4sI", b"RIFF", len(content)) + content
 

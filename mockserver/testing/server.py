@@ -394,7 +394,7 @@ class MockServer(Assertions):
 
     @property
     def service_calls(self) -> Calls:
-        """The calls that rules with `service: true` answered, which `calls` leaves out."""
+        """The calls that rules with `service: true` answered, which `calls` leaves out; and whole Realtime sessions."""
         return Calls.of_rows(self._list_settled_rows(), service=True)
 
     def _list_settled_rows(self) -> tuple[Exchange, ...]:

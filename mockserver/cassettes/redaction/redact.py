@@ -120,8 +120,7 @@ class RedactionRules(Struct, frozen=True, dict=True):
         """Redact a JSON text; None if it is invalid. Only the values change, unless its layout is an unusual one."""
         if (found := read_json(text)) is None:
             return None
-        tree, style = found
-        changed = tree
+        changed = found.tree
         try:
             for path, placeholder in self._paths:
                 changed = edit_path(changed, path, partial(self._replace_value, placeholder=placeholder))
@@ -129,7 +128,7 @@ class RedactionRules(Struct, frozen=True, dict=True):
                 changed = map_scalars(
                     changed, partial(self._replace_by_pattern, deadline=_set_deadline(text)), keys=True
                 )
-            return text if changed == tree else style.write(changed)
+            return text if changed == found.tree else found.style.write(changed)
         except RecursionError:
             raise CassetteError("scrub: a body of JSON is nested too deep") from None
 

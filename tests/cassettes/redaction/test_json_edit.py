@@ -43,8 +43,7 @@ def test_invalid_json_is_none(text: str) -> None:
 def test_json_of_any_layout_keeps_its_numbers(text: str) -> None:
     found = read_json(text)
     assert found is not None
-    tree, style = found
-    assert repr(json.loads(style.write(tree))) == repr(json.loads(text))
+    assert repr(json.loads(found.write())) == repr(json.loads(text))
 
 
 @pytest.mark.parametrize(("value", "path"), [("x", "$.a.b[1].c"), ("user", "$"), ("éA", "$"), ("none", None)])

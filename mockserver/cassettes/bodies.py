@@ -333,9 +333,10 @@ def find_layout(frames: Sequence[RecordedEvent]) -> EventLayout:
     """Return the layout of the first event with JSON."""
     for _, data in frames:
         ends = "bare" if is_json_line(data) else "crlf" if data.endswith(b"\r\n\r\n") else "lf"
-        if (lines := EventText.read(data, LINE_ENDS[ends])) and lines.data[:1] in ("{", "["):
-            if found := parse_json(lines.data):
-                return EventLayout(found.style, ends)
+        lines = EventText.read(data, LINE_ENDS[ends])
+        found = parse_json(lines.data) if lines is not None and lines.data[:1] in ("{", "[") else None
+        if found is not None:
+            return EventLayout(found.style, ends)
     return EventLayout()
 
 
@@ -466,7 +467,7 @@ class EventText(NamedTuple):
         return lines if lines.write(end) == text and "\r" not in lines.data else None
 
     def write(self, end: str) -> str:
-        """Return the event with the ends of lines that its provider used; `delivery.script` only writes the usual ones."""
+        """Return the event, whose provider ended its lines so; `delivery/script.py` only writes the usual ends."""
         if not end:
             return f"{self.data}\n"
         data = self.data.replace("\n", f"{end}data: ") if "\n" in self.data else self.data

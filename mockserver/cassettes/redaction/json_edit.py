@@ -130,13 +130,14 @@ class JoinedText(Struct, frozen=True):
         start = first = 0
         for piece in self.pieces:
             end = start + len(piece.text)
-            while first < len(edits) and edits[first][1] <= start:
+            while first < len(edits) and edits[first].end <= start:
                 first += 1
             within = list[Edit]()
             for left, right, instead in islice(edits, first, None):
                 if left >= end:
                     break
-                within.append((max(left, start) - start, min(right, end) - start, instead if left >= start else ""))
+                instead = instead if left >= start else ""
+                within.append(Edit(max(left, start) - start, min(right, end) - start, instead))
             if within:
                 yield Fragment(piece.event, piece.path, apply_edits(piece.text, within))
             start = end

@@ -151,8 +151,8 @@ class RedactionRules(Struct, frozen=True, dict=True):
         deadline, reached = _set_deadline(text), 0
         every = [edit for rule in self._patterns for edit in self._find(*rule, text, deadline)]
         for edit in sorted(every):
-            if edit[0] >= reached:
-                reached = edit[1]
+            if edit.start >= reached:
+                reached = edit.end
                 yield edit
 
     @cached_property
@@ -197,7 +197,7 @@ class RedactionRules(Struct, frozen=True, dict=True):
             try:
                 for match in pattern.finditer(text, start, end, timeout=left):
                     if match.end() > match.start():
-                        yield match.start(), match.end(), placeholder
+                        yield Edit(match.start(), match.end(), placeholder)
             except (TimeoutError, MemoryError):  # how the library fails on some patterns
                 raise CassetteError(_explain_slowness(pattern.pattern)) from None
 
@@ -299,7 +299,7 @@ def _find_edits(text: str, hidden: Credentials) -> Sequence[Edit]:
     edits, letters, reached = list[Edit](), 0, 0
     for start, end, instead in hidden.find_edits(data):
         before, within = (_count_letters(data[left:right]) for left, right in ((reached, start), (start, end)))
-        edits.append((letters + before, letters + before + within, instead))
+        edits.append(Edit(letters + before, letters + before + within, instead))
         letters, reached = letters + before + within, end
     return edits
 

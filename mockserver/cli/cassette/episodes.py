@@ -199,13 +199,13 @@ def _verify(folder: CassetteFolder, name: str, checks: Checks, provider: "Provid
     )
     episodes = [document.episode for document in documents]
     wanted = frozenset(range(1, len(episodes) + 1)) if number is None else frozenset((number,))
-    found = [(at, words) for at, words in list_findings(episodes, checks) if at in wanted]
+    found = [finding for finding in list_findings(episodes, checks) if finding.number in wanted]
     sent = () if provider is None else provider.resend(episodes, wanted)
-    found += [(each.number, words) for each in sent for words in each.drift]
-    unchecked = [(each.number, each.why) for each in sent if not each.is_checked]
+    found += [Finding(each.number, words) for each in sent for words in each.drift]
+    unchecked = [Finding(each.number, each.why) for each in sent if not each.is_checked]
 
     def write(lines: Sequence[Finding]) -> Sequence[str]:
-        return [shorten_line(f"{cassette.path}#{at}: {words}", MAX_FINDING) for at, words in lines]
+        return [shorten_line(f"{cassette.path}#{line.number}: {line.words}", MAX_FINDING) for line in lines]
 
     return Verified(len(wanted), write(found), write(unchecked))
 

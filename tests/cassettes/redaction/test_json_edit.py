@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from mockserver.cassettes.redaction.find import Edit
 from mockserver.cassettes.redaction.json_edit import edit_path, find_path, join_deltas, read_json, replace_fragments
 from mockserver.config.types import parse_json_path
 
@@ -96,5 +97,5 @@ def test_of_completions_too() -> None:
     logprobs = {"tokens": ["a", "b"], "top_logprobs": [{"a": 0}, {"b": 0}], "text_offset": [0, 1]}
     data = json.dumps({"choices": [{"index": 0, "logprobs": logprobs}]})
     (lane,) = join_deltas([data])
-    left = json.loads(replace_fragments(data, list(lane.apply([(0, 2, "<K>")]))))
+    left = json.loads(replace_fragments(data, list(lane.apply([Edit(0, 2, "<K>")]))))
     assert left["choices"][0]["logprobs"] == {"tokens": ["<K>", ""], "top_logprobs": None, "text_offset": [0, 1]}

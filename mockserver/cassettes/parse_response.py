@@ -475,7 +475,7 @@ def _read_block(block: Table) -> Iterator[ParsedPart]:
 
 
 def _write_input(arguments: Json) -> str:
-    """Arguments as a plain answer has them, or as they were streamed if that differs by more than usual spaces."""
+    """Return arguments as a plain answer has them; as they were streamed if that differs by more than usual spaces."""
     if not isinstance(arguments, str):
         return compact(arguments)
     whole = try_parse(arguments)

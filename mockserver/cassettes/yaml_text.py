@@ -197,7 +197,7 @@ def _put_list(written: list[str], items: Sequence[Json], indent: int) -> None:
 
 
 def _put(written: list[str], lead: str, value: Json, indent: int) -> None:
-    """A value after its key or dash (`lead`), which is in column `indent`."""
+    """Append a value after its key or dash (`lead`), which is in column `indent`."""
     if isinstance(value, str) and not isinstance(value, Verbatim | Flow):
         if "\n" in value and not _NOT_IN_BLOCK.search(value) and value.strip("\n"):
             _put_block(written, lead, value, indent + 2)

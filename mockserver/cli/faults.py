@@ -96,7 +96,7 @@ class _Bench(Struct, frozen=True):
     output: bool
 
     def rows(self) -> Iterator[FaultRow]:
-        """How it copes with each fault. Raises ConfigError if it fails without one, or makes no calls."""
+        """Yield how it copes with each fault. Raises ConfigError if it fails without one, or makes no calls."""
         name, intact = shlex.join(self.program), ""
         for case in self.matrix.cases:
             ran, calls = self._run(case)

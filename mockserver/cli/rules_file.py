@@ -60,7 +60,7 @@ _NO_UPSTREAM = {
 
 
 def _check_files(given: "Sources") -> "tuple[Settings, Sequence[Rule]]":
-    """Raises MockserverError."""
+    """Return the settings and the rules of files. Raises MockserverError."""
     loaded = given.load()
     if loaded.uses_cassettes:
         from mockserver.server.live import start  # a third of the time that this command takes otherwise

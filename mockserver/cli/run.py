@@ -138,7 +138,7 @@ class Unanswered(Struct, frozen=True):
     engine: Engine
 
     def why(self) -> str:
-        """What the cassette says about a miss, else the nearest rules."""
+        """Return what the cassette says about a miss, else the nearest rules."""
         if self.call is None:
             return "rejected before any rule was tried"
         call = use_tokenizer(self.call, self.engine.policy.tokenizer(self.call.model))
@@ -210,7 +210,7 @@ class Report(Struct):
         return both
 
     def count_episodes(self, save: SaveEpisode) -> SaveEpisode:
-        """A function that records an episode, then counts it."""
+        """Return a function that records an episode, then counts it."""
 
         async def kept(cassette: str, episode: Episode) -> str:
             self.targets.add(name_file(cassette))
@@ -326,7 +326,7 @@ def _forward_signals() -> Iterator[Callable[["subprocess.Popen[bytes]"], None]]:
 
 
 def _is_foreground() -> bool:
-    """Whether Ctrl-C reaches the child too: in the terminal's foreground group, and in a console of Windows."""
+    """Return whether Ctrl-C reaches the child too: in the terminal's foreground group, and in a console of Windows."""
     if not hasattr(os, "tcgetpgrp"):
         return True
     try:

@@ -88,7 +88,7 @@ def _draw_normal(random: Random, share: float) -> float:
 
 
 def _draw_lognormal(random: Random, share: float) -> float:
-    """The mean of exp(N(m, s)) is exp(m + s²/2), and its deviation, as a share of that, the root of exp(s²) - 1."""
+    """Draw exp(N(m, s)): its mean is exp(m + s²/2), and its deviation, as a share of that, the root of exp(s²) - 1."""
     variance = math.log1p(share * share)
     return math.exp(random.gauss(-variance / 2, math.sqrt(variance)))
 
@@ -177,7 +177,7 @@ def part_frames(reply: Reply, pace: Pace) -> Reply:
 
 
 def write_event(frame: Frame | FrameRun | bytes) -> bytes:
-    """One event as its framing says, or a run of them, with one space after each colon; raw bytes go out unchanged."""
+    """Write an event as its framing says, or a run of them, with one space after each colon; bytes go out unchanged."""
     if isinstance(frame, bytes):
         return frame
     if frame.framing in ("message", "chunk"):

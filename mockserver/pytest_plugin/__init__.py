@@ -245,7 +245,7 @@ def _run(config: pytest.Config) -> Run:
 
 
 def _read_options(config: pytest.Config) -> dict[str, Any]:
-    """The options of the command line, which may not be parsed to its end yet, and of the ini file."""
+    """Return the options of the command line, which may not be parsed to its end yet, and of the ini file."""
     given = vars(config.known_args_namespace)
     found: dict[str, Any] = {}
     for name in OPTIONS:

@@ -111,7 +111,7 @@ def _fail(why: str, error: BaseException | None, *, hung: bool) -> None:
 
 
 def find_matrix(node: pytest.Item) -> FaultMatrix:
-    """The matrix of a marked test. Raises ConfigError for mistakes in the mark."""
+    """Return the matrix of a marked test. Raises ConfigError for mistakes in the mark."""
     made: FaultMatrix | None = node.stash.get(_MATRIX, None)
     if made is None:
         mark = node.get_closest_marker(MARK)

@@ -222,6 +222,6 @@ _CALLS = pytest.StashKey[tuple[CallFootprint, ...]]()
 
 
 def _has_fault(item: pytest.Item) -> bool:
-    """Whether a test runs under a fault, which decides how often it calls."""
+    """Return whether a test runs under a fault, which decides how often it calls."""
     callspec: Any = getattr(item, "callspec", None)
     return callspec is not None and FAULT in callspec.params

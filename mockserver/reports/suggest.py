@@ -53,7 +53,7 @@ class Suggestion(Struct, frozen=True):
 
 
 def suggest_rule(call: Call, secrets: "Secrets", *, lost: bool = False) -> Suggestion | None:
-    """A rule for this call, as specific as possible; `lost`: the answer that it continues is unknown."""
+    """Return a rule for this call, as specific as possible; `lost`: the answer that it continues is unknown."""
     specific, operation = _make_specific(call, secrets, lost=lost), {"operation": call.operation}
     general = {"model": _match_exactly(call.model), **operation} if _is_clean(call.model, secrets) else operation
     if call.operation == OTHER and "path" not in specific:
@@ -65,7 +65,7 @@ def suggest_rule(call: Call, secrets: "Secrets", *, lost: bool = False) -> Sugge
 
 
 def suggest_change(near: NearMiss, call: Call, secrets: "Secrets") -> str | None:
-    """How to change a rule that misses by one condition; None if it misses by more, or no change helps."""
+    """Return how to change a rule that misses by one condition; None if it misses by more, or no change helps."""
     rule = near.rule
     if near.held == len(near.results) and rule.times is not None:
         return f"{rule.where} is used up after {plural(rule.times, 'call')}; increase times, or add a rule for the rest"
@@ -80,7 +80,7 @@ def suggest_change(near: NearMiss, call: Call, secrets: "Secrets") -> str | None
 
 
 def find_change(near: NearMiss, call: Call, secrets: "Secrets") -> tuple[str, Json] | None:
-    """The field of the one condition that misses, and with which value the rule would match; None: without it."""
+    """Return the field of the only condition that misses, with the value that would match (None: without it)."""
     failed, when = [result for result in near.results if not result.ok], near.rule.spec.get("when")
     if len(failed) != 1 or not isinstance(when, Mapping) or failed[0].field not in when or _is_unrelated(failed[0]):
         return None
@@ -115,7 +115,7 @@ def _find_matching(result: ConditionResult, stated: Json, secrets: "Secrets") ->
 
 
 def _make_specific(call: Call, secrets: "Secrets", *, lost: bool) -> When:
-    """What distinguishes the call from others: its last message, tools and turn."""
+    """Return what distinguishes the call from others: its last message, tools and turn."""
     if call.mcp is not None:
         return dict(_make_mcp_specific(call.mcp, secrets))
     when: When = {}
@@ -147,7 +147,7 @@ def _make_specific(call: Call, secrets: "Secrets", *, lost: bool) -> When:
 
 
 def _make_mcp_specific(request: McpRequest, secrets: "Secrets") -> Iterator[tuple[str, Json]]:
-    """What distinguishes a call of an MCP server from others: its server, its target and the arguments."""
+    """Yield what distinguishes a call of an MCP server from others: its server, its target and the arguments."""
     field = {"tools/call": "tool", "prompts/get": "prompt_name", "resources/read": "resource"}[request.method]
     yield "mcp", _match_exactly(request.server)
     yield field, _match_exactly(request.target)
@@ -167,7 +167,7 @@ def _match_tools(names: tuple[str, ...]) -> Json:
 
 
 def _match_text(text: str, secrets: "Secrets") -> Json:
-    """A condition for a text: the whole, both ends if it is long, or a part of it; None if too little is left."""
+    """Return a condition for a text: all of it, both ends if it is long, or a part; None if too little is left."""
     found = _split_text(text, secrets)
     if found == [text]:
         return (
@@ -192,7 +192,7 @@ def _cut_end(text: str) -> str:
 
 
 def _split_text(text: str, secrets: "Secrets") -> list[str]:
-    """The text between its credentials and lone surrogates, which no file can contain."""
+    """Return the text between its credentials and lone surrogates, which no file can contain."""
     return _SURROGATE.sub(_GAP, replace(secrets, instead=lambda _: _GAP).mask_text(text)).split(_GAP)
 
 
@@ -219,7 +219,7 @@ def _matches(when: Mapping[str, Json], call: Call) -> bool:
 
 
 def _choose_tool(call: Call, secrets: "Secrets") -> str | None:
-    """The tool to call: the first, unless the call has the result of one."""
+    """Return the tool to call: the first, unless the call has the result of one."""
     expected = call.tools and find_last_tool_result(call) is None and call.operation in _WITH_TOOLS
     return call.tools[0].name if expected and _is_clean(call.tools[0].name, secrets) else None
 
@@ -264,13 +264,13 @@ def write_yaml_rule(when: Table, then: Table) -> Iterator[str]:
 
 
 def write_python_field(name: str, value: Json) -> str:
-    """One condition as an argument of `on`: `last_user="hello"`."""
+    """Return one condition as an argument of `on`: `last_user="hello"`."""
     [(keyword, inner)] = _find_keywords({name: value}).items()
     return f"{keyword}={write_python(inner)}"
 
 
 def write_yaml_field(name: str, value: Json) -> str:
-    """One condition as a line of `when`: `last_user: hello`."""
+    """Return one condition as a line of `when`: `last_user: hello`."""
     return f"{name}: {write_yaml(value)}"
 
 
@@ -301,13 +301,13 @@ def _write_literal(value: Json, constants: Mapping[object, str], text: Callable[
 
 
 def _quote(text: str) -> str:
-    """A text in double quotes, with escapes that Python and YAML share."""
+    """Return a text in double quotes, with escapes that Python and YAML share."""
     escaped = text.replace("\\", "\\\\").replace('"', '\\"')
     return '"' + "".join(x if x.isprintable() else x.encode("unicode_escape").decode() for x in escaped) + '"'
 
 
 def _find_keywords(when: Table) -> dict[str, Json]:
-    """A `when` as the arguments of `on`: `param.n` is in a table `param`, `not` is `not_`."""
+    """Return a `when` as the arguments of `on`: `param.n` is in a table `param`, `not` is `not_`."""
     found: dict[str, Json] = {}
     for name, value in when.items():
         family, _, inner = name.partition(".")

@@ -46,7 +46,7 @@ from mockserver.state.in_memory import MemoryCounters, MemoryValueStore
 
 
 def is_unmatched(row: Exchange) -> bool:
-    """Whether no rule answered what rules are for, whether or not an answer was made up then."""
+    """Return whether no rule answered what rules are for, whether or not an answer was made up then."""
     return "unmatched" in row.source.split(", ") or (row.source == "generated" and row.operation in ASKED)
 
 
@@ -61,7 +61,7 @@ class RequestFile(Struct, frozen=True):
 
 
 def read_request(text: str, file: str, dialect: str, path: str | None = None) -> RequestFile:
-    """A request file: a body, or {method, path, headers, body}; a body tells its path. Raises ConfigError."""
+    """Return a request file: a body, or {method, path, headers, body}; a body tells its path. Raises ConfigError."""
     try:
         content = json.loads(text)
     except ValueError as error:
@@ -82,7 +82,7 @@ def read_content(content: Json, file: str, dialect: str, path: str | None = None
 
 
 def find_path(body: Json, dialect: str) -> str:
-    """Where a body goes by its keys: its dialect's chat, unless only another operation takes it."""
+    """Return where a body goes by its keys: its dialect's chat, unless only another operation takes it."""
     keys = body if isinstance(body, dict) and "messages" not in body else {}
     dialect = "gemini" if "contents" in keys else dialect  # no other body has them
     served = {operation.name for operation in _find_dialect(dialect).operations}
@@ -93,12 +93,15 @@ def find_path(body: Json, dialect: str) -> str:
 
 
 def find_usual_path(dialect: str, operation: str = "chat") -> str:
-    """The path of an operation of a dialect, with the query that its client always sends. Raises ConfigError."""
+    """Return the path of an operation of a dialect, with the query that its client always sends. Raises ConfigError."""
     return _write_path(_find_operation(dialect, operation), dialect, None)
 
 
 def make_usual_request(dialect: str, operation: str, model: str, text: str, *, stream: bool = False) -> RequestFile:
-    """The request that puts a text to an operation. Raises ConfigError for an operation that the dialect lacks."""
+    """Return the request that puts a text to an operation.
+
+    Raises ConfigError for an operation that the dialect lacks.
+    """
     found = _find_operation(dialect, operation, stream=stream)
     body = BODIES[operation](text) if found.body is None else found.body(text)
     named = {} if "{model}" in found.path else {"model": model}
@@ -134,7 +137,7 @@ class Reached(Struct, frozen=True):
     http: HttpRequest
 
     def call(self, settings: Settings) -> Call:
-        """The call that the request makes. Raises ConfigError where the provider would refuse it."""
+        """Return the call that the request makes. Raises ConfigError where the provider would refuse it."""
         try:
             return self.operation.call(self.http, settings.find_validation(self.place.dialect.name))
         except Failure as failure:
@@ -153,7 +156,7 @@ class Reached(Struct, frozen=True):
 
 
 def reach(described: RequestFile, dialect: str, *, stubs: bool = False) -> Reached:
-    """What a described request reaches where the bare paths speak this dialect. Raises ConfigError.
+    """Return what a described request reaches where the bare paths speak this dialect. Raises ConfigError.
 
     `stubs`: rules may answer at paths that no dialect knows.
     """
@@ -192,7 +195,7 @@ def reach(described: RequestFile, dialect: str, *, stubs: bool = False) -> Reach
 def find_place(
     method: str, path: str, dialect: str, *, stubs: bool
 ) -> tuple[Endpoint, Operation | None, Mapping[str, str]] | None:
-    """Where a method and path lead, and the path parameters; with `stubs`, also where no dialect knows the path."""
+    """Return where a method and path lead, and the path parameters; with `stubs`, also for paths of no dialect."""
     if (found := locate(path, discover_all(), dialect)) is not None:
         return found.endpoint, find_operation(method, found.endpoint.operations), found.params
     spoken = find_owner(path, discover_all(), dialect)
@@ -200,7 +203,7 @@ def find_place(
 
 
 def _encode_header(text: str) -> bytes:
-    """Text of a header as bytes; half a character, which no client can send, as a question mark."""
+    """Return text of a header as bytes; half a character, which no client can send, as a question mark."""
     return text.encode("utf-8", "replace")
 
 
@@ -268,7 +271,7 @@ class Explanation(Struct, frozen=True):
 
 
 async def explain_call(engine: Engine, call: Call, limit: int | None = None) -> Explanation:
-    """How the engine answers a call now; its counters, scenarios and kept answers stay as they are.
+    """Return how the engine answers a call now; its counters, scenarios and kept answers stay as they are.
 
     `limit`: so many rules are compared with it, the nearest first; by default all, in their order.
     """
@@ -283,12 +286,12 @@ async def explain_call(engine: Engine, call: Call, limit: int | None = None) -> 
 
 
 async def plan_answer(engine: Engine, call: Call, entries: Entries) -> Plan:
-    """The answer that a call would get now; nothing is counted or kept."""
+    """Return the answer that a call would get now; nothing is counted or kept."""
     return await (await copy_engine(engine, call.http.namespace, entries)).plan(call)
 
 
 async def copy_engine(engine: Engine, namespace: str, entries: Entries) -> Engine:
-    """The engine with copies of what it remembers of a namespace, to be changed freely."""
+    """Return the engine with copies of what it remembers of a namespace, to be changed freely."""
     memory = Memory(MemoryValueStore(count=sys.maxsize, size=sys.maxsize), engine.memory.polls)
     for stored in await engine.memory.store.values(namespace):
         memory.store.put(namespace, stored.key, stored, size=stored.size)
@@ -296,12 +299,12 @@ async def copy_engine(engine: Engine, namespace: str, entries: Entries) -> Engin
 
 
 def describe_faults(faults: Sequence[Fault]) -> str:
-    """What goes wrong with an answer that is not sent here, behind where it came from."""
+    """Return what goes wrong with an answer that is not sent here, behind where it came from."""
     return f"; faults when served: {', '.join(fault.name for fault in faults)}" if faults else ""
 
 
 async def complete_call(engine: Engine, call: Call, entries: Entries) -> Call:
-    """The call with all that the engine knows of it: its tokens, the conversation before it, and which try it is."""
+    """Return the call with what the engine knows of it: tokens, the conversation before it, and which try it is."""
     call = use_tokenizer(call, engine.policy.tokenizer(call.model))
     if call.previous_response_id is not None:
         resumed = await engine.memory.resume(call)
@@ -322,7 +325,7 @@ def show_rule(held: CheckedRule) -> dict[str, Json]:
 
 
 def show_finding(finding: ConditionResult) -> dict[str, Json]:
-    """A finding, for programs; what is long is cut as it is for people."""
+    """Return a finding, for programs; what is long is cut as it is for people."""
     return {
         "field": finding.field,
         "predicate": finding.predicate,

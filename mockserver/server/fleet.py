@@ -178,7 +178,7 @@ class Fleet:
 
     @asynccontextmanager
     async def change(self, namespace: str, *, cleared: bool = False) -> AsyncIterator[Namespace]:
-        """A copy of a namespace, to be changed; all servers know when the block has ended. Raises ConflictError."""
+        """Yield a copy of a namespace to change; all servers know it when the block has ended. Raises ConflictError."""
         if boottime() >= self.member.until:
             raise StateLostError("the lease of this server has ended")
         version, before = self._versions.get(namespace, _Version()), self.live.namespaces.get(namespace)

@@ -82,13 +82,13 @@ class Sharing(Protocol):
         """Take part while the block runs."""
 
     def is_current(self, namespace: str) -> bool:
-        """Whether nothing has changed in a namespace since it was read."""
+        """Return whether nothing has changed in a namespace since it was read."""
 
     async def catch_up(self, namespace: str) -> None:
         """Read what has changed. Raises StateLostError, or Failure if this release cannot read it."""
 
     def change(self, namespace: str) -> AbstractAsyncContextManager[Namespace]:
-        """A copy of a namespace, to be changed. Raises ConflictError."""
+        """Return a copy of a namespace, to be changed. Raises ConflictError."""
 
     def forget(self, namespace: str) -> None:
         """Forget what was read of a namespace."""
@@ -202,7 +202,7 @@ class Live(Struct):
                 self._forget_here(namespace)
 
     def has_room_for(self, body: bytes) -> bool:
-        """Whether a request with this body can be answered without counting what it takes."""
+        """Return whether a request with this body can be answered without counting what it takes."""
         settings, size = self.settings, len(body)
         return size <= SMALL and size <= settings.max_body and self.unsent.held <= settings.max_unsent
 
@@ -216,7 +216,7 @@ class Live(Struct):
 
 
 def start(sources: Sources) -> Live:
-    """A server's state from its sources. Raises MockserverError."""
+    """Return a server's state from its sources. Raises MockserverError."""
     counters = MemoryCounters()
     settings, engine = compose(sources, counters)
     journal = Journal(count=settings.journal_calls, size=settings.journal_bytes)
@@ -227,7 +227,10 @@ def start(sources: Sources) -> Live:
 
 @pause_collector()
 def compose(sources: Sources, counters: Counters, before: "Live | None" = None) -> tuple[Settings, Engine]:
-    """Settings and engine of the sources; what `before`, a running server, has kept stays. Raises MockserverError."""
+    """Return settings and engine of the sources; what `before`, a running server, has kept stays.
+
+    Raises MockserverError.
+    """
     loaded = sources.load()
     settings, errors, player = loaded.settings, loaded.errors, None
     if not errors.found or before is None:  # else the running server would miss changes of cassettes that are read here
@@ -285,7 +288,7 @@ def make_policy(settings: Settings) -> Policy:
 
 
 def _state_failure(stated: UnmatchedError) -> dict[str, Json]:
-    """The stated fields of a Failure, which OpenAI's clients must not retry: it would fail again."""
+    """Return the stated fields of a Failure, which OpenAI's clients must not retry: it would fail again."""
     return {**stated.model_dump(exclude_none=True), "headers": (("x-should-retry", "false"),)}
 
 
@@ -309,7 +312,7 @@ async def reload(live: Live, sources: Sources) -> tuple[str, ...]:
 
 
 def show_settings(settings: Settings) -> dict[str, Json]:
-    """The settings that differ from their defaults, without what may be secret: of keys only how many there are."""
+    """Show the settings that differ from their defaults, without secrets: of keys only how many there are."""
     usual, found = Settings(), dict[str, Json]()
     for name in _SHOWN_SETTINGS:
         value = getattr(settings, name)

@@ -25,7 +25,7 @@ LONGEST = 100  # characters of a name
 
 
 def is_namespace(name: str) -> bool:
-    """Whether a namespace can be called so."""
+    """Return whether a namespace can be called so."""
     return 0 < len(name) <= LONGEST and name.isprintable() and not name.isspace() and name != ALL
 
 

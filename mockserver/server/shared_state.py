@@ -40,7 +40,7 @@ def share(live: Live) -> None:
 
 
 def check_state(url: str) -> tuple[Address, RedisClient]:
-    """Where a state is, and the client to it. Raises ConfigError if it cannot be used."""
+    """Return where a state is, and the client to it. Raises ConfigError if it cannot be used."""
     shown = "--state"
     try:
         where = read_address(url)

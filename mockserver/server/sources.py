@@ -32,7 +32,7 @@ class Errors:
         self.found: list[MockserverError] = []
 
     def attempt(self, make: Callable[[], Made]) -> Made | None:
-        """What `make` returns; None if it raises an error, which is added."""
+        """Return what `make` returns; None if it raises an error, which is added."""
         try:
             return make()
         except MockserverError as error:
@@ -56,7 +56,10 @@ class Sources(Struct, frozen=True):
     __repr__, __rich_repr__ = make_reprs("environ", "flags")  # which may hold passwords
 
     def load(self) -> "Loaded":
-        """Everything but cassettes. Raises MockserverError for files that cannot be read; `errors` holds others."""
+        """Load everything but cassettes.
+
+        Raises MockserverError for files that cannot be read; `errors` holds others.
+        """
         documents, errors = self.documents(), Errors()
         settings, mistaken = assemble_valid(self.flags, self.environ, documents, dialects=discover_all())
         if mistaken:
@@ -97,7 +100,7 @@ class Loaded(Struct, frozen=True):
 
 
 def compile_rules(documents: Sequence[Document], settings: Settings | None) -> tuple[Rule, ...]:
-    """The rules of documents; `settings` None: any timing profile and any host is known.
+    """Return the rules of documents; `settings` None: any timing profile and any host is known.
 
     Raises RuleError with every mistake.
     """
@@ -112,12 +115,12 @@ def compile_rules(documents: Sequence[Document], settings: Settings | None) -> t
 
 
 def find_rules(document: Document) -> Sequence[Json]:
-    """The rules of a document as written."""
+    """Return the rules of a document as written."""
     return _read_list(document.data.get("rules")) if isinstance(document.data, Mapping) else ()
 
 
 def find_cassettes(then: Json) -> Iterator[str]:
-    """The cassettes that a `then`, its steps and its branches name; none if it is no table."""
+    """Yield the cassettes that a `then`, its steps and its branches name; none if it is no table."""
     pending = [then]
     while pending:
         if isinstance(each := pending.pop(0), Mapping):

@@ -57,7 +57,7 @@ class FaultRow(Struct, frozen=True):
 
 
 def write_matrix(rows: Sequence[FaultRow]) -> Iterator[str]:
-    """The matrix as lines: each test with its faults, then the totals."""
+    """Yield the matrix as lines: each test with its faults, then the totals."""
     width, ordered = max([len(row.fault) for row in rows], default=0), sorted(rows, key=lambda row: (row.test, row.at))
     for test in dict.fromkeys(row.test for row in ordered):
         yield test
@@ -66,13 +66,13 @@ def write_matrix(rows: Sequence[FaultRow]) -> Iterator[str]:
 
 
 def write_rows(rows: Sequence[FaultRow], width: int) -> Iterator[str]:
-    """A line for each run; `width` is the length of the longest name of a fault."""
+    """Return a line for each run; `width` is the length of the longest name of a fault."""
     verdict = {True: "  BAD", False: "  ok "}
     return align_columns([(verdict[row.bad], row.fault.ljust(width), f"{row.asked:6}", row.details) for row in rows])
 
 
 def write_totals(rows: Sequence[FaultRow]) -> str:
-    """How many runs had which outcome."""
+    """Return how many runs had which outcome."""
     counts = Counter(row.outcome for row in rows)
     totals = ", ".join(f"{counts[outcome]} {outcome}" for outcome in OUTCOMES if counts[outcome])
     return f"{plural(len(rows), 'run')}: {totals}; {sum(row.bad for row in rows) or 'none'} bad"
@@ -148,7 +148,7 @@ class FaultCase(Struct, frozen=True):
 
 
 def _make_cases(place: SourceLocation, faults: Sequence[Written], given: Mapping[str, Any]) -> tuple[FaultCase, ...]:
-    """The cases: first without a fault, then errors, then faults; by default the usual ones."""
+    """Return the cases: first without a fault, then errors, then faults; by default the usual ones."""
     usual = not faults and given.get("errors") is None
     retry_after = given.get("retry_after", 1)
     errors = DEFAULT_ERRORS if usual else _make_list(given.get("errors") or ())
@@ -180,7 +180,7 @@ def _make_error_case(error: Written, retry_after: float | str | None) -> FaultCa
 
 
 def _make_fault_cases(fault: str | Mapping[str, Any], positions: Sequence[Mapping[str, Json]]) -> Iterator[FaultCase]:
-    """A fault with its options, or without any at each of its positions."""
+    """Yield a fault with its options, or without any at each of its positions."""
     name, options = _parse_fault(fault)
     if options or name not in _ALL:
         places: Sequence[Mapping[str, Json]] = [options]
@@ -193,7 +193,7 @@ def _make_fault_cases(fault: str | Mapping[str, Any], positions: Sequence[Mappin
 
 
 def _parse_fault(fault: str | Mapping[str, Any]) -> tuple[str, Mapping[str, Json]]:
-    """The name of a fault and its options. Raises ValueError."""
+    """Return the name of a fault and its options. Raises ValueError."""
     if isinstance(fault, str):
         name, _, rest = fault.partition("@")
         return name.strip(), dict(map(_parse_option, rest.split(","))) if rest else {}
@@ -275,11 +275,11 @@ class _Run(Struct, frozen=True):
     hit: Sequence[ReceivedCall]
 
     def retries(self, call: ReceivedCall) -> Sequence[ReceivedCall]:
-        """The later calls with the same request, even to another model."""
+        """Return the later calls with the same request, even to another model."""
         return [each for each in self.calls if each.number > call.number and _is_same_call(each, call)]
 
     def outcome(self) -> tuple[str, str]:
-        """The outcome, and the same with details."""
+        """Return the outcome, and the same with details."""
         result, retries = self.result, len(self.retries(self.hit[0])) if self.hit else 0
         after = f", {retries} retr{'y' if retries == 1 else 'ies'}" if retries else ""
         if result.hung:
@@ -299,7 +299,7 @@ class _Run(Struct, frozen=True):
         return "recovered", f"recovered{after}{', but its output differs' if result.same is False else ''}"
 
     def also(self) -> Iterator[tuple[str, str]]:
-        """The additional outcomes, with details."""
+        """Yield the additional outcomes, with details."""
         still = next((call for call in self.calls if call.ended == "open"), None)
         if still is not None and not self.result.hung:
             yield "left_open", f"left the stream of call {still.number} open"
@@ -314,7 +314,7 @@ class _Run(Struct, frozen=True):
                 return
 
     def _explain_unaffected(self) -> str:
-        """Why the fault could not be injected; empty if it was."""
+        """Return why the fault could not be injected; empty if it was."""
         if self.case.rule is None:
             return ""
         if not self.hit:
@@ -328,7 +328,7 @@ class _Run(Struct, frozen=True):
         return ""
 
     def _is_truncated(self, call: ReceivedCall) -> bool:
-        """Whether an answer lacks its end because of the fault, not because the program stopped reading."""
+        """Return whether an answer lacks its end because of the fault, not because the program stopped reading."""
         row, missed = call.row, self.result.how == "failed" or _has_waited(call)
         left = self.case.kind == "stall" and row.ended == "client left" and row.size > 0 and missed
         cut = row.ended in ("cut short", "disconnected", "reset", "complete")
@@ -350,7 +350,7 @@ def _is_same_call(one: ReceivedCall, other: ReceivedCall) -> bool:
 
 
 def _has_waited(call: ReceivedCall) -> bool:
-    """Whether a client waited for more of a stream; one that stops reading leaves at once."""
+    """Return whether a client waited for more of a stream; one that stops reading leaves at once."""
     row = call.row
     return row.streams and bool(row.sent) and row.began + row.elapsed - row.sent[-1][0] >= _AT_ONCE
 
@@ -411,7 +411,7 @@ class FaultMatrix(Struct, frozen=True):
 
     @classmethod
     def of(cls, place: SourceLocation, *faults: Written, **options: Unpack[MatrixOptions]) -> "FaultMatrix":
-        """The matrix declared at a place. Raises MockserverError with that place."""
+        """Return the matrix declared at a place. Raises MockserverError with that place."""
         given: dict[str, Any] = {**options}
         try:
             for name in given:
@@ -432,7 +432,7 @@ class FaultMatrix(Struct, frozen=True):
             raise ConfigError(Mistake(str(error), place)) from None
 
     def row(self, test: str, case: FaultCase, result: RunResult, calls: Sequence[ReceivedCall]) -> FaultRow:
-        """The row for a run under a case, whose rule was tried before all others."""
+        """Return the row for a run under a case, whose rule was tried before all others."""
         source = None if case.rule is None else case.rule.source
         run = _Run(case, result, calls, [call for call in calls if source in (call.source, *call.modified_by)])
         (outcome, details), also = run.outcome(), dict(run.also())
@@ -462,7 +462,7 @@ def _read_limit(written: float | str) -> float:
 
 
 def _read_expected(written: Mapping[Any, Any], cases: Sequence[FaultCase]) -> Mapping[str, tuple[str, ...]]:
-    """The expected outcomes, by the name of a case or of its fault."""
+    """Return the expected outcomes, by the name of a case or of its fault."""
     known, found = {name for case in cases for name in (case.name, case.kind)}, {}
     for key, outcomes in written.items():
         name = f"error={key}" if f"error={key}" in known else str(key)

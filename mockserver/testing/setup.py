@@ -29,7 +29,7 @@ class MockServerWarning(UserWarning):
 
 
 def find_left_open(calls: Iterable[ReceivedCall]) -> Iterator[MockServerWarning]:
-    """Warnings of answers that were still being sent when the test ended."""
+    """Yield warnings of answers that were still being sent when the test ended."""
     for call in calls:
         yield MockServerWarning(
             f"the test left an answer open, {describe_call(call)}: read the stream to its end or close it, and wait for"
@@ -38,7 +38,7 @@ def find_left_open(calls: Iterable[ReceivedCall]) -> Iterator[MockServerWarning]
 
 
 def find_unrecorded(calls: Iterable[ReceivedCall]) -> Iterator[MockServerWarning]:
-    """Warnings of answers that could not be recorded, one for each reason."""
+    """Yield warnings of answers that could not be recorded, one for each reason."""
     lost: dict[str, list[ReceivedCall]] = {}
     for call in calls:
         if call.row.unrecorded:
@@ -63,14 +63,14 @@ class LoadedCassette(Struct, frozen=True):
 
     @classmethod
     def of(cls, live: Live) -> "LoadedCassette | None":
-        """The cassette of the settings; None if there is none, or if it is recorded from scratch."""
+        """Return the cassette of the settings; None if there is none, or if it is recorded from scratch."""
         cassette = live.player.cassette
         if cassette is None or live.player.choice.record == "all":
             return None
         return cls(cassette.file, Path(live.settings.cassettes, cassette.file), cassette.size)
 
     def count_played(self, calls: Iterable[ReceivedCall]) -> PlayedCassette:
-        """What these calls played of it."""
+        """Return what these calls played of it."""
         head = f"cassette {self.name}#"
         numbers = {int(call.source.removeprefix(head)) for call in calls if call.source.startswith(head)}
         return PlayedCassette(shorten_path(self.file), self.size, tuple(sorted(numbers)))
@@ -90,7 +90,7 @@ class Setup(Struct, frozen=True):
 
     @classmethod
     def of(cls, *rules: str | Path, **options: Unpack[ServerOptions]) -> "Setup":
-        """A setup from rules files and options."""
+        """Return a setup from rules files and options."""
         settings: dict[str, Any] = {
             name: str(value) if isinstance(value, Path) else value for name, value in options.items()
         }
@@ -133,7 +133,7 @@ class Composer:
         self._cached: dict[object, tuple[Settings, Engine]] = {}
 
     def compose(self, setup: Setup) -> tuple[Settings, Engine]:
-        """The settings, and an engine with empty memory. Raises MockserverError."""
+        """Return the settings, and an engine with empty memory. Raises MockserverError."""
         key = setup.key
         if key not in self._cached or not setup.cacheable:
             if len(self._cached) >= _MAX_CACHED:
@@ -145,7 +145,7 @@ class Composer:
 
 
 def load_rules(path: Path, settings: Settings | None) -> tuple[Rule, ...]:
-    """The rules of an additional file, without its settings. Raises MockserverError."""
+    """Return the rules of an additional file, without its settings. Raises MockserverError."""
     documents = Setup((path,)).sources.documents()
     for document in documents:
         if isinstance(document.data, Mapping) and document.data.get("settings"):

@@ -450,7 +450,7 @@ def _is_latin(text: str) -> bool:
 
 
 def _list_cores(data: bytes) -> Iterator[bytes]:
-    """For each of its three possible offsets."""
+    """Yield the letters of base64 that data has at each of its three possible offsets."""
     for before in range(3):
         letters = b64encode(b"\0" * before + data)
         core = letters[(0, 2, 3)[before] : (before + len(data)) * 4 // 3]

@@ -405,7 +405,7 @@ def _list_reasons(report: FileReport) -> Iterator[str]:
 
 
 def _shorten(places: Sequence[str]) -> Iterable[str]:
-    """`interaction 2, 3, 7` for three interactions."""
+    """Return `interaction 2, 3, 7` for three interactions."""
     noun = places[0].partition(" ")[0]
     return (places[0], *(place.removeprefix(f"{noun} ") for place in places[1:]))
 

@@ -88,7 +88,7 @@ def _select_between(rows: list[Exchange], request: ControlRequest) -> list[Excha
 
 
 async def _select_containing(request: ControlRequest, rows: list[Exchange], limit: int | None) -> list[Exchange]:
-    """The calls in which a text was said or answered, the newest ones until there are enough."""
+    """Return the calls in which a text was said or answered, the newest ones until there are enough."""
     wanted, found = request.query.get("contains", "").lower(), list[Exchange]()
     if not wanted:
         return rows
@@ -114,7 +114,7 @@ async def _encode_rows(rows: Sequence[Exchange], request: ControlRequest) -> Asy
 
 
 async def find_digest(row: Exchange, request: ControlRequest, known: tuple[str, ...]) -> Digest:
-    """What a call says in short, worked out on a thread the first time; `known` are the environment's credentials."""
+    """Return what a call says in short, found on a thread the first time; `known`: the environment's credentials."""
     listed = request.rows.encode_call(row, known)  # which is kept if the call is closed
     if listed.digest is None:
         listed.digest = await on_thread(
@@ -148,7 +148,7 @@ async def show_call(request: ControlRequest) -> Response:
 
 
 async def _find_conversation(row: Exchange, rows: Sequence[Exchange], request: ControlRequest) -> list[int]:
-    """The calls that begin as this one does, and those that continue them by the id of an answer."""
+    """Return the calls that begin as this one does, and those that continue them by the id of an answer."""
     known, found = find_known_secrets(), {row.seq}
     mine = await find_digest(row, request, known)
     if mine.conversation is not None:
@@ -160,7 +160,7 @@ async def _find_conversation(row: Exchange, rows: Sequence[Exchange], request: C
 
 
 def _follow_links(found: Collection[int], rows: Sequence[Exchange]) -> set[int]:
-    """The calls that continue others by `previous_response_id`, or are continued, over any number of steps."""
+    """Return the calls that continue others by `previous_response_id`, or are continued, over any number of steps."""
     named = [(row.seq, said[1]) for row in rows if (said := _PREVIOUS.search(row.body)) is not None]
     if not named:
         return set(found)
@@ -217,7 +217,7 @@ def _read_numbers(name: str, request: ControlRequest) -> frozenset[int]:
 
 
 def _is_of_rule(row: Exchange, wanted: str) -> bool:
-    """Whether a rule answered or changed a call: by its name, its place, or both."""
+    """Return whether a rule answered or changed a call: by its name, its place, or both."""
     said = (each.removeprefix("rule ") for each in (*row.source.split(", "), *row.modified_by) if each[:5] == "rule ")
     return any(wanted in (each, each.partition(" ")[0], each.partition(" ")[2]) for each in said)
 
@@ -281,7 +281,7 @@ def _shorten(value: Json) -> Json:
 
 
 def _cut_texts(one: str, other: str) -> dict[str, Json]:
-    """Two texts, cut around what differs, and which of their characters that are."""
+    """Return two texts, cut around what differs, and which of their characters that are."""
     front, back = count_shared_ends(one, other)
     start = max(0, front - _BEFORE) if max(len(one), len(other)) > _LONGEST else 0
     sides = {"one": one, "other": other}

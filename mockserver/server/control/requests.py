@@ -85,7 +85,7 @@ class ControlRequest(Struct, frozen=True):
             raise RefusedError(400, f"the body is not JSON: {error}; send a JSON object") from error
 
     def read_table(self, *keys: str) -> dict[str, Json]:
-        """The body as a JSON object with no keys but these. Raises RefusedError."""
+        """Return the body as a JSON object with no keys but these. Raises RefusedError."""
         content = self.read_content()
         known = ", ".join(f'"{key}"' for key in keys)
         if not isinstance(content, dict):
@@ -131,7 +131,7 @@ def _write_text(content: Json) -> str:
 
 
 def make_list_response(name: str, items: AsyncIterable[Json]) -> Response:
-    """A table with one list, made as it is sent; the bytes are those of `make_json_response`."""
+    """Return a table with one list, made as it is sent; the bytes are those of `make_json_response`."""
 
     async def pieces() -> AsyncIterator[bytes]:
         mark = f'{{\n  "{name}": ['

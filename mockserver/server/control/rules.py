@@ -68,7 +68,7 @@ def read_rules_file(data: bytes, shown: str) -> RulesFile:
 
 
 def _find_lines(lines: Sequence[str], first: int, column: int) -> RuleLines | None:
-    """The lines of an item of a block list; None if it is written in another way."""
+    """Return the lines of an item of a block list; None if it is written in another way."""
     before = lines[first - 1][: column - 1]
     if before.strip() != "-":
         return None
@@ -143,7 +143,7 @@ def _read_files(sources: Sources) -> Mapping[str, RulesFile]:
 
 
 def _show_place(rule: Rule, files: Mapping[str, RulesFile]) -> dict[str, Json]:
-    """Where a rule is written, and its text, if the file still says the same there."""
+    """Return where a rule is written, and its text, if the file still says the same there."""
     place = rule.place
     if place is None or not place.line:
         return {}
@@ -156,7 +156,7 @@ def _show_place(rule: Rule, files: Mapping[str, RulesFile]) -> dict[str, Json]:
 
 
 def read_rules(request: ControlRequest, named: int) -> tuple[tuple[Rule, ...], int]:
-    """The rules of the body, and how many names they got, after `named` before. Raises RefusedError."""
+    """Return the rules of the body, and how many names they got, after `named` before. Raises RefusedError."""
     document, given = _name_rules(_read_document(request), named)
     settings = request.live.settings
     try:
@@ -208,7 +208,7 @@ def _read_document(request: ControlRequest) -> Document:
 
 
 def _name_rules(document: Document, named: int) -> tuple[Document, int]:
-    """The same with a name for each rule, by which it can be removed; and how many names were given."""
+    """Return the same with a name for each rule, by which it can be removed; and how many names were given."""
     listed = document.data.get("rules") if isinstance(document.data, Mapping) else None
     if not isinstance(listed, list):
         return document, 0
@@ -356,7 +356,7 @@ def _write_rule(live: Live, wanted: Mapping[str, Json], lines: tuple[int, int]) 
 
 
 def _replace_lines(file: RulesFile, text: str, lines: tuple[int, int]) -> bytes:
-    """The file with a rule in the place of these lines. Raises RefusedError if they are not those of a rule."""
+    """Return the file with a rule in the place of these lines. Raises RefusedError if they are not those of a rule."""
     first, last = lines
     known = [where for _, where in file.rules.values() if where is not None]
     at = next((each for each in known if first in (each.first, each.last + 1)), None)

@@ -88,7 +88,10 @@ async def share_explanation(view: View, request: ControlRequest, fleet: "Fleet")
 
 
 def find_reached(content: Json, request: ControlRequest) -> tuple[Reached, dict[str, Json]]:
-    """What a call of the journal or a described request reaches, and what was said of the call. Raises RefusedError."""
+    """Return what a call of the journal or a described request reaches, and what was said of the call.
+
+    Raises RefusedError.
+    """
     if isinstance(content, dict) and "call" in content:
         return _find_earlier(content["call"], request)
     dialect, namespace = request.live.settings.dialect, request.one_namespace
@@ -154,7 +157,7 @@ async def try_request(request: ControlRequest) -> Response:
 
 
 async def _rehearse(live: Live, engine: Engine, reached: Reached) -> tuple[Exchange, str]:
-    """The row that a request would leave in a journal, its pieces at the times when they are due; and why it fails."""
+    """Return the row that a request would leave in a journal, its pieces when they are due; and why it fails."""
     http, journal = reached.http, Journal()
     entries = await engine.counters.entries(http.namespace)
     alone = Live(live.settings, await copy_engine(engine, http.namespace, entries), journal, live.counters)
@@ -207,7 +210,7 @@ def _note_pieces(actions: Iterable[Action], row: Exchange) -> tuple[str, float]:
 
 
 def _read_draft(request: ControlRequest, text: Json) -> tuple[Rule, ...]:
-    """The rules of a draft: YAML, as in a rules file, or items of its `rules`. Raises RefusedError."""
+    """Return the rules of a draft: YAML, as in a rules file, or items of its `rules`. Raises RefusedError."""
     if not isinstance(text, str):
         raise RefusedError(400, '"rules" must be a text: rules in YAML')
     file = f"rules:\n{text}" if _ITEMS.match(text) else text
@@ -218,7 +221,7 @@ _ITEMS = re.compile(r"(?:[ \t]*(?:#.*)?\n)*[ \t]*-")
 
 
 def _put_draft(rules: Sequence[Rule], drafts: Sequence[Rule], instead_of: Json) -> tuple[Rule, ...]:
-    """The rules with drafts in the place of the rule that they replace, else in front of all others."""
+    """Return the rules with drafts in the place of the rule that they replace, else in front of all others."""
     if instead_of is None:
         return (*drafts, *rules)
     at = next((at for at, rule in enumerate(rules) if rule.name == instead_of), None)
@@ -290,14 +293,14 @@ class _Trial(Struct, frozen=True):
                 yield row, "lost", {"was": row.source, "now": now}
 
     def _find_answering(self, row: Exchange, call: Call) -> Iterator[Rule]:
-        """The rules that would answer; one that counts calls does if it did."""
+        """Yield the rules that would answer; one that counts calls does if it did."""
         for rule in select_suited(self.rules, call):
             open_then = id(rule) in self.drafts or not rule.counts or rule.source == row.source
             if open_then and any(rule.then.answers) and rule.when.holds(call) is not None:
                 yield rule
 
     def _find_other_source(self, row: Exchange) -> str:
-        """What answers if no rule does."""
+        """Return what answers if no rule does."""
         if is_unmatched(row) or not row.source.startswith("rule "):
             return row.source
         return "generated" if self.engine.policy.unmatched == "generate" else "unmatched"

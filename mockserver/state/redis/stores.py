@@ -54,7 +54,7 @@ class RedisCounters:
         await self._client.send("DEL", *self._list_keys(namespace))
 
     def _list_keys(self, namespace: str) -> tuple[str, ...]:
-        """The keys of the counters of rules, of others, and of those before them."""
+        """Return the keys of the counters of rules, of others, and of those before them."""
         return tuple([self._client.key(name, namespace) for name in "cmn"])
 
 
@@ -188,7 +188,7 @@ class RedisLimitStore:
 
 
 def _write_draws(draws: Sequence[Draw]) -> list[Argument]:
-    """Draws as Lua reads them, which knows no infinity."""
+    """Return draws as Lua reads them, which knows no infinity."""
     words = list[Argument]()
     for bucket, window, needed, taken in draws:
         words += bucket, window, -1e300 if needed == -inf else needed, taken

@@ -92,9 +92,9 @@ def _read_node(event: Any, next_event: Callable[[], Any], depth: int) -> Node:
     if kind is AliasEvent:
         raise Refused("aliases (*) are not allowed in a cassette; write the value itself", _find_spot(event))
     if event.tag is not None and not (kind is ScalarEvent and event.tag == "!" and event.implicit[1]):
-        raise Refused("tags (!) are not allowed in a cassette; remove it", _find_spot(event))
+        raise Refused("tags (!) are not allowed in a cassette; remove this one", _find_spot(event))
     if event.anchor is not None:
-        raise Refused("anchors (&) are not allowed in a cassette; remove it", _find_spot(event))
+        raise Refused("anchors (&) are not allowed in a cassette; remove this one", _find_spot(event))
     if kind is ScalarEvent:
         return Node(event.value, event, event.implicit[0])
     if depth >= MAX_DEPTH:

@@ -43,7 +43,7 @@ class Document(Struct, frozen=True):
         if self._lines is None and self._within is None:
             raise ValueError("only a rules file or a test can name other files")
         if self._within is None and os.path.commonpath((os.path.realpath(folder), path)) != os.path.realpath(folder):
-            raise ValueError(f"{name} is outside of the folder of this file")
+            raise ValueError(f"{name} is outside the folder of this file")
         try:
             with open(path, "rb") as file:
                 return file.read()

@@ -146,7 +146,7 @@ class Relay(Struct, eq=False):
         if status > _LAST_STATUS:
             raise Failure(
                 "bad_gateway",
-                f"The upstream of {self.dialect.label} answered with the status {status}, which HTTP does not have.",
+                f"The upstream of {self.dialect.label} answered with the status {status}, which is not valid in HTTP.",
             )
         headers = [
             upstream.translate_location(asked, str(response.url), field)

@@ -194,7 +194,7 @@ class _Members:
                     self._held = piece
                     break
                 if not self._left:
-                    raise ValueError("too many members, or something after the last")
+                    raise ValueError("too many members, or more data after the last one")
                 self._left -= 1
                 self._member = self._fresh(piece)
             plain += self._member.decompress(piece, room + 1 - len(plain))
@@ -217,7 +217,7 @@ class _Brotli:
         if not piece:
             return b""
         if self._decoder.is_finished():
-            raise ValueError("something stands after the end")
+            raise ValueError("there is more data after the end")
         self._begun = True
         plain = bytearray(self._decoder.process(piece, output_buffer_limit=room + 1))
         while not self._decoder.can_accept_more_data() and len(plain) <= room:

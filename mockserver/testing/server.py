@@ -407,7 +407,7 @@ class MockServer(Assertions):
         self._budget = Budget(max_calls, max_tokens)
 
     def problems(self) -> tuple[Problem, ...]:
-        """List why the test should fail: blocked and unmatched calls, uncalled rules, functions that raise, a budget."""
+        """List why the test should fail: blocked or unmatched calls, uncalled rules, functions that raise, a budget."""
         calls, rules = self.calls, self._live.find_engine(DEFAULT).rules
         failed: dict[tuple[str, str], list[Exception]] = {}
         for where, error in self.errors:

@@ -218,7 +218,7 @@ DETECTORS = (
         _is_anywhere,
     ),
     Detector(
-        "password in an address",
+        "password in a URL",
         (b"://", b":\\/\\/"),
         re.compile(_SLASHES),
         "postgres://me:8fK2qLmN0p@db/x",
@@ -226,14 +226,14 @@ DETECTORS = (
         _is_anywhere,
     ),
     Detector(
-        "secret after a word that announces it",
+        "value after a word such as key or token",
         _CUES,
         _make_cue_pattern(_CUES, _BETWEEN, rb"[\w+/=.~-]{16,}+"),
         "api key: 8fK2qLmN0pR4sT6vX9zB",
         begins=_is_announced,
     ),
     Detector(
-        "password after a word that announces it",
+        "value after a word such as password",
         _CUES[2:6],
         _make_cue_pattern(_CUES[2:6], _STATED, rb"[^\s\"'\\<>,;&]{10,100}+"),
         'password = "q8!fK2#Lm0pR"',

@@ -130,7 +130,7 @@ class RedactionRules(Struct, frozen=True, dict=True):
                 )
             return text if changed == found.tree else found.style.write(changed)
         except RecursionError:
-            raise CassetteError("scrub: a body of JSON is nested too deep") from None
+            raise CassetteError("scrub: the JSON of a body is nested too deeply") from None
 
     def redact_any(self, text: str) -> str:
         if not self.rules:

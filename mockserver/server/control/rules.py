@@ -306,7 +306,7 @@ def _explain_missing(name: str, space: Namespace, others: Sequence[Rule]) -> str
     if filed is not None:
         return f'the rule "{name[:120]}" is in {filed}; only rules that were added can be removed'
     hint = did_you_mean(name, (rule.name for rule in space.rules))
-    return f'there is no rule "{name[:120]}" that was added{hint}'
+    return f'no rule "{name[:120]}" was added{hint}'
 
 
 async def write_rule(request: ControlRequest) -> Response:

@@ -37,7 +37,7 @@ from mockserver.cassettes.bodies import (
 )
 from mockserver.cassettes.yaml_text import Node, Refused, Verbatim, parse, read_text, write_flow, write_yaml
 from mockserver.config.errors import CassetteError, Mistake, SourceLocation
-from mockserver.config.source import did_you_mean
+from mockserver.config.source import did_you_mean, make_place
 from mockserver.config.yaml_reader import pause_collector
 from mockserver.core.episode import Episode, Recorded, RecordedEvent, Sent, join_header
 from mockserver.core.http import Headers
@@ -51,7 +51,6 @@ HEAD = f"""\
 version: {VERSION}
 """
 MAX_MISTAKES = 20
-MAX_QUOTE = 160  # characters of a line that a mistake quotes
 MAX_SUMMARY = 80  # characters of what the user said
 UNKNOWN = "unknown"  # the hash of a body written by hand
 
@@ -113,12 +112,9 @@ class _Section(Struct, frozen=True):
     file: str
 
     def locate(self, refused: Refused) -> Mistake:
-        lines = self.text.splitlines() or [""]
-        line, column = min(refused.spot[0], len(lines) - 1), refused.spot[1]
-        text = lines[line]
-        if len(text) > MAX_QUOTE:
-            text = text[:MAX_QUOTE] + "…" if column < MAX_QUOTE else ""
-        return Mistake(refused.words, SourceLocation(self.file, self.line + line + 1, column + 1, text))
+        line, column = refused.spot
+        place = make_place(self.file, self.text.splitlines() or [""], line, column)
+        return Mistake(refused.words, replace(place, line=self.line + place.line))
 
 
 def _decode(data: bytes, file: str) -> str:

@@ -16,7 +16,7 @@ from urllib.parse import urlencode
 from msgspec import Struct
 
 from mockserver.config.errors import CassetteError, Mistake, SourceLocation
-from mockserver.config.yaml_reader import Spot
+from mockserver.config.yaml_reader import Problem, Spot
 from mockserver.config.yaml_reader import parse as parse_yaml
 from mockserver.core.http import Headers
 from mockserver.core.json import Json, compact
@@ -420,8 +420,9 @@ def _read_foreign_file(data: bytes, file: str) -> ForeignFile:
         return ForeignFile(file, text, _parse_json(text, file))
     if _OWN.match(text):
         raise CassetteError(f"{file}: this is a mockserver cassette already: move it into the cassettes folder")
-    root, spot, problems = parse_yaml(text, binary=True)
-    return ForeignFile(file, text, root, spot, tuple(_find_mistake(problem, text, file) for problem in problems))
+    parsed = parse_yaml(text, binary=True)
+    mistakes = tuple(_make_mistake(problem, text, file) for problem in parsed.problems)
+    return ForeignFile(file, text, parsed.data, parsed.spot, mistakes)
 
 
 def _unpack(data: bytes, file: str) -> bytes:
@@ -473,11 +474,11 @@ def _parse_json(text: str, file: str) -> Json:
         raise CassetteError(f"{file}: a number of this file has too many digits") from None
 
 
-def _find_mistake(problem: tuple[str, int, int], text: str, file: str) -> Mistake:
-    words, line, column = problem
-    if line >= text.rstrip().count("\n"):  # in the last line
+def _make_mistake(problem: Problem, text: str, file: str) -> Mistake:
+    words = problem.words
+    if problem.line >= text.rstrip().count("\n"):  # in the last line
         words += f". Does the file break off here? Then {_REMEDY}"
-    return Mistake(words, SourceLocation(file, line + 1, column + 1))
+    return Mistake(words, SourceLocation(file, problem.line + 1, problem.column + 1))
 
 
 _GZIP = b"\x1f\x8b"

@@ -22,7 +22,7 @@ from yaml.events import (
     StreamEndEvent,
 )
 
-from mockserver.config.yaml_reader import LOADER, explain, find_unprintable, shorten
+from mockserver.config.yaml_reader import LOADER, Problem, explain, find_unprintable, shorten
 from mockserver.core.json import Json
 
 MAX_DEPTH = 100
@@ -64,11 +64,11 @@ def parse(text: str) -> Node | None:
     try:
         return _read_document(loader.get_event)
     except yaml.MarkedYAMLError as error:
-        words, line, column = explain(error, text)
-        raise Refused(words, (line, column)) from None
+        problem = explain(error, text)
+        raise Refused(problem.words, (problem.line, problem.column)) from None
     except yaml.YAMLError as error:
-        words, line, column = find_unprintable(text) or (f"not YAML: {error}", 0, 0)
-        raise Refused(words, (line, column)) from None
+        problem = find_unprintable(text) or Problem(f"not YAML: {error}", 0, 0)
+        raise Refused(problem.words, (problem.line, problem.column)) from None
     finally:
         loader.dispose()
 

@@ -43,7 +43,7 @@ def check_command(rules: tuple[Path, ...]) -> None:
             click.echo(mistake.render(), err=True)
         sys.exit(2)
     remarks = [*review(loaded), *find_unreachable(loaded, settings.dialect)]
-    remarks += find_unserved(loaded, load_servers(given.documents()))
+    remarks += find_unserved(loaded, load_servers(given.read_documents()))
     if not settings.upstream:
         forwarding = [rule for rule in loaded if "forward" in rule.spec.get("then", ())]
         remarks += [Remark(rule, _NO_UPSTREAM[is_for_mcp(rule.when)]) for rule in forwarding]

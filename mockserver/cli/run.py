@@ -119,7 +119,7 @@ def run_command(
             click.echo(f"mockserver: the program ended with code {code}; Ctrl-C stops the server", err=True)
             with suppress(KeyboardInterrupt):
                 Event().wait()
-    for line in (*reloads[-1:], *report.lines()):
+    for line in (*reloads[-1:], *report.list_lines()):
         click.echo(line, err=True)
     sys.exit(code)
 
@@ -137,7 +137,7 @@ class Unanswered(Struct, frozen=True):
     secrets: Secrets
     engine: Engine
 
-    def why(self) -> str:
+    def explain(self) -> str:
         """Return what the cassette says about a miss, else the nearest rules."""
         if self.call is None:
             return "rejected before any rule was tried"
@@ -149,7 +149,7 @@ class Unanswered(Struct, frozen=True):
 
     def __str__(self) -> str:
         request = escape_line(self.secrets.mask_text(self.request))
-        return f"{request} -> {self.status}: {self.secrets.mask_text(self.why())}"
+        return f"{request} -> {self.status}: {self.secrets.mask_text(self.explain())}"
 
 
 class Report(Struct):
@@ -203,24 +203,24 @@ class Report(Struct):
         if log is None:
             return self.note
 
-        def both(exchange: Exchange) -> None:
+        def log_both(exchange: Exchange) -> None:
             self.note(exchange)
             log(exchange)
 
-        return both
+        return log_both
 
     def count_episodes(self, save: SaveEpisode) -> SaveEpisode:
         """Return a function that records an episode, then counts it."""
 
-        async def kept(cassette: str, episode: Episode) -> str:
+        async def keep(cassette: str, episode: Episode) -> str:
             self.targets.add(name_file(cassette))
             source = await save(cassette, episode)
             self.recorded[name_file(cassette)] += 1
             return source
 
-        return kept
+        return keep
 
-    def lines(self) -> Iterator[str]:
+    def list_lines(self) -> Iterator[str]:
         yield f"mockserver: {plural(self.calls, 'call')}{self._write_shares()}"
         for source, count in self.service.items() if self.shows_service else ():
             yield f"{source}: {plural(count, 'call')}"

@@ -52,7 +52,7 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
     except BaseException as raised:
         error = raised
     server.wait_until_idle(_CLOSING)
-    row = faults.row(_name_test(item, case), case, _judge(error, limit), server.calls)
+    row = faults.make_row(_name_test(item, case), case, _judge(error, limit), server.calls)
     server.close_open()
     _note(item, row)
     if row.bad:
@@ -118,7 +118,7 @@ def find_matrix(node: pytest.Item) -> FaultMatrix:
         assert mark is not None  # noqa: S101  # `parametrize` is called for marked tests only
         path, line, _ = node.reportinfo()
         try:
-            made = FaultMatrix.of(
+            made = FaultMatrix.declare(
                 SourceLocation(str(path).removeprefix(f"{node.config.rootpath}/"), (line or 0) + 1, 1),
                 *mark.args,
                 **mark.kwargs,

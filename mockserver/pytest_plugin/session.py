@@ -68,7 +68,7 @@ def make_setup(config: Config) -> Setup:
     options = {name: value for name, value in config.items() if name not in ("rules", "verify")}
     if options.get("cassette") is None:
         options.pop("record", None)
-    return Setup.of(*config["rules"], **options)
+    return Setup.make(*config["rules"], **options)
 
 
 def add_cassette(item: pytest.Item, config: Config) -> Config:
@@ -186,7 +186,7 @@ class Run:
                 self._server, self.mistake = MockServer(), error
         return self._server
 
-    def started(self) -> MockServer:
+    def start(self) -> MockServer:
         """Return the server, running until `close`. Raises MockserverError if it cannot listen."""
         if not self._started:
             self._running.callback(self.server.start().stop)
@@ -200,14 +200,14 @@ class Run:
 
     def set_environ(self) -> None:
         """Start the server, and set the environment for clients until `close`. Raises MockserverError."""
-        self._running.enter_context(patch_environ(self.started().env))
+        self._running.enter_context(patch_environ(self.start().env))
 
     def close(self) -> None:
         """Stop the server, and restore the environment."""
         self._running.close()
         self._started = False
 
-    def mistakes(self, items: Iterable[pytest.Item]) -> Iterator[tuple[str, Sequence[pytest.Item]]]:
+    def list_mistakes(self, items: Iterable[pytest.Item]) -> Iterator[tuple[str, Sequence[pytest.Item]]]:
         """Yield each mistake in the tests' configuration once, with the tests that fail for it."""
         found: dict[str, list[pytest.Item]] = {}
         for item in items:
@@ -218,7 +218,7 @@ class Run:
         yield from ((rename_options(text), affected) for text, affected in found.items())
 
     @contextmanager
-    def serving(self, item: pytest.Item, server: MockServer) -> Iterator["Use"]:
+    def serve(self, item: pytest.Item, server: MockServer) -> Iterator["Use"]:
         """Configure a server for a test, and set the environment. Raises MockserverError."""
         config = self._find_configuration(item, {} if server is self._server else server.default_setup.options)
         server.keep_declared()
@@ -278,7 +278,7 @@ class Use(Struct):
         self.patch.restore()
         self.server.guard.stop()
 
-    def failure(self) -> str:
+    def explain_failure(self) -> str:
         """Return why the test should fail at its end; empty if it should not."""
         cassette = self.server.find_played_cassette() if self.strict else None
         unplayed = () if cassette is None else find_unplayed(cassette)

@@ -6,7 +6,7 @@ Each is tested against the call before it is shown, and contains none of its cre
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -69,18 +69,24 @@ def suggest_change(near: NearMiss, call: Call, secrets: "Secrets") -> str | None
     rule = near.rule
     if near.held == len(near.results) and rule.times is not None:
         return f"{rule.where} is used up after {plural(rule.times, 'call')}; increase times, or add a rule for the rest"
-    changed = find_change(near, call, secrets)
-    if changed is None:
+    change = find_change(near, call, secrets)
+    if change is None:
         return None
-    field, value = changed
-    if value is None:
-        return f"remove {one_line(field)} from {rule.where}"
+    if change.value is None:
+        return f"remove {one_line(change.field)} from {rule.where}"
     written = write_python_field if rule.place is not None and rule.place.file.endswith(".py") else write_yaml_field
-    return f"change {rule.where} to {written(field, value)}"
+    return f"change {rule.where} to {written(change.field, change.value)}"
 
 
-def find_change(near: NearMiss, call: Call, secrets: "Secrets") -> tuple[str, Json] | None:
-    """Return the field of the only condition that misses, with the value that would match (None: without it)."""
+class ConditionChange(NamedTuple):
+    """A field of `when`, and the value with which the rule would match; None: without the field."""
+
+    field: str
+    value: Json
+
+
+def find_change(near: NearMiss, call: Call, secrets: "Secrets") -> ConditionChange | None:
+    """Return how to change the only condition that misses; None if there are others, or no change helps."""
     failed, when = [result for result in near.results if not result.ok], near.rule.spec.get("when")
     if len(failed) != 1 or not isinstance(when, Mapping) or failed[0].field not in when or _is_unrelated(failed[0]):
         return None
@@ -88,7 +94,7 @@ def find_change(near: NearMiss, call: Call, secrets: "Secrets") -> tuple[str, Js
     value = None if is_secret(result) else _find_matching(result, when[result.field], secrets)
     changed = {name: inner for name, inner in when.items() if name != result.field}
     changed |= {} if value is None else {result.field: value}
-    return (result.field, value) if _matches(changed, call) else None
+    return ConditionChange(result.field, value) if _matches(changed, call) else None
 
 
 def _is_unrelated(result: ConditionResult) -> bool:

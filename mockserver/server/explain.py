@@ -4,6 +4,7 @@ import json
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from msgspec import Struct
@@ -174,9 +175,8 @@ def reach(described: RequestFile, dialect: str, *, stubs: bool = False) -> Reach
     if found is None:
         near = find_nearest_path(described.method, path, list_endpoints(discover_all(), dialect), url.query)
         raise ConfigError(f"no operation at {path}" + (f"; nearest: {near}" if near else ""))
-    place, operation, params = found
-    if operation is None:
-        raise ConfigError(f"{path} takes {', '.join(place.operations)}, not {described.method}")
+    if found.operation is None:
+        raise ConfigError(f"{path} takes {', '.join(found.endpoint.operations)}, not {described.method}")
     body = described.body
     http = HttpRequest(
         method=described.method,
@@ -187,19 +187,25 @@ def reach(described: RequestFile, dialect: str, *, stubs: bool = False) -> Reach
         ),
         body=body if isinstance(body, bytes) else json.dumps(body).encode(),
         namespace=described.namespace,
-        path_params=params,
+        path_params=found.params,
     )
-    return Reached(place, operation, http)
+    return Reached(found.endpoint, found.operation, http)
 
 
-def find_place(
-    method: str, path: str, dialect: str, *, stubs: bool
-) -> tuple[Endpoint, Operation | None, Mapping[str, str]] | None:
+class Place(NamedTuple):
+    """Where a method and path lead; `operation` is None if the endpoint takes other methods only."""
+
+    endpoint: Endpoint
+    operation: Operation | None
+    params: Mapping[str, str]
+
+
+def find_place(method: str, path: str, dialect: str, *, stubs: bool) -> Place | None:
     """Return where a method and path lead, and the path parameters; with `stubs`, also for paths of no dialect."""
     if (found := locate(path, discover_all(), dialect)) is not None:
-        return found.endpoint, find_operation(method, found.endpoint.operations), found.params
+        return Place(found.endpoint, find_operation(method, found.endpoint.operations), found.params)
     spoken = find_owner(path, discover_all(), dialect)
-    return (Endpoint(path, spoken, {}), make_stub_operation(spoken.name, spoken.host), {}) if stubs else None
+    return Place(Endpoint(path, spoken, {}), make_stub_operation(spoken.name, spoken.host), {}) if stubs else None
 
 
 def _encode_header(text: str) -> bytes:
@@ -253,9 +259,9 @@ class Explanation(Struct, frozen=True):
 
     @property
     def text(self) -> str:
-        return "\n".join(self._lines())
+        return "\n".join(self._write_lines())
 
-    def _lines(self) -> Iterator[str]:
+    def _write_lines(self) -> Iterator[str]:
         why = f": {self.why}" if self.why else ""
         place = "" if self.call.operation == "chat" else f"  (at {self.call.http.path})"
         yield f"answered by: {self.source}{why}{describe_faults(self.faults)}{place}"
@@ -295,7 +301,7 @@ async def copy_engine(engine: Engine, namespace: str, entries: Entries) -> Engin
     memory = Memory(MemoryValueStore(count=sys.maxsize, size=sys.maxsize), engine.memory.polls)
     for stored in await engine.memory.store.values(namespace):
         memory.store.put(namespace, stored.key, stored, size=stored.size)
-    return alter_engine(engine, counters=MemoryCounters().filled(namespace, entries), memory=memory)
+    return alter_engine(engine, counters=MemoryCounters().fill(namespace, entries), memory=memory)
 
 
 def describe_faults(faults: Sequence[Fault]) -> str:

@@ -247,7 +247,7 @@ class Fleet:
         """Return what this server says to a question of another, or of itself."""
         match question:
             case {"namespaces": _}:
-                return json.dumps(self.live.namespaces.names()).encode()
+                return json.dumps(self.live.namespaces.list_names()).encode()
             case {"time_of": number}:
                 row = self.live.journal.find(number)
                 return json.dumps(None if row is None else row.at).encode()

@@ -9,7 +9,7 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from functools import partial
 from pathlib import Path
 from threading import Event
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from msgspec import Struct, field, to_builtins
 from msgspec.structs import replace
@@ -225,8 +225,15 @@ def start(sources: Sources) -> Live:
     return live
 
 
+class Composed(NamedTuple):
+    """What sources become: the settings of a server, and its engine."""
+
+    settings: Settings
+    engine: Engine
+
+
 @pause_collector()
-def compose(sources: Sources, counters: Counters, before: "Live | None" = None) -> tuple[Settings, Engine]:
+def compose(sources: Sources, counters: Counters, before: "Live | None" = None) -> Composed:
     """Return settings and engine of the sources; what `before`, a running server, has kept stays.
 
     Raises MockserverError.
@@ -247,7 +254,7 @@ def compose(sources: Sources, counters: Counters, before: "Live | None" = None) 
         answers = before.engine.memory.store
         before.namespaces.load_cassettes(player.store)
     streams = McpStreams() if before is None else before.engine.streams
-    return settings, Engine(
+    engine = Engine(
         rules=loaded.rules,
         policy=make_policy(settings),
         counters=counters,
@@ -258,6 +265,7 @@ def compose(sources: Sources, counters: Counters, before: "Live | None" = None) 
         servers=loaded.servers,
         streams=streams,
     )
+    return Composed(settings, engine)
 
 
 def make_player(sources: Sources, settings: Settings, before: "Live | None" = None) -> Player:

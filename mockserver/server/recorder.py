@@ -85,7 +85,7 @@ def _find_mcp_refusal(reply: Recorded, call: Call) -> str | None:
         return _REJECTED.format(status=status, key=name_key_variable(call.upstream))
     response = find_response(reply)
     if response is None:
-        return f"{status}: this is not an answer of an MCP server; check the URL in --upstream {call.upstream}=URL{_ALL}"
+        return f"{status}: not an answer of an MCP server; check the URL in --upstream {call.upstream}=URL{_ALL}"
     error = response.get("error")
     code, said = (error.get("code"), error.get("message")) if isinstance(error, Mapping) else (None, "")
     is_told = status < 400 or code in _TOLD_WITH_STATUS

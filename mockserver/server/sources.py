@@ -60,7 +60,7 @@ class Sources(Struct, frozen=True):
 
         Raises MockserverError for files that cannot be read; `errors` holds others.
         """
-        documents, errors = self.documents(), Errors()
+        documents, errors = self.read_documents(), Errors()
         settings, mistaken = assemble_valid(self.flags, self.environ, documents, dialects=discover_all())
         if mistaken:
             errors.found.append(ConfigError(*mistaken))
@@ -68,7 +68,7 @@ class Sources(Struct, frozen=True):
         servers = errors.attempt(partial(load_servers, documents))
         return Loaded(documents, settings, rules or (), servers or {}, errors)
 
-    def documents(self) -> tuple[Document, ...]:
+    def read_documents(self) -> tuple[Document, ...]:
         errors = Errors()
         found = [errors.attempt(partial(self._document, path)) for path in (*self.presets, *self.files)]
         if errors.found:

@@ -146,7 +146,7 @@ class Upstream(Struct, frozen=True):
 
         late = isinstance(error, TimeoutError | TimeoutException)
         if isinstance(error, LocalProtocolError):  # its words hold the header, which may be a key
-            why = "was not called: a header of the request, or the key for it, has characters that are not allowed in headers"
+            why = "was not called: a header of the request, or its key, has characters that are not allowed in headers"
         else:
             limit = "in time" if seconds is None else f"within {seconds:g} s (upstream_timeout)"
             why = f"did not answer {limit}" if late else _explain(error)

@@ -88,7 +88,7 @@ class Calls(Assertions, Sequence[ReceivedCall]):
         self._calls = tuple(calls)
 
     @classmethod
-    def of_rows(cls, rows: Sequence[Exchange], *, service: bool = False) -> "Calls":
+    def from_rows(cls, rows: Sequence[Exchange], *, service: bool = False) -> "Calls":
         """Return the calls of a journal's rows: those that count, or those that service rules answered."""
         attempts = Attempts()
         rows = [row for row in rows if row.is_service is service]

@@ -7,7 +7,7 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import FrameType
-from typing import Any, Literal, TypedDict, Unpack
+from typing import Any, Literal, NamedTuple, TypedDict, Unpack
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -266,6 +266,13 @@ class RunResult(Struct, frozen=True):
     same: bool | None = None
 
 
+class Judgement(NamedTuple):
+    """One of OUTCOMES, and the same with details."""
+
+    outcome: str
+    details: str
+
+
 class _Run(Struct, frozen=True):
     """A run under a case, its calls, and those hit by the fault."""
 
@@ -274,43 +281,45 @@ class _Run(Struct, frozen=True):
     calls: Sequence[ReceivedCall]
     hit: Sequence[ReceivedCall]
 
-    def retries(self, call: ReceivedCall) -> Sequence[ReceivedCall]:
+    def find_retries(self, call: ReceivedCall) -> Sequence[ReceivedCall]:
         """Return the later calls with the same request, even to another model."""
         return [each for each in self.calls if each.number > call.number and _is_same_call(each, call)]
 
-    def outcome(self) -> tuple[str, str]:
-        """Return the outcome, and the same with details."""
-        result, retries = self.result, len(self.retries(self.hit[0])) if self.hit else 0
+    def judge(self) -> Judgement:
+        """Say what came of the run in the first place."""
+        result, retries = self.result, len(self.find_retries(self.hit[0])) if self.hit else 0
         after = f", {retries} retr{'y' if retries == 1 else 'ies'}" if retries else ""
         if result.hung:
-            return "hung", f"hung: {result.hung}{after}"
+            return Judgement("hung", f"hung: {result.hung}{after}")
         unmatched = next((call for call in self.calls if call.source == "unmatched"), None)
         if unmatched is not None:
-            return "failed", f"failed: no rule answered {describe_call(unmatched)}"
+            return Judgement("failed", f"failed: no rule answered {describe_call(unmatched)}")
         if result.how == "raised":
-            return "raised", f"raised {result.details}{after}"
-        short = next((call for call in self.hit if self._is_truncated(call) and not self.retries(call)), None)
+            return Judgement("raised", f"raised {result.details}{after}")
+        short = next((call for call in self.hit if self._is_truncated(call) and not self.find_retries(call)), None)
         if short is not None and not result.same:
-            return "truncated", _describe_accepted(short)
+            return Judgement("truncated", _describe_accepted(short))
         if result.how == "failed":
-            return "failed", f"failed: {result.details}{after}"
+            return Judgement("failed", f"failed: {result.details}{after}")
         if why := self._explain_unaffected():
-            return "unaffected", f"unaffected: {why}"
-        return "recovered", f"recovered{after}{', but its output differs' if result.same is False else ''}"
+            return Judgement("unaffected", f"unaffected: {why}")
+        differs = ", but its output differs" if result.same is False else ""
+        return Judgement("recovered", f"recovered{after}{differs}")
 
-    def also(self) -> Iterator[tuple[str, str]]:
-        """Yield the additional outcomes, with details."""
+    def judge_further(self) -> Iterator[Judgement]:
+        """Yield what came of it besides."""
         still = next((call for call in self.calls if call.ended == "open"), None)
         if still is not None and not self.result.hung:
-            yield "left_open", f"left the stream of call {still.number} open"
+            yield Judgement("left_open", f"left the stream of call {still.number} open")
         for call in self.hit:
-            advertised, retries = _retry_after(call), self.retries(call)
+            advertised, retries = _retry_after(call), self.find_retries(call)
             waited = (
                 retries[0].row.began - (call.row.began + call.row.elapsed) if advertised and retries else advertised
             )
             if waited < advertised * _ALMOST:
                 when = "at once" if waited < _AT_ONCE else f"after {waited:.1f} s"
-                yield "ignored_retry_after", f"ignored Retry-After: retried {when}, not after {advertised:g} s"
+                details = f"ignored Retry-After: retried {when}, not after {advertised:g} s"
+                yield Judgement("ignored_retry_after", details)
                 return
 
     def _explain_unaffected(self) -> str:
@@ -410,7 +419,7 @@ class FaultMatrix(Struct, frozen=True):
     allow: Sequence[str] = ()
 
     @classmethod
-    def of(cls, place: SourceLocation, *faults: Written, **options: Unpack[MatrixOptions]) -> "FaultMatrix":
+    def declare(cls, place: SourceLocation, *faults: Written, **options: Unpack[MatrixOptions]) -> "FaultMatrix":
         """Return the matrix declared at a place. Raises MockserverError with that place."""
         given: dict[str, Any] = {**options}
         try:
@@ -431,11 +440,11 @@ class FaultMatrix(Struct, frozen=True):
         except ValueError as error:
             raise ConfigError(Mistake(str(error), place)) from None
 
-    def row(self, test: str, case: FaultCase, result: RunResult, calls: Sequence[ReceivedCall]) -> FaultRow:
+    def make_row(self, test: str, case: FaultCase, result: RunResult, calls: Sequence[ReceivedCall]) -> FaultRow:
         """Return the row for a run under a case, whose rule was tried before all others."""
         source = None if case.rule is None else case.rule.source
         run = _Run(case, result, calls, [call for call in calls if source in (call.source, *call.modified_by)])
-        (outcome, details), also = run.outcome(), dict(run.also())
+        (outcome, details), also = run.judge(), dict[str, str](run.judge_further())
         expected = self.expect.get(case.name, self.expect.get(case.kind))
         bad = outcome in BAD and outcome not in self.allow
         if expected is not None and outcome != "unaffected":

@@ -90,7 +90,7 @@ class MockServer(Assertions):
 
     def __init__(self, *rules: str | Path, **options: Unpack[ServerOptions]) -> None:
         self._composer = Composer()
-        self._setup = self.default_setup = Setup.of(*rules, **options)
+        self._setup = self.default_setup = Setup.make(*rules, **options)
         self._live = start(self._setup.sources)
         self.clock = Clock()
         self._live.now = self.clock.now
@@ -352,7 +352,7 @@ class MockServer(Assertions):
             mock.clear()
         self.guard.allowed, self.guard.blocked = self._setup.allow_hosts, []
         self._budget, self.names = Budget(), UniqueNames(one.rule for one in self._kept if one.rule is not None)
-        self._cassette = LoadedCassette.of(self._live)
+        self._cassette = LoadedCassette.find(self._live)
         self.update_rules()
 
     def _leave_agents(self) -> None:
@@ -385,12 +385,12 @@ class MockServer(Assertions):
     @property
     def calls(self) -> Calls:
         """All calls since the last reset in order of arrival, including those still being answered."""
-        return Calls.of_rows(self._list_settled_rows())
+        return Calls.from_rows(self._list_settled_rows())
 
     @property
     def service_calls(self) -> Calls:
         """The calls that rules with `service: true` answered, which `calls` leaves out."""
-        return Calls.of_rows(self._list_settled_rows(), service=True)
+        return Calls.from_rows(self._list_settled_rows(), service=True)
 
     def _list_settled_rows(self) -> tuple[Exchange, ...]:
         self._check_here()

@@ -29,7 +29,7 @@ from mockserver.server.control.requests import (
     RefusedError,
     make_json_response,
     make_list_response,
-    read_number,
+    parse_number,
 )
 from mockserver.server.control.rows import Digest, Rows, encode, make_digest
 from mockserver.server.control.sharing import View, ask_all
@@ -46,26 +46,26 @@ async def list_calls(request: ControlRequest) -> Response:
     unknown = next((name for name in request.query if name not in known), None)
     if unknown is not None:
         raise RefusedError(400, f'unknown filter "{unknown[:60]}"{did_you_mean(unknown, known)}')
-    filters = [(FILTERS[name], FILTERS[name].wanted(name, request)) for name in request.query if name in FILTERS]
-    rows, limit = _select_between(request.rows.select(request.namespaces), request), request.number("limit")
-    if not request.switch("service"):
+    filters = [(FILTERS[name], FILTERS[name].wanted(request, name)) for name in request.query if name in FILTERS]
+    rows, limit = _select_between(request.rows.select(request.namespaces), request), request.read_number("limit")
+    if not request.read_switch("service"):
         rows = [row for row in rows if not row.is_service]
     if filters:
         rows = [row for row in rows if all(each.fits(row, value) for each, value in filters)]
     rows = await _select_containing(request, rows, limit)
     latest = rows if limit is None else rows[max(0, len(rows) - limit) :]
-    if request.switch("bodies"):
+    if request.read_switch("bodies"):
         return make_list_response("calls", _add_bodies(latest, request.rows))
     found = b",".join([each async for each in _encode_rows(latest, request)])
     content = b'{"calls":[' + found + b"]}"
-    if not request.switch("compact"):
+    if not request.read_switch("compact"):
         content = await on_thread(msgspec.json.format, content, indent=2)
     return Response(content + b"\n", media_type="application/json")
 
 
 async def share_list(view: View, request: ControlRequest, fleet: "Fleet") -> Response:
     """Answer with the calls of all servers, by time."""
-    since = request.number("since")
+    since = request.read_number("since")
     with suppress(StateLostError):  # then this server answers alone
         request = request if since is None else replace(request, since_at=await fleet.find_time(since))
     return await ask_all(join_lists)(view, request, fleet)
@@ -74,12 +74,12 @@ async def share_list(view: View, request: ControlRequest, fleet: "Fleet") -> Res
 def join_lists(answers: Sequence[Any], request: ControlRequest) -> dict[str, Json]:
     """Join the calls that several servers list, by time."""
     calls = sorted((call for answer in answers for call in answer["calls"]), key=itemgetter("at", "call"))
-    limit = request.number("limit")
+    limit = request.read_number("limit")
     return {**answers[0], "calls": calls if limit is None else calls[max(0, len(calls) - limit) :]}
 
 
 def _select_between(rows: list[Exchange], request: ControlRequest) -> list[Exchange]:
-    since, before, by = request.number("since"), request.number("before"), attrgetter("seq")
+    since, before, by = request.read_number("since"), request.read_number("before"), attrgetter("seq")
     if since is not None and request.group is not None:  # it is a call of another server
         since_at = -inf if request.since_at is None else request.since_at
         since = max((row.seq for row in request.live.journal if row.at <= since_at), default=0)
@@ -102,7 +102,7 @@ async def _select_containing(request: ControlRequest, rows: list[Exchange], limi
 
 
 async def _encode_rows(rows: Sequence[Exchange], request: ControlRequest) -> AsyncIterator[bytes]:
-    known, compact, digests = find_known_secrets(), request.switch("compact"), request.switch("digest")
+    known, compact, digests = find_known_secrets(), request.read_switch("compact"), request.read_switch("digest")
     for at, row in enumerate(rows):
         if not at % _TURN:
             await sleep(0)
@@ -198,19 +198,11 @@ class _Filter(Struct, frozen=True):
     """What a query can ask for: how the word is read, and which rows fit."""
 
     fits: Callable[[Exchange, Json], bool]
-    wanted: Callable[[str, ControlRequest], Json] = lambda name, request: request.query[name]
+    wanted: Callable[[ControlRequest, str], Json] = lambda request, name: request.query[name]
 
 
-def _read_number(name: str, request: ControlRequest) -> int:
-    return request.number(name) or 0
-
-
-def _read_switch(name: str, request: ControlRequest) -> bool:
-    return request.switch(name)
-
-
-def _read_numbers(name: str, request: ControlRequest) -> frozenset[int]:
-    found = frozenset(read_number(word, f"each of ?{name}=") for word in request.query[name].split(",") if word)
+def _read_numbers(request: ControlRequest, name: str) -> frozenset[int]:
+    found = frozenset(parse_number(word, f"each of ?{name}=") for word in request.query[name].split(",") if word)
     if len(found) > MOST_NUMBERS:
         raise RefusedError(400, f"?{name}= takes at most {MOST_NUMBERS} numbers of calls")
     return found
@@ -228,10 +220,10 @@ FILTERS: Mapping[str, _Filter] = {
     "dialect": _Filter(lambda row, dialect: row.dialect == dialect),
     "source": _Filter(lambda row, source: source in (row.source, row.source.partition(" ")[0])),
     "rule": _Filter(_is_of_rule),
-    "status": _Filter(lambda row, status: row.status == status, _read_number),
+    "status": _Filter(lambda row, status: row.status == status, ControlRequest.read_number),
     "ended": _Filter(lambda row, ended: (row.ended or "open") == ended),
     "numbers": _Filter(lambda row, numbers: row.seq in numbers, _read_numbers),
-    "unmatched": _Filter(lambda row, unmatched: is_unmatched(row) == unmatched, _read_switch),
+    "unmatched": _Filter(lambda row, unmatched: is_unmatched(row) == unmatched, ControlRequest.read_switch),
 }
 MOST_NUMBERS = 100
 _TURN = 20  # calls that are rendered before other requests have their turn

@@ -52,9 +52,10 @@ def show_bodies(row: Exchange) -> dict[str, Json]:
 def find_target(row: Exchange, live: Live) -> Reached | None:
     """Return the operation that a row's request reached; None if it reached none, or is not kept whole."""
     found = find_place(row.method, row.path, live.settings.dialect, stubs=row.operation == OTHER)
-    if found is None or found[1] is None or row.received > len(row.body):
+    if found is None or found.operation is None or row.received > len(row.body):
         return None
-    return Reached(found[0], found[1], replace(decode_request(rebuild_request(row)), path_params=found[2]))
+    http = replace(decode_request(rebuild_request(row)), path_params=found.params)
+    return Reached(found.endpoint, found.operation, http)
 
 
 def parse_call(row: Exchange, live: Live) -> Call | None:
@@ -199,8 +200,8 @@ def _show_near(near: NearMiss, change: dict[str, Json], secrets: "Secrets") -> d
 
 def _suggest_change(near: NearMiss, call: Call, secrets: "Secrets") -> dict[str, Json]:
     """Return the condition with which a rule would hold that misses by one."""
-    changed = find_change(near, call, secrets)
-    return {} if changed is None or changed[1] is None else {"change": f"{changed[0]}: {write_yaml(changed[1])}"}
+    change = find_change(near, call, secrets)
+    return {} if change is None or change.value is None else {"change": f"{change.field}: {write_yaml(change.value)}"}
 
 
 def _find_before(rules: Iterable[Rule], call: Call, row: Exchange) -> Iterator[dict[str, Json]]:

@@ -30,7 +30,7 @@ MOST_CHANGED = 10  # of the rows of a look: calls that were open before
 
 async def open_feed(request: ControlRequest) -> Response:
     """Send server-sent events about new, open and deleted calls, rules and reloads."""
-    since = request.number("since") or 0
+    since = request.read_number("since") or 0
     if request.cache.open_feeds >= MOST_FEEDS:
         raise RefusedError(429, f"{MOST_FEEDS} feeds are open already; close one of the pages")
     return FeedResponse(Feed(request, since), request.cache)

@@ -80,7 +80,7 @@ def make_episode(found: ForeignExchange, routes: DialectRoutes, dialect: str | N
     if not 200 <= found.status <= 599 or 300 <= found.status < 400:
         raise UnreadableError(f"its answer cannot be replayed (status {found.status})")
     headers, body = _decode(found.headers, found.body, routes, "request")
-    sent = Sent(found.method, target.path, urlsplit(found.url).query, headers, body)
+    sent = Sent(found.method, target.path, query=urlsplit(found.url).query, headers=headers, body=body)
     return Episode(
         dialect=GENERIC if name in HOST_NAMES else name,
         operation=target.operation,

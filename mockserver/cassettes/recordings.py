@@ -422,7 +422,7 @@ def _read_foreign_file(data: bytes, file: str) -> ForeignFile:
         raise CassetteError(f"{file}: this is a mockserver cassette already: move it into the cassettes folder")
     parsed = parse_yaml(text, binary=True)
     mistakes = tuple(_make_mistake(problem, text, file) for problem in parsed.problems)
-    return ForeignFile(file, text, parsed.data, parsed.spot, mistakes)
+    return ForeignFile(file, text, root=parsed.data, spot=parsed.spot, mistakes=mistakes)
 
 
 def _unpack(data: bytes, file: str) -> bytes:

@@ -179,7 +179,7 @@ def answer_in_turn(group: Sequence[AnsweredCall], when: When) -> Iterator[RuleDr
 
 
 def _make_rule(group: Sequence[AnsweredCall], when: When, times: int | None = None) -> RuleDraft:
-    return RuleDraft(tuple(dict.fromkeys(call.source for call in group)), when, group[0].then, times)
+    return RuleDraft(tuple(dict.fromkeys(call.source for call in group)), when, then=group[0].then, times=times)
 
 
 def _list_answers(group: Sequence[AnsweredCall]) -> set[str]:

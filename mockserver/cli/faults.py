@@ -62,7 +62,7 @@ def faults_command(program: tuple[str, ...], rules: tuple[Path, ...], **options:
     flags = {name: options.pop(name) for name in Settings.model_fields}
     output = options.pop("output")
     matrix = _make_matrix(options)
-    bench, rows = _Bench(program, find_server_sources(rules, flags), matrix, output), list[FaultRow]()
+    bench, rows = _Bench(program, find_server_sources(rules, flags), matrix=matrix, output=output), list[FaultRow]()
     width = max(len(case.name) for case in matrix.cases)
     click.echo(shlex.join(program))
     for row in bench.try_faults():

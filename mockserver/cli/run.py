@@ -197,7 +197,9 @@ class Report(Struct):
             request, call = f"{exchange.method} {exchange.path}", exchange.call if unmatched else None
             call = call and find_unmatched(engine.rules, call)[0]
             secrets = find_row_secrets(exchange)
-            self.unanswered.append(Unanswered(exchange.seq, request, exchange.status, call, secrets, engine))
+            self.unanswered.append(
+                Unanswered(exchange.seq, request, status=exchange.status, call=call, secrets=secrets, engine=engine)
+            )
 
     def count_calls(self, log: Callable[[Exchange], None] | None) -> Callable[[Exchange], None]:
         if log is None:

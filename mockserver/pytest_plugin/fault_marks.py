@@ -99,7 +99,7 @@ def _judge(error: BaseException | None, limit: TimeLimit) -> RunResult:
     if isinstance(error, AssertionError | pytest.fail.Exception):
         return RunResult("failed", (str(error).splitlines() or ["an assertion"])[0].rstrip(":"), hung=hung)
     names = tuple(kind.__name__ for kind in type(error).__mro__)
-    return RunResult("raised", names[0], names, hung)
+    return RunResult("raised", names[0], names=names, hung=hung)
 
 
 def _fail(why: str, error: BaseException | None, *, hung: bool) -> None:

@@ -42,7 +42,14 @@ class ReceivedCall(Struct, frozen=True, eq=False):
     @property
     def unparsed(self) -> Call:
         """The request without what its body would say."""
-        http = HttpRequest(self.method, self.path, {}, tuple(self.row.headers), self.row.body, self.row.namespace)
+        http = HttpRequest(
+            self.method,
+            self.path,
+            query={},
+            headers=tuple(self.row.headers),
+            body=self.row.body,
+            namespace=self.row.namespace,
+        )
         return Call(self.dialect, self.operation, model="", http=http, meaning=())
 
     @property

@@ -138,7 +138,7 @@ class Watch:
         for (path, line, column), rules in sorted(self._places.items(), key=lambda each: each[0]):
             found.setdefault((rules["declared"], path), []).extend(_list_entries(rules, line, column, hits))
         files = (
-            FileCoverage(path, _shorten_path(path, root), declared, tuple(entries))
+            FileCoverage(path, _shorten_path(path, root), declared=declared, entries=tuple(entries))
             for (declared, path), entries in sorted(found.items(), key=lambda each: each[0])
         )
         return Coverage(tuple(files))
@@ -157,11 +157,11 @@ class Watch:
 
 def _list_entries(rules: Mapping[str, Any], line: int, column: int, hits: Counter[str]) -> Iterator[Entry]:
     used = sum(hits[source] for source in rules["sources"])
-    yield Entry("rule", line, column, rules["name"], used, text=rules["text"], rule=line)
+    yield Entry("rule", line, column=column, name=rules["name"], hits=used, text=rules["text"], rule=line)
     for path, (at, at_column, fault) in rules["branches"].items():
         kind = _KINDS[path.rpartition(".")[2].partition("[")[0]]
         used = sum(hits[f"{source}: {path}"] for source in rules["sources"])
-        yield Entry(kind, at, at_column, fault, used, path, rule=line)
+        yield Entry(kind, at, column=at_column, name=fault, hits=used, path=path, rule=line)
 
 
 watching: list[Watch] = []  # only the last one counts: a test can run another test session

@@ -340,7 +340,7 @@ class Unknown(Struct, eq=False):
         meant = _find_control_path(scope, path) or find_nearest_path(
             scope["method"], path, self.known, scope["query_string"].decode()
         )
-        entrance = AsgiEntrance(Responder(self.live, dialect, {}, meant))
+        entrance = AsgiEntrance(Responder(self.live, dialect, operations={}, nearest=meant))
         await entrance({**scope, "path_params": scope.get("path_params", {})}, receive, send)
 
     async def _answer_at(self, path: str, scope: Scope, receive: Receive, send: Send) -> None:

@@ -79,7 +79,9 @@ def read_content(content: Json, file: str, dialect: str, path: str | None = None
     if not isinstance(headers, dict | None):
         raise ConfigError(f"{file}: headers must be an object of names and values")
     method = content.get("method", "POST" if "body" in content else "GET")
-    return RequestFile(str(content.get("path") or path or find_path(body, dialect)), body, str(method), headers)
+    return RequestFile(
+        str(content.get("path") or path or find_path(body, dialect)), body, method=str(method), headers=headers
+    )
 
 
 def find_path(body: Json, dialect: str) -> str:
@@ -288,7 +290,9 @@ async def explain_call(engine: Engine, call: Call, limit: int | None = None) -> 
     why = str(failure) if plan.source == "invalid" or (failure is not None and "cassette" in failure.details) else ""
     singly = split_prompts(known) if len(known.prompts) > 1 else (known,)
     prompts = [(shown(single.last_user), await _check_rules(engine.rules, single, entries, limit)) for single in singly]
-    return Explanation(call, plan.source, why, tuple(prompts), plan.faults, plan.modified_by)
+    return Explanation(
+        call, plan.source, why=why, prompts=tuple(prompts), faults=plan.faults, modified_by=plan.modified_by
+    )
 
 
 async def plan_answer(engine: Engine, call: Call, entries: Entries) -> Plan:
@@ -359,17 +363,17 @@ def _check_rule(rule: Rule, call: Call, entries: Entries) -> CheckedRule:
             verdict = f"matches, but {explain_closed(rule, entries)}"
     except RuleError as error:
         verdict = f"fails: {error}"
-    return CheckedRule(rule, verdict, rule.when.explain(call), counters)
+    return CheckedRule(rule, verdict, findings=rule.when.explain(call), counters=counters)
 
 
 def _check_counters(rule: Rule, entries: Entries) -> tuple[ConditionResult, ...]:
     found = list[ConditionResult]()
     if rule.state is not None:
         state = entries.get(STATE, START)
-        found.append(ConditionResult("state", "is", rule.state.is_, state, ok=state == rule.state.is_))
+        found.append(ConditionResult("state", "is", expected=rule.state.is_, actual=state, ok=state == rule.state.is_))
     if rule.times is not None:
         time = int(entries.get(name_times_counter(rule.name), 0)) + 1
-        found.append(ConditionResult("times", "lte", rule.times, time, ok=time <= rule.times))
+        found.append(ConditionResult("times", "lte", expected=rule.times, actual=time, ok=time <= rule.times))
     return tuple(found)
 
 

@@ -172,7 +172,7 @@ class Fleet:
         choice, timed, named = content.get("choice"), content.get("timed", True), content.get("named", 0)
         if rules or choice or named or not timed:
             choice = None if choice is None else CassetteChoice(**choice)
-            live.namespaces.put(namespace, Namespace(rules, timed, named, choice))
+            live.namespaces.put(namespace, Namespace(rules, timed, named=named, choice=choice))
         else:
             live.namespaces.drop(namespace)
 

@@ -131,13 +131,19 @@ class Bucket(Struct, frozen=True):
     look: Draw  # of nothing
 
     def draw(self, needed: float, taken: int) -> Draw:
-        return Draw(self.name, self.request.window, needed * self.request.taken, self.rate.refill(taken))
+        return Draw(self.name, self.request.window, needed=needed * self.request.taken, taken=self.rate.refill(taken))
 
 
 def _make_bucket(rate: Rate, name: str) -> Bucket:
     name, window, one = f"{rate.kind} {rate.window} {name}", rate.seconds, rate.refill(1)
     counts_tokens = rate.kind == "tokens"
-    return Bucket(name, rate, counts_tokens, Draw(name, window, one, one), Draw(name, window, -math.inf, 0.0))
+    return Bucket(
+        name,
+        rate,
+        counts_tokens=counts_tokens,
+        request=Draw(name, window, needed=one, taken=one),
+        look=Draw(name, window, needed=-math.inf, taken=0.0),
+    )
 
 
 class Charge(Struct, frozen=True):
@@ -152,7 +158,9 @@ class Charge(Struct, frozen=True):
 
     def of(self, needed: int, spent: int, stated: frozenset[str] = frozenset()) -> "Charge":
         """Return the charge for a prompt of `needed` tokens that takes `spent` with its answer."""
-        return Charge(self.rates, self.buckets, self.counts_tokens, needed, spent, stated)
+        return Charge(
+            self.rates, self.buckets, counts_tokens=self.counts_tokens, needed=needed, spent=spent, stated=stated
+        )
 
     @property
     def draws(self) -> Sequence[Draw]:

@@ -220,7 +220,7 @@ def start(sources: Sources) -> Live:
     counters = MemoryCounters()
     settings, engine = compose(sources, counters)
     journal = Journal(count=settings.journal_calls, size=settings.journal_bytes)
-    live = Live(settings, engine, journal, counters, sources=sources)
+    live = Live(settings, engine, journal=journal, counters=counters, sources=sources)
     live.save_episode = lambda cassette, episode: live.player.save(cassette, episode)  # a reload swaps the player
     return live
 

@@ -39,7 +39,9 @@ def _find_head_secrets(headers: tuple[tuple[bytes, bytes], ...], query: bytes, k
 
 def rebuild_request(row: Exchange) -> HttpRequest:
     query = parse_query(row.query)
-    return HttpRequest(row.method, row.path, query, tuple(row.headers), row.body, row.namespace)
+    return HttpRequest(
+        row.method, row.path, query=query, headers=tuple(row.headers), body=row.body, namespace=row.namespace
+    )
 
 
 def decode_request(http: HttpRequest) -> HttpRequest:

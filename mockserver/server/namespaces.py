@@ -73,7 +73,7 @@ class Namespace(Struct):
                 engine = alter_engine(engine, player=replace(base.player, choice=choice))
             if servers:
                 engine = alter_engine(engine, servers={**base.servers, **servers})
-            self._made = made = _MadeEngine(engine, base, rules, choice, servers)
+            self._made = made = _MadeEngine(engine, base, rules=rules, choice=choice, servers=servers)
         return made.engine
 
     def list_cassettes(self) -> Iterator[str]:

@@ -49,7 +49,9 @@ class RecordingPolicy:
 
         settings = self._settings
         compared = tuple(name.partition(".")[2] for name in settings.match.also if name.startswith("header."))
-        return Redactor(settings.scrub, find_environment_secrets(self._environ), settings.allow_secrets, compared)
+        return Redactor(
+            settings.scrub, find_environment_secrets(self._environ), allowed=settings.allow_secrets, headers=compared
+        )
 
     def redact(self, episode: Episode) -> Episode:
         """Return the episode to record. Raises CassetteError if it may still hold secrets."""
@@ -185,7 +187,9 @@ class Recorder:
             reply = body.build(took)
             if job.errors is None and (why := find_misconfiguration(reply, call)):
                 raise CassetteError(why)
-            episode = Episode(call.dialect, call.operation, call.model, job.request, reply, self._at)
+            episode = Episode(
+                call.dialect, call.operation, model=call.model, request=job.request, reply=reply, at=self._at
+            )
             self._exchange.recorded = await self._save(episode)
         except Exception as error:
             self._drop(str(error) or type(error).__name__)

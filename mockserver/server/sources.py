@@ -66,7 +66,7 @@ class Sources(Struct, frozen=True):
             errors.found.append(ConfigError(*mistaken))
         rules = errors.attempt(partial(compile_rules, documents, None if mistaken else settings))
         servers = errors.attempt(partial(load_servers, documents))
-        return Loaded(documents, settings, rules or (), servers or {}, errors)
+        return Loaded(documents, settings, rules=rules or (), servers=servers or {}, errors=errors)
 
     def read_documents(self) -> tuple[Document, ...]:
         errors = Errors()

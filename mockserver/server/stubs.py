@@ -44,7 +44,9 @@ def _parse(dialect: str, host: str, http: HttpRequest, validation: Validation) -
     raw = _read_content(http)
     model = raw.get("model") if isinstance(raw, dict) else None
     meaning = [http.method, http.path, dict(http.query), raw or digest_body(http)]
-    return Call(dialect, OTHER, model if isinstance(model, str) else "", http, meaning, raw, host=host)
+    return Call(
+        dialect, OTHER, model=model if isinstance(model, str) else "", http=http, meaning=meaning, raw=raw, host=host
+    )
 
 
 def _render(call: Call, outcome: Success) -> Reply:
@@ -75,7 +77,7 @@ def digest_body(http: HttpRequest) -> str:
 
 def is_stubbed(http: HttpRequest, dialect: Dialect, rules: Iterable[Rule]) -> bool:
     """Return whether a rule may answer here, as far as its path and method say."""
-    call = Call(dialect.name, OTHER, "", http, (), host=dialect.host)
+    call = Call(dialect.name, OTHER, model="", http=http, meaning=(), host=dialect.host)
     results = (rule.when.explain(call) for rule in rules if rule.stubs)
     return any(all(one.ok for one in found if one.field in ("path", "method")) for found in results)
 

@@ -167,7 +167,7 @@ def find_upstream(dialect: Dialect, call: Call, upstreams: Mapping[str, str], en
     if address is None:
         raise Failure("bad_gateway", f"No upstream is set for {name}; set one, such as --upstream {name}=https://...")
     key = environ.get(name_key_variable(name), "").strip() or None
-    return Upstream(dialect, address, key, name, mount="" if call.mcp is None else call.http.path)
+    return Upstream(dialect, address, key=key, name=name, mount="" if call.mcp is None else call.http.path)
 
 
 def name_key_variable(upstream: str) -> str:

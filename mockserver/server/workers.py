@@ -74,7 +74,9 @@ def _find_stateful(settings: Settings, engine: Engine) -> Iterator[str]:
 def run_workers(live: Live, prepare: Prepare, listener: socket.socket, announce: Callable[[], None]) -> None:
     """Start the workers, and keep as many running until a signal; `live` is what this process has compiled."""
     worker, folder = Worker(0, live.settings.workers), find_folder()
-    supervisor = _Supervisor(_WorkerConfig(live.sources, worker, prepare, live.made_token, folder), [listener])
+    supervisor = _Supervisor(
+        _WorkerConfig(live.sources, worker, prepare=prepare, token=live.made_token, uploads=folder), [listener]
+    )
     announce()
     gc.enable()
     supervisor.run()

@@ -443,7 +443,9 @@ class FaultMatrix(Struct, frozen=True):
     def make_row(self, test: str, case: FaultCase, result: RunResult, calls: Sequence[ReceivedCall]) -> FaultRow:
         """Return the row for a run under a case, whose rule was tried before all others."""
         source = None if case.rule is None else case.rule.source
-        run = _Run(case, result, calls, [call for call in calls if source in (call.source, *call.modified_by)])
+        run = _Run(
+            case, result, calls=calls, hit=[call for call in calls if source in (call.source, *call.modified_by)]
+        )
         (outcome, details), also = run.judge(), dict[str, str](run.judge_further())
         expected = self.expect.get(case.name, self.expect.get(case.kind))
         bad = outcome in BAD and outcome not in self.allow

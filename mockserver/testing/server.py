@@ -260,7 +260,7 @@ class MockServer(Assertions):
         program is not installed. Raises ConfigError.
         """
         environment = self.environment_for(name, max_calls=max_calls, let_it_run=let_it_run)
-        return CodingAgent(self, environment, Path(cwd), allow)
+        return CodingAgent(self, environment, folder=Path(cwd), allow=allow)
 
     def on(self, *text: str, name: str | None = None, **when: Unpack[When]) -> Declared:
         """Declare a rule for the requests that match; without text and keywords, for all. Reports show its name.
@@ -561,7 +561,7 @@ class CodingAgent:
                 f"{self.agent.name} was still running after {timeout:g} s; it made {plural(len(calls), 'call')} and"
                 f" printed: {(ran.out + ran.err)[-_SHOWN:]}"
             )
-        return AgentRun(ran.out.strip(), ran.code, calls, ran.err, monotonic() - began)
+        return AgentRun(ran.out.strip(), ran.code, calls=calls, log=ran.err, seconds=monotonic() - began)
 
     @property
     def calls(self) -> Calls:

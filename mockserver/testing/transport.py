@@ -521,7 +521,7 @@ class Transport(_Base):
             error: Exception = getattr(find_library(request), name)(message, request=request)
             return error
 
-        answer = ClientResponse(steps, self._clock, make_error, read_timeout)
+        answer = ClientResponse(steps, self._clock, make_error=make_error, read_timeout=read_timeout)
         with self._gate.lock:
             self._answers.add(answer)
         return answer

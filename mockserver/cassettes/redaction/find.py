@@ -501,7 +501,11 @@ class View(Struct, frozen=True):
                 ends.append(len(made))
                 lefts.append(match.start())
                 rights.append(reached)
-        return View(bytes(made + self.data[reached:]), self, starts, ends, lefts, rights) if starts else None
+        return (
+            View(bytes(made + self.data[reached:]), self, starts=starts, ends=ends, lefts=lefts, rights=rights)
+            if starts
+            else None
+        )
 
 
 def has_escapes(data: bytes) -> bool:

@@ -138,7 +138,7 @@ def read_mcp_answers(episode: Episode, source: str) -> Iterator[McpAnswer]:
     """Yield what an MCP server answered, if it did."""
     call, response = parse_episode(episode), find_response(episode.reply)
     if call is not None and call.mcp is not None and response is not None:
-        yield McpAnswer(call.mcp.server, call.mcp.method, call.mcp.params, response, source)
+        yield McpAnswer(call.mcp.server, call.mcp.method, params=call.mcp.params, response=response, source=source)
 
 
 def _split_loadable(

@@ -174,7 +174,9 @@ async def _rehearse(live: Live, engine: Engine, reached: Reached) -> Rehearsal:
     """Answer a request without sending, counting or keeping anything."""
     http, journal = reached.http, Journal()
     entries = await engine.counters.entries(http.namespace)
-    alone = Live(live.settings, await copy_engine(engine, http.namespace, entries), journal, live.counters)
+    alone = Live(
+        live.settings, await copy_engine(engine, http.namespace, entries), journal=journal, counters=live.counters
+    )
     alone.namespaces.touch(http.namespace).timed = live.namespaces.get(http.namespace).timed
     responder = Responder(alone, reached.place.dialect, reached.place.operations)
     visit = _admit(responder, http, query=urlencode(http.query, errors="surrogateescape").encode())

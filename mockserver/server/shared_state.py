@@ -12,7 +12,7 @@ from typing import Any
 
 from msgspec import Struct, msgpack
 
-from mockserver.config.errors import ConfigError
+from mockserver.config.errors import ConfigError, explain_extra
 from mockserver.core import call, episode, http, kept_objects, plan
 from mockserver.core.plan import Failure, Kept
 from mockserver.core.tokens import Tokenizer
@@ -49,7 +49,7 @@ def check_state(url: str) -> tuple[Address, RedisClient]:
     except UnusableStateError as error:
         raise ConfigError(f"{shown}: {error}") from None
     except ImportError:
-        raise ConfigError(f'{shown}: the package redis is missing; pip install "mockserver-llm[redis]"') from None
+        raise ConfigError(f"{shown}: the package redis is missing; {explain_extra('redis')}") from None
 
 
 def make_codec(

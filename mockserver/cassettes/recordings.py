@@ -463,7 +463,7 @@ def _parse_json(text: str, file: str) -> Json:
     try:
         return json.loads(text)
     except RecursionError:
-        raise CassetteError(f"{file}: the JSON of this file is nested too deep") from None
+        raise CassetteError(f"{file}: the JSON of this file is nested too deeply") from None
     except json.JSONDecodeError as error:
         if not text[error.pos :].strip() or error.msg.startswith("Unterminated"):
             words = f"the file breaks off in the middle of its JSON: {_REMEDY}"

@@ -131,7 +131,7 @@ class RedactionRules(Struct, frozen=True, dict=True):
                 )
             return text if changed == tree else style.write(changed)
         except RecursionError:
-            raise CassetteError("scrub: a body of JSON is nested too deep") from None
+            raise CassetteError("scrub: a body of JSON is nested too deeply") from None
 
     def redact_any(self, text: str) -> str:
         if not self.rules:

@@ -136,6 +136,7 @@ class Text(Struct, frozen=True, gc=False):
     apart: bool = False  # begins a message of its own after another text
     tokens: Tokens = None
     is_json: bool = False  # it is a value that was meant as one
+    sound: Any = None  # how it sounds where it is said: a `Speech`, or a file of a rule
 
 
 class Reasoning(Struct, frozen=True, gc=False):

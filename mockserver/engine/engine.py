@@ -283,7 +283,10 @@ class Engine:
     async def _leave(self, call: Call, plan: Plan) -> Plan:
         """Return the plan for a call, and keep what it adds to objects, and what later calls may look up."""
         if call.references is not None and type(plan.outcome) is Answer:
-            plan = replace(plan, outcome=await call.references.write(call, plan.outcome, self._open_objects(call)))
+            references: References = call.references
+            objects, is_generated = self._open_objects(call), plan.source == "generated"
+            written = await references.write(call, plan.outcome, objects, is_generated=is_generated)
+            plan = replace(plan, outcome=written)
         return self._announce(call, await self.memory.leave(call, plan))
 
     def _announce(self, call: Call, plan: Plan) -> Plan:
@@ -309,7 +312,7 @@ class Engine:
         """Plan a whole answer, with the calls that the provider makes of tools of MCP servers."""
         if not call.connectors:
             return await self._plan_conversation(call, asked, terms, lost=lost)
-        hosted = find_hosted_servers(call, self.servers)
+        hosted = find_hosted_servers(call.connectors, self.servers, call.tools)
         return await HostedAnswer(call, hosted, _TurnPlanner(self, call, asked, terms, lost)).plan()
 
     async def _plan_conversation(self, call: Call, asked: Call, terms: Terms, *, lost: bool = False) -> Plan:
@@ -463,6 +466,8 @@ class Engine:
                 why = f"{call.dialect} has no statuses that a rule can state"
                 raise Failure("server_error", f"{source}: {why}", status=500)
             return await self._work(call, call.work, outcome.stated, source)
+        if type(outcome) is ArtifactDraft and call.operation in CONVERSATIONS:
+            outcome = _write_conversation(call.operation, outcome, source)
         if type(outcome) is Draft or type(outcome) is ArtifactDraft:  # isinstance takes far longer for a Struct
             mark = ""
             if self.policy.unique_ids:
@@ -737,6 +742,16 @@ async def _plan_batch(engine: Engine, call: Call) -> Plan:
         await asyncio.sleep(0)
     stored = await engine.memory.keep_batch(call, plan.outcome, tuple(results))
     return Plan(stored, "generated", carried_out=tuple(done))
+
+
+def _write_conversation(operation: str, stated: ArtifactDraft, source: str) -> Draft:
+    """Return what a key beside text says in a conversation. Raises Failure."""
+    write = CONVERSATIONS[operation].write
+    assert write is not None  # noqa: S101  # `explain_misfit` has found that it suits
+    try:
+        return write(stated)
+    except ValueError as why:
+        raise Failure("server_error", f"{source}: {why}", status=500) from None
 
 
 async def generate_draft(call: Call, seed: Seed) -> Draft | ArtifactDraft:

@@ -86,7 +86,11 @@ CONVERSATIONS = _select(Conversation)
 ARTIFACTS = _select(ArtifactKind)
 LOOK_UPS = _select(LookUp)
 CREATIONS = _select(Creation)
-_STATED: tuple[ArtifactKind | Creation, ...] = (*ARTIFACTS.values(), *CREATIONS.values())
+_STATED: tuple[ArtifactKind | Creation | Conversation, ...] = (
+    *ARTIFACTS.values(),
+    *CREATIONS.values(),
+    *CONVERSATIONS.values(),
+)
 THEN_KEYS: Mapping[str, ThenKey] = {kind.then.key: kind.then for kind in _STATED if kind.then is not None}
 QUESTIONS = _select(Question)
 

@@ -301,7 +301,10 @@ _PURPOSE_OF: Mapping[str, str] = {
 }
 _WITHHELD = frozenset[str]().union(*[kind.withheld for kind in OPERATIONS.values()])
 _IMPLIED: Mapping[str, Condition] = {
-    purpose: _make_operations_condition(operations) for purpose, operations in _PURPOSES.items()
+    purpose: _make_operations_condition(
+        operations if purpose == "text" else tuple([name for name in operations if name not in CONVERSATIONS])
+    )
+    for purpose, operations in _PURPOSES.items()
 }
 _OF_TARGETS = {"tool": "mcp_call", "resource": "mcp_read", "prompt_name": "mcp_prompt"}
 _OF_MCP = frozenset(  # fields that only requests to MCP servers have

@@ -84,6 +84,7 @@ class SocketSession:
         self._scope, self._receive, self._send = scope, receive, send
         wire: ConnectionWire | None = (scope.get("extensions") or {}).get(WIRE)
         self._wire = None if wire is None else SocketWire(wire)
+        self.close_code: int | None = None  # with which the client has closed it
         self._has_left = asyncio.Event()
         self._began = responder.live.now()
 
@@ -180,7 +181,8 @@ class SocketSession:
             except TimeoutError:
                 return EXPIRED
             if message["type"] == "websocket.disconnect":
-                return STOPPING if message.get("code") == STOPPING else None
+                self.close_code = message.get("code")
+                return STOPPING if self.close_code == STOPPING else None
             if self.responder.live.now() - self._began >= LONGEST:
                 return EXPIRED
             await self.take(message)

@@ -47,7 +47,7 @@ class Clock:
         self._due: list[float] = []  # of waiters in event loops
 
     def now(self) -> float:
-        """Monotonic seconds."""
+        """Return monotonic seconds."""
         return monotonic() + self._skipped
 
     def advance(self, seconds: float) -> None:
@@ -207,7 +207,7 @@ class Steps:
         await serve(found.responder, found.responder.respond(request, visit), visit, client, scope)
 
     async def _receive(self) -> Message:
-        """The body of the request, then nothing: `leave` raises if the client leaves."""
+        """Return the body of the request, then nothing: `leave` raises if the client leaves."""
         body, self._body = self._body, None
         if body is None:
             await asyncio.get_running_loop().create_future()
@@ -260,7 +260,7 @@ class ClientResponse:
         return headers
 
     def next(self) -> Received:
-        """What the client receives next. Raises the error that it gets instead."""
+        """Return what the client receives next. Raises the error that it gets instead."""
         try:
             self._receive(meet_here).send(None)  # which never suspends it
         except StopIteration as end:
@@ -268,7 +268,7 @@ class ClientResponse:
         return received
 
     async def next_async(self) -> Received:
-        """What an asynchronous client receives next."""
+        """Return what an asynchronous client receives next."""
         return await self._receive(meet_in_loop)
 
     def close(self) -> None:
@@ -390,7 +390,7 @@ def _split_events(data: bytes) -> Iterable[bytes]:
 
 
 def make_path_finder() -> Callable[[str, str, str], str]:
-    """A function that maps the method, host and path of a provider's URL to a path of this server.
+    """Return a function that maps the method, host and path of a provider's URL to a path of this server.
 
     The path of an unknown host stays as it is.
     """
@@ -402,8 +402,8 @@ def make_path_finder() -> Callable[[str, str, str], str]:
     def path_of(method: str, host: str, path: str) -> str:
         url = f"https://{host}{path}"
         dialect = None if is_loopback(host) or not host else find_dialect(url, known)
-        found = None if dialect is None else find_local_target(method, url, dialect, known)
-        return path if found is None else found[0]
+        found = None if dialect is None else find_local_target(method, url, dialect=dialect, routes=known)
+        return path if found is None else found.path
 
     return path_of
 
@@ -437,14 +437,14 @@ class ResponseBody:
 
 
 def find_library(request: Any) -> Any:
-    """The module of a request, httpx or httpx2; a user may have derived its class."""
+    """Return the module of a request, httpx or httpx2; a user may have derived its class."""
     base = next(base for base in reversed(type(request).__mro__) if base.__name__ == "Request")
     return sys.modules[base.__module__.partition(".")[0]]
 
 
 @cache
 def make_body_class(library: Any) -> Any:
-    """The class of response bodies for a library."""
+    """Return the class of response bodies for a library."""
     return type("Body", (ResponseBody, library.SyncByteStream, library.AsyncByteStream), {})
 
 
@@ -540,7 +540,7 @@ class Transport(_Base):
             error: Exception = getattr(find_library(request), name)(message, request=request)
             return error
 
-        answer = ClientResponse(steps, self._clock, make_error, read_timeout)
+        answer = ClientResponse(steps, self._clock, make_error=make_error, read_timeout=read_timeout)
         with self._gate.lock:
             self._answers.add(answer)
         return answer
@@ -562,7 +562,7 @@ def _make_response(request: Any, head: Received, answer: ClientResponse) -> Any:
 
 
 def _is_in_asyncio() -> bool:
-    """Whether an asyncio loop runs, in which requests can wait for each other."""
+    """Return whether an asyncio loop runs, in which requests can wait for each other."""
     with suppress(RuntimeError):
         return asyncio.get_running_loop() is not None
     return False

@@ -82,7 +82,7 @@ def _compare_with_intact(
 
 
 def _drop_unsendable(actions: Iterable[Action], *, head: bool) -> Iterator[Action]:
-    """The actions without bytes that HTTP does not allow: behind some statuses, and in the answer to HEAD."""
+    """Yield the actions without bytes that HTTP does not allow: behind some statuses, and in the answer to HEAD."""
     empty = head
     for action in actions:
         if isinstance(action, Head):
@@ -178,7 +178,7 @@ class WrongContentLength(Struct, frozen=True):
             yield last
 
     def _limit_to_stated_length(self, actions: Iterable[Action], size: int) -> Iterator[Action]:
-        """The actions, of which only so many bytes stay within the message."""
+        """Yield the actions, of which only so many bytes stay within the message."""
         left = size
         for action in actions:
             if isinstance(action, Write):
@@ -349,13 +349,13 @@ def _is_usage(action: Action) -> bool:
 
 
 def _change_json(actions: Iterable[tuple[Action, bool]], change: Callable[[Json], bool]) -> Iterator[Action]:
-    """The actions, the JSON of whose Writes has been changed in place, where `change` says that it was."""
+    """Yield the actions, the JSON of whose Writes has been changed in place, where `change` says that it was."""
     for action, wanted in actions:
         yield _rewrite(action, change) if wanted and isinstance(action, Write) else action
 
 
 def _rewrite(write: Write, change: Callable[[Json], bool]) -> Write:
-    """The Write with other JSON in it; what stands around that, and what is no JSON, stays."""
+    """Return the Write with other JSON in it; what stands around that, and what is no JSON, stays."""
 
     def rewrite(data: bytes) -> bytes:
         start, end = data.find(b"{"), data.rfind(b"}") + 1
@@ -371,7 +371,7 @@ def _rewrite(write: Write, change: Callable[[Json], bool]) -> Write:
 
 
 def _edit(write: Write, change: Callable[[bytes], bytes]) -> Write:
-    """The Write with other bytes; of a message of Amazon's event streams, what it says, with lengths and checksums."""
+    """Return the Write with other bytes; a message of Amazon's event streams gets new lengths and checksums."""
     message = read_message(write.data)
     if message is None:
         return replace(write, data=change(write.data))
@@ -554,7 +554,7 @@ class SessionLost(Struct, frozen=True):
 
 
 def _open_last_bracket(action: Action) -> Action:
-    """A Write without its last bracket; one that has none gets one that nothing closes."""
+    """Return a Write without its last bracket; one that has none gets one that nothing closes."""
     if not isinstance(action, Write):
         return action
     return _edit(action, _drop_last_bracket)
@@ -582,7 +582,7 @@ def _find_middle(data: bytes) -> int:
 
 
 def _find_within_character(data: bytes) -> int:
-    """Behind the first byte of the first character that has several; the middle, where none has."""
+    """Return the place behind the first byte of a character that has several; the middle, where none has."""
     if is_prelude(data):  # a message, which has numbers before and after what it says
         start, said = data.find(b"{") + 1, data[data.find(b"{") + 1 : -4]
     else:

@@ -184,7 +184,8 @@ def write_event(frame: Frame | FrameRun | bytes) -> bytes:
         return _write_messages(frame)
     before, after = _frame_event(frame.event, frame.framing)
     if type(frame) is Frame:
-        return before + frame.data + after
+        whole = before + frame.data + after
+        return whole if frame.id is None else b"id: " + frame.id.encode() + b"\n" + whole
     before, after = before + frame.before, frame.after + after
     return before + (after + before).join(frame.pieces) + after
 

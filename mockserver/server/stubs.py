@@ -7,7 +7,7 @@ from functools import cache, partial
 from hashlib import blake2b
 from urllib.parse import parse_qsl, urlsplit
 
-from mockserver.core.call import OTHER, Call
+from mockserver.core.call import OTHER, WEBSOCKET, Call
 from mockserver.core.http import HttpRequest, Reply, essence
 from mockserver.core.json import Json
 from mockserver.core.plan import Failure, Success
@@ -121,8 +121,10 @@ def _list_places(dialect: str) -> Sequence[Endpoint]:
 
 def _explain_unreachable(rule: Rule, dialect: str) -> str | None:
     methods = find_pinned(rule.when, "method")
+    operations = find_pinned(rule.when, "operation")
+    if operations is not None and WEBSOCKET in operations:
+        return None if methods is None or "GET" in methods else "a WebSocket is opened by GET"
     if "path" not in rule.when.uses:
-        operations = find_pinned(rule.when, "operation")
         if methods is None or operations is None:
             return None
         served = [place.operations for place in _list_places(dialect)]
@@ -159,7 +161,9 @@ def _explain_unreachable_path(
     found = [] if rest else [place.operations for place in known if find_endpoint(path, (place,))]
     if found and methods and not any(find_operation(str(method), taken) for method in methods for taken in found):
         taken = {name for taken in found for name in taken}
-        return f"{path} accepts {_join_names(taken)}, not {_join_names(methods)}"
+        speaks = any(operation.over_socket for taken in found for operation in taken.values())
+        hint = f"; a WebSocket there is the operation {WEBSOCKET}" if speaks and "GET" in methods else ""
+        return f"{path} accepts {_join_names(taken)}, not {_join_names(methods)}{hint}"
     alike = found or (rest and any(_may_begin(place.path, start) for place in known))
     if alike or rule.stubs:
         return None

@@ -179,9 +179,13 @@ class MockServer(Assertions):
         Raises ConfigError for a dialect without WebSockets.
         """
         mount = find_socket_mount(dialect)
+        return f"ws{self._find_address().removeprefix('http')}{mount}"
+
+    def _find_address(self) -> str:
+        """Return the address of this server, which is started if need be."""
         if self._running is None:
             self.start()
-        return f"ws{self.url.removeprefix('http')}{mount}"
+        return self.url
 
     @property
     def env(self) -> Mapping[str, str]:
@@ -216,12 +220,13 @@ class MockServer(Assertions):
         """Return a `transport` for clients of httpx and httpx2 that reaches this server without a socket.
 
         The server need not be started. Waits take no time: they advance `clock`. All clients can share the transport.
+        A WebSocket alone is a connection to the server, which is started for it.
         """
         if self._transport is None:
             from mockserver.server.app import Site  # slow: Starlette
             from mockserver.testing.transport import Transport
 
-            self._transport = Transport(Site(self._live), self.clock)
+            self._transport = Transport(Site(self._live), self.clock, self._find_address)
         return self._transport
 
     def environment_for(self, agent: str, *, max_calls: int = MAX_CALLS, let_it_run: bool = False) -> AgentEnvironment:
@@ -389,7 +394,7 @@ class MockServer(Assertions):
 
     @property
     def service_calls(self) -> Calls:
-        """The calls that rules with `service: true` answered, which `calls` leaves out."""
+        """The calls that rules with `service: true` answered, which `calls` leaves out; and whole Realtime sessions."""
         return Calls.from_rows(self._list_settled_rows(), service=True)
 
     def _list_settled_rows(self) -> tuple[Exchange, ...]:

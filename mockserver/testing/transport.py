@@ -12,7 +12,7 @@ from email.utils import formatdate
 from functools import cache, lru_cache
 from threading import Lock, RLock
 from typing import TYPE_CHECKING, Any, Self
-from urllib.parse import unquote
+from urllib.parse import quote, unquote
 from weakref import WeakSet
 
 from anyio import sleep_forever, to_thread
@@ -29,6 +29,7 @@ from mockserver.core.seed import monotonic, wall
 from mockserver.delivery.drive import CUT, IN_PROCESS, ClientConnection, Note, encode_header
 from mockserver.dialects import discover_all
 from mockserver.engine.offload import IN_PROCESS_DRIVER, Work
+from mockserver.server.handshakes import asks_for_socket
 from mockserver.server.routes import find_operation_name, list_endpoints
 from mockserver.server.snapshot import ClientLeftError
 
@@ -463,20 +464,27 @@ else:
 class Transport(_Base):
     """Connects any number of clients of httpx and httpx2 to a server of this process, without a socket.
 
-    Closing it has no effect, so clients can share it.
+    Handshakes of WebSockets alone go to the address of that server, which `find_address` returns: frames need a
+    connection, which the client gets as the `network_stream` of the response. Closing the transport has no effect, so
+    clients can share it.
     """
 
-    def __init__(self, site: "Site", clock: Clock) -> None:
+    def __init__(self, site: "Site", clock: Clock, find_address: Callable[[], str] | None = None) -> None:
         self._application, self._clock, self._path = SharedApplication(site, site.find), clock, make_path_finder()
+        self._find_address = find_address
         self._answers = WeakSet[ClientResponse]()
 
     def handle_request(self, request: Any) -> Any:
         """Answer the request of a synchronous client."""
+        if (handshake := self._send_on_handshake(request)) is not None:
+            return _make_connector(request, "HTTPTransport").handle_request(handshake)
         answer = self._answer(request, request.read(), patient=False)
         return _make_response(request, answer.next(), answer)
 
     async def handle_async_request(self, request: Any) -> Any:
         """Answer the request of an asynchronous client."""
+        if (handshake := self._send_on_handshake(request)) is not None:
+            return await _make_connector(request, "AsyncHTTPTransport").handle_async_request(handshake)
         answer = self._answer(request, await request.aread(), patient=_is_in_asyncio())
         return _make_response(request, await answer.next_async(), answer)
 
@@ -502,6 +510,17 @@ class Transport(_Base):
 
     async def __aexit__(self, *_: object) -> None: ...
 
+    def _send_on_handshake(self, request: Any) -> Any:
+        """Return the handshake of a WebSocket as it goes to the running server; None for any other request."""
+        if self._find_address is None or not asks_for_socket(request.method, request.headers.get("upgrade", "")):
+            return None
+        raw, mark, query = request.url.raw_path.partition(b"?")
+        # a provider's WebSocket is where its clients POST otherwise
+        path = quote(self._path("POST", request.url.host, unquote(raw.decode("latin-1"))))
+        url = f"{self._find_address()}{path}{(mark + query).decode('latin-1')}"
+        headers = [field for field in request.headers.multi_items() if field[0].lower() != "host"]
+        return find_library(request).Request("GET", url, headers=headers, extensions=request.extensions)
+
     def _answer(self, request: Any, body: bytes, *, patient: bool) -> ClientResponse:
         url = request.url
         raw, _, query = url.raw_path.partition(b"?")
@@ -525,6 +544,12 @@ class Transport(_Base):
         with self._application.lock:
             self._answers.add(answer)
         return answer
+
+
+def _make_connector(request: Any, kind: str) -> Any:
+    """Make a transport of the library of a request for one connection, which ends with its response."""
+    library = find_library(request)
+    return getattr(library, kind)(verify=False, limits=library.Limits(max_keepalive_connections=0))
 
 
 def _make_response(request: Any, head: Received, answer: ClientResponse) -> Any:

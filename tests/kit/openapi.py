@@ -30,6 +30,7 @@ from mockserver.server.control import (
     cassette,
     copies,
     feed,
+    media,
     metrics,
     rules,
     state,
@@ -136,6 +137,7 @@ SHAPES: Mapping[View, Shape] = {
     calls.forget_calls: Shape(types.Forgotten),
     feed.open_feed: Shape("text/event-stream"),
     copies.show_body: Shape("text/plain"),
+    media.show_medium: Shape("application/octet-stream"),
     copies.copy_call: Shape("text/plain"),
     trials.send_again: Shape(types.SentAgain, SendAgain),
     calls.compare_calls: Shape(types.Comparison, CallsToCompare),
@@ -181,7 +183,8 @@ QUERY: Mapping[str, str] = {
     "digest": "adds `said` and `answered` (160 characters each), `tools` and `conversation`",
     "compact": "one line, without what is empty, null, false or usual: namespace `default`, method `POST`, attempt 1,"
     " ended `complete`, and the path of a known operation",
-    "of": "whose body",
+    "of": "of which of the two",
+    "at": "which one, from 0",
     "form": "a command, a rule in YAML, a test, or what `POST explain` takes",
     "replace": "replaces added rules of the same name",
 }

@@ -53,6 +53,7 @@ def apply_faults(
     error: ErrorFrame,
     *,
     streamed: bool = True,
+    live: bool = False,
     head: bool = False,
     on_unchanged: Callable[[], None] = lambda: None,
 ) -> Iterable[Action]:
@@ -63,7 +64,8 @@ def apply_faults(
     actions, intact = tee(actions)
     for fault in faults:
         if fault.bend is not None:
-            actions = fault.bend(actions, FaultContext(fault.seed.stream("fault", fault.name), error, streamed))
+            random = fault.seed.stream("fault", fault.name)
+            actions = fault.bend(actions, FaultContext(random, error, streamed=streamed, live=live))
     return _compare_with_intact(_drop_unsendable(actions, head=head), _drop_unsendable(intact, head=head), on_unchanged)
 
 
@@ -160,6 +162,9 @@ class WrongContentLength(Struct, frozen=True):
     for_: Annotated[float, Settable("duration", "how long to wait before closing")] = 0.0
 
     def __call__(self, actions: Iterable[Action], scene: FaultContext) -> Iterator[Action]:
+        if scene.live:  # nobody knows its length
+            yield from actions
+            return
         known = tuple(actions)
         size = sum(len(action.data) for action in known if isinstance(action, Write))
         stated = max(size + self.by, 0)
@@ -449,7 +454,7 @@ class JoinFrames(Struct, frozen=True):
     def __call__(self, actions: Iterable[Action], scene: FaultContext) -> Iterator[Action]:
         held = list[Write]()
         for action, past in flag_past(actions, self.at, scene):
-            if past and isinstance(action, Write) and scene.streamed:
+            if past and isinstance(action, Write) and scene.streamed and not scene.live:
                 held.append(action)
                 if len(held) == self.count:
                     yield from (_join_writes(held), Flush())

@@ -76,6 +76,8 @@ def mark_position(actions: Iterable[Action], at: Position, scene: FaultContext, 
         return mark_behind_head(actions)
     if not scene.streamed:
         return _mark_in_body(tuple(actions), at, exact=exact)
+    if scene.live and at.where == "before_done":
+        return _mark_before_finish(actions)
     return _IN_STREAM[at.where](actions, at.count, exact)
 
 
@@ -164,6 +166,14 @@ def _mark_before_done(actions: Iterable[Action], _count: int, _exact: bool) -> M
         held.append(action)
     first = next((at for at, action in enumerate(held) if isinstance(action, Write)), len(held))
     yield from (*held[:first], HERE, *held[first:])
+
+
+def _mark_before_finish(actions: Iterable[Action]) -> Marked:
+    """Yield the mark before the frame that says it is the last one."""
+    for action in actions:
+        if isinstance(action, Write) and isinstance(action.frame, Frame) and action.frame.part == "finish":
+            yield HERE
+        yield action
 
 
 def _is_whole_frame(action: Action) -> bool:

@@ -24,6 +24,7 @@ from mockserver.core.state import StateLostError
 from mockserver.core.text import count_shared_ends
 from mockserver.engine.offload import on_thread
 from mockserver.server.control.detail import parse_call, show_answer, show_bodies, show_detail
+from mockserver.server.control.media import describe_media
 from mockserver.server.control.requests import (
     ControlRequest,
     RefusedError,
@@ -143,6 +144,7 @@ async def show_call(request: ControlRequest) -> Response:
         **await show_detail(row, request.rows.find_attempt(row)[0], request.live),
         "chain": {"conversation": await _find_conversation(row, rows, request), "tries": request.rows.find_tries(row)},
         **await on_thread(show_bodies, row),
+        **await on_thread(describe_media, row),
     }
     return await on_thread(lambda: make_json_response(mask_texts(whole, find_row_secrets(row))))
 

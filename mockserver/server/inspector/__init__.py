@@ -53,6 +53,6 @@ def write_policy() -> str:
 
 _INLINE = re.compile(rb'<script type="importmap">(.*?)</script>', re.DOTALL)
 _POLICY = (
-    "style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; "
+    "style-src 'self'; img-src 'self' blob:; media-src blob:; connect-src 'self'; base-uri 'none'; form-action 'none'; "
     "frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
 )

@@ -119,8 +119,8 @@ def find_server_sources(rules: tuple[Path, ...], flags: Mapping[str, Json]) -> S
 
 def read_text(path: str) -> str:
     try:
-        with click.open_file(path, encoding="utf-8") as file:
+        with click.open_file(path, encoding="utf-8-sig") as file:  # some editors of Windows begin with a mark
             return str(file.read())
     except (OSError, UnicodeDecodeError) as error:
-        reason = getattr(error, "strerror", None) or "it is not UTF-8 text"
+        reason = getattr(error, "strerror", None) or "it is not UTF-8 text; save it as UTF-8"
         raise ConfigError(f"{path}: cannot be read: {reason}") from error

@@ -112,7 +112,7 @@ class FootprintReport:
         lines = [f"the footprint grew by more than {options.growth * 100:g}%: {', '.join(map(str, grown))}"]
         lines += [f"  cost {costs[0]:.6f} -> {costs[1]:.6f}"] if options.prices else []
         lines += [f"  {line}" for line in describe_changes(before, found)]
-        return "\n".join([*lines, f"  if it is meant, accept it with {_UPDATE}"])
+        return "\n".join([*lines, f"  if it is intended, accept it with {_UPDATE}"])
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_makereport(

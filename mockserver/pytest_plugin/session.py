@@ -31,7 +31,8 @@ from mockserver.testing.setup import MockServerWarning, find_left_open, find_unr
 
 MARK, FAULTS = "mockserver", "mockserver_faults"
 FOLDER = "cassettes"  # next to the test file
-KEYS = ("rules", "verify", *ServerOptions.__annotations__)
+KEYS = ("rules", "verify", "max_calls", *ServerOptions.__annotations__)
+MAX_CALLS = 1_000  # of a test, unless its mark allows more: an agent that is always told to call a tool never stops
 _CHOICES: Mapping[str, tuple[object, ...]] = {
     "verify": (True, False),
     "record": ("none", "once", "new_episodes", "all"),
@@ -65,7 +66,7 @@ def configure(item: pytest.Item, options: Mapping[str, Any]) -> Config:
 
 def make_setup(config: Config) -> Setup:
     """Return the setup of a configuration; mistakes are raised when it is used."""
-    options = {name: value for name, value in config.items() if name not in ("rules", "verify")}
+    options = {name: value for name, value in config.items() if name not in ("rules", "verify", "max_calls")}
     if options.get("cassette") is None:
         options.pop("record", None)
     return Setup.make(*config["rules"], **options)
@@ -131,6 +132,8 @@ def _check(mark: pytest.Mark) -> None:
             raise ConfigError(
                 f"@pytest.mark.{MARK}({name}=...) takes {', '.join(map(str, choices))}, not {value!r}{hint}"
             )
+    if type(limit := mark.kwargs.get("max_calls", MAX_CALLS)) is not int or limit < 1:
+        raise ConfigError(f"@pytest.mark.{MARK}(max_calls=...) takes a number of calls, not {limit!r}")
 
 
 def _list_files(rules: Any) -> Sequence[str | os.PathLike[str]]:
@@ -225,6 +228,7 @@ class Run:
         server.rename_options = rename_options
         config, own = add_cassette(item, config), "cassette" not in config
         server.reset(make_setup(self._continue_recording(config)))
+        server.limit_calls(config.get("max_calls", MAX_CALLS))
         strict = own and item.config.getini("mockserver_unplayed") == "fail"
         use = Use(server, verify=bool(config.get("verify", True)), strict=strict)
         if own and "cassette" not in config:

@@ -251,6 +251,8 @@ def _explain_no_rule(
         lines.append(f"{late.where} matches, but was declared after this call")
     else:
         lines += [*(text for _, text in changes[:1]), *_suggest_rule_lines(call)]
+        if not near:
+            lines.append('or, if any answer will do, set unmatched="generate"')
     best = changes[0][0] if changes else next(iter(near), None)
     return make_problem(f"no rule answered {_name_group(group)}; {_describe_nearest(best)}", lines)
 

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from msgspec import Struct, msgpack
 
-from mockserver.config.errors import ConfigError
+from mockserver.config.errors import ConfigError, explain_extra
 from mockserver.core import call, episode, http, kept_objects, plan
 from mockserver.core.plan import Failure, Kept
 from mockserver.core.tokens import Tokenizer
@@ -56,7 +56,7 @@ def check_state(url: str) -> SharedState:
     except UnusableStateError as error:
         raise ConfigError(f"{shown}: {error}") from None
     except ImportError:
-        raise ConfigError(f'{shown}: the package redis is missing; pip install "mockserver-llm[redis]"') from None
+        raise ConfigError(f"{shown}: the package redis is missing; {explain_extra('redis')}") from None
 
 
 def make_codec(tokenizer: Callable[[str], Tokenizer]) -> Codec[Kept]:

@@ -411,6 +411,10 @@ class MockServer(Assertions):
         """Fail the test if there are more calls, or if they use more tokens in total."""
         self._budget = Budget(max_calls, max_tokens)
 
+    def limit_calls(self, count: int) -> None:
+        """Refuse the calls beyond this number until the next reset, so that an agent that never stops ends."""
+        self._live.budgets[DEFAULT] = CallBudget(count, "test")
+
     def problems(self) -> tuple[Problem, ...]:
         """List why the test should fail: blocked or unmatched calls, uncalled rules, functions that raise, a budget."""
         calls, rules = self.calls, self._live.find_engine(DEFAULT).rules
@@ -427,9 +431,11 @@ class MockServer(Assertions):
                 found.append(explain_too_few_answers(one.rule, one.expected_calls, calls))
         if self._live.settings.lint == "error":
             found += find_impossible_answers(calls)
-        found += [
-            make_problem(f"{name}: {each.explain()}") for name, each in self._live.budgets.items() if each.refused
-        ]
+        for name, each in self._live.budgets.items():
+            if each.refused and name == DEFAULT:
+                found.append(make_problem(each.explain(), ["to allow more: @pytest.mark.mockserver(max_calls=...)"]))
+            elif each.refused:
+                found.append(make_problem(f"{name}: {each.explain()}"))
         return (*found, *self._budget.find_exceeded(calls))
 
     def remarks(self) -> tuple[Problem, ...]:

@@ -154,7 +154,7 @@ def test_what_is_no_mcp_server_is_named(tmp_path: Path) -> None:
     with MockServer() as server:
         done = run(tmp_path, "mcp", "import", "x", f"{server.url}/mcp/nothing")
     assert done.returncode == 2
-    assert 'it is no MCP server: There is no MCP server "nothing"' in done.stderr
+    assert 'it is not an MCP server: There is no MCP server "nothing"' in done.stderr
 
 
 def test_rules_of_a_recording_answer_as_the_server_did(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from mockserver import __version__
+from mockserver.config.errors import explain_extra
 from mockserver.core.plan import Failure
 from mockserver.server.access import OPEN
 from mockserver.server.control import ROUTES, Control
@@ -276,4 +277,4 @@ def test_metrics_need_an_extra(server: ControlledServer, monkeypatch: pytest.Mon
     monkeypatch.setitem(sys.modules, "prometheus_client", None)
     got = scraped(server)
     assert got.status == 501
-    assert got.json["error"] == 'metrics need the extra "metrics": pip install "mockserver-llm[metrics]"'
+    assert got.json["error"] == f"the package prometheus-client is missing; {explain_extra('metrics')}"

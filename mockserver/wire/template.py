@@ -137,7 +137,7 @@ class Marks:
             unsigned: Choice = vars(choice).get("unsigned", choice)
             marked = replace(
                 unsigned,
-                parts=tuple([self._part(part, next(given, 1)) for part in unsigned.parts]),
+                parts=tuple([self._mark_part(part, next(given, 1)) for part in unsigned.parts]),
                 logprobs=choice.logprobs and (Logprob(self.text(), 0.0),),
                 echo=self.text(choice.echo),
                 stop=self.text(choice.stop),
@@ -154,7 +154,7 @@ class Marks:
             stated_fingerprint=None if answer.stated_fingerprint is None else self.text(answer.stated_fingerprint),
         )
 
-    def _part(self, part: Part, count: int) -> Part:
+    def _mark_part(self, part: Part, count: int) -> Part:
         match part:
             case ToolUse(call=call):
                 pieces = self.texts(count) if call.arguments else ()
@@ -183,7 +183,7 @@ class Cuts(Struct, frozen=True):
     between: list[bytes]
     marks: list[int]
 
-    def around(self, before: bytes, after: bytes) -> "Cuts":
+    def surround(self, before: bytes, after: bytes) -> "Cuts":
         """Return these with bytes before and after."""
         return Cuts([before], []).then(self).then(Cuts([after], []))
 
@@ -260,7 +260,7 @@ class CutFrame(Struct, frozen=True):
         after = None if self.after is None else self.after.bind(first, values)
         return replace(self, before=self.before.bind(first, values), after=after)
 
-    def takes(self, other: "CutFrame") -> "CutFrame | None":
+    def join_next(self, other: "CutFrame") -> "CutFrame | None":
         """Return both as one, if the other comes next and differs only in its piece."""
         follows = self.part is not None and self.end is not None and self.end == other.first
         both = replace(other, first=self.first)
@@ -320,12 +320,12 @@ class StreamTemplate:
         for cut in self._cuts:
             before, after = write(replace(cut.frame, data=_HERE)).split(_HERE)
             if cut.part is None or cut.after is None:
-                text = text.then(cut.before.around(before, after))
+                text = text.then(cut.before.surround(before, after))
                 continue
-            between = cut.after.around(b"", after).then(cut.before.around(before, b""))
-            text = text.then(cut.before.around(before, b""))
+            between = cut.after.surround(b"", after).then(cut.before.surround(before, b""))
+            text = text.then(cut.before.surround(before, b""))
             made.append(PiecesBetween(Template(text), Template(between), cut.part, slice(cut.first, cut.end)))
-            text = cut.after.around(b"", after)
+            text = cut.after.surround(b"", after)
         self.joined = made, Template(text)
         return self.joined
 
@@ -537,10 +537,12 @@ class Renderer(Generic[Options]):
 
     def _cut_body(self, answer: Answer, options: Options, marks: Marks) -> Cuts | None:
         marked, asked = marks.answer(answer), self.mark(options, marks)
-        values = self._marked(answer, options, marked, asked)
+        values = self._encode_marked(answer, options, marked, asked)
         return None if values is None else cut_at(values, self.encode(self.body(marked, asked), asked))
 
-    def _marked(self, answer: Answer, options: Options, marked: Answer, asked: Options) -> Sequence[bytes] | None:
+    def _encode_marked(
+        self, answer: Answer, options: Options, marked: Answer, asked: Options
+    ) -> Sequence[bytes] | None:
         """Return the JSON of the marks, no bytes where there is no hole; None if the form is not that of the values."""
         own, other = self._outline(answer, options), self._outline(marked, asked)
         if own is None or other is None or own.form != other.form:
@@ -559,7 +561,7 @@ class Renderer(Generic[Options]):
             return None
         runs: list[CutFrame] = []
         for frame in once:
-            both = runs[-1].takes(frame) if runs else None
+            both = runs[-1].join_next(frame) if runs else None
             runs[-1:] = [*runs[-1:], frame] if both is None else [both]
         return StreamTemplate(runs)
 
@@ -567,7 +569,7 @@ class Renderer(Generic[Options]):
         self, answer: Answer, options: Options, counts: Sequence[int], marks: Marks
     ) -> list[CutFrame] | None:
         marked, asked = marks.answer(answer, counts), self.mark(options, marks)
-        values = self._marked(answer, options, marked, asked)
+        values = self._encode_marked(answer, options, marked, asked)
         texts = [tokens_of(part, answer.tokenizer) for part in marked.choices[0].parts]
         if values is None or [*map(len, texts)] != [*counts]:
             return None

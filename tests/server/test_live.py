@@ -85,11 +85,11 @@ def test_an_engine_is_made_once_for_a_base(tmp_path: Path) -> None:
     server = controlled_server(tmp_path)
     server.post("rules?namespace=a", rule("one", "1"))
     space, base = server.live.namespaces.get("a"), server.live.engine
-    made = space.engine(base)
-    assert made is space.engine(base) is not base
-    assert space.engine(start(Sources()).engine) is not made
+    made = space.find_engine(base)
+    assert made is space.find_engine(base) is not base
+    assert space.find_engine(start(Sources()).engine) is not made
     space.rules = ()
-    assert space.engine(base) is base
+    assert space.find_engine(base) is base
 
 
 def test_an_evicted_namespace_is_forgotten(tmp_path: Path) -> None:

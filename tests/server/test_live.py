@@ -68,13 +68,13 @@ def test_the_longest_idle_are_evicted_but_never_the_default_one() -> None:
     spaces = Namespaces(limit=3)
     for name in (DEFAULT, "a", "b", "a", "c", "d"):
         spaces.touch(name)
-    assert (set(spaces.names()), spaces.evicted) == ({DEFAULT, "c", "d"}, ["b", "a"])
+    assert (set(spaces.list_names()), spaces.evicted) == ({DEFAULT, "c", "d"}, ["b", "a"])
 
 
 def test_looking_at_a_namespace_does_not_create_it() -> None:
     spaces = Namespaces()
     assert spaces.get("a").rules == ()
-    assert spaces.names() == (DEFAULT,)
+    assert spaces.list_names() == (DEFAULT,)
     spaces.touch("a").timed = False
     assert not spaces.get("a").timed
     spaces.drop("a")

@@ -359,7 +359,7 @@ class FilledFrames(Frames):
         return b"".join(made)
 
 
-class Given(Struct, frozen=True):
+class GivenValues(Struct, frozen=True):
     """The outline of what differs from request to request, and the choices without their calls' ids, which do too.
 
     With these choices is kept what is made of them.
@@ -370,7 +370,7 @@ class Given(Struct, frozen=True):
     choices: tuple[Choice, ...]
 
 
-class Found(Struct, frozen=True):
+class FoundTemplate(Struct, frozen=True):
     """The template of an answer, None if there is none, and the values that it takes after those that are given.
 
     One that is kept with a choice has the values filled in; `others` are the other choices of which they are.
@@ -389,7 +389,7 @@ _BOUNDS: tuple[tuple[tuple[int | None, int | None], ...], ...] = (
     ((None, 1), (1, -1), (-1, None)),
 )
 _NOTHING = Outline((), ())
-_NONE_KEPT: Mapping[Form, Found] = {}
+_NONE_KEPT: Mapping[Form, FoundTemplate] = {}
 _SERIES = (3, 77)  # whose marks differ in length, too
 _UNKNOWN: Any = object()
 
@@ -465,7 +465,7 @@ class Renderer(Generic[Options]):
         template: StreamTemplate | None = found.template
         return None if template is None else FilledFrames(template, given.values + found.values, spoken.parts)
 
-    def _outline_given(self, answer: Answer, options: Options) -> Given | None:
+    def _outline_given(self, answer: Answer, options: Options) -> GivenValues | None:
         """Return the outline of all but choices and names: of what differs from request to request."""
         choices = answer.choices
         if answer.broken is not None or not 0 < len(choices) <= MAX_CHOICES:
@@ -486,9 +486,9 @@ class Renderer(Generic[Options]):
         form: Form = (own.form, counted.form, answer.phase, answer.prompt_safety, not name, not answer.created)
         values = (name, b"%d" % answer.created, *counted.values, *own.values)
         if not ids:
-            return Given(form, values, choices)
+            return GivenValues(form, values, choices)
         unsigned = tuple([vars(choice).get("unsigned", choice) for choice in choices])
-        return Given((*form, len(ids)), values + ids, unsigned)
+        return GivenValues((*form, len(ids)), values + ids, unsigned)
 
     def _outline_rest(self, answer: Answer, choices: Sequence[Choice]) -> Outline | None:
         """Return the outline of the names and choices of an answer; None: no template can hold them."""
@@ -511,7 +511,9 @@ class Renderer(Generic[Options]):
             return None
         return Outline(form, values)
 
-    def _find(self, answer: Answer, options: Options, given: Given, key: Form, counts: tuple[int, ...] | None) -> Found:
+    def _find(
+        self, answer: Answer, options: Options, given: GivenValues, key: Form, counts: tuple[int, ...] | None
+    ) -> FoundTemplate:
         """Return the template of an answer whose choices have none; keep it by the key if they came before.
 
         `counts`: of the pieces of a stream, up to 3 of each part.
@@ -520,16 +522,18 @@ class Renderer(Generic[Options]):
         came_before = "outline" in vars(choices[0]) and all("outline" in vars(choice) for choice in choices[1:])
         rest = self._outline_rest(answer, choices)
         if rest is None:
-            return Found(None)
+            return FoundTemplate(None)
         form = (counts, given.form, rest.form)
         template = self._templates.get(form, _UNKNOWN)
         if template is _UNKNOWN:
             made = self._make_body(answer, options) if counts is None else self._make_stream(answer, options, counts)
             template = _keep(self._templates, form, made, MAX_TEMPLATES)
         if template is None or not came_before:
-            return Found(template, rest.values)
-        kept: dict[Form, Found] = vars(choices[0]).setdefault("templates", {})
-        return _keep(kept, key, Found(template.bind(len(given.values), rest.values), others=choices[1:]), MAX_BOUND)
+            return FoundTemplate(template, rest.values)
+        kept: dict[Form, FoundTemplate] = vars(choices[0]).setdefault("templates", {})
+        return _keep(
+            kept, key, FoundTemplate(template.bind(len(given.values), rest.values), others=choices[1:]), MAX_BOUND
+        )
 
     def _make_body(self, answer: Answer, options: Options) -> Template | None:
         once, again = (self._cut_body(answer, options, Marks(series)) for series in _SERIES)
@@ -620,7 +624,7 @@ class Pieces(Struct, frozen=True):
     tokens: Sequence[int]
 
 
-class Spoken(Struct, frozen=True):
+class SplitParts(Struct, frozen=True):
     """The pieces of each part of a choice; `counts`: how many there are, up to 3."""
 
     tokenizer: Tokenizer
@@ -629,16 +633,16 @@ class Spoken(Struct, frozen=True):
     pieces: int
 
 
-def _find_spoken(choice: Choice, tokenizer: Tokenizer) -> Spoken | None:
+def _find_spoken(choice: Choice, tokenizer: Tokenizer) -> SplitParts | None:
     """Return the pieces of a choice, which are kept with it; None if there are lone surrogates."""
-    found: Spoken | None = vars(choice).get("spoken")
+    found: SplitParts | None = vars(choice).get("spoken")
     if found is None or found.tokenizer is not tokenizer:
         try:
             parts = [_cut_part(part, tokenizer) for part in choice.parts]
         except UnicodeEncodeError:
             return None
         lengths = [len(part.tokens) for part in parts]
-        found = Spoken(tokenizer, parts, tuple([min(length, 3) for length in lengths]), sum(lengths))
+        found = SplitParts(tokenizer, parts, tuple([min(length, 3) for length in lengths]), sum(lengths))
         vars(choice)["spoken"] = found
     return found
 

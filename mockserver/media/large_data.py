@@ -114,6 +114,15 @@ def read_data(data: Data, most: int | None = None) -> bytes:
         return file.read(-1 if most is None else most)
 
 
+def join_data(*parts: Data) -> Data:
+    """Return bytes one behind the other. Raises like `DataWriter.write`."""
+    writer = DataWriter()
+    for part in parts:
+        for piece in split_data(part):
+            writer.write(piece)
+    return writer.finish()
+
+
 def split_data(data: Data) -> Iterator[bytes]:
     """Yield bytes in pieces."""
     with open_data(data) as file:

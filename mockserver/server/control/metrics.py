@@ -108,7 +108,7 @@ class JournalCollector:
 
 
 def _list_counters(tally: Tally) -> "Iterator[tuple[str, str, Labels, Iterable[tuple[Labels, int]]]]":
-    """The name of each counter, its words, the names of its labels, and what is counted for their values."""
+    """Yield the name of each counter, its words, the names of its labels, and what is counted for their values."""
     ways, sums = tally.ways.items(), tally.ways.values()
     kinds = [
         ((dialect, operation or "none", str(status), _find_kind(source)), each.count)

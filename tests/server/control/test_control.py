@@ -13,7 +13,7 @@ from mockserver.config.errors import explain_extra
 from mockserver.core.plan import Failure
 from mockserver.server.access import OPEN
 from mockserver.server.control import ROUTES, Control
-from mockserver.server.control.requests import ControlRequest, RefusedError, read_number
+from mockserver.server.control.requests import ControlRequest, RefusedError, parse_number
 from mockserver.server.live import start
 from mockserver.server.sources import Sources
 from tests.kit.control import API, ControlledServer, controlled_server, rule
@@ -103,14 +103,14 @@ def asked(body: bytes = b"", namespace: str = "default", **query: str) -> Contro
 
 def test_values_of_the_query() -> None:
     for word, on in (("true", True), ("1", True), ("", True), ("False", False), ("0", False)):
-        assert asked(replace=word).switch("replace") is on
-    assert not asked().switch("replace")
+        assert asked(replace=word).read_switch("replace") is on
+    assert not asked().read_switch("replace")
     with pytest.raises(RefusedError, match=r'\?replace= must be true or false, not "maybe"'):
-        asked(replace="maybe").switch("replace")
+        asked(replace="maybe").read_switch("replace")
     assert (asked().number("limit"), asked(limit="07").number("limit")) == (None, 7)
     for word in ("", "-1", "1.5", "x", "²", "9" * 30):
         with pytest.raises(RefusedError, match="the limit must be a whole number, not"):
-            read_number(word, "the limit")
+            parse_number(word, "the limit")
     assert (asked(namespace="a").namespaces, asked(namespace="*").namespaces) == (("a",), ("default",))
 
 

@@ -455,20 +455,20 @@ class _Stream:
                 self._visible += tokens - thoughts
                 self._thoughts += thoughts
                 if at + 1 < len(every[index]):
-                    yield Frame(self._event(index, part, templated=not thoughts), None, tokens, kind, "crlf")
+                    yield Frame(self._write_event(index, part, templated=not thoughts), None, tokens, kind, "crlf")
                     continue
                 left -= 1
                 parts = [] if part is None else [_make_part(part)]
-                usage = self._usage() if left else make_usage_metadata(answer.usage, options)
+                usage = self._count_usage() if left else make_usage_metadata(answer.usage, options)
                 candidate = _make_candidate(parts, answer.choices[index], index, options)
                 if parts and parts[0].get("text") == "":  # a rule states this piece
                     candidate["content"] = _make_content(parts, options)
                 more = {} if left else _make_feedback(answer)
                 yield Frame(self._encode_response(candidate, usage, more), None, tokens, "finish", "crlf")
 
-    def _event(self, index: int, part: str | Object | None, *, templated: bool) -> bytes:
+    def _write_event(self, index: int, part: str | Object | None, *, templated: bool) -> bytes:
         if not (templated and self._templated and self._visible and type(part) is str):
-            return self._encode_response(self._make_visible_candidate(index, _make_part(part)), self._usage())
+            return self._encode_response(self._make_visible_candidate(index, _make_part(part)), self._count_usage())
         around = self._templates.get((index, self._thoughts))
         if around is None:
             around = self._templates[index, self._thoughts] = self._template(index)
@@ -478,7 +478,7 @@ class _Stream:
 
     def _template(self, index: int) -> list[bytes]:
         """Return the bytes of a response before, between and after its text, its candidates' tokens and its total."""
-        usage = {**self._usage(), "candidatesTokenCount": _HOLES[1], "totalTokenCount": _HOLES[2]}
+        usage = {**self._count_usage(), "candidatesTokenCount": _HOLES[1], "totalTokenCount": _HOLES[2]}
         holes = _HOLES if "candidatesTokensDetails" in usage else _HOLES[:3]
         if holes[3:]:
             usage["candidatesTokensDetails"] = list_modalities(holes[3], {})
@@ -494,7 +494,7 @@ class _Stream:
     def _make_visible_candidate(self, index: int, part: Object) -> Object:
         return {"content": _make_content([part], self._options), "index": index}
 
-    def _usage(self) -> Object:
+    def _count_usage(self) -> Object:
         counted = Usage(self._answer.usage.prompt, self._visible + self._thoughts, self._thoughts, self._options.cached)
         return make_usage_metadata(counted, self._options)
 
@@ -505,8 +505,8 @@ class _Stream:
 
 
 class _UncountedStream(_Stream):
-    def _event(self, index: int, part: str | Object | None, *, templated: bool) -> bytes:
-        usage = {**self._usage(), "candidatesTokenCount": _HOLES[1], "totalTokenCount": _HOLES[2]}
+    def _write_event(self, index: int, part: str | Object | None, *, templated: bool) -> bytes:
+        usage = {**self._count_usage(), "candidatesTokenCount": _HOLES[1], "totalTokenCount": _HOLES[2]}
         made = self._encode_response(self._make_visible_candidate(index, _make_part(part)), usage)
         return made.replace(_COUNTS[0], HOLE).replace(_COUNTS[1], HOLE)
 

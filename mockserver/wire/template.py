@@ -137,7 +137,7 @@ class Marks:
             unsigned: Choice = vars(choice).get("unsigned", choice)
             marked = replace(
                 unsigned,
-                parts=tuple([self._part(part, next(given, 1)) for part in unsigned.parts]),
+                parts=tuple([self._mark_part(part, next(given, 1)) for part in unsigned.parts]),
                 logprobs=choice.logprobs and (Logprob(self.text(), 0.0),),
                 echo=self.text(choice.echo),
                 stop=self.text(choice.stop),
@@ -154,7 +154,7 @@ class Marks:
             stated_fingerprint=None if answer.stated_fingerprint is None else self.text(answer.stated_fingerprint),
         )
 
-    def _part(self, part: Part, count: int) -> Part:
+    def _mark_part(self, part: Part, count: int) -> Part:
         match part:
             case ToolUse(call=call):
                 pieces = self.texts(count) if call.arguments else ()
@@ -183,7 +183,7 @@ class Cuts(Struct, frozen=True):
     between: list[bytes]
     marks: list[int]
 
-    def around(self, before: bytes, after: bytes) -> "Cuts":
+    def surround(self, before: bytes, after: bytes) -> "Cuts":
         """Return these with bytes before and after."""
         return Cuts([before], []).then(self).then(Cuts([after], []))
 
@@ -260,7 +260,7 @@ class CutFrame(Struct, frozen=True):
         after = None if self.after is None else self.after.bind(first, values)
         return replace(self, before=self.before.bind(first, values), after=after)
 
-    def takes(self, other: "CutFrame") -> "CutFrame | None":
+    def join_next(self, other: "CutFrame") -> "CutFrame | None":
         """Return both as one, if the other comes next and differs only in its piece."""
         follows = self.part is not None and self.end is not None and self.end == other.first
         both = replace(other, first=self.first)
@@ -320,12 +320,12 @@ class StreamTemplate:
         for cut in self._cuts:
             before, after = write(replace(cut.frame, data=_HERE)).split(_HERE)
             if cut.part is None or cut.after is None:
-                text = text.then(cut.before.around(before, after))
+                text = text.then(cut.before.surround(before, after))
                 continue
-            between = cut.after.around(b"", after).then(cut.before.around(before, b""))
-            text = text.then(cut.before.around(before, b""))
+            between = cut.after.surround(b"", after).then(cut.before.surround(before, b""))
+            text = text.then(cut.before.surround(before, b""))
             made.append(PiecesBetween(Template(text), Template(between), cut.part, slice(cut.first, cut.end)))
-            text = cut.after.around(b"", after)
+            text = cut.after.surround(b"", after)
         self.joined = made, Template(text)
         return self.joined
 
@@ -359,7 +359,7 @@ class FilledFrames(Frames):
         return b"".join(made)
 
 
-class Given(Struct, frozen=True):
+class GivenValues(Struct, frozen=True):
     """The outline of what differs from request to request, and the choices without their calls' ids, which do too.
 
     With these choices is kept what is made of them.
@@ -370,7 +370,7 @@ class Given(Struct, frozen=True):
     choices: tuple[Choice, ...]
 
 
-class Found(Struct, frozen=True):
+class FoundTemplate(Struct, frozen=True):
     """The template of an answer, None if there is none, and the values that it takes after those that are given.
 
     One that is kept with a choice has the values filled in; `others` are the other choices of which they are.
@@ -389,7 +389,7 @@ _BOUNDS: tuple[tuple[tuple[int | None, int | None], ...], ...] = (
     ((None, 1), (1, -1), (-1, None)),
 )
 _NOTHING = Outline((), ())
-_NONE_KEPT: Mapping[Form, Found] = {}
+_NONE_KEPT: Mapping[Form, FoundTemplate] = {}
 _SERIES = (3, 77)  # whose marks differ in length, too
 _UNKNOWN: Any = object()
 
@@ -465,7 +465,7 @@ class Renderer(Generic[Options]):
         template: StreamTemplate | None = found.template
         return None if template is None else FilledFrames(template, given.values + found.values, spoken.parts)
 
-    def _outline_given(self, answer: Answer, options: Options) -> Given | None:
+    def _outline_given(self, answer: Answer, options: Options) -> GivenValues | None:
         """Return the outline of all but choices and names: of what differs from request to request."""
         choices = answer.choices
         if answer.broken is not None or not 0 < len(choices) <= MAX_CHOICES:
@@ -486,9 +486,9 @@ class Renderer(Generic[Options]):
         form: Form = (own.form, counted.form, answer.phase, answer.prompt_safety, not name, not answer.created)
         values = (name, b"%d" % answer.created, *counted.values, *own.values)
         if not ids:
-            return Given(form, values, choices)
+            return GivenValues(form, values, choices)
         unsigned = tuple([vars(choice).get("unsigned", choice) for choice in choices])
-        return Given((*form, len(ids)), values + ids, unsigned)
+        return GivenValues((*form, len(ids)), values + ids, unsigned)
 
     def _outline_rest(self, answer: Answer, choices: Sequence[Choice]) -> Outline | None:
         """Return the outline of the names and choices of an answer; None: no template can hold them."""
@@ -511,7 +511,9 @@ class Renderer(Generic[Options]):
             return None
         return Outline(form, values)
 
-    def _find(self, answer: Answer, options: Options, given: Given, key: Form, counts: tuple[int, ...] | None) -> Found:
+    def _find(
+        self, answer: Answer, options: Options, given: GivenValues, key: Form, counts: tuple[int, ...] | None
+    ) -> FoundTemplate:
         """Return the template of an answer whose choices have none; keep it by the key if they came before.
 
         `counts`: of the pieces of a stream, up to 3 of each part.
@@ -520,16 +522,18 @@ class Renderer(Generic[Options]):
         came_before = "outline" in vars(choices[0]) and all("outline" in vars(choice) for choice in choices[1:])
         rest = self._outline_rest(answer, choices)
         if rest is None:
-            return Found(None)
+            return FoundTemplate(None)
         form = (counts, given.form, rest.form)
         template = self._templates.get(form, _UNKNOWN)
         if template is _UNKNOWN:
             made = self._make_body(answer, options) if counts is None else self._make_stream(answer, options, counts)
             template = _keep(self._templates, form, made, MAX_TEMPLATES)
         if template is None or not came_before:
-            return Found(template, rest.values)
-        kept: dict[Form, Found] = vars(choices[0]).setdefault("templates", {})
-        return _keep(kept, key, Found(template.bind(len(given.values), rest.values), others=choices[1:]), MAX_BOUND)
+            return FoundTemplate(template, rest.values)
+        kept: dict[Form, FoundTemplate] = vars(choices[0]).setdefault("templates", {})
+        return _keep(
+            kept, key, FoundTemplate(template.bind(len(given.values), rest.values), others=choices[1:]), MAX_BOUND
+        )
 
     def _make_body(self, answer: Answer, options: Options) -> Template | None:
         once, again = (self._cut_body(answer, options, Marks(series)) for series in _SERIES)
@@ -537,10 +541,12 @@ class Renderer(Generic[Options]):
 
     def _cut_body(self, answer: Answer, options: Options, marks: Marks) -> Cuts | None:
         marked, asked = marks.answer(answer), self.mark(options, marks)
-        values = self._marked(answer, options, marked, asked)
+        values = self._encode_marked(answer, options, marked, asked)
         return None if values is None else cut_at(values, self.encode(self.body(marked, asked), asked))
 
-    def _marked(self, answer: Answer, options: Options, marked: Answer, asked: Options) -> Sequence[bytes] | None:
+    def _encode_marked(
+        self, answer: Answer, options: Options, marked: Answer, asked: Options
+    ) -> Sequence[bytes] | None:
         """Return the JSON of the marks, no bytes where there is no hole; None if the form is not that of the values."""
         own, other = self._outline(answer, options), self._outline(marked, asked)
         if own is None or other is None or own.form != other.form:
@@ -559,7 +565,7 @@ class Renderer(Generic[Options]):
             return None
         runs: list[CutFrame] = []
         for frame in once:
-            both = runs[-1].takes(frame) if runs else None
+            both = runs[-1].join_next(frame) if runs else None
             runs[-1:] = [*runs[-1:], frame] if both is None else [both]
         return StreamTemplate(runs)
 
@@ -567,7 +573,7 @@ class Renderer(Generic[Options]):
         self, answer: Answer, options: Options, counts: Sequence[int], marks: Marks
     ) -> list[CutFrame] | None:
         marked, asked = marks.answer(answer, counts), self.mark(options, marks)
-        values = self._marked(answer, options, marked, asked)
+        values = self._encode_marked(answer, options, marked, asked)
         texts = [tokens_of(part, answer.tokenizer) for part in marked.choices[0].parts]
         if values is None or [*map(len, texts)] != [*counts]:
             return None
@@ -618,7 +624,7 @@ class Pieces(Struct, frozen=True):
     tokens: Sequence[int]
 
 
-class Spoken(Struct, frozen=True):
+class SplitParts(Struct, frozen=True):
     """The pieces of each part of a choice; `counts`: how many there are, up to 3."""
 
     tokenizer: Tokenizer
@@ -627,16 +633,16 @@ class Spoken(Struct, frozen=True):
     pieces: int
 
 
-def _find_spoken(choice: Choice, tokenizer: Tokenizer) -> Spoken | None:
+def _find_spoken(choice: Choice, tokenizer: Tokenizer) -> SplitParts | None:
     """Return the pieces of a choice, which are kept with it; None if there are lone surrogates."""
-    found: Spoken | None = vars(choice).get("spoken")
+    found: SplitParts | None = vars(choice).get("spoken")
     if found is None or found.tokenizer is not tokenizer:
         try:
             parts = [_cut_part(part, tokenizer) for part in choice.parts]
         except UnicodeEncodeError:
             return None
         lengths = [len(part.tokens) for part in parts]
-        found = Spoken(tokenizer, parts, tuple([min(length, 3) for length in lengths]), sum(lengths))
+        found = SplitParts(tokenizer, parts, tuple([min(length, 3) for length in lengths]), sum(lengths))
         vars(choice)["spoken"] = found
     return found
 

@@ -568,7 +568,7 @@ def _merged(found: Iterable[ToolRequest]) -> list[ToolRequest]:
         if not joined or request.later or by_name or request.tool is not last.tool:
             joined.append(request)
         else:
-            joined[-1] = replace(last, text=f"{last.text} and {request.text}")
+            joined[-1] = replace(last, text=f"{last.text}, {request.text}")
     return joined
 
 

@@ -345,6 +345,16 @@ class Chain(Part):
     tries: Annotated[list[int], about("the attempts of this request")]
 
 
+class Medium(Answer):
+    type: Annotated[str, about("its media type")]
+    size: Annotated[int, about("bytes")]
+
+
+class Media(Answer):
+    request: list[Medium]
+    reply: list[Medium]
+
+
 class CallDetail(Call, kw_only=True):
     """A call in full."""
 
@@ -363,6 +373,7 @@ class CallDetail(Call, kw_only=True):
     tried: Annotated[Maybe[int], about("how many rules were tried")] = UNSET
     before: Annotated[Maybe[list[PassedRule]], about("which of them matched but did not answer, and why")] = UNSET
     now: Annotated[Maybe[str], about("what would answer now, if the rules have changed and it is another")] = UNSET
+    media: Annotated[Maybe[Media], about("the pictures and sounds, which `GET calls/{number}/media` returns")] = UNSET
     worker: Maybe[int] = UNSET
     workers: Maybe[int] = UNSET
 

@@ -14,6 +14,7 @@ import pytest
 from openai import OpenAI
 
 from mockserver.dialects._forms import write_form
+from mockserver.media.sound_files import Speech, write_wav
 from tests.kit.asgi import app
 from tests.kit.processes import until
 from tests.kit.raw import PATIENCE, Raw
@@ -32,11 +33,17 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def server(folder: Path) -> Iterator[Served]:
-    rules = "settings: {unmatched: error, max_upload: 40MB, keys: {any: {}}}"
-    with served(rules, environ={"TMPDIR": str(folder)}) as running:
+    with served(RULES, environ={"TMPDIR": str(folder)}) as running:
         yield running
         stop(running)
         assert list(folder.iterdir()) == []
+
+
+RULES = """
+settings: {unmatched: error, max_upload: 40MB, keys: {any: {}}}
+rules:
+  - {when: {operation: transcriptions, param.duration: {gte: 600}}, then: {transcript: A long talk}}
+"""
 
 
 def stop(server: Served) -> None:
@@ -102,6 +109,26 @@ def test_a_file_in_parts_is_joined_on_disk(server: Served, uploader: OpenAI, fol
     assert done.file is not None
     assert done.file.bytes == len(LARGE)
     assert len(list_files(folder)) == kept + 1  # the parts are gone
+    assert server.memory("VmHWM") < before + MARGIN
+
+
+@pytest.mark.parametrize("kind", ["wav", "mp3"])
+def test_of_a_large_recording_only_the_beginning_is_heard(
+    kind: str, server: Served, uploader: OpenAI, folder: Path
+) -> None:
+    wave = write_wav(Speech("Hello"))
+    head = wave[:40] + len(LARGE).to_bytes(4, "little") if kind == "wav" else b"ID3"
+    kept, before = len(list_files(folder)), server.memory("VmHWM")
+    file = (f"a.{kind}", head + LARGE + LARGE[: 8 * MB])
+    assert uploader.audio.transcriptions.create(model="whisper-1", file=file).text == "A long talk"
+    assert server.memory("VmHWM") < before + 2 * MARGIN
+    until(lambda: len(list_files(folder)) == kept)
+
+
+def test_a_field_may_not_be_as_large_as_a_file(server: Served, uploader: OpenAI) -> None:
+    before = server.memory("VmHWM")
+    with pytest.raises(openai.BadRequestError, match="fields that are no files have more than 16,000,000 bytes"):
+        uploader.files.create(file=("a.txt", b"a"), purpose="x" * len(LARGE))  # type: ignore[arg-type]
     assert server.memory("VmHWM") < before + MARGIN
 
 

@@ -1,7 +1,6 @@
 """Uses of the provider's own tools, and the input of tools that take free text."""
 
 import json
-from base64 import b64decode
 from typing import Any
 
 import pytest
@@ -64,12 +63,11 @@ def test_code_computes_what_is_asked(text: str, code: str) -> None:
     compile(code, "code", "exec")
 
 
-def test_images_are_tiny_and_as_they_are_wanted() -> None:
+def test_images_are_as_they_are_wanted() -> None:
     made = use("image_generation", call("Draw a  cat"), size="1024x1024", quality="auto", background="opaque")
     assert made is not None
     asked = {"revised_prompt": "Draw a cat", "size": "1024x1024", "background": "opaque"}
-    assert {key: made.body[key] for key in made.body if key != "result"} == asked
-    assert b64decode(make_hosted_tool_item(made, ResponseOptions(), "0")["result"]).startswith(b"\x89PNG")
+    assert made.body == {**asked, "result": ""}  # which is painted when the answer is made
 
 
 @pytest.mark.parametrize(("text", "command"), [("What is here?", "ls"), ("Please run `pytest -q` now", "pytest -q")])

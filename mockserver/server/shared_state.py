@@ -16,6 +16,7 @@ from mockserver.config.errors import ConfigError
 from mockserver.core import call, episode, http, kept_objects, plan
 from mockserver.core.plan import Failure, Kept
 from mockserver.core.tokens import Tokenizer
+from mockserver.engine.memory import count_kept_on_disk
 from mockserver.media.large_data import DataOnDisk, read_data
 from mockserver.server.fleet import Fleet
 from mockserver.server.live import Live
@@ -34,7 +35,13 @@ def share(live: Live) -> None:
         raise ConfigError(f"servers that share a state need the same token at {settings.host}: set --control-token")
     where, client = check_state(settings.state)
     as_bytes = make_codec(lambda model: live.engine.policy.tokenizer(model))  # of a reloaded engine, too
-    answers = RedisValueStore(client, as_bytes, count=settings.stored_answers, size=settings.stored_bytes)
+    answers = RedisValueStore(
+        client,
+        as_bytes,
+        count=settings.stored_answers,
+        size=settings.stored_bytes,
+        measure=count_kept_on_disk,
+    )
     fleet = Fleet(live, client, where.make_connection, Control(live).answer_question)
     live.share(fleet, RedisCounters(client), answers, RedisLimitStore(client))
 

@@ -63,7 +63,10 @@ def _encode_state(state: str | None) -> str:
 
 
 class RedisValueStore(Generic[Value]):
-    """Values as bytes, which `encode` writes and `decode` reads; of too many the oldest go."""
+    """Values as bytes, which `encode` writes and `decode` reads; of too many the oldest go.
+
+    `measure` finds how many bytes of a value are on disk: those that are too many are not read.
+    """
 
     def __init__(
         self,
@@ -72,16 +75,22 @@ class RedisValueStore(Generic[Value]):
         *,
         count: int,
         size: int,
+        measure: Callable[[Value], int] = lambda value: 0,
     ) -> None:
-        self._client, self.most, self._size = client, count, size
+        self._client, self.most, self._size, self._measure = client, count, size, measure
         self._encode, self._decode = codec
+
+    @property
+    def bounds_files(self) -> str:
+        return "stored_bytes"
 
     async def get(self, namespace: str, key: str) -> tuple[Value, int] | None:
         found = await self._client.send("HGET", self._client.key("a", namespace), key)
         return None if found is None else self._decode_entry(found)
 
     async def put(self, namespace: str, key: str, value: Value, *, size: int) -> None:
-        encoded = self._encode(value)
+        size += self._measure(value)
+        encoded = self._encode(value) if size <= self._size else b""  # which is not kept
         await self._keep(namespace, key, encoded, "", max(size, len(encoded)))
 
     async def change(self, namespace: str, key: str, value: tuple[Value, int], *, size: int) -> bool:

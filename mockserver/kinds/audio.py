@@ -159,7 +159,7 @@ AUDIO = ThenKey(
     doc="speech: a text to say, or a file beside the rules",
     beside=BESIDE,
     states="speech",
-    example="Hello there",
+    example={"voice": "alloy"},  # which says the text of the request
     compile=_compile_audio,
 )
 TRANSCRIPT = ThenKey(

@@ -176,4 +176,5 @@ def _make_path() -> str:
 
 
 def _remove(path: str) -> None:
-    Path(path).unlink(missing_ok=True)
+    with suppress(PermissionError):  # Windows keeps a file that is open somewhere; it goes with its folder
+        Path(path).unlink(missing_ok=True)

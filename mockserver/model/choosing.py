@@ -33,6 +33,7 @@ from mockserver.model.vocabulary import (
     stem,
     vocabulary,
     weight,
+    word_list,
     words,
 )
 
@@ -285,8 +286,10 @@ def _verb_said(offer: Offer, said: Said) -> float:
     other = own and verbs and not any(one.keys & keys(verb) for one in own for verb in verbs)
     if other or (said.is_action and reads(offer.verb) and not keys(said.leading) & keys(offer.verb)):
         return _WEIGHTS["other verb"]
-    same_verb = said.leading and any(roots(word.word) & said.first for word in offer.name if word.share > 0.45)
-    return _WEIGHTS["same verb"] if same_verb else 0.0
+    if said.leading and any(roots(word.word) & said.first for word in offer.name if word.share > 0.45):
+        return _WEIGHTS["same verb"]
+    tells = reads(offer.verb) or not _TELLING.isdisjoint(word.word for word in offer.name)
+    return _WEIGHTS["tells"] if tells and not _ASKING.isdisjoint(said.words[:1]) else 0.0
 
 
 _PROMISING = 0.2  # score from which arguments are worth looking for
@@ -305,10 +308,13 @@ _WEIGHTS = {
     "description at most": 0.8,
     "word of a parameter": 0.5,  # other tools may take the same values
     "parameter": 0.1,
-    "arguments": 0.25,
+    "arguments": 0.35,
     "other verb": -0.35,
     "same verb": 0.25,
+    "tells": 0.1,  # what is asked for
 }
+_ASKING = vocabulary("what where when who which how is are has did do does my")
+_TELLING = vocabulary("status detail details info information history lookup track tracker")
 _ASIDE = lazy_pattern(
     r"\((?:e\.?g\.?|i\.?e\.?|for example|such as|like)[^)]*\)|\b(?:e\.g\.|for example|such as|for instance)[^.;\n]*"
     r"|\b(?:do not|don't|never|not for)\b[^.;\n]*",
@@ -436,6 +442,14 @@ def find_best(text: str, tools: Sequence[Tool], hints: Mapping[str, str]) -> Too
     """Return the tool that fits a text best, however badly; None where none has anything to do with it."""
     text = ends(text, _LONGEST_END, _LONGEST_END)
     return Offers(tools, hints).best(Said(words(text)), mentions(text), least=0.01)
+
+
+def find_option(text: str, options: Mapping[str, str]) -> str | None:
+    """Return the option, worker or label that fits a text best, by what is said of each, or what it commonly means."""
+    meanings = word_list("labels")
+    told = {name: said or " ".join(meanings.get(name.lower(), ())) for name, said in options.items()}
+    found = find_best(text, [Tool(name, said) for name, said in told.items()], {})
+    return None if found is None else found.name
 
 
 def is_follow_up(text: str) -> bool:

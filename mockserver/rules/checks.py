@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from mockserver.config.hosts import HOST_NAMES
 from mockserver.config.source import Path, suggest
-from mockserver.core.call import Call
+from mockserver.core.call import WEBSOCKET, Call
 from mockserver.core.draft import ArtifactDraft, Draft, RuleOutcome
 from mockserver.core.episode import find_format
 from mockserver.core.http import CONTROL
@@ -186,6 +186,12 @@ class AnswerCheck:
                 self._context.at("then", *purpose.path).refuse_key(
                     f'"{purpose.path[-1]}" cannot answer the operation "{other}"; {able}'
                 )
+        if WEBSOCKET in operations:
+            for path, content in self._then.walk():
+                for key in _select_keys(content, _OPENING):
+                    self._context.at("then", *path, key).refuse_key(
+                        f'"{key}" cannot answer the operation "{WEBSOCKET}"{_advise(WEBSOCKET)}'
+                    )
         if stated := self._find_statuses():
             path, named = stated
             for kind in [CREATIONS[name] for name in operations if name in CREATIONS]:
@@ -280,6 +286,7 @@ def _make_operations_condition(operations: tuple[str, ...]) -> Condition:
     return mark_implied(compile_when(wanted, lambda message, path: None))
 
 
+_OPENING = ("json", "forward", "cassette")  # what would open a WebSocket somehow
 _STUBS = _SENT | {"json", "raw", "error"}
 _PURPOSES: Mapping[str, tuple[str, ...]] = {
     "text": tuple(CONVERSATIONS),

@@ -59,7 +59,7 @@ if TYPE_CHECKING:
 
 
 def build_app(live: Live) -> "FastRouter":
-    """The paths of the default dialect; behind these all others, for which the first request imports all dialects."""
+    """Build the paths of the default dialect; the first request to any other path imports all dialects."""
     known = list_own_endpoints(_list_dialects(live)[live.settings.dialect])
     return FastRouter(_make_routes(live, known), Elsewhere(live))
 
@@ -97,7 +97,7 @@ def _compile_route(path: str) -> Route:
 
 
 def _build_whole_app(live: Live) -> "FastRouter":
-    """Every dialect at its mounts, the default one at the bare paths, all again under `/ns/…`; the control paths."""
+    """Build the paths of all dialects, the bare ones of the default dialect, all again under `/ns/…`; control paths."""
     from mockserver.server import inspector  # a server that only answers calls needs neither
     from mockserver.server.control import Control
 
@@ -340,7 +340,7 @@ class Unknown(Struct, eq=False):
         meant = _find_control_path(scope, path) or find_nearest_path(
             scope["method"], path, self.known, scope["query_string"].decode()
         )
-        entrance = AsgiEntrance(Responder(self.live, dialect, {}, meant))
+        entrance = AsgiEntrance(Responder(self.live, dialect, operations={}, nearest=meant))
         await entrance({**scope, "path_params": scope.get("path_params", {})}, receive, send)
 
     async def _answer_at(self, path: str, scope: Scope, receive: Receive, send: Send) -> None:
@@ -350,7 +350,7 @@ class Unknown(Struct, eq=False):
 
 
 def _find_control_path(scope: Scope, path: str) -> str | None:
-    """The control path that was asked for behind a namespace or a mount."""
+    """Return the control path that was asked for behind a namespace or a mount."""
     _, control, rest = path.partition(CONTROL)
     namespace = scope.get("path_params", {}).get("namespace")
     chosen = f"?namespace={quote(namespace)}" if namespace and rest.strip("/") else ""
@@ -399,7 +399,7 @@ class AsgiEntrance(Struct, eq=False):
         return await self.responder.respond(make_request(scope, body, row.namespace), visit)
 
     def _is_large_form(self, headers: Fields, visit: Visit) -> bool:
-        """Whether the files of a request may go to disk: not if the request may have to be sent to an upstream."""
+        """Return whether files of a request may go to disk: not if it may have to be sent to an upstream."""
         operation, length = visit.operation, find_length(headers)
         if operation is None or not OPERATIONS[operation.name].takes_files or (length or inf) <= LARGEST_IN_MEMORY:
             return False

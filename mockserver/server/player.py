@@ -168,7 +168,7 @@ class Player(Struct, frozen=True):
 
 def make_sent(http: HttpRequest) -> Sent:
     headers = tuple([(name.decode("latin-1"), value.decode("latin-1")) for name, value in http.headers])
-    return Sent(http.method, http.path, urlencode(http.query), headers, http.body)
+    return Sent(http.method, http.path, query=urlencode(http.query), headers=headers, body=http.body)
 
 
 _NOWHERE = "record is {record}, but there is no cassette to record into; set --cassette NAME"

@@ -34,7 +34,7 @@ DRAIN = 0.5  # seconds that quiet connections get then
 
 
 def bind(host: str, port: int) -> socket.socket:
-    """A listening socket; port 0 picks a free one. Raises ConfigError."""
+    """Return a listening socket; port 0 picks a free one. Raises ConfigError."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     listener = socket.socket(family, socket.SOCK_STREAM)
     try:
@@ -66,12 +66,12 @@ def allow_open_files() -> None:
 
 _REASONS = {
     errno.EADDRINUSE: "another program uses this port; stop it, or choose another with --port (0 picks a free one)",
-    errno.EACCES: "this port needs more rights; choose one above 1023 with --port",
+    errno.EACCES: "this port needs more privileges; choose one above 1023 with --port",
 }
 
 
 def _is_fault(record: logging.LogRecord) -> bool:
-    """Whether a record of uvicorn is worth a line; its words for answers that a stop cut off become ours.
+    """Return whether a record of uvicorn is worth a line; its words for answers that a stop cut off become ours.
 
     That a WebSocket was opened is none, as it holds the query, which may have a key.
     """
@@ -164,7 +164,7 @@ def serve(live: Live, sources: Sources, listener: socket.socket, say: Callable[[
 
 
 def configure_uvicorn(live: Live, lifespan: Lifespan[Router], grace: int, drain: float = 0) -> uvicorn.Config:
-    """uvicorn's configuration; when the server stops, open streams get `grace` seconds, quiet connections `drain`."""
+    """Configure uvicorn; when the server stops, open streams get `grace` seconds, quiet connections `drain`."""
     logging.getLogger("uvicorn.error").addFilter(_is_fault)
     site = Site(live, lifespan)
     return uvicorn.Config(

@@ -50,7 +50,7 @@ class MemoryCounters:
     async def clear(self, namespace: str) -> None:
         self._spaces.pop(namespace, None)
 
-    def filled(self, namespace: str, entries: Mapping[str, str]) -> "MemoryCounters":
+    def fill(self, namespace: str, entries: Mapping[str, str]) -> "MemoryCounters":
         self._find_space(namespace).update(entries)
         return self
 

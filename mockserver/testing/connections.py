@@ -83,7 +83,7 @@ _PATCHES: list[tuple[Any, str, Any, Any]] = []  # what has which attribute, ours
 
 
 def check_hosts(hosts: object) -> tuple[str, ...]:
-    """The hosts that `allow_hosts` names; `*` stands for any text. Raises ConfigError."""
+    """Return the hosts that `allow_hosts` names; `*` stands for any text. Raises ConfigError."""
     found = (hosts,) if isinstance(hosts, str) else hosts
     if not isinstance(found, list | tuple) or not all(isinstance(host, str) for host in found):
         raise ConfigError(f"allow_hosts takes a list of hosts, not {hosts!r}")
@@ -111,7 +111,7 @@ def _is_providers(host: str) -> bool:
 
 
 def _list_targets() -> Iterator[tuple[Any, str, Callable[[Any], Any]]]:
-    """What to patch, and with what."""
+    """Yield what to patch, and with what."""
     for name in ("getaddrinfo", "gethostbyname", "gethostbyname_ex"):
         yield socket, name, partial(_check_before, lambda host=None, port=None, *_, **__: ((host,), port))
     for name in ("connect", "connect_ex"):
@@ -137,7 +137,7 @@ def _check_before(address: Callable[..., Hosts], function: Callable[..., Any]) -
 
 
 def _check_in_loop(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The same for asyncio, which looks names up on a thread: relayed requests need their context there."""
+    """Return the same for asyncio, which looks names up on a thread: relayed requests need their context there."""
 
     def call(loop: asyncio.BaseEventLoop, host: Any, port: Any, **named: Any) -> Any:
         _check((host,), port)
@@ -149,7 +149,7 @@ def _check_in_loop(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _check_and_close(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The same for a connection that exists, through a proxy: few clients would close it for such an error."""
+    """Return the same for a connection that exists, through a proxy: few clients would close it for such an error."""
 
     def call(context: ssl.SSLContext, sock: socket.socket, *args: Any, **named: Any) -> Any:
         try:
@@ -171,12 +171,12 @@ def _read_tls(*args: object, server_hostname: object = None, **_: object) -> Hos
 
 
 def _read_address(_: object, address: object) -> Hosts:
-    """Of an address of IP; others are paths and numbers."""
+    """Return the host and port of an address of IP; others are paths and numbers."""
     return ((address[0],), address[1]) if isinstance(address, tuple) and len(address) > 1 else ((), None)
 
 
 def _describe_blocked(host: str, port: object, frame: FrameType) -> Problem:
-    """What was stopped, where in the user's code, and how to go on."""
+    """Return what was stopped, where in the user's code, and how to go on."""
     frames = list(find_test_frames(frame))
     inner = takewhile(lambda each: each.f_code.co_name not in _LOOPS or is_user_file(each.f_code.co_filename), frames)
     line = find_user_line(chain(inner, _find_waiting_frames(frames), frames))
@@ -185,7 +185,7 @@ def _describe_blocked(host: str, port: object, frame: FrameType) -> Problem:
 
 
 def _find_waiting_frames(frames: Sequence[FrameType]) -> Iterator[FrameType]:
-    """The frames of the tasks that wait for this task, or for this thread, each innermost first."""
+    """Yield the frames of the tasks that wait for this task, or for this thread, each innermost first."""
     for each in frames:  # of an executor
         yield from _walk_waiters(getattr(each.f_locals.get("self"), "future", None), set())
     with suppress(RuntimeError):  # there is no loop in this thread
@@ -208,7 +208,7 @@ def _walk_waiters(future: Any, seen: set[int]) -> Iterator[FrameType]:
 
 
 def _walk_threads(future: object) -> Iterator[FrameType]:
-    """The frames of the other threads that use a future."""
+    """Yield the frames of the other threads that use a future."""
     for thread, frame in sys._current_frames().items():
         frames = list(walk_frames(frame)) if thread != get_ident() else []
         if any(value is future for each in frames for value in tuple(each.f_locals.values())):
@@ -248,12 +248,12 @@ def _give_advice(host: str, frames: Sequence[FrameType]) -> Iterator[str]:
 
 
 def _find_base_url(client: object) -> str:
-    """The base URL of an official client; google-genai's has it in its options."""
+    """Return the base URL of an official client; google-genai's has it in its options."""
     return str(getattr(client, "_base_url", None) or getattr(getattr(client, "_http_options", None), "base_url", ""))
 
 
 def _find_client_name(frames: Sequence[FrameType]) -> str:
-    """The variable of a user's module whose object is at work in these frames; empty if there is none."""
+    """Return the variable of a user's module whose object is at work in these frames; empty if there is none."""
     at_work = {id(each.f_locals["self"]) for each in frames if "self" in each.f_locals}
     for module in tuple(sys.modules.values()):
         file = getattr(module, "__file__", None) or ""

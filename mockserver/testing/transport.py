@@ -12,7 +12,7 @@ from email.utils import formatdate
 from functools import cache, lru_cache
 from threading import Lock, RLock
 from typing import TYPE_CHECKING, Any, Self
-from urllib.parse import unquote
+from urllib.parse import quote, unquote
 from weakref import WeakSet
 
 from anyio import sleep_forever, to_thread
@@ -29,6 +29,7 @@ from mockserver.core.seed import monotonic, wall
 from mockserver.delivery.drive import CUT, IN_PROCESS, ClientConnection, Note, encode_header
 from mockserver.dialects import discover_all
 from mockserver.engine.offload import IN_PROCESS_DRIVER, Work
+from mockserver.server.handshakes import asks_for_socket
 from mockserver.server.routes import find_operation_name, list_endpoints
 from mockserver.server.snapshot import ClientLeftError
 
@@ -46,7 +47,7 @@ class Clock:
         self._due: list[float] = []  # of waiters in event loops
 
     def now(self) -> float:
-        """Monotonic seconds."""
+        """Return monotonic seconds."""
         return monotonic() + self._skipped
 
     def advance(self, seconds: float) -> None:
@@ -206,7 +207,7 @@ class Steps:
         await serve(found.responder, found.responder.respond(request, visit), visit, client, scope)
 
     async def _receive(self) -> Message:
-        """The body of the request, then nothing: `leave` raises if the client leaves."""
+        """Return the body of the request, then nothing: `leave` raises if the client leaves."""
         body, self._body = self._body, None
         if body is None:
             await asyncio.get_running_loop().create_future()
@@ -259,7 +260,7 @@ class ClientResponse:
         return headers
 
     def next(self) -> Received:
-        """What the client receives next. Raises the error that it gets instead."""
+        """Return what the client receives next. Raises the error that it gets instead."""
         try:
             self._receive(meet_here).send(None)  # which never suspends it
         except StopIteration as end:
@@ -267,7 +268,7 @@ class ClientResponse:
         return received
 
     async def next_async(self) -> Received:
-        """What an asynchronous client receives next."""
+        """Return what an asynchronous client receives next."""
         return await self._receive(meet_in_loop)
 
     def close(self) -> None:
@@ -389,7 +390,7 @@ def _split_events(data: bytes) -> Iterable[bytes]:
 
 
 def make_path_finder() -> Callable[[str, str, str], str]:
-    """A function that maps the method, host and path of a provider's URL to a path of this server.
+    """Return a function that maps the method, host and path of a provider's URL to a path of this server.
 
     The path of an unknown host stays as it is.
     """
@@ -401,8 +402,8 @@ def make_path_finder() -> Callable[[str, str, str], str]:
     def path_of(method: str, host: str, path: str) -> str:
         url = f"https://{host}{path}"
         dialect = None if is_loopback(host) or not host else find_dialect(url, known)
-        found = None if dialect is None else find_local_target(method, url, dialect, known)
-        return path if found is None else found[0]
+        found = None if dialect is None else find_local_target(method, url, dialect=dialect, routes=known)
+        return path if found is None else found.path
 
     return path_of
 
@@ -436,14 +437,14 @@ class ResponseBody:
 
 
 def find_library(request: Any) -> Any:
-    """The module of a request, httpx or httpx2; a user may have derived its class."""
+    """Return the module of a request, httpx or httpx2; a user may have derived its class."""
     base = next(base for base in reversed(type(request).__mro__) if base.__name__ == "Request")
     return sys.modules[base.__module__.partition(".")[0]]
 
 
 @cache
 def make_body_class(library: Any) -> Any:
-    """The class of response bodies for a library."""
+    """Return the class of response bodies for a library."""
     return type("Body", (ResponseBody, library.SyncByteStream, library.AsyncByteStream), {})
 
 
@@ -463,20 +464,27 @@ else:
 class Transport(_Base):
     """Connects any number of clients of httpx and httpx2 to a server of this process, without a socket.
 
-    Closing it has no effect, so clients can share it.
+    Handshakes of WebSockets alone go to the address of that server, which `find_address` returns: frames need a
+    connection, which the client gets as the `network_stream` of the response. Closing the transport has no effect, so
+    clients can share it.
     """
 
-    def __init__(self, site: "Site", clock: Clock) -> None:
+    def __init__(self, site: "Site", clock: Clock, find_address: Callable[[], str] | None = None) -> None:
         self._gate, self._clock, self._path = Gate(site, site.find), clock, make_path_finder()
+        self._find_address = find_address
         self._answers = WeakSet[ClientResponse]()
 
     def handle_request(self, request: Any) -> Any:
         """Answer the request of a synchronous client."""
+        if (handshake := self._send_on_handshake(request)) is not None:
+            return _make_connector(request, "HTTPTransport").handle_request(handshake)
         answer = self._answer(request, request.read(), patient=False)
         return _make_response(request, answer.next(), answer)
 
     async def handle_async_request(self, request: Any) -> Any:
         """Answer the request of an asynchronous client."""
+        if (handshake := self._send_on_handshake(request)) is not None:
+            return await _make_connector(request, "AsyncHTTPTransport").handle_async_request(handshake)
         answer = self._answer(request, await request.aread(), patient=_is_in_asyncio())
         return _make_response(request, await answer.next_async(), answer)
 
@@ -502,6 +510,17 @@ class Transport(_Base):
 
     async def __aexit__(self, *_: object) -> None: ...
 
+    def _send_on_handshake(self, request: Any) -> Any:
+        """Return the handshake of a WebSocket as it goes to the running server; None for any other request."""
+        if self._find_address is None or not asks_for_socket(request.method, request.headers.get("upgrade", "")):
+            return None
+        raw, mark, query = request.url.raw_path.partition(b"?")
+        # a provider's WebSocket is where its clients POST otherwise
+        path = quote(self._path("POST", request.url.host, unquote(raw.decode("latin-1"))))
+        url = f"{self._find_address()}{path}{(mark + query).decode('latin-1')}"
+        headers = [field for field in request.headers.multi_items() if field[0].lower() != "host"]
+        return find_library(request).Request("GET", url, headers=headers, extensions=request.extensions)
+
     def _answer(self, request: Any, body: bytes, *, patient: bool) -> ClientResponse:
         url = request.url
         raw, _, query = url.raw_path.partition(b"?")
@@ -521,10 +540,16 @@ class Transport(_Base):
             error: Exception = getattr(find_library(request), name)(message, request=request)
             return error
 
-        answer = ClientResponse(steps, self._clock, make_error, read_timeout)
+        answer = ClientResponse(steps, self._clock, make_error=make_error, read_timeout=read_timeout)
         with self._gate.lock:
             self._answers.add(answer)
         return answer
+
+
+def _make_connector(request: Any, kind: str) -> Any:
+    """Make a transport of the library of a request for one connection, which ends with its response."""
+    library = find_library(request)
+    return getattr(library, kind)(verify=False, limits=library.Limits(max_keepalive_connections=0))
 
 
 def _make_response(request: Any, head: Received, answer: ClientResponse) -> Any:
@@ -537,7 +562,7 @@ def _make_response(request: Any, head: Received, answer: ClientResponse) -> Any:
 
 
 def _is_in_asyncio() -> bool:
-    """Whether an asyncio loop runs, in which requests can wait for each other."""
+    """Return whether an asyncio loop runs, in which requests can wait for each other."""
     with suppress(RuntimeError):
         return asyncio.get_running_loop() is not None
     return False

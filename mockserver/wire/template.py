@@ -275,7 +275,7 @@ class Segment(Struct, frozen=True):
     after: Template | None
 
     @classmethod
-    def of(cls, cut: CutFrame) -> "Segment":
+    def from_cut(cls, cut: CutFrame) -> "Segment":
         return cls(cut, Template(cut.before), None if cut.after is None else Template(cut.after))
 
     def fill(self, values: tuple[bytes, ...], parts: Sequence["Pieces"]) -> Iterator[Frame | FrameRun]:
@@ -308,7 +308,7 @@ class StreamTemplate:
 
     @lazy_property
     def segments(self) -> Sequence[Segment]:
-        return [Segment.of(cut) for cut in self._cuts]
+        return [Segment.from_cut(cut) for cut in self._cuts]
 
     def bind(self, first: int, values: Sequence[bytes]) -> "StreamTemplate":
         """Return it with these values in its holes of the numbers from `first` on."""

@@ -84,7 +84,7 @@ def claim_text(thinking: str) -> bytes:
 
 
 def list_message_blocks(message: Body) -> list[Body]:
-    """The blocks of a message: one for a text, none where a message of the system only configures."""
+    """Return the blocks of a message: one for a text, none where a message of the system only configures."""
     return _list_blocks(message.get("content"))
 
 
@@ -107,7 +107,7 @@ def _make_block(block: Body) -> Json:
 
 
 def _simplify(value: Json) -> Json:
-    """A value without nulls and marks for caching, numbers as the doubles that clients may make of them."""
+    """Return a value without nulls and marks for caching, numbers as the doubles that clients may make of them."""
     match value:
         case bool() | str():
             return value

@@ -190,7 +190,7 @@ QUERY: Mapping[str, str] = {
 }
 # The words that it takes, if these are few.
 _WORDS: Mapping[str, tuple[str, ...]] = {"of": ("reply", "request"), "form": tuple(copies.FORMS)}
-_TYPES = {"number": "integer", "switch": "boolean", "get": "string"}
+_TYPES = {"read_number": "integer", "read_switch": "boolean", "get": "string"}
 _ITEM = {"/api/calls/": ("number", "integer"), "/api/rules/": ("name", "string"), "/api/files/": ("number", "integer")}
 
 
@@ -438,16 +438,16 @@ def _attributes(view: View, *without: Any) -> set[str]:
 
 def _query(view: View) -> Iterator[tuple[str, str]]:
     for called, names in _called(view):
-        if called in ("number", "switch", "query.get"):
+        if called in ("read_number", "read_switch", "query.get"):
             yield names[0], _TYPES[called.rpartition(".")[2]]
     if view is calls.list_calls:
         for name, each in calls.FILTERS.items():
-            yield name, _TYPES.get(each.wanted.__code__.co_names[0], "string")
+            yield name, _TYPES.get(each.wanted.__name__, "string")
 
 
 def keys(view: View) -> frozenset[str] | None:
     """The keys that a view takes in its body, if it takes no others."""
-    return next((frozenset(names) for called, names in _called(view) if called == "table"), None)
+    return next((frozenset(names) for called, names in _called(view) if called == "read_table"), None)
 
 
 def _called(view: View) -> Iterator[tuple[str, tuple[str, ...]]]:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from starlette.responses import Response
 
+from mockserver.config.errors import explain_extra
 from mockserver.server.control.requests import ControlRequest, RefusedError
 from mockserver.server.control.sharing import View, gather, list_servers
 from mockserver.state.journal import BOUNDS, Journal, Sums, Tally
@@ -32,7 +33,7 @@ async def show_metrics(request: ControlRequest) -> Response:
         from prometheus_client import CollectorRegistry, generate_latest  # an extra, and slow to import
         from prometheus_client.exposition import CONTENT_TYPE_LATEST
     except ImportError as error:
-        raise RefusedError(501, 'metrics need the extra "metrics": pip install "mockserver-llm[metrics]"') from error
+        raise RefusedError(501, f"the package prometheus-client is missing; {explain_extra('metrics')}") from error
     registry = CollectorRegistry()
     registry.register(JournalCollector(live.journal))
     text = generate_latest(registry)
@@ -107,7 +108,7 @@ class JournalCollector:
 
 
 def _list_counters(tally: Tally) -> "Iterator[tuple[str, str, Labels, Iterable[tuple[Labels, int]]]]":
-    """The name of each counter, its words, the names of its labels, and what is counted for their values."""
+    """Yield the name of each counter, its words, the names of its labels, and what is counted for their values."""
     ways, sums = tally.ways.items(), tally.ways.values()
     kinds = [
         ((dialect, operation or "none", str(status), _find_kind(source)), each.count)

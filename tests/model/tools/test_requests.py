@@ -130,3 +130,18 @@ def test_values_of_an_answer(said: str, values: dict[str, Any]) -> None:
     (part,) = auto(call(said, response_format="json_schema", schema=schema), Seed("1"), {}).parts
     assert isinstance(part, Text)
     assert json.loads(part.text) == values
+
+
+def test_json_that_a_tool_returned_is_no_text_to_send() -> None:
+    weather = tool("get_weather", "Get the weather", city="string")
+    done = Message("assistant", tool_calls=(ToolCall("1", "get_weather", '{"city":"Oslo"}'),))
+    later = (done, Message("tool", '{"temp": 12, "sky": "clear"}', tool_call_id="1"))
+    ((name, given),) = calls("Get the weather in Oslo and email it to bob@x.org", weather, MAIL, later=later)
+    assert name == "send_email"
+    assert (given["to"], given["body"]) == ("bob@x.org", "Weather (Oslo): temp 12, sky clear.")
+    assert not {*given["subject"]} & {*'{}":'}
+
+
+def test_a_question_calls_what_tells_the_answer() -> None:
+    refund, status = (tool(name, "", order_id="string") for name in ("refund_order", "order_status"))
+    assert calls("Where is my order 4711?", refund, status) == [("order_status", {"order_id": "4711"})]

@@ -286,12 +286,12 @@ class McpService(Struct, frozen=True):
             self._check_capabilities(extras, request)
             if not request.is_modern:
                 messages = self._ask(plan, extras, server, call, respond)
-                return replace(plan, outcome=self._stream(messages, server, call))
+                return replace(plan, outcome=self._make_stream(messages, server, call))
             state = self.seed.hex(32, "mcp state", server.name, request.method, request.target)
             extras = replace(extras, request_state=state)
         notices = () if server.sse is False else self._select_notices(extras, call)
         extras = replace(extras, notices=notices, sse=server.sse)
-        if _has_streams(server, call) and (notices or server.sse):
+        if _can_resume(server, call) and (notices or server.sse):
             client = _find_client(call)
             extras = replace(extras, stream=self.streams.name_answer(client))
             plan = _put_extras(plan, extras)
@@ -299,9 +299,9 @@ class McpService(Struct, frozen=True):
             return plan
         return _put_extras(plan, extras)
 
-    def _stream(self, messages: Iterator[object], server: McpServer, call: Call) -> McpStream:
+    def _make_stream(self, messages: Iterator[object], server: McpServer, call: Call) -> McpStream:
         """Return an answer that is a stream; a session can take it up again."""
-        if not _has_streams(server, call):
+        if not _can_resume(server, call):
             return McpStream(messages)
         client, resumable = _find_client(call), ResumableMessages(messages)
         begins_at = McpEventId(self.streams.name_answer(client), 0)
@@ -404,7 +404,7 @@ def _count_messages(answer: Outcome | ResumableMessages) -> int:
     return 1 if extras is None else len(extras.notices) + 1
 
 
-def _has_streams(server: McpServer, call: Call) -> bool:
+def _can_resume(server: McpServer, call: Call) -> bool:
     """Return whether the client can take up again a stream that has broken off."""
     return server.sessions and not read_message(call).is_modern
 

@@ -18,7 +18,7 @@ from mockserver.core.plan import Outcome
 
 LOOK = 0.02  # seconds between looks at what has happened
 _MOST = 1000  # clients that are remembered, and events of each
-_MOST_ANSWERS = 100  # of each client
+_MOST_ANSWERS = 20  # of each client, which takes up the latest if any
 LISTS = ("tools", "resources", "prompts")
 
 

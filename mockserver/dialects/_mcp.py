@@ -466,15 +466,8 @@ def _leave_out_none(**fields: Json) -> dict[str, Json]:
 
 def _write_tool_result(answer: Answer, request: McpRequest) -> dict[str, Json]:
     choice = answer.choices[0]
-    content: list[Json] = []
-    values: list[Json] = []
-    for part in choice.parts:
-        if isinstance(part, Item):
-            content.append({"type": part.kind, **part.body})
-        elif isinstance(part, Text):
-            content.append({"type": "text", "text": part.text})
-            values += [try_parse(part.text)] if part.is_json else []
-    result: dict[str, Json] = {"content": content}
+    values = [try_parse(part.text) for part in choice.parts if isinstance(part, Text) and part.is_json]
+    result: dict[str, Json] = {"content": _list_content(answer)}
     if values and (request.is_modern or isinstance(values[0], Mapping)):  # before, it had to be an object
         result["structuredContent"] = values[0]
     return {**result, "isError": choice.finish == TOOL_ERROR}
@@ -491,13 +484,18 @@ def _write_resource(answer: Answer, request: McpRequest) -> dict[str, Json]:
 
 
 def _write_prompt(answer: Answer, request: McpRequest) -> dict[str, Json]:
-    contents: list[Json] = []
+    return {"messages": [{"role": "user", "content": content} for content in _list_content(answer)]}
+
+
+def _list_content(answer: Answer) -> list[Json]:
+    """Return the content blocks of an answer."""
+    content: list[Json] = []
     for part in answer.choices[0].parts:
         if isinstance(part, Item):
-            contents.append({"type": part.kind, **part.body})
+            content.append({"type": part.kind, **part.body})
         elif isinstance(part, Text):
-            contents.append({"type": "text", "text": part.text})
-    return {"messages": [{"role": "user", "content": content} for content in contents]}
+            content.append({"type": "text", "text": part.text})
+    return content
 
 
 _RESULTS = {"tools/call": _write_tool_result, "resources/read": _write_resource, "prompts/get": _write_prompt}

@@ -15,7 +15,7 @@ from mockserver.server.socket_session import CUT_SHORT, FAILED, STOPPING
 
 SWITCHING = 101  # the status of a handshake that leads to a session
 _EVENTS = HeaderLines("content-type: text/event-stream\r\n")  # as which the row shows them
-_SOUND = re.compile(r'"(audio|delta)": ?"([A-Za-z0-9+/]{256,}={0,2})"')
+_SOUND = re.compile(r'"(audio|delta|data)": ?"([A-Za-z0-9+/]{256,}={0,2})"')
 _ENDS = {STOPPING: STOPPED, CUT_SHORT: CUT["end"], FAILED: CUT["end"]}
 _FAREWELLS = (1000, 1001, 1005)  # codes of clients that mean to leave (RFC 6455, 7.4.1)
 
@@ -41,7 +41,9 @@ class SessionRecord:
     def take(self, message: Message) -> None:
         """Note what the client has sent."""
         row, text = self.visit.row, message.get("text")
-        line = _hide_sound(text) if isinstance(text, str) else f"<{len(message.get('bytes') or b''):,} bytes>"
+        if not isinstance(text, str):
+            text = (message.get("bytes") or b"").decode("utf-8", "replace")
+        line = _hide_sound(text)
         if row.kept and self._size < MOST_KEPT:
             self._received.append(line)
             row.weigh(len(line) + PIECE)

@@ -144,7 +144,7 @@ class Live(Struct):
 
     def find_engine(self, namespace: str) -> Engine:
         """Return what answers in a namespace, which is not in use for that."""
-        return self.namespaces.get(namespace).engine(self.engine)
+        return self.namespaces.get(namespace).find_engine(self.engine)
 
     @property
     def player(self) -> Player:

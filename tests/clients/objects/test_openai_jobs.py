@@ -237,9 +237,9 @@ def test_a_skill_that_is_too_large_is_refused(client: OpenAI) -> None:
 
 @pytest.mark.parametrize("text", ["---" + "\n" * 50_000, "---\nname: a" + " " * 50_000 + "b\n---", "---\nname: a"])
 def test_a_skill_is_read_in_no_time(text: str) -> None:
-    before = time.monotonic()
+    before = time.process_time()
     read_front_matter(text)
-    assert time.monotonic() - before < 1
+    assert time.process_time() - before < 1
 
 
 def test_a_damaged_archive_describes_nothing(client: OpenAI) -> None:

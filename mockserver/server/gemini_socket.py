@@ -33,11 +33,11 @@ from mockserver.kinds.audio import Transcript
 from mockserver.media.samples import PCM, SampleFormat
 from mockserver.media.sound_files import resample
 from mockserver.media.speech_detection import SpeechDetector
-from mockserver.server.realtime_record import SessionRecord
 from mockserver.server.realtime_turn import Event, TurnSender
 from mockserver.server.respond import LARGE, Responder, Response, Visit
+from mockserver.server.session_record import RecordedSession
 from mockserver.server.socket_frames import fit_to_socket, is_stream
-from mockserver.server.socket_session import CUT_SHORT, FAILED, SocketSession
+from mockserver.server.socket_session import CUT_SHORT, FAILED
 from mockserver.wire.realtime import PIECE, Voice
 
 log = logging.getLogger("mockserver")
@@ -50,7 +50,7 @@ LONGEST_REASON = 123  # bytes of a close frame (RFC 6455, 5.5)
 _RATE = re.compile(r"rate=(\d{4,6})")
 
 
-class LiveSession(SocketSession):
+class LiveSession(RecordedSession):
     """The session of a client. `held`: bytes of `max_unsent` that it takes until it ends."""
 
     expiry = "The session has reached its maximum duration."
@@ -66,25 +66,16 @@ class LiveSession(SocketSession):
         self._detector: SpeechDetector | None = None
         self._turn: asyncio.Task[None] | None = None
         self._leave = asyncio.Event()
-        self._record: SessionRecord | None = None
-        self._closed_with: int | None = None
         self.held = 0
 
-    async def run(self) -> None:
-        try:
-            await super().run()
-        finally:
-            if self._record is not None:
-                self._record.end(self.close_code, self._closed_with)
-
     async def greet(self) -> bool:
-        self._record = SessionRecord(self.admit(self.handshake), "")
+        self.begin_record("")
         return True
 
     async def take(self, message: Message) -> None:
         """Do what a message asks; one that is wrong ends the session, as Google does."""
-        if self._record is not None:
-            self._record.take(message)
+        if self.record is not None:
+            self.record.take(message)
         live = self.responder.live
         try:
             body = message.get("bytes") or (message.get("text") or "").encode("utf-8", "surrogatepass")
@@ -117,8 +108,8 @@ class LiveSession(SocketSession):
         model = str(found.get("model") or "").rpartition("/")[2]
         self.responder.live.find_engine(self.handshake.namespace).policy.models.admit(model)
         self._setup = found
-        if self._record is not None:
-            self._record.visit.row.model = model
+        if self.record is not None:
+            self.record.visit.row.model = model
         detection: Body = (found.get("realtimeInputConfig") or {}).get("automaticActivityDetection") or {}
         if detection.get("disabled") is not True:
             silence = detection.get("silenceDurationMs")
@@ -257,15 +248,7 @@ class LiveSession(SocketSession):
         await self.send_message(message)
 
     async def send_message(self, message: Mapping[str, Json]) -> None:
-        data = to_json(message)
-        if self._record is not None:
-            self._record.note(data.decode())
-        await self.send({"type": "websocket.send", "bytes": data})  # as Google does
-
-    async def close(self, code: int, reason: str = "") -> None:
-        if not self.is_over:
-            self._closed_with = code
-        await super().close(code, reason)
+        await self.send_noted(to_json(message), is_text=False)  # as Google does
 
     async def say_expired(self) -> None:
         await self._say(goAway={"timeLeft": "0s"})

@@ -20,7 +20,7 @@ from mockserver.core.http import HttpRequest, Reply, SocketAnswers, SocketTurn
 from mockserver.core.json import Json, try_parse
 from mockserver.core.plan import Failure
 from mockserver.delivery.drive import CLIENT_LEFT
-from mockserver.dialects._parse import Body, read_json
+from mockserver.dialects._parse import Body, clip, read_json
 from mockserver.dialects._realtime.recordings import make_recording_call
 from mockserver.dialects.gemini.live import (
     count_usage,
@@ -32,7 +32,7 @@ from mockserver.engine.offload import on_thread
 from mockserver.kinds.audio import Transcript
 from mockserver.media.samples import PCM, SampleFormat
 from mockserver.media.sound_files import resample
-from mockserver.media.speech_detection import SpeechDetector
+from mockserver.media.speech_detection import STEP, SpeechDetector
 from mockserver.server.realtime_turn import Event, TurnSender
 from mockserver.server.respond import LARGE, Responder, Response, Visit
 from mockserver.server.session_record import RecordedSession
@@ -44,7 +44,7 @@ log = logging.getLogger("mockserver")
 
 INVALID, DENIED, BROKEN = 1007, 1008, 1011  # codes with which Google closes a session, by what is wrong
 SILENCE, THRESHOLD = 500, 0.5  # milliseconds that end a turn, and what is no silence
-USUAL_RATE = 16_000
+USUAL_RATE, RATES = 16_000, range(8_000, 96_001)  # samples a second
 MOST_BYTES, MOST_SOUND = 16_000_000, 32_000_000  # of the contents of a session, of the sound of one turn
 LONGEST_REASON = 123  # bytes of a close frame (RFC 6455, 5.5)
 _RATE = re.compile(r"rate=(\d{4,6})")
@@ -64,6 +64,7 @@ class LiveSession(RecordedSession):
         self._size = self._calls = 0
         self._sound, self._heard = SampleFormat("audio/pcm", USUAL_RATE, 2, b"\0\0"), bytearray()
         self._detector: SpeechDetector | None = None
+        self._silence = SILENCE
         self._turn: asyncio.Task[None] | None = None
         self._leave = asyncio.Event()
         self.held = 0
@@ -77,6 +78,8 @@ class LiveSession(RecordedSession):
         if self.record is not None:
             self.record.take(message)
         live = self.responder.live
+        if self.is_over:  # it was closed meanwhile
+            return
         try:
             body = message.get("bytes") or (message.get("text") or "").encode("utf-8", "surrogatepass")
             read = await on_thread(read_json, body) if len(body) > LARGE else read_json(body)
@@ -112,15 +115,12 @@ class LiveSession(RecordedSession):
             self.record.visit.row.model = model
         detection: Body = (found.get("realtimeInputConfig") or {}).get("automaticActivityDetection") or {}
         if detection.get("disabled") is not True:
-            silence = detection.get("silenceDurationMs")
-            self._detects = silence if isinstance(silence, int) else SILENCE
+            self._silence = max(detection.get("silenceDurationMs") or SILENCE, STEP)
             self._detector = self._make_detector()
         await self._say(setupComplete={})
 
     def _make_detector(self) -> SpeechDetector:
-        return SpeechDetector(self._sound, threshold=THRESHOLD, silence=self._detects)
-
-    _detects = SILENCE
+        return SpeechDetector(self._sound, threshold=THRESHOLD, silence=self._silence)
 
     # What the client says.
 
@@ -152,6 +152,8 @@ class LiveSession(RecordedSession):
 
     async def _hear(self, data: bytes, media_type: str) -> None:
         rate = int(stated[1]) if (stated := _RATE.search(media_type)) else USUAL_RATE
+        if rate not in RATES:
+            raise Failure("bad_parameter", f"Unsupported sample rate {rate} in {clip(media_type)!r}.")
         if rate != self._sound.rate:
             self._sound = SampleFormat("audio/pcm", rate, 2, b"\0\0")
             self._detector = None if self._detector is None else self._make_detector()
@@ -163,6 +165,8 @@ class LiveSession(RecordedSession):
                 await self._interrupt()
             else:
                 await self._end_speech()
+        if self._detector is not None and not self._detector.is_speech:
+            del self._heard[: -self._sound.bytes_per_second]  # silence, of which the last second may begin a word
 
     async def _end_speech(self) -> None:
         """Make a turn of what was heard."""

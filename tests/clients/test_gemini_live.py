@@ -7,12 +7,15 @@ from typing import Any
 import pytest
 from google import genai
 from google.genai import errors, types
+from websockets.exceptions import ConnectionClosedError
+from websockets.sync.client import connect
 
 from mockserver.media.tone import read_tone, write_tone
 from mockserver.testing import MockServer
 
 MODEL = "gemini-live-2.5-flash-preview"
 TOOL: Any = {"function_declarations": [{"name": "get_weather", "parameters": {"type": "OBJECT", "properties": {}}}]}
+SERVICE = "google.ai.generativelanguage.v1beta.GenerativeService.BidiGenerateContent"
 SILENCE = bytes(48_000)  # a second
 
 
@@ -154,6 +157,34 @@ def test_what_is_refused_ends_the_session(client: genai.Client) -> None:
     with pytest.raises(errors.APIError, match="quota") as caught:
         asyncio.run(asyncio.wait_for(talk(), 30))
     assert caught.value.code == 1011
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "no JSON",
+        "[]",
+        "{}",
+        '{"clientContent": {}}',
+        '{"setup": {"generationConfig": {"temperature": "warm"}}}',
+        '{"setup": 1}',
+        '{"realtimeInput": {"audio": {"data": "AAAA", "mimeType": "audio/pcm;rate=0000"}}}',
+        '{"realtimeInput": {"audio": {"data": "*", "mimeType": "audio/pcm"}}}',
+        '{"toolResponse": {"functionResponses": 3}}',
+    ],
+)
+def test_a_message_that_is_wrong_ends_the_session(message: str, server: MockServer) -> None:
+    url = f"{server.base_url('gemini').replace('http', 'ws', 1)}/ws/{SERVICE}"
+    with connect(url) as socket:
+        if "realtime" in message or "tool" in message:
+            socket.send('{"setup": {"model": "models/x"}}')
+            assert socket.recv() == b'{"setupComplete":{}}'
+        socket.send(message)
+        with pytest.raises(ConnectionClosedError) as closed:
+            socket.recv()
+    assert closed.value.rcvd is not None
+    assert closed.value.rcvd.code == 1007
+    assert closed.value.rcvd.reason
 
 
 def test_a_setup_that_is_wrong_is_refused(client: genai.Client) -> None:

@@ -257,9 +257,19 @@ _SETUP = message(
     generationConfig=GENERATION_CONFIG,
     systemInstruction=CONTENT,
     tools=Repeated(TOOL),
+    realtimeInputConfig=message(
+        "RealtimeInputConfig",
+        automaticActivityDetection=message(
+            "AutomaticActivityDetection",
+            disabled=BOOL,
+            **each(INT32, "silenceDurationMs", "prefixPaddingMs"),
+            **each(STRING, "startOfSpeechSensitivity", "endOfSpeechSensitivity"),
+        ),
+        **each(STRING, "activityHandling", "turnCoverage"),
+    ),
     **each(
         STRUCT,
-        *("realtimeInputConfig", "sessionResumption", "contextWindowCompression", "inputAudioTranscription"),
+        *("sessionResumption", "contextWindowCompression", "inputAudioTranscription"),
         *("outputAudioTranscription", "proactivity", "explicitVadSignal"),
     ),
 )

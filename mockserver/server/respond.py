@@ -319,8 +319,8 @@ class Responder(Struct, eq=False):
 
     def _check_handshake(self, request: HttpRequest) -> None:
         if self._has_socket:
-            of_responses = any(each.over_socket == "responses" for each in self.operations.values())
-            check_handshake(request, self.dialect, self.live.settings, checks_key=of_responses)
+            checks_key = not any(each.over_socket == "realtime" for each in self.operations.values())
+            check_handshake(request, self.dialect, self.live.settings, checks_key=checks_key)
 
     @property
     def _has_socket(self) -> bool:

@@ -265,7 +265,7 @@ def import_command(files: tuple[str, ...], into: str | None, dialect: str | None
     folder, routes = open_folder(flags), make_dialect_routes()
     sources = [source for file in files for source in _find_sources(file)]
     reports = [
-        _import(source, folder.get(name), folder, routes, dialect)
+        _import(source, folder.get(name), folder=folder, routes=routes, dialect=dialect)
         for source, name in zip(sources, _choose_names(sources, into), strict=True)
     ]
     if len(reports) == 1:
@@ -314,7 +314,7 @@ def _find_stem(source: Source) -> str:
 
 
 def _import(
-    source: Source, cassette: CassetteFile, folder: CassetteFolder, routes: DialectRoutes, dialect: str | None
+    source: Source, cassette: CassetteFile, *, folder: CassetteFolder, routes: DialectRoutes, dialect: str | None
 ) -> FileReport:
     report = FileReport(source, cassette)
     try:

@@ -32,7 +32,7 @@ from mockserver.testing.setup import MockServerWarning, find_left_open, find_unr
 MARK, FAULTS = "mockserver", "mockserver_faults"
 FOLDER = "cassettes"  # next to the test file
 KEYS = ("rules", "verify", "max_calls", *ServerOptions.__annotations__)
-MAX_CALLS = 1_000  # of a test, unless its mark allows more: an agent that is always told to call a tool never stops
+MAX_CALLS = 10_000  # of a test, unless its mark allows more: an agent that is always told to call a tool never stops
 _CHOICES: Mapping[str, tuple[object, ...]] = {
     "verify": (True, False),
     "record": ("none", "once", "new_episodes", "all"),

@@ -16,7 +16,7 @@ from mockserver import __version__
 from mockserver.cassettes.addresses import ADDRESSES, DialectRoutes
 from mockserver.cassettes.cassette_file import CassetteFile
 from mockserver.cassettes.convert import Imported, SkippedExchange, import_file, make_har
-from mockserver.cassettes.mcp_definition import McpAnswer, define_servers, make_call_rules
+from mockserver.cassettes.mcp_definition import RecordedMcpAnswer, define_servers, make_call_rules
 from mockserver.cassettes.parse_response import ParsedChoice, ParsedResponse, parse_response
 from mockserver.cassettes.to_rules import READ, RecordedCall, RuleDraft, make_rules, write_rules_file
 from mockserver.cli.cassette.episodes import shorten_line
@@ -104,7 +104,7 @@ def rules_command(names: tuple[str, ...], output: Path | None, force: bool, **fl
     mockserver cassette rules chat#1 chat#4 --output rules.yaml
     """
     folder, calls, refused = open_folder(flags), list[RecordedCall](), list[str]()
-    answers: list[McpAnswer] = []
+    answers: list[RecordedMcpAnswer] = []
     for name in names:
         for source, episode in folder.load(name).items():
             if episode.dialect == MCP:
@@ -134,11 +134,13 @@ def _count_made(rules: Sequence[RuleDraft], servers: Mapping[str, Json]) -> str:
     return " and ".join((*([plural(len(servers), "MCP server")] if servers else []), plural(len(rules), "rule")))
 
 
-def read_mcp_answers(episode: Episode, source: str) -> Iterator[McpAnswer]:
+def read_mcp_answers(episode: Episode, source: str) -> Iterator[RecordedMcpAnswer]:
     """Yield what an MCP server answered, if it did."""
     call, response = parse_episode(episode), find_response(episode.reply)
     if call is not None and call.mcp is not None and response is not None:
-        yield McpAnswer(call.mcp.server, call.mcp.method, params=call.mcp.params, response=response, source=source)
+        yield RecordedMcpAnswer(
+            call.mcp.server, call.mcp.method, params=call.mcp.params, response=response, source=source
+        )
 
 
 def _split_loadable(

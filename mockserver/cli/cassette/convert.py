@@ -122,16 +122,9 @@ def rules_command(names: tuple[str, ...], output: Path | None, force: bool, **fl
         click.echo(shorten_line(f"skipped {words}", 400), err=True)
     if not loadable and not servers:
         raise CassetteError(f"no episode of {', '.join(names)} can become a rule")
-    write_output(
-        write_rules_file(loadable, servers),
-        output,
-        f"{_count_made(loadable, servers)} from {plural(len(calls) + len(answers), 'episode')}",
-        force=force,
-    )
-
-
-def _count_made(rules: Sequence[RuleDraft], servers: Mapping[str, Json]) -> str:
-    return " and ".join((*([plural(len(servers), "MCP server")] if servers else []), plural(len(rules), "rule")))
+    made = (f"{plural(len(servers), 'MCP server')} and " if servers else "") + plural(len(loadable), "rule")
+    what = f"{made} from {plural(len(calls) + len(answers), 'episode')}"
+    write_output(write_rules_file(loadable, servers), output, what, force=force)
 
 
 def read_mcp_answers(episode: Episode, source: str) -> Iterator[RecordedMcpAnswer]:

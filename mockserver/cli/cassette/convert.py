@@ -375,7 +375,7 @@ def _print_table(reports: Sequence[FileReport], root: Path) -> None:
     for report in reports:
         reasons = [shorten_line(reason, _LONGEST_REASON) for reason in _list_reasons(report)]
         first, *others = limit_lines(reasons, _MOST_REASONS) if reasons else ("",)
-        name = str(report.cassette.path.relative_to(root)).removesuffix(SUFFIX) if report.found else "-"
+        name = report.cassette.path.relative_to(root).as_posix().removesuffix(SUFFIX) if report.found else "-"
         file = shorten_line(str(PurePath(*report.source.parts)), _LONGEST_REASON)
         rows.append((str(report.imported), str(report.left_out), file, name, first))
         rows += [("", "", "", "", reason) for reason in others]

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
-from itertools import accumulate, chain, zip_longest
+from itertools import chain, zip_longest
 from math import fsum
 from types import MappingProxyType
 
@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from pydantic_core import to_json
 
 from mockserver.core.call import fingerprint
-from mockserver.core.http import Frame, FrameRun, Frames
+from mockserver.core.http import Frame
 from mockserver.core.json import Json, try_parse
 from mockserver.core.plan import (
     Answer,
@@ -29,7 +29,7 @@ from mockserver.core.plan import (
 )
 from mockserver.core.seal import Seal, claim
 from mockserver.core.tokens import spell_token, token_id, weigh_pieces
-from mockserver.wire.template import HOLE, Outline, Renderer, encode_texts, fill_holes
+from mockserver.wire.template import HOLE, CountedFrames, Outline, Renderer, encode_texts
 
 Object = dict[str, Json]
 
@@ -70,7 +70,7 @@ class GeminiRenderer(Renderer[GeminiOptions]):
         return Outline((options.thoughts, options.signed, options.indent, *map(bool, made)), tuple(made))
 
     def frames(self, answer: Answer, options: GeminiOptions) -> Iterator[Frame]:
-        """Yield the frames, but for the last with holes for the tokens so far, alone and with those of the prompt."""
+        """Yield the frames, but for the last with a hole for the tokens so far."""
         return _UncountedStream(answer, options, _one_line, templated=True).events()
 
     def stream(self, answer: Answer, options: GeminiOptions) -> Iterable[Frame]:
@@ -80,44 +80,9 @@ class GeminiRenderer(Renderer[GeminiOptions]):
         filled = self.fill_frames(answer, options)
         if filled is None:
             return stream_frames(answer, options)
-        weights = [*chain.from_iterable([part.tokens for part in filled.parts])]
-        if weights[:1] == [0]:  # no tokens so far, which is not told
+        if filled.weights[:1] == [0]:  # no tokens so far, which is not told
             return stream_frames(answer, options)
-        return CountedFrames(filled, weights, answer.usage.prompt)
-
-
-class CountedFrames(Frames):
-    """The frames of a stream with the tokens so far, for which there are holes.
-
-    `weights` are the tokens of each frame, `prompt` those that the prompt has.
-    """
-
-    __slots__ = ("_prompt", "_uncounted", "_weights")
-
-    def __init__(self, uncounted: Frames, weights: Sequence[int], prompt: int) -> None:
-        self._uncounted, self._weights, self._prompt = uncounted, weights, prompt
-
-    @property
-    def runs(self) -> list[Frame | FrameRun]:
-        """Return the frames, those that are alike as one."""
-        seen, made = 0, list[Frame | FrameRun]()
-        for run in self._uncounted.runs:
-            if isinstance(run, Frame) or HOLE not in run.after:  # the last
-                made.append(run)
-                continue
-            between, total, after = run.after.split(HOLE)
-            pieces = []
-            for piece, tokens in zip(run.pieces, run.tokens, strict=True):
-                seen += tokens
-                pieces.append(b"%b%b%d%b%d" % (piece, between, seen, total, self._prompt + seen))
-            made.append(replace(run, pieces=pieces, after=after))
-        return made
-
-    def join(self, write: Callable[[Frame | FrameRun], bytes]) -> bytes:
-        """Return the bytes of all frames; `write` returns those of each."""
-        seen, total = accumulate(self._weights), accumulate(self._weights, initial=self._prompt)
-        next(total)  # of the prompt alone
-        return fill_holes(self._uncounted.join(write), chain.from_iterable(zip(seen, total, strict=True)))
+        return CountedFrames(filled, lambda tokens: _SO_FAR % (tokens, answer.usage.prompt + tokens))
 
 
 def _indent_arguments(arguments: Json, indent: int | None) -> bytes:
@@ -134,13 +99,13 @@ def generate_content(answer: Answer, options: GeminiOptions) -> Object:
 
 
 def _make_feedback(answer: Answer) -> Object:
-    """The ratings of the prompt that a rule states."""
+    """Return the ratings of the prompt that a rule states."""
     ratings = _make_ratings(answer.prompt_safety)
     return {"promptFeedback": {"safetyRatings": ratings}} if ratings else {}
 
 
 def render_blocked_prompt(answer: Answer, verdicts: Sequence[Verdict], options: GeminiOptions) -> Object:
-    """The response to a prompt that a filter blocks: without candidates."""
+    """Return the response to a prompt that a filter blocks: without candidates."""
     tripped = next((verdict for verdict in verdicts if verdict.filtered), None)
     reason = "SAFETY"
     if tripped is not None and tripped.category == "jailbreak":
@@ -198,7 +163,7 @@ def _render_candidate(choice: Choice, index: int, answer: Answer, options: Gemin
 
 
 def _make_parts(part: Part, options: GeminiOptions) -> Iterator[Object]:
-    """What is shown of a part, whole."""
+    """Yield what is shown of a part, whole."""
     match part:
         case Reasoning():
             if options.thoughts:
@@ -213,7 +178,7 @@ def _make_parts(part: Part, options: GeminiOptions) -> Iterator[Object]:
 
 
 def _make_function_call(part: ToolUse) -> Object | None:
-    """The call; None if its arguments are no JSON object, which no call of Gemini can say."""
+    """Return the call; None if its arguments are no JSON object, which no call of Gemini can say."""
     call = part.call
     arguments = {"input": call.arguments} if call.kind == "custom" else try_parse(call.arguments or "{}")
     if not isinstance(arguments, dict):
@@ -231,7 +196,7 @@ def _make_code_parts(item: Item) -> Iterator[Object]:
 
 
 def _sign_first_call(parts: list[Object], answer: Answer, index: int, options: GeminiOptions) -> list[Object]:
-    """The parts, the first call among them with its signature."""
+    """Return the parts, the first call among them with its signature."""
     first = next((at for at, part in enumerate(parts) if "functionCall" in part), None)
     if first is None or not options.signed:
         return parts
@@ -246,7 +211,7 @@ SIGNATURE = Seal("thought", b"\x0a\xc8\x01\x01", 210)
 
 
 def _make_candidate(parts: Sequence[Object], choice: Choice, index: int, options: GeminiOptions) -> Object:
-    """A candidate with its end; `parts` are all that a plain answer has, or the last of a stream."""
+    """Return a candidate with its end; `parts` are all that a plain answer has, or the last of a stream."""
     reason, why = _finish(choice, options)
     made: Object = {"content": _render_content(parts, choice, options), "finishReason": reason, "index": index}
     if why:
@@ -279,7 +244,7 @@ def _make_content(parts: Sequence[Object], options: GeminiOptions) -> Object:
 
 
 def _finish(choice: Choice, options: GeminiOptions) -> tuple[str, str]:
-    """The finish reason, and what is said of it."""
+    """Return the finish reason, and what is said of it."""
     calls = [part for part in choice.parts if isinstance(part, ToolUse)]
     broken = next((part.call for part in calls if _make_function_call(part) is None), None)
     if broken is not None and choice.finish != "length":
@@ -304,7 +269,7 @@ _FINISHES = {
 
 
 def _make_ratings(verdicts: Sequence[Verdict]) -> list[Object]:
-    """The ratings of the harms that a rule states, or that block."""
+    """Return the ratings of the harms that a rule states, or that block."""
     return [
         {
             "category": _CATEGORIES[verdict.category],
@@ -335,7 +300,7 @@ def _list_notes(choice: Choice, options: GeminiOptions) -> Iterator[tuple[Mappin
 
 
 def _make_citations(choice: Choice, options: GeminiOptions) -> Object:
-    """Annotations in Gemini's own form: `{startIndex, endIndex, uri, license}`."""
+    """Return annotations in Gemini's own form: `{startIndex, endIndex, uri, license}`."""
     notes = [note for note, _, _ in _list_notes(choice, options) if "uri" in note]
     sources = [{key: value for key, value in note.items() if value} for note in notes]  # zeros are not printed
     key = "citations" if options.vertex else "citationSources"
@@ -343,7 +308,7 @@ def _make_citations(choice: Choice, options: GeminiOptions) -> Object:
 
 
 def _make_grounding(choice: Choice, options: GeminiOptions) -> Object:
-    """Citations of URLs as chunks with the segments that they support, and what was searched for."""
+    """Return citations of URLs as chunks with the segments that they support, and what was searched for."""
     noted = [each for each in _list_notes(choice, options) if isinstance(each[0].get("url"), str)]
     chunks: dict[str, Object] = {}
     for note, _, _ in noted:
@@ -366,7 +331,7 @@ def _make_grounding(choice: Choice, options: GeminiOptions) -> Object:
 
 
 def _make_segment(note: Mapping[str, Json], text: str, at: int) -> Object:
-    """A stretch of a text: in bytes, its end exclusive; zeros are not printed."""
+    """Return a stretch of a text: in bytes, its end exclusive; zeros are not printed."""
     start, end = note.get("start_index"), note.get("end_index")
     if not isinstance(start, int) or not isinstance(end, int):
         return {}
@@ -455,20 +420,20 @@ class _Stream:
                 self._visible += tokens - thoughts
                 self._thoughts += thoughts
                 if at + 1 < len(every[index]):
-                    yield Frame(self._event(index, part, templated=not thoughts), None, tokens, kind, "crlf")
+                    yield Frame(self._write_event(index, part, templated=not thoughts), None, tokens, kind, "crlf")
                     continue
                 left -= 1
                 parts = [] if part is None else [_make_part(part)]
-                usage = self._usage() if left else make_usage_metadata(answer.usage, options)
+                usage = self._count_usage() if left else make_usage_metadata(answer.usage, options)
                 candidate = _make_candidate(parts, answer.choices[index], index, options)
                 if parts and parts[0].get("text") == "":  # a rule states this piece
                     candidate["content"] = _make_content(parts, options)
                 more = {} if left else _make_feedback(answer)
                 yield Frame(self._encode_response(candidate, usage, more), None, tokens, "finish", "crlf")
 
-    def _event(self, index: int, part: str | Object | None, *, templated: bool) -> bytes:
+    def _write_event(self, index: int, part: str | Object | None, *, templated: bool) -> bytes:
         if not (templated and self._templated and self._visible and type(part) is str):
-            return self._encode_response(self._make_visible_candidate(index, _make_part(part)), self._usage())
+            return self._encode_response(self._make_visible_candidate(index, _make_part(part)), self._count_usage())
         around = self._templates.get((index, self._thoughts))
         if around is None:
             around = self._templates[index, self._thoughts] = self._template(index)
@@ -477,8 +442,8 @@ class _Stream:
         return b"%b%d%b" % (made, self._visible, around[4]) if around[4:] else made
 
     def _template(self, index: int) -> list[bytes]:
-        """The bytes of a response before, between and after its text, its candidates' tokens and its total."""
-        usage = {**self._usage(), "candidatesTokenCount": _HOLES[1], "totalTokenCount": _HOLES[2]}
+        """Return the bytes of a response before, between and after its text, its candidates' tokens and its total."""
+        usage = {**self._count_usage(), "candidatesTokenCount": _HOLES[1], "totalTokenCount": _HOLES[2]}
         holes = _HOLES if "candidatesTokensDetails" in usage else _HOLES[:3]
         if holes[3:]:
             usage["candidatesTokensDetails"] = list_modalities(holes[3], {})
@@ -494,7 +459,7 @@ class _Stream:
     def _make_visible_candidate(self, index: int, part: Object) -> Object:
         return {"content": _make_content([part], self._options), "index": index}
 
-    def _usage(self) -> Object:
+    def _count_usage(self) -> Object:
         counted = Usage(self._answer.usage.prompt, self._visible + self._thoughts, self._thoughts, self._options.cached)
         return make_usage_metadata(counted, self._options)
 
@@ -505,14 +470,14 @@ class _Stream:
 
 
 class _UncountedStream(_Stream):
-    def _event(self, index: int, part: str | Object | None, *, templated: bool) -> bytes:
-        usage = {**self._usage(), "candidatesTokenCount": _HOLES[1], "totalTokenCount": _HOLES[2]}
+    def _write_event(self, index: int, part: str | Object | None, *, templated: bool) -> bytes:
+        usage = {**self._count_usage(), "candidatesTokenCount": _HOLES[1], "totalTokenCount": _HOLES[2]}
         made = self._encode_response(self._make_visible_candidate(index, _make_part(part)), usage)
-        return made.replace(_COUNTS[0], HOLE).replace(_COUNTS[1], HOLE)
+        return made.replace(_SO_FAR % (_HOLES[1], _HOLES[2]), HOLE)
 
 
 _HOLES: tuple[Json, ...] = ("\ue000text\ue000", *range(987_654_321_000_001, 987_654_321_000_004))
-_COUNTS = tuple([to_json(hole) for hole in _HOLES[1:3]])
+_SO_FAR = b'%d,"totalTokenCount":%d'  # what stands for the tokens so far, alone and with those of the prompt
 
 
 def _make_part(part: str | Object | None) -> Object:
@@ -520,7 +485,7 @@ def _make_part(part: str | Object | None) -> Object:
 
 
 def _list_steps(choice: Choice, index: int, answer: Answer, options: GeminiOptions) -> list[_Step]:
-    """What the events of a candidate add; hidden tokens go with the next step, or the last one."""
+    """Return what the events of a candidate add; hidden tokens go with the next step, or the last one."""
     steps: list[_Step] = []
     hidden, thoughts = 0, 0
     for part in choice.parts:

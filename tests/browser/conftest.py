@@ -142,7 +142,7 @@ class Inspector:
 
     def _requested(self, url: str) -> None:
         self.requests.append(url)
-        if not url.startswith(f"{self.base}/__mockserver__"):
+        if not url.startswith((f"{self.base}/__mockserver__", f"blob:{self.base}/")):  # blobs are the page's own
             self.wrong.append(f"a request to {url}")
 
     def open(self, fragment: str = "#/calls") -> "Inspector":

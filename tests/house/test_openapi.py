@@ -76,4 +76,4 @@ def test_a_generated_client_talks_to_the_server(tmp_path: Path, monkeypatch: pyt
         whole = _ask("get_calls_number", call.call, client=client)
         assert [finding.ok for finding in whole.findings] == [True]
         refused = _ask("delete_rules_name", "other", client=client, namespace="test-7")
-        assert refused.error.startswith('there is no rule "other"')
+        assert refused.error.startswith('there is no added rule "other"')

@@ -54,7 +54,7 @@ BAD: list[tuple[bytes, str]] = [
         b"a: [1",
         f'a: {UNKNOWN}: plain text; {TOOLS}; read as YAML: a:1:4: this "[" is never closed.',
     ),
-    (b"[" * 100_000, "a: the JSON of this file is nested too deep"),
+    (b"[" * 100_000, "a: its JSON is nested too deeply"),
     (b"- " * 5_000 + b"a", "a:1:201: this is nested more than 100 levels deep; flatten it"),
     (b'{"log": {"entries": 3}}', f'a: {UNKNOWN}: it has "log"; {TOOLS}'),
     (b"requests:\n- uri: 'https", f"a:2:8: this quote is never closed. Does the file break off here? Then {REMEDY}"),

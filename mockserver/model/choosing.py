@@ -288,8 +288,10 @@ def _verb_said(offer: Offer, said: Said) -> float:
         return _WEIGHTS["other verb"]
     if said.leading and any(roots(word.word) & said.first for word in offer.name if word.share > 0.45):
         return _WEIGHTS["same verb"]
+    if _ASKING.isdisjoint(said.words[:1]):
+        return 0.0
     tells = reads(offer.verb) or not _TELLING.isdisjoint(word.word for word in offer.name)
-    return _WEIGHTS["tells"] if tells and not _ASKING.isdisjoint(said.words[:1]) else 0.0
+    return _WEIGHTS["tells"] if tells else _WEIGHTS["acts"] if own else 0.0
 
 
 _PROMISING = 0.2  # score from which arguments are worth looking for
@@ -312,6 +314,7 @@ _WEIGHTS = {
     "other verb": -0.35,
     "same verb": 0.25,
     "tells": 0.1,  # what is asked for
+    "acts": -0.2,  # where something is asked for
 }
 _ASKING = vocabulary("what where when who which how is are has did do does my")
 _TELLING = vocabulary("status detail details info information history lookup track tracker")
@@ -445,11 +448,16 @@ def find_best(text: str, tools: Sequence[Tool], hints: Mapping[str, str]) -> Too
 
 
 def find_option(text: str, options: Mapping[str, str]) -> str | None:
-    """Return the option, worker or label that fits a text best, by what is said of each, or what it commonly means."""
-    meanings = word_list("labels")
-    told = {name: said or " ".join(meanings.get(name.lower(), ())) for name, said in options.items()}
-    found = find_best(text, [Tool(name, said) for name, said in told.items()], {})
+    """Return the option, worker or label that fits a text best, by what is said of each and what it commonly means."""
+    tools = [Tool(name, said) for name, said in options.items()]
+    found = find_best(text, tools, find_meanings(options))
     return None if found is None else found.name
+
+
+def find_meanings(names: Iterable[str]) -> Mapping[str, str]:
+    """Return what names that are labels commonly mean: `transfer_to_billing` has to do with invoices."""
+    known = word_list("labels")
+    return {name: " ".join(word for label in words(name) for word in known.get(label, ())) for name in names}
 
 
 def is_follow_up(text: str) -> bool:
@@ -568,7 +576,7 @@ def _merged(found: Iterable[ToolRequest]) -> list[ToolRequest]:
         if not joined or request.later or by_name or request.tool is not last.tool:
             joined.append(request)
         else:
-            joined[-1] = replace(last, text=f"{last.text} and {request.text}")
+            joined[-1] = replace(last, text=f"{last.text}, {request.text}")
     return joined
 
 

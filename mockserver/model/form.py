@@ -228,7 +228,7 @@ def _find_form_end(sentence: str) -> int:
 
 _LENGTH = lazy_pattern(
     r"(?i)\b(?:in|with|under|exactly|most|than|max|within|to|an?|only|write|give) "
-    rf"(?P<number>(?!an? (?!single\b)){NUMBER})[ -]"
+    rf"(?:\d{{1,2}} ?(?:-|–|to) ?)?(?P<number>(?!an? (?!single\b)){NUMBER})[ -]"
     r"(?:(?:short|single|brief|simple|complete|full) )?(?P<unit>word(?!s? (?:of|for|problem|count)\b)|sentence)s?\b"
 )
 _POINTS = lazy_pattern(rf"(?i)\b(?P<number>{NUMBER})[ -](?:\w+[ -])?(?:bullets?|points|items)\b")

@@ -1,4 +1,4 @@
-"""Values that a prompt describes: JSON by a schema, an example, keys or words, in this order; also loosely noted."""
+"""Values that a prompt describes: JSON by a schema, an example, keys or words; in this order, in loose notation too."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping

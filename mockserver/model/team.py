@@ -51,8 +51,8 @@ def find_colleague(call: Call, tool: Tool) -> dict[str, Json]:
     """Return who a request is for, as an argument of a tool that hands it over; none where it is for nobody."""
     properties = _properties_of(tool.parameters) if HANDOFF.match(tool.name) else {}
     for name, inner in islice(properties.items(), _MOST_PROPERTIES):
-        options = [*dict.fromkeys(islice(_list_options(inner, tool.parameters), _MOST_OPTIONS))]
-        names = options or _find_names(call, name, "", "")
+        names = [*dict.fromkeys(islice(_list_options(inner, tool.parameters), _MOST_OPTIONS))]
+        names = names or [*_find_names(call, name, "", "")]
         if names and (fitting := choose_name(call.last_user, names, call)) is not None:
             return {name: fitting}
     return {}

@@ -37,6 +37,7 @@ from mockserver.model.choosing import (
     ToolRequest,
     blank_quotes,
     find_best,
+    find_meanings,
     find_tool_requests,
     is_follow_up,
     properties_of,
@@ -432,7 +433,8 @@ def _find_handover(call: Call, tools: Sequence[Tool]) -> tuple[ToolRequest, ...]
     colleagues = [tool for tool in tools if HANDOFF.match(tool.name)]
     if not colleagues or find_courtesy(call.last_user):
         return ()
-    fitting = Offers(colleagues).best(Said(words(call.last_user)), mentions(call.last_user), least=_FITS_COLLEAGUE)
+    offers = Offers(colleagues, find_meanings(tool.name for tool in colleagues))
+    fitting = offers.best(Said(words(call.last_user)), mentions(call.last_user), least=_FITS_COLLEAGUE)
     return () if fitting is None else (ToolRequest(fitting, call.last_user),)
 
 

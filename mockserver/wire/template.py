@@ -9,7 +9,7 @@ that of a rule does, the template is kept with it, with all filled in that does 
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
-from itertools import islice
+from itertools import accumulate, chain, islice
 from operator import itemgetter
 from typing import Any, Generic, TypeVar
 
@@ -240,16 +240,21 @@ class Template:
         """Return it with these values in its holes of the numbers from `first` on."""
         return Template(self.cuts.bind(first, values))
 
+    def fill(self, values: tuple[bytes, ...]) -> bytes:
+        filled: bytes = self.form % self.pick(values)
+        return filled
+
 
 class CutFrame(Struct, frozen=True):
     """A frame without its data, and that cut at marks.
 
     `part` is the number of the part of which a piece stands between `before` and `after`; `first` and `end` say which
-    of its pieces are in such frames.
+    of its pieces are in such frames. If the piece stands there twice, `again` is what comes between.
     """
 
     frame: Frame
     before: Cuts
+    again: Cuts | None = None
     after: Cuts | None = None
     part: int | None = None
     first: int | None = None
@@ -257,8 +262,8 @@ class CutFrame(Struct, frozen=True):
 
     def bind(self, first: int, values: Sequence[bytes]) -> "CutFrame":
         """Return it with these values in place of the marks from number `first` on."""
-        after = None if self.after is None else self.after.bind(first, values)
-        return replace(self, before=self.before.bind(first, values), after=after)
+        again, after = (None if cuts is None else cuts.bind(first, values) for cuts in (self.again, self.after))
+        return replace(self, before=self.before.bind(first, values), again=again, after=after)
 
     def join_next(self, other: "CutFrame") -> "CutFrame | None":
         """Return both as one, if the other comes next and differs only in its piece."""
@@ -272,29 +277,46 @@ class Segment(Struct, frozen=True):
 
     cut: CutFrame
     before: Template
+    again: Template | None
     after: Template | None
+    counts: bool  # whether its frames have a hole for the tokens so far
 
     @classmethod
     def from_cut(cls, cut: CutFrame) -> "Segment":
-        return cls(cut, Template(cut.before), None if cut.after is None else Template(cut.after))
+        again, after = (None if cuts is None else Template(cuts) for cuts in (cut.again, cut.after))
+        counts = any(cuts is not None and HOLE in b"".join(cuts.between) for cuts in (cut.before, cut.after))
+        return cls(cut, Template(cut.before), again, after, counts)
 
     def fill(self, values: tuple[bytes, ...], parts: Sequence["Pieces"]) -> Iterator[Frame | FrameRun]:
-        cut, frame, data = self.cut, self.cut.frame, self.before.form % self.before.pick(values)
+        cut, frame, data = self.cut, self.cut.frame, self.before.fill(values)
         if cut.part is None or self.after is None:
             yield Frame(data, frame.event, 0, frame.part, frame.framing)
             return
-        behind, shown = self.after.form % self.after.pick(values), parts[cut.part]
+        behind, shown = self.after.fill(values), parts[cut.part]
         texts, weights = shown.texts[cut.first : cut.end], shown.tokens[cut.first : cut.end]
+        if self.again is not None:
+            texts = _repeat(texts, self.again.fill(values))
         for at in range(0, len(texts), _RUN):
             some, tokens = texts[at : at + _RUN], weights[at : at + _RUN]
             yield FrameRun(data, some, behind, tokens, frame.event, frame.part, frame.framing)
 
+    def weigh(self, parts: Sequence["Pieces"]) -> Sequence[int]:
+        """Return the tokens of its frames, if they have a hole for the tokens so far."""
+        if not self.counts:
+            return ()
+        return (0,) if self.cut.part is None else parts[self.cut.part].tokens[self.cut.first : self.cut.end]
+
+
+def _repeat(texts: Sequence[bytes], between: bytes) -> Sequence[bytes]:
+    return [text + between + text for text in texts]
+
 
 class PiecesBetween(Struct, frozen=True):
-    """What comes before some pieces of a part in the bytes of a stream, and between them."""
+    """What comes before some pieces of a part in the bytes of a stream, and between them; `again`: in one of them."""
 
     before: Template
     between: Template
+    again: Template | None
     part: int
     shown: slice
 
@@ -324,7 +346,8 @@ class StreamTemplate:
                 continue
             between = cut.after.surround(b"", after).then(cut.before.surround(before, b""))
             text = text.then(cut.before.surround(before, b""))
-            made.append(PiecesBetween(Template(text), Template(between), cut.part, slice(cut.first, cut.end)))
+            again = None if cut.again is None else Template(cut.again)
+            made.append(PiecesBetween(Template(text), Template(between), again, cut.part, slice(cut.first, cut.end)))
             text = cut.after.surround(b"", after)
         self.joined = made, Template(text)
         return self.joined
@@ -354,9 +377,46 @@ class FilledFrames(Frames):
         made: list[bytes] = []
         for step in steps:
             before, between, texts = step.before, step.between, parts[step.part].texts[step.shown]
+            if step.again is not None:
+                texts = _repeat(texts, step.again.fill(values))
             made += (before.form % before.pick(values), (between.form % between.pick(values)).join(texts))
         made.append(end.form % end.pick(values))
         return b"".join(made)
+
+    @property
+    def weights(self) -> list[int]:
+        """Return the tokens of each frame that has a hole for the tokens so far."""
+        return [*chain.from_iterable([segment.weigh(self.parts) for segment in self._template.segments])]
+
+
+Tell = Callable[[int], bytes]  # what a frame tells of the tokens so far
+
+
+class CountedFrames(Frames):
+    """The frames of a stream with what each tells of the tokens so far, for which there are holes."""
+
+    __slots__ = ("_tell", "_uncounted")
+
+    def __init__(self, uncounted: FilledFrames, tell: Tell) -> None:
+        self._uncounted, self._tell = uncounted, tell
+
+    @property
+    def runs(self) -> list[Frame]:
+        """Return the frames, of which no two are alike."""
+        return [*count_tokens(self._uncounted, self._tell)]
+
+    def join(self, write: Write) -> bytes:
+        """Return the bytes of all frames; `write` returns those of each."""
+        told = map(self._tell, accumulate(self._uncounted.weights))
+        return fill_holes(self._uncounted.join(write), told, b"%b")
+
+
+def count_tokens(frames: Iterable[Frame], tell: Tell) -> Iterator[Frame]:
+    """Yield frames with what each tells of the tokens so far, for which it has a hole."""
+    so_far = 0
+    for frame in frames:
+        so_far += frame.tokens
+        yield replace(frame, data=frame.data.replace(HOLE, tell(so_far))) if HOLE in frame.data else frame
 
 
 class GivenValues(Struct, frozen=True):
@@ -588,11 +648,20 @@ class Renderer(Generic[Options]):
             cuts = cut_at([*pieces, *values], frame.data)
             between, found = cuts.between, cuts.marks
             shown = [at for at, number in enumerate(found) if number < len(pieces)]
-            if frame.tokens != 1 or len(shown) != 1:
+            if frame.tokens != 1 or len(shown) not in (1, 2) or found[shown[0]] != found[shown[-1]]:
                 return None
-            at, marks_of = shown[0], [number - len(pieces) for number in found]
-            before, after = Cuts(between[: at + 1], marks_of[:at]), Cuts(between[at + 1 :], marks_of[at + 1 :])
-            made.append(CutFrame(empty, before, after, *places[found[at]]))
+            at, last, marks_of = shown[0], shown[-1], [number - len(pieces) for number in found]
+            part, first, end = places[found[at]]
+            cut = CutFrame(
+                empty,
+                before=Cuts(between[: at + 1], marks_of[:at]),
+                again=None if at == last else Cuts(between[at + 1 : last + 1], marks_of[at + 1 : last]),
+                after=Cuts(between[last + 1 :], marks_of[last + 1 :]),
+                part=part,
+                first=first,
+                end=end,
+            )
+            made.append(cut)
         return made
 
 
@@ -669,12 +738,12 @@ def _keep(kept: dict[Form, Kept], key: Form, value: Kept, most: int) -> Kept:
     return value
 
 
-# A hole for a number that counts on through a stream: of an event, or of the tokens so far. JSON has no such byte.
+# A hole for what counts on through a stream: the number of an event, or the tokens so far. JSON has no such byte.
 HOLE = b"\0"
 
 
-def fill_holes(data: bytes, numbers: Iterable[int]) -> bytes:
-    """Return bytes with the first of the numbers in their holes; there may be more of them."""
+def fill_holes(data: bytes, values: Iterable[int | bytes], conversion: bytes = b"%d") -> bytes:
+    """Return bytes with the first of the values in their holes; there may be more of them."""
     plain = data.replace(b"%", b"%%")
-    form = plain.replace(HOLE, b"%d")  # which is longer by the number of holes
-    return form % tuple(islice(numbers, len(form) - len(plain)))
+    form = plain.replace(HOLE, conversion)  # which is longer by the number of holes
+    return form % tuple(islice(values, len(form) - len(plain)))

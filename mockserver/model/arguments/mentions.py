@@ -165,7 +165,9 @@ def _read_members(text: str, fragment: Mention) -> Iterator[Mention]:
             place = text.find(json.dumps(key, ensure_ascii=False), at, fragment.end)
             if place >= 0:
                 at = place + len(key) + 2
-                if not (isinstance(inner, str) and re.fullmatch(r"<[^<>]{1,200}>", inner)):  # a gap of an example
+                if not (
+                    isinstance(inner, str) and re.fullmatch(r"<[^<>]{1,200}>|[.… ]*", inner)
+                ):  # a gap of an example
                     yield Mention("member", inner, place, at, key=key)
             waiting.append(inner)
 

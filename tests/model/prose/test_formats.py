@@ -63,6 +63,7 @@ def test_no_text_is_too_odd(piece: str) -> None:
         ("Answer the following questions as best you can.", None),
         ("Answer with one of: a, b", None),
         ("Answer yes or no", None),
+        ("Answer with the letter alone.", None),
         ('Answer "don\'t know" if it is not in the document.', None),
         ('If it is not in the document, say "unknown".', None),
         ("If you understand, reply with exactly: OK", "OK"),

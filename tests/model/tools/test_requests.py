@@ -145,3 +145,18 @@ def test_json_that_a_tool_returned_is_no_text_to_send() -> None:
 def test_a_question_calls_what_tells_the_answer() -> None:
     refund, status = (tool(name, "", order_id="string") for name in ("refund_order", "order_status"))
     assert calls("Where is my order 4711?", refund, status) == [("order_status", {"order_id": "4711"})]
+    cancel = tool("cancel_order", "Cancel an order", order_id="string")
+    assert calls("Where is my package for order A-1?", cancel, status) == [("order_status", {"order_id": "A-1"})]
+
+
+@pytest.mark.parametrize(
+    ("said", "colleague"),
+    [
+        ("My bill is too high", "billing"),
+        ("I have a question about pricing of your enterprise plan", "sales"),
+        ("My app does not start", "support"),
+    ],
+)
+def test_a_colleague_is_chosen_by_what_the_name_means(said: str, colleague: str) -> None:
+    offered = [tool(f"transfer_to_{name}", f"Transfer to {name} agent") for name in ("billing", "support", "sales")]
+    assert calls(said, *offered) == [(f"transfer_to_{colleague}", {})]

@@ -242,7 +242,7 @@ def test_an_answer_without_an_end_is_left_after_a_while(
         row.method, row.path, row.operation = "POST", CHAT, "chat"
         row.body, row.received = json.dumps(body("hi", stream=True)).encode(), 1
         await trials.send_again(ControlRequest(server.live, "default", item="1", cache=cache))
-        await asyncio.wait(cache.tasks, timeout=5)
+        await asyncio.wait(cache.tasks, timeout=30)
         return server.live.journal.rows("default")[-1].ended
 
     assert asyncio.run(scenario()) == "client left"

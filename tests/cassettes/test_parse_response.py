@@ -15,6 +15,7 @@ CALLS = {
     "/fireworks/inference/v1/chat/completions": {"model": "m", "messages": [{"role": "user", "content": "a"}]},
     "/openai/v1/responses": {"model": "gpt-4o", "input": "a"},
     "/openai/v1/completions": {"model": "babbage-002", "prompt": "a"},
+    "/cohere/v1/chat": {"model": "command-r", "message": "a"},
 }
 THENS: dict[str, Any] = {
     "text": {"text": "Hi there, you."},
@@ -47,7 +48,7 @@ def test_a_stream_says_what_a_plain_answer_says(path: str, then: Any) -> None:
     whole = episode(server, path, CALLS[path])
     pieces = episode(server, path, {**CALLS[path], "stream": True})
     assert pieces.reply.frames
-    first, second = parse_response(whole.reply, whole.operation), parse_response(pieces.reply, pieces.operation)
+    first, second = parse_response(whole.reply, whole.format), parse_response(pieces.reply, pieces.format)
     assert first.choices == second.choices
     assert (first.complete, second.complete, first.error, second.error) == (True, True, None, None)
     assert first.choices[0].parts

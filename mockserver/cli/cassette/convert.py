@@ -334,7 +334,7 @@ def _append(found: Imported, cassette: CassetteFile, folder: CassetteFolder, rep
     existing = set(map(_identify, cassette.load())) if cassette.exists else set()
     for place, episode in found.episodes:
         try:
-            clean = redact.redact_episode(episode)
+            clean = redact.redact_episode(_name_operation(episode))
             if _identify(clean) in existing:
                 report.known += 1
                 continue
@@ -346,6 +346,12 @@ def _append(found: Imported, cassette: CassetteFile, folder: CassetteFolder, rep
             why = [str(error.mistakes[0])]
         if why:
             report.skipped.append(SkippedExchange(place, "; ".join(why)))
+
+
+def _name_operation(episode: Episode) -> Episode:
+    """Return the episode with the operation of its call: some paths serve several, such as Bedrock's `invoke`."""
+    call = parse_episode(episode)
+    return episode if call is None else replace(episode, operation=call.operation)
 
 
 def _identify(episode: Episode) -> tuple[object, ...]:

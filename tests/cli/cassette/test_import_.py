@@ -32,6 +32,17 @@ def test_a_cassette_of_vcrpy(place: Place) -> None:
     assert again.out == ("cassettes/test_chat[gpt-4o].yaml: 0 episodes from test_chat[gpt-4o].yaml; 1 already there\n")
 
 
+def test_the_operation_is_that_of_the_call(place: Place) -> None:
+    uri = "https://bedrock-runtime.us-east-1.amazonaws.com/model/amazon.titan-embed-text-v2:0/invoke"
+    embedded = {"string": json.dumps({"embedding": [0.5], "inputTextTokenCount": 1})}
+    place.run(
+        "import", vcr(interaction(request={"uri": uri, "body": '{"inputText": "a"}'}, body=embedded), name="a.json")
+    )
+    (taken,) = place.episodes("a")
+    assert (taken.dialect, taken.operation) == ("bedrock", "embeddings")
+    assert place.run("verify", "a").code == 0
+
+
 def test_several_files_into_one(place: Place) -> None:
     other = {**ANSWER, "id": "other"}
     files = vcr(interaction(), name="a.json"), vcr(interaction(body={"string": json.dumps(other)}), name="b.json")

@@ -167,8 +167,11 @@ def _find_error(found: Sequence[Event]) -> Json:
 
 def _read_chunks(found: Sequence[Event]) -> ParsedResponse:
     error = _find_error(found)
-    complete = any(event.text == DONE for event in found)
+    complete = any(event.text == DONE or event.table.get("object") == _LAST_CHUNK for event in found)
     return _read_choices([event.table for event in found], error, complete=complete, streamed=True)
+
+
+_LAST_CHUNK = "chat.completion.done"  # of Perplexity, which sends no [DONE]
 
 
 def _read_choices(

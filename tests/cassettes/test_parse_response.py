@@ -121,6 +121,12 @@ ITEMS: list[Any] = [
 ]
 
 
+def test_the_last_chunk_of_perplexity_ends_its_stream() -> None:
+    first, last = chunks({"delta": {"content": "Hi"}}, {"delta": {"content": ""}, "finish_reason": "stop"})
+    assert not streamed(first, last).complete
+    assert streamed(first, {**last, "object": "chat.completion.done"}).complete
+
+
 def test_items_are_parts() -> None:
     (found,) = plain({"output": ITEMS, "status": "completed"}, "responses").choices
     assert [part.kind for part in found.parts] == ["reasoning", "item", "text", "call", "call"]

@@ -349,9 +349,14 @@ def _append(found: Imported, cassette: CassetteFile, folder: CassetteFolder, rep
 
 
 def _name_operation(episode: Episode) -> Episode:
-    """Return the episode with the operation of its call: some paths serve several, such as Bedrock's `invoke`."""
+    """Return the episode with the operation of its call: some paths serve several, such as Bedrock's `invoke`.
+
+    Raises CassetteError if its dialect has no such path: what another one has at the same address.
+    """
     call = parse_episode(episode)
-    return episode if call is None else replace(episode, operation=call.operation)
+    if call is None:
+        raise CassetteError(f"{episode.dialect} has no {episode.request.method} {episode.request.path}")
+    return replace(episode, operation=call.operation)
 
 
 def _identify(episode: Episode) -> tuple[object, ...]:

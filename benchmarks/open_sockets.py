@@ -36,6 +36,7 @@ def open_sockets(sockets: int = SOCKETS) -> Mapping[str, float]:
     path.write_text(_RULES)
     command = ["-m", "mockserver", "serve", str(path), "--port", str(port), "--no-reload", "--journal-calls", "100"]
     with server(*command, port=port, pinned=True) as pid:
+        asyncio.run(_ask_all(port, 1))  # a server opens some files for its first socket
         now = Watch(pid)
         files, memory, cpu = now.open_files(), now.held(), now.cpu()
         with Watch(pid) as most:

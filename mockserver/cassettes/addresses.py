@@ -2,11 +2,27 @@
 
 import re
 from collections.abc import Callable, Mapping
+from typing import NamedTuple
 from urllib.parse import unquote, urlsplit
 
 from msgspec import Struct
 
 from mockserver.core.http import Headers, is_loopback
+
+
+class LocalTarget(NamedTuple):
+    """A path of a dialect here, and the operation there."""
+
+    path: str
+    operation: str
+
+
+class ProviderHost(NamedTuple):
+    """A host of a provider, and its dialect; `path`: how paths begin, if the host serves several dialects."""
+
+    host: re.Pattern[str]
+    path: str
+    dialect: str
 
 
 class DialectRoutes(Struct, frozen=True):
@@ -34,22 +50,22 @@ def find_dialect(url: str, routes: DialectRoutes) -> str | None:
         mounted = (name for name, mounts in routes.mounts.items() for mount in mounts if path.startswith(f"{mount}/"))
         bare = "openai" if path.startswith("/v1/") else "ollama" if path.startswith("/api/") else None
         return next(mounted, "ollama" if parts.port == _OLLAMA_PORT else bare)
-    served = [row for row in _HOSTS if row[0].fullmatch(host) and parts.path.startswith(row[1])]
-    return max(served, key=lambda row: len(row[1]))[2] if served else None
+    served = [row for row in _HOSTS if row.host.fullmatch(host) and parts.path.startswith(row.path)]
+    return max(served, key=lambda row: len(row.path)).dialect if served else None
 
 
 def find_dialect_at(host: str) -> str | None:
     """Return the first dialect, or host of one, at an address in lower case; None if it is no known provider's."""
-    return next((dialect for pattern, _, dialect in _HOSTS if pattern.fullmatch(host)), None)
+    return next((row.dialect for row in _HOSTS if row.host.fullmatch(host)), None)
 
 
-def find_local_target(method: str, url: str, dialect: str, routes: DialectRoutes) -> tuple[str, str] | None:
-    """Return the path and the operation of a URL of this dialect here, or None if the dialect has no such operation."""
+def find_local_target(method: str, url: str, *, dialect: str, routes: DialectRoutes) -> LocalTarget | None:
+    """Return what a URL of this dialect reaches here, or None if the dialect has no such operation."""
     segments = unquote(_remove_namespace(urlsplit(url).path)).split("/")[1:]
     tails = ["/".join(segments[at:]) for at in range(len(segments))]
     for path in (f"{mount}/{tail}" for tail in tails for mount in routes.mounts[dialect]):
         if operation := routes.operation(method, path):
-            return path, operation
+            return LocalTarget(path, operation)
     return None
 
 
@@ -60,9 +76,8 @@ def _remove_namespace(path: str) -> str:
 _NAMESPACE = re.compile(r"^/ns/[^/]+/")
 _OLLAMA_PORT = 11434
 _AZURE_OPENAI = "/azure/openai/"  # where azure and azure_openai have the same address
-# Hosts, the start of the path if a host serves several dialects, and the dialect.
 _HOSTS = tuple(
-    (re.compile(host), path, dialect)
+    ProviderHost(re.compile(host), path, dialect)
     for host, path, dialect in (
         (r"(?:[a-z]{2}\.)?api\.openai\.com", "/", "openai"),
         (r"[^.]+\.openai\.azure\.(?:com|us|cn)", "/", "azure_openai"),

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from hashlib import sha256
 from json import JSONDecoder, JSONEncoder
 from json.encoder import encode_basestring, encode_basestring_ascii
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from msgspec import Struct
 
@@ -70,6 +70,16 @@ class Style(Struct, frozen=True):
 
 
 COMPACT = Style()
+
+
+class StyledJson(Struct, frozen=True):
+    """The value of a JSON text, with numbers as they are written, and a style that restores the text or one like it."""
+
+    tree: Any
+    style: Style
+
+    def write(self) -> str:
+        return self.style.write(self.tree)
 
 
 FEWEST_ATTACHED = 4_096  # bytes of an answer that is no text, from which on it has a file of its own
@@ -130,17 +140,17 @@ def write_body(body: bytes, *, plain: bool = False) -> Mapping[str, Json]:
     except UnicodeDecodeError:
         return {"base64": b64encode(body).decode("ascii")}
     if not plain and (found := parse_json(text)) is not None:
-        tree, style = found
-        return {"json": tree, **({"style": style.name} if style.name else {})}
+        return {"json": found.tree, **({"style": found.style.name} if found.style.name else {})}
     return {"base64": b64encode(body).decode("ascii")} if _ODD.search(text) else {"text": text}
 
 
-def parse_json(text: str) -> tuple[Json, Style] | None:
-    """Return the JSON of a text and the style that restores it, if there is one."""
+def parse_json(text: str) -> StyledJson | None:
+    """Return the JSON of a text in the style that restores it, if there is one."""
     try:
         tree = _DECODER.decode(text)
         if not _is_too_deep(tree):
-            return next(((tree, style) for style in guess_styles(text) if style.write(tree) == text), None)
+            found = (StyledJson(tree, style) for style in guess_styles(text))
+            return next((styled for styled in found if styled.write() == text), None)
     except (ValueError, RecursionError):
         pass
     return None
@@ -323,8 +333,10 @@ def find_layout(frames: Sequence[RecordedEvent]) -> EventLayout:
     """Return the layout of the first event with JSON."""
     for _, data in frames:
         ends = "bare" if is_json_line(data) else "crlf" if data.endswith(b"\r\n\r\n") else "lf"
-        if (parts := _split_event(data, LINE_ENDS[ends])) and (found := _find_style(parts[1])):
-            return EventLayout(found, ends)
+        lines = EventText.read(data, LINE_ENDS[ends])
+        found = parse_json(lines.data) if lines is not None and lines.data[:1] in ("{", "[") else None
+        if found is not None:
+            return EventLayout(found.style, ends)
     return EventLayout()
 
 
@@ -332,15 +344,15 @@ def write_event(recorded: RecordedEvent, layout: EventLayout, *, plain: bool = F
     at, data = recorded
     if not plain and (written := _write_message(at, data)) is not None:
         return written
-    parts = None if plain else _split_event(data, LINE_ENDS[layout.ends])
-    if parts is None:
+    lines = None if plain else EventText.read(data, LINE_ENDS[layout.ends])
+    if lines is None:
         return Flow(f"{{at: {write_milliseconds(at)}, {_write_raw(data)}}}")
-    event, text = parts
-    named = f", event: {write_word(event)}" if event is not None else ""
-    if text[:1] not in ("{", "[") or (found := parse_json(text)) is None or not isinstance(found[0], dict | list):
-        return Flow(f"{{at: {write_milliseconds(at)}{named}, data: {quote(text)}}}")
-    styled = f", style: {quote(found[1].name or 'compact')}" if found[1] != layout.style else ""
-    return Flow(f"{{at: {write_milliseconds(at)}{named}{styled}, data: {write_flow(found[0])}}}")
+    named = f", event: {write_word(lines.event)}" if lines.event is not None else ""
+    found = parse_json(lines.data) if lines.data[:1] in ("{", "[") else None
+    if found is None:
+        return Flow(f"{{at: {write_milliseconds(at)}{named}, data: {quote(lines.data)}}}")
+    styled = f", style: {quote(found.style.name or 'compact')}" if found.style != layout.style else ""
+    return Flow(f"{{at: {write_milliseconds(at)}{named}{styled}, data: {write_flow(found.tree)}}}")
 
 
 def _write_message(at: float, data: bytes) -> Flow | None:
@@ -349,15 +361,14 @@ def _write_message(at: float, data: bytes) -> Flow | None:
     if message is None or message.kind not in ("event", "exception"):
         return None
     found = parse_json(message.text)
-    if found is None or not isinstance(found[0], dict) or _TYPE_NAME.fullmatch(message.name) is None:
+    if found is None or not isinstance(found.tree, dict) or _TYPE_NAME.fullmatch(message.name) is None:
         return None
-    tree, style = found
     if _make_message(message.kind, message.name, message.text, message.padding) != data:
         return None
-    styled = f", style: {quote(style.name)}" if style != COMPACT else ""
+    styled = f", style: {quote(found.style.name)}" if found.style != COMPACT else ""
     padded = "" if message.padding is None else f", padding: {quote(message.padding)}"
     kind = f"{message.kind}: {message.name}"
-    return Flow(f"{{at: {write_milliseconds(at)}, {kind}{padded}{styled}, payload: {write_flow(tree)}}}")
+    return Flow(f"{{at: {write_milliseconds(at)}, {kind}{padded}{styled}, payload: {write_flow(found.tree)}}}")
 
 
 def _make_message(kind: str, name: str, text: str, padding: str | None) -> bytes:
@@ -391,7 +402,7 @@ def read_event(node: Node, layout: EventLayout) -> RecordedEvent:
     is_text = isinstance(value.value, str)
     text = value.value if is_text else read_style(table.get("style"), layout.style).write(read_json(value))
     event = read_text(table["event"]) if "event" in table else None
-    return at, encode_text(_join_event(event, text, LINE_ENDS[layout.ends]), value)
+    return at, encode_text(EventText(event, text).write(LINE_ENDS[layout.ends]), value)
 
 
 def read_events_fast(lines: Sequence[str], layout: EventLayout) -> tuple[RecordedEvent, ...] | None:
@@ -410,7 +421,7 @@ def read_events_fast(lines: Sequence[str], layout: EventLayout) -> tuple[Recorde
             text = None if found is None else _read_data_fast(found[3], encode)
             if found is None or text is None:
                 return None
-            events.append((parse_milliseconds(found[1]), _join_event(found[2], text, end).encode()))
+            events.append((parse_milliseconds(found[1]), EventText(found[2], text).write(end).encode()))
     except (ValueError, RecursionError):
         return None
     return tuple(events)
@@ -431,28 +442,36 @@ def parse_milliseconds(text: str) -> float:
     return round(float(text) / 1000, 6)
 
 
-def _split_event(data: bytes, end: str) -> tuple[str | None, str] | None:
-    try:
-        text = data.decode("utf-8")
-    except UnicodeDecodeError:
-        return None
-    if not end:
-        said = text.removesuffix("\n")
-        return (None, said) if text[:1] == "{" and said != text and not {"\n", "\r"} & {*said} else None
-    event, rest = None, text
-    if text.startswith("event: "):
-        event, _, rest = text[7:].partition(end)
-    if not rest.startswith("data: ") or not rest.endswith(end * 2):
-        return None
-    said = rest[6 : -len(end) * 2].replace(f"{end}data: ", "\n")
-    return (event, said) if _join_event(event, said, end) == text and "\r" not in said else None
+class EventText(NamedTuple):
+    """What an event says in lines of the usual layout: its name, if it has one, and its joined data."""
 
+    event: str | None
+    data: str
 
-def _join_event(event: str | None, text: str, end: str) -> str:
-    if not end:
-        return f"{text}\n"
-    data = text.replace("\n", f"{end}data: ") if "\n" in text else text
-    return f"data: {data}{end}{end}" if event is None else f"event: {event}{end}data: {data}{end}{end}"
+    @classmethod
+    def read(cls, event: bytes, end: str) -> "EventText | None":
+        """Return the lines of an event, each of which has this end; None if they would not restore it."""
+        try:
+            text = event.decode("utf-8")
+        except UnicodeDecodeError:
+            return None
+        if not end:
+            data = text.removesuffix("\n")
+            return cls(None, data) if text[:1] == "{" and data != text and not {"\n", "\r"} & {*data} else None
+        name, rest = None, text
+        if text.startswith("event: "):
+            name, _, rest = text[7:].partition(end)
+        if not rest.startswith("data: ") or not rest.endswith(end * 2):
+            return None
+        lines = cls(name, rest[6 : -len(end) * 2].replace(f"{end}data: ", "\n"))
+        return lines if lines.write(end) == text and "\r" not in lines.data else None
+
+    def write(self, end: str) -> str:
+        """Return the event, whose provider ended its lines so; `delivery/script.py` only writes the usual ends."""
+        if not end:
+            return f"{self.data}\n"
+        data = self.data.replace("\n", f"{end}data: ") if "\n" in self.data else self.data
+        return f"data: {data}{end}{end}" if self.event is None else f"event: {self.event}{end}data: {data}{end}{end}"
 
 
 def _read_data_fast(shown: str, encode: Callable[[Json], str]) -> str | None:
@@ -470,11 +489,6 @@ def _has_long_key(tree: Json) -> bool:
     if isinstance(tree, dict):
         return any(len(key) > _LONG // 8 or _has_long_key(inner) for key, inner in tree.items())
     return isinstance(tree, list) and any(_has_long_key(inner) for inner in tree)
-
-
-def _find_style(text: str) -> Style | None:
-    found = parse_json(text) if text[:1] in ("{", "[") else None
-    return found[1] if found else None
 
 
 def _write_raw(data: bytes) -> str:

@@ -83,7 +83,14 @@ def find_traits(call: Call, compared: Compared) -> Traits:
     fields = (fingerprint(name, value) for name, value in compared.items() if name not in SAID)
     last = call.last_user or ("" if call.last_turn is None else call.last_turn.text)
     ends = last[:_COMPARED], last[-_COMPARED:]
-    return Traits(call.dialect, call.operation, call.stream, frozenset((*fields, *messages)), ends, len(last))
+    return Traits(
+        call.dialect,
+        call.operation,
+        stream=call.stream,
+        parts=frozenset((*fields, *messages)),
+        ends=ends,
+        length=len(last),
+    )
 
 
 def _reorder(value: Json, sent: Json) -> Json:
@@ -204,6 +211,6 @@ class Cassette:
             return
         reply = replace(episode.reply, source=f"cassette {self.file}#{number}")
         self.models.add((episode.dialect, episode.model))
-        self._by_key[request.key].append(CassetteEntry(number, episode, reply, request))
+        self._by_key[request.key].append(CassetteEntry(number, episode, reply=reply, request=request))
         if request.identity is not None:
             self._keys[request.identity] = request.key

@@ -207,7 +207,7 @@ class AttachedFiles:
         if data.startswith(_POINTER):
             raise ValueError(f"{self.folder.name}/{name} is a pointer of Git LFS; fetch the file: git lfs pull")
         if not sha256(data).hexdigest().startswith(name.partition(".")[0]):
-            raise ValueError(f"{self.folder.name}/{name} was changed: its hash is another one; {_RESTORE}")
+            raise ValueError(f"{self.folder.name}/{name} was changed: it no longer matches its hash; {_RESTORE}")
         return data
 
     def keep_only(self, bodies: Sequence[bytes]) -> None:

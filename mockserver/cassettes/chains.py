@@ -41,7 +41,7 @@ class AnswerParts(Struct, frozen=True):
     texts: Mapping[str, str] = {}
 
     @classmethod
-    def of(cls, episode: Episode) -> "AnswerParts":
+    def read(cls, episode: Episode) -> "AnswerParts":
         """Read it from an answer, without what its request names itself."""
         if episode.operation in _LISTS:
             return cls()
@@ -127,7 +127,7 @@ class RequestParts(Struct, frozen=True):
     written: str
 
     @classmethod
-    def of(cls, sent: Sent) -> "RequestParts":
+    def read(cls, sent: Sent) -> "RequestParts":
         """Read it from a request."""
         return cls(frozenset(said.text for said in _find_said(_parse(sent.body))), _write_out(sent))
 
@@ -166,8 +166,8 @@ _WORD = re.compile(r"\\[bfnrt]|[^\W_]+")  # in JSON, \n before a word is none of
 
 def find_chains(episodes: Sequence[Episode]) -> tuple[tuple[int, ...], ...]:
     """Return the positions of the episodes of each chain; most are alone in theirs."""
-    answers = [AnswerParts.of(episode) for episode in episodes]
-    index = _RequestIndex([RequestParts.of(episode.request) for episode in episodes], answers)
+    answers = [AnswerParts.read(episode) for episode in episodes]
+    index = _RequestIndex([RequestParts.read(episode.request) for episode in episodes], answers)
     chain_of = [[at] for at in range(len(episodes))]
     for at, said in enumerate(answers):
         for later in index.find(said):
@@ -188,7 +188,7 @@ class Renewal(Struct):
 
     def learn(self, old: Episode, new: Episode) -> None:
         """Note what a new answer says in place of an old one."""
-        before, after = AnswerParts.of(old), AnswerParts.of(new)
+        before, after = AnswerParts.read(old), AnswerParts.read(new)
         self.ids |= {id: after.ids[place] for place, id in before.ids.items() if place in after.ids}
         self.texts |= {text: after.texts[place] for place, text in before.texts.items() if place in after.texts}
         self.lost.append(
@@ -200,7 +200,7 @@ class Renewal(Struct):
 
     def apply(self, sent: Sent) -> Sent | None:
         """Return the request to send now; None if it repeats what no new answer has said."""
-        asked = RequestParts.of(sent)
+        asked = RequestParts.read(sent)
         if any(asked.repeats(said) for said in self.lost):
             return None
         tree = _parse(sent.body)

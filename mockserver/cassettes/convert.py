@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from http import HTTPStatus
+from typing import NamedTuple
 from urllib.parse import parse_qsl, quote, urlsplit
 
 from msgspec import Struct
@@ -24,11 +25,25 @@ class UnknownHostError(Exception):
     """The host of an exchange that belongs to no known provider."""
 
 
-class Imported(Struct, frozen=True):
-    """The episodes of a file and what was skipped, each with its place, and the requests to each unknown host."""
+class ImportedEpisode(NamedTuple):
+    """An episode, and the place in its file that it is from, such as `chat.har: entry 3`."""
 
-    episodes: tuple[tuple[str, Episode], ...]
-    skipped: tuple[tuple[str, str], ...]
+    place: str
+    episode: Episode
+
+
+class SkippedExchange(NamedTuple):
+    """The place of an exchange in its file, and why it was left out."""
+
+    place: str
+    why: str
+
+
+class Imported(Struct, frozen=True):
+    """What became of the exchanges of a file; `unknown_hosts`: how many requests went to each."""
+
+    episodes: tuple[ImportedEpisode, ...]
+    skipped: tuple[SkippedExchange, ...]
     unknown_hosts: Mapping[str, int]
 
 
@@ -37,15 +52,14 @@ def import_file(data: bytes, file: str, routes: DialectRoutes, dialect: str | No
 
     Raises CassetteError if the file is in no known format.
     """
-    episodes, skipped, hosts = list[tuple[str, Episode]](), list[tuple[str, str]](), Counter[str]()
-    for where, found in read_recording(data, file):
-        if isinstance(found, UnreadableError):
-            skipped.append((where, str(found)))
-            continue
+    episodes, skipped, hosts = list[ImportedEpisode](), list[SkippedExchange](), Counter[str]()
+    for place, found in read_recording(data, file):
         try:
-            episodes.append((where, make_episode(found, routes, dialect)))
+            if isinstance(found, UnreadableError):
+                raise found
+            episodes.append(ImportedEpisode(place, make_episode(found, routes, dialect)))
         except UnreadableError as error:
-            skipped.append((where, str(error)))
+            skipped.append(SkippedExchange(place, str(error)))
         except UnknownHostError as error:
             hosts[str(error)] += 1
     return Imported(tuple(episodes), tuple(skipped), hosts)
@@ -60,17 +74,21 @@ def make_episode(found: ForeignExchange, routes: DialectRoutes, dialect: str | N
         raise UnreadableError(f"{found.url[:80]!r} is not a URL") from None
     if name is None:
         raise UnknownHostError(host or found.url[:60])
-    target = find_local_target(found.method, found.url, name, routes)
+    target = find_local_target(found.method, found.url, dialect=name, routes=routes)
     if target is None:
         raise UnreadableError(f"{name} has no {found.method} {path[:80]}")
     if not 200 <= found.status <= 599 or 300 <= found.status < 400:
         raise UnreadableError(f"its answer cannot be replayed (status {found.status})")
-    path, operation = target
     headers, body = _decode(found.headers, found.body, routes, "request")
-    sent = Sent(found.method, path, urlsplit(found.url).query, headers, body)
-    at = found.at or read_time(join_header(found.reply_headers, "date"))
-    spoken = GENERIC if name in HOST_NAMES else name
-    return Episode(spoken, operation, _find_model(sent), sent, _make_reply(found, sent, routes), at)
+    sent = Sent(found.method, target.path, query=urlsplit(found.url).query, headers=headers, body=body)
+    return Episode(
+        dialect=GENERIC if name in HOST_NAMES else name,
+        operation=target.operation,
+        model=_find_model(sent),
+        request=sent,
+        reply=_make_reply(found, sent, routes),
+        at=found.at or read_time(join_header(found.reply_headers, "date")),
+    )
 
 
 def _make_reply(found: ForeignExchange, sent: Sent, routes: DialectRoutes) -> Recorded:
@@ -80,8 +98,10 @@ def _make_reply(found: ForeignExchange, sent: Sent, routes: DialectRoutes) -> Re
     is_empty = found.status in (204, 205) or join_header(found.reply_headers, "content-length") == "0"
     if not body and (is_stream or not is_empty):
         raise UnreadableError(f"the recording lacks the body of its {'stream' if is_stream else 'answer'}")
-    if not kind and (kind := _find_stream_type(body) if is_stream else _find_media_type(body)):
-        headers, is_stream = (*headers, ("content-type", kind)), is_stream or (is_stream_type(kind) and _ENDS in body)
+    if not kind:
+        kind = _find_media_type(body, is_stream=is_stream)
+        headers = (*headers, ("content-type", kind)) if kind else headers
+        is_stream = is_stream or (is_stream_type(kind) and _ENDS in body)
     if is_stream:
         return Recorded(found.status, headers, frames=split_events(body), took=found.took)
     return Recorded(found.status, headers, body, took=found.took)
@@ -116,12 +136,10 @@ def _is_event_stream(body: bytes, *, requested: bool) -> bool:
     return requested or (any(line.startswith(b"data:") for line in lines) and all(map(_EVENT_LINE.match, lines)))
 
 
-def _find_stream_type(body: bytes) -> str:
-    return MEDIA_TYPE if is_prelude(body) else "text/event-stream"
-
-
-def _find_media_type(body: bytes) -> str:
-    """Return the content type of a body by its look: JSON, or lines of JSON; empty for any other."""
+def _find_media_type(body: bytes, *, is_stream: bool) -> str:
+    """Return the content type of a body by its look: a stream, JSON, or lines of JSON; empty for any other."""
+    if is_stream:
+        return MEDIA_TYPE if is_prelude(body) else "text/event-stream"
     lines = [line for line in body.splitlines() if line.strip()]
     if _is_json(body):
         return "application/json"

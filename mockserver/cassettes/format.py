@@ -37,7 +37,7 @@ from mockserver.cassettes.bodies import (
 )
 from mockserver.cassettes.yaml_text import Node, Refused, Verbatim, parse, read_text, write_flow, write_yaml
 from mockserver.config.errors import CassetteError, Mistake, SourceLocation
-from mockserver.config.source import did_you_mean
+from mockserver.config.source import did_you_mean, make_place
 from mockserver.config.yaml_reader import pause_collector
 from mockserver.core.episode import Episode, Recorded, RecordedEvent, Sent, join_header
 from mockserver.core.http import Headers
@@ -51,7 +51,6 @@ HEAD = f"""\
 version: {VERSION}
 """
 MAX_MISTAKES = 20
-MAX_QUOTE = 160  # characters of a line that a mistake quotes
 MAX_SUMMARY = 80  # characters of what the user said
 UNKNOWN = "unknown"  # the hash of a body written by hand
 
@@ -100,7 +99,7 @@ def read_documents(
 def read_episode(text: str, files: Attachments | None = None) -> Episode:
     """Return the episode of one document, parsed as YAML without the fast way for events. Raises CassetteError."""
     try:
-        return _read_episode(parse(text), files)[0]
+        return _read_episode(_parse(text), files)
     except Refused as refused:
         raise CassetteError(_Section(text, 0, "").locate(refused)) from None
 
@@ -113,12 +112,9 @@ class _Section(Struct, frozen=True):
     file: str
 
     def locate(self, refused: Refused) -> Mistake:
-        lines = self.text.splitlines() or [""]
-        line, column = min(refused.spot[0], len(lines) - 1), refused.spot[1]
-        text = lines[line]
-        if len(text) > MAX_QUOTE:
-            text = text[:MAX_QUOTE] + "…" if column < MAX_QUOTE else ""
-        return Mistake(refused.words, SourceLocation(self.file, self.line + line + 1, column + 1, text))
+        line, column = refused.spot
+        place = make_place(self.file, self.text.splitlines() or [""], line, column)
+        return Mistake(refused.words, replace(place, line=self.line + place.line))
 
 
 def _decode(data: bytes, file: str) -> str:
@@ -192,29 +188,44 @@ def _read_document(text: str, files: Attachments | None) -> EpisodeDocument:
     if found := _FRAMES.search(text):
         lines = _EventLines(text.count("\n", 0, found.start()), found[1].split("\n")[:-1])
         with suppress(Refused):
-            node = parse(f"{text[: found.start()]}  frames: []\n{text[found.end() :]}")
-            episode, stated_hash = _read_episode(node, files, lines)
+            node = _parse(f"{text[: found.start()]}  frames: []\n{text[found.end() :]}")
+            episode = _read_episode(node, files, lines)
             if episode.reply.frames:
-                return EpisodeDocument(episode, text, stated_hash)
-    episode, stated_hash = _read_episode(parse(text), files)
-    return EpisodeDocument(episode, text, stated_hash)
+                return EpisodeDocument(episode, text, _find_stated_hash(node))
+    node = _parse(text)
+    episode = _read_episode(node, files)
+    return EpisodeDocument(episode, text, _find_stated_hash(node))
 
 
 _BEGIN = f'"version: {VERSION}"'
 
 
-def _read_episode(
-    node: Node | None, files: Attachments | None, events: _EventLines | None = None
-) -> tuple[Episode, str]:
-    """Return the episode, and the stated hash of its answer's body. Raises Refused."""
+def _parse(text: str) -> Node:
+    """Parse the document of an episode. Raises Refused."""
+    node = parse(text)
     if node is None:
         raise Refused("an episode is missing here: was the file cut off?", (0, 0))
+    return node
+
+
+def _find_stated_hash(episode: Node) -> str:
+    """Return the hash that an episode, which was read, states for the body of its answer."""
+    stated: str = episode.value["reply"].value["sha256"].value
+    return stated
+
+
+def _read_episode(node: Node, files: Attachments | None, events: _EventLines | None = None) -> Episode:
+    """Read an episode. Raises Refused."""
     table = _read_table(node, "an episode", _EPISODE, ("dialect", "request", "reply"))
-    reply, stated = _read_reply(table["reply"], files, events)
-    names = {name: read_text(table[name]) for name in ("dialect", "operation", "model") if name in table}
-    at = _read_optional(table.get("at"), _read_time, 0.0)
-    request = _read_request(table["request"])
-    return Episode(names["dialect"], names.get("operation", ""), names.get("model", ""), request, reply, at), stated
+    reply = _read_reply(table["reply"], files, events)
+    return Episode(
+        dialect=read_text(table["dialect"]),
+        operation=_read_optional(table.get("operation"), read_text, ""),
+        model=_read_optional(table.get("model"), read_text, ""),
+        request=_read_request(table["request"]),
+        reply=reply,
+        at=_read_optional(table.get("at"), _read_time, 0.0),
+    )
 
 
 def _read_request(node: Node) -> Sent:
@@ -228,7 +239,7 @@ def _read_request(node: Node) -> Sent:
     )
 
 
-def _read_reply(node: Node, files: Attachments | None, events: _EventLines | None) -> tuple[Recorded, str]:
+def _read_reply(node: Node, files: Attachments | None, events: _EventLines | None) -> Recorded:
     table = _read_table(node, "a reply", _REPLY, ("status",))
     hashed = table.get("sha256")
     if hashed is None:
@@ -236,14 +247,13 @@ def _read_reply(node: Node, files: Attachments | None, events: _EventLines | Non
     if not (isinstance(hashed.value, str) and (_HASH.fullmatch(hashed.value) or hashed.value == UNKNOWN)):
         raise Refused(f"write 64 hex digits here, or {UNKNOWN}; was the file cut off?", hashed.spot)
     layout = _read_layout(table)
-    reply = Recorded(
+    return Recorded(
         status=_read_status(table["status"]),
         headers=_read_optional(table.get("headers"), _read_headers, ()),
         body=_read_optional(table.get("body"), partial(read_body, files=files), b""),
         frames=_read_frames(table["frames"], layout, events) if "frames" in table else None,
         took=_read_optional(table.get("took"), read_seconds, 0.0),
     )
-    return reply, hashed.value
 
 
 def _read_layout(reply: Mapping[str, Node]) -> EventLayout:

@@ -5,7 +5,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from msgspec import Struct
 
 from mockserver.cassettes.parse_response import read_rows, read_table
-from mockserver.cassettes.to_rules import RuleDraft, UnsupportedError, escape_template, match_exactly
+from mockserver.cassettes.to_rules import (
+    AnsweredCall,
+    DraftedRules,
+    SkippedCall,
+    UnsupportedError,
+    answer_in_turn,
+    escape_template,
+    match_exactly,
+)
 from mockserver.core.json import Json, compact, map_texts, try_parse
 from mockserver.core.mcp_server import HANDSHAKES
 
@@ -96,35 +104,22 @@ def _leave_out_none(table: Table) -> dict[str, Json]:
 _ENTRIES = {"tools": _define_tool, "resources": _define_resource, "prompts": _define_prompt}
 
 
-def make_call_rules(answers: Iterable[McpAnswer]) -> tuple[list[RuleDraft], list[tuple[str, str]]]:
-    """Return a rule for each call of a tool or prompt; and which calls none can answer, and why.
-
-    Answers to equal calls are given in turn.
-    """
-    groups: dict[str, list[tuple[McpAnswer, Table]]] = {}
-    skipped: list[tuple[str, str]] = []
+def make_call_rules(answers: Iterable[McpAnswer]) -> DraftedRules:
+    """Return a rule for each call of a tool or prompt. Answers to equal calls are given in turn."""
+    groups, conditions, skipped = dict[str, list[AnsweredCall]](), dict[str, Table](), list[SkippedCall]()
     for answer in answers:
         if answer.method in _FIELDS:
+            when = _make_when(answer)
             try:
-                then = _make_then(answer)
+                call = AnsweredCall(answer.source, _make_then(answer))
             except UnsupportedError as error:
-                skipped.append((answer.source, str(error)))
+                skipped.append(SkippedCall(answer.source, str(error)))
                 continue
-            groups.setdefault(compact(_make_when(answer)), []).append((answer, then))
-    return [rule for group in groups.values() for rule in _answer_in_turn(group)], skipped
-
-
-def _answer_in_turn(group: Sequence[tuple[McpAnswer, Table]]) -> Iterable[RuleDraft]:
-    runs: list[list[tuple[McpAnswer, Table]]] = []
-    for one in group:
-        if runs and compact(runs[-1][0][1]) == compact(one[1]):
-            runs[-1].append(one)
-        else:
-            runs.append([one])
-    for at, run in enumerate(runs, 1):
-        sources = tuple(answer.source for answer, _ in run)
-        times = None if at == len(runs) else len(run)
-        yield RuleDraft(sources, _make_when(run[0][0]), run[0][1], times)
+            groups.setdefault(compact(when), []).append(call)
+            conditions.setdefault(compact(when), when)
+    return DraftedRules(
+        [rule for key, group in groups.items() for rule in answer_in_turn(group, conditions[key])], skipped
+    )
 
 
 def _make_when(answer: McpAnswer) -> Table:

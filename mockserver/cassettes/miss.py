@@ -55,7 +55,9 @@ def _compare_field(name: str, one: Json, other: Json) -> Sequence[Difference]:
     found = find_differences(_mark_absent(one), _mark_absent(other), pair=_pair_parts)
     where = one_line(name[:SHOWN])
     return [_describe(name, where, each) for each in found] or [
-        Difference(name, where, shown(one, SHOWN), shown(other, SHOWN))  # they only differ in what is simplified
+        Difference(
+            name, where, recorded=shown(one, SHOWN), requested=shown(other, SHOWN)
+        )  # they only differ in what is simplified
     ]
 
 
@@ -69,13 +71,13 @@ def _describe(field: str, where: str, found: JsonDifference) -> Difference:
     if found.kind != "changed":
         is_tool = bool(found.path) and isinstance(found.path[-1], _ToolStep)
         recorded, requested = _show(found.one, in_short=is_tool), _show(found.other, in_short=is_tool)
-        return Difference(field, where, recorded, requested)
+        return Difference(field, where, recorded=recorded, requested=requested)
     one, other = _simplify(found.one), _simplify(found.other)
     if is_equal(one, other):  # a text, and the same as a part
         one, other = found.one, found.other
     if isinstance(one, str) and isinstance(other, str):
         return Difference(field, where, *_show_spans(one, other), (one, other))
-    return Difference(field, where, shown(one, SHOWN), shown(other, SHOWN))
+    return Difference(field, where, recorded=shown(one, SHOWN), requested=shown(other, SHOWN))
 
 
 def _mark_absent(value: Json) -> Json:
@@ -220,9 +222,12 @@ def _compare_requests(cassette: Cassette, entry: CassetteEntry, call: Call, want
         before = select_compared(recorded, cassette.match, in_order=True)
         found = compare_fields(before, select_compared(call, cassette.match, in_order=True))
     if entry.traits.stream != wanted.stream:
-        found = (Difference(STREAM, STREAM, _STREAMED[entry.traits.stream], _STREAMED[wanted.stream]), *found)
+        found = (
+            Difference(STREAM, STREAM, recorded=_STREAMED[entry.traits.stream], requested=_STREAMED[wanted.stream]),
+            *found,
+        )
     if entry.traits.dialect != wanted.dialect:
-        found = (Difference(_DIALECT, _DIALECT, entry.traits.dialect, wanted.dialect), *found)
+        found = (Difference(_DIALECT, _DIALECT, recorded=entry.traits.dialect, requested=wanted.dialect), *found)
     return found
 
 

@@ -248,7 +248,12 @@ def _read_response(body: Table) -> ParsedResponse:
     notes = tuple(note for content in contents for note in read_rows(content.get("annotations")))
     return ParsedResponse(
         choices=(
-            ParsedChoice(_read_parts(items), _find_finish(body, items), notes, _find_filters(body, "completion")),
+            ParsedChoice(
+                _read_parts(items),
+                _find_finish(body, items),
+                annotations=notes,
+                filters=_find_filters(body, "completion"),
+            ),
         ),
         model=_read_text(body.get("model")),
         usage=read_table(body.get("usage")) or None,
@@ -424,7 +429,7 @@ def _read_item(item: Table) -> Iterator[ParsedPart]:
             name, namespace = _read_text(item.get("name")), _read_text(item.get("namespace"))
             custom = kind == "custom_tool_call"
             text = _read_text(item.get("input" if custom else "arguments"))
-            yield ParsedPart("call", call=ParsedToolCall(name, text, custom, namespace))
+            yield ParsedPart("call", call=ParsedToolCall(name, text, custom=custom, namespace=namespace))
         case _:
             yield ParsedPart("item", item=item)
 
@@ -475,7 +480,7 @@ def _read_block(block: Table) -> Iterator[ParsedPart]:
 
 
 def _write_input(arguments: Json) -> str:
-    """Arguments as a plain answer has them, or as they were streamed if that differs by more than usual spaces."""
+    """Return arguments as a plain answer has them; as they were streamed if that differs by more than usual spaces."""
     if not isinstance(arguments, str):
         return compact(arguments)
     whole = try_parse(arguments)

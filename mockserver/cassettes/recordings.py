@@ -10,12 +10,13 @@ from email.utils import parsedate_to_datetime
 from gzip import BadGzipFile, GzipFile
 from io import BytesIO
 from itertools import zip_longest
+from typing import NamedTuple
 from urllib.parse import urlencode
 
 from msgspec import Struct
 
 from mockserver.config.errors import CassetteError, Mistake, SourceLocation
-from mockserver.config.yaml_reader import Spot
+from mockserver.config.yaml_reader import Problem, Spot
 from mockserver.config.yaml_reader import parse as parse_yaml
 from mockserver.core.http import Headers
 from mockserver.core.json import Json, compact
@@ -61,8 +62,15 @@ class RecorderFormat(Struct, frozen=True):
     read: Callable[[Json], ForeignExchange]
 
 
-def read_recording(data: bytes, file: str) -> Iterator[tuple[str, ForeignExchange | UnreadableError]]:
-    """Yield each exchange of a file, or why it is unreadable, with its place.
+class PlacedExchange(NamedTuple):
+    """An exchange or why it is unreadable, and its place, such as `chat.har: entry 3`."""
+
+    place: str
+    found: ForeignExchange | UnreadableError
+
+
+def read_recording(data: bytes, file: str) -> Iterator[PlacedExchange]:
+    """Yield each exchange of a file, also those that are unreadable.
 
     Raises CassetteError if the file is damaged, or no known recorder wrote it.
     """
@@ -75,11 +83,11 @@ def read_recording(data: bytes, file: str) -> Iterator[tuple[str, ForeignExchang
         what = _describe(foreign.root)
         raise CassetteError(f"{file}: not written by a known recorder: {what}; you can import files of {KNOWN}{hint}")
     for number, row in enumerate(rows, 1):
-        where = f"{foreign.locate(row.path)}: {recorder.noun} {number}"
+        place = f"{foreign.locate(row.path)}: {recorder.noun} {number}"
         try:
-            yield where, recorder.read(row.content)
+            yield PlacedExchange(place, recorder.read(row.content))
         except UnreadableError as error:
-            yield where, error
+            yield PlacedExchange(place, error)
 
 
 def _recognise(root: Json) -> tuple[RecorderFormat | None, Sequence[Row]]:
@@ -164,12 +172,8 @@ LANGCHAIN = RecorderFormat("langchain-tests", "request", _find_langchain_rows, V
 # Cassettes of VCR for Ruby, and of Betamax, which has the same layout.
 
 
-def _find_ruby_vcr_rows(root: Json) -> Sequence[Row] | None:
-    return _list_rows(root, "http_interactions")
-
-
 # An interaction has the keys of vcrpy's, and a body the encoding of its text.
-RUBY_VCR = RecorderFormat("VCR for Ruby", "interaction", _find_ruby_vcr_rows, VCRPY.read)
+RUBY_VCR = RecorderFormat("VCR for Ruby", "interaction", lambda root: _list_rows(root, "http_interactions"), VCRPY.read)
 
 
 # Cassettes of go-vcr: version 1 of the format, which go-vcr 1 and 2 write, and version 2 of go-vcr 3 and 4.
@@ -217,10 +221,6 @@ GO_VCR = RecorderFormat("go-vcr", "interaction", _find_go_vcr_rows, _read_go_vcr
 # HAR files: the logs of browsers, proxies and our own export.
 
 
-def _find_har_rows(root: Json) -> Sequence[Row] | None:
-    return _list_rows(root, "log", "entries")
-
-
 def _read_har(entry: Json) -> ForeignExchange:
     request, response, time = _read_table(entry, "request"), _read_table(entry, "response"), entry.get("time")
     return ForeignExchange(
@@ -261,7 +261,7 @@ def _read_posted(posted: Json) -> bytes:
     return urlencode([(str(row.get("name")), str(row.get("value", ""))) for row in params]).encode()
 
 
-HAR = RecorderFormat("HAR", "entry", _find_har_rows, _read_har)
+HAR = RecorderFormat("HAR", "entry", lambda root: _list_rows(root, "log", "entries"), _read_har)
 
 # The first that recognises a file reads it: go-vcr's files have the keys of vcrpy's, and more.
 RECORDERS = (HAR, LANGCHAIN, RUBY_VCR, GO_VCR, VCRPY)
@@ -317,16 +317,15 @@ def _read_headers(headers: Json) -> Headers:
         pairs = [(str(row.get("name")), row.get("value")) for row in headers if isinstance(row, Mapping)]
     elif headers is not None:
         raise UnreadableError("its headers are not a table")
-    return tuple((name.lower(), _decode_header(value)) for name, value in pairs if _is_header_name(name))
+    return tuple((name.lower(), _decode_header(value)) for name, value in pairs if _HEADER_NAME.fullmatch(name))
+
+
+_HEADER_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")  # RFC 9110, 5.1
 
 
 def _decode_header(value: Json) -> str:
     text = value.decode("latin-1") if isinstance(value, bytes) else str(value)
     return text.encode("utf-8", "replace").decode("utf-8")
-
-
-def _is_header_name(name: str) -> bool:
-    return name != "" and name.isascii() and all(letter.isalnum() or letter in "!#$%&'*+-.^_`|~" for letter in name)
 
 
 def _read_body(body: Json) -> bytes:
@@ -421,8 +420,9 @@ def _read_foreign_file(data: bytes, file: str) -> ForeignFile:
         return ForeignFile(file, text, _parse_json(text, file))
     if _OWN.match(text):
         raise CassetteError(f"{file}: this is a mockserver cassette already: move it into the cassettes folder")
-    root, spot, problems = parse_yaml(text, binary=True)
-    return ForeignFile(file, text, root, spot, tuple(_find_mistake(problem, text, file) for problem in problems))
+    parsed = parse_yaml(text, binary=True)
+    mistakes = tuple(_make_mistake(problem, text, file) for problem in parsed.problems)
+    return ForeignFile(file, text, root=parsed.data, spot=parsed.spot, mistakes=mistakes)
 
 
 def _unpack(data: bytes, file: str) -> bytes:
@@ -463,7 +463,7 @@ def _parse_json(text: str, file: str) -> Json:
     try:
         return json.loads(text)
     except RecursionError:
-        raise CassetteError(f"{file}: the JSON of this file is nested too deep") from None
+        raise CassetteError(f"{file}: its JSON is nested too deeply") from None
     except json.JSONDecodeError as error:
         if not text[error.pos :].strip() or error.msg.startswith("Unterminated"):
             words = f"the file breaks off in the middle of its JSON: {_REMEDY}"
@@ -474,11 +474,11 @@ def _parse_json(text: str, file: str) -> Json:
         raise CassetteError(f"{file}: a number of this file has too many digits") from None
 
 
-def _find_mistake(problem: tuple[str, int, int], text: str, file: str) -> Mistake:
-    words, line, column = problem
-    if line >= text.rstrip().count("\n"):  # in the last line
+def _make_mistake(problem: Problem, text: str, file: str) -> Mistake:
+    words = problem.words
+    if problem.line >= text.rstrip().count("\n"):  # in the last line
         words += f". Does the file break off here? Then {_REMEDY}"
-    return Mistake(words, SourceLocation(file, line + 1, column + 1))
+    return Mistake(words, SourceLocation(file, problem.line + 1, problem.column + 1))
 
 
 _GZIP = b"\x1f\x8b"

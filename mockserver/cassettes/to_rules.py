@@ -3,7 +3,9 @@
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from itertools import groupby
+from operator import attrgetter
+from typing import Any, NamedTuple
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -51,16 +53,35 @@ class RuleDraft(Struct, frozen=True):
     times: int | None = None
 
 
+class SkippedCall(NamedTuple):
+    """A recorded call that no rule can answer."""
+
+    source: str
+    why: str
+
+
+class DraftedRules(NamedTuple):
+    """The rules that were made of recorded calls, and the calls that were left out."""
+
+    rules: list[RuleDraft]
+    skipped: list[SkippedCall]
+
+
 class UnsupportedError(ValueError):
     """An answer that no rule can give."""
 
 
-_Answered = tuple[RecordedCall, Then]
+class AnsweredCall(Struct, frozen=True):
+    """A recorded call with the `then` of a rule that answers it as it was answered."""
+
+    source: str
+    then: Then
+    fields: Mapping[str, Json] = {}
 
 
-def make_rules(calls: Iterable[RecordedCall]) -> tuple[list[RuleDraft], list[tuple[str, str]]]:
-    """Rules that answer the calls as they were answered, the more specific first; and which calls none can, and why."""
-    answered, skipped = list[_Answered](), list[tuple[str, str]]()
+def make_rules(calls: Iterable[RecordedCall]) -> DraftedRules:
+    """Return rules that answer the calls as they were answered, the more specific first."""
+    answered, skipped = list[AnsweredCall](), list[SkippedCall]()
     for call in calls:
         try:
             if call.fields.get("operation") not in CONVERSATIONS:
@@ -68,13 +89,13 @@ def make_rules(calls: Iterable[RecordedCall]) -> tuple[list[RuleDraft], list[tup
             then = dict(make_then(call.response, call.retry_after))
             if _SURROGATE.search(compact([then, call.fields])):
                 raise UnsupportedError("it contains half of a surrogate pair")
-            answered.append((call, then))
+            answered.append(AnsweredCall(call.source, then, call.fields))
         except UnsupportedError as error:
-            skipped.append((call.source, str(error)))
+            skipped.append(SkippedCall(call.source, str(error)))
     made = add_conditions(answered)
     for field in ("last_user", "last_message"):
         made = generalise(made, field)
-    return sorted(made, key=_rank_generality), skipped
+    return DraftedRules(sorted(made, key=_rank_generality), skipped)
 
 
 def _rank_generality(rule: RuleDraft) -> tuple[bool, int, int, int]:
@@ -90,24 +111,24 @@ def _rank_generality(rule: RuleDraft) -> tuple[bool, int, int, int]:
 _SURROGATE = re.compile(r"[\ud800-\udfff]")
 
 
-def add_conditions(answered: Iterable[_Answered]) -> list[RuleDraft]:
-    """Rules with conditions that tell each from the others; answers to equal requests are given in turn."""
+def add_conditions(answered: Iterable[AnsweredCall]) -> list[RuleDraft]:
+    """Return rules with conditions that tell each from the others; answers to equal requests are given in turn."""
     groups = _group(answered, _make_base_conditions)
-    return [rule for group in groups.values() for rule in _split(group, _make_base_conditions(group[0][0]))]
+    return [rule for group in groups.values() for rule in _split(group, _make_base_conditions(group[0]))]
 
 
-def _group(answered: Iterable[_Answered], key: Callable[[RecordedCall], Json]) -> dict[str, list[_Answered]]:
-    groups = defaultdict[str, list[_Answered]](list)
-    for one in answered:
-        groups[compact(key(one[0]))].append(one)
+def _group(answered: Iterable[AnsweredCall], key: Callable[[AnsweredCall], Json]) -> dict[str, list[AnsweredCall]]:
+    groups = defaultdict[str, list[AnsweredCall]](list)
+    for call in answered:
+        groups[compact(key(call))].append(call)
     return groups
 
 
-def _group_by_field(answered: Iterable[_Answered], name: str) -> dict[str, list[_Answered]]:
+def _group_by_field(answered: Iterable[AnsweredCall], name: str) -> dict[str, list[AnsweredCall]]:
     return _group(answered, lambda call: call.fields.get(name))
 
 
-def _make_base_conditions(call: RecordedCall) -> When:
+def _make_base_conditions(call: AnsweredCall) -> When:
     fields = call.fields
     when = {"operation": fields["operation"]}
     for name in ("last_user", "last_message"):
@@ -121,28 +142,28 @@ def _make_base_conditions(call: RecordedCall) -> When:
     return when
 
 
-def _split(group: Sequence[_Answered], when: When) -> Iterator[RuleDraft]:
+def _split(group: Sequence[AnsweredCall], when: When) -> Iterator[RuleDraft]:
     if len(_list_answers(group)) == 1:
         yield _make_rule(group, when)
         return
     name = _find_distinctive_field(group)
     if name is None:
-        yield from _answer_in_turn(group, when)
+        yield from answer_in_turn(group, when)
         return
     parts = _group_by_field(group, name)
     absent = parts.pop("null", [])
     for part in parts.values():
-        yield from _split(part, _narrow(when, name, part[0][0].fields[name]))
+        yield from _split(part, _narrow(when, name, part[0].fields[name]))
     if absent:
         yield from _split(absent, when)
 
 
-def _find_distinctive_field(group: Sequence[_Answered]) -> str | None:
+def _find_distinctive_field(group: Sequence[AnsweredCall]) -> str | None:
     """Return the field that tells these apart best.
 
     It is one for each of whose values all answers agree, else any that differs.
     """
-    params = {name for call, _ in group for name in call.fields if name.startswith("param.")}
+    params = {name for call in group for name in call.fields if name.startswith("param.")}
     names = (*FIELDS, *sorted(params - _CONVERSATION), "stream")
     parts = {name: _group_by_field(group, name).values() for name in names}
     differing = [name for name in names if len(parts[name]) > 1]
@@ -150,23 +171,19 @@ def _find_distinctive_field(group: Sequence[_Answered]) -> str | None:
     return next(decisive, next(iter(differing), None))
 
 
-def _answer_in_turn(group: Sequence[_Answered], when: When) -> Iterator[RuleDraft]:
-    runs = list[list[_Answered]]()
-    for one in group:
-        if runs and _list_answers(runs[-1][:1]) == _list_answers([one]):
-            runs[-1].append(one)
-        else:
-            runs.append([one])
+def answer_in_turn(group: Sequence[AnsweredCall], when: When) -> Iterator[RuleDraft]:
+    """Yield a rule for each run of equal answers to equal calls; the last one goes on answering."""
+    runs = [list(run) for _, run in groupby(group, lambda call: compact(call.then))]
     for at, run in enumerate(runs, 1):
         yield _make_rule(run, when, None if at == len(runs) else len(run))
 
 
-def _make_rule(group: Sequence[_Answered], when: When, times: int | None = None) -> RuleDraft:
-    return RuleDraft(tuple(dict.fromkeys(call.source for call, _ in group)), when, group[0][1], times)
+def _make_rule(group: Sequence[AnsweredCall], when: When, times: int | None = None) -> RuleDraft:
+    return RuleDraft(tuple(dict.fromkeys(call.source for call in group)), when, then=group[0].then, times=times)
 
 
-def _list_answers(group: Sequence[_Answered]) -> set[str]:
-    return {compact(then) for _, then in group}
+def _list_answers(group: Sequence[AnsweredCall]) -> set[str]:
+    return {compact(call.then) for call in group}
 
 
 def _narrow(when: When, name: str, value: Json) -> When:
@@ -348,29 +365,55 @@ MAX_SPAN = 6  # words
 def generalise(rules: Sequence[RuleDraft], field: str) -> list[RuleDraft]:
     """Merge rules that are equal except for a span of this field."""
     taken, made = set[int](), list[RuleDraft]()
-    for key, members in _rank(rules, field):
-        fresh = {at: span for at, span in members if at not in taken}
-        if len(set(fresh.values())) > 1:
-            made.append(_merge([rules[at] for at in fresh], key, field, next(iter(fresh.values()))))
-            taken |= fresh.keys()
+    for pattern, fits in _list_shared_patterns(rules, field):
+        fresh = [fit for fit in fits if fit.at not in taken]
+        if len({fit.span for fit in fresh}) > 1:
+            made.append(_merge([rules[fit.at] for fit in fresh], pattern, field=field, span=fresh[0].span))
+            taken |= {fit.at for fit in fresh}
     return [*(rule for at, rule in enumerate(rules) if at not in taken), *made]
 
 
-_Key = tuple[str, str, str, str, bool]  # before and after the span, then, other conditions; the answer repeats the span
+class _Pattern(NamedTuple):
+    """What is left of a rule without a span of one of its texts, with a mark in place of the span in its answer."""
+
+    before: str
+    after: str
+    then: str  # as JSON, like the other conditions
+    others: str
+    quoted: bool  # the answer repeats the span
 
 
-def _rank(rules: Sequence[RuleDraft], field: str) -> list[tuple[_Key, list[tuple[int, str]]]]:
-    """Return what rules have in common, the most common and most certain first, with the rules and their spans."""
-    found = defaultdict[_Key, list[tuple[int, str]]](list)
+class _Fit(NamedTuple):
+    """The position of a rule that fits a pattern, and the span that it has there."""
+
+    at: int
+    span: str
+
+
+class _SharedPattern(NamedTuple):
+    """A pattern with the rules that fit it."""
+
+    pattern: _Pattern
+    fits: list[_Fit]
+
+    @property
+    def rank(self) -> tuple[int, bool, int]:
+        """How soon it is used: the most common and most certain first."""
+        return -len(self.fits), not self.pattern.quoted, -len(self.pattern.before) - len(self.pattern.after)
+
+
+def _list_shared_patterns(rules: Sequence[RuleDraft], field: str) -> list[_SharedPattern]:
+    """Return what rules have in common besides a span of this field."""
+    found = defaultdict[_Pattern, list[_Fit]](list)
     for at, rule in enumerate(rules):
-        for key, span in _list_cuts(rule, field) if rule.times is None else ():
-            found[key].append((at, span))
-    several = [(key, members) for key, members in found.items() if len(members) > 1]
-    return sorted(several, key=lambda pair: (-len(pair[1]), not pair[0][4], -len(pair[0][0]) - len(pair[0][1])))
+        for pattern, span in _cut_spans(rule, field) if rule.times is None else ():
+            found[pattern].append(_Fit(at, span))
+    shared = [_SharedPattern(pattern, fits) for pattern, fits in found.items() if len(fits) > 1]
+    return sorted(shared, key=attrgetter("rank"))
 
 
-def _list_cuts(rule: RuleDraft, field: str) -> Iterator[tuple[_Key, str]]:
-    """Yield every way to take a span of whole words out of a rule that leaves enough to recognise it."""
+def _cut_spans(rule: RuleDraft, field: str) -> Iterator[tuple[_Pattern, str]]:
+    """Yield every way to take a span of whole words out of a rule that leaves enough to recognise it, and the span."""
     stated = rule.when.get(field)
     stated = stated["equals"] if isinstance(stated, Mapping) and stated.keys() == {"equals"} else stated
     text = stated if isinstance(stated, str) else ""
@@ -386,7 +429,7 @@ def _list_cuts(rule: RuleDraft, field: str) -> Iterator[tuple[_Key, str]]:
             then = compact(_replace_span(rule.then, text[start:end], MARK))
             quoted, kept = MARK in then, len(words) - (last - first + 1)
             if kept >= (1 if quoted else max(2, last - first + 2)):
-                yield (text[:start], text[end:], then, others, quoted), text[start:end]
+                yield _Pattern(text[:start], text[end:], then, others, quoted), text[start:end]
 
 
 def _replace_span(then: Then, span: str, instead: str) -> Any:
@@ -395,11 +438,11 @@ def _replace_span(then: Then, span: str, instead: str) -> Any:
     return map_texts(then, lambda text: found.sub(instead, text), _NOT_TEMPLATES)
 
 
-def _merge(rules: Sequence[RuleDraft], key: _Key, field: str, span: str) -> RuleDraft:
-    before, after, _, _, quoted = key
-    first = rules[0]
-    then = _replace_span(first.then, span, f"{{{{ match.{NAME} }}}}") if quoted else first.then
-    if not quoted and "\\" not in before + after:
+def _merge(rules: Sequence[RuleDraft], pattern: _Pattern, *, field: str, span: str) -> RuleDraft:
+    """Return one rule for those that fit a pattern; `span` is that of the first."""
+    first, before, after = rules[0], pattern.before, pattern.after
+    then = _replace_span(first.then, span, f"{{{{ match.{NAME} }}}}") if pattern.quoted else first.then
+    if not pattern.quoted and "\\" not in before + after:
         when: Json = "*".join(text.replace("*", r"\*") for text in (before, after))
     else:
         when = {"regex": f"^{_escape_regex(before)}(?P<{NAME}>.+?){_escape_regex(after)}$"}

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
-from typing import Annotated, Any, NotRequired, Union
+from typing import Annotated, Any, NamedTuple, NotRequired, Union
 
 from msgspec import Struct
 from pydantic import Discriminator, Tag, TypeAdapter, ValidationError
@@ -16,8 +16,14 @@ from mockserver.core.text import plural
 from mockserver.kinds import ARTIFACTS
 
 HOUR, DAY = 3_600, 86_400
-Finding = tuple[int, str]  # the number of an episode, from 1, and what is wrong with it and to do
 MAX_FINDINGS = 3  # of one kind about one episode
+
+
+class Finding(NamedTuple):
+    """The number of an episode, from 1, and what is wrong with it and to do."""
+
+    number: int
+    words: str
 
 
 class Checks(Struct, frozen=True):
@@ -41,10 +47,10 @@ class Checks(Struct, frozen=True):
 def list_findings(episodes: Sequence[Episode], checks: Checks) -> Iterator[Finding]:
     for number, episode in enumerate(episodes, 1):
         if number in checks.mismatches:
-            yield number, _EDITED
-        yield from ((number, words) for words in _check_episode(episode, checks))
+            yield Finding(number, _EDITED)
+        yield from (Finding(number, words) for words in _check_episode(episode, checks))
         if checks.played is not None and f"{checks.source}#{number}" not in checks.played:
-            yield number, f"was not played; to remove all such episodes: {checks.pruning}"
+            yield Finding(number, f"was not played; to remove all such episodes: {checks.pruning}")
 
 
 def _check_episode(episode: Episode, checks: Checks) -> Iterator[str]:

@@ -22,7 +22,7 @@ from yaml.events import (
     StreamEndEvent,
 )
 
-from mockserver.config.yaml_reader import LOADER, explain, find_unprintable, shorten
+from mockserver.config.yaml_reader import LOADER, Problem, explain, find_unprintable, shorten
 from mockserver.core.json import Json
 
 MAX_DEPTH = 100
@@ -64,11 +64,11 @@ def parse(text: str) -> Node | None:
     try:
         return _read_document(loader.get_event)
     except yaml.MarkedYAMLError as error:
-        words, line, column = explain(error, text)
-        raise Refused(words, (line, column)) from None
+        problem = explain(error, text)
+        raise Refused(problem.words, (problem.line, problem.column)) from None
     except yaml.YAMLError as error:
-        words, line, column = find_unprintable(text) or (f"not YAML: {error}", 0, 0)
-        raise Refused(words, (line, column)) from None
+        problem = find_unprintable(text) or Problem(f"not YAML: {error}", 0, 0)
+        raise Refused(problem.words, (problem.line, problem.column)) from None
     finally:
         loader.dispose()
 
@@ -92,9 +92,9 @@ def _read_node(event: Any, next_event: Callable[[], Any], depth: int) -> Node:
     if kind is AliasEvent:
         raise Refused("aliases (*) are not allowed in a cassette; write the value itself", _find_spot(event))
     if event.tag is not None and not (kind is ScalarEvent and event.tag == "!" and event.implicit[1]):
-        raise Refused("tags (!) are not allowed in a cassette; remove it", _find_spot(event))
+        raise Refused("tags (!) are not allowed in a cassette; remove this one", _find_spot(event))
     if event.anchor is not None:
-        raise Refused("anchors (&) are not allowed in a cassette; remove it", _find_spot(event))
+        raise Refused("anchors (&) are not allowed in a cassette; remove this one", _find_spot(event))
     if kind is ScalarEvent:
         return Node(event.value, event, event.implicit[0])
     if depth >= MAX_DEPTH:
@@ -197,7 +197,7 @@ def _put_list(written: list[str], items: Sequence[Json], indent: int) -> None:
 
 
 def _put(written: list[str], lead: str, value: Json, indent: int) -> None:
-    """A value after its key or dash (`lead`), which is in column `indent`."""
+    """Append a value after its key or dash (`lead`), which is in column `indent`."""
     if isinstance(value, str) and not isinstance(value, Verbatim | Flow):
         if "\n" in value and not _NOT_IN_BLOCK.search(value) and value.strip("\n"):
             _put_block(written, lead, value, indent + 2)

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from importlib import import_module
 from io import TextIOWrapper
-from typing import Any
+from typing import Any, NamedTuple
 
 import click
 from click.exceptions import NoArgsIsHelpError
@@ -18,13 +18,17 @@ from mockserver.config.errors import MockserverError
 from mockserver.config.source import did_you_mean
 
 
-class Lazy(click.Group):
-    """Commands whose modules are imported when they are called, which keeps the start quick.
+class LazyCommand(NamedTuple):
+    """The module of a command, which has a function `NAME_command`, and its help."""
 
-    `table` has the module of each command, in `package`, and its help; the function there is `NAME_command`.
-    """
+    module: str
+    help: str
 
-    def __init__(self, *args: Any, table: Mapping[str, tuple[str, str]], package: str, **more: Any) -> None:
+
+class LazyGroup(click.Group):
+    """Commands whose modules, all in one `package`, are imported when they are called: this keeps the start quick."""
+
+    def __init__(self, *args: Any, table: Mapping[str, LazyCommand], package: str, **more: Any) -> None:
         super().__init__(*args, **more)
         self.table, self.package = table, package
 
@@ -34,7 +38,7 @@ class Lazy(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in self.table:
             return None
-        module = import_module(f"{self.package}.{self.table[cmd_name][0]}")
+        module = import_module(f"{self.package}.{self.table[cmd_name].module}")
         command: click.Command = getattr(module, f"{cmd_name}_command")
         return command
 
@@ -48,7 +52,7 @@ class Lazy(click.Group):
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
-            formatter.write_dl([(name, text) for name, (_, text) in self.table.items()])
+            formatter.write_dl([(name, command.help) for name, command in self.table.items()])
 
 
 def resume_collection() -> None:
@@ -58,25 +62,27 @@ def resume_collection() -> None:
         gc.enable()
 
 
-COMMANDS: Mapping[str, tuple[str, str]] = {
-    "serve": ("serve", "Start a server; stop it with Ctrl-C."),
-    "run": ("run", "Run a program against a server of its own, and report its calls."),
-    "env": ("env", "Print the variables with which a coding agent reaches a running server."),
-    "faults": ("faults", "Run a program once per fault, and show how it copes."),
-    "check": (
+COMMANDS: Mapping[str, LazyCommand] = {
+    "serve": LazyCommand("serve", "Start a server; stop it with Ctrl-C."),
+    "run": LazyCommand("run", "Run a program against a server of its own, and report its calls."),
+    "env": LazyCommand("env", "Print the variables with which a coding agent reaches a running server."),
+    "faults": LazyCommand("faults", "Run a program once per fault, and show how it copes."),
+    "check": LazyCommand(
         "rules_file",
         "Find mistakes in rules files, unreachable rules, and rules that depend on the order of calls.",
     ),
-    "explain": ("ask", "Show which rule answers a request, and why the others do not."),
-    "ask": ("ask", "Send one request without a server, and print the answer."),
-    "mcp": ("mcp", "Serve an MCP server on standard input and output; record, copy and configure servers."),
-    "schema": ("rules_file", "Print the JSON Schema of rules files, for editors."),
-    "cassette": ("cassette", "Manage recordings: list, show, verify, import, export, ..."),
-    "init": ("rules_file", "Write a commented rules.yaml to start from."),
+    "explain": LazyCommand("ask", "Show which rule answers a request, and why the others do not."),
+    "ask": LazyCommand("ask", "Send one request without a server, and print the answer."),
+    "mcp": LazyCommand("mcp", "Serve an MCP server on standard input and output; record, copy and configure servers."),
+    "schema": LazyCommand("rules_file", "Print the JSON Schema of rules files, for editors."),
+    "cassette": LazyCommand("cassette", "Manage recordings: list, show, verify, import, export, ..."),
+    "init": LazyCommand("rules_file", "Write a commented rules.yaml to start from."),
 }
 
 
-@click.command(cls=Lazy, table=COMMANDS, package=__name__, context_settings={"help_option_names": ["-h", "--help"]})
+@click.command(
+    cls=LazyGroup, table=COMMANDS, package=__name__, context_settings={"help_option_names": ["-h", "--help"]}
+)
 @click.version_option(__version__, prog_name="mockserver")
 def commands() -> None:
     """A deterministic mock server for LLM APIs: offline, free and instant."""

@@ -99,7 +99,7 @@ def _write_reply(reply: Reply) -> str:
 def _write_outcome(outcome: Outcome, call: Call) -> Iterator[str]:
     match outcome:
         case Raw():
-            yield _write_reply(Reply(outcome.status, outcome.headers, outcome.body, outcome.frames))
+            yield _write_reply(Reply(outcome.status, outcome.headers, body=outcome.body, frames=outcome.frames))
         case Recorded():
             yield _write_reply(Reply(outcome.status, outcome.headers, outcome.bytes))
         case Forward():

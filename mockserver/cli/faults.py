@@ -62,10 +62,13 @@ def faults_command(program: tuple[str, ...], rules: tuple[Path, ...], **options:
     flags = {name: options.pop(name) for name in Settings.model_fields}
     output = options.pop("output")
     matrix = _make_matrix(options)
-    bench, rows = _Bench(program, find_server_sources(rules, flags), matrix, output), list[FaultRow]()
+    runner, rows = (
+        _ProgramRunner(program, find_server_sources(rules, flags), matrix=matrix, output=output),
+        list[FaultRow](),
+    )
     width = max(len(case.name) for case in matrix.cases)
     click.echo(shlex.join(program))
-    for row in bench.rows():
+    for row in runner.try_faults():
         rows.append(row)
         click.echo("\n".join(write_rows([row], width)))
     click.echo(write_totals(rows))
@@ -82,12 +85,12 @@ def _make_matrix(options: dict[str, Any]) -> FaultMatrix:
         raise ConfigError(f'--times must be "all" or a whole number of at least 1, not {times!r}')
     try:
         options |= {"times": None if times == "all" else int(times), "errors": errors or None, "expect": expect}
-        return FaultMatrix.of(SourceLocation(_FLAGS, 1, 1), *faults, **options)
+        return FaultMatrix.declare(SourceLocation(_FLAGS, 1, 1), *faults, **options)
     except MockserverError as error:
         raise ConfigError(*(mistake.message for mistake in error.mistakes)) from None
 
 
-class _Bench(Struct, frozen=True):
+class _ProgramRunner(Struct, frozen=True):
     """Runs a program repeatedly, each time with a new server."""
 
     program: Sequence[str]
@@ -95,8 +98,8 @@ class _Bench(Struct, frozen=True):
     matrix: FaultMatrix
     output: bool
 
-    def rows(self) -> Iterator[FaultRow]:
-        """How it copes with each fault. Raises ConfigError if it fails without one, or makes no calls."""
+    def try_faults(self) -> Iterator[FaultRow]:
+        """Yield how it copes with each fault. Raises ConfigError if it fails without one, or makes no calls."""
         name, intact = shlex.join(self.program), ""
         for case in self.matrix.cases:
             ran, calls = self._run(case)
@@ -114,7 +117,7 @@ class _Bench(Struct, frozen=True):
                     bad=False,
                 )
             else:
-                yield self.matrix.row(name, case, self._summarize_run(ran, intact), calls)
+                yield self.matrix.make_row(name, case, self._summarize_run(ran, intact), calls)
 
     def _run(self, case: FaultCase) -> tuple[Completed, Calls]:
         from mockserver.server.client_environment import make_environment
@@ -129,7 +132,7 @@ class _Bench(Struct, frozen=True):
             ran = run_captured(self.program, environ, self.matrix.limit)
             running.settle()
             running.hang_up()  # the program has ended
-        return ran, Calls.of_rows(tuple(live.journal))
+        return ran, Calls.from_rows(tuple(live.journal))
 
     def _summarize_run(self, ran: Completed, intact: str) -> RunResult:
         if ran.code is None:

@@ -4,17 +4,17 @@ from collections.abc import Mapping
 
 import click
 
-from mockserver.cli import Lazy
+from mockserver.cli import LazyCommand, LazyGroup
 
-COMMANDS: Mapping[str, tuple[str, str]] = {
-    "serve": ("stdio", "Serve an MCP server on standard input and output."),
-    "record": ("mcp_record", "Record an MCP server that a command starts."),
-    "import": ("mcp_import", "Write a definition of a server's tools, resources and prompts."),
-    "config": ("mcp_config", "Print the configuration of a client for the servers of rules files."),
+COMMANDS: Mapping[str, LazyCommand] = {
+    "serve": LazyCommand("stdio", "Serve an MCP server on standard input and output."),
+    "record": LazyCommand("mcp_record", "Record an MCP server that a command starts."),
+    "import": LazyCommand("mcp_import", "Write a definition of a server's tools, resources and prompts."),
+    "config": LazyCommand("mcp_config", "Print the configuration of a client for the servers of rules files."),
 }
 
 
-class Serving(Lazy):
+class ServingGroup(LazyGroup):
     """Commands, of which `serve` is meant if none is named: clients start `mockserver mcp NAME`."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
@@ -22,7 +22,7 @@ class Serving(Lazy):
         return super().parse_args(ctx, args if named else ["serve", *args])
 
 
-@click.command(cls=Serving, table=COMMANDS, package="mockserver.cli", name="mcp")
+@click.command(cls=ServingGroup, table=COMMANDS, package="mockserver.cli", name="mcp")
 def mcp_command() -> None:
     """Serve, record and copy MCP servers. `mockserver mcp NAME` is short for `mockserver mcp serve NAME`.
 

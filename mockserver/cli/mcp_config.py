@@ -38,6 +38,14 @@ def _write_vscode(servers: Sequence[Reached]) -> str:
     return _write_json("servers", servers, lambda each: {"type": "http", "url": each.url}, kind={"type": "stdio"})
 
 
+def _write_opencode(servers: Sequence[Reached]) -> str:
+    found = {
+        each.name: {"type": "remote", "url": each.url} if each.url else {"type": "local", "command": [*each.command]}
+        for each in servers
+    }
+    return json.dumps({"mcp": found}, indent=2, ensure_ascii=False)
+
+
 def _write_json(
     key: str,
     servers: Sequence[Reached],
@@ -65,6 +73,7 @@ CLIENTS: Mapping[str, Callable[[Sequence[Reached]], str]] = {
     "claude": _write_claude,
     "codex": _write_codex,
     "gemini": _write_gemini,
+    "opencode": _write_opencode,
     "vscode": _write_vscode,
 }
 
@@ -78,7 +87,8 @@ CLIENTS: Mapping[str, Callable[[Sequence[Reached]], str]] = {
 def config_command(client: str, rules: tuple[Path, ...], stdio: bool, address: str | None, **flags: Json) -> None:
     """Print what a client needs to reach the MCP servers of the rules files: those under mcp:, and recorded ones.
 
-    It belongs into .mcp.json (claude), ~/.codex/config.toml, .gemini/settings.json, or .vscode/mcp.json.
+    It belongs into .mcp.json (claude), ~/.codex/config.toml, .gemini/settings.json, opencode.json, or
+    .vscode/mcp.json.
 
     \b
     mockserver mcp config claude > .mcp.json

@@ -80,7 +80,7 @@ async def _ask_command(name: str, program: Sequence[str]) -> Sequence[McpAnswer]
 
 
 async def _ask_all(name: str, exchange: Exchange) -> Sequence[McpAnswer]:
-    """Return all that a server says of itself. Raises ConfigError if it is no MCP server."""
+    """Return all that a server says of itself. Raises ConfigError if it is not an MCP server."""
     catalogue = Catalogue(name, exchange)
     try:
         async with asyncio.timeout(TIMEOUT):
@@ -109,7 +109,7 @@ class Catalogue:
             self._meta = {"_meta": {f"{META}{key}": value for key, value in known.items()}}
             begun = await self._ask("server/discover", {})
         if "result" not in begun.response:
-            raise ConfigError(f"it is no MCP server: {_describe_error(begun.response)}")
+            raise ConfigError(f"it is not an MCP server: {_describe_error(begun.response)}")
         offered = begun.result.get("capabilities")
         kinds = offered if isinstance(offered, Mapping) else {}
         return [

@@ -33,7 +33,7 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
         *("match", "scrub", "allow_secrets", "replay_speed"),
     ),
     "Memory": (
-        *("state", "stored_answers", "stored_bytes", "journal_calls", "journal_bytes"),
+        *("state", "stored_answers", "stored_bytes", "stored_files", "journal_calls", "journal_bytes"),
         *("max_body", "max_upload", "max_unsent"),
     ),
 }
@@ -60,7 +60,7 @@ rules_option = click.option(
 
 
 def add_setting_flags(*names: str) -> Callable[[Command], Command]:
-    """A flag for each of these settings, with the setting's description as its help."""
+    """Return a flag for each of these settings, with the setting's description as its help."""
 
     def add(command: Command) -> Command:
         for name in reversed(names):
@@ -81,7 +81,7 @@ def _make_flag(name: str) -> Callable[[Command], Command]:
 
 
 def _describe(name: str) -> str:
-    """The description of a setting with its default, unless it says that itself."""
+    """Return the description of a setting with its default, unless it says that itself."""
     field = Settings.model_fields[name]
     default = field.json_schema_extra["default"] if isinstance(field.json_schema_extra, dict) else field.default
     if isinstance(default, bool):
@@ -93,7 +93,7 @@ def _describe(name: str) -> str:
 
 
 def _find_choices(annotation: Any) -> tuple[str, ...]:
-    """The words that a setting takes, if it takes only some; often a table too."""
+    """Return the words that a setting takes, if it takes only some; often a table too."""
     arguments = get_args(annotation)
     return (
         arguments if get_origin(annotation) is Literal else tuple(w for each in arguments for w in _find_choices(each))
@@ -105,22 +105,22 @@ def _unpack_one(_context: click.Context, _parameter: click.Parameter, values: tu
 
 
 def find_sources(rules: tuple[Path, ...], flags: Mapping[str, Json]) -> Sources:
-    """The named files, else `rules.yaml` of the current folder if it exists, and the flags that were given."""
+    """Return the named files, else `rules.yaml` of the current folder if it exists, and the flags that were given."""
     files = rules or ((DEFAULT_RULES,) if DEFAULT_RULES.exists() else ())
     given = {name: value for name, value in flags.items() if value is not None}
     return Sources(files, given, os.environ)
 
 
 def find_server_sources(rules: tuple[Path, ...], flags: Mapping[str, Json]) -> Sources:
-    """The same for a server on a free local port, whatever address the files name: a server may be running there."""
+    """Return the same for a server on a free local port, as one may be running at the address that the files name."""
     given = {name: value for name, value in flags.items() if value is not None}
     return find_sources(rules, {"host": "127.0.0.1", "port": 0, **given})
 
 
 def read_text(path: str) -> str:
     try:
-        with click.open_file(path, encoding="utf-8") as file:
+        with click.open_file(path, encoding="utf-8-sig") as file:  # some editors of Windows begin with a mark
             return str(file.read())
     except (OSError, UnicodeDecodeError) as error:
-        reason = getattr(error, "strerror", None) or "it is not UTF-8 text"
+        reason = getattr(error, "strerror", None) or "it is not UTF-8 text; save it as UTF-8"
         raise ConfigError(f"{path}: cannot be read: {reason}") from error

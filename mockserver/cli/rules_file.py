@@ -26,8 +26,7 @@ def check_command(rules: tuple[Path, ...]) -> None:
     from mockserver.cli.options import find_sources
     from mockserver.core.text import plural
     from mockserver.rules.checks import is_for_mcp
-    from mockserver.rules.lint.mcp_servers import find_unserved
-    from mockserver.rules.lint.remarks import Remark, review
+    from mockserver.rules.lint.remarks import Remark, find_unserved, review
     from mockserver.rules.load import load_servers
     from mockserver.server.stubs import find_unreachable
 
@@ -43,7 +42,7 @@ def check_command(rules: tuple[Path, ...]) -> None:
             click.echo(mistake.render(), err=True)
         sys.exit(2)
     remarks = [*review(loaded), *find_unreachable(loaded, settings.dialect)]
-    remarks += find_unserved(loaded, load_servers(given.documents()))
+    remarks += find_unserved(loaded, load_servers(given.read_documents()))
     if not settings.upstream:
         forwarding = [rule for rule in loaded if "forward" in rule.spec.get("then", ())]
         remarks += [Remark(rule, _NO_UPSTREAM[is_for_mcp(rule.when)]) for rule in forwarding]
@@ -60,7 +59,7 @@ _NO_UPSTREAM = {
 
 
 def _check_files(given: "Sources") -> "tuple[Settings, Sequence[Rule]]":
-    """Raises MockserverError."""
+    """Return the settings and the rules of files. Raises MockserverError."""
     loaded = given.load()
     if loaded.uses_cassettes:
         from mockserver.server.live import start  # a third of the time that this command takes otherwise

@@ -119,7 +119,7 @@ def run_command(
             click.echo(f"mockserver: the program ended with code {code}; Ctrl-C stops the server", err=True)
             with suppress(KeyboardInterrupt):
                 Event().wait()
-    for line in (*reloads[-1:], *report.lines()):
+    for line in (*reloads[-1:], *report.list_lines()):
         click.echo(line, err=True)
     sys.exit(code)
 
@@ -137,8 +137,8 @@ class Unanswered(Struct, frozen=True):
     secrets: Secrets
     engine: Engine
 
-    def why(self) -> str:
-        """What the cassette says about a miss, else the nearest rules."""
+    def explain(self) -> str:
+        """Return what the cassette says about a miss, else the nearest rules."""
         if self.call is None:
             return "rejected before any rule was tried"
         call = use_tokenizer(self.call, self.engine.policy.tokenizer(self.call.model))
@@ -149,7 +149,7 @@ class Unanswered(Struct, frozen=True):
 
     def __str__(self) -> str:
         request = escape_line(self.secrets.mask_text(self.request))
-        return f"{request} -> {self.status}: {self.secrets.mask_text(self.why())}"
+        return f"{request} -> {self.status}: {self.secrets.mask_text(self.explain())}"
 
 
 class Report(Struct):
@@ -197,30 +197,32 @@ class Report(Struct):
             request, call = f"{exchange.method} {exchange.path}", exchange.call if unmatched else None
             call = call and find_unmatched(engine.rules, call)[0]
             secrets = find_row_secrets(exchange)
-            self.unanswered.append(Unanswered(exchange.seq, request, exchange.status, call, secrets, engine))
+            self.unanswered.append(
+                Unanswered(exchange.seq, request, status=exchange.status, call=call, secrets=secrets, engine=engine)
+            )
 
     def count_calls(self, log: Callable[[Exchange], None] | None) -> Callable[[Exchange], None]:
         if log is None:
             return self.note
 
-        def both(exchange: Exchange) -> None:
+        def log_both(exchange: Exchange) -> None:
             self.note(exchange)
             log(exchange)
 
-        return both
+        return log_both
 
     def count_episodes(self, save: SaveEpisode) -> SaveEpisode:
-        """A function that records an episode, then counts it."""
+        """Return a function that records an episode, then counts it."""
 
-        async def kept(cassette: str, episode: Episode) -> str:
+        async def keep(cassette: str, episode: Episode) -> str:
             self.targets.add(name_file(cassette))
             source = await save(cassette, episode)
             self.recorded[name_file(cassette)] += 1
             return source
 
-        return kept
+        return keep
 
-    def lines(self) -> Iterator[str]:
+    def list_lines(self) -> Iterator[str]:
         yield f"mockserver: {plural(self.calls, 'call')}{self._write_shares()}"
         for source, count in self.service.items() if self.shows_service else ():
             yield f"{source}: {plural(count, 'call')}"
@@ -326,7 +328,7 @@ def _forward_signals() -> Iterator[Callable[["subprocess.Popen[bytes]"], None]]:
 
 
 def _is_foreground() -> bool:
-    """Whether Ctrl-C reaches the child too: in the terminal's foreground group, and in a console of Windows."""
+    """Return whether Ctrl-C reaches the child too: in the terminal's foreground group, and in a console of Windows."""
     if not hasattr(os, "tcgetpgrp"):
         return True
     try:

@@ -1,6 +1,6 @@
 """`mockserver serve`: the dev server, its banner, and the log lines that the setting `log` asks for.
 
-Client input is escaped before it is logged, and credentials are masked.
+Client input is escaped before it is log_exchange, and credentials are masked.
 """
 
 import json
@@ -79,7 +79,7 @@ def log_server(live: Live) -> Callable[[str], None]:
 
 
 def write_banner(live: Live, given: Sources, port: int) -> str:
-    """Where the server listens, what it answers with, and the base URL of each dialect."""
+    """Return where the server listens, what it answers with, and the base URL of each dialect."""
     host = f"[{live.settings.host}]" if ":" in live.settings.host else live.settings.host
     address, default = f"http://{host}:{port}", live.settings.dialect
     bases = [f"  {name:<12} {make_base_url(address, name)}{write_openai_hint(name)}" for name in client_configs()]
@@ -102,7 +102,7 @@ def write_banner(live: Live, given: Sources, port: int) -> str:
 
 
 def _describe_inspector(live: Live, address: str) -> Iterator[str]:
-    """Where the inspector is; a generated token is in the fragment, which no server and no log gets."""
+    """Yield where the inspector is; a generated token is in the fragment, which no server and no log gets."""
     generated = live.settings.control_token is None and live.control_token is not None
     if live.settings.inspector:
         yield f"  {'inspector':<12} {address}{CONTROL}/{f'#token={live.control_token}' if generated else ''}"
@@ -125,7 +125,7 @@ def _describe_recording(live: Live) -> Iterator[str]:
 
 
 def list_warnings(live: Live) -> Iterator[str]:
-    """Why recording cannot work, and who can reach the server.
+    """Yield why recording cannot work, and who can reach the server.
 
     Only this and the inspector's address print a generated control token.
     """
@@ -146,7 +146,7 @@ def list_warnings(live: Live) -> Iterator[str]:
 
 
 def _may_record(choice: CassetteChoice) -> bool:
-    """Whether anything may be recorded; `once` records nothing into a cassette that has episodes."""
+    """Return whether anything may be recorded; `once` records nothing into a cassette that has episodes."""
     return choice.name is not None and (choice.forwards or choice.record == "new_episodes")
 
 
@@ -158,7 +158,7 @@ def _is_writable(folder: Path) -> bool:
 def make_request_logger(
     kind: str, *, err: bool = False, worker: Worker | None = None
 ) -> Callable[[Exchange], None] | None:
-    """A function that logs a closed exchange to standard output or stderr, or None for the kind `none`."""
+    """Return a function that logs a closed exchange to standard output or stderr, or None for the kind `none`."""
     line = LOG_LINES[kind]
     return None if line is None else lambda exchange: write_line(line(exchange, worker), err=err)
 
@@ -174,20 +174,20 @@ def write_line(text: str, *, err: bool = False) -> None:
 
 
 def make_remark_logger() -> Callable[[Exchange], None]:
-    """A function that logs the remarks on answers to stderr, each once."""
+    """Return a function that logs the remarks on answers to stderr, each once."""
     said = set[str]()
 
-    def logged(exchange: Exchange) -> None:
+    def log_exchange(exchange: Exchange) -> None:
         for remark in list_remarks(exchange):
             if remark not in said and len(said) < _MAX_REMARKS:
                 said.add(remark)
                 write_line(f"call {exchange.seq}: {remark}", err=True)
 
-    return logged
+    return log_exchange
 
 
 def list_remarks(exchange: Exchange) -> list[str]:
-    """The remarks on an answer, on one line each and without credentials."""
+    """Return the remarks on an answer, on one line each and without credentials."""
     return [escape_line(find_row_secrets(exchange).mask_text(remark), _LONGEST_REMARK) for remark in exchange.remarks]
 
 
@@ -243,7 +243,7 @@ class RedactingFormatter(logging.Formatter):
         return _find_environment_secrets().mask_text(super().format(record))
 
     def formatException(self, ei: _ExceptionInfo) -> str:  # noqa: N802  # named by the standard library
-        """The traceback; credentials are masked first, as escapes could hide them."""
+        """Return the traceback; credentials are masked first, as escapes could hide them."""
         return lines(_find_environment_secrets().mask_text(super().formatException(ei)))
 
 

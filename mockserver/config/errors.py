@@ -52,6 +52,11 @@ class ConfigError(MockserverError):
     """An invalid setting, flag or environment variable."""
 
 
+def explain_extra(name: str) -> str:
+    """Say how an extra of this distribution is installed."""
+    return f'install the extra "{name}": pip install "mockserver-llm[{name}]", in a checkout ".[{name}]"'
+
+
 class RuleError(MockserverError):
     """A rules file that cannot be loaded, or a rule that fails while it is matched."""
 

@@ -2,13 +2,13 @@
 
 import os
 import sys
-from collections.abc import Collection, Iterable, Mapping
-from operator import itemgetter
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from operator import attrgetter
 
 from msgspec import Struct
 
 from mockserver.config.errors import Mistake, MockserverError, SourceLocation
-from mockserver.config.yaml_reader import NOWHERE, Inner, Problem, Spot, parse
+from mockserver.config.yaml_reader import NOWHERE, Inner, ParsedYaml, Problem, Spot, parse
 from mockserver.core.json import Json
 
 Path = tuple[str | int, ...]
@@ -43,7 +43,7 @@ class Document(Struct, frozen=True):
         if self._lines is None and self._within is None:
             raise ValueError("only a rules file or a test can name other files")
         if self._within is None and os.path.commonpath((os.path.realpath(folder), path)) != os.path.realpath(folder):
-            raise ValueError(f"{name} is outside of the folder of this file")
+            raise ValueError(f"{name} is outside the folder of this file")
         try:
             with open(path, "rb") as file:
                 return file.read()
@@ -65,7 +65,7 @@ class Document(Struct, frozen=True):
             key_line, key_column, (line, column, inner) = found
             if key and depth == len(path):
                 line, column = key_line, key_column
-        return _make_place(self.file, self._lines, line, column)
+        return make_place(self.file, self._lines, line, column)
 
     def find_line(self, path: Path, line: int) -> SourceLocation | None:
         """Return the place of a line (from 1) of the text at `path` if it is a block text, else of the whole text."""
@@ -74,7 +74,7 @@ class Document(Struct, frozen=True):
             return place
         at = min(place.line + line, len(self._lines)) - 1  # 0-based; the block begins on the line below its "|"
         shown = self._lines[at]
-        return _make_place(self.file, self._lines, at, len(shown) - len(shown.lstrip()))
+        return make_place(self.file, self._lines, at, len(shown) - len(shown.lstrip()))
 
 
 def read(text: str | bytes, file: str, most: int = sys.maxsize) -> Document:
@@ -82,16 +82,17 @@ def read(text: str | bytes, file: str, most: int = sys.maxsize) -> Document:
 
     Raises MockserverError with every mistake: syntax, duplicate keys, unknown tags, alias bombs.
     """
-    text, problem = _decode(text)
+    problem = None if isinstance(text, str) else _find_undecodable(text)
+    text = (text if isinstance(text, str) else text.decode("utf-8", "replace")).removeprefix("\ufeff")
     lines = tuple(text.splitlines()) or ("",)
-    data, root, problems = (None, NOWHERE, (problem,)) if problem else parse(text, most=most)
-    if problems:
-        places = (
-            Mistake(words, _make_place(file, lines, line, column))
-            for words, line, column in sorted(problems, key=itemgetter(1, 2))
+    parsed = ParsedYaml(None, NOWHERE, (problem,)) if problem else parse(text, most=most)
+    if parsed.problems:
+        mistakes = (
+            Mistake(each.words, make_place(file, lines, each.line, each.column))
+            for each in sorted(parsed.problems, key=attrgetter("line", "column"))
         )
-        raise MockserverError(*places)
-    return Document(data, file, lines, root)
+        raise MockserverError(*mistakes)
+    return Document(parsed.data, file, lines, parsed.spot)
 
 
 class Mistakes:
@@ -198,7 +199,7 @@ def _find_step(inner: Inner, step: str | int) -> tuple[int, int, Spot] | None:
     return None
 
 
-def _make_place(file: str, lines: tuple[str, ...], line: int, column: int) -> SourceLocation:
+def make_place(file: str, lines: Sequence[str], line: int, column: int) -> SourceLocation:
     """Make a place from 0-based numbers; a long line is cut, or left out if the cut would lose the column."""
     line = min(line, len(lines) - 1)
     text = lines[line]
@@ -207,12 +208,11 @@ def _make_place(file: str, lines: tuple[str, ...], line: int, column: int) -> So
     return SourceLocation(file, line + 1, column=column + 1, text=text)
 
 
-def _decode(text: str | bytes) -> tuple[str, Problem | None]:
-    if isinstance(text, str):
-        return text.removeprefix("\ufeff"), None
+def _find_undecodable(data: bytes) -> Problem | None:
     try:
-        return text.decode("utf-8").removeprefix("\ufeff"), None
+        data.decode("utf-8")
     except UnicodeDecodeError as error:
-        lines = (text[: error.start].decode("utf-8").removeprefix("\ufeff") + "|").splitlines()
-        words = f"the byte 0x{text[error.start]:02x} is not UTF-8; save the file as UTF-8"
-        return text.decode("utf-8", "replace").removeprefix("\ufeff"), (words, len(lines) - 1, len(lines[-1]) - 1)
+        lines = (data[: error.start].decode("utf-8").removeprefix("\ufeff") + "|").splitlines()
+        words = f"the byte 0x{data[error.start]:02x} is not UTF-8; save the file as UTF-8"
+        return Problem(words, len(lines) - 1, len(lines[-1]) - 1)
+    return None

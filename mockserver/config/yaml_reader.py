@@ -11,7 +11,7 @@ from binascii import a2b_base64
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from math import inf, nan
-from typing import Any
+from typing import Any, NamedTuple
 
 import yaml
 from yaml.events import (
@@ -66,12 +66,20 @@ _WORDS: dict[str, Json] = {
 }
 
 
+class Problem(NamedTuple):
+    """What is wrong with a document, and the line and column of it, from 0."""
+
+    words: str
+    line: int
+    column: int
+
+
 BARE_STAR = 'text that starts with "*" needs quotes'
 BARE_BRACES = 'text that starts with "{{" needs quotes'
 
 
-def explain(error: Any, text: str) -> tuple[str, int, int]:
-    """Explain a MarkedYAMLError in plain words; return them with the line and column (from 0) to point at."""
+def explain(error: Any, text: str) -> Problem:
+    """Explain a MarkedYAMLError in plain words."""
     complaint = f"{error.context}: {error.problem}"
     about, words = next(
         (rule[1:] for rule in _PHRASES if rule[0] in complaint), (_get_problem_mark, f"invalid YAML: {error.problem}")
@@ -84,15 +92,16 @@ def explain(error: Any, text: str) -> tuple[str, int, int]:
     if callable(words):
         words = words(line[: mark.column], line[mark.column :])
     opened = error.context_mark.line + 1 if error.context_mark else mark.line + 1
-    return words.replace("LINE", f"line {opened}"), mark.line, mark.column
+    return Problem(words.replace("LINE", f"line {opened}"), mark.line, mark.column)
 
 
-def _explain_end(error: Any, lines: list[str]) -> tuple[str, int, int]:
+def _explain_end(error: Any, lines: list[str]) -> Problem:
     """Explain that the file ends too early, and point at what is still open."""
     mark = _get_context_mark(error)
     if mark.line >= len(lines):
-        return "unexpected end of the file", len(lines) - 1, len(lines[-1])
-    return f'this "{lines[mark.line][mark.column : mark.column + 1]}" is never closed', mark.line, mark.column
+        return Problem("unexpected end of the file", len(lines) - 1, len(lines[-1]))
+    opening = lines[mark.line][mark.column : mark.column + 1]
+    return Problem(f'this "{opening}" is never closed', mark.line, mark.column)
 
 
 def _get_problem_mark(error: Any) -> Any:
@@ -173,32 +182,39 @@ MAX_PROBLEMS = 100
 
 Inner = Any  # None, a list of spots, or by key where the key stands and the spot of its value
 Spot = tuple[int, int, Inner]  # line and column, from 0
-Problem = tuple[str, int, int]  # words, line and column, from 0
 NOWHERE: Spot = (0, 0, None)
 
 _Found = tuple[Json, Spot]
 _Keys = dict[str, tuple[int, int, Spot]]
 
 
-def parse(text: str, *, binary: bool = False, most: int = sys.maxsize) -> tuple[Json, Spot, Sequence[Problem]]:
-    """Parse the document in `text`; return its value, the position of every part, and every problem.
+class ParsedYaml(NamedTuple):
+    """The value of a document, the position of every part, and every problem."""
+
+    data: Json
+    spot: Spot
+    problems: Sequence[Problem]
+
+
+def parse(text: str, *, binary: bool = False, most: int = sys.maxsize) -> ParsedYaml:
+    """Parse the document in `text`.
 
     `binary`: accept the tags `!!binary` and, as Ruby writes it, `!binary`, which give bytes. `most`: values, after
     which nothing is read.
     """
     if problem := find_unprintable(text):
-        return None, NOWHERE, (problem,)
+        return ParsedYaml(None, NOWHERE, (problem,))
     with pause_collector():
         parser = _Parser(text, binary=binary, most=most)
         data, spot = parser.parse_document()
-    return data, spot, parser.problems
+    return ParsedYaml(data, spot, parser.problems)
 
 
 def find_unprintable(text: str) -> Problem | None:
     if (found := _FORBIDDEN.search(text)) is None:
         return None
     lines = (text[: found.start()] + "|").splitlines()
-    return _explain_forbidden(found[0]), len(lines) - 1, len(lines[-1]) - 1
+    return Problem(_explain_forbidden(found[0]), len(lines) - 1, len(lines[-1]) - 1)
 
 
 @contextmanager
@@ -242,7 +258,7 @@ class _Parser:
                     )
         except yaml.MarkedYAMLError as error:
             problem = explain(error, self.text)
-            if all(line != problem[1] for _, line, _ in self.problems):
+            if all(known.line != problem.line for known in self.problems):
                 self.problems.append(problem)
         except _Stop:
             pass
@@ -364,7 +380,7 @@ class _Parser:
             self.refuse(_explain_tag(event.tag), event)
 
     def refuse(self, words: str, event: Any) -> None:
-        self.problems.append((words, event.start_mark.line, event.start_mark.column))
+        self.problems.append(Problem(words, event.start_mark.line, event.start_mark.column))
         if len(self.problems) >= MAX_PROBLEMS:
             raise _Stop
 

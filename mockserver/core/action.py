@@ -123,11 +123,15 @@ ErrorFrame = Callable[[str, int], Frame]  # takes a reason and the number of fra
 
 
 class FaultContext(Struct, frozen=True):
-    """What a fault may use besides the actions: its own random stream, and the provider's error as a frame."""
+    """What a fault may use besides the actions: its own random stream, and the provider's error as a frame.
+
+    `live`: the answer is a stream of what happens, which a fault that waits for more of it would hold up for ever.
+    """
 
     random: Random
     error: ErrorFrame
     streamed: bool = True
+    live: bool = False
 
 
 Bend = Callable[[Iterable[Action], FaultContext], Iterator[Action]]

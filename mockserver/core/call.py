@@ -27,6 +27,7 @@ CLIENT_RUN_TOOLS: Mapping[str, tuple[str, str]] = {
 
 
 OTHER = "other"  # the operation at a path that no dialect knows: only rules answer it
+WEBSOCKET = "websocket"  # the operation that opens a WebSocket: only rules that name it refuse it
 
 
 class ToolCall(Struct, frozen=True, gc=False):

@@ -108,6 +108,8 @@ _LINE = re.compile(rb"\r\n|\n|\r")
 _BLANK = re.compile(rb"\r\n\r\n|\n\n|\r\r")
 
 
+REALTIME_SESSION = "realtime_session"  # the operation of a session as a whole
+_SESSIONS = (SESSION_OPERATION, REALTIME_SESSION)
 COMPLETE = "complete"  # how an answer ended that was sent as it should be
 MOST_KEPT = 1_000_000  # bytes kept of a request's body, and of an answer's
 PIECE = 120  # overhead of a piece in bytes
@@ -229,9 +231,9 @@ class Exchange(Struct, eq=False):
     def is_service(self) -> bool:
         """Return whether nobody counts the call: the program asked for itself, and a rule for that answered.
 
-        The same holds for handshakes and lists of MCP.
+        The same holds for handshakes and lists of MCP, and for whole sessions, whose responses are calls.
         """
-        return self.plan is not None and (self.plan.is_service or self.operation == SESSION_OPERATION)
+        return self.plan is not None and (self.plan.is_service or self.operation in _SESSIONS)
 
     @property
     def modified_by(self) -> tuple[str, ...]:

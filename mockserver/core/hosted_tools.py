@@ -1,13 +1,14 @@
 """Items of an answer for uses of the provider's own tools: expands short forms and adds the keys that the API requires.
 
-Rules and the model share it. An empty `call_id` or `container_id` is filled in later; an output gets that of its call.
+Rules and the model share it. An empty `call_id`, `container_id` or `result` is filled in later; an output gets the id
+of its call.
 """
 
 from collections.abc import Callable, Mapping
 
 from pydantic_core import to_json
 
-from mockserver.core.json import Json
+from mockserver.core.json import Json, compact
 from mockserver.core.plan import Item
 from mockserver.core.tokens import Chunks
 
@@ -46,7 +47,7 @@ def _code(given: Given) -> Given:
 
 
 def _image(given: Given) -> Given:
-    return {"result": _DOT, **given}
+    return {"result": "", **given}
 
 
 def _computer(given: Given) -> Given:
@@ -125,7 +126,6 @@ def _patch_output(given: Given) -> Given:
 
 _NO_RESULT: Given = {"file_id": None, "filename": None, "score": None, "text": None, "attributes": {}}
 _NO_TOOL: Given = {"name": "", "description": None, "input_schema": {"type": "object"}, "annotations": None}
-_DOT = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg=="  # a PNG
 _ACTION_DEFAULTS: Mapping[str, Given] = {"click": {"button": "left"}, "scroll": {"scroll_x": 0, "scroll_y": 0}}
 BODIES: Mapping[str, Callable[[Given], Given]] = {
     "web_search_call": _web_search,
@@ -142,3 +142,12 @@ BODIES: Mapping[str, Callable[[Given], Given]] = {
     "apply_patch_call": _patch,
     "apply_patch_call_output": _patch_output,
 }
+
+
+def describe_error(error: Json) -> str:
+    """Return an error of a call as a text."""
+    if not isinstance(error, Mapping):
+        return str(error or "")
+    content = error.get("content")
+    texts = [block.get("text") for block in content if isinstance(block, Mapping)] if isinstance(content, list) else []
+    return "\n".join(text for text in texts if isinstance(text, str)) or str(error.get("message") or compact(error))

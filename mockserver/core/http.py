@@ -234,6 +234,7 @@ class Frame(Struct, frozen=True):
     tokens: int = 0
     part: str = "text"  # open | text | arguments | finish | usage | end
     framing: Framing = "lf"
+    id: str | None = None  # of an SSE event, by which clients take the stream up again
 
 
 @final

@@ -116,6 +116,17 @@ class McpServer(Struct, frozen=True):
             prompts=_merge(self.prompts, change.prompts, gone.get("prompts", _NOTHING), lambda prompt: prompt.name),
         )
 
+    def defines(self, request: "McpRequest") -> bool:
+        """Return whether it offers the tool, the resource or the prompt that a call is for."""
+        match request.method:
+            case "tools/call":
+                return self.find_tool(request.target) is not None
+            case "resources/read":
+                return self.find_resource(request.target) is not None
+            case "prompts/get":
+                return self.find_prompt(request.target) is not None
+        return True
+
     def find_tool(self, name: str) -> McpTool | None:
         return next((tool for tool in self.tools if tool.name == name), None)
 
@@ -248,13 +259,15 @@ class McpQuestion(Struct, frozen=True):
 class McpExtras(Struct, frozen=True):
     """What an answer of a tool, a resource or a prompt has besides its content. `sse`: as of the server.
 
-    `request_state` is what clients repeat with their replies to the questions.
+    `request_state` is what clients repeat with their replies to the questions. `stream`: the name of the stream in its
+    session, if the client may take it up again.
     """
 
     notices: tuple[McpNotice, ...] = ()
     questions: tuple[McpQuestion, ...] = ()
     sse: bool | None = None
     request_state: str = ""
+    stream: str | None = None
 
 
 class McpState(Struct, frozen=True):
@@ -265,13 +278,31 @@ class McpState(Struct, frozen=True):
     values: tuple[str, ...] = ()  # the completions of an argument
 
 
+class McpEventId(Struct, frozen=True):
+    """The place of an event in a session: of which stream it is, and how many came before it there."""
+
+    stream: str
+    number: int
+
+    def __str__(self) -> str:
+        return f"{self.stream}-{self.number}"
+
+
+class McpSent(Struct, frozen=True):
+    """A message of a stream that a client may take up again after it."""
+
+    id: McpEventId
+    message: object
+
+
 class McpStream(Struct, frozen=True, eq=False):
     """Messages of the server as they come, on a stream of their own; a number is seconds to wait for the next.
 
-    The last may be an outcome: it answers the request.
+    The last may be an outcome: it answers the request. `begins_at`: where a client takes it up that got no message.
     """
 
     messages: Iterator[object]
+    begins_at: McpEventId | None = None
 
 
 class McpDocument(Struct, frozen=True):

@@ -13,7 +13,7 @@ from mockserver.core.episode import Recorded
 from mockserver.core.http import Frame, Headers, HttpRequest, Reply
 from mockserver.core.json import Json
 from mockserver.core.kept_objects import KeptObject, ObjectView, make_key
-from mockserver.core.mcp_server import McpDocument, McpExtras, McpState, McpStream
+from mockserver.core.mcp_server import McpDocument, McpEventId, McpExtras, McpState, McpStream
 from mockserver.core.tokens import APPROX, HUGE, Chunks, Tokenizer
 
 # Why a request can fail, and the status that most providers give it.
@@ -136,6 +136,7 @@ class Text(Struct, frozen=True, gc=False):
     apart: bool = False  # begins a message of its own after another text
     tokens: Tokens = None
     is_json: bool = False  # it is a value that was meant as one
+    sound: Any = None  # how it sounds where it is said: a `Speech`, or a file of a rule
 
 
 class Reasoning(Struct, frozen=True, gc=False):
@@ -358,6 +359,14 @@ class McpBatch(Struct, frozen=True):
     results: "tuple[tuple[Call, Outcome], ...]"
 
 
+class McpResumed(Struct, frozen=True, eq=False):
+    """The rest of an answer that was a stream, for a client that takes it up again after an event."""
+
+    call: Call
+    outcome: "Outcome"
+    after: McpEventId
+
+
 @dataclass(eq=True)  # not frozen: Python sets __traceback__ when it is raised
 class Failure(Exception):  # noqa: N818  # also used as a value
     """An error for the client, as a value and an exception at once.
@@ -406,7 +415,8 @@ class Forward(Struct, frozen=True):
     cassette: str | None = None
 
 
-Success = Answer | Models | Artifact | Stored | Listing | ObjectView | McpState | McpStream | McpDocument | McpBatch
+Mcp = McpState | McpStream | McpDocument | McpBatch | McpResumed
+Success = Answer | Models | Artifact | Stored | Listing | ObjectView | Mcp
 Outcome = Success | Failure | Raw | Recorded | Forward | Usage | None  # the last two: what is left of it once rendered
 
 

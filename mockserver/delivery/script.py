@@ -4,6 +4,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import lru_cache
 from itertools import chain, islice, repeat
+from typing import NamedTuple
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -27,9 +28,9 @@ class Pace(Struct, frozen=True):
         return self.timing.at_once
 
     def duration(self, tokens: int) -> float:
-        return self.fitted(tokens).moments().of(tokens)
+        return self.fit(tokens).moments().find(tokens)
 
-    def fitted(self, tokens: int) -> "Pace":
+    def fit(self, tokens: int) -> "Pace":
         """Return the pace at which the last of so many tokens is sent after `total` seconds, if that is set."""
         total = self.timing.total
         if total is None:
@@ -56,7 +57,7 @@ class Moments:
         exact = timing.total is not None  # the first token is part of the promise
         self._at = (timing.per_token if first is None else first) * (1.0 if exact else factor)
 
-    def of(self, token: int) -> float:
+    def find(self, token: int) -> float:
         further = token - self._token
         if further > 0:
             self._token = token
@@ -88,7 +89,7 @@ def _draw_normal(random: Random, share: float) -> float:
 
 
 def _draw_lognormal(random: Random, share: float) -> float:
-    """The mean of exp(N(m, s)) is exp(m + s²/2), and its deviation, as a share of that, the root of exp(s²) - 1."""
+    """Draw exp(N(m, s)): its mean is exp(m + s²/2), and its deviation, as a share of that, the root of exp(s²) - 1."""
     variance = math.log1p(share * share)
     return math.exp(random.gauss(-variance / 2, math.sqrt(variance)))
 
@@ -127,13 +128,20 @@ def make_script(reply: Reply, pace: Pace, more: Headers | HeaderLines = (), *, a
     return _pace_frames(head, reply.frames, pace)
 
 
-def fit_beats(reply: Reply, pace: Pace) -> tuple[Reply, Pace]:
+class PacedReply(NamedTuple):
+    """A reply, and the pace at which it leaves."""
+
+    reply: Reply
+    pace: Pace
+
+
+def fit_beats(reply: Reply, pace: Pace) -> PacedReply:
     """Return a reply whose last frame leaves when its pace is over, and not before the others, with its new pace."""
     *before, _ = reply.beats
     last = max((pace.duration(reply.tokens), *before))
     if not last:
-        return replace(reply, beats=()), AT_ONCE
-    return replace(reply, beats=(*before, last)), Pace(Timing(total=last))
+        return PacedReply(replace(reply, beats=()), AT_ONCE)
+    return PacedReply(replace(reply, beats=(*before, last)), Pace(Timing(total=last)))
 
 
 def _follow(head: Head, script: Iterator[Frame | float]) -> Iterator[Action]:
@@ -177,14 +185,15 @@ def part_frames(reply: Reply, pace: Pace) -> Reply:
 
 
 def write_event(frame: Frame | FrameRun | bytes) -> bytes:
-    """One event as its framing says, or a run of them, with one space after each colon; raw bytes go out unchanged."""
+    """Write an event as its framing says, or a run of them, with one space after each colon; bytes go out unchanged."""
     if isinstance(frame, bytes):
         return frame
     if frame.framing in ("message", "chunk"):
         return _write_messages(frame)
     before, after = _frame_event(frame.event, frame.framing)
     if type(frame) is Frame:
-        return before + frame.data + after
+        whole = before + frame.data + after
+        return whole if frame.id is None else b"id: " + frame.id.encode() + b"\n" + whole
     before, after = before + frame.before, frame.after + after
     return before + (after + before).join(frame.pieces) + after
 
@@ -240,12 +249,12 @@ def _time_frames(frames: Iterable[Frame | bytes], pace: Pace) -> Iterator[tuple[
     """
     if pace.timing.total is not None:
         frames = tuple(frames)
-        pace = pace.fitted(sum(map(_count_tokens, frames)))
+        pace = pace.fit(sum(map(_count_tokens, frames)))
     moments, token, now = pace.moments(), 0, 0.0
     for frame in frames:
         tokens = _count_tokens(frame)
         token += tokens
-        now = max(now, moments.of(token))
+        now = max(now, moments.find(token))
         yield now, tokens, frame
 
 

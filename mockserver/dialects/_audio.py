@@ -23,8 +23,8 @@ from mockserver.dialects._media_files import check_recording
 from mockserver.dialects._parse import Body, Complaint, read_body, read_object, refuse_first, unknown_fields
 from mockserver.dialects._reply import STREAM_LINES, RequestLines, json_reply, merge_headers
 from mockserver.kinds.audio import Spoken, Transcript
-from mockserver.media.large_data import hash_data
-from mockserver.media.sound_files import SOUND_FORMATS, hear, measure
+from mockserver.media.large_data import hash_data, read_data
+from mockserver.media.sound_files import HEARD, SOUND_FORMATS, hear, measure
 
 MOST_INPUT = 4_096  # characters
 TOKENS_A_SECOND = 10  # of a recording
@@ -132,9 +132,9 @@ class AudioApi(Struct, frozen=True):
         if validation is Validation.LIVE and "gpt-4o" in model and wanted in _OF_WHISPER:
             message = f"response_format '{wanted}' is not compatible with model '{model}'. {_INSTEAD}"
             raise Failure("bad_parameter", message=message, param="response_format", code="unsupported_value")
-        data = file.data
-        heard = hear(data)
-        raw = {**body, "file": file.file_name or "upload", "duration": round(measure(data), 3)}
+        begun = read_data(file.content, HEARD)
+        heard = hear(begun)
+        raw = {**body, "file": file.file_name or "upload", "duration": round(measure(begun, len(file.content)), 3)}
         return Call(
             dialect=self.dialect,
             operation=operation,

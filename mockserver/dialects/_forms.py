@@ -16,6 +16,7 @@ from mockserver.dialects._parse import clip
 from mockserver.media.large_data import LARGE, DataWriter, read_data
 
 MAX_PARTS = 10_000
+MAX_FIELDS = 16_000_000  # bytes of all parts that are no files, which are read into memory
 _SMALL = 1_000  # bytes of a part that never go to disk
 _HEAD = 64 << 10  # bytes
 _SILENT = Logger("forms", CRITICAL)  # the parser would log each broken body that a client sends
@@ -108,6 +109,7 @@ class FormReader:
         self._ended = False
         self._writer = DataWriter()
         self._ended_held = 0  # bytes in memory of the parts that have ended
+        self._field_size = 0  # bytes of the parts that are no files
         self._header: tuple[bytearray, bytearray] = (bytearray(), bytearray())
         self._headers: dict[bytes, bytes] = {}
         callbacks: Any = {
@@ -183,15 +185,18 @@ class FormReader:
         content = self._writer.finish()
         self._ended_held += self._writer.held + sum(map(len, self._headers.values()))
         self._writer = DataWriter()
-        if name is not None:
-            self._parts.append(
-                Part(
-                    name=name.decode("utf-8", "replace"),
-                    content=content,
-                    file_name=None if file_name is None else file_name.decode("utf-8", "replace"),
-                    media_type=None if media_type is None else media_type.decode("latin-1"),
-                )
-            )
+        if name is None:
+            return
+        part = Part(
+            name=name.decode("utf-8", "replace"),
+            content=content,
+            file_name=None if file_name is None else file_name.decode("utf-8", "replace"),
+            media_type=None if media_type is None else media_type.decode("latin-1"),
+        )
+        self._field_size += 0 if part.is_file else len(content)
+        if self._field_size > MAX_FIELDS:
+            raise ValueError(f"fields that are no files have more than {MAX_FIELDS:,} bytes")
+        self._parts.append(part)
 
     def _end_form(self) -> None:
         self._ended = True

@@ -1,6 +1,5 @@
 """Images as OpenAI's API has them: made, edited and varied (https://platform.openai.com/docs/api-reference/images)."""
 
-import re
 from base64 import b64decode, b64encode
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
@@ -32,14 +31,13 @@ from mockserver.dialects._parse import (
     unknown_fields,
 )
 from mockserver.dialects._reply import STREAM_LINES, RequestLines, file_reply, json_reply, merge_headers
-from mockserver.kinds.images import USUAL_SIZE, Images
+from mockserver.kinds.images import MOST_PIXELS, USUAL_SIZE, Images, parse_size
 from mockserver.kinds.objects import Objects
 from mockserver.media.formats import FORMATS
 from mockserver.media.large_data import hash_data
 from mockserver.media.picture import Picture, draw, find_color
 
 USUAL_MODEL = "gpt-image-2"
-MAX_SIDE = 4096  # pixels
 # Tokens of an image, by its quality and size; those of other sizes are in proportion to the square.
 _TOKENS: Mapping[str, Mapping[tuple[int, int], int]] = {
     "low": {(1024, 1024): 272, (1024, 1536): 408, (1536, 1024): 400},
@@ -47,7 +45,6 @@ _TOKENS: Mapping[str, Mapping[tuple[int, int], int]] = {
     "high": {(1024, 1024): 4160, (1024, 1536): 6240, (1536, 1024): 6208},
 }
 _PARTIAL_TOKENS = 100
-_SIZE = re.compile(r"([0-9]{1,5})x([0-9]{1,5})")
 
 _COMMON: dict[str, Any] = {
     "model": optional(str),
@@ -168,8 +165,7 @@ _BOOKKEEPING = ("stream", "user", "safety_identifier")
 
 
 async def _show_content(shown: Mapping[str, str], objects: Objects) -> ObjectView:
-    size = _SIZE.fullmatch(shown.get("size", ""))
-    width, height = (min(int(side), MAX_SIDE) or 1 for side in size.groups()) if size else USUAL_SIZE
+    width, height = (min(side, MOST_PIXELS) or 1 for side in parse_size(shown.get("size", "")) or USUAL_SIZE)
     color = find_color(shown.get("color", ""))
     data = FORMATS["png"].write(draw(shown.get("words", ""), width, height, objects.seed, color=color))
     return ObjectView(data=data, headers=(("content-type", "image/png"),))
@@ -226,13 +222,13 @@ _WHOLE = 100  # percent
 def read_size(body: Body, validation: Validation) -> tuple[int, int]:
     """Return the width and height that a request asks for, in pixels. Raises Failure."""
     stated = body.get("size") or "auto"
-    found = _SIZE.fullmatch(stated)
+    found = parse_size(stated)
     if found is None:
         if stated != "auto" and validation is not Validation.OFF:
             raise refuse(Complaint("value", ("size",), got=stated, expected=_SIZES))
         return USUAL_SIZE
-    width, height = int(found[1]), int(found[2])
-    is_usable = 1 <= width <= MAX_SIDE and 1 <= height <= MAX_SIDE
+    width, height = found
+    is_usable = 1 <= width <= MOST_PIXELS and 1 <= height <= MOST_PIXELS
     is_served = width % 16 == 0 == height % 16 and max(width, height) <= 3 * min(width, height)
     if not is_usable or (validation is Validation.LIVE and not is_served):
         raise refuse(Complaint("value", ("size",), got=stated, expected=_SIZES))

@@ -33,16 +33,18 @@ from mockserver.core.mcp_server import (
     UNCACHED,
     UNMATCHED,
     McpDocument,
+    McpEventId,
     McpExtras,
     McpPrompt,
     McpRequest,
     McpResource,
+    McpSent,
     McpServer,
     McpState,
     McpStream,
     McpTool,
 )
-from mockserver.core.plan import REASONS, TOOL_ERROR, Answer, Failure, Item, McpBatch, Outcome, Text
+from mockserver.core.plan import REASONS, TOOL_ERROR, Answer, Failure, Item, Mcp, McpBatch, McpResumed, Outcome, Text
 from mockserver.core.validation import Validation
 from mockserver.dialects import Dialect, Operation
 from mockserver.dialects._mcp_login import list_login_operations, render_document
@@ -235,17 +237,19 @@ def _refuse(message: str, code: int, *, status: int, data: Json = None) -> Failu
     return Failure("bad_parameter", message, status=status, code=code, details={} if data is None else {"data": data})
 
 
-def _render(call: Call, outcome: Answer | McpState | McpStream | McpBatch | McpDocument) -> Reply:
+def _render(call: Call, outcome: Answer | Mcp) -> Reply:
     request = call.mcp
     assert request is not None  # noqa: S101  # it was parsed here
     if isinstance(outcome, McpBatch):
         return _render_batch(outcome)
     if isinstance(outcome, McpDocument):
         return render_document(outcome)
+    if isinstance(outcome, McpResumed):
+        return _resume(outcome)
     if isinstance(outcome, McpStream):
         if not _takes_stream(call.http):
             return _fail(call.http, _refuse(_NOT_ACCEPTABLE, INVALID_REQUEST, status=406), call)
-        return Reply(200, HeaderLines(STREAM_LINES), script=_write_script(call, outcome.messages))
+        return Reply(200, HeaderLines(STREAM_LINES), script=_write_script(call, outcome))
     if request.id is None:
         return _ACCEPTED
     body = {"jsonrpc": "2.0", "id": request.id, "result": _write_result(outcome, request)}
@@ -268,28 +272,63 @@ def _reply(
     if not is_stream:
         return data_reply(status, to_json(body), lines, headers)
     notices = [_write_notice(f"notifications/{notice.kind}", notice.params) for notice in extras.notices]
-    frames = tuple([_make_frame(message) for message in (*notices, body)])
-    beats = (*[notice.at for notice in extras.notices], 0.0)
-    return Reply(200, merge_headers(HeaderLines(lines + STREAM_LINES), headers), frames=frames, beats=beats)
+    frames, beats = [_make_frame(message) for message in (*notices, body)], [notice.at for notice in extras.notices]
+    if extras.stream is not None:
+        ids = [McpEventId(extras.stream, number) for number in range(len(frames) + 1)]
+        frames = [replace(frame, id=str(each)) for frame, each in zip(frames, ids[1:], strict=True)]
+        if _takes_beginning(http):
+            frames, beats = [_make_beginning(ids[0]), *frames], [0.0, *beats]
+    merged = merge_headers(HeaderLines(lines + STREAM_LINES), headers)
+    return Reply(200, merged, frames=tuple(frames), beats=(*beats, 0.0))
 
 
 def _make_frame(message: Mapping[str, Json]) -> Frame:
     return Frame(to_json(message), "message", part="finish" if "method" not in message else "text")
 
 
+def _make_beginning(place: McpEventId) -> Frame:
+    """Return the event without data after which a client takes up a stream that broke off at once, and how soon."""
+    return Frame(b"\nretry: %d" % _RETRY, id=str(place), part="open")
+
+
+_RETRY = 100  # milliseconds: a test need not wait longer
+
+
+def _takes_beginning(http: HttpRequest) -> bool:
+    """Return whether a client understands an event without data; older ones take it for a message that is no JSON."""
+    return (http.header("mcp-protocol-version") or BATCHING) >= "2025-11-25"
+
+
+def _resume(resumed: McpResumed) -> Reply:
+    """Return the rest of a stream."""
+    reply = _render_outcome(resumed.call, resumed.outcome)
+    if reply.frames is None:
+        return reply
+    events = [frame for frame in reply.frames if isinstance(frame, Frame) and frame.part != "open"]
+    return Reply(200, HeaderLines(STREAM_LINES), frames=tuple(events[resumed.after.number :]))
+
+
 def _write_notice(method: str, params: Mapping[str, Json]) -> dict[str, Json]:
     return {"jsonrpc": "2.0", "method": method, "params": params}
 
 
-def _write_script(call: Call, messages: Iterator[object]) -> Iterator[Frame | float]:
+def _write_script(call: Call, stream: McpStream) -> Iterator[Frame | float]:
     """Yield the frames of messages, of which the last may be an outcome, and seconds to wait."""
-    for message in messages:
-        if isinstance(message, float):
-            yield message
-        elif isinstance(message, Mapping):
-            yield _make_frame(message)
+    if stream.begins_at is not None and _takes_beginning(call.http):
+        yield _make_beginning(stream.begins_at)
+    for each in stream.messages:
+        if isinstance(each, float):
+            yield each
+        elif isinstance(each, McpSent):
+            yield replace(_write_message(call, each.message), id=str(each.id))
         else:
-            yield Frame(_render_outcome(call, message).body, "message", part="finish")
+            yield _write_message(call, each)
+
+
+def _write_message(call: Call, message: object) -> Frame:
+    if isinstance(message, Mapping):
+        return _make_frame(message)
+    return Frame(_render_outcome(call, message).body, "message", part="finish")
 
 
 def _render_outcome(call: Call, outcome: Any) -> Reply:

@@ -59,7 +59,7 @@ def check_recording(file: Part, model: str, validation: Validation) -> None:
     if is_live and len(file.content) > _LONGEST:
         message = f"413: Maximum content size limit ({_LONGEST}) exceeded ({len(file.content)} bytes read)"
         raise Failure("too_large", message, kind="server_error")
-    wave = find_wave(file.data) if found == "audio/wav" else None
+    wave = find_wave(file.head, len(file.content)) if found == "audio/wav" else None
     if not file.content or (wave is not None and wave.seconds < _SHORTEST):
         message = f"Audio file is too short. Minimum audio length is {_SHORTEST} seconds."
         raise Failure("bad_parameter", message, code="audio_too_short")

@@ -298,8 +298,8 @@ def responses_call(http: HttpRequest, body: Body, parsed: Body, spec: ResponsesR
         messages=(Message("system", instructions), *messages) if instructions else messages,
         has_instructions=bool(instructions),
         tools=tools,
-        connectors=_list_connectors(tools) if tools else (),
-        tool_choice=_NO_CHOICE if choice is None and not tools else _read_tool_choice(choice, tools),
+        connectors=list_connectors(tools) if tools else (),
+        tool_choice=_NO_CHOICE if choice is None and not tools else read_tool_choice(choice, tools),
         stream=parsed.get("stream") is True,
         ids=spec.ids,
         previous_response_id=parsed.get("previous_response_id"),
@@ -308,7 +308,7 @@ def responses_call(http: HttpRequest, body: Body, parsed: Body, spec: ResponsesR
     )
 
 
-def _list_connectors(tools: Iterable[Tool]) -> tuple[McpConnector, ...]:
+def list_connectors(tools: Iterable[Tool]) -> tuple[McpConnector, ...]:
     """Return the MCP servers among the tools of a request."""
     found = [tool.options for tool in tools if tool.kind == "mcp" and isinstance(tool.options.get("server_label"), str)]
     return tuple(
@@ -372,7 +372,7 @@ def _read_tools(parsed: Body) -> Iterator[Tool]:
     """Yield the offered tools, including those in namespaces, each once, even if a search has found it again."""
     seen = set()
     for namespace, tool in _list_offered_tools(parsed):
-        made = replace(_read_tool(tool), namespace=namespace)
+        made = replace(read_tool(tool), namespace=namespace)
         if not namespace or made.full_name not in seen:
             yield made
         seen.add(made.full_name)
@@ -397,14 +397,16 @@ def _unpack_tools(tools: Json, namespace: str = "") -> Iterator[tuple[str, Body]
             yield namespace, tool
 
 
-def _read_tool(tool: Body) -> Tool:
+def read_tool(tool: Body) -> Tool:
+    """Return a tool of a request: a function of the client, or one that the provider uses itself."""
     kind = tool["type"]
     if kind not in ("function", "custom"):
         return Tool(kind, kind=kind, options=tool)
     return tool_of(kind, tool)
 
 
-def _read_tool_choice(choice: Json, tools: tuple[Tool, ...]) -> ToolChoice:
+def read_tool_choice(choice: Json, tools: tuple[Tool, ...]) -> ToolChoice:
+    """Return which of the tools must be used."""
     match choice:
         case None:
             return ToolChoice("auto" if tools else "none")

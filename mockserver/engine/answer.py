@@ -44,6 +44,7 @@ from mockserver.core.seed import Seed, WallClock
 from mockserver.core.tokens import APPROX, Chunks, Tokenizer, end_tokens
 from mockserver.engine.offload import LONG
 from mockserver.kinds import ARTIFACTS
+from mockserver.kinds.images import paint_item
 from mockserver.kinds.kind import Origins
 from mockserver.model.logprobs import each_logprob
 
@@ -198,6 +199,8 @@ def _complete(call: Call, parts: Parts, author: Author, identity: str) -> Parts:
                 part = _find_namespace(part, call)
         elif type(part) is Item:
             part = _sign_item(part, author.seed, f"{identity}\0{len(completed)}")
+            if part.kind == PAINTED and part.body.get("result") == "":
+                part = _paint(part, call, author.seed)
         completed.append(part)
     return tuple(completed)
 
@@ -337,6 +340,11 @@ def _sign_item(item: Item, seed: Seed, identity: str) -> Item:
     return replace(item, body={**item.body, **ids})
 
 
+def _paint(item: Item, call: Call, seed: Seed) -> Item:
+    tool = next((tool.options for tool in call.tools if tool.kind == "image_generation"), {})
+    return replace(item, body=paint_item(item.body, tool, call.last_user, seed))
+
+
 def _make_logprobs(
     call: Call, draft: DraftChoice, echo: tuple[str, ...], parts: Parts, seed: Seed
 ) -> Sequence[Logprob]:
@@ -391,6 +399,7 @@ def join_outcomes(outcomes: Sequence[Outcome]) -> Outcome:
 
 
 # Ids of hosted tool items: their prefixes, and how many letters and digits follow.
+PAINTED = "image_generation_call"
 _SIGNED = {"call_id": ("call_", 24), "container_id": ("cntr_", 48)}
 
 

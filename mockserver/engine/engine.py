@@ -14,7 +14,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from mockserver.config.errors import RuleError
-from mockserver.core.call import OTHER, Call
+from mockserver.core.call import OTHER, WEBSOCKET, Call
 from mockserver.core.draft import (
     ArtifactDraft,
     Draft,
@@ -59,7 +59,7 @@ from mockserver.model import GENERATORS
 from mockserver.model.budget import REQUEST_WORK, STEPS, AnswerWork, RequestWork
 from mockserver.rules.checks import explain_misfit, is_for_mcp
 from mockserver.rules.lint.contradictions import find_contradictions, recall_contradictions
-from mockserver.rules.load import ONLY_STUBS, Rule, select_answering
+from mockserver.rules.load import FOR_FEW_RULES, ONLY_STUBS, Rule, is_suited, select_answering
 from mockserver.rules.match.conditions import (
     NO_GROUPS,
     FewIndex,
@@ -213,6 +213,8 @@ class Engine:
         if not is_recorded and real is None:
             return await self._serve_mcp(call, asked, terms)
         engine = alter_engine(self, servers={call.model: McpServer(call.model), **self.servers})
+        if call.mcp is not None and not engine.servers[call.model].defines(call.mcp):
+            engine = alter_engine(engine, policy=replace(self.policy, unmatched="error"))  # nobody knows its results
         if call.operation != SESSION.name:
             return await engine._plan_conversation(call, asked, terms)
         if type(real) is Forward:
@@ -281,7 +283,10 @@ class Engine:
     async def _leave(self, call: Call, plan: Plan) -> Plan:
         """Return the plan for a call, and keep what it adds to objects, and what later calls may look up."""
         if call.references is not None and type(plan.outcome) is Answer:
-            plan = replace(plan, outcome=await call.references.write(call, plan.outcome, self._open_objects(call)))
+            references: References = call.references
+            objects, is_generated = self._open_objects(call), plan.source == "generated"
+            written = await references.write(call, plan.outcome, objects, is_generated=is_generated)
+            plan = replace(plan, outcome=written)
         return self._announce(call, await self.memory.leave(call, plan))
 
     def _announce(self, call: Call, plan: Plan) -> Plan:
@@ -307,7 +312,7 @@ class Engine:
         """Plan a whole answer, with the calls that the provider makes of tools of MCP servers."""
         if not call.connectors:
             return await self._plan_conversation(call, asked, terms, lost=lost)
-        hosted = find_hosted_servers(call, self.servers)
+        hosted = find_hosted_servers(call.connectors, self.servers, call.tools)
         return await HostedAnswer(call, hosted, _TurnPlanner(self, call, asked, terms, lost)).plan()
 
     async def _plan_conversation(self, call: Call, asked: Call, terms: Terms, *, lost: bool = False) -> Plan:
@@ -404,10 +409,10 @@ class Engine:
         `left` are the numbers of those not tried yet. A rule whose condition fails is the last one.
         """
         found: list[FoundRule] = []
-        rules, only_stubs = self.rules, call.operation == OTHER
+        rules, is_for_few = self.rules, call.operation in FOR_FEW_RULES
         for at in left:
             rule = rules[at]
-            if only_stubs and not rule.stubs:
+            if is_for_few and not is_suited(rule, call):
                 continue
             if lost and "previous_response" not in rule.when.uses and not _forwards(rule):
                 continue
@@ -461,6 +466,8 @@ class Engine:
                 why = f"{call.dialect} has no statuses that a rule can state"
                 raise Failure("server_error", f"{source}: {why}", status=500)
             return await self._work(call, call.work, outcome.stated, source)
+        if type(outcome) is ArtifactDraft and call.operation in CONVERSATIONS:
+            outcome = _write_conversation(call.operation, outcome, source)
         if type(outcome) is Draft or type(outcome) is ArtifactDraft:  # isinstance takes far longer for a Struct
             mark = ""
             if self.policy.unique_ids:
@@ -490,7 +497,9 @@ class Engine:
         """Plan a call that no rule answers: by the cassette, what is kept, or the model."""
         is_kept = call.operation in LOOK_UPS and await self.memory.knows(call)
         plan = None
-        is_ours = call.operation == OTHER or is_kept or (call.mcp is not None and not self._records_server(call))
+        is_ours = (
+            call.operation in FOR_FEW_RULES or is_kept or (call.mcp is not None and not self._records_server(call))
+        )
         if not is_ours and self.player is not None:
             plan = await self.replay(asked)
         if plan is None and lost:
@@ -547,6 +556,8 @@ class Engine:
             return await self._work(call, call.work)
         if call.operation in CONVERSATIONS and self.policy.unmatched == "generate":  # as most are
             return await self._generate(limit_for_generator(call), overrides)
+        if call.operation == WEBSOCKET:
+            return Plan(None, "generated", timing=Timing())
         if call.operation == OTHER:
             return Plan(Failure("route_not_found", details=await self._why_no_stub(call)), "unmatched")
         match OPERATIONS[call.operation]:
@@ -731,6 +742,16 @@ async def _plan_batch(engine: Engine, call: Call) -> Plan:
         await asyncio.sleep(0)
     stored = await engine.memory.keep_batch(call, plan.outcome, tuple(results))
     return Plan(stored, "generated", carried_out=tuple(done))
+
+
+def _write_conversation(operation: str, stated: ArtifactDraft, source: str) -> Draft:
+    """Return what a key beside text says in a conversation. Raises Failure."""
+    write = CONVERSATIONS[operation].write
+    assert write is not None  # noqa: S101  # `explain_misfit` has found that it suits
+    try:
+        return write(stated)
+    except ValueError as why:
+        raise Failure("server_error", f"{source}: {why}", status=500) from None
 
 
 async def generate_draft(call: Call, seed: Seed) -> Draft | ArtifactDraft:

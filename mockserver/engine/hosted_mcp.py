@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from mockserver.core.call import Call, McpConnector, Message, Tool, ToolCall, ToolChoice, list_recent_approvals
 from mockserver.core.episode import Recorded
-from mockserver.core.hosted_tools import make_item
+from mockserver.core.hosted_tools import describe_error, make_item
 from mockserver.core.http import HttpRequest
 from mockserver.core.json import Json, compact, try_parse
 from mockserver.core.lazy import lazy_pattern
@@ -57,6 +57,19 @@ class HostedServer(Struct, frozen=True):
     def label(self) -> str:
         return self.connector.label
 
+    @property
+    def allowed_names(self) -> Sequence[str]:
+        """Return the tools that the request allows by their names."""
+        allowed = self.connector.allowed
+        names = allowed.get("tool_names") if isinstance(allowed, Mapping) else allowed
+        return [name for name in names if isinstance(name, str)] if isinstance(names, list) else []
+
+    def list_tools(self, used: Sequence[str] = ()) -> Item:
+        """Return what it tells of its tools; of one that is not defined, of those that are `used`."""
+        offered = self.tools if self.is_defined else {name: McpTool(name) for name in used}
+        tools = [_describe_tool(name, tool) for name, tool in offered.items()]
+        return make_item(_LIST, {"server_label": self.label, "tools": tools})
+
     def find_tool(self, name: str) -> McpTool | None:
         """Return the tool of a name that models may call, or None."""
         if self.is_defined:
@@ -79,20 +92,16 @@ class ToolResult(Struct, frozen=True):
         return self.output if self.output is not None else describe_error(self.error)
 
 
-def describe_error(error: Json) -> str:
-    """Return an error of a call as a text."""
-    if not isinstance(error, Mapping):
-        return str(error or "")
-    content = error.get("content")
-    texts = [block.get("text") for block in content if isinstance(block, Mapping)] if isinstance(content, list) else []
-    return "\n".join(text for text in texts if isinstance(text, str)) or str(error.get("message") or compact(error))
+def find_hosted_servers(
+    connectors: Iterable[McpConnector], servers: Mapping[str, McpServer], tools: Iterable[Tool] = ()
+) -> tuple[HostedServer, ...]:
+    """Return the servers that a request names beside its own `tools`, whose names come first.
 
-
-def find_hosted_servers(call: Call, servers: Mapping[str, McpServer]) -> tuple[HostedServer, ...]:
-    """Return the servers that a request names; the rules define them by that name, or by the URL of one here."""
-    taken = {tool.name for tool in call.tools if tool.kind in ("function", "custom")}
+    The rules define them by the name that it gives them, or by the URL of one here.
+    """
+    taken = {tool.name for tool in tools if tool.kind in ("function", "custom")}
     found: list[HostedServer] = []
-    for connector in call.connectors:
+    for connector in connectors:
         server = servers.get(connector.label) or servers.get(_find_name(connector.url))
         if server is None:
             found.append(HostedServer(connector, McpServer(connector.label), {}, is_defined=False))
@@ -179,9 +188,7 @@ class HostedAnswer:
         for hosted in self._hosted:
             used = self._used.get(hosted.label, ())
             if hosted.label not in known and (hosted.is_defined or used):
-                offered = hosted.tools if hosted.is_defined else {name: McpTool(name) for name in used}
-                tools = [_describe_tool(name, tool) for name, tool in offered.items()]
-                yield make_item(_LIST, {"server_label": hosted.label, "tools": tools})
+                yield hosted.list_tools(used)
 
     async def _take_turn(self, turn: Call, choice: Choice) -> Call | None:
         """Add a turn to the answer, and carry out its calls; return the next turn, None if this is the last."""

@@ -36,7 +36,8 @@ def find_server(servers: Servers, name: str) -> McpServer:
         return servers[name]
     others = f"there are: {', '.join(sorted(servers))}" if servers else "there are none"
     if name:
-        message = f'There is no MCP server "{name}"; {others}. Define it under mcp: in a rules file, or record it.'
+        message = f'There is no MCP server "{name}"; {others}. Define it under mcp: in a rules file,'
+        message += " declare one of its tools in the test, or record it."
     else:
         message = f"This address names no MCP server; {others}. Its address is /mcp/NAME."
     raise Failure("not_found", message, status=404)

@@ -22,25 +22,36 @@ from mockserver.core.mcp_server import (
     REPLY,
     UNSUPPORTED_VERSION,
     McpDocument,
+    McpEventId,
     McpExtras,
     McpNotice,
     McpQuestion,
     McpRequest,
+    McpSent,
     McpServer,
     McpState,
     McpStream,
 )
-from mockserver.core.plan import SERVICE, TOOL_ERROR, Answer, Failure, McpBatch, Outcome, Plan, Text
+from mockserver.core.plan import SERVICE, TOOL_ERROR, Answer, Failure, McpBatch, McpResumed, Outcome, Plan, Text
 from mockserver.core.seed import Seed
 from mockserver.core.state import Counters
 from mockserver.engine.mcp_answers import Servers, check_mcp_call, find_completions, find_server
 from mockserver.engine.mcp_login import answer_login, check_login, is_login
-from mockserver.engine.mcp_streams import LISTS, LOOK, McpClient, McpEvent, McpStreams
+from mockserver.engine.mcp_streams import (
+    LISTS,
+    LOOK,
+    McpAnswer,
+    McpClient,
+    McpEvent,
+    McpStreams,
+    ResumableMessages,
+)
 from mockserver.kinds.mcp import ANSWERED
 from mockserver.rules.mcp_definitions import find_output_mistake
 
 LEVELS = ("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")
 SESSION_LOST, BREAKS_SCHEMA = "session_lost", "breaks_schema"  # faults
+NEWS = "news"  # the name of the stream that a client opens; those with answers have numbers
 _META = "io.modelcontextprotocol/"
 Result = TypeVar("Result")
 # Answers a call of a server as it is now: by rules, or with the draft that is given.
@@ -160,7 +171,10 @@ class McpService(Struct, frozen=True):
             case str() as method if method == OPEN_STREAM:
                 if request.is_modern or not server.notifies or call.http.method == "HEAD":
                     raise _refuse_method(server)
-                return McpStream(_write_events(self.streams.open(client)))
+                last = call.http.header("last-event-id")
+                if last is not None and client.session is not None:
+                    return self._resume(client, last)
+                return self._tell_news(client)
             case str() as method if method == END_SESSION:
                 if request.is_modern or not server.sessions:
                     raise _refuse_method(server)
@@ -182,6 +196,30 @@ class McpService(Struct, frozen=True):
                 changed = await self._change(server, call)
                 return McpState(changed, values=find_completions(changed, request))
         return McpState(await self._change(server, call))
+
+    def _tell_news(self, client: McpClient, after: int | None = None) -> McpStream:
+        """Return the stream of what happens; a session can take it up again."""
+        events = self.streams.open(client, after=after)
+        if client.session is None:
+            return McpStream(_write_events(events))
+        return McpStream(
+            McpSent(McpEventId(NEWS, each.number), each.message) if isinstance(each, McpEvent) else each
+            for each in events
+        )
+
+    def _resume(self, client: McpClient, last: str) -> Outcome:
+        """Return the rest of a stream after the event that a client got last. Raises Failure if it is unknown."""
+        stream, _, stated = last.rpartition("-")
+        number = int(stated) if stated.isdecimal() and len(stated) < 10 else -1
+        after, answer = McpEventId(stream, number), self.streams.find_answer(client, stream)
+        if stream == NEWS and number >= 0:
+            return self._tell_news(client, number)
+        if answer is None or not 0 <= number <= _count_messages(answer.outcome):
+            raise _refuse(f"Bad Request: no stream can be resumed after event {last!r}", INVALID_REQUEST, status=400)
+        rest = answer.outcome
+        if isinstance(rest, ResumableMessages):
+            rest = McpStream(rest.follow(after))
+        return McpResumed(answer.call, rest, after)
 
     def _listen(self, server: McpServer, call: Call) -> McpStream:
         """Return the stream of what a client asks to be told (2026-07-28)."""
@@ -251,11 +289,28 @@ class McpService(Struct, frozen=True):
         if extras.questions:
             self._check_capabilities(extras, request)
             if not request.is_modern:
-                return replace(plan, outcome=McpStream(self._ask(plan, extras, server, call, respond)))
+                messages = self._ask(plan, extras, server, call, respond)
+                return replace(plan, outcome=self._stream(messages, server, call))
             state = self.seed.hex(32, "mcp state", server.name, request.method, request.target)
             extras = replace(extras, request_state=state)
         notices = () if server.sse is False else self._select_notices(extras, call)
-        return _put_extras(plan, replace(extras, notices=notices, sse=server.sse))
+        extras = replace(extras, notices=notices, sse=server.sse)
+        if _has_streams(server, call) and (notices or server.sse):
+            client = _find_client(call)
+            extras = replace(extras, stream=self.streams.name_answer(client))
+            plan = _put_extras(plan, extras)
+            self.streams.keep(client, str(extras.stream), McpAnswer(call, plan.outcome))
+            return plan
+        return _put_extras(plan, extras)
+
+    def _stream(self, messages: Iterator[object], server: McpServer, call: Call) -> McpStream:
+        """Return an answer that is a stream; a session can take it up again."""
+        if not _has_streams(server, call):
+            return McpStream(messages)
+        client, resumable = _find_client(call), ResumableMessages(messages)
+        begins_at = McpEventId(self.streams.name_answer(client), 0)
+        self.streams.keep(client, begins_at.stream, McpAnswer(call, resumable))
+        return McpStream(resumable.follow(begins_at), begins_at)
 
     def _check_capabilities(self, extras: McpExtras, request: McpRequest) -> None:
         """Raise Failure if a client that states what it can do cannot be asked."""
@@ -313,11 +368,7 @@ class McpService(Struct, frozen=True):
 
 def _await(awaited: Awaitable[Result]) -> Generator[float, None, Result]:
     """Yield seconds to wait until something is done; return its result."""
-
-    async def finish() -> Result:
-        return await awaited
-
-    task = asyncio.get_running_loop().create_task(finish())
+    task = asyncio.ensure_future(awaited)
     try:
         while not task.done():
             yield _MOMENT
@@ -350,6 +401,19 @@ def _find_client(call: Call) -> McpClient:
     request = call.mcp
     assert request is not None  # noqa: S101
     return McpClient(call.http.namespace, request.server, request.session)
+
+
+def _count_messages(answer: Outcome | ResumableMessages) -> int:
+    """Return how many messages of a stream have been sent, or would have been."""
+    if isinstance(answer, ResumableMessages):
+        return len(answer.sent)
+    extras = _find_extras(answer)
+    return 1 if extras is None else len(extras.notices) + 1
+
+
+def _has_streams(server: McpServer, call: Call) -> bool:
+    """Return whether the client can take up again a stream that has broken off."""
+    return server.sessions and call.mcp is not None and not call.mcp.is_modern
 
 
 def _find_extras(outcome: Outcome) -> McpExtras | None:

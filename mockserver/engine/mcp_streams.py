@@ -6,16 +6,19 @@ It lives in one process: of several workers, each knows the clients that reached
 from collections import OrderedDict, deque
 from collections.abc import Callable, Iterator, Mapping
 from threading import Lock
-from typing import TypeVar
 from weakref import ref
 
 from msgspec import Struct
+from msgspec.structs import replace
 
+from mockserver.core.call import Call
 from mockserver.core.json import Json
+from mockserver.core.mcp_server import McpEventId, McpSent
+from mockserver.core.plan import Outcome
 
-Kept = TypeVar("Kept")
 LOOK = 0.02  # seconds between looks at what has happened
-_MOST = 1000  # clients that are remembered, and events that one of them has not read
+_MOST = 1000  # clients that are remembered, and events of each
+_MOST_ANSWERS = 100  # of each client
 LISTS = ("tools", "resources", "prompts")
 
 
@@ -35,6 +38,7 @@ class McpEvent(Struct, frozen=True):
 
     kind: str  # of LISTS
     uri: str | None = None
+    number: int = 0  # among those of a client, from 1
 
     @property
     def message(self) -> dict[str, Json]:
@@ -42,6 +46,61 @@ class McpEvent(Struct, frozen=True):
         if self.uri is None:
             return {"jsonrpc": "2.0", "method": f"notifications/{self.kind}/list_changed"}
         return {"jsonrpc": "2.0", "method": "notifications/resources/updated", "params": {"uri": self.uri}}
+
+
+class ResumableMessages:
+    """The messages of a stream; who takes it up again gets those that it has missed, and the rest."""
+
+    def __init__(self, messages: Iterator[object]) -> None:
+        self._messages, self.sent = messages, list[object]()
+
+    def follow(self, after: McpEventId) -> Iterator[McpSent | float]:
+        """Yield the messages after an event, and the seconds to wait for others."""
+        at = after.number
+        while True:
+            if at == len(self.sent):
+                message = next(self._messages, None)
+                if message is None:
+                    return
+                if isinstance(message, float):
+                    yield message
+                    continue
+                self.sent.append(message)
+            at += 1
+            yield McpSent(McpEventId(after.stream, at), self.sent[at - 1])
+
+
+class McpAnswer(Struct, frozen=True, eq=False):
+    """A call whose answer is a stream that its client may take up again."""
+
+    call: Call
+    outcome: Outcome | ResumableMessages
+
+
+class _Memory:
+    """What a client has said, what it has been told, and the latest answers that it may take up again."""
+
+    def __init__(self) -> None:
+        self.level: str | None = None
+        self.subscribed = frozenset[str]()
+        self.events, self.told = deque[McpEvent](maxlen=_MOST), 0
+        self.unread: int | None = None  # the last event before those for the first stream that it opens
+        self.answers, self.answered = OrderedDict[str, McpAnswer](), 0
+
+    def concerns(self, event: McpEvent) -> bool:
+        """Return whether the client gets an event: one about a resource, only if it has subscribed to it."""
+        return event.uri is None or event.uri in self.subscribed
+
+    def add(self, event: McpEvent) -> McpEvent:
+        """Keep an event; return it with its number."""
+        self.told += 1
+        self.events.append(replace(event, number=self.told))
+        return self.events[-1]
+
+    def take_unread(self, after: int | None) -> list[McpEvent]:
+        """Return the events that a stream begins with: those after one, or those that no stream has sent."""
+        start, self.unread = self.unread if after is None else after, None
+        return [] if start is None else [event for event in self.events if event.number > start]
 
 
 class _Channel:
@@ -65,24 +124,28 @@ class McpStreams:
 
     def __init__(self) -> None:
         self._channels: list[ref[_Channel]] = []
-        self._unread: OrderedDict[McpClient, deque[McpEvent]] = OrderedDict()  # of who has not opened a stream yet
         self._pending: dict[tuple[str, str, str], ref[PendingReply]] = {}
-        self._levels: OrderedDict[McpClient, str] = OrderedDict()
-        self._subscribed: OrderedDict[McpClient, frozenset[str]] = OrderedDict()
+        self._memories: OrderedDict[McpClient, _Memory] = OrderedDict()
         self._lock = Lock()
 
     def greet(self, client: McpClient) -> None:
         """Keep what a client that has just come would be told, until it opens its stream."""
         with self._lock:
-            _keep(self._unread, client, deque[McpEvent](maxlen=_MOST))
+            memory = self._remember(client)
+            memory.unread = memory.told
 
-    def open(self, client: McpClient, wants: Callable[[McpEvent], bool] | None = None) -> Iterator[McpEvent | float]:
-        """Yield the messages for the client since it came, and the seconds to wait until it looks again."""
-        wishes = wants or (lambda event: self._concerns(client, event))
-        channel = _Channel(client, wishes, has_wishes=wants is not None)
+    def open(
+        self, client: McpClient, wants: Callable[[McpEvent], bool] | None = None, *, after: int | None = None
+    ) -> Iterator[McpEvent | float]:
+        """Yield the events for the client since it came, and the seconds to wait until it looks again.
+
+        A client that takes a stream up again gets those `after` the number of an event.
+        """
         with self._lock:
+            memory = self._remember(client)
+            channel = _Channel(client, wants or memory.concerns, has_wishes=wants is not None)
             if wants is None:
-                channel.waiting.extend(self._unread.pop(client, ()))
+                channel.waiting.extend(memory.take_unread(after))
             self._channels = [each for each in self._channels if each() is not None]
             self._channels.append(ref(channel))
         return _follow(channel)
@@ -90,9 +153,11 @@ class McpStreams:
     def publish(self, namespace: str, server: str, event: McpEvent) -> None:
         """Tell all who listen to a server."""
         with self._lock:
-            for client, unread in self._unread.items():
-                if client.is_of(namespace, server) and self._concerns(client, event):
-                    unread.append(event)
+            numbered = {
+                client: memory.add(event)
+                for client, memory in self._memories.items()
+                if client.is_of(namespace, server) and memory.concerns(event)
+            }
             told = set[str]()  # of sessions that have opened several streams, only the last one tells them anything
             for each in reversed(self._channels):
                 channel = each()
@@ -100,20 +165,39 @@ class McpStreams:
                     continue
                 session = None if channel.has_wishes else channel.client.session
                 if session not in told:
-                    channel.waiting.append(event)
+                    channel.waiting.append(numbered.get(channel.client, event))
                     told |= {session} if session is not None else set()
 
+    def name_answer(self, client: McpClient) -> str:
+        """Return the name of a new stream with an answer."""
+        with self._lock:
+            memory = self._remember(client)
+            memory.answered += 1
+            return str(memory.answered)
+
+    def keep(self, client: McpClient, stream: str, answer: McpAnswer) -> None:
+        """Keep an answer that the client may take up again."""
+        with self._lock:
+            answers = self._remember(client).answers
+            answers[stream] = answer
+            if len(answers) > _MOST_ANSWERS:
+                answers.popitem(last=False)
+
+    def find_answer(self, client: McpClient, stream: str) -> McpAnswer | None:
+        """Return the answer that the stream of a name was, if it is kept."""
+        with self._lock:
+            return self._remember(client).answers.get(stream)
+
     def close(self, namespace: str, session: str | None = None) -> None:
-        """End the streams of one of its sessions, or all of a namespace and what its clients have said."""
+        """End the streams of one of its sessions, or of a whole namespace; forget what is known of their clients."""
         with self._lock:
             channels = [channel for each in self._channels if (channel := each()) is not None]
             for channel in channels:
                 if channel.client.namespace == namespace and session in (None, channel.client.session):
                     channel.is_over = True
-            if session is None:
-                for kept in (self._levels, self._subscribed, self._unread):
-                    for client in [each for each in kept if each.namespace == namespace]:
-                        del kept[client]
+            for client in tuple(self._memories):
+                if client.namespace == namespace and session in (None, client.session):
+                    del self._memories[client]
 
     def end(self) -> None:
         """End all streams."""
@@ -137,20 +221,28 @@ class McpStreams:
             pending.reply = reply
 
     def set_level(self, client: McpClient, level: str) -> None:
-        _keep(self._levels, client, level)
+        with self._lock:
+            self._remember(client).level = level
 
     def get_level(self, client: McpClient) -> str | None:
-        return self._levels.get(client)
+        with self._lock:
+            return self._remember(client).level
 
     def subscribe(self, client: McpClient, uri: str) -> None:
-        _keep(self._subscribed, client, self._subscribed.get(client, frozenset()) | {uri})
+        with self._lock:
+            self._remember(client).subscribed |= {uri}
 
     def unsubscribe(self, client: McpClient, uri: str) -> None:
-        _keep(self._subscribed, client, self._subscribed.get(client, frozenset()) - {uri})
+        with self._lock:
+            self._remember(client).subscribed -= {uri}
 
-    def _concerns(self, client: McpClient, event: McpEvent) -> bool:
-        """Return whether a client gets an event: one about a resource, only if it has subscribed to it."""
-        return event.uri is None or event.uri in self._subscribed.get(client, ())
+    def _remember(self, client: McpClient) -> _Memory:
+        """Return what is known of a client; of very many, the one of longest ago is forgotten."""
+        memory = self._memories.setdefault(client, _Memory())
+        self._memories.move_to_end(client)
+        if len(self._memories) > _MOST:
+            self._memories.popitem(last=False)
+        return memory
 
 
 def _follow(channel: _Channel) -> Iterator[McpEvent | float]:
@@ -160,10 +252,3 @@ def _follow(channel: _Channel) -> Iterator[McpEvent | float]:
         if channel.is_over:
             return
         yield LOOK
-
-
-def _keep(kept: OrderedDict[McpClient, Kept], key: McpClient, value: Kept) -> None:
-    kept[key] = value
-    kept.move_to_end(key)
-    while len(kept) > _MOST:
-        kept.popitem(last=False)

@@ -7,7 +7,7 @@ is (rules, the engine, limits, reports, commands) looks it up here.
 from collections.abc import Mapping
 from typing import TypeVar
 
-from mockserver.core.call import OTHER
+from mockserver.core.call import OTHER, WEBSOCKET
 from mockserver.kinds import (
     audio,
     batches,
@@ -68,6 +68,9 @@ KINDS = (
 )
 
 Kind = TypeVar("Kind", bound=OperationKind)
+_OPENING = OperationKind(
+    name=WEBSOCKET, names_model=False, takes_text=False, advice="; a rule refuses it, with error or raw"
+)
 _UNKNOWN_PATH = OperationKind(name=OTHER, names_model=False, takes_text=False)  # no dialect knows it; stubs answer it
 
 
@@ -76,13 +79,18 @@ def _select(sort: type[Kind]) -> Mapping[str, Kind]:
 
 
 OPERATIONS: Mapping[str, OperationKind] = {
-    operation.name: operation for operation in (*[each for kind in KINDS for each in kind.OPERATIONS], _UNKNOWN_PATH)
+    operation.name: operation
+    for operation in (*[each for kind in KINDS for each in kind.OPERATIONS], _OPENING, _UNKNOWN_PATH)
 }
 CONVERSATIONS = _select(Conversation)
 ARTIFACTS = _select(ArtifactKind)
 LOOK_UPS = _select(LookUp)
 CREATIONS = _select(Creation)
-_STATED: tuple[ArtifactKind | Creation, ...] = (*ARTIFACTS.values(), *CREATIONS.values())
+_STATED: tuple[ArtifactKind | Creation | Conversation, ...] = (
+    *ARTIFACTS.values(),
+    *CREATIONS.values(),
+    *CONVERSATIONS.values(),
+)
 THEN_KEYS: Mapping[str, ThenKey] = {kind.then.key: kind.then for kind in _STATED if kind.then is not None}
 QUESTIONS = _select(Question)
 

@@ -8,12 +8,12 @@ from msgspec import Struct
 
 from mockserver.config.tables import AsTable, AsText, ByShape, Table, field
 from mockserver.core.call import Call
-from mockserver.core.draft import ArtifactDraft
+from mockserver.core.draft import ArtifactDraft, Draft, DraftChoice
 from mockserver.core.http import Headers
-from mockserver.core.plan import Artifact
+from mockserver.core.plan import Artifact, Text
 from mockserver.core.seed import Seed
 from mockserver.kinds.kind import ArtifactKind, Origins, ReadFile, ThenKey
-from mockserver.media.sound_files import SOUND_FORMATS, Speech, write_wav
+from mockserver.media.sound_files import SOUND_FORMATS, Speech, hear, read_samples, write_wav
 from mockserver.media.tone import measure_speech
 
 BESIDE = frozenset(("timing", "faults", "usage", "headers"))
@@ -23,7 +23,7 @@ USUAL_VOICE = "alloy"
 
 
 class StatedAudio(Struct, frozen=True):
-    """What a rule says of a sound: a whole file, or a text to say, in a voice."""
+    """What a rule says of a sound: a whole file and what is said in it, or a text to say, in a voice."""
 
     file: bytes | None = None
     text: str | None = None
@@ -76,7 +76,11 @@ class AudioSpec(Table):
     file: str | None = field(
         None, min_length=1, description="a file beside the rules, sent as it is", examples=["a.mp3"]
     )
-    text: str | None = field(None, description="the text to say, in place of the request's", examples=["Hello there"])
+    text: str | None = field(
+        None,
+        description="the text to say, in place of the request's; beside a file, what is said in it",
+        examples=["Hello there"],
+    )
     voice: str | None = field(None, min_length=1, description="the voice, in place of the request's", examples=["sage"])
 
 
@@ -84,9 +88,9 @@ def _compile_audio(stated: Any, read_file: ReadFile) -> StatedAudio:
     if isinstance(stated, str):
         return StatedAudio(file=read_file(stated)) if _FILE.fullmatch(stated) else StatedAudio(text=stated)
     if stated.file is not None:
-        if stated.text is not None or stated.voice is not None:
-            raise ValueError("a file is sent as it is; leave out its text and voice")
-        return StatedAudio(file=read_file(stated.file))
+        if stated.voice is not None:
+            raise ValueError("a file is sent as it is; leave out its voice")
+        return StatedAudio(file=read_file(stated.file), text=stated.text)
     return StatedAudio(text=stated.text, voice=stated.voice)
 
 
@@ -103,6 +107,21 @@ def _say(call: Call, draft: ArtifactDraft, origins: Origins) -> Spoken:
     text = call.prompts[0].text[:MOST_SPOKEN] if stated.text is None else stated.text
     speech = Speech(text, stated.voice or call.options.voice or USUAL_VOICE, call.options.speed)
     return Spoken(speech, tokens, draft.headers)
+
+
+def write_turn(draft: ArtifactDraft) -> Draft:
+    """Return what is said in a turn of a conversation, with how it sounds. Raises ValueError."""
+    stated: StatedAudio = draft.stated
+    sound: Speech | bytes | None = stated.file
+    if stated.file is None:
+        if stated.text is None:
+            raise ValueError("audio needs a text or a file where it answers a conversation")
+        text, sound = stated.text, Speech(stated.text, stated.voice) if stated.voice else None
+    else:
+        if read_samples(stated.file) is None:
+            raise ValueError("a conversation plays WAV files with 16-bit samples only")
+        text = stated.text or hear(stated.file) or ""
+    return Draft((DraftChoice((Text(text, sound=sound),)),), draft.model, draft.usage, headers=draft.headers)
 
 
 def _write_down(call: Call, draft: ArtifactDraft, origins: Origins) -> Transcript:
@@ -140,7 +159,7 @@ AUDIO = ThenKey(
     doc="speech: a text to say, or a file beside the rules",
     beside=BESIDE,
     states="speech",
-    example="Hello there",
+    example={"voice": "alloy"},  # which says the text of the request
     compile=_compile_audio,
 )
 TRANSCRIPT = ThenKey(

@@ -1,6 +1,8 @@
 """Images: pictures of the size that a request asks for, which show its words and colours."""
 
-from collections.abc import Sequence
+import re
+from base64 import b64encode
+from collections.abc import Mapping, Sequence
 from itertools import chain
 from typing import Annotated, Any
 
@@ -11,13 +13,16 @@ from mockserver.config.tables import AsTable, AsText, ByShape, Table, field
 from mockserver.core.call import Call
 from mockserver.core.draft import ArtifactDraft
 from mockserver.core.http import Headers
+from mockserver.core.json import Json
 from mockserver.core.plan import Artifact
 from mockserver.core.seed import Seed
 from mockserver.kinds.kind import ArtifactKind, OperationKind, Origins, ReadFile, ThenKey
-from mockserver.media.formats import write_png
+from mockserver.media.formats import FORMATS, write_png
 from mockserver.media.picture import Color, Picture, draw, find_color
 
-USUAL_SIZE = (1024, 1024)  # pixels
+USUAL_SIZE, MOST_PIXELS = (1024, 1024), 4096  # of a picture, of a side
+_SIZE = re.compile(r"([0-9]{1,5})x([0-9]{1,5})")
+_SHOWN = ("background", "output_format", "quality", "size")  # what an item tells of its picture
 
 
 class StatedImage(Struct, frozen=True):
@@ -95,6 +100,24 @@ def _finish(call: Call, draft: ArtifactDraft, origins: Origins) -> Images:
             ]
         )
     return Images(images, origins.now, draft.usage.get("prompt", call.prompt_tokens), draft.headers)
+
+
+def parse_size(stated: str) -> tuple[int, int] | None:
+    """Return the pixels of a size such as `1536x1024`; None if it is none."""
+    found = _SIZE.fullmatch(stated)
+    return None if found is None else (int(found[1]), int(found[2]))
+
+
+def paint_item(stated: Mapping[str, Json], tool: Mapping[str, Json], words: str, seed: Seed) -> dict[str, Json]:
+    """Return an `image_generation_call` with its picture, as it is stated and the tool asks for it."""
+    options = {name: stated.get(name) or tool.get(name) for name in _SHOWN}
+    width, height = parse_size(str(options["size"])) or USUAL_SIZE
+    width, height = (min(max(side, 1), MOST_PIXELS) for side in (width, height))
+    form = FORMATS.get(str(options["output_format"]), FORMATS["png"])
+    text = stated.get("revised_prompt") or words
+    picture = draw(str(text), width, height, seed, is_transparent=options["background"] == "transparent")
+    shown = {name: value for name, value in options.items() if value not in (None, "auto")}
+    return {**stated, **shown, "result": b64encode(form.write(picture)).decode()}
 
 
 def _number(words: str, index: int) -> str:

@@ -6,7 +6,7 @@ from typing import Any
 from msgspec import Struct
 
 from mockserver.core.call import Call
-from mockserver.core.draft import ArtifactDraft
+from mockserver.core.draft import ArtifactDraft, Draft
 from mockserver.core.json import Json
 from mockserver.core.plan import Artifact
 from mockserver.core.seed import Seed
@@ -33,27 +33,6 @@ class OperationKind(Struct, frozen=True, kw_only=True):
     advice: str = ""
 
 
-class Conversation(OperationKind, frozen=True, kw_only=True):
-    """An operation that asks a model to write; without a rule, the answer is generated.
-
-    `body(text)` is a request that asks a text, without its model, and `body_key` the key that contains the text.
-    `continues` names the operation whose stored answers it can continue; if it `needs_previous`, an unknown one is an
-    error, even if answers are generated. `may_forget`: it can drop the start of a prompt that is too long.
-    """
-
-    body: Callable[[str], dict[str, Json]]
-    body_key: str
-    continues: str
-    is_limited: bool = True
-    needs_previous: bool = False
-    may_forget: bool = False
-
-    @property
-    def has_tools(self) -> bool:
-        """Return whether its answers can call tools."""
-        return "tool_calls" not in self.withheld
-
-
 ReadFile = Callable[[str], bytes]
 
 
@@ -72,6 +51,30 @@ class ThenKey(Struct, frozen=True, kw_only=True):
     states: str
     example: Json  # the value that reports suggest
     compile: Callable[[Any, ReadFile], Any]
+
+
+class Conversation(OperationKind, frozen=True, kw_only=True):
+    """An operation that asks a model to write; without a rule, the answer is generated.
+
+    `body(text)` is a request that asks a text, without its model, and `body_key` the key that contains the text.
+    `continues` names the operation whose stored answers it can continue; if it `needs_previous`, an unknown one is an
+    error, even if answers are generated. `may_forget`: it can drop the start of a prompt that is too long. `then` is a
+    key of `then` that answers it beside text, and `write(draft)` returns what that says; it raises ValueError.
+    """
+
+    body: Callable[[str], dict[str, Json]]
+    body_key: str
+    continues: str
+    is_limited: bool = True
+    needs_previous: bool = False
+    may_forget: bool = False
+    then: ThenKey | None = None
+    write: Callable[[ArtifactDraft], Draft] | None = None
+
+    @property
+    def has_tools(self) -> bool:
+        """Return whether its answers can call tools."""
+        return "tool_calls" not in self.withheld
 
 
 class Origins(Struct, frozen=True):

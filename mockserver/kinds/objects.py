@@ -216,8 +216,11 @@ class References(Protocol):
     async def read(self, call: Call, objects: Objects) -> Sequence[Message]:
         """Return the messages that stand before those of the call. Raises Failure if an object does not exist."""
 
-    async def write(self, call: Call, answer: Answer, objects: Objects) -> Answer:
-        """Return the answer with what the objects have to say in it, and keep what it adds to them."""
+    async def write(self, call: Call, answer: Answer, objects: Objects, *, is_generated: bool) -> Answer:
+        """Return the answer with what the objects have to say in it, and keep what it adds to them.
+
+        One that is generated may say something else instead.
+        """
 
 
 Work = Callable[[Objects], Awaitable[ObjectView]]  # what a call does with objects; raises Failure

@@ -1,5 +1,6 @@
 """Realtime: conversations that are spoken over a WebSocket, the keys that open one, and calls on the telephone."""
 
+from mockserver.kinds.audio import AUDIO, write_turn
 from mockserver.kinds.kind import OF_TOOLS, Conversation
 from mockserver.kinds.objects import Creation, ObjectKind, show
 
@@ -11,6 +12,8 @@ TURN = Conversation(
     body_key="input",
     withheld=OF_TOOLS | {"items", "system_fingerprint"},
     continues="realtime",
+    then=AUDIO,
+    write=write_turn,
 )
 CLIENT_SECRET, TRANSLATION_SECRET = (
     Creation(name=f"create_{name}_secret", takes_text=False) for name in ("client", "translation")

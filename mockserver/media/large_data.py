@@ -114,6 +114,15 @@ def read_data(data: Data, most: int | None = None) -> bytes:
         return file.read(-1 if most is None else most)
 
 
+def join_data(*parts: Data) -> Data:
+    """Return bytes one behind the other. Raises like `DataWriter.write`."""
+    writer = DataWriter()
+    for part in parts:
+        for piece in split_data(part):
+            writer.write(piece)
+    return writer.finish()
+
+
 def split_data(data: Data) -> Iterator[bytes]:
     """Yield bytes in pieces."""
     with open_data(data) as file:
@@ -128,6 +137,11 @@ def list_lines(data: Data) -> Iterator[bytes]:
             yield line
             while len(line) == MOST_LINE and not line.endswith(b"\n"):
                 line = file.readline(MOST_LINE)
+
+
+def count_on_disk(data: Data) -> int:
+    """Return how many bytes are not in memory."""
+    return 0 if isinstance(data, bytes) else len(data)
 
 
 def hash_data(data: Data) -> str:
@@ -162,4 +176,5 @@ def _make_path() -> str:
 
 
 def _remove(path: str) -> None:
-    Path(path).unlink(missing_ok=True)
+    with suppress(PermissionError):  # Windows keeps a file that is open somewhere; it goes with its folder
+        Path(path).unlink(missing_ok=True)

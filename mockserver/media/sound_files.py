@@ -5,6 +5,7 @@ WAV and FLAC hold the tone. Writing the others' sound takes an encoder: they are
 
 import re
 import struct
+from array import array
 from base64 import b64decode, b64encode
 from binascii import Error
 from collections.abc import Callable, Mapping, Sequence
@@ -12,12 +13,17 @@ from functools import lru_cache
 from struct import pack, unpack_from
 
 from msgspec import Struct
+from msgspec.structs import replace
 
-from mockserver.media.tone import BEAT, RATE, measure_speech, read_tone, write_tone
+from mockserver.media.tone import BEAT, MOST_HEARD, RATE, measure_speech, read_tone, write_tone
 
 MARK = b"mockserver-transcript="  # in front of the text, which is in base64
 _MARKED = re.compile(re.escape(MARK) + rb"([A-Za-z0-9+/]*={0,2});")
 _READ = 1 << 20  # bytes in which the mark is looked for
+HEARD = 2 * MOST_HEARD + _READ  # bytes in which all that is heard in a file is found
+MOST_SECONDS = 300  # of a file that is played in a conversation
+_PLAIN_CODES = (1, 0xFFFE)  # of WAV files whose samples are numbers
+_IS_BIG_ENDIAN = array("h", [1]).tobytes() == b"\0\1"
 
 
 class Speech(Struct, frozen=True):
@@ -57,42 +63,84 @@ def hear(data: bytes) -> str | None:
 
 
 class Wave(Struct, frozen=True):
-    """The samples of a WAV file, and how many bytes make a second."""
+    """The samples of a WAV file, what they are, and how many bytes make a second.
+
+    `length` are the bytes of all samples: of a large file, `samples` are the first ones.
+    """
 
     samples: bytes
-    bytes_a_second: int
+    length: int = 0
+    bytes_a_second: int = 2 * RATE
+    code: int = 1  # PCM
+    channels: int = 1
+    rate: int = RATE
+    bits: int = 16
 
     @property
     def seconds(self) -> float:
-        return len(self.samples) / self.bytes_a_second
+        return self.length / self.bytes_a_second
 
 
-def find_wave(data: bytes) -> Wave | None:
-    """Return the sound of a WAV file (RIFF), however long it says it is; None if it is no such file."""
+def find_wave(data: bytes, total: int | None = None) -> Wave | None:
+    """Return the sound of a WAV file (RIFF), however long it says it is; None if it is no such file.
+
+    `data` may be the beginning of a file of `total` bytes.
+    """
     if data[:4] != b"RIFF" or data[8:12] != b"WAVE":
         return None
-    at, rate = 12, 2 * RATE
+    at, wave = 12, Wave(b"")
     try:
         while True:
             name, size = unpack_from("<4sI", data, at)
             if name == b"fmt ":
-                rate = unpack_from("<I", data, at + 16)[0]
+                code, channels, rate, bytes_a_second, _, bits = unpack_from("<HHIIHH", data, at + 8)
+                wave = Wave(b"", 0, bytes_a_second or 2 * RATE, code, channels, rate, bits)
             if name == b"data":
-                return Wave(data[at + 8 : at + 8 + size], rate or 2 * RATE)
+                length = min(size, (total or len(data)) - at - 8)
+                return replace(wave, samples=data[at + 8 : at + 8 + size], length=length)
             at += 8 + size + size % 2
     except struct.error:
         return None
 
 
-def measure(data: bytes) -> float:
-    """Return about how many seconds a file plays: exactly for WAV, others by 32 kbit/s."""
+@lru_cache(maxsize=8)
+def read_samples(data: bytes) -> bytes | None:
+    """Return the first channel of a WAV file as 16-bit samples at 24 kHz; None if it has no 16-bit samples."""
     wave = find_wave(data)
-    return len(data) / 4_000 if wave is None else wave.seconds
+    if wave is None or wave.code not in _PLAIN_CODES or wave.bits != 16 or not wave.channels or not wave.rate:
+        return None
+    levels = array("h", wave.samples[: len(wave.samples) // 2 * 2])
+    if _IS_BIG_ENDIAN:
+        levels.byteswap()
+    levels = levels[:: wave.channels][: wave.rate * MOST_SECONDS]
+    if wave.rate != RATE:
+        levels = _resample(levels, wave.rate)
+    if _IS_BIG_ENDIAN:
+        levels.byteswap()
+    return levels.tobytes()
+
+
+def _resample(levels: "array[int]", rate: int) -> "array[int]":
+    """Return samples at 24 kHz, each on the line between the two that are nearest."""
+    count, after = len(levels) * RATE // rate, levels[1:] + levels[-1:]
+    places = [divmod(at * rate, RATE) for at in range(count)]
+    return array("h", [levels[at] + (after[at] - levels[at]) * part // RATE for at, part in places])
+
+
+def measure(data: bytes, total: int | None = None) -> float:
+    """Return about how many seconds a file plays, which begins so: exactly for WAV, others by 32 kbit/s."""
+    size = len(data) if total is None else total
+    wave = find_wave(data, size)
+    return size / 4_000 if wave is None else wave.seconds
 
 
 def write_wav(speech: Speech) -> bytes:
-    samples = speech.samples
-    layout = pack("<4sIHHIIHH", b"fmt ", 16, 1, 1, RATE, 2 * RATE, 2, 16)
+    return write_wav_file(speech.samples)
+
+
+def write_wav_file(samples: bytes, rate: int = RATE) -> bytes:
+    """Return 16-bit samples as a WAV file."""
+    layout = pack("<4sIHHIIHH", b"fmt ", 16, 1, 1, rate, 2 * rate, 2, 16)
     content = b"WAVE" + layout + pack("<4sI", b"data", len(samples)) + samples
     return pack("<4sI", b"RIFF", len(content)) + content
 

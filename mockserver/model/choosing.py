@@ -33,6 +33,7 @@ from mockserver.model.vocabulary import (
     stem,
     vocabulary,
     weight,
+    word_list,
     words,
 )
 
@@ -285,8 +286,12 @@ def _verb_said(offer: Offer, said: Said) -> float:
     other = own and verbs and not any(one.keys & keys(verb) for one in own for verb in verbs)
     if other or (said.is_action and reads(offer.verb) and not keys(said.leading) & keys(offer.verb)):
         return _WEIGHTS["other verb"]
-    same_verb = said.leading and any(roots(word.word) & said.first for word in offer.name if word.share > 0.45)
-    return _WEIGHTS["same verb"] if same_verb else 0.0
+    if said.leading and any(roots(word.word) & said.first for word in offer.name if word.share > 0.45):
+        return _WEIGHTS["same verb"]
+    if _ASKING.isdisjoint(said.words[:1]):
+        return 0.0
+    tells = reads(offer.verb) or not _TELLING.isdisjoint(word.word for word in offer.name)
+    return _WEIGHTS["tells"] if tells else _WEIGHTS["acts"] if own else 0.0
 
 
 _PROMISING = 0.2  # score from which arguments are worth looking for
@@ -305,10 +310,14 @@ _WEIGHTS = {
     "description at most": 0.8,
     "word of a parameter": 0.5,  # other tools may take the same values
     "parameter": 0.1,
-    "arguments": 0.25,
+    "arguments": 0.35,
     "other verb": -0.35,
     "same verb": 0.25,
+    "tells": 0.1,  # what is asked for
+    "acts": -0.2,  # where something is asked for
 }
+_ASKING = vocabulary("what where when who which how is are has did do does my")
+_TELLING = vocabulary("status detail details info information history lookup track tracker")
 _ASIDE = lazy_pattern(
     r"\((?:e\.?g\.?|i\.?e\.?|for example|such as|like)[^)]*\)|\b(?:e\.g\.|for example|such as|for instance)[^.;\n]*"
     r"|\b(?:do not|don't|never|not for)\b[^.;\n]*",
@@ -438,6 +447,19 @@ def find_best(text: str, tools: Sequence[Tool], hints: Mapping[str, str]) -> Too
     return Offers(tools, hints).best(Said(words(text)), mentions(text), least=0.01)
 
 
+def find_option(text: str, options: Mapping[str, str]) -> str | None:
+    """Return the option, worker or label that fits a text best, by what is said of each and what it commonly means."""
+    tools = [Tool(name, said) for name, said in options.items()]
+    found = find_best(text, tools, find_meanings(options))
+    return None if found is None else found.name
+
+
+def find_meanings(names: Iterable[str]) -> Mapping[str, str]:
+    """Return what names that are labels commonly mean: `transfer_to_billing` has to do with invoices."""
+    known = word_list("labels")
+    return {name: " ".join(word for label in words(name) for word in known.get(label, ())) for name in names}
+
+
 def is_follow_up(text: str) -> bool:
     """Whether a text only adds to an earlier request: `and in Rome?`"""
     return len(text) < 80 and _FOLLOWING.match(text) is not None
@@ -554,7 +576,7 @@ def _merged(found: Iterable[ToolRequest]) -> list[ToolRequest]:
         if not joined or request.later or by_name or request.tool is not last.tool:
             joined.append(request)
         else:
-            joined[-1] = replace(last, text=f"{last.text} and {request.text}")
+            joined[-1] = replace(last, text=f"{last.text}, {request.text}")
     return joined
 
 

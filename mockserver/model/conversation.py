@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from mockserver.core.call import Call, Message, ToolCall
 from mockserver.core.json import Json, compact
 from mockserver.core.lazy import lazy_pattern
-from mockserver.model.loose import read_loosely
+from mockserver.model.shapes import read_loosely
 
 
 def unwrap(call: Call) -> Call:

@@ -1,114 +1,49 @@
-"""The form that a prompt orders for any answer: a length, a list, a label, tags, only its number, a last word.
+"""The form that a prompt orders for any answer: a list, a length, a label, tags, a last word, or a form to fill in.
 
 An answer is shaped whatever it comes from: the results of tools, the conversation, or made-up sentences.
 """
 
 import re
-from collections.abc import Sequence
-from functools import lru_cache
-from itertools import chain, islice
+from collections.abc import Mapping, Sequence
+from itertools import islice
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from mockserver.core.call import Call
+from mockserver.core.json import Json, compact
 from mockserver.core.lazy import lazy_pattern
 from mockserver.core.seed import Random
 from mockserver.model.arguments import mentions
-from mockserver.model.fillers import capitalized, english, note, pick
-from mockserver.model.loose import shape_of
-from mockserver.model.orders import NUMBER, Request, word_group
-from mockserver.model.prose import Speaker, blank, sentences
+from mockserver.model.orders import NUMBER, Request, find_options, word_group
+from mockserver.model.prose import ENGLISH, SENTENCE, Speaker, content_words
 from mockserver.model.schema.scalars import known_text
-from mockserver.model.shapes import find_shape
-from mockserver.model.topic import ENGLISH, SENTENCE, content_words
-from mockserver.model.vocabulary import RULING, excerpt, folded, number_of, singular, vocabulary, words
+from mockserver.model.shapes import Described, record_of, shape_of
+from mockserver.model.vocabulary import (
+    RULING,
+    capitalized,
+    english,
+    excerpt,
+    folded,
+    note,
+    number_of,
+    singular,
+    vocabulary,
+    words,
+)
 
 
-class Length(Struct, frozen=True):
-    """A number of words, sentences, lines, paragraphs or items; `bound` is `exactly`, `most`, `fewer` or empty."""
-
-    number: int
-    unit: str
-    bound: str = ""
-
-
-@lru_cache(maxsize=256)  # as the same instructions come with each request of a client
-def find_length(order: str) -> Length | None:
-    """Return the length that a text orders: "in at most 8 words", "3 bullet points"."""
-    for found in _LENGTH.finditer(order) if _MEASURED.search(order) else ():
-        before = [word for word in found["before"].lower().split() if word not in ("a", "the", "an")]
-        lead = order[max(0, found.start() - 2) : found.start()].rstrip(" ")
-        starts = not before and (not lead or lead[-1] in ".!?;:,\n()—-")
-        is_last = _LAST.match(order, found.end()) is not None
-        unit = singular(found["unit"].split()[0].lower()).partition("-")[0]
-        is_vague = found["number"].lower() in ("a", "an") and "single" not in found[0].lower()
-        if unit == "word" and is_vague and before[-1:] != ["in"]:
-            continue
-        if starts or is_last or found["joint"] == "-" or (before and before[-1] in word_group("before_lengths")):
-            bound = next((name for word in before if (name := _BOUND_WORDS.get(word))), "")
-            return Length(number_of(found["number"]), {"bullet": "item", "point": "item"}.get(unit, unit), bound)
-    return None
-
-
-def shape_answer(request: Request, rng: Random) -> str | None:
-    """Return an answer of the length, or the list, that a prompt orders; None if it orders none."""
-    length = find_length(request.text) or find_length(request.rules)
-    made = _write_list(request, length, rng)
-    if made is not None or length is None:
-        return made
-    number = min(length.number - (length.bound == "fewer"), 3000)
-    said = [found[0].strip() for found in SENTENCE.finditer(request.found)] if request.found else []
-    match length.unit:
-        case "word" if number == 1:
-            return _write_word(request, rng)
-        case "word":
-            return _write_words(request, said, replace(length, number=number), rng)
-        case "paragraph":
-            lengths = ((at, rng.randrange(3, 5)) for at in range(min(number, 20)))
-            texts = (_write_sentences(request, said * (not at), each, rng, opened=not at) for at, each in lengths)
-            return "\n\n".join(texts)
-    return _write_sentences(request, said, min(number, 50), rng, between="\n" * (length.unit == "line"))
-
-
-def _write_word(request: Request, rng: Random) -> str:
-    known = {*words(request.text)}
-    values = [word for _, value in request.facts for word in value.split()[:1] if word.lower() not in known]
-    if values:
-        return values[0].strip(".,;:!?")
-    proper = [word for word in request.topic.words if word[:1].isupper()]
-    return capitalized(pick(proper or english("aspects"), rng))
-
-
-def _write_sentences(
-    request: Request, said: Sequence[str], number: int, rng: Random, *, between: str = "", opened: bool = True
-) -> str:
-    made = sentences(request.topic, rng, opened=opened and not said)
-    more = (found[0].strip() for each in made for found in SENTENCE.finditer(each))
-    return (between or blank(request.topic)).join(islice(chain(said, more), number))
-
-
-def _write_words(request: Request, said: Sequence[str], length: Length, rng: Random) -> str:
-    """About as many words; a whole sentence of at most so many, if one fits."""
-    if length.bound in ("most", "fewer"):
-        candidates = (*said, *islice(sentences(request.topic, rng), 8), f"{note(rng).capitalize()}.")
-        if fitting := [each for each in candidates if len(each.split()) <= length.number]:
-            return fitting[0]
-    spoken = (word for sentence in chain(said, sentences(request.topic, rng)) for word in sentence.split())
-    return " ".join(islice(spoken, length.number)).rstrip(".,;:?!") + "."
-
-
-def _write_list(request: Request, length: Length | None, rng: Random) -> str | None:
+def write_list(request: Request, rng: Random) -> str | None:
+    """Return the list that a prompt orders, of what tools returned first; None if it orders none."""
     counted, order = _find_counted(request.text), request.text
-    is_bulleted = request.find(_BULLETED) is not None
+    points, is_bulleted = request.find(_POINTS), request.find(_BULLETED) is not None
     if counted is None and (_SEPARATED.search(request.rules) or is_bulleted):
         counted, order = _find_counted(request.rules), f"{request.rules}\n{request.text}"
-    points = length is not None and length.unit == "item"
     if not (counted or points or is_bulleted or _LIST.search(folded(request.text))):
         return None
-    number = min((number_of(counted["number"]) if counted else length.number if length and points else 0) or 1, 50)
-    if not counted and not points:
-        number = len(request.facts) or rng.randrange(3, 6)
+    counting = counted or points
+    number = number_of(counting["number"]) if counting else len(request.facts) or rng.randrange(3, 6)
+    number = min(max(number, 1), 50)
     made = [capitalized(f"{key}: {value}" if key else value) for key, value in request.facts]
     about = request.text if order is not request.text else _find_material(order) or request.topic.subject
     noun = counted["noun"].lower() if counted and not made else ""
@@ -133,51 +68,49 @@ def _find_material(text: str) -> str:
 
 
 def _make_items(noun: str, number: int, about: str, rng: Random) -> list[str]:
-    """Return so many items of a noun; questions, searches and keywords are made of a text."""
+    """Return so many items of a noun; questions, searches and keywords are made of the words of a text."""
     thing = singular(noun)
-    last = words(thing)[-1:] or ("",)
+    last, telling = words(thing)[-1:] or ("",), content_words(about, ENGLISH)
+    is_reworded = about.endswith("?") and last[0] in english("wording", "list_items")
     kind = next((kind for kind in ("question", "query", "keyword") if last[0] in english(kind, "list_items")), "")
-    if about.endswith("?") and last[0] in english("wording", "list_items"):
-        kind = "question"
+    kind = "question" if is_reworded else kind
+    if kind == "keyword" and about:
+        return [*telling, *(word for word in english("aspects") if word not in telling)][:number]
     if kind and about:
-        return _make_of_text(kind, number, about, rng)
+        templates, subject = english(f"{kind}_templates", "list_items"), " ".join(telling[:5]) or about[:80]
+        first = rng.randrange(len(templates))
+        pairs = [rng.sample(english("aspects"), 2) for _ in range(number)]
+        turned = [*templates[first:], *templates[:first], *templates[-1:] * number]
+        return [capitalized(each.format(about=subject, a=a, b=b)) for each, (a, b) in zip(turned, pairs, strict=False)]
     if not noun or noun in word_group("points"):
         aspects = rng.sample(english("aspects"), min(number, len(english("aspects"))))
-        made = [f"{aspect.capitalize()}: {note(rng)}" for aspect in aspects]
-        return made + [f"Point {at}: {note(rng)}" for at in range(len(made) + 1, number + 1)]
+        heads = [*map(str.capitalize, aspects), *(f"Point {at}" for at in range(len(aspects) + 1, number + 1))]
+        return [f"{head}: {note(rng)}" for head in heads]
     drawn = (known_text(thing, rng) for _ in range(4 * number))
     known = [*dict.fromkeys(text for text in drawn if text is not None)][:number]
-    if len(known) == number:
-        return known
     adjectives = rng.sample(english("adjectives"), len(english("adjectives")))
     names = [f"{adjective.capitalize()} {thing}" for adjective in adjectives]
-    return [f"{name}{turn}" for turn in ("", " 2", " 3") for name in names][:number]
-
-
-def _make_of_text(kind: str, number: int, about: str, rng: Random) -> list[str]:
-    telling = content_words(about, ENGLISH)
-    if kind == "keyword":
-        return [*telling, *(word for word in english("aspects") if word not in telling)][:number]
-    templates, subject = english(f"{kind}_templates", "list_items"), " ".join(telling[:5]) or about[:80]
-    first, made = rng.randrange(len(templates)), []
-    for at in range(number):
-        one, other = rng.sample(english("aspects"), 2)
-        template = templates[(first + at) % len(templates)] if at < len(templates) else templates[-1]
-        made.append(capitalized(template.format(about=subject, a=one, b=other)))
-    return made
+    return known if len(known) == number else [f"{name}{turn}" for turn in ("", " 2", " 3") for name in names][:number]
 
 
 def finish_answer(answer: str, request: Request, rng: Random) -> str:
-    """Return an answer behind the label and in the tags that a prompt orders, or only its number."""
+    """Return an answer of the length, behind the label and in the tags that a prompt orders, or only its number."""
     if found := request.find(_NUMBER_ALONE):
         order = found.string
         number = _NUMBER.search(answer) or _NUMBER.search(order, order.rfind(".", 0, len(order) - 1) + 1)
         answer = number[0] if number else str(rng.randrange(2, 100))
-    answer = _add_label(answer, request, rng)
-    if request.find(_BOXED) and "\\boxed" not in answer:
-        number = _NUMBER.search(answer.rpartition(" = ")[2])
-        answer = f"{answer}\n\n\\boxed{{{number[0] if number else answer.partition('.')[0]}}}"
-    return _add_tags(answer, request, rng)
+    return _add_tags(_add_label(_shorten(answer, request), request, rng), request, rng)
+
+
+def _shorten(answer: str, request: Request) -> str:
+    """As many of the words or sentences of an answer as a prompt orders."""
+    found = request.find(_LENGTH)
+    if found is None:
+        return answer
+    number = number_of(found["number"])
+    if found["unit"].lower() == "word":
+        return " ".join(answer.split()[:number]).rstrip(".,;:?!") + "." * (number > 1)
+    return "".join(islice((each[0] for each in SENTENCE.finditer(answer)), number)).strip()
 
 
 def _add_label(answer: str, request: Request, rng: Random) -> str:
@@ -242,54 +175,63 @@ def find_closing(call: Call) -> Closing:
                 messages[at] = replace(messages[at], text=messages[at].text.replace(sentence, " "))
     if not found:
         return Closing(call)
-    order, by_user = found[-1]
-    approves = _APPROVING.search(order[0]) is not None
-    if approves and not call.turn and _OF_FEEDBACK.search(order[0]):
-        return Closing(replace(call, messages=tuple(messages)))
-    is_idle = messages[-1].role == "user" and _GOING_ON.fullmatch(messages[-1].text) is not None
-    alone = (bool(call.turn or by_user) and is_idle) or (approves and not order["ending"])
-    return Closing(replace(call, messages=tuple(messages)), (order["quoted"] or order["bare"]).strip(), alone)
+    (order, by_user), last, call = found[-1], messages[-1], replace(call, messages=tuple(messages))
+    approves = not order["ending"] and _APPROVING.search(order[0]) is not None
+    if approves and not call.turn and "feedback" in order[0]:
+        return Closing(call)
+    is_idle = last.role == "user" and word_group("going_on").issuperset(words(last.text[:_LONGEST_IDLE]))
+    alone = approves or (bool(call.turn or by_user) and is_idle)
+    return Closing(call, (order["quoted"] or order["bare"]).strip(), alone)
 
 
 def without_form(call: Call) -> Call:
     """Return the call without the sentences of the user that only order a form: they are no requests and no values."""
     names = [tool.name for tool in call.tools]
     messages = find_closing(call).call.messages
-    return replace(
-        call,
-        messages=tuple(
-            replace(after, text=_strip_form(after.text, before.text, names)) if after.role == "user" else before
-            for before, after in zip(call.messages, messages, strict=True)
-        ),
-    )
+    texts = [_strip_form(each.text, names) if each.role == "user" else each.text for each in messages]
+    kept = [text if _TWO_LETTERS.search(text) else old.text for text, old in zip(texts, call.messages, strict=True)]
+    return replace(call, messages=tuple(replace(each, text=text) for each, text in zip(messages, kept, strict=True)))
 
 
-def _strip_form(text: str, original: str, names: Sequence[str]) -> str:
-    def blank_form(found: re.Match[str]) -> str:
-        return found[0] if any(name in found[0] for name in names) else f"{found['before']} "
+def _strip_form(text: str, names: Sequence[str]) -> str:
+    """A text without sentences that order a form and name no tool; if nothing is left, what follows the first form."""
+    masked = _BRACES.sub(lambda found: "_" * len(found[0]), text)
+    places = [found.span() for found in _SENTENCE_OR_HEAD.finditer(masked)]
+    forms = {place: _find_form_end(text[slice(*place)]) for place in places}
+    kept, rests, goes_on = list[str](), list[str](), False
+    for place, end in forms.items():
+        piece = text[slice(*place)]
+        if (end and not any(name in piece for name in names)) or goes_on:
+            rests.append(piece[end:])
+        else:
+            kept.append(piece)
+        goes_on = bool(end) and masked[place[1] - 1] == ":" and not _LISTING.isdisjoint(words(piece))
+    rest = "".join(kept)
+    return rest if not rests or _TWO_LETTERS.search(rest) else "".join(rests)
 
-    stripped = _FORM_SENTENCE.sub(blank_form, text)
-    if stripped == original or _TWO_LETTERS.search(stripped):
-        return stripped
-    shape = find_shape(original) if "{" in original else None
-    rests = (shape.rest if shape else "", _FORM.sub(blank_form, original))
-    return next(filter(_TWO_LETTERS.search, rests), original)
+
+def _find_form_end(sentence: str) -> int:
+    """Where the form that a sentence orders ends, "Answer in one word", "Respond as JSON"; 0 if it orders none."""
+    spoken = [found for found in _TOKEN.finditer(sentence.lower()) if found[0] not in word_group("form_leads")]
+    verb = bool(spoken) and spoken[0][0] in word_group("answering")
+    tokens = [found for found in spoken[verb:] if found[0] not in word_group("form_fillers")]
+    said, choice = ([*(found[0] for found in each), "", "", "", ""] for each in (tokens, spoken[verb:]))
+    unit = next((at for at in (1, 2, 3) if said[at] in word_group("units")), 0)
+    is_count = unit > 0 and NUMBER_ALONE.fullmatch(said[0]) is not None
+    is_choice = choice[0] in word_group("choices") and choice[1] in ("or", "/", "|", *word_group("choices"))
+    is_form = said[0] in word_group("forms") and said[1] not in ("of", "for", "file", "files")
+    is_ordered = verb and (is_form or is_choice or is_count or said[0][:1] in ("{", "<"))
+    is_brief = choice[0] in ("keep", "be", "stay") and not {"short", "brief", "concise"}.isdisjoint(said)
+    orders = is_ordered or is_brief or (is_count and len(spoken) < _FEW)
+    return (tokens or spoken)[unit * is_count].end() if orders else 0
 
 
-_OF_LENGTH = (
-    r"(?:(?:very|short|brief|single|full|complete|simple|concise|clear|key|main|different|bullet(?=[ -])|more|or|less"
-    r"|fewer|english)[ -]){0,2}%s(?:words?(?!\s+(?:of|for|problem|count)\b)"
-    r"|sentences?|lines?|paragraphs?|bullets?(?:[ -]points?)?|points?|items)\b"
-)
 _LENGTH = lazy_pattern(
-    rf"(?i)(?P<before>(?:\b[a-z]+ +){{0,4}})\b(?P<number>{NUMBER})(?P<joint>[ -]){_OF_LENGTH % '(?P<unit>'})"
+    r"(?i)\b(?:in|with|under|exactly|most|than|max|within|to|an?|only|write|give) "
+    rf"(?:\d{{1,2}} ?(?:-|–|to) ?)?(?P<number>(?!an? (?!single\b)){NUMBER})[ -]"
+    r"(?:(?:short|single|brief|simple|complete|full) )?(?P<unit>word(?!s? (?:of|for|problem|count)\b)|sentence)s?\b"
 )
-_MEASURED = lazy_pattern(r"(?i)\b(?:words?|sentences?|lines?|paragraphs?|bullets?|points?|items)\b")
-_BOUND_WORDS = {"exactly": "exactly", "most": "most", "more": "most", "max": "most", "maximum": "most"}
-_BOUND_WORDS |= {"within": "most", "up": "most", "fewer": "fewer", "less": "fewer", "under": "fewer", "below": "fewer"}
-_LAST = lazy_pattern(
-    r"(?i)\s*(?:only|please|max(?:imum)?|long|or (?:less|fewer)|at most|answers?|repl(?:y|ies))?\s*(?:[:.!\n]|\Z)"
-)
+_POINTS = lazy_pattern(rf"(?i)\b(?P<number>{NUMBER})[ -](?:\w+[ -])?(?:bullets?|points|items)\b")
 _ONE_TEXT = lazy_pattern(
     r"\b(?:write|create|make|produce|generate)\b(?: me)? (?:an?|my|our) (?!(?:\w+ )?(?:list|set|table|outline"
     r"|plan|number)\b)"
@@ -326,7 +268,6 @@ _NUMBER_ALONE = lazy_pattern(
 )
 _NUMBER = lazy_pattern(r"(?:(?<!\w)-)?\d+(?:[.,]\d+)*")
 _NUMERIC_GAP = lazy_pattern(r"\s?[<\[{]?(?:(?:the|a|your|final) )?(?:number|score|rating|integer|value|result|\d)")
-_BOXED = lazy_pattern(r"\\boxed")
 _ORDERED_LABEL = lazy_pattern(
     r"\b(?i:(?P<begin>begin|start|prefix|precede)|end|finish|conclude|close|put|write|give|report|state|place|provide"
     r"|be)\b(?:[^\n]{0,80}?\b(?i:with|after|behind|template|format|line|by|as)\b)?(?i:\s+(?:the|a|line|words?|label"
@@ -345,6 +286,7 @@ _IN_TAGS = lazy_pattern(
     r"|explain|show"
     r"|analy[sz]e|use(?! the\b)|begin|start)\b[^.!?\n<]{0,80}<[a-z][\w-]{0,30}>(?:[^.!?\n]|\.{3}){0,200}"
 )
+_LONGEST_IDLE = 200  # characters of a message that only asks to go on
 _MOST_RULING = 5  # instructions that are read at the beginning, and at the end
 _SENTENCE_WITH_QUOTES = lazy_pattern(r"(?:[^.!?\n]|[.!?](?=[\"'`”’*])){1,1000}[.!?]?")
 _CLOSING = lazy_pattern(
@@ -371,38 +313,65 @@ _FAILING = lazy_pattern(
     r"(?i)\b(?:when|once|if)\b[^,.\n]{0,80}?\b(?:not|cannot|can't|unable|don't|doesn't|isn't|fails?"
     r"|(?:user|customer|human) (?:says?|asks?|wants?|is|has))\b"
 )
-_OF_FEEDBACK = lazy_pattern(r"(?i)\b(?:feedbacks?|addressed|comments have)\b")
 _APPROVING = lazy_pattern(
     r"(?i)\b(?:feedbacks?|nothing to \w+|no (?:comments?|changes?|issues)|satisf\w+|approv\w+|addressed|correct"
     r"|acceptable|good)\b"
 )
-_GOING_ON = lazy_pattern(
-    r"(?i)\W*(?:(?:please|ok|okay|continue|go on|proceed|keep going|carry on|thanks?|great|good|otherwise|the|with|task"
-    r"|work|keep|on|next|step|and|all)\b\W*)*"
-)
 _TWO_LETTERS = lazy_pattern(r"[^\W_]{2}")
-_OPTION = r"[\"'`“]?(?:(?:yes|no|true|false)\b|(?-i:[A-Z][A-Z_]*\b|\d{1,2}))[\"'`”]?"
-_SO_LONG = (
-    rf"(?:(?:exactly|about|at most|at least|only|just|no more than|under|up to)\s+){{0,2}}{NUMBER}[ -]{_OF_LENGTH % ''}"
+_BRACES = lazy_pattern(r"\{[^{}]{0,2000}\}")
+_SENTENCE_OR_HEAD = lazy_pattern(r"(?:[^.!?:;\n]|[.:](?=\S))+[.!?:;\n]*\s*|[.!?:;\n]+\s*")
+_TOKEN = lazy_pattern(r"[\w'-]+|[^\w\s]")
+NUMBER_ALONE = lazy_pattern(NUMBER)
+_FEW = 8  # words of a sentence that only says how long an answer is
+_LISTING = vocabulary("key keys field fields properties format schema shape like option options")
+
+
+# Forms to fill in
+
+
+def find_form(text: str) -> Described | None:
+    """Return the form that a text orders, such as `name|age`, `Name: <name>` or `<a>what it holds</a>`."""
+    if (cue := _SHOWING.search(text)) and (shown := _ELEMENTS.match(text, cue.end())):
+        notes = {leaf["name"]: " ".join(leaf["note"].split()) for leaf in _LEAF.finditer(shown[0])}
+        blank = _LEAF.sub(r"<\g<name>>\0</\g<name>>", shown[0].strip())
+        return _describe(blank, [*notes], text[: cue.start()] + text[shown.end() :], notes)
+    found = _FORM.search(text)
+    form = next(filter(None, found.groups()), "").rstrip(" .") if found else ""
+    if found is None or "://" in form:
+        return None
+    gap = _PLACEHOLDER if _PLACEHOLDER.search(form) else _FIELD
+    names = [name[0].strip("<>{}[] ") for name in gap.finditer(form)]
+    rest = text[: found.start()] + text[found.end() :]
+    return _describe(gap.sub("\0", form), names, rest) if len(names) > 1 else None
+
+
+def _describe(blank: str, names: Sequence[str], text: str, notes: Mapping[str, str] = {}) -> Described | None:
+    """A form with a zero byte for each gap; options that the text lists are those of the first free gap."""
+    if blank.count("\0") != len(names) or not names:
+        return None
+    options, rest = find_options(text)
+    wanted = shape_of({name: notes.get(name, "...") for name in names})["properties"]
+    thoughts = word_group("thinking_tags")
+    free = [name for name in names if wanted[name] == {"type": "string"} and name.lower() not in thoughts]
+    wanted |= {name: {"type": "string", "enum": options} for name in free[: bool(options)]}
+
+    def write(value: Json) -> str:
+        gaps = (value[name] for name in names)
+        return re.sub("\0", lambda _: each if isinstance(each := next(gaps), str) else compact(each), blank)
+
+    return Described(record_of(wanted), rest, write)
+
+
+_SHOWING = lazy_pattern(
+    r"(?i)\b(?:format|structure|template|like this|as follows)\b[^\n<]{0,60}:?[ \t]*\n\s*(?=<[a-z][\w-]{0,30}>)"
 )
-_ANY_FORM = (
-    r"(?:(?:(?:an?|the|one|valid|plain|raw|single|strict)\s+){0,3}(?:json|xml|ya?ml|csv|html|markdown)\b(?!\s+files?\b)"
-    rf"|{_OPTION}(?:\s*,\s*{_OPTION}){{0,12}}(?:\s*[/|]\s*|,?\s*or\s+){_OPTION}"
-    rf"|{_SO_LONG}|(?:the\s+|one\s+)?(?:letters?|numbers?|words?)\b(?!\s+(?:of|for)\b)|briefly\b|concisely\b|[{{<\[])"
-)
-_FORM_AND_BEFORE = (
-    r"(?im)(?P<before>(?:^|(?<=[.!?;:,]))[ \t]*|\s(?=(?:and|then)\s))(?:(?:and|then|please|but|just|finally"
-    r"|always|also)[, ]{1,2}){0,4}"
-    r"(?:(?:reply|respond|answer|output|return|print|write|say|give|format|present)"
-    r"(?:\s+(?:me|it|(?:your|the|an?|this)\s+(?:final\s+)?(?:answer|reply|response|output|results?)))?"
-    rf"(?:\s+(?:only|just|simply|exactly|strictly|either|always|with|in|as|using)\b){{0,4}}:?\s+{_ANY_FORM}"
-    rf"|(?:in\s+|use\s+)?{_SO_LONG}(?=\s*(?:[.!?\n]|$|please\b|only\b))|(?-i:\(?[A-D]\)\s)"
-    r"|(?:reply|respond|answer|output|return|give)(?: me| with)? (?:only|just) the \w+(?=\s*(?:[.!?\n]|$))"
-    r"|(?:keep (?:it|your \w+)|be|stay) (?:very |as )?(?:short|brief|concise)\b)"
-)
-_FORM = lazy_pattern(_FORM_AND_BEFORE)
-_FORM_SENTENCE = lazy_pattern(
-    rf"{_FORM_AND_BEFORE}(?:[^.!?:\n]{{0,200}}\b(?:keys?|fields?|properties|format|schema|shape|like"
-    rf"|options?)\b[^.!?:\n]{{0,20}}:"
-    r"[^.!?\n]*|[^.!?:\n]*)[.!?:]?"
+_ELEMENTS = lazy_pattern(r"(?s)(?:<(?P<name>[A-Za-z][\w-]{0,30})>.{0,2000}?</(?P=name)>\s*){1,12}")
+_LEAF = lazy_pattern(r"<(?P<name>[A-Za-z][\w-]{0,30})>(?P<note>[^<>]{0,500})</(?P=name)>")
+_PLACEHOLDER = lazy_pattern(r"<[^<>\n]{1,60}>|\{[\w ]{1,60}\}|\[[\w ]{1,60}\]")
+_FIELD = lazy_pattern(r"[A-Za-z][\w -]{0,30}(?=\s?[|;/]|$)")
+_FORM = lazy_pattern(
+    r"(?i)\b(?:format|form|template|pattern)\b(?: of| is| like)?\s?(?:[:=]\s?)?(?:\"([^\"\n]{3,200})\""
+    r"|'([^'\n]{3,200})'|`([^`\n]{3,200})`|(?<=[:=] )([\w-]{2,30}(?:\s?[|;/]\s?[\w-]{2,30}){1,6})(?=[.\s]|$)"
+    r"|(?<=[:=] )([^\n]{0,60}<[^\n]{1,200})|(?<=:\n)((?:[^\n]{0,60}(?:<[^<>\n]{1,60}>|\[[\w ]{1,60}\])[^\n]{0,60}(?:\n"
+    r"|$)){1,12}))"
 )

@@ -11,19 +11,17 @@ from mockserver.core.call import (
     Tool,
     ToolChoice,
     list_recent_approvals,
-    list_recent_tool_calls,
     tool_calls,
 )
 from mockserver.core.hosted_tools import make_item
 from mockserver.core.json import Json, try_parse
 from mockserver.core.lazy import lazy_pattern
 from mockserver.core.plan import SERVED_MCP, Item
-from mockserver.core.seed import Random, Seed
-from mockserver.model.arguments import Mentions
-from mockserver.model.arguments.free_text import find_announced
-from mockserver.model.fillers import sentence
-from mockserver.model.grammar import text_of
-from mockserver.model.vocabulary import pieces
+from mockserver.core.seed import Seed
+from mockserver.model.arguments import Mentions, mentions
+from mockserver.model.arguments.assigning import find_announced
+from mockserver.model.patterns import text_of
+from mockserver.model.vocabulary import pieces, sentence
 
 Action = dict[str, Json]
 
@@ -50,17 +48,16 @@ def write_free_text(tool: Tool, said: Mentions, seed: Seed) -> str:
     """
     if tool.grammar is not None:
         return text_of(*tool.grammar, seed.branch("grammar", tool.name), said)
-    quoted = next(filter(None, (pattern.search(said.text) for pattern in (_FENCE, _TICKS, _QUOTES))), None)
-    if quoted and (text := next(filter(None, quoted.groups()), "").strip("\n")):
-        return text
-    return _after_name(tool, said.text) or sentence(seed.stream("custom", tool.name))
+    named = rf"(?is)^.{{0,60}}?\b{re.escape(tool.name)}\b(?: tool)?\s*(?:to|with|on|for|and)?\s*"
+    _, colon, after = (rest := re.sub(named, "", said.text, count=1)).partition(": ")
+    text = _find(said, "code", "quoted") or (after if colon else _POLITE.sub("", rest)).strip()
+    return text or sentence(seed.stream("custom", tool.name))
 
 
-def _after_name(tool: Tool, said: str) -> str:
-    named = re.compile(rf"^.{{0,60}}?\b{re.escape(tool.name)}\b(?:\s+tool)?\s*(?:to|with|on|for|and)?\s*", re.I | re.S)
-    rest = named.sub("", said, count=1)
-    _, colon, after = rest.partition(": ")
-    return (after if colon else _POLITE.sub("", rest)).strip()
+def _find(said: Mentions, *kinds: str) -> str:
+    """The first value of these kinds that a text mentions, the likeliest kind first; "" for none."""
+    found = (str(each.value) for kind in kinds for each in said.found if each.kind == kind)
+    return next(found, "").strip()
 
 
 def _is_done(kind: str, call: Call) -> bool:
@@ -69,28 +66,20 @@ def _is_done(kind: str, call: Call) -> bool:
     return kind in (*parts, *(made.kind for message in messages for made in message.tool_calls))
 
 
-def _query(text: str) -> str:
+def _search(tool: Tool, text: str) -> Mapping[str, Json]:
     place = find_announced(text, "query", ())
-    found = text[slice(*place)] if place else text
-    return " ".join(found.split())[:_LONGEST_QUERY].strip(" .?!\"'`") or "news"
+    query = " ".join((text[slice(*place)] if place else text).split())[:_LONGEST_QUERY].strip(" .?!\"'`")
+    return {"query": query or "news", **({"sources": []} if tool.kind.startswith("web") else {})}
 
 
 def _code(tool: Tool, text: str) -> Mapping[str, Json]:
-    container = tool.options.get("container")
+    container, said = tool.options.get("container"), mentions(text)
     named = {"container_id": container} if isinstance(container, str) and container else {}
-    return {"code": _quoted_code(text) or _computed(text), "outputs": [], **named}
-
-
-def _quoted_code(text: str) -> str:
-    found = _FENCE.search(text) or _TICKS.search(text)
-    return found[1].strip() if found else ""
-
-
-def _computed(text: str) -> str:
-    if found := _SUM.search(text):
-        return f"print({found[0].strip()})"
-    numbers = _NUMBER.findall(text)[:50]
-    return f"numbers = [{', '.join(numbers)}]\nprint(sum(numbers))" if numbers else "print('done')"
+    numbers = [str(each.value) for each in said.found if each.kind == "number"][:50]
+    summed = f"numbers = [{', '.join(numbers)}]\nprint(sum(numbers))" if numbers else "print('done')"
+    expression = _find(said, "expression")
+    code = _find(said, "code") or (f"print({expression})" if expression else summed)
+    return {"code": code, "outputs": [], **named}
 
 
 def _image(tool: Tool, text: str) -> Mapping[str, Json]:
@@ -99,24 +88,22 @@ def _image(tool: Tool, text: str) -> Mapping[str, Json]:
     return {"revised_prompt": " ".join(text.split())[:_LONGEST_QUERY], **stated}
 
 
-def _command(text: str) -> str:
-    found = _RUN.search(text)
-    return found[1].strip() if found else "ls"
-
-
 def _shell(tool: Tool, text: str) -> Mapping[str, Json] | None:
     """Commands for the client; nothing for a container, where the provider runs them without saying so."""
+    command = _find(mentions(text), "code") or "ls"
+    if tool.kind == "local_shell":
+        return {"command": ["bash", "-lc", command]}
     environment = tool.options.get("environment")
     contained = isinstance(environment, Mapping) and str(environment.get("type")).startswith("container")
-    return None if contained else {"commands": [_command(text)]}
+    return None if contained else {"commands": [command]}
 
 
 def _patch(tool: Tool, text: str) -> Mapping[str, Json]:
-    found, said = _PATH.search(text), _QUOTES.search(text)
-    path = found[0] if found else "notes.txt"
-    if _DELETE.search(text):
+    said = mentions(text)
+    path = _find(said, "path") or "notes.txt"
+    if text.lower().startswith(("delete", "remove")):
         return {"operation": {"type": "delete_file", "path": path}}
-    lines = (_quoted_code(text) or (said and said[1]) or "Hello.").splitlines()
+    lines = (_find(said, "code", "quoted") or "Hello.").splitlines()
     return {"operation": {"type": "create_file", "path": path, "diff": "".join(f"+{line}\n" for line in lines)}}
 
 
@@ -172,108 +159,39 @@ def _needs_approval(required: Json, name: str) -> bool:
 
 
 def _computer_step(tool: Tool, call: Call, seed: Seed) -> Item | None:
-    """The next action on a computer, of those that the user asks for; None when all are done.
-
-    The first is a look at the screen; none is repeated in a conversation.
-    """
-    done, earlier = (
-        [made.arguments for made in made_calls if made.kind == "computer_call"]
-        for made_calls in (list_recent_tool_calls(call), tool_calls(call))
-    )
-    looked = len(earlier) > len(done)  # before the user spoke last
-    size = tuple(_size(tool.options.get(f"display_{side}"), usual) for side, usual in _USUAL_SIZE.items())
-    wanted = read_actions(call.last_user[:_MOST_READ], size, seed.stream("computer"))
-    steps = [*([] if looked else [{"type": "screenshot"}]), *wanted]
-    known = [try_parse(arguments) for arguments in earlier]
-    action = next((step for step in steps[len(done) :] if step not in known), None)
-    if action is None:
+    """The next action on a computer: a look at the screen, then one other; None after that, as nothing is repeated."""
+    made = [use.arguments for use in tool_calls(call) if use.kind == "computer_call"]
+    left = [action for action in _list_actions(tool, call, seed) if action not in map(try_parse, made)]
+    if not left:
         return None
     several = tool.kind == "computer"  # the newest takes lists
-    return make_item("computer_call", {"actions": [action]} if several else {"action": action})
+    return make_item("computer_call", {"actions": left[:1]} if several else {"action": left[0]})
 
 
-def _size(value: Json, usual: int) -> int:
-    return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else usual
-
-
-def read_actions(text: str, size: tuple[int, ...], rng: Random) -> Iterator[Action]:
-    """Return the actions that a text asks for, in its order; a click if it asks for none that is known.
-
-    `size` is the width and the height of the screen; what has no place in the text gets one drawn on it.
-    """
-    quoted = [found.span() for found in _QUOTED.finditer(text)]
-    verbs = [verb for verb in _VERB.finditer(text) if not any(start <= verb.start() < end for start, end in quoted)]
-    ends = [*(verb.start() for verb in verbs[1:]), len(text)]
-    found = [(str(verb.lastgroup), text[verb.end() : end]) for verb, end in zip(verbs, ends, strict=False)]
-    for verb, rest in found[:_MOST_ACTIONS] or [("open", text)]:
-        drawn = tuple(int(side * (0.1 + 0.8 * rng.random())) for side in size)
-        yield from _actions(verb, rest, drawn, size)
-
-
-def _actions(verb: str, rest: str, drawn: tuple[int, ...], size: tuple[int, ...]) -> Iterator[Action]:
-    address, keys, place, quoted = (pattern.search(rest) for pattern in (_ADDRESS, _KEYS, _PLACE, _QUOTED))
-    x, y = (min(int(at), most - 1) for at, most in zip(place.groups() if place else drawn, size, strict=True))
-    match verb:
-        case "type":
-            said = quoted[0][1:-1] if quoted else _TURN.split(rest, maxsplit=1)[0].strip(" .,;:!?\n")
-            if said:
-                yield {"type": "type", "text": said}
-        case "open" if address:
-            yield {"type": "keypress", "keys": ["CTRL", "L"]}
-            yield {"type": "type", "text": address[0].rstrip(".,;:!?")}
-            yield {"type": "keypress", "keys": ["ENTER"]}
-        case "press" if keys:
-            names = re.split(r"\s*\+\s*", keys[1].upper())
-            yield {"type": "keypress", "keys": [_KEY_NAMES.get(name, name) for name in names]}
-        case "scroll":
-            amount = _AMOUNT.search(rest)
-            pixels = int(amount[0]) if amount else size[1] // 2
-            yield {"type": "scroll", "x": x, "y": y, "scroll_x": 0, "scroll_y": -pixels if " up" in rest else pixels}
-        case "look":  # each conversation begins with a look
-            return
-        case _:
-            yield {"type": "click", "button": "left", "x": x, "y": y}
+def _list_actions(tool: Tool, call: Call, seed: Seed) -> Iterator[Action]:
+    said, rng = mentions(call.last_user[:_MOST_READ]), seed.stream("computer")
+    yield {"type": "screenshot"}
+    if text := _find(said, "quoted", "code"):
+        yield {"type": "type", "text": text}
+    elif "screenshot" not in said.text.lower():
+        stated = {side: tool.options.get(f"display_{side}") for side in _USUAL_SIZE}
+        size = [given if type(given) is int and given > 0 else _USUAL_SIZE[side] for side, given in stated.items()]
+        place = [abs(int(each.value)) for each in said.found if each.kind == "number"][:2]
+        drawn = [int(side * (0.1 + 0.8 * rng.random())) for side in size]
+        x, y = (min(at, most - 1) for at, most in zip(place if len(place) == 2 else drawn, size, strict=True))
+        yield {"type": "click", "button": "left", "x": x, "y": y}
 
 
 _MOST_READ, _LONGEST_QUERY, _LONGEST_MCP_QUERY = 4_000, 200, 1_000  # characters
-_MOST_ACTIONS = 30
-_FENCE = lazy_pattern(r"```(?:\w*\n)?([^`]+)```")
-_TICKS = lazy_pattern(r"`([^`\n]+)`")
-_QUOTES = lazy_pattern(r'"([^"\n]+)"|“([^“”]+)”|«([^«»]+)»')
 _POLITE = lazy_pattern(r"^\s*(?:please|can you|could you|would you|kindly)\s+", re.IGNORECASE)
-_RUN = lazy_pattern(r"\b(?:run|execute|call|type|use)\b[^`\n.!?]{0,60}`([^`\n]+)`", re.IGNORECASE)
-_SUM = lazy_pattern(r"[\d(][\d.()]{0,30}(?:\s*[-+*/%]{1,2}\s*[\d(][\d.()]{0,30}){1,30}")
-_NUMBER = lazy_pattern(r"(?<![\w.])-?\d{1,15}(?:\.\d{1,15})?(?![\w.]*\w)")
-_PATH = lazy_pattern(r"(?<![\w./-])[\w./-]{0,100}\w\.[A-Za-z]\w{0,7}\b(?!\.\w)")
-_DELETE = lazy_pattern(r"\b(?:delete|remove)\b", re.IGNORECASE)
-
-_VERB = lazy_pattern(
-    r"\b(?:(?P<scroll>scroll)|(?P<type>type|(?<!press )(?<!hit )(?<!the )enter|write|input|fill(?:\s+in)?)"
-    r"|(?P<open>open|go\s+to|navigate(?:\s+to)?|visit|browse(?:\s+to)?)|(?P<press>press|hit)"
-    r"|(?P<click>click|tap|select|choose)|(?P<look>(?:take\s+(?:a|another)\s+)?screenshot))\b",
-    re.IGNORECASE,
-)
-_QUOTED = lazy_pattern(r"\"[^\"\n]{1,500}\"|“[^”\n]{1,500}”|`[^`\n]{1,500}`|(?<!\w)'[^'\n]{1,500}'(?!\w)")
 _USUAL_SIZE = {"width": 1024, "height": 768}
-_PLACE = lazy_pattern(r"(?<![\w.])(\d{1,5})\s?[,x]\s?(?:y\s?=\s?)?(\d{1,5})(?![\w.]*\w)")
-_ADDRESS = lazy_pattern(
-    r"\bhttps?://[^\s\"'<>]{1,500}|(?<![\w@.])(?:[a-z0-9-]{1,63}\.){1,5}[a-z]{2,12}\b(?:/[^\s\"'<>]{0,300})?", re.I
-)
-_AMOUNT = lazy_pattern(r"(?<![\w.])\d{1,5}(?![\w.]*\w)")
-_KEYS = lazy_pattern(
-    r"^\s*(?:the\s+)?((?:(?:ctrl|control|alt|shift|cmd|command|meta)\s*\+\s*){0,3}(?:enter|return|esc(?:ape)?|tab"
-    r"|space|backspace|delete|home|end|page(?:up|down)|f\d{1,2}|(?<=\+)\w|(?<=\+\s)\w))\b",
-    re.IGNORECASE,
-)
-_KEY_NAMES = {"RETURN": "ENTER", "ESCAPE": "ESC", "CONTROL": "CTRL", "COMMAND": "CMD"}
-_TURN = lazy_pattern(r"[,.;\n]|\s(?:and|then|in(?:to)?|on|at|inside)\s", re.IGNORECASE)
 # Tools that are used once for each message of the user, by how their types begin: the item, and what it says.
 _ONCE: Mapping[str, tuple[str, Callable[[Tool, str], Mapping[str, Json] | None]]] = {
-    "web_search": ("web_search_call", lambda tool, text: {"query": _query(text), "sources": []}),
-    "file_search": ("file_search_call", lambda tool, text: {"query": _query(text)}),
+    "web_search": ("web_search_call", _search),
+    "file_search": ("file_search_call", _search),
     "code_interpreter": ("code_interpreter_call", _code),
     "image_generation": ("image_generation_call", _image),
-    "local_shell": ("local_shell_call", lambda tool, text: {"command": ["bash", "-lc", _command(text)]}),
+    "local_shell": ("local_shell_call", _shell),
     "shell": ("shell_call", _shell),
     "apply_patch": ("apply_patch_call", _patch),
 }

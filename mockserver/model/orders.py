@@ -1,25 +1,25 @@
-"""What a prompt orders word for word: exact words, an option, the word for a case, a rating, a result, one value, code.
+"""What a prompt orders word for word: exact words, an option, the word for a case, a rating, a sum, one value, code.
 
 Each order is a function that returns None if the prompt does not order it. Options of all kinds are chosen by `pick`.
 """
 
+import ast
+import operator
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from fractions import Fraction
 from functools import cache, lru_cache
 
 from msgspec import Struct
 
-from mockserver.core.call import Tool
 from mockserver.core.lazy import lazy_pattern
 from mockserver.core.seed import Random
 from mockserver.model.arguments import mentions
-from mockserver.model.arithmetic import comparison_holds, compute
-from mockserver.model.choosing import find_best
-from mockserver.model.fillers import capitalized, english
-from mockserver.model.loose import shape_of
+from mockserver.model.choosing import find_option
+from mockserver.model.prose import ENGLISH, SENTENCE, Topic, content_words, requested_language, stop_words
 from mockserver.model.schema.scalars import known_text
-from mockserver.model.topic import ENGLISH, SENTENCE, Topic, content_words, requested_language, stop_words
-from mockserver.model.vocabulary import NUMBER_WORDS, keys, singular, truth, words
+from mockserver.model.shapes import shape_of
+from mockserver.model.vocabulary import NUMBER_WORDS, capitalized, english, keys, singular, truth, word_lists, words
 
 Fact = tuple[str, str]  # what it is about, which may be empty, and what is known of it
 NUMBER = rf"(?:[0-9]{{1,4}}|{NUMBER_WORDS})"
@@ -117,17 +117,13 @@ def rephrase(request: Request, rng: Random) -> str | None:
 def write_code(request: Request, rng: Random) -> str | None:
     """A stub in the language that is asked for; fenced unless only code may be written."""
     said, alone = _CODE.search(request.text), request.find(_CODE_ALONE)
-    if said is None and (alone is None or _LANGUAGES.search(alone.string.lower()) is None):
+    spoken = [found[1] for text in (request.text, request.rules) if (found := _LANGUAGES.search(text.lower()))]
+    if said is None and (alone is None or not spoken):
         return None
-    spoken = (_LANGUAGES.search(text.lower()) for text in (request.text, request.rules))
-    named = next((found[1] for found in spoken if found), "python")
-    language = next(
-        (name for name in ("sql", "bash", "java", "go") if named.endswith(name)), _ALIASES.get(named, named)
-    )
-    purpose = _PURPOSE.search(request.text)
-    told = content_words(purpose[1] if purpose else request.text, ENGLISH)
-    about = [word for word in told if not _SAID_OF_CODE.fullmatch(word)]
+    named = next(iter(spoken), "python")
+    language = "sql" if named.endswith("sql") else _ALIASES.get(named, named)
     signed = _SIGNATURE.search(request.text)
+    about = [word for word in content_words(request.text, ENGLISH) if word.lower() not in word_group("said_of_code")]
     name = signed[1] if signed else "_".join([*map(singular, about[:1]), *about[1:3]])
     text = (english(language, "code") or english("python", "code"))[0]
     text = text.format(name=name or "main", about=" ".join(request.text.split()).rstrip(".?!")[:100]).strip()
@@ -171,11 +167,8 @@ def decide(request: Request) -> str | None:
     for order in (request.text, request.rules):
         outcomes = [*_OUTCOME.finditer(order)] if len(_CASE.findall(order)) > 1 else []
         spoken = {(each["quoted"] or each["caps"]).strip(): each for each in outcomes}
-        if (
-            not outcomes
-            or (len(spoken) < 2 and not _OTHERWISE.search(order))
-            or (_RATED.search(order) and all(map(str.isdecimal, spoken)))
-        ):
+        is_rating = all(map(str.isdecimal, spoken)) and _RATED.search(order)
+        if not spoken or is_rating or (len(spoken) < 2 and not _OTHERWISE.search(order)):
             continue
         if outcomes[-1].end() - outcomes[0].start() > _LONGEST_ORDER:  # words of a manual, not the cases of one order
             continue
@@ -186,17 +179,15 @@ def decide(request: Request) -> str | None:
             before = order[outcomes[at - 1].end() if at else cut : each.start()]
             after = order[each.end() : outcomes[at + 1].start() if at + 1 < len(outcomes) else len(order)]
             conditions[word] = before if _CASE.search(before) else _CLAUSE_END.split(after, maxsplit=1)[0]
-        fitness = {
-            word: count_shared_words(said, request.found or rest)
-            for word, said in conditions.items()
-            if not _OTHERWISE.search(said)
-        }
-        best = max(fitness, key=lambda word: fitness[word], default=None)
+        stated = {word: said for word, said in conditions.items() if not _OTHERWISE.search(said)}
+        fitness = {word: count_shared_words(said, request.found or rest) for word, said in stated.items()}
+        best = max(fitness, key=fitness.__getitem__, default=None)
+        fits = best is not None and fitness[best] > 0
         approving = next((word for word, said in conditions.items() if _APPROVED.search(said)), None)
-        if approving is None and len(spoken) < 2 and not (best and fitness[best]):
+        if approving is None and len(spoken) < 2 and not fits:
             return None
-        other = next((word for word in conditions if word not in fitness), None)
-        return best if best and fitness[best] and not approving else approving or other or next(iter(spoken))
+        other = next((word for word in conditions if word not in stated), None)
+        return approving or (best if fits else other) or next(iter(spoken))
     return None
 
 
@@ -230,14 +221,15 @@ def choose(request: Request, rng: Random) -> str | None:
 def pick(options: Mapping[str, str], said: str, request: Request, rng: Random) -> str:
     """Return the option that is true, is the result, is named, or fits best what is said; else any."""
     truths = {truth(option): option for option in options}
-    if truths.keys() == {True, False} and (is_true := _is_true(said, request)) is not None:
+    if truths.keys() == {True, False} and (is_true := _is_true(request)) is not None:
         return truths[is_true]
     result, spoken = compute(request.text, bare=True), set(re.findall(r"[\w+-]+", said.lower()))
     right = [option for option, text in options.items() if text == result]
     named = [option for option in options if option.lower() in spoken and truth(option) is None and len(option) > 1]
     found = right or named
-    if not found and (fitting := find_best(said, [Tool(option, text) for option, text in options.items()], {})):
-        return fitting.name
+    told = {option: "" if text == option else text for option, text in options.items()}
+    if not found and (fitting := find_option(said, told)) is not None:
+        return fitting
     return found[0] if len(found) == 1 else [*options][rng.randrange(len(options))]
 
 
@@ -267,12 +259,11 @@ def _choose_number(request: Request, rng: Random) -> str | None:
     return "\n".join(f"{shown['doc']}{at}{shown['relevance']}{max(1, 9 - place)}" for place, at in enumerate(relevant))
 
 
-def _is_true(said: str, request: Request) -> bool | None:
-    """Whether a comparison holds, `2+2 = 5`, or what tools returned says so; None where nothing is known."""
-    if (holds := comparison_holds(said)) is not None or not request.found:
-        return holds
+def _is_true(request: Request) -> bool | None:
+    """Whether what tools returned says so; None where they returned nothing."""
     stated = (truth(value) for _, value in request.facts)
-    return next((value for value in stated if value is not None), not _DENIAL.search(request.found))
+    denied = _DENIAL.search(request.found) is not None
+    return next((value for value in stated if value is not None), not denied if request.found else None)
 
 
 def _find_lettered(text: str) -> dict[str, str]:
@@ -357,13 +348,6 @@ _LANGUAGES = lazy_pattern(
 )
 _ALIASES = {"js": "javascript", "ts": "typescript", "golang": "go", "sqlite": "sql", "shell": "bash"}
 _SIGNATURE = lazy_pattern(r"\b([A-Za-z_]\w{1,60})\(([\w, ]{1,80})\)")
-_PURPOSE = lazy_pattern(r"(?i)\b(?:that|which|to|for)\s+([^.?!\n]{3,200})")
-_SAID_OF_CODE = lazy_pattern(
-    r"(?i)write|create|implement|generate|make|code|functions?|scripts?|programs?|class|quer(?:y|ies)|return|only"
-    r"|called"
-    r"|named|snippet|python|javascript|typescript|java|rust|ruby|php|bash|shell|sql|give|show|question|markdown"
-    r"|output|nothing"
-)
 _BARE_RESULT = lazy_pattern(
     r"(?i)\b(?:only|just)\b[^.\n]{0,30}\b(?:number|result|answer|value|digits?|integer)\b|\bnumber only\b"
     r"|\bno (?:explanation|words|text)\b"
@@ -447,3 +431,90 @@ _LETTER_ALONE = lazy_pattern(r"(?i)\bletters?\b|\bonly (?:a |the |one )?(?:singl
 _SEPARATOR = lazy_pattern(r"(?i)\s*,\s*(?:or\s+|and\s+)?|\s*[/|]\s*|\s+(?:or|and)\s+")
 _LABEL = lazy_pattern(r"[\w+-]+(?: [\w+-]+){0,3}")
 _DENIAL = lazy_pattern(r"(?i)\b(?:not|no|never|none|cannot|\w+n't|false)\b")
+
+
+# Sums
+
+
+def compute(text: str, *, bare: bool) -> str | None:
+    text = _as_signs(text)
+    found = next((found for found in _SUM.finditer(text) if _is_question(text, found)), None)
+    if found is None:
+        return None
+    try:
+        result = _shown(_value(ast.parse(_SUPERFLUOUS.sub("", found[0]).strip(), mode="eval")))
+    except ZeroDivisionError:
+        return "That cannot be computed: it divides by zero."
+    except (SyntaxError, ValueError):
+        return None
+    return result if bare else f"{_PERCENT.sub('% of ', ' '.join(found[0].split()))} = {result}"
+
+
+def _as_signs(text: str) -> str:
+    text = text[:4_000]
+    for spoken, signs in _spoken() if _DIGIT.search(text) and _OPERATOR.search(text) else ():
+        text = spoken.sub(signs, text)
+    return text
+
+
+def _is_question(text: str, found: re.Match[str]) -> bool:
+    """Whether a sum is the question, and not a date or a number of some thing."""
+    before, behind = text[max(0, found.start() - 40) : found.start()], text[found.end() : found.end() + 8]
+    alone = before.rstrip()[-1:] in ("", ".", "!", "?", ":") and not behind[:3].strip(" =?.\n")
+    if alone or _CUE.search(before) or behind.lstrip().startswith(("=", "equals")):
+        return True
+    return behind.lstrip().startswith(("?", "？", "؟")) and _SPACED.search(found[0]) is not None  # but not `on 5/12?`
+
+
+def _value(node: ast.AST) -> Fraction:
+    match node:
+        case ast.Expression(body=body):
+            return _value(body)
+        case ast.Constant(value=int() | float() as number):
+            return Fraction(str(number))
+        case ast.UnaryOp(op=ast.USub(), operand=operand):
+            return -_value(operand)
+        case ast.BinOp(left=left, op=sign, right=right) if type(sign) in _OPERATORS:
+            return _OPERATORS[type(sign)](_value(left), _value(right))
+    raise ValueError(ast.dump(node))
+
+
+def _shown(result: Fraction) -> str:
+    if result.denominator == 1:
+        return str(result.numerator)
+    scaled = round(result * 10**10)
+    whole, part = divmod(abs(scaled), 10**10)
+    return ("-" if scaled < 0 else "") + f"{whole}.{part:010d}".rstrip("0").rstrip(".")
+
+
+_OPERATORS: Mapping[type, Callable[[Fraction, Fraction], Fraction]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+}
+_DIGIT = lazy_pattern(r"\d")  # without one there is no sum
+_OPERATOR = lazy_pattern(
+    r"(?i)[-+*/=×÷%−]|\dx\d|\b(?:plus|minus|times|multipl\w*|divided?|over|x|per ?cent\w*|added?|sum|product|subtract"
+    r"|increase|raise|decrease|reduce|lower|discount|greater|larger|bigger|more|higher|less|smaller|fewer|equals?)\b"
+)
+_PERCENT = lazy_pattern(r" / 100 \* ")
+
+
+@cache
+def _spoken() -> Sequence[tuple[re.Pattern[str], str]]:
+    """What is said in words, and in signs."""
+    return [(lazy_pattern(f"(?i){spoken}"), signs) for spoken, signs in word_lists("patterns")["spoken_sums"]]
+
+
+_NUMERAL = r"\d{1,3}(?:,\d{3}){1,5}(?:\.\d{1,10})?(?![\d,])|\d{1,20}(?:\.\d{1,10})?"
+_SUM = lazy_pattern(
+    rf"(?<![\w.])[-( ]{{0,8}}(?:{_NUMERAL})(?:[ )]{{0,8}}[-+*/][-( ]{{0,8}}(?:{_NUMERAL})"
+    rf"){{1,20}}[ )]{{0,8}}(?![\w/-])"
+)
+_SUPERFLUOUS = lazy_pattern(r",|(?<![\d.,])0+(?=\d)")
+_SPACED = lazy_pattern(r"[+*]|\s[-/]\s")
+_CUE = lazy_pattern(
+    r"(?i)(?:what(?:'s| is| are| does)|how much is|calculate|compute|evaluate|solve|result of|value of|"
+    r"work out|equals?|math:?|simplify|sum:?)\s*:?\s*(?:an?\s|the\s)?$"
+)

@@ -16,9 +16,7 @@ from mockserver.core.json import Json, try_parse
 from mockserver.core.lazy import lazy_pattern
 from mockserver.core.plan import Text
 from mockserver.core.seed import Random, Seed
-from mockserver.model.fillers import english
-from mockserver.model.prose import write_text_on
-from mockserver.model.topic import (
+from mockserver.model.prose import (
     ENGLISH,
     LETTERS_ALONE,
     QUESTION_SIGNS,
@@ -31,8 +29,9 @@ from mockserver.model.topic import (
     is_order,
     language_of,
     stop_words,
+    write_text_on,
 )
-from mockserver.model.vocabulary import RULING, excerpt, folded, stem, vocabulary, words
+from mockserver.model.vocabulary import RULING, english, excerpt, folded, stem, vocabulary, words
 
 
 class _Statement(Struct, frozen=True):

@@ -1,8 +1,11 @@
-"""The generators of text, of a plausible or stated length: prose, lorem ipsum, words, echo, Markdown, reasoning.
+"""Text on what a prompt is about: topic and language, and sentences, lorem ipsum, words, Markdown or reasoning on it.
 
-English sentences come from templates, those of other languages are random words.
+A language is detected by script, then by stop words; English by default. English sentences come from templates, those
+of other languages are random words.
 """
 
+import re
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache, lru_cache
 from itertools import accumulate, cycle, islice, repeat, takewhile
@@ -20,10 +23,347 @@ from mockserver.core.plan import Failure, Part, Reasoning, Text
 from mockserver.core.seed import Random, Seed
 from mockserver.core.tokens import count, split
 from mockserver.model.budget import MAX_TEXT_TOKENS
-from mockserver.model.fillers import capitalized, english, note, pick, sentence, some_aspects, word
-from mockserver.model.topic import ENGLISH, UNSPACED, Topic, languages, lexicon, topic
+from mockserver.model.vocabulary import (
+    capitalized,
+    draw_word,
+    english,
+    excerpt,
+    list_faker_words,
+    note,
+    pick,
+    sentence,
+    some_aspects,
+    word_lists,
+)
+
+ENGLISH = "en"
+UNSPACED = frozenset({"zh", "zh-TW", "ja", "th"})  # written without blanks between words
+SIGNS = " \t\n.,;:!?¿¡。，！？；：؟\"'`*#-–—…()[]{}<>«»„“”‘’「」『』/\\|"
+
+
+class Topic(Struct, frozen=True):
+    """What a prompt is about.
+
+    `kind` is the question (what, how, why, yes, when, where, who, count), `tell` or `do` for an order, or `state`.
+    `subject` is a noun phrase, `act` what somebody wants to do, `said` the question without its
+    sign; each may be empty.
+    """
+
+    text: str
+    language: str  # of the answer
+    kind: str = ""
+    subject: str = ""
+    act: str = ""
+    said: str = ""
+    words: tuple[str, ...] = ()
+
+
+def topic(text: str, rules: str = "") -> Topic:
+    return _topic(excerpt(text), excerpt(rules))
+
+
+@lru_cache(maxsize=256)
+def _topic(text: str, rules: str) -> Topic:
+    spoken = language_of(text)
+    return _about(text, spoken, requested_language(text) or _requested_by_rules(rules) or spoken)
+
+
+def english_topic(text: str) -> Topic:
+    """What an English text of printable characters is about, without a double blank."""
+    return _about(text, ENGLISH, ENGLISH)
+
+
+def _about(text: str, spoken: str, language: str) -> Topic:
+    request = _request(text)
+    kind, subject, act = question(request) if spoken == ENGLISH else ("tell", _trimmed(request, spoken), "")
+    words = tuple(subject.split(" and ")) if kind == "state" and subject else content_words(subject or request, spoken)
+    return Topic(text, language, kind, subject[:_MAX_SUBJECT], act[:_MAX_SUBJECT], request.rstrip(SIGNS), words)
+
+
+def question(request: str) -> tuple[str, str, str]:
+    """The kind of an English question as a topic names it, its subject, and what somebody wants to do."""
+    plain = (_QUOTES.sub("", request) if _QUOTES.search(request) else request).strip()
+    if _begins_otherwise(plain, _opening_words()):
+        return _stated(plain)
+    plain = plain[polite.end() :] if (polite := _POLITE.match(plain)) else plain
+    found = _INTERROGATIVE.match(plain)
+    if found is None:
+        return _ordered(plain)
+    rest = plain[found.end() :]
+    kind = str(found.lastgroup)
+    if kind == "how":
+        return kind, "", _phrase(rest)
+    being = _BEING.match(rest)
+    if being is not None and kind != "why":
+        return kind, _phrase(rest[being.end() :]), ""
+    return kind, "".join(content_words(rest, ENGLISH)[:1]), ""
+
+
+def _ordered(plain: str) -> tuple[str, str, str]:
+    if (telling := _telling().match(plain)) is not None:
+        return "tell", _phrase(plain[telling.end() :]), ""
+    if is_order(plain):
+        return "do", "", _phrase(plain[:1].lower() + plain[1:])
+    return _stated(plain)
+
+
+def _stated(plain: str) -> tuple[str, str, str]:
+    return "state", " and ".join(content_words(plain, ENGLISH)[-2:]), ""
+
+
+def is_order(sentence: str) -> bool:
+    return _order().match(sentence) is not None
+
+
+def content_words(text: str, language: str) -> tuple[str, ...]:
+    """The words of a text that are neither stop words nor endless, each once, at most eight."""
+    if language in UNSPACED:
+        return (text,) if text else ()
+    silent = stop_words(language)
+    found: dict[str, None] = {}
+    for word in _found(_WORD, text):
+        if word.lower() not in silent and 2 < len(word) <= _MAX_WORD:
+            found[word] = None
+            if len(found) == 8:
+                break
+    return tuple(found)
+
+
+def _found(words: re.Pattern[str], text: str) -> list[str]:
+    """Find all words of a text; of most texts these are just runs of ASCII letters."""
+    if text.isascii() and "'" not in text and "-" not in text:
+        return text.encode().translate(LETTERS_ALONE).decode().split()
+    return words.findall(text)
+
+
+def _request(text: str) -> str:
+    """The sentence that asks: the last question, or the first order, or the first sentence that says anything."""
+    bare = text.rstrip(".!?")
+    if bare and bare.isascii() and not _ENDS.search(bare):  # as most have a single sentence
+        sentence = text.strip()
+        return "" if len(sentence) < 2 or _EMPTY.match(sentence) else sentence
+    sentences: list[str] = [found.strip() for found in SENTENCE.findall(text)]
+    telling = [found for found in sentences if len(found) > 1 and not _EMPTY.match(found)]
+    if len(telling) < 2:
+        return telling[0] if telling else ""
+    questions = (found for found in reversed(telling) if found.endswith(QUESTION_SIGNS))
+    orders = (found for found in telling if is_order(found))
+    return next(questions, None) or next(orders, None) or telling[0]
+
+
+def _trimmed(request: str, language: str) -> str:
+    silent, clause = stop_words(language), _CLAUSE.split(request.strip(SIGNS), maxsplit=1)[0]
+    if language in UNSPACED:
+        return clause[:24]
+    words = clause.split()[:14]
+    while words and words[0].strip(SIGNS).lower() in silent:
+        words.pop(0)
+    while words and words[-1].strip(SIGNS).lower() in silent:
+        words.pop()
+    return " ".join(words[:8]).strip(SIGNS)
+
+
+def _phrase(rest: str) -> str:
+    clause = _CLAUSE.split(rest, maxsplit=1)[0].strip(SIGNS)
+    words = [_TURNED.get(word.lower(), word) for word in clause.split()[:10]]
+    return " ".join(words).strip(SIGNS)
+
+
+class _Opening:
+    """A pattern of how texts begin; if with a word, then with one of those in the pattern, which is tested first."""
+
+    def __init__(self, source: str) -> None:
+        self._pattern, self.words = lazy_pattern(source), frozenset(re.findall("[a-z]+", source))
+
+    def match(self, text: str) -> re.Match[str] | None:
+        return None if _begins_otherwise(text, self.words) else self._pattern.match(text)
+
+
+def _begins_otherwise(text: str, words: frozenset[str]) -> bool:
+    """Whether a text begins with a word, but none of these."""
+    word = text.partition(" ")[0]
+    return word.isalpha() and word.isascii() and word.lower() not in words
+
+
+@cache
+def _opening_words() -> frozenset[str]:
+    """The words with which a question or an order begins."""
+    return frozenset().union(*[opening.words for opening in (_POLITE, _INTERROGATIVE, _telling(), _order())])
+
+
+@cache
+def _order() -> _Opening:
+    return _Opening(rf"(?i)(?:please\s+)?(?:{'|'.join(english('verbs', 'orders'))})\b")
+
+
+@cache
+def _telling() -> _Opening:
+    verbs = "|".join(english("telling", "orders"))
+    return _Opening(rf"(?i)(?:{verbs})\b\s*(?:[^.,:;?!\n]{{0,60}}?\babout\s+|(?:me|us|to me)\s+(?:(?:of|on)\s+)?)?")
+
+
+QUESTION_SIGNS = ("?", "？", "؟")
+SENTENCE = lazy_pattern(r"(?:[^.!?\n。！？؟।]++|[.](?=\S))++[.!?。！？؟।]*+")
+_ENDS = lazy_pattern(r"[.!?\n]")
+_MAX_SUBJECT = 100  # characters
+_MAX_WORD = 40
+_LETTERS = "A-Za-z\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u1fff\u2c00-\u2fff\u3040-\ud7ff\uf900-\ufdff"
+_WORD = lazy_pattern(f"[{_LETTERS}]+(?:[-'’][{_LETTERS}]+)*")
+LETTERS_ALONE = bytes(at if at < 128 and chr(at).isalpha() else 32 for at in range(256))
+_QUOTES = lazy_pattern(r'["“”„«»`*#\[\]{}<>]')
+_EMPTY = _Opening(r"(?i)(?:hi|hello|hey|hallo|hola|bonjour|thanks|thank you|ok|okay|please)?[\W\d_]*\Z")
+_CLAUSE = lazy_pattern(
+    r"[,;:()\n?!？！，。；：、؟，]|\. |\s[-–—]\s|"
+    r"\s(?:because|since|so that|please|(?:in|using|with) (?:[a-z]+ ){0,3}\w+ (?:word|sentence)s?)\b"
+)
+_POLITE = _Opening(
+    r"""(?ix)(?:(?:please|now|hi|hello|hey|so|and|also|then|in\ (?:exactly\ )?\w+\ (?:words?|sentences?)(?=,)|
+    (?:can|could|would|will)\ you(?:\ please)?|i(?:'d|\ would)?\ (?:want|need|like)\ (?:you\ )?to(?:\ know)?|
+    do\ you\ know|let's|help\ me(?:\ to|\ with)?|tell\ me(?=\ (?:what|how|why|when|where|who|which|if|whether)\b)|
+    (?:answer|reply|respond)\b[^:?!.\n]{0,60}(?=:)|
+    (?:context|user|question|q|task|query|input|human):)(?:[\s,!:.]+|\Z)){1,6}"""
+)
+_INTERROGATIVE = _Opening(
+    r"""(?ix)(?:
+    (?P<count>how\s+(?:many|much|old|far|long|big|tall|often|high|deep|heavy|fast)\b) |
+    (?P<how>how\s+(?:do|can|could|should|would|to|might|did)\b\s*(?:(?:i|you|we|one|they)\b)?) |
+    (?P<what>(?:what|which|how)\b) | (?P<why>why\b) | (?P<when>when\b|at\ what\ time\b) | (?P<where>where\b) |
+    (?P<who>(?:who|whom|whose)\b) |
+    (?P<yes>(?:is|are|was|were|do|does|did|can|could|will|would|should|shall|may|has|have|had|if|whether|am)\b)
+    )\s*"""
+)
+_BEING = lazy_pattern(r"(?i)(?:is|are|was|were|['’]s)\s+")
+_TURNED = {"my": "your", "your": "my", "our": "your", "i": "you", "me": "you", "mine": "yours", "myself": "yourself"}
+
+
+def languages() -> Mapping[str, Mapping[str, str]]:
+    return word_lists("languages")
+
+
+@cache
+def stop_words(code: str) -> frozenset[str]:
+    return frozenset(languages()[code]["stop_words"].split())
+
+
+@cache
+def lexicon(code: str) -> tuple[str, ...]:
+    """Return Faker's words of a language, or its stop words and a few others if Faker has none."""
+    language = languages()[code]
+    if "locale" in language:
+        return list_faker_words(language["locale"])
+    return (*language["words"].split(), *language["stop_words"].split())
+
+
+def language_of(text: str) -> str:
+    sample = text[:_READ]
+    if not sample.isascii() and (code := _by_script(sample)):
+        return code
+    return _by_stop_words(_spoken_words(sample)[:_MAX_WORDS])
+
+
+def requested_language(text: str) -> str | None:
+    """Return the code of the language that a text names for its answer, or None."""
+    if _codes_by_name().keys().isdisjoint(_spoken_words(text)):
+        return None
+    found = _language_request().search(text.lower())
+    return None if found is None else _codes_by_name()[found[1]]
+
+
+_requested_by_rules = lru_cache(maxsize=64)(requested_language)  # which come again and again
+
+
+@lru_cache(maxsize=16)
+def _spoken_words(text: str) -> Sequence[str]:
+    return _found(_SPOKEN_WORD, text.lower())
+
+
+def _by_script(sample: str) -> str | None:
+    """The language of the script that fills most of a text; some letters tell languages of one script apart."""
+    latin = len(_LATIN.findall(sample))
+    for script, codes, weight in _SCRIPTS:
+        if (count := len(script.findall(sample))) and count * weight >= latin:
+            return next(code for code, letters in codes.items() if not letters or not set(letters).isdisjoint(sample))
+    return None
+
+
+def _by_stop_words(words: Sequence[str]) -> str:
+    if sum(map(_leanings().get, words, repeat(0))) >= 0:  # no other language has more than English
+        return ENGLISH
+    votes = Counter([code for word in words for code in _codes_by_stop_word().get(word, ())])
+    best = max(votes, key=votes.__getitem__)  # the first of equals
+    english = votes[ENGLISH]
+    is_clear = votes[best] > 1 + english or (votes[best] > english and len(words) <= 4)
+    return best if is_clear and votes[best] * 6 >= len(words) else ENGLISH
+
+
+@cache
+def _leanings() -> dict[str, int]:
+    """For each stop word, 1 if it is English alone, -1 if it is foreign alone, 0 if it is both."""
+    codes = _codes_by_stop_word().items()
+    return {word: (ENGLISH in known) - (known != (ENGLISH,)) for word, known in codes}
+
+
+@cache
+def foreign_words() -> frozenset[str]:
+    """The stop words of other languages that are not English, and the names of languages."""
+    return frozenset(word for word, leaning in _leanings().items() if leaning < 0).union(_codes_by_name())
+
+
+@cache
+def _codes_by_stop_word() -> dict[str, tuple[str, ...]]:
+    of_script = {code for _, codes, _ in _SCRIPTS for code in codes} - {"vi"}
+    codes: dict[str, tuple[str, ...]] = {}
+    for code in (code for code in languages() if code not in of_script):
+        for word in sorted(stop_words(code)):
+            codes[word] = (*codes.get(word, ()), code)
+    return codes
+
+
+@cache
+def _codes_by_name() -> dict[str, str]:
+    return {name: code for code, language in languages().items() for name in language["names"].split()}
+
+
+@cache
+def _language_request() -> re.Pattern[str]:
+    names = "|".join(sorted(_codes_by_name(), key=lambda name: (-len(name), name)))
+    return re.compile(
+        r"(?:answer|repl[yi]|respond|writ|translat|sa[yi]|speak|talk|explain|output|summari|tell|give|describ|list"
+        r"|greet|generat|communicat|antwort|schreib|répond|écri|escrib|scriv|rispond)[^.!?\n]{0,120}?\b(?:in(?:to)?"
+        r"|to|auf|en|em)\s+"
+        rf"(?:(?:the|simple|simplified|plain|formal|only)\s+)?({names})\b"
+    )
+
+
+def _letters(ranges: str) -> re.Pattern[str]:
+    return lazy_pattern(f"[{ranges}]")
+
+
+_READ = 1000  # characters
+_MAX_WORDS = 120
+_SPOKEN_WORD = lazy_pattern(f"[{_LETTERS}]+(?:['’][{_LETTERS}]+)?")
+_LATIN = _letters("A-Za-z\u00c0-\u024f")
+# The letters of a script; its languages, each with the letters that only it has; how many Latin letters one counts for.
+_SCRIPTS: tuple[tuple[re.Pattern[str], dict[str, str], int], ...] = (
+    (_letters("\u3040-\u30ff"), {"ja": ""}, 4),
+    (_letters("\uac00-\ud7a3"), {"ko": ""}, 3),
+    (_letters("\u4e00-\u9fff"), {"zh-TW": "這個們來對說時會學國為麼請問寫給讓開關點還過灣資訊與應該樣", "zh": ""}, 3),
+    (_letters("\u0400-\u04ff"), {"uk": "іїєґІЇЄҐ", "mk": "ѓќѕџљњјЃЌЅЏЉЊЈ", "ru": ""}, 1),
+    (_letters("\u0600-\u06ff"), {"fa": "پچژگکی", "ar": ""}, 1),
+    (_letters("\u0590-\u05ff"), {"he": ""}, 1),
+    (_letters("\u0900-\u097f"), {"hi": ""}, 1),
+    (_letters("\u0980-\u09ff"), {"bn": ""}, 1),
+    (_letters("\u0e00-\u0e7f"), {"th": ""}, 1),
+    (_letters("\u0370-\u03ff"), {"el": ""}, 1),
+    (_letters("\u0530-\u058f"), {"hy": ""}, 1),
+    (_letters("ơưđạảấầẩẫậắằẳẵặẹẻẽếềểễệỉịọỏốồổỗộớờởỡợụủứừửựỳỵỷỹ"), {"vi": ""}, 8),
+)
+
 
 Piece = tuple[str, int]  # of a text, with its tokens: 0 if nobody counted them
+
+
+# Generators
 
 
 def prose(call: Call, seed: Seed, options: Mapping[str, Json]) -> DraftChoice:
@@ -49,7 +389,7 @@ def words(call: Call, seed: Seed, options: Mapping[str, Json]) -> DraftChoice:
     rng = seed.stream("words")
     pieces, tokens = list[str](), _length(call, rng, options)
     while tokens > 0:
-        pieces.append(" " * bool(pieces) + word(rng))
+        pieces.append(" " * bool(pieces) + draw_word(rng))
         tokens -= count(pieces[-1])
     return _draft("".join(pieces))
 
@@ -167,13 +507,13 @@ def _thought(call: Call, seed: Seed, most: int) -> str:
 
 
 def _block(template: str, said: Iterator[str], rng: Random) -> str:
-    fillers: Mapping[str, Callable[[], str]] = {
+    fillings: Mapping[str, Callable[[], str]] = {
         "sentence": lambda: next(said),
         "note": lambda: note(rng),
         "aspect": lambda: pick(english("aspects"), rng),
         "Aspect": lambda: pick(english("aspects"), rng).capitalize(),
     }
-    return _GAP.sub(lambda gap: fillers[gap[1]](), template)
+    return _GAP.sub(lambda gap: fillings[gap[1]](), template)
 
 
 _VERBOSITY: Mapping[str, float] = {"low": 0.5, "medium": 1, "high": 2.5}

@@ -25,13 +25,10 @@ from mockserver.core.json import Json, compact
 from mockserver.core.lazy import lazy_pattern
 from mockserver.core.plan import Failure, Part, Text
 from mockserver.core.seed import Random, Seed
-from mockserver.model.arguments import mentions
-from mockserver.model.arguments.records import find_record
+from mockserver.model.arguments import find_record, mentions
 from mockserver.model.choosing import properties_of
 from mockserver.model.conversation import unwrap
-from mockserver.model.fillers import phrase
-from mockserver.model.form import find_closing, finish_answer, shape_answer
-from mockserver.model.forms import find_form, find_notation
+from mockserver.model.form import find_closing, find_form, finish_answer, write_list
 from mockserver.model.notations import answer_in_notation
 from mockserver.model.orders import Request, decide, obey
 from mockserver.model.passages import (
@@ -52,7 +49,7 @@ from mockserver.model.prose import (
 from mockserver.model.shapes import Described, asks_for_json, find_shape
 from mockserver.model.team import choose_speaker, choose_values
 from mockserver.model.tool_uses import fill_schema, list_tool_uses, make_tool_use, waits, with_earlier_results
-from mockserver.model.vocabulary import excerpt
+from mockserver.model.vocabulary import excerpt, phrase
 
 Options = Mapping[str, Json]
 
@@ -99,7 +96,7 @@ def answer_in_words(call: Call, seed: Seed, options: Options) -> DraftChoice:
     answer = obey(asked, rng)
     if answer is None and results is None and (results := find_passage(call, about)) is not None:
         asked = replace(asked, found=results)
-    answer = answer or shape_answer(asked, rng) or results or write_text_on(about, call, rng, options)[0]
+    answer = answer or write_list(asked, rng) or results or write_text_on(about, call, rng, options)[0]
     return _draft(end.close(separator_after_prompt(call) + finish_answer(answer, asked, rng)))
 
 
@@ -154,7 +151,7 @@ def arguments(call: Call, seed: Seed, options: Options) -> DraftChoice:
 def find_described_value(call: Call, seed: Seed) -> DraftChoice | None:
     """Return the value that a prompt describes when the request names no format, in its notation; None if none."""
     said, rules = call.last_user, "\n".join((_ruling(call), *_list_orders(call)))
-    found = find_notation(said, rules) or find_shape(said, rules)
+    found = find_shape(said, rules)
     if found is None and any(map(asks_for_json, (excerpt(said), excerpt(rules)))):
         return json(call, seed, {})
     if found is None and (found := find_form(excerpt(said)) or find_form(excerpt(rules))):

@@ -1,33 +1,284 @@
-"""The JSON that a prompt describes: by a schema, a declared type, an example, keys or words; in this order."""
+"""Values that a prompt describes: JSON by a schema, an example, keys or words; in this order, in loose notation too."""
 
 import re
-from collections.abc import Callable, Mapping
-from itertools import islice
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from json import JSONDecoder, loads
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from mockserver.core.json import Json, compact
 from mockserver.core.lazy import lazy_pattern
-from mockserver.model.loose import (
-    DEEPEST,
-    LONGEST_OBJECT,
-    MOST_KEYS,
-    NAMES_OF_TYPES,
-    QUOTED_OPTION,
-    FoundValue,
-    decode,
-    find_objects,
-    guess_shape,
-    list_of,
-    options_of_note,
-    read_loosely,
-    record_of,
-    schema_of_note,
-    shape_of,
-    shape_of_type,
+from mockserver.model.vocabulary import NUMBER_WORDS, excerpt, folded, number_of, pieces, singular, vocabulary
+
+
+class FoundValue(Struct, frozen=True):
+    """A value that a text shows, or its schema, and where it stands."""
+
+    value: Json
+    start: int
+    end: int
+
+
+def find_objects(text: str) -> Iterator[FoundValue]:
+    """Yield the JSON objects of a text, and its lists of objects, also in loose notation."""
+    at = 0
+    for _ in range(_MOST_TRIES):
+        opening = _OPENING.search(text, at)
+        if opening is None:
+            return
+        found = decode(text, opening.start()) or read_loosely(text, opening.start())
+        at = found.end if found else opening.end()
+        if found:
+            yield found
+
+
+def decode(text: str, start: int) -> FoundValue | None:
+    with suppress(ValueError, RecursionError):
+        value, end = JSONDecoder().raw_decode(text, start)
+        return FoundValue(value, start, end)
+    return None
+
+
+def read_loosely(text: str, start: int) -> FoundValue | None:
+    """Return the object or list that begins at a bracket, in loose notation; None if there is none.
+
+    Bare words, with a comment after them, are texts: `{name: string // in full}`.
+    """
+    with suppress(ValueError, IndexError):
+        value, end = _value(text[: start + LONGEST_OBJECT], start, 0)
+        return FoundValue(value, start, end)
+    return None
+
+
+def _value(text: str, at: int, level: int) -> tuple[Json, int]:
+    if text[at] in "{[" and level < DEEPEST:
+        value, end = _members(text, at, level)
+        return ([value], end + 2) if text.startswith("[]", end) else (value, end)
+    if (found := _GENERIC.match(text, at)) and level < DEEPEST and text[found.end()] == "{":
+        value, end = _value(text, found.end(), level + 1)
+        return (value if found[1].lower() == "optional" else [value]), end + 1
+    if found := _QUOTED.match(text, at):
+        return found[0][1:-1], found.end()
+    if found := _LINE.match(text, at):  # with quotes inside, or none at its end
+        return found[1], found.end()
+    found = _BARE.match(text, at)
+    if found is None:
+        raise ValueError("no value")
+    word = found[0].strip()
+    return _CONSTANTS.get(word, loads(word) if _JSON_NUMBER.fullmatch(word) else word), found.end()
+
+
+def _members(text: str, at: int, level: int) -> tuple[Json, int]:
+    named: dict[str, Json] = {}
+    listed: list[Json] = []
+    is_object = text[at] == "{"
+    at = _skip(text, at + 1)
+    while text[at] != ("}" if is_object else "]"):
+        value: Json = None
+        key = _KEY.match(text, at) if is_object else None
+        if is_object and key is None:
+            raise ValueError("no key")
+        if key:
+            at = key.end()
+        if key is None or key[2]:
+            value, at = _value(text, at, level + 1)
+        if key:
+            named[key[1].strip("\"'`")] = value
+        else:
+            listed.append(value)
+        at = _skip(text, at)
+    return (named if is_object else listed), at + 1
+
+
+def _skip(text: str, at: int) -> int:
+    found = _BLANK.match(text, at)
+    return found.end() if found else at
+
+
+def shape_of(example: Json, name: str = "") -> dict[str, Json]:
+    """Return the JSON Schema of an example: objects with all its keys, lists with items like its first."""
+    match example:
+        case bool():
+            return {"type": "boolean"}
+        case int():
+            return {"type": "integer"}
+        case float():
+            return {"type": "number"}
+        case str():
+            guessed = guess_shape(name)
+            if not example.strip(".… ") and (noted := schema_of_note(name)):  # the gap of a form: <number>
+                return noted
+            if example == "number" and guessed.get("type") == "integer":  # TypeScript has no other word for it
+                return guessed
+            return schema_of_note(example) or (guessed if not example.strip(".… ") else {"type": "string"})
+        case list():
+            item = _shape_of_items(example) if example else {"type": "string"}
+            if item.get("type") == "array" and isinstance(example[0], str):  # [list of strings]
+                return item
+            made = list_of(item)
+            number = {"minItems": len(example), "maxItems": len(example), "uniqueItems": True}
+            return {**made, **number} if example.count("...") > 1 else made
+        case Mapping():
+            return record_of({key: shape_of(value, key) for key, value in example.items()})
+    return guess_shape(name)
+
+
+def _shape_of_items(examples: list[Json]) -> dict[str, Json]:
+    """The shape of the first item; of records with the keys of others too, of which none is required."""
+    made = shape_of(examples[0])
+    records = [each for each in examples[1:MOST_KEYS] if isinstance(each, Mapping)]
+    if isinstance(examples[0], Mapping) and records:
+        more = {key: shape_of(value, key) for each in records for key, value in each.items()}
+        made["properties"] = {**more, **made["properties"]}
+        made["required"] = [key for key in made["required"] if all(key in each for each in records)]
+    return made
+
+
+def record_of(properties: Mapping[str, Json]) -> dict[str, Json]:
+    closed = {"required": list(properties), "additionalProperties": False}
+    return {"type": "object", "properties": dict(properties), **closed}
+
+
+def list_of(items: Json) -> dict[str, Json]:
+    return {"type": "array", "items": items, "minItems": 1}
+
+
+def schema_of_note(note: str) -> dict[str, Json]:
+    """What a text says of a value: its type, or a choice of words; nothing where it says neither."""
+    if any(sign in note for sign in ("YY", "%Y", "HH:", "%H:")):  # a pattern such as DD/MM/YYYY
+        return {"type": "string", "format": "date-time" if "H:" in note else "date"}
+    if listed := _LITERAL.fullmatch(note):
+        return {"enum": [word.strip(" \"'") for word in listed[1].split(",")]}
+    text, _, comment = (part.strip() for part in re.split(r"(//|#|$)", note, maxsplit=1)[:3])
+    made = (
+        _in_range(text)
+        or shape_of_type(text.strip("<>()").lower().removeprefix("a ").removesuffix(" | null"))
+        or options_of_note(text)
+    )
+    return {**made, "description": comment or text} if made else {}
+
+
+def with_told_bounds(schema: Json, levels: int = 6) -> Json:
+    """Return a schema with the bounds of numbers that only descriptions tell: `the verdict (0 or 1)`, `from 1 to 5`."""
+    if not isinstance(schema, Mapping) or not levels:
+        return schema
+    told = dict(schema)
+    for key in ("properties", "$defs", "definitions"):
+        if isinstance(inner := schema.get(key), Mapping):
+            told[key] = {name: with_told_bounds(each, levels - 1) for name, each in inner.items()}
+    told |= {key: with_told_bounds(schema[key], levels - 1) for key in ("items",) if key in schema}
+    said = schema.get("description") if schema.get("type") in ("integer", "number") else None
+    if isinstance(said, str) and schema.keys().isdisjoint(_BOUNDS) and (found := _TOLD_RANGE.search(said)):
+        low, high = sorted(map(loads, found.groups()))
+        told |= {"minimum": low, "maximum": high}
+    return told
+
+
+def _in_range(note: str) -> dict[str, Json]:
+    found = _RANGE.search(note)
+    if found is None or not (found[1] or found[0].strip("<>() ") == note.strip("<>() ")):
+        return {}
+    low, high = float(found[2]), float(found[3])
+    fraction = "." in found[2] + found[3] or high - low <= 1 or (found[1] or "").lower() in ("float", "decimal")
+    if low >= high:
+        return {}
+    bounds = {"minimum": low, "maximum": high} if fraction else {"minimum": int(low), "maximum": int(high)}
+    return {"type": "number" if fraction else "integer", **bounds}
+
+
+def shape_of_type(word: str) -> dict[str, Json]:
+    if (brace := word.find("{")) >= 0 and word.startswith(("list", "array")) and (found := read_loosely(word, brace)):
+        return list_of(shape_of(found.value))
+    if listed := _LIST_TYPE.fullmatch(word):
+        inner = listed[1] or listed[2] or "string"
+        return list_of(shape_of_type(inner.removesuffix("s")) or {"type": "string"})
+    return next((kind for each in re.split(r"[ ,;:\[]", word)[:3] if (kind := _TYPES.get(each))), {})
+
+
+def options_of_note(text: str) -> dict[str, Json]:
+    """The words to choose from: quoted ones, or those after "one of", or single ones between `|`, `/` and "or"."""
+    text = text[:500].strip("<>()[] ")
+    words = [word.strip() for word in QUOTED_OPTION.findall(text)]
+    chosen = _ONE_OF.search(text)
+    if len(words) < 2:
+        parts = re.split(r",|\bor\b|/|\|", chosen[1]) if chosen else re.split(r"[|/]", text)
+        if not chosen and len(parts) == 1 and _WORD_OR_WORD.fullmatch(text):
+            parts = re.split(r",|\bor\b", text)
+        words = [word for part in parts if (word := part.strip(" \"'`()<>."))]
+    if not 1 < len(words) <= 20 or not all(map(_OPTION.fullmatch, words)):
+        return {}
+    return {"type": "boolean"} if {word.lower() for word in words} == {"true", "false"} else {"enum": words}
+
+
+def guess_shape(name: str) -> dict[str, Json]:
+    words = [piece.lower() for piece in pieces(name) if piece.isalpha()] or [""]
+    last = words[-1]
+    if words[0] in ("is", "has", "can", "should") and len(words) > 1:
+        return {"type": "boolean"}
+    if last in _WHOLE or words[0] in ("num", "number", "count"):
+        return {"type": "integer"}
+    if last in _FRACTIONS:
+        return {"type": "number"}
+    is_plural = len(last) > 3 and last.endswith("s") and not last.endswith(("ss", "us", "is"))
+    return list_of({"type": "string"}) if is_plural or last == "list" else {"type": "string"}
+
+
+LONGEST_OBJECT, MOST_KEYS, DEEPEST = 8_000, 30, 12  # characters; keys of a shape; levels
+_MOST_TRIES = 48  # objects that are looked for in a text
+_OPENING = lazy_pattern(r"\{|\[(?=\s*\{)|(?:Array|[Ll]ist)[<\[](?=\s*\{)")
+_GENERIC = lazy_pattern(r"(Array|[Ll]ist|Sequence|[Ss]et|Optional)\s*[<\[]\s*")
+_BLANK = lazy_pattern(r"(?:[\s,;]|\.{3}|…|//[^\n]*|#[^\n]*)*")
+_QUOTED = lazy_pattern(r"(?:\"(?:[^\"\\\n]|\\.){0,2000}\"|'(?:[^'\\\n]|\\.){0,2000}')(?=\s*(?:[,}\];/#:\n]|$))")
+_LINE = lazy_pattern(r"(?!\"[^\"\n]*\"\s*(?:\||or\b))\"([^\n]{0,2000}?)\"?[,.]?[ \t]*(?=\n)")
+_BARE = lazy_pattern(
+    r"(?:<[^<>\n]{0,200}>|\"[^\"\n]{0,200}\"|'[^'\n]{0,200}'|\[[^\[\]{}\n]{0,80}\]|\([^()\n]{0,200}\)"
+    r"|(?!//)[^,;{}\[\]\n\"'<>()#]){1,300}(?:,?[ \t]*(?://|#)[^\n]{1,300})?"
 )
-from mockserver.model.vocabulary import NUMBER_WORDS, excerpt, folded, number_of, singular, vocabulary
+_KEY = lazy_pattern(
+    r"(\"[^\"\n]{1,80}\"|'[^'\n]{1,80}'|`[^`\n]{1,80}`|[A-Za-z_$][\w$-]{0,60})\s*(?:\??\s*([:=])\s*|(?=[,}\n]))"
+)
+_JSON_NUMBER = lazy_pattern(r"-?(?:0|[1-9]\d{0,30})(?:\.\d{1,30})?(?:[eE][+-]?\d{1,2})?")
+_CONSTANTS: dict[str, Json] = {"true": True, "false": False, "null": None, "True": True, "False": False, "None": None}
+_OPTION = lazy_pattern(r"[A-Za-z][\w -]{0,24}|[A-Z0-9]")
+_ONE_OF = lazy_pattern(
+    r"(?i)(?:one of|either|(?:allowed|possible|valid) values?|options)(?: are)?[: ]+[\[(]?([^\n.;\])]{3,200})"
+)
+QUOTED_OPTION = lazy_pattern(r"[\"'`]([^\"'`\n]{1,40})[\"'`]")
+_LIST_TYPE = lazy_pattern(r"(?:list|array)(?:\s*(?:of|\[|<)\s*([a-z]+)[\]>]?.{0,60})?|([a-z]+)\[\]")
+NAMES_OF_TYPES = {
+    "string": "string str text",
+    "integer": "integer int",
+    "number": "number float decimal",
+    "boolean": "boolean bool true/false",
+    "object": "object dict",
+}
+_TYPES: dict[str, dict[str, Json]] = {
+    **{name: {"type": kind} for kind, names in NAMES_OF_TYPES.items() for name in names.split()},
+    "date": {"type": "string", "format": "date"},
+    "datetime": {"type": "string", "format": "date-time"},
+    "email": {"type": "string", "format": "email"},
+    "url": {"type": "string", "format": "uri"},
+}
+_WHOLE = vocabulary("age year port count quantity rank index size stock population minutes hours days")
+_FRACTIONS = vocabulary(
+    "price amount score rating confidence temperature temp total cost percentage weight height salary"
+)
+_WORD_OR_WORD = lazy_pattern(r"[\w-]{1,24}(?:, ?[\w-]{1,24}){0,10},? or [\w-]{1,24}")
+_LITERAL = lazy_pattern(r"Literal\[([^\[\]]{1,2000})\]")
+_BOUNDS = frozenset(("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "enum", "const", "multipleOf"))
+_TOLD_RANGE = lazy_pattern(
+    r"(?i)(?:\(|\b(?:between|from|of|either|is)\s)(-?(?:0|[1-9]\d{0,5})(?:\.\d{1,4})?)\s?(?:-|–|to|and|or|/)\s?"
+    r"((?:0|[1-9]\d{0,5})(?:\.\d{1,4})?)(?![\w.%])"
+)
+_RANGE = lazy_pattern(
+    r"(?i)^\W{0,2}(?:an? )?(number|float|decimal|int|integer)?\W{0,3}(?:from |between |in )?(?<![\w.])"
+    r"(-?\d{1,9}(?:\.\d{1,9})?)\s?(?:-|–|to|and|\.\.)\s?(\d{1,9}(?:\.\d{1,9})?)\b"
+)
+
+
+# What a prompt describes
 
 
 class Described(Struct, frozen=True):
@@ -41,14 +292,14 @@ class Described(Struct, frozen=True):
 def find_shape(said: str, rules: str = "", *, json_anyway: bool = False) -> Described | None:
     """Return the shape of the JSON that the user or the instructions want; None where nobody asks for JSON.
 
-    A schema is believed before a declared type, that before an example, that before keys or words; of two equals what
-    the user says. `json_anyway`: the request itself asks for JSON.
+    A schema is believed before an example, that before keys or words; of two equals what the user says.
+    `json_anyway`: the request itself asks for JSON.
     """
     said, rules = (_undouble(excerpt(text, _MOST_READ)) for text in (said, rules))
     asking = [text for text in (said, rules) if asks_for_json(text)]
     if not asking and not json_anyway:
         return None
-    for find in (_find_schema, _find_declared, _find_example, _find_keys, _find_list):
+    for find in (_find_schema, _find_example, _find_keys, _find_list):
         for text in (said, rules):
             believed = text in asking or (find is _find_schema and bool(asking)) or not asking
             if believed and (found := find(text)) is not None:
@@ -76,16 +327,9 @@ def _shape_in(text: str, found: FoundValue, said: str) -> Described:
     counted = _COUNT.search(f"{text}\n{rest}") if schema.get("type") == "array" else None
     if counted:
         schema, rest = _set_number(schema, counted), rest.replace(counted[0], " ")
-    opening, closing = _find_frame(text, found, said)
+    fenced = any(_FENCED.search(folded(each)) for each in (text, said))
+    opening, closing = ("```json\n", "\n```") if fenced else ("", "")
     return Described(schema, rest, lambda value: f"{opening}{compact(value)}{closing}")
-
-
-def _find_frame(text: str, found: FoundValue, said: str) -> tuple[str, str]:
-    """What stands around a value: a fence that somebody orders, or the marks around an example, `[CONTENT]`."""
-    if any(_FENCED.search(folded(each)) for each in (text, said)):
-        return "```json\n", "\n```"
-    marked = _MARKED.search(text)
-    return (f"{marked['open']}\n", f"\n{marked['close']}") if marked and marked.end("open") <= found.start else ("", "")
 
 
 def _holds_list(schema: Mapping[str, Json]) -> bool:
@@ -121,8 +365,7 @@ def asks_for_json(text: str) -> bool:
     """Whether a text orders an answer in JSON."""
     said = folded(text)
     if "json" not in text.lower():
-        is_object = "{" in said and (_ORDERED_OBJECT.search(said) or _MARKED.search(text)) is not None
-        return is_object or ("[" in said and _LIST_SHOWN.search(text) is not None)
+        return "{" in said and _ORDERED_OBJECT.search(said) is not None
     return bool(_ORDERED.search(said)) and not _ABOUT_JSON.search(said)
 
 
@@ -177,37 +420,6 @@ def _are_properties(value: Mapping[str, Json]) -> bool:
     )
 
 
-def _find_declared(text: str) -> FoundValue | None:
-    """The last type that a text declares, in TypeScript or as the fields of a Python class, with those it refers to."""
-    blocks: dict[str, FoundValue] = {}
-    for found in islice(_TYPE.finditer(text), MOST_KEYS):
-        block = read_loosely(text, found.end() - 1)
-        if block:
-            blocks[found[1] or found[2]] = FoundValue(text[found.end() - 1 : block.end], found.start(), block.end)
-    for found in islice(_CLASS.finditer(text), MOST_KEYS):
-        fields = "\n".join(f"{name}: {kind.strip()}" for name, kind in _FIELD.findall(found[2]))
-        listed = re.findall(r"=[ \t]*([\"'][^\"'\n]{1,60}[\"'])", found[2])  # of an enumeration
-        blocks[found[1]] = FoundValue(f"{{{fields}\n}}" if fields else "|".join(listed), *found.span())
-    referred = {name for key, block in blocks.items() for name in _WORD.findall(block.value) if name != key}
-    root = next((name for name in reversed(blocks) if name not in referred), None)
-    if root is None:
-        return None
-    bodies = {name: block.value for name, block in blocks.items() if name != root}
-    body = blocks[root].value
-    for _ in range(DEEPEST // 4):
-        body = _WORD.sub(lambda found: bodies.get(found[0], found[0]), body[:LONGEST_OBJECT], _MOST_WORDS)
-    read = read_loosely(body[:LONGEST_OBJECT], 0)
-    if read is None:
-        return None
-    made = shape_of(read.value)
-    record = made["items"] if made.get("type") == "array" else made
-    optional = {name for found in _OPTIONAL.finditer(body) for name in found.groups()}
-    record["required"] = [name for name in record.get("required", ()) if name not in optional]
-    start, end = min(block.start for block in blocks.values()), max(block.end for block in blocks.values())
-    is_listed = re.search(rf"(?i)\b{root}\[\]|(?:list|array)(?:\[|<| of ){root}", text[:start] + text[end:])
-    return FoundValue(list_of(made) if is_listed and made is record else made, start, end)
-
-
 def _find_list(text: str) -> FoundValue | None:
     """A list of what the words around `JSON array` name: "list 3 fruits as a JSON array"."""
     listings = [*_LISTING.finditer(text)]
@@ -223,9 +435,6 @@ def _find_list(text: str) -> FoundValue | None:
 
 def _find_example(text: str) -> FoundValue | None:
     """The object that is shown as an answer; else the first that the words around it call a shape or an example."""
-    if (listed := _LIST_SHOWN.search(text)) and (texts := decode(text, listed.start("list"))) and texts.value:
-        number = {"minItems": len(texts.value), "maxItems": len(texts.value), "uniqueItems": True}
-        return replace(texts, value={**list_of({"type": "string"}), **number})
     objects = [*find_objects(text)]
     for found in objects:
         if found.value and _SHOWN_AS_ANSWER.search(text[max(0, found.start - _NEAR) : found.start]):
@@ -236,19 +445,8 @@ def _find_example(text: str) -> FoundValue | None:
             return keys
         is_shown = _LIKE.search(before) and not _GIVEN.search(before[-_NEAR:])
         if found.value and (is_shown or _IS_SHAPE.match(behind) or _TO_FILL.search(before)):
-            others, end = _alternatives(text, found.end)
-            schema = {"enum": [found.value, *others]} if others else shape_of(found.value)
-            return FoundValue(schema, found.start, end)
+            return replace(found, value=shape_of(found.value))
     return None
-
-
-def _alternatives(text: str, end: int) -> tuple[list[Json], int]:
-    """The objects that follow another after `or`, and where the last of them ends."""
-    others: list[Json] = []
-    while len(others) < MOST_KEYS and (joint := _OR.match(text, end)) and (found := decode(text, joint.end())):
-        others.append(found.value)
-        end = found.end
-    return others, end
 
 
 def _find_keys(text: str) -> FoundValue | None:
@@ -297,21 +495,8 @@ def _notes(text: str, at: int, key: re.Pattern[str]) -> tuple[dict[str, str], in
     return notes, end
 
 
-_MOST_READ, _MOST_FOR_KEYS, _MOST_WORDS = 50_000, 8_000, 1_000  # characters; words of a declared type
+_MOST_READ, _MOST_FOR_KEYS = 50_000, 8_000  # characters
 _CUE, _NEAR = 160, 60  # characters before an object that may say what it is
-_TYPE = lazy_pattern(
-    r"\b(?:interface|type)\s+(\w{1,60})(?:\s+extends \w{1,60})?\s*=?\s*\{|\b([A-Z]\w{2,60}) = \{(?=['\"])"
-)
-_CLASS = lazy_pattern(
-    r"(?m)^[ \t]*class (\w{1,60})(?:\([^)\n]{0,100}\))?:[ \t]*\n((?:(?:[ \t]{1,40}[^\n]{1,500}|[ \t]{0,40})(?:\n"
-    r"|$)){1,60})"
-)
-_FIELD = lazy_pattern(r"(?m)^[ \t]+(\w{1,60})[ \t]*:[ \t]*([^=#\n]{1,200})")
-_OPTIONAL = lazy_pattern(
-    r"(?:^|[{;,\n])\s*(\w{1,60})(?:\?:|: ?(?:Optional\[|[^\n;,/]{1,100}\|\s?(?:None|null|undefined)\b))"
-)
-_WORD = lazy_pattern(r"\b\w{1,60}\b(?!\s*\??:)")  # but for keys
-_TYPE_NAMES = r"string|text|integer|int|number|float|boolean|bool|list|array|date"
 _SCHEMA_TYPES = (*NAMES_OF_TYPES, "array")
 _OF_TOOL = lazy_pattern(r"(?i)\b(?:arg(?:ument)?s?|inputs?|param(?:eter)?s?|tools?|functions?)\b")
 _ORDERED = lazy_pattern(
@@ -329,11 +514,6 @@ _DOUBLED = lazy_pattern(r"\{\{\s*[\"\w][^{}]{0,200}[:}]")
 _FENCED = lazy_pattern(
     r"(?:in|within|inside|as|using|be|with)\s+(?:a |an |the |triple )*"
     r"(?:```|markdown (?:code|json|block|fence|snippet)|(?:json )?code ?-?(?:block|fence|snippet)|fenced|backticks)"
-)
-_MARKED = lazy_pattern(r"(?P<open>\[(?P<name>[A-Z_]{2,20})\])\s*\{[^\0]{1,4000}?\}\s*(?P<close>\[/(?P=name)\])")
-_LIST_SHOWN = lazy_pattern(
-    r"(?i)\b(?:list|array) of (?:strings|\w{3,20}s)\b[^\n]{0,60}\b(?:format|form|like)\b[^\n\[]{0,30}"
-    r"(?P<list>\[\s*\"[^\]{}]{1,500}\])"
 )
 _SHOWN_AS_ANSWER = lazy_pattern(r"(?i)(?:<output>|\boutput:|\bexample json:|\bexample output:)\s*(?:```(?:json)?\s*)?$")
 _LIKE = lazy_pattern(
@@ -372,20 +552,11 @@ _CUE_OF_RECORDS = lazy_pattern(
     r"(?:(?:the|exactly|an?)\s+)?|\bjson:\s+(?=\w{1,40} (?:is|\())|\bjson(?: \w+)? \((?=\w{2,40}(?:, \w{2,40})+\))"
 )
 _QUOTED_NAME = lazy_pattern(r"[\"'`][A-Za-z_][\w-]{0,60}[\"'`]")
-_VALUE = r"(?:[\"'`][^\"'`\n]{1,40}[\"'`]|(?!and\b)[\w+-]{1,24}(?![\w+-]))"
-_TOLD = (
-    rf"(?P<listed>(?:(?:one of|either|any of)[: ]{{1,2}})?(?:{_VALUE}(?:\s*[,/|]\s*(?:or\s+)?"
-    rf"|\s+or\s+)){{1,12}}{_VALUE}(?!\s*[(:])(?!\s(?:is|key|field)\b))|(?P<told>(?:(?!\s+and\s+(?:[\"'`]\w+[\"'`](?!\s"
-    rf"+(?:if|otherwise|when))|\w+\s*"
-    r"(?:\(|:|(?:is|as)\b)|an?\s+[\"'`]))[^,;.\n()]){1,100})"
-)
 _KEY_IN_ROW = lazy_pattern(
-    rf"(?:the |a |an )?(?:(?:list|array|key|field|string|number|boolean) (?:called|named) |(?:key|field"
-    rf"|property) (?=[\"'`]))?(?P<optional>optional )?(?!and\b|or\b|exactly\b){_NAME}(?: (?:key"
-    rf"|field)\b)?(?:\s*\(([^()\n]{{1,200}})\)"
-    r"|\s*:\s*((?:an? )?(?:array|list) of (?:objects? (?:with|like) )?\{[^{}]{1,300}\})|(?:\s*:\s+|\s+[–—-]\s+"
-    r"|,?\s+(?:which |that |whose value )?(?:is|are|as|set to|must be|should be|can be)\s+(?:either )?)"
-    rf"(?:{_TOLD})|,\s(?=an?\s(?:{_TYPE_NAMES})\b)(?P<kind>[^,;.\n()]{{3,60}}))?"
+    rf"(?:the |a |an )?(?:(?:list|array|key|field) (?:called|named) |(?:key|field|property) (?=[\"'`]))?"
+    rf"(?P<optional>optional )?(?!and\b|or\b|exactly\b){_NAME}(?: (?:key|field)\b)?(?:\s*\(([^()\n]{{1,200}})\)"
+    r"|(?:\s*:\s*|\s+[–—-]\s+|,?\s+(?:which |that |whose value )?(?:is|are|as|set to|must be|should be|can be)\s+)"
+    rf"(?P<told>(?:(?!\s+and\s+(?:[\"'`]\w+[\"'`]|\w+\s*(?:\(|:)|an?\s+[\"'`]))[^,;.\n()]){{1,100}}))?"
 )
 _GAP = lazy_pattern(r"\s*(?:,\s*and\s+|,\s*|\s+and\s+|\s*&\s*|;\s*)(?:(?:an?|the|one)\s+)?(?=[\w\"'`*])")
 _NO_KEYS = vocabulary(
@@ -416,7 +587,6 @@ _ORDERED_OBJECT = lazy_pattern(
     r"\b(?:respond|reply|answer|return|output)(?:\s+(?:with|only|just|either|as|in|an?|the|object|form|format"
     r"|like)){0,5}:?\s*`{0,3}(?=\{\s*\"\w)"
 )
-_OR = lazy_pattern(r"\s{0,3}(?:,\s{0,3})?(?:or|\|)\s{0,3}(?=\{)")
 _AS_OPTIONAL = lazy_pattern(r"(?i)[,; ]*\boptional\b[,:; ]*")
 _OF_KEY = lazy_pattern(
     r"(?i)\w[\"'`]?\s*(?:\(|:|=| is| as)\s*(?:an? )?(?:list|array) of (?:objects? (?:with|like) )?(?:$|\{)"

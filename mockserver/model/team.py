@@ -11,7 +11,7 @@ from mockserver.core.call import Call, Message, Tool
 from mockserver.core.json import Json, try_parse
 from mockserver.core.lazy import lazy_pattern
 from mockserver.model.arguments.evidence import alike
-from mockserver.model.choosing import HANDOFF, find_best, find_tool_requests
+from mockserver.model.choosing import HANDOFF, find_option, find_tool_requests
 from mockserver.model.orders import find_options
 from mockserver.model.vocabulary import RULING, excerpt, folded, parts, vocabulary
 
@@ -20,7 +20,7 @@ class Listed(Struct, frozen=True):
     """A list of names in a text, and the words that say what it lists."""
 
     about: tuple[str, ...]
-    names: list[str]
+    names: Sequence[str]
 
 
 def choose_values(call: Call, schema: Json, about: str = "") -> dict[str, Json]:
@@ -30,17 +30,21 @@ def choose_values(call: Call, schema: Json, about: str = "") -> dict[str, Json]:
     for name, inner in islice(_properties_of(root).items(), _MOST_PROPERTIES):
         options = [*dict.fromkeys(islice(_list_options(inner, root), _MOST_OPTIONS))]
         ends = [option for option in options if _is_end(option, parts(name))]
+        best: str | None = None
         if ends and len(options) > len(ends):
-            found[name] = _choose_next(call, [option for option in options if option not in ends], ends[0])
-        elif len(options) > 1 and _find_hints(call, options) and (best := choose_name(call.last_user, options, call)):
-            found[name] = best
+            best = _choose_next(call, [option for option in options if option not in ends], ends[0])
+        elif len(options) > 1 and (_find_hints(call, options) or not _is_named(call.last_user, options)):
+            best = choose_name(call.last_user, options, call) if "default" not in inner else None
         elif not options and isinstance(inner, Mapping) and inner.get("type") == "string":
-            if names := _find_names(call, name, str(inner.get("description") or ""), about):
-                found[name] = choose_name(call.last_user, names, call) or names[0]
-        elif (within := _properties_of(_resolve(inner, root))).keys() == {"reason", "answer"}:
-            answer = _answer_of_ledger(call, name, within["answer"], root)
-            found |= {} if answer is None else {name: answer}
+            names = _find_names(call, name, str(inner.get("description") or ""), about)
+            best = (choose_name(call.last_user, names, call) or names[0]) if names else None
+        found |= {name: best} if best else {}
     return found
+
+
+def _is_named(text: str, options: Sequence[str]) -> bool:
+    said = {*parts(excerpt(text, _LONGEST_REQUEST))}
+    return any(said.issuperset(parts(option)) for option in options)
 
 
 def find_colleague(call: Call, tool: Tool) -> dict[str, Json]:
@@ -48,7 +52,7 @@ def find_colleague(call: Call, tool: Tool) -> dict[str, Json]:
     properties = _properties_of(tool.parameters) if HANDOFF.match(tool.name) else {}
     for name, inner in islice(properties.items(), _MOST_PROPERTIES):
         names = [*dict.fromkeys(islice(_list_options(inner, tool.parameters), _MOST_OPTIONS))]
-        names = names or [each for listed in _rosters(call) if _is_about(name, listed) for each in listed.names]
+        names = names or [*_find_names(call, name, "", "")]
         if names and (fitting := choose_name(call.last_user, names, call)) is not None:
             return {name: fitting}
     return {}
@@ -56,17 +60,12 @@ def find_colleague(call: Call, tool: Tool) -> dict[str, Json]:
 
 def choose_name(text: str, names: Sequence[str], call: Call) -> str | None:
     """Return the name that a text says first, or else the one that fits it best; None where none fits at all."""
-    said = {word: at for at, word in reversed([*enumerate(parts(excerpt(text, _LONGEST_REQUEST)))])}
-    own = {name: [word for word in parts(name) if word not in _GENERIC] for name in names}
-    places = {
-        name: min((at for word, at in said.items() for part in own[name] if alike(word, part)), default=-1)
-        for name in names
-    }
-    if named := [name for name in names if places[name] >= 0]:
-        return min(named, key=places.__getitem__)
-    hints = _find_hints(call, names)
-    found = find_best(text, [Tool(name, hints.get(name, "")) for name in names], {})
-    return None if found is None else found.name
+    said = parts(excerpt(text, _LONGEST_REQUEST))
+    for word in said:
+        for name in names:
+            if any(alike(word, part) for part in parts(name) if part not in _GENERIC):
+                return name
+    return find_option(text, dict.fromkeys(names, "") | _find_hints(call, names))
 
 
 def choose_speaker(call: Call) -> str | None:
@@ -80,9 +79,9 @@ def choose_speaker(call: Call) -> str | None:
         return None
     quoted = _USER.search(order)
     others = [each for each in call.messages if each.text != order and each.role not in RULING]
-    own = [Message("user", order[quoted.start() :] if quoted else "")] if quoted or not others else []
-    asked = [each for each in call.messages if each.text == order and each.role == "user"] if not others else []
-    call = replace(call, messages=(*call.messages[:1], *others, *(own if quoted else asked)))
+    own = [Message("user", order[quoted.start() :])] if quoted else []
+    asked = [each for each in call.messages if each.text == order and each.role == "user"]
+    call = replace(call, messages=(*call.messages[:1], *others, *(own or (asked if not others else ()))))
     if ending:
         return _choose_next(call, workers, ending[0])
     request, replies = _read_conversation(call, workers, "")
@@ -90,10 +89,11 @@ def choose_speaker(call: Call) -> str | None:
         return choose_name(request, workers, call) or workers[0]
     last, text = replies[-1]
     head = text.partition("\n\n")[0]
-    addressed = [name for name in workers if name != last and re.search(rf"(?<!\w){re.escape(name)}(?!\w)", head)]
     turns = {worker: at for at, (worker, _) in enumerate(replies)}
-    fresh = (*addressed, *(name for name in workers if name not in turns))
-    return next(iter(fresh), None) or min(workers, key=turns.__getitem__)
+    addressed = [name for name in workers if name != last and _names(head, name)]
+    return next(iter((*addressed, *(name for name in workers if name not in turns))), None) or min(
+        workers, key=turns.__getitem__
+    )
 
 
 def _choose_next(call: Call, workers: Sequence[str], end: str) -> str:
@@ -107,25 +107,6 @@ def _choose_next(call: Call, workers: Sequence[str], end: str) -> str:
     left = [worker for worker in wanted if worker not in replied]
     strangers = sum(worker not in wanted for worker in replied)
     return next(iter(left[strangers:]), end)
-
-
-def _answer_of_ledger(call: Call, name: str, asked: Json, root: Mapping[str, Json]) -> Json:
-    """The answer to one question about a team's progress, with the reason; None where its name says nothing of it."""
-    listed = _SELECT_FROM.search(call.last_user)
-    workers = re.split(r",\s*", listed[1]) if listed else [*_list_options(asked, root)]
-    request, replies = _read_conversation(replace(call, messages=call.messages[:-1]), workers, "")
-    stated = re.search(r"(?i)\brequest:\s*([^\n]+)", call.last_user)
-    request, words, replied = stated[1] if stated else request, {*parts(name)}, any(worker for worker, _ in replies)
-    value: Json = None
-    if words & _ROUTING:
-        value = (choose_name(request, workers, call) or workers[0]) if workers else None
-    elif words & {"instruction", "question"}:
-        value = request
-    elif isinstance(asked, Mapping) and asked.get("type") == "boolean":
-        known = {**dict.fromkeys(_ACHIEVED, replied), "progress": True, "loop": False, "stuck": False}
-        value = next((known[word] for word in known if word in words), None)
-    reason = "The team has answered." if replied else "Nobody has answered yet."
-    return None if value is None else {"reason": reason, "answer": value}
 
 
 def _read_conversation(call: Call, workers: Sequence[str], end: str) -> tuple[str, list[tuple[str, str]]]:
@@ -147,9 +128,13 @@ def _read_conversation(call: Call, workers: Sequence[str], end: str) -> tuple[st
             if worker or (who.lower() not in ("", *_USERS) and (request or not message.name)):
                 replies += [(worker, text)] if text.strip() or message.role == "tool" else []
                 chosen = ""
-            elif not (end and request and re.search(rf"(?<!\w){re.escape(end)}(?!\w)", text)):  # who acts next?
+            elif not (end and request and _names(text, end)):  # who acts next?
                 request, replies = text, []
     return request, replies
+
+
+def _names(text: str, name: str) -> bool:
+    return re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text) is not None
 
 
 def _find_decision(message: Message, workers: Sequence[str]) -> str:
@@ -168,28 +153,23 @@ def _list_roles(text: str) -> list[str]:
         return []
     named = [name for name in find_options(text)[0] if not _ANY_NAME.fullmatch(name)]
     listed = next((each.names for each in _lists(text)), [])
-    joined = _BEFORE_END.search(text)
     workers = [name for name in named if not _is_end(name, ("next",))]
-    if end and not any(_is_end(name, ("next",)) for name in named):
-        workers = listed or workers or (re.split(r",? or |, ?", joined[1]) if joined else [])
-    names = workers or listed
-    return [*dict.fromkeys((*names, *([end[0]] if end else [])))] if names and (asks or listed or joined) else []
+    if end and end[0] not in named:
+        workers = [*listed] or workers
+    workers = workers or [*listed]
+    return [*dict.fromkeys((*workers, *([end[0]] if end else [])))] if workers and (asks or listed) else []
 
 
-def _find_names(call: Call, name: str, described: str, about: str) -> list[str]:
+def _find_names(call: Call, name: str, described: str, about: str) -> Sequence[str]:
     """The names that a property can have: those quoted or listed where it is described, or listed for it elsewhere."""
     quoted = [*dict.fromkeys(_QUOTED_OPTION.findall(described))]
     if len(quoted) > 1:
         return quoted
-    listed = (*_lists(about), *_lists(_join_rules(call)), *_rosters(call))
+    words = [word for word in parts(name) if word not in ("name", "id", "to")]  # workers for a `worker_id`
     own = (each.names for each in _lists(described))
-    return next(own, None) or next((each.names for each in listed if _is_about(name, each)), [])
-
-
-def _is_about(name: str, listed: Listed) -> bool:
-    """Whether a list holds what a property of this name takes: workers for a `worker_id`."""
-    words = [word for word in parts(name) if word not in ("name", "id", "to")]
-    return any(alike(word, noun) for word in words for noun in listed.about)
+    listed = (*_lists(about), *_lists(_join_rules(call)), *_rosters(call))
+    fitting = (each.names for each in listed if any(alike(word, noun) for word in words for noun in each.about))
+    return next(own, None) or next(fitting, [])
 
 
 def _join_rules(call: Call) -> str:
@@ -227,21 +207,15 @@ def _properties_of(schema: Json) -> Mapping[str, Json]:
     return found if isinstance(found, Mapping) else {}
 
 
-def _resolve(schema: Json, root: Mapping[str, Json]) -> Json:
-    found = _DEFINITION.fullmatch(str(schema.get("$ref", ""))) if isinstance(schema, Mapping) else None
-    definitions = root.get(found[1]) if found else None
-    return definitions.get(found[2]) if found and isinstance(definitions, Mapping) else schema
-
-
 def _list_options(schema: Json, root: Mapping[str, Json], levels: int = 4) -> Iterator[str]:
     """The texts that a schema lists, also in alternatives and behind a reference to a definition."""
     if not isinstance(schema, Mapping) or not levels:
         return
-    listed = schema.get("enum")
-    yield from (
-        each for each in (*(listed if isinstance(listed, list) else ()), schema.get("const")) if isinstance(each, str)
-    )
-    inner = [_resolve(schema, root)] if "$ref" in schema else []
+    enum = schema.get("enum")
+    listed = [*(enum if isinstance(enum, list) else ()), schema.get("const")]
+    yield from (each for each in listed if isinstance(each, str))
+    reference = str(schema.get("$ref", "")).rpartition("/")[2]
+    inner = [root[key][reference] for key in ("$defs", "definitions") if reference in root.get(key, ())]
     for keyword in ("anyOf", "oneOf", "allOf"):
         inner += schema[keyword] if isinstance(schema.get(keyword), list) else []
     for each in inner[:_MOST_OPTIONS]:
@@ -258,15 +232,12 @@ def _is_end(option: str, name: Sequence[str]) -> bool:
 
 _MOST_PROPERTIES, _MOST_OPTIONS, _MOST_MESSAGES = 50, 50, 200
 _LONGEST_NAME, _LONGEST_REQUEST = 60, 1_500  # characters
-_DEFINITION = lazy_pattern(r"#/(\$defs|definitions)/([^/]{1,200})")
-_SELECT_FROM = lazy_pattern(r"(?i)\b(?:select|choose) from:? *[\[(]?([^)\]\n]{1,400})")
 _QUOTED_OPTION = lazy_pattern(r"(?<!\w)['\"`](\w[\w-]{0,30})['\"`](?!\w)")
 _ENDING_ONLY = vocabulary(
     "finish finished end done stop complete completed terminate exit final finalize quit conclude"
 )
 _ENDING = _ENDING_ONLY | vocabulary("task answer work all the now workflow conversation")
 _ROUTING = vocabulary("next route router goto agent worker speaker node step action member tool decision delegate role")
-_ACHIEVED = ("satisfied", "complete", "completed", "done", "finished", "solved", "resolved", "answered")
 _GENERIC = vocabulary("agent worker expert specialist tool team node senior junior assistant call the")
 _USERS = ("user", "human", "request", "task", "customer")
 _USER = lazy_pattern(rf"(?im)^\W{{0,4}}(?:{'|'.join(_USERS)})\W{{0,4}}:")
@@ -278,9 +249,7 @@ _TURN = lazy_pattern(
 _ANY_NAME = lazy_pattern(
     r"(?i)(?:an?|the|one|its|their)?\s?(?:\w+ )?(?:name|worker|agent|role|member|speaker)s?(?: .*)?"
 )
-_ANY_END = r"\b(?:FINISH(?:ED)?|END|DONE|TERMINATE|STOP|__end__)\b"
-_END = lazy_pattern(_ANY_END)
-_BEFORE_END = lazy_pattern(rf"((?:(?!next\b)[\w-]+, ?)*[\w-]+),? or {_ANY_END}")
+_END = lazy_pattern(r"\b(?:FINISH(?:ED)?|END|DONE|TERMINATE|STOP|__end__)\b")
 _WITH_ID = lazy_pattern(r"<(\w{1,30}) (?:id|name)=[\"']([\w-]{1,60})[\"']")
 _SAYS = (
     r"[\"'`*)]{0,4}\s{0,3}(?:[:—–(]|name=[^<>\n]{0,80}>|-\s|\bis\b|\bfor\b|\bwho\b|\bthat\b"

@@ -23,13 +23,13 @@ import pytest
 from mockserver.core.namesake import find_overwriting
 
 if TYPE_CHECKING:
-    from mockserver.pytest_plugin.session import Run, Use
+    from mockserver.pytest_plugin.session import Run, ServerUse
     from mockserver.testing import MockServer
 
 MARK, FAULTS = "mockserver", "mockserver_faults"
 FIXTURES = {"mockserver", "mockserver_session"}
 RUN: pytest.StashKey[Run] = pytest.StashKey()
-USE: pytest.StashKey[Use] = pytest.StashKey()
+USE: pytest.StashKey[ServerUse] = pytest.StashKey()
 RESTORE: pytest.StashKey[Callable[[], None]] = pytest.StashKey()
 
 
@@ -97,7 +97,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     ours = [item for item in items if FIXTURES.intersection(getattr(item, "fixturenames", ()))]
     if not ours or not config.option.collectonly or find_overwriting() is not None:
         return
-    for text, affected in _run(config).mistakes(ours):
+    for text, affected in _run(config).list_mistakes(ours):
         more = f" and {len(affected) - 1} more" if len(affected) > 1 else ""
         file = affected[0].nodeid.partition("::")[0]
         report = pytest.CollectReport(file, "failed", f"{text}\nrequired by {affected[0].nodeid}{more}", [])
@@ -138,14 +138,14 @@ def pytest_itemcollected(item: pytest.Item) -> None:
 def mockserver_session(request: pytest.FixtureRequest) -> MockServer:
     """The server behind `mockserver`: one per worker, on its own port."""
     with _translate_mistakes(_FAILED):
-        return _run(request.config).started()
+        return _run(request.config).start()
 
 
 @pytest.fixture
 def mockserver(request: pytest.FixtureRequest, mockserver_session: MockServer) -> Iterator[MockServer]:
     """A mock server for LLM APIs, reset for each test; the official clients connect to it by themselves."""
     stash = request.node.stash
-    with _translate_mistakes(_FAILED), _run(request.config).serving(request.node, mockserver_session) as use:
+    with _translate_mistakes(_FAILED), _run(request.config).serve(request.node, mockserver_session) as use:
         stash[USE], stash[RESTORE] = use, use.restore
         yield use.server
         del stash[USE]
@@ -156,7 +156,7 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
     """Fail a test for the problems of its server."""
     result = yield
     use = item.stash.get(USE, None)
-    if use is not None and (problems := use.failure()):
+    if use is not None and (problems := use.explain_failure()):
         pytest.fail(problems, pytrace=False)
     return result
 
@@ -245,7 +245,7 @@ def _run(config: pytest.Config) -> Run:
 
 
 def _read_options(config: pytest.Config) -> dict[str, Any]:
-    """The options of the command line, which may not be parsed to its end yet, and of the ini file."""
+    """Return the options of the command line, which may not be parsed to its end yet, and of the ini file."""
     given = vars(config.known_args_namespace)
     found: dict[str, Any] = {}
     for name in OPTIONS:

@@ -27,7 +27,7 @@ Report = tuple[str, Path | None]  # its kind and its file
 
 
 def make_rule_coverage(config: pytest.Config, fixtures: Set[str]) -> RuleCoverage | None:
-    """The plugin to register for tests with these fixtures, if anything is to be reported. Raises UsageError."""
+    """Return the plugin to register for tests with these fixtures, if anything is to be reported. Raises UsageError."""
     unused = config.getini("mockserver_unused") or "warn"
     if unused not in UNUSED:
         raise pytest.UsageError(f"mockserver_unused must be one of {', '.join(UNUSED)}, not {unused!r}")
@@ -124,14 +124,14 @@ def _is_interrupted(session: pytest.Session) -> bool:
 
 
 def _is_filtered(config: pytest.Config) -> bool:
-    """Whether not even the tests of one file all run."""
+    """Return whether not even the tests of one file all run."""
     option, arguments = config.option, [*map(str, config.invocation_params.args), *config.args]
     left_out = any(each.startswith("--ignore") or "::" in each for each in arguments)
     return option.collectonly or getattr(option, "lf", False) or left_out
 
 
 def _selects_part(config: pytest.Config) -> bool:
-    """Whether the arguments name a file, or folders that do not contain all tests.
+    """Return whether the arguments name a file, or folders that do not contain all tests.
 
     All tests are in `testpaths`; without that, a folder directly in the root might contain all of them.
     """

@@ -52,7 +52,7 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
     except BaseException as raised:
         error = raised
     server.wait_until_idle(_CLOSING)
-    row = faults.row(_name_test(item, case), case, _judge(error, limit), server.calls)
+    row = faults.make_row(_name_test(item, case), case, _judge(error, limit), server.calls)
     server.close_open()
     _note(item, row)
     if row.bad:
@@ -99,7 +99,7 @@ def _judge(error: BaseException | None, limit: TimeLimit) -> RunResult:
     if isinstance(error, AssertionError | pytest.fail.Exception):
         return RunResult("failed", (str(error).splitlines() or ["an assertion"])[0].rstrip(":"), hung=hung)
     names = tuple(kind.__name__ for kind in type(error).__mro__)
-    return RunResult("raised", names[0], names, hung)
+    return RunResult("raised", names[0], names=names, hung=hung)
 
 
 def _fail(why: str, error: BaseException | None, *, hung: bool) -> None:
@@ -111,14 +111,14 @@ def _fail(why: str, error: BaseException | None, *, hung: bool) -> None:
 
 
 def find_matrix(node: pytest.Item) -> FaultMatrix:
-    """The matrix of a marked test. Raises ConfigError for mistakes in the mark."""
+    """Return the matrix of a marked test. Raises ConfigError for mistakes in the mark."""
     made: FaultMatrix | None = node.stash.get(_MATRIX, None)
     if made is None:
         mark = node.get_closest_marker(MARK)
         assert mark is not None  # noqa: S101  # `parametrize` is called for marked tests only
         path, line, _ = node.reportinfo()
         try:
-            made = FaultMatrix.of(
+            made = FaultMatrix.declare(
                 SourceLocation(str(path).removeprefix(f"{node.config.rootpath}/"), (line or 0) + 1, 1),
                 *mark.args,
                 **mark.kwargs,

@@ -103,7 +103,7 @@ class FootprintReport:
         """Return why a test fails; empty if it does not."""
         before = self._recorded.get(test)
         if before is None:
-            new = f"{self._path.name} has no footprint of this test; add it with {_UPDATE}: {Total.of(found)}"
+            new = f"{self._path.name} has no footprint of this test; add it with {_UPDATE}: {Total.add_up(found)}"
             return new if found else ""
         options, grown = self._options, find_growth(before, found, self._options.growth)
         if not grown:
@@ -112,7 +112,7 @@ class FootprintReport:
         lines = [f"the footprint grew by more than {options.growth * 100:g}%: {', '.join(map(str, grown))}"]
         lines += [f"  cost {costs[0]:.6f} -> {costs[1]:.6f}"] if options.prices else []
         lines += [f"  {line}" for line in describe_changes(before, found)]
-        return "\n".join([*lines, f"  if it is meant, accept it with {_UPDATE}"])
+        return "\n".join([*lines, f"  if it is intended, accept it with {_UPDATE}"])
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_makereport(
@@ -209,10 +209,10 @@ class FootprintReport:
         return list(limit_lines(lines, _MAX_LISTED))
 
     def _describe_update(self, test: str) -> str:
-        after = Total.of(self._measured[test])
+        after = Total.add_up(self._measured[test])
         if test not in self._recorded:
             return f"new      {test}: {after}"
-        before = Total.of(self._recorded[test])
+        before = Total.add_up(self._recorded[test])
         pairs = ((name, getattr(before, name), getattr(after, name)) for name in Total.__struct_fields__)
         moved = [f"{name} {one} -> {other}" for name, one, other in pairs if one != other]
         return f"changed  {test}: {', '.join(moved) or 'the same totals'}"
@@ -222,6 +222,6 @@ _CALLS = pytest.StashKey[tuple[CallFootprint, ...]]()
 
 
 def _has_fault(item: pytest.Item) -> bool:
-    """Whether a test runs under a fault, which decides how often it calls."""
+    """Return whether a test runs under a fault, which decides how often it calls."""
     callspec: Any = getattr(item, "callspec", None)
     return callspec is not None and FAULT in callspec.params

@@ -31,7 +31,8 @@ from mockserver.testing.setup import MockServerWarning, find_left_open, find_unr
 
 MARK, FAULTS = "mockserver", "mockserver_faults"
 FOLDER = "cassettes"  # next to the test file
-KEYS = ("rules", "verify", *ServerOptions.__annotations__)
+KEYS = ("rules", "verify", "max_calls", *ServerOptions.__annotations__)
+MAX_CALLS = 10_000  # of a test, unless its mark allows more: an agent that is always told to call a tool never stops
 _CHOICES: Mapping[str, tuple[object, ...]] = {
     "verify": (True, False),
     "record": ("none", "once", "new_episodes", "all"),
@@ -41,7 +42,7 @@ Config = dict[str, Any]  # by the keys of the mark
 
 
 def configure(item: pytest.Item, options: Mapping[str, Any]) -> Config:
-    """The configuration of a test: `options` of ini file and command line, then marks, the closest last.
+    """Return the configuration of a test: `options` of ini file and command line, then marks, the closest last.
 
     Raises ConfigError.
     """
@@ -64,15 +65,15 @@ def configure(item: pytest.Item, options: Mapping[str, Any]) -> Config:
 
 
 def make_setup(config: Config) -> Setup:
-    """The setup of a configuration; mistakes are raised when it is used."""
-    options = {name: value for name, value in config.items() if name not in ("rules", "verify")}
+    """Return the setup of a configuration; mistakes are raised when it is used."""
+    options = {name: value for name, value in config.items() if name not in ("rules", "verify", "max_calls")}
     if options.get("cassette") is None:
         options.pop("record", None)
-    return Setup.of(*config["rules"], **options)
+    return Setup.make(*config["rules"], **options)
 
 
 def add_cassette(item: pytest.Item, config: Config) -> Config:
-    """The configuration with the test's own cassette, if it exists or is to be recorded, and no other is named."""
+    """Add the test's own cassette to a configuration that names none, if it exists or is to be recorded."""
     if "cassette" in config:
         return config
     shared = config.get("cassettes")
@@ -113,7 +114,7 @@ def _split_name(item: pytest.Item, *, with_folders: bool) -> Sequence[str]:
 
 
 def _has_own_server(item: pytest.Item) -> bool:
-    """Whether a test is in a MockServerTestCase; marks of its module can be for other tests."""
+    """Return whether a test is in a MockServerTestCase; marks of its module can be for other tests."""
     kind = item.cls if isinstance(item, pytest.Function) else None
     return kind is not None and issubclass(kind, MockServerTestCase)
 
@@ -131,6 +132,8 @@ def _check(mark: pytest.Mark) -> None:
             raise ConfigError(
                 f"@pytest.mark.{MARK}({name}=...) takes {', '.join(map(str, choices))}, not {value!r}{hint}"
             )
+    if type(limit := mark.kwargs.get("max_calls", MAX_CALLS)) is not int or limit < 1:
+        raise ConfigError(f"@pytest.mark.{MARK}(max_calls=...) takes a number of calls, not {limit!r}")
 
 
 def _list_files(rules: Any) -> Sequence[str | os.PathLike[str]]:
@@ -186,8 +189,8 @@ class Run:
                 self._server, self.mistake = MockServer(), error
         return self._server
 
-    def started(self) -> MockServer:
-        """The server, running until `close`. Raises MockserverError if it cannot listen."""
+    def start(self) -> MockServer:
+        """Return the server, running until `close`. Raises MockserverError if it cannot listen."""
         if not self._started:
             self._running.callback(self.server.start().stop)
             self._started = True
@@ -200,15 +203,15 @@ class Run:
 
     def set_environ(self) -> None:
         """Start the server, and set the environment for clients until `close`. Raises MockserverError."""
-        self._running.enter_context(patch_environ(self.started().env))
+        self._running.enter_context(patch_environ(self.start().env))
 
     def close(self) -> None:
         """Stop the server, and restore the environment."""
         self._running.close()
         self._started = False
 
-    def mistakes(self, items: Iterable[pytest.Item]) -> Iterator[tuple[str, Sequence[pytest.Item]]]:
-        """Each mistake in the tests' configuration once, with the tests that fail for it."""
+    def list_mistakes(self, items: Iterable[pytest.Item]) -> Iterator[tuple[str, Sequence[pytest.Item]]]:
+        """Yield each mistake in the tests' configuration once, with the tests that fail for it."""
         found: dict[str, list[pytest.Item]] = {}
         for item in items:
             try:
@@ -218,15 +221,16 @@ class Run:
         yield from ((rename_options(text), affected) for text, affected in found.items())
 
     @contextmanager
-    def serving(self, item: pytest.Item, server: MockServer) -> Iterator["Use"]:
-        """A server configured for a test, with the environment set. Raises MockserverError."""
+    def serve(self, item: pytest.Item, server: MockServer) -> Iterator["ServerUse"]:
+        """Configure a server for a test, and set the environment. Raises MockserverError."""
         config = self._find_configuration(item, {} if server is self._server else server.default_setup.options)
         server.keep_declared()
         server.rename_options = rename_options
         config, own = add_cassette(item, config), "cassette" not in config
         server.reset(make_setup(self._continue_recording(config)))
+        server.limit_calls(config.get("max_calls", MAX_CALLS))
         strict = own and item.config.getini("mockserver_unplayed") == "fail"
-        use = Use(server, verify=bool(config.get("verify", True)), strict=strict)
+        use = ServerUse(server, verify=bool(config.get("verify", True)), strict=strict)
         if own and "cassette" not in config:
             use.absent = partial(find_absent_cassette, item, config)
         use.patch.set(server.env)
@@ -241,7 +245,7 @@ class Run:
             item.warn(MockServerWarning(rename_options(text)))
 
     def _continue_recording(self, config: Config) -> Config:
-        """The configuration, adding to a cassette that another test of this run began to record with `once`."""
+        """Return the configuration, adding to a cassette that another test of this run began to record with `once`."""
         if config.get("record") != "once" or config.get("cassette") is None:
             return config
         file = f"{config['cassettes']}/{config['cassette'].removesuffix('.yaml')}.yaml"
@@ -256,7 +260,7 @@ class Run:
         return found if self._recording else {**found, "record": "none"}
 
 
-class Use(Struct):
+class ServerUse(Struct):
     """A test's use of a server. `verify`: its problems fail the test; `strict`: unplayed episodes do, too."""
 
     server: MockServer
@@ -278,8 +282,8 @@ class Use(Struct):
         self.patch.restore()
         self.server.guard.stop()
 
-    def failure(self) -> str:
-        """Why the test should fail at its end; empty if it should not."""
+    def explain_failure(self) -> str:
+        """Return why the test should fail at its end; empty if it should not."""
         cassette = self.server.find_played_cassette() if self.strict else None
         unplayed = () if cassette is None else find_unplayed(cassette)
         found = (*self.problems, *unplayed) if self.verify else ()
@@ -309,7 +313,7 @@ class Use(Struct):
 
 
 def rename_options(text: str) -> str:
-    """A text with options under their pytest names, except in quotes."""
+    """Return a text with options under their pytest names, except in quotes."""
     pieces = _QUOTED.split(text)
     for option, ours in _RENAMED_OPTIONS:
         pieces[::2] = (option.sub(ours, piece) for piece in pieces[::2])
@@ -317,7 +321,7 @@ def rename_options(text: str) -> str:
 
 
 def list_unplayed(reports: Iterable[object]) -> Iterator[str]:
-    """A line for each cassette that passing tests did not play to its end."""
+    """Yield a line for each cassette that passing tests did not play to its end."""
     yield from summarize_unplayed(
         PlayedCassette(**getattr(report, CASSETTE)) for report in reports if hasattr(report, CASSETTE)
     )

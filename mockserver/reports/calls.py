@@ -42,7 +42,14 @@ class ReceivedCall(Struct, frozen=True, eq=False):
     @property
     def unparsed(self) -> Call:
         """The request without what its body would say."""
-        http = HttpRequest(self.method, self.path, {}, tuple(self.row.headers), self.row.body, self.row.namespace)
+        http = HttpRequest(
+            self.method,
+            self.path,
+            query={},
+            headers=tuple(self.row.headers),
+            body=self.row.body,
+            namespace=self.row.namespace,
+        )
         return Call(self.dialect, self.operation, model="", http=http, meaning=())
 
     @property
@@ -221,7 +228,7 @@ class ReceivedCall(Struct, frozen=True, eq=False):
 
 
 def describe_call(call: ReceivedCall) -> str:
-    """A call in one line: `call 2: chat gpt-4o "hello" -> rule tests/test_app.py:12`."""
+    """Return a call in one line: `call 2: chat gpt-4o "hello" -> rule tests/test_app.py:12`."""
     secrets = call.secrets
     request = mask_line(call.operation or f"{call.method} {call.path}".lstrip(), secrets)
     more = (mask_line(call.model, secrets), call.subject)
@@ -231,7 +238,7 @@ def describe_call(call: ReceivedCall) -> str:
 
 
 def name_call(call: ReceivedCall) -> str:
-    """A call in a headline: `"hello" (call 2)`, or its path."""
+    """Return a call in a headline: `"hello" (call 2)`, or its path."""
     number = f"(call {call.number}{_name_part(call)})"
     if not call.last_user:
         return f"{mask_line(f'{call.method} {call.path}', call.secrets)} {number}"
@@ -246,12 +253,12 @@ def _name_part(call: ReceivedCall) -> str:
 
 
 def mask_line(text: str, secrets: "Secrets") -> str:
-    """A name or a path on one line, cut, without credentials."""
+    """Return a name or a path on one line, cut, without credentials."""
     return one_line(truncate(secrets.mask_text(text[:_MAX_SCANNED])))
 
 
 def list_calls(calls: Sequence[ReceivedCall]) -> str:
-    """How many calls there are, then a line for each, up to MAX_LISTED."""
+    """Return how many calls there are, then a line for each, up to MAX_LISTED."""
     if not calls:
         return NO_CALLS
     more = [f"  ... and {len(calls) - MAX_LISTED} more"] if len(calls) > MAX_LISTED else []
@@ -260,18 +267,18 @@ def list_calls(calls: Sequence[ReceivedCall]) -> str:
 
 
 def list_sources(call: ReceivedCall) -> tuple[str, ...]:
-    """What answered a call, and each of its prompts; rule names can contain commas, so the whole is included."""
+    """Return what answered a call, and each of its prompts; rule names can contain commas, so the whole is included."""
     return (call.source, *call.source.split(", "))
 
 
 def list_requests(call: ReceivedCall) -> tuple[Call, ...]:
-    """The request of a call, and those in an array of MCP; those of a batch are calls of their own."""
+    """Return the request of a call, and those in an array of MCP; those of a batch are calls of their own."""
     asked = call.asked or call.unparsed
     return (asked, *(each for each in asked.batch if isinstance(each, Call) and each.mcp is not None))
 
 
 def describe_rejected(calls: Sequence[ReceivedCall]) -> Iterator[str]:
-    """The calls that never reached the rules, or whose rule failed, each with its error."""
+    """Yield the calls that never reached the rules, or whose rule failed, each with its error."""
     found = [call for call in calls if call.source in REJECTED or (call.status == _RULE_FAILED and call.error)]
     for call in found[:MAX_REJECTED]:
         yield describe_call(call) if call.source in REJECTED else f"{describe_call(call)} ({call.status})"
@@ -297,7 +304,7 @@ def _read_bare_error(body: Json) -> str:
 
 
 def write_snapshot(calls: Iterable[Call]) -> str:
-    """Every request in a few lines: model, conversation, tools, then the other parameters by name."""
+    """Return every request in a few lines: model, conversation, tools, then the other parameters by name."""
     ids = _Ids()
     blocks = (
         (line.rstrip().replace(f"{call.http.server_url}/", _SERVER) for line in _write_call(number, call, ids))

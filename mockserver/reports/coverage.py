@@ -123,7 +123,7 @@ class Watch:
         known["branches"] |= rules["branches"]
 
     def as_dict(self) -> dict[str, Any]:
-        """The rules and hits as JSON values, for another process."""
+        """Return the rules and hits as JSON values, for another process."""
         return {"rules": [[list(key), rules] for key, rules in self._places.items()], "hits": dict(self._hits)}
 
     def merge(self, other: Mapping[str, Any]) -> None:
@@ -132,19 +132,19 @@ class Watch:
         self._hits.update(other["hits"])
 
     def coverage(self, root: str) -> Coverage:
-        """The coverage of each file; names are relative to `root`."""
+        """Return the coverage of each file; names are relative to `root`."""
         hits = self._count_hits()
         found: dict[tuple[bool, str], list[Entry]] = {}
         for (path, line, column), rules in sorted(self._places.items(), key=lambda each: each[0]):
             found.setdefault((rules["declared"], path), []).extend(_list_entries(rules, line, column, hits))
         files = (
-            FileCoverage(path, _shorten_path(path, root), declared, tuple(entries))
+            FileCoverage(path, _shorten_path(path, root), declared=declared, entries=tuple(entries))
             for (declared, path), entries in sorted(found.items(), key=lambda each: each[0])
         )
         return Coverage(tuple(files))
 
     def _count_hits(self) -> Counter[str]:
-        """The hits of each rule: the source of an answer to several prompts names several."""
+        """Return the hits of each rule: the source of an answer to several prompts names several."""
         counted, known = Counter[str](), set[str]()
         for rules in self._places.values():
             for source in rules["sources"]:
@@ -157,11 +157,11 @@ class Watch:
 
 def _list_entries(rules: Mapping[str, Any], line: int, column: int, hits: Counter[str]) -> Iterator[Entry]:
     used = sum(hits[source] for source in rules["sources"])
-    yield Entry("rule", line, column, rules["name"], used, text=rules["text"], rule=line)
+    yield Entry("rule", line, column=column, name=rules["name"], hits=used, text=rules["text"], rule=line)
     for path, (at, at_column, fault) in rules["branches"].items():
         kind = _KINDS[path.rpartition(".")[2].partition("[")[0]]
         used = sum(hits[f"{source}: {path}"] for source in rules["sources"])
-        yield Entry(kind, at, at_column, fault, used, path, rule=line)
+        yield Entry(kind, at, column=at_column, name=fault, hits=used, path=path, rule=line)
 
 
 watching: list[Watch] = []  # only the last one counts: a test can run another test session
@@ -180,7 +180,7 @@ _KINDS = {"steps": "step", "one_of": "branch", "faults": "fault"}
 
 
 def list_unused_rules(coverage: Coverage) -> Iterator[tuple[str, str]]:
-    """The rules without hits: their files, and a line for each. Of a rule in a test without a name, its code."""
+    """Yield the rules without hits: their files, and a line for each. Of a rule in a test without a name, its code."""
     for file in coverage.files:
         for entry in file.unused:
             if entry.kind == "rule":
@@ -189,7 +189,7 @@ def list_unused_rules(coverage: Coverage) -> Iterator[tuple[str, str]]:
 
 
 def count_used(entries: Iterable[Entry], kind: str | None = None) -> tuple[int, int]:
-    """How many entries of a kind (None: of any) were used, and how many there are."""
+    """Return how many entries of a kind (None: of any) were used, and how many there are."""
     counted = [entry for entry in entries if kind in (None, entry.kind)]
     return sum(bool(entry.hits) for entry in counted), len(counted)
 
@@ -200,7 +200,7 @@ def compute_percent(entries: Iterable[Entry]) -> int:
 
 
 def write_json(coverage: Coverage) -> str:
-    """The report as indented JSON, the same for equal runs."""
+    """Return the report as indented JSON, the same for equal runs."""
     files = [
         {
             "file": file.name,
@@ -226,7 +226,7 @@ def _show_totals(entries: Sequence[Entry]) -> dict[str, Any]:
 
 
 def write_table(coverage: Coverage) -> Iterator[str]:
-    """A line for each file: what was used, and the places of what was not."""
+    """Yield a line for each file: what was used, and the places of what was not."""
     if not coverage.files:
         yield "no test used any rules"
         return
@@ -251,7 +251,7 @@ Texts = Mapping[str, Sequence[str]]  # the lines of files, by path
 
 
 def write_page(coverage: Coverage, texts: Texts) -> str:
-    """An HTML page without external resources: totals, then each file with hits per line.
+    """Return an HTML page without external resources: totals, then each file with hits per line.
 
     Of a file without `texts`, only the first line of each entry is shown.
     """
@@ -298,7 +298,7 @@ def _find_state(entries: Sequence[Entry]) -> str:
 
 
 def find_owners(text: Sequence[str], entries: Iterable[Entry]) -> dict[int, list[Entry]]:
-    """The innermost entries that each line belongs to; several if several begin on it."""
+    """Return the innermost entries that each line belongs to; several if several begin on it."""
     owners: dict[int, list[Entry]] = {}
     for entry in sorted(entries, key=lambda entry: (entry.line, entry.kind != "rule", entry.column)):
         for line in _find_lines(text, entry):
@@ -308,7 +308,7 @@ def find_owners(text: Sequence[str], entries: Iterable[Entry]) -> dict[int, list
 
 
 def _find_lines(text: Sequence[str], entry: Entry) -> range:
-    """The lines of an entry: its own, and the following ones that are indented as far, without trailing comments."""
+    """Return the lines of an entry: its own, and the following ones that are indented as far, but for comments."""
     last = entry.line
     for number, line in enumerate(text[entry.line :], entry.line + 1):
         bare = line.lstrip()

@@ -36,7 +36,7 @@ T = TypeVar("T")
 
 
 def explain_result(result: ConditionResult) -> Iterator[str]:
-    """A result in lines: one if it holds; for a miss also where the two differ."""
+    """Yield a result in lines: one if it holds; for a miss also where the two differ."""
     if result.ok:
         yield from render_results((result,))
         return
@@ -54,7 +54,7 @@ def explain_result(result: ConditionResult) -> Iterator[str]:
 
 
 def find_loosening(result: ConditionResult) -> tuple[str, ...]:
-    """The options with which a miss would match: `ignore_case`, `ignore_space`, both, or none."""
+    """Return the options with which a miss would match: `ignore_case`, `ignore_space`, both, or none."""
     predicate = PREDICATES.get(result.predicate)
     if result.ok or predicate is None or not predicate.textual or result.predicate == "regex":
         return ()
@@ -69,7 +69,7 @@ def find_loosening(result: ConditionResult) -> tuple[str, ...]:
 
 
 def find_span(result: ConditionResult) -> range | None:
-    """Which characters of a text make a condition fail (none if some are missing); None if too little is alike."""
+    """Return which characters of a text make a condition fail (none if some are missing); None if too few are alike."""
     wanted, text, find = result.expected, result.actual, _DIFFERENCES.get(result.predicate)
     if find is None or not isinstance(text, str):
         return None
@@ -82,7 +82,7 @@ def find_span(result: ConditionResult) -> range | None:
 
 
 def _lower(text: str) -> str:
-    """A text in lower case, of the same length: some letters become two in lower case."""
+    """Return a text in lower case, of the same length: some letters become two in lower case."""
     lowered = text.lower()
     return lowered if len(lowered) == len(text) else "".join(letter.lower()[0] for letter in text)
 
@@ -119,7 +119,7 @@ def _compare_pattern(wanted: str, text: str) -> range | None:
 
 
 def _compare_passage(wanted: str, text: str, start: int = 0) -> range | None:
-    """What differs in the part of a text that is most similar to a passage."""
+    """Return what differs in the part of a text that is most similar to a passage."""
     wanted, text = wanted[:_MAX_PASSAGE], text[start : start + _MAX_SEARCHED]
     found = SequenceMatcher(None, wanted, text, autojunk=False).find_longest_match()
     if found.size < max(_MIN_SHARED, len(wanted) // 3):
@@ -136,7 +136,7 @@ def _compare_passage(wanted: str, text: str, start: int = 0) -> range | None:
 
 
 def _mark_span(result: ConditionResult, wanted: str, text: str, span: range) -> Iterator[str]:
-    """Two texts, one above the other, with carets under the characters that differ."""
+    """Yield two texts, one above the other, with carets under the characters that differ."""
     head = f"MISS  {one_line(result.field)} {result.predicate} "
     yield head + (_cut_text(wanted, span.start)[0] if isinstance(result.expected, str) else shown(result.expected))
     cut, begun = _cut_text(text, span.start)
@@ -147,7 +147,7 @@ def _mark_span(result: ConditionResult, wanted: str, text: str, span: range) -> 
 
 
 def _cut_text(text: str, at: int) -> tuple[str, int]:
-    """A text in quotes, cut around a place, and where the cut begins."""
+    """Return a text in quotes, cut around a place, and where the cut begins."""
     begun = 0 if len(text) <= MAX_TEXT or at <= MAX_TEXT - CONTEXT else at - CONTEXT
     after = "…" if begun + MAX_TEXT < len(text) else ""
     return f'"{"…" * bool(begun)}{_escape(text[begun : begun + MAX_TEXT])}{after}"', begun
@@ -194,7 +194,7 @@ def _make_element_test(result: ConditionResult) -> Callable[[object, object], ob
 
 
 def _explain_paths(wanted: object, actual: object, *, whole: bool) -> Iterator[str]:
-    """Where a value is not as wanted: in all of it, or (not `whole`) in what is wanted of it."""
+    """Yield where a value is not as wanted: in all of it, or (not `whole`) in what is wanted of it."""
     for found in find_differences(wanted, actual, pair=_pair_whole if whole else _pair_tables, equal=_EQUAL[whole]):
         where = one_line(found.where)
         if found.kind == "changed":
@@ -224,7 +224,7 @@ def _make_lens(ignoring: Sequence[str]) -> Lens:
 
 
 def describe_request(call: Call, secrets: "Secrets") -> Iterator[str]:
-    """A request: provider, operation, model, then the conversation; a long one is cut in the middle."""
+    """Yield a request: provider, operation, model, then the conversation; a long one is cut in the middle."""
     told = [f"{call.dialect} {call.operation} {mask_line(call.model, secrets)}".rstrip()]
     told += ["streamed"] if call.stream else []
     told += [f"tools {_join_names(tool.name for tool in call.tools)}"] if call.tools else []
@@ -243,7 +243,7 @@ def describe_request(call: Call, secrets: "Secrets") -> Iterator[str]:
 
 
 def explain_conditions(found: Iterable[ConditionResult], secrets: "Secrets") -> Iterator[str]:
-    """The conditions that hold and those that do not, with what differs; of very many the misses first."""
+    """Yield the conditions that hold and those that do not, with what differs; of very many the misses first."""
     every = tuple(found)
     if len(every) > MOST_LINES:
         every = tuple(sorted(every, key=lambda result: result.ok))
@@ -260,7 +260,7 @@ def explain_conditions(found: Iterable[ConditionResult], secrets: "Secrets") -> 
 def sort_by_closeness(
     found: Iterable[tuple[T, Sequence[ConditionResult]]],
 ) -> list[tuple[T, Sequence[ConditionResult]]]:
-    """What was compared with a condition, each with its results: the nearest ones, the best first."""
+    """Return what was compared with a condition, each with its results: the nearest ones, the best first."""
     pool = sorted(found, key=lambda each: _count_failed(each[1]))[:_POOL]
     return sorted(pool, key=lambda each: (_count_failed(each[1]), -measure_closeness(each[1])))
 

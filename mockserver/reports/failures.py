@@ -52,13 +52,13 @@ class Problem(Struct, frozen=True):
 
 
 def make_problem(headline: str, more: Iterable[str] = (), *, count: int = 1) -> Problem:
-    """A problem with a headline and indented lines below it."""
+    """Return a problem with a headline and indented lines below it."""
     text = "\n".join((headline, *(f"  {line}" for line in more)))
     return Problem(truncate(headline, _MAX_HEADLINE), text, count)
 
 
 def write_failure(problems: Sequence[Problem]) -> str:
-    """All problems as one text; its first line is what short reports show."""
+    """Return all problems as one text; its first line is what short reports show."""
     if not problems:
         return ""
     first, *others = problems
@@ -73,7 +73,7 @@ def write_server_report(calls: Sequence[ReceivedCall], problems: Sequence[Proble
 
 
 def _suggest_stub(calls: Sequence[ReceivedCall]) -> Iterator[str]:
-    """A rule in Python for the first endpoint that the provider has and its dialect does not."""
+    """Yield a rule in Python for the first endpoint that the provider has and its dialect does not."""
     missed = next((call for call in calls if call.source == "invalid" and _NO_ENDPOINT in call.error), None)
     if missed is not None:
         yield "add a rule to the test:"
@@ -88,7 +88,7 @@ class Budget(Struct, frozen=True):
     max_tokens: int | None = None
 
     def find_exceeded(self, calls: Sequence[ReceivedCall]) -> Iterator[Problem]:
-        """The limits that these calls exceed."""
+        """Yield the limits that these calls exceed."""
         allowed = self.max_calls
         if allowed is not None and len(calls) > allowed:
             over = name_call(calls[allowed])
@@ -111,13 +111,13 @@ class Budget(Struct, frozen=True):
 
 
 def count_answers(rule: Rule, calls: Sequence[ReceivedCall]) -> int:
-    """How many calls, and requests of batches, a rule answered."""
+    """Return how many calls, and requests of batches, a rule answered."""
     answered = [call for call in calls if rule.source in (*list_sources(call), *call.modified_by)]
     return sum(sum(rule.when.holds(each) is not None for each in list_requests(call)) or 1 for call in answered)
 
 
 def explain_too_few_answers(rule: Rule, expected: int, calls: Sequence[ReceivedCall]) -> Problem:
-    """A rule that answered fewer calls than its `times`, and the calls that come nearest to it."""
+    """Return a rule that answered fewer calls than its `times`, and the calls that come nearest to it."""
     others = [call for call in calls if rule.source not in list_sources(call)]
     head = f"{one_line(rule.where)} answered {count_answers(rule, calls)} of {plural(expected, 'expected call')}"
     if not calls:
@@ -135,7 +135,7 @@ def explain_too_few_answers(rule: Rule, expected: int, calls: Sequence[ReceivedC
 
 
 def find_never_reached(rules: Sequence[Rule]) -> Iterator[Problem]:
-    """The first rule that a nameless rule without conditions hides."""
+    """Yield the first rule that a nameless rule without conditions hides."""
     for remark in review(rules):
         before = remark.before
         if before is not None and "name" not in before.spec and not before.spec["when"]:
@@ -146,17 +146,17 @@ def find_never_reached(rules: Sequence[Rule]) -> Iterator[Problem]:
 
 
 def explain_unanswerable(remarks: Iterable[Remark]) -> Iterator[Problem]:
-    """The rules that no request can reach, or not the one that they are for."""
+    """Return the rules that no request can reach, or not the one that they are for."""
     return (make_problem(f"{one_line(remark.rule.where)}: this rule {remark.text}") for remark in remarks)
 
 
 def find_impossible_answers(calls: Sequence[ReceivedCall]) -> Iterator[Problem]:
-    """The answers of rules that no model could give, each remark once."""
+    """Return the answers of rules that no model could give, each remark once."""
     return _group_remarks({call: call.answer_remarks for call in calls}, 'if you mean it, set lint="off"')
 
 
 def find_refused_histories(calls: Sequence[ReceivedCall]) -> Iterator[Problem]:
-    """The histories that a live provider would refuse, each remark once."""
+    """Return the histories that a live provider would refuse, each remark once."""
     return _group_remarks({call: call.history_remarks for call in calls}, 'if you mean it, set replay="off"')
 
 
@@ -175,7 +175,7 @@ def explain_no_answer(where: str) -> Problem:
 
 
 def explain_raised(where: str, errors: Sequence[Exception]) -> Problem:
-    """A rule's function that raised, with the frames of the test."""
+    """Return a rule's function that raised, with the frames of the test."""
     first = errors[0]
     message = f": {shown(str(first))[1:-1]}" if str(first) else ""
     times = f", {len(errors)} times" if len(errors) > 1 else ""
@@ -184,7 +184,7 @@ def explain_raised(where: str, errors: Sequence[Exception]) -> Problem:
 
 
 def explain_unmatched(calls: Sequence[ReceivedCall], rules: Sequence[Rule]) -> Iterator[Problem]:
-    """The unmatched calls, equal ones once; `rules` are those that exist now.
+    """Yield the unmatched calls, equal ones once; `rules` are those that exist now.
 
     No change is suggested to a rule that answered another call, which would be unmatched then.
     """
@@ -206,7 +206,7 @@ def explain_unmatched(calls: Sequence[ReceivedCall], rules: Sequence[Rule]) -> I
 
 
 def _split_batch(call: ReceivedCall) -> Iterator[ReceivedCall]:
-    """A call, or of a batch its requests that no rule matches."""
+    """Yield a call, or of a batch its requests that no rule matches."""
     for asked in (None,) if call.asked is None else find_unmatched(call.rules, call.asked):
         yield ReceivedCall(call.row, asked)
 
@@ -220,7 +220,7 @@ def _group_equal(calls: Sequence[ReceivedCall]) -> Iterator[list[ReceivedCall]]:
 
 
 def _explain_unanswered(group: Sequence[ReceivedCall]) -> Problem:
-    """Calls for which a cassette or the memory of answers had nothing."""
+    """Return calls for which a cassette or the memory of answers had nothing."""
     call, request = group[0], group[0].asked
     error = call.secrets.mask_text(call.error)
     first, *others = (one_line(line[:_MAX_ERROR_LINE]) for line in error.split("\n"))
@@ -251,6 +251,8 @@ def _explain_no_rule(
         lines.append(f"{late.where} matches, but was declared after this call")
     else:
         lines += [*(text for _, text in changes[:1]), *_suggest_rule_lines(call)]
+        if not near:
+            lines.append('or, if any answer will do, set unmatched="generate"')
     best = changes[0][0] if changes else next(iter(near), None)
     return make_problem(f"no rule answered {_name_group(group)}; {_describe_nearest(best)}", lines)
 
@@ -288,7 +290,7 @@ def _list_around(calls: Sequence[ReceivedCall], marked: int) -> Iterator[str]:
 
 
 def _write_traceback(error: Exception) -> Iterator[str]:
-    """Where an error was raised, without the frames of this package."""
+    """Yield where an error was raised, without the frames of this package."""
     here = Path.cwd()
     frames = [frame for frame in traceback.extract_tb(error.__traceback__) if not frame.filename.startswith(_PACKAGE)]
     for frame in frames[-_MAX_FRAMES:]:
@@ -325,7 +327,7 @@ def find_unplayed(cassette: PlayedCassette) -> Iterator[Problem]:
 
 
 def summarize_unplayed(cassettes: Iterable[PlayedCassette]) -> Iterator[str]:
-    """A line for each cassette of which no test played some episodes."""
+    """Yield a line for each cassette of which no test played some episodes."""
     merged: dict[str, PlayedCassette] = {}
     for one in cassettes:
         before = merged.get(one.file, one)
@@ -341,7 +343,7 @@ class Expectation(Struct, frozen=True):
     when: Table
 
     def matches(self, call: ReceivedCall) -> bool:
-        """Whether a request matches; of one that was not parsed, only where it went is known."""
+        """Return whether a request matches; of one that was not parsed, only where it went is known."""
         if call.asked is None and not self.condition.uses <= _KNOWN_OF_ALL:
             return False
         return any(self.condition.holds(each) is not None for each in list_requests(call))
@@ -354,7 +356,7 @@ _KNOWN_OF_ALL = {"path", "method", "dialect", "operation", "header"}
 
 
 def explain_too_few(calls: Sequence[ReceivedCall], expected: Expectation, number: str) -> str:
-    """The report that fewer calls matched than `number` (such as "at least 1"), with the nearest others."""
+    """Return the report that fewer calls matched than `number` (such as "at least 1"), with the nearest others."""
     others = [call for call in calls if not expected.matches(call)]
     nearest = sort_by_closeness(
         (call, expected.condition.explain(call.asked)) for call in others if call.asked is not None
@@ -374,7 +376,7 @@ def explain_too_many(calls: Sequence[ReceivedCall], expected: Expectation, numbe
 
 
 def explain_sequence(calls: Sequence[ReceivedCall], steps: Sequence[Expectation]) -> str:
-    """Calls aligned with expected steps, so that a missing or an extra call does not shift the others."""
+    """Return calls aligned with expected steps, so that a missing or an extra call does not shift the others."""
     rows, number = list(_align(calls, steps)), 0
     lines = [_find_first_difference(rows), f"expected {plural(len(steps), 'call')}, received {len(calls)}:"]
     for step, call in rows:
@@ -411,7 +413,7 @@ def _find_first_difference(rows: Sequence[_Row]) -> str:
 
 
 def _align(calls: Sequence[ReceivedCall], steps: Sequence[Expectation]) -> Iterator[_Row]:
-    """Pairs of step and call, so that a missing or an additional call moves no other."""
+    """Yield pairs of step and call, so that a missing or an additional call moves no other."""
     same = [next(at for at, one in enumerate(steps) if one.when == step.when) for step in steps]
     found = [next((at for at, step in enumerate(steps) if step.matches(call)), -1) for call in calls]
     for _, begin, end, first, last in SequenceMatcher(None, same, found, autojunk=False).get_opcodes():

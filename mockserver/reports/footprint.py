@@ -78,7 +78,7 @@ class Total(Struct, frozen=True):
     completion: int
 
     @classmethod
-    def of(cls, calls: Footprint) -> "Total":
+    def add_up(cls, calls: Footprint) -> "Total":
         """Add up calls."""
         return cls(
             calls=len(calls),
@@ -192,7 +192,7 @@ def write_footprints(tests: Footprints) -> str:
 
 
 def _make_entry(calls: Footprint) -> Json:
-    total = ", ".join(f"{name}: {count}" for name, count in asdict(Total.of(calls)).items())
+    total = ", ".join(f"{name}: {count}" for name, count in asdict(Total.add_up(calls)).items())
     return {"total": Flow(f"{{{total}}}"), "calls": [msgspec.to_builtins(call) for call in calls]}
 
 
@@ -227,7 +227,7 @@ class Growth(Struct, frozen=True):
 
 def find_growth(before: Footprint, after: Footprint, allowed: float) -> tuple[Growth, ...]:
     """Return what grew by more than a share (0.1: a tenth). A prompt of which less is cached grows, too."""
-    one, other = Total.of(before), Total.of(after)
+    one, other = Total.add_up(before), Total.add_up(after)
     pairs = {name: (getattr(one, name), getattr(other, name)) for name in ("calls", "prompt", "tools", "completion")}
     if one.cached > other.cached:
         pairs["uncached prompt"] = one.prompt - one.cached, other.prompt - other.cached
@@ -274,7 +274,7 @@ def _describe_change(one: CallFootprint | None, other: CallFootprint | None) -> 
     if one is None or other is None:
         sign, call = ("+", other) if one is None else ("-", one)
         assert call is not None  # noqa: S101  # one of a pair is there
-        yield f"{sign} {call.name}: {Total.of([call])}"
+        yield f"{sign} {call.name}: {Total.add_up([call])}"
         yield from (f"    {name}: {tokens}" for name, tokens in call.parts.items())
         return
     yield f"  {other.name}: prompt {one.prompt} -> {other.prompt}"
@@ -354,5 +354,5 @@ def write_totals(rows: Mapping[str, Footprint], prices: Prices) -> Iterator[str]
     cells = [("", *Total.__struct_fields__, *(("cost",) if prices else ()))]
     for name, calls in rows.items():
         cost = (f"{compute_cost(calls, prices):.6f}",) if prices else ()
-        cells.append((name, *map(str, asdict(Total.of(calls)).values()), *cost))
+        cells.append((name, *map(str, asdict(Total.add_up(calls)).values()), *cost))
     yield from align_columns(cells, right=range(1, len(cells[0])))

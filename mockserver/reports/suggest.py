@@ -6,7 +6,7 @@ Each is tested against the call before it is shown, and contains none of its cre
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -53,7 +53,7 @@ class Suggestion(Struct, frozen=True):
 
 
 def suggest_rule(call: Call, secrets: "Secrets", *, lost: bool = False) -> Suggestion | None:
-    """A rule for this call, as specific as possible; `lost`: the answer that it continues is unknown."""
+    """Return a rule for this call, as specific as possible; `lost`: the answer that it continues is unknown."""
     specific, operation = _make_specific(call, secrets, lost=lost), {"operation": call.operation}
     general = {"model": _match_exactly(call.model), **operation} if _is_clean(call.model, secrets) else operation
     if call.operation == OTHER and "path" not in specific:
@@ -65,22 +65,28 @@ def suggest_rule(call: Call, secrets: "Secrets", *, lost: bool = False) -> Sugge
 
 
 def suggest_change(near: NearMiss, call: Call, secrets: "Secrets") -> str | None:
-    """How to change a rule that misses by one condition; None if it misses by more, or no change helps."""
+    """Return how to change a rule that misses by one condition; None if it misses by more, or no change helps."""
     rule = near.rule
     if near.held == len(near.results) and rule.times is not None:
         return f"{rule.where} is used up after {plural(rule.times, 'call')}; increase times, or add a rule for the rest"
-    changed = find_change(near, call, secrets)
-    if changed is None:
+    change = find_change(near, call, secrets)
+    if change is None:
         return None
-    field, value = changed
-    if value is None:
-        return f"remove {one_line(field)} from {rule.where}"
+    if change.value is None:
+        return f"remove {one_line(change.field)} from {rule.where}"
     written = write_python_field if rule.place is not None and rule.place.file.endswith(".py") else write_yaml_field
-    return f"change {rule.where} to {written(field, value)}"
+    return f"change {rule.where} to {written(change.field, change.value)}"
 
 
-def find_change(near: NearMiss, call: Call, secrets: "Secrets") -> tuple[str, Json] | None:
-    """The field of the one condition that misses, and with which value the rule would match; None: without it."""
+class ConditionChange(NamedTuple):
+    """A field of `when`, and the value with which the rule would match; None: without the field."""
+
+    field: str
+    value: Json
+
+
+def find_change(near: NearMiss, call: Call, secrets: "Secrets") -> ConditionChange | None:
+    """Return how to change the only condition that misses; None if there are others, or no change helps."""
     failed, when = [result for result in near.results if not result.ok], near.rule.spec.get("when")
     if len(failed) != 1 or not isinstance(when, Mapping) or failed[0].field not in when or _is_unrelated(failed[0]):
         return None
@@ -88,7 +94,7 @@ def find_change(near: NearMiss, call: Call, secrets: "Secrets") -> tuple[str, Js
     value = None if is_secret(result) else _find_matching(result, when[result.field], secrets)
     changed = {name: inner for name, inner in when.items() if name != result.field}
     changed |= {} if value is None else {result.field: value}
-    return (result.field, value) if _matches(changed, call) else None
+    return ConditionChange(result.field, value) if _matches(changed, call) else None
 
 
 def _is_unrelated(result: ConditionResult) -> bool:
@@ -115,7 +121,7 @@ def _find_matching(result: ConditionResult, stated: Json, secrets: "Secrets") ->
 
 
 def _make_specific(call: Call, secrets: "Secrets", *, lost: bool) -> When:
-    """What distinguishes the call from others: its last message, tools and turn."""
+    """Return what distinguishes the call from others: its last message, tools and turn."""
     if call.mcp is not None:
         return dict(_make_mcp_specific(call.mcp, secrets))
     when: When = {}
@@ -147,7 +153,7 @@ def _make_specific(call: Call, secrets: "Secrets", *, lost: bool) -> When:
 
 
 def _make_mcp_specific(request: McpRequest, secrets: "Secrets") -> Iterator[tuple[str, Json]]:
-    """What distinguishes a call of an MCP server from others: its server, its target and the arguments."""
+    """Yield what distinguishes a call of an MCP server from others: its server, its target and the arguments."""
     field = {"tools/call": "tool", "prompts/get": "prompt_name", "resources/read": "resource"}[request.method]
     yield "mcp", _match_exactly(request.server)
     yield field, _match_exactly(request.target)
@@ -167,7 +173,7 @@ def _match_tools(names: tuple[str, ...]) -> Json:
 
 
 def _match_text(text: str, secrets: "Secrets") -> Json:
-    """A condition for a text: the whole, both ends if it is long, or a part of it; None if too little is left."""
+    """Return a condition for a text: all of it, both ends if it is long, or a part; None if too little is left."""
     found = _split_text(text, secrets)
     if found == [text]:
         return (
@@ -192,7 +198,7 @@ def _cut_end(text: str) -> str:
 
 
 def _split_text(text: str, secrets: "Secrets") -> list[str]:
-    """The text between its credentials and lone surrogates, which no file can contain."""
+    """Return the text between its credentials and lone surrogates, which no file can contain."""
     return _SURROGATE.sub(_GAP, replace(secrets, instead=lambda _: _GAP).mask_text(text)).split(_GAP)
 
 
@@ -219,7 +225,7 @@ def _matches(when: Mapping[str, Json], call: Call) -> bool:
 
 
 def _choose_tool(call: Call, secrets: "Secrets") -> str | None:
-    """The tool to call: the first, unless the call has the result of one."""
+    """Return the tool to call: the first, unless the call has the result of one."""
     expected = call.tools and find_last_tool_result(call) is None and call.operation in _WITH_TOOLS
     return call.tools[0].name if expected and _is_clean(call.tools[0].name, secrets) else None
 
@@ -264,13 +270,13 @@ def write_yaml_rule(when: Table, then: Table) -> Iterator[str]:
 
 
 def write_python_field(name: str, value: Json) -> str:
-    """One condition as an argument of `on`: `last_user="hello"`."""
+    """Return one condition as an argument of `on`: `last_user="hello"`."""
     [(keyword, inner)] = _find_keywords({name: value}).items()
     return f"{keyword}={write_python(inner)}"
 
 
 def write_yaml_field(name: str, value: Json) -> str:
-    """One condition as a line of `when`: `last_user: hello`."""
+    """Return one condition as a line of `when`: `last_user: hello`."""
     return f"{name}: {write_yaml(value)}"
 
 
@@ -301,13 +307,13 @@ def _write_literal(value: Json, constants: Mapping[object, str], text: Callable[
 
 
 def _quote(text: str) -> str:
-    """A text in double quotes, with escapes that Python and YAML share."""
+    """Return a text in double quotes, with escapes that Python and YAML share."""
     escaped = text.replace("\\", "\\\\").replace('"', '\\"')
     return '"' + "".join(x if x.isprintable() else x.encode("unicode_escape").decode() for x in escaped) + '"'
 
 
 def _find_keywords(when: Table) -> dict[str, Json]:
-    """A `when` as the arguments of `on`: `param.n` is in a table `param`, `not` is `not_`."""
+    """Return a `when` as the arguments of `on`: `param.n` is in a table `param`, `not` is `not_`."""
     found: dict[str, Json] = {}
     for name, value in when.items():
         family, _, inner = name.partition(".")

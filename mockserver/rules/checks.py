@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from mockserver.config.hosts import HOST_NAMES
 from mockserver.config.source import Path, suggest
-from mockserver.core.call import Call
+from mockserver.core.call import WEBSOCKET, Call
 from mockserver.core.draft import ArtifactDraft, Draft, RuleOutcome
 from mockserver.core.episode import find_format
 from mockserver.core.http import CONTROL
@@ -186,6 +186,12 @@ class AnswerCheck:
                 self._context.at("then", *purpose.path).refuse_key(
                     f'"{purpose.path[-1]}" cannot answer the operation "{other}"; {able}'
                 )
+        if WEBSOCKET in operations:
+            for path, content in self._then.walk():
+                for key in _select_keys(content, _OPENING):
+                    self._context.at("then", *path, key).refuse_key(
+                        f'"{key}" cannot answer the operation "{WEBSOCKET}"{_advise(WEBSOCKET)}'
+                    )
         if stated := self._find_statuses():
             path, named = stated
             for kind in [CREATIONS[name] for name in operations if name in CREATIONS]:
@@ -280,6 +286,7 @@ def _make_operations_condition(operations: tuple[str, ...]) -> Condition:
     return mark_implied(compile_when(wanted, lambda message, path: None))
 
 
+_OPENING = ("json", "forward", "cassette")  # what would open a WebSocket somehow
 _STUBS = _SENT | {"json", "raw", "error"}
 _PURPOSES: Mapping[str, tuple[str, ...]] = {
     "text": tuple(CONVERSATIONS),
@@ -294,7 +301,10 @@ _PURPOSE_OF: Mapping[str, str] = {
 }
 _WITHHELD = frozenset[str]().union(*[kind.withheld for kind in OPERATIONS.values()])
 _IMPLIED: Mapping[str, Condition] = {
-    purpose: _make_operations_condition(operations) for purpose, operations in _PURPOSES.items()
+    purpose: _make_operations_condition(
+        operations if purpose == "text" else tuple([name for name in operations if name not in CONVERSATIONS])
+    )
+    for purpose, operations in _PURPOSES.items()
 }
 _OF_TARGETS = {"tool": "mcp_call", "resource": "mcp_read", "prompt_name": "mcp_prompt"}
 _OF_MCP = frozenset(  # fields that only requests to MCP servers have

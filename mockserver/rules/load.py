@@ -13,7 +13,7 @@ from mockserver.config.timing import PROFILES, Profiles
 from mockserver.config.validation_errors import validate_table
 from mockserver.config.yaml_reader import pause_collector
 from mockserver.core.action import Faults
-from mockserver.core.call import OTHER, Call
+from mockserver.core.call import OTHER, WEBSOCKET, Call
 from mockserver.core.json import Json
 from mockserver.core.lazy import lazy_property
 from mockserver.core.mcp_server import McpServer
@@ -22,7 +22,7 @@ from mockserver.core.state import Precondition, name_times_counter
 from mockserver.core.text import shown
 from mockserver.rules.answer.compile import CompiledThen, compile_then
 from mockserver.rules.checks import AnswerCheck, Known, check_when
-from mockserver.rules.match.conditions import All, Condition
+from mockserver.rules.match.conditions import All, Condition, find_pinned
 from mockserver.rules.match.parse import compile_when, require_calls
 from mockserver.rules.mcp_definitions import find_servers, list_rules_beside
 from mockserver.rules.schema import RulesHead, RuleSpec
@@ -134,8 +134,19 @@ def select_answering(rules: Sequence[Rule], call: Call) -> Sequence[Rule]:
 
 
 def select_suited(rules: Sequence[Rule], call: Call) -> Sequence[Rule]:
-    """Return the rules that can answer at the call's path: at a path that no dialect knows, only some can."""
-    return [rule for rule in rules if rule.stubs] if call.operation == OTHER else rules
+    """Return the rules that can answer the call as far as its kind says."""
+    return [rule for rule in rules if is_suited(rule, call)] if call.operation in FOR_FEW_RULES else rules
+
+
+FOR_FEW_RULES = (OTHER, WEBSOCKET)  # operations
+
+
+def is_suited(rule: Rule, call: Call) -> bool:
+    """Return whether a rule can answer a call of an operation that is `FOR_FEW_RULES`.
+
+    At a path that no dialect knows, only some can; a WebSocket is refused only by those that name its operation.
+    """
+    return rule.stubs if call.operation == OTHER else WEBSOCKET in (find_pinned(rule.when, "operation") or ())
 
 
 class _Loader:

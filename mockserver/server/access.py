@@ -93,7 +93,7 @@ def check_page(http: HttpRequest, settings: Settings, *, forwarded: bool = False
 
 
 def passes_page_check(method: str, fields: Mapping[bytes, bytes]) -> bool:
-    """Whether `check_page` lets a request with these headers pass, whatever the settings are: no web page sent it."""
+    """Return whether `check_page` lets these headers pass whatever the settings are, as no web page sent them."""
     host = fields.get(b"host")
     return not _is_of_browser(method, fields) and (not host or _is_unchangeable(host))
 
@@ -105,7 +105,7 @@ def _is_of_browser(method: str, fields: Mapping[bytes, bytes]) -> bool:
 
 @lru_cache(maxsize=256)
 def _is_unchangeable(authority: bytes) -> bool:
-    """Whether nobody outside this network can make a Host lead here: an address, or a name not in the public DNS."""
+    """Return whether nobody outside can make a Host lead here: it is an address, or a name not in the public DNS."""
     host = host_of(authority.decode("latin-1"))
     return host is not None and (is_address(host) or "." not in host or host.endswith(_PRIVATE))
 
@@ -131,7 +131,7 @@ def _check_browser(http: HttpRequest, settings: Settings, *, forwarded: bool) ->
 
 
 def may_be_shown(http: HttpRequest) -> bool:
-    """Whether a browser may show the answer as a page of this server, now or from its cache."""
+    """Return whether a browser may show the answer as a page of this server, now or from its cache."""
     fields = http.fields
     if not _OF_BROWSERS.isdisjoint(fields):
         return True
@@ -140,7 +140,7 @@ def may_be_shown(http: HttpRequest) -> bool:
 
 
 def forbid_scripts(http: HttpRequest, headers: Headers | HeaderLines) -> Headers:
-    """Headers for an answer that a browser could show as a page of this server, now or from its cache: no scripts."""
+    """Return headers that forbid scripts in an answer that a browser could show as a page, now or from its cache."""
     stated = [value for name, value in headers if name.lower() == "content-type"]
     if len(stated) == 1 and _NO_SCRIPT.fullmatch(stated[0]):
         return ()
@@ -187,7 +187,7 @@ class Guard(Struct, frozen=True, eq=False):
             await (self._refuse(scope) or self.app)(scope, receive, _secure_headers(send))
 
     def _refuse(self, scope: Scope) -> Response | None:
-        """The answer to the first thing that is wrong with a request to a control path, or None."""
+        """Return the answer to the first thing that is wrong with a request to a control path, or None."""
         fields, method, settings = join_fields(scope["headers"]), scope["method"], self.live.settings
         status, headers = 403, dict[str, str]()
         visit = (method, fields.get("sec-fetch-mode"), fields.get("sec-fetch-dest")) == ("GET", "navigate", "document")
@@ -207,7 +207,7 @@ class Guard(Struct, frozen=True, eq=False):
 
 
 def join_fields(headers: Iterable[tuple[bytes, bytes]]) -> _Fields:
-    """The headers of a request by name. Repeated ones are joined, so that no check can take the wrong one."""
+    """Return the headers of a request by name. Repeated ones are joined, so that no check can take the wrong one."""
     fields: dict[str, str] = {}
     for name, value in headers:
         key, text = name.decode("latin-1").lower(), value.decode("latin-1").strip()
@@ -216,7 +216,7 @@ def join_fields(headers: Iterable[tuple[bytes, bytes]]) -> _Fields:
 
 
 def _check_host(fields: _Fields, settings: Settings) -> Objection | None:
-    """Against DNS rebinding: a page whose name now leads here still sends that name."""
+    """Refuse unknown hosts. After DNS rebinding, a page whose name now leads here still sends that name."""
     host = host_of(fields.get("host", ""))
     if host is not None and (
         is_loopback(host)
@@ -233,7 +233,7 @@ def _check_host(fields: _Fields, settings: Settings) -> Objection | None:
 
 
 def _check_origin(fields: _Fields, settings: Settings, *, visit: bool = False) -> Objection | None:
-    """Against pages of other origins. What a browser says of itself is believed; other clients say nothing.
+    """Refuse pages of other origins. What a browser says of itself is believed; other clients say nothing.
 
     `visit`: a link was followed to a control path. The page that held the link sees nothing of the answer.
     """
@@ -255,7 +255,7 @@ def _is_same(said: str, host: str) -> bool:
 
 
 def _check_change(fields: _Fields, method: str) -> Objection | None:
-    """Against forms and simple fetches, which a browser lets any page send: they cannot send what is required here."""
+    """Refuse forms and simple fetches, which a browser lets any page send: they cannot send what is required here."""
     kind = fields.get("content-type", "")
     if method in _SAFE or _MEDIA.fullmatch(essence(kind)) or any(map(fields.get, _CUSTOM)):
         return None
@@ -267,7 +267,7 @@ def _check_change(fields: _Fields, method: str) -> Objection | None:
 
 
 def has_token(fields: _Fields, live: Live) -> bool:
-    """Whether a request has the token of control paths, if they need one."""
+    """Return whether a request has the token of control paths, if they need one."""
     return _check_token(fields, live) is None
 
 
@@ -281,7 +281,7 @@ def _check_token(fields: _Fields, live: Live) -> Objection | None:
 
 
 def _explain_token_source(settings: Settings) -> str:
-    """Where somebody who may have the token finds it, for messages and for the inspector."""
+    """Return where somebody who may have the token finds it, for messages and for the inspector."""
     if settings.control_token is None:
         return (
             "The server made it when it started, and mockserver serve printed it then; "
@@ -306,14 +306,14 @@ def _quote(text: str) -> str:
 
 
 def _secure_headers(send: Send) -> Send:
-    async def secured(message: Message) -> None:
+    async def send_secured(message: Message) -> None:
         if message["type"] == "http.response.start":
             stated = {name.lower() for name, _ in message["headers"]}
             more = [field for field in SECURITY if field[0] not in stated]
             message = {**message, "headers": [*message["headers"], *more]}
         await send(message)
 
-    return secured
+    return send_secured
 
 
 def add_cors(app: ASGIApp, origins: tuple[str, ...]) -> ASGIApp:

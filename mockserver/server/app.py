@@ -59,16 +59,16 @@ if TYPE_CHECKING:
 
 
 def build_app(live: Live) -> "FastRouter":
-    """The paths of the default dialect; behind these all others, for which the first request imports all dialects."""
+    """Build the paths of the default dialect; the first request to any other path imports all dialects."""
     known = list_own_endpoints(_list_dialects(live)[live.settings.dialect])
-    return FastRouter(_make_routes(live, known), Elsewhere(live))
+    return FastRouter(_make_routes(live, known), OtherDialects(live))
 
 
 def _list_dialects(live: Live) -> Mapping[str, Dialect]:
     return discover_all(live.settings.hosts)
 
 
-class Elsewhere(Struct, eq=False):
+class OtherDialects(Struct, eq=False):
     """The application at paths that the default dialect does not have, made for the first request there."""
 
     live: Live
@@ -97,14 +97,14 @@ def _compile_route(path: str) -> Route:
 
 
 def _build_whole_app(live: Live) -> "FastRouter":
-    """Every dialect at its mounts, the default one at the bare paths, all again under `/ns/…`; the control paths."""
+    """Build the paths of all dialects, the bare ones of the default dialect, all again under `/ns/…`; control paths."""
     from mockserver.server import inspector  # a server that only answers calls needs neither
     from mockserver.server.control import Control
 
     known = list_endpoints(_list_dialects(live), live.settings.dialect)
-    routes, unknown = _make_routes(live, (*known, *MCP_ENDPOINTS)), Unknown(live, known)
+    routes, unknown = _make_routes(live, (*known, *MCP_ENDPOINTS)), UnknownPaths(live, known)
     inner = Router(routes, redirect_slashes=False, default=unknown)
-    named = Mount("/ns/{namespace}", Named(live, inner))
+    named = Mount("/ns/{namespace}", NamespacedPaths(live, inner))
     named.path_regex = re.compile(named.path_regex.pattern, re.DOTALL)  # a line feed may follow
     guarded = Guard(Control(live), live, OPEN | inspector.PATHS)
     app = FastRouter([*routes, named, Route(CONTROL, guarded), Mount(CONTROL, guarded)], unknown)
@@ -147,6 +147,8 @@ class FastRouter(Router):
 
 
 class FoundRoute(Struct, frozen=True):
+    """The application of a route, and what the path says for its parameters."""
+
     app: ASGIApp
     params: dict[str, str]
 
@@ -257,7 +259,9 @@ class Site:
             known = [app.default for app in self._apps.values()]
             self._apps.clear()
             app = self._apps[settings.dialect] = build_app(self._live)
-            if isinstance(app.default, Elsewhere) and any(isinstance(old, Elsewhere) and old.app for old in known):
+            if isinstance(app.default, OtherDialects) and any(
+                isinstance(old, OtherDialects) and old.app for old in known
+            ):
                 app.default.app = _build_whole_app(self._live)
         self._hosts = settings.hosts
 
@@ -273,11 +277,11 @@ class Site:
         namespace, inner = split_namespace(path) if path.startswith(_NAMED) else (DEFAULT, path)
         app = self._app
         found = app.find(inner)
-        elsewhere = app.default
-        if (found is None or namespace != DEFAULT) and isinstance(elsewhere, Elsewhere):
-            if whole and elsewhere.app is None:
-                elsewhere.app = _build_whole_app(self._live)
-            found = None if elsewhere.app is None else elsewhere.app.find(inner)
+        others = app.default
+        if (found is None or namespace != DEFAULT) and isinstance(others, OtherDialects):
+            if whole and others.app is None:
+                others.app = _build_whole_app(self._live)
+            found = None if others.app is None else others.app.find(inner)
         if found is None or not isinstance(found.app, AsgiEntrance):
             return None
         return app.responders.keep(
@@ -296,7 +300,7 @@ def _find_session(responder: Responder) -> "type[SocketSession]":
     return ResponsesSession
 
 
-class Named(Struct, eq=False):
+class NamespacedPaths(Struct, eq=False):
     """The application behind `/ns/{namespace}`, if that is a name; else the dialect's 404."""
 
     live: Live
@@ -311,7 +315,7 @@ class Named(Struct, eq=False):
         await entrance({**scope, "path_params": {}}, receive, send)
 
 
-class Unknown(Struct, eq=False):
+class UnknownPaths(Struct, eq=False):
     """The application at every other path: the known path that it stands for, else the 404 that names the nearest."""
 
     live: Live
@@ -340,7 +344,7 @@ class Unknown(Struct, eq=False):
         meant = _find_control_path(scope, path) or find_nearest_path(
             scope["method"], path, self.known, scope["query_string"].decode()
         )
-        entrance = AsgiEntrance(Responder(self.live, dialect, {}, meant))
+        entrance = AsgiEntrance(Responder(self.live, dialect, operations={}, nearest=meant))
         await entrance({**scope, "path_params": scope.get("path_params", {})}, receive, send)
 
     async def _answer_at(self, path: str, scope: Scope, receive: Receive, send: Send) -> None:
@@ -350,7 +354,7 @@ class Unknown(Struct, eq=False):
 
 
 def _find_control_path(scope: Scope, path: str) -> str | None:
-    """The control path that was asked for behind a namespace or a mount."""
+    """Return the control path that was asked for behind a namespace or a mount."""
     _, control, rest = path.partition(CONTROL)
     namespace = scope.get("path_params", {}).get("namespace")
     chosen = f"?namespace={quote(namespace)}" if namespace and rest.strip("/") else ""
@@ -399,7 +403,7 @@ class AsgiEntrance(Struct, eq=False):
         return await self.responder.respond(make_request(scope, body, row.namespace), visit)
 
     def _is_large_form(self, headers: Fields, visit: Visit) -> bool:
-        """Whether the files of a request may go to disk: not if the request may have to be sent to an upstream."""
+        """Return whether files of a request may go to disk: not if it may have to be sent to an upstream."""
         operation, length = visit.operation, find_length(headers)
         if operation is None or not OPERATIONS[operation.name].takes_files or (length or inf) <= LARGEST_IN_MEMORY:
             return False

@@ -12,9 +12,13 @@ BUDGET = "budget"  # the source of the answer to a call beyond them
 
 
 class CallBudget(Struct):
-    """How many calls an agent may make, and what answered them so far; `refused` are those beyond."""
+    """How many calls a run may make, and what answered them so far; `refused` are those beyond.
+
+    `run` is the word for what makes them.
+    """
 
     limit: int = MAX_CALLS
+    run: str = "run"
     refused: int = 0
     answers: Counter[str] = field(default_factory=Counter)
 
@@ -30,7 +34,7 @@ class CallBudget(Struct):
 
     def explain(self) -> str:
         """Say that the budget is used up, and what answered most of the calls."""
-        said = f"This run has made all the {plural(self.limit, 'call')} that it may make"
+        said = f"This {self.run} has made all the {plural(self.limit, 'call')} that it may make"
         (most, count), *_ = self.answers.most_common(1) or [("", 0)]
         if count < 2:
             return f"{said}."

@@ -22,7 +22,7 @@ _OPENAI = ("OPENAI_BASE_URL", "OPENAI_API_BASE")
 def make_environment(
     address: str, settings: Settings, environ: Mapping[str, str], servers: Iterable[str] = ()
 ) -> Mapping[str, str]:
-    """The variables to set for clients of a server at this address, besides those of `environ`.
+    """Return the variables to set for clients of a server at this address, besides those of `environ`.
 
     `servers` names MCP servers: the URL of `files` is in `MOCKSERVER_MCP_FILES`.
 
@@ -56,7 +56,7 @@ def make_environment(
 
 
 def list_mcp_servers(defined: Iterable[str], settings: Settings, recorded: Iterable[str] = ()) -> Sequence[str]:
-    """The MCP servers that clients can reach: those that rules files define, and those that are or will be recorded."""
+    """List the MCP servers that clients can reach: those of rules files, and those that are or will be recorded."""
     forwarded = [name.removeprefix(UPSTREAM) for name in settings.upstream if is_upstream_name(name)]
     return tuple(dict.fromkeys((*defined, *forwarded, *recorded)))
 
@@ -66,7 +66,7 @@ def _name_mcp_variable(server: str) -> str:
 
 
 def _list_omitted(dialect: ClientConfig | Dialect, environ: Mapping[str, str], *, real: bool) -> Sequence[str]:
-    """The variables of keys that stay unset: a client could take their key for the `real` one, or warn of a second."""
+    """List the variables of keys that stay unset: a client could take one for the `real` key, or warn of a second."""
     keys = [name for name, text in dialect.variables.items() if text == "{key}"]
     if real and any(environ.get(name) for name, text in dialect.variables.items() if text in ("{key}", "")):
         return [name for name in keys if not environ.get(name)]
@@ -75,25 +75,25 @@ def _list_omitted(dialect: ClientConfig | Dialect, environ: Mapping[str, str], *
 
 
 def find_key(env: Mapping[str, str], dialect: str) -> str:
-    """The key that the dialect's own client takes from an environment; OpenAI's, if it reads none of its own."""
+    """Return the key that the dialect's own client takes from an environment; OpenAI's, if it reads none of its own."""
     variables = client_configs()[dialect].variables or client_configs()["openai"].variables
     return env[next(name for name, text in variables.items() if text == "{key}")]
 
 
 def make_base_url(address: str, dialect: str) -> str:
-    """What the provider's own client takes as its base."""
+    """Return what the provider's own client takes as its base."""
     spoken = client_configs()[dialect]
     texts = (text for text in spoken.variables.values() if "{address}" in text)
     return next(texts, "{address}" + spoken.mounts[0]).format(address=address)
 
 
 def make_bare_url(address: str, dialect: str) -> str:
-    """The same without the dialect's own segment, for the dialect of the settings."""
+    """Return the same without the dialect's own segment, for the dialect of the settings."""
     return address + drop_dialect_segment(make_base_url("", dialect))
 
 
 def write_openai_hint(dialect: str) -> str:
-    """What to say behind a base URL that is too short for OpenAI's client."""
+    """Return what to say behind a base URL that is too short for OpenAI's client."""
     mount, base = client_configs()[dialect].mounts[0], make_base_url("", dialect)
     is_longer = mount.startswith(base) and mount != base
     return f"  (OpenAI's client: append {mount.removeprefix(base)})" if is_longer else ""
@@ -105,7 +105,10 @@ def list_mcp_addresses(address: str, servers: Iterable[str]) -> dict[str, str]:
 
 
 def render_home(http: HttpRequest, settings: Settings, servers: Iterable[str] = ()) -> Reply:
-    """What this server is, and where to point a client: a page for browsers, JSON for programs. Names no rules."""
+    """Return what this server is, and where to point a client: a page for browsers, JSON for programs.
+
+    Names no rules.
+    """
     from html import escape  # these two are slow: all of HTML's entities, and Starlette's responses
 
     from mockserver.server.access import SANDBOX, SECURITY

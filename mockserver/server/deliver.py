@@ -63,7 +63,7 @@ def list_actions(responder: Responder, response: Response, visit: Visit) -> Iter
         return actions
     streamed = reply.frames is not None or reply.script is not None
     shape = responder.find_operation(call.http.method).error if streamed else error_frame
-    if responder.find_operation(call.http.method).over_socket == "responses" and call.http.turn is not None:
+    if call.http.turn is not None and responder.find_operation(call.http.method).over_socket == "responses":
         from mockserver.server.socket_frames import make_error_frame  # few servers need it
 
         shape = make_error_frame
@@ -76,7 +76,8 @@ def list_actions(responder: Responder, response: Response, visit: Visit) -> Iter
         visit.row.unaffected = True
 
     head = visit.row.method == "HEAD"
-    return apply_faults(actions, faults, error, streamed=streamed, head=head, on_unchanged=note_unchanged)
+    live = reply.script is not None
+    return apply_faults(actions, faults, error, streamed=streamed, live=live, head=head, on_unchanged=note_unchanged)
 
 
 def find_lines(response: Response) -> bytes | None:

@@ -4,6 +4,7 @@ import json
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from msgspec import Struct
@@ -46,7 +47,7 @@ from mockserver.state.in_memory import MemoryCounters, MemoryValueStore
 
 
 def is_unmatched(row: Exchange) -> bool:
-    """Whether no rule answered what rules are for, whether or not an answer was made up then."""
+    """Return whether no rule answered what rules are for, whether or not an answer was made up then."""
     return "unmatched" in row.source.split(", ") or (row.source == "generated" and row.operation in ASKED)
 
 
@@ -61,7 +62,7 @@ class RequestFile(Struct, frozen=True):
 
 
 def read_request(text: str, file: str, dialect: str, path: str | None = None) -> RequestFile:
-    """A request file: a body, or {method, path, headers, body}; a body tells its path. Raises ConfigError."""
+    """Return a request file: a body, or {method, path, headers, body}; a body tells its path. Raises ConfigError."""
     try:
         content = json.loads(text)
     except ValueError as error:
@@ -78,11 +79,13 @@ def read_content(content: Json, file: str, dialect: str, path: str | None = None
     if not isinstance(headers, dict | None):
         raise ConfigError(f"{file}: headers must be an object of names and values")
     method = content.get("method", "POST" if "body" in content else "GET")
-    return RequestFile(str(content.get("path") or path or find_path(body, dialect)), body, str(method), headers)
+    return RequestFile(
+        str(content.get("path") or path or find_path(body, dialect)), body, method=str(method), headers=headers
+    )
 
 
 def find_path(body: Json, dialect: str) -> str:
-    """Where a body goes by its keys: its dialect's chat, unless only another operation takes it."""
+    """Return where a body goes by its keys: its dialect's chat, unless only another operation takes it."""
     keys = body if isinstance(body, dict) and "messages" not in body else {}
     dialect = "gemini" if "contents" in keys else dialect  # no other body has them
     served = {operation.name for operation in _find_dialect(dialect).operations}
@@ -92,13 +95,16 @@ def find_path(body: Json, dialect: str) -> str:
     return _write_path(_find_operation(dialect, meant if meant in served else "chat"), dialect, keys.get("model"))
 
 
-def find_usual_path(dialect: str, operation: str = "chat") -> str:
-    """The path of an operation of a dialect, with the query that its client always sends. Raises ConfigError."""
-    return _write_path(_find_operation(dialect, operation), dialect, None)
+def find_usual_path(dialect: str) -> str:
+    """Return the path of a dialect's chat, with the query that its client always sends. Raises ConfigError."""
+    return _write_path(_find_operation(dialect, "chat"), dialect, None)
 
 
 def make_usual_request(dialect: str, operation: str, model: str, text: str, *, stream: bool = False) -> RequestFile:
-    """The request that puts a text to an operation. Raises ConfigError for an operation that the dialect lacks."""
+    """Return the request that puts a text to an operation.
+
+    Raises ConfigError for an operation that the dialect lacks.
+    """
     found = _find_operation(dialect, operation, stream=stream)
     body = BODIES[operation](text) if found.body is None else found.body(text)
     named = {} if "{model}" in found.path else {"model": model}
@@ -134,7 +140,7 @@ class Reached(Struct, frozen=True):
     http: HttpRequest
 
     def call(self, settings: Settings) -> Call:
-        """The call that the request makes. Raises ConfigError where the provider would refuse it."""
+        """Return the call that the request makes. Raises ConfigError where the provider would refuse it."""
         try:
             return self.operation.call(self.http, settings.find_validation(self.place.dialect.name))
         except Failure as failure:
@@ -153,7 +159,7 @@ class Reached(Struct, frozen=True):
 
 
 def reach(described: RequestFile, dialect: str, *, stubs: bool = False) -> Reached:
-    """What a described request reaches where the bare paths speak this dialect. Raises ConfigError.
+    """Return what a described request reaches where the bare paths speak this dialect. Raises ConfigError.
 
     `stubs`: rules may answer at paths that no dialect knows.
     """
@@ -171,9 +177,8 @@ def reach(described: RequestFile, dialect: str, *, stubs: bool = False) -> Reach
     if found is None:
         near = find_nearest_path(described.method, path, list_endpoints(discover_all(), dialect), url.query)
         raise ConfigError(f"no operation at {path}" + (f"; nearest: {near}" if near else ""))
-    place, operation, params = found
-    if operation is None:
-        raise ConfigError(f"{path} takes {', '.join(place.operations)}, not {described.method}")
+    if found.operation is None:
+        raise ConfigError(f"{path} takes {', '.join(found.endpoint.operations)}, not {described.method}")
     body = described.body
     http = HttpRequest(
         method=described.method,
@@ -184,23 +189,29 @@ def reach(described: RequestFile, dialect: str, *, stubs: bool = False) -> Reach
         ),
         body=body if isinstance(body, bytes) else json.dumps(body).encode(),
         namespace=described.namespace,
-        path_params=params,
+        path_params=found.params,
     )
-    return Reached(place, operation, http)
+    return Reached(found.endpoint, found.operation, http)
 
 
-def find_place(
-    method: str, path: str, dialect: str, *, stubs: bool
-) -> tuple[Endpoint, Operation | None, Mapping[str, str]] | None:
-    """Where a method and path lead, and the path parameters; with `stubs`, also where no dialect knows the path."""
+class Place(NamedTuple):
+    """Where a method and path lead; `operation` is None if the endpoint takes other methods only."""
+
+    endpoint: Endpoint
+    operation: Operation | None
+    params: Mapping[str, str]
+
+
+def find_place(method: str, path: str, dialect: str, *, stubs: bool) -> Place | None:
+    """Return where a method and path lead, and the path parameters; with `stubs`, also for paths of no dialect."""
     if (found := locate(path, discover_all(), dialect)) is not None:
-        return found.endpoint, find_operation(method, found.endpoint.operations), found.params
+        return Place(found.endpoint, find_operation(method, found.endpoint.operations), found.params)
     spoken = find_owner(path, discover_all(), dialect)
-    return (Endpoint(path, spoken, {}), make_stub_operation(spoken.name, spoken.host), {}) if stubs else None
+    return Place(Endpoint(path, spoken, {}), make_stub_operation(spoken.name, spoken.host), {}) if stubs else None
 
 
 def _encode_header(text: str) -> bytes:
-    """Text of a header as bytes; half a character, which no client can send, as a question mark."""
+    """Return text of a header as bytes; half a character, which no client can send, as a question mark."""
     return text.encode("utf-8", "replace")
 
 
@@ -250,9 +261,9 @@ class Explanation(Struct, frozen=True):
 
     @property
     def text(self) -> str:
-        return "\n".join(self._lines())
+        return "\n".join(self._write_lines())
 
-    def _lines(self) -> Iterator[str]:
+    def _write_lines(self) -> Iterator[str]:
         why = f": {self.why}" if self.why else ""
         place = "" if self.call.operation == "chat" else f"  (at {self.call.http.path})"
         yield f"answered by: {self.source}{why}{describe_faults(self.faults)}{place}"
@@ -268,7 +279,7 @@ class Explanation(Struct, frozen=True):
 
 
 async def explain_call(engine: Engine, call: Call, limit: int | None = None) -> Explanation:
-    """How the engine answers a call now; its counters, scenarios and kept answers stay as they are.
+    """Return how the engine answers a call now; its counters, scenarios and kept answers stay as they are.
 
     `limit`: so many rules are compared with it, the nearest first; by default all, in their order.
     """
@@ -279,29 +290,31 @@ async def explain_call(engine: Engine, call: Call, limit: int | None = None) -> 
     why = str(failure) if plan.source == "invalid" or (failure is not None and "cassette" in failure.details) else ""
     singly = split_prompts(known) if len(known.prompts) > 1 else (known,)
     prompts = [(shown(single.last_user), await _check_rules(engine.rules, single, entries, limit)) for single in singly]
-    return Explanation(call, plan.source, why, tuple(prompts), plan.faults, plan.modified_by)
+    return Explanation(
+        call, plan.source, why=why, prompts=tuple(prompts), faults=plan.faults, modified_by=plan.modified_by
+    )
 
 
 async def plan_answer(engine: Engine, call: Call, entries: Entries) -> Plan:
-    """The answer that a call would get now; nothing is counted or kept."""
+    """Return the answer that a call would get now; nothing is counted or kept."""
     return await (await copy_engine(engine, call.http.namespace, entries)).plan(call)
 
 
 async def copy_engine(engine: Engine, namespace: str, entries: Entries) -> Engine:
-    """The engine with copies of what it remembers of a namespace, to be changed freely."""
+    """Return the engine with copies of what it remembers of a namespace, to be changed freely."""
     memory = Memory(MemoryValueStore(count=sys.maxsize, size=sys.maxsize), engine.memory.polls)
     for stored in await engine.memory.store.values(namespace):
         memory.store.put(namespace, stored.key, stored, size=stored.size)
-    return alter_engine(engine, counters=MemoryCounters().filled(namespace, entries), memory=memory)
+    return alter_engine(engine, counters=MemoryCounters().fill(namespace, entries), memory=memory)
 
 
 def describe_faults(faults: Sequence[Fault]) -> str:
-    """What goes wrong with an answer that is not sent here, behind where it came from."""
+    """Return what goes wrong with an answer that is not sent here, behind where it came from."""
     return f"; faults when served: {', '.join(fault.name for fault in faults)}" if faults else ""
 
 
 async def complete_call(engine: Engine, call: Call, entries: Entries) -> Call:
-    """The call with all that the engine knows of it: its tokens, the conversation before it, and which try it is."""
+    """Return the call with what the engine knows of it: tokens, the conversation before it, and which try it is."""
     call = use_tokenizer(call, engine.policy.tokenizer(call.model))
     if call.previous_response_id is not None:
         resumed = await engine.memory.resume(call)
@@ -322,7 +335,7 @@ def show_rule(held: CheckedRule) -> dict[str, Json]:
 
 
 def show_finding(finding: ConditionResult) -> dict[str, Json]:
-    """A finding, for programs; what is long is cut as it is for people."""
+    """Return a finding, for programs; what is long is cut as it is for people."""
     return {
         "field": finding.field,
         "predicate": finding.predicate,
@@ -350,17 +363,17 @@ def _check_rule(rule: Rule, call: Call, entries: Entries) -> CheckedRule:
             verdict = f"matches, but {explain_closed(rule, entries)}"
     except RuleError as error:
         verdict = f"fails: {error}"
-    return CheckedRule(rule, verdict, rule.when.explain(call), counters)
+    return CheckedRule(rule, verdict, findings=rule.when.explain(call), counters=counters)
 
 
 def _check_counters(rule: Rule, entries: Entries) -> tuple[ConditionResult, ...]:
     found = list[ConditionResult]()
     if rule.state is not None:
         state = entries.get(STATE, START)
-        found.append(ConditionResult("state", "is", rule.state.is_, state, ok=state == rule.state.is_))
+        found.append(ConditionResult("state", "is", expected=rule.state.is_, actual=state, ok=state == rule.state.is_))
     if rule.times is not None:
         time = int(entries.get(name_times_counter(rule.name), 0)) + 1
-        found.append(ConditionResult("times", "lte", rule.times, time, ok=time <= rule.times))
+        found.append(ConditionResult("times", "lte", expected=rule.times, actual=time, ok=time <= rule.times))
     return tuple(found)
 
 

@@ -172,13 +172,13 @@ class Fleet:
         choice, timed, named = content.get("choice"), content.get("timed", True), content.get("named", 0)
         if rules or choice or named or not timed:
             choice = None if choice is None else CassetteChoice(**choice)
-            live.namespaces.put(namespace, Namespace(rules, timed, named, choice))
+            live.namespaces.put(namespace, Namespace(rules, timed, named=named, choice=choice))
         else:
             live.namespaces.drop(namespace)
 
     @asynccontextmanager
     async def change(self, namespace: str, *, cleared: bool = False) -> AsyncIterator[Namespace]:
-        """A copy of a namespace, to be changed; all servers know when the block has ended. Raises ConflictError."""
+        """Yield a copy of a namespace to change; all servers know it when the block has ended. Raises ConflictError."""
         if boottime() >= self.member.until:
             raise StateLostError("the lease of this server has ended")
         version, before = self._versions.get(namespace, _Version()), self.live.namespaces.get(namespace)
@@ -247,7 +247,7 @@ class Fleet:
         """Return what this server says to a question of another, or of itself."""
         match question:
             case {"namespaces": _}:
-                return json.dumps(self.live.namespaces.names()).encode()
+                return json.dumps(self.live.namespaces.list_names()).encode()
             case {"time_of": number}:
                 row = self.live.journal.find(number)
                 return json.dumps(None if row is None else row.at).encode()

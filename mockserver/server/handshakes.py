@@ -13,7 +13,12 @@ VERSION = b"13"
 
 def is_handshake(http: HttpRequest) -> bool:
     """Return whether a request asks to go on over a WebSocket."""
-    return http.method == "GET" and b"websocket" in http.fields.get(b"upgrade", b"").lower()
+    return asks_for_socket(http.method, http.header("upgrade") or "")
+
+
+def asks_for_socket(method: str, upgrade: str) -> bool:
+    """Return whether a request of a method asks to go on over a WebSocket, by its header Upgrade."""
+    return method == "GET" and "websocket" in upgrade.lower()
 
 
 def check_handshake(http: HttpRequest, dialect: Dialect, settings: Settings, *, checks_key: bool = True) -> None:
@@ -31,13 +36,25 @@ def check_handshake(http: HttpRequest, dialect: Dialect, settings: Settings, *, 
     keys = [value for name, value in http.headers if name == b"sec-websocket-key"]
     if len(keys) != 1 or not _is_nonce(keys[0]):
         raise Failure("bad_parameter", "The header Sec-WebSocket-Key must be 16 bytes in base64, once.", status=400)
+    _check_lists(http)
 
 
-def refuse_handshake(http: HttpRequest, *, in_process: bool = False) -> Failure:
-    """Return the refusal of a WebSocket where there is none, or for a client without a connection."""
+def _check_lists(http: HttpRequest) -> None:
+    """Refuse what is no list of protocols or of extensions. Raises Failure."""
+    from websockets.exceptions import InvalidHeaderFormat  # few servers need it
+    from websockets.headers import parse_extension, parse_subprotocol
+
+    for name, parse in ((b"sec-websocket-protocol", parse_subprotocol), (b"sec-websocket-extensions", parse_extension)):
+        for value in [value for field, value in http.headers if field == name]:
+            try:
+                parse(value.decode("latin-1"))
+            except InvalidHeaderFormat as error:
+                raise Failure("bad_parameter", f"The request has an {error}.", status=400) from None
+
+
+def refuse_handshake(http: HttpRequest) -> Failure:
+    """Return the refusal of a WebSocket where there is none."""
     message = f"There is no WebSocket at {http.path}. Send the request over HTTP."
-    if in_process:
-        message = "A transport has no WebSockets. Give the client the websocket_base_url() of the server for them."
     return Failure("method_not_allowed", message, status=426, headers=_INSTEAD)
 
 

@@ -72,7 +72,7 @@ class Unsent:
 
 
 def estimate_parsed_size(body: bytes) -> int:
-    """Roughly how many bytes a JSON body takes once it is parsed."""
+    """Return roughly how many bytes a JSON body takes once it is parsed."""
     marks = body.translate(None, _NO_MARKS)  # one pass, however many are counted
     return 3 * len(body) + 40 * marks.count(b",") + 60 * marks.count(b"[") + 400 * marks.count(b"{")
 
@@ -84,6 +84,8 @@ _UNREAD = "Too much data is waiting for clients to read it (setting max_unsent).
 
 
 class Limiter:
+    """The limits of the settings: which a request draws from, and what it waits for."""
+
     def __init__(self, store: LimitStore | None = None) -> None:
         self.store: LimitStore = MemoryLimitStore() if store is None else store
         self.configure(Limits(), None, Catalogue())
@@ -96,7 +98,7 @@ class Limiter:
         self.charge: Callable[[str | None, str], Charge] = lru_cache(_MOST_CHARGES)(self._charge_of)
 
     def _charge_of(self, key: str | None, model: str) -> "Charge":
-        """The buckets that a request of this key to this model draws from; all names of a model share theirs."""
+        """Return the buckets that a request of this key to this model draws from; all names of a model share theirs."""
         known, entry = self._models.find(model), self._keys.get(key or "")
         rates = layer_rates(self.limits.rates, known.stated.limits or (), (entry and entry.limits) or ())
         name = fingerprint(key or "", known.name)
@@ -131,13 +133,19 @@ class Bucket(Struct, frozen=True):
     look: Draw  # of nothing
 
     def draw(self, needed: float, taken: int) -> Draw:
-        return Draw(self.name, self.request.window, needed * self.request.taken, self.rate.refill(taken))
+        return Draw(self.name, self.request.window, needed=needed * self.request.taken, taken=self.rate.refill(taken))
 
 
 def _make_bucket(rate: Rate, name: str) -> Bucket:
     name, window, one = f"{rate.kind} {rate.window} {name}", rate.seconds, rate.refill(1)
     counts_tokens = rate.kind == "tokens"
-    return Bucket(name, rate, counts_tokens, Draw(name, window, one, one), Draw(name, window, -math.inf, 0.0))
+    return Bucket(
+        name,
+        rate,
+        counts_tokens=counts_tokens,
+        request=Draw(name, window, needed=one, taken=one),
+        look=Draw(name, window, needed=-math.inf, taken=0.0),
+    )
 
 
 class Charge(Struct, frozen=True):
@@ -151,8 +159,10 @@ class Charge(Struct, frozen=True):
     stated: frozenset[str] = frozenset()  # the limit headers that its answer sets itself
 
     def of(self, needed: int, spent: int, stated: frozenset[str] = frozenset()) -> "Charge":
-        """The charge for a prompt of `needed` tokens that takes `spent` with its answer."""
-        return Charge(self.rates, self.buckets, self.counts_tokens, needed, spent, stated)
+        """Return the charge for a prompt of `needed` tokens that takes `spent` with its answer."""
+        return Charge(
+            self.rates, self.buckets, counts_tokens=self.counts_tokens, needed=needed, spent=spent, stated=stated
+        )
 
     @property
     def draws(self) -> Sequence[Draw]:
@@ -168,7 +178,7 @@ class Charge(Struct, frozen=True):
         return None
 
     def more(self, tokens: int, requests: int = 0) -> Sequence[Draw]:
-        """Draws of this much more, whatever is available; negative amounts give back."""
+        """Return draws of this much more, whatever is available; negative amounts give back."""
         amounts = [tokens if each.counts_tokens else requests for each in self.buckets]
         return [
             each.draw(-math.inf, amount) if amount else each.look
@@ -288,7 +298,7 @@ def _limit_failure(charge: Charge, draws: Sequence[Draw], waits: Sequence[float]
 
 
 def _find_standings(rates: Rates, waits: Sequence[float]) -> Standings:
-    """What remains of requests and of tokens; of minute and day the one that leaves less."""
+    """Return what remains of requests and of tokens; of minute and day the one that leaves less."""
     found: dict[Kind, Standing] = {}
     for rate, wait in zip(rates, waits, strict=True):
         standing, other = rate.standing(wait), found.get(rate.kind)
@@ -298,7 +308,7 @@ def _find_standings(rates: Rates, waits: Sequence[float]) -> Standings:
 
 
 def _count_spent(outcome: Outcome, needed: int) -> int:
-    """The tokens that an outcome takes: 0 if it is a failure, those of the prompt if it does not say."""
+    """Return the tokens that an outcome takes: 0 if it is a failure, those of the prompt if it does not say."""
     if type(outcome) is Answer:  # first, as most are; a match takes far longer
         return outcome.usage.total
     match outcome:

@@ -9,7 +9,7 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from functools import partial
 from pathlib import Path
 from threading import Event
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from msgspec import Struct, field, to_builtins
 from msgspec.structs import replace
@@ -32,7 +32,7 @@ from mockserver.dialects import discover
 from mockserver.engine.catalogue import Catalogue, Model
 from mockserver.engine.engine import Engine, Policy, alter_engine
 from mockserver.engine.mcp_streams import McpStreams
-from mockserver.engine.memory import Memory
+from mockserver.engine.memory import Memory, count_kept_on_disk
 from mockserver.engine.offload import on_thread
 from mockserver.server.call_budget import CallBudget
 from mockserver.server.cassette_store import CassetteStore, check_cassettes, name_file
@@ -82,13 +82,13 @@ class Sharing(Protocol):
         """Take part while the block runs."""
 
     def is_current(self, namespace: str) -> bool:
-        """Whether nothing has changed in a namespace since it was read."""
+        """Return whether nothing has changed in a namespace since it was read."""
 
     async def catch_up(self, namespace: str) -> None:
         """Read what has changed. Raises StateLostError, or Failure if this release cannot read it."""
 
     def change(self, namespace: str) -> AbstractAsyncContextManager[Namespace]:
-        """A copy of a namespace, to be changed. Raises ConflictError."""
+        """Return a copy of a namespace, to be changed. Raises ConflictError."""
 
     def forget(self, namespace: str) -> None:
         """Forget what was read of a namespace."""
@@ -144,7 +144,7 @@ class Live(Struct):
 
     def find_engine(self, namespace: str) -> Engine:
         """Return what answers in a namespace, which is not in use for that."""
-        return self.namespaces.get(namespace).engine(self.engine)
+        return self.namespaces.get(namespace).find_engine(self.engine)
 
     @property
     def player(self) -> Player:
@@ -202,7 +202,7 @@ class Live(Struct):
                 self._forget_here(namespace)
 
     def has_room_for(self, body: bytes) -> bool:
-        """Whether a request with this body can be answered without counting what it takes."""
+        """Return whether a request with this body can be answered without counting what it takes."""
         settings, size = self.settings, len(body)
         return size <= SMALL and size <= settings.max_body and self.unsent.held <= settings.max_unsent
 
@@ -216,18 +216,28 @@ class Live(Struct):
 
 
 def start(sources: Sources) -> Live:
-    """A server's state from its sources. Raises MockserverError."""
+    """Return a server's state from its sources. Raises MockserverError."""
     counters = MemoryCounters()
     settings, engine = compose(sources, counters)
     journal = Journal(count=settings.journal_calls, size=settings.journal_bytes)
-    live = Live(settings, engine, journal, counters, sources=sources)
+    live = Live(settings, engine, journal=journal, counters=counters, sources=sources)
     live.save_episode = lambda cassette, episode: live.player.save(cassette, episode)  # a reload swaps the player
     return live
 
 
+class Composed(NamedTuple):
+    """What sources become: the settings of a server, and its engine."""
+
+    settings: Settings
+    engine: Engine
+
+
 @pause_collector()
-def compose(sources: Sources, counters: Counters, before: "Live | None" = None) -> tuple[Settings, Engine]:
-    """Settings and engine of the sources; what `before`, a running server, has kept stays. Raises MockserverError."""
+def compose(sources: Sources, counters: Counters, before: "Live | None" = None) -> Composed:
+    """Return settings and engine of the sources; what `before`, a running server, has kept stays.
+
+    Raises MockserverError.
+    """
     loaded = sources.load()
     settings, errors, player = loaded.settings, loaded.errors, None
     if not errors.found or before is None:  # else the running server would miss changes of cassettes that are read here
@@ -239,12 +249,12 @@ def compose(sources: Sources, counters: Counters, before: "Live | None" = None) 
     listed = LazyMapping(discover(), lambda name: discover()[name].models)
     thinking = LazyMapping(discover(), lambda name: discover()[name].thinking)
     if before is None:
-        answers: ValueStore[Kept] = MemoryValueStore(count=settings.stored_answers, size=settings.stored_bytes)
+        answers: ValueStore[Kept] = make_value_store(settings)
     else:
         answers = before.engine.memory.store
         before.namespaces.load_cassettes(player.store)
     streams = McpStreams() if before is None else before.engine.streams
-    return settings, Engine(
+    engine = Engine(
         rules=loaded.rules,
         policy=make_policy(settings),
         counters=counters,
@@ -255,6 +265,7 @@ def compose(sources: Sources, counters: Counters, before: "Live | None" = None) 
         servers=loaded.servers,
         streams=streams,
     )
+    return Composed(settings, engine)
 
 
 def make_player(sources: Sources, settings: Settings, before: "Live | None" = None) -> Player:
@@ -285,7 +296,7 @@ def make_policy(settings: Settings) -> Policy:
 
 
 def _state_failure(stated: UnmatchedError) -> dict[str, Json]:
-    """The stated fields of a Failure, which OpenAI's clients must not retry: it would fail again."""
+    """Return the stated fields of a Failure, which OpenAI's clients must not retry: it would fail again."""
     return {**stated.model_dump(exclude_none=True), "headers": (("x-should-retry", "false"),)}
 
 
@@ -309,7 +320,7 @@ async def reload(live: Live, sources: Sources) -> tuple[str, ...]:
 
 
 def show_settings(settings: Settings) -> dict[str, Json]:
-    """The settings that differ from their defaults, without what may be secret: of keys only how many there are."""
+    """Show the settings that differ from their defaults, without secrets: of keys only how many there are."""
     usual, found = Settings(), dict[str, Json]()
     for name in _SHOWN_SETTINGS:
         value = getattr(settings, name)
@@ -320,17 +331,27 @@ def show_settings(settings: Settings) -> dict[str, Json]:
     return found
 
 
+def make_value_store(settings: Settings) -> MemoryValueStore[Kept]:
+    """Return where one process keeps answers and objects."""
+    return MemoryValueStore(
+        count=settings.stored_answers,
+        size=settings.stored_bytes,
+        disk=settings.stored_files,
+        measure=count_kept_on_disk,
+    )
+
+
 _SHOWN_SETTINGS = (
     *("host", "port", "workers", "dialect", "unmatched", "seed", "ids", "tokenizer", "timing", "known_models"),
     *("validation", "lint", "replay", "journal_calls", "journal_bytes", "stored_answers", "stored_bytes", "max_body"),
-    "max_upload",
+    *("max_upload", "stored_files"),
     *("cassette", "cassettes", "record", "record_errors", "replay_speed", "limits"),
     *("cors", "allowed_hosts", "reload", "log", "inspector_writes"),
 )
 # Settings that a running server cannot change.
 AT_START = (
     *("host", "port", "workers", "state", "log", "reload", "cors"),
-    *("stored_answers", "stored_bytes", "journal_calls", "journal_bytes"),
+    *("stored_answers", "stored_bytes", "stored_files", "journal_calls", "journal_bytes"),
 )
 
 

@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 
 
 def find_row_secrets(row: Exchange, known: tuple[str, ...] | None = None) -> "Secrets":
-    """The credentials of a row's request and of the server's environment (`known`, if they were found before)."""
+    """Find the credentials of a row's request, and those of the environment unless they are `known` already."""
     return _find_secrets(tuple(row.headers), row.query, decode_request(rebuild_request(row)).body, known)
 
 
 def find_head_secrets(row: Exchange, known: tuple[str, ...]) -> "Secrets":
-    """The credentials of a row's head and those that are `known`, found once for all rows with the same ones."""
+    """Return the credentials of a row's head and those that are `known`, found once for all rows with the same ones."""
     from mockserver.cassettes.redaction.find import is_secret_header  # slow: a hundred patterns
 
     headers = tuple([field for field in row.headers if is_secret_header(field[0].decode("latin-1"))])
@@ -39,11 +39,13 @@ def _find_head_secrets(headers: tuple[tuple[bytes, bytes], ...], query: bytes, k
 
 def rebuild_request(row: Exchange) -> HttpRequest:
     query = parse_query(row.query)
-    return HttpRequest(row.method, row.path, query, tuple(row.headers), row.body, row.namespace)
+    return HttpRequest(
+        row.method, row.path, query=query, headers=tuple(row.headers), body=row.body, namespace=row.namespace
+    )
 
 
 def decode_request(http: HttpRequest) -> HttpRequest:
-    """A request without the content codings of its body; as it is if they cannot be taken off, or hold too much."""
+    """Return a request without the content codings of its body; as it is if they cannot be undone, or hold too much."""
     try:
         body = decode_body(http, MOST_KEPT).body
     except Failure:
@@ -67,12 +69,12 @@ def _find_secrets(
 
 
 def find_known_secrets() -> tuple[str, ...]:
-    """The credentials of the environment, which take a while to find."""
+    """Return the credentials of the environment, which take a while to find."""
     from mockserver.cassettes.redaction.find import find_environment_secrets
 
     return find_environment_secrets(os.environ)
 
 
 def mask_texts(value: Json, secrets: "Secrets") -> Json:
-    """A value with every text in it masked, names included; it is no deeper than a request may be."""
+    """Return a value with every text in it masked, names included; it is no deeper than a request may be."""
     return map_texts(value, secrets.mask_text, keys=True)

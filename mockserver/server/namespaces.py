@@ -25,7 +25,7 @@ LONGEST = 100  # characters of a name
 
 
 def is_namespace(name: str) -> bool:
-    """Whether a namespace can be called so."""
+    """Return whether a namespace can be called so."""
     return 0 < len(name) <= LONGEST and name.isprintable() and not name.isspace() and name != ALL
 
 
@@ -58,7 +58,7 @@ class Namespace(Struct):
     forgotten: tuple[str, ...] = ()  # counters that a change of shared state resets
     _made: _MadeEngine | None = None
 
-    def engine(self, base: Engine) -> Engine:
+    def find_engine(self, base: Engine) -> Engine:
         """Return what answers here: the base behind the rules of this namespace.
 
         Another thread may put new rules meanwhile.
@@ -73,10 +73,10 @@ class Namespace(Struct):
                 engine = alter_engine(engine, player=replace(base.player, choice=choice))
             if servers:
                 engine = alter_engine(engine, servers={**base.servers, **servers})
-            self._made = made = _MadeEngine(engine, base, rules, choice, servers)
+            self._made = made = _MadeEngine(engine, base, rules=rules, choice=choice, servers=servers)
         return made.engine
 
-    def cassettes(self) -> Iterator[str]:
+    def list_cassettes(self) -> Iterator[str]:
         """Yield the names of the cassettes that are played here, or that rules name."""
         if self.choice is not None and self.choice.name is not None:
             yield self.choice.name
@@ -115,13 +115,13 @@ class Namespaces:
     def drop(self, name: str) -> None:
         self._spaces.pop(name, None)
 
-    def names(self) -> tuple[str, ...]:
+    def list_names(self) -> tuple[str, ...]:
         return tuple(dict.fromkeys((DEFAULT, *self._spaces)))
 
     def load_cassettes(self, store: CassetteStore) -> None:
         """Read the cassettes of all namespaces that are there."""
         for space in tuple(self._spaces.values()):
-            for name in filter(store.exists, space.cassettes()):
+            for name in filter(store.exists, space.list_cassettes()):
                 store.load(name)
 
     def _evict(self) -> None:

@@ -55,7 +55,7 @@ def run_captured(
 
 
 def find_command(program: Sequence[str]) -> Sequence[str]:
-    """The program with its path, if it must be looked up: Windows itself finds `node`, but not `npx.cmd`."""
+    """Return the program with its path, if it must be looked up: Windows itself finds `node`, but not `npx.cmd`."""
     if sys.platform != "win32":
         return program
     from shutil import which

@@ -28,7 +28,9 @@ from mockserver.dialects._realtime.recordings import make_recording_call
 from mockserver.dialects._realtime.sessions import LASTS, make_session, read_output, update_session
 from mockserver.dialects._realtime.turns import fail_events, read_error
 from mockserver.dialects._reply import STREAM_LINES
+from mockserver.dialects._responses import list_connectors, read_tool
 from mockserver.engine.engine import Engine
+from mockserver.engine.hosted_mcp import find_hosted_servers
 from mockserver.engine.offload import on_thread
 from mockserver.kinds.audio import Transcript
 from mockserver.kinds.realtime import CLIENT_SECRET
@@ -42,11 +44,13 @@ from mockserver.server.realtime_conversation import (
     make_item,
 )
 from mockserver.server.realtime_input import InputBuffer, OngoingSpeech
+from mockserver.server.realtime_record import SessionRecord
 from mockserver.server.realtime_turn import LAST_TYPES, Event, ResponseTurn, TurnSender
 from mockserver.server.realtime_upstream import RealtimeUpstream
 from mockserver.server.respond import LARGE, Responder, Response
 from mockserver.server.socket_frames import find_type, fit_to_socket, is_stream
 from mockserver.server.socket_session import CUT_SHORT, FAILED, SocketSession
+from mockserver.wire.realtime import LISTED, write_listed
 
 log = logging.getLogger("mockserver")
 
@@ -85,6 +89,8 @@ class RealtimeSession(SocketSession):
         self._session: Body = make_session("realtime", "", "", 0)
         self._input = InputBuffer(self._session["audio"]["input"])
         self._name = self._conversation_id = ""
+        self._record: SessionRecord | None = None
+        self._closed_with: int | None = None
         self.held = 0
 
     @property
@@ -93,23 +99,32 @@ class RealtimeSession(SocketSession):
 
     def _find_engine(self) -> Engine:
         live = self.responder.live
-        return live.namespaces.touch(self.handshake.namespace).engine(live.engine)
+        return live.namespaces.touch(self.handshake.namespace).find_engine(live.engine)
 
     # How it begins and ends.
 
+    async def run(self) -> None:
+        try:
+            await super().run()
+        finally:
+            if self._record is not None:
+                self._record.end(self.close_code, self._closed_with)
+
     async def greet(self) -> bool:
+        visit = self.admit(self.handshake)
+        self._record = SessionRecord(visit, self.handshake.query.get("model", ""))
         try:
             self._session = await self._open()
         except TurnedAway as refused:
-            error, request = self._word(refused.failure), self.make_request(b"", SocketTurn(SocketAnswers()))
-            visit = self.admit(request)  # no response is going to tell of it
-            await self.refuse(request, refused.failure, visit)
-            visit.end(COMPLETE)
+            error = self._word(refused.failure)
+            response = await self.refuse(self.handshake, refused.failure, visit)
+            self._record.refuse(response.plan, response.reply.status)
             await self._complain(error, None)
             await self.close(refused.code, f"{error['type']}.{error['code']}")
             return False
         self._input.configure(self._session["audio"]["input"])
         await self._say("session.created", session=self._session)
+        await self._list_tools()
         return True
 
     async def _open(self) -> Body:
@@ -191,6 +206,8 @@ class RealtimeSession(SocketSession):
 
     async def take(self, message: Message) -> None:
         """Do what an event asks, or say why not; the session goes on in any case."""
+        if self._record is not None:
+            self._record.take(message)
         text, event_id, live = message.get("text"), None, self.responder.live
         try:
             if text is None:
@@ -220,6 +237,22 @@ class RealtimeSession(SocketSession):
         self._session = update_session(self._session, event["session"], has_spoken=has_spoken)
         self._input.configure(self._session["audio"]["input"])
         await self._say("session.updated", session=self._session)
+        await self._list_tools()
+
+    async def _list_tools(self) -> None:
+        """Tell the tools of the MCP servers that the session names, each once, as an item of the conversation."""
+        tools = [read_tool(tool) for tool in self._session.get("tools") or ()]
+        told = {item.body.get("server_label") for item in self._conversation if item.body["type"] == LISTED}
+        for hosted in find_hosted_servers(list_connectors(tools), self._find_engine().servers, tools):
+            if hosted.label not in told:
+                name = self._name_item()
+                item = ConversationItem(write_listed(name, hosted.list_tools(hosted.allowed_names)))
+                previous = self._conversation.add(item)
+                body: Body = {**item.body, "tools": []}
+                await self._say("conversation.item.added", previous_item_id=previous, item=body)
+                for what in ("in_progress", "completed"):
+                    await self._say(f"{LISTED}.{what}", item_id=name)
+                await self._say("conversation.item.done", previous_item_id=previous, item=item.body)
 
     async def _append(self, event: Body) -> None:
         encoded = event["audio"]
@@ -533,7 +566,15 @@ class RealtimeSession(SocketSession):
             await self._send_text(to_json({"type": event.get("type"), "event_id": self._name_event(), **event}))
 
     async def _send_text(self, data: bytes) -> None:
-        await self.send({"type": "websocket.send", "text": data.decode("utf-8", "replace")})
+        text = data.decode("utf-8", "replace")
+        if self._record is not None:
+            self._record.note(text)
+        await self.send({"type": "websocket.send", "text": text})
+
+    async def close(self, code: int, reason: str = "") -> None:
+        if not self.is_over:
+            self._closed_with = code
+        await super().close(code, reason)
 
     async def _complain(self, error: Mapping[str, Json], event_id: str | None) -> None:
         await self._say("error", error={**error, "event_id": event_id})
@@ -561,7 +602,7 @@ def write_frame(body: Body, items: Sequence[ConversationItem]) -> bytes:
     """Return a turn as the provider takes it: a response out of band, which sees the items."""
     output = {key: value for key, value in body["audio"]["output"].items() if key != "speed"}
     stated = {key: value for key, value in body.items() if key not in ("model", "conversation_id")}
-    seen = [item.write_for_provider() for item in items]
+    seen = [item.write_for_provider() for item in items if item.body["type"] != LISTED]  # it asks its servers itself
     response = {**stated, "audio": {"output": output}, "conversation": "none", "input": seen}
     return to_json({"type": "response.create", "response": response})
 

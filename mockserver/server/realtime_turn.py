@@ -12,7 +12,7 @@ from mockserver.core.http import HttpRequest
 from mockserver.core.json import Json, try_parse
 from mockserver.core.plan import Usage
 from mockserver.core.tokens import APPROX
-from mockserver.dialects._realtime.turns import make_options
+from mockserver.dialects._realtime.turns import count_images, make_options
 from mockserver.media.samples import SampleFormat
 from mockserver.server.realtime_conversation import ConversationItem
 from mockserver.server.respond import Visit
@@ -133,7 +133,8 @@ class ResponseTurn:
         said = [item.get("arguments") or _read_text(item) for item in self.output]
         usage = Usage(0 if call is None else call.prompt_tokens, sum(map(APPROX.count, said)))
         spoken = -(-self.spoken // self.sound.count_bytes(TOKEN_OF_ASSISTANT))
-        return make_usage(usage, heard=make_options(self.body).heard, spoken=spoken)
+        seen = 0 if call is None else count_images(call)
+        return make_usage(usage, make_options(self.body, seen), spoken=spoken)
 
 
 def _read_text(item: Mapping[str, Json]) -> str:

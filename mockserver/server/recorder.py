@@ -49,7 +49,9 @@ class RecordingPolicy:
 
         settings = self._settings
         compared = tuple(name.partition(".")[2] for name in settings.match.also if name.startswith("header."))
-        return Redactor(settings.scrub, find_environment_secrets(self._environ), settings.allow_secrets, compared)
+        return Redactor(
+            settings.scrub, find_environment_secrets(self._environ), allowed=settings.allow_secrets, headers=compared
+        )
 
     def redact(self, episode: Episode) -> Episode:
         """Return the episode to record. Raises CassetteError if it may still hold secrets."""
@@ -85,7 +87,7 @@ def _find_mcp_refusal(reply: Recorded, call: Call) -> str | None:
         return _REJECTED.format(status=status, key=name_key_variable(call.upstream))
     response = find_response(reply)
     if response is None:
-        return f"{status}: no MCP server answers so; check the URL in --upstream {call.upstream}=URL{_ALL}"
+        return f"{status}: not an answer of an MCP server; check the URL in --upstream {call.upstream}=URL{_ALL}"
     error = response.get("error")
     code, said = (error.get("code"), error.get("message")) if isinstance(error, Mapping) else (None, "")
     is_told = status < 400 or code in _TOLD_WITH_STATUS
@@ -185,7 +187,9 @@ class Recorder:
             reply = body.build(took)
             if job.errors is None and (why := find_misconfiguration(reply, call)):
                 raise CassetteError(why)
-            episode = Episode(call.dialect, call.operation, call.model, job.request, reply, self._at)
+            episode = Episode(
+                call.dialect, call.operation, model=call.model, request=job.request, reply=reply, at=self._at
+            )
             self._exchange.recorded = await self._save(episode)
         except Exception as error:
             self._drop(str(error) or type(error).__name__)

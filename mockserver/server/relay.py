@@ -80,7 +80,7 @@ class Relay(Struct, eq=False):
         if forward.cassette is not None and keep is not None and asked.method != "HEAD":  # which has not all of it
             is_probe = call.mcp is not None and call.mcp.method == "server/discover"  # which older servers refuse
             errors = False if is_probe else live.settings.record_errors
-            job = RecordingJob(forward.cassette, call, self._describe_request(asked, call), errors)
+            job = RecordingJob(forward.cassette, call, request=self._describe_request(asked, call), errors=errors)
             self._recorder = Recorder(job, partial(keep, forward.cassette), self.exchange)
         received = await self._send_request(upstream, asked, scope)
         try:
@@ -100,7 +100,7 @@ class Relay(Struct, eq=False):
         dropped = b"content-encoding" if call.http.body != asked.body else b""
         headers = _decode_headers([(name.lower(), value) for name, value in asked.headers if name.lower() != dropped])
         query = self.exchange.query.decode("latin-1")
-        return Sent(asked.method, asked.path, query, headers, call.http.body)
+        return Sent(asked.method, asked.path, query=query, headers=headers, body=call.http.body)
 
     async def _send_request(self, upstream: Upstream, asked: HttpRequest, scope: Scope) -> "Received":
         from httpx2 import HTTPError, InvalidURL, Request, Timeout
@@ -146,7 +146,7 @@ class Relay(Struct, eq=False):
         if status > _LAST_STATUS:
             raise Failure(
                 "bad_gateway",
-                f"The upstream of {self.dialect.label} answered with the status {status}, which HTTP does not have.",
+                f"The upstream of {self.dialect.label} answered with the status {status}, which is not valid in HTTP.",
             )
         headers = [
             upstream.translate_location(asked, str(response.url), field)

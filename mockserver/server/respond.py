@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from starlette.types import Message, Receive
 
 from mockserver.config.settings import Settings
-from mockserver.core.call import Call
+from mockserver.core.call import WEBSOCKET, Call
 from mockserver.core.episode import Recorded
 from mockserver.core.exchange import COMPLETE, Exchange
 from mockserver.core.http import HeaderLines, Headers, HttpRequest, Reply, write_lines
@@ -193,7 +193,7 @@ class Responder(Struct, eq=False):
         if live.namespaces.evicted:
             await live.forget_evicted()
         visit.settings = settings = live.settings
-        engine = space.engine(live.engine)
+        engine = space.find_engine(live.engine)
         visit.row.rules = engine.rules
         if not self.operations or request.method in _ODD_METHODS:
             fixed = self._find_fixed_response(request, engine, visit)
@@ -274,6 +274,19 @@ class Responder(Struct, eq=False):
             raise Failure("method_not_allowed", details={"allowed": allowed}, headers=(("allow", allowed),))
         return operation
 
+    async def plan_socket(self, handshake: HttpRequest) -> Response | None:
+        """Return the answer of a rule that refuses a WebSocket, or None. Raises Failure, StateLostError."""
+        query = handshake.query
+        model = query.get("model") or query.get("deployment") or ""
+        call = Call(self.dialect.name, WEBSOCKET, model, handshake, ["websocket", handshake.path, dict(query)])
+        space = self.live.namespaces.touch(handshake.namespace)
+        plan = await space.find_engine(self.live.engine).plan(call)
+        if plan.outcome is None and not plan.faults:
+            return None
+        if plan.outcome is None:
+            plan = replace(plan, outcome=_BROKEN)
+        return self._render(next(iter(self.operations.values())), call, plan, timed=space.timed)
+
     def refuse(self, request: HttpRequest, failure: Failure, call: Call | None = None) -> Response:
         """Return the response to a request that is refused, in the words of the provider."""
         source = "limited" if failure.reason in LIMIT_REASONS else "invalid"
@@ -289,7 +302,7 @@ class Responder(Struct, eq=False):
             if is_handshake(request):
                 if not visit.in_process:
                     self._check_handshake(request)
-                raise refuse_handshake(request, in_process=visit.in_process and self._has_socket)
+                raise refuse_handshake(request)
             return None
         return self.point_elsewhere(request) if self._is_never_stubbed(request, engine) else None
 
@@ -572,6 +585,7 @@ def _write_source_line(source: str) -> str:
 
 
 _NO_REPLY = Reply(0, ())
+_BROKEN = Failure("overloaded")  # what a fault breaks of a WebSocket that is not opened
 _ODD_METHODS = ("OPTIONS", "GET")  # which may ask for no operation, or for a socket
 _TIMING = TIMING.encode()
 _SWITCH: Mapping[str, bool] = {"on": True, "off": False}

@@ -44,7 +44,7 @@ MCP_ENDPOINTS = tuple(_list_mcp_endpoints())
 
 
 def list_endpoints(dialects: Mapping[str, Dialect], default: str) -> tuple[Endpoint, ...]:
-    """Every path of every dialect, the default dialect's bare ones first; calls before look-ups, as they are hotter."""
+    """List every path of every dialect, the default dialect's bare ones first, and calls before look-ups."""
     mounts = [(drop_dialect_segment(mount), dialects[default]) for mount in dialects[default].mounts]
     mounts += [(mount, dialect) for dialect in dialects.values() for mount in dialect.mounts]
     found = dict[tuple[str, str], tuple[Dialect, dict[str, Operation]]]()
@@ -64,7 +64,7 @@ def find_dialect(name: str) -> Dialect | None:
 
 
 def list_dialect_endpoints(name: str) -> tuple[Endpoint, ...]:
-    """Every path of a dialect, which may be MCP's; none of an unknown one."""
+    """Return every path of a dialect, which may be MCP's; none of an unknown one."""
     if name == MCP.name:
         return MCP_ENDPOINTS
     spoken = list_hosts(name)
@@ -72,24 +72,27 @@ def list_dialect_endpoints(name: str) -> tuple[Endpoint, ...]:
 
 
 def list_own_endpoints(dialect: Dialect) -> tuple[Endpoint, ...]:
-    """Every path of a dialect where it is the default one. No other dialect has one of these."""
+    """Return every path of a dialect where it is the default one. No other dialect has one of these."""
     return list_endpoints({dialect.label: dialect}, dialect.label)
 
 
 def locate(path: str, dialects: Mapping[str, Dialect], default: str) -> FoundEndpoint | None:
-    """The place that serves a path, and its path parameters. Other dialects are not imported for the default one's."""
+    """Return the place that serves a path, and its path parameters.
+
+    Other dialects are not imported for the default one's.
+    """
     own = find_endpoint(path, list_own_endpoints(dialects[default]))
     return own or find_endpoint(path, list_endpoints(dialects, default)) or find_endpoint(path, MCP_ENDPOINTS)
 
 
 def drop_dialect_segment(mount: str) -> str:
-    """A mount without the dialect's own segment: `/openai/v1` becomes `/v1`."""
+    """Return a mount without the dialect's own segment: `/openai/v1` becomes `/v1`."""
     _, _, rest = mount.lstrip("/").partition("/")
     return f"/{rest}" if rest else ""
 
 
 def complete_path(path: str, dialect: Dialect, known: Sequence[Endpoint]) -> str | None:
-    """An unknown path of a dialect with what clients may leave out behind the mount, if that is a known path."""
+    """Return an unknown path of a dialect with what clients may leave out behind the mount, if that is a known path."""
     for mount in (*dialect.mounts, *map(drop_dialect_segment, dialect.mounts)) if dialect.omissible else ():
         whole = mount + dialect.omissible + path.removeprefix(mount)
         if (
@@ -102,7 +105,7 @@ def complete_path(path: str, dialect: Dialect, known: Sequence[Endpoint]) -> str
 
 
 def find_owner(path: str, dialects: Mapping[str, Dialect], default: str) -> Dialect:
-    """The dialect that an unknown path belongs to: the one mounted in front of it, else the default.
+    """Return the dialect that an unknown path belongs to: the one mounted in front of it, else the default.
 
     Of several at one mount, it is the one that has operations below the next segment too.
     """
@@ -120,7 +123,7 @@ def find_owner(path: str, dialects: Mapping[str, Dialect], default: str) -> Dial
 
 
 def find_nearest_path(method: str, path: str, known: Sequence[Endpoint], query: str = "") -> str | None:
-    """The method and path that were most likely meant, or None: at the same mount, rather for the same method."""
+    """Return the method and path that were most likely meant, at the same mount, and rather with the same method."""
     from difflib import get_close_matches  # only mistakes need it
 
     front = "/".join(path.split("/")[:2]) + "/"
@@ -143,7 +146,7 @@ def find_nearest_path(method: str, path: str, known: Sequence[Endpoint], query: 
 
 
 def _find_by_ending(method: str, path: str, known: Sequence[Endpoint], query: str) -> Endpoint | None:
-    """The place whose own path ends the path: the client's base URL is too long, or another provider's."""
+    """Return the place whose own path ends the path: the client's base URL is too long, or another provider's."""
     usual, found = {"", *(segment for place in known for segment in place.shown.split("/"))}, []
     for place in known:
         own = place.operations[method].path if method in place.operations else ""
@@ -156,7 +159,7 @@ def _find_by_ending(method: str, path: str, known: Sequence[Endpoint], query: st
 
 
 def _has_usual_query(method: str, query: str, place: Endpoint) -> bool:
-    """Whether a query has what clients always send there with this method; False if that is nothing."""
+    """Return whether a query has what clients always send there with this method; False if that is nothing."""
     always = place.operations[method].query if method in place.operations else {}
     return bool(always) and all(f"{name}=" in query for name in always)
 
@@ -166,7 +169,7 @@ def _asks_a_model(method: str, place: Endpoint) -> bool:
 
 
 def find_operation(method: str, operations: Mapping[str, Operation]) -> Operation | None:
-    """The operation of a place that a method asks for, if it has one: to HEAD it is what it is to GET."""
+    """Return the operation of a place that a method asks for, if it has one: to HEAD it is what it is to GET."""
     return operations.get("GET" if method == "HEAD" else method)
 
 
@@ -181,7 +184,7 @@ def tidy(path: str) -> str:
 
 
 def find_endpoint(path: str, known: Sequence[Endpoint]) -> FoundEndpoint | None:
-    """The place that serves a path, and its path parameters."""
+    """Return the place that serves a path, and its path parameters."""
     for place in known:
         if matched := compile_template(place.path).fullmatch(path):
             return FoundEndpoint(place, matched.groupdict())
@@ -190,7 +193,7 @@ def find_endpoint(path: str, known: Sequence[Endpoint]) -> FoundEndpoint | None:
 
 @cache
 def compile_template(template: str) -> re.Pattern[str]:
-    """As Starlette's routes match, which take long to import: `{name}` is a segment, `{name:path}` any rest."""
+    """Compile a path as Starlette does, which takes long to import: `{name}` is a segment, `{name:path}` any rest."""
     return re.compile(_PARAMETER.sub(lambda found: f"(?P<{found[1]}>{PARAMETERS[found[2]]})", re.escape(template)))
 
 

@@ -34,7 +34,7 @@ DRAIN = 0.5  # seconds that quiet connections get then
 
 
 def bind(host: str, port: int) -> socket.socket:
-    """A listening socket; port 0 picks a free one. Raises ConfigError."""
+    """Return a listening socket; port 0 picks a free one. Raises ConfigError."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     listener = socket.socket(family, socket.SOCK_STREAM)
     try:
@@ -66,12 +66,12 @@ def allow_open_files() -> None:
 
 _REASONS = {
     errno.EADDRINUSE: "another program uses this port; stop it, or choose another with --port (0 picks a free one)",
-    errno.EACCES: "this port needs more rights; choose one above 1023 with --port",
+    errno.EACCES: "this port needs more privileges; choose one above 1023 with --port",
 }
 
 
 def _is_fault(record: logging.LogRecord) -> bool:
-    """Whether a record of uvicorn is worth a line; its words for answers that a stop cut off become ours.
+    """Return whether a record of uvicorn is worth a line; its words for answers that a stop cut off become ours.
 
     That a WebSocket was opened is none, as it holds the query, which may have a key.
     """
@@ -127,8 +127,8 @@ class AcceptingServer(uvicorn.Server):
         await super().startup(sockets)
 
 
-class _Server(AcceptingServer):
-    """One that also ends what is still open at a second signal."""
+class _CommandServer(AcceptingServer):
+    """The server of a command: a second signal also ends what is still open."""
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         if self.should_exit:
@@ -148,7 +148,7 @@ COLLECT = (10_000, 20, 50)
 
 
 def serve(live: Live, sources: Sources, listener: socket.socket, say: Callable[[str], None]) -> None:
-    server = _Server(configure_uvicorn(live, watch_sources(live, sources, say), GRACE, DRAIN))
+    server = _CommandServer(configure_uvicorn(live, watch_sources(live, sources, say), grace=GRACE, drain=DRAIN))
 
     def stop(*_: object) -> None:
         server.should_exit = True
@@ -163,8 +163,8 @@ def serve(live: Live, sources: Sources, listener: socket.socket, say: Callable[[
     server.run(sockets=[listener])
 
 
-def configure_uvicorn(live: Live, lifespan: Lifespan[Router], grace: int, drain: float = 0) -> uvicorn.Config:
-    """uvicorn's configuration; when the server stops, open streams get `grace` seconds, quiet connections `drain`."""
+def configure_uvicorn(live: Live, lifespan: Lifespan[Router], *, grace: int, drain: float = 0) -> uvicorn.Config:
+    """Configure uvicorn; when the server stops, open streams get `grace` seconds, quiet connections `drain`."""
     logging.getLogger("uvicorn.error").addFilter(_is_fault)
     site = Site(live, lifespan)
     return uvicorn.Config(
@@ -231,7 +231,7 @@ class Running:
         self._ready, self._process = Event(), os.getpid()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._watching = watch_sources(live, sources or Sources(), say or (lambda _: None))
-        self._server = _Prompt(configure_uvicorn(live, self._lifespan, THREAD_GRACE))
+        self._server = _PromptServer(configure_uvicorn(live, self._lifespan, grace=THREAD_GRACE))
         self._thread = Thread(target=self._run, name="mockserver", daemon=True)
 
     def start(self) -> None:
@@ -306,8 +306,8 @@ class Running:
             yield
 
 
-class _Prompt(AcceptingServer):
-    """uvicorn's, except that it does not poll whether to stop, and stops at once if no request is open."""
+class _PromptServer(AcceptingServer):
+    """The server of a thread: it does not poll whether to stop, and stops at once if no request is open."""
 
     def __init__(self, config: uvicorn.Config) -> None:
         super().__init__(config)

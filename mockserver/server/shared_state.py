@@ -8,19 +8,20 @@ from collections.abc import Set as AbstractSet
 from dataclasses import fields
 from functools import cache
 from importlib import import_module
-from typing import Any
+from typing import Any, NamedTuple
 
 from msgspec import Struct, msgpack
 
-from mockserver.config.errors import ConfigError
+from mockserver.config.errors import ConfigError, explain_extra
 from mockserver.core import call, episode, http, kept_objects, plan
 from mockserver.core.plan import Failure, Kept
 from mockserver.core.tokens import Tokenizer
+from mockserver.engine.memory import count_kept_on_disk
 from mockserver.media.large_data import DataOnDisk, read_data
 from mockserver.server.fleet import Fleet
 from mockserver.server.live import Live
 from mockserver.state.redis.client import Address, RedisClient, UnusableStateError, open_client, read_address
-from mockserver.state.redis.stores import RedisCounters, RedisLimitStore, RedisValueStore
+from mockserver.state.redis.stores import Codec, RedisCounters, RedisLimitStore, RedisValueStore
 
 
 def share(live: Live) -> None:
@@ -32,38 +33,43 @@ def share(live: Live) -> None:
         raise ConfigError(f"record is {settings.record}, but recording needs one process; leave --state out")
     if live.control_token is not None and settings.control_token is None:
         raise ConfigError(f"servers that share a state need the same token at {settings.host}: set --control-token")
-    where, client = check_state(settings.state)
-    as_bytes = make_codec(lambda model: live.engine.policy.tokenizer(model))  # of a reloaded engine, too
-    answers = RedisValueStore(client, as_bytes, count=settings.stored_answers, size=settings.stored_bytes)
-    fleet = Fleet(live, client, where.make_connection, Control(live).answer_question)
+    state = check_state(settings.state)
+    client, codec = state.client, make_codec(lambda model: live.engine.policy.tokenizer(model))  # after reloads, too
+    answers = RedisValueStore(client, codec, count=settings.stored_answers, size=settings.stored_bytes)
+    fleet = Fleet(live, client, state.address.make_connection, Control(live).answer_question)
     live.share(fleet, RedisCounters(client), answers, RedisLimitStore(client))
 
 
-def check_state(url: str) -> tuple[Address, RedisClient]:
-    """Where a state is, and the client to it. Raises ConfigError if it cannot be used."""
+class SharedState(NamedTuple):
+    """Where a state is, and the client to it."""
+
+    address: Address
+    client: RedisClient
+
+
+def check_state(url: str) -> SharedState:
+    """Look at the state that a URL names. Raises ConfigError if it cannot be used."""
     shown = "--state"
     try:
         where = read_address(url)
         shown = f"--state {where.shown}"
-        return where, open_client(where)
+        return SharedState(where, open_client(where))
     except UnusableStateError as error:
         raise ConfigError(f"{shown}: {error}") from None
     except ImportError:
-        raise ConfigError(f'{shown}: the package redis is missing; pip install "mockserver-llm[redis]"') from None
+        raise ConfigError(f"{shown}: the package redis is missing; {explain_extra('redis')}") from None
 
 
-def make_codec(
-    tokenizer: Callable[[str], Tokenizer],
-) -> tuple[Callable[[Kept], bytes], Callable[[bytes], Kept]]:
+def make_codec(tokenizer: Callable[[str], Tokenizer]) -> Codec[Kept]:
     """Return how to write and read kept answers and objects; `tokenizer` is that of a model, by name."""
-    return _write, lambda data: _restore(msgpack.decode(data), tokenizer)
+    return Codec(
+        encode=lambda kept: msgpack.encode(_simplify(kept)),
+        decode=lambda data: _restore(msgpack.decode(data), tokenizer),
+        measure=count_kept_on_disk,
+    )
 
 
 _LIST, _TUPLE, _SET, _INT, _TEXT = range(5)  # the first item of an array; that of an object is the name of its class
-
-
-def _write(stored: Kept) -> bytes:
-    return msgpack.encode(_simplify(stored))
 
 
 def _simplify(value: Any) -> Any:

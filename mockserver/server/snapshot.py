@@ -22,7 +22,7 @@ class ClientLeftError(Exception):
 
 
 def make_request(scope: Scope, body: bytes, namespace: str) -> HttpRequest:
-    """The request as a value; `path` is the full path without the namespace in front."""
+    """Return the request as a value; `path` is the full path without the namespace in front."""
     return HttpRequest(
         method=scope["method"],
         path=find_path(scope),
@@ -35,7 +35,7 @@ def make_request(scope: Scope, body: bytes, namespace: str) -> HttpRequest:
 
 
 def parse_query(query: bytes) -> Mapping[str, str]:
-    """The last value of each name; values of a list (`include[]=a&include[]=b`) are joined."""
+    """Return the last value of each name; values of a list (`include[]=a&include[]=b`) are joined."""
     if not query:
         return {}
     return _read_repeated_query(query) if len(query) <= _SHORT_QUERY else _read_query(query)
@@ -65,7 +65,7 @@ async def read_body(
     *,
     setting: str = "max_body",
 ) -> bytes:
-    """The whole body, up to a limit that a setting states; `take` is called with the size of each part.
+    """Return the whole body, up to a limit that a setting states; `take` is called with the size of each part.
 
     Raises Failure (`too_large`), ClientLeftError.
     """
@@ -112,7 +112,10 @@ _ZSTD_WINDOW = 23  # 8 MB: what RFC 9659 allows a sender
 
 
 def decode_body(http: HttpRequest, limit: int) -> HttpRequest:
-    """The request, its body decoded. Raises Failure: an unknown coding (415), a broken body (400), too large (413)."""
+    """Return the request, its body decoded.
+
+    Raises Failure: an unknown coding (415), a broken body (400), too large (413).
+    """
     codings = find_codings(http.headers) if http.body else []
     if not codings:
         return http
@@ -172,8 +175,8 @@ class Decoding:
 class _Members:
     """Members one after another, each with a decoder of its own, as zlib and zstd have them."""
 
-    def __init__(self, fresh: Callable[[bytes], Any], limit: int = MAX_MEMBERS, begins: int = 1) -> None:
-        self._fresh, self._left, self._begins = fresh, limit, begins
+    def __init__(self, begin: Callable[[bytes], Any], limit: int = MAX_MEMBERS, begins: int = 1) -> None:
+        self._fresh, self._left, self._begins = begin, limit, begins
         self._member: Any = None
         self._held = b""  # of a member that has just begun
 
@@ -182,7 +185,7 @@ class _Members:
         return not self._held and (self._member is None or self._member.eof)
 
     def feed(self, piece: bytes, room: int) -> bytes:
-        """What comes out, at most one byte more than there is room for."""
+        """Return what comes out, at most one byte more than there is room for."""
         plain, piece = bytearray(), self._held + piece
         self._held = b""
         while piece and len(plain) <= room:
@@ -191,7 +194,7 @@ class _Members:
                     self._held = piece
                     break
                 if not self._left:
-                    raise ValueError("too many members, or something after the last")
+                    raise ValueError("too many members, or more data after the last one")
                 self._left -= 1
                 self._member = self._fresh(piece)
             plain += self._member.decompress(piece, room + 1 - len(plain))
@@ -214,7 +217,7 @@ class _Brotli:
         if not piece:
             return b""
         if self._decoder.is_finished():
-            raise ValueError("something stands after the end")
+            raise ValueError("there is more data after the end")
         self._begun = True
         plain = bytearray(self._decoder.process(piece, output_buffer_limit=room + 1))
         while not self._decoder.can_accept_more_data() and len(plain) <= room:
@@ -223,13 +226,13 @@ class _Brotli:
 
 
 def _make_deflate() -> _Members:
-    """The zlib format, as is meant by `deflate`; or bare deflate, as many send."""
+    """Return the zlib format, as is meant by `deflate`; or bare deflate, as many send."""
 
-    def fresh(beginning: bytes) -> Any:
+    def begin(beginning: bytes) -> Any:
         wrapped = beginning[0] & 15 == 8 and int.from_bytes(beginning[:2], "big") % 31 == 0
         return zlib.decompressobj(15 if wrapped else -15)
 
-    return _Members(fresh, limit=1, begins=2)
+    return _Members(begin, limit=1, begins=2)
 
 
 def _make_zstd() -> _Members:

@@ -19,7 +19,7 @@ from mockserver.core.state import StateLostError
 from mockserver.delivery.drive import WIRE, ClientConnection, PacedStream, Wire
 from mockserver.server.deliver import serve
 from mockserver.server.limits import estimate_parsed_size
-from mockserver.server.respond import LARGE, STATE_LOST, Responder, Response, Visit
+from mockserver.server.respond import LARGE, STATE_LOST, Responder, Response, Visit, return_response
 
 STOPPING, CUT_SHORT, EXPIRED, FAILED = 1012, 1000, 1001, 1011  # codes with which connections are closed (RFC 6455, 7.4)
 FAREWELL = 1.0  # seconds that answers get to notice that their client has left
@@ -84,19 +84,19 @@ class SocketSession:
         self._scope, self._receive, self._send = scope, receive, send
         wire: ConnectionWire | None = (scope.get("extensions") or {}).get(WIRE)
         self._wire = None if wire is None else SocketWire(wire)
+        self.close_code: int | None = None  # with which the client has closed it
         self._has_left = asyncio.Event()
         self._began = responder.live.now()
 
     async def run(self) -> None:
         """Accept the client, and take what it sends until it leaves, the server stops or the session is too old.
 
-        A client that has no requests left is refused over HTTP.
+        A client that has no requests left, or that a rule refuses, is answered over HTTP.
         """
         await self._receive()  # websocket.connect
-        try:
-            await self._count_handshake()
-        except (Failure, StateLostError) as error:
-            await self._refuse_handshake(error if isinstance(error, Failure) else STATE_LOST)
+        refusal = await self._find_refusal()
+        if refusal is not None:
+            await self._refuse_handshake(refusal)
             return
         await self._send({"type": "websocket.accept", "subprotocol": self.subprotocol})
         code: int | None = None
@@ -112,6 +112,16 @@ class SocketSession:
         if code is not None:
             await self.close(code, self.expiry if code == EXPIRED else "")
 
+    async def _find_refusal(self) -> Response | None:
+        """Return the answer to a client that is refused."""
+        try:
+            await self._count_handshake()
+            return await self.responder.plan_socket(self.handshake)
+        except Failure as failure:
+            return self.responder.refuse(self.handshake, failure)
+        except StateLostError:
+            return self.responder.refuse(self.handshake, STATE_LOST)
+
     async def _count_handshake(self) -> None:
         responder, limiter = self.responder, self.responder.live.limiter
         if limiter is not None:
@@ -119,16 +129,26 @@ class SocketSession:
             key = dialect.credential(handshake)
             await limiter.count_handshake(handshake.namespace, key, dialect.rate_limit_headers)
 
-    async def _refuse_handshake(self, failure: Failure) -> None:
+    async def _refuse_handshake(self, refusal: Response) -> None:
         """Answer over HTTP in place of a WebSocket, by ASGI's extension for that."""
 
         async def send(message: Message) -> None:
             await self.send({**message, "type": f"websocket.{message['type']}"})
 
         visit = self.admit(self.handshake)
-        response = self.refuse(self.handshake, failure, visit)
-        client = ClientConnection(visit.receive, send)
+        visit.receive = self._receive_leaving
+        response = return_response(self.responder.finish(refusal, self.handshake, visit))
+        client = ClientConnection(visit.receive, send, self._wire if refusal.plan.faults else None)
         await serve(self.responder, response, visit, client, self._make_scope(visit))
+        if self.is_gone and not self._has_left.is_set():  # by a fault, which nobody has noticed yet
+            await self._receive_leaving()
+
+    async def _receive_leaving(self) -> Message:
+        """Wait until a client leaves that waits for its WebSocket."""
+        while (await self._receive())["type"] != "websocket.disconnect":
+            pass
+        self._has_left.set()
+        return {"type": "http.disconnect"}
 
     @property
     def subprotocol(self) -> str | None:
@@ -161,7 +181,8 @@ class SocketSession:
             except TimeoutError:
                 return EXPIRED
             if message["type"] == "websocket.disconnect":
-                return STOPPING if message.get("code") == STOPPING else None
+                self.close_code = message.get("code")
+                return STOPPING if self.close_code == STOPPING else None
             if self.responder.live.now() - self._began >= LONGEST:
                 return EXPIRED
             await self.take(message)

@@ -32,7 +32,7 @@ class Errors:
         self.found: list[MockserverError] = []
 
     def attempt(self, make: Callable[[], Made]) -> Made | None:
-        """What `make` returns; None if it raises an error, which is added."""
+        """Return what `make` returns; None if it raises an error, which is added."""
         try:
             return make()
         except MockserverError as error:
@@ -56,16 +56,19 @@ class Sources(Struct, frozen=True):
     __repr__, __rich_repr__ = make_reprs("environ", "flags")  # which may hold passwords
 
     def load(self) -> "Loaded":
-        """Everything but cassettes. Raises MockserverError for files that cannot be read; `errors` holds others."""
-        documents, errors = self.documents(), Errors()
+        """Load everything but cassettes.
+
+        Raises MockserverError for files that cannot be read; `errors` holds others.
+        """
+        documents, errors = self.read_documents(), Errors()
         settings, mistaken = assemble_valid(self.flags, self.environ, documents, dialects=discover_all())
         if mistaken:
             errors.found.append(ConfigError(*mistaken))
         rules = errors.attempt(partial(compile_rules, documents, None if mistaken else settings))
         servers = errors.attempt(partial(load_servers, documents))
-        return Loaded(documents, settings, rules or (), servers or {}, errors)
+        return Loaded(documents, settings, rules=rules or (), servers=servers or {}, errors=errors)
 
-    def documents(self) -> tuple[Document, ...]:
+    def read_documents(self) -> tuple[Document, ...]:
         errors = Errors()
         found = [errors.attempt(partial(self._document, path)) for path in (*self.presets, *self.files)]
         if errors.found:
@@ -97,7 +100,7 @@ class Loaded(Struct, frozen=True):
 
 
 def compile_rules(documents: Sequence[Document], settings: Settings | None) -> tuple[Rule, ...]:
-    """The rules of documents; `settings` None: any timing profile and any host is known.
+    """Return the rules of documents; `settings` None: any timing profile and any host is known.
 
     Raises RuleError with every mistake.
     """
@@ -112,12 +115,12 @@ def compile_rules(documents: Sequence[Document], settings: Settings | None) -> t
 
 
 def find_rules(document: Document) -> Sequence[Json]:
-    """The rules of a document as written."""
+    """Return the rules of a document as written."""
     return _read_list(document.data.get("rules")) if isinstance(document.data, Mapping) else ()
 
 
 def find_cassettes(then: Json) -> Iterator[str]:
-    """The cassettes that a `then`, its steps and its branches name; none if it is no table."""
+    """Yield the cassettes that a `then`, its steps and its branches name; none if it is no table."""
     pending = [then]
     while pending:
         if isinstance(each := pending.pop(0), Mapping):

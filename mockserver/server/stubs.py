@@ -7,7 +7,7 @@ from functools import cache, partial
 from hashlib import blake2b
 from urllib.parse import parse_qsl, urlsplit
 
-from mockserver.core.call import OTHER, Call
+from mockserver.core.call import OTHER, WEBSOCKET, Call
 from mockserver.core.http import HttpRequest, Reply, essence
 from mockserver.core.json import Json
 from mockserver.core.plan import Failure, Success
@@ -36,7 +36,7 @@ _PLAIN = re.compile(r"/[\w/.~-]*")
 
 @cache
 def make_stub_operation(dialect: str, host: str = "") -> Operation:
-    """The operation at a path that no dialect knows; this one, or this host of it, would own it."""
+    """Return the operation at a path that no dialect knows; this one, or this host of it, would own it."""
     return Operation(OTHER, "", "", partial(_parse, dialect, host), _render)
 
 
@@ -44,7 +44,9 @@ def _parse(dialect: str, host: str, http: HttpRequest, validation: Validation) -
     raw = _read_content(http)
     model = raw.get("model") if isinstance(raw, dict) else None
     meaning = [http.method, http.path, dict(http.query), raw or digest_body(http)]
-    return Call(dialect, OTHER, model if isinstance(model, str) else "", http, meaning, raw, host=host)
+    return Call(
+        dialect, OTHER, model=model if isinstance(model, str) else "", http=http, meaning=meaning, raw=raw, host=host
+    )
 
 
 def _render(call: Call, outcome: Success) -> Reply:
@@ -52,7 +54,7 @@ def _render(call: Call, outcome: Success) -> Reply:
 
 
 def _read_content(http: HttpRequest) -> Json:
-    """The value of a JSON body, or the fields of a form; an empty table for any other body, whatever its type."""
+    """Return the value of a JSON body, or the fields of a form; an empty table for any other body."""
     if http.body.lstrip()[:1] in (b"{", b"["):
         try:
             return read_json(http.body)
@@ -67,21 +69,21 @@ def _read_content(http: HttpRequest) -> Json:
 
 
 def digest_body(http: HttpRequest) -> str:
-    """A hash of a body, the same for every boundary of its parts, which clients draw at random."""
+    """Return a hash of a body, the same for every boundary of its parts, which clients draw at random."""
     found = _BOUNDARY.search(http.header("content-type") or "")
     body = http.body.replace(found[1].encode("latin-1"), b"") if found else http.body
     return blake2b(body, digest_size=16).hexdigest()
 
 
 def is_stubbed(http: HttpRequest, dialect: Dialect, rules: Iterable[Rule]) -> bool:
-    """Whether a rule may answer here, as far as its path and method say."""
-    call = Call(dialect.name, OTHER, "", http, (), host=dialect.host)
+    """Return whether a rule may answer here, as far as its path and method say."""
+    call = Call(dialect.name, OTHER, model="", http=http, meaning=(), host=dialect.host)
     results = (rule.when.explain(call) for rule in rules if rule.stubs)
     return any(all(one.ok for one in found if one.field in ("path", "method")) for found in results)
 
 
 def suggest_rule(http: HttpRequest, dialect: Dialect) -> str | None:
-    """A rule, ready to paste, for an endpoint that the provider has and its dialect does not; None if it is none."""
+    """Suggest a rule, ready to paste, for a path that the provider has and its dialect lacks; None for any other."""
     fronts = sorted({*dialect.mounts, *map(drop_dialect_segment, dialect.mounts)}, key=len, reverse=True)
     front = next((front for front in fronts if http.path.startswith(f"{front}/")), http.path)
     rest = http.path[len(front) :]
@@ -97,7 +99,7 @@ def suggest_rule(http: HttpRequest, dialect: Dialect) -> str | None:
 
 
 def _is_below(path: str, rest: str) -> bool:
-    """Whether a path is this one, in which `*` is any segment, or below it."""
+    """Return whether a path is this one, in which `*` is any segment, or below it."""
     wanted, segments = path.split("/"), rest.split("/")
     return len(wanted) <= len(segments) and all(
         mine in ("*", theirs) for mine, theirs in zip(wanted, segments, strict=False)
@@ -105,7 +107,7 @@ def _is_below(path: str, rest: str) -> bool:
 
 
 def find_unreachable(rules: Sequence[Rule], dialect: str) -> Iterator[Remark]:
-    """The rules that no path and method can reach, as far as their own words show."""
+    """Yield the rules that no path and method can reach, as far as their own words show."""
     for rule in rules:
         if why := _explain_unreachable(rule, dialect):
             yield Remark(rule, f"never answers: {why}")
@@ -113,14 +115,16 @@ def find_unreachable(rules: Sequence[Rule], dialect: str) -> Iterator[Remark]:
 
 @cache
 def _list_places(dialect: str) -> Sequence[Endpoint]:
-    """Every path, with the bare ones of each dialect, as rules see paths with and without their mounts."""
+    """Return every path, with the bare ones of each dialect, as rules see paths with and without their mounts."""
     return [place for name in (dialect, *discover()) for place in list_endpoints(discover_all(), name)]
 
 
 def _explain_unreachable(rule: Rule, dialect: str) -> str | None:
     methods = find_pinned(rule.when, "method")
+    operations = find_pinned(rule.when, "operation")
+    if operations is not None and WEBSOCKET in operations:
+        return None if methods is None or "GET" in methods else "a WebSocket is opened by GET"
     if "path" not in rule.when.uses:
-        operations = find_pinned(rule.when, "operation")
         if methods is None or operations is None:
             return None
         served = [place.operations for place in _list_places(dialect)]
@@ -136,7 +140,7 @@ def _explain_unreachable(rule: Rule, dialect: str) -> str | None:
 
 
 def _find_stated_paths(when: Json) -> Sequence[str]:
-    """The paths, often with wildcards, of which a request must have one; none if that is not obvious."""
+    """Return the paths, often with wildcards, of which a request must have one; none if that is not obvious."""
     value = when.get("path") if isinstance(when, Mapping) else None
     if isinstance(value, Mapping) and len(value) == 1:
         value = value.get("equals") or value.get("glob") or value.get("in")
@@ -157,7 +161,9 @@ def _explain_unreachable_path(
     found = [] if rest else [place.operations for place in known if find_endpoint(path, (place,))]
     if found and methods and not any(find_operation(str(method), taken) for method in methods for taken in found):
         taken = {name for taken in found for name in taken}
-        return f"{path} accepts {_join_names(taken)}, not {_join_names(methods)}"
+        speaks = any(operation.over_socket for taken in found for operation in taken.values())
+        hint = f"; a WebSocket there is the operation {WEBSOCKET}" if speaks and "GET" in methods else ""
+        return f"{path} accepts {_join_names(taken)}, not {_join_names(methods)}{hint}"
     alike = found or (rest and any(_may_begin(place.path, start) for place in known))
     if alike or rule.stubs:
         return None
@@ -165,7 +171,7 @@ def _explain_unreachable_path(
 
 
 def _may_begin(template: str, start: str) -> bool:
-    """Whether a path that begins so may fit a template."""
+    """Return whether a path that begins so may fit a template."""
     *whole, last = start.split("/")
     segments = template.split("/")
     for wanted, given in zip(segments, whole, strict=False):

@@ -146,7 +146,7 @@ class Upstream(Struct, frozen=True):
 
         late = isinstance(error, TimeoutError | TimeoutException)
         if isinstance(error, LocalProtocolError):  # its words hold the header, which may be a key
-            why = "was not called: a header of the request, or the key for it, has characters that no header may have"
+            why = "was not called: a header of the request, or its key, has characters that are not allowed in headers"
         else:
             limit = "in time" if seconds is None else f"within {seconds:g} s (upstream_timeout)"
             why = f"did not answer {limit}" if late else _explain(error)
@@ -167,7 +167,7 @@ def find_upstream(dialect: Dialect, call: Call, upstreams: Mapping[str, str], en
     if address is None:
         raise Failure("bad_gateway", f"No upstream is set for {name}; set one, such as --upstream {name}=https://...")
     key = environ.get(name_key_variable(name), "").strip() or None
-    return Upstream(dialect, address, key, name, mount="" if call.mcp is None else call.http.path)
+    return Upstream(dialect, address, key=key, name=name, mount="" if call.mcp is None else call.http.path)
 
 
 def name_key_variable(upstream: str) -> str:

@@ -50,7 +50,7 @@ def check_stateless(workers: int, settings: Settings, engine: Engine) -> None:
 
 
 def _find_stateful(settings: Settings, engine: Engine) -> Iterator[str]:
-    """What counts or is kept, with its place."""
+    """Yield what counts or is kept, with its place."""
     for rule in engine.rules:
         if names := rule.order_dependence:
             yield f"{rule.where}{rule.quoted_name} has {', '.join(names)}"
@@ -74,7 +74,9 @@ def _find_stateful(settings: Settings, engine: Engine) -> Iterator[str]:
 def run_workers(live: Live, prepare: Prepare, listener: socket.socket, announce: Callable[[], None]) -> None:
     """Start the workers, and keep as many running until a signal; `live` is what this process has compiled."""
     worker, folder = Worker(0, live.settings.workers), find_folder()
-    supervisor = _Supervisor(_WorkerConfig(live.sources, worker, prepare, live.made_token, folder), [listener])
+    supervisor = _Supervisor(
+        _WorkerConfig(live.sources, worker, prepare=prepare, token=live.made_token, uploads=folder), [listener]
+    )
     announce()
     gc.enable()
     supervisor.run()
@@ -97,7 +99,7 @@ class _WorkerConfig(uvicorn.Config):
         return type(self), (sources, Worker(self.next_number(), self.workers), self.prepare, self.token, self.uploads)
 
     def load(self) -> None:
-        """In the worker: compile the sources, make the application. Ends the process if they cannot be compiled."""
+        """Compile the sources and make the application, in the worker. Ends the process if they have mistakes."""
         Thread(target=_end_with_parent, daemon=True).start()
         share_folder(self.uploads)
         try:
@@ -106,7 +108,8 @@ class _WorkerConfig(uvicorn.Config):
             log.error("worker %s: %s", self.worker.number, error.mistakes[0])  # a mistake of the user
             sys.exit(1)
         say = self.prepare(live)
-        self.__dict__.update(configure_uvicorn(live, watch_sources(live, live.sources, say), GRACE, DRAIN).__dict__)
+        configured = configure_uvicorn(live, watch_sources(live, live.sources, say), grace=GRACE, drain=DRAIN)
+        self.__dict__.update(configured.__dict__)
         super().load()
         gc.collect()
         gc.freeze()
@@ -114,7 +117,7 @@ class _WorkerConfig(uvicorn.Config):
 
 
 def start_worker(sources: Sources, worker: Worker, token: str) -> Live:
-    """What one worker runs with. Without shared state it keeps no answers. Raises MockserverError."""
+    """Return what one worker runs with. Without shared state it keeps no answers. Raises MockserverError."""
     live = start(sources)
     if live.settings.state != "memory":
         share(live)
@@ -186,6 +189,6 @@ class _Supervisor(Multiprocess):
         super().terminate_all()
 
     def handle_ttin(self) -> None:
-        """Nothing: the number of workers is a setting."""
+        """Do nothing: the number of workers is a setting."""
 
     handle_ttou = handle_ttin

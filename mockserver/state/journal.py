@@ -160,7 +160,7 @@ class Journal:
         return self._last
 
     def first(self, namespace: str) -> int | None:
-        """The number of the oldest call that is kept."""
+        """Return the number of the oldest call that is kept."""
         page = self._pages.get(namespace)
         return page.rows[0].seq if page is not None and page.rows else None
 

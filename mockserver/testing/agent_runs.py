@@ -23,7 +23,7 @@ __tracebackhide__ = True  # pytest shows the line of the test instead
 @cache
 def load_service_rules() -> tuple[Rule, ...]:
     """Load the rules that answer what coding agents ask for themselves."""
-    return compile_rules(Sources((RULES,)).documents(), Settings())
+    return compile_rules(Sources((RULES,)).read_documents(), Settings())
 
 
 class AgentEnvironment(dict[str, str]):

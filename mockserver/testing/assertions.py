@@ -19,7 +19,7 @@ __tracebackhide__ = True  # pytest shows the line of the test instead
 
 
 def compile_expectation(when: Mapping[str, Any], text: Sequence[str] = ()) -> Expectation:
-    """The keywords, and the text, of `on(...)` as a condition. Raises ConfigError with the line of the test."""
+    """Return the keywords, and the text, of `on(...)` as a condition. Raises ConfigError with the line of the test."""
     spec, mistakes = merge_text(text, when), list[Mistake]()
     condition = compile_when(spec, lambda message, path: mistakes.append(Mistake(message, find_caller())))
     if mistakes:
@@ -34,17 +34,17 @@ class Assertions:
     def _received(self) -> Sequence[ReceivedCall]: ...
 
     def assert_called(self, *text: str, **when: Unpack[When]) -> None:
-        """At least one call matches."""
+        """Assert that at least one call matches."""
         expected, calls = compile_expectation(when, text), self._received()
         if not _select_matching(calls, expected):
             raise AssertionError(explain_too_few(calls, expected, "at least 1"))
 
     def assert_called_once(self, *text: str, **when: Unpack[When]) -> None:
-        """Exactly one call matches; there can be others that don't."""
+        """Assert that exactly one call matches; there can be others that don't."""
         self.assert_called_times(1, *text, **when)
 
     def assert_called_times(self, number: int, /, *text: str, **when: Unpack[When]) -> None:
-        """Exactly this number of calls matches."""
+        """Assert that exactly this number of calls matches."""
         expected, calls = compile_expectation(when, text), self._received()
         found = _select_matching(calls, expected)
         if len(found) < number:
@@ -53,20 +53,20 @@ class Assertions:
             raise AssertionError(explain_too_many(found, expected, number))
 
     def assert_called_once_with(self, *text: str, **when: Unpack[When]) -> None:
-        """There was exactly one call, and it matches."""
+        """Assert that there was exactly one call, and that it matches."""
         calls = self._received()
         if len(calls) > 1:
             raise AssertionError(explain_too_many(calls, compile_expectation({}), 1))
         self.assert_called_times(1, *text, **when)
 
     def assert_not_called(self, *text: str, **when: Unpack[When]) -> None:
-        """No call matches."""
+        """Assert that no call matches."""
         expected = compile_expectation(when, text)
         if found := _select_matching(self._received(), expected):
             raise AssertionError(explain_too_many(found, expected, 0))
 
     def assert_sequence(self, *steps: str | Mapping[str, Any]) -> None:
-        """The calls match these steps, in this order, with no others; a step is a table like `on`'s keywords.
+        """Assert that the calls match these steps, in order; a step is a table like `on`'s keywords.
 
         A text is short for `{"last_user": text}`.
         """
@@ -88,8 +88,8 @@ class Calls(Assertions, Sequence[ReceivedCall]):
         self._calls = tuple(calls)
 
     @classmethod
-    def of_rows(cls, rows: Sequence[Exchange], *, service: bool = False) -> "Calls":
-        """The calls of a journal's rows: those that count, or those that service rules answered."""
+    def from_rows(cls, rows: Sequence[Exchange], *, service: bool = False) -> "Calls":
+        """Return the calls of a journal's rows: those that count, or those that service rules answered."""
         attempts = Attempts()
         rows = [row for row in rows if row.is_service is service]
         attempts.update(rows)
@@ -119,15 +119,15 @@ class Calls(Assertions, Sequence[ReceivedCall]):
         return repr(list(self._calls)) if self._calls else "<no calls>"
 
     def of(self, fits: Callable[[ReceivedCall], bool]) -> "Calls":
-        """The calls for which a function returns true."""
+        """Return the calls for which a function returns true."""
         return Calls(filter(fits, self._calls))
 
     def where(self, *text: str, **when: Unpack[When]) -> "Calls":
-        """The calls that match a text and keywords, as in `on(...)`."""
+        """Return the calls that match a text and keywords, as in `on(...)`."""
         return Calls(_select_matching(self._calls, compile_expectation(when, text)))
 
     def snapshot(self) -> str:
-        """The requests as a stable text for approval tests; ids that vary are numbered."""
+        """Return the requests as a stable text for approval tests; ids that vary are numbered."""
         return write_snapshot(call.asked for call in self._calls if call.asked is not None)
 
     def _received(self) -> Sequence[ReceivedCall]:
@@ -135,5 +135,5 @@ class Calls(Assertions, Sequence[ReceivedCall]):
 
 
 def _number_attempt(call: Call, attempt: int) -> Call:
-    """The request with its attempt, which the server counts only if a rule needs it."""
+    """Return the request with its attempt, which the server counts only if a rule needs it."""
     return call if call.attempt == attempt else replace(call, attempt=attempt)

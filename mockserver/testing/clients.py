@@ -67,7 +67,7 @@ def patch_environ(variables: Mapping[str, str]) -> Iterator[None]:
 
 
 def find_own_environ() -> Mapping[str, str]:
-    """The environment without the active patches."""
+    """Return the environment without the active patches."""
     if not _ACTIVE:
         return os.environ
     environ = dict(os.environ)
@@ -77,7 +77,7 @@ def find_own_environ() -> Mapping[str, str]:
 
 
 def is_set_early(name: str) -> bool:
-    """Whether a variable had its present value before the latest patch, as with `mockserver_env = session`."""
+    """Return whether a variable had its present value before the latest patch, as with `mockserver_env = session`."""
     values = [patch._set[name] for patch in _ACTIVE if name in patch._set]
     return len(values) > len(set(values))
 
@@ -86,7 +86,10 @@ _ACTIVE: list[EnvironmentPatch] = []  # not restored yet, the latest last
 
 
 def make_openai_client(kind: str, env: Mapping[str, str], dialect: str, options: Mapping[str, Any]) -> Any:
-    """A client (`OpenAI`, `AsyncOpenAI`) for the server of these variables, with more options. Raises ConfigError."""
+    """Return a client (`OpenAI`, `AsyncOpenAI`) for the server of these variables, with more options.
+
+    Raises ConfigError.
+    """
     try:
         import openai
     except ImportError as error:
@@ -98,7 +101,7 @@ def make_openai_client(kind: str, env: Mapping[str, str], dialect: str, options:
 
 
 def is_usable(client: "OpenAI", env: Mapping[str, str]) -> bool:
-    """Whether a client for OpenAI's dialect is open and has the address and key of these variables."""
+    """Return whether a client for OpenAI's dialect is open and has the address and key of these variables."""
     if client.is_closed():
         return False
     return {"base_url": str(client.base_url).rstrip("/"), "api_key": client.api_key} == _find_options(env, "openai")

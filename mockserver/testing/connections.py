@@ -17,7 +17,7 @@ from functools import partial, wraps
 from itertools import chain, takewhile
 from threading import get_ident
 from types import FrameType
-from typing import Any
+from typing import Any, NamedTuple
 
 from msgspec import Struct
 
@@ -53,21 +53,23 @@ class ConnectionGuard(Struct, eq=False):
         """Start stopping connections."""
         if self not in _ACTIVE:
             _ACTIVE.append(self)
-        for owner, name, wrapped in _list_targets():
-            before = getattr(owner, name)
-            if not any(before is ours for _, _, ours, _ in _PATCHES):
-                ours = wraps(before)(wrapped(before))
-                _PATCHES.append((owner, name, ours, vars(owner).get(name)))
-                setattr(owner, name, ours)
+        for target in _list_targets():
+            before = getattr(target.owner, target.name)
+            if not any(before is patch.ours for patch in _PATCHES):
+                ours = wraps(before)(target.wrap(before))
+                _PATCHES.append(_Patch(target.owner, target.name, ours, before=vars(target.owner).get(target.name)))
+                setattr(target.owner, target.name, ours)
 
     def stop(self) -> None:
         """Stop no more; call it again once others have undone their patches, which keep ours in use."""
         if self in _ACTIVE:
             _ACTIVE.remove(self)
         for patch in () if _ACTIVE else tuple(reversed(_PATCHES)):
-            owner, name, ours, before = patch
-            if vars(owner).get(name) is ours:
-                delattr(owner, name) if before is None else setattr(owner, name, before)
+            if vars(patch.owner).get(patch.name) is patch.ours:
+                if patch.before is None:
+                    delattr(patch.owner, patch.name)
+                else:
+                    setattr(patch.owner, patch.name, patch.before)
                 _PATCHES.remove(patch)
 
     def block(self, host: str, port: object) -> BaseException:
@@ -79,11 +81,22 @@ class ConnectionGuard(Struct, eq=False):
 
 
 _ACTIVE: list[ConnectionGuard] = []  # the latest last
-_PATCHES: list[tuple[Any, str, Any, Any]] = []  # what has which attribute, ours, and the one before, None if inherited
+
+
+class _Patch(Struct, frozen=True, eq=False):
+    """An attribute of a module or a class that is ours; `before` is what it was there, None if it was inherited."""
+
+    owner: Any
+    name: str
+    ours: Any
+    before: Any
+
+
+_PATCHES: list[_Patch] = []
 
 
 def check_hosts(hosts: object) -> tuple[str, ...]:
-    """The hosts that `allow_hosts` names; `*` stands for any text. Raises ConfigError."""
+    """Return the hosts that `allow_hosts` names; `*` stands for any text. Raises ConfigError."""
     found = (hosts,) if isinstance(hosts, str) else hosts
     if not isinstance(found, list | tuple) or not all(isinstance(host, str) for host in found):
         raise ConfigError(f"allow_hosts takes a list of hosts, not {hosts!r}")
@@ -110,19 +123,27 @@ def _is_providers(host: str) -> bool:
     return find_dialect_at(host) is not None or any(fnmatchcase(host, pattern) for pattern in _OTHERS)
 
 
-def _list_targets() -> Iterator[tuple[Any, str, Callable[[Any], Any]]]:
-    """What to patch, and with what."""
+class _Target(NamedTuple):
+    """A function to patch: the module or class that has it, its name, and what makes ours of it."""
+
+    owner: Any
+    name: str
+    wrap: Callable[[Any], Any]
+
+
+def _list_targets() -> Iterator[_Target]:
     for name in ("getaddrinfo", "gethostbyname", "gethostbyname_ex"):
-        yield socket, name, partial(_check_before, lambda host=None, port=None, *_, **__: ((host,), port))
+        yield _Target(socket, name, partial(_check_before, lambda host=None, port=None, *_, **__: ((host,), port)))
     for name in ("connect", "connect_ex"):
-        yield socket.socket, name, partial(_check_before, _read_address)
-    yield asyncio.BaseEventLoop, "getaddrinfo", _check_in_loop
-    yield ssl.SSLContext, "wrap_socket", _check_and_close
-    yield ssl.SSLContext, "wrap_bio", partial(_check_before, _read_tls)
+        yield _Target(socket.socket, name, partial(_check_before, _read_address))
+    yield _Target(asyncio.BaseEventLoop, "getaddrinfo", _check_in_loop)
+    yield _Target(ssl.SSLContext, "wrap_socket", _check_and_close)
+    yield _Target(ssl.SSLContext, "wrap_bio", partial(_check_before, _read_tls))
     if (uvloop := sys.modules.get("uvloop")) is not None:
-        yield uvloop.Loop, "getaddrinfo", partial(_check_before, lambda _, host=None, port=None, **__: ((host,), port))
-        yield uvloop.Loop, "create_connection", partial(_check_before, _read_connection)
-        yield uvloop.Loop, "start_tls", partial(_check_before, _read_tls)
+        look_up = partial(_check_before, lambda _, host=None, port=None, **__: ((host,), port))
+        yield _Target(uvloop.Loop, "getaddrinfo", look_up)
+        yield _Target(uvloop.Loop, "create_connection", partial(_check_before, _read_connection))
+        yield _Target(uvloop.Loop, "start_tls", partial(_check_before, _read_tls))
 
 
 Hosts = tuple[Sequence[object], object]  # names that may be a provider's, and the port
@@ -137,7 +158,7 @@ def _check_before(address: Callable[..., Hosts], function: Callable[..., Any]) -
 
 
 def _check_in_loop(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The same for asyncio, which looks names up on a thread: relayed requests need their context there."""
+    """Return the same for asyncio, which looks names up on a thread: relayed requests need their context there."""
 
     def call(loop: asyncio.BaseEventLoop, host: Any, port: Any, **named: Any) -> Any:
         _check((host,), port)
@@ -149,7 +170,7 @@ def _check_in_loop(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _check_and_close(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The same for a connection that exists, through a proxy: few clients would close it for such an error."""
+    """Return the same for a connection that exists, through a proxy: few clients would close it for such an error."""
 
     def call(context: ssl.SSLContext, sock: socket.socket, *args: Any, **named: Any) -> Any:
         try:
@@ -171,12 +192,12 @@ def _read_tls(*args: object, server_hostname: object = None, **_: object) -> Hos
 
 
 def _read_address(_: object, address: object) -> Hosts:
-    """Of an address of IP; others are paths and numbers."""
+    """Return the host and port of an address of IP; others are paths and numbers."""
     return ((address[0],), address[1]) if isinstance(address, tuple) and len(address) > 1 else ((), None)
 
 
 def _describe_blocked(host: str, port: object, frame: FrameType) -> Problem:
-    """What was stopped, where in the user's code, and how to go on."""
+    """Return what was stopped, where in the user's code, and how to go on."""
     frames = list(find_test_frames(frame))
     inner = takewhile(lambda each: each.f_code.co_name not in _LOOPS or is_user_file(each.f_code.co_filename), frames)
     line = find_user_line(chain(inner, _find_waiting_frames(frames), frames))
@@ -185,7 +206,7 @@ def _describe_blocked(host: str, port: object, frame: FrameType) -> Problem:
 
 
 def _find_waiting_frames(frames: Sequence[FrameType]) -> Iterator[FrameType]:
-    """The frames of the tasks that wait for this task, or for this thread, each innermost first."""
+    """Yield the frames of the tasks that wait for this task, or for this thread, each innermost first."""
     for each in frames:  # of an executor
         yield from _walk_waiters(getattr(each.f_locals.get("self"), "future", None), set())
     with suppress(RuntimeError):  # there is no loop in this thread
@@ -208,7 +229,7 @@ def _walk_waiters(future: Any, seen: set[int]) -> Iterator[FrameType]:
 
 
 def _walk_threads(future: object) -> Iterator[FrameType]:
-    """The frames of the other threads that use a future."""
+    """Yield the frames of the other threads that use a future."""
     for thread, frame in sys._current_frames().items():
         frames = list(walk_frames(frame)) if thread != get_ident() else []
         if any(value is future for each in frames for value in tuple(each.f_locals.values())):
@@ -248,12 +269,12 @@ def _give_advice(host: str, frames: Sequence[FrameType]) -> Iterator[str]:
 
 
 def _find_base_url(client: object) -> str:
-    """The base URL of an official client; google-genai's has it in its options."""
+    """Return the base URL of an official client; google-genai's has it in its options."""
     return str(getattr(client, "_base_url", None) or getattr(getattr(client, "_http_options", None), "base_url", ""))
 
 
 def _find_client_name(frames: Sequence[FrameType]) -> str:
-    """The variable of a user's module whose object is at work in these frames; empty if there is none."""
+    """Return the variable of a user's module whose object is at work in these frames; empty if there is none."""
     at_work = {id(each.f_locals["self"]) for each in frames if "self" in each.f_locals}
     for module in tuple(sys.modules.values()):
         file = getattr(module, "__file__", None) or ""

@@ -28,7 +28,7 @@ Function = Callable[[Asked], Any]  # returns a text, or a table like `then`
 
 
 def literal(text: str) -> str:
-    """A text that is sent as it is, even if it looks like a template."""
+    """Return a text that is sent as it is, even if it looks like a template."""
     return f"{{{{ {json.dumps(text, ensure_ascii=False)} }}}}" if is_template(text) else text
 
 
@@ -44,7 +44,7 @@ class UniqueNames:
         self._count = 0
 
     def rename_rule(self, rule: Rule) -> Rule:
-        """The rule with a unique name, and if the test did not name it, a unique place."""
+        """Return the rule with a unique name, and if the test did not name it, a unique place."""
         self._count += 1
         if "name" in rule.spec:
             return replace(rule, name=self._free(rule.name))
@@ -174,7 +174,7 @@ class Declared:
         return self._server.calls.of(lambda call: source in (*list_sources(call), *call.modified_by))
 
     def _make_responder(self, function: Function, more: Mapping[str, Any]) -> Responder:
-        """A responder that calls a function; if it raises, the answer is a 500."""
+        """Return a responder that calls a function; if it raises, the answer is a 500."""
 
         def respond(scope: RenderContext) -> RuleAnswer:
             try:

@@ -7,7 +7,7 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import FrameType
-from typing import Any, Literal, TypedDict, Unpack
+from typing import Any, Literal, NamedTuple, TypedDict, Unpack
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -57,7 +57,7 @@ class FaultRow(Struct, frozen=True):
 
 
 def write_matrix(rows: Sequence[FaultRow]) -> Iterator[str]:
-    """The matrix as lines: each test with its faults, then the totals."""
+    """Yield the matrix as lines: each test with its faults, then the totals."""
     width, ordered = max([len(row.fault) for row in rows], default=0), sorted(rows, key=lambda row: (row.test, row.at))
     for test in dict.fromkeys(row.test for row in ordered):
         yield test
@@ -66,13 +66,13 @@ def write_matrix(rows: Sequence[FaultRow]) -> Iterator[str]:
 
 
 def write_rows(rows: Sequence[FaultRow], width: int) -> Iterator[str]:
-    """A line for each run; `width` is the length of the longest name of a fault."""
+    """Return a line for each run; `width` is the length of the longest name of a fault."""
     verdict = {True: "  BAD", False: "  ok "}
     return align_columns([(verdict[row.bad], row.fault.ljust(width), f"{row.asked:6}", row.details) for row in rows])
 
 
 def write_totals(rows: Sequence[FaultRow]) -> str:
-    """How many runs had which outcome."""
+    """Return how many runs had which outcome."""
     counts = Counter(row.outcome for row in rows)
     totals = ", ".join(f"{counts[outcome]} {outcome}" for outcome in OUTCOMES if counts[outcome])
     return f"{plural(len(rows), 'run')}: {totals}; {sum(row.bad for row in rows) or 'none'} bad"
@@ -148,7 +148,7 @@ class FaultCase(Struct, frozen=True):
 
 
 def _make_cases(place: SourceLocation, faults: Sequence[Written], given: Mapping[str, Any]) -> tuple[FaultCase, ...]:
-    """The cases: first without a fault, then errors, then faults; by default the usual ones."""
+    """Return the cases: first without a fault, then errors, then faults; by default the usual ones."""
     usual = not faults and given.get("errors") is None
     retry_after = given.get("retry_after", 1)
     errors = DEFAULT_ERRORS if usual else _make_list(given.get("errors") or ())
@@ -180,7 +180,7 @@ def _make_error_case(error: Written, retry_after: float | str | None) -> FaultCa
 
 
 def _make_fault_cases(fault: str | Mapping[str, Any], positions: Sequence[Mapping[str, Json]]) -> Iterator[FaultCase]:
-    """A fault with its options, or without any at each of its positions."""
+    """Yield a fault with its options, or without any at each of its positions."""
     name, options = _parse_fault(fault)
     if options or name not in _ALL:
         places: Sequence[Mapping[str, Json]] = [options]
@@ -193,7 +193,7 @@ def _make_fault_cases(fault: str | Mapping[str, Any], positions: Sequence[Mappin
 
 
 def _parse_fault(fault: str | Mapping[str, Any]) -> tuple[str, Mapping[str, Json]]:
-    """The name of a fault and its options. Raises ValueError."""
+    """Return the name of a fault and its options. Raises ValueError."""
     if isinstance(fault, str):
         name, _, rest = fault.partition("@")
         return name.strip(), dict(map(_parse_option, rest.split(","))) if rest else {}
@@ -266,6 +266,13 @@ class RunResult(Struct, frozen=True):
     same: bool | None = None
 
 
+class Judgement(NamedTuple):
+    """One of OUTCOMES, and the same with details."""
+
+    outcome: str
+    details: str
+
+
 class _Run(Struct, frozen=True):
     """A run under a case, its calls, and those hit by the fault."""
 
@@ -274,47 +281,49 @@ class _Run(Struct, frozen=True):
     calls: Sequence[ReceivedCall]
     hit: Sequence[ReceivedCall]
 
-    def retries(self, call: ReceivedCall) -> Sequence[ReceivedCall]:
-        """The later calls with the same request, even to another model."""
+    def find_retries(self, call: ReceivedCall) -> Sequence[ReceivedCall]:
+        """Return the later calls with the same request, even to another model."""
         return [each for each in self.calls if each.number > call.number and _is_same_call(each, call)]
 
-    def outcome(self) -> tuple[str, str]:
-        """The outcome, and the same with details."""
-        result, retries = self.result, len(self.retries(self.hit[0])) if self.hit else 0
+    def judge(self) -> Judgement:
+        """Say what came of the run in the first place."""
+        result, retries = self.result, len(self.find_retries(self.hit[0])) if self.hit else 0
         after = f", {retries} retr{'y' if retries == 1 else 'ies'}" if retries else ""
         if result.hung:
-            return "hung", f"hung: {result.hung}{after}"
+            return Judgement("hung", f"hung: {result.hung}{after}")
         unmatched = next((call for call in self.calls if call.source == "unmatched"), None)
         if unmatched is not None:
-            return "failed", f"failed: no rule answered {describe_call(unmatched)}"
+            return Judgement("failed", f"failed: no rule answered {describe_call(unmatched)}")
         if result.how == "raised":
-            return "raised", f"raised {result.details}{after}"
-        short = next((call for call in self.hit if self._is_truncated(call) and not self.retries(call)), None)
+            return Judgement("raised", f"raised {result.details}{after}")
+        short = next((call for call in self.hit if self._is_truncated(call) and not self.find_retries(call)), None)
         if short is not None and not result.same:
-            return "truncated", _describe_accepted(short)
+            return Judgement("truncated", _describe_accepted(short))
         if result.how == "failed":
-            return "failed", f"failed: {result.details}{after}"
+            return Judgement("failed", f"failed: {result.details}{after}")
         if why := self._explain_unaffected():
-            return "unaffected", f"unaffected: {why}"
-        return "recovered", f"recovered{after}{', but its output differs' if result.same is False else ''}"
+            return Judgement("unaffected", f"unaffected: {why}")
+        differs = ", but its output differs" if result.same is False else ""
+        return Judgement("recovered", f"recovered{after}{differs}")
 
-    def also(self) -> Iterator[tuple[str, str]]:
-        """The additional outcomes, with details."""
+    def judge_further(self) -> Iterator[Judgement]:
+        """Yield what came of it besides."""
         still = next((call for call in self.calls if call.ended == "open"), None)
         if still is not None and not self.result.hung:
-            yield "left_open", f"left the stream of call {still.number} open"
+            yield Judgement("left_open", f"left the stream of call {still.number} open")
         for call in self.hit:
-            advertised, retries = _retry_after(call), self.retries(call)
+            advertised, retries = _retry_after(call), self.find_retries(call)
             waited = (
                 retries[0].row.began - (call.row.began + call.row.elapsed) if advertised and retries else advertised
             )
             if waited < advertised * _ALMOST:
                 when = "at once" if waited < _AT_ONCE else f"after {waited:.1f} s"
-                yield "ignored_retry_after", f"ignored Retry-After: retried {when}, not after {advertised:g} s"
+                details = f"ignored Retry-After: retried {when}, not after {advertised:g} s"
+                yield Judgement("ignored_retry_after", details)
                 return
 
     def _explain_unaffected(self) -> str:
-        """Why the fault could not be injected; empty if it was."""
+        """Return why the fault could not be injected; empty if it was."""
         if self.case.rule is None:
             return ""
         if not self.hit:
@@ -328,7 +337,7 @@ class _Run(Struct, frozen=True):
         return ""
 
     def _is_truncated(self, call: ReceivedCall) -> bool:
-        """Whether an answer lacks its end because of the fault, not because the program stopped reading."""
+        """Return whether an answer lacks its end because of the fault, not because the program stopped reading."""
         row, missed = call.row, self.result.how == "failed" or _has_waited(call)
         left = self.case.kind == "stall" and row.ended == "client left" and row.size > 0 and missed
         cut = row.ended in ("cut short", "disconnected", "reset", "complete")
@@ -350,7 +359,7 @@ def _is_same_call(one: ReceivedCall, other: ReceivedCall) -> bool:
 
 
 def _has_waited(call: ReceivedCall) -> bool:
-    """Whether a client waited for more of a stream; one that stops reading leaves at once."""
+    """Return whether a client waited for more of a stream; one that stops reading leaves at once."""
     row = call.row
     return row.streams and bool(row.sent) and row.began + row.elapsed - row.sent[-1][0] >= _AT_ONCE
 
@@ -410,8 +419,8 @@ class FaultMatrix(Struct, frozen=True):
     allow: Sequence[str] = ()
 
     @classmethod
-    def of(cls, place: SourceLocation, *faults: Written, **options: Unpack[MatrixOptions]) -> "FaultMatrix":
-        """The matrix declared at a place. Raises MockserverError with that place."""
+    def declare(cls, place: SourceLocation, *faults: Written, **options: Unpack[MatrixOptions]) -> "FaultMatrix":
+        """Return the matrix declared at a place. Raises MockserverError with that place."""
         given: dict[str, Any] = {**options}
         try:
             for name in given:
@@ -431,11 +440,13 @@ class FaultMatrix(Struct, frozen=True):
         except ValueError as error:
             raise ConfigError(Mistake(str(error), place)) from None
 
-    def row(self, test: str, case: FaultCase, result: RunResult, calls: Sequence[ReceivedCall]) -> FaultRow:
-        """The row for a run under a case, whose rule was tried before all others."""
+    def make_row(self, test: str, case: FaultCase, result: RunResult, calls: Sequence[ReceivedCall]) -> FaultRow:
+        """Return the row for a run under a case, whose rule was tried before all others."""
         source = None if case.rule is None else case.rule.source
-        run = _Run(case, result, calls, [call for call in calls if source in (call.source, *call.modified_by)])
-        (outcome, details), also = run.outcome(), dict(run.also())
+        run = _Run(
+            case, result, calls=calls, hit=[call for call in calls if source in (call.source, *call.modified_by)]
+        )
+        (outcome, details), also = run.judge(), dict[str, str](run.judge_further())
         expected = self.expect.get(case.name, self.expect.get(case.kind))
         bad = outcome in BAD and outcome not in self.allow
         if expected is not None and outcome != "unaffected":
@@ -462,7 +473,7 @@ def _read_limit(written: float | str) -> float:
 
 
 def _read_expected(written: Mapping[Any, Any], cases: Sequence[FaultCase]) -> Mapping[str, tuple[str, ...]]:
-    """The expected outcomes, by the name of a case or of its fault."""
+    """Return the expected outcomes, by the name of a case or of its fault."""
     known, found = {name for case in cases for name in (case.name, case.kind)}, {}
     for key, outcomes in written.items():
         name = f"error={key}" if f"error={key}" in known else str(key)

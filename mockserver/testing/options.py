@@ -19,7 +19,7 @@ _MAX_PART = 150  # bytes of a part of a cassette's name
 
 
 def name_cassette(parts: Iterable[str]) -> str:
-    """The cassette of a test, such as `test_app/TestChat.test_greets[gpt-4o]`.
+    """Return the cassette of a test, such as `test_app/TestChat.test_greets[gpt-4o]`.
 
     A part that file systems might reject, or confuse with another, gets a hash suffix.
     """
@@ -40,7 +40,7 @@ _AMBIGUOUS = re.compile(r"\[.*[A-Z]|\.yaml$")
 
 
 def find_caller() -> SourceLocation:
-    """The innermost line outside this package, with its text."""
+    """Return the innermost line outside this package, with its text."""
     frame = _find_calling_frame()
     file, line = frame.f_code.co_filename, frame.f_lineno
     text = linecache.getline(file, line).rstrip("\n")
@@ -48,7 +48,7 @@ def find_caller() -> SourceLocation:
 
 
 def resolve_path(path: str | Path) -> Path:
-    """A path relative to the calling file, if that exists, or to the working directory."""
+    """Return a path relative to the calling file, if that exists, or to the working directory."""
     there = Path(_find_calling_frame().f_code.co_filename).parent / path
     return there if there.exists() else Path(path)
 
@@ -58,30 +58,30 @@ def _find_calling_frame() -> FrameType:
 
 
 def walk_frames(frame: FrameType | None) -> Iterator[FrameType]:
-    """A frame, its caller, and so on."""
+    """Yield a frame, its caller, and so on."""
     while frame is not None:
         yield frame
         frame = frame.f_back
 
 
 def find_test_frames(frame: FrameType | None) -> Iterator[FrameType]:
-    """A frame and its callers as far as pytest's."""
+    """Return a frame and its callers as far as pytest's."""
     return takewhile(lambda each: _PYTEST not in each.f_code.co_filename, walk_frames(frame))
 
 
 def is_user_file(file: str) -> bool:
-    """Whether a file of code is below the working directory, and not installed there."""
+    """Return whether a file of code is below the working directory, and not installed there."""
     return file.startswith(f"{os.getcwd()}{os.sep}") and not file.startswith(_FOREIGN)
 
 
 def find_user_line(frames: Iterable[FrameType]) -> str:
-    """The first line of the user's own code, such as `app.py:12`; empty if there is none."""
+    """Return the first line of the user's own code, such as `app.py:12`; empty if there is none."""
     found = next((frame for frame in frames if is_user_file(frame.f_code.co_filename)), None)
     return "" if found is None else f"{shorten_path(found.f_code.co_filename)}:{found.f_lineno}"
 
 
 def shorten_path(file: str | Path) -> str:
-    """A path relative to the working directory, if it is below it."""
+    """Return a path relative to the working directory, if it is below it."""
     return _shorten_path(str(file), os.getcwd())
 
 
@@ -268,7 +268,7 @@ class Details(TypedDict, total=False):
 
 
 def merge_text(text: Sequence[object], when: Mapping[str, Any]) -> dict[str, Any]:
-    """The `when` of keywords and what the user says, of which there is one text at most. Raises ConfigError."""
+    """Return the `when` of keywords and what the user says, of which there is one text at most. Raises ConfigError."""
     if len(text) > 1 or not all(isinstance(each, str) for each in text):
         given = ", ".join(map(repr, text))
         why = f'expected the text that the user says, and keywords, such as ("*hello*", model=...), not {given}'
@@ -279,7 +279,7 @@ def merge_text(text: Sequence[object], when: Mapping[str, Any]) -> dict[str, Any
 
 
 def flatten_when(when: Mapping[str, Any]) -> dict[str, Any]:
-    """A `when` as rules files have it: `param={"n": 2}` becomes `param.n: 2`, `not_` becomes `not`."""
+    """Return a `when` as rules files have it: `param={"n": 2}` becomes `param.n: 2`, `not_` becomes `not`."""
     found: dict[str, Any] = {}
     for name, value in when.items():
         if name in FAMILIES and isinstance(value, Mapping):

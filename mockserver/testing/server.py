@@ -90,7 +90,7 @@ class MockServer(Assertions):
 
     def __init__(self, *rules: str | Path, **options: Unpack[ServerOptions]) -> None:
         self._composer = Composer()
-        self._setup = self.default_setup = Setup.of(*rules, **options)
+        self._setup = self.default_setup = Setup.make(*rules, **options)
         self._live = start(self._setup.sources)
         self.clock = Clock()
         self._live.now = self.clock.now
@@ -136,7 +136,7 @@ class MockServer(Assertions):
 
     @contextmanager
     def environ(self) -> Iterator[None]:
-        """Within this block, official clients of this process and its children connect to this server.
+        """Lead the official clients of this process and its children to this server within a block.
 
         Connections of this process to providers are stopped, except to `allow_hosts`.
         """
@@ -166,7 +166,7 @@ class MockServer(Assertions):
         return self._listening.address
 
     def base_url(self, dialect: str = "openai") -> str:
-        """The base URL (or endpoint) for the official client of a dialect."""
+        """Return the base URL (or endpoint) for the official client of a dialect."""
         hosts = self._live.settings.hosts
         if dialect in hosts:
             return self.url + discover_all(hosts)[dialect].mounts[0]
@@ -174,14 +174,18 @@ class MockServer(Assertions):
         return make_base_url(self.url, dialect)
 
     def websocket_base_url(self, dialect: str = "openai") -> str:
-        """The `websocket_base_url` for a client whose `transport()` has no socket; starts the server if need be.
+        """Return the `websocket_base_url` for a client whose `transport()` has no socket; starts the server if need be.
 
         Raises ConfigError for a dialect without WebSockets.
         """
         mount = find_socket_mount(dialect)
+        return f"ws{self._find_address().removeprefix('http')}{mount}"
+
+    def _find_address(self) -> str:
+        """Return the address of this server, which is started if need be."""
         if self._running is None:
             self.start()
-        return f"ws{self.url.removeprefix('http')}{mount}"
+        return self.url
 
     @property
     def env(self) -> Mapping[str, str]:
@@ -195,7 +199,7 @@ class MockServer(Assertions):
         return list_mcp_servers((*live.engine.servers, *self._mcp), live.settings, live.player.recorded_servers)
 
     def client(self, dialect: str = "openai", **options: Any) -> "OpenAI":
-        """OpenAI's client for a dialect that it supports; `options` are the client's. Raises ConfigError.
+        """Return OpenAI's client for a dialect that it supports; `options` are the client's. Raises ConfigError.
 
         Without arguments it is the same client each time, which reuses its connections until `stop`; close others.
         """
@@ -208,24 +212,25 @@ class MockServer(Assertions):
         return made
 
     def async_client(self, dialect: str = "openai", **options: Any) -> "AsyncOpenAI":
-        """The asynchronous client, a new one each time, as it belongs to an event loop."""
+        """Return the asynchronous client, a new one each time, as it belongs to an event loop."""
         made: AsyncOpenAI = make_openai_client("AsyncOpenAI", self.env, dialect, options)
         return made
 
     def transport(self) -> "Transport":
-        """A `transport` for clients of httpx and httpx2 that reaches this server without a socket.
+        """Return a `transport` for clients of httpx and httpx2 that reaches this server without a socket.
 
         The server need not be started. Waits take no time: they advance `clock`. All clients can share the transport.
+        A WebSocket alone is a connection to the server, which is started for it.
         """
         if self._transport is None:
             from mockserver.server.app import Site  # slow: Starlette
             from mockserver.testing.transport import Transport
 
-            self._transport = Transport(Site(self._live), self.clock)
+            self._transport = Transport(Site(self._live), self.clock, self._find_address)
         return self._transport
 
     def environment_for(self, agent: str, *, max_calls: int = MAX_CALLS, let_it_run: bool = False) -> AgentEnvironment:
-        """The environment in which a coding agent (`claude-code`, `codex`, `gemini-cli`, `opencode`) runs here.
+        """Return the environment in which a coding agent (`claude-code`, `codex`, `gemini-cli`, `opencode`) runs here.
 
         It is a mapping for `subprocess`, and a context manager that sets it in this process. The agent gets a home of
         its own until the test ends, and an error once it has made `max_calls` calls. Raises ConfigError, also for a
@@ -254,13 +259,13 @@ class MockServer(Assertions):
         max_calls: int = MAX_CALLS,
         let_it_run: bool = False,
     ) -> "CodingAgent":
-        """A coding agent that works in a folder; its `run` gives it a prompt, its `on` declares what it is answered.
+        """Return a coding agent that works in a folder; `run` gives it a prompt, `on` declares what it is answered.
 
         `allow` names what it may do without asking, besides reading: `write`, `edit`, `run`. Skips the test if its
         program is not installed. Raises ConfigError.
         """
         environment = self.environment_for(name, max_calls=max_calls, let_it_run=let_it_run)
-        return CodingAgent(self, environment, Path(cwd), allow)
+        return CodingAgent(self, environment, folder=Path(cwd), allow=allow)
 
     def on(self, *text: str, name: str | None = None, **when: Unpack[When]) -> Declared:
         """Declare a rule for the requests that match; without text and keywords, for all. Reports show its name.
@@ -352,7 +357,7 @@ class MockServer(Assertions):
             mock.clear()
         self.guard.allowed, self.guard.blocked = self._setup.allow_hosts, []
         self._budget, self.names = Budget(), UniqueNames(one.rule for one in self._kept if one.rule is not None)
-        self._cassette = LoadedCassette.of(self._live)
+        self._cassette = LoadedCassette.find(self._live)
         self.update_rules()
 
     def _leave_agents(self) -> None:
@@ -385,12 +390,12 @@ class MockServer(Assertions):
     @property
     def calls(self) -> Calls:
         """All calls since the last reset in order of arrival, including those still being answered."""
-        return Calls.of_rows(self._list_settled_rows())
+        return Calls.from_rows(self._list_settled_rows())
 
     @property
     def service_calls(self) -> Calls:
-        """The calls that rules with `service: true` answered, which `calls` leaves out."""
-        return Calls.of_rows(self._list_settled_rows(), service=True)
+        """The calls that rules with `service: true` answered, which `calls` leaves out; and whole Realtime sessions."""
+        return Calls.from_rows(self._list_settled_rows(), service=True)
 
     def _list_settled_rows(self) -> tuple[Exchange, ...]:
         self._check_here()
@@ -399,15 +404,19 @@ class MockServer(Assertions):
         return tuple(self._live.journal)
 
     def snapshot(self) -> str:
-        """The requests so far as a stable text for approval tests."""
+        """Return the requests so far as a stable text for approval tests."""
         return self.calls.snapshot()
 
     def budget(self, *, max_calls: int | None = None, max_tokens: int | None = None) -> None:
         """Fail the test if there are more calls, or if they use more tokens in total."""
         self._budget = Budget(max_calls, max_tokens)
 
+    def limit_calls(self, count: int) -> None:
+        """Refuse the calls beyond this number until the next reset, so that an agent that never stops ends."""
+        self._live.budgets[DEFAULT] = CallBudget(count, "test")
+
     def problems(self) -> tuple[Problem, ...]:
-        """Why the test should fail: blocked or unmatched calls, rules not called, functions that raised, a budget."""
+        """List why the test should fail: blocked or unmatched calls, uncalled rules, functions that raise, a budget."""
         calls, rules = self.calls, self._live.find_engine(DEFAULT).rules
         failed: dict[tuple[str, str], list[Exception]] = {}
         for where, error in self.errors:
@@ -422,13 +431,15 @@ class MockServer(Assertions):
                 found.append(explain_too_few_answers(one.rule, one.expected_calls, calls))
         if self._live.settings.lint == "error":
             found += find_impossible_answers(calls)
-        found += [
-            make_problem(f"{name}: {each.explain()}") for name, each in self._live.budgets.items() if each.refused
-        ]
+        for name, each in self._live.budgets.items():
+            if each.refused and name == DEFAULT:
+                found.append(make_problem(each.explain(), ["to allow more: @pytest.mark.mockserver(max_calls=...)"]))
+            elif each.refused:
+                found.append(make_problem(f"{name}: {each.explain()}"))
         return (*found, *self._budget.find_exceeded(calls))
 
     def remarks(self) -> tuple[Problem, ...]:
-        """What is probably a mistake, but fails no test.
+        """Return what is probably a mistake, but fails no test.
 
         Rules that hide others, answers that no model could give, histories that a live provider would refuse.
         """
@@ -448,7 +459,7 @@ class MockServer(Assertions):
         return (*hidden, *explain_unanswerable(missed), *never, *impossible, *find_refused_histories(remarked))
 
     def list_ignored_timings(self) -> Iterator[str]:
-        """The declared rules whose timing is ignored, as answers take no time in tests unless that is asked for."""
+        """Yield the rules whose timing is ignored, as answers take no time in tests unless that is asked for."""
         for one in self._declared if not self._setup.timed else ():
             if one.rule is not None and "timing" in one.rule.spec["then"]:
                 yield f"{one.where}: its timing is ignored; set timing=True in the mark, or for the MockServer"
@@ -459,7 +470,7 @@ class MockServer(Assertions):
             raise AssertionError(write_failure(problems))
 
     def assert_not_called(self, *text: str, **when: Unpack[When]) -> None:
-        """No call matches. Warns of a path that neither a dialect nor a rule knows, as none could."""
+        """Assert that no call matches. Warns of a path that neither a dialect nor a rule knows, as none could."""
         super().assert_not_called(*text, **when)
         if "path" in when and not any(rule.stubs for rule in self._live.find_engine(DEFAULT).rules):
             rule = self.compile_rule({"when": merge_text(text, when), "then": {"text": ""}}, find_caller())
@@ -472,13 +483,13 @@ class MockServer(Assertions):
         return self.calls
 
     def find_played_cassette(self) -> PlayedCassette | None:
-        """The cassette that is replayed, if any, and which episodes were played."""
+        """Return the cassette that is replayed, if any, and which episodes were played."""
         if self._cassette is None:
             return None
         return self._cassette.count_played((*self.calls, *self.service_calls))  # of MCP servers, lists, too
 
     def compile_rule(self, rule: Mapping[str, Json], place: SourceLocation) -> Rule:
-        """A rule declared at a place of a program. Raises RuleError."""
+        """Return a rule declared at a place of a program. Raises RuleError."""
         document = Document.from_place({"rules": [rule]}, place)
         return compile_rules((document,), self._live.settings)[0]
 
@@ -561,7 +572,7 @@ class CodingAgent:
                 f"{self.agent.name} was still running after {timeout:g} s; it made {plural(len(calls), 'call')} and"
                 f" printed: {(ran.out + ran.err)[-_SHOWN:]}"
             )
-        return AgentRun(ran.out.strip(), ran.code, calls, ran.err, monotonic() - began)
+        return AgentRun(ran.out.strip(), ran.code, calls=calls, log=ran.err, seconds=monotonic() - began)
 
     @property
     def calls(self) -> Calls:
@@ -599,7 +610,7 @@ _SHOWN = 2_000  # characters of what a program printed
 
 
 def _is_repeated(remark: Remark, calls: Calls) -> bool:
-    """Whether the rule that calls a tool has answered again, and the one for the result never."""
+    """Return whether the rule that calls a tool has answered again, and the one for the result never."""
     return (
         remark.before is not None and count_answers(remark.before, calls) > 1 and not count_answers(remark.rule, calls)
     )

@@ -11,15 +11,14 @@ from msgspec import Struct
 from mockserver.config.layers import Keywords
 from mockserver.config.settings import UPSTREAM_KEY, Settings
 from mockserver.core.json import Json
-from mockserver.core.plan import Kept
-from mockserver.engine.engine import Engine, alter_engine
+from mockserver.engine.engine import alter_engine
 from mockserver.engine.memory import Memory
 from mockserver.reports.calls import ReceivedCall, describe_call
 from mockserver.reports.failures import PlayedCassette, Problem
 from mockserver.rules.load import Rule
-from mockserver.server.live import Live, compose
+from mockserver.server.live import Composed, Live, compose, make_value_store
 from mockserver.server.sources import Sources, compile_rules
-from mockserver.state.in_memory import MemoryCounters, MemoryValueStore
+from mockserver.state.in_memory import MemoryCounters
 from mockserver.testing.connections import check_hosts
 from mockserver.testing.options import ServerOptions, shorten_path
 
@@ -29,7 +28,7 @@ class MockServerWarning(UserWarning):
 
 
 def find_left_open(calls: Iterable[ReceivedCall]) -> Iterator[MockServerWarning]:
-    """Warnings of answers that were still being sent when the test ended."""
+    """Yield warnings of answers that were still being sent when the test ended."""
     for call in calls:
         yield MockServerWarning(
             f"the test left an answer open, {describe_call(call)}: read the stream to its end or close it, and wait for"
@@ -38,7 +37,7 @@ def find_left_open(calls: Iterable[ReceivedCall]) -> Iterator[MockServerWarning]
 
 
 def find_unrecorded(calls: Iterable[ReceivedCall]) -> Iterator[MockServerWarning]:
-    """Warnings of answers that could not be recorded, one for each reason."""
+    """Yield warnings of answers that could not be recorded, one for each reason."""
     lost: dict[str, list[ReceivedCall]] = {}
     for call in calls:
         if call.row.unrecorded:
@@ -62,15 +61,15 @@ class LoadedCassette(Struct, frozen=True):
     size: int
 
     @classmethod
-    def of(cls, live: Live) -> "LoadedCassette | None":
-        """The cassette of the settings; None if there is none, or if it is recorded from scratch."""
+    def find(cls, live: Live) -> "LoadedCassette | None":
+        """Return the cassette of the settings; None if there is none, or if it is recorded from scratch."""
         cassette = live.player.cassette
         if cassette is None or live.player.choice.record == "all":
             return None
         return cls(cassette.file, Path(live.settings.cassettes, cassette.file), cassette.size)
 
     def count_played(self, calls: Iterable[ReceivedCall]) -> PlayedCassette:
-        """What these calls played of it."""
+        """Return what these calls played of it."""
         head = f"cassette {self.name}#"
         numbers = {int(call.source.removeprefix(head)) for call in calls if call.source.startswith(head)}
         return PlayedCassette(shorten_path(self.file), self.size, tuple(sorted(numbers)))
@@ -89,8 +88,8 @@ class Setup(Struct, frozen=True):
     allow_hosts: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, *rules: str | Path, **options: Unpack[ServerOptions]) -> "Setup":
-        """A setup from rules files and options."""
+    def make(cls, *rules: str | Path, **options: Unpack[ServerOptions]) -> "Setup":
+        """Return a setup from rules files and options."""
         settings: dict[str, Any] = {
             name: str(value) if isinstance(value, Path) else value for name, value in options.items()
         }
@@ -130,23 +129,23 @@ class Composer:
     """Makes settings and engines from setups, and caches them."""
 
     def __init__(self) -> None:
-        self._cached: dict[object, tuple[Settings, Engine]] = {}
+        self._cached: dict[object, Composed] = {}
 
-    def compose(self, setup: Setup) -> tuple[Settings, Engine]:
-        """The settings, and an engine with empty memory. Raises MockserverError."""
+    def compose(self, setup: Setup) -> Composed:
+        """Return the settings, and an engine with empty memory. Raises MockserverError."""
         key = setup.key
         if key not in self._cached or not setup.cacheable:
             if len(self._cached) >= _MAX_CACHED:
                 self._cached.clear()
             self._cached[key] = compose(setup.sources, MemoryCounters())
         settings, engine = self._cached[key]
-        store: MemoryValueStore[Kept] = MemoryValueStore(count=settings.stored_answers, size=settings.stored_bytes)
-        return settings, alter_engine(engine, counters=MemoryCounters(), memory=Memory(store, settings.polls))
+        memory = Memory(make_value_store(settings), settings.polls)
+        return Composed(settings, alter_engine(engine, counters=MemoryCounters(), memory=memory))
 
 
 def load_rules(path: Path, settings: Settings | None) -> tuple[Rule, ...]:
-    """The rules of an additional file, without its settings. Raises MockserverError."""
-    documents = Setup((path,)).sources.documents()
+    """Return the rules of an additional file, without its settings. Raises MockserverError."""
+    documents = Setup((path,)).sources.read_documents()
     for document in documents:
         if isinstance(document.data, Mapping) and document.data.get("settings"):
             why = "the server has its own; to use these, name the file in the mark (rules=...) or in MockServer(...)"

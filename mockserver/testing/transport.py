@@ -12,7 +12,7 @@ from email.utils import formatdate
 from functools import cache, lru_cache
 from threading import Lock, RLock
 from typing import TYPE_CHECKING, Any, Self
-from urllib.parse import unquote
+from urllib.parse import quote, unquote
 from weakref import WeakSet
 
 from anyio import sleep_forever, to_thread
@@ -29,6 +29,7 @@ from mockserver.core.seed import monotonic, wall
 from mockserver.delivery.drive import CUT, IN_PROCESS, ClientConnection, Note, encode_header
 from mockserver.dialects import discover_all
 from mockserver.engine.offload import IN_PROCESS_DRIVER, Work
+from mockserver.server.handshakes import asks_for_socket
 from mockserver.server.routes import find_operation_name, list_endpoints
 from mockserver.server.snapshot import ClientLeftError
 
@@ -46,7 +47,7 @@ class Clock:
         self._due: list[float] = []  # of waiters in event loops
 
     def now(self) -> float:
-        """Monotonic seconds."""
+        """Return monotonic seconds."""
         return monotonic() + self._skipped
 
     def advance(self, seconds: float) -> None:
@@ -106,11 +107,11 @@ async def meet_in_loop(clock: Clock, need: object) -> object:
         case None:
             await checkpoint()
         case _:
-            return await _Passed(need)
+            return await _PassOn(need)
     return None
 
 
-class _Passed:
+class _PassOn:
     """Awaiting it passes a value to whoever runs the coroutine: an action, or the need of an event loop."""
 
     __slots__ = ("_what",)
@@ -131,7 +132,7 @@ Step = Action | Work | object
 END = object()  # no more steps
 
 
-class Gate(Struct, frozen=True):
+class SharedApplication(Struct, frozen=True):
     """An application, of which one request at a time makes a step, on any thread.
 
     `find` returns what answers at a path, if it can be called without the application.
@@ -142,19 +143,19 @@ class Gate(Struct, frozen=True):
     lock: RLock = field(default_factory=RLock)
 
 
-class Steps:
-    """The steps of one request; if it is `patient` it can wait for others. It performs the application's actions."""
+class SteppedRequest:
+    """A request that an application answers step by step, with its actions; a `patient` one can wait for others."""
 
-    def __init__(self, gate: Gate, scope: Scope, body: bytes, *, patient: bool) -> None:
+    def __init__(self, application: SharedApplication, scope: Scope, body: bytes, *, patient: bool) -> None:
         self.patient, self.over = patient, False
-        self._lock = gate.lock
+        self._lock = application.lock
         self._note: Note | None = None
         self._body: bytes | None = body
-        found = gate.find(scope["path"]) if "path" in scope else None
+        found = application.find(scope["path"]) if "path" in scope else None
         if found is not None and len(body) <= found.responder.live.settings.max_body:
             self._coroutine: Any = self._answer(found, scope, body)
         else:
-            self._coroutine = gate.app({**scope, "extensions": {IN_PROCESS: self}}, self._receive, self._send)
+            self._coroutine = application.app({**scope, "extensions": {IN_PROCESS: self}}, self._receive, self._send)
 
     def next(self, result: object = None, error: BaseException | None = None) -> Step:
         """Run to the next step, with the result of the last one. Raises what the application raises."""
@@ -191,7 +192,7 @@ class Steps:
         """Hand each action to the caller of `next`."""
         self._note = note
         for action in actions:
-            await _Passed(action)
+            await _PassOn(action)
             if isinstance(action, Cut):
                 return CUT[action.how]
         return COMPLETE
@@ -206,7 +207,7 @@ class Steps:
         await serve(found.responder, found.responder.respond(request, visit), visit, client, scope)
 
     async def _receive(self) -> Message:
-        """The body of the request, then nothing: `leave` raises if the client leaves."""
+        """Return the body of the request, then nothing: `leave` raises if the client leaves."""
         body, self._body = self._body, None
         if body is None:
             await asyncio.get_running_loop().create_future()
@@ -216,9 +217,9 @@ class Steps:
         """Send a response of an endpoint that does not use `perform`."""
         if message["type"] == "http.response.start":
             headers = tuple((name.decode("latin-1"), value.decode("latin-1")) for name, value in message["headers"])
-            await _Passed(Head(message["status"], headers))
+            await _PassOn(Head(message["status"], headers))
         elif data := message.get("body"):
-            await _Passed(Write(data))
+            await _PassOn(Write(data))
 
 
 MakeError = Callable[[str, str], Exception]  # from the name of an error of the client's library, and a message
@@ -229,7 +230,7 @@ Meet = Callable[[Clock, object], Awaitable[object]]
 class ClientResponse:
     """An answer that a client receives, waiting at most `read_timeout` seconds for each piece."""
 
-    def __init__(self, steps: Steps, clock: Clock, make_error: MakeError, read_timeout: float | None) -> None:
+    def __init__(self, steps: SteppedRequest, clock: Clock, make_error: MakeError, read_timeout: float | None) -> None:
         self._steps, self._clock, self._make_error = steps, clock, make_error
         self._read_timeout = math.inf if read_timeout is None else read_timeout
         self._due = clock.now()
@@ -259,7 +260,7 @@ class ClientResponse:
         return headers
 
     def next(self) -> Received:
-        """What the client receives next. Raises the error that it gets instead."""
+        """Return what the client receives next. Raises the error that it gets instead."""
         try:
             self._receive(meet_here).send(None)  # which never suspends it
         except StopIteration as end:
@@ -267,7 +268,7 @@ class ClientResponse:
         return received
 
     async def next_async(self) -> Received:
-        """What an asynchronous client receives next."""
+        """Return what an asynchronous client receives next."""
         return await self._receive(meet_in_loop)
 
     def close(self) -> None:
@@ -389,7 +390,7 @@ def _split_events(data: bytes) -> Iterable[bytes]:
 
 
 def make_path_finder() -> Callable[[str, str, str], str]:
-    """A function that maps the method, host and path of a provider's URL to a path of this server.
+    """Return a function that maps the method, host and path of a provider's URL to a path of this server.
 
     The path of an unknown host stays as it is.
     """
@@ -401,8 +402,8 @@ def make_path_finder() -> Callable[[str, str, str], str]:
     def path_of(method: str, host: str, path: str) -> str:
         url = f"https://{host}{path}"
         dialect = None if is_loopback(host) or not host else find_dialect(url, known)
-        found = None if dialect is None else find_local_target(method, url, dialect, known)
-        return path if found is None else found[0]
+        found = None if dialect is None else find_local_target(method, url, dialect=dialect, routes=known)
+        return path if found is None else found.path
 
     return path_of
 
@@ -410,40 +411,40 @@ def make_path_finder() -> Callable[[str, str, str], str]:
 class ResponseBody:
     """The body of a response as a byte stream, synchronous and asynchronous."""
 
-    def __init__(self, answer: Any) -> None:  # an Answer whose head was received
-        self._answer = answer
+    def __init__(self, response: ClientResponse) -> None:  # whose head was received
+        self._response = response
 
     def __iter__(self) -> Iterator[bytes]:
-        while (piece := self._answer.next()) is not None:
+        while isinstance(piece := self._response.next(), bytes):
             yield piece
 
     def __aiter__(self) -> AsyncIterator[bytes]:
         return self  # not a generator, as trio warns about unfinished ones
 
     async def __anext__(self) -> bytes:
-        piece: bytes | None = await self._answer.next_async()
-        if piece is None:
+        piece = await self._response.next_async()
+        if not isinstance(piece, bytes):
             raise StopAsyncIteration
         return piece
 
     def close(self) -> None:
         """Stop reading."""
-        self._answer.close()
+        self._response.close()
 
     async def aclose(self) -> None:
         """Stop reading asynchronously."""
-        self._answer.close()
+        self._response.close()
 
 
 def find_library(request: Any) -> Any:
-    """The module of a request, httpx or httpx2; a user may have derived its class."""
+    """Return the module of a request, httpx or httpx2; a user may have derived its class."""
     base = next(base for base in reversed(type(request).__mro__) if base.__name__ == "Request")
     return sys.modules[base.__module__.partition(".")[0]]
 
 
 @cache
 def make_body_class(library: Any) -> Any:
-    """The class of response bodies for a library."""
+    """Return the class of response bodies for a library."""
     return type("Body", (ResponseBody, library.SyncByteStream, library.AsyncByteStream), {})
 
 
@@ -463,26 +464,33 @@ else:
 class Transport(_Base):
     """Connects any number of clients of httpx and httpx2 to a server of this process, without a socket.
 
-    Closing it has no effect, so clients can share it.
+    Handshakes of WebSockets alone go to the address of that server, which `find_address` returns: frames need a
+    connection, which the client gets as the `network_stream` of the response. Closing the transport has no effect, so
+    clients can share it.
     """
 
-    def __init__(self, site: "Site", clock: Clock) -> None:
-        self._gate, self._clock, self._path = Gate(site, site.find), clock, make_path_finder()
+    def __init__(self, site: "Site", clock: Clock, find_address: Callable[[], str] | None = None) -> None:
+        self._application, self._clock, self._path = SharedApplication(site, site.find), clock, make_path_finder()
+        self._find_address = find_address
         self._answers = WeakSet[ClientResponse]()
 
     def handle_request(self, request: Any) -> Any:
         """Answer the request of a synchronous client."""
+        if (handshake := self._send_on_handshake(request)) is not None:
+            return _make_connector(request, "HTTPTransport").handle_request(handshake)
         answer = self._answer(request, request.read(), patient=False)
         return _make_response(request, answer.next(), answer)
 
     async def handle_async_request(self, request: Any) -> Any:
         """Answer the request of an asynchronous client."""
+        if (handshake := self._send_on_handshake(request)) is not None:
+            return await _make_connector(request, "AsyncHTTPTransport").handle_async_request(handshake)
         answer = self._answer(request, await request.aread(), patient=_is_in_asyncio())
         return _make_response(request, await answer.next_async(), answer)
 
     def hang_up(self) -> None:
         """Abort the answers that clients have not read to the end."""
-        with self._gate.lock:  # other threads can add answers
+        with self._application.lock:  # other threads can add answers
             for answer in tuple(self._answers):
                 answer.abort()
 
@@ -502,6 +510,17 @@ class Transport(_Base):
 
     async def __aexit__(self, *_: object) -> None: ...
 
+    def _send_on_handshake(self, request: Any) -> Any:
+        """Return the handshake of a WebSocket as it goes to the running server; None for any other request."""
+        if self._find_address is None or not asks_for_socket(request.method, request.headers.get("upgrade", "")):
+            return None
+        raw, mark, query = request.url.raw_path.partition(b"?")
+        # a provider's WebSocket is where its clients POST otherwise
+        path = quote(self._path("POST", request.url.host, unquote(raw.decode("latin-1"))))
+        url = f"{self._find_address()}{path}{(mark + query).decode('latin-1')}"
+        headers = [field for field in request.headers.multi_items() if field[0].lower() != "host"]
+        return find_library(request).Request("GET", url, headers=headers, extensions=request.extensions)
+
     def _answer(self, request: Any, body: bytes, *, patient: bool) -> ClientResponse:
         url = request.url
         raw, _, query = url.raw_path.partition(b"?")
@@ -514,17 +533,23 @@ class Transport(_Base):
             "query_string": query,
             "headers": [(name.lower(), value) for name, value in request.headers.raw],
         }
-        steps = Steps(self._gate, scope, body, patient=patient)
+        steps = SteppedRequest(self._application, scope, body, patient=patient)
         read_timeout = request.extensions.get("timeout", _NO_TIMEOUT).get("read")
 
         def make_error(name: str, message: str) -> Exception:
             error: Exception = getattr(find_library(request), name)(message, request=request)
             return error
 
-        answer = ClientResponse(steps, self._clock, make_error, read_timeout)
-        with self._gate.lock:
+        answer = ClientResponse(steps, self._clock, make_error=make_error, read_timeout=read_timeout)
+        with self._application.lock:
             self._answers.add(answer)
         return answer
+
+
+def _make_connector(request: Any, kind: str) -> Any:
+    """Make a transport of the library of a request for one connection, which ends with its response."""
+    library = find_library(request)
+    return getattr(library, kind)(verify=False, limits=library.Limits(max_keepalive_connections=0))
 
 
 def _make_response(request: Any, head: Received, answer: ClientResponse) -> Any:
@@ -537,7 +562,7 @@ def _make_response(request: Any, head: Received, answer: ClientResponse) -> Any:
 
 
 def _is_in_asyncio() -> bool:
-    """Whether an asyncio loop runs, in which requests can wait for each other."""
+    """Return whether an asyncio loop runs, in which requests can wait for each other."""
     with suppress(RuntimeError):
         return asyncio.get_running_loop() is not None
     return False

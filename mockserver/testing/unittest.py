@@ -121,7 +121,7 @@ def mocked(*rules: str | Path, options: ServerOptions | None = None) -> Callable
 
 
 def _run_after(test: Callable[[], Any], after: Callable[[], None]) -> Callable[[], Any]:
-    """A test that calls `after` at its end, unless it fails or skips."""
+    """Return a test that calls `after` at its end, unless it fails or skips."""
 
     @wraps(test)
     def call() -> Any:

@@ -187,7 +187,7 @@ def wrap_arguments(part: ToolUse) -> ToolUse:
 
 
 def _parse_input(arguments: str) -> Json:
-    """The object of a JSON text, as far as it goes: it may be cut."""
+    """Return the object of a JSON text, as far as it goes: it may be cut."""
     try:
         value = from_json(arguments or "{}", allow_partial=True)
     except ValueError:
@@ -196,7 +196,7 @@ def _parse_input(arguments: str) -> Json:
 
 
 def _make_citations(note: Body, text: str) -> Iterator[Body]:
-    """The citation that a rule's annotation is: Anthropic's own, or a chat's of an address; others are not sent."""
+    """Yield the citation that a rule's annotation is: Anthropic's own, or a chat's of a URL; others are not sent."""
     kind = str(note.get("type"))
     if kind.endswith("_location"):
         yield note
@@ -217,7 +217,7 @@ def _make_citations(note: Body, text: str) -> Iterator[Body]:
 
 
 def _make_hosted_blocks(item: Item, name: Callable[[str], str], last: str) -> Iterator[Body]:
-    """A use of the provider's tool as its call and its result; of other providers' tools, those that Anthropic has."""
+    """Yield the call and the result of a provider's tool; of other providers' tools, those that Anthropic has."""
     body = item.body
     match item.kind:
         case "web_search_call":
@@ -252,7 +252,7 @@ def _make_hosted_blocks(item: Item, name: Callable[[str], str], last: str) -> It
 
 
 def _explain_mcp_error(error: Json) -> str:
-    """The text of an error that OpenAI's API would have as an object."""
+    """Return the text of an error that OpenAI's API would have as an object."""
     content = error.get("content") if isinstance(error, Mapping) else None
     if isinstance(content, list):
         return "\n".join(str(block.get("text")) for block in content if isinstance(block, Mapping) and "text" in block)
@@ -260,7 +260,7 @@ def _explain_mcp_error(error: Json) -> str:
 
 
 def compact_answer(answer: Answer, options: MessageOptions) -> tuple[Answer, MessageOptions]:
-    """The answer as the summary of its conversation: one block; what it cost stands apart from the usage."""
+    """Return the answer as the summary of its conversation: one block; what it cost stands apart from the usage."""
     text = "".join(part.text for part in answer.choices[0].parts if isinstance(part, Text))
     block = Item("compaction", {"content": text, "encrypted_content": _seal_text(text)})
     cost = {"type": "compaction", **_count_input(answer.usage), "output_tokens": answer.usage.completion}
@@ -279,7 +279,7 @@ def _name(answer: str, at: str, prefix: str) -> str:
 
 
 def _seal_text(text: str) -> str:
-    """A text that nobody can read; equal texts give equal ones."""
+    """Return a text that nobody can read; equal texts give equal ones."""
     return b64encode(Seed().digest("sealed", text, size=48)).decode()
 
 
@@ -304,7 +304,7 @@ def stream_events(answer: Answer, options: MessageOptions) -> Iterator[Frame]:
 
 
 def make_completion(answer: Answer) -> dict[str, Json]:
-    """An answer of the API before messages: one text."""
+    """Return an answer of the API before messages: one text."""
     choice = answer.choices[0]
     return _write_completion(
         answer, "".join(part.text for part in choice.parts if isinstance(part, Text | Refusal)), choice
@@ -396,7 +396,7 @@ def _write_input_deltas(block: Block, answer: Answer) -> Deltas:
 
 
 def _space_out(pieces: list[tuple[str, int]]) -> Iterator[tuple[str, int]]:
-    """The pieces of a JSON text, with a space after each colon and comma, as Anthropic streams it."""
+    """Yield the pieces of a JSON text, with a space after each colon and comma, as Anthropic streams it."""
     text, at = "".join(piece for piece, _ in pieces), 0
     spaced = {found.end() for found in _SEPARATOR.finditer(text) if found[0] in ":,"}
     for piece, weight in pieces:

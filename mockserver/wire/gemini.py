@@ -99,13 +99,13 @@ def generate_content(answer: Answer, options: GeminiOptions) -> Object:
 
 
 def _make_feedback(answer: Answer) -> Object:
-    """The ratings of the prompt that a rule states."""
+    """Return the ratings of the prompt that a rule states."""
     ratings = _make_ratings(answer.prompt_safety)
     return {"promptFeedback": {"safetyRatings": ratings}} if ratings else {}
 
 
 def render_blocked_prompt(answer: Answer, verdicts: Sequence[Verdict], options: GeminiOptions) -> Object:
-    """The response to a prompt that a filter blocks: without candidates."""
+    """Return the response to a prompt that a filter blocks: without candidates."""
     tripped = next((verdict for verdict in verdicts if verdict.filtered), None)
     reason = "SAFETY"
     if tripped is not None and tripped.category == "jailbreak":
@@ -163,7 +163,7 @@ def _render_candidate(choice: Choice, index: int, answer: Answer, options: Gemin
 
 
 def _make_parts(part: Part, options: GeminiOptions) -> Iterator[Object]:
-    """What is shown of a part, whole."""
+    """Yield what is shown of a part, whole."""
     match part:
         case Reasoning():
             if options.thoughts:
@@ -178,7 +178,7 @@ def _make_parts(part: Part, options: GeminiOptions) -> Iterator[Object]:
 
 
 def _make_function_call(part: ToolUse) -> Object | None:
-    """The call; None if its arguments are no JSON object, which no call of Gemini can say."""
+    """Return the call; None if its arguments are no JSON object, which no call of Gemini can say."""
     call = part.call
     arguments = {"input": call.arguments} if call.kind == "custom" else try_parse(call.arguments or "{}")
     if not isinstance(arguments, dict):
@@ -196,7 +196,7 @@ def _make_code_parts(item: Item) -> Iterator[Object]:
 
 
 def _sign_first_call(parts: list[Object], answer: Answer, index: int, options: GeminiOptions) -> list[Object]:
-    """The parts, the first call among them with its signature."""
+    """Return the parts, the first call among them with its signature."""
     first = next((at for at, part in enumerate(parts) if "functionCall" in part), None)
     if first is None or not options.signed:
         return parts
@@ -211,7 +211,7 @@ SIGNATURE = Seal("thought", b"\x0a\xc8\x01\x01", 210)
 
 
 def _make_candidate(parts: Sequence[Object], choice: Choice, index: int, options: GeminiOptions) -> Object:
-    """A candidate with its end; `parts` are all that a plain answer has, or the last of a stream."""
+    """Return a candidate with its end; `parts` are all that a plain answer has, or the last of a stream."""
     reason, why = _finish(choice, options)
     made: Object = {"content": _render_content(parts, choice, options), "finishReason": reason, "index": index}
     if why:
@@ -244,7 +244,7 @@ def _make_content(parts: Sequence[Object], options: GeminiOptions) -> Object:
 
 
 def _finish(choice: Choice, options: GeminiOptions) -> tuple[str, str]:
-    """The finish reason, and what is said of it."""
+    """Return the finish reason, and what is said of it."""
     calls = [part for part in choice.parts if isinstance(part, ToolUse)]
     broken = next((part.call for part in calls if _make_function_call(part) is None), None)
     if broken is not None and choice.finish != "length":
@@ -269,7 +269,7 @@ _FINISHES = {
 
 
 def _make_ratings(verdicts: Sequence[Verdict]) -> list[Object]:
-    """The ratings of the harms that a rule states, or that block."""
+    """Return the ratings of the harms that a rule states, or that block."""
     return [
         {
             "category": _CATEGORIES[verdict.category],
@@ -300,7 +300,7 @@ def _list_notes(choice: Choice, options: GeminiOptions) -> Iterator[tuple[Mappin
 
 
 def _make_citations(choice: Choice, options: GeminiOptions) -> Object:
-    """Annotations in Gemini's own form: `{startIndex, endIndex, uri, license}`."""
+    """Return annotations in Gemini's own form: `{startIndex, endIndex, uri, license}`."""
     notes = [note for note, _, _ in _list_notes(choice, options) if "uri" in note]
     sources = [{key: value for key, value in note.items() if value} for note in notes]  # zeros are not printed
     key = "citations" if options.vertex else "citationSources"
@@ -308,7 +308,7 @@ def _make_citations(choice: Choice, options: GeminiOptions) -> Object:
 
 
 def _make_grounding(choice: Choice, options: GeminiOptions) -> Object:
-    """Citations of URLs as chunks with the segments that they support, and what was searched for."""
+    """Return citations of URLs as chunks with the segments that they support, and what was searched for."""
     noted = [each for each in _list_notes(choice, options) if isinstance(each[0].get("url"), str)]
     chunks: dict[str, Object] = {}
     for note, _, _ in noted:
@@ -331,7 +331,7 @@ def _make_grounding(choice: Choice, options: GeminiOptions) -> Object:
 
 
 def _make_segment(note: Mapping[str, Json], text: str, at: int) -> Object:
-    """A stretch of a text: in bytes, its end exclusive; zeros are not printed."""
+    """Return a stretch of a text: in bytes, its end exclusive; zeros are not printed."""
     start, end = note.get("start_index"), note.get("end_index")
     if not isinstance(start, int) or not isinstance(end, int):
         return {}
@@ -420,20 +420,20 @@ class _Stream:
                 self._visible += tokens - thoughts
                 self._thoughts += thoughts
                 if at + 1 < len(every[index]):
-                    yield Frame(self._event(index, part, templated=not thoughts), None, tokens, kind, "crlf")
+                    yield Frame(self._write_event(index, part, templated=not thoughts), None, tokens, kind, "crlf")
                     continue
                 left -= 1
                 parts = [] if part is None else [_make_part(part)]
-                usage = self._usage() if left else make_usage_metadata(answer.usage, options)
+                usage = self._count_usage() if left else make_usage_metadata(answer.usage, options)
                 candidate = _make_candidate(parts, answer.choices[index], index, options)
                 if parts and parts[0].get("text") == "":  # a rule states this piece
                     candidate["content"] = _make_content(parts, options)
                 more = {} if left else _make_feedback(answer)
                 yield Frame(self._encode_response(candidate, usage, more), None, tokens, "finish", "crlf")
 
-    def _event(self, index: int, part: str | Object | None, *, templated: bool) -> bytes:
+    def _write_event(self, index: int, part: str | Object | None, *, templated: bool) -> bytes:
         if not (templated and self._templated and self._visible and type(part) is str):
-            return self._encode_response(self._make_visible_candidate(index, _make_part(part)), self._usage())
+            return self._encode_response(self._make_visible_candidate(index, _make_part(part)), self._count_usage())
         around = self._templates.get((index, self._thoughts))
         if around is None:
             around = self._templates[index, self._thoughts] = self._template(index)
@@ -442,8 +442,8 @@ class _Stream:
         return b"%b%d%b" % (made, self._visible, around[4]) if around[4:] else made
 
     def _template(self, index: int) -> list[bytes]:
-        """The bytes of a response before, between and after its text, its candidates' tokens and its total."""
-        usage = {**self._usage(), "candidatesTokenCount": _HOLES[1], "totalTokenCount": _HOLES[2]}
+        """Return the bytes of a response before, between and after its text, its candidates' tokens and its total."""
+        usage = {**self._count_usage(), "candidatesTokenCount": _HOLES[1], "totalTokenCount": _HOLES[2]}
         holes = _HOLES if "candidatesTokensDetails" in usage else _HOLES[:3]
         if holes[3:]:
             usage["candidatesTokensDetails"] = list_modalities(holes[3], {})
@@ -459,7 +459,7 @@ class _Stream:
     def _make_visible_candidate(self, index: int, part: Object) -> Object:
         return {"content": _make_content([part], self._options), "index": index}
 
-    def _usage(self) -> Object:
+    def _count_usage(self) -> Object:
         counted = Usage(self._answer.usage.prompt, self._visible + self._thoughts, self._thoughts, self._options.cached)
         return make_usage_metadata(counted, self._options)
 
@@ -470,14 +470,14 @@ class _Stream:
 
 
 class _UncountedStream(_Stream):
-    def _event(self, index: int, part: str | Object | None, *, templated: bool) -> bytes:
-        usage = {**self._usage(), "candidatesTokenCount": _HOLES[1], "totalTokenCount": _HOLES[2]}
+    def _write_event(self, index: int, part: str | Object | None, *, templated: bool) -> bytes:
+        usage = {**self._count_usage(), "candidatesTokenCount": _HOLES[1], "totalTokenCount": _HOLES[2]}
         made = self._encode_response(self._make_visible_candidate(index, _make_part(part)), usage)
         return made.replace(_SO_FAR % (_HOLES[1], _HOLES[2]), HOLE)
 
 
 _HOLES: tuple[Json, ...] = ("\ue000text\ue000", *range(987_654_321_000_001, 987_654_321_000_004))
-_SO_FAR = b'%d,"totalTokenCount":%d'  # what stands for the tokens so far, alone and with those of the prompt
+_SO_FAR = b'%d,"totalTokenCount": %d'  # what stands for the tokens so far, alone and with those of the prompt
 
 
 def _make_part(part: str | Object | None) -> Object:
@@ -485,7 +485,7 @@ def _make_part(part: str | Object | None) -> Object:
 
 
 def _list_steps(choice: Choice, index: int, answer: Answer, options: GeminiOptions) -> list[_Step]:
-    """What the events of a candidate add; hidden tokens go with the next step, or the last one."""
+    """Return what the events of a candidate add; hidden tokens go with the next step, or the last one."""
     steps: list[_Step] = []
     hidden, thoughts = 0, 0
     for part in choice.parts:

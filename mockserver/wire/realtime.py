@@ -9,17 +9,20 @@ from collections.abc import Iterator, Mapping, Sequence
 from msgspec import Struct
 from pydantic_core import to_json
 
+from mockserver.core.hosted_tools import describe_error
 from mockserver.core.http import Frame
 from mockserver.core.json import Json
-from mockserver.core.plan import Answer, Part, Refusal, Text, ToolUse, Usage, tokens_of
+from mockserver.core.plan import Answer, Item, Part, Refusal, Text, ToolUse, Usage, tokens_of
 from mockserver.core.seed import Seed
 from mockserver.core.tokens import weigh_pieces
 from mockserver.media.samples import PCM, SampleFormat
+from mockserver.media.sound_files import Speech, read_samples
 from mockserver.media.tone import LETTERS_A_SECOND, write_tone
 
 PIECE = 250  # milliseconds of sound in one event
 TOKEN_OF_ASSISTANT, TOKEN_OF_USER = 50, 100  # milliseconds of sound that are a token
 LONGEST = 300  # seconds that an answer takes; what is longer is said faster
+LISTED = "mcp_list_tools"  # the type of items that tell which tools a server has
 
 
 class Voice(Struct, frozen=True):
@@ -29,12 +32,16 @@ class Voice(Struct, frozen=True):
     speed: float = 1.0
     sound: SampleFormat = PCM
 
-    def speak(self, text: str) -> bytes:
-        """Return the sound of a text, of whole tokens; there is none without a text."""
-        if not text:
+    def speak(self, text: str, sound: Speech | bytes | None = None) -> bytes:
+        """Return the sound of a text, of whole tokens: what a rule states, or the tone, which needs a text."""
+        if isinstance(sound, bytes):
+            samples = read_samples(sound) or b""
+        elif text:
+            speed = max(self.speed, len(text) / LETTERS_A_SECOND / LONGEST)
+            samples = write_tone(text, self.name if sound is None else sound.voice, speed=speed)
+        else:
             return b""
-        speed = max(self.speed, len(text) / LETTERS_A_SECOND / LONGEST)
-        spoken = self.sound.encode(write_tone(text, self.name, speed=speed))
+        spoken = self.sound.encode(samples)
         return spoken + self.sound.silence * (
             -len(spoken) % self.sound.count_bytes(TOKEN_OF_ASSISTANT) // self.sound.width
         )
@@ -43,13 +50,14 @@ class Voice(Struct, frozen=True):
 class RealtimeOptions(Struct, frozen=True):
     """What the request says of the response: the fields that it repeats, and its voice, if it is spoken.
 
-    `heard` is how many tokens of sound the prompt has.
+    `heard` is how many tokens of sound the prompt has, `seen` how many of its others are those of images.
     """
 
     repeated: Mapping[str, Json]
     voice: Voice | None = None
     metadata: Json = None
     heard: int = 0
+    seen: int = 0
 
 
 class SpokenItem(Struct, frozen=True):
@@ -63,6 +71,8 @@ class SpokenItem(Struct, frozen=True):
 
     def write(self, status: str, options: RealtimeOptions) -> dict[str, Json]:
         """Return the item with what it says."""
+        if isinstance(self.part, Item):
+            return {**self.begin(), **_write_mcp(self.part.body)}
         if isinstance(self.part, ToolUse):
             return {**self.begin(), "status": status, "arguments": self.text}
         content = {"type": "output_text", "text": self.text}
@@ -72,6 +82,9 @@ class SpokenItem(Struct, frozen=True):
 
     def begin(self) -> dict[str, Json]:
         """Return the item before anything is said."""
+        if isinstance(self.part, Item):
+            head = {"id": self.id, "type": self.part.kind}
+            return {**head, **_write_mcp(self.part.body), **_UNTOLD.get(self.part.kind, {})}
         if isinstance(self.part, ToolUse):
             call = self.part.call
             head = {"id": self.id, "type": "function_call", "status": "in_progress", "name": call.name}
@@ -79,8 +92,34 @@ class SpokenItem(Struct, frozen=True):
         return {"id": self.id, "type": "message", "status": "in_progress", "role": "assistant", "content": []}
 
 
+# What items of MCP servers do not tell when they begin.
+_UNTOLD: Mapping[str, Mapping[str, Json]] = {
+    "mcp_call": {"arguments": "", "output": None, "error": None},
+    LISTED: {"tools": []},
+    "mcp_approval_request": {},
+}
+
+
+def write_listed(name: str, item: Item) -> dict[str, Json]:
+    """Return the item, by this id, that tells which tools an MCP server has."""
+    return {"id": name, "type": item.kind, **_write_mcp(item.body)}
+
+
+def _write_mcp(body: Mapping[str, Json]) -> dict[str, Json]:
+    """Return what an item of an MCP server says; its error is simpler than that of Responses."""
+    told = {key: value for key, value in body.items() if key not in ("id", "status")}
+    error = told.get("error")
+    if isinstance(error, Mapping):
+        kind = str(error.get("type")).removeprefix("mcp_")
+        message = {"type": kind, "message": describe_error(error)}
+        told["error"] = {**message, "code": error["code"]} if "code" in error else message
+    elif "tools" in told:
+        told.pop("error", None)
+    return told
+
+
 def list_spoken_items(answer: Answer, options: RealtimeOptions) -> list[SpokenItem]:
-    """Return the items of an answer: one for each call, and for the texts before it."""
+    """Return the items of an answer: one for each call, for the texts before it, and for each use of an MCP server."""
     groups: list[list[Part]] = []
     for part in answer.choices[0].parts if answer.choices else ():
         if isinstance(part, Text | Refusal):
@@ -89,20 +128,27 @@ def list_spoken_items(answer: Answer, options: RealtimeOptions) -> list[SpokenIt
                 groups[-1].append(part)
             else:
                 groups.append([part])
-        elif isinstance(part, ToolUse):
+        elif isinstance(part, ToolUse) or (isinstance(part, Item) and part.kind in _UNTOLD):
             groups.append([part])
     return [_make_item(answer, index, parts, options) for index, parts in enumerate(groups)]
 
 
+def name_item(*labels: str) -> str:
+    """Return the id of an item."""
+    return "item_" + Seed().alnum(21, "realtime item", *labels)
+
+
 def _make_item(answer: Answer, index: int, parts: Sequence[Part], options: RealtimeOptions) -> SpokenItem:
-    name = "item_" + Seed().alnum(21, "realtime item", answer.id, str(index))
-    first = parts[0]
+    name, first = name_item(answer.id, str(index)), parts[0]
+    if isinstance(first, Item):
+        return SpokenItem(name, index, first, str(first.body.get("arguments") or ""))
     if isinstance(first, ToolUse):
         return SpokenItem(name, index, first, first.call.arguments)
     text = "".join([part.text for part in parts if isinstance(part, Text | Refusal)])
+    stated = next((part.sound for part in parts if isinstance(part, Text)), None)
     if len(parts) > 1:
         first = Text(text)
-    return SpokenItem(name, index, first, text, b"" if options.voice is None else options.voice.speak(text))
+    return SpokenItem(name, index, first, text, b"" if options.voice is None else options.voice.speak(text, stated))
 
 
 def make_response(
@@ -139,17 +185,18 @@ def _explain_status(answer: Answer, status: str) -> Json:
     return None
 
 
-def make_usage(usage: Usage, *, heard: int, spoken: int) -> dict[str, Json]:
-    """Return the tokens of a response; those of sound come on top of those of texts."""
-    heard, spoken = usage.prompt_audio or heard, usage.completion_audio or spoken
+def make_usage(usage: Usage, options: RealtimeOptions, *, spoken: int) -> dict[str, Json]:
+    """Return the tokens of a response; those of sound come on top of those of texts and images."""
+    heard, spoken = usage.prompt_audio or options.heard, usage.completion_audio or spoken
+    seen = min(options.seen, usage.prompt)
     return {
         "total_tokens": usage.total + heard + spoken,
         "input_tokens": usage.prompt + heard,
         "output_tokens": usage.completion + spoken,
         "input_token_details": {
-            "text_tokens": usage.prompt,
+            "text_tokens": usage.prompt - seen,
             "audio_tokens": heard,
-            "image_tokens": 0,
+            "image_tokens": seen,
             "cached_tokens": usage.cached,
             "cached_tokens_details": {"text_tokens": usage.cached, "audio_tokens": 0, "image_tokens": 0},
         },
@@ -176,7 +223,7 @@ def _stream_items(answer: Answer, options: RealtimeOptions, items: Sequence[Spok
     spoken = sum([len(item.sound) for item in items])
     if options.voice is not None:
         spoken //= options.voice.sound.count_bytes(TOKEN_OF_ASSISTANT)
-    usage = make_usage(answer.usage, heard=options.heard, spoken=spoken)
+    usage = make_usage(answer.usage, options, spoken=spoken)
     response = make_response(answer, options, status, written, usage)
     yield _event("response.done", {"response": response}, carries="finish")
 
@@ -198,6 +245,8 @@ class _ItemEvents(Struct, frozen=True):
         yield _event("response.output_item.added", {**place, "item": self.item.begin()})
         if isinstance(self.item.part, ToolUse):
             yield from self._call(self.item.part, is_whole=is_whole)
+        elif isinstance(self.item.part, Item):
+            yield from self._use_server(self.item.part)
         elif self.options.voice is None:
             yield from self._write(is_whole=is_whole)
         else:
@@ -220,6 +269,20 @@ class _ItemEvents(Struct, frozen=True):
         if is_whole:
             yield _event(f"{kind}.done", {**place, "name": use.call.name, "arguments": use.call.arguments})
 
+    def _use_server(self, item: Item) -> Iterator[Frame]:
+        """Yield what a use of an MCP server goes through; a request for approval goes through nothing."""
+        index = {"item_id": self.item.id, "output_index": self.item.index}
+        if item.kind == LISTED:
+            for what in ("in_progress", "completed"):
+                yield _event(f"{LISTED}.{what}", {"item_id": self.item.id})
+        elif item.kind == "mcp_call":
+            told, text = "response.mcp_call_arguments", self.item.text
+            yield _event(f"{told}.delta", {**self._place, "delta": text}, carries="arguments")
+            yield _event(f"{told}.done", {**self._place, "arguments": text})
+            yield _event("response.mcp_call.in_progress", index)
+            ended = "failed" if item.body.get("error") else "completed"
+            yield _event(f"response.mcp_call.{ended}", index)
+
     def _write(self, *, is_whole: bool) -> Iterator[Frame]:
         place = {**self._place, "content_index": 0}
         yield _event("response.content_part.added", {**place, "part": {"type": "text", "text": ""}})
@@ -241,6 +304,8 @@ class _ItemEvents(Struct, frozen=True):
             while sent < due and (due - sent >= size or due == len(sound)):
                 yield self._sound(sound[sent : sent + size], place)
                 sent += size
+        for at in range(sent, len(sound), size):  # of a file in which nobody says anything
+            yield self._sound(sound[at : at + size], place)
         if is_whole:
             yield _event("response.output_audio.done", place)
             yield _event("response.output_audio_transcript.done", {**place, "transcript": self.item.text})

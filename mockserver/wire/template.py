@@ -41,6 +41,7 @@ Options = TypeVar("Options")
 Kept = TypeVar("Kept")
 Write = Callable[[Frame | FrameRun], bytes]  # what returns the bytes of a frame
 
+MAX_KEPT = 100  # characters of a value of the request or the answer that outlines keep
 MAX_TEMPLATES = 512  # of one renderer
 MAX_BOUND = 16  # templates that are kept with a choice
 MAX_CHOICES, MAX_PARTS = 4, 8  # of an answer, of a choice: more have too many forms
@@ -137,7 +138,7 @@ class Marks:
             unsigned: Choice = vars(choice).get("unsigned", choice)
             marked = replace(
                 unsigned,
-                parts=tuple([self._part(part, next(given, 1)) for part in unsigned.parts]),
+                parts=tuple([self._mark_part(part, next(given, 1)) for part in unsigned.parts]),
                 logprobs=choice.logprobs and (Logprob(self.text(), 0.0),),
                 echo=self.text(choice.echo),
                 stop=self.text(choice.stop),
@@ -154,7 +155,7 @@ class Marks:
             stated_fingerprint=None if answer.stated_fingerprint is None else self.text(answer.stated_fingerprint),
         )
 
-    def _part(self, part: Part, count: int) -> Part:
+    def _mark_part(self, part: Part, count: int) -> Part:
         match part:
             case ToolUse(call=call):
                 pieces = self.texts(count) if call.arguments else ()
@@ -183,7 +184,7 @@ class Cuts(Struct, frozen=True):
     between: list[bytes]
     marks: list[int]
 
-    def around(self, before: bytes, after: bytes) -> "Cuts":
+    def surround(self, before: bytes, after: bytes) -> "Cuts":
         """Return these with bytes before and after."""
         return Cuts([before], []).then(self).then(Cuts([after], []))
 
@@ -265,7 +266,7 @@ class CutFrame(Struct, frozen=True):
         again, after = (None if cuts is None else cuts.bind(first, values) for cuts in (self.again, self.after))
         return replace(self, before=self.before.bind(first, values), again=again, after=after)
 
-    def takes(self, other: "CutFrame") -> "CutFrame | None":
+    def join_next(self, other: "CutFrame") -> "CutFrame | None":
         """Return both as one, if the other comes next and differs only in its piece."""
         follows = self.part is not None and self.end is not None and self.end == other.first
         both = replace(other, first=self.first)
@@ -282,7 +283,7 @@ class Segment(Struct, frozen=True):
     counts: bool  # whether its frames have a hole for the tokens so far
 
     @classmethod
-    def of(cls, cut: CutFrame) -> "Segment":
+    def from_cut(cls, cut: CutFrame) -> "Segment":
         again, after = (None if cuts is None else Template(cuts) for cuts in (cut.again, cut.after))
         counts = any(cuts is not None and HOLE in b"".join(cuts.between) for cuts in (cut.before, cut.after))
         return cls(cut, Template(cut.before), again, after, counts)
@@ -330,7 +331,7 @@ class StreamTemplate:
 
     @lazy_property
     def segments(self) -> Sequence[Segment]:
-        return [Segment.of(cut) for cut in self._cuts]
+        return [Segment.from_cut(cut) for cut in self._cuts]
 
     def bind(self, first: int, values: Sequence[bytes]) -> "StreamTemplate":
         """Return it with these values in its holes of the numbers from `first` on."""
@@ -342,13 +343,13 @@ class StreamTemplate:
         for cut in self._cuts:
             before, after = write(replace(cut.frame, data=_HERE)).split(_HERE)
             if cut.part is None or cut.after is None:
-                text = text.then(cut.before.around(before, after))
+                text = text.then(cut.before.surround(before, after))
                 continue
-            between = cut.after.around(b"", after).then(cut.before.around(before, b""))
-            text = text.then(cut.before.around(before, b""))
+            between = cut.after.surround(b"", after).then(cut.before.surround(before, b""))
+            text = text.then(cut.before.surround(before, b""))
             again = None if cut.again is None else Template(cut.again)
             made.append(PiecesBetween(Template(text), Template(between), again, cut.part, slice(cut.first, cut.end)))
-            text = cut.after.around(b"", after)
+            text = cut.after.surround(b"", after)
         self.joined = made, Template(text)
         return self.joined
 
@@ -419,7 +420,7 @@ def count_tokens(frames: Iterable[Frame], tell: Tell) -> Iterator[Frame]:
         yield replace(frame, data=frame.data.replace(HOLE, tell(so_far))) if HOLE in frame.data else frame
 
 
-class Given(Struct, frozen=True):
+class GivenValues(Struct, frozen=True):
     """The outline of what differs from request to request, and the choices without their calls' ids, which do too.
 
     With these choices is kept what is made of them.
@@ -430,7 +431,7 @@ class Given(Struct, frozen=True):
     choices: tuple[Choice, ...]
 
 
-class Found(Struct, frozen=True):
+class FoundTemplate(Struct, frozen=True):
     """The template of an answer, None if there is none, and the values that it takes after those that are given.
 
     One that is kept with a choice has the values filled in; `others` are the other choices of which they are.
@@ -449,7 +450,7 @@ _BOUNDS: tuple[tuple[tuple[int | None, int | None], ...], ...] = (
     ((None, 1), (1, -1), (-1, None)),
 )
 _NOTHING = Outline((), ())
-_NONE_KEPT: Mapping[Form, Found] = {}
+_NONE_KEPT: Mapping[Form, FoundTemplate] = {}
 _SERIES = (3, 77)  # whose marks differ in length, too
 _UNKNOWN: Any = object()
 
@@ -458,8 +459,11 @@ class Renderer(Generic[Options]):
     """Renders answers: by templates, as far as they hold what is rendered.
 
     Each kind of answer has its own, which says how a body or the frames of a stream are made of an answer and what its
-    request wants (`options`), and what of these options counts.
+    request wants (`options`), and what of these options counts. `reads_model`: the name of a model also decides what
+    else is rendered, so that a template is for one model.
     """
+
+    reads_model = False
 
     def __init__(self) -> None:
         self._templates = dict[Form, Template | StreamTemplate | None]()
@@ -525,7 +529,7 @@ class Renderer(Generic[Options]):
         template: StreamTemplate | None = found.template
         return None if template is None else FilledFrames(template, given.values + found.values, spoken.parts)
 
-    def _outline_given(self, answer: Answer, options: Options) -> Given | None:
+    def _outline_given(self, answer: Answer, options: Options) -> GivenValues | None:
         """Return the outline of all but choices and names: of what differs from request to request."""
         choices = answer.choices
         if answer.broken is not None or not 0 < len(choices) <= MAX_CHOICES:
@@ -546,15 +550,18 @@ class Renderer(Generic[Options]):
         form: Form = (own.form, counted.form, answer.phase, answer.prompt_safety, not name, not answer.created)
         values = (name, b"%d" % answer.created, *counted.values, *own.values)
         if not ids:
-            return Given(form, values, choices)
+            return GivenValues(form, values, choices)
         unsigned = tuple([vars(choice).get("unsigned", choice) for choice in choices])
-        return Given((*form, len(ids)), values + ids, unsigned)
+        return GivenValues((*form, len(ids)), values + ids, unsigned)
 
     def _outline_rest(self, answer: Answer, choices: Sequence[Choice]) -> Outline | None:
         """Return the outline of the names and choices of an answer; None: no template can hold them."""
         try:
-            named = _outline_names(answer.model, answer.system_fingerprint, answer.stated_fingerprint)
-            form: Form = (named.form,)
+            model, fixed = ("", answer.model) if self.reads_model else (answer.model, "")
+            if len(fixed) > MAX_KEPT:
+                return None
+            named = _outline_names(model, answer.system_fingerprint, answer.stated_fingerprint)
+            form: Form = (named.form, fixed)
             values = named.values
             for choice in choices:
                 outline = find_outline(choice)
@@ -571,7 +578,9 @@ class Renderer(Generic[Options]):
             return None
         return Outline(form, values)
 
-    def _find(self, answer: Answer, options: Options, given: Given, key: Form, counts: tuple[int, ...] | None) -> Found:
+    def _find(
+        self, answer: Answer, options: Options, given: GivenValues, key: Form, counts: tuple[int, ...] | None
+    ) -> FoundTemplate:
         """Return the template of an answer whose choices have none; keep it by the key if they came before.
 
         `counts`: of the pieces of a stream, up to 3 of each part.
@@ -580,27 +589,35 @@ class Renderer(Generic[Options]):
         came_before = "outline" in vars(choices[0]) and all("outline" in vars(choice) for choice in choices[1:])
         rest = self._outline_rest(answer, choices)
         if rest is None:
-            return Found(None)
+            return FoundTemplate(None)
         form = (counts, given.form, rest.form)
         template = self._templates.get(form, _UNKNOWN)
         if template is _UNKNOWN:
             made = self._make_body(answer, options) if counts is None else self._make_stream(answer, options, counts)
             template = _keep(self._templates, form, made, MAX_TEMPLATES)
         if template is None or not came_before:
-            return Found(template, rest.values)
-        kept: dict[Form, Found] = vars(choices[0]).setdefault("templates", {})
-        return _keep(kept, key, Found(template.bind(len(given.values), rest.values), others=choices[1:]), MAX_BOUND)
+            return FoundTemplate(template, rest.values)
+        kept: dict[Form, FoundTemplate] = vars(choices[0]).setdefault("templates", {})
+        return _keep(
+            kept, key, FoundTemplate(template.bind(len(given.values), rest.values), others=choices[1:]), MAX_BOUND
+        )
 
     def _make_body(self, answer: Answer, options: Options) -> Template | None:
         once, again = (self._cut_body(answer, options, Marks(series)) for series in _SERIES)
         return None if once is None or once != again else Template(once)
 
     def _cut_body(self, answer: Answer, options: Options, marks: Marks) -> Cuts | None:
-        marked, asked = marks.answer(answer), self.mark(options, marks)
-        values = self._marked(answer, options, marked, asked)
+        marked, asked = self._mark_answer(answer, marks), self.mark(options, marks)
+        values = self._encode_marked(answer, options, marked, asked)
         return None if values is None else cut_at(values, self.encode(self.body(marked, asked), asked))
 
-    def _marked(self, answer: Answer, options: Options, marked: Answer, asked: Options) -> Sequence[bytes] | None:
+    def _mark_answer(self, answer: Answer, marks: Marks, counts: Sequence[int] = ()) -> Answer:
+        marked = marks.answer(answer, counts)
+        return replace(marked, model=answer.model) if self.reads_model else marked
+
+    def _encode_marked(
+        self, answer: Answer, options: Options, marked: Answer, asked: Options
+    ) -> Sequence[bytes] | None:
         """Return the JSON of the marks, no bytes where there is no hole; None if the form is not that of the values."""
         own, other = self._outline(answer, options), self._outline(marked, asked)
         if own is None or other is None or own.form != other.form:
@@ -619,15 +636,15 @@ class Renderer(Generic[Options]):
             return None
         runs: list[CutFrame] = []
         for frame in once:
-            both = runs[-1].takes(frame) if runs else None
+            both = runs[-1].join_next(frame) if runs else None
             runs[-1:] = [*runs[-1:], frame] if both is None else [both]
         return StreamTemplate(runs)
 
     def _cut_frames(
         self, answer: Answer, options: Options, counts: Sequence[int], marks: Marks
     ) -> list[CutFrame] | None:
-        marked, asked = marks.answer(answer, counts), self.mark(options, marks)
-        values = self._marked(answer, options, marked, asked)
+        marked, asked = self._mark_answer(answer, marks, counts), self.mark(options, marks)
+        values = self._encode_marked(answer, options, marked, asked)
         texts = [tokens_of(part, answer.tokenizer) for part in marked.choices[0].parts]
         if values is None or [*map(len, texts)] != [*counts]:
             return None
@@ -687,7 +704,7 @@ class Pieces(Struct, frozen=True):
     tokens: Sequence[int]
 
 
-class Spoken(Struct, frozen=True):
+class SplitParts(Struct, frozen=True):
     """The pieces of each part of a choice; `counts`: how many there are, up to 3."""
 
     tokenizer: Tokenizer
@@ -696,16 +713,16 @@ class Spoken(Struct, frozen=True):
     pieces: int
 
 
-def _find_spoken(choice: Choice, tokenizer: Tokenizer) -> Spoken | None:
+def _find_spoken(choice: Choice, tokenizer: Tokenizer) -> SplitParts | None:
     """Return the pieces of a choice, which are kept with it; None if there are lone surrogates."""
-    found: Spoken | None = vars(choice).get("spoken")
+    found: SplitParts | None = vars(choice).get("spoken")
     if found is None or found.tokenizer is not tokenizer:
         try:
             parts = [_cut_part(part, tokenizer) for part in choice.parts]
         except UnicodeEncodeError:
             return None
         lengths = [len(part.tokens) for part in parts]
-        found = Spoken(tokenizer, parts, tuple([min(length, 3) for length in lengths]), sum(lengths))
+        found = SplitParts(tokenizer, parts, tuple([min(length, 3) for length in lengths]), sum(lengths))
         vars(choice)["spoken"] = found
     return found
 

@@ -84,7 +84,7 @@ def claim_text(thinking: str) -> bytes:
 
 
 def list_message_blocks(message: Body) -> list[Body]:
-    """The blocks of a message: one for a text, none where a message of the system only configures."""
+    """Return the blocks of a message: one for a text, none where a message of the system only configures."""
     return _list_blocks(message.get("content"))
 
 
@@ -107,12 +107,12 @@ def _make_block(block: Body) -> Json:
 
 
 def _simplify(value: Json) -> Json:
-    """A value without nulls and marks for caching, numbers as the doubles that clients may make of them."""
+    """Return a value without nulls and marks for caching, numbers as the doubles that clients may make of them."""
     match value:
         case bool() | str():
             return value
         case int() | float():
-            return _number(value)
+            return _write_number(value)
         case Mapping():
             return {key: _simplify(each) for key, each in value.items() if each is not None and key not in _UNCOMPARED}
         case list() | tuple():
@@ -120,7 +120,7 @@ def _simplify(value: Json) -> Json:
     return None
 
 
-def _number(value: float) -> str:
+def _write_number(value: float) -> str:
     try:
         return f"{value + 0.0:.17g}"  # of which -0.0 makes 0.0
     except OverflowError:

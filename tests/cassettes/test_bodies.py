@@ -33,9 +33,9 @@ TREE = {"a": [1, 2.5, None, True], "b": {}, "c": [], "é": "é<&>/\u2028\n"}
 def test_json_is_known_by_its_style(text: str, style: str) -> None:
     found = parse_json(text)
     assert found is not None
-    assert found[1].name == style
-    assert Style.parse(style) == found[1]
-    assert found[1].write(found[0]) == text
+    assert found.style.name == style
+    assert Style.parse(style) == found.style
+    assert found.write() == text
 
 
 @pytest.mark.parametrize(

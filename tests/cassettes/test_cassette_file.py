@@ -354,7 +354,7 @@ def test_equal_answers_that_are_appended_at_once_share_a_file(cassette: Cassette
 @pytest.mark.parametrize(
     ("content", "told"),
     [
-        (b"other", "was changed: its hash is another one; restore it, or remove the episode"),
+        (b"other", "was changed: it no longer matches its hash; restore it, or remove the episode"),
         (
             b"version https://git-lfs.github.com/spec/v1\noid sha256:12\nsize 5000\n",
             "is a pointer of Git LFS; fetch the file: git lfs pull",

@@ -102,7 +102,7 @@ def test_a_text_that_looks_like_events_is_a_text() -> None:
         ),
         (
             "version: 1\n---\na: !!python/name:os.system",
-            "c.yaml:3:4: tags (!) are not allowed in a cassette; remove it",
+            "c.yaml:3:4: tags (!) are not allowed in a cassette; remove this one",
         ),
     ],
 )

@@ -22,12 +22,16 @@ def test_nothing_is_nothing(text: str) -> None:
 @pytest.mark.parametrize(
     ("text", "words", "spot"),
     [
-        ("a: &x 1\nb: *x", "anchors (&) are not allowed in a cassette; remove it", (0, 3)),
+        ("a: &x 1\nb: *x", "anchors (&) are not allowed in a cassette; remove this one", (0, 3)),
         ("b: *x", "aliases (*) are not allowed in a cassette; write the value itself", (0, 3)),
-        ("a: &x [1]", "anchors (&) are not allowed in a cassette; remove it", (0, 3)),
-        ("a: !!python/object/apply:os.system ['true']", "tags (!) are not allowed in a cassette; remove it", (0, 3)),
-        ("a: !!str 1", "tags (!) are not allowed in a cassette; remove it", (0, 3)),
-        ("a: !x {}", "tags (!) are not allowed in a cassette; remove it", (0, 3)),
+        ("a: &x [1]", "anchors (&) are not allowed in a cassette; remove this one", (0, 3)),
+        (
+            "a: !!python/object/apply:os.system ['true']",
+            "tags (!) are not allowed in a cassette; remove this one",
+            (0, 3),
+        ),
+        ("a: !!str 1", "tags (!) are not allowed in a cassette; remove this one", (0, 3)),
+        ("a: !x {}", "tags (!) are not allowed in a cassette; remove this one", (0, 3)),
         ("a: 1\nb: 2\na: 3", 'duplicate key "a"', (2, 0)),
         ("? [a]\n: 1", "a key must be a string", (0, 2)),
         ("a\n---\nb", 'a document begins with "---" on a line of its own', (1, 0)),

@@ -30,7 +30,6 @@ def run(folder: Path, *arguments: str, given: str = "", **environ: str) -> "subp
         input=given,
         capture_output=True,
         text=True,
-        timeout=60,
         check=False,
     )
 
@@ -154,7 +153,7 @@ def test_what_is_no_mcp_server_is_named(tmp_path: Path) -> None:
     with MockServer() as server:
         done = run(tmp_path, "mcp", "import", "x", f"{server.url}/mcp/nothing")
     assert done.returncode == 2
-    assert 'it is no MCP server: There is no MCP server "nothing"' in done.stderr
+    assert 'it is not an MCP server: There is no MCP server "nothing"' in done.stderr
 
 
 def test_rules_of_a_recording_answer_as_the_server_did(tmp_path: Path) -> None:
@@ -178,12 +177,13 @@ def rules(tmp_path: Path) -> Path:
 
 def test_each_client_gets_its_notation(rules: Path) -> None:
     url, other = "http://127.0.0.1:8123/mcp/files", "http://127.0.0.1:8123/mcp/my%20notes"
-    claude, gemini, vscode = (
-        json.loads(run(rules, "mcp", "config", client).stdout) for client in ("claude", "gemini", "vscode")
+    claude, gemini, vscode, opencode = (
+        json.loads(run(rules, "mcp", "config", client).stdout) for client in ("claude", "gemini", "vscode", "opencode")
     )
     assert claude == {"mcpServers": {"files": {"type": "http", "url": url}, "my notes": {"type": "http", "url": other}}}
     assert gemini == {"mcpServers": {"files": {"httpUrl": url}, "my notes": {"httpUrl": other}}}
     assert vscode == {"servers": {"files": {"type": "http", "url": url}, "my notes": {"type": "http", "url": other}}}
+    assert opencode == {"mcp": {"files": {"type": "remote", "url": url}, "my notes": {"type": "remote", "url": other}}}
     codex = tomllib.loads(run(rules, "mcp", "config", "codex").stdout)
     assert codex == {"mcp_servers": {"files": {"url": url}, "my notes": {"url": other}}}
 
@@ -194,6 +194,8 @@ def test_clients_can_start_the_server(rules: Path) -> None:
     assert found["mcpServers"]["files"] == started
     vscode = json.loads(run(rules, "mcp", "config", "vscode", "--stdio", "-r", "rules.yaml").stdout)
     assert vscode["servers"]["files"] == {"type": "stdio", **started}
+    opencode = json.loads(run(rules, "mcp", "config", "opencode", "--stdio", "-r", "rules.yaml").stdout)
+    assert opencode["mcp"]["files"] == {"type": "local", "command": [started["command"], *started["args"]]}
     codex = tomllib.loads(run(rules, "mcp", "config", "codex", "--stdio", "-r", "rules.yaml").stdout)
     assert codex["mcp_servers"]["files"] == started
 

@@ -121,6 +121,16 @@ def test_early_pictures_are_streamed(client: OpenAI) -> None:
     assert b64decode(events[-1].b64_json) == read((plain.data or [])[0])
 
 
+@pytest.mark.parametrize(("size", "kind"), [("1536x1024", "png"), ("1024x1536", "webp"), ("auto", "jpeg")])
+def test_the_tool_of_responses_paints_as_the_endpoint_does(client: OpenAI, size: Any, kind: Any) -> None:
+    tool: Any = {"type": "image_generation", "size": size, "output_format": kind}
+    made = client.responses.create(model="gpt-5.2", input="Draw a red cat", tools=[tool]).output[0]
+    assert made.type == "image_generation_call"
+    assert made.result is not None
+    image = client.images.generate(model=MODEL, prompt="Draw a red cat", size=size, output_format=kind)
+    assert b64decode(made.result) == read((image.data or [])[0])
+
+
 def test_a_url_leads_to_the_picture(client: OpenAI) -> None:
     made = client.images.generate(model="dall-e-3", prompt="a red cat", size="1024x1024")
     first = (made.data or [])[0]

@@ -102,22 +102,34 @@ def test_secrets_and_calls(client: OpenAI) -> None:
 
 
 SCRIPT = """
+import { readFileSync } from "node:fs";
 import net from "node:net";
 import OpenAI from "openai";
 import { OpenAIRealtimeWS } from "openai/realtime/ws";
 const client = new OpenAI({ baseURL: process.env.BASE_URL, apiKey: "sk-test" });
 const options = { createConnection: (to) => net.connect(to) };
 const socket = new OpenAIRealtimeWS({ model: "gpt-realtime", options }, client);
+const tools = JSON.parse(readFileSync("tools.json"));
+let call;
 socket.on("error", (error) => { console.log("error", error.error?.code ?? error.message); });
 socket.on("session.created", () => {
-  socket.send({ type: "session.update", session: { type: "realtime", output_modalities: ["text"] } });
   socket.send({ type: "response.cancel" });
-  const content = [{ type: "input_text", text: "hello" }];
-  socket.send({ type: "conversation.item.create", item: { type: "message", role: "user", content } });
-  socket.send({ type: "response.create" });
+  socket.send({ type: "session.update", session: { type: "realtime", tools } });
+  socket.send({ type: "input_audio_buffer.append", audio: readFileSync("question.txt", "latin1") });
 });
-socket.on("response.output_text.done", (event) => console.log("text", event.text));
-socket.on("response.done", (event) => { console.log(event.response.status); socket.close(); });
+socket.on("response.function_call_arguments.done", (event) => {
+  call = event.call_id;
+  console.log(event.name, event.arguments);
+});
+socket.on("response.output_audio_transcript.done", (event) => console.log("said", event.transcript));
+socket.on("response.done", (event) => {
+  console.log(event.response.status);
+  if (!call) return socket.close();
+  const item = { type: "function_call_output", call_id: call, output: "Oslo" };
+  socket.send({ type: "conversation.item.create", item });
+  socket.send({ type: "response.create" });
+  call = undefined;
+});
 """
 
 
@@ -126,13 +138,20 @@ socket.on("response.done", (event) => { console.log(event.response.status); sock
 def test_the_client_for_javascript(server: MockServer, tmp_path: Path) -> None:
     (tmp_path / "node_modules").symlink_to(installed("sockets"))
     (tmp_path / "ask.mjs").write_text(SCRIPT)
+    (tmp_path / "tools.json").write_text(json.dumps([TOOL]))
+    (tmp_path / "question.txt").write_bytes(base64.b64encode(write_tone("How is the weather?") + bytes(48_000)))
     done = subprocess.run(
         ("node", "ask.mjs"),
         cwd=tmp_path,
         env={**os.environ, "BASE_URL": f"{server.url}/v1"},
         capture_output=True,
         text=True,
-        timeout=60,
         check=False,
     )
-    assert done.stdout.splitlines() == ["error response_cancel_not_active", "text Hi there", "completed"], done.stderr
+    assert done.stdout.splitlines() == [
+        "error response_cancel_not_active",
+        'get_weather {"city":"Oslo"}',
+        "completed",
+        "said It is 5 degrees in Oslo.",
+        "completed",
+    ], done.stderr

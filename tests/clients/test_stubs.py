@@ -136,7 +136,7 @@ def test_a_call_that_no_stub_answers_fails_the_test(mock: MockServer) -> None:
 
 
 def test_an_unmatched_request_is_not_retried(mock: MockServer) -> None:
-    mock.reset(Setup.of(unmatched={"status": 501, "code": "no_rule"}))
+    mock.reset(Setup.make(unmatched={"status": 501, "code": "no_rule"}))
     with pytest.raises(APIStatusError) as caught:
         mock.client().chat.completions.create(model="m", messages=[{"role": "user", "content": "x"}])
     assert (caught.value.status_code, caught.value.code) == (501, "no_rule")

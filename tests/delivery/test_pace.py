@@ -16,7 +16,7 @@ MANY = 20_000
 def gaps(pace: Pace, tokens: int) -> list[float]:
     """What each token waits after the one before it, but for the first."""
     moments = pace.moments()
-    return [later - sooner for sooner, later in pairwise([moments.of(token) for token in range(1, tokens + 1)])]
+    return [later - sooner for sooner, later in pairwise([moments.find(token) for token in range(1, tokens + 1)])]
 
 
 @pytest.mark.parametrize(
@@ -62,10 +62,10 @@ TIMINGS = st.builds(
 @given(TIMINGS, st.integers(0, 100), st.lists(st.integers(0, 7), min_size=1, max_size=20))
 def test_a_token_comes_at_the_same_moment_however_it_is_framed(timing: Timing, seed: int, frames: list[int]) -> None:
     pace, tokens = Pace(timing, Seed(seed)), sum(frames)
-    moments, token, last = pace.fitted(tokens).moments(), 0, 0.0
+    moments, token, last = pace.fit(tokens).moments(), 0, 0.0
     for weight in frames:
         token += weight
-        moment = moments.of(token)
+        moment = moments.find(token)
         assert moment >= last
         last = moment
     assert last == pytest.approx(pace.duration(tokens))

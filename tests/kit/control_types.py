@@ -137,7 +137,7 @@ class CallBase(Part, kw_only=True):
     again_of: Annotated[Maybe[int], about("number of the call that was sent again")] = UNSET
     unmatched: Annotated[Maybe[bool], about("true: no rule answered, whether or not an answer was generated")] = UNSET
     service: Annotated[Maybe[bool], about("true: a rule with `service: true` answered")] = UNSET
-    bent_by: Annotated[Maybe[list[str]], about("rules that only changed the answer")] = UNSET
+    modified_by: Annotated[Maybe[list[str]], about("rules that only changed the answer")] = UNSET
     through: Annotated[
         Maybe[list[str]],
         about('the `steps`, `one_of` or `faults` entries that were used: `["rule rules.yaml:14 talk: steps[1]"]`'),
@@ -345,6 +345,16 @@ class Chain(Part):
     tries: Annotated[list[int], about("the attempts of this request")]
 
 
+class Medium(Answer):
+    type: Annotated[str, about("its media type")]
+    size: Annotated[int, about("bytes")]
+
+
+class Media(Answer):
+    request: list[Medium]
+    reply: list[Medium]
+
+
 class CallDetail(Call, kw_only=True):
     """A call in full."""
 
@@ -363,6 +373,7 @@ class CallDetail(Call, kw_only=True):
     tried: Annotated[Maybe[int], about("how many rules were tried")] = UNSET
     before: Annotated[Maybe[list[PassedRule]], about("which of them matched but did not answer, and why")] = UNSET
     now: Annotated[Maybe[str], about("what would answer now, if the rules have changed and it is another")] = UNSET
+    media: Annotated[Maybe[Media], about("the pictures and sounds, which `GET calls/{number}/media` returns")] = UNSET
     worker: Maybe[int] = UNSET
     workers: Maybe[int] = UNSET
 
@@ -465,7 +476,7 @@ class Explained(Answer):
     answered_by: Annotated[str, about("the source of the answer")]
     text: Annotated[str, about("the same for people")]
     why: Annotated[Maybe[str], about("why it would be refused")] = UNSET
-    bent_by: Annotated[Maybe[list[str]], about("rules that would only change the answer")] = UNSET
+    modified_by: Annotated[Maybe[list[str]], about("rules that would only change the answer")] = UNSET
     faults: Maybe[list[str]] = UNSET
     rules: Maybe[list[CheckedRule]] = UNSET
     prompts: Annotated[Maybe[list[Prompt]], about("in place of `rules`, if the request has several")] = UNSET
@@ -486,7 +497,7 @@ class Tried(Answer):
     reply: DueReply | None
     usage: Usage | None
     why: Annotated[Maybe[str], about("why there is no reply")] = UNSET
-    bent_by: Maybe[list[str]] = UNSET
+    modified_by: Maybe[list[str]] = UNSET
     call: Maybe[int] = UNSET
     answered_then: Maybe[str] = UNSET
 

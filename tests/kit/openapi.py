@@ -30,6 +30,7 @@ from mockserver.server.control import (
     cassette,
     copies,
     feed,
+    media,
     metrics,
     rules,
     state,
@@ -136,6 +137,7 @@ SHAPES: Mapping[View, Shape] = {
     calls.forget_calls: Shape(types.Forgotten),
     feed.open_feed: Shape("text/event-stream"),
     copies.show_body: Shape("text/plain"),
+    media.show_medium: Shape("application/octet-stream"),
     copies.copy_call: Shape("text/plain"),
     trials.send_again: Shape(types.SentAgain, SendAgain),
     calls.compare_calls: Shape(types.Comparison, CallsToCompare),
@@ -181,13 +183,14 @@ QUERY: Mapping[str, str] = {
     "digest": "adds `said` and `answered` (160 characters each), `tools` and `conversation`",
     "compact": "one line, without what is empty, null, false or usual: namespace `default`, method `POST`, attempt 1,"
     " ended `complete`, and the path of a known operation",
-    "of": "whose body",
+    "of": "of which of the two",
+    "at": "which one, from 0",
     "form": "a command, a rule in YAML, a test, or what `POST explain` takes",
     "replace": "replaces added rules of the same name",
 }
 # The words that it takes, if these are few.
 _WORDS: Mapping[str, tuple[str, ...]] = {"of": ("reply", "request"), "form": tuple(copies.FORMS)}
-_TYPES = {"number": "integer", "switch": "boolean", "get": "string"}
+_TYPES = {"read_number": "integer", "read_switch": "boolean", "get": "string"}
 _ITEM = {"/api/calls/": ("number", "integer"), "/api/rules/": ("name", "string"), "/api/files/": ("number", "integer")}
 
 
@@ -435,16 +438,16 @@ def _attributes(view: View, *without: Any) -> set[str]:
 
 def _query(view: View) -> Iterator[tuple[str, str]]:
     for called, names in _called(view):
-        if called in ("number", "switch", "query.get"):
+        if called in ("read_number", "read_switch", "query.get"):
             yield names[0], _TYPES[called.rpartition(".")[2]]
     if view is calls.list_calls:
         for name, each in calls.FILTERS.items():
-            yield name, _TYPES.get(each.wanted.__code__.co_names[0], "string")
+            yield name, _TYPES.get(each.wanted.__name__, "string")
 
 
 def keys(view: View) -> frozenset[str] | None:
     """The keys that a view takes in its body, if it takes no others."""
-    return next((frozenset(names) for called, names in _called(view) if called == "table"), None)
+    return next((frozenset(names) for called, names in _called(view) if called == "read_table"), None)
 
 
 def _called(view: View) -> Iterator[tuple[str, tuple[str, ...]]]:

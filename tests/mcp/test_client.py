@@ -189,3 +189,32 @@ def test_a_client_logs_in(server: MockServer) -> None:
     assert asyncio.run(use()) == "A"
     assert len(places) == 1
     files.assert_called_once(tool="a")
+
+
+@pytest.mark.parametrize("fault", ["cut", {"reset": {"after_frames": 3}}])
+def test_a_stream_that_breaks_off_is_taken_up_again(fault: Any, server: MockServer) -> None:
+    held = server.mcp("held", sessions=True)
+    held.tool("copy").reply("copied", progress=[{"of": 3}, {"of": 3}, {"of": 3}], faults=[fault])
+    held.tool("book").reply("Booked {{ client_answer.city }}", ask={"user": "Where?", "schema": {"city": "string"}})
+    held.on(tool="book").then({"faults": ["cut"]})
+    told: list[float] = []
+
+    async def note_progress(done: float, total: float | None, message: str | None) -> None:
+        told.append(done)
+
+    async def answer(context: Any, params: Any) -> ElicitResult:
+        return ElicitResult(action="accept", content={"city": "Oslo"})
+
+    async def use() -> None:
+        async with Client(held.url, mode="legacy", elicitation_callback=answer) as client:
+            copied = await client.call_tool("copy", {}, progress_callback=note_progress)
+            booked = await client.call_tool("book", {})
+            texts = [each.content[0].text for each in (copied, booked)]  # type: ignore[union-attr]
+            assert texts == ["copied", "Booked Oslo"]
+
+    asyncio.run(use())
+    assert told == [1, 2, 3]
+    assert [call.ended.partition(" after")[0] for call in held.calls] == [
+        "cut short" if fault == "cut" else "reset",
+        "cut short",
+    ]

@@ -169,6 +169,22 @@ def test_a_rule_passes_calls_on(defined: bool, mode: str, streaming: str, tmp_pa
     assert not (tmp_path / "notes.yaml").exists()
 
 
+@pytest.mark.parametrize("defined", [False, True])
+def test_no_result_is_made_up_of_a_tool_that_only_the_real_server_knows(
+    defined: bool, streaming: str, tmp_path: Path
+) -> None:
+    rules = "version: 1\nrules:\n- {when: {mcp: notes, tool: add}, then: {forward: true}}\n"
+    rules += "mcp: {notes: {tools: [{name: other}]}}\n" if defined else ""
+    with serving(tmp_path, rules=rules, cassette=None, notes=streaming) as address:
+        error = post(address, "tools/call", params={"name": "fail", "arguments": {}}).json()["error"]
+        assert error["code"] == -32001
+        assert 'MISS  tool equals "add": got "fail"' in error["message"]
+        assert [call["source"] for call in list_calls(address)] == ["unmatched"]
+        if defined:
+            made = post(address, "tools/call", params={"name": "other", "arguments": {}}).json()["result"]
+            assert made["content"][0]["text"] == "made-up result of other()"
+
+
 @pytest.mark.parametrize("mode", ERAS)
 def test_a_rule_plays_a_cassette(mode: str, streaming: str, tmp_path: Path) -> None:
     with serving(tmp_path, "once", notes=streaming) as address:

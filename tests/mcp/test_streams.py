@@ -35,6 +35,7 @@ mcp:
         resources: {add: [{uri: "file:///a", text: new}]}
   plain: {sse: false, tools: [{name: copy}]}
   eager: {sse: true, tools: [{name: a, then: {text: A}}]}
+  held: {sessions: true, tools: [{name: copy}, {name: book}]}
 rules:
   - when: {tool: copy}
     then:
@@ -77,7 +78,7 @@ def call(method: str, number: Any = 1, *, modern: bool = False, meta: Mapping[st
 
 
 def post(server: MockServer, sent: Any, name: str = "files", **headers: str) -> httpx.Response:
-    return httpx.post(f"{server.url}/mcp/{name}", **{**sent, "headers": {**sent["headers"], **headers}}, timeout=5)
+    return httpx.post(f"{server.url}/mcp/{name}", **{**sent, "headers": {**sent["headers"], **headers}}, timeout=30)
 
 
 def read_events(text: str) -> list[Any]:
@@ -189,7 +190,7 @@ def converse(server: MockServer, tool: str, *replies: Mapping[str, Any]) -> str:
     """The whole stream of a call, whose questions get these replies by posts of their own."""
     left, text = iter(replies), ""
     sent = call("tools/call", 9, name=tool)
-    with httpx.stream("POST", f"{server.url}/mcp/files", **sent, timeout=5) as answered:
+    with httpx.stream("POST", f"{server.url}/mcp/files", **sent, timeout=30) as answered:
         for line in answered.iter_lines():
             text += f"{line}\n"
             asked = json.loads(line.removeprefix("data: ")) if line.startswith("data: ") else {}
@@ -292,9 +293,9 @@ def test_a_reply_that_nobody_waits_for_is_taken(server: MockServer) -> None:
 
 
 def test_a_client_that_leaves_before_it_replies_keeps_nothing_waiting(server: MockServer) -> None:
-    with httpx.stream("POST", f"{server.url}/mcp/files", **call("tools/call", name="book"), timeout=5) as answered:
+    with httpx.stream("POST", f"{server.url}/mcp/files", **call("tools/call", name="book"), timeout=30) as answered:
         assert next(answered.iter_lines()) == "event: message"
-    server.wait_until_idle(5)
+    server.wait_until_idle(30)
     assert server.mcp("files").calls[0].ended == "client left after 1 frame"
 
 
@@ -437,3 +438,48 @@ def test_a_stream_of_news_ends_with_the_test_and_with_the_server() -> None:
         server.mcp("live", sessions=True).tool("a").reply("A")
         listener = Listener("GET", server.mcp("live").url, headers=begin(server, "live"))
     listener.wait_for_end()
+
+
+def resume(server: MockServer, session: Mapping[str, str], event: str) -> httpx.Response:
+    return httpx.get(f"{server.url}/mcp/held", headers={**session, "last-event-id": event}, timeout=5)
+
+
+BEGINNING = "id: 1-0\ndata: \nretry: 100\n\n"
+
+
+@pytest.mark.parametrize(("version", "beginning"), [("2025-11-25", BEGINNING), ("2025-06-18", "")])
+def test_the_rest_of_a_stream_after_an_event(version: str, beginning: str, server: MockServer) -> None:
+    session = {**begin(server, "held"), "mcp-protocol-version": version}
+    events = [f"id: 1-{number}\n{event}" for number, event in enumerate((DEBUG, WARNING, RESULT), 1)]
+    assert post(server, call("tools/call", **COPY), "held", **session).text == "".join((beginning, *events))
+    for number in range(4):
+        assert resume(server, session, f"1-{number}").text == "".join(events[number:])
+    other = {**begin(server, "held"), "mcp-protocol-version": version}
+    for event, its in (("1-4", session), ("2-1", session), ("1-x", session), ("x", session), ("1-1", other)):
+        refused = resume(server, its, event)
+        why = f"Bad Request: no stream can be resumed after event {event!r}"
+        assert (refused.status_code, refused.json()["error"]) == (400, {"code": -32600, "message": why})
+    assert [each.operation for each in server.calls] == ["mcp_call"], "what is sent again is no call"
+
+
+def test_news_that_a_client_has_missed(server: MockServer) -> None:
+    session = begin(server, "changing")
+    url = f"{server.url}/mcp/changing"
+    for _ in range(3):
+        assert post(server, call("tools/call", name="a"), "changing", **session).status_code == 200
+    with httpx.stream("GET", url, headers=session, timeout=5) as answered:
+        assert next(answered.iter_lines()) == "id: news-1"
+    missed = Listener("GET", url, headers={**session, "last-event-id": "news-1"})
+    assert [event["method"] for event in missed.wait(1)] == ["notifications/tools/list_changed"]
+    server.reset()
+    missed.wait_for_end()
+
+
+@pytest.mark.parametrize("fault", ["cut", {"wrong_content_length": {"by": 5}}, "join_frames"])
+def test_a_question_is_sent_whatever_fault_comes_after_it(fault: Any, server: MockServer) -> None:
+    server.on(tool="book").then({"faults": [fault]})
+    events = read_events(converse(server, "book", accept(city="Paris")))
+    assert [each.get("method", "answered") for each in events] == [
+        "elicitation/create",
+        *(["answered"] if fault != "cut" else []),
+    ]

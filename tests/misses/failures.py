@@ -176,7 +176,7 @@ def a_rule_of_a_file(server: MockServer) -> None:
 def a_miss_in_a_cassette(server: MockServer) -> None:
     with TemporaryDirectory() as folder:
         CassetteFile(Path(folder) / "chat.yaml").append(plain())
-        server.reset(Setup.of(cassettes=folder, cassette="chat"))
+        server.reset(Setup.make(cassettes=folder, cassette="chat"))
         ask(server)
 
 

@@ -71,18 +71,12 @@ PHRASINGS["many others"] = [
     ("Give 3 alternative titles for this article, one per line: How to bake bread", is_lines(3)),
     ("Suggest five usernames separated by commas", is_row(5, r"[^,]+")),
     ("Make 2 multiple choice questions about the moon as a numbered list.", matches(r"1\. .+\n2\. .+")),
-    ("Write a haiku with exactly 3 lines.", matches(r"[^\n]+\n[^\n]+\n[^\n]+")),
     ("Write a tweet under 10 words about tea.", lambda t: 1 <= len(t.split()) <= 10),
     ("Summarize in one sentence: Tea is a drink. It is hot.", lambda t: t.count(".") <= 1 and "\n" not in t),
-    (
-        "Return a YAML document with the keys service, replicas (integer) and image.",
-        matches(r"service: .+\nreplicas: \d+\nimage: .+"),
-    ),
     (
         'Answer in the form "City: X; Country: Y". Where do I live? I live in Oslo, Norway.',
         matches(r"City: .+; Country: .+"),
     ),
-    ("Put your final answer in \\boxed{}. What is 6 + 7?", matches(r".*\\boxed\{13\}.*")),
     ("Respond inside <result> tags: what is 8 / 2?", matches(r"<result>.*4.*</result>")),
     (
         "Write only the Python code, no explanations: a function is_prime(n)",
@@ -166,10 +160,6 @@ PHRASINGS["enumerations in words"] = [
         'JSON with the keys "route" (billing, technical or general) and "confidence" (0 to 1).',
         is_json(lambda v: v["route"] in ("billing", "technical", "general") and 0 <= v["confidence"] <= 1),
     ),
-    (
-        'Output a JSON object with key "grounded" that is "yes" if the answer is grounded and "no" otherwise.',
-        is_json(lambda v: v["grounded"] in ("yes", "no")),
-    ),
 ]
 PHRASINGS["N separated"] = [
     (
@@ -211,7 +201,6 @@ PHRASINGS["forms"] = [
         'Finish with a line "Final score: <number>". Rate this essay: bees are nice',
         matches(r".*Final score: \d+(\.\d+)?"),
     ),
-    ("Reply in YAML with name and port only.", matches(r"name: .+\nport: .+")),
     ("Wrap the city in <city> tags. I live in Oslo.", matches(r"(?s).*<city>Oslo</city>.*")),
     ("Respond with one emoji only. How do you feel?", matches(r"[^\w\s]{1,2}")),
 ]
@@ -326,13 +315,11 @@ PHRASINGS["many others"] += [
         "Label the text with exactly one of these classes: joy, anger, fear. Text: I am so happy. Only the class.",
         matches("joy|anger|fear"),
     ),
-    ("True or false: 3 > 2. One word.", matches("(?i)true")),
     ("Is the sky green? Answer with Y or N only.", matches("[YN]")),
     ('When you are done reading, answer simply "Done."', matches(r"Done\.?")),
     ('Say "Hi Bob" and stop.', matches("Hi Bob")),
     ("Check the code. If there is nothing to fix, output NO_ISSUES. ¦ print(1)", matches("NO_ISSUES")),
     ("Produce 3 bullet points on tea.", matches(r"- .+\n- .+\n- .+")),
-    ("Write 2 short paragraphs about tea.", lambda t: t.strip().count("\n\n") == 1),
     ("Paraphrase this sentence in 3 ways, numbered 1 to 3: The cat sleeps.", matches(r"1\. .+\n2\. .+\n3\. .+")),
     (
         "Generate 3 sub-queries as a JSON list of strings for: history of tea",

@@ -10,7 +10,6 @@ from mockserver.model.patterns import (
     InvalidPatternError,
     PatternTimeoutError,
     compile_pattern,
-    find_whole_words,
     fullmatch,
     is_encodable,
     sample,
@@ -70,13 +69,6 @@ def test_samples_look_meant(source: str, expected: str | None) -> None:
 @pytest.mark.parametrize("source", ["a(?!a)a", "[\ud800-\udfff]"])
 def test_none_where_no_sample_fits(source: str) -> None:
     assert sample_text(compile_pattern(source), Seed(0).stream()) is None
-
-
-def test_whole_words_that_match() -> None:
-    assert find_whole_words(r"^\d{4}-\d\d$", "from 2024-05 to 2024-07, not x2024-05") == ["2024-05", "2024-07"]
-    assert find_whole_words("red|green", "a green door") == ["green"]
-    assert find_whole_words("[a-z]+", "any word matches") == []
-    assert find_whole_words("(", "broken") == []
 
 
 @pytest.mark.parametrize(("text", "whole"), [("", True), ("é東😀", True), ("a\ud83d", False), ("\udc00b", False)])
@@ -167,7 +159,7 @@ def test_lookaheads_are_expanded() -> None:
     "pattern",
     [
         *("(", ")", "[a", "*", "\\", "[b-a]", "a{3,2}", "[]"),
-        *("^a{60000}$", "((a{1000}){1000}){1000}", "(" * 61 + ")" * 61, "[" * 50_000, "(?<" * 50_000),
+        *("^a{60000}$", "((a{1000}){1000}){1000}", "[" * 50_000, "(?<" * 50_000),
     ],
 )
 def test_none_for_what_is_broken_or_too_large(pattern: str) -> None:

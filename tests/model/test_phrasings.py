@@ -142,24 +142,12 @@ PHRASINGS["enumerations in words"] = [
         is_json(lambda v: v["label"] in ("spam", "ham") and 0 <= v["score"] <= 1),
     ),
     (
-        'Output JSON: severity is either "low", "medium" or "high"; summary is a string.',
-        is_json(lambda v: v["severity"] in ("low", "medium", "high") and "summary" in v),
-    ),
-    (
         "JSON object with `grade` (A, B, C, D or F) and `comment`.",
         is_json(lambda v: v["grade"] in list("ABCDF") and "comment" in v),
     ),
     (
-        "Respond with JSON. Keys: sentiment - positive, negative or neutral; reason - string.",
-        is_json(lambda v: v["sentiment"] in ("positive", "negative", "neutral") and "reason" in v),
-    ),
-    (
         'Return {"decision": "approve" or "reject", "why": string}',
         is_json(lambda v: v["decision"] in ("approve", "reject") and "why" in v),
-    ),
-    (
-        'Respond with a JSON object with the keys "category", which must be one of billing, tech, sales, and "urgent", a boolean. ¦ My invoice is wrong',
-        is_json(lambda v: v["category"] in ("billing", "tech", "sales") and isinstance(v["urgent"], bool)),
     ),
     (
         'JSON keys: "status" ("open" | "closed"), "id" (integer).',
@@ -172,10 +160,6 @@ PHRASINGS["enumerations in words"] = [
     (
         'Return a JSON object with a single key "binary_score" whose value is "yes" or "no".',
         is_json(lambda v: v["binary_score"] in ("yes", "no") and len(v) == 1),
-    ),
-    (
-        'Please output JSON with "winner" set to "A", "B" or "tie" and "explanation" as text.',
-        is_json(lambda v: v["winner"] in ("A", "B", "tie") and "explanation" in v),
     ),
 ]
 PHRASINGS["N separated"] = [
@@ -255,8 +239,6 @@ PHRASINGS["conditional words"] = [
     ("Return TRUE if the sentence is a question; return FALSE otherwise. Sentence: Is it late?", matches("TRUE|FALSE")),
 ]
 PHRASINGS["forms"] = [
-    ("What date is 3 days after 2026-11-23? Reply in YYYY-MM-DD format only.", matches(r"\d{4}-\d\d-\d\d")),
-    ("When does summer start? Use the format DD/MM/YYYY, nothing else.", matches(r"\d\d/\d\d/\d{4}")),
     (
         "Classify the text as positive, negative, neutral with a confidence from 0 to 1. Respond in the format: sentiment|confidence\nText: love it",
         matches(r"(positive|negative|neutral)\|(0(\.\d+)?|1(\.0+)?)"),
@@ -264,10 +246,6 @@ PHRASINGS["forms"] = [
     (
         "Think step by step, then give the final answer on the last line as 'Answer: <number>'. If a train travels 60 km per hour for 2 hours, how far does it go?",
         matches(r".*\nAnswer: \d+"),
-    ),
-    (
-        "Describe a server as YAML with keys host, port and tags (a list). No explanation.",
-        matches(r"host: .+\nport: \d+\ntags:(\n\s*- .+)+"),
     ),
     (
         "Extract the fields into XML tags <name>, <age>. Text: Tom is 31 years old.",

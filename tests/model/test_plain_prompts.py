@@ -10,9 +10,9 @@ from mockserver.core.plan import Text
 from mockserver.core.seed import Seed
 from mockserver.core.tokens import count
 from mockserver.model import auto
-from mockserver.model.fillers import pick, word_lists
 from mockserver.model.passages import write_plain_prose
-from mockserver.model.topic import languages
+from mockserver.model.prose import languages
+from mockserver.model.vocabulary import pick, word_lists
 from tests.determinism.unruled import PROMPTS
 from tests.model.test_more_phrasings import PHRASINGS as MORE
 from tests.model.test_phrasings import PHRASINGS

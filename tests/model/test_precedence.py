@@ -84,27 +84,6 @@ def test_elements_that_are_shown_as_the_format_are_filled() -> None:
     assert answer.endswith("<selection>billing</selection>")
 
 
-def test_tags_that_are_listed_for_the_output_are_filled() -> None:
-    order = (
-        "The output should be formatted as a XML file.\nHere are the output tags:\n```\n['film', 'name', 'year']\n```"
-    )
-    answer = said(f"Alien came out in 1979.\n{order}")
-    assert answer.startswith("<film>\n<name>")
-    assert "<year>1979</year>\n</film>" in answer
-
-
-def test_an_example_between_marks_is_answered_between_them() -> None:
-    example = '[CONTENT]\n{\n    "Language": "en"\n}\n[/CONTENT]'
-    answer = said(f"Write a game.\n## format example\n{example}\n\nFollow the format example.")
-    assert answer.startswith('[CONTENT]\n{"Language":')
-    assert answer.endswith("}\n[/CONTENT]")
-
-
-def test_a_list_of_texts_is_as_long_as_its_example() -> None:
-    order = 'Respond with a list of strings in the following format: ["query 1", "query 2"].'
-    assert len({*json.loads(said(f"Write search queries on tides. {order}"))}) == 2
-
-
 REMINDER = "<system-reminder>\nToday's date is 2026-11-28.\n</system-reminder>\n"
 EXPLAINED = "Use the read tool. User messages may include <system-reminder> tags. <system-reminder> tags are useful."
 READ = Tool(
@@ -150,3 +129,8 @@ def test_a_schema_is_believed_before_what_its_description_tells() -> None:
     told = {"type": "integer", "description": "from 1 to 5", "allOf": [{"minimum": 7}]}
     schema = {"type": "object", "properties": {"stars": told}, "required": ["stars"]}
     assert json.loads(said("Hi", response_format="json_schema", schema=schema))["stars"] >= 7
+
+
+def test_names_may_be_in_small_letters() -> None:
+    answer = said("jason is 25 years old", response_format="json_schema", schema=USER)
+    assert json.loads(answer) == {"name": "jason", "age": 25}

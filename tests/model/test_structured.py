@@ -11,9 +11,8 @@ from mockserver.core.json import Json
 from mockserver.core.plan import Text
 from mockserver.core.seed import Seed
 from mockserver.model import reply
-from mockserver.model.fillers import word_lists
-from mockserver.model.loose import FoundValue, read_loosely, shape_of, with_told_bounds
-from mockserver.model.shapes import asks_for_json, find_shape
+from mockserver.model.shapes import FoundValue, asks_for_json, find_shape, read_loosely, shape_of, with_told_bounds
+from mockserver.model.vocabulary import word_lists
 from tests.kit.calls import call
 
 WEATHER = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
@@ -258,13 +257,6 @@ def test_a_list_in_words(said: str, number: int) -> None:
     assert ordered("Extract all email addresses as a JSON array: bob@x.org, amy@y.org") == '["bob@x.org","amy@y.org"]'
 
 
-def test_a_number_of_objects() -> None:
-    users = json.loads(ordered("Return a JSON array of objects with keys name and email for two users."))
-    assert [list(user) for user in users] == [["name", "email"]] * 2
-    found = json.loads(ordered("Respond with JSON: key entities: list of {name, type}. Ann works at ACME."))
-    assert all(list(entity) == ["name", "type"] for entity in found["entities"])
-
-
 def test_ranges() -> None:
     found = find_shape('Return JSON: {"mood": ..., "score": 0-1, "stars": 1-5}')
     assert found is not None
@@ -273,25 +265,6 @@ def test_ranges() -> None:
         "score": {"type": "number", "minimum": 0, "maximum": 1, "description": "0-1"},
         "stars": {"type": "integer", "minimum": 1, "maximum": 5, "description": "1-5"},
     }
-
-
-def test_types_of_typescript() -> None:
-    types = "interface Line { sku: string; qty: number }\ninterface Order { id: string; lines: Line[]; note?: string }"
-    found = find_shape(f"Return JSON of this type:\n{types}")
-    assert found is not None
-    assert found.schema["required"] == ["id", "lines"]
-    assert list(found.schema["properties"]["lines"]["items"]["properties"]) == ["sku", "qty"]
-
-
-def test_classes_of_python() -> None:
-    classes = (
-        "class Mood(str, Enum):\n    HAPPY = 'happy'\n    SAD = 'sad'\n\n"
-        "class Review(BaseModel):\n    mood: Mood\n"
-        "    stars: int = Field(description='from 1')\n    by: str | None = None\n"
-    )
-    assert ordered(f"Return JSON:\n{classes}\nI am sad, 2 stars") == '{"mood":"sad","stars":2}'
-    recursive = "class Node(BaseModel):\n    name: str\n    children: list[Node]\n"
-    assert set(json.loads(ordered(f"Return JSON:\n{recursive}"))) == {"name", "children"}
 
 
 @pytest.mark.parametrize(
@@ -304,18 +277,6 @@ def test_classes_of_python() -> None:
 )
 def test_a_prompt_that_describes_the_impossible_gets_json_nevertheless(said: str) -> None:
     assert json.loads(ordered(said))
-
-
-def test_a_type_that_is_a_list() -> None:
-    found = find_shape("Respond in JSON of type:\ntype Users = { name: string; age?: number }[]")
-    assert found is not None
-    assert found.schema["type"] == "array"
-    assert found.schema["items"]["required"] == ["name"]
-
-
-def test_types_that_refer_to_each_other() -> None:
-    types = [f"interface I{at} {{ x: I{at + 1}; y: I{at + 1}[] }}" for at in range(20)]
-    assert find_shape("Respond in JSON.\n" + "\n".join(types)) is not None
 
 
 @pytest.mark.parametrize(

@@ -65,7 +65,7 @@ def test_a_run_that_exceeds_its_footprint(pytester: pytest.Pytester, recorded: s
         "the footprint grew by more than 10%: prompt * -> * (+*%)",
         "    openai chat gpt-4o: prompt * -> *",
         "      user: * -> *",
-        "  if it is meant, accept it with --mockserver-footprint-update",
+        "  if it is intended, accept it with --mockserver-footprint-update",
         "1 footprint changed; --mockserver-footprint-update writes them",
     ])  # fmt: skip
     assert read(pytester) == recorded

@@ -72,12 +72,14 @@ def test_under_faults():
 
 MARKS = [
     ("rulez='a.yaml'", '@pytest.mark.mockserver takes no "rulez"; did you mean "rules"?'),
-    ("colour=1", '@pytest.mark.mockserver takes no "colour"; it takes rules, verify, unmatched, *'),
+    ("colour=1", '@pytest.mark.mockserver takes no "colour"; it takes rules, verify, max_calls, unmatched, *'),
     ("'rules.yaml'", "@pytest.mark.mockserver takes keywords, such as rules='rules.yaml'"),
     ("rules=3", "@pytest.mark.mockserver(rules=...) takes a file or a list of files, not 3"),
     ("rules='none.yaml'", "none.yaml not found in *"),
     ("rules='broken.yaml'", 'broken.yaml:2:12: *"last_usr"*'),
     ("seed='many'", 'seed must be a whole number, not "many"'),
+    ("max_calls=0", "@pytest.mark.mockserver(max_calls=...) takes a number of calls, not 0"),
+    ("max_calls=None", "@pytest.mark.mockserver(max_calls=...) takes a number of calls, not None"),
     ("verify='no'", "@pytest.mark.mockserver(verify=...) takes True, False, not 'no'"),
     ("record='onec'", "@pytest.mark.mockserver(record=...) takes none, once, *, not 'onec'; did you mean \"once\"?"),
     ("cassette='none'", 'there is no cassette "none" in */cassettes; *'),
@@ -159,3 +161,34 @@ def test_good(mockserver): ...
     for number, (_, told) in enumerate(MARKS):
         by = f"required by test_it.py::test_{number}[[]0[]] and 2 more"
         listed.stdout.fnmatch_lines([told.replace("[", "[[]"), by])
+
+
+def test_an_agent_that_never_stops_is_stopped(pytester: pytest.Pytester) -> None:
+    tests = """
+import pytest
+from openai import BadRequestError, OpenAI
+
+SEARCH = {"type": "function", "function": {"name": "search", "parameters": {"type": "object", "properties": {}}}}
+
+@pytest.mark.mockserver(max_calls=3)
+@pytest.mark.parametrize("turns", [3, 4])
+def test_agent(mockserver, turns):
+    mockserver.on("Find it").reply(tool_calls=[{"name": "search", "arguments": {}}])
+    client, messages = OpenAI(), [{"role": "user", "content": "Find it"}]
+    try:
+        for _ in range(turns):
+            answer = client.chat.completions.create(model="gpt-4o", messages=messages, tools=[SEARCH])
+            message = answer.choices[0].message
+            messages += [message, {"role": "tool", "tool_call_id": message.tool_calls[0].id, "content": "nothing"}]
+    except BadRequestError:
+        assert turns == 4
+"""
+    result = ran(pytester, tests)
+    result.assert_outcomes(passed=1, failed=1)
+    result.stdout.fnmatch_lines(
+        [
+            "This test has made all the 3 calls that it may make: rule *.py:* with search({}) answered 3 of them."
+            " Put a rule with tool_result before it, so that the result of the tool is answered.",
+            "  to allow more: @pytest.mark.mockserver(max_calls=...)",
+        ]
+    )

@@ -60,7 +60,7 @@ def test_upstreams_that_are_unknown_or_answer_oddly(up: Upstream) -> None:
     for upstream, told in (
         ("http://nowhere.invalid/v1", "The upstream of openai, nowhere.invalid, cannot be found: "),
         ({"azure": "http://127.0.0.1:1"}, "No upstream is set for openai; set one, such as --upstream openai=https://"),
-        (base(up, "odd status"), "The upstream of openai answered with the status 999, which HTTP does not have."),
+        (base(up, "odd status"), "The upstream of openai answered with the status 999, which is not valid in HTTP."),
     ):
         with relaying(upstream) as relay:
             got = received(relay, HI)

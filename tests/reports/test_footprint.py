@@ -188,7 +188,7 @@ def test_prices() -> None:
         "now      1     100     60      40           9  0.000290",
     ]
     assert next(write_totals({"now": [SMALL]}, {})).endswith("completion")
-    assert str(Total.of([SMALL, SMALL])).startswith("2 calls, 200 prompt tokens (120 of tools, 80 cached), ")
+    assert str(Total.add_up([SMALL, SMALL])).startswith("2 calls, 200 prompt tokens (120 of tools, 80 cached), ")
 
 
 @pytest.mark.parametrize("line", ["gpt-4o", "gpt-4o: 2.50", "gpt-4o: prompt much", "gpt-4o: prompt 1, speed 3"])

@@ -190,6 +190,12 @@ NEVER = [
     ("{path: /a//b/}", "{json: 1}", 'rules see a path without doubled and trailing slashes: write "/a/b"'),
     ("{path: /ns/me/a}", "{json: 1}", "rules see a path without its namespace"),
     ("{method: PUT}", "{json: 1}", "no chat, completions, realtime, responses accepts PUT; add a path"),
+    (
+        "{path: /v1/responses, method: GET}",
+        "{error: 503}",
+        "/v1/responses accepts POST, not GET; a WebSocket there is the operation websocket",
+    ),
+    ("{operation: websocket, method: POST}", "{error: 503}", "a WebSocket is opened by GET"),
 ]
 
 
@@ -203,6 +209,7 @@ def test_check_says_which_rules_are_never_reached(when: str, then: str, why: str
     ("when", "then"),
     [
         ("{path: /v1/chat/completions}", "{text: hi}"),
+        ("{operation: websocket, path: /v1/responses, method: GET}", "{error: 503}"),
         ("{path: /v1/chat/completions, method: POST}", "{text: hi}"),
         ("{path: /v1/models/gpt-4o, method: HEAD}", "{error: 500}"),
         ("{path: '/v1/*'}", "{text: hi}"),

@@ -19,7 +19,7 @@ from mockserver.state.redis.client import Script
 from mockserver.state.redis.stores import RedisCounters, RedisLimitStore, RedisValueStore
 from tests.kit.shared import RedisServer, client_to
 
-TEXTS = (str.encode, bytes.decode)
+TEXTS = stores.Codec(str.encode, bytes.decode)
 
 
 class Memory:

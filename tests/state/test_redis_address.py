@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
+from mockserver.config.errors import explain_extra
 from mockserver.state.redis.client import UnusableStateError, explain_unusable, open_client, read_address
 from tests.kit.program import run
 from tests.kit.shared import RedisServer
@@ -182,5 +183,5 @@ def test_without_the_package(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "redis", None)
     ran = run("serve", "--port", "0", "--state", "redis://h/0")
-    why = 'the package redis is missing; pip install "mockserver-llm[redis]"'
+    why = f"the package redis is missing; {explain_extra('redis')}"
     assert (ran.code, ran.err) == (2, f"mockserver: --state redis://h/0: {why}\n")

@@ -14,7 +14,7 @@ import redis
 from mockserver.core.rates import Draw, Limits
 from mockserver.core.state import Precondition, StateLostError
 from mockserver.state.redis.client import MAX_BATCH, RedisClient, open_client, read_address
-from mockserver.state.redis.stores import RedisCounters, RedisLimitStore, RedisValueStore
+from mockserver.state.redis.stores import Codec, RedisCounters, RedisLimitStore, RedisValueStore
 from tests.kit.processes import until
 from tests.kit.shared import RedisServer, client_to, free_ports, sentinel
 
@@ -172,7 +172,7 @@ WRITES: dict[str, Callable[[RedisClient], Awaitable[object]]] = {
 
 
 def store(client: RedisClient) -> RedisValueStore[str]:
-    return RedisValueStore(client, (str.encode, bytes.decode), count=9, size=99)
+    return RedisValueStore(client, Codec(str.encode, bytes.decode), count=9, size=99)
 
 
 def stored(server: RedisServer) -> dict[bytes, bytes]:

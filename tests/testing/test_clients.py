@@ -46,7 +46,7 @@ def test_it_has_a_key_that_is_taken_and_goes_where_the_server_is(monkeypatch: py
     server = MockServer(unmatched="generate")
     for options in ({}, {"keys": ["sk-mine"]}):
         with server:
-            server.reset(Setup.of(unmatched="generate", **options))
+            server.reset(Setup.make(unmatched="generate", **options))
             for made in (server.client(), server.client("azure_openai"), server.client("skytells", timeout=9)):
                 with made as client:
                     assert client.chat.completions.create(model="gpt-4o", messages=HELLO).choices

@@ -27,7 +27,7 @@ HERE = SourceLocation("test_app.py", 7, 1)
 
 
 def probes(*faults: Any, **options: Any) -> tuple[FaultCase, ...]:
-    return FaultMatrix.of(HERE, *faults, **options).cases
+    return FaultMatrix.declare(HERE, *faults, **options).cases
 
 
 def names(*faults: Any, **options: Any) -> list[str]:
@@ -86,7 +86,7 @@ def test_the_rule_of_a_probe() -> None:
 
 def test_what_is_said() -> None:
     expect: dict[str | int, Any] = {500: ValueError, "cut": ["raised", "truncated"], "cut@before_done": "recovered"}
-    matrix = FaultMatrix.of(
+    matrix = FaultMatrix.declare(
         HERE, "cut", errors=[500], limit="2s", expect=expect, allow="hung", when={"param": {"n": 2}}
     )
     assert matrix.limit == 2
@@ -129,7 +129,7 @@ def test_what_is_said() -> None:
 def test_mistakes(options: dict[str, Any], complaint: str) -> None:
     faults, others = options.get("faults", ["cut"]), {name: options[name] for name in options if name != "faults"}
     with pytest.raises(MockserverError) as raised:
-        FaultMatrix.of(HERE, *faults, **others)
+        FaultMatrix.declare(HERE, *faults, **others)
     details = str(raised.value.mistakes[0])
     assert details.startswith("test_app.py:7:1: ")
     assert complaint in details
@@ -187,13 +187,13 @@ def post(server: MockServer, path: str = "chat/completions", **more: Any) -> htt
 
 
 def verdict(server: MockServer, fault: str, end: RunResult, calls: Callable[[], object]) -> FaultRow:
-    matrix = FaultMatrix.of(HERE, fault)
+    matrix = FaultMatrix.declare(HERE, fault)
     case = matrix.cases[1]
     assert case.rule is not None
     server.override(case.rule)
     calls()
     server.wait_until_idle(5)
-    return matrix.row("test_x", case, end, server.calls)
+    return matrix.make_row("test_x", case, end, server.calls)
 
 
 SHORT, STREAM = "accepted a truncated answer, ", {"stream": True}
@@ -281,12 +281,12 @@ def test_a_stream_that_is_left_open(
     server: MockServer, options: dict[str, Any], end: RunResult, details: str, bad: bool
 ) -> None:
     body = {"model": "m", "stream": True, "messages": [{"role": "user", "content": "hello"}]}
-    matrix = FaultMatrix.of(HERE, "stall@after_tokens=1", **options)
+    matrix = FaultMatrix.declare(HERE, "stall@after_tokens=1", **options)
     case = matrix.cases[1]
     assert case.rule is not None
     server.override(case.rule)
     with httpx.stream("POST", f"{server.base_url()}/chat/completions", json=body):
-        row = matrix.row("test_x", case, end, server.calls)
+        row = matrix.make_row("test_x", case, end, server.calls)
     assert (row.details, row.bad) == (details, bad)
 
 
@@ -309,8 +309,8 @@ def test_no_rule_answered(server: MockServer) -> None:
     ],
 )
 def test_what_is_held_against_it(options: dict[str, Any], result: RunResult, details: str, bad: bool) -> None:
-    matrix = FaultMatrix.of(HERE, "error=500", **options)
-    row = matrix.row("test_x", matrix.cases[1], result, ())
+    matrix = FaultMatrix.declare(HERE, "error=500", **options)
+    row = matrix.make_row("test_x", matrix.cases[1], result, ())
     assert (row.test, row.fault, row.details, row.bad) == ("test_x", "error=500", details, bad)
 
 

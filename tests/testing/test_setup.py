@@ -15,15 +15,15 @@ from mockserver.testing.setup import Composer, load_rules
 def test_the_settings_of_the_environment_change_no_test(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MOCKSERVER_SEED", "9")
     monkeypatch.setenv("MOCKSERVER_UPSTREAM_KEY_OPENAI", "sk-1")
-    settings, _ = Composer().compose(Setup.of())
+    settings, _ = Composer().compose(Setup.make())
     assert (settings.seed, settings.unmatched, settings.reload) == (0, "error", False)
-    assert Setup.of().sources.environ["MOCKSERVER_UPSTREAM_KEY_OPENAI"] == "sk-1"
+    assert Setup.make().sources.environ["MOCKSERVER_UPSTREAM_KEY_OPENAI"] == "sk-1"
 
 
 def test_files_are_read_once_and_again_when_they_change(tmp_path: Path) -> None:
     file, setups = tmp_path / "rules.yaml", Composer()
     file.write_text("rules: [{name: a, then: {text: a}}]")
-    setup = Setup.of(file)
+    setup = Setup.make(file)
     first, again = setups.compose(setup)[1], setups.compose(setup)[1]
     assert first.rules is again.rules
     assert first.counters is not again.counters
@@ -35,11 +35,11 @@ def test_files_are_read_once_and_again_when_they_change(tmp_path: Path) -> None:
 
 def test_mistakes(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="unknown setting"):
-        Composer().compose(Setup.of(colour="red"))
+        Composer().compose(Setup.make(colour="red"))
     with pytest.raises(ConfigError, match=r'^seed must be a whole number, not "x"$'):
-        Composer().compose(Setup.of(seed="x"))
+        Composer().compose(Setup.make(seed="x"))
     with pytest.raises(MockserverError, match=r"missing.yaml: cannot be read: No such file"):
-        Composer().compose(Setup.of(tmp_path / "missing.yaml"))
+        Composer().compose(Setup.make(tmp_path / "missing.yaml"))
 
 
 def test_settings_of_one_more_file_do_not_count(tmp_path: Path) -> None:
@@ -58,16 +58,16 @@ def asked(server: MockServer, text: str) -> int:
 def test_what_was_there_and_what_was_played(server: MockServer, tmp_path: Path) -> None:
     upstream = MockServer(unmatched="generate").start()
     where = {"upstream": {"openai": upstream.base_url()}, "cassettes": str(tmp_path), "cassette": "in/one.yaml"}
-    server.reset(Setup.of(**where, record="once"))
+    server.reset(Setup.make(**where, record="once"))
     assert server.find_played_cassette() == PlayedCassette(
         str(tmp_path / "in" / "one.yaml"), 0, ()
     )  # all of it is to be recorded
     assert [asked(server, text) for text in "abc"] == [200] * 3
     upstream.stop()
-    server.reset(Setup.of(**where))
+    server.reset(Setup.make(**where))
     assert [asked(server, text) for text in "caa"] == [200] * 3
     assert server.find_played_cassette() == PlayedCassette(str(tmp_path / "in" / "one.yaml"), 3, (1, 3))
-    server.reset(Setup.of(**where, record="all"))
+    server.reset(Setup.make(**where, record="all"))
     assert server.find_played_cassette() is None
     server.reset()
     assert server.find_played_cassette() is None

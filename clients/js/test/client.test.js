@@ -162,7 +162,7 @@ test("a server that does not start says why", async () => {
   const wrong = startServer({ command, cwd: folder, rules: "wrong.yaml" });
   await assert.rejects(wrong, /mockserver did not start: exit code 2\n.*wrong.yaml:1:8/s);
   const missing = startServer({ command: "no-such-program" });
-  await assert.rejects(missing, /there is no program no-such-program; pip install mockserver-llm/);
+  await assert.rejects(missing, /there is no program no-such-program; activate the Python environment/);
 });
 
 test("a server stops, and then nobody answers", async () => {

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from hashlib import sha256
 from itertools import islice
+from typing import NamedTuple
 from urllib.parse import unquote_plus
 
 from msgspec import Struct
@@ -217,7 +218,7 @@ DETECTORS = (
         _is_anywhere,
     ),
     Detector(
-        "password in an address",
+        "password in a URL",
         (b"://", b":\\/\\/"),
         re.compile(_SLASHES),
         "postgres://me:8fK2qLmN0p@db/x",
@@ -225,14 +226,14 @@ DETECTORS = (
         _is_anywhere,
     ),
     Detector(
-        "secret after a word that announces it",
+        "value after a word such as key or token",
         _CUES,
         _make_cue_pattern(_CUES, _BETWEEN, rb"[\w+/=.~-]{16,}+"),
         "api key: 8fK2qLmN0pR4sT6vX9zB",
         begins=_is_announced,
     ),
     Detector(
-        "password after a word that announces it",
+        "value after a word such as password",
         _CUES[2:6],
         _make_cue_pattern(_CUES[2:6], _STATED, rb"[^\s\"'\\<>,;&]{10,100}+"),
         'password = "q8!fK2#Lm0pR"',
@@ -312,13 +313,17 @@ def find_leaks(episode: Episode, allow: tuple[str, ...] = ()) -> tuple[Leak, ...
     return tuple(islice(_find_leaks(episode, parse_allowed(allow)), MAX_LEAKS))
 
 
-Surface = tuple[bytes, Callable[[bytes, bytes], str]]  # bytes to search, and how to name the place of a value in them
+class _Surface(NamedTuple):
+    """Bytes to search; `locate` names the place of a value in them, which are without needless escapes then."""
+
+    data: bytes
+    locate: Callable[[bytes, bytes], str]
 
 
 def _find_leaks(episode: Episode, allows: AllowedSecrets) -> Iterator[Leak]:
     seen = set[bytes]()
-    for raw, where in _list_surfaces(episode):
-        data = _unescape(raw)
+    for surface in _list_surfaces(episode):
+        data = _unescape(surface.data)
         small = data.lower()
         for detector in DETECTORS:
             for start, end in detector.find(data, small):
@@ -326,11 +331,14 @@ def _find_leaks(episode: Episode, allows: AllowedSecrets) -> Iterator[Leak]:
                 if found not in seen and value not in allows:
                     seen.add(found)
                     yield Leak(
-                        detector.name, where(data, found), mask(value), f'allow_secrets: ["{make_entry(value)}"]'
+                        kind=detector.name,
+                        where=surface.locate(data, found),
+                        shown=mask(value),
+                        how=f'allow_secrets: ["{make_entry(value)}"]',
                     )
 
 
-def _list_surfaces(episode: Episode) -> Iterator[Surface]:
+def _list_surfaces(episode: Episode) -> Iterator[_Surface]:
     sent, reply = episode.request, episode.reply
     yield _name_surface(episode.model, "model")
     yield _name_surface(sent.path, "request, path")
@@ -338,14 +346,14 @@ def _list_surfaces(episode: Episode) -> Iterator[Surface]:
         yield _name_surface(query, "request, query")
     for of, headers in (("request", sent.headers), ("answer", reply.headers)):
         yield from (_name_surface(value, f"{of}, header {name}") for name, value in headers)
-    yield sent.body, partial(_locate_in_body, "request, body")
+    yield _Surface(sent.body, partial(_locate_in_body, "request, body"))
     if reply.frames is None:
-        yield reply.body, partial(_locate_in_body, "answer, body")
+        yield _Surface(reply.body, partial(_locate_in_body, "answer, body"))
         yield from _list_joined((_decode(reply.body),), "answer, body, in pieces")
     else:
         texts = tuple((at, _show_message(frame)) for at, frame in reply.frames)
         # all at once, which is faster than one by one
-        yield b"".join([text for _, text in texts]), partial(_locate_in_frames, texts)
+        yield _Surface(b"".join([text for _, text in texts]), partial(_locate_in_frames, texts))
         yield from _list_joined(tuple(join_data(frame) for _, frame in reply.frames), "answer, in pieces")
 
 
@@ -356,15 +364,15 @@ def _show_message(frame: bytes) -> bytes:
     return f"data: {said}\n\n".encode("utf-8", "surrogateescape")
 
 
-def _list_joined(events: tuple[str | None, ...], of: str) -> Iterator[Surface]:
+def _list_joined(events: tuple[str | None, ...], of: str) -> Iterator[_Surface]:
     for joined in join_deltas(events):
         first, last = joined.pieces[0], joined.pieces[-1]
         within = f", events {first.event + 1} to {last.event + 1}" if first.event != last.event else ""
         yield _name_surface(joined.text, of + within)
 
 
-def _name_surface(text: str, where: str) -> Surface:
-    return text.encode("utf-8", "surrogatepass"), lambda _data, _found: where
+def _name_surface(text: str, where: str) -> _Surface:
+    return _Surface(text.encode("utf-8", "surrogatepass"), lambda _data, _found: where)
 
 
 def _locate_in_body(of: str, data: bytes, found: bytes) -> str:

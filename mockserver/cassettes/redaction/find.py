@@ -244,7 +244,14 @@ PLACEHOLDER = "<API_KEY>"
 MIN_PLAIN, MIN_MIXED = 8, 6  # letters of a value that is replaced everywhere, if all are alike or not
 MAX_LETTERS = 32_000  # of all values together
 MAX_CACHED = 4_000  # letters of values whose finder is kept
-Edit = tuple[int, int, str]  # start, end, replacement
+
+
+class Edit(NamedTuple):
+    """A change of a text, or of bytes: what replaces the part between two positions."""
+
+    start: int
+    end: int
+    instead: str
 
 
 def is_distinctive(value: str) -> bool:
@@ -311,10 +318,10 @@ class Credentials(Struct, frozen=True, dict=True):
         found = list[Edit]()
         every = (finder.find_edits(view) for view in list_views(data) for finder in self._finders)
         for start, end, instead in sorted(chain.from_iterable(every)):
-            if found and start < found[-1][1]:  # the same in another view, or next to the base64 before it
+            if found and start < found[-1].end:  # the same in another view, or next to the base64 before it
                 start, before, instead = found.pop()
                 end = max(before, end)
-            found.append((start, end, instead))
+            found.append(Edit(start, end, instead))
         return found
 
     @cached_property
@@ -361,7 +368,7 @@ class _Finder(Struct, frozen=True):
             if pattern.exact:
                 start, end = _extend_run(data, start, end, min(start, reached))
             reached = end
-            yield (*view.find_span(start, end), pattern.instead)
+            yield Edit(*view.find_span(start, end), pattern.instead)
 
 
 def _make_finder(patterns: Mapping[bytes, _CredentialPattern]) -> _Finder:
@@ -443,7 +450,7 @@ def _is_latin(text: str) -> bool:
 
 
 def _list_cores(data: bytes) -> Iterator[bytes]:
-    """For each of its three possible offsets."""
+    """Yield the letters of base64 that data has at each of its three possible offsets."""
     for before in range(3):
         letters = b64encode(b"\0" * before + data)
         core = letters[(0, 2, 3)[before] : (before + len(data)) * 4 // 3]
@@ -494,7 +501,11 @@ class View(Struct, frozen=True):
                 ends.append(len(made))
                 lefts.append(match.start())
                 rights.append(reached)
-        return View(bytes(made + self.data[reached:]), self, starts, ends, lefts, rights) if starts else None
+        return (
+            View(bytes(made + self.data[reached:]), self, starts=starts, ends=ends, lefts=lefts, rights=rights)
+            if starts
+            else None
+        )
 
 
 def has_escapes(data: bytes) -> bool:

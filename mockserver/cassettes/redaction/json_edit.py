@@ -8,7 +8,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from mockserver.cassettes.bodies import COMPACT, Style, guess_styles, parse_json
+from mockserver.cassettes.bodies import COMPACT, StyledJson, guess_styles, parse_json
 from mockserver.cassettes.redaction.find import Edit
 from mockserver.cassettes.yaml_text import Verbatim
 from mockserver.config.errors import CassetteError
@@ -19,13 +19,13 @@ Key = str | int
 Path = tuple[Key, ...]
 
 
-def read_json(text: str) -> tuple[Any, Style] | None:
-    """Return the value of a JSON text, with numbers as written, and its layout, or one like it; None if invalid.
+def read_json(text: str) -> StyledJson | None:
+    """Return a JSON text in its style, or one like it; None if it is invalid.
 
     Raises CassetteError if an object repeats a key: its value would hide the others.
     """
     try:
-        return parse_json(text) or (_LENIENT.decode(text), next(guess_styles(text), COMPACT))
+        return parse_json(text) or StyledJson(_LENIENT.decode(text), next(guess_styles(text), COMPACT))
     except (ValueError, RecursionError):
         return None
 
@@ -130,13 +130,14 @@ class JoinedText(Struct, frozen=True):
         start = first = 0
         for piece in self.pieces:
             end = start + len(piece.text)
-            while first < len(edits) and edits[first][1] <= start:
+            while first < len(edits) and edits[first].end <= start:
                 first += 1
             within = list[Edit]()
             for left, right, instead in islice(edits, first, None):
                 if left >= end:
                     break
-                within.append((max(left, start) - start, min(right, end) - start, instead if left >= start else ""))
+                instead = instead if left >= start else ""
+                within.append(Edit(max(left, start) - start, min(right, end) - start, instead))
             if within:
                 yield Fragment(piece.event, piece.path, apply_edits(piece.text, within))
             start = end
@@ -165,17 +166,16 @@ def replace_fragments(data: str, pieces: Sequence[Fragment]) -> str:
     found = read_json(data)
     if found is None:
         return data
-    tree, style = found
     for piece in pieces:
         *outer, last = piece.path
-        holder = _find_value(tree, outer)
+        holder = _find_value(found.tree, outer)
         holder[last] = piece.text
         if "logprobs" in outer:
-            token = _find_value(tree, outer[:-1]) if isinstance(last, int) else holder
+            token = _find_value(found.tree, outer[:-1]) if isinstance(last, int) else holder
             repeated: dict[str, Json] = {"bytes": None, "top_logprobs": None if isinstance(last, int) else []}
             token |= {name: instead for name, instead in repeated.items() if name in token}
     try:
-        return style.write(tree)
+        return found.write()
     except RecursionError:
         return "null"
 

@@ -120,8 +120,7 @@ class RedactionRules(Struct, frozen=True, dict=True):
         """Redact a JSON text; None if it is invalid. Only the values change, unless its layout is an unusual one."""
         if (found := read_json(text)) is None:
             return None
-        tree, style = found
-        changed = tree
+        changed = found.tree
         try:
             for path, placeholder in self._paths:
                 changed = edit_path(changed, path, partial(self._replace_value, placeholder=placeholder))
@@ -129,9 +128,9 @@ class RedactionRules(Struct, frozen=True, dict=True):
                 changed = map_scalars(
                     changed, partial(self._replace_by_pattern, deadline=_set_deadline(text)), keys=True
                 )
-            return text if changed == tree else style.write(changed)
+            return text if changed == found.tree else found.style.write(changed)
         except RecursionError:
-            raise CassetteError("scrub: a body of JSON is nested too deep") from None
+            raise CassetteError("scrub: the JSON of a body is nested too deeply") from None
 
     def redact_any(self, text: str) -> str:
         if not self.rules:
@@ -152,8 +151,8 @@ class RedactionRules(Struct, frozen=True, dict=True):
         deadline, reached = _set_deadline(text), 0
         every = [edit for rule in self._patterns for edit in self._find(*rule, text, deadline)]
         for edit in sorted(every):
-            if edit[0] >= reached:
-                reached = edit[1]
+            if edit.start >= reached:
+                reached = edit.end
                 yield edit
 
     @cached_property
@@ -198,7 +197,7 @@ class RedactionRules(Struct, frozen=True, dict=True):
             try:
                 for match in pattern.finditer(text, start, end, timeout=left):
                     if match.end() > match.start():
-                        yield match.start(), match.end(), placeholder
+                        yield Edit(match.start(), match.end(), placeholder)
             except (TimeoutError, MemoryError):  # how the library fails on some patterns
                 raise CassetteError(_explain_slowness(pattern.pattern)) from None
 
@@ -300,7 +299,7 @@ def _find_edits(text: str, hidden: Credentials) -> Sequence[Edit]:
     edits, letters, reached = list[Edit](), 0, 0
     for start, end, instead in hidden.find_edits(data):
         before, within = (_count_letters(data[left:right]) for left, right in ((reached, start), (start, end)))
-        edits.append((letters + before, letters + before + within, instead))
+        edits.append(Edit(letters + before, letters + before + within, instead))
         letters, reached = letters + before + within, end
     return edits
 

@@ -4,22 +4,22 @@ from collections.abc import Mapping
 
 import click
 
-from mockserver.cli import Lazy, resume_collection
+from mockserver.cli import LazyCommand, LazyGroup, resume_collection
 
-COMMANDS: Mapping[str, tuple[str, str]] = {
-    "list": ("episodes", "List cassettes or their episodes."),
-    "show": ("episodes", "Show the request and answer of an episode."),
-    "verify": ("episodes", "Find damaged, old, leaking or unused episodes."),
-    "refresh": ("refresh", "Record old episodes again, and show what changed in meaning."),
-    "scrub": ("episodes", "Remove secrets, and what the settings name, from a cassette."),
-    "rules": ("convert", "Write rules that answer as the episodes do."),
-    "import": ("convert", "Import recordings of vcrpy, go-vcr, VCR for Ruby and others."),
-    "export": ("convert", "Export a cassette as HAR."),
-    "prune": ("episodes", "Remove episodes by number, age or lack of use."),
+COMMANDS: Mapping[str, LazyCommand] = {
+    "list": LazyCommand("episodes", "List cassettes or their episodes."),
+    "show": LazyCommand("episodes", "Show the request and answer of an episode."),
+    "verify": LazyCommand("episodes", "Find damaged, old, leaking or unused episodes."),
+    "refresh": LazyCommand("refresh", "Record old episodes again, and show what changed in meaning."),
+    "scrub": LazyCommand("episodes", "Remove secrets, and what the settings name, from a cassette."),
+    "rules": LazyCommand("convert", "Write rules that answer as the episodes do."),
+    "import": LazyCommand("convert", "Import recordings of vcrpy, go-vcr, VCR for Ruby and others."),
+    "export": LazyCommand("convert", "Export a cassette as HAR."),
+    "prune": LazyCommand("episodes", "Remove episodes by number, age or lack of use."),
 }
 
 
-@click.command(cls=Lazy, table=COMMANDS, package=__name__, name="cassette")
+@click.command(cls=LazyGroup, table=COMMANDS, package=__name__, name="cassette")
 def cassette_command() -> None:
     """Manage cassettes: recorded calls and their answers.
 

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from mockserver import __version__
 from mockserver.cassettes.addresses import ADDRESSES, DialectRoutes
 from mockserver.cassettes.cassette_file import CassetteFile
-from mockserver.cassettes.convert import Imported, import_file, make_har
+from mockserver.cassettes.convert import Imported, SkippedExchange, import_file, make_har
 from mockserver.cassettes.mcp_definition import McpAnswer, define_servers, make_call_rules
 from mockserver.cassettes.parse_response import ParsedChoice, ParsedResponse, parse_response
 from mockserver.cassettes.to_rules import READ, RecordedCall, RuleDraft, make_rules, write_rules_file
@@ -114,12 +114,11 @@ def rules_command(names: tuple[str, ...], output: Path | None, force: bool, **fl
             calls += found
             if not found:
                 refused.append(f"{source}: {episode.dialect} refuses its request")
-    made, skipped = make_rules(calls)
-    of_servers, without_rule = make_call_rules(answers)
+    drafted, of_servers = make_rules(calls), make_call_rules(answers)
     servers = define_servers(answers)
-    loadable, broken = _split_loadable([*of_servers, *made], servers)
-    skipped += without_rule
-    for words in (*refused, *(f"{source}: {why}" for source, why in skipped), *broken):
+    loadable, broken = _split_loadable([*of_servers.rules, *drafted.rules], servers)
+    skipped = [f"{call.source}: {call.why}" for call in (*drafted.skipped, *of_servers.skipped)]
+    for words in (*refused, *skipped, *broken):
         click.echo(shorten_line(f"skipped {words}", 400), err=True)
     if not loadable and not servers:
         raise CassetteError(f"no episode of {', '.join(names)} can become a rule")
@@ -139,7 +138,7 @@ def read_mcp_answers(episode: Episode, source: str) -> Iterator[McpAnswer]:
     """Yield what an MCP server answered, if it did."""
     call, response = parse_episode(episode), find_response(episode.reply)
     if call is not None and call.mcp is not None and response is not None:
-        yield McpAnswer(call.mcp.server, call.mcp.method, call.mcp.params, response, source)
+        yield McpAnswer(call.mcp.server, call.mcp.method, params=call.mcp.params, response=response, source=source)
 
 
 def _split_loadable(
@@ -221,13 +220,13 @@ class Source(Struct, frozen=True):
 
 
 class FileReport(Struct):
-    """What became of a file's calls. `skipped`: the place and reason of each that was left out."""
+    """What became of a file's calls."""
 
     source: Source
     cassette: CassetteFile
     imported: int = 0
     known: int = 0  # in the cassette before
-    skipped: list[tuple[str, str]] = []
+    skipped: list[SkippedExchange] = []
     unknown_hosts: Mapping[str, int] = {}
     failure: str = ""  # why nothing of the file could be read
 
@@ -346,7 +345,7 @@ def _append(found: Imported, cassette: CassetteFile, folder: CassetteFolder, rep
         except CassetteError as error:
             why = [str(error.mistakes[0])]
         if why:
-            report.skipped.append((place, "; ".join(why)))
+            report.skipped.append(SkippedExchange(place, "; ".join(why)))
 
 
 def _identify(episode: Episode) -> tuple[object, ...]:
@@ -406,7 +405,7 @@ def _list_reasons(report: FileReport) -> Iterator[str]:
 
 
 def _shorten(places: Sequence[str]) -> Iterable[str]:
-    """`interaction 2, 3, 7` for three interactions."""
+    """Return `interaction 2, 3, 7` for three interactions."""
     noun = places[0].partition(" ")[0]
     return (places[0], *(place.removeprefix(f"{noun} ") for place in places[1:]))
 

@@ -199,13 +199,13 @@ def _verify(folder: CassetteFolder, name: str, checks: Checks, provider: "Provid
     )
     episodes = [document.episode for document in documents]
     wanted = frozenset(range(1, len(episodes) + 1)) if number is None else frozenset((number,))
-    found = [(at, words) for at, words in list_findings(episodes, checks) if at in wanted]
+    found = [finding for finding in list_findings(episodes, checks) if finding.number in wanted]
     sent = () if provider is None else provider.resend(episodes, wanted)
-    found += [(each.number, words) for each in sent for words in each.drift]
-    unchecked = [(each.number, each.why) for each in sent if not each.is_checked]
+    found += [Finding(each.number, words) for each in sent for words in each.drift]
+    unchecked = [Finding(each.number, each.why) for each in sent if not each.is_checked]
 
     def write(lines: Sequence[Finding]) -> Sequence[str]:
-        return [shorten_line(f"{cassette.path}#{at}: {words}", MAX_FINDING) for at, words in lines]
+        return [shorten_line(f"{cassette.path}#{line.number}: {line.words}", MAX_FINDING) for line in lines]
 
     return Verified(len(wanted), write(found), write(unchecked))
 
@@ -275,7 +275,7 @@ def _count_items(episode: Episode) -> str:
 
 
 def _describe_error(response: ParsedResponse) -> str:
-    """Its code and message; some providers put these next to `error`."""
+    """Return its code and message; some providers put these next to `error`."""
     tables = (each for each in (response.error, response.body) if isinstance(each, Mapping))
     words = (" ".join(str(each[key]) for key in ("code", "message") if each.get(key) is not None) for each in tables)
     return next(filter(None, words), str(response.error))
@@ -410,7 +410,7 @@ def _list_changes(old: Episode, new: Episode) -> list[str]:
 
 
 def _parse_numbers(context: click.Context, parameter: click.Parameter, texts: tuple[str, ...]) -> tuple[int, ...]:
-    """Episode numbers, given one by one (3) or as ranges (2-5)."""
+    """Return episode numbers, given one by one (3) or as ranges (2-5)."""
     found = [_NUMBERS.fullmatch(text) for text in texts]
     for text, match in zip(texts, found, strict=True):
         if match is None or int(match[2] or match[1]) < int(match[1]):

@@ -5,6 +5,7 @@ import os
 import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 import click
 from msgspec import Struct
@@ -103,17 +104,24 @@ def add_cassettes_flag(*more: str) -> Callable[[Command], Command]:
 def open_folder(flags: dict[str, Json]) -> CassetteFolder:
     """Return the folder set by flags, environment and rules files. Raises MockserverError."""
     given = find_sources(flags["rules"], {name: flags[name] for name in flags if name != "rules"})
-    return CassetteFolder(assemble(given.flags, given.environ, given.documents(), dialects=discover_all()))
+    return CassetteFolder(assemble(given.flags, given.environ, given.read_documents(), dialects=discover_all()))
 
 
-def parse_name(text: str) -> tuple[str, int | None]:
-    """Return the name of a cassette, and the episode number after # if there is one. Raises CassetteError."""
+class EpisodeName(NamedTuple):
+    """The name of a cassette, without its suffix, and the number of an episode; None: all of them."""
+
+    cassette: str
+    number: int | None
+
+
+def parse_name(text: str) -> EpisodeName:
+    """Parse a name such as `chat` or `chat#3`. Raises CassetteError."""
     name, sign, number = text.rpartition("#")
     if not sign:
-        return text.removesuffix(SUFFIX), None
+        return EpisodeName(text.removesuffix(SUFFIX), None)
     if not _NUMBER.fullmatch(number):
         raise CassetteError(f"{escape_line(text, 80)}: after # write the number of an episode, from 1 on")
-    return name.removesuffix(SUFFIX), int(number)
+    return EpisodeName(name.removesuffix(SUFFIX), int(number))
 
 
 def check_number(cassette: CassetteFile, number: int | None, size: int) -> None:

@@ -111,7 +111,7 @@ class Provider(Struct):
             return Resent(number, old, outcome=Outcome.NOT_SENT, why=why)
         sent = renewal.apply(old.request)
         if sent is None:
-            why = f"repeats an answer that is of another kind now; {_WITH_PROGRAM}"
+            why = f"repeats something that the new answers no longer say; {_WITH_PROGRAM}"
             return Resent(number, old, outcome=Outcome.NOT_SENT, why=why)
         if (status := old.reply.status) in _PASSING or status >= _FIRST_FAULT:
             kept = old if sent == old.request else replace(old, request=sent)
@@ -127,7 +127,7 @@ class Provider(Struct):
             why = f"the provider answers {status}{': ' * bool(told)}{told}"
             return Resent(number, old, outcome=Outcome.FAILED, why=why)
         renewal.learn(old, new)
-        return Resent(number, old, new, tuple(find_drift(old.reply, new.reply)))
+        return Resent(number, old, new=new, drift=tuple(find_drift(old.reply, new.reply)))
 
     def _send(self, sent: Sent) -> Episode:
         """Send a request; return the episode to record, scrubbed. Raises CassetteError if there is no whole answer."""
@@ -172,7 +172,7 @@ def open_provider(settings: Settings) -> Iterator[Provider]:
     live.settings = settings = settings.model_copy(update=relaying)
     policy = RecordingPolicy(settings, environ)
     store = CassetteStore(settings.cassettes, settings.match, settings.hosts)
-    player = Player(store, CassetteChoice("live", "all"), tuple(settings.upstream), policy)
+    player = Player(store, CassetteChoice("live", "all"), upstreams=tuple(settings.upstream), policy=policy)
     live.engine = alter_engine(live.engine, policy=make_policy(settings), player=player)
     logging.getLogger("mockserver").addHandler(logging.NullHandler())  # the command says what was not recorded
     saved = list[Episode]()
@@ -184,7 +184,7 @@ def open_provider(settings: Settings) -> Iterator[Provider]:
     live.save_episode = keep
     client = Client(timeout=None, trust_env=False)  # noqa: S113  # the server has its `upstream_timeout`
     with Running(live) as running, client:
-        yield Provider(live, running.address, client, saved)
+        yield Provider(live, running.address, client=client, saved=saved)
 
 
 def _find_client_keys(upstreams: Collection[str]) -> Mapping[str, str]:

@@ -53,6 +53,7 @@ def apply_faults(
     error: ErrorFrame,
     *,
     streamed: bool = True,
+    live: bool = False,
     head: bool = False,
     on_unchanged: Callable[[], None] = lambda: None,
 ) -> Iterable[Action]:
@@ -63,7 +64,8 @@ def apply_faults(
     actions, intact = tee(actions)
     for fault in faults:
         if fault.bend is not None:
-            actions = fault.bend(actions, FaultContext(fault.seed.stream("fault", fault.name), error, streamed))
+            random = fault.seed.stream("fault", fault.name)
+            actions = fault.bend(actions, FaultContext(random, error, streamed=streamed, live=live))
     return _compare_with_intact(_drop_unsendable(actions, head=head), _drop_unsendable(intact, head=head), on_unchanged)
 
 
@@ -80,7 +82,7 @@ def _compare_with_intact(
 
 
 def _drop_unsendable(actions: Iterable[Action], *, head: bool) -> Iterator[Action]:
-    """The actions without bytes that HTTP does not allow: behind some statuses, and in the answer to HEAD."""
+    """Yield the actions without bytes that HTTP does not allow: behind some statuses, and in the answer to HEAD."""
     empty = head
     for action in actions:
         if isinstance(action, Head):
@@ -160,6 +162,9 @@ class WrongContentLength(Struct, frozen=True):
     for_: Annotated[float, Settable("duration", "how long to wait before closing")] = 0.0
 
     def __call__(self, actions: Iterable[Action], scene: FaultContext) -> Iterator[Action]:
+        if scene.live:  # nobody knows its length
+            yield from actions
+            return
         known = tuple(actions)
         size = sum(len(action.data) for action in known if isinstance(action, Write))
         stated = max(size + self.by, 0)
@@ -173,7 +178,7 @@ class WrongContentLength(Struct, frozen=True):
             yield last
 
     def _limit_to_stated_length(self, actions: Iterable[Action], size: int) -> Iterator[Action]:
-        """The actions, of which only so many bytes stay within the message."""
+        """Yield the actions, of which only so many bytes stay within the message."""
         left = size
         for action in actions:
             if isinstance(action, Write):
@@ -344,13 +349,13 @@ def _is_usage(action: Action) -> bool:
 
 
 def _change_json(actions: Iterable[tuple[Action, bool]], change: Callable[[Json], bool]) -> Iterator[Action]:
-    """The actions, the JSON of whose Writes has been changed in place, where `change` says that it was."""
+    """Yield the actions, the JSON of whose Writes has been changed in place, where `change` says that it was."""
     for action, wanted in actions:
         yield _rewrite(action, change) if wanted and isinstance(action, Write) else action
 
 
 def _rewrite(write: Write, change: Callable[[Json], bool]) -> Write:
-    """The Write with other JSON in it; what stands around that, and what is no JSON, stays."""
+    """Return the Write with other JSON in it; what stands around that, and what is no JSON, stays."""
 
     def rewrite(data: bytes) -> bytes:
         start, end = data.find(b"{"), data.rfind(b"}") + 1
@@ -366,7 +371,7 @@ def _rewrite(write: Write, change: Callable[[Json], bool]) -> Write:
 
 
 def _edit(write: Write, change: Callable[[bytes], bytes]) -> Write:
-    """The Write with other bytes; of a message of Amazon's event streams, what it says, with lengths and checksums."""
+    """Return the Write with other bytes; a message of Amazon's event streams gets new lengths and checksums."""
     message = read_message(write.data)
     if message is None:
         return replace(write, data=change(write.data))
@@ -449,7 +454,7 @@ class JoinFrames(Struct, frozen=True):
     def __call__(self, actions: Iterable[Action], scene: FaultContext) -> Iterator[Action]:
         held = list[Write]()
         for action, past in flag_past(actions, self.at, scene):
-            if past and isinstance(action, Write) and scene.streamed:
+            if past and isinstance(action, Write) and scene.streamed and not scene.live:
                 held.append(action)
                 if len(held) == self.count:
                     yield from (_join_writes(held), Flush())
@@ -549,7 +554,7 @@ class SessionLost(Struct, frozen=True):
 
 
 def _open_last_bracket(action: Action) -> Action:
-    """A Write without its last bracket; one that has none gets one that nothing closes."""
+    """Return a Write without its last bracket; one that has none gets one that nothing closes."""
     if not isinstance(action, Write):
         return action
     return _edit(action, _drop_last_bracket)
@@ -577,7 +582,7 @@ def _find_middle(data: bytes) -> int:
 
 
 def _find_within_character(data: bytes) -> int:
-    """Behind the first byte of the first character that has several; the middle, where none has."""
+    """Return the place behind the first byte of a character that has several; the middle, where none has."""
     if is_prelude(data):  # a message, which has numbers before and after what it says
         start, said = data.find(b"{") + 1, data[data.find(b"{") + 1 : -4]
     else:

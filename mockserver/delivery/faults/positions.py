@@ -19,7 +19,7 @@ LENGTH = "content-length"
 
 
 def state_true_length(actions: Iterable[Action]) -> Iterator[Action]:
-    """The actions, whose head states the body's new length if it stated one; a cut body keeps the old promise."""
+    """Yield the actions, whose head states the body's new length if it stated one; a cut body keeps the old promise."""
     coming = iter(actions)
     for action in coming:
         promised = find_stated_length(action.headers) if isinstance(action, Head) else None
@@ -71,18 +71,20 @@ Marked = Iterator[Action | Literal[Mark.HERE]]
 
 
 def mark_position(actions: Iterable[Action], at: Position, scene: FaultContext, *, exact: bool = True) -> Marked:
-    """The actions, with HERE at the position if they reach it; it parts a Write only if it must be `exact`."""
+    """Return the actions, with HERE at the position if they reach it; it parts a Write only if it must be `exact`."""
     if at.where == "at_start":
         return mark_behind_head(actions)
     if not scene.streamed:
         return _mark_in_body(tuple(actions), at, exact=exact)
+    if scene.live and at.where == "before_done":
+        return _mark_before_finish(actions)
     return _IN_STREAM[at.where](actions, at.count, exact)
 
 
 def flag_past(
     actions: Iterable[Action], at: Position, scene: FaultContext, *, exact: bool = False
 ) -> Iterator[tuple[Action, bool]]:
-    """Each action, and whether it stands behind the position."""
+    """Yield each action, and whether it stands behind the position."""
     past = False
     for action in mark_position(actions, at, scene, exact=exact):
         if action is HERE:
@@ -92,7 +94,7 @@ def flag_past(
 
 
 def find_target(actions: Iterable[Action], at: Position, scene: FaultContext) -> Iterator[tuple[Action, bool]]:
-    """Each action, and whether it is the first Write behind the position."""
+    """Yield each action, and whether it is the first Write behind the position."""
     done = False
     for action, past in flag_past(actions, at, scene):
         strikes = past and not done and isinstance(action, Write)
@@ -101,7 +103,7 @@ def find_target(actions: Iterable[Action], at: Position, scene: FaultContext) ->
 
 
 def mark_from_start(actions: Iterable[Action], at: Position, scene: FaultContext) -> Marked:
-    """The same as `mark_position`, but the start is before the head, so that nothing at all is sent before it."""
+    """Mark a position as `mark_position` does, but the start is before the head: nothing at all is sent before it."""
     return chain((HERE,), actions) if at.where == "at_start" else mark_position(actions, at, scene)
 
 
@@ -139,7 +141,7 @@ def _mark_after_bytes(actions: Iterable[Action], count: int, exact: bool) -> Mar
 
 
 def _split_write(write: Write, at: int) -> Marked:
-    """The Write in two, and the mark between them; its frame is whole when the second part is out."""
+    """Return the Write in two, and the mark between them; its frame is whole when the second part is out."""
     if 0 < at < len(write.data):
         yield from (Write(write.data[:at]), HERE, replace(write, data=write.data[at:]))
     else:
@@ -166,6 +168,14 @@ def _mark_before_done(actions: Iterable[Action], _count: int, _exact: bool) -> M
     yield from (*held[:first], HERE, *held[first:])
 
 
+def _mark_before_finish(actions: Iterable[Action]) -> Marked:
+    """Yield the mark before the frame that says it is the last one."""
+    for action in actions:
+        if isinstance(action, Write) and isinstance(action.frame, Frame) and action.frame.part == "finish":
+            yield HERE
+        yield action
+
+
 def _is_whole_frame(action: Action) -> bool:
     return isinstance(action, Write) and action.frame is not None
 
@@ -176,7 +186,7 @@ def _ends(action: Action) -> bool:
 
 
 def _mark_in_tool_arguments(actions: Iterable[Action], _count: int, exact: bool) -> Marked:
-    """Between two pieces of arguments; inside the one that is alone, or before it."""
+    """Find the place between two pieces of arguments; inside the one that is alone, or before it."""
     held, met = list[Action](), False  # the first piece, and what stands behind it
     for action in actions:
         if held and isinstance(action, Write):
@@ -201,7 +211,7 @@ def _is_piece(action: Action) -> bool:
 
 
 def _find_middle_of_arguments(data: bytes) -> int:
-    """The middle of the arguments in the JSON of a frame or a body; else of all of it."""
+    """Return the middle of the arguments in the JSON of a frame or a body; else of all of it."""
     found = _ARGUMENTS.search(data)
     return sum(found.span(found.lastgroup or 0)) // 2 if found else len(data) // 2
 

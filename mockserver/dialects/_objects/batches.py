@@ -5,20 +5,19 @@ import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
 from pydantic_core import to_json
 
 from mockserver.core.call import Call, IdShape, fingerprint
-from mockserver.core.episode import Recorded
-from mockserver.core.http import Fields, HttpRequest, Reply
+from mockserver.core.http import HttpRequest
 from mockserver.core.json import Json, try_parse
 from mockserver.core.kept_objects import KeptObject, ObjectView
-from mockserver.core.plan import Answer, Artifact, CarriedOut, Failure, Plan, Raw, Usage
+from mockserver.core.plan import Failure, Usage
 from mockserver.core.validation import Validation
 from mockserver.dialects import Operation
+from mockserver.dialects._batch_parts import BatchPart, drop_form
 from mockserver.dialects._chat import Metadata
 from mockserver.dialects._errors import refuse
 from mockserver.dialects._fields import Model, literal, optional, shape
@@ -144,8 +143,7 @@ class Batches(Resource):
             return (), mistakes
         lines = list[Line]()
         for row in requests:
-            done = await self._answer_line(row, new, objects)
-            objects.note(done)
+            done = await self._read_line(row, new).answer(self.api.fail, objects)
             assert done.reply is not None  # noqa: S101  # a line gets one
             lines.append(
                 Line(
@@ -160,48 +158,19 @@ class Batches(Resource):
             await asyncio.sleep(0)  # let other requests run
         return lines, ()
 
-    async def _answer_line(self, row: Row, new: New, objects: Objects) -> CarriedOut:
-        """Return what a line gets as a request of its own."""
+    def _read_line(self, row: Row, new: New) -> BatchPart:
+        """Return a line as a request of its own."""
         sent = {key: value for key, value in row.value["body"].items() if key != "stream"}
         operation = self._find_operation(row.value["url"])
         mount = new.http.path.removesuffix(self.path)
-        http = replace(
-            new.http,
-            path=row.value["url"] if operation is None else mount + operation.path,
-            headers=_drop_form(new.http.headers),
-            body=to_json(sent),
-            path_params={},
-        )
-        call, plan = None, Plan(Failure("route_not_found"), "invalid")
-        if operation is not None:
-            try:
-                call = replace(operation.call(http, new.validation), custom_id=row.value["custom_id"])
-                plan = await objects.answer(call)
-            except Failure as refusal:
-                plan = Plan(refusal, "invalid")
-        outcome: Any = plan.outcome
-        if isinstance(outcome, Failure):
-            if outcome.reason == "unmatched":
-                place = f"line {row.number} of {new.fields['input_file_id']}"
-                outcome = outcome.changed(message=f"{outcome.message}\n({place})")
-            reply = self.api.fail(http, outcome, call)
-        elif isinstance(outcome, Raw):
-            reply = Reply(outcome.status, outcome.headers, outcome.body)
-        elif isinstance(outcome, Recorded):
-            reply = outcome.reply
-        else:
-            assert operation is not None  # noqa: S101  # as there is an outcome
-            assert call is not None  # noqa: S101
-            reply = operation.render(call, outcome)
-            if reply.pieces is not None:
-                reply = replace(reply, body=b"".join(reply.pieces), pieces=None)
-        return CarriedOut(
-            http=http,
-            call=call,
-            plan=replace(plan.rendered, outcome=_find_usage(plan.outcome)),
-            operation="" if operation is None else operation.name,
-            reply=reply,
+        path = row.value["url"] if operation is None else mount + operation.path
+        return BatchPart(
+            http=replace(drop_form(new.http), path=path, body=to_json(sent), path_params={}),
+            operation=operation,
+            custom_id=row.value["custom_id"],
             part_of=f"line {row.number} of {new.id}, custom_id {json.dumps(row.value['custom_id'])}",
+            place=f"line {row.number} of {new.fields['input_file_id']}",
+            validation=new.validation,
         )
 
     async def _write_file(self, what: str, lines: Sequence[Line], new: New, objects: Objects) -> str | None:
@@ -273,18 +242,6 @@ def _add_usage(lines: Sequence[Line]) -> Body:
         "output_tokens_details": {"reasoning_tokens": sum([line.usage.reasoning for line in lines])},
         "total_tokens": read + written,
     }
-
-
-def _find_usage(outcome: Any) -> Usage | None:
-    """Return the tokens that an answer took."""
-    if isinstance(outcome, Answer):
-        return outcome.usage
-    return Usage(prompt=outcome.tokens) if isinstance(outcome, Artifact) and outcome.tokens is not None else None
-
-
-def _drop_form(headers: Fields) -> Fields:
-    """Return the header fields of a request without those that speak of its body."""
-    return tuple([(name, value) for name, value in headers if not name.startswith(b"content-")])
 
 
 _LINE: Mapping[str, type] = {"custom_id": str, "method": str, "url": str, "body": dict}

@@ -11,13 +11,14 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from mockserver.core.call import Call, Message, Tool
+from mockserver.core.hosted_tools import make_item
 from mockserver.core.json import Json
 from mockserver.core.plan import Answer, Failure, Item, Part, Text
 from mockserver.dialects._input_items import item_type
 from mockserver.dialects._objects.conversations import ConversationItems
 from mockserver.dialects._objects.files import Files
 from mockserver.dialects._objects.resource import ObjectsApi
-from mockserver.dialects._objects.search import Found
+from mockserver.dialects._objects.search import Found, find_sentence
 from mockserver.dialects._objects.vector_stores import VectorStores
 from mockserver.dialects._parse import Body
 from mockserver.dialects._responses import RESPONSE_LAYOUT, input_messages, response_options
@@ -26,6 +27,9 @@ from mockserver.wire.responses import list_output_items
 
 _LOCKED = "Another process is currently operating on this conversation. Please retry in a few seconds."
 _FILE_SEARCH, _FILE_SEARCH_CALL = "file_search", "file_search_call"
+_LONGEST_QUERY = 200  # characters
+# Shares of the words of a question that a part of a file must have to be quoted: by a search, and where none is made.
+_LEAST_SHARE, _LIKELY_SHARE = 0.01, 0.3
 _RESPONSES = "responses"  # the operation that may go on with a conversation
 _read_parts = attrgetter("parts")
 
@@ -52,8 +56,10 @@ class KeptReferences(Struct, frozen=True):
             raise Failure("bad_parameter", message=_LOCKED, param="conversation", code="conversation_locked")
         return input_messages([kept.body for kept in await items.list_all(self.conversation, objects)])
 
-    async def write(self, call: Call, answer: Answer, objects: Objects) -> Answer:
+    async def write(self, call: Call, answer: Answer, objects: Objects, *, is_generated: bool) -> Answer:
         """Return the answer with what its searches find; add the input and the output to the conversation."""
+        if self.searches and answer.choices and is_generated:
+            answer = await self._quote_files(call, answer, objects)
         if self.searches and answer.choices:
             first, *others = answer.choices
             parts = await self._search(first.parts, objects)
@@ -73,6 +79,35 @@ class KeptReferences(Struct, frozen=True):
         said = list_output_items(answer, RESPONSE_LAYOUT, response_options(call, RESPONSE_LAYOUT))
         new = [item for item in asked if item_type(item) != "item_reference"]
         await items.append([*new, *[item.body for item in said]], conversation, objects)
+
+    async def _quote_files(self, call: Call, answer: Answer, objects: Objects) -> Answer:
+        """Return a generated answer with a sentence of the files, and its source, if they have what the user asks."""
+        first, *others = answer.choices
+        said = [part for part in first.parts if type(part) is Text]
+        rest = [part for part in first.parts if type(part) is not Text]
+        has_searched = any(type(part) is Item and part.kind == _FILE_SEARCH_CALL for part in rest)
+        is_free = call.tool_choice.mode == "auto" or has_searched
+        if len(said) != 1 or said[0].is_json or first.finish != "stop" or first.logprobs is not None or not is_free:
+            return answer
+        query = " ".join(call.last_user.split())[:_LONGEST_QUERY]
+        found = await self._find({"queries": [query]}, objects)
+        if not found or found[0].score < (_LEAST_SHARE if has_searched else _LIKELY_SHARE):
+            return answer
+        sentence = find_sentence(found[0].text, query)
+        most, count = call.options.max_tokens, answer.tokenizer.count(sentence)
+        if most is not None and count > most:
+            return answer
+        results: Json = [each.show_in_item() for each in found]
+        search = make_item(_FILE_SEARCH_CALL, {"query": query, "results": results})
+        text = Text(sentence, annotations=tuple(cite_files(found[:1], sentence)))
+        kept = [part for part in rest if type(part) is not Item or part.kind != _FILE_SEARCH_CALL]
+        usage = replace(answer.usage, completion=answer.usage.reasoning + count)
+        return replace(
+            answer,
+            choices=(replace(first, parts=(*kept, search, text)), *others),
+            usage=usage,
+            written=usage.completion,
+        )
 
     async def _search(self, parts: Sequence[Part], objects: Objects) -> tuple[Part, ...]:
         """Return the parts of an answer, where searches without results have found something that texts cite."""

@@ -27,6 +27,8 @@ MOST_QUERIES = 32  # of one search
 _MOST_ASKED = 4_096  # characters of a query that are read
 _TURN = 50  # chunks that are looked at before other requests have their turn
 _WORD = re.compile(r"\w+")
+_SENTENCE = re.compile(r"[^\n.!?]*(?:[.!?](?!\s|$)[^\n.!?]*)*[.!?]?")
+_LONGEST_SENTENCE = 1_000  # characters
 _WORD_SIZE = 250  # bytes that a word takes, with the numbers of its chunks
 _READABLE = re.compile(rb"[\t\n\r -~]{4,}")
 MOST_READ = 1_000_000  # bytes of a file
@@ -132,6 +134,17 @@ async def rank_chunks(source: Source, asked: Body) -> Sequence[Found]:
     scores = chunks.score(queries)
     best = nlargest(MOST_RESULTS, range(len(scores)), key=lambda number: (scores[number], -number))
     return [Found(source, scores[number], chunks.read(number)) for number in best if scores[number] >= least]
+
+
+def find_sentence(text: str, query: str) -> str:
+    """Return the sentence of a text that shares most words with a query; of several the first that is no heading."""
+    wanted = _list_words(query)
+    sentences = [" ".join(found[0].split()).lstrip("#>*- ") for found in _SENTENCE.finditer(text)]
+
+    def rank(sentence: str) -> tuple[int, bool]:
+        return len(wanted & _list_words(sentence)), sentence.endswith((".", "!", "?"))
+
+    return max(filter(None, sentences), key=rank, default="")[:_LONGEST_SENTENCE]
 
 
 def select_best(found: Sequence[Found], asked: Body) -> Sequence[Found]:

@@ -12,13 +12,14 @@ from typing import Any
 from msgspec import Struct
 from pydantic_core import to_json
 
-from mockserver.core.call import Call, IdShape, Message, Options, Tool, ToolChoice
+from mockserver.core.call import Call, IdShape, Message, Options, ToolChoice
 from mockserver.core.http import Frame, HeaderLines, HttpRequest, Reply
 from mockserver.core.json import Json, try_parse
 from mockserver.core.plan import Answer
+from mockserver.core.tokens import IMAGES
 from mockserver.core.validation import Validation
 from mockserver.dialects import Operation
-from mockserver.dialects._chat import Metadata, replace_ids, tool_of
+from mockserver.dialects._chat import Metadata, replace_ids
 from mockserver.dialects._errors import refuse
 from mockserver.dialects._fields import Model, list_of, literal, optional, shape
 from mockserver.dialects._meaning import fields_with_meaning
@@ -26,7 +27,7 @@ from mockserver.dialects._parse import Body, read_body, read_object
 from mockserver.dialects._realtime.events import INPUT_ITEM
 from mockserver.dialects._realtime.sessions import OF_RESPONSES, OUTPUT, USUAL_MODEL
 from mockserver.dialects._reply import STREAM_LINES, RequestLines, merge_headers
-from mockserver.dialects._responses import input_messages
+from mockserver.dialects._responses import input_messages, list_connectors, read_tool, read_tool_choice
 from mockserver.media.samples import FORMATS
 from mockserver.wire.realtime import TOKEN_OF_USER, RealtimeOptions, Voice, stream_events
 
@@ -43,7 +44,7 @@ TURN = Model(
     )
 )
 _BOOKKEEPING = frozenset(("metadata", "conversation", "conversation_id", "prompt"))
-_IDS = ("id", "call_id")
+_IDS = ("id", "call_id", "approval_request_id")
 
 
 class RealtimeApi(Struct, frozen=True):
@@ -65,8 +66,7 @@ class RealtimeApi(Struct, frozen=True):
         items = parsed.get("input") or []
         messages = input_messages([_speak_in_text(item) for item in items])
         instructions, most = parsed.get("instructions"), parsed.get("max_output_tokens")
-        offered = parsed.get("tools") or ()
-        tools = tuple([tool_of("function", tool) for tool in offered if tool["type"] == "function"])
+        tools = tuple(map(read_tool, parsed.get("tools") or ()))
         limit = MOST_TOKENS if most in (None, "inf") else most
         return Call(
             dialect=self.dialect,
@@ -78,7 +78,8 @@ class RealtimeApi(Struct, frozen=True):
             messages=(Message("system", instructions), *messages) if instructions else messages,
             has_instructions=bool(instructions),
             tools=tools,
-            tool_choice=_choose_tool(parsed.get("tool_choice"), tools),
+            connectors=list_connectors(tools),
+            tool_choice=read_tool_choice(parsed.get("tool_choice"), tools) if tools else ToolChoice("none"),
             stream=True,
             options=Options(
                 parallel_tool_calls=parsed.get("parallel_tool_calls") is not False,
@@ -94,12 +95,18 @@ class RealtimeApi(Struct, frozen=True):
 
     def _render(self, call: Call, outcome: Answer) -> Reply:
         lines = HeaderLines(self.lines(call.http, call) + STREAM_LINES)
-        frames = stream_events(outcome, make_options(call.raw))
+        frames = stream_events(outcome, make_options(call.raw, seen=count_images(call)))
         return Reply(200, merge_headers(lines, outcome.headers), frames=frames)
 
 
-def make_options(body: Body) -> RealtimeOptions:
-    """Return what the request of a turn says of its response."""
+def count_images(call: Call) -> int:
+    """Return how many tokens the images of a turn take."""
+    parts = [part for message in call.messages for part in message.parts if part.get("type") in IMAGES]
+    return sum(map(call.part_tokens, parts))
+
+
+def make_options(body: Body, seen: int = 0) -> RealtimeOptions:
+    """Return what the request of a turn says of its response; `seen` are tokens of its images."""
     output = (body.get("audio") or {}).get("output") or {}
     sound = output.get("format") or {"type": "audio/pcm", "rate": 24_000}
     voice = output.get("voice") or "marin"
@@ -117,6 +124,7 @@ def make_options(body: Body) -> RealtimeOptions:
         voice=spoken if "audio" in modalities else None,
         metadata=body.get("metadata"),
         heard=sum(map(_count_tokens_of_sound, body.get("input") or ())),
+        seen=seen,
     )
 
 
@@ -138,15 +146,6 @@ def _write_part(part: Body) -> Body:
     if part.get("type") in ("input_audio", "output_audio"):
         return {"type": "input_text", "text": part.get("transcript") or ""}
     return part
-
-
-def _choose_tool(choice: Json, tools: tuple[Tool, ...]) -> ToolChoice:
-    match choice:
-        case {"type": "function", "name": str(name)}:
-            return ToolChoice("named", (name,))
-        case str():
-            return ToolChoice(choice if tools else "none")
-    return ToolChoice("auto" if tools else "none")
 
 
 def _find_meaning(body: Body, dialect: str) -> dict[str, Json]:

@@ -21,9 +21,12 @@ from mockserver.dialects import Dialect, Operation
 from mockserver.dialects._clients import CLIENT_CONFIGS
 from mockserver.dialects._errors import retry_lines
 from mockserver.dialects._reply import merge_headers
+from mockserver.dialects.gemini.batches import Batches
+from mockserver.dialects.gemini.cached_contents import cache_operations
 from mockserver.dialects.gemini.checks import signs
 from mockserver.dialects.gemini.embeddings import embedding_operations
 from mockserver.dialects.gemini.errors import credential, error_body
+from mockserver.dialects.gemini.files import file_operations
 from mockserver.dialects.gemini.media import ask_for_media, find_operation, render_media
 from mockserver.dialects.gemini.messages import COUNT_TOKENS, GENERATE
 from mockserver.dialects.gemini.models import MODELS, USUAL_PARAMS, model_operations
@@ -38,7 +41,6 @@ from mockserver.dialects.gemini.parse import (
 )
 from mockserver.dialects.gemini.replay import HISTORY
 from mockserver.dialects.gemini.replies import EVENT_TYPE, JSON_TYPE, indent_of, json_lines, pretty_reply
-from mockserver.dialects.gemini.stored import stored_operations
 from mockserver.kinds.audio import Spoken
 from mockserver.kinds.images import Images
 from mockserver.wire.gemini import (
@@ -182,11 +184,13 @@ def _generation(verb: str, **more: Any) -> Operation:
 
 
 _MODEL = "/{version:version}/{parent:models}/{model}"
+_GENERATE = _generation("generateContent", streams=False)
+_EMBEDDINGS = embedding_operations(_MODEL)
 DIALECT = Dialect(
     name=NAME,
     mounts=CLIENT_CONFIGS[NAME].mounts,
     operations=(
-        _generation("generateContent", streams=False),
+        _GENERATE,
         _generation("streamGenerateContent", streams=True, query={"alt": "sse"}, error=_error_event),
         Operation(
             "input_tokens",
@@ -198,19 +202,19 @@ DIALECT = Dialect(
             body=_usual_body,
             unify=make_renamer(COUNT_TOKENS),
         ),
-        *embedding_operations(_MODEL),
+        *_EMBEDDINGS,
         *model_operations(),
-        *stored_operations(),
+        *cache_operations(),
+        *file_operations(),
+        *Batches(_GENERATE, _EMBEDDINGS[0], _fail).operations(_MODEL),
     ),
     credential=credential,
     fail=_fail,
     models=tuple(MODELS),
-    own_features=frozenset({"content_filter", "filter_annotations", "refusal", "annotations", "items"}),
+    own_features=frozenset({"content_filter", "filter_annotations", "refusal", "annotations", "items", "status"}),
     variables=CLIENT_CONFIGS[NAME].variables,
     one_key=CLIENT_CONFIGS[NAME].one_key,
-    missing={
-        f"/*/{name}": "{json: {}}" for name in ("batches", "corpora", "fileSearchStores", "operations", "tunedModels")
-    }
+    missing={f"/*/{name}": "{json: {}}" for name in ("corpora", "fileSearchStores", "operations", "tunedModels")}
     | {
         "/*/interactions": "{json: {id: v1_1, status: completed, "
         "steps: [{type: model_output, content: [{type: text, text: Hello!}]}]}}"

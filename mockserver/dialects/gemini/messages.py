@@ -303,6 +303,23 @@ EMBED = message(
     },
 )
 BATCH_EMBED = message("BatchEmbedContentsRequest", model=STRING, requests=Repeated(EMBED))
+_BATCH_INPUT = message(
+    "InputConfig",
+    fileName=STRING,
+    requests=message(
+        "InlinedRequests", requests=Repeated(message("InlinedRequest", request=STRUCT, metadata=STRUCT, key=STRING))
+    ),
+)
+BATCH = message(
+    "BatchGenerateContentRequest",
+    batch=message(
+        "GenerateContentBatch",
+        **each(STRING, "name", "displayName", "model"),
+        inputConfig=_BATCH_INPUT,
+        priority=INT64,
+        webhookConfig=STRUCT,
+    ),
+)
 PREDICT = message(
     "PredictRequest",
     instances=Repeated(

@@ -1,20 +1,24 @@
-"""Values mentioned in a text, and how they become the values of properties.
+"""Values mentioned in a text, of one object or of several, and how they become the values of properties.
 
 `mentions` finds them: numbers, quoted texts, dates, names, pairs, JSON. `assigning` gives them to properties, by the
 points of `evidence`. Knows texts and JSON Schema's types, no tools.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
-from itertools import islice
+from itertools import islice, pairwise
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from mockserver.core.json import Json
+from mockserver.core.json import Json, compact, try_parse
+from mockserver.core.lazy import lazy_pattern
 from mockserver.model.arguments.assigning import (
     WHOLE,
     Assignment,
+    Candidate,
     Fits,
     assign,
     assign_required,
@@ -22,10 +26,10 @@ from mockserver.model.arguments.assigning import (
     rank_candidates,
     read_properties,
 )
+from mockserver.model.arguments.evidence import Property
 from mockserver.model.arguments.mentions import read
-from mockserver.model.arguments.records import split_objects
 from mockserver.model.arguments.values import Mention
-from mockserver.model.vocabulary import ends, parts
+from mockserver.model.vocabulary import ends, parts, vocabulary
 
 __all__ = ["NOTHING", "WHOLE", "Fits", "Mention", "Mentions", "mentions"]
 
@@ -153,3 +157,227 @@ def _take_first(properties: Mapping[str, Json]) -> Mapping[str, Json]:
 
 def _list_left(found: tuple[Mention, ...], used: Sequence[Mention]) -> tuple[Mention, ...]:
     return tuple(mention for mention in found if not any(mention.overlaps(other) for other in used))
+
+
+# Several objects
+
+
+Place = tuple[int, int]
+Part = tuple[Mention, ...]
+Parted = tuple[Part, Part]  # the mentions of an object, and those of the others
+Record = tuple[Place, Mapping[str, Mention]]  # where an object stands in the text, and its mentions by property
+
+
+def split_objects(
+    text: str, found: Sequence[Mention], properties: Mapping[str, Json], *, listed: bool = False
+) -> list[Parted]:
+    """Return the mentions of each object, with those that all share; one set where nothing repeats.
+
+    Objects of a list (`listed`) may have different properties.
+    """
+    if not _SEVERAL.search(text):
+        return [(tuple(found), ())]
+    given = _objects(found, properties)
+    if given:
+        return [(part, ()) for part in given]
+    props = read_properties(properties)
+    records = _records(text, found, props, listed=listed)
+    return _of_records(records, found) or _repeated(text, found, props) or [(tuple(found), ())]
+
+
+_BY_SIZE = (
+    (lazy_pattern(r"(?i)\b(?:cheap|low)(?:est|er)\b"), vocabulary("price cost fare amount total fee rate"), 1),
+    (lazy_pattern(r"(?i)\b(?:fast|short|quick|near|clos)est\b"), vocabulary("duration time minute hour distance"), 1),
+    (lazy_pattern(r"(?i)\b(?:best|top|highest)\b"), vocabulary("rating score star rank"), -1),
+)
+
+
+def find_record(result: str, asked: str) -> list[str]:
+    """Return, as JSON, the record of a list in JSON that a text asks for, "the cheapest one": else the first."""
+    value = try_parse(result)
+    lists = [value, *(value.values() if isinstance(value, dict) else ())]
+    records = next((each for each in lists if isinstance(each, list) and each and isinstance(each[0], dict)), [])
+    if not records or "last" in asked:
+        return [compact(each) for each in records[-1:]]
+
+    def measure(record: Json) -> float:
+        sizes = [inner for key, inner in record.items() if isinstance(inner, int | float) and {*parts(key)} & names]
+        return sign * sizes[0] if sizes else float("inf")
+
+    said = ((names, sign) for cue, names, sign in _BY_SIZE if cue.search(asked))
+    names, sign = next(said, (frozenset(), 1))
+    return [compact(min((each for each in records if isinstance(each, dict)), key=measure))]
+
+
+def _objects(found: Sequence[Mention], properties: Mapping[str, Json]) -> list[Part]:
+    """One set for each object of a JSON array, and for each of several objects."""
+    values = [
+        (mention.start, value)
+        for mention in found
+        if mention.kind == "json"
+        for value in (mention.value if isinstance(mention.value, list) else [mention.value])
+    ]
+    objects = [(at, each) for at, each in values if isinstance(each, dict) and not properties.keys().isdisjoint(each)]
+    return [tuple(_members(*each)) for each in objects[:_MOST_SETS]] if len(objects) > 1 else []
+
+
+def _members(start: int, value: Mapping[str, Json]) -> Iterator[Mention]:
+    for at, (key, inner) in enumerate(value.items(), start):
+        yield Mention("member", inner, at, at + 1, key=key)
+
+
+def _records(text: str, found: Sequence[Mention], props: Sequence[Property], *, listed: bool) -> Sequence[Record]:
+    """At least two records or none: of several ways to split the text, the one with most values.
+
+    Unless `listed`, all have the same properties, and nothing outside of them is said of all.
+    """
+    if len(props) < 2 or len(found) < 4:
+        return []
+    scalar = [prop for prop in props if not set(prop.types) & {"array", "object"}]
+    ranked = [match for match in rank_candidates(text, found, scalar) if match.points >= _RECORD_LIKELY]
+    splits = [_split(pieces, ranked) for pieces in _splits(text)]
+    records = max(splits, key=lambda split: sum(len(taken) for _, taken in split), default=[])
+    said = _taken([match for match in ranked if match.points >= 20]).keys()
+    alike = all(taken.keys() == records[0][1].keys() >= said for _, taken in records)
+    return records[:_MOST_SETS] if alike or listed else []
+
+
+def _splits(text: str) -> Iterator[list[Place]]:
+    """The text in pieces: by lines, by sentences, by commas; without ways that leave it whole."""
+    before = 1
+    for level in _LEVELS:
+        marks = [(0, 0), *(found.span() for found in level.finditer(text)), (len(text), len(text))]
+        pieces = [(one[1], other[0]) for one, other in pairwise(marks) if text[one[1] : other[0]].strip()]
+        if before < len(pieces) <= _MOST_PIECES:
+            yield pieces
+        before = max(before, len(pieces))
+
+
+def _split(pieces: Sequence[Place], ranked: Sequence[Candidate]) -> Sequence[Record]:
+    within: list[list[Candidate]] = [[] for _ in pieces]
+    for match in ranked:
+        mention = match.mentions[0]
+        at = bisect_right(pieces, mention.start, key=lambda piece: piece[0]) - 1
+        if at >= 0 and mention.end <= pieces[at][1]:
+            within[at].append(match)
+    taken = [(place, _taken(matched)) for place, matched in zip(pieces, within, strict=True)]
+    full = [record for record in taken if len(record[1]) > 1]
+    counted = Counter(name for _, names in full for name in names)
+    core = {name for name, count in counted.items() if count > 1}
+    full = [record for record in full if len(record[1].keys() & core) > 1]
+    return full if len(full) > 1 else []
+
+
+def _taken(ranked: Sequence[Candidate]) -> Mapping[str, Mention]:
+    """The mentions of one piece by property, the best first, each place once."""
+    taken: dict[str, Mention] = {}
+    for match in ranked:
+        mention = match.mentions[0]
+        if match.prop.name not in taken and not any(map(mention.overlaps, taken.values())):
+            taken[match.prop.name] = mention
+    return taken
+
+
+def _of_records(records: Sequence[Record], found: Sequence[Mention]) -> list[Parted]:
+    """The mentions in each record, with those outside of all records."""
+    places = [Mention("record", None, *place) for place, _ in records]
+    shared = [m for m in found if not any(map(m.overlaps, places))]
+    return [
+        (
+            _sorted([*shared, *(m for m in found if own.start <= m.start and m.end <= own.end)]),
+            tuple(place for place in places if place is not own),
+        )
+        for own in places
+    ]
+
+
+def _sorted(found: Iterable[Mention]) -> Part:
+    return tuple(sorted(found, key=lambda m: (m.start, -m.end)))
+
+
+def _repeated(text: str, found: Sequence[Mention], props: Sequence[Property]) -> list[Parted]:
+    scalar = [prop for prop in props if not set(prop.types) & {"array", "object", "boolean"}]
+    series = _series(text, [match for match in rank_candidates(text, found, scalar) if match.points >= _SETS_LIKELY])
+    count = max(map(len, series), default=0)
+    if count < 2:
+        return []
+    repeated = [run for run in series if len(run) == count]
+    parts = [tuple(mention for run in repeated for mention in run[at]) for at in range(min(count, _MOST_SETS))]
+    every = [mention for run in repeated for part in run for mention in part]
+    shared = [m for m in found if not any(map(m.overlaps, every))]
+    return [
+        (
+            _sorted([*shared, *(m for m in part if m.kind != "choice")]),
+            tuple(mention for mention in every if mention not in part),
+        )
+        for part in parts
+    ]
+
+
+def _series(text: str, found: Sequence[Candidate]) -> list[Sequence[Part]]:
+    best: dict[Place, Candidate] = {}
+    for match in found:
+        place = (match.mentions[0].start, match.mentions[0].end)
+        if place not in best or match.points > best[place].points:
+            best[place] = match
+    claims: dict[str, list[Candidate]] = {}
+    for match in best.values():
+        claims.setdefault(match.prop.name, []).append(match)
+    return [run for matched in claims.values() if (run := _run(text, matched, found))]
+
+
+def _run(text: str, matched: Sequence[Candidate], found: Sequence[Candidate]) -> Sequence[Part]:
+    top = max(matched, key=lambda match: match.points)
+    if top.points < 20 and top.prop.semantic_type not in ("id", ""):
+        return ()
+    ordered = _apart(sorted((match.mentions[0] for match in matched if _suits_as_well(match, top)), key=_start))
+    peers = sum(
+        other.mentions[0] == top.mentions[0] and other.points >= top.points - 3 and other.prop.role == top.prop.role
+        for other in found
+    )
+    joined = all(_joins(text[one.end : other.start]) for one, other in pairwise(ordered))
+    if len(ordered) < 2 * peers or len(ordered) % peers or not joined:
+        return ()
+    first = ordered[0]  # the others have its preposition, where they have none
+    ordered = [each if each.cue else replace(each, cue=first.cue, before=first.before) for each in ordered]
+    return [tuple(ordered[at : at + peers]) for at in range(0, len(ordered), peers)]
+
+
+def _start(mention: Mention) -> int:
+    return mention.start
+
+
+def _suits_as_well(match: Candidate, top: Candidate) -> bool:
+    """Whether a mention suits as well as the best: it has the same kind, and no other preposition."""
+    one, best = match.mentions[0], top.mentions[0]
+    return one.kind == best.kind and (
+        match.points >= top.points - 14 or (one.cue in ("", best.cue) and one.kind in _PLAIN)
+    )
+
+
+def _apart(ordered: Iterable[Mention]) -> list[Mention]:
+    kept: list[Mention] = []
+    for mention in ordered:
+        if not kept or (mention.start >= kept[-1].end and mention.value not in [m.value for m in kept]):
+            kept.append(mention)
+    return kept[: 4 * _MOST_SETS]
+
+
+def _joins(between: str) -> bool:
+    """Whether a conjunction or comma, with little else, stands between two mentions."""
+    words = between[:200].lower().translate(_MARKS).split()
+    return len(words) <= 14 and not _JOINING.isdisjoint(words)
+
+
+_LEVELS = (
+    lazy_pattern(r"\n+"),
+    lazy_pattern(r"\n+|;\s{0,4}|(?<=[.!?])\s{1,4}|,?\s(?:and|und|et|y|e|en|plus|then)\s|\s?[&+]\s|[,:]\s{1,4}"),
+)
+_SEVERAL = lazy_pattern(  # what parts records, or joins what is said of several
+    r"(?i)[\n,;&+:|]|[.!?]\s|\b(?:and|or|und|oder|et|ou|y|e|o|en|plus|then|vs|versus|with)\b|[^\x00-\x7f]"
+)
+_MOST_PIECES, _MOST_SETS = 80, 32
+_RECORD_LIKELY, _SETS_LIKELY = 2, 8  # points from which a mention may belong to a record, or be one of several
+_PLAIN = ("name", "quoted", "number")
+_MARKS = str.maketrans(dict.fromkeys(",\n;?.", " , "))
+_JOINING = vocabulary(", and or und oder et ou y e o & plus then vs versus with")

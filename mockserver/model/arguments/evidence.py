@@ -336,6 +336,11 @@ def _is_subject(mention: Mention, prop: Property) -> bool:
     return verb in _VERBS_OF_SUBJECTS or (bool(verb) and is_verb(verb))
 
 
+def _is_named_in_small_letters(mention: Mention, prop: Property) -> bool:
+    """Whether words without an article are what a sentence says something of: jason is 25."""
+    return mention.unit == "" and not mention.cue and mention.after[:1] in (("is",), ("was",), ("has",), ("lives",))
+
+
 def _opens(mention: Mention, prop: Property) -> bool:
     return not mention.before and " " in str(mention.value) and not _is_subject(mention, prop)
 
@@ -440,6 +445,7 @@ _FEATURES: tuple[tuple[int, frozenset[str], frozenset[str], Holds], ...] = tuple
         (10, "name", "title", lambda mention, prop: not mention.cue and " " in str(mention.value)),
         (14, "name", "person name title", _is_subject),
         (8, "name", "org", _is_subject),
+        (20, "words", "person name", _is_named_in_small_letters),
         (10, "name", "person name", _opens),
         (-8, "name", "place title", _describes),
     )

@@ -16,13 +16,13 @@ from mockserver.core.json import Json
 from mockserver.core.lazy import lazy_pattern
 from mockserver.model.arguments import quantities
 from mockserver.model.arguments.values import Mention
-from mockserver.model.fillers import word_lists
 from mockserver.model.vocabulary import (
     heading_of,
     language_of_prepositions,
     prepositions_of,
     singular,
     vocabulary,
+    word_lists,
     word_set,
     words_between_phrases,
 )
@@ -32,8 +32,8 @@ from mockserver.model.vocabulary import (
 def read(text: str) -> tuple[Mention, ...]:
     """Return what a text mentions, in order. Mentions may overlap: a pair and the number in it."""
     claimed, counts = bytearray(len(text)), quantities.may_have_quantities(text)
-    strict = list(_claim(find_fragments(text), claimed))
-    inner = [member for fragment in strict for member in _read_members(text, fragment)]
+    fragments = list(_claim(find_fragments(text), claimed))
+    strict, inner = [*fragments], [member for fragment in fragments for member in _read_members(text, fragment)]
     forms: list[Iterator[Mention]] = [find_quoted(text), find_literals(text, sure=True)]
     forms += [quantities.find_moments(text), quantities.find_durations(text), quantities.find_times(text)] * counts
     forms += [find_literals(text, sure=False), *[quantities.find_numbers(text)] * counts]
@@ -42,10 +42,16 @@ def read(text: str) -> tuple[Mention, ...]:
     whole += join_names(text, whole)
     inner += [part for each in whole for part in _list_parts(text, each)]
     inner += find_postcodes(text) if counts else ()
-    found = sorted((*whole, *inner, *find_pairs(text)), key=lambda m: (m.start, -m.end, m.kind))
+    found = sorted((*whole, *inner, *find_pairs(_blank(text, fragments))), key=lambda m: (m.start, -m.end, m.kind))
     if len(found) > _MOST_MENTIONS:  # the middle tells least
         found = found[: _MOST_MENTIONS // 2] + found[-_MOST_MENTIONS // 2 :]
     return tuple(_add_context(text, found))
+
+
+def _blank(text: str, found: Iterable[Mention]) -> str:
+    for mention in found:
+        text = text[: mention.start] + " " * (mention.end - mention.start) + text[mention.end :]
+    return text
 
 
 def _claim(found: Iterable[Mention], claimed: bytearray) -> Iterator[Mention]:
@@ -105,7 +111,7 @@ def find_quoted(text: str) -> Iterator[Mention]:
 
 @cache
 def _scanners() -> Sequence[tuple[str, re.Pattern[str]]]:
-    return [(kind, re.compile(pattern)) for kind, pattern in word_lists("patterns")["literals"]]
+    return [(kind, lazy_pattern(pattern)) for kind, pattern in word_lists("patterns")["literals"]]
 
 
 def find_literals(text: str, *, sure: bool) -> Iterator[Mention]:
@@ -159,7 +165,9 @@ def _read_members(text: str, fragment: Mention) -> Iterator[Mention]:
             place = text.find(json.dumps(key, ensure_ascii=False), at, fragment.end)
             if place >= 0:
                 at = place + len(key) + 2
-                if not (isinstance(inner, str) and re.fullmatch(r"<[^<>]{1,200}>", inner)):  # a gap of an example
+                if not (
+                    isinstance(inner, str) and re.fullmatch(r"<[^<>]{1,200}>|[.… ]*", inner)
+                ):  # a gap of an example
                     yield Mention("member", inner, place, at, key=key)
             waiting.append(inner)
 
@@ -324,10 +332,8 @@ def _is_announced(text: str, start: int, *, articles_only: bool = False) -> bool
 
 
 def _add_context(text: str, found: Sequence[Mention]) -> Iterator[Mention]:
-    leading, around = prepositions_of(language_of_prepositions(text)), text
-    for mention in found:
-        if mention.kind == "address":  # its words say nothing of its neighbours
-            around = around[: mention.start] + " " * (mention.end - mention.start) + around[mention.end :]
+    leading = prepositions_of(language_of_prepositions(text))
+    around = _blank(text, (each for each in found if each.kind == "address"))  # which says nothing of its neighbours
     last: Mention | None = None
     for mention in found:
         before = _read_before(around, mention.start)

@@ -23,7 +23,7 @@ from mockserver.core.json import Json, compact, try_parse
 from mockserver.core.lazy import lazy_pattern
 from mockserver.core.plan import Failure, Text, ToolUse
 from mockserver.core.seed import Seed
-from mockserver.model.loose import find_objects, read_loosely, shape_of
+from mockserver.model.shapes import find_objects, read_loosely, shape_of
 from mockserver.model.tool_uses import list_tool_uses
 from mockserver.model.vocabulary import RULING, excerpt
 

@@ -11,8 +11,8 @@ from msgspec import Struct
 from mockserver.core.call import Call, Tool, ToolCall
 from mockserver.core.json import compact, try_parse
 from mockserver.core.lazy import lazy_pattern
-from mockserver.model.loose import find_objects, read_loosely
 from mockserver.model.notations import TextAgent, make_agent_call, read_json_tools, read_steps, write_keywords
+from mockserver.model.shapes import find_objects, read_loosely
 
 
 class ObjectForm(Struct, frozen=True):

@@ -9,8 +9,8 @@ from msgspec import Struct
 from mockserver.core.call import Call, Tool, ToolCall
 from mockserver.core.json import Json, compact, try_parse
 from mockserver.core.lazy import lazy_pattern
-from mockserver.model.loose import read_loosely
 from mockserver.model.notations import LONGEST, MOST, AgentStep, TextAgent, make_agent_call, read_tools
+from mockserver.model.shapes import read_loosely
 from mockserver.model.vocabulary import RULING, excerpt
 
 

@@ -13,12 +13,11 @@ from mockserver.core.lazy import lazy_pattern
 from mockserver.core.plan import Failure, Text, ToolUse
 from mockserver.core.seed import Seed
 from mockserver.model.arguments import mentions
-from mockserver.model.arithmetic import compute
-from mockserver.model.loose import read_loosely, schema_of_note
-from mockserver.model.orders import Request, obey
+from mockserver.model.orders import Request, compute, obey
 from mockserver.model.passages import describe_results, find_passage
 from mockserver.model.prose import Speaker, find_topic
 from mockserver.model.schema import instance
+from mockserver.model.shapes import read_loosely, schema_of_note
 from mockserver.model.tool_uses import list_tool_uses
 from mockserver.model.vocabulary import excerpt, parts, vocabulary
 

@@ -9,10 +9,15 @@ from mockserver.core.plan import Failure
 from mockserver.core.seed import Seed
 from mockserver.model.arguments import NOTHING, Mentions
 from mockserver.model.budget import find_request_work
-from mockserver.model.schema.document import UnsatisfiableError, WorkLimitError, escape
+from mockserver.model.schema.document import (
+    MAX_COST,
+    UnsatisfiableError,
+    WorkLimitError,
+    escape,
+    measure_depth_and_size,
+)
 from mockserver.model.schema.generator import VALIDATED_PER_STEP, Attempt
 from mockserver.model.schema.shape import CompiledSchema, compile_schema
-from mockserver.model.schema.validators import MAX_COST, measure_depth_and_size
 
 
 def instance(schema: Json, seed: Seed, said: Mentions = NOTHING) -> Json:

@@ -9,12 +9,18 @@ from msgspec import Struct
 from mockserver.core.json import Json
 from mockserver.core.seed import Random, Seed
 from mockserver.model.arguments import NOTHING, WHOLE, Fits, Mentions
-from mockserver.model.fillers import noun
 from mockserver.model.patterns import sample
-from mockserver.model.schema.document import MAX_PROPERTIES, UnsatisfiableError, WorkLimitError, escape
+from mockserver.model.schema.document import (
+    MAX_COST,
+    MAX_PROPERTIES,
+    UnsatisfiableError,
+    WorkLimitError,
+    escape,
+    measure_depth_and_size,
+)
 from mockserver.model.schema.scalars import find_natural_range
 from mockserver.model.schema.shape import Alternatives, CompiledSchema, Option, Shape, explain_missing, make_json_key
-from mockserver.model.schema.validators import MAX_COST, measure_depth_and_size
+from mockserver.model.vocabulary import noun
 
 T = TypeVar("T")
 

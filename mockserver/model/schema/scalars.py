@@ -16,9 +16,9 @@ from typing import TypeVar
 
 from mockserver.core.json import Json
 from mockserver.core.seed import FROZEN_AT, Random
-from mockserver.model.fillers import noun, phrase, remark, thing, word_lists
 from mockserver.model.patterns import sample
 from mockserver.model.schema.document import UnsatisfiableError, find_text_validator
+from mockserver.model.vocabulary import noun, phrase, remark, thing, word_lists
 
 T = TypeVar("T")
 D = TypeVar("D")

@@ -19,12 +19,13 @@ from mockserver.core.lazy import lazy_property
 from mockserver.model.schema.document import (
     MinDepths,
     SchemaDocument,
+    SchemaValidator,
     UnsatisfiableError,
     estimate_pattern_work,
     matches,
+    measure_depth_and_size,
 )
 from mockserver.model.schema.scalars import Numbers, Texts, lower_limit, upper_limit
-from mockserver.model.schema.validators import SchemaValidator, measure_depth_and_size
 
 Part = Mapping[str, Json]
 Parts = tuple[Part, ...]

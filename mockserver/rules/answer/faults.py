@@ -173,7 +173,7 @@ def _make_spec(name: str, fault: Any, table: Table, context: CompileContext) -> 
     made = fault(**_make_fields(fault, given))
     chance, times = given.get("probability"), given.get("times")
     change, bend = (made, None) if name in ANSWER_FAULTS else (None, made)
-    return FaultSpec(name, context.label, bend, change, probability=chance, times=times)
+    return FaultSpec(name, context.label, bend=bend, change=change, probability=chance, times=times)
 
 
 def _check_table(name: str, fault: Any, stated: Json, context: CompileContext) -> Table | None:

@@ -206,9 +206,11 @@ def _check_finish(call: Call, finish: str, made: Sequence[ToolCall]) -> Iterator
 
 def explain_refusal(schema: Json, value: Json) -> str | None:
     """Return why a schema refuses a value; None if it accepts it, is itself invalid, or takes too long."""
-    from mockserver.model.schema.document import UnsatisfiableError  # slow to import, as are the others
+    from mockserver.model.schema.document import (
+        UnsatisfiableError,  # slow to import, as are the others
+        measure_depth_and_size,
+    )
     from mockserver.model.schema.shape import compile_schema
-    from mockserver.model.schema.validators import measure_depth_and_size
 
     try:
         validator = compile_schema(schema).validator

@@ -13,7 +13,7 @@ from mockserver.core.http import CONTROL
 from mockserver.core.plan import REASONS, Failure
 from mockserver.core.state import StateLostError
 from mockserver.server.access import has_token, join_fields
-from mockserver.server.control import calls, cassette, copies, feed, metrics, rules, state, trials
+from mockserver.server.control import calls, cassette, copies, feed, media, metrics, rules, state, trials
 from mockserver.server.control.requests import ControlCache, ControlRequest, RefusedError, read_response
 from mockserver.server.control.sharing import (
     Route,
@@ -41,6 +41,7 @@ ROUTES: Mapping[str, Mapping[str, Route]] = {
     },
     "/api/calls/{number}": {"GET": Route(calls.show_call, ask_owner)},
     "/api/calls/{number}/body": {"GET": Route(copies.show_body, ask_owner)},
+    "/api/calls/{number}/media": {"GET": Route(media.show_medium, ask_owner)},
     "/api/calls/{number}/as": {"GET": Route(copies.copy_call, ask_owner)},
     "/api/calls/{number}/again": {"POST": Route(trials.send_again, ask_owner)},
     "/api/files/{number}": {"PUT": Route(rules.write_rule, refuse(_NO_FILES))},

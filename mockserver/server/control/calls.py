@@ -24,12 +24,13 @@ from mockserver.core.state import StateLostError
 from mockserver.core.text import count_shared_ends
 from mockserver.engine.offload import on_thread
 from mockserver.server.control.detail import parse_call, show_answer, show_bodies, show_detail
+from mockserver.server.control.media import describe_media
 from mockserver.server.control.requests import (
     ControlRequest,
     RefusedError,
     make_json_response,
     make_list_response,
-    read_number,
+    parse_number,
 )
 from mockserver.server.control.rows import Digest, Rows, encode, make_digest
 from mockserver.server.control.sharing import View, ask_all
@@ -46,26 +47,26 @@ async def list_calls(request: ControlRequest) -> Response:
     unknown = next((name for name in request.query if name not in known), None)
     if unknown is not None:
         raise RefusedError(400, f'unknown filter "{unknown[:60]}"{did_you_mean(unknown, known)}')
-    filters = [(FILTERS[name], FILTERS[name].wanted(name, request)) for name in request.query if name in FILTERS]
-    rows, limit = _select_between(request.rows.select(request.namespaces), request), request.number("limit")
-    if not request.switch("service"):
+    filters = [(FILTERS[name], FILTERS[name].wanted(request, name)) for name in request.query if name in FILTERS]
+    rows, limit = _select_between(request.rows.select(request.namespaces), request), request.read_number("limit")
+    if not request.read_switch("service"):
         rows = [row for row in rows if not row.is_service]
     if filters:
         rows = [row for row in rows if all(each.fits(row, value) for each, value in filters)]
     rows = await _select_containing(request, rows, limit)
     latest = rows if limit is None else rows[max(0, len(rows) - limit) :]
-    if request.switch("bodies"):
+    if request.read_switch("bodies"):
         return make_list_response("calls", _add_bodies(latest, request.rows))
     found = b",".join([each async for each in _encode_rows(latest, request)])
     content = b'{"calls":[' + found + b"]}"
-    if not request.switch("compact"):
+    if not request.read_switch("compact"):
         content = await on_thread(msgspec.json.format, content, indent=2)
     return Response(content + b"\n", media_type="application/json")
 
 
 async def share_list(view: View, request: ControlRequest, fleet: "Fleet") -> Response:
     """Answer with the calls of all servers, by time."""
-    since = request.number("since")
+    since = request.read_number("since")
     with suppress(StateLostError):  # then this server answers alone
         request = request if since is None else replace(request, since_at=await fleet.find_time(since))
     return await ask_all(join_lists)(view, request, fleet)
@@ -74,12 +75,12 @@ async def share_list(view: View, request: ControlRequest, fleet: "Fleet") -> Res
 def join_lists(answers: Sequence[Any], request: ControlRequest) -> dict[str, Json]:
     """Join the calls that several servers list, by time."""
     calls = sorted((call for answer in answers for call in answer["calls"]), key=itemgetter("at", "call"))
-    limit = request.number("limit")
+    limit = request.read_number("limit")
     return {**answers[0], "calls": calls if limit is None else calls[max(0, len(calls) - limit) :]}
 
 
 def _select_between(rows: list[Exchange], request: ControlRequest) -> list[Exchange]:
-    since, before, by = request.number("since"), request.number("before"), attrgetter("seq")
+    since, before, by = request.read_number("since"), request.read_number("before"), attrgetter("seq")
     if since is not None and request.group is not None:  # it is a call of another server
         since_at = -inf if request.since_at is None else request.since_at
         since = max((row.seq for row in request.live.journal if row.at <= since_at), default=0)
@@ -88,7 +89,7 @@ def _select_between(rows: list[Exchange], request: ControlRequest) -> list[Excha
 
 
 async def _select_containing(request: ControlRequest, rows: list[Exchange], limit: int | None) -> list[Exchange]:
-    """The calls in which a text was said or answered, the newest ones until there are enough."""
+    """Return the calls in which a text was said or answered, the newest ones until there are enough."""
     wanted, found = request.query.get("contains", "").lower(), list[Exchange]()
     if not wanted:
         return rows
@@ -102,7 +103,7 @@ async def _select_containing(request: ControlRequest, rows: list[Exchange], limi
 
 
 async def _encode_rows(rows: Sequence[Exchange], request: ControlRequest) -> AsyncIterator[bytes]:
-    known, compact, digests = find_known_secrets(), request.switch("compact"), request.switch("digest")
+    known, compact, digests = find_known_secrets(), request.read_switch("compact"), request.read_switch("digest")
     for at, row in enumerate(rows):
         if not at % _TURN:
             await sleep(0)
@@ -114,7 +115,7 @@ async def _encode_rows(rows: Sequence[Exchange], request: ControlRequest) -> Asy
 
 
 async def find_digest(row: Exchange, request: ControlRequest, known: tuple[str, ...]) -> Digest:
-    """What a call says in short, worked out on a thread the first time; `known` are the environment's credentials."""
+    """Return what a call says in short, found on a thread the first time; `known`: the environment's credentials."""
     listed = request.rows.encode_call(row, known)  # which is kept if the call is closed
     if listed.digest is None:
         listed.digest = await on_thread(
@@ -143,12 +144,13 @@ async def show_call(request: ControlRequest) -> Response:
         **await show_detail(row, request.rows.find_attempt(row)[0], request.live),
         "chain": {"conversation": await _find_conversation(row, rows, request), "tries": request.rows.find_tries(row)},
         **await on_thread(show_bodies, row),
+        **await on_thread(describe_media, row),
     }
     return await on_thread(lambda: make_json_response(mask_texts(whole, find_row_secrets(row))))
 
 
 async def _find_conversation(row: Exchange, rows: Sequence[Exchange], request: ControlRequest) -> list[int]:
-    """The calls that begin as this one does, and those that continue them by the id of an answer."""
+    """Return the calls that begin as this one does, and those that continue them by the id of an answer."""
     known, found = find_known_secrets(), {row.seq}
     mine = await find_digest(row, request, known)
     if mine.conversation is not None:
@@ -160,7 +162,7 @@ async def _find_conversation(row: Exchange, rows: Sequence[Exchange], request: C
 
 
 def _follow_links(found: Collection[int], rows: Sequence[Exchange]) -> set[int]:
-    """The calls that continue others by `previous_response_id`, or are continued, over any number of steps."""
+    """Return the calls that continue others by `previous_response_id`, or are continued, over any number of steps."""
     named = [(row.seq, said[1]) for row in rows if (said := _PREVIOUS.search(row.body)) is not None]
     if not named:
         return set(found)
@@ -198,26 +200,18 @@ class _Filter(Struct, frozen=True):
     """What a query can ask for: how the word is read, and which rows fit."""
 
     fits: Callable[[Exchange, Json], bool]
-    wanted: Callable[[str, ControlRequest], Json] = lambda name, request: request.query[name]
+    wanted: Callable[[ControlRequest, str], Json] = lambda request, name: request.query[name]
 
 
-def _read_number(name: str, request: ControlRequest) -> int:
-    return request.number(name) or 0
-
-
-def _read_switch(name: str, request: ControlRequest) -> bool:
-    return request.switch(name)
-
-
-def _read_numbers(name: str, request: ControlRequest) -> frozenset[int]:
-    found = frozenset(read_number(word, f"each of ?{name}=") for word in request.query[name].split(",") if word)
+def _read_numbers(request: ControlRequest, name: str) -> frozenset[int]:
+    found = frozenset(parse_number(word, f"each of ?{name}=") for word in request.query[name].split(",") if word)
     if len(found) > MOST_NUMBERS:
         raise RefusedError(400, f"?{name}= takes at most {MOST_NUMBERS} numbers of calls")
     return found
 
 
 def _is_of_rule(row: Exchange, wanted: str) -> bool:
-    """Whether a rule answered or changed a call: by its name, its place, or both."""
+    """Return whether a rule answered or changed a call: by its name, its place, or both."""
     said = (each.removeprefix("rule ") for each in (*row.source.split(", "), *row.modified_by) if each[:5] == "rule ")
     return any(wanted in (each, each.partition(" ")[0], each.partition(" ")[2]) for each in said)
 
@@ -228,10 +222,10 @@ FILTERS: Mapping[str, _Filter] = {
     "dialect": _Filter(lambda row, dialect: row.dialect == dialect),
     "source": _Filter(lambda row, source: source in (row.source, row.source.partition(" ")[0])),
     "rule": _Filter(_is_of_rule),
-    "status": _Filter(lambda row, status: row.status == status, _read_number),
+    "status": _Filter(lambda row, status: row.status == status, ControlRequest.read_number),
     "ended": _Filter(lambda row, ended: (row.ended or "open") == ended),
     "numbers": _Filter(lambda row, numbers: row.seq in numbers, _read_numbers),
-    "unmatched": _Filter(lambda row, unmatched: is_unmatched(row) == unmatched, _read_switch),
+    "unmatched": _Filter(lambda row, unmatched: is_unmatched(row) == unmatched, ControlRequest.read_switch),
 }
 MOST_NUMBERS = 100
 _TURN = 20  # calls that are rendered before other requests have their turn
@@ -281,7 +275,7 @@ def _shorten(value: Json) -> Json:
 
 
 def _cut_texts(one: str, other: str) -> dict[str, Json]:
-    """Two texts, cut around what differs, and which of their characters that are."""
+    """Return two texts, cut around what differs, and which of their characters that are."""
     front, back = count_shared_ends(one, other)
     start = max(0, front - _BEFORE) if max(len(one), len(other)) > _LONGEST else 0
     sides = {"one": one, "other": other}
@@ -294,6 +288,7 @@ MOST_DIFFERENCES = 500  # of each part
 _LONGEST, _BEFORE = 2_000, 100  # characters of a value, and of those before a difference far behind
 # fmt: off
 _HEAD = (
-    "namespace", "method", "path", "dialect", "operation", "model", "source", "bent_by", "status", "faults", "ended",
+    "namespace", "method", "path", "dialect", "operation", "model", "source", "modified_by", "status", "faults",
+    "ended",
 )
 # fmt: on

@@ -101,7 +101,7 @@ async def list_episodes(request: ControlRequest) -> Response:
     """List episodes of the cassette in use."""
     namespace = request.one_namespace
     cassette = _find_player(request, namespace).cassette
-    after, limit = request.number("after") or 0, request.number("limit") or _LISTED
+    after, limit = request.read_number("after") or 0, request.read_number("limit") or _LISTED
     entries = [] if cassette is None else [entry for entry in cassette.entries if entry.number > after][:limit]
     hits = request.live.journal.hits(namespace)
     shown = await on_thread(lambda: [_show_episode(entry, cassette, hits) for entry in entries])

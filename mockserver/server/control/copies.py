@@ -91,13 +91,13 @@ def _write_curl(row: Exchange, request: ControlRequest) -> str:
 
 
 def _find_key_variable(dialect: str) -> str:
-    """The environment variable from which the clients of a dialect take their key."""
+    """Return the environment variable from which the clients of a dialect take their key."""
     variables = client_configs()[dialect].variables.items()
     return next((name for name, value in variables if value == "{key}"), "OPENAI_API_KEY")
 
 
 def _quote_text(text: str, key: str) -> str:
-    """A text for a shell, with a variable in place of each credential; other than ASCII as escapes of bash."""
+    """Return a text for a shell, with a variable in place of each credential; other than ASCII as escapes of bash."""
     return f'"${key}"'.join([_quote_piece(piece) for piece in text.split(_GAP)])
 
 
@@ -109,7 +109,7 @@ def _quote_piece(text: str) -> str:
 
 
 def _hide_credentials(row: Exchange) -> tuple[str, str, Mapping[str, str]]:
-    """The body (JSON in ASCII), the query and the headers that matter, with a gap for each credential."""
+    """Return the body (JSON in ASCII), the query and the headers that matter, with a gap for each credential."""
     from mockserver.cassettes.redaction.find import CredentialFields
 
     secrets, fields = replace(find_row_secrets(row), instead=lambda _: _GAP), CredentialFields(lambda _: _GAP)
@@ -128,7 +128,7 @@ _OF_CONNECTIONS = re.compile(
 
 
 def _write_request_file(row: Exchange, _: ControlRequest) -> str:
-    """A request file, as `mockserver explain` and `POST explain` take it."""
+    """Return a request file, as `mockserver explain` and `POST explain` take it."""
     text, query, headers = _hide_credentials(row)
     path = f"{row.path}{f'?{query}' if query else ''}"
     content = {"method": row.method, "path": path, "headers": dict(headers), "body": try_parse(text, text)}
@@ -136,14 +136,14 @@ def _write_request_file(row: Exchange, _: ControlRequest) -> str:
 
 
 def _write_rule(row: Exchange, request: ControlRequest) -> str:
-    """A rule that gives this call the answer that it got, as an item of `rules`."""
+    """Return a rule that gives this call the answer that it got, as an item of `rules`."""
     when, then = _make_rule(row, request)
     first, *more = write_yaml_rule(when, then)
     return "\n".join((f"- name: call {row.seq}", first.replace("- ", "  ", 1), *more, ""))
 
 
 def _write_test(row: Exchange, request: ControlRequest) -> str:
-    """A test that declares this rule, and asserts that a call like this one is made."""
+    """Return a test that declares this rule, and asserts that a call like this one is made."""
     when, then = _make_rule(row, request)
     first, *more = (f"    {line}" for line in write_python_rule(when, then))
     rule = first.replace("mockserver.on(", "rule = mockserver.on(", 1), *more
@@ -152,7 +152,7 @@ def _write_test(row: Exchange, request: ControlRequest) -> str:
 
 
 def _make_rule(row: Exchange, request: ControlRequest) -> tuple[Mapping[str, Json], Mapping[str, Json]]:
-    """The `when` and `then` of a rule; if no rule can say what was answered, or a credential is in it, any answer."""
+    """Make the `when` and `then` of a rule: with any answer if no rule gives the call's, or it holds a credential."""
     secrets, call = find_row_secrets(row), parse_call(row, request.live)
     suggested = None if call is None else suggest_rule(call, secrets)
     if suggested is None:

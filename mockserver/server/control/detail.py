@@ -34,7 +34,7 @@ _NEAREST, _LOOKED_AT = 3, 8  # rules that are shown of a miss, and that are look
 
 
 def show_bodies(row: Exchange) -> dict[str, Json]:
-    """Request and reply without the credentials in their own places, and those that a stream has in pieces."""
+    """Show request and reply without the credentials in their own places, and those that a stream has in pieces."""
     secrets = find_row_secrets(row)
     headers = secrets.mask_headers(tuple(row.headers))
     body = secrets.mask_body(decode_request(rebuild_request(row)).body).decode("utf-8", "replace")
@@ -50,15 +50,16 @@ def show_bodies(row: Exchange) -> dict[str, Json]:
 
 
 def find_target(row: Exchange, live: Live) -> Reached | None:
-    """The operation that a row's request reached, and that request; None if it reached none or is not kept whole."""
+    """Return the operation that a row's request reached; None if it reached none, or is not kept whole."""
     found = find_place(row.method, row.path, live.settings.dialect, stubs=row.operation == OTHER)
-    if found is None or found[1] is None or row.received > len(row.body):
+    if found is None or found.operation is None or row.received > len(row.body):
         return None
-    return Reached(found[0], found[1], replace(decode_request(rebuild_request(row)), path_params=found[2]))
+    http = replace(decode_request(rebuild_request(row)), path_params=found.params)
+    return Reached(found.endpoint, found.operation, http)
 
 
 def parse_call(row: Exchange, live: Live) -> Call | None:
-    """The request of a row, parsed; None if it was refused or is not kept whole."""
+    """Return the request of a row, parsed; None if it was refused or is not kept whole."""
     reached = find_target(row, live)
     try:
         return None if reached is None else reached.call(live.settings)
@@ -87,7 +88,7 @@ async def show_detail(row: Exchange, attempt: int, live: Live) -> dict[str, Json
 
 
 def _show_asked(call: Call, secrets: "Secrets") -> dict[str, Json]:
-    def said(text: str) -> str:  # masked before it is cut, which could halve a key
+    def mask_and_cut(text: str) -> str:  # masked before it is cut, which could halve a key
         return truncate(secrets.mask_text(text), _SAID)
 
     usual = asdict(Options())
@@ -95,8 +96,8 @@ def _show_asked(call: Call, secrets: "Secrets") -> dict[str, Json]:
         name: value for name, value in asdict(call.options).items() if value != usual[name] and name not in _OURS
     }
     return {
-        "messages": [{**_show_message(message), "text": said(message.text)} for message in call.messages],
-        **({"prompts": [said(prompt.text) for prompt in call.prompts]} if call.prompts else {}),
+        "messages": [{**_show_message(message), "text": mask_and_cut(message.text)} for message in call.messages],
+        **({"prompts": [mask_and_cut(prompt.text) for prompt in call.prompts]} if call.prompts else {}),
         "tools": [{"name": t.name, "description": t.description, "parameters": t.parameters} for t in call.tools],
         "stream": call.stream,
         **({"options": options} if options else {}),
@@ -123,7 +124,7 @@ def _show_message(message: Message) -> dict[str, Json]:
 
 
 def _show_part(part: Mapping[str, Json]) -> dict[str, Json]:
-    """What kind of part it is, its media type, and about how many bytes it has, if it holds them."""
+    """Return what kind of part it is, its media type, and about how many bytes it has, if it holds them."""
     texts = dict(_walk_texts(part))
     data = max(texts.values(), key=len, default="")
     url = _DATA_URL.match(data)
@@ -146,7 +147,7 @@ _MEDIA_TYPES = ("media_type", "mime_type", "mimeType", "format")
 
 
 def show_answer(row: Exchange) -> dict[str, Json]:
-    """What was answered, read from what was sent."""
+    """Return what was answered, read from what was sent."""
     found = read_answer(row)
     choices = [
         {
@@ -198,13 +199,13 @@ def _show_near(near: NearMiss, change: dict[str, Json], secrets: "Secrets") -> d
 
 
 def _suggest_change(near: NearMiss, call: Call, secrets: "Secrets") -> dict[str, Json]:
-    """The condition with which a rule would hold that misses by one."""
-    changed = find_change(near, call, secrets)
-    return {} if changed is None or changed[1] is None else {"change": f"{changed[0]}: {write_yaml(changed[1])}"}
+    """Return the condition with which a rule would hold that misses by one."""
+    change = find_change(near, call, secrets)
+    return {} if change is None or change.value is None else {"change": f"{change.field}: {write_yaml(change.value)}"}
 
 
 def _find_before(rules: Iterable[Rule], call: Call, row: Exchange) -> Iterator[dict[str, Json]]:
-    """The rules that held but did not answer, as they count calls."""
+    """Yield the rules that held but did not answer, as they count calls."""
     for rule in rules:
         if rule.counts and rule.source not in row.modified_by and rule.when.holds(call) is not None:
             yield {"name": rule.name, "where": rule.where, "source": rule.source, "why": explain_closed(rule)}
@@ -214,7 +215,7 @@ _BEFORE_SPAN = 20  # characters that are shown before what differs
 
 
 def _show_finding(result: ConditionResult, secrets: "Secrets") -> dict[str, Json]:
-    """A result, and which characters of what is shown of the actual text differ; `from` are left out before it."""
+    """Show a result, and which characters of the shown text differ; `from` are left out before it."""
     found = show_finding(result)
     found |= {"ignoring": list(result.ignoring)} if result.ignoring else {}
     if result.ok or is_secret(result):
@@ -251,7 +252,7 @@ def show_reply(row: Exchange, secrets: "Secrets") -> dict[str, Json]:
 
 
 def _find_added_texts(row: Exchange, texts: Sequence[str]) -> list[str]:
-    """The text that each frame adds to the answer."""
+    """Return the text that each frame adds to the answer."""
     from mockserver.cassettes.redaction.json_edit import join_deltas
 
     found, form = [""] * len(texts), find_format(row.dialect, row.operation, row.path)

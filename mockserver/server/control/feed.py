@@ -30,7 +30,7 @@ MOST_CHANGED = 10  # of the rows of a look: calls that were open before
 
 async def open_feed(request: ControlRequest) -> Response:
     """Send server-sent events about new, open and deleted calls, rules and reloads."""
-    since = request.number("since") or 0
+    since = request.read_number("since") or 0
     if request.cache.open_feeds >= MOST_FEEDS:
         raise RefusedError(429, f"{MOST_FEEDS} feeds are open already; close one of the pages")
     return FeedResponse(Feed(request, since), request.cache)
@@ -67,7 +67,7 @@ class FeedResponse(Response):
 
 
 def _is_over(connection: object) -> bool:
-    """Whether the server stops, or the client has closed its side, which it does only when it leaves."""
+    """Return whether the server stops, or the client has closed its side, which it does only when it leaves."""
     return any(getattr(connection, name, False) for name in ("stopping", "half"))
 
 
@@ -103,7 +103,7 @@ class Feed:
         return _write_event("hello", {**content, "first": kept[0].seq if kept else None, "open": list(self._open)})
 
     def _write_gone(self) -> Iterator[bytes]:
-        """Which calls are no longer kept: those before the oldest one of their namespace."""
+        """Yield which calls are no longer kept: those before the oldest one of their namespace."""
         journal, before = self._request.live.journal, self._first
         self._first = {name: journal.first(name) or 0 for name in self._request.namespaces}
         for name, first in before.items():
@@ -159,7 +159,7 @@ def _write_event(name: str, content: Json) -> bytes:
 
 
 def show_problem(mistakes: tuple[Mistake, ...]) -> Json:
-    """The mistakes of the last reload, as JSON; null if there are none."""
+    """Return the mistakes of the last reload, as JSON; null if there are none."""
     return {"mistakes": [show_mistake(mistake) for mistake in mistakes]} if mistakes else None
 
 

@@ -25,7 +25,7 @@ class ControlCache(Struct):
     remarks: tuple[Sequence[Rule], Mapping[int, list[str]]] | None = None  # on these rules, by the id of each
     _rows: Rows | None = None
 
-    def rows(self, journal: Journal) -> Rows:
+    def find_rows(self, journal: Journal) -> Rows:
         """Return what is known of the calls of a journal; a reset begins another one."""
         if self._rows is None or self._rows.journal is not journal:
             self._rows = Rows(journal)
@@ -55,12 +55,12 @@ class ControlRequest(Struct, frozen=True):
 
     @property
     def rows(self) -> Rows:
-        return self.cache.rows(self.live.journal)
+        return self.cache.find_rows(self.live.journal)
 
     @property
     def namespaces(self) -> tuple[str, ...]:
         """The namespaces that are meant: one, or with `*` all that are in use."""
-        return self.live.namespaces.names() if self.namespace == ALL else (self.namespace,)
+        return self.live.namespaces.list_names() if self.namespace == ALL else (self.namespace,)
 
     @property
     def one_namespace(self) -> str:
@@ -68,15 +68,15 @@ class ControlRequest(Struct, frozen=True):
             raise RefusedError(400, "this request is for one namespace; name it: ?namespace=NAME")
         return self.namespace
 
-    def switch(self, name: str) -> bool:
+    def read_switch(self, name: str) -> bool:
         word = self.query.get(name, "false").lower()
         if word not in ("true", "1", "", "false", "0"):
             raise RefusedError(400, f"?{name}= must be true or false, not {_quote(word)}")
         return word not in ("false", "0")
 
-    def number(self, name: str) -> int | None:
+    def read_number(self, name: str) -> int | None:
         word = self.query.get(name)
-        return None if word is None else read_number(word, f"?{name}=")
+        return None if word is None else parse_number(word, f"?{name}=")
 
     def read_content(self) -> Json:
         try:
@@ -85,7 +85,7 @@ class ControlRequest(Struct, frozen=True):
             raise RefusedError(400, f"the body is not JSON: {error}; send a JSON object") from error
 
     def read_table(self, *keys: str) -> dict[str, Json]:
-        """The body as a JSON object with no keys but these. Raises RefusedError."""
+        """Return the body as a JSON object with no keys but these. Raises RefusedError."""
         content = self.read_content()
         known = ", ".join(f'"{key}"' for key in keys)
         if not isinstance(content, dict):
@@ -96,7 +96,7 @@ class ControlRequest(Struct, frozen=True):
 
     def find_call(self, number: int | None = None) -> Exchange:
         """Return the call of this number, by default the one that the path names. Raises RefusedError."""
-        number = read_number(self.item, "the number of a call") if number is None else number
+        number = parse_number(self.item, "the number of a call") if number is None else number
         row = self.live.journal.find(number)
         if row is None or ("namespace" in self.query and row.namespace not in self.namespaces):
             last = max((other.seq for other in self.live.journal), default=None)
@@ -131,9 +131,9 @@ def _write_text(content: Json) -> str:
 
 
 def make_list_response(name: str, items: AsyncIterable[Json]) -> Response:
-    """A table with one list, made as it is sent; the bytes are those of `make_json_response`."""
+    """Return a table with one list, made as it is sent; the bytes are those of `make_json_response`."""
 
-    async def pieces() -> AsyncIterator[bytes]:
+    async def write_pieces() -> AsyncIterator[bytes]:
         mark = f'{{\n  "{name}": ['
         async for item in items:
             shown = _write_text(item).replace("\n", "\n    ")
@@ -141,7 +141,7 @@ def make_list_response(name: str, items: AsyncIterable[Json]) -> Response:
             mark = ","
         yield b"\n  ]\n}\n" if mark == "," else f"{mark}]\n}}\n".encode()
 
-    return StreamingResponse(pieces(), media_type="application/json")
+    return StreamingResponse(write_pieces(), media_type="application/json")
 
 
 async def read_response(response: Response) -> bytes:
@@ -152,7 +152,7 @@ async def read_response(response: Response) -> bytes:
     return b"".join(piece.encode() if isinstance(piece, str) else bytes(piece) for piece in pieces)
 
 
-def read_number(word: str, what: str) -> int:
+def parse_number(word: str, what: str) -> int:
     if not (word.isascii() and word.isdigit() and len(word) < 18):
         raise RefusedError(400, f"{what} must be a whole number, not {_quote(word)}")
     return int(word)

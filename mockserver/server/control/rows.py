@@ -39,7 +39,7 @@ class Digest(Struct, frozen=True):
     conversation: str | None = None
 
     def has(self, text: str) -> bool:
-        """Whether a text in lower case was said or answered."""
+        """Return whether a text in lower case was said or answered."""
         return text in self.said.lower() or text in self.answered.lower()
 
     @property
@@ -67,7 +67,7 @@ class Rows:
         self._attempts: dict[str, Attempts] = {}
 
     def select(self, namespaces: Sequence[str]) -> list[Exchange]:
-        """The calls of namespaces in order, with their attempts counted."""
+        """Return the calls of namespaces in order, with their attempts counted."""
         found = list[Exchange]()
         for name in namespaces:
             rows = self.journal.rows(name)
@@ -82,18 +82,18 @@ class Rows:
         return sorted(found, key=attrgetter("seq")) if len(namespaces) > 1 else found
 
     def find_attempt(self, row: Exchange) -> tuple[int, int | None]:
-        """Which attempt a call is, and the number of the first one."""
+        """Return which attempt a call is, and the number of the first one."""
         counted = self._attempts.get(row.namespace)
         return (1, None) if counted is None else counted.found.get(row.seq, (1, None))
 
     def find_tries(self, row: Exchange) -> list[int]:
-        """The calls that are attempts of one, of which this is one."""
+        """Return the calls that are attempts of one, of which this is one."""
         counted, first = self._attempts.get(row.namespace), self.find_attempt(row)[1] or row.seq
         found = {} if counted is None else counted.found
         return [seq for seq, (_, start) in found.items() if (seq if start is None else start) == first] or [row.seq]
 
     def encode_call(self, row: Exchange, known: tuple[str, ...]) -> EncodedCall:
-        """A call as JSON, without credentials; `known` are those of the environment."""
+        """Return a call as JSON, without credentials; `known` are those of the environment."""
         kept, stamp = self._encoded.get(row.seq), (row.recorded, row.unrecorded, self.find_attempt(row))
         if kept is not None and kept.stamp == stamp:
             return kept
@@ -124,7 +124,7 @@ class Rows:
             "source": row.source or None,
             **({"unmatched": True} if is_unmatched(row) else {}),
             **({"service": True} if row.is_service else {}),
-            **({"bent_by": list(row.modified_by)} if row.modified_by else {}),
+            **({"modified_by": list(row.modified_by)} if row.modified_by else {}),
             **({"through": list(row.trace)} if row.trace else {}),
             "status": row.status or None,
             "faults": list(row.faults),
@@ -142,7 +142,7 @@ class Rows:
 
 
 def _shorten_summary(whole: Mapping[str, Json]) -> dict[str, Json]:
-    """What differs from most calls; the path only where it leads to no operation."""
+    """Return what differs from most calls; the path only where it leads to no operation."""
     usual = {**_USUAL, "path": whole["path"]} if whole["operation"] else _USUAL
     return {name: value for name, value in whole.items() if value and usual.get(name) != value}
 
@@ -172,21 +172,21 @@ def encode(content: Json) -> bytes:
 
 
 def read_answer(row: Exchange) -> ParsedResponse:
-    """What was answered, read from what was sent."""
+    """Return what was answered, read from what was sent."""
     body, pieces = b"".join([data for _, data in row.sent]), tuple((at - row.began, data) for at, data in row.sent)
     sent = Recorded(row.status, (*row.reply_headers,), *((b"", pieces) if row.streams else (body,)))
     return parse_response(sent, find_format(row.dialect, row.operation, row.path))
 
 
 def describe_error(response: ParsedResponse) -> str:
-    """What an error says."""
+    """Return what an error says."""
     error = response.error
     words = error.get("message") if isinstance(error, Mapping) else error
     return words if isinstance(words, str) else "" if error is None else json.dumps(error)
 
 
 def make_digest(row: Exchange, call: Call | None, secrets: "Secrets") -> Digest:
-    """What a call says in short; `call` is its request, parsed, if it could be."""
+    """Return what a call says in short; `call` is its request, parsed, if it could be."""
     answer = read_answer(row)
     parts = [part for choice in answer.choices for part in choice.parts]
     used = [part.call for part in parts if part.call is not None]

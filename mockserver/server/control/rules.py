@@ -3,10 +3,11 @@
 from collections import Counter
 from collections.abc import Container, Iterable, Mapping, Sequence
 from contextlib import suppress
-from functools import lru_cache
+from functools import lru_cache, partial
 from hashlib import sha256
+from itertools import count
 from textwrap import dedent, indent
-from typing import Any
+from typing import Any, NamedTuple
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -43,15 +44,23 @@ class RuleLines(Struct, frozen=True):
     dash: int
 
 
+class WrittenRule(Struct, frozen=True):
+    """A rule as a file states it, and its lines; None if it is not an item of a block list."""
+
+    spec: Json
+    lines: RuleLines | None
+
+
 class RulesFile(Struct, frozen=True):
-    """A rules file as it is now; `rules` by the line at which each begins, with its text as written there."""
+    """A rules file as it is now; `rules` by the line at which each begins."""
 
     document: Document
     lines: tuple[str, ...]  # with their ends
     sha256: str
-    rules: Mapping[int, tuple[Json, RuleLines | None]]
+    rules: Mapping[int, WrittenRule]
 
-    def text(self, where: RuleLines) -> str:
+    def cut_text(self, where: RuleLines) -> str:
+        """Return the text of a rule, without its indentation."""
         return dedent("\n".join(line.rstrip("\r\n") for line in self.lines[where.first - 1 : where.last])) + "\n"
 
 
@@ -59,16 +68,16 @@ class RulesFile(Struct, frozen=True):
 def read_rules_file(data: bytes, shown: str) -> RulesFile:
     """Read a rules file. Raises MockserverError if it is not YAML."""
     document, lines = read(data, shown), tuple(data.decode("utf-8", "replace").splitlines(keepends=True))
-    found = dict[int, tuple[Json, RuleLines | None]]()
+    found = dict[int, WrittenRule]()
     for at, spec in enumerate(find_rules(document)):
         place = document.find_place(("rules", at))
         if place is not None:
-            found[place.line] = spec, _find_lines(lines, place.line, place.column)
+            found[place.line] = WrittenRule(spec, _find_lines(lines, place.line, place.column))
     return RulesFile(document, lines, sha256(data).hexdigest(), found)
 
 
 def _find_lines(lines: Sequence[str], first: int, column: int) -> RuleLines | None:
-    """The lines of an item of a block list; None if it is written in another way."""
+    """Return the lines of an item of a block list; None if it is written in another way."""
     before = lines[first - 1][: column - 1]
     if before.strip() != "-":
         return None
@@ -86,8 +95,8 @@ async def list_rules(request: ControlRequest) -> Response:
     """List rules in the order in which they are tried."""
     live, name = request.live, request.one_namespace
     own, hits = live.namespaces.get(name), live.journal.hits(name)
-    after, limit = request.number("after") or 0, request.number("limit")
-    rules = own.engine(live.engine).rules
+    after, limit = request.read_number("after") or 0, request.read_number("limit")
+    rules = own.find_engine(live.engine).rules
     last = {row.source: row.seq for row in live.journal.rows(name) if row.source.startswith("rule ")}
     remarks, files = await on_thread(lambda: (_find_remarks(rules, request), _read_files(live.sources)))
     shown = list[Json]()
@@ -143,21 +152,31 @@ def _read_files(sources: Sources) -> Mapping[str, RulesFile]:
 
 
 def _show_place(rule: Rule, files: Mapping[str, RulesFile]) -> dict[str, Json]:
-    """Where a rule is written, and its text, if the file still says the same there."""
+    """Return where a rule is written, and its text, if the file still says the same there."""
     place = rule.place
     if place is None or not place.line:
         return {}
     where: dict[str, Json] = {"file": place.file, "line": place.line}
     file = files.get(place.file)
-    spec, lines = (None, None) if file is None else file.rules.get(place.line, (None, None))
-    if file is None or lines is None or spec != rule.spec:
+    written = None if file is None else file.rules.get(place.line)
+    if file is None or written is None or written.lines is None or written.spec != rule.spec:
         return {"where": where}
-    return {"where": {**where, "end": lines.last, "sha256": file.sha256}, "text": file.text(lines)}
+    lines = written.lines
+    return {"where": {**where, "end": lines.last, "sha256": file.sha256}, "text": file.cut_text(lines)}
 
 
-def read_rules(request: ControlRequest, named: int) -> tuple[tuple[Rule, ...], int]:
-    """The rules of the body, and how many names they got, after `named` before. Raises RefusedError."""
-    document, given = _name_rules(_read_document(request), named)
+class AddedRules(NamedTuple):
+    """Rules that were sent, and how many of them got a name here."""
+
+    rules: tuple[Rule, ...]
+    named: int
+
+
+def read_rules(request: ControlRequest, named: int) -> AddedRules:
+    """Return the rules of the body; those without a name get one, after `named` before. Raises RefusedError."""
+    document = _read_document(request)
+    nameless = [rule for rule in _list_specs(document) if isinstance(rule, Mapping) and rule.get("name") is None]
+    document = _name_rules(document, named)
     settings = request.live.settings
     try:
         rules = compile_rules((document,), settings)
@@ -167,7 +186,7 @@ def read_rules(request: ControlRequest, named: int) -> tuple[tuple[Rule, ...], i
     if not rules:
         words = 'there is no rule in the body; send {"rules": [{"when": {...}, "then": {...}}]}, or one rule'
         raise RefusedError(400, words)
-    return rules, given
+    return AddedRules(rules, len(nameless))
 
 
 def refuse_mistakes(mistakes: Sequence[Mistake], status: int = 400) -> RefusedError:
@@ -207,22 +226,25 @@ def _read_document(request: ControlRequest) -> Document:
     return document
 
 
-def _name_rules(document: Document, named: int) -> tuple[Document, int]:
-    """The same with a name for each rule, by which it can be removed; and how many names were given."""
+def _list_specs(document: Document) -> Sequence[Json]:
     listed = document.data.get("rules") if isinstance(document.data, Mapping) else None
-    if not isinstance(listed, list):
-        return document, 0
+    return listed if isinstance(listed, list) else ()
+
+
+def _name_rules(document: Document, named: int) -> Document:
+    """Return the same with a name for each rule, by which it can be removed."""
+    listed = _list_specs(document)
     if len(listed) > MOST_RULES:
         raise RefusedError(
             409, f"a namespace has at most {MOST_RULES} rules of its own, and the body holds {len(listed)}"
         )
-    rules, given = list[Json](), 0
+    if not listed:
+        return document
+    rules, numbers = list[Json](), count(named + 1)
     for rule in listed:
-        if isinstance(rule, Mapping) and rule.get("name") is None:
-            given += 1
-            rule = {**rule, "name": f"added {named + given}"}
-        rules.append(rule)
-    return replace(document, data={**document.data, "rules": rules}), given
+        is_nameless = isinstance(rule, Mapping) and rule.get("name") is None
+        rules.append({**rule, "name": f"added {next(numbers)}"} if is_nameless else rule)
+    return replace(document, data={**document.data, "rules": rules})
 
 
 def _place_mistakes(document: Document, error: MockserverError, settings: Settings) -> Sequence[Mistake]:
@@ -236,18 +258,19 @@ def _place_mistakes(document: Document, error: MockserverError, settings: Settin
 
 async def add_rules(request: ControlRequest) -> Response:
     """Add rules in front of all others: all, or none if one has a mistake."""
-    live, name, replaces = request.live, request.one_namespace, request.switch("replace")
+    live, name, replaces = request.live, request.one_namespace, request.read_switch("replace")
     async with live.reloading.lock:
-        rules, named = await on_thread(read_rules, request, live.namespaces.get(name).named)
+        added = await on_thread(read_rules, request, live.namespaces.get(name).named)
+        rules = added.rules
         _check_names(rules, live.namespaces.get(name), live.engine.rules, replace=replaces)
         names = [rule.name for rule in rules]
         own = frozenset(names)
         async with live.change(name) as space:
             gone = [rule for rule in space.rules if rule.name in own]
-            space.named += named
+            space.named += added.named
             space.rules = (*rules, *(rule for rule in space.rules if rule.name not in own))
             await _reset_counters(request, space, gone)
-        await on_thread(space.engine, live.engine)  # indexes the rules, which the next call needs
+        await on_thread(space.find_engine, live.engine)  # indexes the rules, which the next call needs
         return make_json_response({"names": names, "rules": len(space.rules) + len(live.engine.rules)}, 201)
 
 
@@ -306,7 +329,7 @@ def _explain_missing(name: str, space: Namespace, others: Sequence[Rule]) -> str
     if filed is not None:
         return f'the rule "{name[:120]}" is in {filed}; only rules that were added can be removed'
     hint = did_you_mean(name, (rule.name for rule in space.rules))
-    return f'there is no rule "{name[:120]}" that was added{hint}'
+    return f'there is no added rule "{name[:120]}"{hint}'
 
 
 async def write_rule(request: ControlRequest) -> Response:
@@ -321,13 +344,13 @@ async def write_rule(request: ControlRequest) -> Response:
     if type(first) is not int or type(last) is not int or not texts:
         raise RefusedError(400, 'the body must be {"from": 5, "to": 7, "text": "- name: ...", "sha256": "..."}')
     async with live.reloading.lock:
-        written = await on_thread(_write_rule, live, wanted, (first, last))
+        written = await on_thread(partial(_write_rule, live, wanted, first=first, last=last))
     with suppress(MockserverError):  # of a cassette, for one; `ready` says it
         await reload(live, live.sources)
     return make_json_response(written)
 
 
-def _write_rule(live: Live, wanted: Mapping[str, Json], lines: tuple[int, int]) -> Json:
+def _write_rule(live: Live, wanted: Mapping[str, Json], *, first: int, last: int) -> Json:
     path = live.sources.files[0]
     shown = live.sources.shown(path)
     if path.is_symlink() or not path.is_file():
@@ -337,12 +360,12 @@ def _write_rule(live: Live, wanted: Mapping[str, Json], lines: tuple[int, int]) 
         raise RefusedError(409, f"{shown} has changed in the meantime; read the rules again")
     try:
         before = read_rules_file(data, shown)
-        text = _replace_lines(before, wanted["text"], lines)
+        text = _replace_lines(before, wanted["text"], first=first, last=last)
         if len(text) > MOST_BYTES:
             raise RefusedError(409, f"{shown} would be larger than {MOST_BYTES} bytes")
         after = read_rules_file(text, shown)
-        _check_others(before, after, replaced=lines[0] <= lines[1], shown=shown)
-        documents = [after.document, *live.sources.documents()[1:]]
+        _check_others(before, after, replaced=first <= last, shown=shown)
+        documents = [after.document, *live.sources.read_documents()[1:]]
         compile_rules(documents, live.settings)
         check_cassettes(documents, live.player.store)
     except MockserverError as error:
@@ -352,15 +375,16 @@ def _write_rule(live: Live, wanted: Mapping[str, Json], lines: tuple[int, int]) 
         replace_file(path, text)
     except OSError as error:
         raise RefusedError(409, f"{shown} cannot be written: {error.strerror or error}") from error
-    return {"file": shown, "from": lines[0], "to": after.rules[lines[0]][1].last, "sha256": after.sha256}  # type: ignore[union-attr]
+    written = after.rules[first].lines
+    assert written is not None  # noqa: S101  # it is an item of a block list, as the one before it
+    return {"file": shown, "from": first, "to": written.last, "sha256": after.sha256}
 
 
-def _replace_lines(file: RulesFile, text: str, lines: tuple[int, int]) -> bytes:
-    """The file with a rule in the place of these lines. Raises RefusedError if they are not those of a rule."""
-    first, last = lines
-    known = [where for _, where in file.rules.values() if where is not None]
+def _replace_lines(file: RulesFile, text: str, *, first: int, last: int) -> bytes:
+    """Return the file with a rule in the place of these lines. Raises RefusedError if they are not those of a rule."""
+    known = [rule.lines for rule in file.rules.values() if rule.lines is not None]
     at = next((each for each in known if first in (each.first, each.last + 1)), None)
-    whole = last == first - 1 or any((each.first, each.last) == lines for each in known)
+    whole = last == first - 1 or any((each.first, each.last) == (first, last) for each in known)
     if at is None or not whole:
         raise RefusedError(409, f"lines {first} to {last} are neither one whole rule nor the gap between two rules")
     if not text.lstrip().startswith("-"):
@@ -377,7 +401,7 @@ def _check_others(before: RulesFile, after: RulesFile, *, replaced: bool, shown:
     """Refuse a text that changes anything but one rule."""
     old, new = (each.document.data for each in (before, after))
     rest = [{key: value for key, value in data.items() if key != "rules"} for data in (old, new)]
-    one, other = ([spec for spec, _ in file.rules.values()] for file in (before, after))
+    one, other = ([rule.spec for rule in file.rules.values()] for file in (before, after))
     same = sum(spec in one for spec in other)
     if rest[0] != rest[1] or len(other) != len(one) + (not replaced) or same < len(other) - 1:
         raise RefusedError(409, f"the text would change more than one rule of {shown}")

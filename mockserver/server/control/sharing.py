@@ -19,7 +19,7 @@ from mockserver.server.control.requests import (
     ControlRequest,
     RefusedError,
     make_json_response,
-    read_number,
+    parse_number,
     read_response,
 )
 from mockserver.server.live import ConflictError
@@ -85,7 +85,7 @@ async def answer_here(view: View, request: ControlRequest, fleet: "Fleet") -> Re
 
 async def ask_owner(view: View, request: ControlRequest, fleet: "Fleet", call: int | None = None) -> Response:
     """Answer at the server that has the call; if that is gone, at this one, which has no such call."""
-    number = read_number(request.item, "the number of a call") if call is None else call
+    number = parse_number(request.item, "the number of a call") if call is None else call
     owner = fleet.find_owner(number)
     if owner == fleet.slot or owner not in await fleet.member.find_members():
         return await answer_here(view, request, fleet)
@@ -136,7 +136,7 @@ def ask_all(join: Callable[[Sequence[Any], ControlRequest], Mapping[str, Json]],
             return found
         joined = await on_thread(lambda: join([json.loads(body) for body in found.bodies], request))
         content = {**joined, **found.left_out}
-        if request.switch("compact"):
+        if request.read_switch("compact"):
             return Response(json.dumps(content, separators=(",", ":")) + "\n", media_type="application/json")
         return make_json_response(content)
 

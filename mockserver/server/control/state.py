@@ -129,7 +129,7 @@ async def _show_namespace(name: str, live: Live) -> dict[str, Json]:
 
 
 async def _show_counters(name: str, live: Live) -> dict[str, Json]:
-    """What may be shared with other servers: null while that is out of reach."""
+    """Return what may be shared with other servers: null while that is out of reach."""
     try:
         entries, stored = await live.counters.entries(name), await live.engine.memory.store.count(name)
     except StateLostError:

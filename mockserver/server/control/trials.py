@@ -8,7 +8,7 @@ import dataclasses
 import logging
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import quote, urlencode
 
 from msgspec import Struct
@@ -67,7 +67,7 @@ async def explain_request(request: ControlRequest) -> Response:
     limit = content.pop("limit", None) if isinstance(content, dict) and "call" in content else None
     if limit is not None and (type(limit) is not int or limit < 1):
         raise RefusedError(400, '"limit" must be a whole number of at least 1')
-    reached, before = find_reached(content, request)
+    reached, earlier = find_reached(content, request)
     secrets = await on_thread(find_request_secrets, reached.http)
     try:
         call = await on_thread(reached.call, request.live.settings)
@@ -75,7 +75,7 @@ async def explain_request(request: ControlRequest) -> Response:
         raise RefusedError(400, secrets.mask_text(str(error.mistakes[0]))) from error
     engine = request.live.find_engine(call.http.namespace)
     explanation = await explain_call(engine, call, limit)
-    return make_json_response(mask_texts({**before, **_show_explanation(explanation)}, secrets))
+    return make_json_response(mask_texts({**earlier, **_show_explanation(explanation)}, secrets))
 
 
 async def share_explanation(view: View, request: ControlRequest, fleet: "Fleet") -> Response:
@@ -87,8 +87,18 @@ async def share_explanation(view: View, request: ControlRequest, fleet: "Fleet")
     return await change(view, request, fleet)
 
 
-def find_reached(content: Json, request: ControlRequest) -> tuple[Reached, dict[str, Json]]:
-    """What a call of the journal or a described request reaches, and what was said of the call. Raises RefusedError."""
+class Asked(NamedTuple):
+    """What a request reaches that is to be explained or tried; `earlier`: what is known of it if it was a call."""
+
+    reached: Reached
+    earlier: dict[str, Json]
+
+
+def find_reached(content: Json, request: ControlRequest) -> Asked:
+    """Return what a call of the journal or a described request reaches.
+
+    Raises RefusedError.
+    """
     if isinstance(content, dict) and "call" in content:
         return _find_earlier(content["call"], request)
     dialect, namespace = request.live.settings.dialect, request.one_namespace
@@ -99,12 +109,12 @@ def find_reached(content: Json, request: ControlRequest) -> tuple[Reached, dict[
             dialect = str(content.pop("dialect"))
             find_usual_path(dialect)  # refuses an unknown one
         described = replace(read_content(content, "the body", dialect), namespace=namespace)
-        return reach(described, request.live.settings.dialect, stubs=stubs), {}
+        return Asked(reach(described, request.live.settings.dialect, stubs=stubs), {})
     except ConfigError as error:
         raise RefusedError(400, str(error.mistakes[0])) from error
 
 
-def _find_earlier(number: Json, request: ControlRequest) -> tuple[Reached, dict[str, Json]]:
+def _find_earlier(number: Json, request: ControlRequest) -> Asked:
     if not isinstance(number, int) or isinstance(number, bool):
         raise RefusedError(400, 'the body must be {"call": 7}, with the number of a call in the journal')
     row = request.find_call(number)
@@ -114,7 +124,7 @@ def _find_earlier(number: Json, request: ControlRequest) -> tuple[Reached, dict[
         if row.received > len(row.body):
             why = f"its body was too large to be kept whole ({row.received} bytes)"
         raise RefusedError(400, f"call {number} cannot be explained: {why}")
-    return reached, {"call": number, "answered_then": row.source}
+    return Asked(reached, {"call": number, "answered_then": row.source})
 
 
 def _show_explanation(explanation: Explanation) -> dict[str, Json]:
@@ -122,7 +132,7 @@ def _show_explanation(explanation: Explanation) -> dict[str, Json]:
     return {
         "answered_by": explanation.source,
         **({"why": explanation.why} if explanation.why else {}),
-        **({"bent_by": list(explanation.modified_by)} if explanation.modified_by else {}),
+        **({"modified_by": list(explanation.modified_by)} if explanation.modified_by else {}),
         **({"faults": [fault.name for fault in explanation.faults]} if explanation.faults else {}),
         **({"prompts": prompts} if len(prompts) > 1 else {"rules": prompts[0]["rules"]}),
         "text": explanation.text,
@@ -134,7 +144,7 @@ async def try_request(request: ControlRequest) -> Response:
     content = request.read_content()
     drafts = ("rules", "instead_of") if isinstance(content, dict) else ()
     draft = {name: content.pop(name) for name in drafts if name in content}
-    reached, before = find_reached(content, request)
+    reached, earlier = find_reached(content, request)
     secrets = await on_thread(find_request_secrets, reached.http)
     engine = request.live.find_engine(reached.http.namespace)
     if draft:
@@ -143,21 +153,30 @@ async def try_request(request: ControlRequest) -> Response:
         engine = await on_thread(dataclasses.replace, engine, rules=placed)  # which indexes them
     row, why = await _rehearse(request.live, engine, reached)
     found = {
-        **before,
+        **earlier,
         "answered_by": row.source,
         **({"why": why} if why else {}),
-        **({"bent_by": list(row.modified_by)} if row.modified_by else {}),
+        **({"modified_by": list(row.modified_by)} if row.modified_by else {}),
         "reply": {**show_reply(row, secrets), "due_ms": convert_to_milliseconds(row.elapsed)} if row.status else None,
         "usage": show_usage(row),
     }
     return make_json_response(mask_texts(found, secrets))
 
 
-async def _rehearse(live: Live, engine: Engine, reached: Reached) -> tuple[Exchange, str]:
-    """The row that a request would leave in a journal, its pieces at the times when they are due; and why it fails."""
+class Rehearsal(NamedTuple):
+    """The row that a request would leave in a journal, its pieces when they are due; `why` there is no answer."""
+
+    row: Exchange
+    why: str = ""
+
+
+async def _rehearse(live: Live, engine: Engine, reached: Reached) -> Rehearsal:
+    """Answer a request without sending, counting or keeping anything."""
     http, journal = reached.http, Journal()
     entries = await engine.counters.entries(http.namespace)
-    alone = Live(live.settings, await copy_engine(engine, http.namespace, entries), journal, live.counters)
+    alone = Live(
+        live.settings, await copy_engine(engine, http.namespace, entries), journal=journal, counters=live.counters
+    )
     alone.namespaces.touch(http.namespace).timed = live.namespaces.get(http.namespace).timed
     responder = Responder(alone, reached.place.dialect, reached.place.operations)
     visit = _admit(responder, http, query=urlencode(http.query, errors="surrogateescape").encode())
@@ -169,11 +188,11 @@ async def _rehearse(live: Live, engine: Engine, reached: Reached) -> tuple[Excha
     if response.forwarded is not None:
         row.plan, row.status = (await plan_answer(engine, reached.call(alone.settings), entries)), 0
         visit.end(COMPLETE)
-        return row, "it would be sent upstream"
+        return Rehearsal(row, "it would be sent upstream")
     ended, due = _note_pieces(list_actions(responder, response, visit), row)
     visit.end(ended)
     row.elapsed = due
-    return row, ""
+    return Rehearsal(row)
 
 
 def _admit(responder: Responder, http: HttpRequest, query: bytes) -> Visit:
@@ -207,18 +226,18 @@ def _note_pieces(actions: Iterable[Action], row: Exchange) -> tuple[str, float]:
 
 
 def _read_draft(request: ControlRequest, text: Json) -> tuple[Rule, ...]:
-    """The rules of a draft: YAML, as in a rules file, or items of its `rules`. Raises RefusedError."""
+    """Return the rules of a draft: YAML, as in a rules file, or items of its `rules`. Raises RefusedError."""
     if not isinstance(text, str):
         raise RefusedError(400, '"rules" must be a text: rules in YAML')
     file = f"rules:\n{text}" if _ITEMS.match(text) else text
-    return read_rules(replace(request, body=file.encode("utf-8", "replace"), kind="application/yaml"), 0)[0]
+    return read_rules(replace(request, body=file.encode("utf-8", "replace"), kind="application/yaml"), 0).rules
 
 
 _ITEMS = re.compile(r"(?:[ \t]*(?:#.*)?\n)*[ \t]*-")
 
 
 def _put_draft(rules: Sequence[Rule], drafts: Sequence[Rule], instead_of: Json) -> tuple[Rule, ...]:
-    """The rules with drafts in the place of the rule that they replace, else in front of all others."""
+    """Return the rules with drafts in the place of the rule that they replace, else in front of all others."""
     if instead_of is None:
         return (*drafts, *rules)
     at = next((at for at, rule in enumerate(rules) if rule.name == instead_of), None)
@@ -251,7 +270,7 @@ async def try_rules(request: ControlRequest) -> Response:
     until, latest = monotonic() + SECONDS, rows[::-1][:most]
     for at in range(0, len(latest), _TURN):
         turn = latest[at : at + _TURN]
-        for row, kind, entry in await on_thread(list[Change], trial.changes(turn, request.live)):
+        for row, kind, entry in await on_thread(list[Change], trial.find_changes(turn, request.live)):
             found[kind].append(mask_texts({"call": row.seq, **entry}, find_row_secrets(row)))
         found["looked_at"] += len(turn)
         if monotonic() > until:
@@ -259,7 +278,12 @@ async def try_rules(request: ControlRequest) -> Response:
     return make_json_response(found)
 
 
-Change = tuple[Exchange, str, dict[str, Json]]  # a call, in which list it is, and what was and would be its source
+class Change(NamedTuple):
+    """A call of the journal that a draft changes: the list in which it is shown, and what is shown of it there."""
+
+    row: Exchange
+    kind: str  # answers | hidden | lost
+    shown: dict[str, Json]
 
 
 class _Trial(Struct, frozen=True):
@@ -270,7 +294,7 @@ class _Trial(Struct, frozen=True):
     engine: Engine
     replaced: str | None
 
-    def changes(self, rows: Sequence[Exchange], live: Live) -> Iterator[Change]:
+    def find_changes(self, rows: Sequence[Exchange], live: Live) -> Iterator[Change]:
         before = next((rule.source for rule in self.engine.rules if rule.name == self.replaced), None)
         for row in rows:
             call = None if row.source in ("", "invalid", "limited") else parse_call(row, live)
@@ -283,21 +307,21 @@ class _Trial(Struct, frozen=True):
                 continue
             now = answering.source if answering is not None else self._find_other_source(row)
             if answering is not None and id(answering) in self.drafts:
-                yield row, "answers", {"was": row.source, "now": now}
+                yield Change(row, "answers", {"was": row.source, "now": now})
             elif held and answering is not None:
-                yield row, "hidden", {"by": now}
+                yield Change(row, "hidden", {"by": now})
             elif before is not None and row.source == before:
-                yield row, "lost", {"was": row.source, "now": now}
+                yield Change(row, "lost", {"was": row.source, "now": now})
 
     def _find_answering(self, row: Exchange, call: Call) -> Iterator[Rule]:
-        """The rules that would answer; one that counts calls does if it did."""
+        """Yield the rules that would answer; one that counts calls does if it did."""
         for rule in select_suited(self.rules, call):
             open_then = id(rule) in self.drafts or not rule.counts or rule.source == row.source
             if open_then and any(rule.then.answers) and rule.when.holds(call) is not None:
                 yield rule
 
     def _find_other_source(self, row: Exchange) -> str:
-        """What answers if no rule does."""
+        """Return what answers if no rule does."""
         if is_unmatched(row) or not row.source.startswith("rule "):
             return row.source
         return "generated" if self.engine.policy.unmatched == "generate" else "unmatched"
@@ -315,7 +339,7 @@ async def send_again(request: ControlRequest) -> Response:
             409, f"call {row.seq} cannot be sent again: its body was not kept whole, or its path is unknown"
         )
     upstream = RefusedError(409, f'call {row.seq} would be sent upstream; to allow that, send {{"forward": true}}')
-    if not forward and (await _rehearse(live, live.find_engine(row.namespace), reached))[1]:
+    if not forward and (await _rehearse(live, live.find_engine(row.namespace), reached)).why:
         raise upstream
     responder = Responder(live, reached.place.dialect, reached.place.operations)
     http = replace(reached.http, headers=row.headers, body=row.body)  # as it came: its body may be compressed

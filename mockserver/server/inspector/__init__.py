@@ -21,7 +21,7 @@ TYPES = {
 
 
 def _find_assets() -> Mapping[str, Path]:
-    """The files of the page by their paths below `/__mockserver__`; nothing else is ever read."""
+    """Return the files of the page by their paths below `/__mockserver__`; nothing else is ever read."""
     found = (file for file in sorted(FOLDER.rglob("*")) if file.suffix in TYPES)
     return {"/": FOLDER / "index.html"} | {f"/{file.relative_to(FOLDER).as_posix()}": file for file in found}
 
@@ -31,7 +31,7 @@ PATHS = frozenset((CONTROL, *(CONTROL + path for path in ASSETS)))
 
 
 def send_asset(path: str, fields: Mapping[str, str]) -> Response:
-    """The file at a path of ASSETS, for a request with these headers: the page only to those who navigate to it."""
+    """Send the file at a path of ASSETS; the page only to those who navigate to it, as the headers say."""
     if ASSETS[path].suffix == ".html" and fields.get("sec-fetch-mode", "navigate") != "navigate":
         return Response(
             "This page can only be opened from the address bar of a browser.\n", 403, media_type="text/plain"
@@ -45,7 +45,7 @@ def send_asset(path: str, fields: Mapping[str, str]) -> Response:
 
 
 def write_policy() -> str:
-    """What the page may do: run its own scripts, and ask this server; it parses no HTML."""
+    """Return what the page may do: run its own scripts, and ask this server; it parses no HTML."""
     inline = _INLINE.findall(ASSETS["/"].read_bytes())
     hashes = "".join(f" 'sha256-{b64encode(sha256(script).digest()).decode()}'" for script in inline)
     return f"default-src 'none'; script-src 'self'{hashes}; {_POLICY}"
@@ -53,6 +53,6 @@ def write_policy() -> str:
 
 _INLINE = re.compile(rb'<script type="importmap">(.*?)</script>', re.DOTALL)
 _POLICY = (
-    "style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; "
+    "style-src 'self'; img-src 'self' blob:; media-src blob:; connect-src 'self'; base-uri 'none'; form-action 'none'; "
     "frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
 )

@@ -208,7 +208,7 @@ async def disconnect(connection: "Connection") -> None:
 
 
 def explain_schema(found: bytes) -> str | None:
-    """Why a state of this schema is not ours."""
+    """Return why a state of this schema is not ours."""
     if found == SCHEMA.encode():
         return None
     theirs = found.decode("utf-8", "replace")
@@ -219,7 +219,7 @@ def explain_schema(found: bytes) -> str | None:
 
 
 def _retrieve_error(reply: asyncio.Future[Any]) -> None:
-    """Nobody may wait for a reply, such as that to a released slot: its error is no news then."""
+    """Look at an error for which nobody may wait, such as that of a released slot, so that none is reported."""
     if not reply.cancelled():
         reply.exception()
 
@@ -330,7 +330,7 @@ def open_client(where: Address) -> RedisClient:
 
 
 def explain_unusable(info: Mapping[str, Any]) -> str | None:
-    """Why a server with this INFO cannot keep the state."""
+    """Return why a server with this INFO cannot keep the state."""
     version = str(info.get("redis_version", "0"))
     if tuple(map(int, re.findall(r"\d+", version)[:2])) < OLDEST:
         return f"Redis {version} listens there; 6.2 or newer is needed"
@@ -347,7 +347,7 @@ def _list_warnings(info: Mapping[str, Any]) -> list[str]:
 
 
 def _explain_failure(error: Exception) -> str:
-    """What a failed start means; no message of redis-py, which may hold the password."""
+    """Return what a failed start means; no message of redis-py, which may hold the password."""
     from redis import exceptions
 
     text = str(error)

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from math import inf
-from typing import Generic
+from typing import Generic, NamedTuple
 
 from mockserver.core.rates import Admission, Draw, Limits
 from mockserver.core.seed import make_token
@@ -54,7 +54,7 @@ class RedisCounters:
         await self._client.send("DEL", *self._list_keys(namespace))
 
     def _list_keys(self, namespace: str) -> tuple[str, ...]:
-        """The keys of the counters of rules, of others, and of those before them."""
+        """Return the keys of the counters of rules, of others, and of those before them."""
         return tuple([self._client.key(name, namespace) for name in "cmn"])
 
 
@@ -62,30 +62,36 @@ def _encode_state(state: str | None) -> str:
     return "" if state is None else f"={state}"
 
 
-class RedisValueStore(Generic[Value]):
-    """Values as bytes, which `encode` writes and `decode` reads; of too many the oldest go."""
+class Codec(NamedTuple, Generic[Value]):
+    """How values become bytes, and values again; `measure` tells how many bytes of one are on disk."""
 
-    def __init__(
-        self,
-        client: RedisClient,
-        codec: tuple[Callable[[Value], bytes], Callable[[bytes], Value]],
-        *,
-        count: int,
-        size: int,
-    ) -> None:
-        self._client, self.most, self._size = client, count, size
-        self._encode, self._decode = codec
+    encode: Callable[[Value], bytes]
+    decode: Callable[[bytes], Value]
+    measure: Callable[[Value], int] = lambda value: 0
+
+
+class RedisValueStore(Generic[Value]):
+    """Values as bytes; of too many the oldest go, and one that is too large is not even read from the disk."""
+
+    def __init__(self, client: RedisClient, codec: Codec[Value], *, count: int, size: int) -> None:
+        self._client, self._codec = client, codec
+        self.most, self._size = count, size
+
+    @property
+    def bounds_files(self) -> str:
+        return "stored_bytes"
 
     async def get(self, namespace: str, key: str) -> tuple[Value, int] | None:
         found = await self._client.send("HGET", self._client.key("a", namespace), key)
         return None if found is None else self._decode_entry(found)
 
     async def put(self, namespace: str, key: str, value: Value, *, size: int) -> None:
-        encoded = self._encode(value)
+        size += self._codec.measure(value)
+        encoded = self._codec.encode(value) if size <= self._size else b""  # which is not kept
         await self._keep(namespace, key, encoded, "", max(size, len(encoded)))
 
     async def change(self, namespace: str, key: str, value: tuple[Value, int], *, size: int) -> bool:
-        encoded = self._encode(value[0])
+        encoded = self._codec.encode(value[0])
         return await self._keep(namespace, key, encoded, str(value[1]), max(size, len(encoded)))
 
     async def values(self, namespace: str) -> tuple[Value, ...]:
@@ -103,7 +109,7 @@ class RedisValueStore(Generic[Value]):
 
     def _decode_entry(self, found: bytes) -> tuple[Value, int]:
         version, _, value = found.partition(b" ")
-        return self._decode(value), int(version)
+        return self._codec.decode(value), int(version)
 
     def _list_keys(self, namespace: str) -> tuple[str, ...]:
         return tuple([self._client.key(name, namespace) for name in "aoz"])
@@ -188,7 +194,7 @@ class RedisLimitStore:
 
 
 def _write_draws(draws: Sequence[Draw]) -> list[Argument]:
-    """Draws as Lua reads them, which knows no infinity."""
+    """Return draws as Lua reads them, which knows no infinity."""
     words = list[Argument]()
     for bucket, window, needed, taken in draws:
         words += bucket, window, -1e300 if needed == -inf else needed, taken

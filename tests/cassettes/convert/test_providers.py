@@ -47,7 +47,7 @@ PLACES = [
 @pytest.mark.parametrize(("url", "dialect", "path", "operation"), PLACES)
 def test_urls_lead_to_places(url: str, dialect: str, path: str, operation: str) -> None:
     assert find_dialect(url, KNOWN) == dialect
-    assert find_local_target("POST", url, dialect, KNOWN) == (path, operation)
+    assert find_local_target("POST", url, dialect=dialect, routes=KNOWN) == (path, operation)
 
 
 @pytest.mark.parametrize(
@@ -58,6 +58,6 @@ def test_strangers(url: str) -> None:
 
 
 def test_what_a_dialect_does_not_have() -> None:
-    assert find_local_target("POST", "https://api.openai.com/v1/videos", "openai", KNOWN) is None
-    found = find_local_target("GET", "https://api.openai.com/v1/models/gpt-4o", "openai", KNOWN)
+    assert find_local_target("POST", "https://api.openai.com/v1/videos", dialect="openai", routes=KNOWN) is None
+    found = find_local_target("GET", "https://api.openai.com/v1/models/gpt-4o", dialect="openai", routes=KNOWN)
     assert found == ("/openai/v1/models/gpt-4o", "model")

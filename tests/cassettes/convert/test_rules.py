@@ -9,7 +9,8 @@ from msgspec.structs import replace
 
 from mockserver.cassettes.parse_response import ParsedChoice, ParsedPart, ParsedResponse, ParsedToolCall, parse_response
 from mockserver.cassettes.to_rules import (
-    RecordedCall,
+    AnsweredCall,
+    DraftedRules,
     RuleDraft,
     UnsupportedError,
     add_conditions,
@@ -85,8 +86,8 @@ def test_what_no_rule_gives(said: ParsedResponse, why: str) -> None:
         make_then(said)
 
 
-def asked(then: str, **fields: Any) -> tuple[RecordedCall, Any]:
-    return RecordedCall(f"#{then}", "openai", {"operation": "chat", **fields}, ParsedResponse()), {"text": then}
+def asked(then: str, **fields: Any) -> AnsweredCall:
+    return AnsweredCall(f"#{then}", {"text": then}, {"operation": "chat", **fields})
 
 
 def whens(*fit: Any) -> list[Any]:
@@ -104,7 +105,7 @@ def test_tools_that_answered() -> None:
     ]
 
 
-def learned(*episodes: Episode) -> tuple[list[RuleDraft], list[tuple[str, str]]]:
+def learned(*episodes: Episode) -> DraftedRules:
     return make_rules(
         one for at, episode in enumerate(episodes, 1) for one in read_recorded_calls(episode, f"a.yaml#{at}")
     )

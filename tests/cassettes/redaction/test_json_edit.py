@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from mockserver.cassettes.redaction.find import Edit
 from mockserver.cassettes.redaction.json_edit import edit_path, find_path, join_deltas, read_json, replace_fragments
 from mockserver.config.types import parse_json_path
 
@@ -43,8 +44,7 @@ def test_invalid_json_is_none(text: str) -> None:
 def test_json_of_any_layout_keeps_its_numbers(text: str) -> None:
     found = read_json(text)
     assert found is not None
-    tree, style = found
-    assert repr(json.loads(style.write(tree))) == repr(json.loads(text))
+    assert repr(json.loads(found.write())) == repr(json.loads(text))
 
 
 @pytest.mark.parametrize(("value", "path"), [("x", "$.a.b[1].c"), ("user", "$"), ("éA", "$"), ("none", None)])
@@ -97,5 +97,5 @@ def test_of_completions_too() -> None:
     logprobs = {"tokens": ["a", "b"], "top_logprobs": [{"a": 0}, {"b": 0}], "text_offset": [0, 1]}
     data = json.dumps({"choices": [{"index": 0, "logprobs": logprobs}]})
     (lane,) = join_deltas([data])
-    left = json.loads(replace_fragments(data, list(lane.apply([(0, 2, "<K>")]))))
+    left = json.loads(replace_fragments(data, list(lane.apply([Edit(0, 2, "<K>")]))))
     assert left["choices"][0]["logprobs"] == {"tokens": ["<K>", ""], "top_logprobs": None, "text_offset": [0, 1]}

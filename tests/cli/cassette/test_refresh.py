@@ -39,7 +39,7 @@ class Provider:
                 answer = client.request("POST" if method == "UPLOAD" else method, url, headers=headers, **how)
                 self.id = answer.json().get("id", "") if "json" in answer.headers["content-type"] else ""
         CassetteFile(self.place.folder / "chat.yaml").rewrite(lambda all_: tuple(replace(one, at=AT) for one in all_))
-        self.server.reset(Setup.of(keys=[KEY], unmatched="generate", seed=2))  # other ids from now on
+        self.server.reset(Setup.make(keys=[KEY], unmatched="generate", seed=2))  # other ids from now on
 
     def run(self, *arguments: str) -> tuple[int, list[str]]:
         """The exit code of a command, and its lines."""

@@ -14,6 +14,7 @@ import pytest
 from openai import OpenAI
 
 from mockserver.dialects._forms import write_form
+from mockserver.media.sound_files import Speech, write_wav
 from tests.kit.asgi import app
 from tests.kit.processes import until
 from tests.kit.raw import PATIENCE, Raw
@@ -32,11 +33,17 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def server(folder: Path) -> Iterator[Served]:
-    rules = "settings: {unmatched: error, max_upload: 40MB, keys: {any: {}}}"
-    with served(rules, environ={"TMPDIR": str(folder)}) as running:
+    with served(RULES, environ={"TMPDIR": str(folder)}) as running:
         yield running
         stop(running)
         assert list(folder.iterdir()) == []
+
+
+RULES = """
+settings: {unmatched: error, max_upload: 40MB, keys: {any: {}}}
+rules:
+  - {when: {operation: transcriptions, param.duration: {gte: 600}}, then: {transcript: A long talk}}
+"""
 
 
 def stop(server: Served) -> None:
@@ -105,6 +112,26 @@ def test_a_file_in_parts_is_joined_on_disk(server: Served, uploader: OpenAI, fol
     assert server.memory("VmHWM") < before + MARGIN
 
 
+@pytest.mark.parametrize("kind", ["wav", "mp3"])
+def test_of_a_large_recording_only_the_beginning_is_heard(
+    kind: str, server: Served, uploader: OpenAI, folder: Path
+) -> None:
+    wave = write_wav(Speech("Hello"))
+    head = wave[:40] + len(LARGE).to_bytes(4, "little") if kind == "wav" else b"ID3"
+    kept, before = len(list_files(folder)), server.memory("VmHWM")
+    file = (f"a.{kind}", head + LARGE + LARGE[: 8 * MB])
+    assert uploader.audio.transcriptions.create(model="whisper-1", file=file).text == "A long talk"
+    assert server.memory("VmHWM") < before + 2 * MARGIN
+    until(lambda: len(list_files(folder)) == kept)
+
+
+def test_a_field_may_not_be_as_large_as_a_file(server: Served, uploader: OpenAI) -> None:
+    before = server.memory("VmHWM")
+    with pytest.raises(openai.BadRequestError, match="fields that are no files have more than 16,000,000 bytes"):
+        uploader.files.create(file=("a.txt", b"a"), purpose="x" * len(LARGE))  # type: ignore[arg-type]
+    assert server.memory("VmHWM") < before + MARGIN
+
+
 def test_an_upload_without_an_end_is_cut(server: Served, folder: Path) -> None:
     def pieces() -> Iterator[bytes]:
         yield FILE
@@ -140,6 +167,27 @@ def test_nothing_is_kept_where_no_answers_are() -> None:
         media, body = write_form({"purpose": "user_data", "file": LARGE[:size]})
         made = server.ask("/v1/files", body, headers={"content-type": media})
         assert (made.status, made.json["bytes"]) == (200, size)
+
+
+def test_of_files_that_are_too_many_together_the_oldest_go(tmp_path: Path) -> None:
+    rules = "settings: {stored_files: 10MB}"
+    with (
+        served(rules, environ={"TMPDIR": str(tmp_path)}) as server,
+        OpenAI(base_url=server.base("openai"), api_key="any", max_retries=0) as client,
+        OpenAI(base_url=f"{server.address}/ns/other/v1", api_key="any", max_retries=0) as other,
+    ):
+        theirs = other.files.create(file=("theirs", LARGE[: 3 * MB]), purpose="user_data")
+        small = client.files.create(file=("small", b"a"), purpose="user_data")
+        made = [client.files.create(file=("ours", LARGE[: 4 * MB]), purpose="user_data") for _ in range(3)]
+        until(lambda: sorted(list_files(tmp_path)) == [3 * MB, 4 * MB])
+        assert [each.id for each in client.files.list()] == [made[-1].id, small.id]
+        assert other.files.content(theirs.id).read() == LARGE[: 3 * MB]
+        with pytest.raises(openai.APIStatusError, match="stored_files allows more") as caught:
+            client.files.create(file=("huge", LARGE[: 11 * MB]), purpose="user_data")
+        assert caught.value.status_code == 413
+        client.files.create(file=("ours", LARGE[: 9 * MB]), purpose="user_data")
+        until(lambda: list_files(tmp_path) == [9 * MB])
+        assert not other.files.list().data  # nothing of ours could go any more
 
 
 @pytest.mark.parametrize("ending", [b"", b"\r\n--x-"])

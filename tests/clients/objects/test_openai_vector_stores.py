@@ -208,15 +208,42 @@ def test_results_in_a_rule_are_not_changed(client: OpenAI) -> None:
     assert searched.results == []
 
 
-def test_a_named_tool_choice_searches_without_a_rule(client: OpenAI) -> None:
+def test_a_question_is_answered_from_the_files(client: OpenAI) -> None:
     store, trains, _ = fill(client)
     tools: Any = [{"type": "file_search", "vector_store_ids": [store]}]
-    asked = "When do trains to Oslo leave?"
-    plain = client.responses.create(model=MODEL, input=asked, tools=tools)
-    assert [item.type for item in plain.output] == ["message"]
-    answer = client.responses.create(model=MODEL, input=asked, tools=tools, tool_choice={"type": "file_search"})
+    searched, said = client.responses.create(model=MODEL, input="When do trains to Oslo leave?", tools=tools).output
+    assert searched.type == "file_search_call"
+    assert said.type == "message"
+    assert said.content[0].type == "output_text"
+    assert said.content[0].text == "Trains to Oslo leave at nine."
+    (note,) = said.content[0].annotations
+    assert note.type == "file_citation"
+    assert (note.file_id, note.index) == (trains, len("Trains to Oslo leave at nine."))
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        {"input": "Tell me about the history of chess"},
+        {"input": "trains to Oslo", "tool_choice": "none"},
+        {"input": "trains to Oslo", "max_output_tokens": 16, "text": {"format": {"type": "json_object"}}},
+    ],
+    ids=["other", "none", "json"],
+)
+def test_what_the_files_do_not_answer_is_answered_as_ever(client: OpenAI, asked: dict[str, Any]) -> None:
+    store, *_ = fill(client)
+    tools: Any = [{"type": "file_search", "vector_store_ids": [store]}]
+    (said,) = client.responses.create(model=MODEL, tools=tools, **asked).output
+    assert said.type == "message"
+    assert "nine" not in str(said.content)
+
+
+def test_a_named_tool_choice_searches_in_any_case(client: OpenAI) -> None:
+    store, *_ = fill(client)
+    tools: Any = [{"type": "file_search", "vector_store_ids": [store]}]
+    choice: Any = {"type": "file_search"}
+    answer = client.responses.create(model=MODEL, input="Tell me about chess", tools=tools, tool_choice=choice)
     assert [item.type for item in answer.output] == ["file_search_call", "message"]
-    assert trains in str(answer.output[1])
 
 
 def test_unknown_stores_and_files(client: OpenAI, strict_client: OpenAI) -> None:

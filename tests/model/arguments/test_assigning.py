@@ -7,8 +7,7 @@ import pytest
 from mockserver.model.arguments import mentions
 from mockserver.model.arguments.assigning import convert, rank_candidates, read_properties
 from mockserver.model.arguments.evidence import read_property
-from mockserver.model.arguments.mentions import read
-from mockserver.model.arguments.values import Mention
+from mockserver.model.arguments.mentions import Mention, read
 
 
 def given(text: str, properties: dict[str, Any], *, required: tuple[str, ...] = ()) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from mockserver.model.arguments.mentions import (
+    Mention,
     find_fragments,
     find_literals,
     find_pairs,
@@ -12,7 +13,6 @@ from mockserver.model.arguments.mentions import (
     find_quoted,
     read,
 )
-from mockserver.model.arguments.values import Mention
 
 
 def mention(text: str, value: object) -> Mention:

@@ -9,7 +9,7 @@ from mockserver.core.seed import Seed
 from mockserver.model.auto import auto
 from mockserver.model.form import find_closing, finish_answer
 from mockserver.model.orders import Request
-from mockserver.model.topic import topic
+from mockserver.model.prose import topic
 from tests.kit.calls import call, tool_result
 
 WEATHER = Tool("get_weather", "Get the weather", {"type": "object", "properties": {"city": {"type": "string"}}})

@@ -30,7 +30,6 @@ def answered(text: str, *, rules: str = "", result: str = "") -> str:
         ("Which is larger, A) cat or B) dog? Answer with the letter only.", "[AB]"),
         ("Select the right option and give only its letter. 9-3=? A. 5 B. 6 C. 7", "B"),
         ("Which is a mammal?\na) trout\nb) whale\nReply with the letter.", "[ab]"),
-        ("Answer true or false: 2+2=5", "false"),
         ("True or false: 3*3 = 9", "True"),
         ("Answer yes or no: is 7 greater than 3?", "yes"),
         ("Give one word only: opposite of hot", r"\w+"),
@@ -54,8 +53,6 @@ def test_an_answer_looks_as_ordered(text: str, pattern: str) -> None:
     ("text", "result", "answer"),
     [
         ("Exactly 2 bullet points.", '{"temp": 12, "sky": "clear"}', "- Temp: 12\n- Sky: clear"),
-        ("Answer in one word.", '{"temp": 12, "sky": "clear"}', "12"),
-        ("In one word.", "sunny, 21 degrees", "sunny"),
         ("Is it raining? Answer yes or no.", '{"raining": false}', "no"),
         ("Answer yes or no: is it warm?", "It is not warm.", "no"),
         ("Reply in at most 9 words.", "Sunny.", "Weather (Oslo): Sunny."),

@@ -1,6 +1,5 @@
 """Answers in the format that a prompt orders."""
 
-import re
 from collections.abc import Callable
 from random import Random
 
@@ -8,10 +7,9 @@ import pytest
 from msgspec.structs import replace
 
 from mockserver.core.seed import Seed
-from mockserver.model.arithmetic import compute
-from mockserver.model.form import finish_answer, shape_answer
-from mockserver.model.orders import Request, choose, decide, dictate, obey, rate
-from mockserver.model.topic import topic
+from mockserver.model.form import finish_answer, write_list
+from mockserver.model.orders import Request, choose, compute, decide, dictate, obey, rate
+from mockserver.model.prose import topic
 
 
 def made(make: Callable[[Request, Random], str | None], text: str, rules: str = "", seed: int = 0) -> str | None:
@@ -41,7 +39,7 @@ def test_obey(text: str, rules: str, answer: str | None) -> None:
 )
 def test_no_text_is_too_odd(piece: str) -> None:
     text = piece * (500_000 // len(piece))
-    for order in (obey, shape_answer):
+    for order in (obey, write_list):
         answer = made(order, text[:10_000], text[:10_000])
         assert answer is None or len(answer) < 30_000
 
@@ -65,6 +63,7 @@ def test_no_text_is_too_odd(piece: str) -> None:
         ("Answer the following questions as best you can.", None),
         ("Answer with one of: a, b", None),
         ("Answer yes or no", None),
+        ("Answer with the letter alone.", None),
         ('Answer "don\'t know" if it is not in the document.', None),
         ('If it is not in the document, say "unknown".', None),
         ("If you understand, reply with exactly: OK", "OK"),
@@ -90,7 +89,8 @@ def test_rules_may_dictate_where_they_are_plain() -> None:
 @pytest.mark.parametrize(
     ("text", "rules", "options"),
     [
-        ("I love it. Answer with one of: positive, negative, neutral.", "", {"positive", "negative", "neutral"}),
+        ("I love it. Answer with one of: positive, negative, neutral.", "", {"positive"}),
+        ("It is here. Answer with one of: positive, negative, neutral.", "", {"positive", "negative", "neutral"}),
         ("Is the sky blue? Answer yes or no.", "", {"yes", "no"}),
         ("Output your verdict as [[A]] or [[B]].", "", {"[[A]]", "[[B]]"}),
         ("Choose one: red, green or blue", "", {"red", "green", "blue"}),
@@ -101,7 +101,7 @@ def test_rules_may_dictate_where_they_are_plain() -> None:
         ("Which?\nA) red\nB) green", "", {"A) red", "B) green"}),
         ("Which?\nA) red\nB) green\nAnswer with the letter only.", "", {"A", "B"}),
         ("My billing is wrong. Categories: billing, technical, other", "", {"billing"}),
-        ("I hate it", "Classify the message. Respond with either POSITIVE or NEGATIVE.", {"POSITIVE", "NEGATIVE"}),
+        ("I hate it", "Classify the message. Respond with either POSITIVE or NEGATIVE.", {"NEGATIVE"}),
         ("A refund, please", "Output only one of the following labels: [refund, shipping]", {"refund"}),
         ("Tell me about cats and dogs", "", {None}),
         ("One of the best films is a long one, or so they say", "", {None}),
@@ -128,7 +128,7 @@ def test_rated(text: str, low: int, high: int) -> None:
 
 
 def lines(text: str, rules: str = "") -> list[str]:
-    return (made(shape_answer, text, rules) or "").split("\n")
+    return (made(write_list, text, rules) or "").split("\n")
 
 
 @pytest.mark.parametrize(
@@ -164,35 +164,23 @@ def test_bullets_and_rows() -> None:
     "text", ["Tell me about Rome", "Book a table for 2 people", "Write 3 sentences", "In 3 days", ""]
 )
 def test_no_list(text: str) -> None:
-    assert "1. " not in (made(shape_answer, text) or "")
-
-
-def test_one_word() -> None:
-    assert made(shape_answer, "Describe Rome in one word") == "Rome"
-    assert re.fullmatch(r"[A-Z][a-z]+", made(shape_answer, "What is it?", "Give one-word answers.") or "")
-    assert made(shape_answer, "one word of advice") is None
+    assert "1. " not in (made(write_list, text) or "")
 
 
 @pytest.mark.parametrize(
-    ("text", "sign", "number"),
+    ("order", "formed"),
     [
-        ("Describe Rome in one sentence.", ".", 1),
-        ("Write exactly three sentences about Rome", ".", 3),
-        ("Write two paragraphs about Rome", "\n\n", 1),
-        ("Write about Rome in 20 words", " ", 19),
-        ("Write a 100-word text about Rome", " ", 99),
-        ("In exactly 10 words, describe the sea", " ", 9),
+        ("in one word", "Rain"),
+        ("in at most 3 words.", "Rain falls. Snow."),
+        ("Write exactly two sentences", "Rain falls. Snow too."),
+        ("one word of advice", "Rain falls. Snow too. Hail."),
+        ("in a few words", "Rain falls. Snow too. Hail."),
+        ("in a single sentence", "Rain falls."),
     ],
 )
-def test_measured(text: str, sign: str, number: int) -> None:
-    assert (made(shape_answer, text) or "").count(sign) == number
-
-
-def test_rules_may_measure_and_numbers_are_bounded() -> None:
-    assert (made(shape_answer, "Tell me about Rome", "Answer in one sentence.") or "").count(".") == 1
-    assert made(shape_answer, "Tell me about Rome") is None
-    assert len((made(shape_answer, "Write a 50-word paragraph about Rome") or "").split()) <= 50
-    assert len(made(shape_answer, "Write 9999 paragraphs") or "") < 20_000
+def test_an_answer_is_no_longer_than_ordered(order: str, formed: str) -> None:
+    asked = Request(f"Describe it {order}", "", topic("Describe it"))
+    assert finish_answer("Rain falls. Snow too. Hail.", asked, Seed(0).stream("x")) == formed
 
 
 @pytest.mark.parametrize(

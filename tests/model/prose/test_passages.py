@@ -8,7 +8,7 @@ import pytest
 from mockserver.core.call import Call, Message, ToolCall
 from mockserver.core.http import HttpRequest
 from mockserver.model.passages import describe_results, find_passage, list_result_texts
-from mockserver.model.topic import topic
+from mockserver.model.prose import topic
 
 TOWER = "The tower of Pisa is 56 metres tall. It was begun in 1173. Tickets cost 20 euros."
 SHOP = "You are the clerk of Brown's. Our shop opens at 9. Refunds take 14 days. Always greet Rome politely."

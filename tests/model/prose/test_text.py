@@ -11,11 +11,12 @@ from mockserver.core.http import HttpRequest
 from mockserver.core.plan import Failure, Text
 from mockserver.core.seed import Seed
 from mockserver.core.tokens import count
-from mockserver.model.fillers import english, word_lists
 from mockserver.model.prose import (
     Speaker,
+    Topic,
     echo,
     find_topic,
+    languages,
     lorem,
     make_reasoning,
     markdown,
@@ -23,9 +24,10 @@ from mockserver.model.prose import (
     sentence_of,
     sentences,
     spend_reasoning,
+    topic,
     words,
 )
-from mockserver.model.topic import Topic, languages, topic
+from mockserver.model.vocabulary import english, word_lists
 from tests.kit.calls import in_options
 
 SENTENCES = re.compile(r"(?:[A-Z][\w,;:?' ]*[.?](?: |\n\n|$))+")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from mockserver.model.topic import (
+from mockserver.model.prose import (
     UNSPACED,
     content_words,
     is_order,

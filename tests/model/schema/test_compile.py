@@ -10,10 +10,9 @@ import pytest
 
 from mockserver.core.seed import Seed
 from mockserver.model.arguments import mentions
-from mockserver.model.schema.document import SchemaDocument, UnsatisfiableError
+from mockserver.model.schema.document import MAX_COST, SchemaDocument, UnsatisfiableError
 from mockserver.model.schema.generator import Attempt
 from mockserver.model.schema.shape import CACHE, CompiledSchema, compile_schema
-from mockserver.model.schema.validators import MAX_COST
 
 
 def test_equal_schemas_are_compiled_once() -> None:

@@ -5,8 +5,7 @@ from typing import Any
 
 import pytest
 
-from mockserver.model.schema.document import MinDepths, SchemaDocument
-from mockserver.model.schema.validators import ValidationCost, measure_depth_and_size
+from mockserver.model.schema.document import MinDepths, SchemaDocument, ValidationCost, measure_depth_and_size
 
 TARGET: Any = {"title": "target"}
 

@@ -13,9 +13,8 @@ from mockserver.core.plan import Failure
 from mockserver.core.seed import Seed
 from mockserver.model.arguments import mentions
 from mockserver.model.schema import instance
-from mockserver.model.schema.document import SchemaDocument
+from mockserver.model.schema.document import SchemaDocument, ValidationCost
 from mockserver.model.schema.shape import CACHE, compile_schema
-from mockserver.model.schema.validators import ValidationCost
 from tests.model.test_growth import steps
 
 Wrap = Callable[[Any], Any]

@@ -97,24 +97,23 @@ def test_a_word_that_a_description_quotes() -> None:
     assert choose_values(call("Grade it"), schema) == {"score": "yes"}
 
 
-def test_a_ledger_of_a_team() -> None:
-    def question(kind: str) -> Json:
-        return {"type": "object", "properties": {"reason": {"type": "string"}, "answer": {"type": kind}}}
-
-    kinds = {"is_request_satisfied": "boolean", "is_in_loop": "boolean", "next_speaker": "string"}
-    schema = {"type": "object", "properties": {name: question(kind) for name, kind in kinds.items()}}
-    order = "We work on the following request:\n\nPlot it\n\nWho should speak next? (select from: writer, coder)"
-    first, task = Message("user", order), Message("assistant", "We will plot it.")
-    reply = Message("user", "plot()", name="coder")
-    before, after = (
-        {name: value["answer"] for name, value in choose_values(call(*said, first), schema).items()}
-        for said in ((task,), (task, reply))
-    )
-    assert before == {"is_request_satisfied": False, "is_in_loop": False, "next_speaker": "writer"}
-    assert after["is_request_satisfied"] is True
-
-
 def test_workers_in_words() -> None:
     rules = Message("system", "Respond with the worker to act next, or FINISH. Workers: researcher, coder.")
     assert choose_speaker(call(rules, CODE)) == "coder"
     assert choose_speaker(call(rules, CODE, Message("user", "plot()", name="coder"))) == "FINISH"
+
+
+@pytest.mark.parametrize(
+    ("text", "label"),
+    [
+        ("I was charged twice", "billing"),
+        ("The app crashes on startup", "technical"),
+        ("How do I reset my password?", "account"),
+        ("A technical question about billing", "technical"),
+    ],
+)
+def test_a_label_is_chosen_by_what_it_is_meant_for(text: str, label: str) -> None:
+    schema = route("technical", "billing", "account", name="category")
+    (part,) = auto(call(text, response_format="json_schema", schema=schema), Seed(1), {}).parts
+    assert isinstance(part, Text)
+    assert json.loads(part.text) == {"category": label}

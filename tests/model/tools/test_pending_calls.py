@@ -5,12 +5,14 @@ from msgspec.structs import replace
 
 from mockserver.core.call import Call, Message, Tool, ToolCall
 from mockserver.model.arguments import NOTHING
-from mockserver.model.instructions import Instructions, Pair, read_instructions
 from mockserver.model.tool_uses import (
+    Instructions,
+    Pair,
     PendingCall,
     find_earlier_call,
     find_ending_tools,
     find_pending_calls,
+    read_instructions,
     same_arguments,
 )
 from tests.kit.calls import call

@@ -130,3 +130,33 @@ def test_values_of_an_answer(said: str, values: dict[str, Any]) -> None:
     (part,) = auto(call(said, response_format="json_schema", schema=schema), Seed("1"), {}).parts
     assert isinstance(part, Text)
     assert json.loads(part.text) == values
+
+
+def test_json_that_a_tool_returned_is_no_text_to_send() -> None:
+    weather = tool("get_weather", "Get the weather", city="string")
+    done = Message("assistant", tool_calls=(ToolCall("1", "get_weather", '{"city":"Oslo"}'),))
+    later = (done, Message("tool", '{"temp": 12, "sky": "clear"}', tool_call_id="1"))
+    ((name, given),) = calls("Get the weather in Oslo and email it to bob@x.org", weather, MAIL, later=later)
+    assert name == "send_email"
+    assert (given["to"], given["body"]) == ("bob@x.org", "Weather (Oslo): temp 12, sky clear.")
+    assert not {*given["subject"]} & {*'{}":'}
+
+
+def test_a_question_calls_what_tells_the_answer() -> None:
+    refund, status = (tool(name, "", order_id="string") for name in ("refund_order", "order_status"))
+    assert calls("Where is my order 4711?", refund, status) == [("order_status", {"order_id": "4711"})]
+    cancel = tool("cancel_order", "Cancel an order", order_id="string")
+    assert calls("Where is my package for order A-1?", cancel, status) == [("order_status", {"order_id": "A-1"})]
+
+
+@pytest.mark.parametrize(
+    ("said", "colleague"),
+    [
+        ("My bill is too high", "billing"),
+        ("I have a question about pricing of your enterprise plan", "sales"),
+        ("My app does not start", "support"),
+    ],
+)
+def test_a_colleague_is_chosen_by_what_the_name_means(said: str, colleague: str) -> None:
+    offered = [tool(f"transfer_to_{name}", f"Transfer to {name} agent") for name in ("billing", "support", "sales")]
+    assert calls(said, *offered) == [(f"transfer_to_{colleague}", {})]

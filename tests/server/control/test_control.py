@@ -9,10 +9,11 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from mockserver import __version__
+from mockserver.config.errors import explain_extra
 from mockserver.core.plan import Failure
 from mockserver.server.access import OPEN
 from mockserver.server.control import ROUTES, Control
-from mockserver.server.control.requests import ControlRequest, RefusedError, read_number
+from mockserver.server.control.requests import ControlRequest, RefusedError, parse_number
 from mockserver.server.live import start
 from mockserver.server.sources import Sources
 from tests.kit.control import API, ControlledServer, controlled_server, rule
@@ -102,14 +103,14 @@ def asked(body: bytes = b"", namespace: str = "default", **query: str) -> Contro
 
 def test_values_of_the_query() -> None:
     for word, on in (("true", True), ("1", True), ("", True), ("False", False), ("0", False)):
-        assert asked(replace=word).switch("replace") is on
-    assert not asked().switch("replace")
+        assert asked(replace=word).read_switch("replace") is on
+    assert not asked().read_switch("replace")
     with pytest.raises(RefusedError, match=r'\?replace= must be true or false, not "maybe"'):
-        asked(replace="maybe").switch("replace")
-    assert (asked().number("limit"), asked(limit="07").number("limit")) == (None, 7)
+        asked(replace="maybe").read_switch("replace")
+    assert (asked().read_number("limit"), asked(limit="07").read_number("limit")) == (None, 7)
     for word in ("", "-1", "1.5", "x", "²", "9" * 30):
         with pytest.raises(RefusedError, match="the limit must be a whole number, not"):
-            read_number(word, "the limit")
+            parse_number(word, "the limit")
     assert (asked(namespace="a").namespaces, asked(namespace="*").namespaces) == (("a",), ("default",))
 
 
@@ -276,4 +277,4 @@ def test_metrics_need_an_extra(server: ControlledServer, monkeypatch: pytest.Mon
     monkeypatch.setitem(sys.modules, "prometheus_client", None)
     got = scraped(server)
     assert got.status == 501
-    assert got.json["error"] == 'metrics need the extra "metrics": pip install "mockserver-llm[metrics]"'
+    assert got.json["error"] == f"the package prometheus-client is missing; {explain_extra('metrics')}"

@@ -175,7 +175,7 @@ def test_rows_of_calls_that_are_gone_are_let_go(server: ControlledServer) -> Non
         server.calls()
     server.calls("?namespace=*")
     control = next(route.app.app for route in server.app.router.default.app.routes if "__mock" in route.path)
-    assert len(control.cache.rows(server.live.journal)._encoded) <= 2 * 2 + 100
+    assert len(control.cache.find_rows(server.live.journal)._encoded) <= 2 * 2 + 100
 
 
 def test_a_list_is_as_it_was_written_before(server: ControlledServer) -> None:

@@ -185,8 +185,8 @@ def test_rules_are_removed_one_by_one_or_together(server: ControlledServer) -> N
     ("name", "error"),
     [
         ("hi", "rules.yaml:3; only rules that were added can be removed"),
-        ("mime", 'there is no rule "mime" that was added; did you mean "mine"?'),
-        ("zzz", 'there is no rule "zzz" that was added'),
+        ("mime", 'there is no added rule "mime"; did you mean "mine"?'),
+        ("zzz", 'there is no added rule "zzz"'),
     ],
 )
 def test_what_cannot_be_removed_is_told(server: ControlledServer, name: str, error: str) -> None:

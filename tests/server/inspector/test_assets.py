@@ -37,8 +37,8 @@ def test_the_page_has_the_policy_of_its_own_import_map(server: ControlledServer)
     (imports,) = re.findall(rb'<script type="importmap">(.*?)</script>', page.body, re.DOTALL)
     assert page.headers["content-security-policy"] == (
         f"default-src 'none'; script-src 'self' 'sha256-{b64encode(sha256(imports).digest()).decode()}'; "
-        "style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; "
-        "frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
+        "style-src 'self'; img-src 'self' blob:; media-src blob:; connect-src 'self'; base-uri 'none'; "
+        "form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
     )
     assert (page.headers["x-frame-options"], page.headers["x-content-type-options"]) == ("DENY", "nosniff")
     assert (page.headers["referrer-policy"], page.headers["cache-control"]) == ("no-referrer", "no-cache")

@@ -26,7 +26,7 @@ def test_every_fault(
         body = {"model": "gpt-4o", "stream": stream, "messages": [{"role": "user", "content": "hello"}]}
         over = []
         for client in (socket, direct):
-            server.reset(Setup.of(file))
+            server.reset(Setup.make(file))
             sent = request(server.url, CHAT, body, headers={"x-case": front + fault}, timeout=briefly)
             over.append(received(server, client, sent))
         if over[0] != over[1]:

@@ -97,6 +97,7 @@ def test_a_stream_is_handed_over_as_it_is_asked_for(mock: MockServer, client: Op
     assert mock.calls[0].ended == "client left after 4 frames"
 
 
+@pytest.mark.usefixtures("frozen_heap")
 def test_a_response_that_nobody_closes_ends_with_it(mock: MockServer, direct: httpx.Client) -> None:
     mock.on().stream(["one ", "two"])
     response = direct.send(direct.build_request("POST", CHAT, json=body(stream=True)), stream=True)
@@ -118,7 +119,7 @@ def test_timeouts_of_the_client_fire(mock: MockServer, client: OpenAI) -> None:
 
 
 def test_timing_takes_no_time_and_may_be_too_slow(mock: MockServer, direct: httpx.Client) -> None:
-    mock.reset(Setup.of(timing=True))
+    mock.reset(Setup.make(timing=True))
     mock.on().reply("one two three", timing={"first_token": "8s", "tokens_per_second": 0.5})
     virtual = mock.clock.now()
     assert direct.post(CHAT, json=body(), timeout=20).json()["choices"][0]["message"]["content"] == "one two three"
@@ -152,7 +153,7 @@ def test_threads_do_not_get_in_each_others_way(mock: MockServer, client: OpenAI)
 
 
 def test_what_its_provider_is_to_answer_is_refused(mock: MockServer, direct: httpx.Client) -> None:
-    mock.reset(Setup.of(upstream={"openai": "http://127.0.0.1:1"}))
+    mock.reset(Setup.make(upstream={"openai": "http://127.0.0.1:1"}))
     mock.on().then({"forward": True})
     with pytest.raises(ConfigError, match=r"is to be answered by its provider .* at its base_url, without transport"):
         direct.post(CHAT, json=body())
@@ -160,7 +161,7 @@ def test_what_its_provider_is_to_answer_is_refused(mock: MockServer, direct: htt
 
 
 def test_namespaces_heads_and_bodies_in_pieces(mock: MockServer, direct: httpx.Client) -> None:
-    mock.reset(Setup.of(unmatched="generate"))
+    mock.reset(Setup.make(unmatched="generate"))
     answer = direct.head("http://localhost/ns/mine/v1/models")
     assert (answer.status_code, answer.content, int(answer.headers["content-length"]) > 9) == (200, b"", True)
     pieces = iter([b'{"model": "gpt-4o", "input":', b' "hi"}'])
@@ -170,7 +171,7 @@ def test_namespaces_heads_and_bodies_in_pieces(mock: MockServer, direct: httpx.C
 
 
 def test_a_sync_client_that_would_have_to_wait_for_others_is_refused(mock: MockServer, direct: httpx.Client) -> None:
-    mock.reset(Setup.of(limits={"concurrent_requests": 1, "queue": 5}))
+    mock.reset(Setup.make(limits={"concurrent_requests": 1, "queue": 5}))
     mock.on().stream(["one ", "two"])
     with direct.stream("POST", CHAT, json=body(stream=True)):
         assert direct.post(CHAT, json=body()).status_code == 503

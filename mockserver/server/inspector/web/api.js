@@ -54,6 +54,7 @@ const json = async (...asked) => (await ask(...asked)).json();
 
 export const get = (path, params, stop) => json("GET", path, { params, signal: stop });
 export const text = async (path, params) => (await ask("GET", path, { params })).text();
+export const blob = async (path, params) => (await ask("GET", path, { params })).blob();
 export const post = (path, body, params, stop) => json("POST", path, { body: body ?? {}, params, signal: stop });
 export const postYaml = (path, body, params) => json("POST", path, { body, params, type: "application/yaml" });
 export const put = (path, body, params) => json("PUT", path, { body, params });

@@ -1,8 +1,8 @@
 // What was asked and answered.
-import { useState } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 
-import { get } from "./api.js";
-import { CallLink, Text, bdi, bytes, html, json, jsonIn, plural, useLoaded, visible } from "./parts.js";
+import { blob, get } from "./api.js";
+import { CallLink, Text, Wrong, bdi, bytes, html, json, jsonIn, plural, useLoaded, visible } from "./parts.js";
 
 export function Conversation({ call }) {
   const { asked, answer } = call;
@@ -24,7 +24,23 @@ export function Conversation({ call }) {
       known=${callsIn(messages)} />`)}
     ${(messages.length ? [] : asked?.prompts ?? []).map((prompt, at) => html`<${Turn} key=${`prompt${at}`} who=${`prompt ${at}`}
       ><${Text} value=${prompt} /><//>`)}
+    ${call.media?.request.length > 0 && html`<${Turn} who="sent" kind="user"><${Shown} call=${call} of="request" /><//>`}
     ${!refused && html`<${Answer} answer=${answer} call=${call} />`}`;
+}
+
+/** The pictures and sounds of a request or a reply, to look at and to listen to. */
+const Shown = ({ call, of }) => (call.media?.[of] ?? []).map((medium, at) =>
+  html`<${Medium} key=${at} call=${call.call} of=${of} at=${at} medium=${medium} />`);
+
+function Medium({ call, of, at, medium: { type, size } }) {
+  const { data, error } = useLoaded(async () => URL.createObjectURL(await blob(`calls/${call}/media`, { of, at })),
+    [call, of, at]);
+  useEffect(() => () => data && URL.revokeObjectURL(data), [data]);
+  const label = `${type}, ${bytes(size)}`;
+  if (error) return html`<${Wrong} error=${error} />`;
+  if (!data) return html`<span class="media">${visible(label)}</span>`;
+  return html`<figure class="shown">${type.startsWith("image/") ? html`<img src=${data} alt=${label} />`
+    : html`<audio controls src=${data} aria-label=${label}></audio>`}<figcaption>${visible(label)}</figcaption></figure>`;
 }
 
 function earlier(call) {
@@ -108,6 +124,9 @@ function Answer({ answer, call }) {
   if (answer?.error) {
     return html`<${Turn} who="error" kind="answer failed" note=${call.status}>${json(answer.error)}${end}<//>`;
   }
+  if (!choices.length && call.media?.reply.length) {
+    return html`<${Turn} who="answer" kind="answer"><${Shown} call=${call} of="reply" />${end}<//>`;
+  }
   if (!choices.length) {
     return html`<${Turn} who="answer" kind="answer">${broke ? end : html`<span class="muted">${
       open ? "nothing yet" : "no text; see Raw"}</span>`}<//>`;
@@ -118,6 +137,7 @@ function Answer({ answer, call }) {
     ${(choice.parts ?? []).map((part, index) => html`<${Part} key=${index} part=${part} />`)}
     ${["annotations", "filters", "logprobs"].filter((name) => choice[name] && Object.keys(choice[name]).length).map((name) =>
       html`<details key=${name}><summary>${name}</summary>${json(choice[name])}</details>`)}
+    ${at === 0 && html`<${Shown} call=${call} of="reply" />`}
     ${open && html`<span class="pulse">open</span>`}${end}<//>`);
 }
 

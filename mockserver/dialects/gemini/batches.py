@@ -1,0 +1,298 @@
+"""Batches of requests, in the body or in a file (https://ai.google.dev/gemini-api/docs/batch-api).
+
+Each request is answered like a call of its own; what it gets is in the batch, or in a file as lines of JSON.
+"""
+
+import asyncio
+import json
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
+from pydantic_core import to_json
+
+from mockserver.core.call import Call, IdShape
+from mockserver.core.http import HttpRequest, Reply
+from mockserver.core.json import Json, try_parse
+from mockserver.core.kept_objects import KeptObject, ObjectView
+from mockserver.core.plan import Failure
+from mockserver.core.validation import Validation
+from mockserver.dialects import Operation
+from mockserver.dialects._batch_parts import BatchPart, Fail, drop_form
+from mockserver.dialects._objects.files import read_rows
+from mockserver.dialects._parse import Body
+from mockserver.dialects._reply import moment
+from mockserver.dialects.gemini.files import act_on, find_file, keep_file, render_view
+from mockserver.dialects.gemini.messages import BATCH
+from mockserver.dialects.gemini.models import USUAL_PARAMS, page_of
+from mockserver.dialects.gemini.parse import NAME, make_renamer, model_of, read
+from mockserver.kinds.objects import Objects
+from mockserver.media.large_data import hash_data
+
+IDS = IdShape("batches/", 36, "hex")
+MOST_REQUESTS = 50_000
+MADE_BY = "create_batch"
+_PATH = "/{version:version}/batches"
+_TYPE = "type.googleapis.com/google.ai.generativelanguage.v1main.GenerateContentBatch"
+STATES = {
+    "validating": "PENDING",
+    **dict.fromkeys(("in_progress", "finalizing", "cancelling"), "RUNNING"),
+    "completed": "SUCCEEDED",
+    "failed": "FAILED",
+    "expired": "EXPIRED",
+    "cancelled": "CANCELLED",
+}
+_WORKING = ("PENDING", "RUNNING")
+# The codes of google.rpc.Status, by their names (google/rpc/code.proto).
+_CODES = {
+    "CANCELLED": 1,
+    "INVALID_ARGUMENT": 3,
+    "DEADLINE_EXCEEDED": 4,
+    "NOT_FOUND": 5,
+    "PERMISSION_DENIED": 7,
+    "RESOURCE_EXHAUSTED": 8,
+    "FAILED_PRECONDITION": 9,
+    "ABORTED": 10,
+    "UNIMPLEMENTED": 12,
+    "INTERNAL": 13,
+    "UNAVAILABLE": 14,
+    "UNAUTHENTICATED": 16,
+}
+
+
+class Request(Struct, frozen=True):
+    """One request of a batch: its body, None if it is none, what its client calls it, and where it is from."""
+
+    body: Json
+    metadata: Json
+    key: str
+    place: str
+
+
+class Batches(Struct, frozen=True):
+    """The operations on batches of requests to two operations; `fail` words the failures of these."""
+
+    generate: Operation
+    embed: Operation
+    fail: Fail
+
+    def operations(self, model: str) -> tuple[Operation, ...]:
+        """Return the operations; `model` is the path of one."""
+        one, names = f"{_PATH}/{{id}}", make_renamer(BATCH)
+        made = tuple(
+            Operation(MADE_BY, "POST", f"{model}:{verb}", partial(self._parse, asked), render_view, unify=names)
+            for verb, asked in (("batchGenerateContent", self.generate), ("asyncBatchEmbedContent", self.embed))
+        )
+        found = (
+            Operation("batches", "GET", _PATH, act_on("batches", _list), render_view),
+            Operation("batch", "GET", one, act_on("batch", _show, IDS), render_view),
+            Operation("cancel_batch", "POST", f"{one}:cancel", act_on("cancel_batch", _cancel, IDS), render_view),
+            Operation("delete_batch", "DELETE", one, act_on("delete_batch", _delete, IDS), render_view),
+        )
+        return tuple([replace(operation, params=USUAL_PARAMS) for operation in (*made, *found)])
+
+    def _parse(self, asked: Operation, http: HttpRequest, validation: Validation) -> Call:
+        body: Body = read(http, BATCH, validation).get("batch") or {}
+        given: Body = body.get("inputConfig") or {}
+        named, inlined = given.get("fileName"), (given.get("requests") or {}).get("requests")
+        if not named and not inlined and validation is not Validation.OFF:
+            where = "BatchGenerateContentRequest.batch.input_config"
+            raise Failure("bad_parameter", f"* {where}: either file_name or requests must be set and not empty\n")
+        model = model_of(http)
+        call = Call(NAME, MADE_BY, model, http, {"model": model, **body}, body, ids=IDS)
+        return replace(call, work=partial(self._create, asked, call, validation))
+
+    async def _create(self, asked: Operation, call: Call, validation: Validation, objects: Objects) -> ObjectView:
+        """Answer all requests, and keep the batch in the first of its states."""
+        body, name = call.raw, objects.draw_id(IDS)
+        named = (body.get("inputConfig") or {}).get("fileName")
+        requests = await self._read_requests(body, objects)
+        results = list[dict[str, Json]]()
+        for request in requests[:MOST_REQUESTS]:
+            results.append(await self._answer(request, asked, call, validation, name, objects))
+            await asyncio.sleep(0)  # let other requests run
+        output: dict[str, Json] = {"inlinedResponses": {"inlinedResponses": results}}
+        if named:
+            output = {"responsesFile": await _write_file(name, results, objects)}
+        *ahead, last = objects.statuses or ("validating", "in_progress", "completed")
+        kept = KeptObject(
+            dialect=NAME,
+            made_by=MADE_BY,
+            id=name,
+            body={
+                "model": call.model,
+                "displayName": body.get("displayName"),
+                "created": objects.now,
+                "count": len(results),
+                "failed": sum(["error" in each for each in results]),
+                "output": output,
+                "status": last,
+            },
+            ahead=tuple(ahead),
+        )
+        await objects.keep(kept)
+        return ObjectView(show_batch(kept))
+
+    async def _read_requests(self, body: Body, objects: Objects) -> Sequence[Request]:
+        """Return the requests of a batch, of its own body or of a file. Raises Failure if there is no such file."""
+        given: Body = body.get("inputConfig") or {}
+        if named := given.get("fileName"):
+            file = await find_file(str(named), objects)
+            rows = await objects.on_thread(read_rows, file.data, MOST_REQUESTS)
+            return [
+                Request(
+                    body=row.value.get("request") if isinstance(row.value, Mapping) else None,
+                    metadata=None,
+                    key=str(row.value.get("key", "")) if isinstance(row.value, Mapping) else "",
+                    place=f"line {row.number}",
+                )
+                for row in rows
+            ]
+        return [
+            Request(
+                body=each.get("request"),
+                metadata=each.get("metadata"),
+                key=str((each.get("metadata") or {}).get("key", "")),
+                place=f"request {at}",
+            )
+            for at, each in enumerate((given.get("requests") or {}).get("requests") or (), 1)
+        ]
+
+    async def _answer(
+        self, request: Request, asked: Operation, call: Call, validation: Validation, batch: str, objects: Objects
+    ) -> dict[str, Json]:
+        """Return what a request gets as one of its own: a response, or an error, with its key or metadata."""
+        result: dict[str, Json] = {"key": request.key} if request.metadata is None and request.key else {}
+        if request.metadata is not None:
+            result["metadata"] = request.metadata
+        if not isinstance(request.body, Mapping):
+            return {**result, "error": {"code": 3, "message": f"{request.place}: it has no request."}}
+        stated = str(request.body.get("model") or call.model).rpartition("/")[2]
+        http = call.http
+        path = f"{http.path.partition('/models/')[0]}/models/{stated}:{asked.path.rpartition(':')[2]}"
+        sent = {key: value for key, value in request.body.items() if key != "model"}
+        part = BatchPart(
+            http=replace(
+                drop_form(http),
+                path=path,
+                query={},
+                body=to_json(sent),
+                path_params={**http.path_params, "model": stated},
+            ),
+            operation=asked,
+            custom_id=request.key,
+            part_of=f"{request.place} of {batch}{f', key {json.dumps(request.key)}' if request.key else ''}",
+            place=f"{request.place} of {batch}",
+            validation=validation,
+        )
+        done = await part.answer(self.fail, objects)
+        assert done.reply is not None  # noqa: S101  # a request gets one
+        return {**result, **read_result(done.reply)}
+
+
+def read_result(reply: Reply) -> dict[str, Json]:
+    """Return a reply as a batch has it: a response, or the status of an error."""
+    body = try_parse(reply.body.decode("utf-8", "replace"))
+    if reply.status == 200:
+        return {"response": body}
+    error: Any = body.get("error") if isinstance(body, Mapping) else None
+    told: Mapping[str, Json] = error if isinstance(error, Mapping) else {}
+    code = _CODES.get(str(told.get("status")), 13)
+    message = told.get("message") or reply.body.decode("utf-8", "replace")
+    return {"error": {"code": code, "message": message}}
+
+
+async def _write_file(batch: str, results: Sequence[Mapping[str, Json]], objects: Objects) -> str:
+    """Keep the file with the results of a batch, and return its name."""
+    data = b"".join([to_json(each) + b"\n" for each in results])
+    name = f"files/batch-{batch.removeprefix(IDS.prefix)}"
+    described: dict[str, Json] = {
+        "mimeType": "application/jsonl",
+        "sizeBytes": len(data),
+        "sha256Hash": hash_data(data),
+        "source": "GENERATED",
+        "downloadUri": f"{name}:download?alt=media",
+    }
+    await keep_file(name, described, data, objects, statuses=())
+    return name
+
+
+def show_batch(kept: KeptObject) -> dict[str, Json]:
+    """Return a batch in its present state, as an operation that runs long."""
+    body = kept.body
+    state, created = STATES.get(kept.status, "RUNNING"), moment(body["created"])
+    is_over = state not in _WORKING
+    has_output = state == "SUCCEEDED"
+    count, failed = body["count"], body["failed"]
+    done = {"successfulRequestCount": count - failed, "failedRequestCount": failed} if has_output else {}
+    stats = {"requestCount": count, **(done if is_over else {"pendingRequestCount": count})}
+    metadata: dict[str, Json] = {
+        "@type": _TYPE,
+        "model": f"models/{body['model']}",
+        "displayName": body["displayName"],
+        "output": body["output"] if has_output else None,
+        "createTime": created,
+        "endTime": created if is_over else None,
+        "updateTime": created,
+        "batchStats": {name: str(number) for name, number in stats.items() if number},
+        "state": f"BATCH_STATE_{state}",
+        "name": kept.id,
+    }
+    shown = {"name": kept.id, "metadata": {key: value for key, value in metadata.items() if value is not None}}
+    if has_output:
+        return {**shown, "done": True, "response": {"@type": f"{_TYPE}.Output", **body["output"]}}
+    if is_over:
+        return {**shown, "done": True, "error": {"code": 1 if state == "CANCELLED" else 13, "message": _ENDS[state]}}
+    return shown
+
+
+_ENDS = {
+    "FAILED": "The batch failed.",
+    "CANCELLED": "The batch was cancelled.",
+    "EXPIRED": "The batch expired before all of its requests were processed.",
+}
+
+
+async def _find(call: Call, objects: Objects) -> KeptObject:
+    """Return the batch of a call; one that nobody made has succeeded, unless that is an error. Raises Failure."""
+    kept = await objects.find(MADE_BY, call.id or "")
+    if kept is None and objects.invents:
+        model = "gemini-2.5-flash"
+        body = {"model": model, "displayName": None, "created": objects.now, "count": 0, "failed": 0}
+        output: Json = {"inlinedResponses": {"inlinedResponses": []}}
+        return KeptObject(
+            NAME, MADE_BY, call.id or "", {**body, "output": output, "status": "completed"}, invented=True
+        )
+    if kept is None or kept.gone:
+        raise Failure("not_found")
+    return kept
+
+
+async def _list(call: Call, objects: Objects) -> ObjectView:
+    found = (await objects.list(MADE_BY))[::-1]  # the newest first
+    entries, token = page_of(call.http, tuple(found))
+    return ObjectView({"operations": [show_batch(each) for each in entries], **token} if entries else {})
+
+
+async def _show(call: Call, objects: Objects) -> ObjectView:
+    kept = await _find(call, objects)
+    if kept.ahead:
+        _, kept = await objects.change(kept, lambda found: replace(found, ahead=found.ahead[1:]))
+    return ObjectView(show_batch(kept))
+
+
+async def _cancel(call: Call, objects: Objects) -> ObjectView:
+    kept = await _find(call, objects)
+    if kept.ahead:
+        await objects.change(kept, lambda found: replace(found, ahead=()).change(status="cancelled"))
+    elif not kept.invented:
+        raise Failure("bad_parameter", f"Batch {kept.id} has ended and cannot be cancelled.")
+    return ObjectView()
+
+
+async def _delete(call: Call, objects: Objects) -> ObjectView:
+    kept = await _find(call, objects)
+    await objects.change(kept, lambda found: replace(found, body={}, gone=True))
+    return ObjectView()

@@ -1,0 +1,98 @@
+"""Cached contents: created, listed, retrieved, changed and deleted (https://ai.google.dev/api/caching)."""
+
+from collections.abc import Callable
+
+from msgspec.structs import replace
+
+from mockserver.core.call import Call, IdShape, Options
+from mockserver.core.http import HttpRequest
+from mockserver.core.plan import Failure, Listing, Stored
+from mockserver.core.validation import Validation
+from mockserver.dialects import Operation
+from mockserver.dialects._parse import WHOLE, Body
+from mockserver.dialects._reply import moment
+from mockserver.dialects.gemini.checks import check_values, mend_values
+from mockserver.dialects.gemini.messages import CACHED_CONTENT
+from mockserver.dialects.gemini.models import MODELS, page_of
+from mockserver.dialects.gemini.parse import NAME, generate_call, is_vertex, make_renamer, read
+from mockserver.dialects.gemini.replies import render_with
+
+IDS = IdShape("cachedContents/", 40, "hex")
+USUAL_TTL = 3600.0  # seconds
+_VERTEX = "/{version:version}/projects/{project}/locations/{location}"
+_USUAL_PARAMS = {"version": "v1beta", "project": "my-project", "location": "us-central1"}
+
+
+def cache_operations() -> tuple[Operation, ...]:
+    operations = (*_list_operations("/{version:version}"), *_list_operations(_VERTEX))
+    return tuple(replace(operation, params=_USUAL_PARAMS) for operation in operations)
+
+
+def _list_operations(parent: str) -> tuple[Operation, ...]:
+    every, one, names = f"{parent}/cachedContents", f"{parent}/cachedContents/{{id}}", make_renamer(CACHED_CONTENT)
+    cache, caches, nothing = render_with(_cache), render_with(_list), render_with(_nothing)
+    return (
+        Operation("create_cached_content", "POST", every, _parse_cache, cache, unify=names),
+        Operation("update_cached_content", "PATCH", one, _parse_update, cache, unify=names),
+        Operation("cached_contents", "GET", every, _look_up("cached_contents"), caches),
+        Operation("cached_content", "GET", one, _look_up("cached_content", IDS), cache),
+        Operation("delete_cached_content", "DELETE", one, _look_up("delete_cached_content", IDS), nothing),
+    )
+
+
+def _nothing(call: Call, stored: Stored) -> Body:
+    return {}
+
+
+def _look_up(operation: str, shape: IdShape | None = None) -> Callable[[HttpRequest, Validation], Call]:
+    def parse(http: HttpRequest, validation: Validation) -> Call:
+        name = "" if shape is None else shape.prefix + http.path_params["id"]
+        return Call(NAME, operation, "", http, {"id": name}, id=name, page=WHOLE)
+
+    return parse
+
+
+def _parse_cache(http: HttpRequest, validation: Validation) -> Call:
+    body = read(http, CACHED_CONTENT, validation)
+    if not body.get("model"):
+        raise Failure("bad_parameter", "* CreateCachedContentRequest.cached_content.model: model is required\n")
+    asked: Body = {**body, "contents": body.get("contents") or []}
+    if validation is Validation.OFF:
+        asked = mend_values(asked)
+    else:  # tools or instructions alone can be cached, too
+        name = "CreateCachedContentRequest.cached_content"
+        check_values(name, asked, vertex=is_vertex(http), needs_contents=False)
+    model = str(body["model"]).rpartition("/")[2]
+    call = generate_call(
+        replace(http, path_params={**http.path_params, "model": model}), asked, "create_cached_content", None
+    )
+    return replace(call, ids=IDS, options=Options(store=True))
+
+
+def _parse_update(http: HttpRequest, validation: Validation) -> Call:
+    body = read(http, CACHED_CONTENT, validation)
+    both = ("ttl", "expireTime")  # of which the newer one holds
+    changed = {key: body.get(key) for key in both} if any(key in body for key in both) else {}
+    return replace(_look_up("update_cached_content", IDS)(http, validation), raw=changed)
+
+
+def _list(call: Call, outcome: Listing) -> Body:
+    entries, token = page_of(call.http, outcome.entries)
+    return {"cachedContents": [_cache(call, entry) for entry in entries], **token} if entries else {}
+
+
+def _cache(call: Call, stored: Stored) -> Body:
+    raw, created = stored.call.raw, stored.answer.created
+    seconds = float(str(raw.get("ttl") or f"{USUAL_TTL}s")[:-1])
+    vertex = is_vertex(call.http)
+    parent = call.http.path.partition("/projects/")[2].rpartition("cachedContents")[0]
+    models = "publishers/google/models" if vertex else "models"
+    return {
+        "name": f"projects/{parent}{stored.answer.id}" if parent else stored.answer.id,
+        "model": f"{models}/{stored.call.model or next(iter(MODELS))}",
+        "createTime": moment(created),
+        "updateTime": moment(created),
+        "expireTime": raw.get("expireTime") or moment(created + seconds),
+        "displayName": raw.get("displayName", ""),
+        "usageMetadata": {"totalTokenCount": stored.answer.usage.prompt},
+    }

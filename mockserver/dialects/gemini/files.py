@@ -1,0 +1,224 @@
+"""Files: uploaded whole or in pieces, listed, retrieved, read and deleted (https://ai.google.dev/api/files).
+
+The metadata of a resumable upload is in its URL, so that no state is needed but the pieces before the last one.
+"""
+
+import json
+from base64 import b64encode, urlsafe_b64decode, urlsafe_b64encode
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from functools import partial
+from hashlib import sha256
+from urllib.parse import quote
+
+from msgspec.structs import replace
+
+from mockserver.core.call import Call, IdShape
+from mockserver.core.http import HttpRequest, Reply
+from mockserver.core.json import Json, compact
+from mockserver.core.kept_objects import Data, KeptObject, ObjectView
+from mockserver.core.plan import Failure
+from mockserver.core.validation import Validation
+from mockserver.dialects import Operation
+from mockserver.dialects._parse import Body, clip
+from mockserver.dialects._reply import file_reply, moment
+from mockserver.dialects.gemini.errors import VARIANTS, credential
+from mockserver.dialects.gemini.messages import CREATE_FILE
+from mockserver.dialects.gemini.models import page_of
+from mockserver.dialects.gemini.parse import NAME, read
+from mockserver.dialects.gemini.proto import read_message
+from mockserver.dialects.gemini.replies import JSON_TYPE, pretty_reply
+from mockserver.kinds.objects import Objects
+from mockserver.media.large_data import hash_data, join_data
+
+IDS = IdShape("files/", 12, "hex")
+TTL = 172_800.0  # seconds
+CREATE_FILE_OPERATION, PIECE = "create_file", "create_file_piece"
+STATES = {"pending": "PROCESSING", "uploaded": "PROCESSING", "processed": "ACTIVE", "error": "FAILED"}
+_FILES, _UPLOAD = "/{version:version}/files", "/upload/{version:version}/files"
+_ONE = f"{_FILES}/{{id}}"
+_LINES = JSON_TYPE.partition("\r\n")[2]  # the headers of Google's servers, without a type
+
+Act = Callable[[Call, Objects], Awaitable[ObjectView]]
+
+
+def file_operations() -> tuple[Operation, ...]:
+    return tuple(
+        Operation(name, method, path, parse, render_view, params={"version": "v1beta"})
+        for name, method, path, parse in (
+            (CREATE_FILE_OPERATION, "POST", _UPLOAD, _parse_upload),
+            (CREATE_FILE_OPERATION, "POST", _FILES, _parse_upload),
+            ("files", "GET", _FILES, act_on("files", _list)),
+            ("file_content", "GET", f"{_ONE}:download", act_on("file_content", _show_content, IDS)),
+            ("file_content", "GET", f"/download{_ONE}:download", act_on("file_content", _show_content, IDS)),
+            ("file", "GET", _ONE, act_on("file", _show, IDS)),
+            ("delete_file", "DELETE", _ONE, act_on("delete_file", _delete, IDS)),
+        )
+    )
+
+
+def act_on(operation: str, act: Act, shape: IdShape | None = None) -> Callable[[HttpRequest, Validation], Call]:
+    """Return the `parse` of an operation without a body, on the object whose id is in the path, if there is one."""
+
+    def parse(http: HttpRequest, validation: Validation) -> Call:
+        name = "" if shape is None else shape.prefix + http.path_params["id"]
+        call = Call(NAME, operation, "", http, {"id": name}, id=name)
+        return replace(call, work=partial(act, call))
+
+    return parse
+
+
+def render_view(call: Call, view: ObjectView) -> Reply:
+    """Return the reply: JSON, the bytes of a file, or nothing where an upload goes on."""
+    if view.data is not None:
+        return file_reply(view.data, _LINES, view.headers)
+    if _GOES_ON in view.headers:
+        return Reply(200, view.headers)
+    return pretty_reply(call.http, view.body, view.headers)
+
+
+# Uploads.
+
+
+def _parse_upload(http: HttpRequest, validation: Validation) -> Call:
+    """Return the call of a file's metadata, the start of an upload, or a piece of one, the last of which ends it."""
+    command, upload = http.header("x-goog-upload-command"), http.query.get("upload_id")
+    if upload is None:
+        file = (read(http, CREATE_FILE, validation).get("file") or {}) if http.body else {}
+        size, kind = (http.header(f"x-goog-upload-header-content-{name}") for name in ("length", "type"))
+        raw = {"mimeType": kind or "application/octet-stream", "sizeBytes": size or "0", **file}
+        return _make_call(http, raw, _begin if "start" in (command or "") else _keep)
+    file, hashed = _find_description(upload), b64encode(sha256(http.body).hexdigest().encode()).decode()
+    raw = {**({"upload": upload} if file is None else file), "sha256Hash": hashed}
+    if file is None:
+        return _make_call(http, raw, _refuse)
+    return _make_call(http, raw, _keep if "finalize" in (command or "finalize") else _keep_piece)
+
+
+def _find_description(upload: str) -> dict[str, Json] | None:
+    """Return the metadata of an upload; None if it began elsewhere, like a recorded one."""
+    try:
+        file = json.loads(urlsafe_b64decode(upload + "=" * (-len(upload) % 4)))
+    except (ValueError, RecursionError):
+        return None
+    found, wrong = read_message(CREATE_FILE, {"file": file}, vertex=False)
+    return None if wrong else found.get("file")
+
+
+def _make_call(http: HttpRequest, raw: Body, act: Act) -> Call:
+    call = Call(NAME, CREATE_FILE_OPERATION, "", http, dict(raw), raw, ids=IDS)
+    return replace(call, work=partial(act, call))
+
+
+async def _refuse(call: Call, objects: Objects) -> ObjectView:
+    raise Failure("bad_parameter", "Invalid upload id.")
+
+
+async def _begin(call: Call, objects: Objects) -> ObjectView:
+    http = call.http
+    described = urlsafe_b64encode(compact(dict(call.raw)).encode()).decode().rstrip("=")
+    key = credential(http)  # which clients send with the beginning only
+    query = f"upload_id={described}&upload_protocol=resumable{f'&key={quote(key)}' if key else ''}"
+    return ObjectView(headers=(_GOES_ON, _EMPTY, ("x-goog-upload-url", f"{http.server_url}{quote(http.path)}?{query}")))
+
+
+async def _keep_piece(call: Call, objects: Objects) -> ObjectView:
+    name = call.http.query["upload_id"]
+    data = await _join_pieces(name, call.http, objects)
+    await objects.keep(KeptObject(NAME, PIECE, name, {}, data=data))
+    return ObjectView(headers=(_GOES_ON, _EMPTY))
+
+
+async def _join_pieces(upload: str, http: HttpRequest, objects: Objects) -> Data:
+    """Return what was uploaded so far; a piece that was sent once more is in the place that it says."""
+    start = http.header("x-goog-upload-offset") or "0"
+    earlier = None if start == "0" else await objects.find(PIECE, upload)
+    return http.body if earlier is None else await objects.on_thread(join_data, earlier.data, http.body)
+
+
+async def _keep(call: Call, objects: Objects) -> ObjectView:
+    raw, upload = dict(call.raw), call.http.query.get("upload_id")
+    data: Data = b""
+    if upload is not None:
+        data = await _join_pieces(upload, call.http, objects)
+        raw["sha256Hash"] = b64encode(hash_data(data).encode()).decode()
+        if (piece := await objects.find(PIECE, upload)) is not None:
+            await objects.change(piece, lambda found: replace(found, data=b"", gone=True))
+    stated = str(raw.get("name") or "").rpartition("/")[2]
+    name = f"files/{stated}" if stated else objects.draw_id(IDS)
+    kept = await keep_file(name, raw, data, objects, statuses=objects.statuses)
+    final = () if upload is None else (("x-goog-upload-status", "final"),)
+    return ObjectView({"file": show_file(call.http, kept)}, headers=final)
+
+
+async def keep_file(name: str, described: Body, data: Data, objects: Objects, *, statuses: Sequence[str]) -> KeptObject:
+    """Keep a file with what is said of it, in the first of these statuses; without any, it is ready."""
+    *ahead, last = statuses or ("processed",)
+    body = {**described, "created": objects.now, "status": last}
+    kept = KeptObject(NAME, CREATE_FILE_OPERATION, name, body, ahead=tuple(ahead), data=data)
+    await objects.keep(kept)
+    return kept
+
+
+_GOES_ON, _EMPTY = ("x-goog-upload-status", "active"), ("content-length", "0")
+
+
+# Files.
+
+
+async def find_file(name: str, objects: Objects) -> KeptObject:
+    """Return a file; one that nobody made is invented, unless that is an error. Raises Failure."""
+    kept = await objects.find(CREATE_FILE_OPERATION, name)
+    if kept is None and objects.invents:
+        body = {"created": objects.now, "status": "processed"}
+        return KeptObject(NAME, CREATE_FILE_OPERATION, name, body, invented=True)
+    if kept is None or kept.gone:
+        raise Failure("not_found", VARIANTS["no_file"].format(id=clip(name.removeprefix(IDS.prefix))), status=403)
+    return kept
+
+
+async def _list(call: Call, objects: Objects) -> ObjectView:
+    entries, token = page_of(call.http, tuple(await objects.list(CREATE_FILE_OPERATION)))
+    return ObjectView({"files": [show_file(call.http, each) for each in entries], **token} if entries else {})
+
+
+async def _show(call: Call, objects: Objects) -> ObjectView:
+    kept = await find_file(call.id or "", objects)
+    if kept.ahead:
+        _, kept = await objects.change(kept, lambda found: replace(found, ahead=found.ahead[1:]))
+    return ObjectView(show_file(call.http, kept))
+
+
+async def _show_content(call: Call, objects: Objects) -> ObjectView:
+    kept = await find_file(call.id or "", objects)
+    return ObjectView(data=kept.data, headers=(("content-type", str(kept.body.get("mimeType") or _USUAL_TYPE)),))
+
+
+async def _delete(call: Call, objects: Objects) -> ObjectView:
+    kept = await find_file(call.id or "", objects)
+    await objects.change(kept, lambda found: replace(found, data=b"", gone=True))
+    return ObjectView()
+
+
+def show_file(http: HttpRequest, kept: KeptObject) -> dict[str, Json]:
+    """Return a file as its metadata."""
+    raw: Mapping[str, Json] = kept.body
+    created: float = kept.body["created"]
+    front = http.path.replace("/upload/", "/").partition("/files")[0]
+    body = {
+        "name": kept.id,
+        "displayName": raw.get("displayName"),
+        "mimeType": raw.get("mimeType", _USUAL_TYPE),
+        "sizeBytes": str(raw.get("sizeBytes", 0)),
+        "createTime": moment(created),
+        "updateTime": moment(created),
+        "expirationTime": moment(created + TTL),
+        "sha256Hash": raw.get("sha256Hash"),
+        "uri": f"{http.server_url}{front}/{kept.id}",
+        "downloadUri": raw.get("downloadUri"),
+        "state": STATES.get(kept.status, "ACTIVE"),
+        "source": raw.get("source", "UPLOADED"),
+    }
+    return {key: value for key, value in body.items() if value is not None}
+
+
+_USUAL_TYPE = "application/octet-stream"

@@ -1,0 +1,155 @@
+"""Pictures and sounds in what a call asked and was answered, for a browser to show and play.
+
+Only bytes that begin like a picture or a sound are served, as what they begin like: never text, and no SVG.
+"""
+
+import re
+from base64 import b64decode
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import islice
+from typing import Any
+
+from msgspec import Struct
+from starlette.responses import Response
+
+from mockserver.core.event_stream import is_prelude
+from mockserver.core.exchange import Exchange, split_frames
+from mockserver.core.http import essence
+from mockserver.core.json import Json, try_parse
+from mockserver.dialects._forms import FormReader
+from mockserver.engine.offload import on_thread
+from mockserver.media.file_kinds import recognize
+from mockserver.media.samples import FORMATS
+from mockserver.media.sound_files import write_wav_file
+from mockserver.media.tone import RATE
+from mockserver.server.control.requests import ControlRequest, RefusedError
+from mockserver.server.masking import decode_request, rebuild_request
+
+MOST = 20  # of a call, each way
+_SHOWN = ("image/png", "image/jpeg", "image/webp", "image/gif")
+_SHORTEST = 64  # characters of base64 that are looked at
+
+
+class Medium(Struct, frozen=True):
+    """A picture or a sound: its media type and its bytes."""
+
+    type: str
+    data: bytes
+
+    def describe(self) -> dict[str, Json]:
+        return {"type": self.type, "size": len(self.data)}
+
+
+async def show_medium(request: ControlRequest) -> Response:
+    """Return a picture or a sound of the reply, or of the request."""
+    row, of, at = request.find_call(), request.query.get("of", "reply"), request.read_number("at") or 0
+    if of not in _FINDERS:
+        raise RefusedError(400, "?of= must be request or reply")
+    found = await on_thread(_FINDERS[of], row)
+    if at >= len(found):
+        raise RefusedError(404, f"the {of} of call {row.seq} has {len(found)} pictures and sounds; there is no {at}")
+    headers = {"x-content-type-options": "nosniff", "cache-control": "no-store"}
+    return Response(found[at].data, headers=headers, media_type=found[at].type)
+
+
+def describe_media(row: Exchange) -> dict[str, Json]:
+    """Return which pictures and sounds a call has: of its `request`, and of its `reply`."""
+    found = {of: [medium.describe() for medium in find(row)] for of, find in _FINDERS.items()}
+    return {"media": found} if any(found.values()) else {}
+
+
+def find_asked(row: Exchange) -> list[Medium]:
+    """Return what came with the request."""
+    http = decode_request(rebuild_request(row))
+    if essence(http.header("content-type") or "") != "multipart/form-data":
+        return _find_in_body(http.body, "")
+    try:
+        reader = FormReader(http.header("content-type") or "")
+        reader.write(http.body)
+        parts = reader.finish().parts
+    except ValueError:  # it is no form, or is kept only in part
+        return []
+    return [*islice((found for part in parts for found in _recognize(part.data)), MOST)]
+
+
+def find_answered(row: Exchange) -> list[Medium]:
+    """Return what was answered."""
+    body = b"".join([data for _, data in row.sent])
+    if row.streams and not is_prelude(body):
+        return [*islice(_find_in_events([try_parse(frame.text) for frame in split_frames(row.sent)]), MOST)]
+    named = dict(row.reply_headers)
+    return _find_in_body(body, named.get("content-type", ""))
+
+
+_FINDERS: Mapping[str, Callable[[Exchange], list[Medium]]] = {"request": find_asked, "reply": find_answered}
+
+
+def _find_in_body(body: bytes, media_type: str) -> list[Medium]:
+    if essence(media_type) == "audio/pcm" and body:
+        return [_make_sound(body, RATE)]
+    if body[:1] in (b"{", b"["):
+        return [*islice(_find_in_events([try_parse(body.decode("utf-8", "replace"))]), MOST)]
+    return [*_recognize(body)]
+
+
+def _find_in_events(events: Iterable[Json]) -> Iterator[Medium]:
+    """Yield the media in values; sounds that come in pieces are joined."""
+    samples, pieces, rate = bytearray(), bytearray(), RATE
+    for event in events:
+        for place, text in _walk(event, _Place()):
+            if place.kind.endswith("output_audio.delta"):
+                samples += FORMATS["audio/pcm"].decode(_decode(text))
+            elif place.kind == "speech.audio.delta":
+                pieces += _decode(text)
+            elif (stated := _SAMPLES.match(place.media_type)) is not None:
+                samples, rate = samples + _decode(text), int(stated[1] or RATE)
+            else:
+                yield from _recognize(_decode(text))
+    if samples:
+        yield _make_sound(bytes(samples), rate)
+    yield from _recognize(bytes(pieces))
+
+
+class _Place(Struct, frozen=True):
+    """Where a text stands: the type of the event, and the media type that is stated beside it."""
+
+    kind: str = ""
+    media_type: str = ""
+
+
+def _walk(value: Json, place: _Place) -> Iterator[tuple[_Place, str]]:
+    """Yield the texts in a value that may be base64."""
+    if isinstance(value, str):
+        if len(value) >= _SHORTEST:
+            yield place, value
+    elif isinstance(value, list):
+        for each in value:
+            yield from _walk(each, place)
+    elif isinstance(value, Mapping):
+        kind, stated = value.get("type"), value.get("mimeType") or value.get("media_type")
+        here = _Place(kind if isinstance(kind, str) else place.kind, str(stated or ""))
+        for each in value.values():
+            yield from _walk(each, here)
+
+
+def _decode(text: str) -> bytes:
+    """Return the bytes of base64, or of a data URL; none if it is neither."""
+    data = text[found.end() :] if (found := _DATA_URL.match(text)) else text
+    try:
+        return b64decode(data, validate=True)
+    except ValueError:
+        return b""
+
+
+def _recognize(data: bytes) -> Iterator[Medium]:
+    found = recognize(data) if data else None
+    if found is not None and (found in _SHOWN or found.startswith("audio/")):
+        yield Medium(found, data)
+
+
+def _make_sound(samples: bytes, rate: int) -> Medium:
+    return Medium("audio/wav", write_wav_file(samples, rate))
+
+
+_DATA_URL = re.compile(r"data:[\w.+/-]{0,100}[^,]{0,100};base64,")
+_SAMPLES: Any = re.compile(r"audio/(?:L16|pcm)(?:.*rate=(\d{4,6}))?", re.IGNORECASE)

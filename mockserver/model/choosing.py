@@ -527,6 +527,8 @@ def _described(clause: Clause, offers: Offers, head: Clause, before: Clause) -> 
     `head` is the first clause of its sentence, `before` the clause before it.
     """
     own = words(clause.text)
+    if "`" in clause.written and leading(own) in ("run", "execute"):  # what is quoted is blank
+        own = (*own, "command")
     if clause.idle or not any(map(keys, own)):
         return ()
     alone, composed = Said(own), _composed(clause, own, head)

@@ -13,19 +13,19 @@ NEW_ENOUGH = $(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "
 .PHONY: setup serve fmt check lint docs house test compile slow browser quick frameworks agents interpreters npm fuzz crash cover bench bench-check tour lock lock-frameworks
 
 # --no-deps: the locks name everything, and pip would look for newer releases of what is named without its extras.
+# --no-compile: a tenth of these modules is ever imported, and compiled then.
 setup: .venv/ready
 
 .venv/ready: pyproject.toml constraints.txt tests/previous.txt
 	@$(NEW_ENOUGH)
 	@echo "Installing what the tests need, once (about 350 MB; some minutes) ..."
 	$(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --no-deps --require-hashes --requirement constraints.txt
+	$(BIN)/python -m pip install --quiet --no-deps --no-compile --require-hashes --requirement constraints.txt
 	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --editable .
-	rm -rf .venv/previous && $(BIN)/python -m pip install --quiet --no-deps --require-hashes --target .venv/previous \
+	rm -rf .venv/previous && $(BIN)/python -m pip install --quiet --no-deps --no-compile --require-hashes --target .venv/previous \
 	  --requirement tests/previous.txt
 	@touch $@
 
-# --no-compile: of what these import, the tests need a part.
 .venv-frameworks/ready: pyproject.toml tests/frameworks/constraints.txt
 	$(PYTHON) -m venv .venv-frameworks
 	$(FRAMEWORKS)/python -m pip install --quiet --no-deps --no-compile --require-hashes --requirement tests/frameworks/constraints.txt

@@ -62,10 +62,13 @@ def faults_command(program: tuple[str, ...], rules: tuple[Path, ...], **options:
     flags = {name: options.pop(name) for name in Settings.model_fields}
     output = options.pop("output")
     matrix = _make_matrix(options)
-    bench, rows = _Bench(program, find_server_sources(rules, flags), matrix=matrix, output=output), list[FaultRow]()
+    runner, rows = (
+        _ProgramRunner(program, find_server_sources(rules, flags), matrix=matrix, output=output),
+        list[FaultRow](),
+    )
     width = max(len(case.name) for case in matrix.cases)
     click.echo(shlex.join(program))
-    for row in bench.try_faults():
+    for row in runner.try_faults():
         rows.append(row)
         click.echo("\n".join(write_rows([row], width)))
     click.echo(write_totals(rows))
@@ -87,7 +90,7 @@ def _make_matrix(options: dict[str, Any]) -> FaultMatrix:
         raise ConfigError(*(mistake.message for mistake in error.mistakes)) from None
 
 
-class _Bench(Struct, frozen=True):
+class _ProgramRunner(Struct, frozen=True):
     """Runs a program repeatedly, each time with a new server."""
 
     program: Sequence[str]

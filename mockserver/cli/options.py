@@ -33,7 +33,7 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
         *("match", "scrub", "allow_secrets", "replay_speed"),
     ),
     "Memory": (
-        *("state", "stored_answers", "stored_bytes", "journal_calls", "journal_bytes"),
+        *("state", "stored_answers", "stored_bytes", "stored_files", "journal_calls", "journal_bytes"),
         *("max_body", "max_upload", "max_unsent"),
     ),
 }

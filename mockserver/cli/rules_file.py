@@ -26,8 +26,7 @@ def check_command(rules: tuple[Path, ...]) -> None:
     from mockserver.cli.options import find_sources
     from mockserver.core.text import plural
     from mockserver.rules.checks import is_for_mcp
-    from mockserver.rules.lint.mcp_servers import find_unserved
-    from mockserver.rules.lint.remarks import Remark, review
+    from mockserver.rules.lint.remarks import Remark, find_unserved, review
     from mockserver.rules.load import load_servers
     from mockserver.server.stubs import find_unreachable
 

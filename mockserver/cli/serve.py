@@ -1,6 +1,6 @@
 """`mockserver serve`: the dev server, its banner, and the log lines that the setting `log` asks for.
 
-Client input is escaped before it is logged, and credentials are masked.
+Client input is escaped before it is log_exchange, and credentials are masked.
 """
 
 import json
@@ -177,13 +177,13 @@ def make_remark_logger() -> Callable[[Exchange], None]:
     """Return a function that logs the remarks on answers to stderr, each once."""
     said = set[str]()
 
-    def logged(exchange: Exchange) -> None:
+    def log_exchange(exchange: Exchange) -> None:
         for remark in list_remarks(exchange):
             if remark not in said and len(said) < _MAX_REMARKS:
                 said.add(remark)
                 write_line(f"call {exchange.seq}: {remark}", err=True)
 
-    return logged
+    return log_exchange
 
 
 def list_remarks(exchange: Exchange) -> list[str]:

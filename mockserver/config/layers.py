@@ -3,6 +3,7 @@
 import logging
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
+from typing import NamedTuple
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -42,14 +43,21 @@ def assemble(
     return settings
 
 
+class ValidSettings(NamedTuple):
+    """The settings that are valid, and the mistakes of the others."""
+
+    settings: Settings
+    mistakes: Sequence[Mistake]
+
+
 def assemble_valid(
     flags: Mapping[str, Json],
     environ: Mapping[str, str],
     documents: Sequence[Document],
     *,
     dialects: Collection[str] = (),
-) -> tuple[Settings, Sequence[Mistake]]:
-    """Assemble the settings that are valid, as `assemble` does; return them and the mistakes of the others."""
+) -> ValidSettings:
+    """Assemble the settings that are valid, as `assemble` does."""
     settings, mistakes = Settings(), list[Mistake]()
     flagged = _Layer(flags, str if isinstance(flags, Keywords) else format_flag)
     layers = (*map(_read_document, documents), _read_environ(environ), flagged)
@@ -64,7 +72,7 @@ def assemble_valid(
         settings = _resolve_strict(settings, [layer for layer in layers if isinstance(layer.values, Mapping)])
     except MockserverError as error:
         mistakes += error.mistakes
-    return settings, mistakes
+    return ValidSettings(settings, mistakes)
 
 
 def format_flag(name: str) -> str:

@@ -454,6 +454,12 @@ class Settings(BaseTable, title="settings"):
         description="How many bytes of answers and files each namespace stores; the oldest go first. "
         "Uploads that are on disk do not count.",
     )
+    stored_files: Size = field(
+        4_000_000_000,
+        ge=0,
+        description="How many bytes of uploads are kept on disk, of all namespaces; the oldest of the namespace that "
+        "needs more go first.",
+    )
     state: StateUrl = field(
         "memory",
         repr=False,

@@ -62,6 +62,10 @@ class ValueStore(Protocol[Value]):
     def most(self) -> int:
         """Return how many values of a namespace there can be; 0: nothing is kept."""
 
+    @property
+    def bounds_files(self) -> str:
+        """Return the setting that bounds the files that are kept."""
+
     async def get(self, namespace: str, key: str) -> tuple[Value, int] | None:
         """Return the value and its version, or None."""
 

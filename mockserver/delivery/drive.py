@@ -86,6 +86,8 @@ MAX_WRITE = 1 << 18  # bytes of a body written at once
 
 
 class Buffer:
+    """Pieces of a body that are sent together; `head` goes before them while it is not sent."""
+
     __slots__ = ("_note", "_pieces", "_wire", "head", "size")
 
     def __init__(self, client: ClientConnection, note: Note | None) -> None:

@@ -4,6 +4,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import lru_cache
 from itertools import chain, islice, repeat
+from typing import NamedTuple
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -127,13 +128,20 @@ def make_script(reply: Reply, pace: Pace, more: Headers | HeaderLines = (), *, a
     return _pace_frames(head, reply.frames, pace)
 
 
-def fit_beats(reply: Reply, pace: Pace) -> tuple[Reply, Pace]:
+class PacedReply(NamedTuple):
+    """A reply, and the pace at which it leaves."""
+
+    reply: Reply
+    pace: Pace
+
+
+def fit_beats(reply: Reply, pace: Pace) -> PacedReply:
     """Return a reply whose last frame leaves when its pace is over, and not before the others, with its new pace."""
     *before, _ = reply.beats
     last = max((pace.duration(reply.tokens), *before))
     if not last:
-        return replace(reply, beats=()), AT_ONCE
-    return replace(reply, beats=(*before, last)), Pace(Timing(total=last))
+        return PacedReply(replace(reply, beats=()), AT_ONCE)
+    return PacedReply(replace(reply, beats=(*before, last)), Pace(Timing(total=last)))
 
 
 def _follow(head: Head, script: Iterator[Frame | float]) -> Iterator[Action]:

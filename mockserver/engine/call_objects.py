@@ -66,7 +66,8 @@ class CallObjects(Struct, frozen=True):
         if (kept := self.store.put(self._namespace, made.key, made, size=made.size)) is not None:
             await kept
         if self.store.most and len(made.data) > LARGE and await self.store.get(self._namespace, made.key) is None:
-            raise Failure("too_large", f"A file of {len(made.data)} bytes is not kept; stored_bytes allows more.")
+            allows = "stored_bytes" if isinstance(made.data, bytes) else self.store.bounds_files
+            raise Failure("too_large", f"A file of {len(made.data)} bytes is not kept; {allows} allows more.")
 
     async def change(
         self, kept: KeptObject, change: Callable[[KeptObject], KeptObject]

@@ -139,6 +139,11 @@ def list_lines(data: Data) -> Iterator[bytes]:
                 line = file.readline(MOST_LINE)
 
 
+def count_on_disk(data: Data) -> int:
+    """Return how many bytes are not in memory."""
+    return 0 if isinstance(data, bytes) else len(data)
+
+
 def hash_data(data: Data) -> str:
     """Return the SHA-256 of bytes."""
     return sha256(data).hexdigest() if isinstance(data, bytes) else data.sha256

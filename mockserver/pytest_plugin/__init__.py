@@ -23,13 +23,13 @@ import pytest
 from mockserver.core.namesake import find_overwriting
 
 if TYPE_CHECKING:
-    from mockserver.pytest_plugin.session import Run, Use
+    from mockserver.pytest_plugin.session import Run, ServerUse
     from mockserver.testing import MockServer
 
 MARK, FAULTS = "mockserver", "mockserver_faults"
 FIXTURES = {"mockserver", "mockserver_session"}
 RUN: pytest.StashKey[Run] = pytest.StashKey()
-USE: pytest.StashKey[Use] = pytest.StashKey()
+USE: pytest.StashKey[ServerUse] = pytest.StashKey()
 RESTORE: pytest.StashKey[Callable[[], None]] = pytest.StashKey()
 
 

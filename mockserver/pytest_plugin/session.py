@@ -32,7 +32,7 @@ from mockserver.testing.setup import MockServerWarning, find_left_open, find_unr
 MARK, FAULTS = "mockserver", "mockserver_faults"
 FOLDER = "cassettes"  # next to the test file
 KEYS = ("rules", "verify", "max_calls", *ServerOptions.__annotations__)
-MAX_CALLS = 1_000  # of a test, unless its mark allows more: an agent that is always told to call a tool never stops
+MAX_CALLS = 10_000  # of a test, unless its mark allows more: an agent that is always told to call a tool never stops
 _CHOICES: Mapping[str, tuple[object, ...]] = {
     "verify": (True, False),
     "record": ("none", "once", "new_episodes", "all"),
@@ -221,7 +221,7 @@ class Run:
         yield from ((rename_options(text), affected) for text, affected in found.items())
 
     @contextmanager
-    def serve(self, item: pytest.Item, server: MockServer) -> Iterator["Use"]:
+    def serve(self, item: pytest.Item, server: MockServer) -> Iterator["ServerUse"]:
         """Configure a server for a test, and set the environment. Raises MockserverError."""
         config = self._find_configuration(item, {} if server is self._server else server.default_setup.options)
         server.keep_declared()
@@ -230,7 +230,7 @@ class Run:
         server.reset(make_setup(self._continue_recording(config)))
         server.limit_calls(config.get("max_calls", MAX_CALLS))
         strict = own and item.config.getini("mockserver_unplayed") == "fail"
-        use = Use(server, verify=bool(config.get("verify", True)), strict=strict)
+        use = ServerUse(server, verify=bool(config.get("verify", True)), strict=strict)
         if own and "cassette" not in config:
             use.absent = partial(find_absent_cassette, item, config)
         use.patch.set(server.env)
@@ -260,7 +260,7 @@ class Run:
         return found if self._recording else {**found, "record": "none"}
 
 
-class Use(Struct):
+class ServerUse(Struct):
     """A test's use of a server. `verify`: its problems fail the test; `strict`: unplayed episodes do, too."""
 
     server: MockServer

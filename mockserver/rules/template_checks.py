@@ -8,7 +8,7 @@ template: in the number and names of the arguments, or in their constant values.
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import cycle, islice, pairwise, product
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -22,6 +22,24 @@ if TYPE_CHECKING:
     from minijinja import Environment
 
 
+class TemplateMistake(NamedTuple):
+    """What is wrong with a template, and on which of its lines (from 1)."""
+
+    message: str
+    line: int
+
+
+class _WrongWord(NamedTuple):
+    """A word of a template that must not stand there, and why."""
+
+    message: str
+    word: str
+
+    def locate(self, source: str) -> TemplateMistake:
+        found = re.search(rf"\b{re.escape(self.word)}\b", source)
+        return TemplateMistake(self.message, source.count("\n", 0, found.start() if found else 0) + 1)
+
+
 class TemplateChecker:
     """Checks templates that an environment can parse."""
 
@@ -29,17 +47,16 @@ class TemplateChecker:
         self._environment = environment
         self._calls = CallCheck(environment, tuple(map(make_plain, SAMPLES)))
 
-    def find_mistakes(self, source: str, variables: Iterable[str], groups: frozenset[str]) -> Iterator[tuple[str, int]]:
-        """Yield each mistake and its line (from 1).
+    def find_mistakes(self, source: str, variables: Iterable[str], groups: frozenset[str]) -> Iterator[TemplateMistake]:
+        """Yield each mistake.
 
         `variables` are the names that the template reads, `groups` the named groups of the rule's patterns.
         """
         for variable in sorted(variables):
-            if (found := self._check_variable(variable, groups)) is not None:
-                mistake, culprit = found
-                yield mistake, _find_line(culprit, source)
-        for mistake, culprit in self._check_names(_INERT.sub("", source)):
-            yield mistake, _find_line(culprit, source)
+            if (wrong := self._check_variable(variable, groups)) is not None:
+                yield wrong.locate(source)
+        for wrong in self._check_names(_INERT.sub("", source)):
+            yield wrong.locate(source)
         code = _INERT.sub(lambda found: _LETTER.sub(" ", found[0]), source)  # lines stay where they are
         for call in find_calls(code):
             if call.kind == "function" and call.name not in self._environment.globals:
@@ -47,41 +64,38 @@ class TemplateChecker:
             root, _, member = call.subject.partition(".")
             kinds = KINDS.get(call.subject) or ((str,) if root == "match" and member else ())
             if (failure := self._calls.explain_failure(call, kinds)) is not None:
-                yield failure, code.count("\n", 0, call.offset) + 1
+                yield TemplateMistake(failure, code.count("\n", 0, call.offset) + 1)
 
-    def _check_variable(self, variable: str, groups: frozenset[str]) -> tuple[str, str] | None:
-        """Return what is wrong with a variable, and the wrong word."""
+    def _check_variable(self, variable: str, groups: frozenset[str]) -> _WrongWord | None:
         root, _, rest = variable.partition(".")
         member = rest.partition(".")[0]
         if root == "fake" and member and member not in list_providers():
-            return f'unknown provider "fake.{member}"{did_you_mean(member, list_providers())}', variable
+            words = f'unknown provider "fake.{member}"{did_you_mean(member, list_providers())}'
+            return _WrongWord(words, variable)
         if root == "match" and member and member not in groups:
-            return _explain_missing_group(member, groups), variable
+            return _WrongWord(_explain_missing_group(member, groups), variable)
         if root in MEMBERS and member and member not in MEMBERS[root]:
-            return f'"{root}" has no "{member}"{suggest(member, MEMBERS[root])}', variable
+            return _WrongWord(f'"{root}" has no "{member}"{suggest(member, MEMBERS[root])}', variable)
         if root not in VARIABLES and root not in self._environment.globals:
-            return f'unknown variable "{root}"{suggest(root, VARIABLES)}', root
+            return _WrongWord(f'unknown variable "{root}"{suggest(root, VARIABLES)}', root)
         return None
 
-    def _check_names(self, source: str) -> Iterator[tuple[str, str]]:
-        """Yield what is wrong with filters, tests, methods and tags, and the wrong word.
-
-        Comments and raw blocks are already removed.
-        """
+    def _check_names(self, source: str) -> Iterator[_WrongWord]:
+        """Yield the filters, tests, methods and tags that are wrong. Comments and raw blocks are removed already."""
         code = " ".join(_QUOTED.sub('""', part) for part in _CODE.findall(source))
         for name in dict.fromkeys(_FILTER.findall(code)):
             if self._lacks(f"''|{name}", "UnknownFilter"):
-                yield f'unknown filter "{name}"', name
+                yield _WrongWord(f'unknown filter "{name}"', name)
         for name in dict.fromkeys(_TEST.findall(code)):
             if self._lacks(f"'' is {name}", "UnknownTest"):
-                yield f'unknown test "{name}"', name
+                yield _WrongWord(f'unknown test "{name}"', name)
         for name in dict.fromkeys(_UNBOUNDED.findall(code)):
             instead = "use the filter replace" if name == "replace" else "join texts with ~"
-            yield f'the method "{name}" is not supported; {instead}', name
+            yield _WrongWord(f'the method "{name}" is not supported; {instead}', name)
         for tag in dict.fromkeys(_LOADS.findall(source)):
-            yield f'"{tag}" is not supported: a template cannot load other templates', tag
+            yield _WrongWord(f'"{tag}" is not supported: a template cannot load other templates', tag)
         for call in dict.fromkeys(_FAKE_CALL.findall(code)):
-            yield f'"{call}" is a value, not a function; remove the parentheses', call
+            yield _WrongWord(f'"{call}" is a value, not a function; remove the parentheses', call)
 
     def _lacks(self, expression: str, kind: str) -> bool:
         from minijinja import TemplateError
@@ -91,11 +105,6 @@ class TemplateChecker:
         except TemplateError as error:
             return error.kind == kind
         return False
-
-
-def _find_line(culprit: str, source: str) -> int:
-    found = re.search(rf"\b{re.escape(culprit)}\b", source)
-    return source.count("\n", 0, found.start() if found else 0) + 1
 
 
 def _explain_missing_group(name: str, groups: frozenset[str]) -> str:

@@ -306,14 +306,14 @@ def _quote(text: str) -> str:
 
 
 def _secure_headers(send: Send) -> Send:
-    async def secured(message: Message) -> None:
+    async def send_secured(message: Message) -> None:
         if message["type"] == "http.response.start":
             stated = {name.lower() for name, _ in message["headers"]}
             more = [field for field in SECURITY if field[0] not in stated]
             message = {**message, "headers": [*message["headers"], *more]}
         await send(message)
 
-    return secured
+    return send_secured
 
 
 def add_cors(app: ASGIApp, origins: tuple[str, ...]) -> ASGIApp:

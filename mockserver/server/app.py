@@ -61,14 +61,14 @@ if TYPE_CHECKING:
 def build_app(live: Live) -> "FastRouter":
     """Build the paths of the default dialect; the first request to any other path imports all dialects."""
     known = list_own_endpoints(_list_dialects(live)[live.settings.dialect])
-    return FastRouter(_make_routes(live, known), Elsewhere(live))
+    return FastRouter(_make_routes(live, known), OtherDialects(live))
 
 
 def _list_dialects(live: Live) -> Mapping[str, Dialect]:
     return discover_all(live.settings.hosts)
 
 
-class Elsewhere(Struct, eq=False):
+class OtherDialects(Struct, eq=False):
     """The application at paths that the default dialect does not have, made for the first request there."""
 
     live: Live
@@ -102,9 +102,9 @@ def _build_whole_app(live: Live) -> "FastRouter":
     from mockserver.server.control import Control
 
     known = list_endpoints(_list_dialects(live), live.settings.dialect)
-    routes, unknown = _make_routes(live, (*known, *MCP_ENDPOINTS)), Unknown(live, known)
+    routes, unknown = _make_routes(live, (*known, *MCP_ENDPOINTS)), UnknownPaths(live, known)
     inner = Router(routes, redirect_slashes=False, default=unknown)
-    named = Mount("/ns/{namespace}", Named(live, inner))
+    named = Mount("/ns/{namespace}", NamespacedPaths(live, inner))
     named.path_regex = re.compile(named.path_regex.pattern, re.DOTALL)  # a line feed may follow
     guarded = Guard(Control(live), live, OPEN | inspector.PATHS)
     app = FastRouter([*routes, named, Route(CONTROL, guarded), Mount(CONTROL, guarded)], unknown)
@@ -147,6 +147,8 @@ class FastRouter(Router):
 
 
 class FoundRoute(Struct, frozen=True):
+    """The application of a route, and what the path says for its parameters."""
+
     app: ASGIApp
     params: dict[str, str]
 
@@ -257,7 +259,9 @@ class Site:
             known = [app.default for app in self._apps.values()]
             self._apps.clear()
             app = self._apps[settings.dialect] = build_app(self._live)
-            if isinstance(app.default, Elsewhere) and any(isinstance(old, Elsewhere) and old.app for old in known):
+            if isinstance(app.default, OtherDialects) and any(
+                isinstance(old, OtherDialects) and old.app for old in known
+            ):
                 app.default.app = _build_whole_app(self._live)
         self._hosts = settings.hosts
 
@@ -273,11 +277,11 @@ class Site:
         namespace, inner = split_namespace(path) if path.startswith(_NAMED) else (DEFAULT, path)
         app = self._app
         found = app.find(inner)
-        elsewhere = app.default
-        if (found is None or namespace != DEFAULT) and isinstance(elsewhere, Elsewhere):
-            if whole and elsewhere.app is None:
-                elsewhere.app = _build_whole_app(self._live)
-            found = None if elsewhere.app is None else elsewhere.app.find(inner)
+        others = app.default
+        if (found is None or namespace != DEFAULT) and isinstance(others, OtherDialects):
+            if whole and others.app is None:
+                others.app = _build_whole_app(self._live)
+            found = None if others.app is None else others.app.find(inner)
         if found is None or not isinstance(found.app, AsgiEntrance):
             return None
         return app.responders.keep(
@@ -296,7 +300,7 @@ def _find_session(responder: Responder) -> "type[SocketSession]":
     return ResponsesSession
 
 
-class Named(Struct, eq=False):
+class NamespacedPaths(Struct, eq=False):
     """The application behind `/ns/{namespace}`, if that is a name; else the dialect's 404."""
 
     live: Live
@@ -311,7 +315,7 @@ class Named(Struct, eq=False):
         await entrance({**scope, "path_params": {}}, receive, send)
 
 
-class Unknown(Struct, eq=False):
+class UnknownPaths(Struct, eq=False):
     """The application at every other path: the known path that it stands for, else the 404 that names the nearest."""
 
     live: Live

@@ -95,9 +95,9 @@ def find_path(body: Json, dialect: str) -> str:
     return _write_path(_find_operation(dialect, meant if meant in served else "chat"), dialect, keys.get("model"))
 
 
-def find_usual_path(dialect: str, operation: str = "chat") -> str:
-    """Return the path of an operation of a dialect, with the query that its client always sends. Raises ConfigError."""
-    return _write_path(_find_operation(dialect, operation), dialect, None)
+def find_usual_path(dialect: str) -> str:
+    """Return the path of a dialect's chat, with the query that its client always sends. Raises ConfigError."""
+    return _write_path(_find_operation(dialect, "chat"), dialect, None)
 
 
 def make_usual_request(dialect: str, operation: str, model: str, text: str, *, stream: bool = False) -> RequestFile:

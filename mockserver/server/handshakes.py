@@ -36,6 +36,20 @@ def check_handshake(http: HttpRequest, dialect: Dialect, settings: Settings, *, 
     keys = [value for name, value in http.headers if name == b"sec-websocket-key"]
     if len(keys) != 1 or not _is_nonce(keys[0]):
         raise Failure("bad_parameter", "The header Sec-WebSocket-Key must be 16 bytes in base64, once.", status=400)
+    _check_lists(http)
+
+
+def _check_lists(http: HttpRequest) -> None:
+    """Refuse what is no list of protocols or of extensions. Raises Failure."""
+    from websockets.exceptions import InvalidHeaderFormat  # few servers need it
+    from websockets.headers import parse_extension, parse_subprotocol
+
+    for name, parse in ((b"sec-websocket-protocol", parse_subprotocol), (b"sec-websocket-extensions", parse_extension)):
+        for value in [value for field, value in http.headers if field == name]:
+            try:
+                parse(value.decode("latin-1"))
+            except InvalidHeaderFormat as error:
+                raise Failure("bad_parameter", f"The request has an {error}.", status=400) from None
 
 
 def refuse_handshake(http: HttpRequest) -> Failure:

@@ -84,6 +84,8 @@ _UNREAD = "Too much data is waiting for clients to read it (setting max_unsent).
 
 
 class Limiter:
+    """The limits of the settings: which a request draws from, and what it waits for."""
+
     def __init__(self, store: LimitStore | None = None) -> None:
         self.store: LimitStore = MemoryLimitStore() if store is None else store
         self.configure(Limits(), None, Catalogue())

@@ -32,7 +32,7 @@ from mockserver.dialects import discover
 from mockserver.engine.catalogue import Catalogue, Model
 from mockserver.engine.engine import Engine, Policy, alter_engine
 from mockserver.engine.mcp_streams import McpStreams
-from mockserver.engine.memory import Memory
+from mockserver.engine.memory import Memory, count_kept_on_disk
 from mockserver.engine.offload import on_thread
 from mockserver.server.call_budget import CallBudget
 from mockserver.server.cassette_store import CassetteStore, check_cassettes, name_file
@@ -144,7 +144,7 @@ class Live(Struct):
 
     def find_engine(self, namespace: str) -> Engine:
         """Return what answers in a namespace, which is not in use for that."""
-        return self.namespaces.get(namespace).engine(self.engine)
+        return self.namespaces.get(namespace).find_engine(self.engine)
 
     @property
     def player(self) -> Player:
@@ -249,7 +249,7 @@ def compose(sources: Sources, counters: Counters, before: "Live | None" = None) 
     listed = LazyMapping(discover(), lambda name: discover()[name].models)
     thinking = LazyMapping(discover(), lambda name: discover()[name].thinking)
     if before is None:
-        answers: ValueStore[Kept] = MemoryValueStore(count=settings.stored_answers, size=settings.stored_bytes)
+        answers: ValueStore[Kept] = make_value_store(settings)
     else:
         answers = before.engine.memory.store
         before.namespaces.load_cassettes(player.store)
@@ -331,17 +331,27 @@ def show_settings(settings: Settings) -> dict[str, Json]:
     return found
 
 
+def make_value_store(settings: Settings) -> MemoryValueStore[Kept]:
+    """Return where one process keeps answers and objects."""
+    return MemoryValueStore(
+        count=settings.stored_answers,
+        size=settings.stored_bytes,
+        disk=settings.stored_files,
+        measure=count_kept_on_disk,
+    )
+
+
 _SHOWN_SETTINGS = (
     *("host", "port", "workers", "dialect", "unmatched", "seed", "ids", "tokenizer", "timing", "known_models"),
     *("validation", "lint", "replay", "journal_calls", "journal_bytes", "stored_answers", "stored_bytes", "max_body"),
-    "max_upload",
+    *("max_upload", "stored_files"),
     *("cassette", "cassettes", "record", "record_errors", "replay_speed", "limits"),
     *("cors", "allowed_hosts", "reload", "log", "inspector_writes"),
 )
 # Settings that a running server cannot change.
 AT_START = (
     *("host", "port", "workers", "state", "log", "reload", "cors"),
-    *("stored_answers", "stored_bytes", "journal_calls", "journal_bytes"),
+    *("stored_answers", "stored_bytes", "stored_files", "journal_calls", "journal_bytes"),
 )
 
 

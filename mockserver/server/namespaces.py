@@ -58,7 +58,7 @@ class Namespace(Struct):
     forgotten: tuple[str, ...] = ()  # counters that a change of shared state resets
     _made: _MadeEngine | None = None
 
-    def engine(self, base: Engine) -> Engine:
+    def find_engine(self, base: Engine) -> Engine:
         """Return what answers here: the base behind the rules of this namespace.
 
         Another thread may put new rules meanwhile.

@@ -1,7 +1,7 @@
 """Answers calls from cassettes, and says what is to be recorded into them."""
 
 from collections.abc import Callable, Collection, Sequence
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 from urllib.parse import urlencode
 
 from msgspec import Struct, field
@@ -10,10 +10,10 @@ from msgspec.structs import replace
 from mockserver.config.errors import CassetteError
 from mockserver.core.call import Call
 from mockserver.core.episode import Episode, Recorded, Sent
-from mockserver.core.http import HttpRequest, Reply
+from mockserver.core.http import HttpRequest
 from mockserver.core.plan import Failure, Forward, Plan, Timing
 from mockserver.core.state import Counters
-from mockserver.delivery.script import AT_ONCE, Pace
+from mockserver.delivery.script import AT_ONCE, Pace, PacedReply
 from mockserver.dialects._mcp_recorded import find_other_handshake
 from mockserver.engine.counters import name_episodes_counter
 from mockserver.engine.offload import is_large, on_thread
@@ -152,18 +152,24 @@ class Player(Struct, frozen=True):
     def _fail(self, why: str, cassette: str) -> Plan:
         return Plan(Failure("unmatched", self.rename_options(why), details={"cassette": cassette}), "unmatched")
 
-    def _find_key(self, cassette: "Cassette", call: Call) -> tuple[Call, str]:
-        """Return a call as it would have been recorded, and what it is looked up by."""
+    def _find_key(self, cassette: "Cassette", call: Call) -> "LookedUp":
         known = cassette.find_known_key(call)
         if known is not None:  # it was recorded just as it is, so there is nothing in it to redact
-            return call, known
+            return LookedUp(call, known)
         if self.policy is not None and self.policy.redactor.may_change(call.http):
             sent = make_sent(call.http)
             redacted = self.policy.redactor.redact_request(sent)
             again = None if redacted is sent else parse_sent(call.dialect, redacted, self.store.hosts)
             if again is not None:
                 call = replace(again, http=replace(again.http, namespace=call.http.namespace))
-        return call, cassette.make_key(call)
+        return LookedUp(call, cassette.make_key(call))
+
+
+class LookedUp(NamedTuple):
+    """A call as it would have been recorded, and the key by which its answers are found."""
+
+    call: Call
+    key: str
 
 
 def make_sent(http: HttpRequest) -> Sent:
@@ -178,11 +184,13 @@ _NO_UPSTREAM = (
 )
 
 
-def pace_reply(recorded: Recorded, pace: Pace, speed: float) -> tuple[Reply, Pace]:
+def pace_reply(recorded: Recorded, pace: Pace, speed: float) -> PacedReply:
     """Return the reply and its pace: a rule's, else the recorded one at so many times the speed; 0: without waits."""
     if not speed or not pace.at_once:
-        return recorded.reply, pace
+        return PacedReply(recorded.reply, pace)
     times = (recorded.took,) if recorded.frames is None else (at for at, _ in recorded.frames)
     beats = tuple([max(at, 0.0) / speed for at in times])
     last = max(beats, default=0.0)
-    return (replace(recorded.reply, beats=beats), Pace(Timing(total=last))) if last else (recorded.reply, AT_ONCE)
+    if not last:
+        return PacedReply(recorded.reply, AT_ONCE)
+    return PacedReply(replace(recorded.reply, beats=beats), Pace(Timing(total=last)))

@@ -99,7 +99,7 @@ class RealtimeSession(SocketSession):
 
     def _find_engine(self) -> Engine:
         live = self.responder.live
-        return live.namespaces.touch(self.handshake.namespace).engine(live.engine)
+        return live.namespaces.touch(self.handshake.namespace).find_engine(live.engine)
 
     # How it begins and ends.
 

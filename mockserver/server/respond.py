@@ -193,7 +193,7 @@ class Responder(Struct, eq=False):
         if live.namespaces.evicted:
             await live.forget_evicted()
         visit.settings = settings = live.settings
-        engine = space.engine(live.engine)
+        engine = space.find_engine(live.engine)
         visit.row.rules = engine.rules
         if not self.operations or request.method in _ODD_METHODS:
             fixed = self._find_fixed_response(request, engine, visit)
@@ -280,7 +280,7 @@ class Responder(Struct, eq=False):
         model = query.get("model") or query.get("deployment") or ""
         call = Call(self.dialect.name, WEBSOCKET, model, handshake, ["websocket", handshake.path, dict(query)])
         space = self.live.namespaces.touch(handshake.namespace)
-        plan = await space.engine(self.live.engine).plan(call)
+        plan = await space.find_engine(self.live.engine).plan(call)
         if plan.outcome is None and not plan.faults:
             return None
         if plan.outcome is None:

@@ -127,8 +127,8 @@ class AcceptingServer(uvicorn.Server):
         await super().startup(sockets)
 
 
-class _Server(AcceptingServer):
-    """One that also ends what is still open at a second signal."""
+class _CommandServer(AcceptingServer):
+    """The server of a command: a second signal also ends what is still open."""
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         if self.should_exit:
@@ -148,7 +148,7 @@ COLLECT = (10_000, 20, 50)
 
 
 def serve(live: Live, sources: Sources, listener: socket.socket, say: Callable[[str], None]) -> None:
-    server = _Server(configure_uvicorn(live, watch_sources(live, sources, say), GRACE, DRAIN))
+    server = _CommandServer(configure_uvicorn(live, watch_sources(live, sources, say), grace=GRACE, drain=DRAIN))
 
     def stop(*_: object) -> None:
         server.should_exit = True
@@ -163,7 +163,7 @@ def serve(live: Live, sources: Sources, listener: socket.socket, say: Callable[[
     server.run(sockets=[listener])
 
 
-def configure_uvicorn(live: Live, lifespan: Lifespan[Router], grace: int, drain: float = 0) -> uvicorn.Config:
+def configure_uvicorn(live: Live, lifespan: Lifespan[Router], *, grace: int, drain: float = 0) -> uvicorn.Config:
     """Configure uvicorn; when the server stops, open streams get `grace` seconds, quiet connections `drain`."""
     logging.getLogger("uvicorn.error").addFilter(_is_fault)
     site = Site(live, lifespan)
@@ -231,7 +231,7 @@ class Running:
         self._ready, self._process = Event(), os.getpid()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._watching = watch_sources(live, sources or Sources(), say or (lambda _: None))
-        self._server = _Prompt(configure_uvicorn(live, self._lifespan, THREAD_GRACE))
+        self._server = _PromptServer(configure_uvicorn(live, self._lifespan, grace=THREAD_GRACE))
         self._thread = Thread(target=self._run, name="mockserver", daemon=True)
 
     def start(self) -> None:
@@ -306,8 +306,8 @@ class Running:
             yield
 
 
-class _Prompt(AcceptingServer):
-    """uvicorn's, except that it does not poll whether to stop, and stops at once if no request is open."""
+class _PromptServer(AcceptingServer):
+    """The server of a thread: it does not poll whether to stop, and stops at once if no request is open."""
 
     def __init__(self, config: uvicorn.Config) -> None:
         super().__init__(config)

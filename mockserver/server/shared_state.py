@@ -16,6 +16,7 @@ from mockserver.config.errors import ConfigError, explain_extra
 from mockserver.core import call, episode, http, kept_objects, plan
 from mockserver.core.plan import Failure, Kept
 from mockserver.core.tokens import Tokenizer
+from mockserver.engine.memory import count_kept_on_disk
 from mockserver.media.large_data import DataOnDisk, read_data
 from mockserver.server.fleet import Fleet
 from mockserver.server.live import Live
@@ -61,7 +62,11 @@ def check_state(url: str) -> SharedState:
 
 def make_codec(tokenizer: Callable[[str], Tokenizer]) -> Codec[Kept]:
     """Return how to write and read kept answers and objects; `tokenizer` is that of a model, by name."""
-    return Codec(lambda kept: msgpack.encode(_simplify(kept)), lambda data: _restore(msgpack.decode(data), tokenizer))
+    return Codec(
+        encode=lambda kept: msgpack.encode(_simplify(kept)),
+        decode=lambda data: _restore(msgpack.decode(data), tokenizer),
+        measure=count_kept_on_disk,
+    )
 
 
 _LIST, _TUPLE, _SET, _INT, _TEXT = range(5)  # the first item of an array; that of an object is the name of its class

@@ -175,8 +175,8 @@ class Decoding:
 class _Members:
     """Members one after another, each with a decoder of its own, as zlib and zstd have them."""
 
-    def __init__(self, fresh: Callable[[bytes], Any], limit: int = MAX_MEMBERS, begins: int = 1) -> None:
-        self._fresh, self._left, self._begins = fresh, limit, begins
+    def __init__(self, begin: Callable[[bytes], Any], limit: int = MAX_MEMBERS, begins: int = 1) -> None:
+        self._fresh, self._left, self._begins = begin, limit, begins
         self._member: Any = None
         self._held = b""  # of a member that has just begun
 
@@ -228,11 +228,11 @@ class _Brotli:
 def _make_deflate() -> _Members:
     """Return the zlib format, as is meant by `deflate`; or bare deflate, as many send."""
 
-    def fresh(beginning: bytes) -> Any:
+    def begin(beginning: bytes) -> Any:
         wrapped = beginning[0] & 15 == 8 and int.from_bytes(beginning[:2], "big") % 31 == 0
         return zlib.decompressobj(15 if wrapped else -15)
 
-    return _Members(fresh, limit=1, begins=2)
+    return _Members(begin, limit=1, begins=2)
 
 
 def _make_zstd() -> _Members:

@@ -108,7 +108,8 @@ class _WorkerConfig(uvicorn.Config):
             log.error("worker %s: %s", self.worker.number, error.mistakes[0])  # a mistake of the user
             sys.exit(1)
         say = self.prepare(live)
-        self.__dict__.update(configure_uvicorn(live, watch_sources(live, live.sources, say), GRACE, DRAIN).__dict__)
+        configured = configure_uvicorn(live, watch_sources(live, live.sources, say), grace=GRACE, drain=DRAIN)
+        self.__dict__.update(configured.__dict__)
         super().load()
         gc.collect()
         gc.freeze()

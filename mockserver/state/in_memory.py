@@ -4,7 +4,7 @@ from asyncio import Future, get_running_loop
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from math import inf
-from typing import Generic
+from typing import Any, Generic, NamedTuple
 
 from mockserver.core.rates import Admission, Draw, Limits
 from mockserver.core.seed import monotonic
@@ -185,84 +185,134 @@ _NOBODY: Mapping[str, Future[None]] = {}
 NAMESPACES_IN_FULL = 10  # all namespaces together may take as much as these when full
 
 
+class _Entry(NamedTuple, Generic[Value]):
+    """A value with its version, about how many bytes it takes in memory, and how many on disk."""
+
+    value: Value
+    version: int
+    size: int
+    on_disk: int
+
+
 class _Space(Generic[Value]):
-    """The values of one namespace, oldest first, each with its version and its size in bytes."""
+    """The values of one namespace, oldest first, and what they take together."""
 
     def __init__(self) -> None:
-        self.entries: OrderedDict[str, tuple[Value, int, int]] = OrderedDict()
-        self.size = self.versions = 0
+        self.entries: OrderedDict[str, _Entry[Value]] = OrderedDict()
+        self.size = self.on_disk = self.versions = 0
 
-    def change(self, key: str, value: Value, size: int) -> None:
-        self.size += size - self.entries[key][2]
+    def add(self, key: str, value: Value, size: int, on_disk: int) -> None:
+        """Add a value, or replace one, which stays where it is in the order."""
+        before = self.entries.get(key, _NO_ENTRY)
+        self.size += size - before.size
+        self.on_disk += on_disk - before.on_disk
         self.versions += 1
-        self.entries[key] = (value, self.versions, size)
+        self.entries[key] = _Entry(value, self.versions, size, on_disk)
+
+    def drop(self, key: str) -> None:
+        entry = self.entries.pop(key)
+        self.size -= entry.size
+        self.on_disk -= entry.on_disk
+
+
+_NO_ENTRY: _Entry[Any] = _Entry(None, 0, 0, 0)
 
 
 class MemoryValueStore(Generic[Value]):
-    """Values of each namespace; the oldest values and the longest idle namespaces are evicted."""
+    """Values of each namespace; the oldest values and the longest idle namespaces are evicted.
 
-    def __init__(self, *, count: int, size: int, max_namespaces: int = MAX_NAMESPACES) -> None:
+    All together, what `measure` finds on disk of the values takes at most `disk` bytes: the oldest files of the
+    namespace that needs more go first.
+    """
+
+    def __init__(
+        self,
+        *,
+        count: int,
+        size: int,
+        disk: int = 0,
+        measure: Callable[[Value], int] = lambda value: 0,
+        max_namespaces: int = MAX_NAMESPACES,
+    ) -> None:
         self._spaces: OrderedDict[str, _Space[Value]] = OrderedDict()
         self.most, self._size, self._max_namespaces = count, size, max_namespaces
-        self._whole = 0  # bytes of all namespaces
+        self._disk, self._measure = disk, measure
+        self._whole = self._on_disk = 0  # bytes of all namespaces
+
+    @property
+    def bounds_files(self) -> str:
+        return "stored_files"
 
     async def get(self, namespace: str, key: str) -> tuple[Value, int] | None:
         entry = self._find_space(namespace).entries.get(key) if namespace in self._spaces else None
-        return None if entry is None else (entry[0], entry[1])
+        return None if entry is None else (entry.value, entry.version)
 
     def put(self, namespace: str, key: str, value: Value, *, size: int) -> None:
-        space = self._find_space(namespace)
-        before, entries = space.size, space.entries
-        if key in entries:  # the newest is the last
-            space.size -= entries.pop(key)[2]
-        if size <= self._size:
-            space.size += size
-            space.versions += 1
-            entries[key] = (value, space.versions, size)
-        if len(entries) > self.most or space.size > self._size:
-            self._drop_oldest(space)
-        self._whole += space.size - before
-        if self._whole > self._size * NAMESPACES_IN_FULL:
-            self._forget_longest_idle()
+        space, on_disk = self._find_space(namespace), self._measure(value)
+        before = space.size, space.on_disk
+        if key in space.entries:  # the newest is the last
+            space.drop(key)
+        if size <= self._size and on_disk <= self._disk:
+            space.add(key, value, size, on_disk)
+        self._keep_within(space, *before)
 
     async def change(self, namespace: str, key: str, value: tuple[Value, int], *, size: int) -> bool:
         found = await self.get(namespace, key)
         if found is None or found[1] != value[1]:
             return False
         space = self._find_space(namespace)
-        before = space.size
-        space.change(key, value[0], size)
-        self._drop_oldest(space)
-        self._whole += space.size - before
-        self._forget_longest_idle()
+        before = space.size, space.on_disk
+        space.add(key, value[0], size, self._measure(value[0]))
+        self._keep_within(space, *before)
         return True
 
     async def values(self, namespace: str) -> tuple[Value, ...]:
         if namespace not in self._spaces:
             return ()
-        return tuple([value for value, _, _ in self._find_space(namespace).entries.values()])
+        return tuple([entry.value for entry in self._find_space(namespace).entries.values()])
 
     async def count(self, namespace: str) -> int:
         return len(self._spaces[namespace].entries) if namespace in self._spaces else 0
 
     async def clear(self, namespace: str) -> None:
         if namespace in self._spaces:
-            self._whole -= self._spaces.pop(namespace).size
+            self._forget(namespace)
 
-    def _drop_oldest(self, space: _Space[Value]) -> None:
+    def _keep_within(self, space: _Space[Value], size: int, on_disk: int) -> None:
+        """Evict what is too much after a change of a namespace, which had so many bytes before."""
         while len(space.entries) > self.most or space.size > self._size:
-            space.size -= space.entries.popitem(last=False)[1][2]
+            space.drop(next(iter(space.entries)))
+        self._whole += space.size - size
+        self._on_disk += space.on_disk - on_disk
+        while self._whole > self._size * NAMESPACES_IN_FULL:
+            self._forget(next(iter(self._spaces)))
+        if self._on_disk > self._disk:
+            self._drop_oldest_files(space)
+
+    def _drop_oldest_files(self, space: _Space[Value]) -> None:
+        """Evict files of a namespace but the newest, then those of the longest idle ones."""
+        others = [each for each in self._spaces.values() if each is not space]
+        for each in (space, *others):
+            files = [key for key, entry in each.entries.items() if entry.on_disk]
+            for key in files[:-1] if each is space else files:
+                if self._on_disk <= self._disk:
+                    return
+                entry = each.entries[key]
+                each.drop(key)
+                self._whole -= entry.size
+                self._on_disk -= entry.on_disk
 
     def _find_space(self, namespace: str) -> _Space[Value]:
         space = self._spaces.get(namespace)
         if space is None:
             space = self._spaces[namespace] = _Space()
             if len(self._spaces) > self._max_namespaces:
-                self._whole -= self._spaces.popitem(last=False)[1].size
+                self._forget(next(iter(self._spaces)))
         elif len(self._spaces) > 1:
             self._spaces.move_to_end(namespace)
         return space
 
-    def _forget_longest_idle(self) -> None:
-        while self._whole > self._size * NAMESPACES_IN_FULL:
-            self._whole -= self._spaces.popitem(last=False)[1].size
+    def _forget(self, namespace: str) -> None:
+        space = self._spaces.pop(namespace)
+        self._whole -= space.size
+        self._on_disk -= space.on_disk

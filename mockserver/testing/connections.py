@@ -17,7 +17,7 @@ from functools import partial, wraps
 from itertools import chain, takewhile
 from threading import get_ident
 from types import FrameType
-from typing import Any
+from typing import Any, NamedTuple
 
 from msgspec import Struct
 
@@ -53,21 +53,23 @@ class ConnectionGuard(Struct, eq=False):
         """Start stopping connections."""
         if self not in _ACTIVE:
             _ACTIVE.append(self)
-        for owner, name, wrapped in _list_targets():
-            before = getattr(owner, name)
-            if not any(before is ours for _, _, ours, _ in _PATCHES):
-                ours = wraps(before)(wrapped(before))
-                _PATCHES.append((owner, name, ours, vars(owner).get(name)))
-                setattr(owner, name, ours)
+        for target in _list_targets():
+            before = getattr(target.owner, target.name)
+            if not any(before is patch.ours for patch in _PATCHES):
+                ours = wraps(before)(target.wrap(before))
+                _PATCHES.append(_Patch(target.owner, target.name, ours, before=vars(target.owner).get(target.name)))
+                setattr(target.owner, target.name, ours)
 
     def stop(self) -> None:
         """Stop no more; call it again once others have undone their patches, which keep ours in use."""
         if self in _ACTIVE:
             _ACTIVE.remove(self)
         for patch in () if _ACTIVE else tuple(reversed(_PATCHES)):
-            owner, name, ours, before = patch
-            if vars(owner).get(name) is ours:
-                delattr(owner, name) if before is None else setattr(owner, name, before)
+            if vars(patch.owner).get(patch.name) is patch.ours:
+                if patch.before is None:
+                    delattr(patch.owner, patch.name)
+                else:
+                    setattr(patch.owner, patch.name, patch.before)
                 _PATCHES.remove(patch)
 
     def block(self, host: str, port: object) -> BaseException:
@@ -79,7 +81,18 @@ class ConnectionGuard(Struct, eq=False):
 
 
 _ACTIVE: list[ConnectionGuard] = []  # the latest last
-_PATCHES: list[tuple[Any, str, Any, Any]] = []  # what has which attribute, ours, and the one before, None if inherited
+
+
+class _Patch(Struct, frozen=True, eq=False):
+    """An attribute of a module or a class that is ours; `before` is what it was there, None if it was inherited."""
+
+    owner: Any
+    name: str
+    ours: Any
+    before: Any
+
+
+_PATCHES: list[_Patch] = []
 
 
 def check_hosts(hosts: object) -> tuple[str, ...]:
@@ -110,19 +123,27 @@ def _is_providers(host: str) -> bool:
     return find_dialect_at(host) is not None or any(fnmatchcase(host, pattern) for pattern in _OTHERS)
 
 
-def _list_targets() -> Iterator[tuple[Any, str, Callable[[Any], Any]]]:
-    """Yield what to patch, and with what."""
+class _Target(NamedTuple):
+    """A function to patch: the module or class that has it, its name, and what makes ours of it."""
+
+    owner: Any
+    name: str
+    wrap: Callable[[Any], Any]
+
+
+def _list_targets() -> Iterator[_Target]:
     for name in ("getaddrinfo", "gethostbyname", "gethostbyname_ex"):
-        yield socket, name, partial(_check_before, lambda host=None, port=None, *_, **__: ((host,), port))
+        yield _Target(socket, name, partial(_check_before, lambda host=None, port=None, *_, **__: ((host,), port)))
     for name in ("connect", "connect_ex"):
-        yield socket.socket, name, partial(_check_before, _read_address)
-    yield asyncio.BaseEventLoop, "getaddrinfo", _check_in_loop
-    yield ssl.SSLContext, "wrap_socket", _check_and_close
-    yield ssl.SSLContext, "wrap_bio", partial(_check_before, _read_tls)
+        yield _Target(socket.socket, name, partial(_check_before, _read_address))
+    yield _Target(asyncio.BaseEventLoop, "getaddrinfo", _check_in_loop)
+    yield _Target(ssl.SSLContext, "wrap_socket", _check_and_close)
+    yield _Target(ssl.SSLContext, "wrap_bio", partial(_check_before, _read_tls))
     if (uvloop := sys.modules.get("uvloop")) is not None:
-        yield uvloop.Loop, "getaddrinfo", partial(_check_before, lambda _, host=None, port=None, **__: ((host,), port))
-        yield uvloop.Loop, "create_connection", partial(_check_before, _read_connection)
-        yield uvloop.Loop, "start_tls", partial(_check_before, _read_tls)
+        look_up = partial(_check_before, lambda _, host=None, port=None, **__: ((host,), port))
+        yield _Target(uvloop.Loop, "getaddrinfo", look_up)
+        yield _Target(uvloop.Loop, "create_connection", partial(_check_before, _read_connection))
+        yield _Target(uvloop.Loop, "start_tls", partial(_check_before, _read_tls))
 
 
 Hosts = tuple[Sequence[object], object]  # names that may be a provider's, and the port

@@ -11,15 +11,14 @@ from msgspec import Struct
 from mockserver.config.layers import Keywords
 from mockserver.config.settings import UPSTREAM_KEY, Settings
 from mockserver.core.json import Json
-from mockserver.core.plan import Kept
 from mockserver.engine.engine import alter_engine
 from mockserver.engine.memory import Memory
 from mockserver.reports.calls import ReceivedCall, describe_call
 from mockserver.reports.failures import PlayedCassette, Problem
 from mockserver.rules.load import Rule
-from mockserver.server.live import Composed, Live, compose
+from mockserver.server.live import Composed, Live, compose, make_value_store
 from mockserver.server.sources import Sources, compile_rules
-from mockserver.state.in_memory import MemoryCounters, MemoryValueStore
+from mockserver.state.in_memory import MemoryCounters
 from mockserver.testing.connections import check_hosts
 from mockserver.testing.options import ServerOptions, shorten_path
 
@@ -140,8 +139,7 @@ class Composer:
                 self._cached.clear()
             self._cached[key] = compose(setup.sources, MemoryCounters())
         settings, engine = self._cached[key]
-        store: MemoryValueStore[Kept] = MemoryValueStore(count=settings.stored_answers, size=settings.stored_bytes)
-        memory = Memory(store, settings.polls)
+        memory = Memory(make_value_store(settings), settings.polls)
         return Composed(settings, alter_engine(engine, counters=MemoryCounters(), memory=memory))
 
 

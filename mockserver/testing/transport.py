@@ -107,11 +107,11 @@ async def meet_in_loop(clock: Clock, need: object) -> object:
         case None:
             await checkpoint()
         case _:
-            return await _Passed(need)
+            return await _PassOn(need)
     return None
 
 
-class _Passed:
+class _PassOn:
     """Awaiting it passes a value to whoever runs the coroutine: an action, or the need of an event loop."""
 
     __slots__ = ("_what",)
@@ -132,7 +132,7 @@ Step = Action | Work | object
 END = object()  # no more steps
 
 
-class Gate(Struct, frozen=True):
+class SharedApplication(Struct, frozen=True):
     """An application, of which one request at a time makes a step, on any thread.
 
     `find` returns what answers at a path, if it can be called without the application.
@@ -143,19 +143,19 @@ class Gate(Struct, frozen=True):
     lock: RLock = field(default_factory=RLock)
 
 
-class Steps:
-    """The steps of one request; if it is `patient` it can wait for others. It performs the application's actions."""
+class SteppedRequest:
+    """A request that an application answers step by step, with its actions; a `patient` one can wait for others."""
 
-    def __init__(self, gate: Gate, scope: Scope, body: bytes, *, patient: bool) -> None:
+    def __init__(self, application: SharedApplication, scope: Scope, body: bytes, *, patient: bool) -> None:
         self.patient, self.over = patient, False
-        self._lock = gate.lock
+        self._lock = application.lock
         self._note: Note | None = None
         self._body: bytes | None = body
-        found = gate.find(scope["path"]) if "path" in scope else None
+        found = application.find(scope["path"]) if "path" in scope else None
         if found is not None and len(body) <= found.responder.live.settings.max_body:
             self._coroutine: Any = self._answer(found, scope, body)
         else:
-            self._coroutine = gate.app({**scope, "extensions": {IN_PROCESS: self}}, self._receive, self._send)
+            self._coroutine = application.app({**scope, "extensions": {IN_PROCESS: self}}, self._receive, self._send)
 
     def next(self, result: object = None, error: BaseException | None = None) -> Step:
         """Run to the next step, with the result of the last one. Raises what the application raises."""
@@ -192,7 +192,7 @@ class Steps:
         """Hand each action to the caller of `next`."""
         self._note = note
         for action in actions:
-            await _Passed(action)
+            await _PassOn(action)
             if isinstance(action, Cut):
                 return CUT[action.how]
         return COMPLETE
@@ -217,9 +217,9 @@ class Steps:
         """Send a response of an endpoint that does not use `perform`."""
         if message["type"] == "http.response.start":
             headers = tuple((name.decode("latin-1"), value.decode("latin-1")) for name, value in message["headers"])
-            await _Passed(Head(message["status"], headers))
+            await _PassOn(Head(message["status"], headers))
         elif data := message.get("body"):
-            await _Passed(Write(data))
+            await _PassOn(Write(data))
 
 
 MakeError = Callable[[str, str], Exception]  # from the name of an error of the client's library, and a message
@@ -230,7 +230,7 @@ Meet = Callable[[Clock, object], Awaitable[object]]
 class ClientResponse:
     """An answer that a client receives, waiting at most `read_timeout` seconds for each piece."""
 
-    def __init__(self, steps: Steps, clock: Clock, make_error: MakeError, read_timeout: float | None) -> None:
+    def __init__(self, steps: SteppedRequest, clock: Clock, make_error: MakeError, read_timeout: float | None) -> None:
         self._steps, self._clock, self._make_error = steps, clock, make_error
         self._read_timeout = math.inf if read_timeout is None else read_timeout
         self._due = clock.now()
@@ -411,29 +411,29 @@ def make_path_finder() -> Callable[[str, str, str], str]:
 class ResponseBody:
     """The body of a response as a byte stream, synchronous and asynchronous."""
 
-    def __init__(self, answer: Any) -> None:  # an Answer whose head was received
-        self._answer = answer
+    def __init__(self, response: ClientResponse) -> None:  # whose head was received
+        self._response = response
 
     def __iter__(self) -> Iterator[bytes]:
-        while (piece := self._answer.next()) is not None:
+        while isinstance(piece := self._response.next(), bytes):
             yield piece
 
     def __aiter__(self) -> AsyncIterator[bytes]:
         return self  # not a generator, as trio warns about unfinished ones
 
     async def __anext__(self) -> bytes:
-        piece: bytes | None = await self._answer.next_async()
-        if piece is None:
+        piece = await self._response.next_async()
+        if not isinstance(piece, bytes):
             raise StopAsyncIteration
         return piece
 
     def close(self) -> None:
         """Stop reading."""
-        self._answer.close()
+        self._response.close()
 
     async def aclose(self) -> None:
         """Stop reading asynchronously."""
-        self._answer.close()
+        self._response.close()
 
 
 def find_library(request: Any) -> Any:
@@ -470,7 +470,7 @@ class Transport(_Base):
     """
 
     def __init__(self, site: "Site", clock: Clock, find_address: Callable[[], str] | None = None) -> None:
-        self._gate, self._clock, self._path = Gate(site, site.find), clock, make_path_finder()
+        self._application, self._clock, self._path = SharedApplication(site, site.find), clock, make_path_finder()
         self._find_address = find_address
         self._answers = WeakSet[ClientResponse]()
 
@@ -490,7 +490,7 @@ class Transport(_Base):
 
     def hang_up(self) -> None:
         """Abort the answers that clients have not read to the end."""
-        with self._gate.lock:  # other threads can add answers
+        with self._application.lock:  # other threads can add answers
             for answer in tuple(self._answers):
                 answer.abort()
 
@@ -533,7 +533,7 @@ class Transport(_Base):
             "query_string": query,
             "headers": [(name.lower(), value) for name, value in request.headers.raw],
         }
-        steps = Steps(self._gate, scope, body, patient=patient)
+        steps = SteppedRequest(self._application, scope, body, patient=patient)
         read_timeout = request.extensions.get("timeout", _NO_TIMEOUT).get("read")
 
         def make_error(name: str, message: str) -> Exception:
@@ -541,7 +541,7 @@ class Transport(_Base):
             return error
 
         answer = ClientResponse(steps, self._clock, make_error=make_error, read_timeout=read_timeout)
-        with self._gate.lock:
+        with self._application.lock:
             self._answers.add(answer)
         return answer
 

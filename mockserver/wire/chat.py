@@ -44,7 +44,7 @@ from mockserver.wire.logprobs import (
     make_logprobs_block,
     spread_logprobs,
 )
-from mockserver.wire.template import Marks, Outline, Renderer, encode_texts
+from mockserver.wire.template import HOLE, CountedFrames, Marks, Outline, Renderer, Tell, count_tokens, encode_texts
 
 
 def _add_nothing(*_: Any) -> Mapping[str, Json]:
@@ -134,16 +134,32 @@ class ChatRenderer(Renderer[Options]):
     def __init__(self, layout: ChatLayout) -> None:
         super().__init__()
         self.layout = layout
+        self._write_usage = lru_cache(maxsize=1024)(lambda usage: to_json(make_chat_usage(usage, layout)))
+        self._find_tell = lru_cache(maxsize=256)(self._make_tell)
 
     def body(self, answer: Answer, options: Options) -> Object:
         return make_completion(answer, self.layout, options.service_tier)
 
     def frames(self, answer: Answer, options: Options) -> Iterator[Frame]:
+        """Yield the frames, with a hole for the usage so far where it grows."""
         include_usage = options.include_usage or self.layout.stream_usage in _UNASKED
         if self.layout.comment:
             yield Frame(f": {self.layout.comment}\n\n".encode(), part="open", framing="bare")
         yield from stream_chunks(answer, self.layout, options.service_tier, include_usage=include_usage)
         yield DONE
+
+    def stream(self, answer: Answer, options: Options) -> Iterable[Frame]:
+        if self.layout.stream_usage not in _GROWING:
+            return super().stream(answer, options)
+        tell = self._find_tell(replace(answer.usage, completion=0))
+        filled = self.fill_frames(answer, options)
+        return count_tokens(self.frames(answer, options), tell) if filled is None else CountedFrames(filled, tell)
+
+    def _make_tell(self, usage: Usage) -> Tell:
+        """Return what writes a usage that grows from this one."""
+        return lru_cache(maxsize=1024)(
+            lambda tokens: to_json(make_chat_usage(replace(usage, completion=tokens), self.layout))
+        )
 
     def encode_logprobs(self, logprobs: Sequence[Logprob]) -> bytes | None:
         if "logprobs" not in self.layout.choice:
@@ -154,9 +170,10 @@ class ChatRenderer(Renderer[Options]):
         tier = options.service_tier
         if tier is not None and (type(tier) is not str or len(tier) > MAX_KEPT):
             return None
-        if self.layout.stream_usage in _GROWING:
-            return None
-        return _outline_options(options.include_usage, tier)
+        own = _outline_options(options.include_usage, tier)
+        if self.layout.count is None:
+            return own
+        return Outline(own.form, (*own.values, self._write_usage(answer.usage)))  # whose numbers are the host's own
 
     def mark(self, options: Options, marks: Marks) -> Options:
         return replace(options, service_tier=marks.text(find_served_tier(options.service_tier)))
@@ -345,8 +362,9 @@ def stream_chunks(
         yield Frame(to_json(prompt_filter_chunk([prompt_filter(answer.prompt_safety)])), part="open")
     builder = _ChatChunkBuilder(answer, layout, tier, include_usage=include_usage)
     template = ChunkTemplate(lambda index, delta: builder.chunk(index, _Increment(delta)))
+    grows = layout.stream_usage in _GROWING
     turns = zip_longest(*(_list_increments(choice, layout, answer) for choice in answer.choices))
-    is_alike = layout.stream_usage not in _GROWING and _OF_DELTA.isdisjoint(layout.chunk_choice)
+    is_alike = _OF_DELTA.isdisjoint(layout.chunk_choice)
     for turn in turns:
         for index, step in enumerate(turn):
             if step is None:
@@ -355,12 +373,16 @@ def stream_chunks(
                 data = template.fill(index, step.delta)
             else:
                 data = to_json(builder.chunk(index, step))
+            if grows:
+                data = data.replace(_SO_FAR_BYTES, HOLE)
             yield Frame(data, tokens=step.tokens, part=step.part)
     if include_usage and layout.stream_usage in _IN_A_CHUNK:
         yield Frame(to_json(builder.usage_chunk()), part="usage")
 
 
 _OF_DELTA = frozenset({"text", "message"})  # keys of a chunk's choice that depend on its delta
+_SO_FAR: Mapping[str, Json] = {"\0usage": 0}  # stands for the usage so far
+_SO_FAR_BYTES = to_json(_SO_FAR)
 
 
 class ChunkTemplate:
@@ -397,7 +419,6 @@ class _ChatChunkBuilder:
         if layout.stream_usage == "null" or (include_usage and layout.stream_usage == "requested"):
             self._head["usage"] = None
         self._unfinished = len(answer.choices)
-        self._sent = 0  # tokens
         if layout.extras is not _NO_EXTRAS:
             self._head |= layout.extras.chunk(answer)
 
@@ -427,9 +448,7 @@ class _ChatChunkBuilder:
             if step.finish and not self._unfinished:
                 more |= layout.extras.ending(answer)
         if layout.stream_usage in _GROWING:
-            self._sent += step.tokens
-            so_far = replace(answer.usage, completion=self._sent) if self._unfinished else answer.usage
-            more["usage"] = make_chat_usage(so_far, layout)
+            more["usage"] = _SO_FAR if self._unfinished else make_chat_usage(answer.usage, layout)
         if not _OF_DELTA.isdisjoint(layout.chunk_choice):
             text = step.delta.get("content") or ""
             whole = _make_message(answer.choices[index], layout, answer.model)["content"] if step.finish else ""

@@ -52,7 +52,7 @@ def _make_meta(answer: Answer) -> dict[str, Json]:
     return {"api_version": {"version": "1"}, "billed_units": usage["billed_units"], "tokens": usage["tokens"]}
 
 
-def _spoken(choice: Choice) -> Iterator[Part]:
+def _find_spoken(choice: Choice) -> Iterator[Part]:
     return (part for part in choice.parts if isinstance(part, Text | Refusal))
 
 
@@ -93,7 +93,7 @@ def _write_citation(citation: Body) -> Body:
 def stream_old_chat(answer: Answer, options: OldOptions) -> Iterator[Frame]:
     choice = answer.choices[0]
     yield _line("stream-start", {"generation_id": answer.id}, "open")
-    for part in _spoken(choice):
+    for part in _find_spoken(choice):
         for piece, weight in list_pieces(part, answer.tokenizer):
             yield _line("text-generation", {"text": piece}, "text", weight)
     if citations := _list_citations(choice):
@@ -114,7 +114,7 @@ def make_generation(answer: Answer, prompt: str) -> dict[str, Json]:
 
 def stream_generation(answer: Answer, prompt: str) -> Iterator[Frame]:
     for at, choice in enumerate(answer.choices):
-        for part in _spoken(choice):
+        for part in _find_spoken(choice):
             for piece, weight in list_pieces(part, answer.tokenizer):
                 yield _line("text-generation", {"text": piece, **({"index": at} if at else {})}, "text", weight)
     yield _end(_find_reason(answer.choices[0]), make_generation(answer, prompt))

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
-from itertools import accumulate, chain, zip_longest
+from itertools import chain, zip_longest
 from math import fsum
 from types import MappingProxyType
 
@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from pydantic_core import to_json
 
 from mockserver.core.call import fingerprint
-from mockserver.core.http import Frame, FrameRun, Frames
+from mockserver.core.http import Frame
 from mockserver.core.json import Json, try_parse
 from mockserver.core.plan import (
     Answer,
@@ -29,7 +29,7 @@ from mockserver.core.plan import (
 )
 from mockserver.core.seal import Seal, claim
 from mockserver.core.tokens import spell_token, token_id, weigh_pieces
-from mockserver.wire.template import HOLE, Outline, Renderer, encode_texts, fill_holes
+from mockserver.wire.template import HOLE, CountedFrames, Outline, Renderer, encode_texts
 
 Object = dict[str, Json]
 
@@ -70,7 +70,7 @@ class GeminiRenderer(Renderer[GeminiOptions]):
         return Outline((options.thoughts, options.signed, options.indent, *map(bool, made)), tuple(made))
 
     def frames(self, answer: Answer, options: GeminiOptions) -> Iterator[Frame]:
-        """Yield the frames, but for the last with holes for the tokens so far, alone and with those of the prompt."""
+        """Yield the frames, but for the last with a hole for the tokens so far."""
         return _UncountedStream(answer, options, _one_line, templated=True).events()
 
     def stream(self, answer: Answer, options: GeminiOptions) -> Iterable[Frame]:
@@ -80,44 +80,9 @@ class GeminiRenderer(Renderer[GeminiOptions]):
         filled = self.fill_frames(answer, options)
         if filled is None:
             return stream_frames(answer, options)
-        weights = [*chain.from_iterable([part.tokens for part in filled.parts])]
-        if weights[:1] == [0]:  # no tokens so far, which is not told
+        if filled.weights[:1] == [0]:  # no tokens so far, which is not told
             return stream_frames(answer, options)
-        return CountedFrames(filled, weights, answer.usage.prompt)
-
-
-class CountedFrames(Frames):
-    """The frames of a stream with the tokens so far, for which there are holes.
-
-    `weights` are the tokens of each frame, `prompt` those that the prompt has.
-    """
-
-    __slots__ = ("_prompt", "_uncounted", "_weights")
-
-    def __init__(self, uncounted: Frames, weights: Sequence[int], prompt: int) -> None:
-        self._uncounted, self._weights, self._prompt = uncounted, weights, prompt
-
-    @property
-    def runs(self) -> list[Frame | FrameRun]:
-        """Return the frames, those that are alike as one."""
-        seen, made = 0, list[Frame | FrameRun]()
-        for run in self._uncounted.runs:
-            if isinstance(run, Frame) or HOLE not in run.after:  # the last
-                made.append(run)
-                continue
-            between, total, after = run.after.split(HOLE)
-            pieces = []
-            for piece, tokens in zip(run.pieces, run.tokens, strict=True):
-                seen += tokens
-                pieces.append(b"%b%b%d%b%d" % (piece, between, seen, total, self._prompt + seen))
-            made.append(replace(run, pieces=pieces, after=after))
-        return made
-
-    def join(self, write: Callable[[Frame | FrameRun], bytes]) -> bytes:
-        """Return the bytes of all frames; `write` returns those of each."""
-        seen, total = accumulate(self._weights), accumulate(self._weights, initial=self._prompt)
-        next(total)  # of the prompt alone
-        return fill_holes(self._uncounted.join(write), chain.from_iterable(zip(seen, total, strict=True)))
+        return CountedFrames(filled, lambda tokens: _SO_FAR % (tokens, answer.usage.prompt + tokens))
 
 
 def _indent_arguments(arguments: Json, indent: int | None) -> bytes:
@@ -455,20 +420,20 @@ class _Stream:
                 self._visible += tokens - thoughts
                 self._thoughts += thoughts
                 if at + 1 < len(every[index]):
-                    yield Frame(self._event(index, part, templated=not thoughts), None, tokens, kind, "crlf")
+                    yield Frame(self._write_event(index, part, templated=not thoughts), None, tokens, kind, "crlf")
                     continue
                 left -= 1
                 parts = [] if part is None else [_make_part(part)]
-                usage = self._usage() if left else make_usage_metadata(answer.usage, options)
+                usage = self._count_usage() if left else make_usage_metadata(answer.usage, options)
                 candidate = _make_candidate(parts, answer.choices[index], index, options)
                 if parts and parts[0].get("text") == "":  # a rule states this piece
                     candidate["content"] = _make_content(parts, options)
                 more = {} if left else _make_feedback(answer)
                 yield Frame(self._encode_response(candidate, usage, more), None, tokens, "finish", "crlf")
 
-    def _event(self, index: int, part: str | Object | None, *, templated: bool) -> bytes:
+    def _write_event(self, index: int, part: str | Object | None, *, templated: bool) -> bytes:
         if not (templated and self._templated and self._visible and type(part) is str):
-            return self._encode_response(self._make_visible_candidate(index, _make_part(part)), self._usage())
+            return self._encode_response(self._make_visible_candidate(index, _make_part(part)), self._count_usage())
         around = self._templates.get((index, self._thoughts))
         if around is None:
             around = self._templates[index, self._thoughts] = self._template(index)
@@ -478,7 +443,7 @@ class _Stream:
 
     def _template(self, index: int) -> list[bytes]:
         """Return the bytes of a response before, between and after its text, its candidates' tokens and its total."""
-        usage = {**self._usage(), "candidatesTokenCount": _HOLES[1], "totalTokenCount": _HOLES[2]}
+        usage = {**self._count_usage(), "candidatesTokenCount": _HOLES[1], "totalTokenCount": _HOLES[2]}
         holes = _HOLES if "candidatesTokensDetails" in usage else _HOLES[:3]
         if holes[3:]:
             usage["candidatesTokensDetails"] = list_modalities(holes[3], {})
@@ -494,7 +459,7 @@ class _Stream:
     def _make_visible_candidate(self, index: int, part: Object) -> Object:
         return {"content": _make_content([part], self._options), "index": index}
 
-    def _usage(self) -> Object:
+    def _count_usage(self) -> Object:
         counted = Usage(self._answer.usage.prompt, self._visible + self._thoughts, self._thoughts, self._options.cached)
         return make_usage_metadata(counted, self._options)
 
@@ -505,14 +470,14 @@ class _Stream:
 
 
 class _UncountedStream(_Stream):
-    def _event(self, index: int, part: str | Object | None, *, templated: bool) -> bytes:
-        usage = {**self._usage(), "candidatesTokenCount": _HOLES[1], "totalTokenCount": _HOLES[2]}
+    def _write_event(self, index: int, part: str | Object | None, *, templated: bool) -> bytes:
+        usage = {**self._count_usage(), "candidatesTokenCount": _HOLES[1], "totalTokenCount": _HOLES[2]}
         made = self._encode_response(self._make_visible_candidate(index, _make_part(part)), usage)
-        return made.replace(_COUNTS[0], HOLE).replace(_COUNTS[1], HOLE)
+        return made.replace(_SO_FAR % (_HOLES[1], _HOLES[2]), HOLE)
 
 
 _HOLES: tuple[Json, ...] = ("\ue000text\ue000", *range(987_654_321_000_001, 987_654_321_000_004))
-_COUNTS = tuple([to_json(hole) for hole in _HOLES[1:3]])
+_SO_FAR = b'%d,"totalTokenCount":%d'  # what stands for the tokens so far, alone and with those of the prompt
 
 
 def _make_part(part: str | Object | None) -> Object:

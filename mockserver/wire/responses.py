@@ -358,10 +358,10 @@ class _ItemBuilder(Struct, frozen=True):
             "type": "message",
             "status": status,
             "role": "assistant",
-            "content": [self._content(part) for part in parts if isinstance(part, Text | Refusal)],
+            "content": [self._make_content(part) for part in parts if isinstance(part, Text | Refusal)],
         }
 
-    def _content(self, part: Text | Refusal) -> dict[str, Json]:
+    def _make_content(self, part: Text | Refusal) -> dict[str, Json]:
         if isinstance(part, Refusal):
             return {"type": "refusal", "refusal": part.text}
         return {

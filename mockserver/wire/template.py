@@ -9,7 +9,7 @@ that of a rule does, the template is kept with it, with all filled in that does 
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
-from itertools import islice
+from itertools import accumulate, chain, islice
 from operator import itemgetter
 from typing import Any, Generic, TypeVar
 
@@ -137,7 +137,7 @@ class Marks:
             unsigned: Choice = vars(choice).get("unsigned", choice)
             marked = replace(
                 unsigned,
-                parts=tuple([self._part(part, next(given, 1)) for part in unsigned.parts]),
+                parts=tuple([self._mark_part(part, next(given, 1)) for part in unsigned.parts]),
                 logprobs=choice.logprobs and (Logprob(self.text(), 0.0),),
                 echo=self.text(choice.echo),
                 stop=self.text(choice.stop),
@@ -154,7 +154,7 @@ class Marks:
             stated_fingerprint=None if answer.stated_fingerprint is None else self.text(answer.stated_fingerprint),
         )
 
-    def _part(self, part: Part, count: int) -> Part:
+    def _mark_part(self, part: Part, count: int) -> Part:
         match part:
             case ToolUse(call=call):
                 pieces = self.texts(count) if call.arguments else ()
@@ -183,7 +183,7 @@ class Cuts(Struct, frozen=True):
     between: list[bytes]
     marks: list[int]
 
-    def around(self, before: bytes, after: bytes) -> "Cuts":
+    def surround(self, before: bytes, after: bytes) -> "Cuts":
         """Return these with bytes before and after."""
         return Cuts([before], []).then(self).then(Cuts([after], []))
 
@@ -240,16 +240,21 @@ class Template:
         """Return it with these values in its holes of the numbers from `first` on."""
         return Template(self.cuts.bind(first, values))
 
+    def fill(self, values: tuple[bytes, ...]) -> bytes:
+        filled: bytes = self.form % self.pick(values)
+        return filled
+
 
 class CutFrame(Struct, frozen=True):
     """A frame without its data, and that cut at marks.
 
     `part` is the number of the part of which a piece stands between `before` and `after`; `first` and `end` say which
-    of its pieces are in such frames.
+    of its pieces are in such frames. If the piece stands there twice, `again` is what comes between.
     """
 
     frame: Frame
     before: Cuts
+    again: Cuts | None = None
     after: Cuts | None = None
     part: int | None = None
     first: int | None = None
@@ -257,10 +262,10 @@ class CutFrame(Struct, frozen=True):
 
     def bind(self, first: int, values: Sequence[bytes]) -> "CutFrame":
         """Return it with these values in place of the marks from number `first` on."""
-        after = None if self.after is None else self.after.bind(first, values)
-        return replace(self, before=self.before.bind(first, values), after=after)
+        again, after = (None if cuts is None else cuts.bind(first, values) for cuts in (self.again, self.after))
+        return replace(self, before=self.before.bind(first, values), again=again, after=after)
 
-    def takes(self, other: "CutFrame") -> "CutFrame | None":
+    def join_next(self, other: "CutFrame") -> "CutFrame | None":
         """Return both as one, if the other comes next and differs only in its piece."""
         follows = self.part is not None and self.end is not None and self.end == other.first
         both = replace(other, first=self.first)
@@ -272,29 +277,46 @@ class Segment(Struct, frozen=True):
 
     cut: CutFrame
     before: Template
+    again: Template | None
     after: Template | None
+    counts: bool  # whether its frames have a hole for the tokens so far
 
     @classmethod
     def from_cut(cls, cut: CutFrame) -> "Segment":
-        return cls(cut, Template(cut.before), None if cut.after is None else Template(cut.after))
+        again, after = (None if cuts is None else Template(cuts) for cuts in (cut.again, cut.after))
+        counts = any(cuts is not None and HOLE in b"".join(cuts.between) for cuts in (cut.before, cut.after))
+        return cls(cut, Template(cut.before), again, after, counts)
 
     def fill(self, values: tuple[bytes, ...], parts: Sequence["Pieces"]) -> Iterator[Frame | FrameRun]:
-        cut, frame, data = self.cut, self.cut.frame, self.before.form % self.before.pick(values)
+        cut, frame, data = self.cut, self.cut.frame, self.before.fill(values)
         if cut.part is None or self.after is None:
             yield Frame(data, frame.event, 0, frame.part, frame.framing)
             return
-        behind, shown = self.after.form % self.after.pick(values), parts[cut.part]
+        behind, shown = self.after.fill(values), parts[cut.part]
         texts, weights = shown.texts[cut.first : cut.end], shown.tokens[cut.first : cut.end]
+        if self.again is not None:
+            texts = _repeat(texts, self.again.fill(values))
         for at in range(0, len(texts), _RUN):
             some, tokens = texts[at : at + _RUN], weights[at : at + _RUN]
             yield FrameRun(data, some, behind, tokens, frame.event, frame.part, frame.framing)
 
+    def weigh(self, parts: Sequence["Pieces"]) -> Sequence[int]:
+        """Return the tokens of its frames, if they have a hole for the tokens so far."""
+        if not self.counts:
+            return ()
+        return (0,) if self.cut.part is None else parts[self.cut.part].tokens[self.cut.first : self.cut.end]
+
+
+def _repeat(texts: Sequence[bytes], between: bytes) -> Sequence[bytes]:
+    return [text + between + text for text in texts]
+
 
 class PiecesBetween(Struct, frozen=True):
-    """What comes before some pieces of a part in the bytes of a stream, and between them."""
+    """What comes before some pieces of a part in the bytes of a stream, and between them; `again`: in one of them."""
 
     before: Template
     between: Template
+    again: Template | None
     part: int
     shown: slice
 
@@ -320,12 +342,13 @@ class StreamTemplate:
         for cut in self._cuts:
             before, after = write(replace(cut.frame, data=_HERE)).split(_HERE)
             if cut.part is None or cut.after is None:
-                text = text.then(cut.before.around(before, after))
+                text = text.then(cut.before.surround(before, after))
                 continue
-            between = cut.after.around(b"", after).then(cut.before.around(before, b""))
-            text = text.then(cut.before.around(before, b""))
-            made.append(PiecesBetween(Template(text), Template(between), cut.part, slice(cut.first, cut.end)))
-            text = cut.after.around(b"", after)
+            between = cut.after.surround(b"", after).then(cut.before.surround(before, b""))
+            text = text.then(cut.before.surround(before, b""))
+            again = None if cut.again is None else Template(cut.again)
+            made.append(PiecesBetween(Template(text), Template(between), again, cut.part, slice(cut.first, cut.end)))
+            text = cut.after.surround(b"", after)
         self.joined = made, Template(text)
         return self.joined
 
@@ -354,12 +377,49 @@ class FilledFrames(Frames):
         made: list[bytes] = []
         for step in steps:
             before, between, texts = step.before, step.between, parts[step.part].texts[step.shown]
+            if step.again is not None:
+                texts = _repeat(texts, step.again.fill(values))
             made += (before.form % before.pick(values), (between.form % between.pick(values)).join(texts))
         made.append(end.form % end.pick(values))
         return b"".join(made)
 
+    @property
+    def weights(self) -> list[int]:
+        """Return the tokens of each frame that has a hole for the tokens so far."""
+        return [*chain.from_iterable([segment.weigh(self.parts) for segment in self._template.segments])]
 
-class Given(Struct, frozen=True):
+
+Tell = Callable[[int], bytes]  # what a frame tells of the tokens so far
+
+
+class CountedFrames(Frames):
+    """The frames of a stream with what each tells of the tokens so far, for which there are holes."""
+
+    __slots__ = ("_tell", "_uncounted")
+
+    def __init__(self, uncounted: FilledFrames, tell: Tell) -> None:
+        self._uncounted, self._tell = uncounted, tell
+
+    @property
+    def runs(self) -> list[Frame]:
+        """Return the frames, of which no two are alike."""
+        return [*count_tokens(self._uncounted, self._tell)]
+
+    def join(self, write: Write) -> bytes:
+        """Return the bytes of all frames; `write` returns those of each."""
+        told = map(self._tell, accumulate(self._uncounted.weights))
+        return fill_holes(self._uncounted.join(write), told, b"%b")
+
+
+def count_tokens(frames: Iterable[Frame], tell: Tell) -> Iterator[Frame]:
+    """Yield frames with what each tells of the tokens so far, for which it has a hole."""
+    so_far = 0
+    for frame in frames:
+        so_far += frame.tokens
+        yield replace(frame, data=frame.data.replace(HOLE, tell(so_far))) if HOLE in frame.data else frame
+
+
+class GivenValues(Struct, frozen=True):
     """The outline of what differs from request to request, and the choices without their calls' ids, which do too.
 
     With these choices is kept what is made of them.
@@ -370,7 +430,7 @@ class Given(Struct, frozen=True):
     choices: tuple[Choice, ...]
 
 
-class Found(Struct, frozen=True):
+class FoundTemplate(Struct, frozen=True):
     """The template of an answer, None if there is none, and the values that it takes after those that are given.
 
     One that is kept with a choice has the values filled in; `others` are the other choices of which they are.
@@ -389,7 +449,7 @@ _BOUNDS: tuple[tuple[tuple[int | None, int | None], ...], ...] = (
     ((None, 1), (1, -1), (-1, None)),
 )
 _NOTHING = Outline((), ())
-_NONE_KEPT: Mapping[Form, Found] = {}
+_NONE_KEPT: Mapping[Form, FoundTemplate] = {}
 _SERIES = (3, 77)  # whose marks differ in length, too
 _UNKNOWN: Any = object()
 
@@ -465,7 +525,7 @@ class Renderer(Generic[Options]):
         template: StreamTemplate | None = found.template
         return None if template is None else FilledFrames(template, given.values + found.values, spoken.parts)
 
-    def _outline_given(self, answer: Answer, options: Options) -> Given | None:
+    def _outline_given(self, answer: Answer, options: Options) -> GivenValues | None:
         """Return the outline of all but choices and names: of what differs from request to request."""
         choices = answer.choices
         if answer.broken is not None or not 0 < len(choices) <= MAX_CHOICES:
@@ -486,9 +546,9 @@ class Renderer(Generic[Options]):
         form: Form = (own.form, counted.form, answer.phase, answer.prompt_safety, not name, not answer.created)
         values = (name, b"%d" % answer.created, *counted.values, *own.values)
         if not ids:
-            return Given(form, values, choices)
+            return GivenValues(form, values, choices)
         unsigned = tuple([vars(choice).get("unsigned", choice) for choice in choices])
-        return Given((*form, len(ids)), values + ids, unsigned)
+        return GivenValues((*form, len(ids)), values + ids, unsigned)
 
     def _outline_rest(self, answer: Answer, choices: Sequence[Choice]) -> Outline | None:
         """Return the outline of the names and choices of an answer; None: no template can hold them."""
@@ -511,7 +571,9 @@ class Renderer(Generic[Options]):
             return None
         return Outline(form, values)
 
-    def _find(self, answer: Answer, options: Options, given: Given, key: Form, counts: tuple[int, ...] | None) -> Found:
+    def _find(
+        self, answer: Answer, options: Options, given: GivenValues, key: Form, counts: tuple[int, ...] | None
+    ) -> FoundTemplate:
         """Return the template of an answer whose choices have none; keep it by the key if they came before.
 
         `counts`: of the pieces of a stream, up to 3 of each part.
@@ -520,16 +582,18 @@ class Renderer(Generic[Options]):
         came_before = "outline" in vars(choices[0]) and all("outline" in vars(choice) for choice in choices[1:])
         rest = self._outline_rest(answer, choices)
         if rest is None:
-            return Found(None)
+            return FoundTemplate(None)
         form = (counts, given.form, rest.form)
         template = self._templates.get(form, _UNKNOWN)
         if template is _UNKNOWN:
             made = self._make_body(answer, options) if counts is None else self._make_stream(answer, options, counts)
             template = _keep(self._templates, form, made, MAX_TEMPLATES)
         if template is None or not came_before:
-            return Found(template, rest.values)
-        kept: dict[Form, Found] = vars(choices[0]).setdefault("templates", {})
-        return _keep(kept, key, Found(template.bind(len(given.values), rest.values), others=choices[1:]), MAX_BOUND)
+            return FoundTemplate(template, rest.values)
+        kept: dict[Form, FoundTemplate] = vars(choices[0]).setdefault("templates", {})
+        return _keep(
+            kept, key, FoundTemplate(template.bind(len(given.values), rest.values), others=choices[1:]), MAX_BOUND
+        )
 
     def _make_body(self, answer: Answer, options: Options) -> Template | None:
         once, again = (self._cut_body(answer, options, Marks(series)) for series in _SERIES)
@@ -537,10 +601,12 @@ class Renderer(Generic[Options]):
 
     def _cut_body(self, answer: Answer, options: Options, marks: Marks) -> Cuts | None:
         marked, asked = marks.answer(answer), self.mark(options, marks)
-        values = self._marked(answer, options, marked, asked)
+        values = self._encode_marked(answer, options, marked, asked)
         return None if values is None else cut_at(values, self.encode(self.body(marked, asked), asked))
 
-    def _marked(self, answer: Answer, options: Options, marked: Answer, asked: Options) -> Sequence[bytes] | None:
+    def _encode_marked(
+        self, answer: Answer, options: Options, marked: Answer, asked: Options
+    ) -> Sequence[bytes] | None:
         """Return the JSON of the marks, no bytes where there is no hole; None if the form is not that of the values."""
         own, other = self._outline(answer, options), self._outline(marked, asked)
         if own is None or other is None or own.form != other.form:
@@ -559,7 +625,7 @@ class Renderer(Generic[Options]):
             return None
         runs: list[CutFrame] = []
         for frame in once:
-            both = runs[-1].takes(frame) if runs else None
+            both = runs[-1].join_next(frame) if runs else None
             runs[-1:] = [*runs[-1:], frame] if both is None else [both]
         return StreamTemplate(runs)
 
@@ -567,7 +633,7 @@ class Renderer(Generic[Options]):
         self, answer: Answer, options: Options, counts: Sequence[int], marks: Marks
     ) -> list[CutFrame] | None:
         marked, asked = marks.answer(answer, counts), self.mark(options, marks)
-        values = self._marked(answer, options, marked, asked)
+        values = self._encode_marked(answer, options, marked, asked)
         texts = [tokens_of(part, answer.tokenizer) for part in marked.choices[0].parts]
         if values is None or [*map(len, texts)] != [*counts]:
             return None
@@ -582,11 +648,20 @@ class Renderer(Generic[Options]):
             cuts = cut_at([*pieces, *values], frame.data)
             between, found = cuts.between, cuts.marks
             shown = [at for at, number in enumerate(found) if number < len(pieces)]
-            if frame.tokens != 1 or len(shown) != 1:
+            if frame.tokens != 1 or len(shown) not in (1, 2) or found[shown[0]] != found[shown[-1]]:
                 return None
-            at, marks_of = shown[0], [number - len(pieces) for number in found]
-            before, after = Cuts(between[: at + 1], marks_of[:at]), Cuts(between[at + 1 :], marks_of[at + 1 :])
-            made.append(CutFrame(empty, before, after, *places[found[at]]))
+            at, last, marks_of = shown[0], shown[-1], [number - len(pieces) for number in found]
+            part, first, end = places[found[at]]
+            cut = CutFrame(
+                empty,
+                before=Cuts(between[: at + 1], marks_of[:at]),
+                again=None if at == last else Cuts(between[at + 1 : last + 1], marks_of[at + 1 : last]),
+                after=Cuts(between[last + 1 :], marks_of[last + 1 :]),
+                part=part,
+                first=first,
+                end=end,
+            )
+            made.append(cut)
         return made
 
 
@@ -618,7 +693,7 @@ class Pieces(Struct, frozen=True):
     tokens: Sequence[int]
 
 
-class Spoken(Struct, frozen=True):
+class SplitParts(Struct, frozen=True):
     """The pieces of each part of a choice; `counts`: how many there are, up to 3."""
 
     tokenizer: Tokenizer
@@ -627,16 +702,16 @@ class Spoken(Struct, frozen=True):
     pieces: int
 
 
-def _find_spoken(choice: Choice, tokenizer: Tokenizer) -> Spoken | None:
+def _find_spoken(choice: Choice, tokenizer: Tokenizer) -> SplitParts | None:
     """Return the pieces of a choice, which are kept with it; None if there are lone surrogates."""
-    found: Spoken | None = vars(choice).get("spoken")
+    found: SplitParts | None = vars(choice).get("spoken")
     if found is None or found.tokenizer is not tokenizer:
         try:
             parts = [_cut_part(part, tokenizer) for part in choice.parts]
         except UnicodeEncodeError:
             return None
         lengths = [len(part.tokens) for part in parts]
-        found = Spoken(tokenizer, parts, tuple([min(length, 3) for length in lengths]), sum(lengths))
+        found = SplitParts(tokenizer, parts, tuple([min(length, 3) for length in lengths]), sum(lengths))
         vars(choice)["spoken"] = found
     return found
 
@@ -663,12 +738,12 @@ def _keep(kept: dict[Form, Kept], key: Form, value: Kept, most: int) -> Kept:
     return value
 
 
-# A hole for a number that counts on through a stream: of an event, or of the tokens so far. JSON has no such byte.
+# A hole for what counts on through a stream: the number of an event, or the tokens so far. JSON has no such byte.
 HOLE = b"\0"
 
 
-def fill_holes(data: bytes, numbers: Iterable[int]) -> bytes:
-    """Return bytes with the first of the numbers in their holes; there may be more of them."""
+def fill_holes(data: bytes, values: Iterable[int | bytes], conversion: bytes = b"%d") -> bytes:
+    """Return bytes with the first of the values in their holes; there may be more of them."""
     plain = data.replace(b"%", b"%%")
-    form = plain.replace(HOLE, b"%d")  # which is longer by the number of holes
-    return form % tuple(islice(numbers, len(form) - len(plain)))
+    form = plain.replace(HOLE, conversion)  # which is longer by the number of holes
+    return form % tuple(islice(values, len(form) - len(plain)))

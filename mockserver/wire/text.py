@@ -256,12 +256,12 @@ class _CompletionChunkBuilder:
                 shown["prompt_token_ids"] = _list_token_ids(_prompt(answer, index, options))
         if piece.ends and options.raw_output:
             shown["raw_output"] = _make_raw_output(answer, index, options)
-        return self._make_chunk([pick(shown, self._layout.choice)], **(self._ending() if piece.ends else {}))
+        return self._make_chunk([pick(shown, self._layout.choice)], **(self._make_ending() if piece.ends else {}))
 
     def usage_chunk(self) -> dict[str, Any]:
         return self._make_chunk([], usage=_make_usage(self._answer.usage, self._layout))
 
-    def _ending(self) -> dict[str, Json]:
+    def _make_ending(self) -> dict[str, Json]:
         self._unfinished -= 1
         if self._unfinished or self._layout.stream_usage != "finish":
             return {}

@@ -112,7 +112,7 @@ def _simplify(value: Json) -> Json:
         case bool() | str():
             return value
         case int() | float():
-            return _number(value)
+            return _write_number(value)
         case Mapping():
             return {key: _simplify(each) for key, each in value.items() if each is not None and key not in _UNCOMPARED}
         case list() | tuple():
@@ -120,7 +120,7 @@ def _simplify(value: Json) -> Json:
     return None
 
 
-def _number(value: float) -> str:
+def _write_number(value: float) -> str:
     try:
         return f"{value + 0.0:.17g}"  # of which -0.0 makes 0.0
     except OverflowError:

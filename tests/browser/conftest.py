@@ -16,7 +16,8 @@ from playwright.sync_api import Browser, ConsoleMessage, Locator, Page, expect, 
 from mockserver.testing import MockServer
 from tests.kit.programs import find_program
 
-expect.set_options(timeout=20_000)  # a busy machine is slow; what is wrong stays wrong
+PATIENCE = 20_000  # milliseconds: a busy machine is slow; what is wrong stays wrong
+expect.set_options(timeout=PATIENCE)
 
 PICTURES = Path(__file__).parents[2] / "build" / "pictures"
 FLAGS = ("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
@@ -222,7 +223,7 @@ def open_tab(browser: Browser, backend: Backend) -> Iterator[Any]:
         context = browser.new_context(
             viewport={"width": width, "height": height}, color_scheme=theme, reduced_motion="reduce", **more
         )
-        context.set_default_timeout(8000)
+        context.set_default_timeout(PATIENCE)
         tabs.append(Inspector(context.new_page(), backend.base))
         return tabs[-1]
 

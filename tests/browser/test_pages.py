@@ -27,7 +27,7 @@ KINDS = {"html": ("text/html", RAN), "svg": ("image/svg+xml", SVG), "xhtml": ("a
 def opened(address: str, profile: Path) -> str:
     """The page at an address after its scripts have run, as HTML."""
     command = ["chromium", *FLAGS, f"--user-data-dir={profile}", "--dump-dom", address]
-    return subprocess.run(command, check=True, capture_output=True, text=True, timeout=60).stdout
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout
 
 
 @contextmanager

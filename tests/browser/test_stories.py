@@ -369,7 +369,7 @@ def test_filters_and_their_mistakes(backend: Backend, tab: Inspector) -> None:
         "ns:test_refund": [13],
         "attempt:>1": [4, 5],
         "unmatched -op:embeddings": [2, 7, 14],
-        "bent": [10],
+        "changed": [10],
         "op:embed": [12],
         "tool:get_weather": [8],
     }.items():

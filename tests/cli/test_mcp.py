@@ -30,7 +30,6 @@ def run(folder: Path, *arguments: str, given: str = "", **environ: str) -> "subp
         input=given,
         capture_output=True,
         text=True,
-        timeout=60,
         check=False,
     )
 

@@ -94,7 +94,7 @@ def test_a_shell_script_with_its_own_input_and_output(folder: Path) -> None:
     script.chmod(0o755)
     command = [sys.executable, "-m", "mockserver", "run", "--", "./script.sh", "--flag"]
     done = subprocess.run(
-        command, cwd=folder, env=environ(), input="said\n", capture_output=True, text=True, check=False, timeout=60
+        command, cwd=folder, env=environ(), input="said\n", capture_output=True, text=True, check=False
     )
     assert done.returncode == 7
     first, second = done.stderr.splitlines()

@@ -43,7 +43,7 @@ for text in sys.argv[1:]:
 def run(folder: Path, *arguments: str, **more: str) -> "subprocess.CompletedProcess[str]":
     command = [sys.executable, "-m", "mockserver", "run", *arguments]
     environ = {**os.environ, "PYTHONPATH": str(ROOT), **more}
-    return subprocess.run(command, cwd=folder, env=environ, capture_output=True, text=True, timeout=60, check=False)
+    return subprocess.run(command, cwd=folder, env=environ, capture_output=True, text=True, check=False)
 
 
 @pytest.fixture

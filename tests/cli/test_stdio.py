@@ -41,7 +41,6 @@ def run(rules: Path, *messages: Any, name: str = "files", **environ: str) -> "su
         env={**os.environ, **environ},
         capture_output=True,
         text=True,
-        timeout=60,
         check=False,
     )
 

@@ -146,7 +146,6 @@ def test_the_client_for_javascript(server: MockServer, tmp_path: Path) -> None:
         env={**os.environ, "BASE_URL": f"{server.url}/v1"},
         capture_output=True,
         text=True,
-        timeout=60,
         check=False,
     )
     assert done.stdout.splitlines() == [

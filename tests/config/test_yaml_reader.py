@@ -1,6 +1,6 @@
 import gc
 import json
-from time import perf_counter
+from time import process_time
 
 import pytest
 import yaml
@@ -67,18 +67,18 @@ def test_what_cannot(text, expected):
 def test_aliases_cannot_exhaust_the_machine():
     lines = ["a0: &a0 [x, x, x, x, x, x, x, x, x, x]"]
     lines += [f"a{i}: &a{i} [{', '.join([f'*a{i - 1}'] * 10)}]" for i in range(1, 12)]
-    started = perf_counter()
+    started = process_time()
     assert mistakes("\n".join(lines)) == [
         "6:10: the aliases in this file expand to more than 200,000 values; use fewer"
     ]
-    assert perf_counter() - started < 2
+    assert process_time() - started < 2
 
 
 @pytest.mark.parametrize("opening", ["[", "{a: ", "- ", "? "])
 def test_depth_cannot_exhaust_the_machine(opening):
-    started = perf_counter()
+    started = process_time()
     assert "levels deep" in mistakes(opening * 50_000)[0]
-    assert perf_counter() - started < 5
+    assert process_time() - started < 5
 
 
 @pytest.mark.parametrize("enabled", [True, False])

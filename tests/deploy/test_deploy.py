@@ -129,10 +129,19 @@ def test_the_user_is_not_root_and_the_same_everywhere() -> None:
 
 def test_rules_are_mounted_where_the_server_looks() -> None:
     folder = instruction("WORKDIR")
-    (mount,), (volume,) = POD["volumeMounts"], DEPLOYMENT["volumes"]
-    assert (mount["mountPath"], mount["name"]) == (folder, volume["name"])
-    assert "rules.yaml" in KINDS["ConfigMap", volume["configMap"]["name"]]["data"]
+    rules, _ = DEPLOYMENT["volumes"]
+    assert {mount["name"]: mount["mountPath"] for mount in POD["volumeMounts"]}[rules["name"]] == folder
+    assert "rules.yaml" in KINDS["ConfigMap", rules["configMap"]["name"]]["data"]
     assert SERVER["volumes"] == [f"./rules:{folder}:ro"]
+
+
+def test_large_uploads_have_a_place_on_a_root_that_is_read_only() -> None:
+    assert POD["securityContext"]["readOnlyRootFilesystem"]
+    assert SERVER["read_only"]
+    _, uploads = DEPLOYMENT["volumes"]
+    assert "emptyDir" in uploads
+    assert {mount["name"]: mount["mountPath"] for mount in POD["volumeMounts"]}[uploads["name"]] == "/tmp"
+    assert SERVER["tmpfs"] == ["/tmp"]
 
 
 def test_rules_have_no_mistakes_and_are_the_same_in_both() -> None:

@@ -12,6 +12,7 @@ from mockserver.core.http import Frame, HttpRequest, Reply
 from mockserver.core.plan import Answer, Choice, Failure, Models, Text, Usage
 from mockserver.core.validation import Validation
 from mockserver.dialects import Dialect, Operation, discover
+from mockserver.dialects.compatible import find_host
 
 NEEDED = {"anthropic": {"max_tokens": 100}}  # what a chat has besides
 USER = {"role": "user", "content": "hi"}
@@ -19,10 +20,10 @@ HEADERS = {"authorization": "Bearer sk-test-0123456789abcdef", "content-type": "
 
 
 class Speaker:
-    """One dialect and the few steps that its tests take."""
+    """One dialect, or a compatible host, and the few steps that its tests take."""
 
     def __init__(self, name: str) -> None:
-        self.dialect: Dialect = discover()[name]
+        self.dialect: Dialect = discover().get(name) or find_host(name, {})
 
     def request(self, body: Any = None, *, headers: Mapping[str, str] = HEADERS, query: Any = None) -> HttpRequest:
         """A chat request: bytes as they are, other bodies as JSON."""

@@ -50,19 +50,12 @@ class Api:
     usage: Mapping[str, tuple[Json, Json]] = field(default_factory=dict)
     """What unasked chunks show as usage: all but the last, and the last."""
 
-    answers: dict[tuple[str, str, frozenset[str]], Answered] = field(default_factory=dict)
-    """What was asked already: most tests ask for the same."""
-
     @cached_property
     def server(self) -> App:
         return app(rules({**self.features, "broken-off": BROKEN_OFF}))
 
     def ask(self, dialect: str, name: str, **more: bool) -> Answered:
-        key = dialect, name, frozenset(option for option, wanted in more.items() if wanted)
-        if key not in self.answers:
-            body = self.request(name, **more)
-            self.answers[key] = self.server.ask(self.urls[dialect], body, headers=HEADERS.get(dialect))
-        return self.answers[key]
+        return self.server.ask(self.urls[dialect], self.request(name, **more), headers=HEADERS.get(dialect))
 
     def streamed(self, dialect: str, name: str, **more: bool) -> Any:
         answered = self.ask(dialect, name, stream=True, **more)
@@ -114,8 +107,31 @@ BEYOND_THE_TYPES = {"custom-tool-call", "custom-tool-call-auto", "generated-cust
 BEYOND_THE_RESPONSES = {"action-point_and_type", "action-mouse_down"}
 
 
-@pytest.mark.parametrize(("api", "dialect", "name"), [*CHATS, *TEXTS, *RESPONSES])
-def test_plain(api: Api, dialect: str, name: str) -> None:
+@pytest.mark.parametrize(("api", "dialect", "name"), [*CHATS, *TEXTS])
+def test_an_answer_plain_and_streamed(api: Api, dialect: str, name: str) -> None:
+    answered, stream = answered_plainly(api, dialect, name), api.streamed(dialect, name)
+    api.check_stream(stream)
+    chunks_have_their_types(api, dialect, name, stream)
+    usage_is_shown_where_nobody_asked(api, dialect, answered, stream)
+    plain_and_streamed_say_the_same(api, answered, stream)
+    if api is CHAT or dialect != "fireworks":
+        usage_is_shown_where_it_was_asked_for(api, dialect, answered, stream, api.streamed(dialect, name, usage=True))
+
+
+@pytest.mark.parametrize(("api", "dialect", "name"), RESPONSES)
+def test_a_response_plain_and_streamed(api: Api, dialect: str, name: str) -> None:
+    answered, events = answered_plainly(api, dialect, name), api.streamed(dialect, name)
+    if name not in BEYOND_THE_RESPONSES:
+        (check_tzafon if dialect == "tzafon" else check_response)(answered.body)
+    api.check_stream(events)
+    assert events.final == answered.json, "the last event carries what a plain answer is"
+    if dialect != "tzafon" and name not in BEYOND_THE_RESPONSES:
+        frames = events.body.removesuffix(b"\n\n").split(b"\n\n")
+        final = accumulated([check_event(frame.partition(b"\ndata: ")[2]) for frame in frames])
+        assert final is None or final.id == answered.json["id"]
+
+
+def answered_plainly(api: Api, dialect: str, name: str) -> Answered:
     answered = api.ask(dialect, name)
     assert answered.status == 200, answered.body
     for holds in api.plain:
@@ -123,8 +139,7 @@ def test_plain(api: Api, dialect: str, name: str) -> None:
     if api is not RESPONSE:
         (check_completion if api is CHAT else check_text)(answered.body, dialect)
         has_as_many_choices_as_asked(api, name, answered.json)
-    elif name not in BEYOND_THE_RESPONSES:
-        (check_tzafon if dialect == "tzafon" else check_response)(answered.body)
+    return answered
 
 
 def has_as_many_choices_as_asked(api: Api, name: str, answer: Json) -> None:
@@ -137,40 +152,34 @@ def has_as_many_choices_as_asked(api: Api, name: str, answer: Json) -> None:
         assert {choice["finish_reason"] for choice in answer["choices"]} == {"length"}
 
 
-@pytest.mark.parametrize(("api", "dialect", "name"), [*CHATS, *TEXTS])
-def test_stream(api: Api, dialect: str, name: str) -> None:
-    stream = api.streamed(dialect, name)
-    api.check_stream(stream)
+def chunks_have_their_types(api: Api, dialect: str, name: str, stream: Any) -> None:
     assert (stream.preamble is not None) == (dialect in WITH_PREAMBLE)
     for frame, chunk in zip(frames(stream.body), stream.sent, strict=False):
         if name in BEYOND_THE_TYPES and chunk is not stream.preamble:
             has_shape(chunk, dialect, "chunk")
         else:
             (check_chunk if api is CHAT else check_text_chunk)(frame, dialect)
+
+
+def usage_is_shown_where_nobody_asked(api: Api, dialect: str, answered: Answered, stream: Any) -> None:
     before, last = api.usage.get(dialect, ("absent", "absent"))
     shown = [chunk.get("usage", "absent") for chunk in stream.chunks]
     assert shown[:-1] == [before] * (len(shown) - 1)
-    assert shown[-1] == (api.ask(dialect, name).json["usage"] if last == "usage" else last)
+    assert shown[-1] == (answered.json["usage"] if last == "usage" else last)
 
 
-@pytest.mark.parametrize(
-    ("api", "dialect", "name"), [*CHATS, *(pair for pair in TEXTS if pair.values[1] != "fireworks")]
-)
-def test_stream_with_usage(api: Api, dialect: str, name: str) -> None:
-    asked, unasked = api.streamed(dialect, name, usage=True), api.streamed(dialect, name)
+def usage_is_shown_where_it_was_asked_for(api: Api, dialect: str, answered: Answered, unasked: Any, asked: Any) -> None:
     api.check_stream(asked)
     last = asked.chunks[-1]
     if api is CHAT:
         check_chunk(json.dumps(last).encode(), dialect)
     assert last["choices"] == []
-    assert last["usage"] == api.ask(dialect, name).json["usage"]
+    assert last["usage"] == answered.json["usage"]
     assert {json.dumps(chunk.get("usage")) for chunk in asked.chunks[:-1]} == {"null"}
     assert [chunk["choices"] for chunk in asked.chunks[:-1]] == [chunk["choices"] for chunk in unasked.chunks]
 
 
-@pytest.mark.parametrize(("api", "dialect", "name"), [*CHATS, *TEXTS])
-def test_stream_and_plain_say_the_same(api: Api, dialect: str, name: str) -> None:
-    answered, stream = api.ask(dialect, name), api.streamed(dialect, name)
+def plain_and_streamed_say_the_same(api: Api, answered: Answered, stream: Any) -> None:
     if api is CHAT:
         blocks_add_up(answered.json, stream)
         assert invariants.joined_messages(stream) == invariants.plain_messages(answered)
@@ -195,17 +204,6 @@ def blocks_add_up(answered: Json, stream: Any) -> None:
         if notes := [note for step in steps for note in step["delta"].get("annotations", ())]:
             assert notes == choice["message"]["annotations"]
         assert steps[-1].get("content_filter_results") == choice.get("content_filter_results")
-
-
-@pytest.mark.parametrize(("api", "dialect", "name"), RESPONSES)
-def test_events(api: Api, dialect: str, name: str) -> None:
-    events, answer = api.streamed(dialect, name), api.ask(dialect, name).json
-    api.check_stream(events)
-    assert events.final == answer, "the last event carries what a plain answer is"
-    if dialect != "tzafon" and name not in BEYOND_THE_RESPONSES:
-        frames = events.body.removesuffix(b"\n\n").split(b"\n\n")
-        final = accumulated([check_event(frame.partition(b"\ndata: ")[2]) for frame in frames])
-        assert final is None or final.id == answer["id"]
 
 
 @pytest.mark.parametrize("dialect", [dialect for dialect in RESPONSE_URLS if "failed" in discover()[dialect].features])

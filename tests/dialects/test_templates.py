@@ -17,6 +17,7 @@ from mockserver.core.tokens import split
 from mockserver.core.validation import Validation
 from mockserver.delivery.script import join_frames, write_event
 from mockserver.dialects import discover
+from mockserver.dialects.compatible.hosts import HOSTS
 from mockserver.model.logprobs import logprobs
 from mockserver.wire.chat import ChatRenderer
 from mockserver.wire.template import Outline, Renderer
@@ -30,12 +31,12 @@ OPERATIONS = [
     for operation in ("chat", *PROMPTS)
     if any(each.name == operation for each in discover()[name].operations)
     and (name, operation) not in (("anthropic", "completions"), ("cohere", "completions"))  # old APIs without templates
-]
+] + [(host, "chat") for host in HOSTS]
 WANTED = st.fixed_dictionaries(
     {},
     optional={
         "service_tier": st.sampled_from(("auto", "flex")),
-        "stream_options": st.just({"include_usage": True}),
+        "stream_options": st.sampled_from(({"include_usage": True}, {"continuous_usage_stats": True})),
         "instructions": st.just('Be "brief"'),
         "tools": st.just([{"type": "function", "name": "f", "parameters": {"type": "object"}, "strict": True}]),
         "temperature": st.just(1),

@@ -22,6 +22,8 @@ from pathlib import Path
 # Plugins that readers need not have, and that a warm process has imported what pytest would rewrite.
 PLAIN = "-p no:schemathesis -p no:hypothesispytest -p no:asyncio -W ignore::pytest.PytestAssertRewriteWarning"
 
+PATIENCE = 60  # seconds for what takes far less than one on an idle machine
+
 _FENCE = re.compile(r"^```(?P<info>[^\n]*)\n(?P<body>.*?)^```$", re.MULTILINE | re.DOTALL)
 _TITLE = re.compile(r'title="?(?P<name>[^\s"]+)')
 _EXAMPLE = re.compile(r"^<!-- example: (?P<name>\S+) -->$(?P<text>.*?)^<!-- end example -->$", re.MULTILINE | re.DOTALL)
@@ -77,7 +79,7 @@ class Reader:
     ports: tuple[int, int] = field(default_factory=lambda: (_free_port(), _free_port()))  # those of 8000 and 8001
     running: list[tuple[int, "subprocess.Popen[bytes]"]] = field(default_factory=list)  # with their ports
     heard: int = 0  # how much of what the server says has been read
-    patience: float = 20  # seconds that it may take to say something
+    patience: float = PATIENCE  # seconds that it may take to say something
     programs: Path = Path(sys.executable).parent  # where programs are looked for first
 
     def follow(self, text: str) -> list[str]:
@@ -126,7 +128,7 @@ class Reader:
 
     def _run(self, command: list[str]) -> str:
         done = subprocess.run(
-            command, cwd=self.folder, env=self._environment(), text=True, capture_output=True, timeout=60, check=False
+            command, cwd=self.folder, env=self._environment(), text=True, capture_output=True, check=False
         )
         return done.stdout + done.stderr
 
@@ -143,7 +145,7 @@ class Reader:
                 stderr=log,
             )
         self.running.append((port, process))
-        deadline = time.monotonic() + 30
+        deadline = time.monotonic() + PATIENCE
         while time.monotonic() < deadline and process.poll() is None:
             try:
                 socket.create_connection(("127.0.0.1", port), timeout=1).close()
@@ -164,7 +166,7 @@ class Reader:
         for port, process in self.running:
             if port in (ports or self.ports) and process.poll() is None:
                 process.send_signal(signal.SIGTERM)
-                process.wait(timeout=20)
+                process.wait(PATIENCE)
 
 
 def _free_port() -> int:

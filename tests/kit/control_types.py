@@ -137,7 +137,7 @@ class CallBase(Part, kw_only=True):
     again_of: Annotated[Maybe[int], about("number of the call that was sent again")] = UNSET
     unmatched: Annotated[Maybe[bool], about("true: no rule answered, whether or not an answer was generated")] = UNSET
     service: Annotated[Maybe[bool], about("true: a rule with `service: true` answered")] = UNSET
-    bent_by: Annotated[Maybe[list[str]], about("rules that only changed the answer")] = UNSET
+    modified_by: Annotated[Maybe[list[str]], about("rules that only changed the answer")] = UNSET
     through: Annotated[
         Maybe[list[str]],
         about('the `steps`, `one_of` or `faults` entries that were used: `["rule rules.yaml:14 talk: steps[1]"]`'),
@@ -476,7 +476,7 @@ class Explained(Answer):
     answered_by: Annotated[str, about("the source of the answer")]
     text: Annotated[str, about("the same for people")]
     why: Annotated[Maybe[str], about("why it would be refused")] = UNSET
-    bent_by: Annotated[Maybe[list[str]], about("rules that would only change the answer")] = UNSET
+    modified_by: Annotated[Maybe[list[str]], about("rules that would only change the answer")] = UNSET
     faults: Maybe[list[str]] = UNSET
     rules: Maybe[list[CheckedRule]] = UNSET
     prompts: Annotated[Maybe[list[Prompt]], about("in place of `rules`, if the request has several")] = UNSET
@@ -497,7 +497,7 @@ class Tried(Answer):
     reply: DueReply | None
     usage: Usage | None
     why: Annotated[Maybe[str], about("why there is no reply")] = UNSET
-    bent_by: Maybe[list[str]] = UNSET
+    modified_by: Maybe[list[str]] = UNSET
     call: Maybe[int] = UNSET
     answered_then: Maybe[str] = UNSET
 

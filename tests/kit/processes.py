@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-PATIENCE = 30  # seconds for what takes far less than one on an idle machine
+PATIENCE = 60  # seconds for what takes far less than one on an idle machine
 
 
 class Served:
@@ -81,7 +81,7 @@ def serving(folder: Path, rules: str = "rules: []", *flags: object) -> Iterator[
     finally:
         process.terminate()
         try:
-            process.wait(timeout=10)
+            process.wait(PATIENCE)
         finally:
             process.kill()
             process.wait()

@@ -17,7 +17,7 @@ from typing import IO, Any
 from mockserver.dialects import discover_all
 
 ROOT = Path(__file__).parents[2]
-PATIENCE = 30  # seconds for what takes far less than one on an idle machine
+PATIENCE = 60  # seconds for what takes far less than one on an idle machine
 
 
 class Lines(Thread):

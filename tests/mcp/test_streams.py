@@ -78,7 +78,7 @@ def call(method: str, number: Any = 1, *, modern: bool = False, meta: Mapping[st
 
 
 def post(server: MockServer, sent: Any, name: str = "files", **headers: str) -> httpx.Response:
-    return httpx.post(f"{server.url}/mcp/{name}", **{**sent, "headers": {**sent["headers"], **headers}}, timeout=5)
+    return httpx.post(f"{server.url}/mcp/{name}", **{**sent, "headers": {**sent["headers"], **headers}}, timeout=30)
 
 
 def read_events(text: str) -> list[Any]:
@@ -190,7 +190,7 @@ def converse(server: MockServer, tool: str, *replies: Mapping[str, Any]) -> str:
     """The whole stream of a call, whose questions get these replies by posts of their own."""
     left, text = iter(replies), ""
     sent = call("tools/call", 9, name=tool)
-    with httpx.stream("POST", f"{server.url}/mcp/files", **sent, timeout=5) as answered:
+    with httpx.stream("POST", f"{server.url}/mcp/files", **sent, timeout=30) as answered:
         for line in answered.iter_lines():
             text += f"{line}\n"
             asked = json.loads(line.removeprefix("data: ")) if line.startswith("data: ") else {}
@@ -293,9 +293,9 @@ def test_a_reply_that_nobody_waits_for_is_taken(server: MockServer) -> None:
 
 
 def test_a_client_that_leaves_before_it_replies_keeps_nothing_waiting(server: MockServer) -> None:
-    with httpx.stream("POST", f"{server.url}/mcp/files", **call("tools/call", name="book"), timeout=5) as answered:
+    with httpx.stream("POST", f"{server.url}/mcp/files", **call("tools/call", name="book"), timeout=30) as answered:
         assert next(answered.iter_lines()) == "event: message"
-    server.wait_until_idle(5)
+    server.wait_until_idle(30)
     assert server.mcp("files").calls[0].ended == "client left after 1 frame"
 
 

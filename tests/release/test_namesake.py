@@ -10,7 +10,7 @@ import pytest
 from mockserver.core.namesake import OVERWRITTEN
 from tests.release.sources import build_wheel, clean, install_wheel, pip_install, pip_uninstall
 
-pytestmark = [pytest.mark.slow, pytest.mark.needs("git")]
+pytestmark = [pytest.mark.slow, pytest.mark.needs("git"), pytest.mark.timeout(400)]  # a score of processes
 
 ABOUT = "mockserver_client-9.2.0.dist-info"
 # What the other package has in the same places, as far as it matters.
@@ -50,7 +50,7 @@ def theirs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 class Installed:
-    """An environment with our wheel."""
+    """An environment that begins with a wheel."""
 
     def __init__(self, wheel: Path, folder: Path) -> None:
         self.programs, self._folder = install_wheel(wheel, folder / "venv", Path(sys.executable)), folder
@@ -78,20 +78,15 @@ class Installed:
         assert last == f"ImportError: {OVERWRITTEN}"
 
 
-def test_it_is_installed_over_ours(wheel: Path, theirs: Path, tmp_path: Path) -> None:
-    ours = Installed(wheel, tmp_path)
+def test_each_is_installed_over_the_other(wheel: Path, theirs: Path, tmp_path: Path) -> None:
+    ours = Installed(theirs, tmp_path)
+    pip_install(ours.programs, wheel, "--ignore-installed")
     ours.check_that_it_works()
-    pip_install(ours.programs, theirs)
-    ours.check_that_it_says_what_happened()
     pip_uninstall(ours.programs, "mockserver-client")
     ours.check_that_it_says_what_happened()
     pip_install(ours.programs, wheel, "--force-reinstall")
     ours.check_that_it_works()
-
-
-def test_ours_is_installed_over_it(wheel: Path, theirs: Path, tmp_path: Path) -> None:
-    ours = Installed(theirs, tmp_path)
-    pip_install(ours.programs, wheel, "--ignore-installed")
-    ours.check_that_it_works()
+    pip_install(ours.programs, theirs)
+    ours.check_that_it_says_what_happened()
     pip_uninstall(ours.programs, "mockserver-client")
     ours.check_that_it_says_what_happened()

@@ -1,4 +1,4 @@
-from time import perf_counter
+from time import process_time
 
 import pytest
 
@@ -99,11 +99,11 @@ def test_groups_in_any_regular_expression_are_known():
 
 
 def test_thousands_of_mistakes_are_cut_short():
-    started = perf_counter()
+    started = process_time()
     with pytest.raises(RuleError) as caught:
         loaded("rules:\n" + "  - then: {txt: a}\n" * 5_000)
     assert len(caught.value.mistakes) == 100
-    assert perf_counter() - started < 5
+    assert process_time() - started < 5
 
 
 def test_values_nested_without_end_are_refused():

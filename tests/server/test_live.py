@@ -68,13 +68,13 @@ def test_the_longest_idle_are_evicted_but_never_the_default_one() -> None:
     spaces = Namespaces(limit=3)
     for name in (DEFAULT, "a", "b", "a", "c", "d"):
         spaces.touch(name)
-    assert (set(spaces.names()), spaces.evicted) == ({DEFAULT, "c", "d"}, ["b", "a"])
+    assert (set(spaces.list_names()), spaces.evicted) == ({DEFAULT, "c", "d"}, ["b", "a"])
 
 
 def test_looking_at_a_namespace_does_not_create_it() -> None:
     spaces = Namespaces()
     assert spaces.get("a").rules == ()
-    assert spaces.names() == (DEFAULT,)
+    assert spaces.list_names() == (DEFAULT,)
     spaces.touch("a").timed = False
     assert not spaces.get("a").timed
     spaces.drop("a")
@@ -85,11 +85,11 @@ def test_an_engine_is_made_once_for_a_base(tmp_path: Path) -> None:
     server = controlled_server(tmp_path)
     server.post("rules?namespace=a", rule("one", "1"))
     space, base = server.live.namespaces.get("a"), server.live.engine
-    made = space.engine(base)
-    assert made is space.engine(base) is not base
-    assert space.engine(start(Sources()).engine) is not made
+    made = space.find_engine(base)
+    assert made is space.find_engine(base) is not base
+    assert space.find_engine(start(Sources()).engine) is not made
     space.rules = ()
-    assert space.engine(base) is base
+    assert space.find_engine(base) is base
 
 
 def test_an_evicted_namespace_is_forgotten(tmp_path: Path) -> None:

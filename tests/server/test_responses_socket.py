@@ -233,7 +233,7 @@ def test_what_is_no_handshake_is_answered_over_http(server: MockServer) -> None:
     port = int(server.url.rpartition(":")[2])
     head = "GET /v1/responses HTTP/1.1\r\nhost: localhost\r\nconnection: upgrade\r\nupgrade: websocket\r\n"
     for more in ("content-length: 2\r\n\r\n{}", "sec-websocket-version: 13\r\n\r\n"):
-        with sockets.create_connection(("localhost", port), timeout=5) as connection:
+        with sockets.create_connection(("localhost", port), timeout=30) as connection:
             connection.sendall((head + more).encode())
             assert connection.recv(4096).startswith(b"HTTP/1.1 4")
 
@@ -455,14 +455,14 @@ def test_what_is_no_websocket_closes_the_connection(server: MockServer) -> None:
         "sec-websocket-version: 13\r\nsec-websocket-key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n"
     )
     for junk in (b"\xff\xff\xff\xff", b"\x81\x05hello", b"\xc1\x80\0\0\0\0", b"GET / HTTP/1.1\r\n\r\n"):
-        with sockets.create_connection(("localhost", port), timeout=5) as connection:
+        with sockets.create_connection(("localhost", port), timeout=30) as connection:
             connection.sendall(head.encode())
             assert connection.recv(4096).startswith(b"HTTP/1.1 101 ")
             connection.sendall(junk)
             received = connection.recv(4096)
             assert received[:1] == b"\x88", junk  # a close frame
             assert int.from_bytes(received[2:4], "big") == 1002, junk
-    with sockets.create_connection(("localhost", port), timeout=5) as connection:
+    with sockets.create_connection(("localhost", port), timeout=30) as connection:
         connection.sendall(head.replace("sec-websocket-version: 13", "sec-websocket-version: 7").encode())
         assert connection.recv(4096).startswith(b"HTTP/1.1 4")
 

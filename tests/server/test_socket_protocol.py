@@ -62,6 +62,8 @@ REFUSED = {
         426,
         "Sec-WebSocket-Version must be 13",
     ),
+    "no list of protocols": (handshake("sec-websocket-protocol: ,;"), 400, "invalid Sec-WebSocket-Protocol header"),
+    "no list of extensions": (handshake("sec-websocket-extensions: ;"), 400, "invalid Sec-WebSocket-Extensions"),
     "a page": (handshake("origin: https://a.example"), 403, "Requests from pages"),
     "a wrong key": (handshake("authorization: Bearer sk-wrong"), 401, "Incorrect API key"),
     "no key for the API": (handshake(), 401, "You didn't provide an API key"),
@@ -110,6 +112,13 @@ def test_a_client_may_compress(server: MockServer) -> None:
         with socket(server.url, compression=compression) as client:
             assert text_of(client.ask("hello")) == "Hello there"
             assert bool(client.connection.protocol.extensions) is (compression is not None)
+
+
+def test_a_message_has_no_more_fragments_than_it_can_need(server: MockServer) -> None:
+    with raw_socket(server.url) as client:
+        client.send(write_frame(TEXT, "", fin=False), write_frame(CONTINUATION, "", fin=False) * 20_000)
+        assert client.receive_close() == 1009
+    assert not server.calls
 
 
 def test_what_is_huge_only_once_it_is_unpacked_is_too_large() -> None:

@@ -22,7 +22,7 @@ from mockserver.testing.options import (
 )
 
 OURS = {"host", "port", "cors", "allowed_hosts", "control_token", "reload", "log", "stored_bytes", "journal_bytes"}
-OURS |= {"inspector", "inspector_writes", "state", "workers"}
+OURS |= {"inspector", "inspector_writes", "state", "workers", "stored_files"}
 
 
 def test_every_setting_that_a_test_can_use() -> None:

@@ -76,7 +76,7 @@ def test_what_a_test_fails_for(server: MockServer) -> None:
 
 def test_https_is_named(server: MockServer) -> None:
     host, port = server.url.removeprefix("http://").split(":")
-    with socket.create_connection((host, int(port)), timeout=5) as wire:
+    with socket.create_connection((host, int(port)), timeout=30) as wire:
         wire.sendall(b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03")
         assert b"TLS handshake" in wire.recv(10_000)
     assert server.calls[0].error.startswith("This is a TLS handshake: the URL must begin with http://")

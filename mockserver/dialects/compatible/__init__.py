@@ -53,6 +53,8 @@ class _Chats:
         return answer_reply(answer, self._find_renderer(call.raw), call.options, lines, stream=call.stream)
 
     def _find_renderer(self, body: Mapping[str, Json]) -> ChatRenderer:
+        if _CHANGING.isdisjoint(body):
+            return self._usual
         layout = self._usual.layout
         place, usage = _find_place(body), layout.stream_usage
         streamed = body.get("stream_options")
@@ -65,6 +67,9 @@ class _Chats:
             layout = replace(_move_reasoning(layout, place), stream_usage=usage)
             found = self._others[place, usage] = ChatRenderer(layout)
         return found
+
+
+_CHANGING = frozenset({"reasoning_format", "reasoning", "include_reasoning", "stream_options"})
 
 
 def _find_place(body: Mapping[str, Json]) -> str:

@@ -1,11 +1,12 @@
 """Chats of the hosts as Calls. Their schemas are OpenAI's with more values, and other keys are let through."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from msgspec.structs import replace
 
 from mockserver.core.call import Call
 from mockserver.core.http import HttpRequest
+from mockserver.core.json import Json
 from mockserver.core.validation import Validation
 from mockserver.dialects._chat import (
     AudioId,
@@ -145,8 +146,15 @@ def make_parse_chat(host: Host) -> Callable[[HttpRequest, Validation], Call]:
         if chat.get("tools"):
             known["tools"] = [tool for tool in chat["tools"] if tool["type"] in ("function", "custom")]
         call = chat_call(http, body, known, dialect=NAME)
-        options = replace(call.options, effort=_find_effort(host, chat))
-        return replace(place_call(call, host), options=options, ids=host.ids, tool_call_ids=host.call_ids)
+        effort = _find_effort(host, chat)
+        return replace(
+            call,
+            host=host.name,
+            meaning=_place_meaning(call.meaning, host),
+            options=call.options if effort == call.options.effort else replace(call.options, effort=effort),
+            ids=host.ids,
+            tool_call_ids=host.call_ids,
+        )
 
     return parse
 
@@ -178,7 +186,7 @@ def _find_effort(host: Host, chat: Body) -> str | None:
     if (effort := chat.get("reasoning_effort")) is not None:
         return str(effort)
     asked = chat.get("reasoning")
-    if isinstance(asked, Mapping) and asked:
+    if isinstance(asked, dict) and asked:
         if asked.get("enabled") is False:
             return "none"
         return effort if isinstance(effort := asked.get("effort"), str) else "medium"
@@ -192,7 +200,7 @@ def does_think(models: Sequence[str], chat: Body) -> bool | None:
     `models` are the starts of the names of those that do unless they are told not to.
     """
     thinking = chat.get("thinking")
-    kind = thinking.get("type") if isinstance(thinking, Mapping) else None
+    kind = thinking.get("type") if isinstance(thinking, dict) else None
     if kind in ("enabled", "disabled"):
         return bool(kind == "enabled")
     model = chat.get("model")
@@ -215,5 +223,8 @@ def make_parse_embeddings(host: Host) -> Callable[[HttpRequest, Validation], Cal
 
 def place_call(call: Call, host: Host) -> Call:
     """Return a call of a host: what one host says, another does not."""
-    meaning = call.meaning if isinstance(call.meaning, Mapping) else {"said": call.meaning}
-    return replace(call, host=host.name, meaning={"host": host.name, **meaning})
+    return replace(call, host=host.name, meaning=_place_meaning(call.meaning, host))
+
+
+def _place_meaning(meaning: Json, host: Host) -> Body:
+    return {"host": host.name, **(meaning if type(meaning) is dict else {"said": meaning})}

@@ -1,7 +1,8 @@
 """Remarks on rules that load but may not be as intended, found by reading only the rules.
 
 A rule may never answer because an earlier one matches whenever it does, miss a tool's result because the rule that
-calls the tool answers again, or depend on the order in which calls arrive. Only certain problems get a remark.
+calls the tool answers again, name what no MCP server has, or depend on the order in which calls arrive. Only certain
+problems get a remark.
 """
 
 import json
@@ -14,8 +15,13 @@ from itertools import islice
 
 from msgspec import Struct
 
+from mockserver.config.source import did_you_mean
+from mockserver.core.draft import PlayCassette
 from mockserver.core.json import Json
+from mockserver.core.mcp_server import McpChange, McpServer
+from mockserver.core.plan import Forward
 from mockserver.core.text import shown
+from mockserver.rules.checks import is_for_mcp
 from mockserver.rules.load import Rule
 from mockserver.rules.match.conditions import All, Condition, Leaf, find_pinned
 
@@ -228,3 +234,46 @@ def _may_hold(condition: Condition, tool: str | None) -> bool:
     if field.family != "tool_result" or (tool is not None and field.name in ("tool_result.text", "tool_result.json")):
         return True
     return bool(condition.test(tool if tool is None or field.name == "tool_result.name" else {"name": tool}))
+
+
+# Rules for MCP servers.
+
+
+def find_unserved(rules: Sequence[Rule], servers: Mapping[str, McpServer]) -> Iterator[Remark]:
+    """Yield a remark for each rule that names a server, tool, resource or prompt that there is not.
+
+    Without any server there are none, as tests may declare them. What a real server has, to which rules pass calls on
+    or whose recordings they play, is not known.
+    """
+    real = [find_pinned(rule.when, "mcp") for rule in rules if is_for_mcp(rule.when) and _asks_real_server(rule)]
+    for rule in rules if servers else ():
+        named = find_pinned(rule.when, "mcp")
+        if any(named is None or others is None or named & others for others in real):
+            continue
+        meant = [server for name, server in servers.items() if named is None or name in named]
+        known = {"mcp": servers.keys(), **_list_offers(meant)}
+        for field, word in _SERVED.items():
+            stated = find_pinned(rule.when, field)
+            if stated and not stated & known[field]:
+                name = str(next(iter(sorted(map(str, stated)))))
+                yield Remark(rule, f'never answers: there is no {word} "{name}"{did_you_mean(name, known[field])}')
+                break
+
+
+_SERVED = {"mcp": "MCP server", "tool": "tool", "resource": "resource", "prompt_name": "prompt"}
+
+
+def _asks_real_server(rule: Rule) -> bool:
+    return rule.then.known is not None and isinstance(rule.then.known.outcome, Forward | PlayCassette)
+
+
+def _list_offers(servers: Iterable[McpServer]) -> dict[str, set[str]]:
+    """Return the names of all that servers offer at any time, by the fields of rules."""
+    offers: list[McpServer | McpChange] = []
+    for server in servers:
+        offers += (server, *server.changes)
+    return {
+        "tool": {tool.name for each in offers for tool in each.tools},
+        "resource": {resource.uri for each in offers for resource in each.resources},
+        "prompt_name": {prompt.name for each in offers for prompt in each.prompts},
+    }

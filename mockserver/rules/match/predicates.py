@@ -328,10 +328,10 @@ def _build_length(expected: Json, lens: Lens) -> Test:
 def _build_schema(expected: Json, _lens: Lens) -> Test:
     import jsonschema_rs  # slow to import, and few rules need it
 
-    from mockserver.model.schema import document, validators
+    from mockserver.model.schema import document
 
     try:
-        cost = validators.ValidationCost(document.SchemaDocument(expected))
+        cost = document.ValidationCost(document.SchemaDocument(expected))
         cost.check_compiling()
         validator = jsonschema_rs.validator_for(
             expected, retriever=_refuse_retrieval, pattern_options=document.make_pattern_options()
@@ -346,8 +346,8 @@ def _build_schema(expected: Json, _lens: Lens) -> Test:
         if actual is None:
             return False
         if doubles:
-            depth, size = validators.measure_depth_and_size(actual)
-            if size * cost.estimate(expected, depth) > validators.MAX_COST:
+            depth, size = document.measure_depth_and_size(actual)
+            if size * cost.estimate(expected, depth) > document.MAX_COST:
                 return False
         try:
             return bool(validator.is_valid(actual))

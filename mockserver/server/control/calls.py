@@ -288,6 +288,7 @@ MOST_DIFFERENCES = 500  # of each part
 _LONGEST, _BEFORE = 2_000, 100  # characters of a value, and of those before a difference far behind
 # fmt: off
 _HEAD = (
-    "namespace", "method", "path", "dialect", "operation", "model", "source", "bent_by", "status", "faults", "ended",
+    "namespace", "method", "path", "dialect", "operation", "model", "source", "modified_by", "status", "faults",
+    "ended",
 )
 # fmt: on

@@ -88,7 +88,7 @@ async def show_detail(row: Exchange, attempt: int, live: Live) -> dict[str, Json
 
 
 def _show_asked(call: Call, secrets: "Secrets") -> dict[str, Json]:
-    def said(text: str) -> str:  # masked before it is cut, which could halve a key
+    def mask_and_cut(text: str) -> str:  # masked before it is cut, which could halve a key
         return truncate(secrets.mask_text(text), _SAID)
 
     usual = asdict(Options())
@@ -96,8 +96,8 @@ def _show_asked(call: Call, secrets: "Secrets") -> dict[str, Json]:
         name: value for name, value in asdict(call.options).items() if value != usual[name] and name not in _OURS
     }
     return {
-        "messages": [{**_show_message(message), "text": said(message.text)} for message in call.messages],
-        **({"prompts": [said(prompt.text) for prompt in call.prompts]} if call.prompts else {}),
+        "messages": [{**_show_message(message), "text": mask_and_cut(message.text)} for message in call.messages],
+        **({"prompts": [mask_and_cut(prompt.text) for prompt in call.prompts]} if call.prompts else {}),
         "tools": [{"name": t.name, "description": t.description, "parameters": t.parameters} for t in call.tools],
         "stream": call.stream,
         **({"options": options} if options else {}),

@@ -42,7 +42,7 @@ class Medium(Struct, frozen=True):
 
 async def show_medium(request: ControlRequest) -> Response:
     """Return a picture or a sound of the reply, or of the request."""
-    row, of, at = request.find_call(), request.query.get("of", "reply"), request.number("at") or 0
+    row, of, at = request.find_call(), request.query.get("of", "reply"), request.read_number("at") or 0
     if of not in _FINDERS:
         raise RefusedError(400, "?of= must be request or reply")
     found = await on_thread(_FINDERS[of], row)

@@ -7,7 +7,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import accumulate
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from starlette.responses import Response
 
@@ -81,10 +81,10 @@ class JournalCollector:
         from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
 
         tally = self._journal.tally
-        for name, words, labels, found in _list_counters(tally):
-            counter = CounterMetricFamily(f"mockserver_{name}", words, labels=labels)
+        for each in _list_counters(tally):
+            counter = CounterMetricFamily(f"mockserver_{each.name}", each.words, labels=each.labels)
             totals = Counter[Labels]()
-            for values, count in found:
+            for values, count in each.found:
                 totals[values] += count
             for values, count in totals.items():
                 counter.add_metric(values, count)
@@ -107,21 +107,31 @@ class JournalCollector:
             yield GaugeMetricFamily(f"mockserver_{name}", words, value=value)
 
 
-def _list_counters(tally: Tally) -> "Iterator[tuple[str, str, Labels, Iterable[tuple[Labels, int]]]]":
-    """Yield the name of each counter, its words, the names of its labels, and what is counted for their values."""
+class _Counted(NamedTuple):
+    """A counter: its name, what it counts, the names of its labels, and counts for values of these."""
+
+    name: str
+    words: str
+    labels: Labels
+    found: Iterable[tuple[Labels, int]]
+
+
+def _list_counters(tally: Tally) -> Iterator[_Counted]:
     ways, sums = tally.ways.items(), tally.ways.values()
     kinds = [
         ((dialect, operation or "none", str(status), _find_kind(source)), each.count)
         for (dialect, operation, status, source, _), each in ways
     ]
     labels = ("dialect", "operation", "status", "source")
-    yield "requests", "Answered requests, by the source of the answer.", labels, kinds
-    yield "ended", "How answers ended.", ("ended",), [((way[-1],), sums.count) for way, sums in ways]
-    yield "faults", "Faults of answers.", ("fault",), [((name,), count) for name, count in tally.faults.items()]
+    yield _Counted("requests", "Answered requests, by the source of the answer.", labels, kinds)
+    yield _Counted("ended", "How answers ended.", ("ended",), [((way[-1],), sums.count) for way, sums in ways])
+    faults = [((name,), count) for name, count in tally.faults.items()]
+    yield _Counted("faults", "Faults of answers.", ("fault",), faults)
     hits = [((way[3].removeprefix("rule "),), sums.count) for way, sums in ways if _find_kind(way[3]) == "rule"]
-    yield "rule_hits", "Answers that each rule gave.", ("rule",), hits
+    yield _Counted("rule_hits", "Answers that each rule gave.", ("rule",), hits)
     tokens = {"prompt": sum(each.prompt for each in sums), "completion": sum(each.completion for each in sums)}
-    yield "tokens", "Tokens of prompts and completions.", ("kind",), [((kind,), sum_) for kind, sum_ in tokens.items()]
+    used = [((kind,), total) for kind, total in tokens.items()]
+    yield _Counted("tokens", "Tokens of prompts and completions.", ("kind",), used)
 
 
 def _find_kind(source: str) -> str:

@@ -133,7 +133,7 @@ def _write_text(content: Json) -> str:
 def make_list_response(name: str, items: AsyncIterable[Json]) -> Response:
     """Return a table with one list, made as it is sent; the bytes are those of `make_json_response`."""
 
-    async def pieces() -> AsyncIterator[bytes]:
+    async def write_pieces() -> AsyncIterator[bytes]:
         mark = f'{{\n  "{name}": ['
         async for item in items:
             shown = _write_text(item).replace("\n", "\n    ")
@@ -141,7 +141,7 @@ def make_list_response(name: str, items: AsyncIterable[Json]) -> Response:
             mark = ","
         yield b"\n  ]\n}\n" if mark == "," else f"{mark}]\n}}\n".encode()
 
-    return StreamingResponse(pieces(), media_type="application/json")
+    return StreamingResponse(write_pieces(), media_type="application/json")
 
 
 async def read_response(response: Response) -> bytes:

@@ -124,7 +124,7 @@ class Rows:
             "source": row.source or None,
             **({"unmatched": True} if is_unmatched(row) else {}),
             **({"service": True} if row.is_service else {}),
-            **({"bent_by": list(row.modified_by)} if row.modified_by else {}),
+            **({"modified_by": list(row.modified_by)} if row.modified_by else {}),
             **({"through": list(row.trace)} if row.trace else {}),
             "status": row.status or None,
             "faults": list(row.faults),

@@ -96,7 +96,7 @@ async def list_rules(request: ControlRequest) -> Response:
     live, name = request.live, request.one_namespace
     own, hits = live.namespaces.get(name), live.journal.hits(name)
     after, limit = request.read_number("after") or 0, request.read_number("limit")
-    rules = own.engine(live.engine).rules
+    rules = own.find_engine(live.engine).rules
     last = {row.source: row.seq for row in live.journal.rows(name) if row.source.startswith("rule ")}
     remarks, files = await on_thread(lambda: (_find_remarks(rules, request), _read_files(live.sources)))
     shown = list[Json]()
@@ -270,7 +270,7 @@ async def add_rules(request: ControlRequest) -> Response:
             space.named += added.named
             space.rules = (*rules, *(rule for rule in space.rules if rule.name not in own))
             await _reset_counters(request, space, gone)
-        await on_thread(space.engine, live.engine)  # indexes the rules, which the next call needs
+        await on_thread(space.find_engine, live.engine)  # indexes the rules, which the next call needs
         return make_json_response({"names": names, "rules": len(space.rules) + len(live.engine.rules)}, 201)
 
 

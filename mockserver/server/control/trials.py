@@ -132,7 +132,7 @@ def _show_explanation(explanation: Explanation) -> dict[str, Json]:
     return {
         "answered_by": explanation.source,
         **({"why": explanation.why} if explanation.why else {}),
-        **({"bent_by": list(explanation.modified_by)} if explanation.modified_by else {}),
+        **({"modified_by": list(explanation.modified_by)} if explanation.modified_by else {}),
         **({"faults": [fault.name for fault in explanation.faults]} if explanation.faults else {}),
         **({"prompts": prompts} if len(prompts) > 1 else {"rules": prompts[0]["rules"]}),
         "text": explanation.text,
@@ -156,7 +156,7 @@ async def try_request(request: ControlRequest) -> Response:
         **earlier,
         "answered_by": row.source,
         **({"why": why} if why else {}),
-        **({"bent_by": list(row.modified_by)} if row.modified_by else {}),
+        **({"modified_by": list(row.modified_by)} if row.modified_by else {}),
         "reply": {**show_reply(row, secrets), "due_ms": convert_to_milliseconds(row.elapsed)} if row.status else None,
         "usage": show_usage(row),
     }

@@ -9,7 +9,7 @@ from uvicorn.config import Config
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 from uvicorn.server import ServerState
 from websockets.datastructures import Headers
-from websockets.frames import CloseCode
+from websockets.frames import CloseCode, Frame
 from websockets.http11 import Request
 
 from mockserver.core.action import NO_CLOSE_FRAME
@@ -22,6 +22,7 @@ from mockserver.server.socket_session import STOPPING
 PING_EVERY = 20.0  # seconds, as the provider pings
 PONG_WITHIN = 20.0
 CLOSE_WITHIN = 0.5  # for the client's own close frame, when the server stops
+MOST_FRAGMENTS = 10_000  # of a message; they may be empty, and so as many as a client likes
 MAX_EARLY = 1 << 16  # bytes that a client sends before its handshake is answered
 _READ_ALREADY = b"GET / HTTP/1.1\r\n\r\n"  # for the parser of websockets, which begins with a handshake
 _RESTORED = (b"connection", b"upgrade")  # headers that the parser of HTTP takes out
@@ -101,6 +102,15 @@ class SocketProtocol(WebSocketsSansIOProtocol):
         task = asyncio.current_task()
         if task is not None and task.cancelling():  # the server has waited long enough
             self.transport.abort()
+
+    def handle_cont(self, event: Frame) -> None:
+        if self._dropped is not None:  # by a fragment before this one
+            return
+        if len(self.frames) == MOST_FRAGMENTS:
+            self.conn.fail(CloseCode.MESSAGE_TOO_BIG, f"message with more than {MOST_FRAGMENTS} fragments")
+            self.handle_parser_exception()
+            return
+        super().handle_cont(event)
 
     def send_receive_event_to_app(self) -> None:
         if self.curr_msg_data_type == "text" and not _is_text(b"".join(self.frames)):

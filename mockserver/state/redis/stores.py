@@ -63,25 +63,31 @@ def _encode_state(state: str | None) -> str:
 
 
 class Codec(NamedTuple, Generic[Value]):
-    """How values become bytes, and values again."""
+    """How values become bytes, and values again; `measure` tells how many bytes of one are on disk."""
 
     encode: Callable[[Value], bytes]
     decode: Callable[[bytes], Value]
+    measure: Callable[[Value], int] = lambda value: 0
 
 
 class RedisValueStore(Generic[Value]):
-    """Values as bytes; of too many the oldest go."""
+    """Values as bytes; of too many the oldest go, and one that is too large is not even read from the disk."""
 
     def __init__(self, client: RedisClient, codec: Codec[Value], *, count: int, size: int) -> None:
         self._client, self._codec = client, codec
         self.most, self._size = count, size
+
+    @property
+    def bounds_files(self) -> str:
+        return "stored_bytes"
 
     async def get(self, namespace: str, key: str) -> tuple[Value, int] | None:
         found = await self._client.send("HGET", self._client.key("a", namespace), key)
         return None if found is None else self._decode_entry(found)
 
     async def put(self, namespace: str, key: str, value: Value, *, size: int) -> None:
-        encoded = self._codec.encode(value)
+        size += self._codec.measure(value)
+        encoded = self._codec.encode(value) if size <= self._size else b""  # which is not kept
         await self._keep(namespace, key, encoded, "", max(size, len(encoded)))
 
     async def change(self, namespace: str, key: str, value: tuple[Value, int], *, size: int) -> bool:

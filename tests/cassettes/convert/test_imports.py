@@ -83,10 +83,10 @@ def test_a_file_that_unpacks_to_too_much_is_refused(monkeypatch: pytest.MonkeyPa
 def test_an_alias_bomb_is_refused_at_once() -> None:
     rows = ["a0: &a0 [x, x, x, x, x, x, x, x, x, x]"]
     rows += [f"a{at}: &a{at} [{', '.join([f'*a{at - 1}'] * 10)}]" for at in range(1, 10)]
-    began = time.perf_counter()
+    began = time.process_time()
     with pytest.raises(CassetteError, match="aliases"):
         import_file("\n".join([*rows, "interactions: *a9"]).encode(), "a", KNOWN)
-    assert time.perf_counter() - began < 5
+    assert time.process_time() - began < 5
 
 
 def taken(root: Any) -> Episode:

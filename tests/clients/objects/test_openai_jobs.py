@@ -231,9 +231,9 @@ def test_nothing_in_a_skill_leads_out_of_its_folder(client: OpenAI) -> None:
 
 @pytest.mark.parametrize("text", ["---" + "\n" * 50_000, "---\nname: a" + " " * 50_000 + "b\n---", "---\nname: a"])
 def test_a_skill_is_read_in_no_time(text: str) -> None:
-    before = time.monotonic()
+    before = time.process_time()
     read_front_matter(text)
-    assert time.monotonic() - before < 1
+    assert time.process_time() - before < 1
 
 
 def test_a_damaged_archive_describes_nothing(client: OpenAI) -> None:

@@ -169,6 +169,27 @@ def test_nothing_is_kept_where_no_answers_are() -> None:
         assert (made.status, made.json["bytes"]) == (200, size)
 
 
+def test_of_files_that_are_too_many_together_the_oldest_go(tmp_path: Path) -> None:
+    rules = "settings: {stored_files: 10MB}"
+    with (
+        served(rules, environ={"TMPDIR": str(tmp_path)}) as server,
+        OpenAI(base_url=server.base("openai"), api_key="any", max_retries=0) as client,
+        OpenAI(base_url=f"{server.address}/ns/other/v1", api_key="any", max_retries=0) as other,
+    ):
+        theirs = other.files.create(file=("theirs", LARGE[: 3 * MB]), purpose="user_data")
+        small = client.files.create(file=("small", b"a"), purpose="user_data")
+        made = [client.files.create(file=("ours", LARGE[: 4 * MB]), purpose="user_data") for _ in range(3)]
+        until(lambda: sorted(list_files(tmp_path)) == [3 * MB, 4 * MB])
+        assert [each.id for each in client.files.list()] == [made[-1].id, small.id]
+        assert other.files.content(theirs.id).read() == LARGE[: 3 * MB]
+        with pytest.raises(openai.APIStatusError, match="stored_files allows more") as caught:
+            client.files.create(file=("huge", LARGE[: 11 * MB]), purpose="user_data")
+        assert caught.value.status_code == 413
+        client.files.create(file=("ours", LARGE[: 9 * MB]), purpose="user_data")
+        until(lambda: list_files(tmp_path) == [9 * MB])
+        assert not other.files.list().data  # nothing of ours could go any more
+
+
 @pytest.mark.parametrize("ending", [b"", b"\r\n--x-"])
 def test_a_torn_form_leaves_nothing(server: Served, folder: Path, ending: bytes) -> None:
     kept = len(list_files(folder))

@@ -30,7 +30,7 @@ def fresh(server: MockServer) -> None:
 
 def post(server: MockServer, path: str, body: Json, dialect: str = "cohere") -> httpx.Response:
     key = {"authorization": "Bearer k"}
-    return httpx.post(server.base_url(dialect) + path, json=body, headers=key, trust_env=False, timeout=5)
+    return httpx.post(server.base_url(dialect) + path, json=body, headers=key, trust_env=False, timeout=30)
 
 
 @pytest.mark.parametrize(("dialect", "path"), [("cohere", "/v2/rerank"), ("jina", "/rerank"), ("voyage", "/rerank")])

@@ -107,7 +107,7 @@ def test_values_of_the_query() -> None:
     assert not asked().read_switch("replace")
     with pytest.raises(RefusedError, match=r'\?replace= must be true or false, not "maybe"'):
         asked(replace="maybe").read_switch("replace")
-    assert (asked().number("limit"), asked(limit="07").number("limit")) == (None, 7)
+    assert (asked().read_number("limit"), asked(limit="07").read_number("limit")) == (None, 7)
     for word in ("", "-1", "1.5", "x", "²", "9" * 30):
         with pytest.raises(RefusedError, match="the limit must be a whole number, not"):
             parse_number(word, "the limit")

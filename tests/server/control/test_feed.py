@@ -197,7 +197,7 @@ def running() -> Iterator[Running]:
 
 def opened_feed(server: Running, more: str = "") -> socket.socket:
     host, _, port = server.address.removeprefix("http://").partition(":")
-    line = socket.create_connection((host, int(port)), timeout=5)
+    line = socket.create_connection((host, int(port)), timeout=30)
     line.sendall(f"GET {API}feed{more} HTTP/1.1\r\nhost: {host}\r\n\r\n".encode())
     return line
 
@@ -240,7 +240,7 @@ def test_so_many_feeds_and_no_more_until_a_client_leaves() -> None:
 def test_a_call_is_told_within_a_moment() -> None:
     with running() as server, opened_feed(server, "?namespace=*&since=0") as line:
         received(line, b"hello")
-        with socket.create_connection(line.getpeername(), timeout=5) as client:
+        with socket.create_connection(line.getpeername(), timeout=30) as client:
             client.sendall(b"GET /v1/models HTTP/1.1\r\nhost: localhost\r\n\r\n")
             began = time.monotonic()
             assert b'"operation":"models"' in received(line, b"event: calls")

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from mockserver.core.exchange import Exchange
 from mockserver.server.control import trials
 from mockserver.server.control.requests import ControlRequest
 from tests.kit.control import ControlledServer, controlled_server, rule
@@ -209,10 +210,10 @@ async def test_rules_that_change_meanwhile_send_nothing_upstream(
     server = await asyncio.to_thread(controlled_server, tmp_path, cassettes=str(tmp_path), **settings)
     await asyncio.to_thread(server.chat, "hi")
 
-    async def no(*_: Any) -> tuple[None, str]:
-        return None, ""
+    async def rehearse(*_: Any) -> trials.Rehearsal:
+        return trials.Rehearsal(Exchange(1, "POST", "/", dialect="openai", namespace="default"))
 
-    monkeypatch.setattr(trials, "_rehearse", no)
+    monkeypatch.setattr(trials, "_rehearse", rehearse)
     got = await asyncio.to_thread(server.api, "calls/1/again", {})
     assert (got.status, len(await asyncio.to_thread(server.calls))) == (409, 1)
 
@@ -241,7 +242,7 @@ def test_an_answer_without_an_end_is_left_after_a_while(
         row.method, row.path, row.operation = "POST", CHAT, "chat"
         row.body, row.received = json.dumps(body("hi", stream=True)).encode(), 1
         await trials.send_again(ControlRequest(server.live, "default", item="1", cache=cache))
-        await asyncio.wait(cache.tasks, timeout=5)
+        await asyncio.wait(cache.tasks, timeout=30)
         return server.live.journal.rows("default")[-1].ended
 
     assert asyncio.run(scenario()) == "client left"

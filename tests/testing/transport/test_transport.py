@@ -97,6 +97,7 @@ def test_a_stream_is_handed_over_as_it_is_asked_for(mock: MockServer, client: Op
     assert mock.calls[0].ended == "client left after 4 frames"
 
 
+@pytest.mark.usefixtures("frozen_heap")
 def test_a_response_that_nobody_closes_ends_with_it(mock: MockServer, direct: httpx.Client) -> None:
     mock.on().stream(["one ", "two"])
     response = direct.send(direct.build_request("POST", CHAT, json=body(stream=True)), stream=True)

@@ -132,8 +132,8 @@ function tries({ attempt, retry_of: first }) {
 }
 
 function notes(row) {
-  const bent = (row.bent_by ?? []).map((each) => `bent by ${source(each).name}`);
-  const all = [...bent, ...(row.faults ?? []), row.recorded && "recorded", row.again_of && `#${row.again_of} again`];
+  const changes = (row.modified_by ?? []).map((each) => `changed by ${source(each).name}`);
+  const all = [...changes, ...(row.faults ?? []), row.recorded && "recorded", row.again_of && `#${row.again_of} again`];
   return all.filter(Boolean).map((each) => ` · ${each}`).join("").slice(broke(row) ? 0 : 3);
 }
 

@@ -12,7 +12,7 @@ const number = (value) => {
 };
 const compare = (value, actual) => (actual === null || actual === undefined ? false : number(value)?.(actual) ?? false);
 const includes = (part, whole) => (whole ?? "").toLowerCase().includes(part.toLowerCase());
-const ruleOf = (row) => [row.source, ...(row.bent_by ?? [])].filter((each) => each?.startsWith("rule "));
+const ruleOf = (row) => [row.source, ...(row.modified_by ?? [])].filter((each) => each?.startsWith("rule "));
 
 export const unmatched = (row) => Boolean(row.unmatched);
 export const isOpen = (row) => row.ended === "open";
@@ -40,7 +40,7 @@ const FLAGS = new Map([
   ["open", isOpen],
   ["service", (row) => Boolean(row.service)],
   ["streamed", (row) => Boolean(row.streamed)],
-  ["bent", (row) => Boolean(row.bent_by?.length || row.faults?.length)],
+  ["changed", (row) => Boolean(row.modified_by?.length || row.faults?.length)],
 ]);
 const ASKED = new Map([
   ["text", (value) => numbersOf({ contains: value })],

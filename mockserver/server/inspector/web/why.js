@@ -51,7 +51,7 @@ function Verdict({ call, missed }) {
 }
 
 function Details({ call }) {
-  const lists = { Through: call.through, "Delivery changed by": call.bent_by, Faults: call.faults };
+  const lists = { Through: call.through, "Delivery changed by": call.modified_by, Faults: call.faults };
   const known = Object.entries(lists).filter(([, list]) => list?.length);
   return known.length > 0 && html`<dl class="facts-list">${known.map(
     ([name, list]) => html`<dt key=${name}>${name}</dt><dd>${bdi(list.join(", "))}</dd>`,

@@ -310,7 +310,7 @@ _WEIGHTS = {
     "description at most": 0.8,
     "word of a parameter": 0.5,  # other tools may take the same values
     "parameter": 0.1,
-    "arguments": 0.35,
+    "arguments": 0.25,
     "other verb": -0.35,
     "same verb": 0.25,
     "tells": 0.1,  # what is asked for

@@ -241,7 +241,7 @@ _LENGTH = lazy_pattern(
 )
 _POINTS = lazy_pattern(rf"(?i)\b(?P<number>{NUMBER})[ -](?:\w+[ -])?(?:bullets?|points|items)\b")
 _ONE_TEXT = lazy_pattern(
-    r"\b(?:write|create|make|produce|generate)\b(?: me)? (?:an?|my|our) (?!(?:\w+ )?(?:list|set|table|outline"
+    r"\b(?:write|create|make|produce|generate|tell)\b(?: me)? (?:an?|my|our) (?!(?:\w+ )?(?:list|set|table|outline"
     r"|plan|number)\b)"
 )
 _COUNTED = lazy_pattern(

@@ -101,9 +101,17 @@ class Mentions(Struct, frozen=True):
     def counted(self, name: str) -> "tuple[int | None, Mentions]":
         """Return how many items the text wants of the list with this name, "4 tasks", and the mentions without that."""
         place = find_count_of_items(self.text, self.found, parts(name)[-1:])
+        if place is None and _ANY_LIST.issuperset(parts(name)):
+            ordered = find_count_of_items(self.text, self.found, ())
+            place = ordered if ordered and _MAKING.search(self.text, 0, ordered.start) else None
         if place is None:
             return None, self
         return place.value, replace(self, found=_list_left(self.found, [place]))
+
+    def without_phrases(self) -> "Mentions":
+        """Return the values of the texts for an item that is to be made up: phrases are about all of the list."""
+        found = tuple(mention for mention in self.found if mention.kind != "words")
+        return replace(self, text=" ", found=found, later=tuple(other.without_phrases() for other in self.later))
 
     def evidence(self, properties: Mapping[str, Json]) -> float:
         """Return the share of an object's properties that the text mentions, from 0 to 1."""
@@ -122,6 +130,8 @@ class Mentions(Struct, frozen=True):
 
 
 NOTHING = Mentions()
+_ANY_LIST = vocabulary("data element entry item list object result value")
+_MAKING = lazy_pattern(r"(?i)\b(?:create|generate|invent|produce|suggest|propose|make up|come up with)\s+$")
 
 
 def mentions(*texts: str) -> Mentions:

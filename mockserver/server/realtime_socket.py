@@ -4,7 +4,6 @@ That request has the whole conversation (`dialects/_realtime/turns.py`), `Respon
 of that stream leaves as one frame. So rules, limits, timing, faults and the journal are the same as over HTTP.
 """
 
-import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
@@ -81,7 +80,7 @@ class RealtimeSession(RecordedSession):
         super().__init__(responder, read_browser_key(handshake, offered), scope=scope, receive=receive, send=send)
         self._offered = offered
         self._engine = self._find_engine()
-        self._conversation, self._tasks = RealtimeConversation(), set[asyncio.Task[None]]()
+        self._conversation = RealtimeConversation()
         self._active: ResponseTurn | None = None  # of the conversation
         self._turns: set[ResponseTurn] = set()
         self._upstream = RealtimeUpstream()
@@ -183,13 +182,9 @@ class RealtimeSession(RecordedSession):
             for turn in self._turns:
                 turn.leave()
         try:
-            if self._tasks:
-                await asyncio.wait(self._tasks, timeout=in_time)
+            await self.end_tasks(in_time=in_time)
         finally:
-            for task in self._tasks:
-                task.cancel()
             self.responder.live.unsent.release(self)
-            await asyncio.gather(*self._tasks, return_exceptions=True)
             await self._upstream.close()
 
     # What the client sends.
@@ -414,9 +409,7 @@ class RealtimeSession(RecordedSession):
         self._turns.add(turn)
         if converses:
             self._active = turn
-        task = asyncio.create_task(self._run(turn))
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        self.start_task(self._run(turn))
 
     def _write_turn(self, stated: Body, items: Sequence[ConversationItem]) -> dict[str, Json]:
         """Return the body of a turn's request: what the session says of a response, and the conversation."""

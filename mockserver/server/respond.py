@@ -279,8 +279,11 @@ class Responder(Struct, eq=False):
         query = handshake.query
         model = query.get("model") or query.get("deployment") or ""
         call = Call(self.dialect.name, WEBSOCKET, model, handshake, ["websocket", handshake.path, dict(query)])
-        space = self.live.namespaces.touch(handshake.namespace)
-        plan = await space.find_engine(self.live.engine).plan(call)
+        live, namespace = self.live, handshake.namespace
+        if live.fleet is not None and not live.fleet.is_current(namespace):
+            await live.fleet.catch_up(namespace)
+        space = live.namespaces.touch(namespace)
+        plan = await space.find_engine(live.engine).plan(call)
         if plan.outcome is None and not plan.faults:
             return None
         if plan.outcome is None:

@@ -166,8 +166,11 @@ def _find_error(found: Sequence[Event]) -> Json:
 
 def _read_chunks(found: Sequence[Event]) -> ParsedResponse:
     error = _find_error(found)
-    complete = any(event.text == DONE for event in found)
+    complete = any(event.text == DONE or event.table.get("object") == _LAST_CHUNK for event in found)
     return _read_choices([event.table for event in found], error, complete=complete, streamed=True)
+
+
+_LAST_CHUNK = "chat.completion.done"  # of Perplexity, which sends no [DONE]
 
 
 def _read_choices(
@@ -557,6 +560,8 @@ def _read_cohere_call(call: Table) -> ParsedToolCall:
 
 def _read_cohere_events(found: Sequence[Event]) -> ParsedResponse:
     """Return a streamed message: its blocks and calls with what was added to each, and what the last event says."""
+    if any("event_type" in event.table for event in found):
+        return _read_old_cohere_events(found)
     blocks, calls = dict[int, dict[str, Json]](), dict[int, dict[str, Json]]()
     citations, ended, plan = list[Table](), dict[str, Json](), ""
     for event in found:
@@ -585,6 +590,15 @@ def _read_cohere_events(found: Sequence[Event]) -> ParsedResponse:
     response = _read_cohere_chat({**ended, "message": whole})
     error = ended.get("error") or _find_error(found)
     return replace(response, error=error, broken=error is not None, complete=bool(ended))
+
+
+def _read_old_cohere_events(found: Sequence[Event]) -> ParsedResponse:
+    """Return a streamed answer of v1, whose last event has the whole of it; the pieces of one that broke off."""
+    pieces = "".join(_read_text(event.table.get("text")) for event in found)
+    ended = next((event.table for event in found if event.table.get("event_type") == "stream-end"), {})
+    whole = {"text": pieces, "finish_reason": ended.get("finish_reason"), **read_table(ended.get("response"))}
+    error = ended.get("error") or _find_error(found)
+    return replace(_read_cohere_chat(whole), error=error, broken=error is not None, complete=bool(ended))
 
 
 _COHERE_REASONS = {

@@ -329,7 +329,7 @@ def _append(found: Imported, cassette: CassetteFile, folder: CassetteFolder, rep
     existing = set(map(_identify, cassette.load())) if cassette.exists else set()
     for place, episode in found.episodes:
         try:
-            clean = redact.redact_episode(episode)
+            clean = redact.redact_episode(_name_operation(episode))
             if _identify(clean) in existing:
                 report.known += 1
                 continue
@@ -341,6 +341,17 @@ def _append(found: Imported, cassette: CassetteFile, folder: CassetteFolder, rep
             why = [str(error.mistakes[0])]
         if why:
             report.skipped.append(SkippedExchange(place, "; ".join(why)))
+
+
+def _name_operation(episode: Episode) -> Episode:
+    """Return the episode with the operation of its call: some paths serve several, such as Bedrock's `invoke`.
+
+    Raises CassetteError if its dialect has no such path: what another one has at the same address.
+    """
+    call = parse_episode(episode)
+    if call is None:
+        raise CassetteError(f"{episode.dialect} has no {episode.request.method} {episode.request.path}")
+    return replace(episode, operation=call.operation)
 
 
 def _identify(episode: Episode) -> tuple[object, ...]:
@@ -375,7 +386,7 @@ def _print_table(reports: Sequence[FileReport], root: Path) -> None:
     for report in reports:
         reasons = [shorten_line(reason, _LONGEST_REASON) for reason in _list_reasons(report)]
         first, *others = limit_lines(reasons, _MOST_REASONS) if reasons else ("",)
-        name = str(report.cassette.path.relative_to(root)).removesuffix(SUFFIX) if report.found else "-"
+        name = report.cassette.path.relative_to(root).as_posix().removesuffix(SUFFIX) if report.found else "-"
         file = shorten_line(str(PurePath(*report.source.parts)), _LONGEST_REASON)
         rows.append((str(report.imported), str(report.left_out), file, name, first))
         rows += [("", "", "", "", reason) for reason in others]

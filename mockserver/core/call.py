@@ -92,10 +92,14 @@ def list_names(tools: Sequence[Tool]) -> tuple[str, ...]:
 
 
 class Prompt(Struct, frozen=True, gc=False):
-    """A text to complete, embed or moderate; `numbers` are its token ids, if the client sent those instead."""
+    """A text to complete, embed or moderate; `numbers` are its token ids, if the client sent those instead.
+
+    What completes it may stand before a `suffix`.
+    """
 
     text: str
     numbers: tuple[int, ...] | None = None
+    suffix: str | None = None
 
     def tokens(self, tokenizer: Tokenizer) -> tuple[str, ...]:
         return tokenizer.split(self.text) if self.numbers is None else tokenizer.read(self.numbers)

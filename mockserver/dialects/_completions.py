@@ -2,6 +2,8 @@
 
 from collections.abc import Iterator, Sequence
 
+from msgspec.structs import replace
+
 from mockserver.core.call import Call, IdShape, Message, Options, Prompt
 from mockserver.core.http import HttpRequest
 from mockserver.core.json import Json
@@ -90,6 +92,8 @@ def completion_call(
 ) -> Call:
     """Return the Call of a body; `parsed` is that body as its request model read it, with only known keys."""
     prompts = parse_prompts(parsed["prompt"])
+    if suffix := parsed.get("suffix"):
+        prompts = tuple([replace(prompt, suffix=suffix) for prompt in prompts])
     texts = [prompt.text for prompt in prompts]
     meaning = fields_with_meaning(body, dialect, "completions")
     meaning["prompt"] = texts[0] if len(texts) == 1 else texts

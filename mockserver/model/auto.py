@@ -5,12 +5,18 @@ from collections.abc import Mapping
 from mockserver.core.call import Call
 from mockserver.core.draft import DraftChoice
 from mockserver.core.json import Json
+from mockserver.core.plan import Text
 from mockserver.core.seed import Seed
 from mockserver.model.passages import write_plain_prose
 
 
 def auto(call: Call, seed: Seed, options: Mapping[str, Json]) -> DraftChoice:
     """What a model would do: call a fitting tool, answer in the requested format or as the prompt orders, or prose."""
+    if call.prompts and call.prompts[0].suffix is not None:
+        from mockserver.model.middle import fill_middle
+
+        if (code := fill_middle(call.prompts[0])) is not None:
+            return DraftChoice((Text(code),))
     said = None if options else write_plain_prose(call, seed)
     if said is not None:
         return said

@@ -15,6 +15,7 @@ what the client wraps around them (`conversation`).
 
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from itertools import islice, takewhile
 
 from msgspec.structs import replace
 
@@ -149,7 +150,7 @@ def arguments(call: Call, seed: Seed, options: Options) -> DraftChoice:
 
 def find_described_value(call: Call, seed: Seed) -> DraftChoice | None:
     """Return the value that a prompt describes when the request names no format, in its notation; None if none."""
-    said, rules = call.last_user, _ruling(call)
+    said, rules = call.last_user, "\n".join((_ruling(call), *_list_orders(call)))
     found = find_shape(said, rules)
     if found is None and any(map(asks_for_json, (excerpt(said), excerpt(rules)))):
         return json(call, seed, {})
@@ -164,6 +165,14 @@ def find_described_value(call: Call, seed: Seed) -> DraftChoice | None:
 def _ruling(call: Call) -> str:
     """The instructions that may order a form: those of an agent with tools that fill pages are a manual."""
     return "" if call.tools and len(call.system) > _LONGEST_RULES else call.system
+
+
+def _list_orders(call: Call) -> list[str]:
+    """Return the messages before the user's last one, of the same turn, that order JSON for what it says."""
+    before = islice(reversed(call.messages), len(call.since_user) + 1, None)
+    return [
+        message.text for message in takewhile(lambda each: each.role == "user", before) if asks_for_json(message.text)
+    ]
 
 
 def _fill_shape(found: Described, call: Call, seed: Seed) -> Json:

@@ -44,7 +44,17 @@ from mockserver.wire.logprobs import (
     make_logprobs_block,
     spread_logprobs,
 )
-from mockserver.wire.template import HOLE, CountedFrames, Marks, Outline, Renderer, Tell, count_tokens, encode_texts
+from mockserver.wire.template import (
+    HOLE,
+    MAX_KEPT,
+    CountedFrames,
+    Marks,
+    Outline,
+    Renderer,
+    Tell,
+    count_tokens,
+    encode_texts,
+)
 
 
 def _add_nothing(*_: Any) -> Mapping[str, Json]:
@@ -114,6 +124,7 @@ class ChatLayout(Struct, frozen=True):
     # The usage where it is not OpenAI's; else `usage` says which keys it has.
     count: Callable[[Usage], Mapping[str, Json]] | None = None
     extras: ChatExtras = _NO_EXTRAS
+    reads_model: bool = False  # whether the name of the model decides about other keys
 
     @property
     def shows_reasoning(self) -> bool:
@@ -122,7 +133,6 @@ class ChatLayout(Struct, frozen=True):
 
 Object = dict[str, Json]
 DONE = Frame(b"[DONE]", part="end")
-MAX_KEPT = 100  # characters of a value of the request that outlines keep
 _UNASKED = ("last", "last_choice")  # where usage is in a chunk of its own, even if nobody asks for it
 _GROWING = ("every", "every_requested")
 _IN_A_CHUNK = ("requested", "null", "finish", "last", "last_choice", "every_requested")
@@ -133,7 +143,7 @@ class ChatRenderer(Renderer[Options]):
 
     def __init__(self, layout: ChatLayout) -> None:
         super().__init__()
-        self.layout = layout
+        self.layout, self.reads_model = layout, layout.reads_model
         self._write_usage = lru_cache(maxsize=1024)(lambda usage: to_json(make_chat_usage(usage, layout)))
         self._find_tell = lru_cache(maxsize=256)(self._make_tell)
 

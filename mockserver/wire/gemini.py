@@ -477,7 +477,7 @@ class _UncountedStream(_Stream):
 
 
 _HOLES: tuple[Json, ...] = ("\ue000text\ue000", *range(987_654_321_000_001, 987_654_321_000_004))
-_SO_FAR = b'%d,"totalTokenCount":%d'  # what stands for the tokens so far, alone and with those of the prompt
+_SO_FAR = b'%d,"totalTokenCount": %d'  # what stands for the tokens so far, alone and with those of the prompt
 
 
 def _make_part(part: str | Object | None) -> Object:

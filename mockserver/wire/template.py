@@ -41,6 +41,7 @@ Options = TypeVar("Options")
 Kept = TypeVar("Kept")
 Write = Callable[[Frame | FrameRun], bytes]  # what returns the bytes of a frame
 
+MAX_KEPT = 100  # characters of a value of the request or the answer that outlines keep
 MAX_TEMPLATES = 512  # of one renderer
 MAX_BOUND = 16  # templates that are kept with a choice
 MAX_CHOICES, MAX_PARTS = 4, 8  # of an answer, of a choice: more have too many forms
@@ -458,8 +459,11 @@ class Renderer(Generic[Options]):
     """Renders answers: by templates, as far as they hold what is rendered.
 
     Each kind of answer has its own, which says how a body or the frames of a stream are made of an answer and what its
-    request wants (`options`), and what of these options counts.
+    request wants (`options`), and what of these options counts. `reads_model`: the name of a model also decides what
+    else is rendered, so that a template is for one model.
     """
+
+    reads_model = False
 
     def __init__(self) -> None:
         self._templates = dict[Form, Template | StreamTemplate | None]()
@@ -553,8 +557,11 @@ class Renderer(Generic[Options]):
     def _outline_rest(self, answer: Answer, choices: Sequence[Choice]) -> Outline | None:
         """Return the outline of the names and choices of an answer; None: no template can hold them."""
         try:
-            named = _outline_names(answer.model, answer.system_fingerprint, answer.stated_fingerprint)
-            form: Form = (named.form,)
+            model, fixed = ("", answer.model) if self.reads_model else (answer.model, "")
+            if len(fixed) > MAX_KEPT:
+                return None
+            named = _outline_names(model, answer.system_fingerprint, answer.stated_fingerprint)
+            form: Form = (named.form, fixed)
             values = named.values
             for choice in choices:
                 outline = find_outline(choice)
@@ -600,9 +607,13 @@ class Renderer(Generic[Options]):
         return None if once is None or once != again else Template(once)
 
     def _cut_body(self, answer: Answer, options: Options, marks: Marks) -> Cuts | None:
-        marked, asked = marks.answer(answer), self.mark(options, marks)
+        marked, asked = self._mark_answer(answer, marks), self.mark(options, marks)
         values = self._encode_marked(answer, options, marked, asked)
         return None if values is None else cut_at(values, self.encode(self.body(marked, asked), asked))
+
+    def _mark_answer(self, answer: Answer, marks: Marks, counts: Sequence[int] = ()) -> Answer:
+        marked = marks.answer(answer, counts)
+        return replace(marked, model=answer.model) if self.reads_model else marked
 
     def _encode_marked(
         self, answer: Answer, options: Options, marked: Answer, asked: Options
@@ -632,7 +643,7 @@ class Renderer(Generic[Options]):
     def _cut_frames(
         self, answer: Answer, options: Options, counts: Sequence[int], marks: Marks
     ) -> list[CutFrame] | None:
-        marked, asked = marks.answer(answer, counts), self.mark(options, marks)
+        marked, asked = self._mark_answer(answer, marks, counts), self.mark(options, marks)
         values = self._encode_marked(answer, options, marked, asked)
         texts = [tokens_of(part, answer.tokenizer) for part in marked.choices[0].parts]
         if values is None or [*map(len, texts)] != [*counts]:

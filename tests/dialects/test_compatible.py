@@ -50,6 +50,25 @@ def test_every_host_has_words_for_every_reason(name: str) -> None:
     assert REASONS.keys() <= style.table.messages.keys()
 
 
+_SCHEMA = {"type": "object", "properties": {"name": {"type": "string"}, "age": {"type": "integer"}}}
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        {"response_format": {"type": "json_object", "schema": _SCHEMA}},  # Together, llama.cpp
+        {"response_format": {"type": "json_schema", "schema": _SCHEMA}},
+        {"structured_outputs": {"json": _SCHEMA}},  # vLLM
+        {"structured_outputs": {"json": json.dumps(_SCHEMA)}},
+        {"guided_json": _SCHEMA},  # vLLM before 0.12
+    ],
+)
+def test_a_schema_in_the_place_of_a_host_is_followed(asked: Json) -> None:
+    sent = {"model": "m", "messages": [{"role": "user", "content": "Jason Liu is 30 years old"}]}
+    answer = local().ask("/vllm/chat/completions", {**sent, **asked})
+    assert json.loads(answer.json["choices"][0]["message"]["content"]) == {"name": "Jason Liu", "age": 30}
+
+
 @pytest.mark.parametrize("name", HOST_NAMES)
 def test_a_stream_says_what_the_whole_answer_says(name: str) -> None:
     server, path = local(rules(), lint="off"), f"/{name}/chat/completions"

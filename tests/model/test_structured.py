@@ -79,6 +79,13 @@ def test_a_schema_in_the_prompt_or_in_the_instructions() -> None:
     assert written(reply.schema(call(f"The schema: {schema}"), Seed(1), {})) == '{"n":7}'
 
 
+def test_an_order_in_an_earlier_message_of_the_same_turn() -> None:
+    order = Message("user", f"Extract a valid object by the json schema below.\n{WEATHER}\nRespond with JSON only.")
+    assert json.loads(ordered("It rains in Oslo.", order)) == {"city": "Oslo"}
+    answered = (order, Message("assistant", "{}"))
+    assert reply.find_described_value(call(*answered, Message("user", "It rains in Oslo.")), Seed(1)) is None
+
+
 def test_a_prompt_that_orders_no_json() -> None:
     for said in ("Hello", f"The schema: {json.dumps(ONLY_SEVEN)}", "What is JSON?"):
         assert reply.find_described_value(call(said), Seed(1)) is None

@@ -203,6 +203,7 @@ NEVER = [
         "/v1/responses accepts POST, not GET; a WebSocket there is the operation websocket",
     ),
     ("{operation: websocket, method: POST}", "{error: 503}", "a WebSocket is opened by GET"),
+    ("{operation: websocket, dialect: anthropic}", "{error: 503}", "anthropic has no WebSockets"),
 ]
 
 

@@ -103,19 +103,22 @@ CHAT = Model(
 )
 
 _OldCall = shape(name=str, parameters=Object)
-_OldTurn = tag_union(
+_OldTurn = tag_union(  # clients write roles in capitals or not
     "role",
     *(
-        shape(role=literal(role), message=str, tool_calls=optional(list_of(_OldCall)))
+        shape(role=literal(role, role.title(), role.lower()), message=str, tool_calls=optional(list_of(_OldCall)))
         for role in ("USER", "SYSTEM", "CHATBOT")
     ),
-    shape(role=literal("TOOL"), tool_results=optional(list_of(shape(call=_OldCall, outputs=list_of(Object))))),
+    shape(
+        role=literal("TOOL", "Tool", "tool"),
+        tool_results=optional(list_of(shape(call=_OldCall, outputs=list_of(Object)))),
+    ),
 )
 _OldParameter = shape(type=str, description=optional(str), required=optional(bool))
 # `POST /v1/chat`.
 OLD_CHAT = Model(
     shape(
-        message=str,
+        message=optional(str),
         model=optional(str),
         preamble=optional(str),
         chat_history=optional(list_of(_OldTurn)),

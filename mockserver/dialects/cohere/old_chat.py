@@ -12,7 +12,7 @@ from mockserver.core.plan import Answer
 from mockserver.core.validation import Validation
 from mockserver.dialects import Operation
 from mockserver.dialects._meaning import fields_with_meaning
-from mockserver.dialects._parse import Body, custom_complaint, read_request, refuse_first, unknown_fields
+from mockserver.dialects._parse import Body, Complaint, custom_complaint, read_request, refuse_first, unknown_fields
 from mockserver.dialects._reply import json_reply, merge_headers, prepend_lines
 from mockserver.dialects.cohere.errors import NOTHING_SAID, header_lines, make_refuse, old_error_event
 from mockserver.dialects.cohere.models import GENERATE, NAME, OLD_CHAT
@@ -43,8 +43,11 @@ def _parse_chat(http: HttpRequest, validation: Validation) -> Call:
     body, parsed = read_request(OLD_CHAT, http, refuse, validation)
     if validation is Validation.LIVE:
         refuse_first(unknown_fields(body, OLD_CHAT.fields), refuse)
-    if validation is not Validation.OFF and not (parsed["message"] or parsed.get("tool_results")):
-        raise refuse(custom_complaint(NOTHING_SAID, "message"))
+    if not (parsed.get("message") or parsed.get("tool_results")):
+        if parsed.get("message") is None:
+            raise refuse(Complaint("missing", ("message",)))
+        if validation is not Validation.OFF:
+            raise refuse(custom_complaint(NOTHING_SAID, "message"))
     tools = tuple([_tool(tool) for tool in parsed.get("tools") or ()])
     documents = [{"id": f"doc_{at}", **each} for at, each in enumerate(parsed.get("documents") or ())]
     return Call(
@@ -70,15 +73,16 @@ def _messages(body: Body) -> Iterator[Message]:
         yield Message("system", preamble)
     turns = body.get("chat_history") or ()
     for at, turn in enumerate(turns):
-        if turn["role"] == "TOOL":
+        role = turn["role"].upper()
+        if role == "TOOL":
             yield from _results(turn.get("tool_results") or (), f"history {at}")
             continue
         calls = [_call(made, f"history {at + 1}", number) for number, made in enumerate(turn.get("tool_calls") or ())]
-        yield Message(_ROLES[turn["role"]], turn["message"], tool_calls=tuple(calls))
-    if body["message"]:
-        yield Message("user", body["message"])
+        yield Message(_ROLES[role], turn["message"], tool_calls=tuple(calls))
+    if said := body.get("message"):
+        yield Message("user", said)
     if results := body.get("tool_results"):
-        if body["message"] or not (turns and turns[-1].get("tool_calls")):  # the calls that the client leaves out
+        if said or not (turns and turns[-1].get("tool_calls")):  # the calls that the client leaves out
             calls = [_call(each["call"], f"history {len(turns)}", at) for at, each in enumerate(results)]
             yield Message("assistant", tool_calls=tuple(calls))
         yield from _results(results, f"history {len(turns)}")

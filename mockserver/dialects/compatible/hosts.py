@@ -196,6 +196,7 @@ OPENROUTER = Host(
         extras=ChatExtras(
             body=_find_provider, chunk=_find_provider, choice=lambda finish: {"native_finish_reason": finish}
         ),
+        reads_model=True,
     ),
     errors=STYLES["openrouter"],
     models=("anthropic/claude-sonnet-4.5", "openai/gpt-5", "google/gemini-3-pro", "deepseek/deepseek-v4-flash"),

@@ -199,7 +199,7 @@ def parse_fim(http: HttpRequest, validation: Validation) -> Call:
         meaning=fields_with_meaning(body, NAME, "completions"),
         raw=body,
         messages=(Message("user", prompt),),
-        prompts=(Prompt(prompt),),
+        prompts=(Prompt(prompt, suffix=parsed.get("suffix") or ""),),
         stream=parsed.get("stream") is True,
         ids=CHAT_IDS,
         options=Options(

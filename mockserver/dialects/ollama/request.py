@@ -123,7 +123,8 @@ def parse_generate(http: HttpRequest, validation: Validation) -> Call:
     _check_images((parsed,), validation)
     message = Message("user", prompt, tuple(map(_read_image, images)))
     if parsed.get("raw") or parsed.get("suffix"):
-        return _call(http, "completions", body, parsed, messages=(message,), prompts=(Prompt(prompt),))
+        continued = Prompt(prompt, suffix=parsed.get("suffix"))
+        return _call(http, "completions", body, parsed, messages=(message,), prompts=(continued,))
     system = parsed.get("system")
     messages = (Message("system", system), message) if system else (message,)
     return _call(http, "completions", body, parsed, messages=messages)

@@ -1,7 +1,7 @@
 """Cohere, Jina and Voyage over real sockets: rules, errors, limits, faults, tokens, and where clients are led."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import httpx
@@ -71,6 +71,20 @@ def test_errors(server: MockServer, reason: str, status: int, message: str) -> N
         answer = post(server, path, body)
         assert answer.status_code == status
         assert answer.json()["message"].startswith(message)
+
+
+@pytest.mark.parametrize("change", [str.upper, str.title, str.lower])
+def test_roles_of_the_old_chat_in_capitals_or_not(server: MockServer, change: Callable[[str], str]) -> None:
+    server.on(turn=1).reply("Hello again")
+    turns = [{"role": change("user"), "message": "Hi"}, {"role": change("chatbot"), "message": "Hi there"}]
+    assert post(server, "/v1/chat", {"message": "Hello", "chat_history": turns}).json()["text"] == "Hello again"
+
+
+def test_results_need_no_message_in_the_old_chat(server: MockServer) -> None:
+    server.on(tool_result={"exists": True}).reply("Mild")
+    results = [{"call": {"name": "weather", "parameters": {}}, "outputs": [{"result": "21 degrees"}]}]
+    assert post(server, "/v1/chat", {"tool_results": results}).json()["text"] == "Mild"
+    assert post(server, "/v1/chat", {}).json()["message"] == "invalid request: message is required."
 
 
 def test_a_stream_that_fails_ends_with_the_error(server: MockServer) -> None:

@@ -98,7 +98,7 @@ _HOSTS = tuple(
         (r"api\.skytells\.ai", "/", "skytells"),
         (r"(?:api\.)?crazyrouter\.com", "/", "crazyrouter"),
         (
-            r"bedrock(?:-runtime|-agent-runtime)?(?:-fips)?\.[a-z0-9-]+\.(?:amazonaws\.com(?:\.cn)?|api\.aws)",
+            r"bedrock(?:-runtime|-agent-runtime)?(?:-fips)?\.[^.]+\.(?:amazonaws\.com(?:\.cn)?|api\.aws)",
             "/",
             "bedrock",
         ),

@@ -274,7 +274,7 @@ def list_names(folder: Path) -> tuple[str, ...]:
     """Return the cassettes of a folder, in alphabetical order; none if the folder does not exist."""
     found = (path.relative_to(folder) for path in folder.rglob(f"*{SUFFIX}") if path.is_file())
     visible = (path for path in found if not any(part.startswith(".") for part in path.parts))
-    return tuple(sorted(str(path).removesuffix(SUFFIX) for path in visible))
+    return tuple(sorted(path.as_posix().removesuffix(SUFFIX) for path in visible))
 
 
 def describe_missing(folder: Path, name: str) -> str:

@@ -20,7 +20,7 @@ from mockserver.core.mcp_server import HANDSHAKES
 Table = Mapping[str, Json]
 
 
-class McpAnswer(Struct, frozen=True):
+class RecordedMcpAnswer(Struct, frozen=True):
     """What a server answered to a request: `response` is the whole message, `source` where it is recorded."""
 
     server: str
@@ -38,15 +38,15 @@ class McpAnswer(Struct, frozen=True):
         return str(self.params.get("uri" if self.method == "resources/read" else "name", ""))
 
 
-def define_servers(answers: Iterable[McpAnswer]) -> dict[str, Table]:
+def define_servers(answers: Iterable[RecordedMcpAnswer]) -> dict[str, Table]:
     """Return the servers as a rules file defines them, by name."""
-    by_server: dict[str, list[McpAnswer]] = {}
+    by_server: dict[str, list[RecordedMcpAnswer]] = {}
     for answer in answers:
         by_server.setdefault(answer.server, []).append(answer)
     return {name: _define_server(found) for name, found in by_server.items()}
 
 
-def _define_server(answers: Sequence[McpAnswer]) -> Table:
+def _define_server(answers: Sequence[RecordedMcpAnswer]) -> Table:
     defined: dict[str, Json] = {}
     listed: dict[str, dict[str, Table]] = {"tools": {}, "resources": {}, "prompts": {}}
     for answer in answers:
@@ -104,7 +104,7 @@ def _leave_out_none(table: Table) -> dict[str, Json]:
 _ENTRIES = {"tools": _define_tool, "resources": _define_resource, "prompts": _define_prompt}
 
 
-def make_call_rules(answers: Iterable[McpAnswer]) -> DraftedRules:
+def make_call_rules(answers: Iterable[RecordedMcpAnswer]) -> DraftedRules:
     """Return a rule for each call of a tool or prompt. Answers to equal calls are given in turn."""
     groups, conditions, skipped = dict[str, list[AnsweredCall]](), dict[str, Table](), list[SkippedCall]()
     for answer in answers:
@@ -122,7 +122,7 @@ def make_call_rules(answers: Iterable[McpAnswer]) -> DraftedRules:
     )
 
 
-def _make_when(answer: McpAnswer) -> Table:
+def _make_when(answer: RecordedMcpAnswer) -> Table:
     named = {"mcp": match_exactly(answer.server), _FIELDS[answer.method]: match_exactly(answer.target)}
     arguments = read_table(answer.params.get("arguments"))
     return {**named, **({"arguments": {"equals": arguments}} if arguments else {})}
@@ -131,7 +131,7 @@ def _make_when(answer: McpAnswer) -> Table:
 _FIELDS = {"tools/call": "tool", "prompts/get": "prompt_name"}
 
 
-def _make_then(answer: McpAnswer) -> Table:
+def _make_then(answer: RecordedMcpAnswer) -> Table:
     """Return the `then` of a rule that gives an answer. Raises UnsupportedError."""
     error = read_table(answer.response.get("error"))
     if error:

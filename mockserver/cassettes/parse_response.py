@@ -95,12 +95,11 @@ class Event(Struct, frozen=True):
 
 def parse_events(recorded: Sequence[RecordedEvent]) -> tuple[Event, ...]:
     """Return the events of a stream, without comments; its lines of JSON; or the messages of Amazon's streams."""
-    found = (frame for frame in split_frames(recorded) if _says_something(frame.raw))
-    return tuple(Event(frame.at, frame.event or "", frame.text, try_parse(frame.text)) for frame in found)
-
-
-def _says_something(frame: bytes) -> bool:
-    return b"data:" in frame or frame[:1] == b"{" or is_prelude(frame)
+    return tuple(
+        Event(frame.at, frame.event or "", frame.text, try_parse(frame.text))
+        for frame in split_frames(recorded)
+        if b"data:" in frame.raw or frame.raw[:1] == b"{" or is_prelude(frame.raw)
+    )
 
 
 def parse_response(reply: Recorded, form: str) -> ParsedResponse:
@@ -167,8 +166,11 @@ def _find_error(found: Sequence[Event]) -> Json:
 
 def _read_chunks(found: Sequence[Event]) -> ParsedResponse:
     error = _find_error(found)
-    complete = any(event.text == DONE for event in found)
+    complete = any(event.text == DONE or event.table.get("object") == _LAST_CHUNK for event in found)
     return _read_choices([event.table for event in found], error, complete=complete, streamed=True)
+
+
+_LAST_CHUNK = "chat.completion.done"  # of Perplexity, which sends no [DONE]
 
 
 def _read_choices(
@@ -314,10 +316,11 @@ def _read_contents(bodies: Sequence[Table], error: Json) -> ParsedResponse:
     choices = [ParsedChoice(tuple(found[at]), _map_content_finish(ends[at], found[at])) for at in sorted(found)]
     feedback = next((said for body in bodies if (said := read_table(body.get("promptFeedback")))), {})
     blocked = "blockReason" in feedback
+    counts = read_table(bodies[-1].get("usageMetadata")) if bodies else {}
     return ParsedResponse(
         choices=tuple(choices),
         model=next((model for body in bodies if (model := _read_text(body.get("modelVersion")))), ""),
-        usage=next((_read_content_usage(read_table(body.get("usageMetadata"))) for body in reversed(bodies)), None),
+        usage={name: counts[key] for key, name in _COUNTS.items() if key in counts} or None,
         error=error,
         broken=error is not None,
         complete=blocked or (bool(ends) and all(ends.values())),
@@ -358,10 +361,6 @@ def _map_content_finish(reason: str, parts: Sequence[ParsedPart]) -> str:
     if reason == "STOP":
         return "tool_calls" if any(part.call for part in parts) else "stop"
     return {"MAX_TOKENS": "length", "SAFETY": "content_filter"}.get(reason, reason)
-
-
-def _read_content_usage(counts: Table) -> Table | None:
-    return {snake: counts[key] for key, snake in _COUNTS.items() if key in counts} or None
 
 
 _COUNTS = {
@@ -504,15 +503,15 @@ def _read_message_events(found: Sequence[Event]) -> ParsedResponse:
             case "message_delta":
                 message |= read_table(body.get("delta"))
                 usage |= read_table(body.get("usage"))
-    content = [{**block, "input": try_parse(block["input"])} if _is_ran(block) else block for block in blocks.values()]
+    content = [{**block, "input": try_parse(block["input"])} if _was_run(block) else block for block in blocks.values()]
     error = _find_error(found)
     complete = any(event.table.get("type") == "message_stop" for event in found)
     whole = _read_message({**message, "content": content, "usage": usage})
     return replace(whole, error=error, broken=error is not None, complete=complete)
 
 
-def _is_ran(block: Table) -> bool:
-    """Return whether the provider ran it: its input is a table then, not a text that may be cut."""
+def _was_run(block: Table) -> bool:
+    """Return whether the provider ran a tool: its input is a table then, not a text that may be cut."""
     return isinstance(block.get("input"), str) and block.get("type") != "tool_use"
 
 
@@ -561,6 +560,8 @@ def _read_cohere_call(call: Table) -> ParsedToolCall:
 
 def _read_cohere_events(found: Sequence[Event]) -> ParsedResponse:
     """Return a streamed message: its blocks and calls with what was added to each, and what the last event says."""
+    if any("event_type" in event.table for event in found):
+        return _read_old_cohere_events(found)
     blocks, calls = dict[int, dict[str, Json]](), dict[int, dict[str, Json]]()
     citations, ended, plan = list[Table](), dict[str, Json](), ""
     for event in found:
@@ -591,6 +592,15 @@ def _read_cohere_events(found: Sequence[Event]) -> ParsedResponse:
     return replace(response, error=error, broken=error is not None, complete=bool(ended))
 
 
+def _read_old_cohere_events(found: Sequence[Event]) -> ParsedResponse:
+    """Return a streamed answer of v1, whose last event has the whole of it; the pieces of one that broke off."""
+    pieces = "".join(_read_text(event.table.get("text")) for event in found)
+    ended = next((event.table for event in found if event.table.get("event_type") == "stream-end"), {})
+    whole = {"text": pieces, "finish_reason": ended.get("finish_reason"), **read_table(ended.get("response"))}
+    error = ended.get("error") or _find_error(found)
+    return replace(_read_cohere_chat(whole), error=error, broken=error is not None, complete=bool(ended))
+
+
 _COHERE_REASONS = {
     **dict.fromkeys(("COMPLETE", "STOP_SEQUENCE"), "stop"),
     "MAX_TOKENS": "length",
@@ -618,18 +628,15 @@ def _read_mcp_result(body: Table) -> ParsedResponse:
     contents = [*read_rows(result.get("content")), *read_rows(result.get("contents"))]
     contents += [read_table(message.get("content")) for message in read_rows(result.get("messages"))]
     texts = [_read_text(content["text"]) for content in contents if "text" in content]
-    texts += [_name_listed(key, result[key]) for key in _MCP_LISTS if key in result]
-    texts += [_name_server(read_table(result["serverInfo"]))] if "serverInfo" in result else []
+    for key in _MCP_LISTS:
+        if key in result:
+            names = [str(entry.get("name")) for entry in read_rows(result[key])]
+            texts.append(f"{key}: {', '.join(names) or 'none'}")
+    if "serverInfo" in result:
+        server = read_table(result["serverInfo"])
+        texts.append(f"{server.get('name')} {server.get('version')}")
     parts = tuple(ParsedPart("text", text) for text in texts)
     return ParsedResponse(choices=(ParsedChoice(parts),) if parts else (), error=body.get("error"))
-
-
-def _name_listed(key: str, entries: Json) -> str:
-    return f"{key}: {', '.join(str(entry.get('name')) for entry in read_rows(entries)) or 'none'}"
-
-
-def _name_server(server: Table) -> str:
-    return f"{server.get('name')} {server.get('version')}"
 
 
 def _read_mcp_events(found: Sequence[Event]) -> ParsedResponse:

@@ -16,7 +16,7 @@ from urllib.parse import urlencode
 from msgspec import Struct
 
 from mockserver.config.errors import CassetteError, Mistake, SourceLocation
-from mockserver.config.yaml_reader import Problem, Spot
+from mockserver.config.yaml_reader import Spot, YamlProblem
 from mockserver.config.yaml_reader import parse as parse_yaml
 from mockserver.core.http import Headers
 from mockserver.core.json import Json, compact
@@ -474,7 +474,7 @@ def _parse_json(text: str, file: str) -> Json:
         raise CassetteError(f"{file}: a number of this file has too many digits") from None
 
 
-def _make_mistake(problem: Problem, text: str, file: str) -> Mistake:
+def _make_mistake(problem: YamlProblem, text: str, file: str) -> Mistake:
     words = problem.words
     if problem.line >= text.rstrip().count("\n"):  # in the last line
         words += f". Does the file break off here? Then {_REMEDY}"

@@ -284,6 +284,13 @@ _COHERE_CHAT = OneOf(
         "v1": {"text": str, "finish_reason?": _TEXT, "meta?": _USAGE},
     },
 )
+_COHERE_EVENT = OneOf(
+    lambda value: "v1" if isinstance(value, dict) and "event_type" in value else "v2",
+    {
+        "v2": {"type": str, "index?": int, "delta?": (_TABLE, None)},
+        "v1": {"event_type": str, "text?": str, "response?": (_TABLE, None)},
+    },
+)
 
 # What clients need of an answer or an event, by wire format.
 _SHAPES: Mapping[str, Any] = {
@@ -315,7 +322,7 @@ _SHAPES: Mapping[str, Any] = {
     "shown_model": {"model_info": _TABLE},
     "judged": {"results": [{"categories": _TABLE, "category_scores": _TABLE}]},
     "cohere_chat": _COHERE_CHAT,
-    "cohere_event": {"type": str, "index?": int, "delta?": (_TABLE, None)},
+    "cohere_event": _COHERE_EVENT,
     "generations": {"id": str, "generations": [{"text": str}]},
     "vectors_by_type": {"id": str, "embeddings": list[list[float]] | dict[str, list[Any] | None]},
     "models": {"data": [{"id": str}]},

@@ -22,7 +22,7 @@ from yaml.events import (
     StreamEndEvent,
 )
 
-from mockserver.config.yaml_reader import LOADER, Problem, explain, find_unprintable, shorten
+from mockserver.config.yaml_reader import LOADER, YamlProblem, explain, find_unprintable, shorten
 from mockserver.core.json import Json
 
 MAX_DEPTH = 100
@@ -67,7 +67,7 @@ def parse(text: str) -> Node | None:
         problem = explain(error, text)
         raise Refused(problem.words, (problem.line, problem.column)) from None
     except yaml.YAMLError as error:
-        problem = find_unprintable(text) or Problem(f"not YAML: {error}", 0, 0)
+        problem = find_unprintable(text) or YamlProblem(f"not YAML: {error}", 0, 0)
         raise Refused(problem.words, (problem.line, problem.column)) from None
     finally:
         loader.dispose()

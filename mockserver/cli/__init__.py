@@ -88,6 +88,12 @@ def commands() -> None:
     """A deterministic mock server for LLM APIs: offline, free and instant."""
 
 
+def _choose_encoding(stream: TextIOWrapper) -> str | None:
+    """Return UTF-8 for files and pipes of Windows, whose own encoding the commands that read them do not know."""
+    is_free = sys.platform == "win32" and not stream.isatty() and "PYTHONIOENCODING" not in os.environ
+    return "utf-8" if is_free else None
+
+
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run a command. A mistake of the user is one line on stderr and exit code 2."""
     if arguments is None:  # as a program: what it imports stays, so it is never searched for garbage, not even at exit
@@ -96,7 +102,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         for stream in sys.stdout, sys.stderr:
             if isinstance(stream, TextIOWrapper) and stream.errors != "backslashreplace":
                 with suppress(OSError):  # of a pipe that took the place of a file
-                    stream.reconfigure(errors="backslashreplace")  # for letters that a terminal does not have
+                    stream.reconfigure(encoding=_choose_encoding(stream), errors="backslashreplace")
         if not {"run", "faults"} & set(sys.argv[1:2]):  # they start programs, which inherit the environment
             os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "1")  # else it searches all installed packages for some
     try:

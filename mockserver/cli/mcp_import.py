@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from mockserver import __version__
-from mockserver.cassettes.mcp_definition import McpAnswer, define_servers
+from mockserver.cassettes.mcp_definition import RecordedMcpAnswer, define_servers
 from mockserver.cassettes.to_rules import write_rules_file
 from mockserver.cli.cassette.folder import write_output
 from mockserver.config.errors import ConfigError
@@ -66,7 +66,7 @@ def _split_header(text: str) -> tuple[str, str]:
     return name.strip(), value.strip()
 
 
-async def _ask_command(name: str, program: Sequence[str]) -> Sequence[McpAnswer]:
+async def _ask_command(name: str, program: Sequence[str]) -> Sequence[RecordedMcpAnswer]:
     try:
         server = await asyncio.create_subprocess_exec(*find_command(program), stdin=PIPE, stdout=PIPE, limit=MAX_LINE)
     except (OSError, ValueError) as error:
@@ -79,7 +79,7 @@ async def _ask_command(name: str, program: Sequence[str]) -> Sequence[McpAnswer]
         await server.wait()
 
 
-async def _ask_all(name: str, exchange: Exchange) -> Sequence[McpAnswer]:
+async def _ask_all(name: str, exchange: Exchange) -> Sequence[RecordedMcpAnswer]:
     """Return all that a server says of itself. Raises ConfigError if it is not an MCP server."""
     catalogue = Catalogue(name, exchange)
     try:
@@ -97,7 +97,7 @@ class Catalogue:
         self._meta: Mapping[str, Json] = {}
         self._asked = 0
 
-    async def read(self) -> Sequence[McpAnswer]:
+    async def read(self) -> Sequence[RecordedMcpAnswer]:
         """Return the answers to the handshake and to all lists. Raises ConfigError."""
         client = {"name": "mockserver", "version": __version__}
         asked = {"protocolVersion": LEGACY[0], "capabilities": {}, "clientInfo": client}
@@ -117,7 +117,7 @@ class Catalogue:
             *[page for kind in ("tools", "resources", "prompts") if kind in kinds async for page in self._list(kind)],
         ]
 
-    async def _list(self, kind: str) -> AsyncIterator[McpAnswer]:
+    async def _list(self, kind: str) -> AsyncIterator[RecordedMcpAnswer]:
         cursor: Json = None
         for _ in range(MAX_PAGES):
             page = await self._ask(f"{kind}/list", {} if cursor is None else {"cursor": cursor})
@@ -126,11 +126,11 @@ class Catalogue:
             if cursor is None:
                 return
 
-    async def _ask(self, method: str, params: Mapping[str, Json]) -> McpAnswer:
+    async def _ask(self, method: str, params: Mapping[str, Json]) -> RecordedMcpAnswer:
         self._asked += 1
         message = {"jsonrpc": "2.0", "id": self._asked, "method": method, "params": {**params, **self._meta}}
         response = await self._exchange(message)
-        return McpAnswer(self._name, method, params, response or {})
+        return RecordedMcpAnswer(self._name, method, params, response or {})
 
 
 def _describe_error(response: Message) -> str:

@@ -272,8 +272,8 @@ def _make_server(name: str, rules: tuple[Path, ...], flags: Mapping[str, Json]) 
 
 def _emit_events(data: bytes, emit: Emit) -> None:
     for line in data.splitlines():
-        if message := line.removeprefix(b"data:").strip() if line.startswith(b"data:") else b"":
-            emit(message)
+        if line.startswith(b"data:"):
+            emit(line.removeprefix(b"data:"))
 
 
 _NO_RELAY = f"a rule passes this message on; run mockserver serve, and name its address in {ADDRESS}"

@@ -8,7 +8,7 @@ from operator import attrgetter
 from msgspec import Struct
 
 from mockserver.config.errors import Mistake, MockserverError, SourceLocation
-from mockserver.config.yaml_reader import NOWHERE, Inner, ParsedYaml, Problem, Spot, parse
+from mockserver.config.yaml_reader import NOWHERE, Inner, ParsedYaml, Spot, YamlProblem, parse
 from mockserver.core.json import Json
 
 Path = tuple[str | int, ...]
@@ -208,11 +208,11 @@ def make_place(file: str, lines: Sequence[str], line: int, column: int) -> Sourc
     return SourceLocation(file, line + 1, column=column + 1, text=text)
 
 
-def _find_undecodable(data: bytes) -> Problem | None:
+def _find_undecodable(data: bytes) -> YamlProblem | None:
     try:
         data.decode("utf-8")
     except UnicodeDecodeError as error:
         lines = (data[: error.start].decode("utf-8").removeprefix("\ufeff") + "|").splitlines()
         words = f"the byte 0x{data[error.start]:02x} is not UTF-8; save the file as UTF-8"
-        return Problem(words, len(lines) - 1, len(lines[-1]) - 1)
+        return YamlProblem(words, len(lines) - 1, len(lines[-1]) - 1)
     return None

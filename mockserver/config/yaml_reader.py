@@ -66,7 +66,7 @@ _WORDS: dict[str, Json] = {
 }
 
 
-class Problem(NamedTuple):
+class YamlProblem(NamedTuple):
     """What is wrong with a document, and the line and column of it, from 0."""
 
     words: str
@@ -78,7 +78,7 @@ BARE_STAR = 'text that starts with "*" needs quotes'
 BARE_BRACES = 'text that starts with "{{" needs quotes'
 
 
-def explain(error: Any, text: str) -> Problem:
+def explain(error: Any, text: str) -> YamlProblem:
     """Explain a MarkedYAMLError in plain words."""
     complaint = f"{error.context}: {error.problem}"
     about, words = next(
@@ -92,16 +92,16 @@ def explain(error: Any, text: str) -> Problem:
     if callable(words):
         words = words(line[: mark.column], line[mark.column :])
     opened = error.context_mark.line + 1 if error.context_mark else mark.line + 1
-    return Problem(words.replace("LINE", f"line {opened}"), mark.line, mark.column)
+    return YamlProblem(words.replace("LINE", f"line {opened}"), mark.line, mark.column)
 
 
-def _explain_end(error: Any, lines: list[str]) -> Problem:
+def _explain_end(error: Any, lines: list[str]) -> YamlProblem:
     """Explain that the file ends too early, and point at what is still open."""
     mark = _get_context_mark(error)
     if mark.line >= len(lines):
-        return Problem("unexpected end of the file", len(lines) - 1, len(lines[-1]))
+        return YamlProblem("unexpected end of the file", len(lines) - 1, len(lines[-1]))
     opening = lines[mark.line][mark.column : mark.column + 1]
-    return Problem(f'this "{opening}" is never closed', mark.line, mark.column)
+    return YamlProblem(f'this "{opening}" is never closed', mark.line, mark.column)
 
 
 def _get_problem_mark(error: Any) -> Any:
@@ -193,7 +193,7 @@ class ParsedYaml(NamedTuple):
 
     data: Json
     spot: Spot
-    problems: Sequence[Problem]
+    problems: Sequence[YamlProblem]
 
 
 def parse(text: str, *, binary: bool = False, most: int = sys.maxsize) -> ParsedYaml:
@@ -210,11 +210,11 @@ def parse(text: str, *, binary: bool = False, most: int = sys.maxsize) -> Parsed
     return ParsedYaml(data, spot, parser.problems)
 
 
-def find_unprintable(text: str) -> Problem | None:
+def find_unprintable(text: str) -> YamlProblem | None:
     if (found := _FORBIDDEN.search(text)) is None:
         return None
     lines = (text[: found.start()] + "|").splitlines()
-    return Problem(_explain_forbidden(found[0]), len(lines) - 1, len(lines[-1]) - 1)
+    return YamlProblem(_explain_forbidden(found[0]), len(lines) - 1, len(lines[-1]) - 1)
 
 
 @contextmanager
@@ -239,7 +239,7 @@ class _Parser:
         self.binary = binary
         self.most = most
         self.events: Iterator[Any] = iter(LOADER(text).get_event, None)
-        self.problems: list[Problem] = []
+        self.problems: list[YamlProblem] = []
         self.anchors: dict[str, tuple[Json, Spot, int] | None] = {}  # None while it is being read
         self.values = 0
         self.aliased = 0
@@ -380,7 +380,7 @@ class _Parser:
             self.refuse(_explain_tag(event.tag), event)
 
     def refuse(self, words: str, event: Any) -> None:
-        self.problems.append(Problem(words, event.start_mark.line, event.start_mark.column))
+        self.problems.append(YamlProblem(words, event.start_mark.line, event.start_mark.column))
         if len(self.problems) >= MAX_PROBLEMS:
             raise _Stop
 

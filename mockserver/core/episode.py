@@ -131,6 +131,8 @@ _FORMATS = {
     ("cohere", "model"): "named_model",
     ("gemini", "chat"): "contents",
     ("gemini", "embeddings"): "vectors",
+    ("gemini", "images"): "contents",
+    ("gemini", "speech"): "contents",
     ("gemini", "models"): "named_models",
     ("gemini", "model"): "named_model",
     ("bedrock", "chat"): "converse",

@@ -35,7 +35,7 @@ def essence(media: str) -> str:
 
 def is_stream_type(media: str) -> bool:
     """Return whether a content type is that of a stream: of server-sent events, lines of JSON, or Amazon's messages."""
-    return "event-stream" in media or "ndjson" in media or "amazon.eventstream" in media
+    return any(part in media for part in ("event-stream", "ndjson", "stream+json", "amazon.eventstream"))
 
 
 def is_address(host: str) -> bool:

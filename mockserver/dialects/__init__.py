@@ -60,7 +60,7 @@ class Operation(Struct, frozen=True):
     parse: Callable[[HttpRequest, Validation], Call]
     render: Callable[[Call, Any], Reply]
     query: Mapping[str, str] = {}
-    over_socket: Literal["", "responses", "realtime"] = ""
+    over_socket: Literal["", "responses", "realtime", "live"] = ""
     shows_reasoning: bool = False  # whether its answers show what the model thought
     error: Callable[[Reply, int], Frame] = error_frame
     params: Mapping[str, str] = {}

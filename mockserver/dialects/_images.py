@@ -33,7 +33,7 @@ from mockserver.dialects._parse import (
 from mockserver.dialects._reply import STREAM_LINES, RequestLines, file_reply, json_reply, merge_headers
 from mockserver.kinds.images import MOST_PIXELS, USUAL_SIZE, Images, parse_size
 from mockserver.kinds.objects import Objects
-from mockserver.media.formats import FORMATS
+from mockserver.media.formats import FORMATS, write_gif
 from mockserver.media.large_data import hash_data
 from mockserver.media.picture import Picture, draw, find_color
 
@@ -45,6 +45,7 @@ _TOKENS: Mapping[str, Mapping[tuple[int, int], int]] = {
     "high": {(1024, 1024): 4160, (1024, 1536): 6240, (1536, 1024): 6208},
 }
 _PARTIAL_TOKENS = 100
+_OF_DALL_E = ((256, 256), (512, 512), (1792, 1024), (1024, 1792))  # sizes that its answers do not repeat
 
 _COMMON: dict[str, Any] = {
     "model": optional(str),
@@ -54,6 +55,8 @@ _COMMON: dict[str, Any] = {
     "background": optional(literal("auto", "transparent", "opaque")),
     "output_format": optional(literal(*FORMATS)),
     "output_compression": optional(integer(0, 100)),
+    "frame_count": optional(integer(2, 16)),
+    "frame_duration_ms": optional(integer(10, 10_000)),
     "stream": optional(bool),
     "partial_images": optional(integer(0, 3)),
     "response_format": optional(literal("url", "b64_json")),
@@ -75,7 +78,13 @@ EDIT = Model(
     )
 )
 VARIATION = Model(shape(**_COMMON))  # `POST /images/variations`
-_NUMBERS = ("n", "output_compression", "partial_images")  # fields that forms have as texts
+_NUMBERS = (
+    "n",
+    "output_compression",
+    "partial_images",
+    "frame_count",
+    "frame_duration_ms",
+)  # fields that forms have as texts
 
 
 class ImagesApi(Struct, frozen=True):
@@ -212,11 +221,14 @@ def find_contradictions(body: Body) -> Iterator[Complaint]:
     form, compression = body.get("output_format") or "png", body.get("output_compression")
     if body.get("background") == "transparent" and form == "jpeg":
         yield custom_complaint("Transparent background is not supported for JPEG output format", "background")
+    if form in _MOVING and body.get("stream"):
+        yield custom_complaint(f"Streaming is not supported for {form.upper()} output format", "stream")
     if compression is not None and compression < _WHOLE and form == "png":
         yield custom_complaint("Compression less than 100 is not supported for PNG output format", "output_compression")
 
 
 _WHOLE = 100  # percent
+_MOVING = ("gif",)  # formats that come as a whole
 
 
 def read_size(body: Body, validation: Validation) -> tuple[int, int]:
@@ -257,7 +269,7 @@ class ImageAnswer:
             "data": [self._show(image) for image in self._outcome.images],
             "output_format": self._format,
             "quality": self._quality,
-            "size": self._traits["size"],
+            **({} if self._call.options.size in _OF_DALL_E else {"size": self._traits["size"]}),
             "usage": self._usage(partial=0),
         }
 
@@ -313,7 +325,11 @@ class ImageAnswer:
     def _write(self, image: Picture | bytes) -> bytes:
         if isinstance(image, bytes):
             return image
-        return FORMATS[self._format].write(replace(image, is_transparent=self._is_transparent))
+        picture = replace(image, is_transparent=self._is_transparent)
+        if self._format == "gif":
+            body = self._call.raw
+            return write_gif(picture, body.get("frame_count") or 9, body.get("frame_duration_ms") or 200)
+        return FORMATS[self._format].write(picture)
 
     def _usage(self, *, partial: int) -> dict[str, Json]:
         each = count_image_tokens(self._quality, self._call.options.size or USUAL_SIZE)

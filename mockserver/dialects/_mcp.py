@@ -51,7 +51,7 @@ from mockserver.dialects._mcp_login import list_login_operations, render_documen
 from mockserver.dialects._mcp_recorded import readdress
 from mockserver.dialects._parse import bearer, read_json, refuse_other_media
 from mockserver.dialects._reply import STREAM_LINES, data_reply, merge_headers
-from mockserver.kinds.mcp import ANSWERED, SESSION, make_mcp_call
+from mockserver.kinds.mcp import ANSWERED, SESSION, make_mcp_call, read_message, refuse_message
 
 NAME = "mcp"
 _SESSION_METHODS = frozenset(
@@ -71,7 +71,7 @@ def _parse(http: HttpRequest, validation: Validation) -> Call:
     try:
         body = read_json(http.body)
     except Failure as failure:
-        raise _refuse(f"Parse error: {failure.message}", PARSE_ERROR, status=400) from None
+        raise refuse_message(f"Parse error: {failure.message}", PARSE_ERROR, status=400) from None
     if isinstance(body, list) and body and http.header("mcp-protocol-version") in (None, BATCHING):
         return _make_batch_call(http, body, validation)
     return make_mcp_call(_read_message(http, body, validation), http)
@@ -86,7 +86,7 @@ def _parse_bodiless(method: str, http: HttpRequest, validation: Validation) -> C
 def _make_batch_call(http: HttpRequest, messages: Sequence[Json], validation: Validation) -> Call:
     """Return the call of an array of messages: the first that rules can answer, with all of them."""
     if len(messages) > MOST_IN_BATCH:
-        raise _refuse(f"Invalid Request: more than {MOST_IN_BATCH} messages.", INVALID_REQUEST, status=400)
+        raise refuse_message(f"Invalid Request: more than {MOST_IN_BATCH} messages.", INVALID_REQUEST, status=400)
     parts: list[Call | Exception] = []
     for message in messages:
         try:
@@ -96,7 +96,7 @@ def _make_batch_call(http: HttpRequest, messages: Sequence[Json], validation: Va
             parts.append(failure.changed(details={**failure.details, "id": named if _is_id(named) else None}))
     calls = [part for part in parts if isinstance(part, Call)]
     if not calls:
-        raise _refuse("Invalid Request: a JSON-RPC 2.0 object is expected.", INVALID_REQUEST, status=400)
+        raise refuse_message("Invalid Request: a JSON-RPC 2.0 object is expected.", INVALID_REQUEST, status=400)
     first = next((call for call in calls if call.operation != SESSION.name), calls[0])
     return replace(first, batch=tuple(parts))
 
@@ -104,16 +104,16 @@ def _make_batch_call(http: HttpRequest, messages: Sequence[Json], validation: Va
 def _read_message(http: HttpRequest, body: Json, validation: Validation) -> McpRequest:
     """Return a message. Raises Failure for what is none; of what a server may refuse, it keeps the reason."""
     if not isinstance(body, Mapping) or body.get("jsonrpc") != "2.0":
-        raise _refuse("Invalid Request: a JSON-RPC 2.0 object is expected.", INVALID_REQUEST, status=400)
+        raise refuse_message("Invalid Request: a JSON-RPC 2.0 object is expected.", INVALID_REQUEST, status=400)
     name, method, params = body.get("id"), body.get("method"), body.get("params", {})
     is_reply = "method" not in body and ("result" in body or "error" in body)
     if is_reply:
         method, name = REPLY, None
     is_request = "id" in body and not is_reply
     if not isinstance(method, str) or (is_request and not _is_id(name)):
-        raise _refuse('Invalid Request: "method" or "id" is not valid.', INVALID_REQUEST, status=400)
+        raise refuse_message('Invalid Request: "method" or "id" is not valid.', INVALID_REQUEST, status=400)
     if not isinstance(params, Mapping):
-        raise _refuse("Invalid params: an object is expected.", INVALID_PARAMS, status=200)
+        raise refuse_message("Invalid params: an object is expected.", INVALID_PARAMS, status=200)
     meta = params.get("_meta")
     stated = meta.get(f"{META}protocolVersion") if isinstance(meta, Mapping) else None
     header = http.header("mcp-protocol-version")
@@ -139,17 +139,17 @@ def _find_problem(http: HttpRequest, request: McpRequest, validation: Validation
         if mismatch is not None:
             return mismatch
     if request.id is not None and method not in known and method not in ANSWERED:
-        return _refuse(f"Method not found: {method}", METHOD_NOT_FOUND, status=404 if request.is_modern else 200)
+        return refuse_message(f"Method not found: {method}", METHOD_NOT_FOUND, status=404 if request.is_modern else 200)
     if method in _WITH_TARGET and not request.target:
         needed = "uri" if method.startswith("resources/") else "name"
-        return _refuse(f'Invalid params: "{needed}" is missing.', INVALID_PARAMS, status=200)
+        return refuse_message(f'Invalid params: "{needed}" is missing.', INVALID_PARAMS, status=200)
     if validation is not Validation.OFF and (why := _find_bad_param(request)) is not None:
-        return _refuse(f"Invalid params: {why}.", INVALID_PARAMS, status=200)
+        return refuse_message(f"Invalid params: {why}.", INVALID_PARAMS, status=200)
     if request.id is not None and not _takes_stream(http):
         if _streams(method):
-            return _refuse(_NOT_ACCEPTABLE, INVALID_REQUEST, status=406)
+            return refuse_message(_NOT_ACCEPTABLE, INVALID_REQUEST, status=406)
         if validation is not Validation.OFF and not _takes_json(http):
-            return _refuse(_NOTHING_ACCEPTABLE, INVALID_REQUEST, status=406)
+            return refuse_message(_NOTHING_ACCEPTABLE, INVALID_REQUEST, status=406)
     return None
 
 
@@ -203,7 +203,7 @@ def _check_headers(http: HttpRequest, request: McpRequest) -> Failure | None:
         if request.id is None or request.version not in MODERN:
             return None
         why = f"is {request.version!r}, but the body has no {META}protocolVersion in _meta"
-        return _refuse(f"Header mismatch: mcp-protocol-version {why}.", HEADER_MISMATCH, status=400)
+        return refuse_message(f"Header mismatch: mcp-protocol-version {why}.", HEADER_MISMATCH, status=400)
     stated = {"mcp-protocol-version": request.version, "mcp-method": request.method}
     if request.method in ANSWERED:
         stated["mcp-name"] = request.target
@@ -211,7 +211,7 @@ def _check_headers(http: HttpRequest, request: McpRequest) -> Failure | None:
         header = _decode_header(http.header(name) or "")
         if header != value:
             why = f"is {header!r}, but the body says {value!r}" if header else "is missing"
-            return _refuse(f"Header mismatch: {name} {why}.", HEADER_MISMATCH, status=400)
+            return refuse_message(f"Header mismatch: {name} {why}.", HEADER_MISMATCH, status=400)
     return None
 
 
@@ -233,13 +233,8 @@ def _is_id(value: Json) -> bool:
     return isinstance(value, str | int | float) and not isinstance(value, bool)
 
 
-def _refuse(message: str, code: int, *, status: int, data: Json = None) -> Failure:
-    return Failure("bad_parameter", message, status=status, code=code, details={} if data is None else {"data": data})
-
-
 def _render(call: Call, outcome: Answer | Mcp) -> Reply:
-    request = call.mcp
-    assert request is not None  # noqa: S101  # it was parsed here
+    request = read_message(call)
     if isinstance(outcome, McpBatch):
         return _render_batch(outcome)
     if isinstance(outcome, McpDocument):
@@ -248,7 +243,7 @@ def _render(call: Call, outcome: Answer | Mcp) -> Reply:
         return _resume(outcome)
     if isinstance(outcome, McpStream):
         if not _takes_stream(call.http):
-            return _fail(call.http, _refuse(_NOT_ACCEPTABLE, INVALID_REQUEST, status=406), call)
+            return _fail(call.http, refuse_message(_NOT_ACCEPTABLE, INVALID_REQUEST, status=406), call)
         return Reply(200, HeaderLines(STREAM_LINES), script=_write_script(call, outcome))
     if request.id is None:
         return _ACCEPTED
@@ -354,7 +349,7 @@ def _render_alone(call: Call, outcome: Outcome) -> Reply:
     elif isinstance(outcome, McpState):
         outcome = replace(outcome, server=replace(outcome.server, sse=None))
     elif isinstance(outcome, McpStream):
-        refusal = _refuse("Invalid Request: this cannot be asked in an array.", INVALID_REQUEST, status=200)
+        refusal = refuse_message("Invalid Request: this cannot be asked in an array.", INVALID_REQUEST, status=200)
         return _write_failure(call, refusal)
     if isinstance(outcome, Failure):
         return _write_failure(call, outcome)
@@ -362,10 +357,10 @@ def _render_alone(call: Call, outcome: Outcome) -> Reply:
 
 
 def _write_failure(call: Call, failure: Failure) -> Reply:
-    assert call.mcp is not None  # noqa: S101
-    if call.mcp.id is None:
+    name = read_message(call).id
+    if name is None:
         return _ACCEPTED
-    return data_reply(200, to_json({"jsonrpc": "2.0", "id": call.mcp.id, "error": _write_error(failure)}), "")
+    return data_reply(200, to_json({"jsonrpc": "2.0", "id": name, "error": _write_error(failure)}), "")
 
 
 def _write_result(outcome: Answer | McpState, request: McpRequest) -> dict[str, Json]:
@@ -435,7 +430,7 @@ def _page(key: str, entries: Sequence[Entry], describe: Any, server: McpServer, 
         stated = str(cursor).removeprefix(_CURSOR)
         start = int(stated) if stated.isdecimal() and len(stated) < 9 else len(entries)
         if start >= len(entries) or server.page is None:
-            raise _refuse(f"Invalid params: no page begins at cursor {cursor!r}.", INVALID_PARAMS, status=200)
+            raise refuse_message(f"Invalid params: no page begins at cursor {cursor!r}.", INVALID_PARAMS, status=200)
     end = len(entries) if server.page is None else start + server.page
     more = {"nextCursor": f"{_CURSOR}{end}"} if end < len(entries) else {}
     return {key: [describe(entry) for entry in entries[start:end]], **more, **(UNCACHED if request.is_modern else {})}
@@ -471,15 +466,8 @@ def _leave_out_none(**fields: Json) -> dict[str, Json]:
 
 def _write_tool_result(answer: Answer, request: McpRequest) -> dict[str, Json]:
     choice = answer.choices[0]
-    content: list[Json] = []
-    values: list[Json] = []
-    for part in choice.parts:
-        if isinstance(part, Item):
-            content.append({"type": part.kind, **part.body})
-        elif isinstance(part, Text):
-            content.append({"type": "text", "text": part.text})
-            values += [try_parse(part.text)] if part.is_json else []
-    result: dict[str, Json] = {"content": content}
+    values = [try_parse(part.text) for part in choice.parts if isinstance(part, Text) and part.is_json]
+    result: dict[str, Json] = {"content": _list_content(answer)}
     if values and (request.is_modern or isinstance(values[0], Mapping)):  # before, it had to be an object
         result["structuredContent"] = values[0]
     return {**result, "isError": choice.finish == TOOL_ERROR}
@@ -496,13 +484,18 @@ def _write_resource(answer: Answer, request: McpRequest) -> dict[str, Json]:
 
 
 def _write_prompt(answer: Answer, request: McpRequest) -> dict[str, Json]:
-    contents: list[Json] = []
+    return {"messages": [{"role": "user", "content": content} for content in _list_content(answer)]}
+
+
+def _list_content(answer: Answer) -> list[Json]:
+    """Return the content blocks of an answer."""
+    content: list[Json] = []
     for part in answer.choices[0].parts:
         if isinstance(part, Item):
-            contents.append({"type": part.kind, **part.body})
+            content.append({"type": part.kind, **part.body})
         elif isinstance(part, Text):
-            contents.append({"type": "text", "text": part.text})
-    return {"messages": [{"role": "user", "content": content} for content in contents]}
+            content.append({"type": "text", "text": part.text})
+    return content
 
 
 _RESULTS = {"tools/call": _write_tool_result, "resources/read": _write_resource, "prompts/get": _write_prompt}

@@ -10,6 +10,7 @@ from mockserver.core.draft import Draft, DraftChoice
 from mockserver.core.mcp_server import INVALID_PARAMS, UNKNOWN_RESOURCE, McpRequest, McpServer
 from mockserver.core.plan import TOOL_ERROR, Failure, Item, Text
 from mockserver.core.seed import Seed
+from mockserver.kinds.mcp import read_message, refuse_message
 from mockserver.model import GENERATORS
 from mockserver.rules.mcp_definitions import find_argument_mistake
 
@@ -52,20 +53,20 @@ def check_mcp_call(server: McpServer, request: McpRequest) -> Draft | None:
         case "tools/call":
             tool = server.find_tool(request.target)
             if tool is None:
-                raise _refuse(f"Unknown tool: {request.target}", INVALID_PARAMS)
+                raise refuse_message(f"Unknown tool: {request.target}", INVALID_PARAMS)
             why = find_argument_mistake(tool, request.params.get("arguments") or {})
             if why is not None:
                 return fail_tool(f"Invalid arguments for tool {tool.name}: {why}")
         case "resources/read" | "resources/subscribe" if server.find_resource(request.target) is None:
             code = INVALID_PARAMS if request.is_modern else UNKNOWN_RESOURCE
-            raise _refuse(f"Resource not found: {request.target}", code)
+            raise refuse_message(f"Resource not found: {request.target}", code)
         case "prompts/get":
             prompt = server.find_prompt(request.target)
             if prompt is None:
-                raise _refuse(f"Unknown prompt: {request.target}", INVALID_PARAMS)
+                raise refuse_message(f"Unknown prompt: {request.target}", INVALID_PARAMS)
             missing = sorted(prompt.required - request.arguments.keys())
             if missing:
-                raise _refuse(f"Missing required arguments: {', '.join(missing)}", INVALID_PARAMS)
+                raise refuse_message(f"Missing required arguments: {', '.join(missing)}", INVALID_PARAMS)
     return None
 
 
@@ -81,15 +82,14 @@ def find_resource_draft(server: McpServer, request: McpRequest) -> Draft | None:
 
 def generate_mcp_result(server: McpServer, call: Call, seed: Seed) -> Draft:
     """Make a result: an instance of the tool's output schema, or a text that says what was called."""
-    assert call.mcp is not None  # noqa: S101  # it is a call of a server
-    tool = server.find_tool(call.mcp.target) if call.mcp.method == "tools/call" else None
+    request = read_message(call)
+    tool = server.find_tool(request.target) if request.method == "tools/call" else None
     own = seed.branch("generate", call.content_fingerprint, "0")
     if tool is None:
         return Draft((GENERATORS["prose"](call, own, {}),))
     if tool.output is None:
-        arguments = call.mcp.params.get("arguments")
-        given = arguments if isinstance(arguments, Mapping) else {}
-        written = ", ".join([f"{name}={json.dumps(value, ensure_ascii=False)}" for name, value in given.items()])
+        given = request.arguments.items()
+        written = ", ".join([f"{name}={json.dumps(value, ensure_ascii=False)}" for name, value in given])
         return Draft((DraftChoice((Text(f"made-up result of {tool.name}({written[:MAX_SHOWN]})"),)),))
     made = GENERATORS["schema"](call, own, {"schema": tool.output})
     parts = [replace(part, is_json=True) if isinstance(part, Text) else part for part in made.parts]
@@ -104,10 +104,6 @@ def find_completions(server: McpServer, request: McpRequest) -> tuple[str, ...]:
     prompt = server.find_prompt(str(asked.get("name", "")))
     values = () if prompt is None else prompt.values.get(str(argument.get("name", "")), ())
     return tuple([value for value in values if value.startswith(str(argument.get("value", "")))])
-
-
-def _refuse(message: str, code: int) -> Failure:
-    return Failure("bad_parameter", message, code=code, status=200)
 
 
 def fail_tool(message: str) -> Draft:

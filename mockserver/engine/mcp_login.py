@@ -24,6 +24,7 @@ from mockserver.core.mcp_server import (
 )
 from mockserver.core.plan import Failure
 from mockserver.core.seed import Seed
+from mockserver.kinds.mcp import read_message
 
 _LIFETIME = 3600  # seconds that tokens claim to be valid
 
@@ -55,8 +56,7 @@ def _write_metadata_url(server: McpServer, call: Call) -> str:
 
 def answer_login(server: McpServer, call: Call, seed: Seed) -> McpDocument:
     """Return what a step of a login gets. Raises Failure (404) where there is no login by OAuth."""
-    request = call.mcp
-    assert request is not None  # noqa: S101  # it is a request of a login
+    request = read_message(call)
     if server.login is None or server.login.token is not None:
         raise Failure("not_found", "There is no login by OAuth here.", status=404)
     base = f"{call.http.server_url}/mcp/{quote(server.name)}"

@@ -40,13 +40,13 @@ from mockserver.engine.mcp_login import answer_login, check_login, is_login
 from mockserver.engine.mcp_streams import (
     LISTS,
     LOOK,
-    McpAnswer,
     McpClient,
     McpEvent,
     McpStreams,
+    ResumableAnswer,
     ResumableMessages,
 )
-from mockserver.kinds.mcp import ANSWERED
+from mockserver.kinds.mcp import ANSWERED, read_message, refuse_message
 from mockserver.rules.mcp_definitions import find_output_mistake
 
 LEVELS = ("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")
@@ -71,8 +71,7 @@ class McpService(Struct, frozen=True):
         """Plan what a message gets; `respond` answers calls of tools, resources and prompts."""
         if call.batch:
             return await self._plan_batch(call, respond)
-        request = call.mcp
-        assert request is not None  # noqa: S101  # the engine asks for calls of servers only
+        request = read_message(call)
         is_call = request.method in ANSWERED
         try:
             server = find_server(self.servers, request.server)
@@ -95,7 +94,9 @@ class McpService(Struct, frozen=True):
         """Plan what each message of an array gets."""
         server = self.servers.get(call.model)
         if server is not None and BATCHING not in server.versions:
-            return Plan(_refuse("Invalid Request: one message is expected.", INVALID_REQUEST, status=400), "invalid")
+            return Plan(
+                refuse_message("Invalid Request: one message is expected.", INVALID_REQUEST, status=400), "invalid"
+            )
         results: list[tuple[Call, Outcome]] = []
         plans: list[Plan] = []
         for part in call.batch:
@@ -111,8 +112,7 @@ class McpService(Struct, frozen=True):
 
     async def _check_session(self, server: McpServer, call: Call) -> None:
         """Raise Failure for a revision that the server does not know, or a session that does not exist."""
-        request = call.mcp
-        assert request is not None  # noqa: S101
+        request = read_message(call)
         if request.method == "initialize" and not any(version in LEGACY for version in server.versions):
             raise _refuse_version(server, str(request.params.get("protocolVersion")))
         is_stated = request.is_modern or (request.states_version and request.method != "initialize")
@@ -122,14 +122,13 @@ class McpService(Struct, frozen=True):
             return
         if request.session is None:
             if request.method != "server/discover":
-                raise _refuse("Bad Request: Missing session ID", INVALID_REQUEST, status=400)
+                raise refuse_message("Bad Request: Missing session ID", INVALID_REQUEST, status=400)
         elif not await self._knows_session(server, call):
             raise _lose_session()
 
     async def _knows_session(self, server: McpServer, call: Call) -> bool:
         """Return whether a session was begun, and not ended."""
-        request, entries = call.mcp, await self.counters.entries(call.http.namespace)
-        assert request is not None  # noqa: S101
+        request, entries = read_message(call), await self.counters.entries(call.http.namespace)
         session = request.session or ""
         number = session.partition("-")[0]
         if not number.isdecimal() or len(number) > 8 or session != self._name_session(server, int(number)):
@@ -147,15 +146,14 @@ class McpService(Struct, frozen=True):
         return self._name_session(server, number)
 
     async def _end_session(self, server: McpServer, call: Call) -> None:
-        session = call.mcp.session if call.mcp is not None else None
+        session = read_message(call).session
         if session is not None:
             await self.counters.count(call.http.namespace, _name_counter("ended", server, session))
             self.streams.close(call.http.namespace, session)
 
     async def _answer_session(self, server: McpServer, call: Call) -> Outcome:
         """Return what a message gets that surrounds calls. Raises Failure."""
-        request = call.mcp
-        assert request is not None  # noqa: S101
+        request = read_message(call)
         client = _find_client(call)
         if is_login(request):
             return answer_login(server, call, self.seed)
@@ -185,7 +183,7 @@ class McpService(Struct, frozen=True):
             case "logging/setLevel":
                 level = request.params.get("level")
                 if level not in LEVELS:
-                    raise _refuse(f"Invalid params: level must be one of {', '.join(LEVELS)}.", INVALID_PARAMS)
+                    raise refuse_message(f"Invalid params: level must be one of {', '.join(LEVELS)}.", INVALID_PARAMS)
                 self.streams.set_level(client, str(level))
             case "resources/subscribe":
                 check_mcp_call(await self._change(server, call), request)
@@ -215,7 +213,8 @@ class McpService(Struct, frozen=True):
         if stream == NEWS and number >= 0:
             return self._tell_news(client, number)
         if answer is None or not 0 <= number <= _count_messages(answer.outcome):
-            raise _refuse(f"Bad Request: no stream can be resumed after event {last!r}", INVALID_REQUEST, status=400)
+            why = f"Bad Request: no stream can be resumed after event {last!r}"
+            raise refuse_message(why, INVALID_REQUEST, status=400)
         rest = answer.outcome
         if isinstance(rest, ResumableMessages):
             rest = McpStream(rest.follow(after))
@@ -223,11 +222,10 @@ class McpService(Struct, frozen=True):
 
     def _listen(self, server: McpServer, call: Call) -> McpStream:
         """Return the stream of what a client asks to be told (2026-07-28)."""
-        request = call.mcp
-        assert request is not None  # noqa: S101
+        request = read_message(call)
         wanted = request.params.get("notifications")
         if not isinstance(wanted, Mapping):
-            raise _refuse('Invalid params: "notifications" is missing.', INVALID_PARAMS)
+            raise refuse_message('Invalid params: "notifications" is missing.', INVALID_PARAMS)
         lists = [kind for kind in LISTS if wanted.get(f"{kind}ListChanged") is True and server.notifies]
         stated = wanted.get("resourceSubscriptions")
         uris = [uri for uri in stated if isinstance(uri, str)] if isinstance(stated, list) and server.notifies else []
@@ -260,8 +258,7 @@ class McpService(Struct, frozen=True):
         if server.changes:
             number = await self.counters.count(call.http.namespace, _name_counter("calls", server))
             now = server.change(number - 1)
-            if call.mcp is not None:
-                call = replace(call, mcp=replace(call.mcp, calls=number - 1))
+            call = replace(call, mcp=replace(read_message(call), calls=number - 1))
         plan = await self._answer(now, call, respond)
         for change in server.changes:
             if change.after == number:
@@ -270,8 +267,7 @@ class McpService(Struct, frozen=True):
         return plan
 
     async def _answer(self, server: McpServer, call: Call, respond: Respond) -> Plan:
-        request = call.mcp
-        assert request is not None  # noqa: S101
+        request = read_message(call)
         plan = await respond(call, server, check_mcp_call(server, request))
         if any(fault.name == SESSION_LOST for fault in plan.faults):
             await self._end_session(server, call)
@@ -290,26 +286,26 @@ class McpService(Struct, frozen=True):
             self._check_capabilities(extras, request)
             if not request.is_modern:
                 messages = self._ask(plan, extras, server, call, respond)
-                return replace(plan, outcome=self._stream(messages, server, call))
+                return replace(plan, outcome=self._make_stream(messages, server, call))
             state = self.seed.hex(32, "mcp state", server.name, request.method, request.target)
             extras = replace(extras, request_state=state)
         notices = () if server.sse is False else self._select_notices(extras, call)
         extras = replace(extras, notices=notices, sse=server.sse)
-        if _has_streams(server, call) and (notices or server.sse):
+        if _can_resume(server, call) and (notices or server.sse):
             client = _find_client(call)
             extras = replace(extras, stream=self.streams.name_answer(client))
             plan = _put_extras(plan, extras)
-            self.streams.keep(client, str(extras.stream), McpAnswer(call, plan.outcome))
+            self.streams.keep(client, str(extras.stream), ResumableAnswer(call, plan.outcome))
             return plan
         return _put_extras(plan, extras)
 
-    def _stream(self, messages: Iterator[object], server: McpServer, call: Call) -> McpStream:
+    def _make_stream(self, messages: Iterator[object], server: McpServer, call: Call) -> McpStream:
         """Return an answer that is a stream; a session can take it up again."""
-        if not _has_streams(server, call):
+        if not _can_resume(server, call):
             return McpStream(messages)
         client, resumable = _find_client(call), ResumableMessages(messages)
         begins_at = McpEventId(self.streams.name_answer(client), 0)
-        self.streams.keep(client, begins_at.stream, McpAnswer(call, resumable))
+        self.streams.keep(client, begins_at.stream, ResumableAnswer(call, resumable))
         return McpStream(resumable.follow(begins_at), begins_at)
 
     def _check_capabilities(self, extras: McpExtras, request: McpRequest) -> None:
@@ -320,12 +316,11 @@ class McpService(Struct, frozen=True):
         if request.is_modern and lacking:
             message = f"Missing required client capability: {', '.join(lacking)}"
             data: Json = {"requiredCapabilities": {name: {} for name in lacking}}
-            raise _refuse(message, MISSING_CAPABILITY, status=400, data=data)
+            raise refuse_message(message, MISSING_CAPABILITY, status=400, data=data)
 
     def _select_notices(self, extras: McpExtras, call: Call) -> tuple[McpNotice, ...]:
         """Return what a client wants to be told of, in the order in which it is told."""
-        request = call.mcp
-        assert request is not None  # noqa: S101
+        request = read_message(call)
         token = request.meta.get("progressToken")
         least = (
             request.meta.get(f"{_META}logLevel") if request.is_modern else self.streams.get_level(_find_client(call))
@@ -358,7 +353,7 @@ class McpService(Struct, frozen=True):
             outcome = plan.outcome
             found = _find_extras(outcome)
             if isinstance(outcome, Answer):
-                plan = replace(plan, outcome=_mark_structured(outcome, server, call.mcp))
+                plan = replace(plan, outcome=_mark_structured(outcome, server, read_message(call)))
             asked = frozenset(replies)
             extras = found or McpExtras()
             if extras.questions and asked.issuperset(question.name for question in extras.questions):
@@ -391,15 +386,13 @@ def _write_question(question: McpQuestion, call: Call) -> dict[str, Json]:
 
 def _add_replies(call: Call, replies: Mapping[str, Json]) -> Call:
     """Return the call as it would be if the client had sent these replies with it."""
-    request = call.mcp
-    assert request is not None  # noqa: S101
+    request = read_message(call)
     asked = replace(request, params={**request.params, "inputResponses": dict(replies)})
     return replace(call, mcp=asked, meaning={**call.meaning, "inputs": dict(replies)})
 
 
 def _find_client(call: Call) -> McpClient:
-    request = call.mcp
-    assert request is not None  # noqa: S101
+    request = read_message(call)
     return McpClient(call.http.namespace, request.server, request.session)
 
 
@@ -411,9 +404,9 @@ def _count_messages(answer: Outcome | ResumableMessages) -> int:
     return 1 if extras is None else len(extras.notices) + 1
 
 
-def _has_streams(server: McpServer, call: Call) -> bool:
+def _can_resume(server: McpServer, call: Call) -> bool:
     """Return whether the client can take up again a stream that has broken off."""
-    return server.sessions and call.mcp is not None and not call.mcp.is_modern
+    return server.sessions and not read_message(call).is_modern
 
 
 def _find_extras(outcome: Outcome) -> McpExtras | None:
@@ -432,9 +425,9 @@ def _put_extras(plan: Plan, extras: McpExtras) -> Plan:
     return plan
 
 
-def _mark_structured(answer: Answer, server: McpServer, request: McpRequest | None) -> Answer:
+def _mark_structured(answer: Answer, server: McpServer, request: McpRequest) -> Answer:
     """Return an answer whose text counts as a value if the output schema of its tool accepts it as one."""
-    tool = None if request is None or request.method != "tools/call" else server.find_tool(request.target)
+    tool = server.find_tool(request.target) if request.method == "tools/call" else None
     choice = answer.choices[0] if answer.choices else None
     if tool is None or tool.output is None or choice is None or choice.finish == TOOL_ERROR:
         return answer
@@ -489,18 +482,14 @@ def _name_counter(kind: str, server: McpServer, *more: str) -> str:
     return " ".join(("mcp", kind, server.name, *more))
 
 
-def _refuse(message: str, code: int, *, status: int = 200, data: Json = None) -> Failure:
-    return Failure("bad_parameter", message, status=status, code=code, details={} if data is None else {"data": data})
-
-
 def _refuse_version(server: McpServer, version: str) -> Failure:
     """Return the refusal of a revision that a server does not know, as such a server puts it."""
     if not any(known in MODERN for known in server.versions):
         known = ", ".join(server.versions)
         message = f"Bad Request: Unsupported protocol version: {version}. Supported versions: {known}"
-        return _refuse(message, INVALID_REQUEST, status=400)
+        return refuse_message(message, INVALID_REQUEST, status=400)
     data = {"supported": list(server.versions), "requested": version}
-    return _refuse("Unsupported protocol version", UNSUPPORTED_VERSION, status=400, data=data)
+    return refuse_message("Unsupported protocol version", UNSUPPORTED_VERSION, status=400, data=data)
 
 
 def _refuse_method(server: McpServer) -> Failure:
@@ -509,7 +498,7 @@ def _refuse_method(server: McpServer) -> Failure:
 
 
 def _lose_session() -> Failure:
-    return _refuse("Session not found", INVALID_REQUEST, status=404)
+    return refuse_message("Session not found", INVALID_REQUEST, status=404)
 
 
 _PROBES = frozenset(("server/discover", "initialize", "ping", OPEN_STREAM, END_SESSION))

@@ -18,7 +18,7 @@ from mockserver.core.plan import Outcome
 
 LOOK = 0.02  # seconds between looks at what has happened
 _MOST = 1000  # clients that are remembered, and events of each
-_MOST_ANSWERS = 100  # of each client
+_MOST_ANSWERS = 20  # of each client, which takes up the latest if any
 LISTS = ("tools", "resources", "prompts")
 
 
@@ -70,7 +70,7 @@ class ResumableMessages:
             yield McpSent(McpEventId(after.stream, at), self.sent[at - 1])
 
 
-class McpAnswer(Struct, frozen=True, eq=False):
+class ResumableAnswer(Struct, frozen=True, eq=False):
     """A call whose answer is a stream that its client may take up again."""
 
     call: Call
@@ -85,7 +85,7 @@ class _Memory:
         self.subscribed = frozenset[str]()
         self.events, self.told = deque[McpEvent](maxlen=_MOST), 0
         self.unread: int | None = None  # the last event before those for the first stream that it opens
-        self.answers, self.answered = OrderedDict[str, McpAnswer](), 0
+        self.answers, self.answered = OrderedDict[str, ResumableAnswer](), 0
 
     def concerns(self, event: McpEvent) -> bool:
         """Return whether the client gets an event: one about a resource, only if it has subscribed to it."""
@@ -175,7 +175,7 @@ class McpStreams:
             memory.answered += 1
             return str(memory.answered)
 
-    def keep(self, client: McpClient, stream: str, answer: McpAnswer) -> None:
+    def keep(self, client: McpClient, stream: str, answer: ResumableAnswer) -> None:
         """Keep an answer that the client may take up again."""
         with self._lock:
             answers = self._remember(client).answers
@@ -183,7 +183,7 @@ class McpStreams:
             if len(answers) > _MOST_ANSWERS:
                 answers.popitem(last=False)
 
-    def find_answer(self, client: McpClient, stream: str) -> McpAnswer | None:
+    def find_answer(self, client: McpClient, stream: str) -> ResumableAnswer | None:
         """Return the answer that the stream of a name was, if it is kept."""
         with self._lock:
             return self._remember(client).answers.get(stream)

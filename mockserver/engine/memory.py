@@ -30,7 +30,7 @@ from mockserver.core.plan import (
 )
 from mockserver.core.state import ValueStore
 from mockserver.kinds import CONVERSATIONS, CREATIONS, LOOK_UPS, OPERATIONS
-from mockserver.kinds.cached_contents import CACHED_CONTENTS
+from mockserver.kinds.kept import CACHED_CONTENTS
 from mockserver.kinds.kind import Question
 from mockserver.kinds.objects import BARE_SIZE, Creation, LookUp, ObjectKind
 from mockserver.kinds.responses import RESPONSE

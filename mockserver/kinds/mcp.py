@@ -7,6 +7,7 @@ from mockserver.core.call import Call, Message
 from mockserver.core.http import HttpRequest
 from mockserver.core.json import Json, compact
 from mockserver.core.mcp_server import SESSION_OPERATION, McpRequest
+from mockserver.core.plan import Failure
 from mockserver.kinds.kind import OperationKind
 
 _WORDS_OF_MODELS = frozenset(
@@ -52,6 +53,17 @@ def make_mcp_call(request: McpRequest, http: HttpRequest, sent: Mapping[str, Jso
         messages=() if kind is SESSION else (Message("user", _describe_request(request)),),
         mcp=request,
     )
+
+
+def read_message(call: Call) -> McpRequest:
+    """Return the message to an MCP server that a call is."""
+    assert call.mcp is not None  # noqa: S101  # its operation is one of these
+    return call.mcp
+
+
+def refuse_message(message: str, code: int, *, status: int = 200, data: Json = None) -> Failure:
+    """Return an error of JSON-RPC, and of HTTP if there is a status for it."""
+    return Failure("bad_parameter", message, status=status, code=code, details={} if data is None else {"data": data})
 
 
 def _describe_request(request: McpRequest) -> str:

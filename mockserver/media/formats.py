@@ -238,6 +238,65 @@ class _PrefixCode:
             bits.add(self._symbols.index(symbol), 1)
 
 
+# GIF (https://www.w3.org/Graphics/GIF/spec-gif89a.txt)
+
+
+def write_gif(picture: Picture, frames: int = 1, duration: int = 200) -> bytes:
+    """Return a GIF whose frames, of so many milliseconds, grow lighter up to the picture: each has its own colours."""
+    screen = pack("<HHBBB", picture.width, picture.height, 0x70, 0, 0)
+    forever = b"\x21\xff\x0bNETSCAPE2.0\x03\x01\0\0\0" if frames > 1 else b""
+    packed = _compress_codes(picture)
+    blocks = b"".join([pack("B", len(part)) + part for part in _cut(packed, 255)]) + b"\0"
+    written = [b"GIF89a", screen, forever]
+    for number in range(1, frames + 1):
+        shown = picture if number == frames else picture.darken(number / frames)
+        control = pack("<BBBBHBB", 0x21, 0xF9, 4, 0x09 if picture.is_transparent else 0x04, duration // 10, 0, 0)
+        place = pack("<BHHHHB", 0x2C, 0, 0, picture.width, picture.height, 0x80)
+        written += [control, place, bytes((*shown.ground, *shown.ink)), pack("B", _CODE_SIZE), blocks]
+    return b"".join(written) + b"\x3b"
+
+
+def _cut(data: bytes, size: int) -> Iterator[bytes]:
+    return (data[at : at + size] for at in range(0, len(data), size))
+
+
+def _compress_codes(picture: Picture) -> bytes:
+    """Return the pixels in the codes of GIF (LZW), each of which stands for a row of them."""
+    bits, clear = _Bits(), 1 << _CODE_SIZE
+    known: dict[int, int] = {}  # by the code of a row without its last pixel, and that pixel
+    following, width, row = clear + 2, _CODE_SIZE + 1, -1
+    bits.add(clear, width)
+    for tiles in picture.lines():
+        for pixel in _list_pixels(tiles, picture):
+            if row < 0:
+                row = pixel
+                continue
+            longer = known.get(row << 1 | pixel)
+            if longer is not None:
+                row = longer
+                continue
+            bits.add(row, width)
+            known[row << 1 | pixel] = following
+            if following == 1 << width:
+                width += 1
+            following += 1
+            if following > _MOST_CODES:
+                bits.add(clear, width)
+                known, following, width = {}, clear + 2, _CODE_SIZE + 1
+            row = pixel
+    bits.add(row, width)
+    bits.add(clear + 1, width)  # the end
+    return bits.finish()
+
+
+def _list_pixels(tiles: int, picture: Picture) -> bytes:
+    line = b"".join([(b"\1" if tiles >> at & 1 else b"\0") * TILE for at in reversed(range(picture.columns))])
+    return line[: picture.width]
+
+
+_CODE_SIZE, _MOST_CODES = 2, 4095  # bits of the smallest codes, codes
+
+
 def write_svg(picture: Picture) -> bytes:
     """Return an SVG with a rectangle for each run of tiles (https://www.w3.org/TR/SVG2/)."""
     from html import escape  # slow to import: all of HTML's entities
@@ -270,5 +329,6 @@ FORMATS: Mapping[str, Format] = {
     "png": Format("image/png", write_png),
     "jpeg": Format("image/jpeg", write_jpeg),
     "webp": Format("image/webp", write_webp),
+    "gif": Format("image/gif", write_gif),
     "svg": Format("image/svg+xml", write_svg),
 }

@@ -109,22 +109,22 @@ def read_samples(data: bytes) -> bytes | None:
     wave = find_wave(data)
     if wave is None or wave.code not in _PLAIN_CODES or wave.bits != 16 or not wave.channels or not wave.rate:
         return None
-    levels = array("h", wave.samples[: len(wave.samples) // 2 * 2])
+    return resample(wave.samples, wave.rate, wave.channels)
+
+
+def resample(samples: bytes, rate: int, channels: int = 1) -> bytes:
+    """Return the first channel of 16-bit samples at 24 kHz, each on the line between the two that are nearest."""
+    levels = array("h", samples[: len(samples) // 2 * 2])
     if _IS_BIG_ENDIAN:
         levels.byteswap()
-    levels = levels[:: wave.channels][: wave.rate * MOST_SECONDS]
-    if wave.rate != RATE:
-        levels = _resample(levels, wave.rate)
+    levels = levels[::channels][: rate * MOST_SECONDS]
+    if rate != RATE:
+        count, after = len(levels) * RATE // rate, levels[1:] + levels[-1:]
+        places = [divmod(at * rate, RATE) for at in range(count)]
+        levels = array("h", [levels[at] + (after[at] - levels[at]) * part // RATE for at, part in places])
     if _IS_BIG_ENDIAN:
         levels.byteswap()
     return levels.tobytes()
-
-
-def _resample(levels: "array[int]", rate: int) -> "array[int]":
-    """Return samples at 24 kHz, each on the line between the two that are nearest."""
-    count, after = len(levels) * RATE // rate, levels[1:] + levels[-1:]
-    places = [divmod(at * rate, RATE) for at in range(count)]
-    return array("h", [levels[at] + (after[at] - levels[at]) * part // RATE for at, part in places])
 
 
 def measure(data: bytes, total: int | None = None) -> float:

@@ -310,7 +310,7 @@ _WEIGHTS = {
     "description at most": 0.8,
     "word of a parameter": 0.5,  # other tools may take the same values
     "parameter": 0.1,
-    "arguments": 0.35,
+    "arguments": 0.25,
     "other verb": -0.35,
     "same verb": 0.25,
     "tells": 0.1,  # what is asked for
@@ -527,6 +527,8 @@ def _described(clause: Clause, offers: Offers, head: Clause, before: Clause) -> 
     `head` is the first clause of its sentence, `before` the clause before it.
     """
     own = words(clause.text)
+    if "`" in clause.written and leading(own) in ("run", "execute"):  # what is quoted is blank
+        own = (*own, "command")
     if clause.idle or not any(map(keys, own)):
         return ()
     alone, composed = Said(own), _composed(clause, own, head)

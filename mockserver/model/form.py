@@ -5,6 +5,7 @@ An answer is shaped whatever it comes from: the results of tools, the conversati
 
 import re
 from collections.abc import Mapping, Sequence
+from functools import cache
 from itertools import islice
 
 from msgspec import Struct
@@ -195,6 +196,8 @@ def without_form(call: Call) -> Call:
 
 def _strip_form(text: str, names: Sequence[str]) -> str:
     """A text without sentences that order a form and name no tool; if nothing is left, what follows the first form."""
+    if _form_words().isdisjoint(_TOKEN.findall(text.lower())):
+        return text
     masked = _BRACES.sub(lambda found: "_" * len(found[0]), text)
     places = [found.span() for found in _SENTENCE_OR_HEAD.finditer(masked)]
     forms = {place: _find_form_end(text[slice(*place)]) for place in places}
@@ -208,6 +211,11 @@ def _strip_form(text: str, names: Sequence[str]) -> str:
         goes_on = bool(end) and masked[place[1] - 1] == ":" and not _LISTING.isdisjoint(words(piece))
     rest = "".join(kept)
     return rest if not rests or _TWO_LETTERS.search(rest) else "".join(rests)
+
+
+@cache
+def _form_words() -> frozenset[str]:
+    return word_group("answering") | word_group("units") | {"keep", "be", "stay"}
 
 
 def _find_form_end(sentence: str) -> int:
@@ -233,7 +241,7 @@ _LENGTH = lazy_pattern(
 )
 _POINTS = lazy_pattern(rf"(?i)\b(?P<number>{NUMBER})[ -](?:\w+[ -])?(?:bullets?|points|items)\b")
 _ONE_TEXT = lazy_pattern(
-    r"\b(?:write|create|make|produce|generate)\b(?: me)? (?:an?|my|our) (?!(?:\w+ )?(?:list|set|table|outline"
+    r"\b(?:write|create|make|produce|generate|tell)\b(?: me)? (?:an?|my|our) (?!(?:\w+ )?(?:list|set|table|outline"
     r"|plan|number)\b)"
 )
 _COUNTED = lazy_pattern(

@@ -60,7 +60,8 @@ def make_footprint_report(config: pytest.Config) -> FootprintReport:
     except MockserverError as error:
         raise pytest.UsageError(f"mockserver_footprint_prices: {error}") from None
     texts = bool(config.getini("mockserver_footprint_texts"))
-    return FootprintReport(config, FootprintOptions(update, prune, growth, texts, prices))
+    options = FootprintOptions(update=update, prune=prune, growth=growth, texts=texts, prices=prices)
+    return FootprintReport(config, options)
 
 
 class FootprintReport:

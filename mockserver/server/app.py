@@ -291,7 +291,12 @@ class Site:
 
 def _find_session(responder: Responder) -> "type[SocketSession]":
     """Return what serves a client over a WebSocket; few servers need it."""
-    if any(operation.over_socket == "realtime" for operation in responder.operations.values()):
+    spoken = {operation.over_socket for operation in responder.operations.values()}
+    if "live" in spoken:
+        from mockserver.server.gemini_socket import LiveSession
+
+        return LiveSession
+    if "realtime" in spoken:
         from mockserver.server.realtime_socket import RealtimeSession
 
         return RealtimeSession

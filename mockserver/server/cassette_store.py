@@ -10,6 +10,7 @@ from pathlib import Path
 from threading import RLock
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from mockserver.config.errors import CassetteError, Mistake, RuleError
@@ -44,6 +45,13 @@ _NO_HOSTS: HostTable = {}
 _RECORD = "to record it, start with --record once and --upstream DIALECT=URL"
 
 
+class _KnownFile(Struct):
+    """What this run knows of a cassette's file."""
+
+    stamp: object  # of its state when it was last read, written or asked for here
+    stale: set[Episode] | None = None  # episodes that are replaced when they are recorded again; None: not marked yet
+
+
 class CassetteStore:
     """Cassettes by name, with or without the suffix; a name that no cassette can have raises CassetteError."""
 
@@ -51,15 +59,13 @@ class CassetteStore:
         self._folder, self._match, self.hosts = Path(folder), match, hosts
         self._lock = RLock()
         self._files: dict[Path, CassetteFile] = {}
-        self._stamps: dict[str, object] = {}  # of each file, when it was last read or written here
-        self._stale: dict[str, set[Episode]] = {}  # episodes that are replaced when they are recorded again
+        self._known: dict[str, _KnownFile] = {}
         self._loaded: dict[str, Cassette] = {}
 
     def copy_unloaded(self, match: MatchSettings, hosts: HostTable = _NO_HOSTS) -> "CassetteStore":
         """Return the same files with nothing loaded; what this run knows of them stays."""
         store = CassetteStore(self._folder, match, hosts)
-        store._lock, store._files = self._lock, self._files
-        store._stamps, store._stale = self._stamps, self._stale
+        store._lock, store._files, store._known = self._lock, self._files, self._known
         return store
 
     @property
@@ -68,9 +74,8 @@ class CassetteStore:
 
     def exists(self, name: str) -> bool:
         with self._lock:
-            file = self._find_file(name)
-            self._stamps.setdefault(_remove_suffix(name), file.stamp)
-            return file.exists
+            self._know(_remove_suffix(name))
+            return self._find_file(name).exists
 
     def get(self, name: str) -> "Cassette | None":
         """Return a cassette that is loaded."""
@@ -86,7 +91,7 @@ class CassetteStore:
                 cassette = Cassette(name_file(name), partial(parse_episode, hosts=self.hosts), self._match)
                 if self.exists(name):
                     file = self._find_file(name)
-                    self._stamps[name] = file.stamp
+                    self._know(name).stamp = file.stamp
                     cassette = cassette.copy_with(file.load())
                 elif not new:
                     raise CassetteError(self.explain_missing(name))
@@ -97,16 +102,19 @@ class CassetteStore:
         """Unload a cassette whose file has changed."""
         name = _remove_suffix(name)
         with self._lock:
-            if name in self._stamps and self._find_stamp(name) != self._stamps[name]:
+            known = self._known.get(name)
+            if known is not None and self._find_stamp(name) != known.stamp:
                 self._loaded.pop(name, None)
 
     def list_changed(self) -> tuple[str, ...]:
         """Return the cassettes whose files others have changed since this was last asked."""
         with self._lock:
-            now = {name: self._find_stamp(name) for name in self._stamps}
-            names = tuple(name for name, stamp in now.items() if stamp != self._stamps[name])
-            self._stamps.update(now)
-            return names
+            changed = list[str]()
+            for name, known in self._known.items():
+                before, known.stamp = known.stamp, self._find_stamp(name)
+                if known.stamp != before:
+                    changed.append(name)
+            return tuple(changed)
 
     def explain_missing(self, name: str, cure: str = _RECORD) -> str:
         from mockserver.cassettes.cassette_file import describe_missing
@@ -118,24 +126,27 @@ class CassetteStore:
         """Mark existing episodes stale, once in a run; re-recording replaces them. Raises CassetteError."""
         with self._lock:
             cassette = self.load(name, new=True)
-            self._stale.setdefault(_remove_suffix(name), {entry.episode for entry in cassette.entries})
+            known = self._know(_remove_suffix(name))
+            if known.stale is None:
+                known.stale = {entry.episode for entry in cassette.entries}
 
     def save(self, name: str, episode: Episode) -> int:
         """Record an episode in place of stale ones; return its number, from 1. Raises CassetteError."""
         name = _remove_suffix(name)
         with self._lock:
-            cassette, file, stale = self.load(name, new=True), self._find_file(name), self._stale.get(name, set())
+            cassette, file, known = self.load(name, new=True), self._find_file(name), self._know(name)
+            stale = known.stale or set()
             is_session = episode.operation == SESSION.name  # which clients repeat in each connection
             alike = cassette.find_alike(episode) if stale or is_session else ()
             if replaced := {entry.episode for entry in alike if entry.episode in stale}:
                 return self._replace(name, replaced, episode)
             same = (entry.number for entry in alike if is_session and _says_same(entry.episode, episode))
-            if (known := next(same, None)) is not None:
-                return known
-            is_known = self._stamps.get(name) == file.stamp
+            if (recorded := next(same, None)) is not None:
+                return recorded
+            is_ours = known.stamp == file.stamp
             number = file.append(episode)
-            if is_known and number == cassette.size + 1:  # nobody else has written meanwhile: this is no change
-                self._stamps[name] = file.written_stamp
+            if is_ours and number == cassette.size + 1:  # nobody else has written meanwhile: this is no change
+                known.stamp = file.written_stamp
             cassette.add(episode, number)
             return number
 
@@ -144,12 +155,17 @@ class CassetteStore:
             at = next((at for at, each in enumerate(existing) if each in replaced), len(existing))
             return (*existing[:at], episode, *(each for each in existing[at:] if each not in replaced))
 
-        file = self._find_file(name)
+        file, known = self._find_file(name), self._know(name)
         now = file.rewrite(change)
-        self._stamps[name] = file.written_stamp
-        self._stale[name] -= replaced
+        known.stamp = file.written_stamp
+        known.stale = (known.stale or set()) - replaced
         self._loaded[name] = self._loaded[name].copy_with(now)
         return next(number for number, each in enumerate(now, 1) if each is episode)
+
+    def _know(self, name: str) -> _KnownFile:
+        if name not in self._known:
+            self._known[name] = _KnownFile(self._find_file(name).stamp)
+        return self._known[name]
 
     def _find_file(self, name: str) -> "CassetteFile":
         from mockserver.cassettes.cassette_file import CassetteFile, find_path

@@ -4,7 +4,6 @@ That request has the whole conversation (`dialects/_realtime/turns.py`), `Respon
 of that stream leaves as one frame. So rules, limits, timing, faults and the journal are the same as over HTTP.
 """
 
-import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
@@ -44,12 +43,12 @@ from mockserver.server.realtime_conversation import (
     make_item,
 )
 from mockserver.server.realtime_input import InputBuffer, OngoingSpeech
-from mockserver.server.realtime_record import SessionRecord
 from mockserver.server.realtime_turn import LAST_TYPES, Event, ResponseTurn, TurnSender
 from mockserver.server.realtime_upstream import RealtimeUpstream
 from mockserver.server.respond import LARGE, Responder, Response
+from mockserver.server.session_record import RecordedSession
 from mockserver.server.socket_frames import find_type, fit_to_socket, is_stream
-from mockserver.server.socket_session import CUT_SHORT, FAILED, SocketSession
+from mockserver.server.socket_session import CUT_SHORT, FAILED
 from mockserver.wire.realtime import LISTED, write_listed
 
 log = logging.getLogger("mockserver")
@@ -69,7 +68,7 @@ class TurnedAway(Exception):  # noqa: N818  # it is how a session ends
         self.failure, self.code = failure, code
 
 
-class RealtimeSession(SocketSession):
+class RealtimeSession(RecordedSession):
     """The session of a client. `held`: bytes of `max_unsent` that its sound and its items take until it ends."""
 
     expiry = "Your session hit the maximum duration of 60 minutes."
@@ -81,7 +80,7 @@ class RealtimeSession(SocketSession):
         super().__init__(responder, read_browser_key(handshake, offered), scope=scope, receive=receive, send=send)
         self._offered = offered
         self._engine = self._find_engine()
-        self._conversation, self._tasks = RealtimeConversation(), set[asyncio.Task[None]]()
+        self._conversation = RealtimeConversation()
         self._active: ResponseTurn | None = None  # of the conversation
         self._turns: set[ResponseTurn] = set()
         self._upstream = RealtimeUpstream()
@@ -89,8 +88,6 @@ class RealtimeSession(SocketSession):
         self._session: Body = make_session("realtime", "", "", 0)
         self._input = InputBuffer(self._session["audio"]["input"])
         self._name = self._conversation_id = ""
-        self._record: SessionRecord | None = None
-        self._closed_with: int | None = None
         self.held = 0
 
     @property
@@ -103,22 +100,14 @@ class RealtimeSession(SocketSession):
 
     # How it begins and ends.
 
-    async def run(self) -> None:
-        try:
-            await super().run()
-        finally:
-            if self._record is not None:
-                self._record.end(self.close_code, self._closed_with)
-
     async def greet(self) -> bool:
-        visit = self.admit(self.handshake)
-        self._record = SessionRecord(visit, self.handshake.query.get("model", ""))
+        record = self.begin_record(self.handshake.query.get("model", ""))
         try:
             self._session = await self._open()
         except TurnedAway as refused:
             error = self._word(refused.failure)
-            response = await self.refuse(self.handshake, refused.failure, visit)
-            self._record.refuse(response.plan, response.reply.status)
+            response = await self.refuse(self.handshake, refused.failure, record.visit)
+            record.refuse(response.plan, response.reply.status)
             await self._complain(error, None)
             await self.close(refused.code, f"{error['type']}.{error['code']}")
             return False
@@ -193,21 +182,17 @@ class RealtimeSession(SocketSession):
             for turn in self._turns:
                 turn.leave()
         try:
-            if self._tasks:
-                await asyncio.wait(self._tasks, timeout=in_time)
+            await self.end_tasks(in_time=in_time)
         finally:
-            for task in self._tasks:
-                task.cancel()
             self.responder.live.unsent.release(self)
-            await asyncio.gather(*self._tasks, return_exceptions=True)
             await self._upstream.close()
 
     # What the client sends.
 
     async def take(self, message: Message) -> None:
         """Do what an event asks, or say why not; the session goes on in any case."""
-        if self._record is not None:
-            self._record.take(message)
+        if self.record is not None:
+            self.record.take(message)
         text, event_id, live = message.get("text"), None, self.responder.live
         try:
             if text is None:
@@ -424,9 +409,7 @@ class RealtimeSession(SocketSession):
         self._turns.add(turn)
         if converses:
             self._active = turn
-        task = asyncio.create_task(self._run(turn))
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        self.start_task(self._run(turn))
 
     def _write_turn(self, stated: Body, items: Sequence[ConversationItem]) -> dict[str, Json]:
         """Return the body of a turn's request: what the session says of a response, and the conversation."""
@@ -566,15 +549,7 @@ class RealtimeSession(SocketSession):
             await self._send_text(to_json({"type": event.get("type"), "event_id": self._name_event(), **event}))
 
     async def _send_text(self, data: bytes) -> None:
-        text = data.decode("utf-8", "replace")
-        if self._record is not None:
-            self._record.note(text)
-        await self.send({"type": "websocket.send", "text": text})
-
-    async def close(self, code: int, reason: str = "") -> None:
-        if not self.is_over:
-            self._closed_with = code
-        await super().close(code, reason)
+        await self.send_noted(data, is_text=True)
 
     async def _complain(self, error: Mapping[str, Json], event_id: str | None) -> None:
         await self._say("error", error={**error, "event_id": event_id})

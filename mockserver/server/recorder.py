@@ -334,7 +334,8 @@ _DONE = _LINE + rb"data: ?\[DONE\][ \t]*[\r\n]"
 _FAILED = _LINE + rb'(?:event: ?error[ \t]*[\r\n]|data: ?\{\s*"(?:error"\s*:\s*[{"]|type"\s*:\s*"error"))'
 _CLOSED = rb'"type"\s*:\s*"response\.(?:completed|incomplete|failed)"'
 _SPOKEN = rb'"type"\s*:\s*"response\.done"'
-_OF_CHUNKS = lazy_pattern(_DONE + b"|" + _FAILED)
+_LAST_CHUNK = rb'"object"\s*:\s*"chat\.completion\.done"'  # of Perplexity, which sends no [DONE]
+_OF_CHUNKS = lazy_pattern(_DONE + b"|" + _LAST_CHUNK + b"|" + _FAILED)
 _OF_STEPS = lazy_pattern(_CLOSED + b"|" + _FAILED)
 
 # By wire format: how the last event of a stream is known, where there is one that ends it. An error ends any.

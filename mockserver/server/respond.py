@@ -279,8 +279,11 @@ class Responder(Struct, eq=False):
         query = handshake.query
         model = query.get("model") or query.get("deployment") or ""
         call = Call(self.dialect.name, WEBSOCKET, model, handshake, ["websocket", handshake.path, dict(query)])
-        space = self.live.namespaces.touch(handshake.namespace)
-        plan = await space.find_engine(self.live.engine).plan(call)
+        live, namespace = self.live, handshake.namespace
+        if live.fleet is not None and not live.fleet.is_current(namespace):
+            await live.fleet.catch_up(namespace)
+        space = live.namespaces.touch(namespace)
+        plan = await space.find_engine(live.engine).plan(call)
         if plan.outcome is None and not plan.faults:
             return None
         if plan.outcome is None:
@@ -316,8 +319,8 @@ class Responder(Struct, eq=False):
 
     def _check_handshake(self, request: HttpRequest) -> None:
         if self._has_socket:
-            of_responses = any(each.over_socket == "responses" for each in self.operations.values())
-            check_handshake(request, self.dialect, self.live.settings, checks_key=of_responses)
+            checks_key = not any(each.over_socket == "realtime" for each in self.operations.values())
+            check_handshake(request, self.dialect, self.live.settings, checks_key=checks_key)
 
     @property
     def _has_socket(self) -> bool:

@@ -141,7 +141,6 @@ class ResponsesSession(SocketSession):
         super().__init__(responder, handshake, scope=scope, receive=receive, send=send)
         self._answers, self._events, self._upstream = SocketAnswers(), ClientEvents(), UpstreamSocket()
         self._lanes: dict[str, Lane] = {}
-        self._tasks: set[asyncio.Task[None]] = set()
         self._at_once = asyncio.Semaphore(MOST_AT_ONCE)
         self._waiting, self._waiting_bytes = 0, 0
         self._has_room = asyncio.Event()
@@ -187,7 +186,7 @@ class ResponsesSession(SocketSession):
         lane = self._lanes.get(event.lane)
         if lane is None:
             lane = self._lanes[event.lane] = asyncio.Queue()
-            self._tasks.add(asyncio.create_task(self._run_lane(lane)))
+            self.start_task(self._run_lane(lane))
         lane.put_nowait(turn)
         self._waiting, self._waiting_bytes = self._waiting + 1, self._waiting_bytes + len(event.body)
 
@@ -244,10 +243,6 @@ class ResponsesSession(SocketSession):
         for lane in self._lanes.values():
             lane.put_nowait(None)
         try:
-            if self._tasks:
-                await asyncio.wait(self._tasks, timeout=in_time)
+            await self.end_tasks(in_time=in_time)
         finally:
-            for task in self._tasks:
-                task.cancel()
-            await asyncio.gather(*self._tasks, return_exceptions=True)
             await self._upstream.close()

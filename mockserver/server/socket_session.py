@@ -5,9 +5,9 @@ answered as over HTTP: by the same rules, with the same timing, faults and limit
 """
 
 import asyncio
-from collections.abc import Awaitable, Iterator
+from collections.abc import Awaitable, Coroutine, Iterator
 from contextlib import contextmanager
-from typing import Protocol
+from typing import Any, Protocol
 
 from msgspec import Struct
 from starlette.types import Message, Receive, Scope, Send
@@ -86,6 +86,7 @@ class SocketSession:
         self._wire = None if wire is None else SocketWire(wire)
         self.close_code: int | None = None  # with which the client has closed it
         self._has_left = asyncio.Event()
+        self._tasks = set[asyncio.Task[None]]()
         self._began = responder.live.now()
 
     async def run(self) -> None:
@@ -166,6 +167,23 @@ class SocketSession:
     async def end_answers(self, *, in_time: float | None) -> None:
         """Let the answers that have begun end, for so many seconds; None: as long as they take."""
         raise NotImplementedError
+
+    def start_task(self, work: Coroutine[Any, Any, None]) -> None:
+        """Do something beside the rest, as long as the session lasts."""
+        task = asyncio.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def end_tasks(self, *, in_time: float | None) -> None:
+        """Let what was started end, for so many seconds; None: as long as it takes."""
+        try:
+            if self._tasks:
+                await asyncio.wait(self._tasks, timeout=in_time)
+        finally:
+            left = tuple(self._tasks)
+            for task in left:
+                task.cancel()
+            await asyncio.gather(*left, return_exceptions=True)
 
     async def say_expired(self) -> None:
         """Tell the client that its session has lasted as long as any may."""

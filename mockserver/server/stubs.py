@@ -123,7 +123,9 @@ def _explain_unreachable(rule: Rule, dialect: str) -> str | None:
     methods = find_pinned(rule.when, "method")
     operations = find_pinned(rule.when, "operation")
     if operations is not None and WEBSOCKET in operations:
-        return None if methods is None or "GET" in methods else "a WebSocket is opened by GET"
+        if methods is not None and "GET" not in methods:
+            return "a WebSocket is opened by GET"
+        return _explain_no_socket(rule)
     if "path" not in rule.when.uses:
         if methods is None or operations is None:
             return None
@@ -137,6 +139,13 @@ def _explain_unreachable(rule: Rule, dialect: str) -> str | None:
         for path in _find_stated_paths(rule.spec.get("when"))
     ]
     return reasons[0] if reasons and all(reasons) else None
+
+
+def _explain_no_socket(rule: Rule) -> str | None:
+    named, known = find_pinned(rule.when, "dialect"), discover_all()
+    if named is None or any(each.over_socket for name in named for each in known[str(name)].operations):
+        return None
+    return f"{_join_names(named)} has no WebSockets"
 
 
 def _find_stated_paths(when: Json) -> Sequence[str]:

@@ -102,7 +102,8 @@ class Upstream(Struct, frozen=True):
         written = _find_written_end(raw, rest)
         target = quote(rest.encode("utf-8", "surrogateescape"), safe=_SAFE) if written is None else written
         if self.key is not None:  # which replaces the client's
-            query = b"&".join(pair for pair in query.split(b"&") if not self._is_credential(pair))
+            asked = [(pair, HttpRequest("POST", "/", query=parse_query(pair))) for pair in query.split(b"&")]
+            query = b"&".join(pair for pair, http in asked if self.dialect.credential(http) is None)
         return f"{self.address}{target}{'?' if query else ''}{quote(query, safe=_SAFE_IN_QUERY)}"
 
     def _find_prefix(self, path: str) -> str:
@@ -123,9 +124,6 @@ class Upstream(Struct, frozen=True):
         if rest == target or not rest.startswith("/"):
             return field
         return b"location", f"{http.prefix}{self._find_prefix(http.path)}{rest}".encode("latin-1", "replace")
-
-    def _is_credential(self, pair: bytes) -> bool:
-        return self.dialect.credential(HttpRequest("POST", "/", query=parse_query(pair))) is not None
 
     def build_headers(self, headers: Fields) -> list[tuple[bytes, bytes]]:
         """Return the headers of a request that go on.

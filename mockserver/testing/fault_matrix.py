@@ -266,7 +266,7 @@ class RunResult(Struct, frozen=True):
     same: bool | None = None
 
 
-class Judgement(NamedTuple):
+class FaultVerdict(NamedTuple):
     """One of OUTCOMES, and the same with details."""
 
     outcome: str
@@ -285,32 +285,32 @@ class _Run(Struct, frozen=True):
         """Return the later calls with the same request, even to another model."""
         return [each for each in self.calls if each.number > call.number and _is_same_call(each, call)]
 
-    def judge(self) -> Judgement:
+    def judge(self) -> FaultVerdict:
         """Say what came of the run in the first place."""
         result, retries = self.result, len(self.find_retries(self.hit[0])) if self.hit else 0
         after = f", {retries} retr{'y' if retries == 1 else 'ies'}" if retries else ""
         if result.hung:
-            return Judgement("hung", f"hung: {result.hung}{after}")
+            return FaultVerdict("hung", f"hung: {result.hung}{after}")
         unmatched = next((call for call in self.calls if call.source == "unmatched"), None)
         if unmatched is not None:
-            return Judgement("failed", f"failed: no rule answered {describe_call(unmatched)}")
+            return FaultVerdict("failed", f"failed: no rule answered {describe_call(unmatched)}")
         if result.how == "raised":
-            return Judgement("raised", f"raised {result.details}{after}")
+            return FaultVerdict("raised", f"raised {result.details}{after}")
         short = next((call for call in self.hit if self._is_truncated(call) and not self.find_retries(call)), None)
         if short is not None and not result.same:
-            return Judgement("truncated", _describe_accepted(short))
+            return FaultVerdict("truncated", _describe_accepted(short))
         if result.how == "failed":
-            return Judgement("failed", f"failed: {result.details}{after}")
+            return FaultVerdict("failed", f"failed: {result.details}{after}")
         if why := self._explain_unaffected():
-            return Judgement("unaffected", f"unaffected: {why}")
+            return FaultVerdict("unaffected", f"unaffected: {why}")
         differs = ", but its output differs" if result.same is False else ""
-        return Judgement("recovered", f"recovered{after}{differs}")
+        return FaultVerdict("recovered", f"recovered{after}{differs}")
 
-    def judge_further(self) -> Iterator[Judgement]:
+    def judge_further(self) -> Iterator[FaultVerdict]:
         """Yield what came of it besides."""
         still = next((call for call in self.calls if call.ended == "open"), None)
         if still is not None and not self.result.hung:
-            yield Judgement("left_open", f"left the stream of call {still.number} open")
+            yield FaultVerdict("left_open", f"left the stream of call {still.number} open")
         for call in self.hit:
             advertised, retries = _retry_after(call), self.find_retries(call)
             waited = (
@@ -319,7 +319,7 @@ class _Run(Struct, frozen=True):
             if waited < advertised * _ALMOST:
                 when = "at once" if waited < _AT_ONCE else f"after {waited:.1f} s"
                 details = f"ignored Retry-After: retried {when}, not after {advertised:g} s"
-                yield Judgement("ignored_retry_after", details)
+                yield FaultVerdict("ignored_retry_after", details)
                 return
 
     def _explain_unaffected(self) -> str:

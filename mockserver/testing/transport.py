@@ -29,7 +29,6 @@ from mockserver.core.seed import monotonic, wall
 from mockserver.delivery.drive import CUT, IN_PROCESS, ClientConnection, Note, encode_header
 from mockserver.dialects import discover_all
 from mockserver.engine.offload import IN_PROCESS_DRIVER, Work
-from mockserver.server.handshakes import asks_for_socket
 from mockserver.server.routes import find_operation_name, list_endpoints
 from mockserver.server.snapshot import ClientLeftError
 
@@ -512,7 +511,11 @@ class Transport(_Base):
 
     def _send_on_handshake(self, request: Any) -> Any:
         """Return the handshake of a WebSocket as it goes to the running server; None for any other request."""
-        if self._find_address is None or not asks_for_socket(request.method, request.headers.get("upgrade", "")):
+        if self._find_address is None:
+            return None
+        from mockserver.server.handshakes import asks_for_socket  # slow: Starlette
+
+        if not asks_for_socket(request.method, request.headers.get("upgrade", "")):
             return None
         raw, mark, query = request.url.raw_path.partition(b"?")
         # a provider's WebSocket is where its clients POST otherwise

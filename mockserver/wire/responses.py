@@ -161,7 +161,7 @@ def make_response_of_items(
         "status": status,
         "completed_at": answer.created if status == "completed" else None,
         "error": _make_error(answer) if status == "failed" else None,
-        "incomplete_details": _make_incomplete(answer) if status == "incomplete" else None,
+        "incomplete_details": {"reason": _find_limit(answer)} if status == "incomplete" else None,
         "model": answer.model,
         "output": [dict(each.body) for each in items],
         "usage": make_response_usage(answer.usage) if ended else None,
@@ -203,8 +203,9 @@ def _make_error(answer: Answer) -> dict[str, Json] | None:
     return {"code": answer.broken.code, "message": answer.broken.message}
 
 
-def _make_incomplete(answer: Answer) -> dict[str, Json]:
-    return {"reason": "content_filter" if answer.choices[0].finish == "content_filter" else "max_output_tokens"}
+def _find_limit(answer: Answer) -> str:
+    """Return what an answer was cut by."""
+    return "content_filter" if answer.choices[0].finish == "content_filter" else "max_output_tokens"
 
 
 def _is_cut(answer: Answer) -> bool:

@@ -15,6 +15,7 @@ CALLS = {
     "/fireworks/inference/v1/chat/completions": {"model": "m", "messages": [{"role": "user", "content": "a"}]},
     "/openai/v1/responses": {"model": "gpt-4o", "input": "a"},
     "/openai/v1/completions": {"model": "babbage-002", "prompt": "a"},
+    "/cohere/v1/chat": {"model": "command-r", "message": "a"},
 }
 THENS: dict[str, Any] = {
     "text": {"text": "Hi there, you."},
@@ -47,7 +48,7 @@ def test_a_stream_says_what_a_plain_answer_says(path: str, then: Any) -> None:
     whole = episode(server, path, CALLS[path])
     pieces = episode(server, path, {**CALLS[path], "stream": True})
     assert pieces.reply.frames
-    first, second = parse_response(whole.reply, whole.operation), parse_response(pieces.reply, pieces.operation)
+    first, second = parse_response(whole.reply, whole.format), parse_response(pieces.reply, pieces.format)
     assert first.choices == second.choices
     assert (first.complete, second.complete, first.error, second.error) == (True, True, None, None)
     assert first.choices[0].parts
@@ -118,6 +119,12 @@ ITEMS: list[Any] = [
     {"type": "function_call", "name": "f", "arguments": "{}"},
     {"type": "custom_tool_call", "name": "g", "input": "x"},
 ]
+
+
+def test_the_last_chunk_of_perplexity_ends_its_stream() -> None:
+    first, last = chunks({"delta": {"content": "Hi"}}, {"delta": {"content": ""}, "finish_reason": "stop"})
+    assert not streamed(first, last).complete
+    assert streamed(first, {**last, "object": "chat.completion.done"}).complete
 
 
 def test_items_are_parts() -> None:

@@ -36,6 +36,8 @@ PATHS = {
     "/azure/chat/completions?api-version=2024-05-01-preview": ASKED,
     "/azure-openai/openai/v1/chat/completions": ASKED,
     "/fireworks/inference/v1/completions": {"model": "m", "prompt": "a"},
+    "/cohere/v1/chat": {"model": "m", "message": "a"},
+    "/cohere/v2/chat": ASKED,
 }
 
 

@@ -25,7 +25,7 @@ def lines(*rows: Exchange, rules: str = RULES) -> list[str]:
 def lines_of(report: Report, *rows: Exchange) -> list[str]:
     for row in rows:
         report.note(row)
-    return "\n".join(report.lines()).splitlines()
+    return "\n".join(report.list_lines()).splitlines()
 
 
 def test_calls_are_counted_by_what_befell_them() -> None:
@@ -71,7 +71,7 @@ def test_what_cassettes_have_played_and_what_was_recorded() -> None:
     for row in (*rows, exchange(1, "cassette all.yaml#1"), exchange(1, "forwarded")):
         report.note(row)
     report.recorded["chat.yaml"] += 1
-    assert list(report.lines()) == [
+    assert list(report.list_lines()) == [
         "mockserver: 6 calls: 5 from cassettes, 1 forwarded",
         "cassette chat.yaml: 1 episode recorded",
         "cassette chat.yaml: 11 of 14 episodes not played: #2 to #4, #6 to #13",

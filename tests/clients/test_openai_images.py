@@ -54,10 +54,8 @@ def read(image: openai.types.Image) -> bytes:
     return b64decode(image.b64_json)
 
 
-@pytest.mark.parametrize(("kind", "codec"), [("png", "png"), ("jpeg", "mjpeg"), ("webp", "webp")])
-def test_a_picture_has_the_format_and_size_that_were_asked_for(
-    client: OpenAI, kind: Literal["png", "jpeg", "webp"], codec: str
-) -> None:
+@pytest.mark.parametrize(("kind", "codec"), [("png", "png"), ("jpeg", "mjpeg"), ("webp", "webp"), ("gif", "gif")])
+def test_a_picture_has_the_format_and_size_that_were_asked_for(client: OpenAI, kind: Any, codec: str) -> None:
     made = client.images.generate(
         model=MODEL, prompt="a cat", size="1536x1024", output_format=kind, quality="high", n=2
     )
@@ -86,6 +84,20 @@ def test_every_size_quality_and_background_of_every_format_is_a_picture(
             assert (found, size_found) == (codec, (width, height))
             assert pixel[3] == (0 if background == "transparent" else 255)
             assert (made.size, made.background) == (f"{width}x{height}", background.replace("auto", "opaque"))
+
+
+def test_a_gif_has_as_many_frames_as_asked_for(client: OpenAI) -> None:
+    asked: Any = {"output_format": "gif"}
+    more = {"frame_count": 4, "frame_duration_ms": 500}
+    made = client.images.generate(model=MODEL, prompt="a teal cat", size="1024x1024", **asked, extra_body=more)
+    with av.open(io.BytesIO(read((made.data or [])[0])), "r") as file:
+        frames = [bytes(frame.reformat(format="rgb24").planes[0])[:3] for frame in file.decode(video=0)]
+        assert file.streams.video[0].duration == 200  # hundredths of a second
+    assert len(frames) == 4
+    assert frames[-1] == bytes((0, 128, 128))
+    assert frames == sorted(frames)
+    with pytest.raises(openai.BadRequestError, match="Streaming is not supported for GIF"):
+        client.images.generate(model=MODEL, prompt="a teal cat", stream=True, **asked)
 
 
 def test_a_rule_states_color_and_words(client: OpenAI) -> None:

@@ -4,7 +4,7 @@ A new operation is in it by itself; one with a body needs its model named in BOD
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -75,9 +75,22 @@ def every_place() -> Iterator[Place]:
 
 def select_tried(places: Iterable[Place]) -> Iterator[Place]:
     """Yield each operation of a dialect at one of its paths, as all lead to the same code; `make fuzz` tries all."""
-    seen = set[tuple[str, str, str]]()
+    return _one_of_each(places, lambda place: (place.dialect, place.operation.name, place.operation.method))
+
+
+def select_kinds(places: Iterable[Place]) -> Iterator[Place]:
+    """Yield each operation and body in one of the dialects that share it; `make fuzz` tries all."""
+
+    def shared(place: Place) -> Hashable:
+        return place.operation.name, place.operation.method, body_of(place.dialect, place.operation)
+
+    return _one_of_each(places, shared)
+
+
+def _one_of_each(places: Iterable[Place], shared: Callable[[Place], Hashable]) -> Iterator[Place]:
+    seen = set[Hashable]()
     for place in places:
-        operation = place.dialect, place.operation.name, place.operation.method
+        operation = shared(place)
         if operation not in seen or TIMES > 1:
             yield place
         seen.add(operation)

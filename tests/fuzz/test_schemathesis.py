@@ -1,4 +1,7 @@
-"""Bodies, paths and queries that fit the published request of an operation, and such as barely do not."""
+"""Bodies, paths and queries that fit the published request of an operation, and such as barely do not.
+
+What several dialects share is thrown at one of them; test_bodies.py and test_requests.py go through all of them.
+"""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -11,7 +14,7 @@ from hypothesis import given
 from schemathesis import Case, GenerationMode
 
 from tests.fuzz.amount import thrown
-from tests.fuzz.document import Place, document, every_place, select_tried
+from tests.fuzz.document import Place, document, every_place, select_kinds
 from tests.fuzz.judge import judged
 from tests.fuzz.wire import Connection, Request
 
@@ -23,7 +26,7 @@ MODES = {"fitting": GenerationMode.POSITIVE, "unfitting": GenerationMode.NEGATIV
 
 
 def _both() -> Iterator[Any]:
-    for place in select_tried(PLACES):
+    for place in select_kinds(PLACES):
         for mode in MODES if place.schema is not None else ["fitting"]:
             yield pytest.param(place, mode, id=f"{place.operation.method} {place.path} {mode}")
 

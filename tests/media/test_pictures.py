@@ -33,7 +33,7 @@ def find_pixel(data: bytes, width: int, x: int, y: int) -> Pixel:
     return red, green, blue, alpha
 
 
-@pytest.mark.parametrize("kind", ["png", "jpeg", "webp"])
+@pytest.mark.parametrize("kind", ["png", "jpeg", "webp", "gif"])
 @pytest.mark.parametrize(("width", "height"), SIZES)
 @pytest.mark.parametrize("words", ["A red cat", "", "many words " * 200])
 def test_decoders_see_each_tile(kind: str, width: int, height: int, words: str) -> None:
@@ -48,7 +48,7 @@ def test_decoders_see_each_tile(kind: str, width: int, height: int, words: str) 
             assert abs(found - wanted) <= near
 
 
-@pytest.mark.parametrize("kind", ["png", "webp"])
+@pytest.mark.parametrize("kind", ["png", "webp", "gif"])
 def test_nothing_is_behind_the_words_of_a_transparent_picture(kind: str) -> None:
     picture = draw("teal", 128, 64, Seed(), is_transparent=True)
     _, _, pixels = decode(FORMATS[kind].write(picture))
@@ -113,6 +113,7 @@ def test_the_bytes_never_change() -> None:
         "png": "7b7ad979a6604e2f",
         "jpeg": "d1c69a39ff8f3306",
         "webp": "34dc369c820a4298",
+        "gif": "56233be7a1e4b24c",
         "svg": "c03fd8ac39a107c7",
     }
 

@@ -94,8 +94,8 @@ def test_a_key_that_no_header_can_hold_is_not_told(up: Upstream, caplog: pytest.
         got = received(relay, HI)
     assert got.status == 502
     assert failed(got) == (
-        f"The upstream of openai, 127.0.0.1:{up.port}, was not called: a header of the request, or the key for it, has "
-        "characters that no header may have."
+        f"The upstream of openai, 127.0.0.1:{up.port}, was not called: a header of the request, or its key, has "
+        "characters that are not allowed in headers."
     )
     assert "sk-one" not in caplog.text
     assert relay.episodes == []

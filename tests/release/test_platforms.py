@@ -73,6 +73,22 @@ def test_a_server_answers(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+def test_files_are_written_in_utf_8(tmp_path: Path) -> None:
+    (tmp_path / "rules.yaml").write_text("rules: [{then: {text: Grüße 世界}}]", "utf-8")
+    printed = """
+import os
+from mockserver.cli import main
+assert sys.stdout.encoding == "cp1252", sys.stdout.encoding
+del os.environ["PYTHONIOENCODING"]
+main()
+"""
+    environ = clean() | {"PYTHONPATH": str(ROOT), "PYTHONIOENCODING": "cp1252"}
+    command = [sys.executable, "-c", LACKING + printed, "ask", "hello"]
+    done = subprocess.run(command, cwd=tmp_path, env=environ, capture_output=True, check=False)
+    assert (done.returncode, done.stdout.decode()) == (0, "Grüße 世界\n"), done.stderr
+
+
+@pytest.mark.slow
 def test_commands_work(tmp_path: Path) -> None:
     (tmp_path / "rules.yaml").write_text("version: 1\nrules: [{when: {last_user: hello}, then: {text: 'Hi!'}}]\n")
     assert without(COMMAND, tmp_path, "--version").startswith("mockserver, version ")

@@ -141,6 +141,7 @@ LAST: list[tuple[str, bytes, bool]] = [
     ("responses", b'event: response.completed\ndata: {"type":"response.completed","response":{}}\n\n', True),
     ("responses", b'data: {"sequence_number":4,"type":"response.failed"}\n\n', True),
     ("chat", b'data: {"choices":[{"delta":{"content":"data: [DONE]"}}]}\n\n', False),
+    ("chat", b'data: {"object": "chat.completion.done", "choices": []}\n\n', True),  # Perplexity
     ("chat", b"data: [DONE]", False),
     ("chat", b'data: {"error":null,"choices":[]}\n\n', False),
     ("responses", DONE, False),

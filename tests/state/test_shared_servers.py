@@ -406,16 +406,16 @@ def test_kept_answers_are_read_as_they_were_written() -> None:
     messages = {"messages": [{"role": "user", "content": "hi"}], "store": True, "logprobs": True, "n": 2}
     assert server.ask("/v1/chat/completions", {"model": "m", **messages}).status == 200
     engine = server.live.engine
-    write, read = make_codec(engine.policy.tokenizer)
+    codec = make_codec(engine.policy.tokenizer)
     kept = asyncio.run(engine.memory.store.values("default"))
     assert len(kept) == 5
-    assert [read(write(stored)) for stored in kept] == list(kept)
+    assert [codec.decode(codec.encode(stored)) for stored in kept] == list(kept)
 
 
 def test_what_is_no_kept_answer_is_refused() -> None:
-    _, read = make_codec(local().live.engine.policy.tokenizer)
+    codec = make_codec(local().live.engine.policy.tokenizer)
     import msgspec
 
     for plain in (["Path", {"a": 1}], ["Call", {"part_tokens": "os:system", "model": "m"}]):
         with pytest.raises((KeyError, ValueError)):
-            read(msgspec.msgpack.encode(plain))
+            codec.decode(msgspec.msgpack.encode(plain))

@@ -16,7 +16,7 @@ from mockserver import __version__
 from mockserver.cassettes.addresses import ADDRESSES, DialectRoutes
 from mockserver.cassettes.cassette_file import CassetteFile
 from mockserver.cassettes.convert import Imported, SkippedExchange, import_file, make_har
-from mockserver.cassettes.mcp_definition import McpAnswer, define_servers, make_call_rules
+from mockserver.cassettes.mcp_definition import RecordedMcpAnswer, define_servers, make_call_rules
 from mockserver.cassettes.parse_response import ParsedChoice, ParsedResponse, parse_response
 from mockserver.cassettes.to_rules import READ, RecordedCall, RuleDraft, make_rules, write_rules_file
 from mockserver.cli.cassette.episodes import shorten_line
@@ -104,7 +104,7 @@ def rules_command(names: tuple[str, ...], output: Path | None, force: bool, **fl
     mockserver cassette rules chat#1 chat#4 --output rules.yaml
     """
     folder, calls, refused = open_folder(flags), list[RecordedCall](), list[str]()
-    answers: list[McpAnswer] = []
+    answers: list[RecordedMcpAnswer] = []
     for name in names:
         for source, episode in folder.load(name).items():
             if episode.dialect == MCP:
@@ -122,23 +122,18 @@ def rules_command(names: tuple[str, ...], output: Path | None, force: bool, **fl
         click.echo(shorten_line(f"skipped {words}", 400), err=True)
     if not loadable and not servers:
         raise CassetteError(f"no episode of {', '.join(names)} can become a rule")
-    write_output(
-        write_rules_file(loadable, servers),
-        output,
-        f"{_count_made(loadable, servers)} from {plural(len(calls) + len(answers), 'episode')}",
-        force=force,
-    )
+    made = (f"{plural(len(servers), 'MCP server')} and " if servers else "") + plural(len(loadable), "rule")
+    what = f"{made} from {plural(len(calls) + len(answers), 'episode')}"
+    write_output(write_rules_file(loadable, servers), output, what, force=force)
 
 
-def _count_made(rules: Sequence[RuleDraft], servers: Mapping[str, Json]) -> str:
-    return " and ".join((*([plural(len(servers), "MCP server")] if servers else []), plural(len(rules), "rule")))
-
-
-def read_mcp_answers(episode: Episode, source: str) -> Iterator[McpAnswer]:
+def read_mcp_answers(episode: Episode, source: str) -> Iterator[RecordedMcpAnswer]:
     """Yield what an MCP server answered, if it did."""
     call, response = parse_episode(episode), find_response(episode.reply)
     if call is not None and call.mcp is not None and response is not None:
-        yield McpAnswer(call.mcp.server, call.mcp.method, params=call.mcp.params, response=response, source=source)
+        yield RecordedMcpAnswer(
+            call.mcp.server, call.mcp.method, params=call.mcp.params, response=response, source=source
+        )
 
 
 def _split_loadable(
@@ -265,7 +260,7 @@ def import_command(files: tuple[str, ...], into: str | None, dialect: str | None
     folder, routes = open_folder(flags), make_dialect_routes()
     sources = [source for file in files for source in _find_sources(file)]
     reports = [
-        _import(source, folder.get(name), folder, routes, dialect)
+        _import(source, folder.get(name), folder=folder, routes=routes, dialect=dialect)
         for source, name in zip(sources, _choose_names(sources, into), strict=True)
     ]
     if len(reports) == 1:
@@ -314,7 +309,7 @@ def _find_stem(source: Source) -> str:
 
 
 def _import(
-    source: Source, cassette: CassetteFile, folder: CassetteFolder, routes: DialectRoutes, dialect: str | None
+    source: Source, cassette: CassetteFile, *, folder: CassetteFolder, routes: DialectRoutes, dialect: str | None
 ) -> FileReport:
     report = FileReport(source, cassette)
     try:
@@ -334,7 +329,7 @@ def _append(found: Imported, cassette: CassetteFile, folder: CassetteFolder, rep
     existing = set(map(_identify, cassette.load())) if cassette.exists else set()
     for place, episode in found.episodes:
         try:
-            clean = redact.redact_episode(episode)
+            clean = redact.redact_episode(_name_operation(episode))
             if _identify(clean) in existing:
                 report.known += 1
                 continue
@@ -346,6 +341,17 @@ def _append(found: Imported, cassette: CassetteFile, folder: CassetteFolder, rep
             why = [str(error.mistakes[0])]
         if why:
             report.skipped.append(SkippedExchange(place, "; ".join(why)))
+
+
+def _name_operation(episode: Episode) -> Episode:
+    """Return the episode with the operation of its call: some paths serve several, such as Bedrock's `invoke`.
+
+    Raises CassetteError if its dialect has no such path: what another one has at the same address.
+    """
+    call = parse_episode(episode)
+    if call is None:
+        raise CassetteError(f"{episode.dialect} has no {episode.request.method} {episode.request.path}")
+    return replace(episode, operation=call.operation)
 
 
 def _identify(episode: Episode) -> tuple[object, ...]:
@@ -380,7 +386,7 @@ def _print_table(reports: Sequence[FileReport], root: Path) -> None:
     for report in reports:
         reasons = [shorten_line(reason, _LONGEST_REASON) for reason in _list_reasons(report)]
         first, *others = limit_lines(reasons, _MOST_REASONS) if reasons else ("",)
-        name = str(report.cassette.path.relative_to(root)).removesuffix(SUFFIX) if report.found else "-"
+        name = report.cassette.path.relative_to(root).as_posix().removesuffix(SUFFIX) if report.found else "-"
         file = shorten_line(str(PurePath(*report.source.parts)), _LONGEST_REASON)
         rows.append((str(report.imported), str(report.left_out), file, name, first))
         rows += [("", "", "", "", reason) for reason in others]

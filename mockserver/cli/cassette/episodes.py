@@ -86,7 +86,7 @@ def _make_row(folder: CassetteFolder, cassette: CassetteFile) -> Sequence[str]:
     models = dict.fromkeys(episode.model for episode in episodes if episode.model)
     recorded = [episode.at for episode in episodes if episode.at]
     return (
-        str(cassette.path.relative_to(folder.path)),
+        cassette.path.relative_to(folder.path).as_posix(),
         plural(len(episodes), "episode"),
         format_size(cassette.path.stat().st_size),
         format_day(max(recorded)) if recorded else "-",
@@ -193,7 +193,7 @@ def _verify(folder: CassetteFolder, name: str, checks: Checks, provider: "Provid
     check_number(cassette, number, len(documents))
     checks = replace(
         checks,
-        source=str(cassette.path.relative_to(folder.path)),
+        source=cassette.path.relative_to(folder.path).as_posix(),
         mismatches=frozenset(at for at, document in enumerate(documents, 1) if document.is_edited),
         pruning=f"mockserver cassette prune {quote(file)} {checks.pruning}",
     )
@@ -450,7 +450,7 @@ def prune_command(
         raise ConfigError(f"select what to remove: {file}#3, --older 90d or --unplayed URL")
     folder = open_folder(flags)
     cassette = folder.find(file)
-    source = str(cassette.path.relative_to(folder.path))
+    source = cassette.path.relative_to(folder.path).as_posix()
     played = None if unplayed is None else find_played(unplayed, folder)
     now = wall()
 

@@ -60,7 +60,7 @@ class CassetteFolder(Struct, frozen=True):
         """Return the episodes of a cassette, or one of them, by their names: `chat.yaml#3`. Raises CassetteError."""
         file, number = parse_name(name)
         cassette = self.find(file)
-        episodes, source = cassette.load(), cassette.path.relative_to(self.path)
+        episodes, source = cassette.load(), cassette.path.relative_to(self.path).as_posix()
         check_number(cassette, number, len(episodes))
         return {f"{source}#{at}": episode for at, episode in enumerate(episodes, 1) if number in (None, at)}
 

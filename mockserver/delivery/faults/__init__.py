@@ -34,6 +34,7 @@ from mockserver.core.http import WITHOUT_BODY, Frame, Headers, essence
 from mockserver.core.json import Json, compact
 from mockserver.delivery.faults.positions import (
     HERE,
+    FlaggedAction,
     Marked,
     find_target,
     flag_past,
@@ -240,7 +241,7 @@ class KeepAlive(Struct, frozen=True):
         ordered = actions if scene.streamed else _put_head_first(actions)
         return state_true_length(self._keep_alive(flag_past(ordered, self.at, scene), sign))
 
-    def _keep_alive(self, actions: Iterable[tuple[Action, bool]], sign: Write) -> Iterator[Action]:
+    def _keep_alive(self, actions: Iterable[FlaggedAction], sign: Write) -> Iterator[Action]:
         silent = False  # in a stream of messages, which has no comments
         for action, past in actions:
             if isinstance(action, Head):
@@ -325,7 +326,7 @@ class DropUsage(Struct, frozen=True):
     """Remove `usage`."""
 
     def __call__(self, actions: Iterable[Action], scene: FaultContext) -> Iterator[Action]:
-        told = ((action, True) for action in actions if not _is_usage(action))
+        told = (FlaggedAction(action, True) for action in actions if not _is_usage(action))
         return state_true_length(_change_json(told, lambda value: _remove_all(value, _USAGE)))
 
 
@@ -348,7 +349,7 @@ def _is_usage(action: Action) -> bool:
     return isinstance(frame, Frame) and frame.part == "usage"
 
 
-def _change_json(actions: Iterable[tuple[Action, bool]], change: Callable[[Json], bool]) -> Iterator[Action]:
+def _change_json(actions: Iterable[FlaggedAction], change: Callable[[Json], bool]) -> Iterator[Action]:
     """Yield the actions, the JSON of whose Writes has been changed in place, where `change` says that it was."""
     for action, wanted in actions:
         yield _rewrite(action, change) if wanted and isinstance(action, Write) else action
@@ -516,7 +517,7 @@ class WrongId(Struct, frozen=True):
     """Answer with the `id` of another message (MCP)."""
 
     def __call__(self, actions: Iterable[Action], scene: FaultContext) -> Iterator[Action]:
-        return state_true_length(_change_json(((action, True) for action in actions), _change_id))
+        return state_true_length(_change_json((FlaggedAction(action, True) for action in actions), _change_id))
 
 
 def _change_id(value: Json) -> bool:
@@ -565,9 +566,7 @@ def _drop_last_bracket(data: bytes) -> bytes:
     return data[:at] + data[at + 1 :] if at >= 0 else b"{" + data
 
 
-def _split_writes(
-    actions: Iterable[tuple[Action, bool]], place: Callable[[bytes], int], pause: float
-) -> Iterator[Action]:
+def _split_writes(actions: Iterable[FlaggedAction], place: Callable[[bytes], int], pause: float) -> Iterator[Action]:
     for action, past in actions:
         if past and isinstance(action, Write) and len(action.data) > 1:
             at = place(action.data)

@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from enum import Enum
 from itertools import chain
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from msgspec.structs import replace
 
@@ -70,6 +70,13 @@ HERE: Literal[Mark.HERE] = Mark.HERE
 Marked = Iterator[Action | Literal[Mark.HERE]]
 
 
+class FlaggedAction(NamedTuple):
+    """An action, and whether it is one that the fault is for."""
+
+    action: Action
+    flag: bool
+
+
 def mark_position(actions: Iterable[Action], at: Position, scene: FaultContext, *, exact: bool = True) -> Marked:
     """Return the actions, with HERE at the position if they reach it; it parts a Write only if it must be `exact`."""
     if at.where == "at_start":
@@ -83,23 +90,23 @@ def mark_position(actions: Iterable[Action], at: Position, scene: FaultContext, 
 
 def flag_past(
     actions: Iterable[Action], at: Position, scene: FaultContext, *, exact: bool = False
-) -> Iterator[tuple[Action, bool]]:
-    """Yield each action, and whether it stands behind the position."""
+) -> Iterator[FlaggedAction]:
+    """Yield each action; flagged are those behind the position."""
     past = False
     for action in mark_position(actions, at, scene, exact=exact):
         if action is HERE:
             past = True
         else:
-            yield action, past
+            yield FlaggedAction(action, past)
 
 
-def find_target(actions: Iterable[Action], at: Position, scene: FaultContext) -> Iterator[tuple[Action, bool]]:
-    """Yield each action, and whether it is the first Write behind the position."""
+def find_target(actions: Iterable[Action], at: Position, scene: FaultContext) -> Iterator[FlaggedAction]:
+    """Yield each action; flagged is the first Write behind the position."""
     done = False
     for action, past in flag_past(actions, at, scene):
         strikes = past and not done and isinstance(action, Write)
         done = done or strikes
-        yield action, strikes
+        yield FlaggedAction(action, strikes)
 
 
 def mark_from_start(actions: Iterable[Action], at: Position, scene: FaultContext) -> Marked:

@@ -108,5 +108,6 @@ def find_expiry(fields: Mapping[str, Json], created: int, *, usual: int | None =
 
 
 def quote_file_name(name: str) -> str:
-    """Return a file name as a header field can have it between quotes."""
-    return "".join([each if " " <= each <= "~" and each not in '"\\' else "_" for each in name])
+    """Return a file name as a header field can have it between quotes, without what would lead into a folder."""
+    last = name.replace("\\", "/").rpartition("/")[2].strip(". ") or "file"
+    return "".join([each if " " <= each <= "~" and each != '"' else "_" for each in last])

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from mockserver.core.call import Call, IdShape
 from mockserver.core.http import HttpRequest
 from mockserver.core.kept_objects import KeptObject, ObjectView
+from mockserver.core.plan import Failure
 from mockserver.core.validation import Validation
 from mockserver.dialects import Operation
 from mockserver.dialects._errors import refuse
@@ -96,6 +97,8 @@ def read_skill(http: HttpRequest, validation: Validation) -> New:
     files = form.files("files")
     if not files and validation is Validation.LIVE:
         raise refuse(Complaint("missing", ("files",)))
+    if (size := sum([len(file.content) for file in files])) > MOST_BYTES:
+        raise Failure("too_large", f"A skill may have {MOST_BYTES:,} bytes; these files have {size:,}.")
     data = files[0].data if len(files) == 1 and files[0].data.startswith(_ZIP) else zip_files(files)
     default = nest_fields(form).get("default")
     return New(fields={"default": default, **describe(data)}, data=data, file_name="skill.zip")
@@ -160,4 +163,5 @@ def _count_version(kept: KeptObject) -> KeptObject:
     return kept.change(latest_version=str(int(kept.body["latest_version"]) + 1))
 
 
+MOST_BYTES = 50_000_000  # of the files of a skill, which are joined in memory
 _USUAL = {"name": "skill", "description": "A skill."}

@@ -38,8 +38,8 @@ from mockserver.dialects._objects.search import (
     select_best,
 )
 from mockserver.dialects._parse import Body
+from mockserver.kinds.kept import SEARCHED_FILE_STATUSES
 from mockserver.kinds.objects import Objects
-from mockserver.kinds.vector_stores import FILE_STATUSES
 from mockserver.media.large_data import read_data
 
 DAY = 86_400  # seconds
@@ -157,7 +157,7 @@ class VectorStoreFiles(Resource):
     updates = Model(shape(attributes=nullable(Object)))
     parent = VectorStores
     statuses = ("in_progress",)
-    words: ClassVar[Mapping[str, Sequence[str]]] = {**Resource.words, "filter": FILE_STATUSES}
+    words: ClassVar[Mapping[str, Sequence[str]]] = {**Resource.words, "filter": SEARCHED_FILE_STATUSES}
 
     def operations(self) -> tuple[Operation, ...]:
         path = f"{self.path}/{{id}}/content"
@@ -293,7 +293,7 @@ class FileBatches(Resource):
 def count_files(statuses: Iterable[str]) -> dict[str, Json]:
     """Return how many files have which status, as stores and batches show it."""
     counted = Counter(statuses)
-    return {**{status: counted[status] for status in FILE_STATUSES}, "total": counted.total()}
+    return {**{status: counted[status] for status in SEARCHED_FILE_STATUSES}, "total": counted.total()}
 
 
 def _cancel_file(kept: KeptObject) -> KeptObject:

@@ -6,7 +6,7 @@ from msgspec.structs import replace
 
 from mockserver.core.call import Call
 from mockserver.core.http import HttpRequest
-from mockserver.core.json import Json
+from mockserver.core.json import Json, try_parse
 from mockserver.core.validation import Validation
 from mockserver.dialects._chat import (
     AudioId,
@@ -142,14 +142,16 @@ def make_parse_chat(host: Host) -> Callable[[HttpRequest, Validation], Call]:
         if validation is not Validation.OFF:
             refuse_first(chat_conflicts(chat), refuse)
             refuse_first(_find_own_conflicts(host, chat, validation), refuse)
-        known = {**chat, "model": _find_model(chat)}
+        restated = _restate_schema(body)
+        known = {**chat, "model": _find_model(chat), **restated}
         if chat.get("tools"):
             known["tools"] = [tool for tool in chat["tools"] if tool["type"] in ("function", "custom")]
-        call = chat_call(http, body, known, dialect=NAME)
+        call = chat_call(http, {**body, **restated} if restated else body, known, dialect=NAME)
         effort = _find_effort(host, chat)
         return replace(
             call,
             host=host.name,
+            raw=body,
             meaning=_place_meaning(call.meaning, host),
             options=call.options if effort == call.options.effort else replace(call.options, effort=effort),
             ids=host.ids,
@@ -179,6 +181,29 @@ def _find_own_conflicts(host: Host, chat: Body, validation: Validation) -> Itera
 def _find_model(chat: Body) -> str:
     """Return the model of a request; OpenRouter's may have only a list of them."""
     return chat.get("model") or next(iter(chat.get("models") or ()), "")
+
+
+def _restate_schema(body: Body) -> Body:
+    """Return the `response_format` with a JSON Schema that the body has in the host's own place; empty if it has none.
+
+    Together and llama.cpp read `response_format.schema`, vLLM `structured_outputs.json` (before 0.12: `guided_json`).
+    """
+    if _WITH_SCHEMAS.isdisjoint(body):
+        return {}
+    form, constraint = body.get("response_format"), body.get("structured_outputs")
+    for given in (
+        form.get("schema") if isinstance(form, dict) and form.get("type") in _JSON_FORMATS else None,
+        constraint.get("json") if isinstance(constraint, dict) else None,
+        body.get("guided_json"),
+    ):
+        schema = try_parse(given) if isinstance(given, str) else given
+        if isinstance(schema, dict):
+            return {"response_format": {"type": "json_schema", "json_schema": {"name": "answer", "schema": schema}}}
+    return {}
+
+
+_WITH_SCHEMAS = frozenset(("response_format", "structured_outputs", "guided_json"))
+_JSON_FORMATS = ("json_object", "json_schema")
 
 
 def _find_effort(host: Host, chat: Body) -> str | None:

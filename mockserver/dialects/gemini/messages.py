@@ -251,6 +251,43 @@ GENERATE = message(
     labels=STRUCT,
     vertex=each(STRUCT, "modelArmorConfig", "outputConfig"),
 )
+_SETUP = message(
+    "BidiGenerateContentSetup",
+    model=STRING,
+    generationConfig=GENERATION_CONFIG,
+    systemInstruction=CONTENT,
+    tools=Repeated(TOOL),
+    realtimeInputConfig=message(
+        "RealtimeInputConfig",
+        automaticActivityDetection=message(
+            "AutomaticActivityDetection",
+            disabled=BOOL,
+            **each(INT32, "silenceDurationMs", "prefixPaddingMs"),
+            **each(STRING, "startOfSpeechSensitivity", "endOfSpeechSensitivity"),
+        ),
+        **each(STRING, "activityHandling", "turnCoverage"),
+    ),
+    **each(
+        STRUCT,
+        *("sessionResumption", "contextWindowCompression", "inputAudioTranscription"),
+        *("outputAudioTranscription", "proactivity", "explicitVadSignal"),
+    ),
+)
+CLIENT_MESSAGE = message(
+    "BidiGenerateContentClientMessage",
+    setup=_SETUP,
+    clientContent=message("BidiGenerateContentClientContent", turns=Repeated(CONTENT), turnComplete=BOOL),
+    realtimeInput=message(
+        "BidiGenerateContentRealtimeInput",
+        mediaChunks=Repeated(BLOB),
+        audio=BLOB,
+        video=BLOB,
+        text=STRING,
+        audioStreamEnd=BOOL,
+        **each(STRUCT, "activityStart", "activityEnd"),
+    ),
+    toolResponse=message("BidiGenerateContentToolResponse", functionResponses=Repeated(FUNCTION_RESPONSE)),
+)
 COUNT_TOKENS = message(
     "CountTokensRequest",
     model=STRING,

@@ -158,12 +158,12 @@ def compile_error(then: ThenSpec, context: CompileContext) -> Compiled[Failure]:
 
 def _add_details(failure: Compiled[Failure], details: Compiled[dict[str, Json]]) -> Compiled[Failure]:
     """Return the failure of each call with more details."""
-    make, more = failure.make, details.make
-    return Compiled(lambda scope: _extend(make(scope), more(scope)))
 
+    def make(scope: RenderContext) -> Failure:
+        plain = failure.make(scope)
+        return plain.changed(details={**plain.details, **details.make(scope)})
 
-def _extend(failure: Failure, more: Mapping[str, Json]) -> Failure:
-    return failure.changed(details={**failure.details, **more})
+    return Compiled(make)
 
 
 def compile_trip(then: ThenSpec, context: CompileContext) -> Compiled[Failure]:

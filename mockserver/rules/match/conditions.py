@@ -200,7 +200,7 @@ def _check_any(steps: tuple[_Step, ...]) -> Check:
 
 def _make_step(condition: Condition) -> _Step:
     if not isinstance(condition, Leaf):
-        return _return_call, condition.check
+        return (lambda call: call), condition.check
     needs_text = condition.predicate == "holds" and condition.field.needs
     return _read_if_needed(condition.field) if needs_text else condition.field.read, _choose_test(condition)
 
@@ -227,10 +227,6 @@ def _choose_test(leaf: Leaf) -> Callable[[Any], bool | Groups]:
 
 
 _ESCAPED_ASCII = b"\\u00"
-
-
-def _return_call(call: Call) -> Call:
-    return call
 
 
 def _flatten(condition: All) -> Iterator[Leaf | Either]:

@@ -38,6 +38,11 @@ class Field(Struct, frozen=True, eq=False):
     costly: bool = False
     needs: bytes = b""
 
+    @property
+    def key(self) -> str:
+        """The key of the field in `when`."""
+        return self.name
+
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Field) and (self.name, self.kind) == (other.name, other.kind)
 
@@ -61,6 +66,11 @@ class Family(Struct, frozen=True):
     reader: Callable[[str], Read]
     doc: str
     costly: bool = False
+
+    @property
+    def key(self) -> str:
+        """The key of the fields in lists of what `when` takes."""
+        return f"{self.prefix}<name>"
 
     def make_member(self, name: str) -> Field:
         return Field(f"{self.prefix}{name}", self.kind, self.reader(name), self.doc, costly=self.costly)
@@ -229,89 +239,82 @@ _TOOL_RESULT = {
 }
 
 FIELDS: Mapping[str, Field | Family] = {
-    "dialect": Field("dialect", "text", attrgetter("dialect"), "name of the dialect"),
-    "host": Field("host", "text", lambda call: call.host or None, "host of the dialect compatible: groq, vllm, ..."),
-    "operation": Field(
-        "operation", "text", attrgetter("operation"), "the operation: chat, models, ...", {}, _OPERATIONS
-    ),
-    "path": Field("path", "text", attrgetter("http.path"), "path, without a namespace; with or without /openai etc."),
-    "method": Field("method", "text", attrgetter("http.method"), "HTTP method of the request", {}, METHODS),
-    "model": Field("model", "text", attrgetter("model"), "requested model"),
-    "stream": Field("stream", "boolean", attrgetter("stream"), "whether streaming is requested"),
-    "last_user": Field("last_user", "text", attrgetter("last_user_text"), "text of the last user message"),
-    "last_message": Field(
-        "last_message", "text", _read_last_message, "text of the last message that is not an instruction"
-    ),
-    "system": Field("system", "text", _keep(_read_system, "system"), "system and developer texts, joined by newlines"),
-    "conversation": Field(
-        "conversation",
-        "text",
-        _keep(_read_conversation, "conversation"),
-        "texts of all messages, joined by newlines",
-        costly=True,
-    ),
-    "turn": Field("turn", "number", attrgetter("turn"), "number of assistant messages so far"),
-    "tools": Field("tools", "list", _read_tools, "names of the offered tools"),
-    "tool_choice": Field("tool_choice", "text", _read_tool_choice, "none, auto, required, or the name of the tool"),
-    "tool_result": Field(
-        "tool_result", "json", _read_tool_result, "the tool result, if it is the last message", members=_TOOL_RESULT
-    ),
-    "response_format": Field(
-        "response_format", "text", attrgetter("options.response_format"), "type of the response format", {}, FORMATS
-    ),
-    "previous_response": Field(
-        "previous_response", "text", attrgetter("previous_response_id"), "`previous_response_id` of the request"
-    ),
-    "images": Field(
-        "images", "number", _keep(_count_images, "images"), "number of images in the conversation", costly=True
-    ),
-    "param.<name>": Family(
-        "param.", "json", _make_param_reader, "a field of the body; dots for nested fields", costly=True
-    ),
-    "header.<name>": Family("header.", "text", _make_header_reader, "a request header, in any case"),
-    "query.<name>": Family("query.", "text", lambda name: lambda call: call.http.query.get(name), "a query parameter"),
-    "metadata.<name>": Family(
-        "metadata.", "json", _make_metadata_reader, "an entry of the request's metadata, or labels", costly=True
-    ),
-    "key": Field("key", "text", _read_key, "the API key as sent"),
-    "attempt": Field(
-        "attempt",
-        "number",
-        attrgetter("attempt"),
-        "number of the attempt, from 1: by the retry header, or by counting repeats",
-    ),
-    "namespace": Field("namespace", "text", attrgetter("http.namespace"), "namespace of the request"),
-    "mcp": Field("mcp", "text", _read_mcp_server, "name of the MCP server"),
-    "tool": Field("tool", "text", _make_target_reader("mcp_call"), "name of the called MCP tool"),
-    "arguments": Field("arguments", "json", _read_arguments, "arguments of an MCP tool or prompt"),
-    "arguments.<name>": Family(
-        "arguments.",
-        "json",
-        lambda name: lambda call: _get_child(_read_arguments(call), name),
-        "one of these arguments",
-    ),
-    "resource": Field("resource", "text", _make_target_reader("mcp_read"), "URI of the requested MCP resource"),
-    "prompt_name": Field("prompt_name", "text", _make_target_reader("mcp_prompt"), "name of the requested MCP prompt"),
-    "client_answer": Field(
-        "client_answer", "json", _read_client_answer, "what an MCP client answered when it was asked"
-    ),
-    "client_answer.<name>": Family(
-        "client_answer.", "json", lambda name: lambda call: _get_child(_read_client_answer(call), name), "a part of it"
-    ),
-    "client_action": Field(
-        "client_action",
-        "text",
-        lambda call: None if call.mcp is None else call.mcp.client_action,
-        "what an MCP client did when it was asked",
-        {},
-        ("accept", "decline", "cancel", "error"),
-    ),
-    "prompt_tokens": Field(
-        "prompt_tokens", "number", attrgetter("prompt_tokens"), "tokens of the prompt, as in usage", costly=True
-    ),
-    "body": Field(
-        "body", "json", attrgetter("raw"), "a JMESPath expression that holds for the body, or a table of them"
-    ),
+    each.key: each
+    for each in (
+        Field("dialect", "text", attrgetter("dialect"), "name of the dialect"),
+        Field("host", "text", lambda call: call.host or None, "host of the dialect compatible: groq, vllm, ..."),
+        Field("operation", "text", attrgetter("operation"), "the operation: chat, models, ...", values=_OPERATIONS),
+        Field("path", "text", attrgetter("http.path"), "path, without a namespace; with or without /openai etc."),
+        Field("method", "text", attrgetter("http.method"), "HTTP method of the request", values=METHODS),
+        Field("model", "text", attrgetter("model"), "requested model"),
+        Field("stream", "boolean", attrgetter("stream"), "whether streaming is requested"),
+        Field("last_user", "text", attrgetter("last_user_text"), "text of the last user message"),
+        Field("last_message", "text", _read_last_message, "text of the last message that is not an instruction"),
+        Field("system", "text", _keep(_read_system, "system"), "system and developer texts, joined by newlines"),
+        Field(
+            "conversation",
+            "text",
+            _keep(_read_conversation, "conversation"),
+            "texts of all messages, joined by newlines",
+            costly=True,
+        ),
+        Field("turn", "number", attrgetter("turn"), "number of assistant messages so far"),
+        Field("tools", "list", _read_tools, "names of the offered tools"),
+        Field("tool_choice", "text", _read_tool_choice, "none, auto, required, or the name of the tool"),
+        Field(
+            "tool_result", "json", _read_tool_result, "the tool result, if it is the last message", members=_TOOL_RESULT
+        ),
+        Field(
+            "response_format",
+            "text",
+            attrgetter("options.response_format"),
+            "type of the response format",
+            values=FORMATS,
+        ),
+        Field("previous_response", "text", attrgetter("previous_response_id"), "`previous_response_id` of the request"),
+        Field("images", "number", _keep(_count_images, "images"), "number of images in the conversation", costly=True),
+        Family("param.", "json", _make_param_reader, "a field of the body; dots for nested fields", costly=True),
+        Family("header.", "text", _make_header_reader, "a request header, in any case"),
+        Family("query.", "text", lambda name: lambda call: call.http.query.get(name), "a query parameter"),
+        Family(
+            "metadata.", "json", _make_metadata_reader, "an entry of the request's metadata, or labels", costly=True
+        ),
+        Field("key", "text", _read_key, "the API key as sent"),
+        Field(
+            "attempt",
+            "number",
+            attrgetter("attempt"),
+            "number of the attempt, from 1: by the retry header, or by counting repeats",
+        ),
+        Field("namespace", "text", attrgetter("http.namespace"), "namespace of the request"),
+        Field("mcp", "text", _read_mcp_server, "name of the MCP server"),
+        Field("tool", "text", _make_target_reader("mcp_call"), "name of the called MCP tool"),
+        Field("arguments", "json", _read_arguments, "arguments of an MCP tool or prompt"),
+        Family(
+            "arguments.",
+            "json",
+            lambda name: lambda call: _get_child(_read_arguments(call), name),
+            "one of these arguments",
+        ),
+        Field("resource", "text", _make_target_reader("mcp_read"), "URI of the requested MCP resource"),
+        Field("prompt_name", "text", _make_target_reader("mcp_prompt"), "name of the requested MCP prompt"),
+        Field("client_answer", "json", _read_client_answer, "what an MCP client answered when it was asked"),
+        Family(
+            "client_answer.",
+            "json",
+            lambda name: lambda call: _get_child(_read_client_answer(call), name),
+            "a part of it",
+        ),
+        Field(
+            "client_action",
+            "text",
+            lambda call: None if call.mcp is None else call.mcp.client_action,
+            "what an MCP client did when it was asked",
+            values=("accept", "decline", "cancel", "error"),
+        ),
+        Field("prompt_tokens", "number", attrgetter("prompt_tokens"), "tokens of the prompt, as in usage", costly=True),
+        Field("body", "json", attrgetter("raw"), "a JMESPath expression that holds for the body, or a table of them"),
+    )
 }
 
 # A condition on the key of this table may also hold for the other field.

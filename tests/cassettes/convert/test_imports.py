@@ -178,6 +178,12 @@ def test_a_type_that_is_there_stays() -> None:
     assert made.reply.frames is not None
 
 
+def test_lines_of_the_old_chat_of_cohere_are_a_stream() -> None:
+    made = vcr(body={"string": LINES.decode()}, headers={"content-type": ["application/stream+json"]})
+    assert made.reply.frames is not None
+    assert len(made.reply.frames) == 2
+
+
 @pytest.mark.parametrize("headers", [JSON, {**JSON, "content-encoding": "**REDACTED**"}])
 def test_gzip_is_told_by_its_look(headers: Any) -> None:
     made = vcr(body={"base64_string": b64encode(gzip.compress(BODY)).decode()}, headers=headers)

@@ -32,6 +32,41 @@ def test_a_cassette_of_vcrpy(place: Place) -> None:
     assert again.out == ("cassettes/test_chat[gpt-4o].yaml: 0 episodes from test_chat[gpt-4o].yaml; 1 already there\n")
 
 
+PICTURE = {"inlineData": {"mimeType": "image/png", "data": "AA=="}}
+PAINTED = {"candidates": [{"content": {"parts": [PICTURE]}, "finishReason": "STOP"}]}
+
+
+@pytest.mark.parametrize(
+    ("uri", "asked", "answer", "operation"),
+    [
+        (
+            "https://bedrock-runtime.<aws_region>.amazonaws.com/model/amazon.titan-embed-text-v2:0/invoke",
+            {"inputText": "a"},
+            {"embedding": [0.5], "inputTextTokenCount": 1},
+            "embeddings",
+        ),
+        (
+            "https://generativelanguage.googleapis.com/v1beta/models/gemini-2.5-flash-image:generateContent",
+            {"contents": [{"parts": [{"text": "A cat"}]}]},
+            PAINTED,
+            "images",
+        ),
+    ],
+)
+def test_the_operation_is_that_of_the_call(place: Place, uri: str, asked: Any, answer: Any, operation: str) -> None:
+    """Where one path serves several; the host may be filtered."""
+    row = interaction(request={"uri": uri, "body": json.dumps(asked)}, body={"string": json.dumps(answer)})
+    assert place.run("import", vcr(row, name="a.json")).code == 0
+    assert [each.operation for each in place.episodes("a")] == [operation]
+    assert place.run("verify", "a").code == 0
+
+
+def test_a_path_of_another_dialect_at_the_same_address_is_skipped(place: Place) -> None:
+    ran = place.run("import", vcr(interaction(request={"uri": "https://a.openai.azure.com/chat/completions"})))
+    assert ran.code == 2
+    assert "azure_openai has no POST /azure/chat/completions" in ran.err
+
+
 def test_several_files_into_one(place: Place) -> None:
     other = {**ANSWER, "id": "other"}
     files = vcr(interaction(), name="a.json"), vcr(interaction(body={"string": json.dumps(other)}), name="b.json")

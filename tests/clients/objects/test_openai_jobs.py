@@ -229,6 +229,12 @@ def test_nothing_in_a_skill_leads_out_of_its_folder(client: OpenAI) -> None:
         assert [name for name in archive.namelist() if ".." in name or name.startswith("/")] == []
 
 
+def test_a_skill_that_is_too_large_is_refused(client: OpenAI) -> None:
+    with pytest.raises(openai.APIStatusError, match="A skill may have 50,000,000 bytes") as caught:
+        client.skills.create(files=[("s/SKILL.md", b"a" * 50_000_001)])
+    assert caught.value.status_code == 413
+
+
 @pytest.mark.parametrize("text", ["---" + "\n" * 50_000, "---\nname: a" + " " * 50_000 + "b\n---", "---\nname: a"])
 def test_a_skill_is_read_in_no_time(text: str) -> None:
     before = time.process_time()

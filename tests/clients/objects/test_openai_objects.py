@@ -283,3 +283,20 @@ def test_a_purpose_that_the_api_does_not_have_is_refused(client: OpenAI) -> None
     purpose: Any = "fun"
     with pytest.raises(openai.BadRequestError, match=r"'fun' is not one of \['fine-tune', .*\] - 'purpose'"):
         client.files.create(file=("a.txt", b"a"), purpose=purpose)
+
+
+@pytest.mark.parametrize(
+    ("name", "saved"),
+    [
+        ("../../etc/passwd", "passwd"),
+        ("C:\\Windows\\a.txt", "a.txt"),
+        ("..", "file"),
+        ("a\r\nset-cookie: x=1", "a%0D%0Aset-cookie: x=1"),
+        ("π.txt", "_.txt"),
+    ],
+)
+def test_a_hostile_name_leads_nowhere(name: str, saved: str, client: OpenAI) -> None:
+    file = client.files.create(file=(name, b"a"), purpose="user_data")
+    content = client.files.content(file.id).response
+    assert content.headers["content-disposition"] == f'attachment; filename="{saved}"'
+    assert "set-cookie" not in content.headers

@@ -160,3 +160,8 @@ def test_a_question_calls_what_tells_the_answer() -> None:
 def test_a_colleague_is_chosen_by_what_the_name_means(said: str, colleague: str) -> None:
     offered = [tool(f"transfer_to_{name}", f"Transfer to {name} agent") for name in ("billing", "support", "sales")]
     assert calls(said, *offered) == [(f"transfer_to_{colleague}", {})]
+
+
+def test_a_quoted_command_is_run() -> None:
+    shell, read = tool("bash", "Run a shell command", command="string"), tool("read_file", "Read a file", path="string")
+    assert calls("Please run `ls -la src`", shell, read) == [("bash", {"command": "ls -la src"})]

@@ -20,8 +20,8 @@ from mockserver.testing.transport import (
     END,
     ClientResponse,
     EndlessError,
-    Gate,
-    Steps,
+    SharedApplication,
+    SteppedRequest,
     meet_here,
     meet_in_loop,
 )
@@ -46,9 +46,9 @@ class Acting:
             raise
 
 
-def steps(app: ASGIApp, body: bytes = b"") -> Steps:
+def steps(app: ASGIApp, body: bytes = b"") -> SteppedRequest:
     """The steps of a request to an application."""
-    return Steps(Gate(app), {"type": "http"}, body, patient=False)
+    return SteppedRequest(SharedApplication(app), {"type": "http"}, body, patient=False)
 
 
 def doing(work: Callable[[Any, Any], Any]) -> ASGIApp:

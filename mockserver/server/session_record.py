@@ -1,4 +1,4 @@
-"""A Realtime session in the journal: one row with what its client sent, what it was sent, and how it ended."""
+"""A spoken session in the journal: one row with what its client sent, what it was sent, and how it ended."""
 
 import re
 
@@ -11,11 +11,11 @@ from mockserver.core.plan import Plan
 from mockserver.delivery.drive import CLIENT_LEFT, CUT, STOPPED
 from mockserver.kinds.realtime import TURN
 from mockserver.server.respond import Visit
-from mockserver.server.socket_session import CUT_SHORT, FAILED, STOPPING
+from mockserver.server.socket_session import CUT_SHORT, FAILED, STOPPING, SocketSession
 
 SWITCHING = 101  # the status of a handshake that leads to a session
 _EVENTS = HeaderLines("content-type: text/event-stream\r\n")  # as which the row shows them
-_SOUND = re.compile(r'"(audio|delta)": ?"([A-Za-z0-9+/]{256,}={0,2})"')
+_SOUND = re.compile(r'"(audio|delta|data)": ?"([A-Za-z0-9+/_-]{256,}={0,2})"')
 _ENDS = {STOPPING: STOPPED, CUT_SHORT: CUT["end"], FAILED: CUT["end"]}
 _FAREWELLS = (1000, 1001, 1005)  # codes of clients that mean to leave (RFC 6455, 7.4.1)
 
@@ -41,7 +41,9 @@ class SessionRecord:
     def take(self, message: Message) -> None:
         """Note what the client has sent."""
         row, text = self.visit.row, message.get("text")
-        line = _hide_sound(text) if isinstance(text, str) else f"<{len(message.get('bytes') or b''):,} bytes>"
+        if not isinstance(text, str):
+            text = (message.get("bytes") or b"").decode("utf-8", "replace")
+        line = _hide_sound(text)
         if row.kept and self._size < MOST_KEPT:
             self._received.append(line)
             row.weigh(len(line) + PIECE)
@@ -61,6 +63,38 @@ class SessionRecord:
             row.body = "\n".join(self._received).encode("utf-8", "replace")
         how = COMPLETE if client_code in _FAREWELLS else CLIENT_LEFT
         self.visit.end(how if server_code is None else _ENDS.get(server_code, COMPLETE))
+
+
+class RecordedSession(SocketSession):
+    """A session that is a row of the journal once it has begun."""
+
+    record: SessionRecord | None = None
+    _closed_with: int | None = None
+
+    async def run(self) -> None:
+        try:
+            await super().run()
+        finally:
+            if self.record is not None:
+                self.record.end(self.close_code, self._closed_with)
+
+    def begin_record(self, model: str) -> SessionRecord:
+        """Return the record of this session, which begins now."""
+        self.record = SessionRecord(self.admit(self.handshake), model)
+        return self.record
+
+    async def send_noted(self, data: bytes, *, is_text: bool) -> None:
+        """Send a frame, and note it."""
+        text = data.decode("utf-8", "replace")
+        if self.record is not None:
+            self.record.note(text)
+        frame: Message = {"text": text} if is_text else {"bytes": data}
+        await self.send({"type": "websocket.send", **frame})
+
+    async def close(self, code: int, reason: str = "") -> None:
+        if not self.is_over:
+            self._closed_with = code
+        await super().close(code, reason)
 
 
 def _hide_sound(event: str) -> str:

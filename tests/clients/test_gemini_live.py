@@ -1,0 +1,197 @@
+"""Google's client in Live sessions: text, speech, tools and interruptions."""
+
+import asyncio
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from google import genai
+from google.genai import errors, types
+from websockets.exceptions import ConnectionClosedError
+from websockets.sync.client import connect
+
+from mockserver.media.tone import read_tone, write_tone
+from mockserver.testing import MockServer
+
+MODEL = "gemini-live-2.5-flash-preview"
+TOOL: Any = {"function_declarations": [{"name": "get_weather", "parameters": {"type": "OBJECT", "properties": {}}}]}
+SERVICE = "google.ai.generativelanguage.v1beta.GenerativeService.BidiGenerateContent"
+SILENCE = bytes(48_000)  # a second
+
+
+@pytest.fixture
+def server() -> Iterator[MockServer]:
+    with MockServer(lint="off", timing=True) as running:
+        running.on(operation="realtime", tool_result={"name": "get_weather"}).reply("It is 5 degrees.")
+        running.on(operation="realtime", last_user="*weather*").reply(tool_calls=[{"name": "get_weather"}])
+        running.on(last_user="hello").reply("Hi there, friend")
+        running.on(last_user="again", conversation="*Hi there, friend*").reply("Once more")
+        running.on(last_user="slow").reply("one two three four five", timing={"per_token": "300ms"})
+        running.on(last_user="refuse").fail(429)
+        yield running
+
+
+@pytest.fixture
+def client(server: MockServer) -> Iterator[genai.Client]:
+    options = types.HttpOptions(base_url=server.base_url("gemini"))
+    with genai.Client(api_key="any", http_options=options) as opened:
+        plain = server.base_url("gemini").replace("http", "ws", 1)  # it knows wss alone
+        opened._api_client._websocket_base_url = lambda options=None: plain  # type: ignore[method-assign]
+        opened._api_client._websocket_ssl_ctx = {}
+        yield opened
+
+
+async def listen(session: Any) -> list[types.LiveServerMessage]:
+    """The messages of one turn."""
+    return [message async for message in session.receive()]
+
+
+def say(text: str) -> types.Content:
+    return types.Content(role="user", parts=[types.Part(text=text)])
+
+
+def written(messages: list[types.LiveServerMessage]) -> str:
+    return "".join(message.text or "" for message in messages)
+
+
+def test_a_conversation_in_text(server: MockServer, client: genai.Client) -> None:
+    async def talk() -> tuple[str, str, types.UsageMetadata | None]:
+        async with client.aio.live.connect(model=MODEL, config={"response_modalities": ["TEXT"]}) as session:
+            await session.send_client_content(turns=say("hello"), turn_complete=True)
+            first = await listen(session)
+            await session.send_realtime_input(text="again")
+            return written(first), written(await listen(session)), first[-1].usage_metadata
+
+    first, second, usage = asyncio.run(talk())
+    assert (first, second) == ("Hi there, friend", "Once more")
+    assert usage is not None
+    assert usage.response_token_count
+    assert [call.operation for call in server.calls] == ["realtime", "realtime"]
+    (session,) = server.service_calls
+    assert (session.operation, session.row.ending) == ("realtime_session", "complete")
+
+
+@pytest.mark.parametrize("rate", [24_000, 16_000])
+def test_a_voice_agent(rate: int, server: MockServer, client: genai.Client) -> None:
+    config: Any = {
+        "response_modalities": ["AUDIO"],
+        "tools": [TOOL],
+        "input_audio_transcription": {},
+        "output_audio_transcription": {},
+    }
+    server.on(operation="transcriptions").reply(transcript="How is the weather?")
+    spoken = write_tone("How is the weather?") + SILENCE
+    if rate == 16_000:  # of every three samples two
+        spoken = b"".join([spoken[at : at + 4] for at in range(0, len(spoken), 6)])
+
+    async def talk() -> tuple[str, str, bytes]:
+        said, heard, sound = "", "", b""
+        async with client.aio.live.connect(model=MODEL, config=config) as session:
+            await session.send_realtime_input(audio=types.Blob(data=spoken, mime_type=f"audio/pcm;rate={rate}"))
+            while True:
+                async for message in session.receive():
+                    if message.tool_call is not None:
+                        (called,) = message.tool_call.function_calls or ()
+                        result = types.FunctionResponse(id=called.id, name=called.name, response={"degrees": 5})
+                        await session.send_tool_response(function_responses=result)
+                    content = message.server_content
+                    if content is not None and content.input_transcription is not None:
+                        heard += content.input_transcription.text or ""
+                    if content is not None and content.output_transcription is not None:
+                        said += content.output_transcription.text or ""
+                    sound += message.data or b""
+                if sound:
+                    return heard, said, sound
+
+    heard, said, sound = asyncio.run(asyncio.wait_for(talk(), 30))
+    assert (heard, said) == ("How is the weather?", "It is 5 degrees.")
+    assert read_tone(sound) == "It is 5 degrees."
+
+
+def test_speech_is_heard_word_for_word(client: genai.Client) -> None:
+    async def talk() -> str:
+        async with client.aio.live.connect(model=MODEL, config={"response_modalities": ["TEXT"]}) as session:
+            blob = types.Blob(data=write_tone("hello") + SILENCE, mime_type="audio/pcm;rate=24000")
+            await session.send_realtime_input(audio=blob)
+            return written(await listen(session))
+
+    assert asyncio.run(asyncio.wait_for(talk(), 30)) == "Hi there, friend"
+
+
+def test_turns_that_the_client_marks(client: genai.Client) -> None:
+    config: Any = {
+        "response_modalities": ["TEXT"],
+        "realtime_input_config": {"automatic_activity_detection": {"disabled": True}},
+    }
+
+    async def talk() -> str:
+        async with client.aio.live.connect(model=MODEL, config=config) as session:
+            await session.send_realtime_input(activity_start=types.ActivityStart())
+            blob = types.Blob(data=write_tone("hello"), mime_type="audio/pcm;rate=24000")
+            await session.send_realtime_input(audio=blob)
+            await session.send_realtime_input(activity_end=types.ActivityEnd())
+            return written(await listen(session))
+
+    assert asyncio.run(asyncio.wait_for(talk(), 30)) == "Hi there, friend"
+
+
+def test_the_user_interrupts(client: genai.Client) -> None:
+    async def talk() -> list[types.LiveServerMessage]:
+        async with client.aio.live.connect(model=MODEL, config={"response_modalities": ["TEXT"]}) as session:
+            await session.send_client_content(turns=say("slow"), turn_complete=True)
+            first = await session._receive()
+            await session.send_client_content(turns=say("hello"), turn_complete=True)
+            return [first, *await listen(session)]
+
+    messages = asyncio.run(asyncio.wait_for(talk(), 30))
+    assert any(message.server_content and message.server_content.interrupted for message in messages)
+    assert written(messages).endswith("Hi there, friend")
+
+
+def test_what_is_refused_ends_the_session(client: genai.Client) -> None:
+    async def talk() -> None:
+        async with client.aio.live.connect(model=MODEL, config={"response_modalities": ["TEXT"]}) as session:
+            await session.send_client_content(turns=say("refuse"), turn_complete=True)
+            await listen(session)
+
+    with pytest.raises(errors.APIError, match="quota") as caught:
+        asyncio.run(asyncio.wait_for(talk(), 30))
+    assert caught.value.code == 1011
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "no JSON",
+        "[]",
+        "{}",
+        '{"clientContent": {}}',
+        '{"setup": {"generationConfig": {"temperature": "warm"}}}',
+        '{"setup": 1}',
+        '{"realtimeInput": {"audio": {"data": "AAAA", "mimeType": "audio/pcm;rate=0000"}}}',
+        '{"realtimeInput": {"audio": {"data": "*", "mimeType": "audio/pcm"}}}',
+        '{"toolResponse": {"functionResponses": 3}}',
+    ],
+)
+def test_a_message_that_is_wrong_ends_the_session(message: str, server: MockServer) -> None:
+    url = f"{server.base_url('gemini').replace('http', 'ws', 1)}/ws/{SERVICE}"
+    with connect(url) as socket:
+        if "realtime" in message or "tool" in message:
+            socket.send('{"setup": {"model": "models/x"}}')
+            assert socket.recv() == b'{"setupComplete":{}}'
+        socket.send(message)
+        with pytest.raises(ConnectionClosedError) as closed:
+            socket.recv()
+    assert closed.value.rcvd is not None
+    assert closed.value.rcvd.code == 1007
+    assert closed.value.rcvd.reason
+
+
+def test_a_setup_that_is_wrong_is_refused(client: genai.Client) -> None:
+    async def talk() -> None:
+        config: Any = {"response_modalities": ["TEXT"], "temperature": "warm"}
+        async with client.aio.live.connect(model=MODEL, config=types.LiveConnectConfig.model_construct(**config)):
+            pass
+
+    with pytest.raises(Exception, match=r"1007|TYPE_FLOAT|warm"):
+        asyncio.run(asyncio.wait_for(talk(), 30))

@@ -33,6 +33,7 @@ def size(name: str) -> ViewportSize:
     return {"width": width, "height": height}
 
 
+@pytest.mark.timeout(400)  # five pictures of each view
 def test_views_are_accessible_and_fit(backend: Backend, tab: Inspector) -> None:
     backend.story()
     PICTURES.mkdir(parents=True, exist_ok=True)

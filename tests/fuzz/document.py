@@ -60,6 +60,10 @@ class Place:
         return tuple(re.findall(r"{(\w+)}", self.path))
 
     @property
+    def has_body(self) -> bool:
+        return body_of(self.dialect, self.operation) is not None
+
+    @property
     def schema(self) -> Json:
         found = body_of(self.dialect, self.operation)
         return None if found is None else schema_of(found)

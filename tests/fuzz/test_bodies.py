@@ -25,7 +25,7 @@ EXTRAS: tuple[list[tuple[bytes, bytes]], ...] = (
 
 def with_body() -> Iterator[Any]:
     for place in select_tried(every_place()):
-        if place.schema is not None:
+        if place.has_body:
             yield pytest.param(place, id=place.path)
 
 

@@ -20,6 +20,7 @@ def programs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         yield found
 
 
+@pytest.mark.timeout(400)  # a page may run dozens of commands
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_page_is_true(page: Path, tmp_path: Path, programs: Path) -> None:
     (tmp_path / "rules.yaml").write_text((ROOT / "rules.yaml").read_text())  # what a page's reader has

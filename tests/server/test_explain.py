@@ -21,6 +21,7 @@ from mockserver.server.explain import (
     find_path,
     find_usual_path,
     is_unmatched,
+    make_usual_request,
     reach,
     read_request,
 )
@@ -213,7 +214,7 @@ def test_usual_paths() -> None:
     with pytest.raises(ConfigError, match=r'unknown dialect "x"; known: anthropic, .*, openai, skytells'):
         find_usual_path("x")
     with pytest.raises(ConfigError, match=r'"crazyrouter" has no operation "responses"; it has chat$'):
-        find_usual_path("crazyrouter", "responses")
+        make_usual_request("crazyrouter", "responses", "gpt-4o", "Hi")
 
 
 @pytest.mark.parametrize(

@@ -36,7 +36,7 @@ def answer(row: Mapping[str, Any]) -> Any:
     parts = auto(replace(asked, tools=tuple(starmap(_tool, row.get("tools", {}).items()))), Seed(1), {}).parts
     made = [{part.call.name: json.loads(part.call.arguments)} for part in parts if isinstance(part, ToolUse)]
     text = "".join(part.text for part in parts if isinstance(part, Text))
-    return made or (json.loads(text) if schema else text)
+    return made or (json.loads(text) if schema or "as" in row else text)
 
 
 def _tool(name: str, told: Mapping[str, Any]) -> Tool:

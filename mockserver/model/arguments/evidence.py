@@ -445,6 +445,7 @@ _FEATURES: tuple[tuple[int, frozenset[str], frozenset[str], Holds], ...] = tuple
         (-30, "name", "", lambda mention, prop: mention.unit == "counted" and prop.semantic_type not in _THINGS),
         (10, "name words", "", lambda mention, prop: not prop.semantic_type and _is_counted(mention, prop)),
         (20, "words", "title", _is_object),
+        (10, "quoted", "title", lambda mention, prop: mention.after[:1] == ("by",)),
         (10, "name", "title", lambda mention, prop: not mention.cue and " " in str(mention.value)),
         (14, "name", "person name title", _is_subject),
         (8, "name", "org", _is_subject),

@@ -426,11 +426,28 @@ def _find_wanted(call: Call, tools: Sequence[Tool], ordered: Instructions) -> tu
         ToolRequest(tool, call.last_user) for tool in work if find_colleague(call, tool)
     )
     if found or not is_follow_up(call.last_user):
-        return found or _find_handover(call, work) or _find_search(call.last_user, work)
+        return (
+            _after_sources(found, work, call.last_user)
+            or _find_handover(call, work)
+            or _find_search(call.last_user, work)
+        )
     before = [made.name for made in tool_calls(call)][: len(tool_calls(call)) - len(list_recent_tool_calls(call))]
     tool = next((tool for name in reversed(before) for tool in work if tool.name == name), None)
     spoken = tool is not None and mentions(call.last_user).evidence(properties_of(tool)) > 0
     return (ToolRequest(tool, call.last_user),) if tool is not None and spoken else ()
+
+
+def _after_sources(found: Sequence[ToolRequest], tools: Sequence[Tool], text: str) -> tuple[ToolRequest, ...]:
+    """The requests after tools that need nothing and give what the text names for them: my current location."""
+    asked = [request.tool for request in found]
+    if not any(map(required_of, asked)):
+        return tuple(found)
+    said = frozenset(map(stem, words(text)))
+    names = {tool.name: [stem(word) for word in words(tool.name) if not is_verb(word)] for tool in tools}
+    sources = [tool for tool in tools if not (properties_of(tool) or tool in asked) and tool.kind == "function"]
+    named = [tool for tool in sources if len(names[tool.name]) > 1 and said.issuperset(names[tool.name])]
+    first = replace(found[0], later=bool(named))
+    return (*(ToolRequest(tool, text) for tool in named), first, *found[1:])
 
 
 def _find_handover(call: Call, tools: Sequence[Tool]) -> tuple[ToolRequest, ...]:

@@ -26,7 +26,7 @@ from mockserver.model.arguments.assigning import (
     rank_candidates,
     read_properties,
 )
-from mockserver.model.arguments.evidence import Property
+from mockserver.model.arguments.evidence import ENOUGH_FOR_REQUIRED, Property
 from mockserver.model.arguments.mentions import read
 from mockserver.model.arguments.values import Mention
 from mockserver.model.vocabulary import ends, parts, vocabulary
@@ -80,7 +80,13 @@ class Mentions(Struct, frozen=True):
         rest = {name: schema for name, schema in properties.items() if name not in earlier.given}
         own = Assignment(self.text, fits, used=list(self.used))
         props = read_properties(rest)
-        assign(own, rank_candidates(self.text, self.found, props, read_properties(properties)), props)
+        ranked = rank_candidates(self.text, self.found, props, read_properties(properties))
+        assign(own, ranked, props)
+        for match in ranked:  # of a text that is but one value, weaker evidence is enough
+            if match.points >= ENOUGH_FOR_REQUIRED and match.mentions[0].end - match.mentions[0].start == len(
+                self.text
+            ):
+                own.take(match)
         earlier.given |= own.given
         return self._without(own.used)
 

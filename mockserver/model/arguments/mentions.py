@@ -241,8 +241,8 @@ def _is_in_name(text: str, token: Token, following: Token | None, last: str) -> 
     """Whether a small word is inside a name: the "of" of Bank of America, the "Los" of Los Angeles."""
     precedes = following is not None and following[0][0].isupper() and text[token.end() : following.start()] == " "
     if token[0] in _LINKS:
-        linked = precedes or (token[0] == "of" and _OF_THE_NAME.match(text, token.end()))
-        return bool(linked) and (last[:1].isupper() or (token[0], last) == ("the", "of")) and token[0] not in ("von", "der")
+        goes_on = precedes or (token[0] == "of" and _OF_THE_NAME.match(text, token.end()) is not None)
+        return goes_on and (last[:1].isupper() or (last, token[0]) == ("of", "the")) and token[0] not in ("von", "der")
     is_titled = token[0].istitle() and token[0].lower() not in _POLITE and not _opens(text, token.start())
     return is_titled and (precedes or last[:1].isupper())
 

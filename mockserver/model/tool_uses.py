@@ -601,8 +601,8 @@ def same_arguments(one: str, other: str) -> bool:
 
 
 def _canonical(value: Json) -> str:
-    """JSON that is equal for equal values: `1.0` is `1`, keys have no order."""
-    return json.dumps(json.loads(json.dumps(value), parse_float=_number), sort_keys=True)
+    """JSON that is equal for equal values: `1.0` is `1`, `3 * 7` is `3*7`, keys have no order."""
+    return json.dumps(json.loads(json.dumps(value), parse_float=_number), sort_keys=True).replace(" ", "")
 
 
 def _number(text: str) -> float:

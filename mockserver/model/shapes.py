@@ -384,7 +384,7 @@ def _unordered(part: str) -> str:
 
 
 def _remove_examples(text: str) -> str:
-    kept, at = [], 0
+    kept, at = list[str](), 0
     for found in find_objects(text):
         if isinstance(found.value, Mapping) and _is_schema(found.value):  # what follows explains it
             return "".join((*kept, text[at : text.rfind("\n", 0, found.start) + 1]))

@@ -376,9 +376,7 @@ class Clause(Struct, frozen=True):
 
 def split_clauses(text: str) -> tuple[Clause, ...]:
     """Return the clauses of a text, in order; of a long one those at both ends."""
-    found = tuple(
-        _clause(text, *piece) for piece in _pieces(blank_quotes(text)) if text[piece[1] :][: len(piece[0])].strip()
-    )
+    found = tuple(_clause(text, *piece) for piece in _pieces(blank_quotes(text)) if piece[0].strip())
     return found if len(found) <= 2 * _MOST_AT_AN_END else (*found[:_MOST_AT_AN_END], *found[-_MOST_AT_AN_END:])
 
 

@@ -127,13 +127,6 @@ def resample(samples: bytes, rate: int, channels: int = 1) -> bytes:
     return levels.tobytes()
 
 
-def measure(data: bytes, total: int | None = None) -> float:
-    """Return about how many seconds a file plays, which begins so: exactly for WAV, others by 32 kbit/s."""
-    size = len(data) if total is None else total
-    wave = find_wave(data, size)
-    return size / 4_000 if wave is None else wave.seconds
-
-
 def write_wav(speech: Speech) -> bytes:
     return write_wav_file(speech.samples)
 

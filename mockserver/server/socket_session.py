@@ -168,11 +168,12 @@ class SocketSession:
         """Let the answers that have begun end, for so many seconds; None: as long as they take."""
         raise NotImplementedError
 
-    def start_task(self, work: Coroutine[Any, Any, None]) -> None:
-        """Do something beside the rest, as long as the session lasts."""
+    def start_task(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        """Do something beside the rest, as long as the session lasts; return its task."""
         task = asyncio.create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+        return task
 
     async def end_tasks(self, *, in_time: float | None) -> None:
         """Let what was started end, for so many seconds; None: as long as it takes."""

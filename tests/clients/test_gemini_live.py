@@ -1,7 +1,8 @@
 """Google's client in Live sessions: text, speech, tools and interruptions."""
 
 import asyncio
-from collections.abc import Iterator
+from base64 import b64encode
+from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
 import pytest
@@ -135,6 +136,39 @@ def test_turns_that_the_client_marks(client: genai.Client) -> None:
     assert asyncio.run(asyncio.wait_for(talk(), 30)) == "Hi there, friend"
 
 
+def test_each_utterance_is_a_turn_and_silence_is_none(server: MockServer, client: genai.Client) -> None:
+    def make_blob(data: bytes) -> types.Blob:
+        return types.Blob(data=data, mime_type="audio/pcm;rate=24000")
+
+    async def talk() -> list[str]:
+        said = []
+        async with client.aio.live.connect(model=MODEL, config={"response_modalities": ["TEXT"]}) as session:
+            both = write_tone("slow") + SILENCE + write_tone("hello") + SILENCE
+            await session.send_realtime_input(audio=make_blob(both))  # the second interrupts the first
+            said.append(written([message async for message in until_complete(session)]))
+            await session.send_realtime_input(audio=make_blob(SILENCE[:-1]))  # half a sample
+            await session.send_realtime_input(audio_stream_end=True)  # after silence
+            await session.send_realtime_input(audio=make_blob(write_tone("again")))
+            await session.send_realtime_input(audio_stream_end=True)  # within speech
+            said.append(written([message async for message in until_complete(session)]))
+            await session.send_realtime_input(audio=make_blob(SILENCE))
+            await session.send_realtime_input(text="hello")
+            said.append(written([message async for message in until_complete(session)]))
+        return said
+
+    assert asyncio.run(asyncio.wait_for(talk(), 30)) == ["Hi there, friend", "Once more", "Hi there, friend"]
+    assert [call.last_user for call in server.calls] == ["slow", "hello", "again", "hello"]
+
+
+async def until_complete(session: Any) -> AsyncIterator[types.LiveServerMessage]:
+    """What comes until a turn is complete; one that is interrupted has no such end."""
+    while True:
+        message = await session._receive()
+        yield message
+        if message.server_content is not None and message.server_content.turn_complete:
+            return
+
+
 def test_the_user_interrupts(client: genai.Client) -> None:
     async def talk() -> list[types.LiveServerMessage]:
         async with client.aio.live.connect(model=MODEL, config={"response_modalities": ["TEXT"]}) as session:
@@ -185,6 +219,18 @@ def test_a_message_that_is_wrong_ends_the_session(message: str, server: MockServ
     assert closed.value.rcvd is not None
     assert closed.value.rcvd.code == 1007
     assert closed.value.rcvd.reason
+
+
+def test_a_rate_that_changes_within_speech_ends_the_session(server: MockServer) -> None:
+    url = f"{server.base_url('gemini').replace('http', 'ws', 1)}/ws/{SERVICE}"
+    with connect(url) as socket:
+        socket.send('{"setup": {"model": "models/x"}}')
+        assert socket.recv() == b'{"setupComplete":{}}'
+        for sound, rate in ((write_tone("hello"), 24_000), (SILENCE, 16_000)):
+            data = b64encode(sound).decode()
+            socket.send(f'{{"realtimeInput": {{"audio": {{"data": "{data}", "mimeType": "audio/pcm;rate={rate}"}}}}}}')
+        with pytest.raises(ConnectionClosedError, match="rate of the audio cannot change"):
+            socket.recv()
 
 
 def test_a_setup_that_is_wrong_is_refused(client: genai.Client) -> None:

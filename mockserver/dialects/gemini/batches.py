@@ -24,12 +24,11 @@ from mockserver.dialects._batch_parts import BatchPart, Fail, drop_form
 from mockserver.dialects._objects.files import read_rows
 from mockserver.dialects._parse import Body
 from mockserver.dialects._reply import moment
-from mockserver.dialects.gemini.files import act_on, find_file, keep_file, render_view
+from mockserver.dialects.gemini.files import act_on, find_file, keep_file, render_view, write_hash
 from mockserver.dialects.gemini.messages import BATCH
 from mockserver.dialects.gemini.models import USUAL_PARAMS, page_of
 from mockserver.dialects.gemini.parse import NAME, make_renamer, model_of, read
 from mockserver.kinds.objects import Objects
-from mockserver.media.large_data import hash_data
 
 IDS = IdShape("batches/", 36, "hex")
 MOST_REQUESTS = 50_000
@@ -211,7 +210,7 @@ async def _write_file(batch: str, results: Sequence[Mapping[str, Json]], objects
     described: dict[str, Json] = {
         "mimeType": "application/jsonl",
         "sizeBytes": len(data),
-        "sha256Hash": hash_data(data),
+        "sha256Hash": write_hash(data),
         "source": "GENERATED",
         "downloadUri": f"{name}:download?alt=media",
     }

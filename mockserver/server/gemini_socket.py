@@ -24,6 +24,7 @@ from mockserver.dialects._parse import Body, clip, read_json
 from mockserver.dialects._realtime.recordings import make_recording_call
 from mockserver.dialects.gemini.live import (
     count_usage,
+    find_candidate,
     list_parts,
     read_client_message,
     read_contents,
@@ -105,8 +106,12 @@ class LiveSession(RecordedSession):
         stated: Any = try_parse(reply.body.decode("utf-8", "replace"))
         error = stated.get("error") if isinstance(stated, Mapping) else None
         words = str(error.get("message")) if isinstance(error, Mapping) else reply.body.decode("utf-8", "replace")
-        code = DENIED if reply.status in (401, 403, 404) else INVALID if reply.status < 429 else BROKEN
-        await self.close(code, words.encode()[:LONGEST_REASON].decode("utf-8", "ignore"))
+        await self.end_with(reply.status, words)
+
+    async def end_with(self, status: int, words: str) -> None:
+        """Close the session with an error that has a status over HTTP."""
+        code = DENIED if status in (401, 403, 404) else INVALID if status < 429 else BROKEN
+        await self.close(code, words.encode("utf-8", "replace")[:LONGEST_REASON].decode("utf-8", "ignore"))
 
     async def _set_up(self, found: Body) -> None:
         model = str(found.get("model") or "").rpartition("/")[2]
@@ -254,7 +259,7 @@ class LiveSession(RecordedSession):
 
     async def _run(self, turn: "LiveTurn", request: HttpRequest, visit: Visit) -> None:
         """Answer a turn to its end, whatever happens."""
-        sender = TurnSender(turn.pass_on)
+        sender = LiveSender(turn.pass_on)
         try:
             await self.answer(self._respond(request, visit, sender), visit, sender)
             if turn.is_over:
@@ -311,38 +316,50 @@ class LiveTurn:
         name = (speech.get("prebuiltVoiceConfig") or {}).get("voiceName") or "Puck"
         spoken = "TEXT" not in (config.get("responseModalities") or ["AUDIO"])
         self._voice = Voice(str(name)) if spoken else None
-        self._text = ""
-        self.parts: list[Json] = []
-        self.is_over = self.is_sent = False  # nothing more is to be said; the client has been told so
+        self._text, self._sound = "", b""  # of which a rule states the sound
+        self._calls: list[Json] = []
+        self.is_over = self.is_sent = False  # nothing more is to be said; all was, but that this is the end
+
+    @property
+    def parts(self) -> list[Json]:
+        """Return what was said, as the content of the model."""
+        said: list[Json] = [{"text": self._text}] if self._text else []
+        return said + [{"functionCall": call} for call in self._calls]
 
     async def pass_on(self, data: bytes, event: Event | None) -> None:
-        """Send what a response of the stream has."""
-        if event is None or "error" in event or self.is_over:
+        """Send what a response of the stream has; what is no response, as a rule or a fault made it."""
+        if self.is_over:
+            return
+        if event is None:
+            await self._session.send_noted(data, is_text=False)
+            return
+        if isinstance(error := event.get("error"), Mapping):
+            status = error.get("code")
+            await self._session.end_with(status if isinstance(status, int) else 500, str(error.get("message")))
             return
         send = self._session.send_message
         for part in list_parts(event):
             if isinstance(called := part.get("functionCall"), Mapping):
-                made = {"id": self._session.name_call(), **called}
-                self.parts.append({**part, "functionCall": made})
-                await send({"toolCall": {"functionCalls": [made]}})
+                self._calls.append({"id": self._session.name_call(), **called})
+            elif isinstance(blob := part.get("inlineData"), Mapping) and "audio/" in str(blob.get("mimeType")):
+                self._sound += _decode(blob.get("data"))
             elif part.get("thought") is not True and isinstance(text := part.get("text"), str):
                 self._text += text
                 if self._voice is None:
                     await send({"serverContent": {"modelTurn": {"role": "model", "parts": [{"text": text}]}}})
                 elif text and self._session.wants_transcript:
                     await send({"serverContent": {"outputTranscription": {"text": text}}})
-        candidates = event.get("candidates") or [{}]
-        if candidates[0].get("finishReason") is None:
+        if find_candidate(event).get("finishReason") is None:
             return
         self.is_over = True
-        if self._text:
-            self.parts.append({"text": self._text})
         if self._voice is not None:
-            await self._speak(await on_thread(self._voice.speak, self._text))
-        if self._text or not self.parts:
+            await self._speak(self._sound or await on_thread(self._voice.speak, self._text))
+        self.is_sent = True
+        if self._calls:  # all at once, and last: a client answers them as soon as it has got them
+            await send({"toolCall": {"functionCalls": self._calls}})
+        if self._text or not self._calls:
             await send({"serverContent": {"generationComplete": True}})
         await send({"serverContent": {"turnComplete": True}, "usageMetadata": count_usage(event)})
-        self.is_sent = True
 
     async def _speak(self, sound: bytes) -> None:
         size = PCM.count_bytes(PIECE)
@@ -350,6 +367,13 @@ class LiveTurn:
             blob = {"mimeType": f"audio/pcm;rate={PCM.rate}", "data": b64encode(sound[at : at + size]).decode()}
             turn = {"role": "model", "parts": [{"inlineData": blob}]}
             await self._session.send_message({"serverContent": {"modelTurn": turn}})
+
+
+class LiveSender(TurnSender):
+    """Has the session send an answer whose events are Google's, of which an error has several lines."""
+
+    async def send_event(self, event: bytes) -> None:
+        await super().send_event(b" ".join(event.splitlines()))
 
 
 _ACTS: Mapping[str, Callable[[LiveSession, Body], Awaitable[None]]] = {

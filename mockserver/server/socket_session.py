@@ -259,8 +259,8 @@ class SocketSession:
     async def close(self, code: int, reason: str = "") -> None:
         """Close the connection; nothing more is sent."""
         if not self._has_left.is_set():
+            self._has_left.set()  # before others can send while this waits
             await self.send({"type": "websocket.close", "code": code, "reason": reason})
-            self._has_left.set()
 
     @property
     def is_over(self) -> bool:

@@ -34,7 +34,6 @@ from mockserver.kinds.kept import CACHED_CONTENTS
 from mockserver.kinds.kind import Question
 from mockserver.kinds.objects import BARE_SIZE, Creation, LookUp, ObjectKind
 from mockserver.kinds.responses import RESPONSE
-from mockserver.media.large_data import count_on_disk
 
 
 class Memory(Struct, frozen=True):
@@ -176,17 +175,6 @@ class Memory(Struct, frozen=True):
             if wanted.items() <= (stored.call.raw.get("metadata") or {}).items()
         ]
         return Listing(*call.page.of(fitting, lambda stored: stored.answer.id))
-
-
-def count_kept_on_disk(kept: Kept) -> int:
-    """Return how many bytes of an object are in a file."""
-    if type(kept) is KeptObject:
-        return count_on_disk(kept.data)
-    data = kept.call.raw.get("data", b"") if isinstance(kept, Stored) and kept.call.operation == _UPLOAD else b""
-    return count_on_disk(data)
-
-
-_UPLOAD = "create_file"  # which some dialects keep with what was uploaded
 
 
 def _strip(http: HttpRequest) -> HttpRequest:

@@ -111,11 +111,17 @@ OPERATIONS = (
             plural="eval_runs",
             statuses=("queued", "in_progress", "completed", "failed", "canceled"),
         ),
-        name_objects("skill", "skill", "update_skill", "delete_skill", "skill_content", plural="skills"),
+        name_objects(
+            "skill",
+            *("skill", "update_skill", "delete_skill", "skill_content"),
+            plural="skills",
+            takes_files=True,
+        ),
         name_objects(
             "skill_version",
             *("skill_version", "delete_skill_version", "skill_version_content"),
             plural="skill_versions",
+            takes_files=True,
         ),
         name_objects("voice", "delete_voice", plural="voices"),
         name_objects(

@@ -22,8 +22,9 @@ from mockserver.config.yaml_reader import pause_collector
 from mockserver.core.episode import Episode
 from mockserver.core.http import is_loopback
 from mockserver.core.json import Json
+from mockserver.core.kept_objects import KeptObject
 from mockserver.core.lazy import LazyMapping
-from mockserver.core.plan import Kept
+from mockserver.core.plan import Kept, Stored
 from mockserver.core.rates import LimitStore
 from mockserver.core.seed import Seed, WallClock, make_token, monotonic
 from mockserver.core.state import Counters, ValueStore
@@ -32,8 +33,9 @@ from mockserver.dialects import discover
 from mockserver.engine.catalogue import Catalogue, Model
 from mockserver.engine.engine import Engine, Policy, alter_engine
 from mockserver.engine.mcp_streams import McpStreams
-from mockserver.engine.memory import Memory, count_kept_on_disk
+from mockserver.engine.memory import Memory
 from mockserver.engine.offload import on_thread
+from mockserver.media.large_data import count_on_disk
 from mockserver.server.call_budget import CallBudget
 from mockserver.server.cassette_store import CassetteStore, check_cassettes, name_file
 from mockserver.server.limits import Limiter, Unsent
@@ -329,6 +331,17 @@ def show_settings(settings: Settings) -> dict[str, Json]:
     if settings.keys is not None:
         found["keys"] = len(settings.keys)
     return found
+
+
+def count_kept_on_disk(kept: Kept) -> int:
+    """Return how many bytes of an object are in a file."""
+    if type(kept) is KeptObject:
+        return count_on_disk(kept.data)
+    data = kept.call.raw.get("data", b"") if isinstance(kept, Stored) and kept.call.operation == _UPLOAD else b""
+    return count_on_disk(data)
+
+
+_UPLOAD = "create_file"  # which some dialects keep with what was uploaded
 
 
 def make_value_store(settings: Settings) -> MemoryValueStore[Kept]:

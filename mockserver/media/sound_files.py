@@ -120,7 +120,7 @@ def resample(samples: bytes, rate: int, channels: int = 1) -> bytes:
     levels = levels[::channels][: rate * MOST_SECONDS]
     if rate != RATE:
         count, after = len(levels) * RATE // rate, levels[1:] + levels[-1:]
-        places = [divmod(at * rate, RATE) for at in range(count)]
+        places = (divmod(at * rate, RATE) for at in range(count))  # of minutes there are millions
         levels = array("h", [levels[at] + (after[at] - levels[at]) * part // RATE for at, part in places])
     if _IS_BIG_ENDIAN:
         levels.byteswap()

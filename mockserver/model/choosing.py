@@ -9,7 +9,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from heapq import nlargest
-from itertools import islice, pairwise
+from itertools import chain, islice, pairwise
 from math import log
 from typing import NamedTuple
 
@@ -148,6 +148,7 @@ class _Signature(NamedTuple):
     hint: str
     about: str
     properties: tuple[str, ...]
+    choices: str  # the values that it takes, of a tool that does not say what it is for
 
 
 def _signature(tool: Tool, hint: str) -> _Signature:
@@ -156,9 +157,21 @@ def _signature(tool: Tool, hint: str) -> _Signature:
     server_tools = [name[:_LONGEST] for name in list_allowed(tool)[:_MOST_WORDS]] if tool.options else ()
     about = str(tool.options.get("server_description") or "")[:_LONGEST] if tool.options else ""
     properties = tuple(islice(properties_of(tool), _MOST_WORDS * _PROPERTIES))
+    allowed = () if tool.description else chain.from_iterable(map(_list_choices, properties_of(tool).values()))
     return _Signature(
-        (title, *server_tools), tool.kind, tool.description[:_LONGEST], hint[:_LONGEST], about, properties
+        names=(title, *server_tools),
+        kind=tool.kind,
+        description=tool.description[:_LONGEST],
+        hint=hint[:_LONGEST],
+        about=about,
+        properties=properties,
+        choices=" ".join(islice(allowed, _MOST_WORDS))[:_LONGEST],
     )
+
+
+def _list_choices(schema: Json) -> Iterator[str]:
+    listed = schema.get("enum") if isinstance(schema, Mapping) else None
+    return (each for each in listed if isinstance(each, str)) if isinstance(listed, list) else iter(())
 
 
 @lru_cache(maxsize=64)
@@ -168,7 +181,7 @@ def _read_offers(tools: tuple[_Signature, ...]) -> _ReadOffers:
     titles = [_split_namespace(tool.names[0]) for tool in tools]
     names = [tuple(dict.fromkeys(words(own)))[:most] for _, own in titles]
     about = [
-        tuple(dict.fromkeys(words(f"{space} {_describe(tool)} {tool.hint}")[:most]))
+        tuple(dict.fromkeys(words(f"{space} {_describe(tool)} {tool.choices} {tool.hint}")[:most]))
         for tool, (space, _) in zip(tools, titles, strict=True)
     ]
     held = Counter[str]()
@@ -185,13 +198,13 @@ def _read_offers(tools: tuple[_Signature, ...]) -> _ReadOffers:
     for at, (tool, name, told) in enumerate(zip(tools, names, about, strict=True)):
         properties = islice(tool.properties, most * _PROPERTIES)
         parameters = frozenset().union(*(keys(word) for each in properties for word in words(each[:_LONGEST])[:most]))
-        own = frozenset().union(*map(keys, name))
+        own, scale = frozenset().union(*map(keys, name)), _WEIGHTS["word of a choice"] if tool.choices else 1
         offer = Offer(
             at=at,
             names=tool.names,
             name=tuple(weigh(word) for word in name if weight(word)),
             description=tuple(
-                weigh(word, _WEIGHTS["word of a parameter"] if keys(word) & parameters else 1)
+                weigh(word, _WEIGHTS["word of a parameter"] if keys(word) & parameters else scale)
                 for word in told
                 if weight(word) >= 0.6 and not keys(word) & own
             ),
@@ -209,7 +222,7 @@ def _folded(text: str) -> str:
 
 def _split_namespace(name: str) -> tuple[str, str]:
     """The namespace of a name, and the rest of it, which says what the tool is: `mcp__github__`, `create_issue`."""
-    pieces = [piece for piece in re.split(r"__|[./:]", name) if piece]
+    pieces = [piece for piece in _NAMESPACE.split(name) if piece]
     own = 1 if pieces and any(weight(word) > _FAINT for word in words(pieces[-1])) else 2
     return " ".join(pieces[:-own]), " ".join(pieces[-own:])
 
@@ -248,6 +261,7 @@ class Said:
         self.leading = leading(said)
         self.first = roots(self.leading)
         self.is_action = is_action(self.leading)
+        self.head = keys(next((word for word in said if weight(word) > _FAINT), ""))
         self.verbs = [word for word in said[:4] if is_action(word)]
 
 
@@ -291,7 +305,10 @@ def _verb_said(offer: Offer, said: Said) -> float:
     if _ASKING.isdisjoint(said.words[:1]):
         return 0.0
     tells = reads(offer.verb) or not _TELLING.isdisjoint(word.word for word in offer.name)
-    return _WEIGHTS["tells"] if tells else _WEIGHTS["acts"] if own else 0.0
+    if not tells:
+        return _WEIGHTS["acts"] if own else 0.0
+    is_head = any(word.keys & said.head for word in offer.name)
+    return _WEIGHTS["tells what is named first" if is_head else "tells"]
 
 
 _PROMISING = 0.2  # score from which arguments are worth looking for
@@ -301,6 +318,7 @@ _MOST_WORDS, _LONGEST = 80, 900  # words and characters of a description: it beg
 _FEWEST_WORDS, _MOST_READ = 4, 20_000  # words of a tool, and of all tools together
 _PROPERTIES = 4  # for each word that is read of a tool
 _MOST_ALIKE = 64  # tools that are compared with a clause
+_NAMESPACE = lazy_pattern(r"__|[./:]|-(?=[^\W_]*_)|(?<=[a-z])-(?=[A-Z])")  # Plugin-get_function
 _DOTLESS = {ord("ı"): "i", ord("İ"): "i"}  # for regular expressions, the same letter
 _WEIGHTS = {
     "synonym": 0.95,
@@ -309,11 +327,13 @@ _WEIGHTS = {
     "short description": 0.75,
     "description at most": 0.8,
     "word of a parameter": 0.5,  # other tools may take the same values
+    "word of a choice": 1.5,
     "parameter": 0.1,
     "arguments": 0.25,
     "other verb": -0.35,
     "same verb": 0.25,
     "tells": 0.1,  # what is asked for
+    "tells what is named first": 0.2,
     "acts": -0.2,  # where something is asked for
 }
 _ASKING = vocabulary("what where when who which how is are has did do does my")
@@ -356,7 +376,9 @@ class Clause(Struct, frozen=True):
 
 def split_clauses(text: str) -> tuple[Clause, ...]:
     """Return the clauses of a text, in order; of a long one those at both ends."""
-    found = tuple(_clause(text, *piece) for piece in _pieces(blank_quotes(text)) if piece[0].strip())
+    found = tuple(
+        _clause(text, *piece) for piece in _pieces(blank_quotes(text)) if text[piece[1] :][: len(piece[0])].strip()
+    )
     return found if len(found) <= 2 * _MOST_AT_AN_END else (*found[:_MOST_AT_AN_END], *found[-_MOST_AT_AN_END:])
 
 
@@ -537,7 +559,8 @@ def _described(clause: Clause, offers: Offers, head: Clause, before: Clause) -> 
     def against(offer: Offer) -> float:
         return _without_tools(offer, composed) if said is alone or score_words(offer, alone) else _UNFIT
 
-    tool = offers.best(said, mentions(clause.written), least=THRESHOLD, against=against)
+    written = clause.written if said is alone else f"{before.written}, {clause.written}"
+    tool = offers.best(said, mentions(written), least=THRESHOLD, against=against)
     return () if tool is None else (tool,)
 
 

@@ -23,6 +23,9 @@ def unwrap(call: Call) -> Call:
         said = tuple(message for message in said if message.role != "user" or message.text or message.parts)
         if any(message.role == "user" for message in said):
             call = replace(call, messages=said)
+    *before, last = call.messages or (Message("user"),)
+    if _points_back(last) and any(message.role == "user" for message in before):
+        call = replace(call, messages=tuple(before))  # whose values are to be put in the format, not those of the order
     if call.tools and any(map(_observes, call.messages)):
         call = replace(call, messages=tuple(_with_quoted_calls(call.messages)))
     if any(map(_is_of_others, call.messages)):
@@ -59,6 +62,16 @@ _CONTEXT = lazy_pattern(
 _REQUEST = lazy_pattern(
     r"(?is)\s*<(?P<tag>task|user_?(?:query|request|message|input|prompt)|request|prompt)>\s*(?P<said>.{1,20000}?)"
     r"\s*</(?P=tag)>\s*"
+)
+
+
+def _points_back(message: Message) -> bool:
+    return message.role == "user" and _OF_PREVIOUS.fullmatch(message.text.strip()) is not None
+
+
+_OF_PREVIOUS = lazy_pattern(  # You must format the previous response as structured output.
+    r"(?i)[^.!?\n]{0,40}\b(?:format|restate|convert|structure|extract)\b[^.!?\n]{0,40}"
+    r"\b(?:previous|preceding|above|last)\s(?:response|answer|message|text|output|conversation)\b[^.!?\n]{0,80}[.!]?"
 )
 
 

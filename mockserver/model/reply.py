@@ -183,7 +183,7 @@ def _fill_shape(found: Described, call: Call, seed: Seed) -> Json:
 
 
 def _fill(schema: Json, call: Call, seed: Seed, said: str) -> Json:
-    said, rules = _TAG.sub(" ", excerpt(said)), excerpt(call.system)
+    said, rules = _AROUND.sub(" ", excerpt(said)), excerpt(call.system)
     if quoted := _MATERIAL.search(said):
         said = quoted[1]
     results = [text for result in list_result_texts(call) for text in (*find_record(result, said), result)]
@@ -219,7 +219,9 @@ _OF_FORMAT: Mapping[str, Callable[[Call, Seed, Options], DraftChoice]] = {
     "json_object": json,
     "enum": enum,
 }
-_TAG = lazy_pattern(r"</?[A-Za-z][\w-]{0,30}>")  # around what a prompt quotes
+_AROUND = lazy_pattern(  # what a prompt quotes or asks
+    r"</?[A-Za-z][\w-]{0,30}>|\b[Aa]nswer the (?:user'?s'? |following )?question\b[^.:?\n]{0,60}[.:]"
+)
 _END_OF_SENTENCE = lazy_pattern(r"(?<=[.!?\n;])")
 _MATERIAL = lazy_pattern(  # quoted, to be read for values
     r"(?:[:\n]|\b[Ee]xtract)\s{0,9}[\"“`]((?:[^\"“”`\s]+\s+){3,400}[^\"“”`\s]+)[\"”`]"

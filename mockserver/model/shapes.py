@@ -309,7 +309,10 @@ def find_shape(said: str, rules: str = "", *, json_anyway: bool = False) -> Desc
 
 def _undouble(text: str) -> str:
     """A text with the braces that a template should have halved, `{{"a": 1}}`, as they are meant."""
-    return text.replace("{{", "{").replace("}}", "}") if _DOUBLED.search(text) else text
+    if not _DOUBLED.search(text):
+        return text
+    pieces = text.split("```")
+    return "```".join(each.replace("{{", "{").replace("}}", "}") if "{{" in each else each for each in pieces)
 
 
 def _shape_in(text: str, found: FoundValue, said: str) -> Described:
@@ -350,6 +353,7 @@ def _add_notes(schema: Mapping[str, Json], text: str) -> Mapping[str, Json]:
         plain = isinstance(inner, Mapping) and inner.keys() <= {"type", "description"} and inner.get("type") == "string"
         told = re.findall(rf"[\"'`*]{re.escape(name)}[\"'`*]{_OF_NOTE}", text) if plain else ()
         several = (options_of_note(note) for note in told if len(QUOTED_OPTION.findall(note)) > 1)
+        several = (each for each in several if properties.keys().isdisjoint(each.get("enum", ())))
         noted[name] = next(filter(None, several), _add_notes(inner, text) if isinstance(inner, Mapping) else inner)
         if name in ("choice", "index") and (range_ := _NUMBERED_TO.search(text)):
             noted[name] = {"type": "integer", "minimum": 1, "maximum": int(range_[1])}
@@ -380,8 +384,10 @@ def _unordered(part: str) -> str:
 
 
 def _remove_examples(text: str) -> str:
-    kept, at = [], 0
+    kept, at = list[str](), 0
     for found in find_objects(text):
+        if isinstance(found.value, Mapping) and _is_schema(found.value):  # what follows explains it
+            return "".join((*kept, text[at : text.rfind("\n", 0, found.start) + 1]))
         if _SHOWN.search(text[max(0, found.start - _NEAR) : found.start]):
             kept.append(text[at : found.start])
             at = found.end

@@ -48,13 +48,14 @@ def _is_named(text: str, options: Sequence[str]) -> bool:
 
 
 def find_colleague(call: Call, tool: Tool) -> dict[str, Json]:
-    """Return who a request is for, as an argument of a tool that hands it over; none where it is for nobody."""
+    """Return who a request is for, and what it is, for a tool that hands it over; nothing where it is for nobody."""
     properties = _properties_of(tool.parameters) if HANDOFF.match(tool.name) else {}
     for name, inner in islice(properties.items(), _MOST_PROPERTIES):
         names = [*dict.fromkeys(islice(_list_options(inner, tool.parameters), _MOST_OPTIONS))]
-        names = names or [*_find_names(call, name, "", "")]
+        names = names or [*_find_names(call, name, "", tool.description)]
         if names and (fitting := choose_name(call.last_user, names, call)) is not None:
-            return {name: fitting}
+            tasks = [each for each in properties if each != name and not _TASKS.isdisjoint(parts(each))]
+            return {name: fitting, **dict.fromkeys(tasks[:1], call.last_user)}
     return {}
 
 
@@ -191,8 +192,8 @@ def _lists(text: str) -> Iterator[Listed]:
         listed = re.split(r"\s*(?:,|\||/|\n\s*[-*•]|\bor\b|\band\b)\s*", plain)
         names = [each.strip(" \n-*•\"'`[]().").partition(":")[0] for each in listed]
         names = [each for each in names if each and len(each) < _LONGEST_NAME]
-        if len(names) > 1:
-            yield Listed(parts(cue["noun"] or ""), names)
+        if len(names) > 1 or cue["noun"].lower().startswith("one of the following"):
+            yield Listed(parts(cue["noun"]), names)
 
 
 def _find_hints(call: Call, names: Sequence[str]) -> dict[str, str]:
@@ -238,6 +239,7 @@ _ENDING_ONLY = vocabulary(
 )
 _ENDING = _ENDING_ONLY | vocabulary("task answer work all the now workflow conversation")
 _ROUTING = vocabulary("next route router goto agent worker speaker node step action member tool decision delegate role")
+_TASKS = vocabulary("task request question")
 _GENERIC = vocabulary("agent worker expert specialist tool team node senior junior assistant call the")
 _USERS = ("user", "human", "request", "task", "customer")
 _USER = lazy_pattern(rf"(?im)^\W{{0,4}}(?:{'|'.join(_USERS)})\W{{0,4}}:")

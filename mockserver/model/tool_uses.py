@@ -352,7 +352,8 @@ def find_answering_tools(tools: Sequence[Tool]) -> tuple[Tool, ...]:
 
 def _takes_the_answer(tool: Tool) -> bool:
     named = words(tool.name)
-    return "final" in named or (named in _WHOLE and _ENDS.search(tool.description[:_LONGEST]) is not None)
+    ends = _ENDS.search(tool.description[:_LONGEST]) if named in _WHOLE else _OUTPUT.search(tool.description[:_LONGEST])
+    return "final" in named or ends is not None
 
 
 def _is_shape(tool: Tool) -> bool:
@@ -374,7 +375,8 @@ def _says_so(tool: Tool) -> bool:
 @lru_cache(maxsize=1024)
 def _is_ending(name: str, description: str) -> bool:
     named = words(name)
-    return not _ENDING.isdisjoint(named) or named in _WHOLE or _ENDS.search(description) is not None
+    says_so = _ENDS.search(description) or _OUTPUT.search(description)
+    return not _ENDING.isdisjoint(named) or named in _WHOLE or says_so is not None
 
 
 _LONGEST = 900  # characters of a description
@@ -386,6 +388,9 @@ _WHOLE = frozenset(
 )
 _ENDS = lazy_pattern(
     r"\bends?\s+(?:this|the)\s+(?:conversation|run|task)\b|\bfinal\s+(?:answer|response|result|output)\b", re.IGNORECASE
+)
+_OUTPUT = lazy_pattern(
+    r"(?i)\bstructured\s+(?:output|response)\b|^(?:respond|answer|reply)\s+(?:with|in|as)\s+an?\s+json\b"
 )
 _SHAPE = lazy_pattern(r"[A-Z][a-z0-9]+(?:[A-Z]\w*)?")  # a class: WeatherReport
 _ACTS = lazy_pattern(r"\b(?:useful|(?:use|call)\s+(?:this|it|when|for|to)|tool|function|api)\b", re.IGNORECASE)
@@ -421,11 +426,28 @@ def _find_wanted(call: Call, tools: Sequence[Tool], ordered: Instructions) -> tu
         ToolRequest(tool, call.last_user) for tool in work if find_colleague(call, tool)
     )
     if found or not is_follow_up(call.last_user):
-        return found or _find_handover(call, work) or _find_search(call.last_user, work)
+        return (
+            _after_sources(found, work, call.last_user)
+            or _find_handover(call, work)
+            or _find_search(call.last_user, work)
+        )
     before = [made.name for made in tool_calls(call)][: len(tool_calls(call)) - len(list_recent_tool_calls(call))]
     tool = next((tool for name in reversed(before) for tool in work if tool.name == name), None)
     spoken = tool is not None and mentions(call.last_user).evidence(properties_of(tool)) > 0
     return (ToolRequest(tool, call.last_user),) if tool is not None and spoken else ()
+
+
+def _after_sources(found: Sequence[ToolRequest], tools: Sequence[Tool], text: str) -> tuple[ToolRequest, ...]:
+    """The requests after tools that need nothing and give what the text names for them: my current location."""
+    asked = [request.tool for request in found]
+    if not any(map(required_of, asked)):
+        return tuple(found)
+    said = frozenset(map(stem, words(text)))
+    names = {tool.name: [stem(word) for word in words(tool.name) if not is_verb(word)] for tool in tools}
+    sources = [tool for tool in tools if not (properties_of(tool) or tool in asked) and tool.kind == "function"]
+    named = [tool for tool in sources if len(names[tool.name]) > 1 and said.issuperset(names[tool.name])]
+    first = replace(found[0], later=bool(named))
+    return (*(ToolRequest(tool, text) for tool in named), first, *found[1:])
 
 
 def _find_handover(call: Call, tools: Sequence[Tool]) -> tuple[ToolRequest, ...]:
@@ -497,9 +519,10 @@ def _number_stages(asked: Iterable[ToolRequest]) -> Iterator[tuple[ToolRequest, 
 
 def _each(call: Call, request: ToolRequest, stage: int) -> Iterator[PendingCall]:
     said, needed = mentions(request.text), required_of(request.tool)
-    whole = _stated(request.tool, said).keys()
-    sets = said.sets(properties_of(request.tool))[:_MOST_SETS]
-    if len(sets) > 1 and all(whole & needed <= _stated(request.tool, each).keys() for each in sets):
+    given = _stated(request.tool, said)
+    whole, sets = given.keys(), said.sets(properties_of(request.tool))[:_MOST_SETS]
+    repeats = len(sets) > 1 and not any(isinstance(value, list) for value in given.values())
+    if repeats and all(whole & needed <= _stated(request.tool, each).keys() for each in sets):
         yield from (PendingCall(request.tool, each, stage) for each in sets)
     else:
         yield PendingCall(request.tool, said if needed <= whole else _read_widely(call, request), stage)
@@ -578,8 +601,8 @@ def same_arguments(one: str, other: str) -> bool:
 
 
 def _canonical(value: Json) -> str:
-    """JSON that is equal for equal values: `1.0` is `1`, keys have no order."""
-    return json.dumps(json.loads(json.dumps(value), parse_float=_number), sort_keys=True)
+    """JSON that is equal for equal values: `1.0` is `1`, `3 * 7` is `3*7`, keys have no order."""
+    return json.dumps(json.loads(json.dumps(value), parse_float=_number), sort_keys=True).replace(" ", "")
 
 
 def _number(text: str) -> float:

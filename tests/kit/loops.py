@@ -17,6 +17,7 @@ from tests.kit.calls import call
 CORPUS = Path(__file__).parents[1] / "corpus"
 Row = Mapping[str, Any]
 _FORMATS = ("date", "date-time", "email")
+_TYPES = ("string", "integer", "number", "boolean", "object", "array")
 
 
 def rows(name: str) -> list[Row]:
@@ -26,10 +27,11 @@ def rows(name: str) -> list[Row]:
 
 def catalogue() -> dict[str, Tool]:
     listed: dict[str, Row] = yaml.safe_load((CORPUS / "offered.yaml").read_text())
-    return {name: Tool(name, each["about"], _schema(each["takes"])) for name, each in listed.items()}
+    return {name: Tool(name, each["about"], read_schema(each["takes"])) for name, each in listed.items()}
 
 
-def _schema(takes: Mapping[str, Any]) -> Json:
+def read_schema(takes: Mapping[str, Any]) -> Json:
+    """An object's schema: `!` ends names that are required; a kind is a type, a format, choices or a description."""
     properties = {name.rstrip("!"): _property(kind) for name, kind in takes.items()}
     required = [name[:-1] for name in takes if name.endswith("!")]
     return {"type": "object", "properties": properties, "required": required} if takes else None
@@ -37,10 +39,13 @@ def _schema(takes: Mapping[str, Any]) -> Json:
 
 def _property(kind: Any) -> Json:
     if isinstance(kind, list):
-        return {"type": "string", "enum": kind}
+        item = read_schema(kind[0]) if isinstance(kind[0], dict) else None
+        return {"type": "array", "items": item} if item else {"type": "string", "enum": kind}
     if kind == "strings":
         return {"type": "array", "items": {"type": "string"}}
-    return {"type": "string", "format": kind} if kind in _FORMATS else {"type": kind}
+    if kind in _FORMATS:
+        return {"type": "string", "format": kind}
+    return {"type": kind} if kind in _TYPES else {"type": "string", "description": kind}
 
 
 def asked(row: Row, tools: Mapping[str, Tool]) -> Call:

@@ -26,7 +26,7 @@ from mockserver.model.arguments.assigning import (
     rank_candidates,
     read_properties,
 )
-from mockserver.model.arguments.evidence import Property
+from mockserver.model.arguments.evidence import ENOUGH_FOR_REQUIRED, Property
 from mockserver.model.arguments.mentions import read
 from mockserver.model.arguments.values import Mention
 from mockserver.model.vocabulary import ends, parts, vocabulary
@@ -80,7 +80,13 @@ class Mentions(Struct, frozen=True):
         rest = {name: schema for name, schema in properties.items() if name not in earlier.given}
         own = Assignment(self.text, fits, used=list(self.used))
         props = read_properties(rest)
-        assign(own, rank_candidates(self.text, self.found, props, read_properties(properties)), props)
+        ranked = rank_candidates(self.text, self.found, props, read_properties(properties))
+        assign(own, ranked, props)
+        for match in ranked:  # of a text that is but one value, weaker evidence is enough
+            if match.points >= ENOUGH_FOR_REQUIRED and match.mentions[0].end - match.mentions[0].start == len(
+                self.text
+            ):
+                own.take(match)
         earlier.given |= own.given
         return self._without(own.used)
 
@@ -101,9 +107,17 @@ class Mentions(Struct, frozen=True):
     def counted(self, name: str) -> "tuple[int | None, Mentions]":
         """Return how many items the text wants of the list with this name, "4 tasks", and the mentions without that."""
         place = find_count_of_items(self.text, self.found, parts(name)[-1:])
+        if place is None and _ANY_LIST.issuperset(parts(name)):
+            ordered = find_count_of_items(self.text, self.found, ())
+            place = ordered if ordered and _MAKING.search(self.text, 0, ordered.start) else None
         if place is None:
             return None, self
         return place.value, replace(self, found=_list_left(self.found, [place]))
+
+    def without_phrases(self) -> "Mentions":
+        """Return the values of the texts for an item that is to be made up: phrases are about all of the list."""
+        found = tuple(mention for mention in self.found if mention.kind != "words")
+        return replace(self, text=" ", found=found, later=tuple(other.without_phrases() for other in self.later))
 
     def evidence(self, properties: Mapping[str, Json]) -> float:
         """Return the share of an object's properties that the text mentions, from 0 to 1."""
@@ -122,6 +136,8 @@ class Mentions(Struct, frozen=True):
 
 
 NOTHING = Mentions()
+_ANY_LIST = vocabulary("data element entry item list object result value")
+_MAKING = lazy_pattern(r"(?i)\b(?:create|generate|invent|produce|suggest|propose|make up|come up with)\s+$")
 
 
 def mentions(*texts: str) -> Mentions:

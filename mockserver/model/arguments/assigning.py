@@ -28,7 +28,7 @@ from mockserver.model.arguments.evidence import (
 from mockserver.model.arguments.mentions import LISTED, read
 from mockserver.model.arguments.values import Mention
 from mockserver.model.budget import spend
-from mockserver.model.vocabulary import heading_of, parts, singular, truth, vocabulary, word_list, word_set
+from mockserver.model.vocabulary import heading_of, parts, singular, truth, vocabulary, weight, word_list, word_set
 
 Fits = Callable[[str, Json], bool]  # whether the property of this name may have this value
 WHOLE = "answer"  # the name of a value that is no property
@@ -209,7 +209,8 @@ def _find_candidates(
 
 
 def _is_only_names(mention: Mention, names: Collection[str]) -> bool:
-    return all(word in names for word in map(singular, str(mention.value).split(" ")))
+    said = str(mention.value).lower().split(" ")
+    return {singular(word) for word in said if weight(word) > _FAINT}.issubset(names) and singular(said[-1]) in names
 
 
 def _remove_name(mention: Mention, prop: Property) -> Mention | None:
@@ -219,6 +220,8 @@ def _remove_name(mention: Mention, prop: Property) -> Mention | None:
         return None
     if singular(words[0]) == prop.words[-1] and len(words[1]) > 1:
         return Mention("words", " ".join(words[1:]), mention.start + len(words[0]) + 1, mention.end)
+    if all(weight(word) <= _FAINT for word in map(str.lower, words[:-1])):  # my current location is none
+        return None
     announced = mention.unit == "the" or (mention.cue in ("in", "as") and len(words) == 2)
     if mention.kind != "words" or prop.semantic_type == "person" or not announced:
         return None
@@ -487,6 +490,7 @@ _MOST_PAIRS = 12_000  # of a mention and a property that are looked at
 _MOST_CHOICES, _MOST_EXAMPLES, _MOST_PLACES, _MOST_ITEMS = 300, 20, 20, 100
 _WEAK = 8  # points from which a name is better than nothing for a required property
 _AGAINST_OTHERS = 24  # points against a mention with the name of another property before it
+_FAINT = 0.1  # weight of adjectives that tell nothing
 _NAMED_VALUES = vocabulary("pair member number")
 _WRITTEN = vocabulary("pair member quoted")
 _NAMES = vocabulary("name quoted id slug channel uuid host ip")

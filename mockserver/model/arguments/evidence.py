@@ -129,6 +129,8 @@ def _find_semantic_type(schema: Mapping[str, Json], types: Sequence[str], words:
     if named := _PERSONAL.get(tuple(words[:2])):
         return named
     types_of = heading_of("semantic_types")
+    if "of" in words[1:-1] and types_of.get(words[0]) in _HEADS:  # the time of a day is a time
+        words = words[:1]
     known = [_adapt(types_of[word], numeric=numeric) for word in words if word in types_of]
     named = "job" if "job" in known else next((each for each in reversed(known) if each), "")
     if named in _VAGUE_NAMES and len(known) > 1 and not numeric:  # the name of a city is a place
@@ -402,6 +404,7 @@ _PARTS: Mapping[str, Mapping[str, frozenset[str]]] = {
     "city": {"city": vocabulary("state province")},
     "town": {"city": vocabulary("state province")},
 }
+_HEADS = vocabulary("time date place person")
 _VAGUE, _VAGUE_NAMES = vocabulary("query text number title name"), ("", "name", "title", "code")
 _EXAMPLES = lazy_pattern(r"(?i)(?:e\.?g\.?|such as|for example|like|one of|i\.e\.|either|:|\()[,:]?\s*([^.()]{2,200})")
 ROLE_OF = {
@@ -442,6 +445,7 @@ _FEATURES: tuple[tuple[int, frozenset[str], frozenset[str], Holds], ...] = tuple
         (-30, "name", "", lambda mention, prop: mention.unit == "counted" and prop.semantic_type not in _THINGS),
         (10, "name words", "", lambda mention, prop: not prop.semantic_type and _is_counted(mention, prop)),
         (20, "words", "title", _is_object),
+        (10, "quoted", "title", lambda mention, prop: mention.after[:1] == ("by",)),
         (10, "name", "title", lambda mention, prop: not mention.cue and " " in str(mention.value)),
         (14, "name", "person name title", _is_subject),
         (8, "name", "org", _is_subject),

@@ -69,6 +69,8 @@ def _list_parts(text: str, whole: Mention) -> Iterator[Mention]:
         yield from quantities.split_moment(whole, text)
     elif whole.kind == "expression" or (whole.kind == "date" and text.startswith("in ", whole.start)):
         yield from _read_numbers(text, whole)
+    elif whole.kind == "name" and text.startswith("The ", max(0, whole.start - 4)) and _BY.match(text, whole.end):
+        yield Mention("quoted", text[whole.start - 4 : whole.end], whole.start - 4, whole.end)  # the title of a work
     elif whole.kind in _PARTS and (found := _PARTS[whole.kind].fullmatch(text, whole.start, whole.end)):
         for kind, part in found.groupdict().items():
             if part:
@@ -239,7 +241,8 @@ def _is_in_name(text: str, token: Token, following: Token | None, last: str) -> 
     """Whether a small word is inside a name: the "of" of Bank of America, the "Los" of Los Angeles."""
     precedes = following is not None and following[0][0].isupper() and text[token.end() : following.start()] == " "
     if token[0] in _LINKS:
-        return precedes and last[:1].isupper() and token[0] not in ("von", "der")
+        goes_on = precedes or (token[0] == "of" and _OF_THE_NAME.match(text, token.end()) is not None)
+        return goes_on and (last[:1].isupper() or (last, token[0]) == ("of", "the")) and token[0] not in ("von", "der")
     is_titled = token[0].istitle() and token[0].lower() not in _POLITE and not _opens(text, token.start())
     return is_titled and (precedes or last[:1].isupper())
 
@@ -439,6 +442,7 @@ _VERBS = vocabulary(
 _PRONOUN = lazy_pattern(r"(?i)(?<![\w'’])(?:i|we|you|they|he|she) $")
 _ONE = lazy_pattern(r"(?i)\ban? $")
 _DOES = lazy_pattern(r"(?i)\b(?:do|does|did) (?:(?:an?|the|my|your|our|this|that|these|those|one) )?$")
+_OF_THE_NAME, _BY = lazy_pattern(r" the [A-Z]"), lazy_pattern(r" by [A-Z]")
 _STATE = lazy_pattern(r", [A-Z]{2}\b")
 # The values in a mention, by its kind, in groups that are named as their own kinds.
 _PARTS: Mapping[str, re.Pattern[str]] = {

@@ -497,6 +497,8 @@ class _ArrayMaker:
     def make(self) -> list[Json]:
         wanted = self._take_count()
         sets = self._split_prompt()
+        if wanted > max(1, len(sets)) and self.further and self.further.names:
+            sets, self.attempt.prompt.left = (), self.attempt.prompt.left.without_phrases()
         contained = self.shape.list_contained(_MAX_ITEMS)
         length = self._choose_length(wanted or len(sets), len(contained))
         if len(contained) > length:

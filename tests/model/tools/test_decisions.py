@@ -89,7 +89,7 @@ def test_a_member_of_a_roster() -> None:
     schema = {"properties": {"member_id": {"type": "string"}, "task": {"type": "string"}}}
     tool = Tool("delegate_task_to_member", "Delegate a task.", schema)
     assert choose_values(asked, schema)["member_id"] == "forecaster"
-    assert find_colleague(asked, tool) == {"member_id": "forecaster"}
+    assert find_colleague(asked, tool) == {"member_id": "forecaster", "task": "What is the weather in Oslo?"}
 
 
 def test_a_word_that_a_description_quotes() -> None:

@@ -1,6 +1,6 @@
 """`mockserver serve`: the dev server, its banner, and the log lines that the setting `log` asks for.
 
-Client input is escaped before it is log_exchange, and credentials are masked.
+Client input is escaped before it is logged, and credentials are masked.
 """
 
 import json

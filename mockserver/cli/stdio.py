@@ -104,6 +104,8 @@ class _Conversation:
             if message.is_endless or task in self._asked.values():  # nothing can come any more
                 task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
+        # For good: Python would abort if it ended while another thread writes. A client that reads no more may hold it.
+        self._lock.acquire(timeout=_PATIENCE)
 
     async def _take(self, message: _Message) -> None:
         params = message.content.get("params")
@@ -277,4 +279,5 @@ def _emit_events(data: bytes, emit: Emit) -> None:
 
 
 _NO_RELAY = f"a rule passes this message on; run mockserver serve, and name its address in {ADDRESS}"
+_PATIENCE = 1.0  # seconds that a line which is being written may still take at the end
 _LONGEST_WAIT = 10**8  # seconds: some three years, and less than timers take

@@ -110,9 +110,9 @@ class _FoundError:
         elif self.kind == "string_type" and isinstance(self.value, Mapping):
             instead = getattr(_find_table(self.outer), "instead", {})
             hint = f"; write {instead[path[-1]]}" if path and path[-1] in instead else hint
-        elif self.kind == "literal_error" and self.loc[-1:] == ("<text>",) and not hint:
-            example = _write_example(self.outer)  # of the table that may be in its place
         words = self._describe_expected()
+        if self.kind == "literal_error" and self.loc[-1:] == ("<text>",) and not hint:
+            words += _describe_table(self.outer)
         message = f"{self.name} {self.wording.expects} {words}, not {shown(self.value)}{hint}{example}"
         return TableMistake(message, path)
 
@@ -164,8 +164,19 @@ class _FoundError:
 
 
 def _write_example(annotation: Any) -> str:
-    example = getattr(_find_table(annotation), "example", "")
+    example = _find_example(annotation)
     return f"; write {example}" if example else ""
+
+
+def _describe_table(annotation: Any) -> str:
+    """Describe the table that may be in the place of a word."""
+    example = _find_example(annotation)
+    return f", or a table such as {example}" if example else ""
+
+
+def _find_example(annotation: Any) -> str:
+    example: str = getattr(_find_table(annotation), "example", "")
+    return example
 
 
 def _walk(annotation: Any, loc: Path) -> tuple[Any, Path]:

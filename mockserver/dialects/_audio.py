@@ -24,7 +24,8 @@ from mockserver.dialects._parse import Body, Complaint, read_body, read_object, 
 from mockserver.dialects._reply import STREAM_LINES, RequestLines, json_reply, merge_headers
 from mockserver.kinds.audio import Spoken, Transcript
 from mockserver.media.large_data import hash_data, read_data
-from mockserver.media.sound_files import HEARD, SOUND_FORMATS, hear, measure
+from mockserver.media.sound_files import HEARD, SOUND_FORMATS, hear
+from mockserver.media.sound_length import measure
 
 MOST_INPUT = 4_096  # characters
 TOKENS_A_SECOND = 10  # of a recording

@@ -33,6 +33,7 @@ from mockserver.dialects._parse import (
 from mockserver.dialects._reply import STREAM_LINES, RequestLines, file_reply, json_reply, merge_headers
 from mockserver.kinds.images import MOST_PIXELS, USUAL_SIZE, Images, parse_size
 from mockserver.kinds.objects import Objects
+from mockserver.media.file_kinds import recognize
 from mockserver.media.formats import FORMATS, write_gif
 from mockserver.media.large_data import hash_data
 from mockserver.media.picture import Picture, draw, find_color
@@ -316,7 +317,7 @@ class ImageAnswer:
 
     def _make_url(self, image: Picture | bytes) -> str:
         if isinstance(image, bytes):
-            return f"data:image/png;base64,{b64encode(image).decode()}"
+            return f"data:{recognize(image) or 'image/png'};base64,{b64encode(image).decode()}"
         http = self._call.http
         size = f"{image.width}x{image.height}"
         query = urlencode({"size": size, "color": image.ground.code, "words": image.words})

@@ -53,6 +53,11 @@ class DataWriter:
         """Return how many bytes are in memory."""
         return len(self._held)
 
+    @property
+    def size(self) -> int:
+        """Return how many bytes were taken."""
+        return self._size
+
     def write(self, piece: bytes | memoryview) -> None:
         """Take a piece. Raises Failure (507) if the disk does not take it; then all is forgotten."""
         self._size += len(piece)
@@ -120,6 +125,16 @@ def join_data(*parts: Data) -> Data:
     for part in parts:
         for piece in split_data(part):
             writer.write(piece)
+    return writer.finish()
+
+
+def cut_data(data: Data, size: int) -> Data:
+    """Return the first bytes of some. Raises like `DataWriter.write`."""
+    if size == len(data):
+        return data
+    writer = DataWriter()
+    for piece in split_data(data):
+        writer.write(piece[: size - writer.size])
     return writer.finish()
 
 

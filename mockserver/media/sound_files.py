@@ -120,18 +120,11 @@ def resample(samples: bytes, rate: int, channels: int = 1) -> bytes:
     levels = levels[::channels][: rate * MOST_SECONDS]
     if rate != RATE:
         count, after = len(levels) * RATE // rate, levels[1:] + levels[-1:]
-        places = [divmod(at * rate, RATE) for at in range(count)]
+        places = (divmod(at * rate, RATE) for at in range(count))  # of minutes there are millions
         levels = array("h", [levels[at] + (after[at] - levels[at]) * part // RATE for at, part in places])
     if _IS_BIG_ENDIAN:
         levels.byteswap()
     return levels.tobytes()
-
-
-def measure(data: bytes, total: int | None = None) -> float:
-    """Return about how many seconds a file plays, which begins so: exactly for WAV, others by 32 kbit/s."""
-    size = len(data) if total is None else total
-    wave = find_wave(data, size)
-    return size / 4_000 if wave is None else wave.seconds
 
 
 def write_wav(speech: Speech) -> bytes:

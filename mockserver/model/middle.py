@@ -63,10 +63,10 @@ def _find_value(head: str, *, braces: bool) -> str:
 _CLOSING = {"(": ")", "[": "]", "{": "}"}
 _OPERATIONS = {"sub": "-", "diff": "-", "mul": "*", "prod": "*", "div": "/", "ratio": "/", "equal": "=="}
 _NAME = lazy_pattern(r"[A-Za-z_]\w*")
-_FUNCTION = lazy_pattern(r"\b(?:def|function|fn|func)\b[^(\n]*\((?P<parameters>[^)\n]*)")
+_FUNCTION = lazy_pattern(r"\b(?:def|function|fn|func)\b[^(\n]{0,200}\((?P<parameters>[^)\n]*)")
 _RETURNS = lazy_pattern(r"\s*return\s+(?P<name>[A-Za-z_]\w*)\s*;?\s*(?:\n|$)")
 _WANTS_VALUE = lazy_pattern(r"(?:\b(?:return|in|and|or|not|if|await)|[=+*/%<>-])$")
 _BRACES = lazy_pattern(r"(?m)[{;]\s*$|=>|\b(?:const|let|var)\b")
 _CODE = lazy_pattern(
-    r"(?m)^\s*(?:def|class|function|fn|func|import|from|const|let|var|for|if|while|return|public)\b.*[(:{;=\w]|[{;]\s*$|\w\(|\w\s*=\s"
+    r"(?m)^[^\S\n]*(?:def|class|function|fn|func|import|from|const|let|var|for|if|while|return|public)\b.*[(:{;=\w]|[{;]\s*$|\w\(|\w\s*=\s"
 )

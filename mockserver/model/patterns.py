@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 
 from mockserver.core.lazy import lazy_pattern
-from mockserver.core.pattern_size import estimate_size
+from mockserver.core.pattern_size import estimate_size, measure_depth
 from mockserver.core.plan import Failure
 from mockserver.core.seed import Random, Seed, worked
 from mockserver.model.arguments import NOTHING, Mentions
@@ -50,6 +50,8 @@ def compile_pattern(source: str) -> Pattern:
 
     if estimate_size(source) > _MAX_SIZE:
         raise InvalidPatternError("it repeats too much")
+    if measure_depth(source) > _MAX_DEPTH:
+        raise InvalidPatternError("it is nested too deeply")
     try:
         return regex.compile(source, regex.VERSION0)
     except regex.error as error:
@@ -110,6 +112,7 @@ def draw_usual_texts(rng: Random) -> Iterator[str]:
 _TIMEOUT_S = 0.1  # a match takes microseconds unless the pattern backtracks without end
 _SAMPLES = 8
 _MAX_SIZE = 20_000
+_MAX_DEPTH = 100
 _SURROGATE = lazy_pattern("[\ud800-\udfff]")
 _FIRST_DAY = date(2024, 1, 1)
 _WORDS = (

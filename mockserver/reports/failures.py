@@ -116,10 +116,19 @@ def count_answers(rule: Rule, calls: Sequence[ReceivedCall]) -> int:
     return sum(sum(rule.when.holds(each) is not None for each in list_requests(call)) or 1 for call in answered)
 
 
-def explain_too_few_answers(rule: Rule, expected: int, calls: Sequence[ReceivedCall]) -> Problem:
-    """Return a rule that answered fewer calls than its `times`, and the calls that come nearest to it."""
+def explain_too_few_answers(
+    rule: Rule, expected: int, calls: Sequence[ReceivedCall], uncounted: Sequence[ReceivedCall] = ()
+) -> Problem:
+    """Return a rule that answered fewer calls than its `times`, and the calls that come nearest to it.
+
+    `uncounted` are requests such as handshakes, which show that the client has found the server.
+    """
     others = [call for call in calls if rule.source not in list_sources(call)]
     head = f"{one_line(rule.where)} answered {count_answers(rule, calls)} of {plural(expected, 'expected call')}"
+    if not calls and uncounted:
+        listed = limit_lines([describe_call(call) for call in uncounted if call.source not in REJECTED], MAX_LISTED)
+        lines = ["no calls received, only requests that do not count:", *listed, *describe_rejected(uncounted)]
+        return make_problem(head, lines)
     if not calls:
         return make_problem(head, [NO_CALLS])
     compared = sort_by_closeness((call, rule.when.explain(call.asked)) for call in others if call.asked is not None)

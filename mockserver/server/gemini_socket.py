@@ -24,6 +24,7 @@ from mockserver.dialects._parse import Body, clip, read_json
 from mockserver.dialects._realtime.recordings import make_recording_call
 from mockserver.dialects.gemini.live import (
     count_usage,
+    find_candidate,
     list_parts,
     read_client_message,
     read_contents,
@@ -65,7 +66,8 @@ class LiveSession(RecordedSession):
         self._sound, self._heard = SampleFormat("audio/pcm", USUAL_RATE, 2, b"\0\0"), bytearray()
         self._detector: SpeechDetector | None = None
         self._silence = SILENCE
-        self._turn: asyncio.Task[None] | None = None
+        self._turn: LiveTurn | None = None
+        self._task: asyncio.Task[None] | None = None  # that sends the turn
         self._leave = asyncio.Event()
         self.held = 0
 
@@ -104,8 +106,12 @@ class LiveSession(RecordedSession):
         stated: Any = try_parse(reply.body.decode("utf-8", "replace"))
         error = stated.get("error") if isinstance(stated, Mapping) else None
         words = str(error.get("message")) if isinstance(error, Mapping) else reply.body.decode("utf-8", "replace")
-        code = DENIED if reply.status in (401, 403, 404) else INVALID if reply.status < 429 else BROKEN
-        await self.close(code, words.encode()[:LONGEST_REASON].decode("utf-8", "ignore"))
+        await self.end_with(reply.status, words)
+
+    async def end_with(self, status: int, words: str) -> None:
+        """Close the session with an error that has a status over HTTP."""
+        code = DENIED if status in (401, 403, 404) else INVALID if status < 429 else BROKEN
+        await self.close(code, words.encode("utf-8", "replace")[:LONGEST_REASON].decode("utf-8", "ignore"))
 
     async def _set_up(self, found: Body) -> None:
         model = str(found.get("model") or "").rpartition("/")[2]
@@ -148,25 +154,52 @@ class LiveSession(RecordedSession):
             await self._interrupt()
             self._heard.clear()
         if "activityEnd" in given or given.get("audioStreamEnd") is True:
+            await self._end_stream()
+
+    async def _end_stream(self) -> None:
+        """End the speech that goes on, if any does; what comes next is another sound."""
+        was_silent = self._is_silent
+        self._detector = None if self._detector is None else self._make_detector()
+        if was_silent:
+            self._heard.clear()
+        else:
             await self._end_speech()
+
+    @property
+    def _is_silent(self) -> bool:
+        """Return whether speech is looked for, and nobody speaks."""
+        return self._detector is not None and not self._detector.is_speech
 
     async def _hear(self, data: bytes, media_type: str) -> None:
         rate = int(stated[1]) if (stated := _RATE.search(media_type)) else USUAL_RATE
         if rate not in RATES:
             raise Failure("bad_parameter", f"Unsupported sample rate {rate} in {clip(media_type)!r}.")
         if rate != self._sound.rate:
+            if self._heard and not self._is_silent:
+                raise Failure("bad_parameter", "The sample rate of the audio cannot change within a turn.")
+            self._heard.clear()
             self._sound = SampleFormat("audio/pcm", rate, 2, b"\0\0")
             self._detector = None if self._detector is None else self._make_detector()
         if len(self._heard) + len(data) > MOST_SOUND:
             raise Failure("bad_parameter", f"The audio of one turn may have at most {MOST_SOUND:,} bytes.")
+        if self._detector is None:
+            self._heard += data
+            return
+        size = self._sound.count_bytes(STEP)
+        for at in range(0, len(data), size):  # what comes after the end of speech belongs to the next turn
+            await self._follow_speech(self._detector, data[at : at + size])
+        if self._is_silent:
+            spare = len(self._heard) - self._sound.bytes_per_second  # the last second may begin a word
+            del self._heard[: max(spare - spare % self._sound.width, 0)]
+
+    async def _follow_speech(self, detector: SpeechDetector, data: bytes) -> None:
+        """Take a piece of sound; whoever begins to speak interrupts, and a turn is made of speech that ends."""
         self._heard += data
-        for border in () if self._detector is None else self._detector.feed(data):
+        for border in detector.feed(data):
             if border.is_start:
                 await self._interrupt()
             else:
                 await self._end_speech()
-        if self._detector is not None and not self._detector.is_speech:
-            del self._heard[: -self._sound.bytes_per_second]  # silence, of which the last second may begin a word
 
     async def _end_speech(self) -> None:
         """Make a turn of what was heard."""
@@ -194,14 +227,19 @@ class LiveSession(RecordedSession):
 
     async def _interrupt(self) -> None:
         """End the turn that goes on, if one does."""
-        turn = self._turn
-        if turn is not None and not turn.done():
+        turn, task = self._turn, self._task
+        if turn is None or task is None or task.done():
+            return
+        if not turn.is_sent:
             self._leave.set()
-            await asyncio.wait((turn,))
+        await asyncio.wait((task,))
+        if not turn.is_sent:
             await self._say(serverContent={"interrupted": True})
 
     async def _respond_to(self) -> None:
         await self._interrupt()
+        if self.is_over:  # that turn was refused
+            return
         assert self._setup is not None  # noqa: S101  # it comes first
         own = {name: value for name, value in self._setup.items() if name in _OF_TURNS}
         config: Body = self._setup.get("generationConfig") or {}
@@ -216,17 +254,20 @@ class LiveSession(RecordedSession):
             raise
         self._leave = asyncio.Event()
         visit.receive = partial(_wait, self._leave)
-        self._turn = asyncio.create_task(self._run(LiveTurn(self, config), request, visit))
+        self._turn = LiveTurn(self, config)
+        self._task = self.start_task(self._run(self._turn, request, visit))
 
     async def _run(self, turn: "LiveTurn", request: HttpRequest, visit: Visit) -> None:
         """Answer a turn to its end, whatever happens."""
-        sender = TurnSender(turn.pass_on)
+        sender = LiveSender(turn.pass_on)
         try:
             await self.answer(self._respond(request, visit, sender), visit, sender)
             if turn.is_over:
                 self._add([{"role": "model", "parts": turn.parts}] if turn.parts else [])
             elif not self._leave.is_set() and not self.is_over:  # a fault has cut it short
                 await self.close(CUT_SHORT)
+        except Failure as failure:  # the session has become too long
+            await self._refuse(failure)
         except Exception:  # a bug of mockserver: nobody is to wait for what never comes
             log.exception("internal error of mockserver on a WebSocket at %s", ascii(self.handshake.path))
             await self.close(FAILED)
@@ -260,10 +301,10 @@ class LiveSession(RecordedSession):
     async def end_answers(self, *, in_time: float | None) -> None:
         if in_time is not None:
             self._leave.set()
-        if self._turn is not None:
-            await asyncio.wait((self._turn,), timeout=in_time)
-            self._turn.cancel()
-        self.responder.live.unsent.release(self)
+        try:
+            await self.end_tasks(in_time=in_time)
+        finally:
+            self.responder.live.unsent.release(self)
 
 
 class LiveTurn:
@@ -275,35 +316,48 @@ class LiveTurn:
         name = (speech.get("prebuiltVoiceConfig") or {}).get("voiceName") or "Puck"
         spoken = "TEXT" not in (config.get("responseModalities") or ["AUDIO"])
         self._voice = Voice(str(name)) if spoken else None
-        self._text = ""
-        self.parts: list[Json] = []
-        self.is_over = False
+        self._text, self._sound = "", b""  # of which a rule states the sound
+        self._calls: list[Json] = []
+        self.is_over = self.is_sent = False  # nothing more is to be said; all was, but that this is the end
+
+    @property
+    def parts(self) -> list[Json]:
+        """Return what was said, as the content of the model."""
+        said: list[Json] = [{"text": self._text}] if self._text else []
+        return said + [{"functionCall": call} for call in self._calls]
 
     async def pass_on(self, data: bytes, event: Event | None) -> None:
-        """Send what a response of the stream has."""
-        if event is None or "error" in event or self.is_over:
+        """Send what a response of the stream has; what is no response, as a rule or a fault made it."""
+        if self.is_over:
+            return
+        if event is None:
+            await self._session.send_noted(data, is_text=False)
+            return
+        if isinstance(error := event.get("error"), Mapping):
+            status = error.get("code")
+            await self._session.end_with(status if isinstance(status, int) else 500, str(error.get("message")))
             return
         send = self._session.send_message
         for part in list_parts(event):
             if isinstance(called := part.get("functionCall"), Mapping):
-                made = {"id": self._session.name_call(), **called}
-                self.parts.append({**part, "functionCall": made})
-                await send({"toolCall": {"functionCalls": [made]}})
+                self._calls.append({"id": self._session.name_call(), **called})
+            elif isinstance(blob := part.get("inlineData"), Mapping) and "audio/" in str(blob.get("mimeType")):
+                self._sound += _decode(blob.get("data"))
             elif part.get("thought") is not True and isinstance(text := part.get("text"), str):
                 self._text += text
                 if self._voice is None:
                     await send({"serverContent": {"modelTurn": {"role": "model", "parts": [{"text": text}]}}})
                 elif text and self._session.wants_transcript:
                     await send({"serverContent": {"outputTranscription": {"text": text}}})
-        candidates = event.get("candidates") or [{}]
-        if candidates[0].get("finishReason") is None:
+        if find_candidate(event).get("finishReason") is None:
             return
         self.is_over = True
-        if self._text:
-            self.parts.append({"text": self._text})
         if self._voice is not None:
-            await self._speak(await on_thread(self._voice.speak, self._text))
-        if self._text or not self.parts:
+            await self._speak(self._sound or await on_thread(self._voice.speak, self._text))
+        self.is_sent = True
+        if self._calls:  # all at once, and last: a client answers them as soon as it has got them
+            await send({"toolCall": {"functionCalls": self._calls}})
+        if self._text or not self._calls:
             await send({"serverContent": {"generationComplete": True}})
         await send({"serverContent": {"turnComplete": True}, "usageMetadata": count_usage(event)})
 
@@ -313,6 +367,13 @@ class LiveTurn:
             blob = {"mimeType": f"audio/pcm;rate={PCM.rate}", "data": b64encode(sound[at : at + size]).decode()}
             turn = {"role": "model", "parts": [{"inlineData": blob}]}
             await self._session.send_message({"serverContent": {"modelTurn": turn}})
+
+
+class LiveSender(TurnSender):
+    """Has the session send an answer whose events are Google's, of which an error has several lines."""
+
+    async def send_event(self, event: bytes) -> None:
+        await super().send_event(b" ".join(event.splitlines()))
 
 
 _ACTS: Mapping[str, Callable[[LiveSession, Body], Awaitable[None]]] = {

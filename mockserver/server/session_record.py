@@ -84,7 +84,9 @@ class RecordedSession(SocketSession):
         return self.record
 
     async def send_noted(self, data: bytes, *, is_text: bool) -> None:
-        """Send a frame, and note it."""
+        """Send a frame, and note it; nothing follows the end of a session."""
+        if self.is_over:
+            return
         text = data.decode("utf-8", "replace")
         if self.record is not None:
             self.record.note(text)

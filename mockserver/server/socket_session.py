@@ -168,11 +168,12 @@ class SocketSession:
         """Let the answers that have begun end, for so many seconds; None: as long as they take."""
         raise NotImplementedError
 
-    def start_task(self, work: Coroutine[Any, Any, None]) -> None:
-        """Do something beside the rest, as long as the session lasts."""
+    def start_task(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        """Do something beside the rest, as long as the session lasts; return its task."""
         task = asyncio.create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+        return task
 
     async def end_tasks(self, *, in_time: float | None) -> None:
         """Let what was started end, for so many seconds; None: as long as it takes."""
@@ -258,8 +259,8 @@ class SocketSession:
     async def close(self, code: int, reason: str = "") -> None:
         """Close the connection; nothing more is sent."""
         if not self._has_left.is_set():
+            self._has_left.set()  # before others can send while this waits
             await self.send({"type": "websocket.close", "code": code, "reason": reason})
-            self._has_left.set()
 
     @property
     def is_over(self) -> bool:

@@ -428,7 +428,7 @@ class MockServer(Assertions):
         found += explain_unmatched(calls, rules)
         for one in self._declared:
             if one.rule is not None and one.expected_calls and count_answers(one.rule, calls) < one.expected_calls:
-                found.append(explain_too_few_answers(one.rule, one.expected_calls, calls))
+                found.append(explain_too_few_answers(one.rule, one.expected_calls, calls, self.service_calls))
         if self._live.settings.lint == "error":
             found += find_impossible_answers(calls)
         for name, each in self._live.budgets.items():

@@ -9,6 +9,7 @@ import pytest
 from google import genai
 from google.genai import errors, types
 
+from mockserver.dialects.gemini import batches
 from mockserver.testing import MockServer
 
 FLASH = "gemini-2.5-flash"
@@ -148,6 +149,18 @@ def test_unknown_batches_and_files() -> None:
         options = types.HttpOptions(base_url=server.base_url("gemini"))
         with genai.Client(api_key="any", http_options=options) as client:
             assert client.batches.get(name="batches/unknown").state == ENDED
+
+
+def test_a_batch_of_too_many_requests_is_refused(client: genai.Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(batches, "MOST_REQUESTS", 2)
+    source: Any = [ask("ping")] * 3
+    with pytest.raises(errors.ClientError, match="at most 2 requests"):
+        client.batches.create(model=FLASH, src=source)
+    lines = b"".join([json.dumps({"key": None, "request": ask("ping")}).encode() + b"\n" for _ in range(3)])
+    file = client.files.upload(file=BytesIO(lines), config=types.UploadFileConfig(mime_type="jsonl"))
+    with pytest.raises(errors.ClientError, match="at most 2 requests"):
+        client.batches.create(model=FLASH, src=file.name or "")
+    assert [*client.batches.list()] == []
 
 
 def test_a_batch_without_requests_is_refused(client: genai.Client) -> None:

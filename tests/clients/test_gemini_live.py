@@ -1,15 +1,20 @@
 """Google's client in Live sessions: text, speech, tools and interruptions."""
 
 import asyncio
-from collections.abc import Iterator
+import json
+from base64 import b64decode, b64encode
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 from google import genai
 from google.genai import errors, types
-from websockets.exceptions import ConnectionClosedError
+from websockets.exceptions import ConnectionClosedError, ConnectionClosedOK
 from websockets.sync.client import connect
 
+from mockserver.core.json import try_parse
+from mockserver.media.sound_files import write_wav_file
 from mockserver.media.tone import read_tone, write_tone
 from mockserver.testing import MockServer
 
@@ -135,6 +140,39 @@ def test_turns_that_the_client_marks(client: genai.Client) -> None:
     assert asyncio.run(asyncio.wait_for(talk(), 30)) == "Hi there, friend"
 
 
+def test_each_utterance_is_a_turn_and_silence_is_none(server: MockServer, client: genai.Client) -> None:
+    def make_blob(data: bytes) -> types.Blob:
+        return types.Blob(data=data, mime_type="audio/pcm;rate=24000")
+
+    async def talk() -> list[str]:
+        said = []
+        async with client.aio.live.connect(model=MODEL, config={"response_modalities": ["TEXT"]}) as session:
+            both = write_tone("slow") + SILENCE + write_tone("hello") + SILENCE
+            await session.send_realtime_input(audio=make_blob(both))  # the second interrupts the first
+            said.append(written([message async for message in until_complete(session)]))
+            await session.send_realtime_input(audio=make_blob(SILENCE[:-1]))  # half a sample
+            await session.send_realtime_input(audio_stream_end=True)  # after silence
+            await session.send_realtime_input(audio=make_blob(write_tone("again")))
+            await session.send_realtime_input(audio_stream_end=True)  # within speech
+            said.append(written([message async for message in until_complete(session)]))
+            await session.send_realtime_input(audio=make_blob(SILENCE))
+            await session.send_realtime_input(text="hello")
+            said.append(written([message async for message in until_complete(session)]))
+        return said
+
+    assert asyncio.run(asyncio.wait_for(talk(), 30)) == ["Hi there, friend", "Once more", "Hi there, friend"]
+    assert [call.last_user for call in server.calls] == ["slow", "hello", "again", "hello"]
+
+
+async def until_complete(session: Any) -> AsyncIterator[types.LiveServerMessage]:
+    """What comes until a turn is complete; one that is interrupted has no such end."""
+    while True:
+        message = await session._receive()
+        yield message
+        if message.server_content is not None and message.server_content.turn_complete:
+            return
+
+
 def test_the_user_interrupts(client: genai.Client) -> None:
     async def talk() -> list[types.LiveServerMessage]:
         async with client.aio.live.connect(model=MODEL, config={"response_modalities": ["TEXT"]}) as session:
@@ -185,6 +223,67 @@ def test_a_message_that_is_wrong_ends_the_session(message: str, server: MockServ
     assert closed.value.rcvd is not None
     assert closed.value.rcvd.code == 1007
     assert closed.value.rcvd.reason
+
+
+def test_a_rate_that_changes_within_speech_ends_the_session(server: MockServer) -> None:
+    url = f"{server.base_url('gemini').replace('http', 'ws', 1)}/ws/{SERVICE}"
+    with connect(url) as socket:
+        socket.send('{"setup": {"model": "models/x"}}')
+        assert socket.recv() == b'{"setupComplete":{}}'
+        for sound, rate in ((write_tone("hello"), 24_000), (SILENCE, 16_000)):
+            data = b64encode(sound).decode()
+            socket.send(f'{{"realtimeInput": {{"audio": {{"data": "{data}", "mimeType": "audio/pcm;rate={rate}"}}}}}}')
+        with pytest.raises(ConnectionClosedError, match="rate of the audio cannot change"):
+            socket.recv()
+
+
+def _ask_live(server: MockServer, text: str, modality: str = "TEXT") -> Iterator[dict[str, Any]]:
+    """Yield what a session says to a text, up to the end of the turn; frames that are no JSON as `{"raw": ...}`."""
+    url = f"{server.base_url('gemini').replace('http', 'ws', 1)}/ws/{SERVICE}"
+    with connect(url) as socket:
+        socket.send(json.dumps({"setup": {"model": "x", "generationConfig": {"responseModalities": [modality]}}}))
+        socket.recv()
+        turns = [{"parts": [{"text": text}]}]
+        socket.send(json.dumps({"clientContent": {"turns": turns, "turnComplete": True}}))
+        while True:
+            data = socket.recv()
+            message = try_parse(bytes(data).decode()) if isinstance(data, bytes) else None
+            yield message if isinstance(message, dict) else {"raw": data}
+            if isinstance(message, dict) and "turnComplete" in message.get("serverContent", {}):
+                return
+
+
+def test_calls_come_together_and_last(server: MockServer) -> None:
+    server.on(last_user="both").reply("Sure", tool_calls=[{"name": "a"}, {"name": "b"}], timing={"per_token": "50ms"})
+    *_, before, calls, done, _ = _ask_live(server, "both")
+    assert before["serverContent"]["modelTurn"]["parts"] == [{"text": "Sure"}]
+    assert [(call["id"], call["name"]) for call in calls["toolCall"]["functionCalls"]] == [
+        ("function-call-1", "a"),
+        ("function-call-2", "b"),
+    ]
+    assert done == {"serverContent": {"generationComplete": True}}
+
+
+def test_a_rule_states_the_sound(server: MockServer, tmp_path: Path) -> None:
+    sound = write_tone("something else")
+    (tmp_path / "song.wav").write_bytes(write_wav_file(sound))
+    server.on(operation="realtime", last_user="sing").reply(audio={"file": str(tmp_path / "song.wav")})
+    said = [message.get("serverContent", {}).get("modelTurn") for message in _ask_live(server, "sing", "AUDIO")]
+    heard = b"".join([b64decode(turn["parts"][0]["inlineData"]["data"]) for turn in said if turn])
+    assert heard.startswith(sound)
+
+
+def test_faults_and_stated_bodies_reach_the_client(server: MockServer) -> None:
+    server.on(last_user="spoil").reply("one two three", faults=["malformed_json"])
+    assert any(b'"candidates"' in message.get("raw", b"") for message in _ask_live(server, "spoil"))
+    server.on(last_user="break").reply("one two three", faults=["error_event"])
+    with pytest.raises(ConnectionClosedError, match="1011"):
+        [*_ask_live(server, "break")]
+    bodies = ("[1]", '{"candidates": ["x"]}', '{"candidates": {"a": 1}}', '{"candidates": [{"content": 1}]}')
+    for number, body in enumerate(bodies):
+        server.on(last_user=f"raw {number}").reply(raw={"status": 200, "body": body})
+        with pytest.raises(ConnectionClosedOK):
+            [*_ask_live(server, f"raw {number}")]
 
 
 def test_a_setup_that_is_wrong_is_refused(client: genai.Client) -> None:

@@ -13,7 +13,7 @@ import pytest
 from openai import OpenAI
 
 from mockserver.core.seed import Seed
-from mockserver.media.formats import write_jpeg, write_png
+from mockserver.media.formats import write_gif, write_jpeg, write_png
 from mockserver.media.picture import draw
 from tests.kit.served import Served, served
 
@@ -21,17 +21,19 @@ RULES = """
 rules:
   - {when: {operation: images, param.prompt: "*teal*"}, then: {image: {color: teal, text: Rule}}}
   - {when: {operation: [images, image_edits], param.prompt: "*file*"}, then: {image: logo.png}}
+  - {when: {operation: images, param.prompt: "*moving*"}, then: {image: moving.gif}}
   - {when: {operation: images, param.prompt: "*whole*"}, then: {json: {created: 1, data: [{url: "http://own.test/1"}]}}}
   - {when: {operation: images, param.prompt: "*refused*"}, then: {error: content_filter}}
 """
 MODEL = "gpt-image-2"
 PICTURE = draw("A cat", 16, 16, Seed())
 CAT = write_png(PICTURE)
+MOVING = write_gif(PICTURE, frames=2)
 
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[Served]:
-    with served(RULES, files={"logo.png": b"whatever bytes"}) as running:
+    with served(RULES, files={"logo.png": b"whatever bytes", "moving.gif": MOVING}) as running:
         yield running
 
 
@@ -108,6 +110,11 @@ def test_a_rule_states_color_and_words(client: OpenAI) -> None:
 def test_a_rule_sends_a_file(client: OpenAI) -> None:
     made = client.images.generate(model=MODEL, prompt="the file")
     assert read((made.data or [])[0]) == b"whatever bytes"
+
+
+def test_the_url_of_a_file_says_what_it_is(client: OpenAI) -> None:
+    made = client.images.generate(model="dall-e-3", prompt="something moving")
+    assert (made.data or [])[0].url == f"data:image/gif;base64,{b64encode(MOVING).decode()}"
 
 
 def test_a_rule_answers_with_a_whole_body(client: OpenAI) -> None:

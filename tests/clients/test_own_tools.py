@@ -52,9 +52,8 @@ def put_in(client: OpenAI, tool: Any, prompt: str) -> str:
 
 
 def test_the_input_of_a_custom_tool_follows_its_grammar(client: OpenAI) -> None:
-    assert put_in(client, custom("lark", ORDER), "We need 3 pears and 12 plums") == "order 3 pears, 12 plums"
     assert put_in(client, custom("regex", DAY), "It is for 2024-05-17, they say") == "2024-05-17"
-    Lark(ORDER).parse(put_in(client, custom("lark", ORDER), "Surprise me"))
+    Lark(ORDER).parse(put_in(client, custom("lark", ORDER), "We need 3 pears and 12 plums"))
     assert regex.fullmatch(DAY, put_in(client, custom("regex", DAY), "Any day"))
 
 
@@ -68,7 +67,8 @@ def test_so_it_does_in_a_chat(client: OpenAI) -> None:
     )
     [call] = answer.choices[0].message.tool_calls or []
     assert call.type == "custom"
-    assert call.custom.input == "order 5 apples"
+    assert call.custom.input.startswith("order 5 ")
+    Lark(ORDER).parse(call.custom.input)
 
 
 @pytest.mark.parametrize(
@@ -81,9 +81,9 @@ def test_a_broken_grammar_is_a_bad_request(client: OpenAI, tool: Any, place: str
     assert caught.value.type == "invalid_request_error"
 
 
-def test_a_computer_is_looked_at_and_worked_on_until_all_is_done(client: OpenAI) -> None:
+def test_a_computer_is_looked_at_and_then_typed_into(client: OpenAI) -> None:
     asked: Any = {"model": "computer-use-preview", "tools": [SCREEN], "truncation": "auto"}
-    prompt = 'Click at 100, 200, type "fjords" and press Enter'
+    prompt = 'Type "fjords" into the field'
     response = client.responses.create(input=prompt, tool_choice={"type": "computer_use_preview"}, **asked)
     done = []
     for _ in range(10):
@@ -97,10 +97,5 @@ def test_a_computer_is_looked_at_and_worked_on_until_all_is_done(client: OpenAI)
         response = client.responses.create(
             input=told, previous_response_id=response.id, tool_choice={"type": "computer_use_preview"}, **asked
         )
-    assert done == [
-        {"type": "screenshot"},
-        {"type": "click", "button": "left", "x": 100, "y": 200},
-        {"type": "type", "text": "fjords"},
-        {"type": "keypress", "keys": ["ENTER"]},
-    ]
+    assert done == [{"type": "screenshot"}, {"type": "type", "text": "fjords"}]
     assert response.output_text

@@ -269,7 +269,7 @@ def test_mistakes_in_a_variable_are_told_with_its_name(name: str, text: str, sai
     [
         ("port", "eighty", '--port must be a whole number, not "eighty"'),
         ("max_body", "big", '--max-body must be a size such as 10MB, 512KiB or a whole number of bytes, not "big"'),
-        ("unmatched", "x", '--unmatched must be generate or error, not "x"; write {status: 501}'),
+        ("unmatched", "x", '--unmatched must be generate or error, or a table such as {status: 501}, not "x"'),
     ],
 )
 def test_mistakes_in_a_flag_are_told_with_its_name(name: str, value: str, said: str) -> None:

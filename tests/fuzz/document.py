@@ -29,6 +29,7 @@ from mockserver.dialects.azure import AZURE_CHAT, PASSED
 from mockserver.dialects.cohere import models as cohere
 from mockserver.dialects.fireworks.models import CHAT as FIREWORKS_CHAT
 from mockserver.dialects.fireworks.models import COMPLETION as FIREWORKS_COMPLETION
+from mockserver.dialects.gemini.messages import BATCH as GEMINI_BATCH
 from mockserver.dialects.gemini.messages import (
     BATCH_EMBED,
     CACHED_CONTENT,
@@ -288,6 +289,7 @@ BODIES: Mapping[str, Mapping[str, tuple[AnyModel, ...]]] = {
         "batchEmbedContents": (MessageModel(BATCH_EMBED),),
         "predict": (MessageModel(PREDICT),),
         "create_cached_content": (MessageModel(CACHED_CONTENT),),
+        "create_batch": (MessageModel(GEMINI_BATCH),),
         "create_file": (MessageModel(CREATE_FILE),),
     },
     "tzafon": {

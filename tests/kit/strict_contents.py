@@ -63,6 +63,7 @@ CHECKS: Mapping[str, Callable[[bytes], object]] = {
         ("create_cached_content", "update_cached_content", "cached_content"),
         _with_keys("name", "expireTime", "usageMetadata"),
     ),
+    "create_batch": _with_keys("name", "metadata"),
     "create_file": _empty_or_file,
     "file": _with_keys("name", "state"),
     **dict.fromkeys(("cached_contents", "files", "delete_cached_content", "delete_file"), json.loads),

@@ -18,9 +18,9 @@ from mockserver.media.sound_files import (
     _pass_zeros,
     _write_subframe,
     hear,
-    measure,
     write_flac,
 )
+from mockserver.media.sound_length import measure
 from mockserver.media.tone import MOST_SOUNDS, RATE, read_tone, write_tone
 
 SAID = ["Hello there, how are you?", "Grüße, 日本 🎉", "", "a", "long " * 500]
@@ -81,9 +81,21 @@ def test_many_tones_that_claim_to_be_long_are_read_once() -> None:
     assert monotonic() - before < 10
 
 
-def test_the_length_of_a_file() -> None:
-    assert measure(SOUND_FORMATS["wav"].write(Speech("x" * 30))) == 2.0
+@pytest.mark.parametrize("kind", ["wav", "flac", "opus", "aac", "mp3"])
+@pytest.mark.parametrize("speed", [1.0, 2.0])
+def test_the_length_of_a_file(kind: str, speed: float) -> None:
+    speech = Speech("x" * 300, speed=speed)
+    data = SOUND_FORMATS[kind].write(speech)
+    assert measure(data) == pytest.approx(speech.seconds, abs=0.1)
+    assert measure(data[: len(data) // 2], len(data)) == pytest.approx(speech.seconds, rel=0.05)
+
+
+def test_the_length_of_what_is_no_known_file() -> None:
     assert measure(bytes(8_000)) == 2.0
+    assert measure(b"") == 0
+    for kind in ("wav", "flac", "opus", "aac"):
+        data = SOUND_FORMATS[kind].write(Speech("torn"))
+        assert all(measure(data[:size]) >= 0 for size in range(120))
 
 
 def test_the_bytes_never_change() -> None:

@@ -1,5 +1,7 @@
 """Code between a prefix and a suffix."""
 
+from time import process_time
+
 import pytest
 
 from mockserver.core.call import Prompt
@@ -30,6 +32,15 @@ def test_a_prompt_without_a_suffix_is_continued() -> None:
     assert fill_middle(Prompt("def add(a, b):")) is None
 
 
-@pytest.mark.parametrize("piece", ["f(", "def f(", "a = ", "\n", "{", "return "])
-def test_no_code_is_too_odd(piece: str) -> None:
-    assert fill_middle(Prompt(piece * 20_000, suffix=piece * 20_000)) is not None or piece == "\n"
+def measure_work(piece: str, size: int) -> float:
+    """Return the processor time that so many characters take."""
+    prompt = Prompt(piece * (size // len(piece)), suffix=piece * (size // len(piece)))
+    begun = process_time()
+    fill_middle(prompt)
+    return process_time() - begun
+
+
+@pytest.mark.parametrize("piece", ["f(", "def ", "def f(", "a = ", "\n", "\t\n", "{", "return "])
+def test_the_work_is_linear(piece: str) -> None:
+    short, long = (min(measure_work(piece, size) for _ in range(2)) for size in (2_000, 16_000))
+    assert long < 24 * max(short, 0.0005)  # eight times the text; sixty-four if it were quadratic

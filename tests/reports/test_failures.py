@@ -109,6 +109,13 @@ def test_rules_that_could_not_answer() -> None:
         "  call 1: chat -> invalid (400)",
         "    No such temperature.",
     ]
+    lost = received(None, source="invalid", status=404, error="There is no MCP server.")
+    assert explain_too_few_answers(rule, 1, [], [lost, received()]).text.splitlines()[1:] == [
+        "  no calls received, only requests that do not count:",
+        '  call 1: chat gpt-4o "hello" -> unmatched',
+        "  call 1: chat -> invalid (404)",
+        "    There is no MCP server.",
+    ]
     asked = received(error=NO_RULE, rules=rules({"state": {"is": "paid"}}))
     [problem] = explain_unmatched([asked], asked.rules)
     assert 'matches, but the state of this namespace is not "paid"' in problem.text

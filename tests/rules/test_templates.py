@@ -1,5 +1,6 @@
 import json
 from datetime import datetime
+from pathlib import Path
 
 import pytest
 from hypothesis import example, given, settings
@@ -9,10 +10,13 @@ from mockserver.config.errors import RuleError
 from mockserver.config.source import read
 from mockserver.core.call import Message, ToolCall, ToolChoice
 from mockserver.core.plan import Failure
+from mockserver.dialects._forms import write_form
+from mockserver.media.sound_files import hear
 from mockserver.rules import templates
 from mockserver.rules.load import load
 from mockserver.rules.template_variables import CALL, KINDS, Fake, JsonObject, list_providers, make_plain
 from tests.kit.calls import call, tool_result
+from tests.kit.local import local
 from tests.kit.rules import rendered, scope
 
 DEEP = {"a": [1, {"b": "c"}], "items": 2, "none": None}
@@ -391,3 +395,35 @@ def test_a_slip_is_found_in_its_line(slip, column):
         load((document,), {})
     (mistake,) = caught.value.mistakes
     assert (mistake.place.line, mistake.place.column) == (5, column)
+
+
+MEDIA = r"""
+rules:
+  - when: {operation: speech, last_user: {regex: 'I am (?P<name>\w+)'}}
+    then: {audio: {text: "Hello {{ match.name }}", voice: onyx}}
+  - {when: {operation: speech}, then: {audio: "{{ last_user }}"}}
+  - {when: {operation: transcriptions}, then: {transcript: "by {{ call.model }}"}}
+  - {when: {operation: ocr}, then: {markdown: ["# {{ call.model }}", "two"]}}
+"""
+
+
+def test_the_texts_of_sounds_and_documents_are_templates(tmp_path: Path):
+    server = local(MEDIA)
+
+    def speak(text: str) -> bytes:
+        return server.ask("/v1/audio/speech", {"model": "m", "voice": "alloy", "input": text}).body
+
+    assert hear(speak("I am Ada")) == "Hello Ada"
+    (tmp_path / "secret.mp3").write_bytes(b"secret")
+    assert hear(speak(f"{tmp_path}/secret.mp3")) == f"{tmp_path}/secret.mp3"  # no client names a file
+    kind, form = write_form({"model": "whisper-1", "file": speak("I am Bob")})
+    heard = server.ask("/v1/audio/transcriptions", form, headers={"content-type": kind})
+    assert heard.json["text"] == "by whisper-1"
+    document = {"type": "document_url", "document_url": "https://a.example/a.pdf"}
+    read_pages = server.ask("/mistral/v1/ocr", {"model": "reader", "document": document}).json["pages"]
+    assert [page["markdown"] for page in read_pages] == ["# reader", "two"]
+
+
+def test_mistakes_in_the_templates_of_sounds_are_found():
+    with pytest.raises(RuleError, match='unknown variable "nope"'):
+        local('rules: [{when: {operation: speech}, then: {audio: {text: "{{ nope }}"}}}]')

@@ -271,7 +271,9 @@ def test_an_unmatched_request_can_get_another_error() -> None:
     assert got.json["error"]["message"].startswith("no rule answers this request")
     got = app("rules: []", unmatched={"status": 501}, dialect="azure").ask(f"/chat/completions?{VERSION}", body)
     assert (got.json["code"], got.json["error"], got.json["status"]) == ("NotImplemented", "Not Implemented", 501)
-    with pytest.raises(ConfigError, match=re.escape('must be generate or error, not "501"; write {status: 501}')):
+    with pytest.raises(
+        ConfigError, match=re.escape('must be generate or error, or a table such as {status: 501}, not "501"')
+    ):
         app("settings: {unmatched: '501'}")
     for dialect, spoken in discover().items():
         operations = {operation.name for operation in spoken.operations}

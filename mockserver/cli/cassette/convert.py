@@ -117,13 +117,14 @@ def rules_command(names: tuple[str, ...], output: Path | None, force: bool, **fl
     drafted, of_servers = make_rules(calls), make_call_rules(answers)
     servers = define_servers(answers)
     loadable, broken = _split_loadable([*of_servers.rules, *drafted.rules], servers)
-    skipped = [f"{call.source}: {call.why}" for call in (*drafted.skipped, *of_servers.skipped)]
-    for words in (*refused, *skipped, *broken):
+    skipped = {call.source: call.why for call in (*drafted.skipped, *of_servers.skipped)}
+    for words in (*refused, *(f"{source}: {why}" for source, why in skipped.items()), *broken):
         click.echo(shorten_line(f"skipped {words}", 400), err=True)
     if not loadable and not servers:
         raise CassetteError(f"no episode of {', '.join(names)} can become a rule")
     made = (f"{plural(len(servers), 'MCP server')} and " if servers else "") + plural(len(loadable), "rule")
-    what = f"{made} from {plural(len(calls) + len(answers), 'episode')}"
+    used = ({call.source for call in calls} | {answer.source for answer in answers}) - set(skipped)
+    what = f"{made} from {plural(len(used), 'episode')}"
     write_output(write_rules_file(loadable, servers), output, what, force=force)
 
 

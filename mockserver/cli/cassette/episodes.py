@@ -34,11 +34,13 @@ from mockserver.config.errors import CassetteError, ConfigError, MockserverError
 from mockserver.config.source import did_you_mean
 from mockserver.core.call import Call, Message
 from mockserver.core.episode import Episode
+from mockserver.core.http import Headers, essence
 from mockserver.core.json import Json, compact, try_parse
 from mockserver.core.mcp_messages import name_request
 from mockserver.core.seed import wall
 from mockserver.core.text import align_columns, escape_line, one_line, plural, truncate
 from mockserver.dialects import discover
+from mockserver.dialects._forms import FormReader
 from mockserver.server.cassette_store import parse_episode, parse_sent
 from mockserver.server.routes import find_dialect
 
@@ -290,8 +292,31 @@ def describe_episode(source: str, episode: Episode, call: Call | None) -> Iterat
     if call is not None and call.messages:
         yield from _describe_call(call)
     elif sent.body:
-        yield from indent_block(sent.body.decode("utf-8", "replace"), "  ")
+        yield from _describe_body(sent.headers, sent.body)
     yield from _describe_answer(episode)
+
+
+def _describe_body(headers: Headers, body: bytes, longest: int | None = None) -> Iterator[str]:
+    """Yield the fields and files of a form, a text with at most so many characters, or what else it is."""
+    media_type = dict(headers).get("content-type", "")
+    try:
+        reader = FormReader(media_type)
+        reader.write(body)
+        parts = reader.finish().parts
+    except ValueError:
+        parts = ()
+    for part in parts:
+        shown = _describe_bytes(part.media_type, part.data, part.file_name) if part.is_file else part.text
+        yield shorten_line(f"  {part.name}: {shown}")
+    if not parts:
+        try:
+            yield from indent_block(body.decode()[:longest], "  ")
+        except UnicodeDecodeError:
+            yield shorten_line(f"  {_describe_bytes(media_type, body)}")
+
+
+def _describe_bytes(media_type: str | None, data: bytes, name: str | None = None) -> str:
+    return ", ".join(filter(None, (name, essence(media_type or ""), format_size(len(data)))))
 
 
 def _describe_call(call: Call) -> Iterator[str]:
@@ -329,7 +354,7 @@ def _describe_answer(episode: Episode) -> Iterator[str]:
     if response.error is not None:
         yield from _label("error", _describe_error(response))
     if not response.choices and response.error is None and reply.bytes:
-        yield from indent_block(reply.bytes.decode("utf-8", "replace")[:2000], "  ")
+        yield from _describe_body(reply.headers, reply.bytes, longest=2000)
     if not response.complete:
         yield "  (the stream breaks off here)"
     if response.usage:

@@ -27,7 +27,7 @@ from mockserver.dialects.gemini.checks import signs
 from mockserver.dialects.gemini.embeddings import embedding_operations
 from mockserver.dialects.gemini.errors import credential, error_body
 from mockserver.dialects.gemini.files import file_operations
-from mockserver.dialects.gemini.live import turn_operation
+from mockserver.dialects.gemini.live import play_stated, turn_operation
 from mockserver.dialects.gemini.media import ask_for_media, find_operation, render_media
 from mockserver.dialects.gemini.messages import COUNT_TOKENS, GENERATE
 from mockserver.dialects.gemini.models import MODELS, USUAL_PARAMS, model_operations
@@ -83,7 +83,7 @@ def _render(call: Call, outcome: Answer | Images | Spoken) -> Reply:
 
 def _render_turn(call: Call, outcome: Answer) -> Reply:
     headers = merge_headers(HeaderLines(EVENT_TYPE), outcome.headers)
-    return Reply(200, headers, frames=_RENDERER.stream(outcome, _options(call)))
+    return Reply(200, headers, frames=play_stated(outcome, _RENDERER.stream(outcome, _options(call))))
 
 
 def _render_count(call: Call, outcome: Stored) -> Reply:

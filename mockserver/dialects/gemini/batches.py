@@ -24,12 +24,11 @@ from mockserver.dialects._batch_parts import BatchPart, Fail, drop_form
 from mockserver.dialects._objects.files import read_rows
 from mockserver.dialects._parse import Body
 from mockserver.dialects._reply import moment
-from mockserver.dialects.gemini.files import act_on, find_file, keep_file, render_view
+from mockserver.dialects.gemini.files import act_on, find_file, keep_file, render_view, write_hash
 from mockserver.dialects.gemini.messages import BATCH
 from mockserver.dialects.gemini.models import USUAL_PARAMS, page_of
 from mockserver.dialects.gemini.parse import NAME, make_renamer, model_of, read
 from mockserver.kinds.objects import Objects
-from mockserver.media.large_data import hash_data
 
 IDS = IdShape("batches/", 36, "hex")
 MOST_REQUESTS = 50_000
@@ -110,7 +109,9 @@ class Batches(Struct, frozen=True):
         named = (body.get("inputConfig") or {}).get("fileName")
         requests = await self._read_requests(body, objects)
         results = list[dict[str, Json]]()
-        for request in requests[:MOST_REQUESTS]:
+        if len(requests) > MOST_REQUESTS:
+            raise Failure("bad_parameter", f"* A batch may have at most {MOST_REQUESTS:,} requests.\n")
+        for request in requests:
             results.append(await self._answer(request, asked, call, validation, name, objects))
             await asyncio.sleep(0)  # let other requests run
         output: dict[str, Json] = {"inlinedResponses": {"inlinedResponses": results}}
@@ -140,12 +141,12 @@ class Batches(Struct, frozen=True):
         given: Body = body.get("inputConfig") or {}
         if named := given.get("fileName"):
             file = await find_file(str(named), objects)
-            rows = await objects.on_thread(read_rows, file.data, MOST_REQUESTS)
+            rows = await objects.on_thread(read_rows, file.data, MOST_REQUESTS + 1)
             return [
                 Request(
                     body=row.value.get("request") if isinstance(row.value, Mapping) else None,
                     metadata=None,
-                    key=str(row.value.get("key", "")) if isinstance(row.value, Mapping) else "",
+                    key=str(row.value.get("key") or "") if isinstance(row.value, Mapping) else "",
                     place=f"line {row.number}",
                 )
                 for row in rows
@@ -154,7 +155,7 @@ class Batches(Struct, frozen=True):
             Request(
                 body=each.get("request"),
                 metadata=each.get("metadata"),
-                key=str((each.get("metadata") or {}).get("key", "")),
+                key=str((each.get("metadata") or {}).get("key") or ""),
                 place=f"request {at}",
             )
             for at, each in enumerate((given.get("requests") or {}).get("requests") or (), 1)
@@ -211,7 +212,7 @@ async def _write_file(batch: str, results: Sequence[Mapping[str, Json]], objects
     described: dict[str, Json] = {
         "mimeType": "application/jsonl",
         "sizeBytes": len(data),
-        "sha256Hash": hash_data(data),
+        "sha256Hash": write_hash(data),
         "source": "GENERATED",
         "downloadUri": f"{name}:download?alt=media",
     }

@@ -7,7 +7,6 @@ import json
 from base64 import b64encode, urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
-from hashlib import sha256
 from urllib.parse import quote
 
 from msgspec.structs import replace
@@ -28,7 +27,7 @@ from mockserver.dialects.gemini.parse import NAME, read
 from mockserver.dialects.gemini.proto import read_message
 from mockserver.dialects.gemini.replies import JSON_TYPE, pretty_reply
 from mockserver.kinds.objects import Objects
-from mockserver.media.large_data import hash_data, join_data
+from mockserver.media.large_data import cut_data, hash_data, join_data
 
 IDS = IdShape("files/", 12, "hex")
 TTL = 172_800.0  # seconds
@@ -87,8 +86,8 @@ def _parse_upload(http: HttpRequest, validation: Validation) -> Call:
         size, kind = (http.header(f"x-goog-upload-header-content-{name}") for name in ("length", "type"))
         raw = {"mimeType": kind or "application/octet-stream", "sizeBytes": size or "0", **file}
         return _make_call(http, raw, _begin if "start" in (command or "") else _keep)
-    file, hashed = _find_description(upload), b64encode(sha256(http.body).hexdigest().encode()).decode()
-    raw = {**({"upload": upload} if file is None else file), "sha256Hash": hashed}
+    file = _find_description(upload)
+    raw = {**({"upload": upload} if file is None else file), "sha256Hash": write_hash(http.body)}
     if file is None:
         return _make_call(http, raw, _refuse)
     return _make_call(http, raw, _keep if "finalize" in (command or "finalize") else _keep_piece)
@@ -97,10 +96,12 @@ def _parse_upload(http: HttpRequest, validation: Validation) -> Call:
 def _find_description(upload: str) -> dict[str, Json] | None:
     """Return the metadata of an upload; None if it began elsewhere, like a recorded one."""
     try:
-        file = json.loads(urlsafe_b64decode(upload + "=" * (-len(upload) % 4)))
+        stated = json.loads(urlsafe_b64decode(upload + "=" * (-len(upload) % 4)))
     except (ValueError, RecursionError):
         return None
-    found, wrong = read_message(CREATE_FILE, {"file": file}, vertex=False)
+    if not isinstance(stated, dict) or "upload" not in stated:
+        return None
+    found, wrong = read_message(CREATE_FILE, {"file": stated.get("file")}, vertex=False)
     return None if wrong else found.get("file")
 
 
@@ -115,7 +116,8 @@ async def _refuse(call: Call, objects: Objects) -> ObjectView:
 
 async def _begin(call: Call, objects: Objects) -> ObjectView:
     http = call.http
-    described = urlsafe_b64encode(compact(dict(call.raw)).encode()).decode().rstrip("=")
+    stated = {"upload": objects.draw_id(IDS), "file": dict(call.raw)}  # another one of an equal file is apart
+    described = urlsafe_b64encode(compact(stated).encode()).decode().rstrip("=")
     key = credential(http)  # which clients send with the beginning only
     query = f"upload_id={described}&upload_protocol=resumable{f'&key={quote(key)}' if key else ''}"
     return ObjectView(headers=(_GOES_ON, _EMPTY, ("x-goog-upload-url", f"{http.server_url}{quote(http.path)}?{query}")))
@@ -129,10 +131,17 @@ async def _keep_piece(call: Call, objects: Objects) -> ObjectView:
 
 
 async def _join_pieces(upload: str, http: HttpRequest, objects: Objects) -> Data:
-    """Return what was uploaded so far; a piece that was sent once more is in the place that it says."""
-    start = http.header("x-goog-upload-offset") or "0"
-    earlier = None if start == "0" else await objects.find(PIECE, upload)
-    return http.body if earlier is None else await objects.on_thread(join_data, earlier.data, http.body)
+    """Return what was uploaded so far; a piece that was sent once more is in the place that it says.
+
+    Raises Failure if pieces before it are missing.
+    """
+    stated = http.header("x-goog-upload-offset") or "0"
+    start = int(stated) if stated.isdecimal() and len(stated) <= 15 else -1
+    earlier = await objects.find(PIECE, upload) if start > 0 else None
+    had: Data = b"" if earlier is None else earlier.data
+    if not 0 <= start <= len(had):
+        raise Failure("bad_parameter", f"Invalid upload offset {clip(stated)}: {len(had)} bytes have been received.")
+    return await objects.on_thread(lambda: join_data(cut_data(had, start), http.body)) if start else http.body
 
 
 async def _keep(call: Call, objects: Objects) -> ObjectView:
@@ -140,7 +149,7 @@ async def _keep(call: Call, objects: Objects) -> ObjectView:
     data: Data = b""
     if upload is not None:
         data = await _join_pieces(upload, call.http, objects)
-        raw["sha256Hash"] = b64encode(hash_data(data).encode()).decode()
+        raw["sha256Hash"] = write_hash(data)
         if (piece := await objects.find(PIECE, upload)) is not None:
             await objects.change(piece, lambda found: replace(found, data=b"", gone=True))
     stated = str(raw.get("name") or "").rpartition("/")[2]
@@ -148,6 +157,11 @@ async def _keep(call: Call, objects: Objects) -> ObjectView:
     kept = await keep_file(name, raw, data, objects, statuses=objects.statuses)
     final = () if upload is None else (("x-goog-upload-status", "final"),)
     return ObjectView({"file": show_file(call.http, kept)}, headers=final)
+
+
+def write_hash(data: Data) -> str:
+    """Return the SHA-256 of a file as its metadata has it: the hexadecimal digits in base64."""
+    return b64encode(hash_data(data).encode()).decode()
 
 
 async def keep_file(name: str, described: Body, data: Data, objects: Objects, *, statuses: Sequence[str]) -> KeptObject:

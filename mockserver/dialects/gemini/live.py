@@ -3,21 +3,24 @@
 (https://ai.google.dev/api/live) Sessions are spoken over a WebSocket; over HTTP, a single turn is answered.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from base64 import b64encode
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from msgspec.structs import replace
+from pydantic_core import to_json
 
 from mockserver.core.call import Call
-from mockserver.core.http import HttpRequest, Reply
+from mockserver.core.http import Frame, HttpRequest, Reply
 from mockserver.core.json import Json
-from mockserver.core.plan import Failure
+from mockserver.core.plan import Answer, Failure, Text
 from mockserver.core.validation import Validation
 from mockserver.dialects import Operation
 from mockserver.dialects._parse import Body
 from mockserver.dialects.gemini.messages import CLIENT_MESSAGE
 from mockserver.dialects.gemini.parse import generate_call
 from mockserver.dialects.gemini.proto import read_message
+from mockserver.media.samples import PCM
 
 PATH = "/ws/google.ai.generativelanguage.{version:version}.GenerativeService.BidiGenerateContent"
 USUAL_MODEL = "gemini-live-2.5-flash-preview"
@@ -37,6 +40,20 @@ def parse_turn(http: HttpRequest, validation: Validation) -> Call:
     asked: Body = {"contents": [], **{key: value for key, value in body.items() if key != "model"}}
     http = replace(http, path_params={**http.path_params, "model": model})
     return replace(generate_call(http, asked, "realtime", None), stream=True)
+
+
+def play_stated(answer: Answer, frames: Iterable[Frame]) -> Iterable[Frame]:
+    """Return the frames of an answer behind one with the sound that a rule states, if it states any."""
+    said = [part for choice in answer.choices[:1] for part in choice.parts if isinstance(part, Text)]
+    stated = next((part.sound for part in said if part.sound is not None), None)
+    if stated is None:
+        return frames
+    from mockserver.wire.realtime import Voice  # few rules need it
+
+    samples = Voice().speak("".join([part.text for part in said]), stated)
+    part = {"inlineData": {"mimeType": f"audio/pcm;rate={PCM.rate}", "data": b64encode(samples).decode()}}
+    content = {"parts": [part], "role": "model"}
+    return [Frame(to_json({"candidates": [{"content": content, "index": 0}]}), part="open"), *frames]
 
 
 def read_client_message(read: Json) -> tuple[str, Body]:
@@ -59,15 +76,23 @@ def read_contents(turns: Json) -> list[dict[str, Json]]:
 
 
 def list_parts(response: Body) -> Iterator[Body]:
-    """Yield the parts of the first candidate of a response."""
-    candidates: Sequence[Body] = response.get("candidates") or ()
-    for candidate in candidates[:1]:
-        yield from (candidate.get("content") or {}).get("parts") or ()
+    """Yield the parts of the first candidate of a response; what a rule states may be none."""
+    content = find_candidate(response).get("content")
+    parts = content.get("parts") if isinstance(content, Mapping) else None
+    yield from [part for part in parts if isinstance(part, Mapping)] if isinstance(parts, list) else ()
+
+
+def find_candidate(response: Body) -> Body:
+    """Return the first candidate of a response; an empty one if it has none."""
+    candidates = response.get("candidates")
+    first = candidates[0] if isinstance(candidates, list) and candidates else None
+    return first if isinstance(first, Mapping) else {}
 
 
 def count_usage(response: Body) -> dict[str, Json]:
     """Return the tokens of a turn as sessions count them."""
-    usage: Body = response.get("usageMetadata") or {}
+    stated = response.get("usageMetadata")
+    usage: Body = stated if isinstance(stated, Mapping) else {}
     names = {"promptTokenCount": "promptTokenCount", "candidatesTokenCount": "responseTokenCount"}
     told = {new: usage[old] for old, new in names.items() if old in usage}
     return {**told, "totalTokenCount": usage.get("totalTokenCount", 0)}

@@ -4,9 +4,10 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from itertools import accumulate
+from typing import Any
 
 from msgspec import Struct
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
 from mockserver.config.errors import SourceLocation
 from mockserver.config.source import suggest
@@ -113,7 +114,7 @@ def _compile_outcome(then: ThenSpec, context: CompileContext) -> Compiled[RuleAn
         case "forward":
             return constant(RuleAnswer(Forward()))
         case str() as key if key in THEN_KEYS:
-            return constant(RuleAnswer(_make_artifact(THEN_KEYS[key], then, context), timing))
+            return _compile_artifact(THEN_KEYS[key], then, context).map(partial(RuleAnswer, timing=timing))
         case "delivery":
             return constant(RuleAnswer(None, timing))
         case "steps":
@@ -154,19 +155,33 @@ def _compile_draft(kind: str, then: ThenSpec, context: CompileContext) -> Compil
     return add_notices(then, context, draft) if _NOTICES.intersection(then.stated_keys) else draft
 
 
-def _make_artifact(kind: ThenKey, then: ThenSpec, context: CompileContext) -> ArtifactDraft:
+def _compile_artifact(kind: ThenKey, then: ThenSpec, context: CompileContext) -> Compiled[ArtifactDraft]:
     stated = None
     try:
         stated = kind.compile(getattr(then, kind.key), context.mistakes.document.read_beside)
     except ValueError as why:
         context.at(kind.key).refuse(str(why))
-    return ArtifactDraft(
-        stated=stated,
+    draft = ArtifactDraft(
         model=_check_model(then, context),
         usage=_make_usage(then.usage),
         headers=compile_headers(then.headers, context.at("headers")),
         key=kind.key,
     )
+    return _compile_texts(stated, context.at(kind.key)).map(lambda made: replace(draft, stated=made))
+
+
+def _compile_texts(stated: Any, context: CompileContext) -> Compiled[Any]:
+    """Compile the templates in what a rule states: in a text, in several, or in the texts of a Struct."""
+    match stated:
+        case str():
+            return context.compile_text(stated)
+        case tuple() if all(isinstance(each, str) for each in stated):
+            return gather(map(context.compile_text, stated))
+        case Struct():
+            texts = {name: value for name, value in asdict(stated).items() if isinstance(value, str)}
+            made = gather(map(context.compile_text, texts.values()))
+            return made.map(lambda values: replace(stated, **dict(zip(texts, values, strict=True))))
+    return constant(stated)
 
 
 def _check_model(then: ThenSpec, context: CompileContext) -> str | None:

@@ -15,7 +15,7 @@ def test_rules_for_a_file(place: Place) -> None:
     ran = place.run("rules", "chat", "-o", "made.yaml")
     assert (ran.code, ran.out) == (0, "")
     assert ran.err == (
-        "skipped chat.yaml#3: embeddings cannot become a rule; keep the cassette\nmade.yaml: 2 rules from 4 episodes\n"
+        "skipped chat.yaml#3: embeddings cannot become a rule; keep the cassette\nmade.yaml: 2 rules from 3 episodes\n"
     )
     assert Path("made.yaml").stat().st_mode & 0o777 == 0o600
     assert run("check", "made.yaml").out == "made.yaml: 2 rules, no mistakes, 0 remarks\n"

@@ -5,8 +5,10 @@ import io
 import pytest
 
 from mockserver.cli import main
+from mockserver.core.episode import Episode, Recorded, Sent
+from mockserver.dialects._forms import write_form
 from tests.cli.cassette.conftest import Place
-from tests.kit.episodes import chat, chats
+from tests.kit.episodes import AT, chat, chats
 
 
 def test_an_episode_to_read(place: Place) -> None:
@@ -43,3 +45,18 @@ def test_the_path_that_is_told_is_a_name(place: Place) -> None:
     assert place.run("show", "cassettes/chat.yaml#1").out == place.run("show", "chat#1").out
     place.keep("cassettes/chat", *chats(("Hi", "Hullo")))
     assert "Hullo" in place.run("show", "cassettes/chat.yaml#1").out
+
+
+def test_files_are_told_by_name_kind_and_size(place: Place) -> None:
+    kind, form = write_form({"model": "whisper-1", "file": b"RIFF\xff\0"})
+    spoken = Recorded(200, (("content-type", "audio/mpeg"),), bytes(range(256)))
+    sent = Sent("POST", "/openai/v1/audio/transcriptions", headers=(("content-type", kind),), body=form)
+    place.keep("heard", Episode("openai", "transcriptions", "whisper-1", sent, spoken, AT))
+    assert place.run("show", "heard").out == (
+        "heard.yaml#1: openai transcriptions whisper-1, recorded 2025-10-09\n"
+        "POST /openai/v1/audio/transcriptions\n"
+        "  model: whisper-1\n"
+        "  file: file.wav, 6 B\n"
+        "-> 200, 256 B\n"
+        "  audio/mpeg, 256 B\n"
+    )

@@ -67,6 +67,10 @@ def bodies(operation: str) -> Iterator[Json]:
         yield {"instances": [{"content": PROMPT}], "parameters": {"outputDimensionality": 3}}
     if operation == "create_cached_content":
         yield {"model": "models/x", **request("tool-call"), "ttl": "60s", "displayName": "a"}
+    if operation == "create_batch":
+        asked = {"request": request("tool-call"), "metadata": {"key": "first"}}
+        yield {"batch": {"displayName": "a", "inputConfig": {"requests": {"requests": [asked]}}}}
+        yield {"batch": {"displayName": "a", "priority": "1", "inputConfig": {"fileName": "files/a"}}}
     if operation == "create_file":
         yield {"file": {"displayName": "a", "mimeType": "text/plain", "sizeBytes": "5"}}
 

@@ -443,6 +443,45 @@ def test_an_upload_that_began_elsewhere_is_refused(upload: str) -> None:
     assert SERVER.ask("/gemini/v1beta/files", method="GET").json == {}
 
 
+def _begin_upload(server: Any) -> str:
+    headers = {"x-goog-upload-command": "start", "x-goog-upload-header-content-type": "text/plain"}
+    url: str = server.ask("/gemini/upload/v1beta/files", {"file": {}}, headers=headers).headers["x-goog-upload-url"]
+    return "/gemini" + url.partition("/gemini")[2]
+
+
+def _upload(server: Any, path: str, data: bytes, offset: object, *, last: bool = False) -> Any:
+    command = "upload, finalize" if last else "upload"
+    return server.ask(path, data, headers={"x-goog-upload-command": command, "x-goog-upload-offset": str(offset)})
+
+
+def _download(server: Any, uploaded: Any) -> bytes:
+    name = uploaded.json["file"]["name"]
+    content: bytes = server.ask(f"/gemini/v1beta/{name}:download?alt=media", method="GET").body
+    return content
+
+
+def test_each_piece_of_an_upload_is_where_it_says() -> None:
+    server = local()
+    one, other = _begin_upload(server), _begin_upload(server)
+    _upload(server, one, b"ab", 0)
+    _upload(server, other, b"AB", 0)  # of a file that is described alike
+    _upload(server, one, b"cd", 2)
+    _upload(server, one, b"cd", 2)  # once more
+    assert _download(server, _upload(server, one, b"ef", 4, last=True)) == b"abcdef"
+    assert _download(server, _upload(server, other, b"CD", 2, last=True)) == b"ABCD"
+
+
+@pytest.mark.parametrize("offset", [3, "x", -1, "9" * 5_000])
+def test_a_piece_behind_what_was_received_is_refused(offset: object) -> None:
+    server = local()
+    path = _begin_upload(server)
+    _upload(server, path, b"ab", 0)
+    refused = _upload(server, path, b"cd", offset, last=True)
+    assert message(refused).startswith("Invalid upload offset")
+    assert message(refused).endswith("bytes have been received.")
+    assert _download(server, _upload(server, path, b"cd", 2, last=True)) == b"abcd"
+
+
 def test_the_addresses_of_a_namespace() -> None:
     start = {"headers": {"host": "a:1", "x-goog-upload-command": "start"}, "namespace": "b c"}
     began = SERVER.ask("/gemini/upload/v1beta/files", {"file": {"mimeType": "text/plain"}}, **start)

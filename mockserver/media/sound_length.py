@@ -18,7 +18,8 @@ def measure(data: bytes, total: int | None = None) -> float:
     if data.startswith(b"fLaC"):
         return _read_flac(data) or size / _BYTES_A_SECOND
     tag = _find_id3_end(data)
-    data, size = data[tag:], max(0, size - tag)
+    if tag < size:  # else it is no tag, or there is nothing behind it
+        data, size = data[tag:], size - tag
     here = _read_opus(data) if data.startswith(b"OggS") else _count_adts(data)
     return here * size / len(data) if here else size / _BYTES_A_SECOND
 

@@ -327,7 +327,7 @@ MISTAKES = {
     "mcp: {a/b: {}}": '"a/b" cannot be the name of an MCP server, as it is part of a URL',
     "mcp: {..: {}}": "cannot be the name of an MCP server",
     "mcp: {a: {versions: ['2020-01-01']}}": "2026-07-28",
-    "mcp: {a: {auth: basic}}": '"auth" expects oauth, not "basic"; write {bearer: secret-token}',
+    "mcp: {a: {auth: basic}}": '"auth" expects oauth, or a table such as {bearer: secret-token}, not "basic"',
     "mcp: {a: {changes: [{after: 1}]}}": "a change needs something to add or remove",
     "mcp: {a: {tools: [{name: read}], changes: [{after: 1, tools: {remove: [reed]}}]}}": 'did you mean "read"?',
     "mcp: {a: {prompts: [{name: p, arguments: [style], values: {stile: []}}]}}": 'did you mean "style"?',

@@ -442,7 +442,7 @@ def compute(text: str, *, bare: bool) -> str | None:
     if found is None:
         return None
     try:
-        result = _shown(_value(ast.parse(_SUPERFLUOUS.sub("", found[0]).strip(), mode="eval")))
+        result = _write_result(_value(ast.parse(_SUPERFLUOUS.sub("", found[0]).strip(), mode="eval")))
     except ZeroDivisionError:
         return "That cannot be computed: it divides by zero."
     except (SyntaxError, ValueError):
@@ -452,7 +452,7 @@ def compute(text: str, *, bare: bool) -> str | None:
 
 def _as_signs(text: str) -> str:
     text = text[:4_000]
-    for spoken, signs in _spoken() if _DIGIT.search(text) and _OPERATOR.search(text) else ():
+    for spoken, signs in _list_spoken_signs() if _DIGIT.search(text) and _OPERATOR.search(text) else ():
         text = spoken.sub(signs, text)
     return text
 
@@ -479,7 +479,7 @@ def _value(node: ast.AST) -> Fraction:
     raise ValueError(ast.dump(node))
 
 
-def _shown(result: Fraction) -> str:
+def _write_result(result: Fraction) -> str:
     if result.denominator == 1:
         return str(result.numerator)
     scaled = round(result * 10**10)
@@ -502,7 +502,7 @@ _PERCENT = lazy_pattern(r" / 100 \* ")
 
 
 @cache
-def _spoken() -> Sequence[tuple[re.Pattern[str], str]]:
+def _list_spoken_signs() -> Sequence[tuple[re.Pattern[str], str]]:
     """What is said in words, and in signs."""
     return [(lazy_pattern(f"(?i){spoken}"), signs) for spoken, signs in word_lists("patterns")["spoken_sums"]]
 

@@ -198,7 +198,7 @@ def split_objects(
         return [(part, ()) for part in given]
     props = read_properties(properties)
     records = _records(text, found, props, listed=listed)
-    return _of_records(records, found) or _repeated(text, found, props) or [(tuple(found), ())]
+    return _of_records(records, found) or _split_at_repeats(text, found, props) or [(tuple(found), ())]
 
 
 _BY_SIZE = (
@@ -253,7 +253,7 @@ def _records(text: str, found: Sequence[Mention], props: Sequence[Property], *, 
     ranked = [match for match in rank_candidates(text, found, scalar) if match.points >= _RECORD_LIKELY]
     splits = [_split(pieces, ranked) for pieces in _splits(text)]
     records = max(splits, key=lambda split: sum(len(taken) for _, taken in split), default=[])
-    said = _taken([match for match in ranked if match.points >= 20]).keys()
+    said = _assign_mentions([match for match in ranked if match.points >= 20]).keys()
     alike = all(taken.keys() == records[0][1].keys() >= said for _, taken in records)
     return records[:_MOST_SETS] if alike or listed else []
 
@@ -276,7 +276,7 @@ def _split(pieces: Sequence[Place], ranked: Sequence[Candidate]) -> Sequence[Rec
         at = bisect_right(pieces, mention.start, key=lambda piece: piece[0]) - 1
         if at >= 0 and mention.end <= pieces[at][1]:
             within[at].append(match)
-    taken = [(place, _taken(matched)) for place, matched in zip(pieces, within, strict=True)]
+    taken = [(place, _assign_mentions(matched)) for place, matched in zip(pieces, within, strict=True)]
     full = [record for record in taken if len(record[1]) > 1]
     counted = Counter(name for _, names in full for name in names)
     core = {name for name, count in counted.items() if count > 1}
@@ -284,7 +284,7 @@ def _split(pieces: Sequence[Place], ranked: Sequence[Candidate]) -> Sequence[Rec
     return full if len(full) > 1 else []
 
 
-def _taken(ranked: Sequence[Candidate]) -> Mapping[str, Mention]:
+def _assign_mentions(ranked: Sequence[Candidate]) -> Mapping[str, Mention]:
     """The mentions of one piece by property, the best first, each place once."""
     taken: dict[str, Mention] = {}
     for match in ranked:
@@ -300,18 +300,18 @@ def _of_records(records: Sequence[Record], found: Sequence[Mention]) -> list[Par
     shared = [m for m in found if not any(map(m.overlaps, places))]
     return [
         (
-            _sorted([*shared, *(m for m in found if own.start <= m.start and m.end <= own.end)]),
+            _sort_mentions([*shared, *(m for m in found if own.start <= m.start and m.end <= own.end)]),
             tuple(place for place in places if place is not own),
         )
         for own in places
     ]
 
 
-def _sorted(found: Iterable[Mention]) -> Part:
+def _sort_mentions(found: Iterable[Mention]) -> Part:
     return tuple(sorted(found, key=lambda m: (m.start, -m.end)))
 
 
-def _repeated(text: str, found: Sequence[Mention], props: Sequence[Property]) -> list[Parted]:
+def _split_at_repeats(text: str, found: Sequence[Mention], props: Sequence[Property]) -> list[Parted]:
     scalar = [prop for prop in props if not set(prop.types) & {"array", "object", "boolean"}]
     series = _series(text, [match for match in rank_candidates(text, found, scalar) if match.points >= _SETS_LIKELY])
     count = max(map(len, series), default=0)
@@ -323,7 +323,7 @@ def _repeated(text: str, found: Sequence[Mention], props: Sequence[Property]) ->
     shared = [m for m in found if not any(map(m.overlaps, every))]
     return [
         (
-            _sorted([*shared, *(m for m in part if m.kind != "choice")]),
+            _sort_mentions([*shared, *(m for m in part if m.kind != "choice")]),
             tuple(mention for mention in every if mention not in part),
         )
         for part in parts

@@ -10,8 +10,8 @@ from mockserver.core.http import HttpRequest, Reply
 from mockserver.core.json import Json
 from mockserver.core.lazy import FEW, LazySequence
 from mockserver.core.plan import Failure
-from mockserver.dialects._embeddings import ENCODINGS
 from mockserver.dialects._errors import ErrorTable, retry_lines
+from mockserver.dialects._openai_api.embeddings import ENCODINGS
 from mockserver.dialects._parse import BAD_JSON, OTHER_MEDIA, Body
 from mockserver.dialects._reply import json_reply, request_id_line
 from mockserver.kinds.embeddings import Embeddings, Vector

@@ -12,25 +12,25 @@ from mockserver.core.lazy import lazy_property
 from mockserver.core.plan import Answer, Failure
 from mockserver.core.validation import Validation
 from mockserver.dialects import Operation
-from mockserver.dialects._chat import ChatParser, chat_live_only
-from mockserver.dialects._chat_replay import CHAT_HISTORY
-from mockserver.dialects._completions import completion_options, parse_completion
-from mockserver.dialects._embeddings import embeddings_reply, parse_embeddings
 from mockserver.dialects._errors import refuse
 from mockserver.dialects._objects import object_operations
 from mockserver.dialects._objects.references import refer_to_kept
 from mockserver.dialects._objects.resource import ObjectsApi
-from mockserver.dialects._realtime.connections import ConnectionsApi
-from mockserver.dialects._realtime.turns import RealtimeApi
-from mockserver.dialects._reply import RequestLines, answer_reply, request_hex
-from mockserver.dialects._responses import (
+from mockserver.dialects._openai_api.chat import ChatParser, chat_live_only
+from mockserver.dialects._openai_api.chat_replay import CHAT_HISTORY
+from mockserver.dialects._openai_api.completions import completion_options, parse_completion
+from mockserver.dialects._openai_api.embeddings import embeddings_reply, parse_embeddings
+from mockserver.dialects._openai_api.responses import (
     RESPONSE_LAYOUT,
     error_event,
     parse_openai_responses,
     responses_reply,
 )
-from mockserver.dialects._responses_replay import RESPONSES_HISTORY
-from mockserver.dialects._stored import StoredResponses, stored_chats
+from mockserver.dialects._openai_api.responses_replay import RESPONSES_HISTORY
+from mockserver.dialects._openai_api.stored import StoredResponses, stored_chats
+from mockserver.dialects._realtime.connections import ConnectionsApi
+from mockserver.dialects._realtime.turns import RealtimeApi
+from mockserver.dialects._reply import RequestLines, answer_reply, request_hex
 from mockserver.kinds.embeddings import Embeddings
 from mockserver.wire.chat import ChatRenderer, make_completion
 from mockserver.wire.responses import ResponseRenderer

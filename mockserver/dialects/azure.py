@@ -12,24 +12,7 @@ from mockserver.core.json import Json
 from mockserver.core.plan import Failure, Models
 from mockserver.core.validation import Validation
 from mockserver.dialects import Dialect, Operation
-from mockserver.dialects._chat import (
-    AudioPart,
-    ChatBody,
-    FunctionCall,
-    FunctionTool,
-    FunctionToolCall,
-    ImageUrl,
-    NamedFunction,
-    Penalty,
-    ResponseFormat,
-    ToolMode,
-    chat_call,
-    chat_model,
-    chat_operation,
-    unmet_tool_choice,
-)
 from mockserver.dialects._clients import CLIENT_CONFIGS
-from mockserver.dialects._embeddings import AZURE_EMBEDDING, embeddings_call, embeddings_reply
 from mockserver.dialects._errors import (
     PLAIN_LIMIT_MESSAGES,
     PLAIN_UNSUPPORTED_MESSAGES,
@@ -57,6 +40,23 @@ from mockserver.dialects._fields import (
     text_or,
     union,
 )
+from mockserver.dialects._openai_api.chat import (
+    AudioPart,
+    ChatBody,
+    FunctionCall,
+    FunctionTool,
+    FunctionToolCall,
+    ImageUrl,
+    NamedFunction,
+    Penalty,
+    ResponseFormat,
+    ToolMode,
+    chat_call,
+    chat_model,
+    chat_operation,
+    unmet_tool_choice,
+)
+from mockserver.dialects._openai_api.embeddings import AZURE_EMBEDDING, embeddings_call, embeddings_reply
 from mockserver.dialects._parse import (
     Body,
     Complaint,

@@ -14,7 +14,6 @@ from mockserver.core.validation import Validation
 from mockserver.dialects import OWN_FEATURES, Dialect, Operation
 from mockserver.dialects._audio import AudioApi
 from mockserver.dialects._clients import CLIENT_CONFIGS
-from mockserver.dialects._completions import TEXT_LAYOUT as OPENAI_STYLE
 from mockserver.dialects._errors import (
     INVALID_REQUEST,
     OPENAI_MESSAGES,
@@ -26,6 +25,7 @@ from mockserver.dialects._errors import (
 )
 from mockserver.dialects._images import ImagesApi
 from mockserver.dialects._openai import MISSING, OpenAIApi
+from mockserver.dialects._openai_api.completions import TEXT_LAYOUT as OPENAI_STYLE
 from mockserver.dialects._parse import Body, Parse, bearer
 from mockserver.dialects._reply import (
     json_reply,

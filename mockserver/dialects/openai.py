@@ -12,7 +12,6 @@ from mockserver.core.validation import Validation
 from mockserver.dialects import OWN_FEATURES, Dialect, Operation
 from mockserver.dialects._audio import AudioApi
 from mockserver.dialects._clients import CLIENT_CONFIGS
-from mockserver.dialects._completions import TEXT_LAYOUT
 from mockserver.dialects._errors import (
     INVALID_REQUEST,
     OPENAI_MESSAGES,
@@ -24,8 +23,9 @@ from mockserver.dialects._errors import (
     retry_lines,
 )
 from mockserver.dialects._images import ImagesApi, word_image_error
-from mockserver.dialects._moderations import moderation_operation
 from mockserver.dialects._openai import MISSING, OpenAIApi
+from mockserver.dialects._openai_api.completions import TEXT_LAYOUT
+from mockserver.dialects._openai_api.moderations import moderation_operation
 from mockserver.dialects._parse import bearer, clip
 from mockserver.dialects._reply import (
     data_reply,

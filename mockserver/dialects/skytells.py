@@ -9,7 +9,6 @@ from mockserver.core.http import HttpRequest, Reply
 from mockserver.core.json import Json
 from mockserver.core.plan import REASONS, Failure
 from mockserver.dialects import Dialect
-from mockserver.dialects._chat import ChatParser, chat_operation
 from mockserver.dialects._clients import CLIENT_CONFIGS
 from mockserver.dialects._errors import (
     INVALID_REQUEST,
@@ -21,6 +20,7 @@ from mockserver.dialects._errors import (
     refuse_without_code,
     retry_lines,
 )
+from mockserver.dialects._openai_api.chat import ChatParser, chat_operation
 from mockserver.dialects._parse import Body, bearer
 from mockserver.dialects._reply import json_reply, model_operations, request_hex, request_id_line
 from mockserver.wire.chat import ChatLayout, prompt_filter

@@ -14,19 +14,6 @@ from mockserver.core.json import Json
 from mockserver.core.plan import Answer, Failure
 from mockserver.core.validation import Validation
 from mockserver.dialects import OWN_FEATURES, Dialect, Operation
-from mockserver.dialects._chat import (
-    AllowedNames,
-    ChatBody,
-    ChatToolCall,
-    FunctionCall,
-    RefusalPart,
-    TextPart,
-    ToolMode,
-    ToolName,
-    chat_call,
-    chat_model,
-    chat_operation,
-)
 from mockserver.dialects._clients import CLIENT_CONFIGS
 from mockserver.dialects._errors import (
     INVALID_REQUEST,
@@ -57,6 +44,38 @@ from mockserver.dialects._fields import (
     union_by,
     usually,
 )
+from mockserver.dialects._openai_api.chat import (
+    AllowedNames,
+    ChatBody,
+    ChatToolCall,
+    FunctionCall,
+    RefusalPart,
+    TextPart,
+    ToolMode,
+    ToolName,
+    chat_call,
+    chat_model,
+    chat_operation,
+)
+from mockserver.dialects._openai_api.responses import RESPONSE_LAYOUT as OPENAI_LAYOUT
+from mockserver.dialects._openai_api.responses import (
+    ResponsesRequest,
+    error_event,
+    message_of,
+    parse_responses,
+    responses_reply,
+)
+from mockserver.dialects._openai_api.responses_models import (
+    ResponseAllowedTools,
+    ResponseBody,
+    ResponseNamedTool,
+    Summary,
+    input_of,
+    responses_model,
+    text_options,
+    tools_of,
+)
+from mockserver.dialects._openai_api.stored import StoredResponses
 from mockserver.dialects._parse import (
     Body,
     Complaint,
@@ -72,19 +91,6 @@ from mockserver.dialects._reply import (
     model_operations,
     request_id_line,
 )
-from mockserver.dialects._responses import RESPONSE_LAYOUT as OPENAI_LAYOUT
-from mockserver.dialects._responses import ResponsesRequest, error_event, message_of, parse_responses, responses_reply
-from mockserver.dialects._responses_models import (
-    ResponseAllowedTools,
-    ResponseBody,
-    ResponseNamedTool,
-    Summary,
-    input_of,
-    responses_model,
-    text_options,
-    tools_of,
-)
-from mockserver.dialects._stored import StoredResponses
 from mockserver.wire.chat import ChatLayout
 from mockserver.wire.responses import ResponseLayout, ResponseRenderer
 

@@ -11,13 +11,13 @@ from pydantic_core import to_json
 from mockserver.core.call import Prompt
 from mockserver.core.lazy import FEW
 from mockserver.core.validation import Validation
-from mockserver.dialects._embeddings import (
+from mockserver.dialects._openai_api.embeddings import (
     ENCODINGS,
     embeddings_reply,
     parse_embeddings,
     too_long,
 )
-from mockserver.dialects._moderations import USUAL_MODEL, list_input_types, moderations, parse_moderations
+from mockserver.dialects._openai_api.moderations import USUAL_MODEL, list_input_types, moderations, parse_moderations
 from mockserver.kinds.embeddings import Embeddings
 from mockserver.kinds.moderations import Judgement, Moderations
 from tests.kit.calls import call as some_call

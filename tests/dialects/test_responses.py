@@ -9,7 +9,7 @@ import pytest
 from mockserver.core.call import Message, ToolCall
 from mockserver.core.http import Frame, Reply
 from mockserver.core.plan import Answer, Choice, Failure, Reasoning, Text, Usage
-from mockserver.dialects._responses import (
+from mockserver.dialects._openai_api.responses import (
     RESPONSE_LAYOUT,
     error_event,
     input_messages,

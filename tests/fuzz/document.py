@@ -13,15 +13,15 @@ from pydantic.json_schema import GenerateJsonSchema
 
 from mockserver.dialects import Operation, discover, jina, voyage
 from mockserver.dialects._audio import SPEECH
-from mockserver.dialects._chat import CHAT
-from mockserver.dialects._completions import COMPLETION
-from mockserver.dialects._embeddings import AZURE_EMBEDDING, EMBEDDING
 from mockserver.dialects._fields import Model
 from mockserver.dialects._images import GENERATION
-from mockserver.dialects._moderations import MODERATION
 from mockserver.dialects._objects.batches import Batches
-from mockserver.dialects._responses_models import RESPONSE
-from mockserver.dialects._stored import UPDATE
+from mockserver.dialects._openai_api.chat import CHAT
+from mockserver.dialects._openai_api.completions import COMPLETION
+from mockserver.dialects._openai_api.embeddings import AZURE_EMBEDDING, EMBEDDING
+from mockserver.dialects._openai_api.moderations import MODERATION
+from mockserver.dialects._openai_api.responses_models import RESPONSE
+from mockserver.dialects._openai_api.stored import UPDATE
 from mockserver.dialects.anthropic.batches import BATCH
 from mockserver.dialects.anthropic.complete import COMPLETE
 from mockserver.dialects.anthropic.models import COUNT, MESSAGES

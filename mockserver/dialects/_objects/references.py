@@ -14,14 +14,14 @@ from mockserver.core.call import Call, Message, Tool
 from mockserver.core.hosted_tools import make_item
 from mockserver.core.json import Json
 from mockserver.core.plan import Answer, Failure, Item, Part, Text
-from mockserver.dialects._input_items import item_type
 from mockserver.dialects._objects.conversations import ConversationItems
 from mockserver.dialects._objects.files import Files
 from mockserver.dialects._objects.resource import ObjectsApi
 from mockserver.dialects._objects.search import Found, find_sentence
 from mockserver.dialects._objects.vector_stores import VectorStores
+from mockserver.dialects._openai_api.input_items import item_type
+from mockserver.dialects._openai_api.responses import RESPONSE_LAYOUT, input_messages, response_options
 from mockserver.dialects._parse import Body
-from mockserver.dialects._responses import RESPONSE_LAYOUT, input_messages, response_options
 from mockserver.kinds.objects import Objects
 from mockserver.wire.responses import list_output_items
 

@@ -19,15 +19,15 @@ from mockserver.core.plan import Answer
 from mockserver.core.tokens import IMAGES
 from mockserver.core.validation import Validation
 from mockserver.dialects import Operation
-from mockserver.dialects._chat import Metadata, replace_ids
 from mockserver.dialects._errors import refuse
 from mockserver.dialects._fields import Model, list_of, literal, optional, shape
 from mockserver.dialects._meaning import fields_with_meaning
+from mockserver.dialects._openai_api.chat import Metadata, replace_ids
+from mockserver.dialects._openai_api.responses import input_messages, list_connectors, read_tool, read_tool_choice
 from mockserver.dialects._parse import Body, read_body, read_object
 from mockserver.dialects._realtime.events import INPUT_ITEM
 from mockserver.dialects._realtime.sessions import OF_RESPONSES, OUTPUT, USUAL_MODEL
 from mockserver.dialects._reply import STREAM_LINES, RequestLines, merge_headers
-from mockserver.dialects._responses import input_messages, list_connectors, read_tool, read_tool_choice
 from mockserver.media.samples import FORMATS
 from mockserver.wire.realtime import TOKEN_OF_USER, RealtimeOptions, Voice, stream_events
 

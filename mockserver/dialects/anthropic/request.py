@@ -16,9 +16,9 @@ from mockserver.core.http import HttpRequest
 from mockserver.core.json import Json
 from mockserver.core.tokens import APPROX, read_image_size
 from mockserver.core.validation import Validation
-from mockserver.dialects._chat import schema_as_text
 from mockserver.dialects._fields import Model
 from mockserver.dialects._meaning import BOOKKEEPING, fields_with_meaning
+from mockserver.dialects._openai_api.chat import schema_as_text
 from mockserver.dialects._parse import Body, clip, read_object, read_usual
 from mockserver.dialects.anthropic.betas import betas_of, unknown_betas
 from mockserver.dialects.anthropic.citations import Citable, citable_places, source_texts

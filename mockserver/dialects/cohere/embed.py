@@ -11,8 +11,8 @@ from mockserver.core.tokens import read_image_size
 from mockserver.core.validation import Validation
 from mockserver.dialects import Operation
 from mockserver.dialects._embedders import name_input
-from mockserver.dialects._embeddings import ENCODINGS
 from mockserver.dialects._fields import Model
+from mockserver.dialects._openai_api.embeddings import ENCODINGS
 from mockserver.dialects._parse import Body, Complaint, custom_complaint, read_request, refuse_first, unknown_fields
 from mockserver.dialects._reply import json_reply, request_uuid
 from mockserver.dialects.cohere.errors import header_lines, make_refuse

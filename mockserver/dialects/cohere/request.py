@@ -13,7 +13,7 @@ from mockserver.core.http import HttpRequest
 from mockserver.core.json import Json, compact
 from mockserver.core.tokens import APPROX, part_tokens
 from mockserver.core.validation import Validation
-from mockserver.dialects._chat import chat_fingerprint_fields, schema_as_text, tool_of
+from mockserver.dialects._openai_api.chat import chat_fingerprint_fields, schema_as_text, tool_of
 from mockserver.dialects._parse import (
     Body,
     Complaint,

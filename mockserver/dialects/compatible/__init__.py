@@ -13,10 +13,10 @@ from mockserver.core.plan import Answer, Failure
 from mockserver.core.validation import Validation
 from mockserver.dialects import Dialect, Operation, any_history
 from mockserver.dialects._clients import CLIENT_CONFIGS
-from mockserver.dialects._completions import TEXT_LAYOUT, completion_options
-from mockserver.dialects._embeddings import embeddings_reply
 from mockserver.dialects._errors import retry_lines
 from mockserver.dialects._openai import OpenAIApi
+from mockserver.dialects._openai_api.completions import TEXT_LAYOUT, completion_options
+from mockserver.dialects._openai_api.embeddings import embeddings_reply
 from mockserver.dialects._parse import bearer
 from mockserver.dialects._reply import (
     answer_reply,

@@ -8,20 +8,6 @@ from mockserver.core.call import Call
 from mockserver.core.http import HttpRequest
 from mockserver.core.json import Json, try_parse
 from mockserver.core.validation import Validation
-from mockserver.dialects._chat import (
-    AudioId,
-    ChatBody,
-    ChatToolCall,
-    ChatToolChoice,
-    FunctionCall,
-    RefusalPart,
-    TextPart,
-    chat_call,
-    chat_conflicts,
-    chat_model,
-)
-from mockserver.dialects._completions import parse_completion
-from mockserver.dialects._embeddings import parse_embeddings
 from mockserver.dialects._fields import (
     Object,
     fields_of,
@@ -37,6 +23,20 @@ from mockserver.dialects._fields import (
     tag_union,
     text_or,
 )
+from mockserver.dialects._openai_api.chat import (
+    AudioId,
+    ChatBody,
+    ChatToolCall,
+    ChatToolChoice,
+    FunctionCall,
+    RefusalPart,
+    TextPart,
+    chat_call,
+    chat_conflicts,
+    chat_model,
+)
+from mockserver.dialects._openai_api.completions import parse_completion
+from mockserver.dialects._openai_api.embeddings import parse_embeddings
 from mockserver.dialects._parse import Body, Complaint, custom_complaint, read_request, refuse_first
 from mockserver.dialects.compatible.hosts import MAX_CHOICES, Host
 

@@ -16,9 +16,15 @@ from mockserver.core.json import try_parse as parsed_json
 from mockserver.core.plan import Answer, Failure, Usage
 from mockserver.core.tokens import Tokenizer
 from mockserver.core.validation import Validation
-from mockserver.dialects._chat import chat_call, empty_messages, max_tokens, stop_sequences, unmet_tool_choice
-from mockserver.dialects._completions import WHOLE_PROMPT, completion_call, count_choices, too_long, too_many
 from mockserver.dialects._fields import Model, Reading
+from mockserver.dialects._openai_api.chat import (
+    chat_call,
+    empty_messages,
+    max_tokens,
+    stop_sequences,
+    unmet_tool_choice,
+)
+from mockserver.dialects._openai_api.completions import WHOLE_PROMPT, completion_call, count_choices, too_long, too_many
 from mockserver.dialects._parse import (
     Body,
     Complaint,

@@ -8,8 +8,8 @@ from mockserver.core.json import Json
 from mockserver.core.plan import Answer
 from mockserver.core.validation import Validation
 from mockserver.dialects import Operation, discover
-from mockserver.dialects._completions import TEXT_LAYOUT
 from mockserver.dialects._openai import OpenAIApi
+from mockserver.dialects._openai_api.completions import TEXT_LAYOUT
 from mockserver.dialects._reply import model_operations
 from mockserver.dialects.ollama.request import NAME, TOOL_CALL_IDS
 from mockserver.wire.chat import ChatLayout, ChatRenderer

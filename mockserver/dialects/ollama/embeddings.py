@@ -9,8 +9,8 @@ from mockserver.core.json import Json
 from mockserver.core.plan import Failure, Models
 from mockserver.core.validation import Validation
 from mockserver.dialects import Operation
-from mockserver.dialects._embeddings import ENCODINGS, MAX_DIMENSIONS
 from mockserver.dialects._fields import Model, Object, open_shape, optional
+from mockserver.dialects._openai_api.embeddings import ENCODINGS, MAX_DIMENSIONS
 from mockserver.dialects._reply import json_reply
 from mockserver.dialects.ollama.errors import refuse_as
 from mockserver.dialects.ollama.request import NAME, load_call, read

@@ -6,7 +6,7 @@ from mockserver.core.call import Page
 from mockserver.core.http import HttpRequest
 from mockserver.core.plan import Failure
 from mockserver.dialects._errors import refuse
-from mockserver.dialects._stored import integer_parameter, page_parameter
+from mockserver.dialects._openai_api.stored import integer_parameter, page_parameter
 
 
 def asked(**query: str) -> HttpRequest:

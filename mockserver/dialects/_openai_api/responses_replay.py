@@ -12,15 +12,15 @@ from mockserver.core.plan import Failure
 from mockserver.core.seal import SealError
 from mockserver.core.validation import HistoryProblem
 from mockserver.dialects._errors import refuse
-from mockserver.dialects._input_items import (
+from mockserver.dialects._openai_api.input_items import (
     INPUT_PREFIXES,
     find_input_texts_of_assistant,
     find_unprefixed_id,
     item_type,
 )
+from mockserver.dialects._openai_api.responses import find_unpaired_calls
 from mockserver.dialects._parse import Body, Complaint, clip
 from mockserver.dialects._replay import IF_PUBLISHED, UNLESS_LIVE, Problems, ReplayRule, make_history_check
-from mockserver.dialects._responses import find_unpaired_calls
 from mockserver.wire.responses import ENCRYPTED_CONTENT, OutputItemId, read_item_id
 
 Items = Sequence[tuple[int, Body]]  # each with its place
@@ -42,7 +42,7 @@ def _find_input_texts(call: Call, items: Items) -> Problems:
 
 
 def _find_long_ids(call: Call, items: Items) -> Problems:
-    from mockserver.dialects._responses_models import MAX_ID  # slow, and loaded once there is such a call
+    from mockserver.dialects._openai_api.responses_models import MAX_ID  # slow, and loaded once there is such a call
 
     for at, item in items:
         for key in ("id", "call_id"):

@@ -14,9 +14,10 @@ from mockserver.core.lazy import map_lazily
 from mockserver.core.plan import Answer, Failure, Item, Listing, Stored, Text
 from mockserver.core.validation import Validation
 from mockserver.dialects import Operation
-from mockserver.dialects._chat import Metadata
 from mockserver.dialects._fields import Model, nullable, shape
-from mockserver.dialects._input_items import INPUT_PREFIXES, item_type
+from mockserver.dialects._openai_api.chat import Metadata
+from mockserver.dialects._openai_api.input_items import INPUT_PREFIXES, item_type
+from mockserver.dialects._openai_api.responses import error_event, responses_reply
 from mockserver.dialects._parse import (
     Body,
     Complaint,
@@ -29,7 +30,6 @@ from mockserver.dialects._parse import (
     read_object,
 )
 from mockserver.dialects._reply import json_reply, prepend_lines
-from mockserver.dialects._responses import error_event, responses_reply
 from mockserver.wire.responses import (
     ResponseOptions,
     ResponseRenderer,

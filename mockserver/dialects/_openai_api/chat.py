@@ -41,8 +41,8 @@ from mockserver.dialects._fields import (
     union,
     usually,
 )
-from mockserver.dialects._loose import read_format, read_messages, read_tools
 from mockserver.dialects._meaning import fields_with_meaning
+from mockserver.dialects._openai_api.lenient import read_format, read_messages, read_tools
 from mockserver.dialects._parse import (
     LARGE,
     Body,

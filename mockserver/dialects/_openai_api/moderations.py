@@ -10,8 +10,6 @@ from mockserver.core.json import Json
 from mockserver.core.lazy import map_lazily
 from mockserver.core.validation import Validation
 from mockserver.dialects import Operation
-from mockserver.dialects._chat import TextPart
-from mockserver.dialects._embeddings import MAX_INPUTS
 from mockserver.dialects._errors import refuse
 from mockserver.dialects._fields import (
     Model,
@@ -25,6 +23,8 @@ from mockserver.dialects._fields import (
     union_by,
     usually,
 )
+from mockserver.dialects._openai_api.chat import TextPart
+from mockserver.dialects._openai_api.embeddings import MAX_INPUTS
 from mockserver.dialects._parse import read_request, refuse_first, unknown_fields
 from mockserver.dialects._reply import RequestLines, json_reply
 from mockserver.kinds.moderations import CATEGORIES, Judgement, Moderations

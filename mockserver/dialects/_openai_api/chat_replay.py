@@ -6,8 +6,8 @@ from msgspec import Struct
 
 from mockserver.core.call import Call
 from mockserver.core.validation import HistoryProblem
-from mockserver.dialects._chat import MAX_CALL_ID, find_unanswered_calls
 from mockserver.dialects._errors import refuse
+from mockserver.dialects._openai_api.chat import MAX_CALL_ID, find_unanswered_calls
 from mockserver.dialects._parse import Body, Complaint
 from mockserver.dialects._replay import IF_PUBLISHED, UNLESS_LIVE, Problems, ReplayRule, make_history_check
 

@@ -29,11 +29,11 @@ from mockserver.core.http import Frame, HttpRequest, Reply
 from mockserver.core.json import Json
 from mockserver.core.plan import Answer
 from mockserver.core.validation import Validation
-from mockserver.dialects._chat import replace_ids, schema_as_text, tool_of, unmet_stream_options
 from mockserver.dialects._errors import refuse
 from mockserver.dialects._fields import Model
-from mockserver.dialects._input_items import item_type, misshapen_item
 from mockserver.dialects._meaning import BOOKKEEPING, fields_with_meaning
+from mockserver.dialects._openai_api.chat import replace_ids, schema_as_text, tool_of, unmet_stream_options
+from mockserver.dialects._openai_api.input_items import item_type, misshapen_item
 from mockserver.dialects._parse import (
     Body,
     Complaint,
@@ -276,7 +276,9 @@ def parse_openai_responses(
 
 @cache
 def _make_openai_request(dialect: str, *, only_input: bool) -> ResponsesRequest:
-    from mockserver.dialects import _responses_models as models  # slow: a hundred types, which chats do not need
+    from mockserver.dialects._openai_api import (
+        responses_models as models,  # slow: a hundred types, which chats do not need
+    )
 
     model = models.RESPONSE_INPUT if only_input else models.RESPONSE
     return ResponsesRequest(
@@ -450,7 +452,7 @@ def responses_conflicts(body: Body) -> Iterator[Complaint]:
 
 def responses_live_only(body: Body, known: frozenset[str]) -> Iterator[Complaint]:
     """Yield what OpenAI's live API refuses although its published schema allows it."""
-    from mockserver.dialects._responses_models import LIVE_RESPONSE
+    from mockserver.dialects._openai_api.responses_models import LIVE_RESPONSE
 
     yield from unknown_fields(body, known)
     if not body.get("model") and not body.get("prompt"):

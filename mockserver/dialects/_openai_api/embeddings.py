@@ -15,7 +15,6 @@ from mockserver.core.lazy import FEW, LazySequence
 from mockserver.core.plan import Failure
 from mockserver.core.validation import Validation
 from mockserver.core.vectors import PaletteVector
-from mockserver.dialects._completions import parse_prompts
 from mockserver.dialects._errors import refuse
 from mockserver.dialects._fields import (
     Model,
@@ -29,6 +28,7 @@ from mockserver.dialects._fields import (
     union_by,
     usually,
 )
+from mockserver.dialects._openai_api.completions import parse_prompts
 from mockserver.dialects._parse import (
     Body,
     Refuse,

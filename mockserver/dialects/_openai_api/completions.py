@@ -9,7 +9,6 @@ from mockserver.core.http import HttpRequest
 from mockserver.core.json import Json
 from mockserver.core.tokens import APPROX
 from mockserver.core.validation import Validation
-from mockserver.dialects._chat import ChatBody, stop_sequences, unmet_stream_options
 from mockserver.dialects._errors import refuse
 from mockserver.dialects._fields import (
     STRING,
@@ -25,6 +24,7 @@ from mockserver.dialects._fields import (
     usually,
 )
 from mockserver.dialects._meaning import fields_with_meaning
+from mockserver.dialects._openai_api.chat import ChatBody, stop_sequences, unmet_stream_options
 from mockserver.dialects._parse import (
     Body,
     Complaint,

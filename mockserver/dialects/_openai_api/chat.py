@@ -239,8 +239,6 @@ LIVE_CHAT = Model(
     )
 )
 
-_NOTHING: Body = {}
-
 
 class ChatParser(Struct, frozen=True):
     """Reads the chats of a dialect; `refuse` makes the Failure of the first mistake in one.
@@ -251,11 +249,11 @@ class ChatParser(Struct, frozen=True):
     dialect: str
     refuse: Refuse
     live_only: Callable[[Body], Iterable[Complaint]] = lambda body: ()
-    elsewhere: Callable[[HttpRequest], Body] | None = None
+    elsewhere: Callable[[HttpRequest], Body] = lambda http: {}
 
     def parse(self, http: HttpRequest, validation: Validation) -> Call:
         """Return the Call of a chat. Raises Failure."""
-        elsewhere = _NOTHING if self.elsewhere is None else self.elsewhere(http)
+        elsewhere = self.elsewhere(http)
         if validation is Validation.PUBLISHED and (call := _read_typed(http, self.dialect, elsewhere)) is not None:
             return call
         body, chat = read_body(CHAT, {**read_object(http), **elsewhere}, self.refuse, validation)

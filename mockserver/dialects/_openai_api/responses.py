@@ -264,7 +264,7 @@ def parse_responses(http: HttpRequest, spec: ResponsesRequest, validation: Valid
 
 
 def parse_openai_responses(
-    http: HttpRequest, dialect: str, *, validation: Validation, only_input: bool = False
+    http: HttpRequest, validation: Validation, *, dialect: str, only_input: bool = False
 ) -> Call:
     """Return the Call of a body; `only_input`: it asks about its input, not for a response."""
     spec = _make_openai_request(dialect, only_input=only_input)

@@ -14,7 +14,7 @@ from mockserver.core.validation import Validation
 from mockserver.dialects import Dialect, Operation, any_history
 from mockserver.dialects._clients import CLIENT_CONFIGS
 from mockserver.dialects._errors import retry_lines
-from mockserver.dialects._openai import OpenAIApi
+from mockserver.dialects._openai_api.api import OpenAIApi
 from mockserver.dialects._openai_api.completions import TEXT_LAYOUT, completion_options
 from mockserver.dialects._openai_api.embeddings import embeddings_reply
 from mockserver.dialects._parse import bearer
@@ -111,7 +111,6 @@ def _make_responses(host: Host) -> Operation:
         chat=ChatRenderer(host.layout),
         text=_TEXT,
         lines=request_id_line,
-        rate_limits=lambda tokens: "",
     )
     usual = api.responses_operation()
 

@@ -1,6 +1,5 @@
 """Fireworks' requests become Calls: the fields that OpenAI does not have, and fields that exclude each other."""
 
-import re
 from collections.abc import Mapping, Sequence
 from itertools import islice
 from math import inf
@@ -16,6 +15,7 @@ from mockserver.core.json import try_parse as parsed_json
 from mockserver.core.plan import Answer, Failure, Usage
 from mockserver.core.tokens import Tokenizer
 from mockserver.core.validation import Validation
+from mockserver.dialects._fastapi import describe_unreadable
 from mockserver.dialects._fields import Model, Reading
 from mockserver.dialects._openai_api.chat import (
     chat_call,
@@ -76,34 +76,11 @@ def read(http: HttpRequest) -> dict[str, Json]:
     try:
         return read_object(http)
     except Failure as failure:
-        raise _refuse_unread(http, failure) from None
-
-
-def _refuse_unread(http: HttpRequest, failure: Failure) -> Failure:
-    if failure.reason == "unsupported_media_type":
-        return invalid_body(_make_detail(_NO_OBJECT, (), _NO_OBJECT_SAID, http.body.decode("utf-8", "replace")))
-    if not http.body.strip():
-        return invalid_body(_make_detail("missing", (), "Field required", None))
-    why = (failure.message or "").partition(": ")[2].rstrip(".")
-    if why.startswith("expected an object"):
-        return invalid_body(_make_detail(_NO_OBJECT, (), _NO_OBJECT_SAID, from_json(http.body)))
-    detail = _make_detail("json_invalid", (_find_offset(why, http.body),), "JSON decode error", {})
-    return invalid_body({**detail, "ctx": {"error": _word_json_error(why)}})
-
-
-def _find_offset(why: str, body: bytes) -> int:
-    found = re.search(r"line (\d+) column (\d+)$", why)
-    if found is None:
-        return 0
-    lines = body.split(b"\n", int(found[1]) - 1)
-    before = len(body) - len(lines[-1]) + max(int(found[2]) - 1, 0)
-    if why.startswith("EOF"):
-        before = len(body)
-    return len(body[:before].decode("utf-8", "replace"))
-
-
-def _word_json_error(why: str) -> str:
-    return next((words for start, words in _JSON_WORDS.items() if why.startswith(start)), clip(why, 200))
+        found = describe_unreadable(http, failure)
+        if found is None:
+            raise
+        detail = _make_detail(found["type"], found["loc"][1:], found["msg"], found["input"])
+        raise invalid_body({**detail, "ctx": found["ctx"]} if "ctx" in found else detail) from None
 
 
 def _make_detail_of_error(error: ErrorDetails) -> Body:
@@ -155,19 +132,6 @@ _LABELS: Mapping[str, str] = {
     "<an array of objects>": "list[dict[str,any]]",
     "<an object>": "dict[str,any]",
 }
-_JSON_WORDS: Mapping[str, str] = {
-    "EOF while parsing a string": "Unterminated string starting at",
-    "EOF": "Expecting value",
-    "expected `:`": "Expecting ':' delimiter",
-    "expected `,`": "Expecting ',' delimiter",
-    "expected": "Expecting value",
-    "key must be a string": "Expecting property name enclosed in double quotes",
-    "trailing comma": "Expecting property name enclosed in double quotes",
-    "trailing characters": "Extra data",
-    "control character": "Invalid control character at",
-    "invalid escape": "Invalid \\escape",
-}
-
 
 MAX_ENDLESS_TOKENS = 65_536  # tokens of all endless texts together
 

@@ -16,8 +16,7 @@ from mockserver.core.http import HttpRequest, essence
 from mockserver.core.json import Json
 from mockserver.core.plan import Failure
 from mockserver.core.validation import Validation
-from mockserver.dialects._fields import Model, Reading
-from mockserver.dialects._typed import TypedModel
+from mockserver.dialects._fields import Model, Reading, TypedModel
 
 LARGE = 65_536  # bytes
 

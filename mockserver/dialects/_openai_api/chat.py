@@ -25,6 +25,7 @@ from mockserver.dialects._fields import (
     Model,
     Object,
     Schema,
+    TypedModel,
     integer,
     label_member,
     list_of,
@@ -59,7 +60,6 @@ from mockserver.dialects._parse import (
     unknown_fields,
 )
 from mockserver.dialects._reply import RequestLines, answer_reply
-from mockserver.dialects._typed import TypedModel
 from mockserver.wire.chat import ChatLayout, ChatRenderer
 
 TextPart = shape(type=literal("text"), text=str)

@@ -333,7 +333,7 @@ def _read_whole(given: tuple[bytes, Body]) -> Body:
     return {**make_integers(decode(body)), **elsewhere}  # it is sound: jiter and its checks would read the same
 
 
-def _read_messages(given: Sequence[Any], ordinals: dict[str, str]) -> list[Message] | None:
+def _read_messages(given: list[Any], ordinals: dict[str, str]) -> list[Message] | None:
     """Read typed messages, and replace their ids by ordinals; return None if a message may be invalid."""
     messages: list[Message] = []
     for message in given:
@@ -351,8 +351,9 @@ def _read_messages(given: Sequence[Any], ordinals: dict[str, str]) -> list[Messa
             calls = _read_calls(message.tool_calls, ordinals) if message.tool_calls else ()
             messages.append(Message(role, content or "", (), calls))
         else:
-            messages.append(_read_message(to_builtins(message)))
-            _renumber(message, ordinals)
+            whole = to_builtins(message)
+            given[len(messages)] = _number_ids_of_message(whole, ordinals)
+            messages.append(_read_message(whole))
     return messages
 
 
@@ -366,15 +367,6 @@ def _read_calls(given: Sequence[Any], ordinals: dict[str, str]) -> tuple[ToolCal
             calls.append(ToolCall(name, call.custom.name, call.custom.input, call.type))
         call.id = ordinals.setdefault(name, f"#{len(ordinals)}")
     return tuple(calls)
-
-
-def _renumber(message: Any, ordinals: dict[str, str]) -> None:
-    """Replace each id in a typed message by the ordinal of its first occurrence."""
-    if message.role == "tool":
-        message.tool_call_id = ordinals.setdefault(message.tool_call_id, f"#{len(ordinals)}")
-    elif message.role == "assistant":
-        for holder in (*(message.tool_calls or ()), *((message.audio,) if message.audio else ())):
-            holder.id = ordinals.setdefault(holder.id, f"#{len(ordinals)}")
 
 
 class _Offer(Struct, frozen=True):
@@ -642,8 +634,9 @@ def schema_as_text(holder: Body, key: str) -> Body:
     return {**holder, key: encode(holder[key]).decode()} if holder.get(key) is not None else holder
 
 
-def _number_ids(messages: Sequence[Body], ordinals: dict[str, str] | None = None) -> list[Body]:
-    ordinals = {} if ordinals is None else ordinals
+def _number_ids(messages: Sequence[Body]) -> list[Body]:
+    """Replace the ids of calls, which clients make up, by ordinals."""
+    ordinals: dict[str, str] = {}
     return [
         message if _WITH_IDS.isdisjoint(message) else _number_ids_of_message(message, ordinals) for message in messages
     ]

@@ -40,7 +40,8 @@ from mockserver.dialects._fields import (
     text_or,
     union,
 )
-from mockserver.dialects._openai_api.chat import (
+from mockserver.dialects._openai_api.chat import chat_call, chat_operation, unmet_tool_choice
+from mockserver.dialects._openai_api.chat_models import (
     AudioPart,
     ChatBody,
     FunctionCall,
@@ -51,10 +52,7 @@ from mockserver.dialects._openai_api.chat import (
     Penalty,
     ResponseFormat,
     ToolMode,
-    chat_call,
     chat_model,
-    chat_operation,
-    unmet_tool_choice,
 )
 from mockserver.dialects._openai_api.embeddings import AZURE_EMBEDDING, embeddings_call, embeddings_reply
 from mockserver.dialects._parse import (

@@ -44,7 +44,8 @@ from mockserver.dialects._fields import (
     union_by,
     usually,
 )
-from mockserver.dialects._openai_api.chat import (
+from mockserver.dialects._openai_api.chat import chat_call, chat_operation
+from mockserver.dialects._openai_api.chat_models import (
     AllowedNames,
     ChatBody,
     ChatToolCall,
@@ -53,9 +54,7 @@ from mockserver.dialects._openai_api.chat import (
     TextPart,
     ToolMode,
     ToolName,
-    chat_call,
     chat_model,
-    chat_operation,
 )
 from mockserver.dialects._openai_api.responses import RESPONSE_LAYOUT as OPENAI_LAYOUT
 from mockserver.dialects._openai_api.responses import (

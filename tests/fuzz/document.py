@@ -16,7 +16,7 @@ from mockserver.dialects._audio import SPEECH
 from mockserver.dialects._fields import Model
 from mockserver.dialects._images import GENERATION
 from mockserver.dialects._objects.batches import Batches
-from mockserver.dialects._openai_api.chat import CHAT
+from mockserver.dialects._openai_api.chat_models import CHAT
 from mockserver.dialects._openai_api.completions import COMPLETION
 from mockserver.dialects._openai_api.embeddings import AZURE_EMBEDDING, EMBEDDING
 from mockserver.dialects._openai_api.moderations import MODERATION

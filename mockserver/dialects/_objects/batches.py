@@ -22,7 +22,7 @@ from mockserver.dialects._errors import refuse
 from mockserver.dialects._fields import Model, literal, optional, shape
 from mockserver.dialects._objects.files import EXPIRY, Files, Row, read_rows
 from mockserver.dialects._objects.resource import New, Resource
-from mockserver.dialects._openai_api.chat import Metadata
+from mockserver.dialects._openai_api.chat_models import Metadata
 from mockserver.dialects._parse import Body, Complaint
 from mockserver.kinds.objects import Objects
 

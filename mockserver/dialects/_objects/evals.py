@@ -15,7 +15,7 @@ from mockserver.dialects import Operation
 from mockserver.dialects._fields import Model, Object, list_of, optional, shape
 from mockserver.dialects._objects.files import Files, read_rows
 from mockserver.dialects._objects.resource import New, Resource, turn_to_page
-from mockserver.dialects._openai_api.chat import Metadata
+from mockserver.dialects._openai_api.chat_models import Metadata
 from mockserver.dialects._openai_api.stored import list_body
 from mockserver.dialects._parse import Body, clip
 from mockserver.kinds.objects import Objects

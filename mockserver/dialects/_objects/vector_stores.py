@@ -36,7 +36,7 @@ from mockserver.dialects._objects.search import (
     read_text,
     select_best,
 )
-from mockserver.dialects._openai_api.chat import Metadata
+from mockserver.dialects._openai_api.chat_models import Metadata
 from mockserver.dialects._parse import Body
 from mockserver.kinds.kept import SEARCHED_FILE_STATUSES
 from mockserver.kinds.objects import Objects

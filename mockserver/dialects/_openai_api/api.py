@@ -14,16 +14,15 @@ from mockserver.core.validation import Validation
 from mockserver.dialects import Operation
 from mockserver.dialects._errors import refuse
 from mockserver.dialects._openai_api.chat import ChatParser, chat_live_only
-from mockserver.dialects._openai_api.chat_replay import CHAT_HISTORY
 from mockserver.dialects._openai_api.completions import completion_options, parse_completion
 from mockserver.dialects._openai_api.embeddings import embeddings_reply, parse_embeddings
+from mockserver.dialects._openai_api.replay import CHAT_HISTORY, RESPONSES_HISTORY
 from mockserver.dialects._openai_api.responses import (
     RESPONSE_LAYOUT,
     error_event,
     parse_openai_responses,
     responses_reply,
 )
-from mockserver.dialects._openai_api.responses_replay import RESPONSES_HISTORY
 from mockserver.dialects._openai_api.stored import StoredResponses, stored_chats
 from mockserver.dialects._parse import Parse
 from mockserver.dialects._reply import RequestLines, answer_reply, request_hex

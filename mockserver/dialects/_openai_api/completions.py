@@ -24,7 +24,8 @@ from mockserver.dialects._fields import (
     usually,
 )
 from mockserver.dialects._meaning import fields_with_meaning
-from mockserver.dialects._openai_api.chat import ChatBody, stop_sequences, unmet_stream_options
+from mockserver.dialects._openai_api.chat import stop_sequences, unmet_stream_options
+from mockserver.dialects._openai_api.chat_models import ChatBody
 from mockserver.dialects._parse import (
     Body,
     Complaint,

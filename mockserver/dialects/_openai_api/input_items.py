@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Mapping
 
 from mockserver.core.json import Json
-from mockserver.dialects._openai_api.chat import NAME_PATTERN
+from mockserver.dialects._openai_api.chat_models import NAME_PATTERN
 from mockserver.dialects._parse import Body, Complaint, clip
 from mockserver.wire.responses import ITEM_KINDS
 

@@ -22,7 +22,8 @@ from mockserver.dialects import Operation
 from mockserver.dialects._errors import refuse
 from mockserver.dialects._fields import Model, list_of, literal, optional, shape
 from mockserver.dialects._meaning import fields_with_meaning
-from mockserver.dialects._openai_api.chat import Metadata, replace_ids
+from mockserver.dialects._openai_api.chat import replace_ids
+from mockserver.dialects._openai_api.chat_models import Metadata
 from mockserver.dialects._openai_api.responses import input_messages, list_connectors, read_tool, read_tool_choice
 from mockserver.dialects._parse import Body, read_body, read_object
 from mockserver.dialects._realtime.events import INPUT_ITEM

@@ -14,7 +14,8 @@ from mockserver.core.json import Json
 from mockserver.core.plan import Answer, Failure, Safety, Usage
 from mockserver.core.validation import HistoryProblem, Validation
 from mockserver.dialects import Operation, discover
-from mockserver.dialects._openai_api.chat import CHAT, chat_call
+from mockserver.dialects._openai_api.chat import chat_call
+from mockserver.dialects._openai_api.chat_models import CHAT
 from mockserver.dialects._parse import Body, object_of, read_body, read_fields
 from mockserver.dialects._reply import data_reply, json_reply, merge_headers
 from mockserver.dialects.bedrock.checks import check_converse

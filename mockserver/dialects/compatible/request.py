@@ -23,7 +23,8 @@ from mockserver.dialects._fields import (
     tag_union,
     text_or,
 )
-from mockserver.dialects._openai_api.chat import (
+from mockserver.dialects._openai_api.chat import chat_call, chat_conflicts
+from mockserver.dialects._openai_api.chat_models import (
     AudioId,
     ChatBody,
     ChatToolCall,
@@ -31,8 +32,6 @@ from mockserver.dialects._openai_api.chat import (
     FunctionCall,
     RefusalPart,
     TextPart,
-    chat_call,
-    chat_conflicts,
     chat_model,
 )
 from mockserver.dialects._openai_api.completions import parse_completion

@@ -25,7 +25,7 @@ from mockserver.dialects._fields import (
     union,
     usually,
 )
-from mockserver.dialects._openai_api.chat import (
+from mockserver.dialects._openai_api.chat_models import (
     AllowedTools,
     ChatTool,
     FunctionChoice,

@@ -54,7 +54,7 @@ from mockserver.dialects._openai_api.chat_models import (
     ToolMode,
     chat_model,
 )
-from mockserver.dialects._openai_api.embeddings import AZURE_EMBEDDING, embeddings_call, embeddings_reply
+from mockserver.dialects._openai_api.embeddings import MAX_INPUTS, Dimensions, embeddings_call, embeddings_reply
 from mockserver.dialects._parse import (
     Body,
     Complaint,
@@ -111,6 +111,19 @@ _OF_CHAT = (
 )
 PassedThrough = shape(**fields_of(ChatBody, *_OF_CHAT), max_completion_tokens=optional(integer(0)))
 AZURE_CHAT, PASSED = chat_model(AzureChatBody), Model(PassedThrough)
+
+# `POST /embeddings`.
+AzureEmbeddingBody = shape(
+    input=list_of(str, 1, MAX_INPUTS),
+    model=optional(str),
+    encoding_format=optional(literal("base64", "binary", "float", "int8", "ubinary", "uint8")),
+    dimensions=Dimensions,
+    input_type=optional(literal("text", "query", "document")),
+)
+# If nothing is checked, a single text is read, too.
+AZURE_EMBEDDING = Model(
+    AzureEmbeddingBody, lenient={"input": lambda given: [given] if isinstance(given, str) else given}
+)
 
 
 NAME = "azure"

@@ -11,8 +11,8 @@ from pydantic_core import to_json
 from mockserver.core.call import Prompt
 from mockserver.core.lazy import FEW
 from mockserver.core.validation import Validation
+from mockserver.dialects._embeddings import ENCODINGS
 from mockserver.dialects._openai_api.embeddings import (
-    ENCODINGS,
     embeddings_reply,
     parse_embeddings,
     too_long,

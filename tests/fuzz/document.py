@@ -18,14 +18,14 @@ from mockserver.dialects._images import GENERATION
 from mockserver.dialects._objects.batches import Batches
 from mockserver.dialects._openai_api.chat_models import CHAT
 from mockserver.dialects._openai_api.completions import COMPLETION
-from mockserver.dialects._openai_api.embeddings import AZURE_EMBEDDING, EMBEDDING
+from mockserver.dialects._openai_api.embeddings import EMBEDDING
 from mockserver.dialects._openai_api.moderations import MODERATION
 from mockserver.dialects._openai_api.responses_models import RESPONSE
 from mockserver.dialects._openai_api.stored import UPDATE
 from mockserver.dialects.anthropic.batches import BATCH
 from mockserver.dialects.anthropic.complete import COMPLETE
 from mockserver.dialects.anthropic.models import COUNT, MESSAGES
-from mockserver.dialects.azure import AZURE_CHAT, PASSED
+from mockserver.dialects.azure import AZURE_CHAT, AZURE_EMBEDDING, PASSED
 from mockserver.dialects.cohere import models as cohere
 from mockserver.dialects.fireworks.models import CHAT as FIREWORKS_CHAT
 from mockserver.dialects.fireworks.models import COMPLETION as FIREWORKS_COMPLETION

@@ -10,8 +10,8 @@ from mockserver.core.call import Call, Message, Options, Prompt
 from mockserver.core.http import HttpRequest, Reply
 from mockserver.core.json import Json
 from mockserver.core.validation import Validation
+from mockserver.dialects._embeddings import ENCODINGS
 from mockserver.dialects._fields import Model, Object, Type, integer, list_of, literal, optional, shape, text
-from mockserver.dialects._openai_api.embeddings import ENCODINGS
 from mockserver.dialects._parse import Body, read_body
 from mockserver.dialects._reply import data_reply
 from mockserver.dialects.bedrock.errors import request_id_line

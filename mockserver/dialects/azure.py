@@ -27,6 +27,7 @@ from mockserver.dialects._errors import (
 )
 from mockserver.dialects._fields import (
     Model,
+    Reading,
     fields_of,
     integer,
     label_member,
@@ -105,12 +106,17 @@ AzureChatBody = shape(
     tools=optional(list_of(FunctionTool)),
     tool_choice=optional(union(ToolMode, label_member("<an object>", NamedFunction))),
 )
-_OF_CHAT = (
-    *("n", "stream_options", "logprobs", "top_logprobs", "parallel_tool_calls"),
-    *("functions", "function_call", "reasoning_effort", "verbosity"),
+# Fields of OpenAI's chat that are not the API's own: the `extra-parameters` header decides about them.
+PassedThrough = shape(
+    **fields_of(
+        ChatBody,
+        *("n", "stream_options", "logprobs", "top_logprobs", "parallel_tool_calls"),
+        *("functions", "function_call", "reasoning_effort", "verbosity"),
+    ),
+    max_completion_tokens=optional(integer(0)),
 )
-PassedThrough = shape(**fields_of(ChatBody, *_OF_CHAT), max_completion_tokens=optional(integer(0)))
-AZURE_CHAT, PASSED = chat_model(AzureChatBody), Model(PassedThrough)
+AZURE_CHAT = chat_model(shape(**AzureChatBody["fields"], **PassedThrough["fields"]))
+_OF_CHATS = frozenset(AzureChatBody["fields"])
 
 # `POST /embeddings`.
 AzureEmbeddingBody = shape(
@@ -145,18 +151,9 @@ def check_version(http: HttpRequest) -> None:
         raise Failure("bad_parameter", message, code="InvalidApiVersionParameter", param="api-version")
 
 
-def _parse_chat(http: HttpRequest, validation: Validation) -> Call:  # the extra-parameters header adds to the mode
+def _parse_chat(http: HttpRequest, validation: Validation) -> Call:
     check_version(http)
-    usual = _read_usual(AZURE_CHAT, http, validation)
-    if usual is not None:
-        refuse_first((*unmet_tool_choice(usual), *_find_wrong_contents(usual["messages"])), refuse_as_azure)
-        return replace(chat_call(http, usual, usual, dialect=NAME), ids=_IDS)
-    given = read_passing_extras(http, AZURE_CHAT.fields, validation)
-    extras = {key: given[key] for key in PASSED.fields.intersection(given)}
-    own = read_body(AZURE_CHAT, given, refuse_as_azure, validation)
-    passed = read_body(PASSED, extras, refuse_as_azure, validation)
-    body = {**{key: value for key, value in own.body.items() if key not in extras}, **passed.body}
-    chat: Body = {**own.parsed, **passed.parsed}
+    body, chat = _read(AZURE_CHAT, _OF_CHATS, http, validation)
     if validation is not Validation.OFF:
         refuse_first((*unmet_tool_choice(chat), *_find_wrong_contents(chat["messages"])), refuse_as_azure)
     return replace(chat_call(http, body, chat, dialect=NAME), ids=_IDS)
@@ -164,23 +161,19 @@ def _parse_chat(http: HttpRequest, validation: Validation) -> Call:  # the extra
 
 def _parse_embeddings(http: HttpRequest, validation: Validation) -> Call:
     check_version(http)
-    usual = _read_usual(AZURE_EMBEDDING, http, validation)
-    body: Body
-    if usual is None:
-        given = read_passing_extras(http, AZURE_EMBEDDING.fields, validation)
-        body, parsed = read_body(AZURE_EMBEDDING, given, refuse_as_azure, validation)
-    else:
-        body, parsed = usual, usual
+    body, parsed = _read(AZURE_EMBEDDING, AZURE_EMBEDDING.fields, http, validation)
     if not parsed.get("model") and not parsed.get("dimensions"):
         parsed = {**parsed, "dimensions": DIMENSIONS}
     return embeddings_call(http, body, parsed, dialect=NAME, refuse=refuse_as_azure)
 
 
-def _read_usual(model: Model, http: HttpRequest, validation: Validation) -> dict[str, Json] | None:
-    """Return the body of a request with only known parameters if it is certainly valid; else None."""
-    if validation is not Validation.PUBLISHED or b"extra-parameters" in http.fields:
-        return None
-    return read_usual(model.typed, http)
+def _read(model: Model, known: frozenset[str], http: HttpRequest, validation: Validation) -> Reading:
+    """Return the body of a request, of which the API itself knows these fields."""
+    if validation is Validation.PUBLISHED and b"extra-parameters" not in http.fields:
+        usual = read_usual(model.typed, http)
+        if usual is not None and known.issuperset(usual):
+            return Reading(usual, usual)
+    return read_body(model, read_passing_extras(http, known, validation), refuse_as_azure, validation)
 
 
 def refuse_as_azure(complaint: Complaint) -> Failure:
@@ -243,7 +236,8 @@ def _find_wrong_contents(messages: Iterable[Body]) -> Iterator[Complaint]:
                 yield Complaint("missing", ("messages", at, "content", index, own))
 
 
-_OF_THE_MODEL = PASSED.fields | {
+_OF_THE_MODEL = {
+    *PassedThrough["fields"],
     *("frequency_penalty", "presence_penalty", "max_tokens", "response_format", "temperature", "top_p"),
     *("tools", "tool_choice", "dimensions", "encoding_format", "input_type"),
 }

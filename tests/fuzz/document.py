@@ -25,7 +25,7 @@ from mockserver.dialects._openai_api.stored import UPDATE
 from mockserver.dialects.anthropic.batches import BATCH
 from mockserver.dialects.anthropic.complete import COMPLETE
 from mockserver.dialects.anthropic.models import COUNT, MESSAGES
-from mockserver.dialects.azure import AZURE_CHAT, AZURE_EMBEDDING, PASSED
+from mockserver.dialects.azure import AZURE_CHAT, AZURE_EMBEDDING
 from mockserver.dialects.cohere import models as cohere
 from mockserver.dialects.fireworks.models import CHAT as FIREWORKS_CHAT
 from mockserver.dialects.fireworks.models import COMPLETION as FIREWORKS_COMPLETION
@@ -267,7 +267,7 @@ BODIES: Mapping[str, Mapping[str, tuple[AnyModel, ...]]] = {
         "create_batch": (Batches.fields,),
     },
     "anthropic": {"chat": (MESSAGES,), "input_tokens": (COUNT,), "create_batch": (BATCH,), "completions": (COMPLETE,)},
-    "azure": {"chat": (AZURE_CHAT, PASSED), "embeddings": (AZURE_EMBEDDING,)},
+    "azure": {"chat": (AZURE_CHAT,), "embeddings": (AZURE_EMBEDDING,)},
     "cohere": {
         "v2_chat": (cohere.CHAT,),
         "v1_chat": (cohere.OLD_CHAT,),

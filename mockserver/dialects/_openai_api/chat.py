@@ -35,6 +35,7 @@ from mockserver.dialects._parse import (
     clip,
     complaints_of,
     custom_complaint,
+    find_usual,
     is_deep,
     make_integers,
     read_body,
@@ -252,13 +253,6 @@ def _read_options(chat: Body) -> Options:
     )
 
 
-_USUAL = Options(strict_schema=False)
-_ASKING = frozenset(  # fields that make options unusual
-    (
-        *("functions", "parallel_tool_calls", "stop", "stream_options", "n", "max_tokens", "max_completion_tokens"),
-        *("logprobs", "seed", "reasoning_effort", "verbosity", "response_format", "store", "service_tier"),
-    )
-)
 _TYPED_CHAT = TypedModel(ChatBody, texts=("tools",))
 _TYPED_TOOLS = TypedModel(shape(tools=optional(list_of(ChatTool))))
 _NO_OFFER, _OFFERS = _Offer(), _Offers(most=1 << 22)
@@ -583,6 +577,7 @@ def _are_answered(messages: Iterable[Message]) -> bool:
     return not waiting
 
 
+_USUAL, _ASKING = find_usual(_read_options)
 _AUTO, _NONE = ToolChoice("auto"), ToolChoice("none")
 _TEXTUAL = frozenset({"text", "refusal"})
 _CALLING = frozenset({"tool_calls", "function_call"})

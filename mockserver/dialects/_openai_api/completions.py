@@ -30,6 +30,7 @@ from mockserver.dialects._parse import (
     Body,
     Complaint,
     custom_complaint,
+    find_usual,
     read_request,
     refuse_first,
     unknown_fields,
@@ -127,8 +128,7 @@ def _read_options(parsed: Body) -> Options:
     )
 
 
-_USUAL = Options(usual_tokens=USUAL_TOKENS)
-_ASKING = frozenset(("stream_options", "n", "max_tokens", "echo", "stop", "logprobs", "seed"))  # make options unusual
+_USUAL, _ASKING = find_usual(_read_options)
 _CONFLICTING = frozenset(("stream_options", "best_of", "n"))
 
 

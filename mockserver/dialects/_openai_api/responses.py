@@ -41,6 +41,7 @@ from mockserver.dialects._parse import (
     clip,
     complaints_of,
     custom_complaint,
+    find_usual,
     read_request,
     refuse_first,
     unknown_fields,
@@ -355,13 +356,6 @@ def _read_options(parsed: Body) -> Options:
     )
 
 
-_USUAL = Options(strict_schema=False, store=True)
-_ASKING = frozenset(  # fields that make options unusual
-    (
-        *("parallel_tool_calls", "max_output_tokens", "max_tool_calls", "truncation", "include", "reasoning", "text"),
-        *("store", "background"),
-    )
-)
 _NO_CHOICE = ToolChoice("none")
 
 
@@ -599,6 +593,7 @@ def error_event(failed: Reply, frames: int) -> Frame:
 _CONFLICTING = frozenset(("stream_options", "previous_response_id", "background"))
 OPENAI_RESPONSE_IDS = IdShape("resp_", 50, "hex")
 INCLUDE_LOGPROBS = "message.output_text.logprobs"
+_USUAL, _ASKING = find_usual(_read_options)
 _SUBJECTS = ("input", "prompt", "previous_response_id", "conversation")
 _NO_SUBJECT = "Missing required parameter: provide one of 'input', 'prompt', 'previous_response_id' or 'conversation'."
 _OUTPUTS: Mapping[str, str] = {

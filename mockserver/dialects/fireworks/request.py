@@ -29,6 +29,7 @@ from mockserver.dialects._parse import (
     Body,
     Complaint,
     clip,
+    find_usual,
     read_object,
     read_usual,
     refuse_first,
@@ -159,13 +160,14 @@ def parse_completion(http: HttpRequest, validation: Validation) -> Call:
 
 
 def _read_options(parsed: Body) -> Options:
+    is_endless = parsed.get("ignore_eos") is True
     return Options(
         include_usage=bool((parsed.get("stream_options") or {}).get("include_usage")),
         n=parsed.get("n") or 1,
         max_tokens=max_tokens(parsed),
-        usual_tokens=_count_max_endless_tokens(parsed, count_choices(parsed)),
+        usual_tokens=MAX_ENDLESS_TOKENS // count_choices(parsed) if is_endless else None,
         overflow=parsed.get("context_length_exceeded_behavior", "truncate"),
-        ignore_eos=parsed.get("ignore_eos") is True,
+        ignore_eos=is_endless,
         echo=WHOLE_PROMPT if parsed.get("echo") else max(parsed.get("echo_last") or 0, 0),
         stop=stop_sequences(parsed.get("stop")),
         logprobs=_count_alternatives(parsed),
@@ -173,13 +175,6 @@ def _read_options(parsed: Body) -> Options:
     )
 
 
-_USUAL = Options(overflow="truncate")
-_ASKING = frozenset(  # fields that make options unusual
-    (
-        *("stream_options", "n", "max_tokens", "max_completion_tokens", "context_length_exceeded_behavior"),
-        *("ignore_eos", "echo", "echo_last", "stop", "logprobs", "seed"),
-    )
-)
 _IDS = IdShape("cmpl-", 24, "hex")
 
 
@@ -198,14 +193,15 @@ def parse_chat(http: HttpRequest, validation: Validation) -> Call:
     if parsed.get("tool_choice") == "any":  # another word for the same
         told["tool_choice"] = "required"
     call = chat_call(http, {**body, **told}, {**parsed, **told}, dialect=NAME)
+    is_endless = parsed.get("ignore_eos") is True
     return replace(
         call,
         raw=body,
         options=replace(
             call.options,
-            usual_tokens=_count_max_endless_tokens(parsed, call.options.n),
+            usual_tokens=MAX_ENDLESS_TOKENS // call.options.n if is_endless else None,
             overflow=parsed.get("context_length_exceeded_behavior", "truncate"),
-            ignore_eos=parsed.get("ignore_eos") is True,
+            ignore_eos=is_endless,
             logprobs=_count_alternatives(parsed),
             effort=_read_effort(parsed),
             strict_schema=True,
@@ -314,10 +310,6 @@ def _find_repeating_field(parsed: Body) -> str | None:
     return None
 
 
-def _count_max_endless_tokens(parsed: Body, choices: int) -> int | None:
-    return MAX_ENDLESS_TOKENS // choices if parsed.get("ignore_eos") is True else None
-
-
 def _count_alternatives(parsed: Body) -> int | None:
     """Return how many alternatives each token has: `top_logprobs` if it is given, else an integer `logprobs`."""
     logprobs, top = parsed.get("logprobs"), parsed.get("top_logprobs")
@@ -389,6 +381,7 @@ def _select_fingerprint_fields(fields: Body, messages: Sequence[Message], schema
     return kept
 
 
+_USUAL, _ASKING = find_usual(_read_options)
 _LEVELS, _ALWAYS_REASONING = ("low", "medium", "high"), ("gpt-oss", "minimax-m2")
 _BUDGETS = ((1024, "low"), (8192, "medium"), (inf, "high"))
 _PAIRS = (("max_tokens", "max_completion_tokens"), ("thinking", "reasoning_effort"))

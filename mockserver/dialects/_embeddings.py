@@ -66,7 +66,7 @@ def list_embeddings(outcome: Embeddings, show: Callable[[int, Vector], Json]) ->
     return [*make()] if many <= FEW else LazySequence(make, many)
 
 
-def embedding_reply(call: Call, outcome: Embeddings, write: Write, usage: Mapping[str, Json]) -> Reply:
+def make_embedding_reply(call: Call, outcome: Embeddings, write: Write, usage: Mapping[str, Json]) -> Reply:
     """Return OpenAI's body as Jina and Voyage have it."""
 
     def show(index: int, vector: Vector) -> Json:

@@ -19,11 +19,11 @@ from mockserver.dialects._errors import (
     ErrorRow,
     ProviderError,
     error_rows,
+    find_value_at,
     plain_errors,
     reason_phrase,
     refuse,
     retry_lines,
-    value_at,
 )
 from mockserver.dialects._fields import (
     Model,
@@ -41,7 +41,7 @@ from mockserver.dialects._fields import (
     text_or,
     union,
 )
-from mockserver.dialects._openai_api.chat import chat_call, chat_operation, unmet_tool_choice
+from mockserver.dialects._openai_api.chat import find_unmet_tool_choice, make_chat_call, make_chat_operation
 from mockserver.dialects._openai_api.chat_models import (
     AudioPart,
     ChatBody,
@@ -55,7 +55,12 @@ from mockserver.dialects._openai_api.chat_models import (
     ToolMode,
     chat_model,
 )
-from mockserver.dialects._openai_api.embeddings import MAX_INPUTS, Dimensions, embeddings_call, embeddings_reply
+from mockserver.dialects._openai_api.embeddings import (
+    MAX_INPUTS,
+    Dimensions,
+    make_bounded_embedding_call,
+    make_embeddings_reply,
+)
 from mockserver.dialects._parse import (
     Body,
     Complaint,
@@ -155,8 +160,8 @@ def _parse_chat(http: HttpRequest, validation: Validation) -> Call:
     check_version(http)
     body, chat = _read(AZURE_CHAT, _OF_CHATS, http, validation)
     if validation is not Validation.OFF:
-        refuse_first((*unmet_tool_choice(chat), *_find_wrong_contents(chat["messages"])), refuse_as_azure)
-    return replace(chat_call(http, body, chat, dialect=NAME), ids=_IDS)
+        refuse_first((*find_unmet_tool_choice(chat), *_find_wrong_contents(chat["messages"])), refuse_as_azure)
+    return replace(make_chat_call(http, body, chat, dialect=NAME), ids=_IDS)
 
 
 def _parse_embeddings(http: HttpRequest, validation: Validation) -> Call:
@@ -164,7 +169,7 @@ def _parse_embeddings(http: HttpRequest, validation: Validation) -> Call:
     body, parsed = _read(AZURE_EMBEDDING, AZURE_EMBEDDING.fields, http, validation)
     if not parsed.get("model") and not parsed.get("dimensions"):
         parsed = {**parsed, "dimensions": DIMENSIONS}
-    return embeddings_call(http, body, parsed, dialect=NAME, refuse=refuse_as_azure)
+    return make_bounded_embedding_call(http, body, parsed, dialect=NAME, refuse=refuse_as_azure)
 
 
 def _read(model: Model, known: frozenset[str], http: HttpRequest, validation: Validation) -> Reading:
@@ -250,7 +255,7 @@ def credential(http: HttpRequest) -> str | None:
 def _render_embeddings(call: Call, outcome: Embeddings) -> Reply:
     named = replace(outcome, model=outcome.model or EMBEDDING_MODEL)
     encoding, lines = call.raw.get("encoding_format"), _write_lines(call.http, call)
-    return embeddings_reply(named, encoding, lines=lines, identity=request_hex(call.http, call))
+    return make_embeddings_reply(named, encoding, lines=lines, identity=request_hex(call.http, call))
 
 
 def _parse_info(http: HttpRequest, validation: Validation) -> Call:
@@ -304,7 +309,7 @@ def _find_detail(failure: Failure, resolved: ProviderError, call: Call | None) -
         loc, value = failure.details["loc"], show_value(failure.details["value"])
     else:
         steps = steps_of(resolved.param)
-        found = value_at(call.raw, steps) if call is not None and steps else None
+        found = find_value_at(call.raw, steps) if call is not None and steps else None
         loc, value = ("body", *map(str, steps)), "" if found is None else show_value(found)
     return {"loc": list(loc), "value": value, "input": value}
 
@@ -356,7 +361,7 @@ UNSUPPORTED = {
 ERRORS = plain_errors(ROWS, MESSAGES, credential=credential, unsupported=UNSUPPORTED)
 
 QUERY = {"api-version": "2024-05-01-preview"}  # the default of its clients
-_CHAT = replace(chat_operation(_parse_chat, CHAT_LAYOUT, lines=_write_lines, model=MODELS[0]), query=QUERY)
+_CHAT = replace(make_chat_operation(_parse_chat, CHAT_LAYOUT, lines=_write_lines, model=MODELS[0]), query=QUERY)
 
 _EMBEDDINGS = Operation(*("embeddings", "POST", "/embeddings", _parse_embeddings, _render_embeddings, QUERY))
 

@@ -10,7 +10,7 @@ from mockserver.core.plan import Failure
 from mockserver.core.validation import Validation
 from mockserver.dialects import Dialect, Operation
 from mockserver.dialects._clients import CLIENT_CONFIGS
-from mockserver.dialects._embeddings import MAX_DIMENSIONS, embedding_reply, find_writer, make_embedding_call
+from mockserver.dialects._embeddings import MAX_DIMENSIONS, find_writer, make_embedding_call, make_embedding_reply
 from mockserver.dialects._errors import ErrorRow, error_rows, plain_errors, refuse_without_code
 from mockserver.dialects._fields import (
     Model,
@@ -106,7 +106,7 @@ _BOOKKEEPING = frozenset(("embedding_type", "encoding_format"))
 def _render_embeddings(call: Call, outcome: Embeddings) -> Reply:
     kind = call.raw.get("embedding_type") or call.raw.get("encoding_format") or "float"
     usage = {"total_tokens": outcome.prompt_tokens, "prompt_tokens": outcome.prompt_tokens}
-    return embedding_reply(call, outcome, find_writer(kind), usage)
+    return make_embedding_reply(call, outcome, find_writer(kind), usage)
 
 
 def _render_ranking(call: Call, outcome: Ranking) -> Reply:

@@ -28,7 +28,7 @@ from mockserver.dialects._objects.references import refer_to_kept
 from mockserver.dialects._objects.resource import ObjectsApi
 from mockserver.dialects._openai_api.api import MISSING, OpenAIApi
 from mockserver.dialects._openai_api.completions import TEXT_LAYOUT
-from mockserver.dialects._openai_api.moderations import moderation_operation
+from mockserver.dialects._openai_api.moderations import make_moderation_operation
 from mockserver.dialects._parse import bearer, clip
 from mockserver.dialects._realtime.connections import ConnectionsApi
 from mockserver.dialects._realtime.turns import RealtimeApi
@@ -156,7 +156,7 @@ API = OpenAIApi(
 ANSWERING = (
     *API.inference_operations(),
     API.responses_operation(),
-    moderation_operation(NAME, _write_lines),
+    make_moderation_operation(NAME, _write_lines),
     *ImagesApi(NAME, _write_lines).operations(),
     *AudioApi(NAME, _write_lines).operations(),
     RealtimeApi(NAME, _write_lines).turn_operation(),

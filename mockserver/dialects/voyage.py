@@ -10,7 +10,13 @@ from mockserver.core.plan import Failure
 from mockserver.core.validation import Validation
 from mockserver.dialects import Dialect, Operation
 from mockserver.dialects._clients import CLIENT_CONFIGS
-from mockserver.dialects._embeddings import MAX_DIMENSIONS, Write, embedding_reply, find_writer, make_embedding_call
+from mockserver.dialects._embeddings import (
+    MAX_DIMENSIONS,
+    Write,
+    find_writer,
+    make_embedding_call,
+    make_embedding_reply,
+)
 from mockserver.dialects._errors import ErrorRow, error_rows, plain_errors
 from mockserver.dialects._fields import (
     Model,
@@ -145,7 +151,7 @@ _BOOKKEEPING = frozenset(("encoding_format", "output_dtype"))
 
 
 def _render_embeddings(call: Call, outcome: Embeddings) -> Reply:
-    return embedding_reply(call, outcome, _find_writer(call), {"total_tokens": outcome.prompt_tokens})
+    return make_embedding_reply(call, outcome, _find_writer(call), {"total_tokens": outcome.prompt_tokens})
 
 
 def _parse_multimodal(http: HttpRequest, validation: Validation) -> Call:
@@ -162,7 +168,7 @@ def _join_segments(content: Sequence[Body]) -> Message:
 
 def _render_multimodal(call: Call, outcome: Embeddings) -> Reply:
     counts = {"text_tokens": outcome.prompt_tokens, "image_pixels": 0, "video_pixels": 0}
-    return embedding_reply(call, outcome, _find_writer(call), {**counts, "total_tokens": outcome.prompt_tokens})
+    return make_embedding_reply(call, outcome, _find_writer(call), {**counts, "total_tokens": outcome.prompt_tokens})
 
 
 def _parse_contextualized(http: HttpRequest, validation: Validation) -> Call:

@@ -14,7 +14,7 @@ from mockserver.dialects._errors import refuse
 from mockserver.dialects._fields import Model, nullable, shape
 from mockserver.dialects._objects.resource import New, Resource
 from mockserver.dialects._openai_api.chat_models import Metadata
-from mockserver.dialects._openai_api.input_items import item_type
+from mockserver.dialects._openai_api.input_items import find_item_type
 from mockserver.dialects._openai_api.stored import complete_item, find_item_prefix
 from mockserver.dialects._parse import Body, Complaint
 from mockserver.kinds.objects import Objects
@@ -112,7 +112,7 @@ def _list_items(items: Sequence[Body], *, more: bool) -> Body:
 
 
 def _draw_item_id(item: Body, number: int, objects: Objects) -> str:
-    return objects.draw_id(IdShape(f"{find_item_prefix(item_type(item))}_", 48, "hex"), f"item {number}")
+    return objects.draw_id(IdShape(f"{find_item_prefix(find_item_type(item))}_", 48, "hex"), f"item {number}")
 
 
 def _check_items(new: New, validation: Validation) -> None:

@@ -13,15 +13,15 @@ from mockserver.core.plan import Answer
 from mockserver.core.validation import Validation
 from mockserver.dialects import Operation
 from mockserver.dialects._errors import refuse
-from mockserver.dialects._openai_api.chat import ChatParser, chat_live_only
-from mockserver.dialects._openai_api.completions import completion_options, parse_completion
-from mockserver.dialects._openai_api.embeddings import embeddings_reply, parse_embeddings
+from mockserver.dialects._openai_api.chat import ChatParser, find_live_chat_mistakes
+from mockserver.dialects._openai_api.completions import make_completion_options, parse_completion
+from mockserver.dialects._openai_api.embeddings import make_embeddings_reply, parse_embeddings
 from mockserver.dialects._openai_api.replay import CHAT_HISTORY, RESPONSES_HISTORY
 from mockserver.dialects._openai_api.responses import (
     RESPONSE_LAYOUT,
     error_event,
+    make_responses_reply,
     parse_openai_responses,
-    responses_reply,
 )
 from mockserver.dialects._openai_api.stored import StoredResponses, stored_chats
 from mockserver.dialects._parse import Parse
@@ -54,7 +54,7 @@ class OpenAIApi(Struct, frozen=True):
         return (self._chat_operation(), self._completion_operation(), self._embedding_operation())
 
     def _chat_operation(self) -> Operation:
-        parser = ChatParser(self.dialect, refuse, live_only=chat_live_only, elsewhere=self.elsewhere)
+        parser = ChatParser(self.dialect, refuse, live_only=find_live_chat_mistakes, elsewhere=self.elsewhere)
 
         def render(call: Call, outcome: Answer) -> Reply:
             return answer_reply(outcome, self.chat, call.options, self._answer_lines(call, outcome), stream=call.stream)
@@ -67,7 +67,7 @@ class OpenAIApi(Struct, frozen=True):
             return parse_completion(http, self.dialect, self.elsewhere(http), validation=validation)
 
         def render(call: Call, outcome: Answer) -> Reply:
-            options, lines = completion_options(call), self._answer_lines(call, outcome)
+            options, lines = make_completion_options(call), self._answer_lines(call, outcome)
             return answer_reply(outcome, self.text, options, lines, stream=call.stream)
 
         return Operation("completions", "POST", "/completions", parse, render)
@@ -80,13 +80,13 @@ class OpenAIApi(Struct, frozen=True):
             lines = self.lines(call.http, call) + self.rate_limits(outcome.prompt_tokens)
             is_mistral = "mistral" in (call.http.header("user-agent") or "").lower()
             identity = request_hex(call.http, call) if is_mistral else ""  # its clients require one; OpenAI sends none
-            return embeddings_reply(outcome, call.raw.get("encoding_format"), lines=lines, identity=identity)
+            return make_embeddings_reply(outcome, call.raw.get("encoding_format"), lines=lines, identity=identity)
 
         return Operation("embeddings", "POST", "/embeddings", parse, render)
 
     def responses_operation(self) -> Operation:
         def render(call: Call, outcome: Answer) -> Reply:
-            return responses_reply(call, outcome, renderer=RESPONSES, lines=self._answer_lines(call, outcome))
+            return make_responses_reply(call, outcome, renderer=RESPONSES, lines=self._answer_lines(call, outcome))
 
         return Operation(
             "responses",

@@ -67,14 +67,14 @@ class ChatParser(Struct, frozen=True):
         if validation is Validation.LIVE:
             refuse_first(self.live_only(body), self.refuse)
         if validation is not Validation.OFF:
-            refuse_first(chat_conflicts(chat), self.refuse)
-        return chat_call(http, body, chat, dialect=self.dialect)
+            refuse_first(find_chat_conflicts(chat), self.refuse)
+        return make_chat_call(http, body, chat, dialect=self.dialect)
 
 
-def chat_call(http: HttpRequest, body: Body, chat: Body, *, dialect: str) -> Call:
+def make_chat_call(http: HttpRequest, body: Body, chat: Body, *, dialect: str) -> Call:
     """Return the Call of a chat body; `chat` is that body as its request model read it, with only known keys."""
     messages = tuple([_read_message(message) for message in chat["messages"]])
-    meaning = chat_fingerprint_fields(body, dialect)
+    meaning = find_chat_meaning(body, dialect)
     return _call(http, dialect, chat=chat, messages=messages, tools=_read_tools(chat), meaning=meaning, raw=body)
 
 
@@ -233,7 +233,7 @@ def _call(
 
 def _read_options(chat: Body) -> Options:
     bare, stop = _is_deprecated_functions(chat), chat.get("stop")
-    response_format, schema, strict = _format(chat.get("response_format"))
+    response_format, schema, strict = _read_response_format(chat.get("response_format"))
     return Options(
         parallel_tool_calls=chat.get("parallel_tool_calls") is not False and not bare,
         bare_functions=bare,
@@ -263,7 +263,7 @@ _IDS = ("id", "tool_call_id")
 _CHOICES = frozenset(("tool_choice", "function_call"))
 
 
-def chat_operation(
+def make_chat_operation(
     parse: Callable[[HttpRequest, Validation], Call], layout: ChatLayout, lines: RequestLines, model: str = ""
 ) -> Operation:
     """Return the chat operation of a dialect; `model` answers requests that name none."""
@@ -336,11 +336,11 @@ def _read_tools(body: Body) -> tuple[Tool, ...]:
     offered, functions = body.get("tools"), body.get("functions")
     if not offered and not functions:
         return ()
-    tools = [tool_of(tool["type"], tool[tool["type"]]) for tool in offered or ()]
-    return (*tools, *(tool_of("function", function) for function in functions or ()))
+    tools = [make_tool(tool["type"], tool[tool["type"]]) for tool in offered or ()]
+    return (*tools, *(make_tool("function", function) for function in functions or ()))
 
 
-def tool_of(kind: str, tool: Body) -> Tool:
+def make_tool(kind: str, tool: Body) -> Tool:
     about, parameters = tool.get("description"), tool.get("parameters")
     return Tool(
         str(tool.get("name")),
@@ -393,13 +393,13 @@ def stop_sequences(stop: Json) -> tuple[str, ...]:
     return () if stop is None else (stop,) if isinstance(stop, str) else tuple(stop)
 
 
-def _format(answer: Body | None) -> tuple[str, Json, bool]:
+def _read_response_format(answer: Body | None) -> tuple[str, Json, bool]:
     """Return the type of a response format, its schema, and whether that is strict."""
     form = (answer or {}).get("json_schema") or {}
     return (answer or {"type": "text"})["type"], form.get("schema"), form.get("strict") is True
 
 
-def chat_fingerprint_fields(body: Body, dialect: str) -> dict[str, Json]:
+def find_chat_meaning(body: Body, dialect: str) -> dict[str, Json]:
     """Return the fields that could change the answer: no transport, no bookkeeping, no ids.
 
     JSON Schemas become text, as a model writes keys in their order.
@@ -413,10 +413,10 @@ def _reduce_to_meaning(fields: Body, messages: list[Any], tools: Json, dialect: 
     if tools:
         kept["tools"] = tools
     if functions := kept.get("functions"):
-        kept["functions"] = [schema_as_text(function, "parameters") for function in functions]
+        kept["functions"] = [write_schema(function, "parameters") for function in functions]
     answer = kept.get("response_format")
     if answer and answer.get("type") == "json_schema" and answer.get("json_schema"):
-        kept["response_format"] = {**answer, "json_schema": schema_as_text(answer["json_schema"], "schema")}
+        kept["response_format"] = {**answer, "json_schema": write_schema(answer["json_schema"], "schema")}
     return kept
 
 
@@ -427,10 +427,10 @@ def _reduce_tools_to_meaning(tools: Sequence[Body] | None) -> list[Body]:
 def _write_schema_of_tool(tool: Body) -> Body:
     if tool["type"] != "function":
         return tool
-    return {**tool, "function": schema_as_text(tool["function"], "parameters")}
+    return {**tool, "function": write_schema(tool["function"], "parameters")}
 
 
-def schema_as_text(holder: Body, key: str) -> Body:
+def write_schema(holder: Body, key: str) -> Body:
     return {**holder, key: encode(holder[key]).decode()} if holder.get(key) is not None else holder
 
 
@@ -460,32 +460,32 @@ def replace_ids(holder: Body, ordinals: dict[str, str], keys: Iterable[str] = _I
     return renamed
 
 
-def chat_conflicts(body: Body) -> Iterator[Complaint]:
+def find_chat_conflicts(body: Body) -> Iterator[Complaint]:
     if not _CONFLICTING.isdisjoint(body):
         yield from _find_conflicts_of_fields(body)
-    yield from empty_messages(body["messages"])
+    yield from find_empty_messages(body["messages"])
 
 
 _CONFLICTING = frozenset({"stream_options", "top_logprobs", "max_completion_tokens", "tool_choice", "function_call"})
 
 
 def _find_conflicts_of_fields(body: Body) -> Iterator[Complaint]:
-    yield from unmet_stream_options(body)
+    yield from find_unmet_stream_options(body)
     if body.get("top_logprobs") is not None and not body.get("logprobs"):
         yield custom_complaint("'top_logprobs' is only allowed when 'logprobs' is true.", "top_logprobs")
     if body.get("max_tokens") is not None and body.get("max_completion_tokens") is not None:
         both = "'max_tokens' and 'max_completion_tokens'"
         yield custom_complaint(f"Setting {both} at the same time is not supported.", "max_tokens")
-    yield from unmet_tool_choice(body)
+    yield from find_unmet_tool_choice(body)
 
 
-def unmet_stream_options(body: Body) -> Iterator[Complaint]:
+def find_unmet_stream_options(body: Body) -> Iterator[Complaint]:
     if body.get("stream_options") is not None and not body.get("stream"):
         message = "The 'stream_options' parameter is only allowed when 'stream' is enabled."
         yield custom_complaint(message, "stream_options")
 
 
-def unmet_tool_choice(body: Body) -> Iterator[Complaint]:
+def find_unmet_tool_choice(body: Body) -> Iterator[Complaint]:
     choice = body.get("tool_choice")
     if choice is not None and choice not in ("none", "auto"):
         yield from _find_unmet_choice(body, "tool_choice", "tools", _list_chosen_names(choice))
@@ -512,7 +512,7 @@ def _find_unmet_choice(body: Body, field: str, offers: str, wanted: Iterable[str
         yield Complaint("conflict", (field,), got=body[field], message=f"Invalid value for '{field}': {why}")
 
 
-def empty_messages(messages: Iterable[Body]) -> Iterator[Complaint]:
+def find_empty_messages(messages: Iterable[Body]) -> Iterator[Complaint]:
     for index, message in enumerate(messages):
         if message["role"] != "assistant" or message.get("content") is not None or message.get("tool_calls"):
             continue
@@ -522,7 +522,7 @@ def empty_messages(messages: Iterable[Body]) -> Iterator[Complaint]:
             )
 
 
-def chat_live_only(body: Body) -> Iterator[Complaint]:
+def find_live_chat_mistakes(body: Body) -> Iterator[Complaint]:
     yield from unknown_fields(body, CHAT.fields)
     if not body["model"]:
         yield custom_complaint("you must provide a model parameter", "model")

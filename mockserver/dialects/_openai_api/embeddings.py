@@ -80,13 +80,13 @@ def parse_embeddings(http: HttpRequest, dialect: str, elsewhere: Body, *, valida
         if body is not parsed:  # else it has known fields only
             refuse_first(unknown_fields(body, EMBEDDING.fields), refuse)
         _refuse_empty(parsed["input"])
-    call = embeddings_call(http, body, parsed, dialect=dialect, refuse=refuse)
+    call = make_bounded_embedding_call(http, body, parsed, dialect=dialect, refuse=refuse)
     if validation is Validation.LIVE and (failure := too_long(call)):
         raise failure
     return call
 
 
-def embeddings_call(http: HttpRequest, body: Body, parsed: Body, *, dialect: str, refuse: Refuse) -> Call:
+def make_bounded_embedding_call(http: HttpRequest, body: Body, parsed: Body, *, dialect: str, refuse: Refuse) -> Call:
     """Return the Call of a validated body. Raises Failure if its inputs are too long in total."""
     prompts = parse_prompts(parsed["input"])
     call = make_embedding_call(
@@ -128,7 +128,7 @@ def _refuse_empty(given: Json) -> None:
 _BOOKKEEPING = ("encoding_format", "user")
 
 
-def embeddings_reply(outcome: Embeddings, encoding: str | None, lines: str, identity: str = "") -> Reply:
+def make_embeddings_reply(outcome: Embeddings, encoding: str | None, lines: str, identity: str = "") -> Reply:
     """Return a reply with these header lines, and with an `identity` if there is one."""
     body = embeddings(outcome, encoding)
     if identity:

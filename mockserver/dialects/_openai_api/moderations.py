@@ -48,7 +48,7 @@ ModerationBody = shape(input=text_or("<an array>", ModerationInputs), model=opti
 MODERATION = Model(ModerationBody)
 
 
-def moderation_operation(dialect: str, lines: RequestLines) -> Operation:
+def make_moderation_operation(dialect: str, lines: RequestLines) -> Operation:
     """Return the moderation operation of a dialect whose replies have these header lines."""
 
     def render(call: Call, outcome: Moderations) -> Reply:

@@ -20,8 +20,8 @@ from mockserver.dialects._openai_api.chat_models import MAX_CALL_ID
 from mockserver.dialects._openai_api.input_items import (
     INPUT_PREFIXES,
     find_input_texts_of_assistant,
+    find_item_type,
     find_unprefixed_id,
-    item_type,
 )
 from mockserver.dialects._openai_api.responses import find_unpaired_calls
 from mockserver.dialects._parse import Body, Complaint, clip
@@ -103,7 +103,7 @@ Items = Sequence[tuple[int, Body]]  # each with its place
 
 def _find_made_up_ids(call: Call, items: Items) -> Problems:
     for at, item in items:
-        prefix = _PREFIXES.get(item_type(item))
+        prefix = _PREFIXES.get(find_item_type(item))
         if prefix is not None and not _is_of_others(item):
             for found in find_unprefixed_id(at, item, prefix):
                 yield _word_problem(found, _KEEP_IDS)
@@ -141,7 +141,7 @@ def _find_unkept_items(call: Call, items: Items) -> Problems:
     """Yield items without content that were created with `store: false`, so that nobody has it."""
     for at, item in items:
         known = _read_own_id(item)
-        bare = item_type(item) == "item_reference" or (_is_reasoning(item) and not item.get("encrypted_content"))
+        bare = find_item_type(item) == "item_reference" or (_is_reasoning(item) and not item.get("encrypted_content"))
         if bare and known is not None and not known.stored:
             text = (
                 f"Item with id '{_read_id(item)}' not found. Items are not persisted when `store` is set to false. "
@@ -184,10 +184,10 @@ def _find_lonely_reasoning(call: Call, items: Items) -> Problems:
 def _find_calls_without_reasoning(call: Call, items: Items) -> Problems:
     names = {None, *(_read_id(item) for _, item in items)}
     for at, item in items:
-        known = _read_own_id(item) if item_type(item) in _CALLS else None
+        known = _read_own_id(item) if find_item_type(item) in _CALLS else None
         if known is not None and known.stored and known.reasoning_id not in names:
             text = (
-                f"Item '{_read_id(item)}' of type '{item_type(item)}' was provided without its required "
+                f"Item '{_read_id(item)}' of type '{find_item_type(item)}' was provided without its required "
                 f"'reasoning' item: '{known.reasoning_id}'."
             )
             yield _make_problem(text, at, "send a call together with the reasoning item before it, or without its id")
@@ -196,7 +196,7 @@ def _find_calls_without_reasoning(call: Call, items: Items) -> Problems:
 def _find_unpaired(call: Call, items: Items) -> Problems:
     for index, found in find_unpaired_calls([item for _, item in items]):
         at, item = items[index]
-        if item_type(item).removesuffix("_output") in _CALLS:
+        if find_item_type(item).removesuffix("_output") in _CALLS:
             keep = "send each call together with its output, which has the same `call_id`"
             yield HistoryProblem(refuse(found), f"input[{at}]", keep)
 
@@ -236,11 +236,11 @@ def _read_own_id(item: Body) -> OutputItemId | None:
 
 
 def _is_reasoning(item: Body) -> bool:
-    return item_type(item) == "reasoning"
+    return find_item_type(item) == "reasoning"
 
 
 def _is_of_others(item: Body) -> bool:
-    kind = item_type(item)
+    kind = find_item_type(item)
     return item.get("role") != "assistant" if kind == "message" else kind.endswith("_output")
 
 

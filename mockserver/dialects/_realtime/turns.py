@@ -24,7 +24,7 @@ from mockserver.dialects._fields import Model, list_of, literal, optional, shape
 from mockserver.dialects._meaning import fields_with_meaning
 from mockserver.dialects._openai_api.chat import replace_ids
 from mockserver.dialects._openai_api.chat_models import Metadata
-from mockserver.dialects._openai_api.responses import input_messages, list_connectors, read_tool, read_tool_choice
+from mockserver.dialects._openai_api.responses import list_connectors, read_input, read_tool, read_tool_choice
 from mockserver.dialects._parse import Body, read_body, read_object
 from mockserver.dialects._realtime.events import INPUT_ITEM
 from mockserver.dialects._realtime.sessions import OF_RESPONSES, OUTPUT, USUAL_MODEL
@@ -65,7 +65,7 @@ class RealtimeApi(Struct, frozen=True):
     def _parse(self, http: HttpRequest, validation: Validation) -> Call:
         body, parsed = read_body(TURN, read_object(http), refuse, validation)
         items = parsed.get("input") or []
-        messages = input_messages([_speak_in_text(item) for item in items])
+        messages = read_input([_speak_in_text(item) for item in items])
         instructions, most = parsed.get("instructions"), parsed.get("max_output_tokens")
         tools = tuple(map(read_tool, parsed.get("tools") or ()))
         limit = MOST_TOKENS if most in (None, "inf") else most

@@ -23,7 +23,7 @@ from mockserver.dialects._fields import (
     tag_union,
     text_or,
 )
-from mockserver.dialects._openai_api.chat import chat_call, chat_conflicts
+from mockserver.dialects._openai_api.chat import find_chat_conflicts, make_chat_call
 from mockserver.dialects._openai_api.chat_models import (
     AudioId,
     ChatBody,
@@ -139,13 +139,13 @@ def make_parse_chat(host: Host) -> Callable[[HttpRequest, Validation], Call]:
     def parse(http: HttpRequest, validation: Validation) -> Call:
         body, chat = read_request(CHAT, http, refuse, validation)
         if validation is not Validation.OFF:
-            refuse_first(chat_conflicts(chat), refuse)
+            refuse_first(find_chat_conflicts(chat), refuse)
             refuse_first(_find_own_conflicts(host, chat, validation), refuse)
         restated = _restate_schema(body)
         known = {**chat, "model": _find_model(chat), **restated}
         if chat.get("tools"):
             known["tools"] = [tool for tool in chat["tools"] if tool["type"] in ("function", "custom")]
-        call = chat_call(http, {**body, **restated} if restated else body, known, dialect=NAME)
+        call = make_chat_call(http, {**body, **restated} if restated else body, known, dialect=NAME)
         effort = _find_effort(host, chat)
         return replace(
             call,

@@ -18,13 +18,19 @@ from mockserver.core.validation import Validation
 from mockserver.dialects._fastapi import describe_unreadable
 from mockserver.dialects._fields import Model, Reading
 from mockserver.dialects._openai_api.chat import (
-    chat_call,
-    empty_messages,
+    find_empty_messages,
+    find_unmet_tool_choice,
+    make_chat_call,
     max_tokens,
     stop_sequences,
-    unmet_tool_choice,
 )
-from mockserver.dialects._openai_api.completions import WHOLE_PROMPT, completion_call, count_choices, too_long, too_many
+from mockserver.dialects._openai_api.completions import (
+    WHOLE_PROMPT,
+    count_choices,
+    make_completion_call,
+    too_long,
+    too_many,
+)
 from mockserver.dialects._parse import (
     Body,
     Complaint,
@@ -43,16 +49,16 @@ from mockserver.wire.text import CompletionOptions
 NAME = "fireworks"
 
 
-def invalid_body(*details: Body) -> Failure:
+def make_invalid_body(*details: Body) -> Failure:
     return Failure("bad_parameter", str(details[0]["msg"]), status=422, details={"detail": list(details)})
 
 
 def refuse(complaint: Complaint) -> Failure:
     detail = _make_detail(_VALUE, complaint.path, f"Value error, {complaint.message}", complaint.got)
-    return invalid_body({**detail, "ctx": {"error": {}}})
+    return make_invalid_body({**detail, "ctx": {"error": {}}})
 
 
-def detail_of(message: str, param: str | None) -> Body:
+def make_value_detail(message: str, param: str | None) -> Body:
     return {"loc": ["body", *steps_of(param)], "msg": message, "type": _VALUE}
 
 
@@ -64,7 +70,9 @@ def read_or_detail(model: Model, body: Body, validation: Validation) -> Reading:
         few = dict(islice(body.items(), _MAX_QUOTED_ITEMS * 2))
         return Reading(body, model.read(few, validation).parsed)
     except ValidationError as error:
-        raise invalid_body(*map(_make_detail_of_error, error.errors(include_url=False)[:_MAX_QUOTED_ITEMS])) from None
+        raise make_invalid_body(
+            *map(_make_detail_of_error, error.errors(include_url=False)[:_MAX_QUOTED_ITEMS])
+        ) from None
 
 
 def _read_request(model: Model, http: HttpRequest, validation: Validation) -> tuple[Body, Body]:
@@ -81,7 +89,7 @@ def read(http: HttpRequest) -> dict[str, Json]:
         if found is None:
             raise
         detail = _make_detail(found["type"], found["loc"][1:], found["msg"], found["input"])
-        raise invalid_body({**detail, "ctx": found["ctx"]} if "ctx" in found else detail) from None
+        raise make_invalid_body({**detail, "ctx": found["ctx"]} if "ctx" in found else detail) from None
 
 
 def _make_detail_of_error(error: ErrorDetails) -> Body:
@@ -144,13 +152,13 @@ def parse_completion(http: HttpRequest, validation: Validation) -> Call:
     if (message := too_many(parsed)) is not None:
         raise refuse(Complaint("conflict", ("n",), got=parsed["n"], message=message))
     options = _USUAL if _ASKING.isdisjoint(parsed) else _read_options(parsed)
-    call = completion_call(http, body, parsed=parsed, options=options, dialect=NAME, ids=_IDS)
+    call = make_completion_call(http, body, parsed=parsed, options=options, dialect=NAME, ids=_IDS)
     if (field := _find_repeating_field(parsed)) is not None and (message := too_long(call)) is not None:
         raise refuse(Complaint("conflict", (field,), got=body[field], message=message))
     if _RESHAPED.isdisjoint(body):
         return call
     messages = _add_images(call.messages, parsed.get("images"))
-    response_format, schema = _format(parsed, validation)
+    response_format, schema = _read_response_format(parsed, validation)
     return replace(
         call,
         messages=messages,
@@ -184,15 +192,15 @@ def parse_chat(http: HttpRequest, validation: Validation) -> Call:
         details = (
             _make_detail("extra_forbidden", (key,), "Extra inputs are not permitted", body[key]) for key in strangers
         )
-        raise invalid_body(*islice(details, _MAX_QUOTED_ITEMS))
+        raise make_invalid_body(*islice(details, _MAX_QUOTED_ITEMS))
     if validation is not Validation.OFF:
         _refuse_conflicts(parsed)
-        refuse_first((*unmet_tool_choice(parsed), *empty_messages(parsed["messages"])), refuse)
-    response_format, schema = _format(parsed, validation)
+        refuse_first((*find_unmet_tool_choice(parsed), *find_empty_messages(parsed["messages"])), refuse)
+    response_format, schema = _read_response_format(parsed, validation)
     told: dict[str, Json] = {"response_format": _name_as_openai(response_format, schema)}
     if parsed.get("tool_choice") == "any":  # another word for the same
         told["tool_choice"] = "required"
-    call = chat_call(http, {**body, **told}, {**parsed, **told}, dialect=NAME)
+    call = make_chat_call(http, {**body, **told}, {**parsed, **told}, dialect=NAME)
     is_endless = parsed.get("ignore_eos") is True
     return replace(
         call,
@@ -222,7 +230,7 @@ def _find_effort(parsed: Body) -> str | int | None:
     return ("medium" if stated else "none") if isinstance(stated, bool) else stated
 
 
-def completion_options(call: Call, answer: Answer) -> CompletionOptions:
+def make_completion_options(call: Call, answer: Answer) -> CompletionOptions:
     body, options = call.raw, call.options
     legacy = type(body.get("logprobs")) is not bool
     return CompletionOptions(
@@ -242,10 +250,10 @@ def _list_images(messages: Sequence[Message]) -> tuple[tuple[str, ...], ...]:
 
 def perf_metrics(body: Body, answer: Answer) -> dict[str, Json]:
     """Return the performance of an answer, derived from its tokens: the same for the same request."""
-    return {**usual_metrics(answer.usage), **speculation_metrics(body, answer)}
+    return {**measure_usual(answer.usage), **measure_speculation(body, answer)}
 
 
-def usual_metrics(usage: Usage) -> dict[str, Json]:
+def measure_usual(usage: Usage) -> dict[str, Json]:
     """Return the metrics that every answer has."""
     first = 0.02 + usage.prompt * 1e-5
     return {
@@ -256,7 +264,7 @@ def usual_metrics(usage: Usage) -> dict[str, Json]:
     }
 
 
-def speculation_metrics(body: Body, answer: Answer) -> dict[str, Json]:
+def measure_speculation(body: Body, answer: Answer) -> dict[str, Json]:
     """Return the metrics of an answer that the client predicts."""
     guess = _find_prediction(body, answer.tokenizer)
     if not guess:
@@ -320,7 +328,7 @@ def _count_alternatives(parsed: Body) -> int | None:
     return 0 if logprobs is True else int(logprobs)
 
 
-def _format(parsed: Body, validation: Validation) -> tuple[str, Json]:
+def _read_response_format(parsed: Body, validation: Validation) -> tuple[str, Json]:
     answer = parsed.get("response_format") or {"type": "text"}
     kind = answer["type"]
     if kind not in ("json_object", "json_schema"):

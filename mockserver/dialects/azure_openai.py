@@ -12,7 +12,6 @@ from mockserver.core.json import Json
 from mockserver.core.plan import Failure
 from mockserver.core.validation import Validation
 from mockserver.dialects import OWN_FEATURES, Dialect, Operation
-from mockserver.dialects._audio import AudioApi
 from mockserver.dialects._clients import CLIENT_CONFIGS
 from mockserver.dialects._errors import (
     INVALID_REQUEST,
@@ -23,15 +22,16 @@ from mockserver.dialects._errors import (
     error_rows,
     retry_lines,
 )
-from mockserver.dialects._images import ImagesApi
-from mockserver.dialects._objects import object_operations
-from mockserver.dialects._objects.references import refer_to_kept
-from mockserver.dialects._objects.resource import ObjectsApi
 from mockserver.dialects._openai_api.api import MISSING, OpenAIApi
+from mockserver.dialects._openai_api.audio import AudioApi
 from mockserver.dialects._openai_api.completions import TEXT_LAYOUT as OPENAI_STYLE
+from mockserver.dialects._openai_api.images import ImagesApi
+from mockserver.dialects._openai_api.objects import object_operations
+from mockserver.dialects._openai_api.objects.references import refer_to_kept
+from mockserver.dialects._openai_api.objects.resource import ObjectsApi
+from mockserver.dialects._openai_api.realtime.connections import ConnectionsApi
+from mockserver.dialects._openai_api.realtime.turns import RealtimeApi
 from mockserver.dialects._parse import Body, Parse, bearer
-from mockserver.dialects._realtime.connections import ConnectionsApi
-from mockserver.dialects._realtime.turns import RealtimeApi
 from mockserver.dialects._reply import (
     json_reply,
     model_operations,

@@ -11,7 +11,6 @@ from mockserver.core.json import Json
 from mockserver.core.plan import Answer, Failure, Usage
 from mockserver.core.rates import Standings
 from mockserver.dialects import Dialect, Operation
-from mockserver.dialects._audio import AudioApi
 from mockserver.dialects._clients import CLIENT_CONFIGS
 from mockserver.dialects._errors import (
     PLAIN_LIMIT_MESSAGES,
@@ -21,6 +20,7 @@ from mockserver.dialects._errors import (
     plain_errors,
     retry_lines,
 )
+from mockserver.dialects._openai_api.audio import AudioApi
 from mockserver.dialects._parse import bearer
 from mockserver.dialects._reply import (
     answer_reply,

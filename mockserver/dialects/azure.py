@@ -12,7 +12,6 @@ from mockserver.core.json import Json
 from mockserver.core.plan import Failure, Models
 from mockserver.core.validation import Validation
 from mockserver.dialects import Dialect, Operation
-from mockserver.dialects._clients import CLIENT_CONFIGS
 from mockserver.dialects._errors import (
     PLAIN_LIMIT_MESSAGES,
     PLAIN_UNSUPPORTED_MESSAGES,
@@ -367,7 +366,6 @@ _EMBEDDINGS = Operation(*("embeddings", "POST", "/embeddings", _parse_embeddings
 
 DIALECT = Dialect(
     name=NAME,
-    mounts=CLIENT_CONFIGS[NAME].mounts,
     operations=(
         _CHAT,
         replace(_CHAT, path="/models/chat/completions"),
@@ -381,5 +379,4 @@ DIALECT = Dialect(
     models=MODELS,
     own_features=frozenset({"content_filter", "call_pieces"}),
     missing=dict.fromkeys(("/images/embeddings", "/models/images/embeddings"), "{json: {data: []}}"),
-    variables=CLIENT_CONFIGS[NAME].variables,
 )

@@ -10,7 +10,6 @@ from mockserver.core.http import HttpRequest, Reply
 from mockserver.core.plan import Failure, Models
 from mockserver.core.validation import Validation
 from mockserver.dialects import OWN_FEATURES, Dialect, Operation
-from mockserver.dialects._clients import CLIENT_CONFIGS
 from mockserver.dialects._errors import (
     INVALID_REQUEST,
     OPENAI_MESSAGES,
@@ -164,7 +163,6 @@ ANSWERING = (
 )
 DIALECT = Dialect(
     name=NAME,
-    mounts=CLIENT_CONFIGS[NAME].mounts,
     operations=(
         *ANSWERING,
         *API.stored_operations(),
@@ -178,5 +176,4 @@ DIALECT = Dialect(
     models=("gpt-5", "gpt-5-mini", "gpt-4.1", "gpt-4o", "gpt-4o-mini"),
     own_features=frozenset(OWN_FEATURES) - {"filter_annotations", "finish_error"},
     missing=MISSING,
-    variables=CLIENT_CONFIGS[NAME].variables,
 )

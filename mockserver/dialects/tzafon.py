@@ -14,7 +14,6 @@ from mockserver.core.json import Json
 from mockserver.core.plan import Answer, Failure
 from mockserver.core.validation import Validation
 from mockserver.dialects import OWN_FEATURES, Dialect, Operation
-from mockserver.dialects._clients import CLIENT_CONFIGS
 from mockserver.dialects._errors import (
     INVALID_REQUEST,
     PLAIN_UNSUPPORTED_MESSAGES,
@@ -474,7 +473,6 @@ STORED = StoredResponses(
 )
 DIALECT = Dialect(
     name=NAME,
-    mounts=CLIENT_CONFIGS[NAME].mounts,
     operations=(
         Operation(
             "responses",
@@ -493,5 +491,4 @@ DIALECT = Dialect(
     fail=_fail,
     models=MODELS,
     own_features=frozenset(OWN_FEATURES) - {"filter_annotations", "finish_error", "status"},
-    variables=CLIENT_CONFIGS[NAME].variables,
 )

@@ -11,7 +11,6 @@ from mockserver.core.json import Json
 from mockserver.core.plan import Answer, Failure, Usage
 from mockserver.core.rates import Standings
 from mockserver.dialects import Dialect, Operation
-from mockserver.dialects._clients import CLIENT_CONFIGS
 from mockserver.dialects._errors import (
     PLAIN_LIMIT_MESSAGES,
     ErrorRow,
@@ -180,7 +179,6 @@ ERRORS = plain_errors(ROWS, MESSAGES, bearer)
 
 DIALECT = Dialect(
     name=NAME,
-    mounts=CLIENT_CONFIGS[NAME].mounts,
     operations=(
         Operation(
             *("completions", "POST", "/completions", parse_completion, _render_completion),
@@ -202,5 +200,4 @@ DIALECT = Dialect(
     missing=dict.fromkeys(
         ("/messages", "/embeddings", "/rerank", "/responses", "/accounts", "/workflows"), "{json: {}}"
     ),
-    variables=CLIENT_CONFIGS[NAME].variables,
 )

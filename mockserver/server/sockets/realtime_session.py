@@ -21,13 +21,13 @@ from mockserver.core.seed import make_token
 from mockserver.core.tokens import APPROX
 from mockserver.core.validation import find_validation
 from mockserver.delivery.drive import CLIENT_LEFT
+from mockserver.dialects._openai_api.responses import list_connectors, read_tool
 from mockserver.dialects._parse import Body, read_json
 from mockserver.dialects._realtime.events import read_event
 from mockserver.dialects._realtime.recordings import make_recording_call
 from mockserver.dialects._realtime.sessions import LASTS, make_session, read_output, update_session
 from mockserver.dialects._realtime.turns import fail_events, read_error
 from mockserver.dialects._reply import STREAM_LINES
-from mockserver.dialects._responses import list_connectors, read_tool
 from mockserver.engine.engine import Engine
 from mockserver.engine.hosted_mcp import find_hosted_servers
 from mockserver.engine.offload import on_thread

@@ -16,13 +16,12 @@ from pydantic_core import to_json
 
 from mockserver.core.json import Json
 from mockserver.core.lazy import lazy_property
+from mockserver.model.patterns import estimate_pattern_work, matches
 from mockserver.model.schema.document import (
     MinDepths,
     SchemaDocument,
     SchemaValidator,
     UnsatisfiableError,
-    estimate_pattern_work,
-    matches,
     measure_depth_and_size,
 )
 from mockserver.model.schema.scalars import Numbers, Texts, lower_limit, upper_limit

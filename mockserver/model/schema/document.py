@@ -4,7 +4,7 @@ Nothing is ever fetched. Knows how schemas name and contain each other, not what
 """
 
 from collections.abc import Iterator, Mapping
-from math import inf
+from math import inf, prod
 from typing import Any
 from urllib.parse import quote, unquote, urljoin
 
@@ -76,6 +76,24 @@ class SchemaDocument:
             except UnsatisfiableError as error:
                 return error
         return None
+
+    def resolve_exclusions(self) -> Json:
+        """Return the schema in the library's canonical form; None if writing that may take too long."""
+        from jsonschema_rs import ValidationError, canonicalize  # slow to import, and only schemas need it
+
+        lists = (_get_list(each, keyword) for each in self.schemas for keyword in ("anyOf", "oneOf"))
+        choices = [len(each) for each in lists if each]
+        if self.values > _MAX_RESOLVED or max(choices, default=0) > _MAX_OPTIONS or prod(choices) > _MAX_COMBINATIONS:
+            return None
+        try:
+            return canonicalize(
+                _make_readable(self.root),
+                retriever=_refuse_to_fetch,
+                validate_formats=True,
+                pattern_options=make_pattern_options(),
+            ).to_json_schema()
+        except (ValidationError, ValueError):
+            return None
 
     def _target(self, schema: Schema, reference: str, keyword: str) -> Json:
         found = self._find(schema, reference, keyword)
@@ -196,6 +214,8 @@ _MAX_REFERENCES = 5_000
 _MAX_PARTS, _MAX_VALUES = 20_000, 200_000
 MAX_PROPERTIES = 2_000  # of one object
 REFERENCES = ("$ref", "$dynamicRef", "$recursiveRef")
+# Of a schema that is written out: values, options of one alternative, and ways to combine all of them.
+_MAX_RESOLVED, _MAX_OPTIONS, _MAX_COMBINATIONS = 2_000, 40, 4_096
 _META_SCHEMAS = ("http://json-schema.org/draft", "https://json-schema.org/draft", "http://json-schema.org/schema")
 _ANY_SCHEMA: Schema = {"type": "object"}  # an empty schema is one that every meta-schema allows
 

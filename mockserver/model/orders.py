@@ -16,6 +16,7 @@ from mockserver.core.lazy import lazy_pattern
 from mockserver.core.seed import Random
 from mockserver.model.arguments import mentions
 from mockserver.model.choosing import find_option
+from mockserver.model.options import find_hints, list_options
 from mockserver.model.prose import ENGLISH, SENTENCE, Topic, content_words, requested_language, stop_words
 from mockserver.model.schema.scalars import known_text
 from mockserver.model.shapes import shape_of
@@ -162,7 +163,7 @@ def find_value(request: Request, rng: Random) -> str | None:
 def decide(request: Request) -> str | None:
     """The word for the case that holds, `If it is good, reply APPROVED, otherwise REVISE`; None for no cases.
 
-    The case is the one whose condition fits the text best, else the one that approves, else the other one.
+    The case is the one that approves, else the one whose condition fits the text best, else the other one.
     """
     for order in (request.text, request.rules):
         outcomes = [*_OUTCOME.finditer(order)] if len(_CASE.findall(order)) > 1 else []
@@ -180,22 +181,24 @@ def decide(request: Request) -> str | None:
             after = order[each.end() : outcomes[at + 1].start() if at + 1 < len(outcomes) else len(order)]
             conditions[word] = before if _CASE.search(before) else _CLAUSE_END.split(after, maxsplit=1)[0]
         stated = {word: said for word, said in conditions.items() if not _OTHERWISE.search(said)}
-        fitness = {word: count_shared_words(said, request.found or rest) for word, said in stated.items()}
-        best = max(fitness, key=fitness.__getitem__, default=None)
-        fits = best is not None and fitness[best] > 0
         approving = next((word for word, said in conditions.items() if _APPROVED.search(said)), None)
-        if approving is None and len(spoken) < 2 and not fits:
+        ranked = rank(stated, request.found or rest)
+        if approving is None and len(spoken) < 2 and not ranked:
             return None
-        other = next((word for word in conditions if word not in stated), None)
-        return approving or (best if fits else other) or next(iter(spoken))
+        other = (word for word in conditions if word not in stated)
+        return approving or [*ranked, *other, *spoken][0]
     return None
 
 
-def count_shared_words(one: str, other: str) -> int:
-    told, said = (
-        {key for word in words(text) if word not in stop_words(ENGLISH) for key in keys(word)} for text in (one, other)
-    )
-    return len(told & said)
+def rank(options: Mapping[str, str], said: str) -> list[str]:
+    """Return the options whose texts share words with what is said, those that share most of them first."""
+    heard = _read_keys(said)
+    shared = {option: len(heard & _read_keys(text)) for option, text in options.items()}
+    return sorted(filter(shared.__getitem__, options), key=lambda option: -shared[option])
+
+
+def _read_keys(text: str) -> set[str]:
+    return {key for word in words(text) if word not in stop_words(ENGLISH) for key in keys(word)}
 
 
 def choose(request: Request, rng: Random) -> str | None:
@@ -207,11 +210,13 @@ def choose(request: Request, rng: Random) -> str | None:
         marks: list[str] = list(dict.fromkeys(re.findall(r"\[\[\w{1,20}\]\]", text)))
         if len(marks) > 1:
             return marks[rng.randrange(len(marks))]
-        options, rest = find_options(text)
-        if options:
-            said = request.found or (request.text if text is request.rules else rest)
-            hinted = _find_hints(options, f"{request.rules}\n{request.text}"[-5_000:])
-            return pick(lettered or hinted, said, request, rng)
+        for listing in list_options(text)[:1]:
+            rest = text[: listing.start] + " " + text[listing.end :]
+            hinted = find_hints(listing.names, f"{request.rules}\n{request.text}"[-5_000:])
+            told = dict.fromkeys(listing.names, "") | (hinted if len(hinted) > 1 else {})
+            return pick(
+                lettered or told, request.found or (request.text if text is request.rules else rest), request, rng
+            )
     if len(lettered) < 2:
         return None
     letter = pick(lettered, request.found, request, rng)
@@ -227,20 +232,9 @@ def pick(options: Mapping[str, str], said: str, request: Request, rng: Random) -
     right = [option for option, text in options.items() if text == result]
     named = [option for option in options if option.lower() in spoken and truth(option) is None and len(option) > 1]
     found = right or named
-    told = {option: "" if text == option else text for option, text in options.items()}
-    if not found and (fitting := find_option(said, told)) is not None:
+    if not found and (fitting := find_option(said, options)) is not None:
         return fitting
     return found[0] if len(found) == 1 else [*options][rng.randrange(len(options))]
-
-
-def _find_hints(options: Sequence[str], text: str) -> dict[str, str]:
-    """Options with what a text says of them, `billing: invoices and refunds`, where it says something of several."""
-    found = {
-        option: re.search(rf"(?<!\w){re.escape(option)}\W{{0,4}}[:(–-]\s*([^\n.;)]{{3,200}})", text)
-        for option in options
-    }
-    several = sum(each is not None for each in found.values()) > 1
-    return {option: f"{option} {each[1]}" if each and several else option for option, each in found.items()}
 
 
 def _choose_number(request: Request, rng: Random) -> str | None:
@@ -250,12 +244,12 @@ def _choose_number(request: Request, rng: Random) -> str | None:
     options, rest = {line[1]: line[2] for line in _NUMBERED.finditer(said)}, _NUMBERED.sub("", said)
     if len(options) < 2 or not (shown or request.find(_NUMBER_OF_ONE)):
         return None
-    ranked = sorted(options, key=lambda at: -count_shared_words(rest, options[at]))
+    relevant = rank(options, rest)
     if shown is None:
         return pick(options, rest, request, rng)
     if shown["arrow"]:
-        return " > ".join(f"[{at}]" for at in ranked)
-    relevant = [at for at in ranked if count_shared_words(rest, options[at])] or ranked[:1]
+        return " > ".join(f"[{at}]" for at in dict.fromkeys((*relevant, *options)))
+    relevant = relevant or [*options][:1]
     return "\n".join(f"{shown['doc']}{at}{shown['relevance']}{max(1, 9 - place)}" for place, at in enumerate(relevant))
 
 
@@ -273,21 +267,6 @@ def _find_lettered(text: str) -> dict[str, str]:
     first = max(letters.rfind("A"), 0)
     run = {letter: re.sub(r"(?i),? (?:or|and)$", "", line) for letter, line in found[first:]}
     return run if "ABCDEFGH".startswith(letters[first:]) else {}
-
-
-@lru_cache(maxsize=64)
-def find_options(text: str) -> tuple[Sequence[str], str]:
-    """Return the options that a text lists, and the text without their list."""
-    for cue in _CUES:
-        for found in cue.finditer(text):
-            listed = [part.strip().strip(_AROUND).strip() for part in _SEPARATOR.split(found[1])]
-            listed = [each for each in listed if each]
-            if len(listed) > 1 and all(map(_LABEL.fullmatch, listed)):
-                return listed, text[: found.start()] + " " + text[found.end() :]
-    for found in _HEADED.finditer(text):
-        lines = [line.strip(" \t-*•0123456789.)").partition(":")[0].strip("\"'`*") for line in found[1].splitlines()]
-        return lines, text[: found.start()] + " " + text[found.end() :]
-    return [], text
 
 
 _LONGEST_COURTESY, _LONGEST_ORDER = 120, 2_000  # characters
@@ -375,42 +354,6 @@ _OUTCOME = lazy_pattern(
     r"|simply|the|word|a|single)\b){0,5}\s*:?\s*|(?:[,;.]|\b(?i:else|otherwise|and|or))\s+)(?:[\"'`“](?P<quoted>["
     r"^\"'`”\n]{1,40})[\"'`”]|(?P<caps>(?!I\b|A\b|JSON\b)[A-Z][A-Z_]*|\d{1,2})(?![\w']))"
 )
-_AROUND = "\"'`“”‘’*()[]<>."
-_WORD = r"[\"'`“‘]?[\w+-]+[\"'`”’]?"
-_WORDS = rf"{_WORD}(?:(?:\s*,\s*(?:or\s+|and\s+)?|\s*/\s*|\s*\|\s*|\s+or\s+){_WORD}){{1,30}}"
-_ITEM = r"[\"'`“‘]?[\w+-]+(?: [\w+-]+){0,2}[\"'`”’]?"
-_ITEMS = rf"{_ITEM}(?:(?:\s*,\s*(?:or\s+|and\s+)?|\s*[/|]\s*|\s+or\s+|\s+and\s+){_ITEM}){{1,30}}"
-_NOUNS = "word|role|worker|agent|speaker|label|category|class|option|letter|choice|name|verdict"
-_CUES = (  # what a list of options follows
-    lazy_pattern(
-        rf"(?i)\b(?:(?:choose|pick|select)(?: only| just)? (?:one|[^.\[:\n]{{1,60}}? (?:from|between))|one of|among"
-        rf"|options|categories|labels|classes|choices|possible values)\b[^:\[\n]{{0,40}}(?::\s*[\[({{]?"
-        rf"|[\[{{])\s*({_ITEMS})"
-    ),
-    lazy_pattern(
-        rf"(?i)\b(?:answer|reply|respond|return|output|say|choose|pick|select|write|print)\b(?: (?:with|only|just"
-        rf"|either"
-        rf"|exactly|one of|in|a|single|word|the (?:next |correct |right |best |single )*(?:{_NOUNS}))){{0,6}}:?"
-        rf"\s+({_WORDS})(?=[\s.!?,)\"]*(?:$|\n|[.!?):]|and nothing|only|for|to|based|depending))"
-    ),
-    lazy_pattern(
-        rf"(?i)\b(?:classify|categori[sz]e|label|tag|mark|rate|grade|judge)\b[^\n:]{{0,120}}?\b(?:as|into|either)\b"
-        rf"(?: one of| either| the)*:?\s+({_WORDS})"
-    ),
-    lazy_pattern(rf"(?i)\b(?:who|which)\b[^:\n?]{{0,40}}:\s*({_ITEMS})(?=\?)"),
-    lazy_pattern(
-        r"(?i)\b(?:whether|between|either)\b[^\n\"']{0,20}((?:[\"'][\w ]{1,40}[\"'](?:\s*,\s*(?:or )?"
-        r"|\s+or\s+)?){2,12})"
-    ),
-    lazy_pattern(
-        r"(?i)(?<![\w\"'-])(([\"']?)(?:yes|true)\2(?:\s*/\s*|\s*,?\s+or\s+|\s*\|\s*)([\"']?)(?:no|false)\3)(?![\w\"'-])"
-    ),
-)
-_HEADED = lazy_pattern(
-    r"(?i)\b(?:options|categories|labels|classes|choices|participants|agents|roles|speakers|members|"
-    r"one of(?: the following)?(?: \w+)?)[^\n:]{0,40}:[ \t]*\n"
-    r"((?:[ \t]*(?:[-*•]|\d{1,2}[.)])[^\n]{1,120}(?:\n|$)){2,30})"
-)
 _LETTERED = lazy_pattern(
     r"(?m)(?:^[ \t]*\(?([A-Ha-h])[).:]|(?<=[\s,;?!.:])\(?([A-H][).]|[a-h]\)))[ \t]+([^\n]{1,200}?)"
     r"(?=[,;?!.]?\s+\(?(?:[A-H][).]|[a-h]\))\s|[?!.]\s|[?!.]?$)"
@@ -428,8 +371,6 @@ _RANKING = lazy_pattern(
     r"|(?P<doc>\b[A-Z]\w{2,8}: )\d{1,3}(?P<relevance>, [A-Z]\w{3,9}: )\d{1,2}\b"
 )
 _LETTER_ALONE = lazy_pattern(r"(?i)\bletters?\b|\bonly (?:a |the |one )?(?:single )?(?:choice|option)\b")
-_SEPARATOR = lazy_pattern(r"(?i)\s*,\s*(?:or\s+|and\s+)?|\s*[/|]\s*|\s+(?:or|and)\s+")
-_LABEL = lazy_pattern(r"[\w+-]+(?: [\w+-]+){0,3}")
 _DENIAL = lazy_pattern(r"(?i)\b(?:not|no|never|none|cannot|\w+n't|false)\b")
 
 

@@ -46,11 +46,11 @@ from mockserver.model.choosing import (
 )
 from mockserver.model.form import WHEN_DONE, without_form
 from mockserver.model.hosted import limit_to_choice, make_hosted_use, write_free_text
+from mockserver.model.options import choose_values, find_colleague
 from mockserver.model.orders import compute, find_courtesy
 from mockserver.model.passages import describe_results
 from mockserver.model.schema import instance
 from mockserver.model.shapes import with_told_bounds
-from mockserver.model.team import choose_values, find_colleague
 from mockserver.model.vocabulary import RULING, ends, is_verb, keys, stem, vocabulary, weight, words
 
 

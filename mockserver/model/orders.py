@@ -69,44 +69,56 @@ def find_courtesy(text: str) -> str:
     return next((kind for kind, said in found.groupdict().items() if said), "") if found else ""
 
 
+class Dictation(Struct, frozen=True):
+    """An order to say something: how (`reply with exactly`), what, and whether that is quoted."""
+
+    how: str
+    what: str
+    is_quoted: bool
+
+    @property
+    def gives_the_words(self) -> bool:
+        """Whether it gives the exact words, and not what they should be about or look like."""
+        if self.is_quoted or _ALONE.match(self.what) or (":" in self.how and _VERBATIM.search(self.how)):
+            return True
+        first = re.split(r"[\s,.!?:]", self.what, maxsplit=1)[0].lower()
+        if first in word_group("describing") or _DESCRIBED.match(self.what):
+            return self.how.endswith((" word", " text", " token"))
+        return bool(_REPEATING.search(self.how) or _VERBATIM.search(self.how))
+
+
 def dictate(request: Request, rng: Random) -> str | None:
     """The exact words that are ordered: `say hello`, `reply with exactly: OK`, `repeat after me ...`."""
     ordered = _find_dictation(request.rules)
-    if ordered is None or not (ordered["quoted"] or "exactly" in ordered[0].lower()):
+    if ordered is None or not (ordered.is_quoted or "exactly" in ordered.how):
         ordered = _find_dictation(request.text)
-    if ordered is None or requested_language(ordered[0]) not in (None, ENGLISH):
+    if ordered is None or requested_language(f"{ordered.how} {ordered.what}") not in (None, ENGLISH):
         return None
-    if ordered["quoted"] is not None:
-        return str(ordered["quoted"][1:-1].strip())
-    what = _NOTHING_ELSE.split(ordered["what"], maxsplit=1)[0].strip()
+    if ordered.is_quoted:
+        return ordered.what[1:-1].strip()
+    what = _NOTHING_ELSE.split(ordered.what, maxsplit=1)[0].strip()
     return (what[:-1] if what.endswith(".") and not what.endswith("..") else what) or None
 
 
 @lru_cache(maxsize=64)
-def _find_dictation(text: str) -> re.Match[str] | None:
+def _find_dictation(text: str) -> Dictation | None:
     """The first order to say exact words that no condition holds back; `if you can read this` is met."""
     unmet = _MET.sub(lambda condition: " " * len(condition[0]), text)
-    for found in filter(_is_word_for_word, _DICTATION.finditer(text)):
-        before = unmet[max(0, found.start() - 200) : found.start()]
-        if not _CONDITION.search(before) and not _IF.match(unmet, found.end()):
+    for saying in _SAYING.finditer(text):
+        at = end = saying.end()
+        while (word := _NEXT.match(text, at)) and word[1].lower() in word_group("dictating"):
+            at = word.end()
+            end = end if word[1].lower() in _LEADING and text[at : at + 1] != ":" else at
+        what = _WHAT.match(text, end)
+        how = f"{text[saying.start() : end]}{what['colon']}".lower() if what else ""
+        denies = saying["denies"] and not re.search(r"\b(?:but|except|than)\b", how)
+        before = unmet[max(0, saying.start() - 200) : saying.start()]
+        if what is None or denies or _CONDITION.search(before) or _IF.match(unmet, what.end()):
+            continue
+        found = Dictation(how, what["what"], what["quoted"] is not None)
+        if found.gives_the_words:
             return found
     return None
-
-
-def _is_word_for_word(ordered: re.Match[str]) -> bool:
-    """Whether an order gives the exact words, and not what they should be about or look like."""
-    if ordered["quoted"] is not None:
-        return True
-    has_colon = ordered[0].removesuffix(ordered["what"]).rstrip().endswith(":")
-    how = f"{ordered['before'] or ''} {ordered['verb']} {ordered['how'] or ''}"
-    if _ALONE.match(ordered["what"]):
-        return True
-    if has_colon and _VERBATIM.search(how):
-        return True
-    first = re.split(r"[\s,.!?:]", ordered["what"], maxsplit=1)[0].lower()
-    if first in word_group("describing") or _DESCRIBED.match(ordered["what"]):
-        return how.endswith((" word", " text", " token"))
-    return ordered["verb"].lower() in ("say", "repeat", "echo", "copy") or bool(_VERBATIM.search(how))
 
 
 def rephrase(request: Request, rng: Random) -> str | None:
@@ -278,26 +290,20 @@ _COURTESY = lazy_pattern(
     r"|(?P<thanks>(?:many\ )?(?:thanks|thank\ you|thx|cheers)\b"
     r"(?:(?!\b(?:but|can|could|now|what|how|please|tell|give|write)\b)[^?\n]){0,60}))\W*"
 )
-_QUOTED = (
-    r"\"[^\"\n]{1,2000}\"|“[^”\n]{1,2000}”|«[^»\n]{1,2000}»|`[^`\n]{1,2000}`|"
-    r"'[^'\n]{1,2000}'(?!\w)|‘[^’\n]{1,2000}’(?!\w)"
+_SAYING = lazy_pattern(
+    r"(?im)(?:^|(?<=[.!?:;,])|\b(?:please|just|now|only|simply|always|must|then|to|you|and|should|exactly|(?P<denies>not"
+    r"|never|don['’]t)))[ \t]*\b(?:say|repeat|echo|copy|reply|respond|answer|output|print|return|write|type|(?:your|the)"
+    r" (?:\w{1,10} )?(?:response|answer|reply|output) (?:must|should|has to|needs to|will) (?:only )?be)(?!\w)"
 )
-_DICTATION = lazy_pattern(
-    rf"""(?imx)(?:^|(?<=[.!?:;,])|\b(?:please|just|now|only|simply|always|must|then|to|you|and|should))[ \t]*
-    (?P<before>(?:(?:please|just|now|only|simply|always|exactly)[ \t]+){{0,3}})
-    \b(?P<verb>say|repeat|echo|copy|reply|respond|answer|output|print|return|write|type
-    |(?:do[ ]not|don['’]t|never)[ ]\w{{1,10}}(?=[ ]anything[ ])|thing[ ]you[ ](?:should|must|may|can)[ ]\w{{1,10}}[ ]is
-    |(?:your|the)[ ](?:\w{{1,10}}[ ])?(?:response|answer|reply|output)[ ](?:must|should|has[ ]to|needs[ ]to|will)[ ]
-    (?:only[ ])?be(?:[ ](?:only|exactly))?(?=:?[ ]["'“`]|:[ ][^\s{{\[]|[ ]the[ ](?:\w{{1,10}}[ ])?word[ ]))(?!\w)
-    (?P<how>(?:[ \t]+(?:exactly|only|just|simply|verbatim|unchanged|with|this[ ]back|back|word[ ]for[ ]word
-    |(?:any|no)thing[ ](?:but|except|other[ ]than)
-    |after[ ]me|the[ ]exact|exact|
-    the[ ]following|following|to[ ]me|(?:the[ ]|this[ ]|one[ ])?(?:single[ ]|one[ ]|exact[ ])?(?:word|text|phrase|
-    string|sentence|words|message|number|letters?|line|token)|this(?=[ \t]*:))\b){{0,6}})
-    [ \t]*[:,]?\s*(?:(?P<quoted>{_QUOTED})|(?P<what>[^\s\"“«`][^\n]{{0,2000}}))"""
+_LEADING = frozenset({"the", "this", "is", "single", "one"})  # of what is to be said, unless "word" follows
+_NEXT = lazy_pattern(r"[ \t]+([A-Za-z]+)\b(?!['’])")
+_WHAT = lazy_pattern(
+    r"[ \t]*(?P<colon>[:,]?)\s*(?P<what>(?P<quoted>\"[^\"\n]{1,2000}\"|“[^”\n]{1,2000}”|«[^»\n]{1,2000}»"
+    r"|`[^`\n]{1,2000}`|'[^'\n]{1,2000}'(?!\w)|‘[^’\n]{1,2000}’(?!\w))|[^\s\"“«`][^\n]{0,2000})"
 )
+_REPEATING = lazy_pattern(r"\b(?:say|repeat|echo|copy)\b")
 _VERBATIM = lazy_pattern(
-    r"(?i)\b(?:exactly|only|just|simply|verbatim|unchanged|exact|following|word|text|phrase|string|this|number"
+    r"\b(?:exactly|only|just|simply|verbatim|unchanged|exact|following|word|text|phrase|string|this|number"
     r"|letters?|after me|entire|whole|(?:any|no)thing|token)\b"
 )
 _ALONE = lazy_pattern(r"(?!SQL\b)[A-Z][A-Z_]{1,19}(?:,? and nothing\b|,? only\b| unless\b)")

@@ -17,10 +17,10 @@ from mockserver.core.seed import Random
 from mockserver.model.arguments import mentions
 from mockserver.model.choosing import find_option
 from mockserver.model.options import find_hints, list_options
-from mockserver.model.prose import ENGLISH, SENTENCE, Topic, content_words, requested_language, stop_words
+from mockserver.model.prose import ENGLISH, SENTENCE, Topic, requested_language
 from mockserver.model.schema.scalars import known_text
 from mockserver.model.shapes import shape_of
-from mockserver.model.vocabulary import NUMBER_WORDS, capitalized, english, keys, singular, truth, word_lists, words
+from mockserver.model.vocabulary import NUMBER_WORDS, capitalized, english, truth, word_lists
 
 Fact = tuple[str, str]  # what it is about, which may be empty, and what is known of it
 NUMBER = rf"(?:[0-9]{{1,4}}|{NUMBER_WORDS})"
@@ -53,7 +53,7 @@ def word_group(name: str) -> frozenset[str]:
 
 def obey(request: Request, rng: Random) -> str | None:
     """Return what a prompt orders word for word, or the option, code or result that it asks for; None for nothing."""
-    orders = (greet, dictate, rephrase, write_code, choose, rate, calculate, find_value)
+    orders = (greet, dictate, rephrase, choose, rate, calculate, find_value)
     made = (order(request, rng) for order in ((choose,) if request.found else orders))
     return next((answer for answer in made if answer is not None), None)
 
@@ -127,23 +127,6 @@ def rephrase(request: Request, rng: Random) -> str | None:
     return capitalized(asked[-1].rpartition(": ")[2].strip()) if asked and request.find(_STANDALONE) else None
 
 
-def write_code(request: Request, rng: Random) -> str | None:
-    """A stub in the language that is asked for; fenced unless only code may be written."""
-    said, alone = _CODE.search(request.text), request.find(_CODE_ALONE)
-    spoken = [found[1] for text in (request.text, request.rules) if (found := _LANGUAGES.search(text.lower()))]
-    if said is None and (alone is None or not spoken):
-        return None
-    named = next(iter(spoken), "python")
-    language = "sql" if named.endswith("sql") else _ALIASES.get(named, named)
-    signed = _SIGNATURE.search(request.text)
-    about = [word for word in content_words(request.text, ENGLISH) if word.lower() not in word_group("said_of_code")]
-    name = signed[1] if signed else "_".join([*map(singular, about[:1]), *about[1:3]])
-    text = (english(language, "code") or english("python", "code"))[0]
-    text = text.format(name=name or "main", about=" ".join(request.text.split()).rstrip(".?!")[:100]).strip()
-    text = text.replace("*values", signed[2]) if signed else text
-    return text if alone else f"```{language}\n{text}\n```"
-
-
 def calculate(request: Request, rng: Random) -> str | None:
     return compute(request.text, bare=request.find(_BARE_RESULT) is not None)
 
@@ -194,23 +177,12 @@ def decide(request: Request) -> str | None:
             conditions[word] = before if _CASE.search(before) else _CLAUSE_END.split(after, maxsplit=1)[0]
         stated = {word: said for word, said in conditions.items() if not _OTHERWISE.search(said)}
         approving = next((word for word, said in conditions.items() if _APPROVED.search(said)), None)
-        ranked = rank(stated, request.found or rest)
-        if approving is None and len(spoken) < 2 and not ranked:
+        fitting = find_option(request.found or rest, stated)
+        if approving is None and len(spoken) < 2 and fitting is None:
             return None
-        other = (word for word in conditions if word not in stated)
-        return approving or [*ranked, *other, *spoken][0]
+        other = next((word for word in conditions if word not in stated), next(iter(spoken)))
+        return approving or fitting or other
     return None
-
-
-def rank(options: Mapping[str, str], said: str) -> list[str]:
-    """Return the options whose texts share words with what is said, those that share most of them first."""
-    heard = _read_keys(said)
-    shared = {option: len(heard & _read_keys(text)) for option, text in options.items()}
-    return sorted(filter(shared.__getitem__, options), key=lambda option: -shared[option])
-
-
-def _read_keys(text: str) -> set[str]:
-    return {key for word in words(text) if word not in stop_words(ENGLISH) for key in keys(word)}
 
 
 def choose(request: Request, rng: Random) -> str | None:
@@ -250,19 +222,11 @@ def pick(options: Mapping[str, str], said: str, request: Request, rng: Random) -
 
 
 def _choose_number(request: Request, rng: Random) -> str | None:
-    """The number of the passage that fits best, or the numbers of all by rank, as the prompt shows it: `[2] > [1]`."""
-    text, shown = request.text, _RANKING.search(request.text)
-    said = text.replace(shown[0], " ") if shown else text
-    options, rest = {line[1]: line[2] for line in _NUMBERED.finditer(said)}, _NUMBERED.sub("", said)
-    if len(options) < 2 or not (shown or request.find(_NUMBER_OF_ONE)):
+    """The number of the passage that fits best, where only that is wanted."""
+    options = {line[1]: line[2] for line in _NUMBERED.finditer(request.text)}
+    if len(options) < 2 or not request.find(_NUMBER_OF_ONE):
         return None
-    relevant = rank(options, rest)
-    if shown is None:
-        return pick(options, rest, request, rng)
-    if shown["arrow"]:
-        return " > ".join(f"[{at}]" for at in dict.fromkeys((*relevant, *options)))
-    relevant = relevant or [*options][:1]
-    return "\n".join(f"{shown['doc']}{at}{shown['relevance']}{max(1, 9 - place)}" for place, at in enumerate(relevant))
+    return pick(options, _NUMBERED.sub("", request.text), request, rng)
 
 
 def _is_true(request: Request) -> bool | None:
@@ -291,9 +255,9 @@ _COURTESY = lazy_pattern(
     r"(?:(?!\b(?:but|can|could|now|what|how|please|tell|give|write)\b)[^?\n]){0,60}))\W*"
 )
 _SAYING = lazy_pattern(
-    r"(?im)(?:^|(?<=[.!?:;,])|\b(?:please|just|now|only|simply|always|must|then|to|you|and|should|exactly|(?P<denies>not"
-    r"|never|don['’]t)))[ \t]*\b(?:say|repeat|echo|copy|reply|respond|answer|output|print|return|write|type|(?:your|the)"
-    r" (?:\w{1,10} )?(?:response|answer|reply|output) (?:must|should|has to|needs to|will) (?:only )?be)(?!\w)"
+    r"(?im)(?:^|(?<=[.!?:;,])|\b(?:please|just|now|only|simply|always|must|then|to|you|and|should|exactly"
+    r"|(?P<denies>not|never|don['’]t)))[ \t]*\b(?:say|repeat|echo|copy|reply|respond|answer|output|print|return|write"
+    r"|type|(?:your|the) (?:\w{1,10} )?(?:response|answer|reply|output) (?:must|should|has to|needs to|will) (?:only )?be)(?!\w)"
 )
 _LEADING = frozenset({"the", "this", "is", "single", "one"})  # of what is to be said, unless "word" follows
 _NEXT = lazy_pattern(r"[ \t]+([A-Za-z]+)\b(?!['’])")
@@ -319,20 +283,6 @@ _NOTHING_ELSE = lazy_pattern(
     r"|,? please\b| unless\b| to (?:confirm|acknowledge|continue|proceed)\b"
 )
 _STANDALONE = lazy_pattern(r"(?i)\b(?:standalone (?:question|query)|rephrase the (?:\w+[ -]){0,3}question)\b")
-_CODE = lazy_pattern(
-    r"(?i)\b(?:write|create|implement|generate|make|give me|show me|provide)\b[^.?!\n]{0,60}?"
-    r"\b(?:functions?|scripts?|programs?|class|code|snippet|sql quer(?:y|ies)|regex|command|one-liner)\b(?! of\b)"
-)
-_CODE_ALONE = lazy_pattern(
-    r"(?i)\b(?:only|just|nothing but|raw)\b[^.\n]{0,30}\b(?:code|commands?|sql|regex|quer(?:y|ies)|functions?)\b"
-    r"|\b(?:code|command|sql|query|regex) only\b|\b(?:no|without)\b[^.\n]{0,20} (?:markdown|fences?|backticks)\b"
-)
-_LANGUAGES = lazy_pattern(
-    r"\b(python|javascript|typescript|js|ts|java|rust|golang|ruby|php|bash|shell|\w{0,10}sql|sqlite|html|css|regex"
-    r"|dockerfile|(?<=in )(?:go|c))\b(?![+#])"
-)
-_ALIASES = {"js": "javascript", "ts": "typescript", "golang": "go", "sqlite": "sql", "shell": "bash"}
-_SIGNATURE = lazy_pattern(r"\b([A-Za-z_]\w{1,60})\(([\w, ]{1,80})\)")
 _BARE_RESULT = lazy_pattern(
     r"(?i)\b(?:only|just)\b[^.\n]{0,30}\b(?:number|result|answer|value|digits?|integer)\b|\bnumber only\b"
     r"|\bno (?:explanation|words|text)\b"
@@ -372,10 +322,6 @@ _NUMBERED = lazy_pattern(
 _NUMBER_OF_ONE = lazy_pattern(
     r"(?i)\b(?:only|just|return|output|give)\b[^.\n]{0,40}\b(?:number|index|id|digit)\b|\b(?:number|index|id) only\b"
 )
-_RANKING = lazy_pattern(
-    r"(?P<arrow>\[\d{1,3}\] > \[\d{1,3}\])[^\n]*"
-    r"|(?P<doc>\b[A-Z]\w{2,8}: )\d{1,3}(?P<relevance>, [A-Z]\w{3,9}: )\d{1,2}\b"
-)
 _LETTER_ALONE = lazy_pattern(r"(?i)\bletters?\b|\bonly (?:a |the |one )?(?:single )?(?:choice|option)\b")
 _DENIAL = lazy_pattern(r"(?i)\b(?:not|no|never|none|cannot|\w+n't|false)\b")
 
@@ -384,7 +330,10 @@ _DENIAL = lazy_pattern(r"(?i)\b(?:not|no|never|none|cannot|\w+n't|false)\b")
 
 
 def compute(text: str, *, bare: bool) -> str | None:
-    text = _as_signs(text)
+    """Return the result of the sum that a text asks for, after the sum unless `bare`; None where it asks for none."""
+    text = text[:4_000]
+    for spoken, sign in _list_spoken_signs() if _DIGIT.search(text) else ():
+        text = spoken.sub(sign, text)
     found = next((found for found in _SUM.finditer(text) if _is_question(text, found)), None)
     if found is None:
         return None
@@ -394,23 +343,15 @@ def compute(text: str, *, bare: bool) -> str | None:
         return "That cannot be computed: it divides by zero."
     except (SyntaxError, ValueError):
         return None
-    return result if bare else f"{_PERCENT.sub('% of ', ' '.join(found[0].split()))} = {result}"
-
-
-def _as_signs(text: str) -> str:
-    text = text[:4_000]
-    for spoken, signs in _list_spoken_signs() if _DIGIT.search(text) and _OPERATOR.search(text) else ():
-        text = spoken.sub(signs, text)
-    return text
+    return result if bare else f"{' '.join(found[0].split()).replace(' / 100 * ', '% of ')} = {result}"
 
 
 def _is_question(text: str, found: re.Match[str]) -> bool:
     """Whether a sum is the question, and not a date or a number of some thing."""
-    before, behind = text[max(0, found.start() - 40) : found.start()], text[found.end() : found.end() + 8]
+    before, behind = text[max(0, found.start() - 40) : found.start()], text[found.end() :].lstrip()
     alone = before.rstrip()[-1:] in ("", ".", "!", "?", ":") and not behind[:3].strip(" =?.\n")
-    if alone or _CUE.search(before) or behind.lstrip().startswith(("=", "equals")):
-        return True
-    return behind.lstrip().startswith(("?", "？", "؟")) and _SPACED.search(found[0]) is not None  # but not `on 5/12?`
+    asked = behind.startswith(("?", "？", "؟")) and _SPACED.search(found[0])  # but not `on 5/12?`
+    return bool(alone or _CUE.search(before) or behind.startswith(("=", "equals")) or asked)
 
 
 def _value(node: ast.AST) -> Fraction:
@@ -434,6 +375,12 @@ def _write_result(result: Fraction) -> str:
     return ("-" if scaled < 0 else "") + f"{whole}.{part:010d}".rstrip("0").rstrip(".")
 
 
+@cache
+def _list_spoken_signs() -> Sequence[tuple[re.Pattern[str], str]]:
+    """What is said in words, and in signs."""
+    return [(lazy_pattern(f"(?i){spoken}"), signs) for spoken, signs in word_lists("patterns")["spoken_sums"]]
+
+
 _OPERATORS: Mapping[type, Callable[[Fraction, Fraction], Fraction]] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
@@ -441,19 +388,6 @@ _OPERATORS: Mapping[type, Callable[[Fraction, Fraction], Fraction]] = {
     ast.Div: operator.truediv,
 }
 _DIGIT = lazy_pattern(r"\d")  # without one there is no sum
-_OPERATOR = lazy_pattern(
-    r"(?i)[-+*/=×÷%−]|\dx\d|\b(?:plus|minus|times|multipl\w*|divided?|over|x|per ?cent\w*|added?|sum|product|subtract"
-    r"|increase|raise|decrease|reduce|lower|discount|greater|larger|bigger|more|higher|less|smaller|fewer|equals?)\b"
-)
-_PERCENT = lazy_pattern(r" / 100 \* ")
-
-
-@cache
-def _list_spoken_signs() -> Sequence[tuple[re.Pattern[str], str]]:
-    """What is said in words, and in signs."""
-    return [(lazy_pattern(f"(?i){spoken}"), signs) for spoken, signs in word_lists("patterns")["spoken_sums"]]
-
-
 _NUMERAL = r"\d{1,3}(?:,\d{3}){1,5}(?:\.\d{1,10})?(?![\d,])|\d{1,20}(?:\.\d{1,10})?"
 _SUM = lazy_pattern(
     rf"(?<![\w.])[-( ]{{0,8}}(?:{_NUMERAL})(?:[ )]{{0,8}}[-+*/][-( ]{{0,8}}(?:{_NUMERAL})"
@@ -462,6 +396,5 @@ _SUM = lazy_pattern(
 _SUPERFLUOUS = lazy_pattern(r",|(?<![\d.,])0+(?=\d)")
 _SPACED = lazy_pattern(r"[+*]|\s[-/]\s")
 _CUE = lazy_pattern(
-    r"(?i)(?:what(?:'s| is| are| does)|how much is|calculate|compute|evaluate|solve|result of|value of|"
-    r"work out|equals?|math:?|simplify|sum:?)\s*:?\s*(?:an?\s|the\s)?$"
+    r"(?i)(?:what(?:'s| is| are| does)|how much is|calculate|compute|evaluate|solve|result of|value of|equals?):?\s*$"
 )

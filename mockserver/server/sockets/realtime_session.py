@@ -37,19 +37,19 @@ from mockserver.kinds.realtime import CLIENT_SECRET
 from mockserver.media.samples import FORMATS
 from mockserver.media.speech_detection import SpeechBorder
 from mockserver.server.access import check_key, check_model_allowed
-from mockserver.server.realtime_conversation import (
+from mockserver.server.respond import LARGE, Responder, Response
+from mockserver.server.socket_frames import find_type, fit_to_socket, is_stream
+from mockserver.server.sockets.realtime_conversation import (
     ConversationItem,
     RealtimeConversation,
     decode_audio,
     make_item,
 )
-from mockserver.server.realtime_input import InputBuffer, OngoingSpeech
-from mockserver.server.realtime_turn import LAST_TYPES, Event, ResponseTurn, TurnSender
-from mockserver.server.realtime_upstream import RealtimeUpstream
-from mockserver.server.respond import LARGE, Responder, Response
-from mockserver.server.session_record import RecordedSession
-from mockserver.server.socket_frames import find_type, fit_to_socket, is_stream
-from mockserver.server.socket_session import CUT_SHORT, FAILED
+from mockserver.server.sockets.realtime_input import InputBuffer, OngoingSpeech
+from mockserver.server.sockets.realtime_turn import LAST_TYPES, Event, ResponseTurn, TurnSender
+from mockserver.server.sockets.realtime_upstream import RealtimeUpstream
+from mockserver.server.sockets.socket_session import CUT_SHORT, FAILED
+from mockserver.server.sockets.spoken_record import RecordedSession
 from mockserver.wire.realtime import LISTED, write_listed
 
 log = logging.getLogger("mockserver")

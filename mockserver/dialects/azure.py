@@ -362,7 +362,7 @@ ERRORS = plain_errors(ROWS, MESSAGES, credential=credential, unsupported=UNSUPPO
 QUERY = {"api-version": "2024-05-01-preview"}  # the default of its clients
 _CHAT = replace(make_chat_operation(_parse_chat, CHAT_LAYOUT, lines=_write_lines, model=MODELS[0]), query=QUERY)
 
-_EMBEDDINGS = Operation(*("embeddings", "POST", "/embeddings", _parse_embeddings, _render_embeddings, QUERY))
+_EMBEDDINGS = Operation("embeddings", "POST", "/embeddings", _parse_embeddings, _render_embeddings, query=QUERY)
 
 DIALECT = Dialect(
     name=NAME,

@@ -180,9 +180,7 @@ ERRORS = plain_errors(ROWS, MESSAGES, bearer)
 DIALECT = Dialect(
     name=NAME,
     operations=(
-        Operation(
-            *("completions", "POST", "/completions", parse_completion, _render_completion),
-        ),
+        Operation("completions", "POST", "/completions", parse_completion, _render_completion),
         Operation("chat", "POST", "/chat/completions", parse_chat, _render_chat, shows_reasoning=True),
         *AudioApi(NAME, request_id_line, tells_usage=False).hearing_operations(),
         *model_operations(NAME, request_id_line),

@@ -467,7 +467,7 @@ STORED = StoredResponses(
     NAME,
     refuse,
     renderer=RESPONSES,
-    lines=lambda call: request_id_line(call.http, call),
+    lines=request_id_line,
     take=_parse_responses,
     final=True,
 )

@@ -372,9 +372,8 @@ def _make_salt_complaint() -> Complaint:
     return custom_complaint("Parameter 'cache_salt' must be a non-empty string if provided.", "cache_salt")
 
 
-_CONFLICTING = frozenset(("background", "previous_response_id", "cache_salt"))
 RESPONSES_REQUEST = ResponsesRequest(
-    NAME, RESPONSE, conflicts=_find_conflicts, conflicting=_CONFLICTING, refuse=refuse, ids=IdShape("resp_", 32, "hex")
+    NAME, RESPONSE, conflicts=_find_conflicts, refuse=refuse, ids=IdShape("resp_", 32, "hex")
 )
 _CHAT_IDS = IdShape("chatcmpl-", 32, "hex")
 # Fields for the server only, and former fields of OpenAI that vLLM never read.

@@ -6,7 +6,7 @@ type are ignored.
 """
 
 import json
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from itertools import islice
 
@@ -27,6 +27,7 @@ from mockserver.core.call import (
 )
 from mockserver.core.http import Frame, HttpRequest, Reply
 from mockserver.core.json import Json
+from mockserver.core.lazy import lazy_property
 from mockserver.core.plan import Answer
 from mockserver.core.validation import Validation
 from mockserver.dialects._errors import refuse
@@ -247,15 +248,19 @@ _BOOKKEEPING = BOOKKEEPING | {
 }
 
 
-class ResponsesRequest(Struct, frozen=True):
-    """How a dialect reads a Responses request: its model, its conflicts and their fields, and its ids."""
+class ResponsesRequest(Struct, frozen=True, dict=True):
+    """How a dialect reads a Responses request: its model, its conflicts, and its ids."""
 
     dialect: str
     body: Model
     conflicts: Callable[[Body], Iterator[Complaint]]
-    conflicting: Set[str]
     refuse: Refuse
     ids: IdShape
+
+    @lazy_property
+    def conflicting(self) -> frozenset[str]:
+        """Return the fields of which one must be there for a conflict."""
+        return find_usual(lambda body: [*self.conflicts(body)])[1]
 
 
 def parse_responses(http: HttpRequest, spec: ResponsesRequest, validation: Validation) -> Call:
@@ -278,19 +283,11 @@ def parse_openai_responses(
 
 @cache
 def _make_openai_request(dialect: str, *, only_input: bool) -> ResponsesRequest:
-    from mockserver.dialects._openai_api import (
-        responses_models as models,  # slow: a hundred types, which chats do not need
-    )
+    # Slow: a hundred types, which chats do not need.
+    from mockserver.dialects._openai_api.responses_models import RESPONSE, RESPONSE_INPUT
 
-    model = models.RESPONSE_INPUT if only_input else models.RESPONSE
-    return ResponsesRequest(
-        dialect,
-        model,
-        conflicts=find_responses_conflicts,
-        conflicting=_CONFLICTING,
-        refuse=refuse,
-        ids=OPENAI_RESPONSE_IDS,
-    )
+    model = RESPONSE_INPUT if only_input else RESPONSE
+    return ResponsesRequest(dialect, model, conflicts=find_responses_conflicts, refuse=refuse, ids=OPENAI_RESPONSE_IDS)
 
 
 def _make_responses_call(http: HttpRequest, body: Body, parsed: Body, spec: ResponsesRequest) -> Call:
@@ -573,7 +570,6 @@ def error_event(failed: Reply, frames: int) -> Frame:
     return Frame(to_json({"type": "error", "sequence_number": frames, "error": error}), "error", part="finish")
 
 
-_CONFLICTING = frozenset(("stream_options", "previous_response_id", "background"))
 OPENAI_RESPONSE_IDS = IdShape("resp_", 50, "hex")
 INCLUDE_LOGPROBS = "message.output_text.logprobs"
 _USUAL, _ASKING = find_usual(_read_options)

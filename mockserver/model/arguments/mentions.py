@@ -65,9 +65,8 @@ def _list_parts(text: str, whole: Mention) -> Iterator[Mention]:
     """The values in a mention, which properties may want alone: the time of a moment, the city before a state."""
     if whole.kind == "words" and _ONE.search(text, max(0, whole.start - 3), whole.start):
         yield Mention("one", 1, whole.start - 2, whole.start - 1)
-    if whole.kind == "datetime":
-        yield from quantities.split_moment(whole, text)
-    elif whole.kind == "expression" or (whole.kind == "date" and text.startswith("in ", whole.start)):
+    yield from whole.parts
+    if whole.kind == "expression" or (whole.kind == "date" and text.startswith("in ", whole.start)):
         yield from _read_numbers(text, whole)
     elif whole.kind == "name" and text.startswith("The ", max(0, whole.start - 4)) and _BY.match(text, whole.end):
         yield Mention("quoted", text[whole.start - 4 : whole.end], whole.start - 4, whole.end)  # the title of a work

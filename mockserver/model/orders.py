@@ -247,17 +247,18 @@ def _find_lettered(text: str) -> dict[str, str]:
 
 _LONGEST_COURTESY, _LONGEST_ORDER = 120, 2_000  # characters
 _COURTESY = lazy_pattern(
-    r"(?ix)\W*(?:(?:ok|okay|great|perfect|cool|alright|nice|that's\ (?:it|all)|that\ helped)\W+)*"
-    r"(?:(?P<greetings>(?:hi|hello|hey|good\ (?:morning|afternoon|evening|day))(?:[\s,]+\w+)?"
-    r"(?:\W+how(?:'s|\ is|\ are)\ (?:you|it\ going)(?:\ today|\ doing)?)?)"
-    r"|(?P<farewells>(?:(?:thanks|thank\ you)\b[^.!?,]{0,40}\W+)?(?:(?:good)?bye|good\ night|see\ you)\b[^?\n]{0,40})"
-    r"|(?P<thanks>(?:many\ )?(?:thanks|thank\ you|thx|cheers)\b"
-    r"(?:(?!\b(?:but|can|could|now|what|how|please|tell|give|write)\b)[^?\n]){0,60}))\W*"
+    r"(?i)\W*(?:(?:ok|okay|great|perfect|cool|nice|that's (?:it|all)|that helped)\W+)*"
+    r"(?:(?P<greetings>(?:hi|hello|hey|good (?:morning|afternoon|evening|day))(?:[\s,]+\w+)?"
+    r"(?:\W+how(?:'s| is| are) (?:you|it going)(?: today)?)?)|(?P<farewells>(?:(?:thanks|thank you)\b[^.!?,]{0,40}\W+)?"
+    r"(?:(?:good)?bye|good night|see you)\b[^?\n]{0,40})"
+    r"|(?P<thanks>(?:many )?(?:thanks|thank you|thx|cheers)\b(?:(?!\b(?:but|can|what|how|tell"
+    r"|give)\b)[^?\n]){0,60}))\W*"
 )
 _SAYING = lazy_pattern(
     r"(?im)(?:^|(?<=[.!?:;,])|\b(?:please|just|now|only|simply|always|must|then|to|you|and|should|exactly"
-    r"|(?P<denies>not|never|don['’]t)))[ \t]*\b(?:say|repeat|echo|copy|reply|respond|answer|output|print|return|write"
-    r"|type|(?:your|the) (?:\w{1,10} )?(?:response|answer|reply|output) (?:must|should|has to|needs to|will) (?:only )?be)(?!\w)"
+    r"|(?P<denies>not|never|don['’]t)))[ \t]*\b(?:say|repeat|echo|copy|reply|respond|answer|output|print|return"
+    r"|write|type"
+    r"|(?:your|the) (?:\w{1,10} )?(?:response|answer|reply|output) (?:must|should|has to|will) (?:only )?be)(?!\w)"
 )
 _LEADING = frozenset({"the", "this", "is", "single", "one"})  # of what is to be said, unless "word" follows
 _NEXT = lazy_pattern(r"[ \t]+([A-Za-z]+)\b(?!['’])")
@@ -284,8 +285,8 @@ _NOTHING_ELSE = lazy_pattern(
 )
 _STANDALONE = lazy_pattern(r"(?i)\b(?:standalone (?:question|query)|rephrase the (?:\w+[ -]){0,3}question)\b")
 _BARE_RESULT = lazy_pattern(
-    r"(?i)\b(?:only|just)\b[^.\n]{0,30}\b(?:number|result|answer|value|digits?|integer)\b|\bnumber only\b"
-    r"|\bno (?:explanation|words|text)\b"
+    r"(?i)\b(?:only|just)\b[^.\n]{0,30}\b(?:number|result|answer|value)\b|\bnumber only\b|\bno (?:explanation|words"
+    r"|text)\b"
 )
 _BOUNDS = lazy_pattern(
     r"(?i)\b(?:(?:number|integer|score|rating|rate|rank|value|scale|grade)\b[^.\n]{0,80}?\b(?:between|from|of)\s+|"
@@ -293,16 +294,16 @@ _BOUNDS = lazy_pattern(
 )
 _MARKED = lazy_pattern(r"((?:[A-Z]\w{2,20}: )?)\[\[(?:\d{1,3}|rating|score)\]\]")
 _VALUE_ALONE = lazy_pattern(
-    r"(?i)\b(?:reply|respond|answer|output|return|give|provide|print|tell me)\b[^.\n]{0,40}?"
-    r" (?:(?:only|just|exactly|nothing but)(?: with)? (?:the|an?|one|its|their|your)? ?([a-z][a-z -]{2,30}?)"
-    r"|(?:the|an?|one) ([a-z][a-z -]{2,30}?),? only)(?=[.,;:\n]|$| for\b| of\b| in\b| from\b| and\b)"
+    r"(?i)\b(?:reply|respond|answer|output|return|give|provide|print|tell me)\b[^.\n]{0,40}? (?:(?:only|just|exactly)"
+    r"(?: with)? (?:the|an?|one)? ?([a-z][a-z -]{2,30}?)|(?:the|an?|one) ([a-z][a-z -]{2,30}?),? only)"
+    r"(?=[.,;:\n]|$| (?:for|of|in|from|and)\b)"
 )
 _CASE = lazy_pattern(r"(?i)\b(?:if|when|whenever|unless|otherwise|else|in (?:all|any) other cases?)\b")
 _OTHERWISE = lazy_pattern(r"(?i)\b(?:otherwise|else|in (?:all|any) other cases?|if not|if no)\b")
 _CLAUSE_END = lazy_pattern(r"[.;!\n]|,\s+(?:and|else|or)\b|\band\b")
 _APPROVED = lazy_pattern(
     r"(?i)\b(?:good|complete|correct|right|fine|harmless|ok|acceptable|satisf\w+|ready|approved?|passes|yes|accurate"
-    r"|no (?:more |further )?(?:changes?|comments?|issues?|problems?|improvements?))\b"
+    r"|no (?:more |further )?(?:changes?|comments?|issues?|problems?))\b"
 )
 _RATED = lazy_pattern(r"(?i)\b(?:scores?|rat(?:e|ing)|scale)\b")
 _OUTCOME = lazy_pattern(
@@ -315,9 +316,7 @@ _LETTERED = lazy_pattern(
     r"(?=[,;?!.]?\s+\(?(?:[A-H][).]|[a-h]\))\s|[?!.]\s|[?!.]?$)"
 )
 _NUMBERED = lazy_pattern(
-    r"(?im)^[ \t]*(?:\[|\(|#|(?:passage|doc|document|option|candidate|choice)s?\s)?(\d{1,3})[\].):]{1,2}(?:[ \t]+"
-    r"|\n(?!<))"
-    r"([^\n]{1,500})$"
+    r"(?im)^[ \t]*(?:\[|\(|#|(?:passage|doc|document|option)s?\s)?(\d{1,3})[\].):]{1,2}[ \t]+([^\n]{1,500})$"
 )
 _NUMBER_OF_ONE = lazy_pattern(
     r"(?i)\b(?:only|just|return|output|give)\b[^.\n]{0,40}\b(?:number|index|id|digit)\b|\b(?:number|index|id) only\b"

@@ -126,7 +126,8 @@ _MOST_SENTENCES, _MOST_NAMED, _MOST_ORDERS = 2_000, 100, 64  # sentences, tools 
 _END = lazy_pattern(r"(?<=[.!?])\s+|\n+|;\s")
 _FORBIDDEN = lazy_pattern(
     r"(?i)\b(?:never|do\s+not|don't|must\s+not|may\s+not|cannot|should\s+not|shouldn't|avoid)\b[^.]{0,20}?"
-    r"\b(?:call|use|invoke|run|using|calling)\b(?P<all>\s+(?:any|the|your|these)?\s*(?:of\s+the\s+)?(?:tools?|functions?)"
+    r"\b(?:call|use|invoke|run|using|calling)\b(?P<all>\s+(?:any|the|your|these)?\s*(?:of\s+the\s+)?(?:tools?"
+    r"|functions?)"
     r"(?:\s+calls?)?\s*[.!]?\s*$)?"
 )
 _CONDITION = lazy_pattern(

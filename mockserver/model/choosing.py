@@ -434,6 +434,13 @@ def find_option(text: str, options: Mapping[str, str]) -> str | None:
     return None if found is None else found.name
 
 
+def rank_options(text: str, options: Mapping[str, str]) -> list[str]:
+    """Return the options that have to do with a text, those that fit it best first, by what is said of each."""
+    offers, said = Offers([Tool(name, about) for name, about in options.items()]), Said(words(text))
+    scores = {offers.tools[each.at].name: score_words(each, said) for each in offers.alike(said)}
+    return sorted(scores, key=lambda name: -scores[name])
+
+
 def find_meanings(names: Iterable[str]) -> Mapping[str, str]:
     """Return what names that are labels commonly mean: `transfer_to_billing` has to do with invoices."""
     known = word_list("labels")

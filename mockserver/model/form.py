@@ -275,7 +275,7 @@ _NUMBER_ALONE = lazy_pattern(
 _NUMBER = lazy_pattern(r"(?:(?<!\w)-)?\d+(?:[.,]\d+)*")
 _NUMERIC_GAP = lazy_pattern(r"\s?[<\[{]?(?:(?:the|a|your|final) )?(?:number|score|rating|integer|value|result|\d)")
 _ORDERED_LABEL = lazy_pattern(
-    r"\b(?i:(?P<begin>begin|start|prefix)|end|finish|conclude|put|write|give|be)\b"
+    r"\b(?i:(?P<begin>begin|start|prefix)|end|finish|conclude|put|write|give|report|state|provide|be)\b"
     r"(?:[^\n]{0,80}?\b(?i:with|behind|template|format|line|by|as)\b)?(?i:\s+(?:the|a|line|words?|label|phrase"
     r"|following)\b)*"
     r":?\s*(?:[\"'`“*]{1,2}(?P<quoted>[A-Za-z][\w ]{0,30}):(?:[\"'`”*]|\s?(?:[<\[{]|[XYZ]\b|\.\.|…|_))"

@@ -15,7 +15,7 @@ from msgspec import Struct
 from mockserver.core.lazy import lazy_pattern
 from mockserver.core.seed import Random
 from mockserver.model.arguments import mentions
-from mockserver.model.choosing import find_option
+from mockserver.model.choosing import find_option, rank_options
 from mockserver.model.options import find_hints, list_options
 from mockserver.model.prose import ENGLISH, SENTENCE, Topic, requested_language
 from mockserver.model.schema.scalars import known_text
@@ -222,11 +222,19 @@ def pick(options: Mapping[str, str], said: str, request: Request, rng: Random) -
 
 
 def _choose_number(request: Request, rng: Random) -> str | None:
-    """The number of the passage that fits best, where only that is wanted."""
-    options = {line[1]: line[2] for line in _NUMBERED.finditer(request.text)}
-    if len(options) < 2 or not request.find(_NUMBER_OF_ONE):
+    """The number of the passage that fits best, or those of all that fit, as shown: `Doc: 9, Relevance: 7`, `[2] > [1]`."""
+    shown = _RANKING.search(request.text)
+    said = request.text.replace(shown[0], " ") if shown else request.text
+    options, rest = {line[1]: line[2] for line in _NUMBERED.finditer(said)}, _NUMBERED.sub("", said)
+    if len(options) < 2 or not (shown or request.find(_NUMBER_OF_ONE)):
         return None
-    return pick(options, _NUMBERED.sub("", request.text), request, rng)
+    if shown is None:
+        return pick(options, rest, request, rng)
+    ranked = rank_options(rest, options)
+    if shown["arrow"]:
+        return " > ".join(f"[{at}]" for at in dict.fromkeys((*ranked, *options)))
+    lines = enumerate(ranked or [*options][:1])
+    return "\n".join(f"{shown['doc']}{at}{shown['relevance']}{max(1, 9 - place)}" for place, at in lines)
 
 
 def _is_true(request: Request) -> bool | None:
@@ -316,10 +324,15 @@ _LETTERED = lazy_pattern(
     r"(?=[,;?!.]?\s+\(?(?:[A-H][).]|[a-h]\))\s|[?!.]\s|[?!.]?$)"
 )
 _NUMBERED = lazy_pattern(
-    r"(?im)^[ \t]*(?:\[|\(|#|(?:passage|doc|document|option)s?\s)?(\d{1,3})[\].):]{1,2}[ \t]+([^\n]{1,500})$"
+    r"(?im)^[ \t]*(?:\[|\(|#|(?:passage|doc|document|option)s?\s)?(\d{1,3})[\].):]{1,2}(?:[ \t]+|\n(?!<))"
+    r"([^\n]{1,500})$"
 )
 _NUMBER_OF_ONE = lazy_pattern(
     r"(?i)\b(?:only|just|return|output|give)\b[^.\n]{0,40}\b(?:number|index|id|digit)\b|\b(?:number|index|id) only\b"
+)
+_RANKING = lazy_pattern(
+    r"(?P<arrow>\[\d{1,3}\] > \[\d{1,3}\])[^\n]*"
+    r"|(?P<doc>\b[A-Z]\w{2,8}: )\d{1,3}(?P<relevance>, [A-Z]\w{3,9}: )\d{1,2}\b"
 )
 _LETTER_ALONE = lazy_pattern(r"(?i)\bletters?\b|\bonly (?:a |the |one )?(?:single )?(?:choice|option)\b")
 _DENIAL = lazy_pattern(r"(?i)\b(?:not|no|never|none|cannot|\w+n't|false)\b")

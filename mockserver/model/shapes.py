@@ -528,7 +528,7 @@ _LIKE = lazy_pattern(
 )
 _GIVEN = lazy_pattern(
     r"(?i)\b(?:input|data|given|from|(?<!fill )this json(?! (?:shape|form|format|schema|structure)\b)|this object"
-    r"|current|existing|document|payload|context|here is)\b[^.\n]{0,30}$"
+    r"|current|existing|document|payload|context|here is (?:the|my|a))\b[^.\n]{0,30}$"
 )
 _IS_SHAPE = lazy_pattern(
     r"(?i)\s*(?:is|as) (?:the|your|an?) (?:\w+ )?(?:format|shape|structure|schema|template|example)"

@@ -26,18 +26,22 @@ from mockserver.model.vocabulary import pieces, sentence
 Action = dict[str, Json]
 
 
-def make_hosted_use(tool: Tool, call: Call, seed: Seed) -> Item | None:
-    """Return the next use of one of the provider's own tools; None where there is nothing (more) to use it for."""
+def make_hosted_use(tool: Tool, call: Call, seed: Seed, said: str = "") -> Item | None:
+    """Return the next use of one of the provider's own tools; None where there is nothing (more) to use it for.
+
+    `said` is what the user says to this tool, by default all that he says last.
+    """
+    said = said or call.last_user
     if tool.kind.startswith("computer"):
-        return _computer_step(tool, call, seed)
+        return _computer_step(tool, call, said, seed)
     if tool.kind == SERVED_MCP:  # its tools are offered besides
         return None
     if tool.kind.startswith("mcp"):
-        return _mcp_use(tool, call, seed)
+        return _mcp_use(tool, call, said, seed)
     kind, body = next((use for name, use in _ONCE.items() if tool.kind.startswith(name)), ("", None))
     if body is None or _is_done(kind, call):
         return None
-    given = body(tool, call.last_user[:_MOST_READ])
+    given = body(tool, said[:_MOST_READ])
     return None if given is None else make_item(kind, given)
 
 
@@ -122,7 +126,7 @@ def limit_to_choice(tool: Tool, choice: ToolChoice) -> Tool | None:
     return tool if "" in names else replace(tool, options={**tool.options, "allowed_tools": names})
 
 
-def _mcp_use(tool: Tool, call: Call, seed: Seed) -> Item | None:
+def _mcp_use(tool: Tool, call: Call, said: str, seed: Seed) -> Item | None:
     """A call of a server's tool, or first the question whether it may be made; None after that."""
     label, names = str(tool.options.get("server_label") or "server"), list_allowed(tool)
     parts = [part for message in call.since_user for part in message.parts if part.get("server_label") == label]
@@ -131,7 +135,7 @@ def _mcp_use(tool: Tool, call: Call, seed: Seed) -> Item | None:
     approved = _approval(call)
     if approved is False or any(part.get("type") == "mcp_call" for part in parts):
         return None
-    said = call.last_user[:_LONGEST_MCP_QUERY]
+    said = said[:_LONGEST_MCP_QUERY]
     words = set(pieces(said.lower()))
     name = max(names, key=lambda name: len(words.intersection(pieces(name.lower()))))
     arguments = json.dumps({"query": " ".join(said.split())}, ensure_ascii=False)
@@ -158,18 +162,18 @@ def _needs_approval(required: Json, name: str) -> bool:
     return name in _names(required.get("always")) or name not in _names(required.get("never"))
 
 
-def _computer_step(tool: Tool, call: Call, seed: Seed) -> Item | None:
+def _computer_step(tool: Tool, call: Call, said: str, seed: Seed) -> Item | None:
     """The next action on a computer: a look at the screen, then one other; None after that, as nothing is repeated."""
     made = [use.arguments for use in tool_calls(call) if use.kind == "computer_call"]
-    left = [action for action in _list_actions(tool, call, seed) if action not in map(try_parse, made)]
+    left = [action for action in _list_actions(tool, said, seed) if action not in map(try_parse, made)]
     if not left:
         return None
     several = tool.kind == "computer"  # the newest takes lists
     return make_item("computer_call", {"actions": left[:1]} if several else {"action": left[0]})
 
 
-def _list_actions(tool: Tool, call: Call, seed: Seed) -> Iterator[Action]:
-    said, rng = mentions(call.last_user[:_MOST_READ]), seed.stream("computer")
+def _list_actions(tool: Tool, text: str, seed: Seed) -> Iterator[Action]:
+    said, rng = mentions(text[:_MOST_READ]), seed.stream("computer")
     yield {"type": "screenshot"}
     if text := _find(said, "quoted", "code"):
         yield {"type": "type", "text": text}

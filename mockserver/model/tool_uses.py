@@ -7,7 +7,7 @@ those made before. Instructions may order tools always, never, last, or one befo
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import lru_cache
 from itertools import accumulate, islice
@@ -167,10 +167,12 @@ def list_tool_uses(call: Call, seed: Seed) -> tuple[Use, ...]:
     if mode not in ("auto", "required", "named") or not offered:
         return ()
     call = without_form(call)
-    found = () if mode == "named" else tuple(_next(call, find_pending_calls(call, offered), seed))
-    if not found:
-        found = tuple(_final(call, offered, seed) if mode == "auto" else _make_demanded(call, offered, seed))
-    return found if call.options.parallel_tool_calls else tuple(_take_up_to_one(found))
+    uses = () if mode == "named" else tuple(_use_pending(call, find_pending_calls(call, offered), seed))
+    if not uses:
+        uses = tuple(_use_answering(call, offered, seed) if mode == "auto" else _use_demanded(call, offered, seed))
+    if call.options.parallel_tool_calls:
+        return uses
+    return uses[: next((at for at, use in enumerate(uses, 1) if waits(use)), len(uses))]
 
 
 def make_tool_use(tool: Tool, said: Mentions, seed: Seed, *, lenient: bool = False) -> ToolUse:
@@ -231,76 +233,52 @@ def _list_offered(call: Call) -> tuple[Tool, ...]:
     return tuple(tool for tool in named if tool is not None) if choice.names else call.tools
 
 
-def _take_up_to_one(uses: Iterable[Use]) -> Iterator[Use]:
-    for use in uses:
-        yield use
-        if waits(use):
-            return
-
-
-def _next(call: Call, pending: Sequence[PendingCall], seed: Seed) -> Iterator[Use]:
-    made, stage = list[ToolUse](), None
+def _use_pending(call: Call, pending: Sequence[PendingCall], seed: Seed) -> Iterator[Use]:
+    """The calls of the first stage that waits, each once, without those that were made before."""
+    made, stage = list[ToolCall](), None
     for at, each in enumerate(pending):
         if stage not in (None, each.stage):
             return
-        use = _use(call, each, _branch_seed(seed, at))
+        use = _use(call, each, seed, at)
         if isinstance(use, ToolUse):
-            if find_earlier_call(call, each, use.call) or _is_among(use.call, made):
+            own = (old for old in made if old.name == use.call.name)
+            if find_earlier_call(call, each, use.call) or any(
+                same_arguments(old.arguments, use.call.arguments) for old in own
+            ):
                 continue
-            made.append(use)
+            made.append(use.call)
         if use is not None:
             stage = each.stage if waits(use) else stage
             yield use
 
 
-def _use(call: Call, pending: PendingCall, seed: Seed) -> Use | None:
-    if pending.tool.kind in CLIENT_KINDS:
-        stated = choose_values(call, pending.tool.parameters, pending.tool.description)
-        stated |= find_colleague(call, pending.tool)
-        said = pending.said.stating(stated)
-        return make_tool_use(pending.tool, said, seed, lenient=call.options.lenient_schema)
-    return make_hosted_use(pending.tool, _with_last_text(call, pending.said.text), seed)
+def _use(call: Call, pending: PendingCall, seed: Seed, at: int = 0) -> Use | None:
+    seed = seed.branch("call", str(at)) if at else seed
+    if pending.tool.kind not in CLIENT_KINDS:
+        return make_hosted_use(pending.tool, call, seed, pending.said.text)
+    stated = choose_values(call, pending.tool.parameters, pending.tool.description)
+    said = pending.said.stating(stated | find_colleague(call, pending.tool))
+    return make_tool_use(pending.tool, said, seed, lenient=call.options.lenient_schema)
 
 
-def _with_last_text(call: Call, text: str) -> Call:
-    """The call as if the user had said only this."""
-    *before, last = call.messages[: len(call.messages) - len(call.since_user)] or (None,)
-    if last is None or not text:
-        return call
-    return replace(call, messages=(*before, replace(last, text=text), *call.since_user))
-
-
-def _branch_seed(seed: Seed, at: int) -> Seed:
-    return seed.branch("call", str(at)) if at else seed
-
-
-def _is_among(made: ToolCall, uses: Iterable[ToolUse]) -> bool:
-    return any(use.call.name == made.name and same_arguments(use.call.arguments, made.arguments) for use in uses)
-
-
-def _final(call: Call, offered: Sequence[Tool], seed: Seed) -> Iterator[Use]:
+def _use_answering(call: Call, offered: Sequence[Tool], seed: Seed) -> Iterator[Use]:
     """A call of the tool that takes the final answer, where there is one: clients wait for it, not for a text."""
     tools, made = find_answering_tools(offered), {old.name for old in list_recent_tool_calls(call)}
     if tools and made.isdisjoint(tool.name for tool in tools) and not find_courtesy(call.last_user):
         use = _use(call, make_ending_call(call, _sort_by_mentions(tools, call.last_user)[0]), seed)
-        if use is not None:
-            yield use
+        yield from filter(None, [use])
 
 
-def _make_demanded(call: Call, offered: Sequence[Tool], seed: Seed) -> Iterator[Use]:
+def _use_demanded(call: Call, offered: Sequence[Tool], seed: Seed) -> Iterator[Use]:
     """A call that the tool choice demands, whether or not there is anything to do; a new one, if there is any."""
     ending = {tool.name for tool in find_ending_tools(offered)}
     for tool in (_find_likeliest(call, offered), *offered[:_MOST_TRIED]):
         candidates = [make_ending_call(call, tool)] if tool.name in ending else find_calls_of(call, tool)
-        first: Use | None = None
-        for at, each in enumerate(candidates):
-            use = _use(call, each, _branch_seed(seed, at))
-            if use is not None and (isinstance(use, Item) or not find_earlier_call(call, each, use.call)):
-                yield use
-                return
-            first = first or use
-        if first is not None:
-            yield first
+        uses = ((each, _use(call, each, seed, at)) for at, each in enumerate(candidates))
+        made = [(each, use) for each, use in uses if use is not None]
+        new = (use for each, use in made if isinstance(use, Item) or not find_earlier_call(call, each, use.call))
+        for use in (*new, *(use for _, use in made)):
+            yield use
             return
 
 
@@ -499,10 +477,10 @@ def _wait(asked: Sequence[ToolRequest], tools: Sequence[Tool], text: str) -> Ite
 
 def _each(call: Call, request: ToolRequest, stage: int) -> Iterator[PendingCall]:
     said, needed = mentions(request.text), required_of(request.tool)
-    given = _stated(request.tool, said)
+    given = _find_stated(request.tool, said)
     whole, sets = given.keys(), said.sets(properties_of(request.tool))[:_MOST_SETS]
     repeats = len(sets) > 1 and not any(isinstance(value, list) for value in given.values())
-    if repeats and all(whole & needed <= _stated(request.tool, each).keys() for each in sets):
+    if repeats and all(whole & needed <= _find_stated(request.tool, each).keys() for each in sets):
         yield from (PendingCall(request.tool, each, stage) for each in sets)
     else:
         yield PendingCall(request.tool, said if needed <= whole else _read_widely(call, request), stage)
@@ -546,33 +524,28 @@ def find_earlier_call(call: Call, pending: PendingCall, made: ToolCall) -> ToolC
 
     Handing over is no question that was answered: only calls of this turn count.
     """
-    made_before = list_recent_tool_calls(call) if HANDOFF.match(made.name) else tool_calls(call)
-    earlier = [old for old in made_before if old.name == made.name]
-    if not earlier:
-        return None
-    if alike := next((old for old in reversed(earlier) if same_arguments(old.arguments, made.arguments)), None):
-        return alike
-    given = _given(pending, made)
-    turns_before = earlier[: len(earlier) - sum(old.name == made.name for old in list_recent_tool_calls(call))]
-    telling = (old for old in reversed(turns_before) if given and _holds(try_parse(old.arguments), given))
-    return next(telling, None)
+    recent = list_recent_tool_calls(call)
+    earlier = [old for old in (recent if HANDOFF.match(made.name) else tool_calls(call)) if old.name == made.name]
+    for old in reversed(earlier):
+        if same_arguments(old.arguments, made.arguments):
+            return old
+    arguments, said = try_parse(made.arguments), _find_stated(pending.tool, pending.said) if earlier else {}
+    given = {name: arguments[name] for name in said if name in arguments} if isinstance(arguments, dict) else {}
+    for old in reversed(earlier[: len(earlier) - sum(old.name == made.name for old in recent)]):
+        known = try_parse(old.arguments)
+        names = given.keys() & known.keys() if isinstance(known, dict) else ()
+        if (
+            given
+            and len(names) == len(given)
+            and all(_canonical(known[name]) == _canonical(given[name]) for name in names)
+        ):
+            return old
+    return None
 
 
-def _given(pending: PendingCall, made: ToolCall) -> dict[str, Json]:
-    arguments = try_parse(made.arguments)
-    names = _stated(pending.tool, pending.said)
-    return {name: arguments[name] for name in names if name in arguments} if isinstance(arguments, dict) else {}
-
-
-def _stated(tool: Tool, said: Mentions) -> Mapping[str, Json]:
+def _find_stated(tool: Tool, said: Mentions) -> Mapping[str, Json]:
     given, _ = said.assigned(properties_of(tool), lambda name, value: True)
     return given
-
-
-def _holds(arguments: Json, given: Mapping[str, Json]) -> bool:
-    return isinstance(arguments, dict) and all(
-        name in arguments and _canonical(arguments[name]) == _canonical(value) for name, value in given.items()
-    )
 
 
 def same_arguments(one: str, other: str) -> bool:
@@ -582,12 +555,10 @@ def same_arguments(one: str, other: str) -> bool:
 
 def _canonical(value: Json) -> str:
     """JSON that is equal for equal values: `1.0` is `1`, `3 * 7` is `3*7`, keys have no order."""
-    return json.dumps(json.loads(json.dumps(value), parse_float=_number), sort_keys=True).replace(" ", "")
-
-
-def _number(text: str) -> float:
-    number = float(text)
-    return int(number) if number.is_integer() else number
+    whole = json.loads(
+        json.dumps(value), parse_float=lambda text: int(float(text)) if float(text) % 1 == 0 else float(text)
+    )
+    return json.dumps(whole, sort_keys=True).replace(" ", "")
 
 
 CLIENT_KINDS = ("function", "custom")  # of tools that the client runs

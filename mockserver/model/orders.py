@@ -222,7 +222,7 @@ def pick(options: Mapping[str, str], said: str, request: Request, rng: Random) -
 
 
 def _choose_number(request: Request, rng: Random) -> str | None:
-    """The number of the passage that fits best, or those of all that fit, as shown: `Doc: 9, Relevance: 7`, `[2] > [1]`."""
+    """The number of the passage that fits best, or of all that fit, as shown: `Doc: 9, Relevance: 7`, `[2] > [1]`."""
     shown = _RANKING.search(request.text)
     said = request.text.replace(shown[0], " ") if shown else request.text
     options, rest = {line[1]: line[2] for line in _NUMBERED.finditer(said)}, _NUMBERED.sub("", said)

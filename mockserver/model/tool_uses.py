@@ -377,69 +377,60 @@ def find_calls_of(call: Call, tool: Tool) -> tuple[PendingCall, ...]:
 
 def make_ending_call(call: Call, tool: Tool) -> PendingCall:
     """Return a call that ends the turn, with arguments from the results first, then from what the user said."""
-    return PendingCall(
-        tool, mentions(*filter(None, (_content(call, tool), *_results(call, call.last_user), call.last_user)))
-    )
+    texts = (_write_content(call, tool), *_list_results(call, call.last_user), call.last_user)
+    return PendingCall(tool, mentions(*filter(None, texts)))
 
 
-def _find_wanted(call: Call, tools: Sequence[Tool], ordered: Instructions) -> tuple[ToolRequest, ...]:
-    """What the user asks for, apart from ending the turn; a bare `and in Rome?` repeats an earlier request."""
-    ends = {tool.name for tool in find_ending_tools(tools)}
+def _find_wanted(call: Call, tools: Sequence[Tool], ordered: Instructions) -> Sequence[ToolRequest]:
+    """What the user asks for, apart from ending the turn; a bare `and in Rome?` repeats an earlier request.
+
+    Where he asks for no tool, his words are for a colleague whom they name or fit, or for a search.
+    """
+    text, ends = call.last_user, {tool.name for tool in find_ending_tools(tools)}
     work = [tool for tool in tools if tool.name not in ends]
-    found = find_tool_requests(call.last_user, work, ordered.hints) or tuple(
-        ToolRequest(tool, call.last_user) for tool in work if find_colleague(call, tool)
-    )
-    if found or not is_follow_up(call.last_user):
-        return (
-            _after_sources(found, work, call.last_user)
-            or _find_handover(call, work)
-            or _find_search(call.last_user, work)
-        )
-    before = [made.name for made in tool_calls(call)][: len(tool_calls(call)) - len(list_recent_tool_calls(call))]
-    tool = next((tool for name in reversed(before) for tool in work if tool.name == name), None)
-    spoken = tool is not None and mentions(call.last_user).evidence(properties_of(tool)) > 0
-    return (ToolRequest(tool, call.last_user),) if tool is not None and spoken else ()
+    if found := find_tool_requests(text, work, ordered.hints):
+        return _add_sources(found, work, text)
+    if named := [ToolRequest(tool, text) for tool in work if find_colleague(call, tool)]:
+        return named
+    if is_follow_up(text):
+        made, recent = tool_calls(call), list_recent_tool_calls(call)
+        names = [old.name for old in reversed(made[: len(made) - len(recent)])]
+        tool = next((tool for name in names for tool in work if tool.name == name), None)
+        spoken = tool is not None and mentions(text).evidence(properties_of(tool)) > 0
+        return (ToolRequest(tool, text),) if tool is not None and spoken else ()
+    if find_courtesy(text):
+        return ()
+    if colleagues := [tool for tool in work if HANDOFF.match(tool.name)]:
+        offers = Offers(colleagues, find_meanings(tool.name for tool in colleagues))
+        if fitting := offers.best(Said(words(text)), mentions(text), least=_FITS_COLLEAGUE):
+            return (ToolRequest(fitting, text),)
+    searching = [tool for tool in work if _searches_anything(tool)]
+    asks = "?" in text and not compute(text, bare=True) and not _TO_YOU.search(text)
+    return (ToolRequest(searching[0], text),) if searching and asks else ()
 
 
-def _after_sources(found: Sequence[ToolRequest], tools: Sequence[Tool], text: str) -> tuple[ToolRequest, ...]:
+def _add_sources(found: Sequence[ToolRequest], tools: Sequence[Tool], text: str) -> Sequence[ToolRequest]:
     """The requests after tools that need nothing and give what the text names for them: my current location."""
     asked = [request.tool for request in found]
     if not any(map(required_of, asked)):
-        return tuple(found)
-    said = frozenset(map(stem, words(text)))
-    names = {tool.name: [stem(word) for word in words(tool.name) if not is_verb(word)] for tool in tools}
-    sources = [tool for tool in tools if not (properties_of(tool) or tool in asked) and tool.kind == "function"]
-    named = [tool for tool in sources if len(names[tool.name]) > 1 and said.issuperset(names[tool.name])]
+        return found
+    said, named = frozenset(map(stem, words(text))), list[Tool]()
+    for tool in tools:
+        nouns = [stem(word) for word in words(tool.name) if not is_verb(word)]
+        needs_nothing = tool.kind == "function" and not properties_of(tool) and tool not in asked
+        if needs_nothing and len(nouns) > 1 and said.issuperset(nouns):
+            named.append(tool)
     first = replace(found[0], later=bool(named))
     return (*(ToolRequest(tool, text) for tool in named), first, *found[1:])
 
 
-def _find_handover(call: Call, tools: Sequence[Tool]) -> tuple[ToolRequest, ...]:
-    """A request for the colleague whom a text fits best, however badly, where it asks for no tool."""
-    colleagues = [tool for tool in tools if HANDOFF.match(tool.name)]
-    if not colleagues or find_courtesy(call.last_user):
-        return ()
-    offers = Offers(colleagues, find_meanings(tool.name for tool in colleagues))
-    fitting = offers.best(Said(words(call.last_user)), mentions(call.last_user), least=_FITS_COLLEAGUE)
-    return () if fitting is None else (ToolRequest(fitting, call.last_user),)
+def _searches_anything(tool: Tool) -> bool:
+    needed = required_of(tool)
+    takes_words = len(needed) == 1 and all(_SEARCHED.intersection(words(name)) for name in needed)
+    return tool.kind == "function" and takes_words and not _SEARCHING.isdisjoint(words(tool.name))
 
 
 _FITS_COLLEAGUE = -0.1  # whose names begin with other verbs than what is said
-
-
-def _find_search(text: str, tools: Sequence[Tool]) -> tuple[ToolRequest, ...]:
-    """A search for the answer to a question that asks for nothing else, if a tool searches for whatever is asked."""
-    if "?" not in text or find_courtesy(text) or compute(text, bare=True) or _TO_YOU.search(text):
-        return ()
-    fitting = (
-        tool
-        for tool in tools
-        if tool.kind == "function" and _SEARCHING.intersection(words(tool.name)) and len(required_of(tool)) == 1
-        if all(_SEARCHED.intersection(words(name)) for name in required_of(tool))
-    )
-    return tuple(ToolRequest(tool, text) for tool in islice(fitting, 1))
-
-
 _SEARCHING = vocabulary("search retrieve retrieval retriever lookup knowledge docs documents rag web wikipedia browse")
 _SEARCHED = vocabulary("query question q search input keywords topic term request")
 _TO_YOU = lazy_pattern(
@@ -476,31 +467,29 @@ def _wait(asked: Sequence[ToolRequest], tools: Sequence[Tool], text: str) -> Ite
 
 
 def _each(call: Call, request: ToolRequest, stage: int) -> Iterator[PendingCall]:
+    """The calls for a request: one for each set of values in its words; else all values that can be meant."""
     said, needed = mentions(request.text), required_of(request.tool)
     given = _find_stated(request.tool, said)
     whole, sets = given.keys(), said.sets(properties_of(request.tool))[:_MOST_SETS]
     repeats = len(sets) > 1 and not any(isinstance(value, list) for value in given.values())
     if repeats and all(whole & needed <= _find_stated(request.tool, each).keys() for each in sets):
         yield from (PendingCall(request.tool, each, stage) for each in sets)
-    else:
-        yield PendingCall(request.tool, said if needed <= whole else _read_widely(call, request), stage)
+        return
+    if not needed <= whole:  # the values in the words of a request, then those of results, then those of earlier words
+        earlier = [message.text for message in reversed(call.messages) if message.role == "user"][:_MOST_EARLIER]
+        content = _write_content(call, request.tool) if refers_back(request.text) else ""
+        said = mentions(*dict.fromkeys((request.text + content, *_list_results(call, request.text), *earlier)))
+    yield PendingCall(request.tool, said, stage)
 
 
-def _read_widely(call: Call, request: ToolRequest) -> Mentions:
-    """The values in the words of a request, then those of results, then those of earlier messages of the user."""
-    earlier = [message.text for message in reversed(call.messages) if message.role == "user"][:_MOST_EARLIER]
-    content = _content(call, request.tool) if refers_back(request.text) else ""
-    return mentions(*dict.fromkeys((request.text + content, *_results(call, request.text), *earlier)))
-
-
-def _content(call: Call, tool: Tool) -> str:
+def _write_content(call: Call, tool: Tool) -> str:
     """The results in words, as the value of the required parameter that takes a text for people, if there is one."""
     name = next((name for name in sorted(required_of(tool)) if _FOR_PEOPLE.intersection(words(name))), None)
     said = None if name is None else describe_results(call)
     return "" if said is None else f'\n{name}: "{said[:_LONGEST_RESULT].translate(_UNQUOTED)}"'
 
 
-def _results(call: Call, asked: str) -> list[str]:
+def _list_results(call: Call, asked: str) -> list[str]:
     """The last results, the newest first; of a list of records, the one that is asked for."""
     found = [result["text"][:_LONGEST_RESULT] for result in reversed(list_tool_results(call)[-_MOST_EARLIER:])]
     return [text for result in found for text in (*find_record(result, asked), result)]

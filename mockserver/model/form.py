@@ -246,7 +246,7 @@ _ONE_TEXT = lazy_pattern(
     r"|plan|number)\b)"
 )
 _COUNTED = lazy_pattern(
-    r"\b(?:list|give|name|write|suggest|provide|tell|generate|create|brainstorm|what are|top|come up with|propose"
+    r"\b(?:list|give|name|write|suggest|provide|tell|show|generate|create|brainstorm|what are|top|come up with|propose"
     r"|make|produce|rewrite|rephrase|paraphrase|break|split|extract)\b[^.?!\n]{0,60}?\b"
     rf"(?P<number>(?!(?:a|an|one|single)\b){NUMBER})\s+"
     r"(?:(?:of the|(?!(?:of|in|to|and|or|for|from)\b)[a-z-]{2,20})\s+){0,3}?(?P<noun>(?:[a-z]+-)?[a-z]{2,30}s|people)\b"

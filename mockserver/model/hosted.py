@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from msgspec.structs import replace
 
@@ -16,7 +16,7 @@ from mockserver.core.call import (
 from mockserver.core.hosted_tools import make_item
 from mockserver.core.json import Json, try_parse
 from mockserver.core.lazy import lazy_pattern
-from mockserver.core.plan import SERVED_MCP, Item
+from mockserver.core.plan import SERVED_MCP, Item, Text, ToolUse
 from mockserver.core.seed import Seed
 from mockserver.model.arguments import Mentions, mentions
 from mockserver.model.arguments.assigning import find_announced
@@ -43,6 +43,14 @@ def make_hosted_use(tool: Tool, call: Call, seed: Seed, said: str = "") -> Item 
         return None
     given = body(tool, said[:_MOST_READ])
     return None if given is None else make_item(kind, given)
+
+
+def cite_sources(uses: Sequence[Item | ToolUse], text: Text) -> Text:
+    """Return a text with what web searches found as its sources."""
+    actions = (use.body.get("action") for use in uses if isinstance(use, Item) and use.kind == "web_search_call")
+    urls = [source["url"] for action in actions if isinstance(action, Mapping) for source in action.get("sources", ())]
+    places = {"type": "url_citation", "start_index": 0, "end_index": len(text.text)}
+    return replace(text, annotations=tuple({**places, "title": url, "url": url} for url in urls)) if urls else text
 
 
 def write_free_text(tool: Tool, said: Mentions, seed: Seed) -> str:
@@ -73,7 +81,9 @@ def _is_done(kind: str, call: Call) -> bool:
 def _search(tool: Tool, text: str) -> Mapping[str, Json]:
     place = find_announced(text, "query", ())
     query = " ".join((text[slice(*place)] if place else text).split())[:_LONGEST_QUERY].strip(" .?!\"'`")
-    return {"query": query or "news", **({"sources": []} if tool.kind.startswith("web") else {})}
+    found = "-".join(pieces(query.lower())[:_MOST_IN_ADDRESS]) or "news"
+    sources = {"sources": [f"https://example.com/{found}"]} if tool.kind.startswith("web") else {}
+    return {"query": query or "news", **sources}
 
 
 def _code(tool: Tool, text: str) -> Mapping[str, Json]:
@@ -188,6 +198,7 @@ def _list_actions(tool: Tool, text: str, seed: Seed) -> Iterator[Action]:
 
 _MOST_READ, _LONGEST_QUERY, _LONGEST_MCP_QUERY = 4_000, 200, 1_000  # characters
 _POLITE = lazy_pattern(r"^\s*(?:please|can you|could you|would you|kindly)\s+", re.IGNORECASE)
+_MOST_IN_ADDRESS = 6  # words
 _USUAL_SIZE = {"width": 1024, "height": 768}
 # Tools that are used once for each message of the user, by how their types begin: the item, and what it says.
 _ONCE: Mapping[str, tuple[str, Callable[[Tool, str], Mapping[str, Json] | None]]] = {

@@ -404,9 +404,10 @@ def _find_wanted(call: Call, tools: Sequence[Tool], ordered: Instructions) -> Se
         offers = Offers(colleagues, find_meanings(tool.name for tool in colleagues))
         if fitting := offers.best(Said(words(text)), mentions(text), least=_FITS_COLLEAGUE):
             return (ToolRequest(fitting, text),)
-    searching = [tool for tool in work if _searches_anything(tool)]
     asks = "?" in text and not compute(text, bare=True) and not _TO_YOU.search(text)
-    return (ToolRequest(searching[0], text),) if searching and asks else ()
+    is_news = _NEWS.search(text) is not None
+    searching = (tool for tool in work if (asks and _searches_anything(tool)) or (is_news and _searches_web(tool)))
+    return tuple(ToolRequest(tool, text) for tool in islice(searching, 1))
 
 
 def _add_sources(found: Sequence[ToolRequest], tools: Sequence[Tool], text: str) -> Sequence[ToolRequest]:
@@ -430,9 +431,16 @@ def _searches_anything(tool: Tool) -> bool:
     return tool.kind == "function" and takes_words and not _SEARCHING.isdisjoint(words(tool.name))
 
 
+def _searches_web(tool: Tool) -> bool:
+    return tool.kind.startswith("web_search")  # the provider's own
+
+
 _FITS_COLLEAGUE = -0.1  # whose names begin with other verbs than what is said
 _SEARCHING = vocabulary("search retrieve retrieval retriever lookup knowledge docs documents rag web wikipedia browse")
 _SEARCHED = vocabulary("query question q search input keywords topic term request")
+_NEWS = lazy_pattern(
+    r"(?i)\b(?:news|latest|current(?:ly)?|recent(?:ly)?|today|yesterday|nowadays|(?:this|last) (?:week|month|year))\b"
+)
 _TO_YOU = lazy_pattern(
     r"(?i)\b(?:are|can|do|could|would|will) you\b|\byour (?:name|job|purpose|opinion)\b|\b(?:tools?|functions?)\b|\w_\w"
 )

@@ -33,7 +33,7 @@ from mockserver.server.routes import find_operation_name, list_endpoints
 from mockserver.server.snapshot import ClientLeftError
 
 if TYPE_CHECKING:
-    from mockserver.server.app import FoundResponder
+    from mockserver.server.directory import FoundResponder
 
 _QUIET = 5  # turns of the event loop without an earlier waiter
 

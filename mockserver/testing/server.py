@@ -60,6 +60,7 @@ from mockserver.testing.clients import (
     make_openai_client,
     patch_environ,
 )
+from mockserver.testing.clock import Clock
 from mockserver.testing.connections import ConnectionGuard
 from mockserver.testing.declared import Declared, UniqueNames, literal
 from mockserver.testing.mcp_mock import McpMock, McpSettings
@@ -71,7 +72,6 @@ from mockserver.testing.options import (
     resolve_path,
 )
 from mockserver.testing.setup import Composer, LoadedCassette, MockServerWarning, Setup, load_rules, warn_of_test
-from mockserver.testing.transport import Clock
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI, OpenAI

@@ -20,7 +20,8 @@ from mockserver.server.directory import FoundResponder
 from mockserver.server.live import Live, reload, start
 from mockserver.server.run import Running
 from mockserver.server.sources import Sources
-from mockserver.testing.transport import Clock, Transport
+from mockserver.testing.clock import Clock
+from mockserver.testing.transport import Transport
 from tests.kit.asgi import scope_of
 from tests.kit.raw import Raw
 

@@ -65,7 +65,7 @@ def _may_go_to_disk(request: HttpRequest, visit: Visit) -> bool:
     is_form = media.startswith("multipart/form-data") and not find_codings(request.headers)
     engine = visit.live.find_engine(request.namespace)
     records = isinstance(engine.player, Player) and engine.player.choice.record != "none"
-    return is_form and not records and not engine.forwards
+    return is_form and not records and not engine.rule_set.forwards
 
 
 async def _respond_to_form(responder: Responder, request: HttpRequest, visit: Visit) -> Response:

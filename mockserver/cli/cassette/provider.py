@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from mockserver.cassettes.chains import Renewal, find_chains
 from mockserver.cassettes.drift import find_drift
 from mockserver.config.errors import CassetteError, ConfigError
-from mockserver.config.settings import Settings
+from mockserver.config.settings import Settings, name_key_variable
 from mockserver.core.episode import Episode, Sent
 from mockserver.core.validation import Validation
 from mockserver.dialects import client_configs
@@ -26,7 +26,6 @@ from mockserver.server.player import CassetteChoice, Player
 from mockserver.server.recorder import RecordingPolicy
 from mockserver.server.run import Running
 from mockserver.server.sources import Sources
-from mockserver.server.upstreams import name_key_variable
 
 if TYPE_CHECKING:
     from httpx import Client

@@ -16,7 +16,7 @@ from mockserver.server.routes import tidy
 from mockserver.server.snapshot import find_path
 
 if TYPE_CHECKING:
-    from mockserver.server.socket_session import SocketSession
+    from mockserver.server.sockets.socket_session import SocketSession
 
 
 class Site:
@@ -110,14 +110,14 @@ def _find_session(responder: Responder) -> "type[SocketSession]":
     """Return what serves a client over a WebSocket; few servers need it."""
     spoken = {operation.over_socket for operation in responder.operations.values()}
     if "live" in spoken:
-        from mockserver.server.gemini_socket import LiveSession
+        from mockserver.server.sockets.gemini_live import LiveSession
 
         return LiveSession
     if "realtime" in spoken:
-        from mockserver.server.realtime_socket import RealtimeSession
+        from mockserver.server.sockets.realtime_session import RealtimeSession
 
         return RealtimeSession
-    from mockserver.server.responses_socket import ResponsesSession
+    from mockserver.server.sockets.responses_session import ResponsesSession
 
     return ResponsesSession
 

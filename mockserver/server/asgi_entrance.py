@@ -17,7 +17,7 @@ from mockserver.server.access import check_key, check_page
 from mockserver.server.deliver import serve
 from mockserver.server.directory import FoundResponder
 from mockserver.server.limits import estimate_parsed_size
-from mockserver.server.player import Player
+from mockserver.server.recording.player import Player
 from mockserver.server.respond import LARGE, Responder, Response, Visit
 from mockserver.server.snapshot import find_codings, find_length, read_body, receive_pieces
 

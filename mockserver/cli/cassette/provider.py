@@ -24,7 +24,6 @@ from mockserver.server.live import Live, make_policy, start
 from mockserver.server.recording.cassette_store import CassetteStore, parse_episode
 from mockserver.server.recording.player import CassetteChoice, Player
 from mockserver.server.recording.recorder import RecordingPolicy
-from mockserver.server.recording.upstreams import name_key_variable
 from mockserver.server.run import Running
 from mockserver.server.sources import Sources
 

@@ -16,7 +16,7 @@ from mockserver.core.json import Json, compact
 from mockserver.core.lazy import lazy_pattern
 from mockserver.core.seed import Random
 from mockserver.model.arguments import mentions
-from mockserver.model.options import list_options
+from mockserver.model.listed_options import list_options
 from mockserver.model.orders import NUMBER, Request, word_group
 from mockserver.model.prose import ENGLISH, SENTENCE, Speaker, content_words
 from mockserver.model.schema.scalars import known_text

@@ -16,7 +16,7 @@ from mockserver.core.lazy import lazy_pattern
 from mockserver.core.seed import Random
 from mockserver.model.arguments import mentions
 from mockserver.model.choosing import find_option
-from mockserver.model.options import find_hints, list_options
+from mockserver.model.listed_options import find_hints, list_options
 from mockserver.model.prose import ENGLISH, SENTENCE, Topic, requested_language
 from mockserver.model.schema.scalars import known_text
 from mockserver.model.shapes import shape_of
@@ -257,7 +257,8 @@ _COURTESY = lazy_pattern(
 _SAYING = lazy_pattern(
     r"(?im)(?:^|(?<=[.!?:;,])|\b(?:please|just|now|only|simply|always|must|then|to|you|and|should|exactly"
     r"|(?P<denies>not|never|don['’]t)))[ \t]*\b(?:say|repeat|echo|copy|reply|respond|answer|output|print|return|write"
-    r"|type|(?:your|the) (?:\w{1,10} )?(?:response|answer|reply|output) (?:must|should|has to|needs to|will) (?:only )?be)(?!\w)"
+    r"|type|(?:your|the) (?:\w{1,10} )?(?:response|answer|reply|output) (?:must|should|has to|needs to|will)"
+    r" (?:only )?be)(?!\w)"
 )
 _LEADING = frozenset({"the", "this", "is", "single", "one"})  # of what is to be said, unless "word" follows
 _NEXT = lazy_pattern(r"[ \t]+([A-Za-z]+)\b(?!['’])")

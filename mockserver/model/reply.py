@@ -29,8 +29,8 @@ from mockserver.model.arguments import find_record, mentions
 from mockserver.model.choosing import properties_of
 from mockserver.model.conversation import unwrap
 from mockserver.model.form import find_closing, find_form, finish_answer, write_list
+from mockserver.model.listed_options import choose_speaker, choose_values
 from mockserver.model.notations import answer_in_notation
-from mockserver.model.options import choose_speaker, choose_values
 from mockserver.model.orders import Request, decide, obey
 from mockserver.model.passages import (
     describe_results,

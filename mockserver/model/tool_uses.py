@@ -46,7 +46,7 @@ from mockserver.model.choosing import (
 )
 from mockserver.model.form import WHEN_DONE, without_form
 from mockserver.model.hosted import limit_to_choice, make_hosted_use, write_free_text
-from mockserver.model.options import choose_values, find_colleague
+from mockserver.model.listed_options import choose_values, find_colleague
 from mockserver.model.orders import compute, find_courtesy
 from mockserver.model.passages import describe_results
 from mockserver.model.schema import instance

@@ -19,7 +19,7 @@ from mockserver.model.choosing import HANDOFF, find_option, find_tool_requests, 
 from mockserver.model.vocabulary import RULING, excerpt, folded, parts, truth, vocabulary
 
 
-class Listing(Struct, frozen=True):
+class ListedOptions(Struct, frozen=True):
     """Options that a text lists, the words that say what they are, and where they stand."""
 
     names: Sequence[str]
@@ -29,7 +29,7 @@ class Listing(Struct, frozen=True):
 
 
 @lru_cache(maxsize=64)
-def list_options(text: str) -> Sequence[Listing]:
+def list_options(text: str) -> Sequence[ListedOptions]:
     """Return the lists of options of a text: rows after words that offer a choice, and lines below such words."""
     rows = (_read_row(text, row) for pattern in (_ROW_BEHIND, _ROW) for row in pattern.finditer(text))
     lines = (_read_lines(text, each) for each in _LINES.finditer(text))
@@ -37,7 +37,7 @@ def list_options(text: str) -> Sequence[Listing]:
     return [each for at, each in enumerate(found) if not any(each.start < other.end for other in found[:at])]
 
 
-def _read_row(text: str, row: re.Match[str]) -> Listing | None:
+def _read_row(text: str, row: re.Match[str]) -> ListedOptions | None:
     names = [name for piece in _SEPARATOR.split(_ASIDE.sub("", row[0])) if (name := piece.strip(_AROUND))]
     lead = re.split(r"[.!?\n]", text[max(0, row.start() - _LONGEST_LEAD) : row.start()])[-1]
     told = _TOKEN.findall(lead.lower())
@@ -57,10 +57,10 @@ def _read_row(text: str, row: re.Match[str]) -> Listing | None:
     )
     cue = next((word for word in told if word in _CHOOSING | _VERBS), head)
     start = row.start() - len(lead) + max(lead.lower().rfind(cue), 0)
-    return Listing(names, parts(" ".join((head, *near))), start, row.end()) if offers else None
+    return ListedOptions(names, parts(" ".join((head, *near))), start, row.end()) if offers else None
 
 
-def _read_lines(text: str, lines: re.Match[str]) -> Listing | None:
+def _read_lines(text: str, lines: re.Match[str]) -> ListedOptions | None:
     head = lines["head"][-_LONGEST_LEAD // 2 :].lower()
     if "one of" not in head and _NOUNS.isdisjoint(_TOKEN.findall(head)):
         return None
@@ -68,7 +68,7 @@ def _read_lines(text: str, lines: re.Match[str]) -> Listing | None:
         re.split(r"[:(]| [-–—] ", _BULLET.sub("", line), maxsplit=1)[0].strip(_AROUND)
         for line in lines["lines"].splitlines()
     ]
-    return Listing(names, parts(head), lines.start(), lines.end())
+    return ListedOptions(names, parts(head), lines.start(), lines.end())
 
 
 def find_hints(names: Sequence[str], text: str) -> dict[str, str]:
@@ -142,12 +142,12 @@ def _join_rules(call: Call) -> str:
     return excerpt("\n".join(each.text for each in call.messages if each.role in RULING or each is call.messages[0]))
 
 
-def _list_rosters(rules: str) -> Iterator[Listing]:
+def _list_rosters(rules: str) -> Iterator[ListedOptions]:
     """The elements of instructions that have ids: `<member id="writer">`."""
     found: dict[str, list[str]] = {}
     for element, name in _WITH_ID.findall(rules):
         found.setdefault(element, []).append(name)
-    yield from (Listing(names, parts(element), 0, 0) for element, names in found.items() if len(names) > 1)
+    yield from (ListedOptions(names, parts(element), 0, 0) for element, names in found.items() if len(names) > 1)
 
 
 def _properties(schema: Json) -> Mapping[str, Json]:

@@ -408,7 +408,9 @@ def _round_time(seconds: float) -> float:
 
 def _is_restorable(text: str, episode: Episode, attached: NewAttachments | None) -> bool:
     try:
-        return read_episode(text, (attached or {}).__getitem__) == episode and len(text.encode()) > 0
+        return (
+            read_episode(text, None if attached is None else attached.__getitem__) == episode and len(text.encode()) > 0
+        )
     except (CassetteError, UnicodeEncodeError):
         return False
 

@@ -16,7 +16,7 @@ from mockserver.core.lazy import lazy_pattern
 from mockserver.core.seed import Random
 from mockserver.model.arguments import mentions
 from mockserver.model.choosing import find_option, rank_options
-from mockserver.model.code import write_stub
+from mockserver.model.code_stubs import write_stub
 from mockserver.model.listed_options import find_hints, list_options
 from mockserver.model.prose import ENGLISH, SENTENCE, Topic, requested_language
 from mockserver.model.schema.scalars import known_text

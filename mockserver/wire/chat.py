@@ -47,6 +47,7 @@ from mockserver.wire.logprobs import (
 from mockserver.wire.template import (
     HOLE,
     MAX_KEPT,
+    ChunkTemplate,
     CountedFrames,
     Marks,
     Outline,
@@ -393,26 +394,6 @@ def stream_chunks(
 _OF_DELTA = frozenset({"text", "message"})  # keys of a chunk's choice that depend on its delta
 _SO_FAR: Mapping[str, Json] = {"\0usage": 0}  # stands for the usage so far
 _SO_FAR_BYTES = to_json(_SO_FAR)
-
-
-class ChunkTemplate:
-    """Serialises the chunks of one stream; what those of one choice share is serialised once, which halves the cost."""
-
-    def __init__(self, chunk: Callable[[int, Json], Json]) -> None:
-        """`chunk(index, value)` returns a whole chunk of the choice `index` that contains `value`."""
-        self._chunk = chunk
-        self._around: dict[int, tuple[bytes, bytes]] = {}
-
-    def fill(self, index: int, value: Json) -> bytes:
-        around = self._around.get(index)
-        if around is None:
-            before, _, after = to_json(self._chunk(index, _PLACEHOLDER)).partition(_PLACEHOLDER_BYTES)
-            around = self._around[index] = (before, after)
-        return around[0] + to_json(value) + around[1]
-
-
-_PLACEHOLDER: Mapping[str, Json] = {"\0": 0}
-_PLACEHOLDER_BYTES = to_json(_PLACEHOLDER)
 
 
 class _ChatChunkBuilder:

@@ -758,3 +758,22 @@ def fill_holes(data: bytes, values: Iterable[int | bytes], conversion: bytes = b
     plain = data.replace(b"%", b"%%")
     form = plain.replace(HOLE, conversion)  # which is longer by the number of holes
     return form % tuple(islice(values, len(form) - len(plain)))
+
+
+class ChunkTemplate:
+    """Writes the chunks of a stream that no template holds: what those of one form share is serialised once."""
+
+    def __init__(self, make: Callable[[Any, Json], Json], write: Callable[[Json], bytes] = to_json) -> None:
+        """`make(form, value)` returns a whole chunk that contains `value`."""
+        self._make, self._write = make, write
+        self._around = dict[Hashable, tuple[bytes, bytes]]()
+
+    def fill(self, form: Hashable, value: Json) -> bytes:
+        around = self._around.get(form)
+        if around is None:
+            before, _, after = self._write(self._make(form, _PLACEHOLDER)).partition(self._write(_PLACEHOLDER))
+            around = self._around[form] = (before, after)
+        return around[0] + to_json(value) + around[1]
+
+
+_PLACEHOLDER: Mapping[str, Json] = {"\0": 0}

@@ -16,7 +16,7 @@ from mockserver.core.json import Json
 from mockserver.core.lazy import map_lazily
 from mockserver.core.plan import Answer, Choice, Text, Usage, tokens_of
 from mockserver.core.tokens import Tokenizer, spans, token_id, weigh_pieces
-from mockserver.wire.chat import DONE, ChunkTemplate, make_completion_filter, pick, prompt_filter, prompt_filter_chunk
+from mockserver.wire.chat import DONE, make_completion_filter, pick, prompt_filter, prompt_filter_chunk
 from mockserver.wire.logprobs import (
     LogprobsShape,
     OffsetLogprob,
@@ -25,7 +25,7 @@ from mockserver.wire.logprobs import (
     make_content_logprobs,
     shape_logprobs,
 )
-from mockserver.wire.template import Outline, Renderer
+from mockserver.wire.template import ChunkTemplate, Outline, Renderer
 
 
 class TextLayout(Struct, frozen=True):

@@ -23,8 +23,8 @@ from mockserver.dialects._objects.batches import Batches
 from mockserver.dialects._responses_models import RESPONSE
 from mockserver.dialects._stored import UPDATE
 from mockserver.dialects.anthropic.batches import BATCH
-from mockserver.dialects.anthropic.complete import COMPLETE
-from mockserver.dialects.anthropic.models import COUNT, MESSAGES
+from mockserver.dialects.anthropic.bodies import COUNT, MESSAGES
+from mockserver.dialects.anthropic.completions import COMPLETE
 from mockserver.dialects.azure import AZURE_CHAT, PASSED
 from mockserver.dialects.cohere import models as cohere
 from mockserver.dialects.fireworks.models import CHAT as FIREWORKS_CHAT

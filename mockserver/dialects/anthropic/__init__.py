@@ -1,7 +1,5 @@
 """Anthropic: the Messages API, in both versions (https://platform.claude.com/docs/en/api)."""
 
-from functools import partial
-
 from msgspec.structs import replace
 
 from mockserver.core.call import Call
@@ -10,19 +8,12 @@ from mockserver.core.json import Json
 from mockserver.core.validation import Validation
 from mockserver.dialects import Dialect, Operation
 from mockserver.dialects._clients import CLIENT_CONFIGS
-from mockserver.dialects._parse import parse_models
-from mockserver.dialects.anthropic import batches, complete, files
-from mockserver.dialects.anthropic.models import COUNT, NAME
+from mockserver.dialects.anthropic import batches, completions, files
+from mockserver.dialects.anthropic.answers import fail, render_count, render_message
+from mockserver.dialects.anthropic.bodies import COUNT, NAME
+from mockserver.dialects.anthropic.errors import credential, error_event, rate_limit_headers
+from mockserver.dialects.anthropic.models import model_operations
 from mockserver.dialects.anthropic.replay import HISTORY
-from mockserver.dialects.anthropic.replies import (
-    credential,
-    error_event,
-    fail,
-    rate_limit_headers,
-    render_count,
-    render_message,
-    render_models,
-)
 from mockserver.dialects.anthropic.request import parse_messages
 
 
@@ -58,9 +49,8 @@ DIALECT = Dialect(
         Operation("input_tokens", "POST", "/v1/messages/count_tokens", _parse_count, render_count, body=_ask_count),
         *batches.operations(),
         *files.operations(),
-        complete.operation(),
-        Operation("models", "GET", "/v1/models", partial(parse_models, NAME), render_models),
-        Operation("model", "GET", "/v1/models/{model:path}", partial(parse_models, NAME), render_models),
+        completions.operation(),
+        *model_operations(),
     ),
     credential=credential,
     fail=fail,

@@ -19,9 +19,11 @@ from mockserver.dialects import Operation, keep_unread
 from mockserver.dialects._fields import Model, Object, closed_shape, list_of, text
 from mockserver.dialects._parse import look_up, read_object
 from mockserver.dialects._reply import json_reply, moment
-from mockserver.dialects.anthropic.models import NAME, read_as_anthropic, refuse
+from mockserver.dialects.anthropic.answers import message_options, refusal_of
+from mockserver.dialects.anthropic.bodies import NAME, read_as_anthropic
+from mockserver.dialects.anthropic.errors import error_body, refuse, request_id_line
+from mockserver.dialects.anthropic.models import page
 from mockserver.dialects.anthropic.replay import HISTORY
-from mockserver.dialects.anthropic.replies import error_body, message_options, page, refusal_of, request_id_line
 from mockserver.dialects.anthropic.request import messages_call, version_of
 from mockserver.wire.anthropic import make_message
 

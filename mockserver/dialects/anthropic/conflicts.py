@@ -2,12 +2,11 @@
 
 import re
 from base64 import b64decode
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from itertools import takewhile
 
 from mockserver.core.json import Json
 from mockserver.dialects._parse import Body, clip
-from mockserver.dialects.anthropic.betas import INTERLEAVED_THINKING
 
 BLANK_STOP = "stop_sequences: each stop sequence must contain non-whitespace"
 NO_MESSAGES = "messages: at least one message is required"
@@ -17,8 +16,8 @@ Messages = Iterator[str]
 Blocks = list[tuple[int, int, str, Body]]  # place and role of each block
 
 
-def conflicts(body: Body, version: str, betas: Sequence[str]) -> Messages:
-    """Yield the mistakes in a body that has the right types."""
+def conflicts(body: Body, version: str, *, interleaved: bool) -> Messages:
+    """Yield the mistakes in a body that has the right types; `interleaved`: its thinking is, by a beta."""
     blocks = _list_blocks(body["messages"])
     if version != VERSIONS[0]:
         yield from (f"{key}: Extra inputs are not permitted" for key in _SAMPLING if key in body)
@@ -29,7 +28,7 @@ def conflicts(body: Body, version: str, betas: Sequence[str]) -> Messages:
     if "tools" in body or "tool_choice" in body:
         yield from _check_tools(body)
     if "thinking" in body:
-        yield from _check_thinking(body, interleaved=INTERLEAVED_THINKING in betas)
+        yield from _check_thinking(body, interleaved=interleaved)
     kinds = {block["type"] for *_, block in blocks}
     if not _PAIRED.isdisjoint(kinds):
         yield from find_unpaired(body)

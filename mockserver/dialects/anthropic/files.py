@@ -15,9 +15,10 @@ from mockserver.dialects import Operation
 from mockserver.dialects._forms import Form, Part, read_form
 from mockserver.dialects._parse import look_up
 from mockserver.dialects._reply import file_reply, json_reply, moment
-from mockserver.dialects.anthropic.betas import FILES, betas_of
-from mockserver.dialects.anthropic.models import NAME, refuse
-from mockserver.dialects.anthropic.replies import integer_in, page, request_id_line
+from mockserver.dialects.anthropic.bodies import NAME
+from mockserver.dialects.anthropic.errors import refuse, request_id_line
+from mockserver.dialects.anthropic.models import integer_in, page
+from mockserver.dialects.anthropic.request import FILES_BETA, betas_of
 from mockserver.media.large_data import hash_data
 
 _IDS, _PATH = IdShape("file_01", 22, "base58"), "/v1/files"
@@ -74,7 +75,7 @@ def _render(call: Call, kept: Stored) -> Reply:
 
 def _render_list(call: Call, outcome: Listing) -> Reply:
     http, listed = call.http, [_render_file(entry) for entry in outcome.entries]
-    if FILES in betas_of(http):  # which has another shape of lists
+    if FILES_BETA in betas_of(http):  # which has another shape of lists
         return json_reply(200, page(listed, http), request_id_line(http, call))
     if (wanted := http.query.get("ids[]")) is not None:
         body: Mapping[str, Json] = {"data": [file for file in listed if file["id"] in wanted.split(",")]}

@@ -13,9 +13,9 @@ from mockserver.dialects._fields import Model, closed_shape, fields_of, integer
 from mockserver.dialects._meaning import fields_with_meaning
 from mockserver.dialects._parse import read_object
 from mockserver.dialects._reply import EVENT_TYPE, json_reply, merge_headers, prepend_lines
+from mockserver.dialects.anthropic.bodies import NAME, MessagesBody, read_as_anthropic
 from mockserver.dialects.anthropic.conflicts import BLANK_STOP
-from mockserver.dialects.anthropic.models import NAME, MessagesBody, read_as_anthropic, refuse
-from mockserver.dialects.anthropic.replies import error_event, request_id_line
+from mockserver.dialects.anthropic.errors import error_event, refuse, request_id_line
 from mockserver.dialects.anthropic.request import version_of
 from mockserver.wire.anthropic import make_completion, stream_completion
 

@@ -1,6 +1,6 @@
-"""Replies of the Messages API: messages, token counts, models in pages, errors, and the headers of each."""
+"""Anthropic's errors, and the headers of its replies (https://platform.claude.com/docs/en/api/errors)."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from math import ceil
 
 from pydantic_core import to_json
@@ -8,22 +8,12 @@ from pydantic_core import to_json
 from mockserver.core.call import Call
 from mockserver.core.http import Frame, Headers, HttpRequest, Reply
 from mockserver.core.json import Json
-from mockserver.core.plan import Answer, Choice, Failure, Models, Stored, Usage
+from mockserver.core.plan import Failure
 from mockserver.core.rates import Standing, Standings
 from mockserver.core.seed import Seed, wall
-from mockserver.dialects._errors import (
-    INVALID_REQUEST,
-    PLAIN_PERMISSION_MESSAGES,
-    ErrorRow,
-    ErrorTable,
-    error_rows,
-    retry_lines,
-)
-from mockserver.dialects._parse import Body, bearer
-from mockserver.dialects._reply import EVENT_TYPE, answer_reply, json_reply, moment, request_hex
-from mockserver.dialects.anthropic.models import refuse
-from mockserver.dialects.anthropic.replay import defer_prefix
-from mockserver.wire.anthropic import MessageOptions, MessageRenderer, compact_answer
+from mockserver.dialects._errors import INVALID_REQUEST, PLAIN_PERMISSION_MESSAGES, ErrorRow, ErrorTable, error_rows
+from mockserver.dialects._parse import bearer
+from mockserver.dialects._reply import moment, request_hex
 
 
 def credential(http: HttpRequest) -> str | None:
@@ -41,125 +31,8 @@ def request_id(http: HttpRequest, call: Call | None) -> str:
 _request_id = Seed().drawer("req_01", "base58", 22, "request")
 
 
-def render_message(call: Call, outcome: Answer) -> Reply:
-    options = message_options(call)
-    if call.raw.get("compaction") is not None:
-        outcome, options = compact_answer(outcome, options)
-    own = request_id_line(call.http, call)
-    return answer_reply(outcome, _MESSAGES, options, own, stream=call.stream, stream_lines=EVENT_TYPE)
-
-
-def message_options(call: Call) -> MessageOptions:
-    raw, prefix = call.raw, defer_prefix(call)
-    if _SHOWN.isdisjoint(raw):
-        return MessageOptions(prefix=prefix)
-    shown = (raw.get("thinking") or {}).get("display") != "omitted"
-    usage = {key: raw[key] for key in ("inference_geo", "speed") if raw.get(key) is not None}
-    extra: dict[str, Json] = {}
-    if raw.get("diagnostics") is not None:
-        extra["diagnostics"] = {"cache_miss_reason": None}
-    if raw.get("container") is not None:
-        extra["container"] = _render_container(raw["container"], call)
-    if raw.get("context_management") is not None:
-        extra["context_management"] = {"applied_edits": []}
-    kinds = [str(tool.get("type")) for tool in raw.get("tools", ())]
-    toolset = next((name for name in ("computer", "browser") for kind in kinds if f"{name}_toolset" in kind), "")
-    if not toolset:
-        return MessageOptions(shown, usage, extra, prefix=prefix)
-    names = frozenset(str(tool.get("name")) for tool in raw["tools"])
-    return MessageOptions(shown, usage, extra, toolset, names, prefix)
-
-
-# Fields that an answer depends on.
-_SHOWN = frozenset(("thinking", "inference_geo", "speed", "diagnostics", "container", "context_management", "tools"))
-
-
-def _render_container(stated: Json, call: Call) -> Body:
-    table: Body = {"id": stated} if isinstance(stated, str) else stated
-    made = f"container_01{Seed().base58(22, 'container', call.fingerprint)}"
-    skills = [{"version": "latest", **skill} for skill in table.get("skills") or ()] or None
-    return {"id": table.get("id") or made, "expires_at": "2027-01-01T00:00:00Z", "skills": skills}
-
-
-def render_count(call: Call, stored: Stored) -> Reply:
-    counted = stored.answer.usage.prompt
-    managed = {"context_management": {"original_input_tokens": counted}} if call.raw.get("context_management") else {}
-    return json_reply(200, {"input_tokens": counted, **managed}, request_id_line(call.http, call))
-
-
-def page(entries: Sequence[Body], http: HttpRequest) -> dict[str, Json]:
-    """Return the part of a list that a query asks for: `limit` entries after, or before, one of them."""
-    limit = integer_in("limit", http.query.get("limit", "20"), 1, _LARGEST_PAGE)
-    names = [entry["id"] for entry in entries]
-    start, end = 0, len(entries)
-    if (after := http.query.get("after_id")) is not None:
-        start = names.index(after) + 1 if after in names else end
-    if (before := http.query.get("before_id")) is not None:
-        end = names.index(before) if before in names else 0
-        start = max(start, end - limit)
-    shown = entries[start:end][:limit]
-    more = start > 0 if before is not None else start + limit < end
-    first, last = (shown[0]["id"], shown[-1]["id"]) if shown else (None, None)
-    return {"data": list(shown), "has_more": more, "first_id": first, "last_id": last}
-
-
-def integer_in(name: str, text: str, least: int, most: int) -> int:
-    try:
-        number = int(text)
-    except ValueError:
-        raise refuse(f"{name}: Input should be a valid integer, unable to parse string as an integer") from None
-    if not least <= number <= most:
-        side = f"greater than or equal to {least}" if number < least else f"less than or equal to {most}"
-        raise refuse(f"{name}: Input should be {side}")
-    return number
-
-
-def render_models(call: Call, outcome: Models) -> Reply:
-    wanted = call.http.query.get("lifecycle[]", "active").split(",")
-    if not _LIFECYCLES.issuperset(wanted):
-        raise refuse("lifecycle: Input should be 'active', 'deprecated' or 'retired'")
-    known = zip(outcome.names, outcome.limits, strict=True) if call.operation == "model" or "active" in wanted else ()
-    listed = [_render_model(name, outcome.created, *limits) for name, limits in known]
-    body = listed[0] if call.operation == "model" else page(listed, call.http)
-    return json_reply(200, body, request_id_line(call.http, call))
-
-
-def _render_model(name: str, created: int, window: int | None, output: int | None) -> dict[str, Json]:
-    words = name.split("-")
-    named = [*(word.capitalize() for word in words if not word.isdigit()), ".".join(filter(str.isdigit, words))]
-    return {
-        "type": "model",
-        "id": name,
-        "display_name": " ".join(filter(None, named)),
-        "created_at": moment(created),
-        "lifecycle": "active",
-        "line": next((line for line in ("haiku", "sonnet", "opus", "fable", "mythos") if line in words), None),
-        "max_input_tokens": window or 200_000,
-        "max_tokens": output or 64_000,
-        "capabilities": None,
-        "deprecated_at": None,
-        "retires_at": None,
-    }
-
-
-def fail(http: HttpRequest, failure: Failure, call: Call | None) -> Reply:
-    if call is not None and (answer := refusal_of(failure, call)):
-        return render_message(call, answer)
-    body, status = error_body(http, failure, call)
-    again = "x-should-retry: true\r\n" if status == 429 else ""
-    own = request_id_line(http, call) + retry_lines(failure) + again
-    return json_reply(status, body, own, failure.headers)
-
-
-def refusal_of(failure: Failure, call: Call) -> Answer | None:
-    """Return the answer to a filtered prompt: no error, but a message that ends before it begins."""
-    if failure.reason != "content_filter" or failure.status is not None or call.operation != "chat":
-        return None
-    named = call.ids.prefix + Seed().base58(call.ids.length, "refusal", call.fingerprint)
-    choice = Choice((), "content_filter", safety=failure.details.get("safety", ()))
-    return Answer(
-        named, 0, model=call.model, choices=(choice,), usage=Usage(call.prompt_tokens), headers=failure.headers
-    )
+def refuse(message: str) -> Failure:
+    return Failure("bad_parameter", message)
 
 
 def error_body(http: HttpRequest, failure: Failure, call: Call | None) -> tuple[dict[str, Json], int]:
@@ -217,10 +90,7 @@ def _round_left(tokens: Standing) -> int:
     return tokens.left if tokens.limit < _ROUND else min((tokens.left + _ROUND // 2) // _ROUND * _ROUND, tokens.limit)
 
 
-_MESSAGES = MessageRenderer()
 _KINDS, _ROUND = ("input-", "output-"), 1000
-_LIFECYCLES = frozenset(("active", "deprecated", "retired"))
-_LARGEST_PAGE = 1000
 _BLOCKED = "Output blocked by content filtering policy"
 _OF_JSON = ("We could not parse the JSON body of your request:", "The request body is not valid JSON:")
 _TYPES: Mapping[int, str] = {

@@ -29,8 +29,8 @@ from mockserver.dialects.azure import AZURE_CHAT, PASSED
 from mockserver.dialects.cohere import models as cohere
 from mockserver.dialects.fireworks.models import CHAT as FIREWORKS_CHAT
 from mockserver.dialects.fireworks.models import COMPLETION as FIREWORKS_COMPLETION
-from mockserver.dialects.gemini.messages import BATCH as GEMINI_BATCH
-from mockserver.dialects.gemini.messages import (
+from mockserver.dialects.gemini.bodies import BATCH as GEMINI_BATCH
+from mockserver.dialects.gemini.bodies import (
     BATCH_EMBED,
     CACHED_CONTENT,
     COUNT_TOKENS,

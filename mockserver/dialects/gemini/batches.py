@@ -24,10 +24,10 @@ from mockserver.dialects._batch_parts import BatchPart, Fail, drop_form
 from mockserver.dialects._objects.files import read_rows
 from mockserver.dialects._parse import Body
 from mockserver.dialects._reply import moment
+from mockserver.dialects.gemini.bodies import BATCH
 from mockserver.dialects.gemini.files import act_on, find_file, keep_file, render_view, write_hash
-from mockserver.dialects.gemini.messages import BATCH
 from mockserver.dialects.gemini.models import USUAL_PARAMS, page_of
-from mockserver.dialects.gemini.parse import NAME, make_renamer, model_of, read
+from mockserver.dialects.gemini.request import NAME, make_renamer, model_of, read
 from mockserver.kinds.objects import Objects
 
 IDS = IdShape("batches/", 36, "hex")

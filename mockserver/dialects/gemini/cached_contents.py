@@ -11,11 +11,11 @@ from mockserver.core.validation import Validation
 from mockserver.dialects import Operation
 from mockserver.dialects._parse import WHOLE, Body
 from mockserver.dialects._reply import moment
+from mockserver.dialects.gemini.bodies import CACHED_CONTENT
 from mockserver.dialects.gemini.checks import check_values, mend_values
-from mockserver.dialects.gemini.messages import CACHED_CONTENT
+from mockserver.dialects.gemini.errors import is_vertex, render_with
 from mockserver.dialects.gemini.models import MODELS, page_of
-from mockserver.dialects.gemini.parse import NAME, generate_call, is_vertex, make_renamer, read
-from mockserver.dialects.gemini.replies import render_with
+from mockserver.dialects.gemini.request import NAME, generate_call, make_renamer, read
 
 IDS = IdShape("cachedContents/", 40, "hex")
 USUAL_TTL = 3600.0  # seconds

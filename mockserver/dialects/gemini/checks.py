@@ -12,7 +12,7 @@ from mockserver.core.json import Json
 from mockserver.core.plan import Failure
 from mockserver.core.validation import Validation
 from mockserver.dialects._parse import Body, clip
-from mockserver.dialects.gemini.messages import DATA
+from mockserver.dialects.gemini.bodies import DATA
 from mockserver.dialects.gemini.proto import snake_case
 
 Line = tuple[str, str]  # a path, and what is wrong there

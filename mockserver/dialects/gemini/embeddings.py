@@ -10,12 +10,12 @@ from mockserver.core.plan import Failure
 from mockserver.core.validation import Validation
 from mockserver.dialects import Operation
 from mockserver.dialects._parse import Body
+from mockserver.dialects.gemini.bodies import BATCH_EMBED, EMBED, PREDICT
 from mockserver.dialects.gemini.checks import MAX_BATCH, MAX_INSTANCES, Line, has_data, mend_parts, part_lines, refuse
+from mockserver.dialects.gemini.errors import is_vertex, render_with
 from mockserver.dialects.gemini.media import asks_for_pictures, make_predictions, parse_imagen
-from mockserver.dialects.gemini.messages import BATCH_EMBED, EMBED, PREDICT
 from mockserver.dialects.gemini.models import USUAL_PARAMS
-from mockserver.dialects.gemini.parse import NAME, is_vertex, make_renamer, model_of, read
-from mockserver.dialects.gemini.replies import render_with
+from mockserver.dialects.gemini.request import NAME, make_renamer, model_of, read
 from mockserver.kinds.embeddings import Embeddings
 from mockserver.kinds.images import Images
 

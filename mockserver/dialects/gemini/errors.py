@@ -1,18 +1,57 @@
-"""Errors as `google.rpc.Status`: code, message, status and details."""
+"""Errors as `google.rpc.Status`, and what all replies of Google's servers have: headers, and JSON over lines."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
 
 from mockserver.core.call import Call
-from mockserver.core.http import HttpRequest
+from mockserver.core.http import HeaderLines, Headers, HttpRequest, Reply
 from mockserver.core.json import Json
 from mockserver.core.plan import Failure
 from mockserver.dialects._errors import OPENAI_MESSAGES, ErrorRow, ErrorTable, error_rows
 from mockserver.dialects._parse import Body, bearer, clip
+from mockserver.dialects._reply import json_reply, merge_headers
 
 Details = list[dict[str, Json]]
 TYPES = "type.googleapis.com/google.rpc."
 SERVICE = "generativelanguage.googleapis.com"
+
+
+def is_vertex(http: HttpRequest) -> bool:
+    path = http.path
+    return "/publishers/" in path or "/projects/" in path or "/v1beta1/" in path
+
+
+_LINES = (
+    "vary: Origin, X-Origin, Referer\r\n"
+    "server: scaffolding on HTTPServer2\r\n"
+    "x-xss-protection: 0\r\n"
+    "x-frame-options: SAMEORIGIN\r\n"
+    "x-content-type-options: nosniff\r\n"
+    "server-timing: gfet4t7; dur=0\r\n"
+)
+JSON_TYPE = f"content-type: application/json; charset=UTF-8\r\n{_LINES}"
+EVENT_TYPE = f"content-type: text/event-stream\r\ncontent-disposition: attachment\r\n{_LINES}"
+_TIERED = f"{JSON_TYPE}x-gemini-service-tier: standard\r\n"
+
+
+def pretty_reply(http: HttpRequest, body: Body, headers: Headers = (), *, status: int = 200, tokens: int = 0) -> Reply:
+    """Return a JSON body over several lines, unless the query disables it."""
+    own = merge_headers(HeaderLines(json_lines(http, status)), headers)
+    return json_reply(status, body, "", (*own,), tokens=tokens, indent=indent_of(http))
+
+
+def indent_of(http: HttpRequest) -> int | None:
+    return None if http.query.get("prettyPrint") == "false" else 2
+
+
+def json_lines(http: HttpRequest, status: int) -> str:
+    return JSON_TYPE if is_vertex(http) or status not in (200, 429) else _TIERED
+
+
+def render_with(body: Callable[[Call, Any], Body]) -> Callable[[Call, Any], Reply]:
+    """Return the `render` of an operation; the function makes its body from a call and its outcome."""
+    return lambda call, outcome: pretty_reply(call.http, body(call, outcome))
 
 
 def credential(http: HttpRequest) -> str | None:

@@ -20,12 +20,11 @@ from mockserver.core.validation import Validation
 from mockserver.dialects import Operation
 from mockserver.dialects._parse import Body, clip
 from mockserver.dialects._reply import file_reply, moment
-from mockserver.dialects.gemini.errors import VARIANTS, credential
-from mockserver.dialects.gemini.messages import CREATE_FILE
+from mockserver.dialects.gemini.bodies import CREATE_FILE
+from mockserver.dialects.gemini.errors import JSON_TYPE, VARIANTS, credential, pretty_reply
 from mockserver.dialects.gemini.models import page_of
-from mockserver.dialects.gemini.parse import NAME, read
 from mockserver.dialects.gemini.proto import read_message
-from mockserver.dialects.gemini.replies import JSON_TYPE, pretty_reply
+from mockserver.dialects.gemini.request import NAME, read
 from mockserver.kinds.objects import Objects
 from mockserver.media.large_data import cut_data, hash_data, join_data
 

@@ -19,8 +19,8 @@ from mockserver.core.plan import Failure
 from mockserver.core.validation import Validation
 from mockserver.dialects._parse import Body
 from mockserver.dialects._reply import merge_headers
-from mockserver.dialects.gemini.parse import NAME, is_vertex, model_of
-from mockserver.dialects.gemini.replies import EVENT_TYPE, JSON_TYPE, pretty_reply
+from mockserver.dialects.gemini.errors import EVENT_TYPE, JSON_TYPE, is_vertex, pretty_reply
+from mockserver.dialects.gemini.request import NAME, model_of
 from mockserver.kinds.audio import Spoken
 from mockserver.kinds.images import Images
 from mockserver.media.file_kinds import recognize

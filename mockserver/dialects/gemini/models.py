@@ -10,8 +10,8 @@ from mockserver.core.json import Json
 from mockserver.core.plan import Failure, Models
 from mockserver.dialects import Operation
 from mockserver.dialects._parse import clip, parse_models
-from mockserver.dialects.gemini.parse import NAME, is_vertex
-from mockserver.dialects.gemini.replies import pretty_reply
+from mockserver.dialects.gemini.errors import is_vertex, pretty_reply
+from mockserver.dialects.gemini.request import NAME
 
 Entry = TypeVar("Entry")
 USUAL_PARAMS = {"version": "v1beta", "parent": "models"}

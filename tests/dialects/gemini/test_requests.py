@@ -7,8 +7,8 @@ import pytest
 from mockserver.core.call import Call
 from mockserver.core.http import HttpRequest
 from mockserver.core.json import compact
-from mockserver.dialects.gemini.messages import json_schema, normalize_schema
-from mockserver.dialects.gemini.parse import parse_generate
+from mockserver.dialects.gemini.request import parse_generate
+from mockserver.dialects.gemini.schemas import json_schema, normalize_schema
 
 Json = Any
 HI = {"contents": [{"role": "user", "parts": [{"text": "Hi"}]}]}

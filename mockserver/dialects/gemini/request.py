@@ -15,6 +15,7 @@ from mockserver.dialects._meaning import fields_with_meaning
 from mockserver.dialects._parse import BAD_JSON, Body, read_object, read_usual
 from mockserver.dialects._pending_calls import PendingCalls
 from mockserver.dialects.gemini import proto
+from mockserver.dialects.gemini.bodies import COUNT_TOKENS, DATA, GENERATE, OF_MEDIA
 from mockserver.dialects.gemini.checks import (
     CHECKED,
     ROLES,
@@ -24,16 +25,8 @@ from mockserver.dialects.gemini.checks import (
     is_newer,
     mend_question,
 )
-from mockserver.dialects.gemini.errors import TYPES
-from mockserver.dialects.gemini.messages import (
-    COUNT_TOKENS,
-    DATA,
-    GENERATE,
-    OF_MEDIA,
-    answer_schema,
-    json_schema,
-    normalize_schema,
-)
+from mockserver.dialects.gemini.errors import TYPES, is_vertex
+from mockserver.dialects.gemini.schemas import answer_schema, json_schema, normalize_schema
 
 NAME = "gemini"
 RESPONSE_IDS = IdShape("", 23)
@@ -145,11 +138,6 @@ _EXPECTED = {
 def make_renamer(kind: proto.Message) -> Callable[[HttpRequest, Body], Body]:
     """Return the `unify` of an operation whose bodies are this message."""
     return lambda http, body: proto.rename_fields(kind, body, vertex=is_vertex(http))
-
-
-def is_vertex(http: HttpRequest) -> bool:
-    path = http.path
-    return "/publishers/" in path or "/projects/" in path or "/v1beta1/" in path
 
 
 def model_of(http: HttpRequest) -> str:

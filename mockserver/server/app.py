@@ -20,7 +20,7 @@ from mockserver.core.http import CONTROL, Fields, HeaderTable, HttpRequest, weig
 from mockserver.core.lazy import Memo
 from mockserver.core.plan import Failure
 from mockserver.core.seed import monotonic
-from mockserver.delivery.drive import IN_PROCESS, WIRE, ClientConnection
+from mockserver.delivery.connection import IN_PROCESS, WIRE, ClientConnection
 from mockserver.dialects import Dialect, discover_all
 from mockserver.dialects._forms import FormReader
 from mockserver.dialects._parse import clip

@@ -20,7 +20,7 @@ from mockserver.core.plan import Failure
 from mockserver.core.seed import make_token
 from mockserver.core.tokens import APPROX
 from mockserver.core.validation import find_validation
-from mockserver.delivery.drive import CLIENT_LEFT
+from mockserver.delivery.connection import CLIENT_LEFT
 from mockserver.dialects._parse import Body, read_json
 from mockserver.dialects._realtime.events import read_event
 from mockserver.dialects._realtime.recordings import make_recording_call

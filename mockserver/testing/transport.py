@@ -26,7 +26,7 @@ from mockserver.core.action import Action, Cut, Flush, Head, RawWrite, Wait, Wri
 from mockserver.core.exchange import COMPLETE
 from mockserver.core.http import WITHOUT_BODY, is_loopback, is_stream_type, tabulate
 from mockserver.core.seed import monotonic, wall
-from mockserver.delivery.drive import CUT, IN_PROCESS, ClientConnection, Note, encode_header
+from mockserver.delivery.connection import CUT, IN_PROCESS, ClientConnection, Note, encode_header
 from mockserver.dialects import discover_all
 from mockserver.engine.offload import IN_PROCESS_DRIVER, Work
 from mockserver.server.routes import find_operation_name, list_endpoints

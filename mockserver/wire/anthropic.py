@@ -7,13 +7,20 @@ from functools import partial
 
 from msgspec import Struct
 from msgspec.structs import replace
-from pydantic_core import from_json, to_json
+from pydantic_core import to_json
 
 from mockserver.core.http import Frame
 from mockserver.core.json import Json
 from mockserver.core.plan import Answer, Choice, Item, Part, Reasoning, Refusal, Text, ToolUse, Usage, tokens_of
 from mockserver.core.seed import Seed
-from mockserver.core.tokens import Chunks, weigh_pieces
+from mockserver.wire.parts import (
+    has_object,
+    join_spoken,
+    list_pieces,
+    list_spoken_pieces,
+    read_arguments,
+    wrap_arguments,
+)
 from mockserver.wire.template import Outline, Renderer
 from mockserver.wire.thinking import Prefix, sign
 
@@ -51,7 +58,7 @@ class MessageRenderer(Renderer[MessageOptions]):
         if options.usage or options.extra or options.toolset:
             return None
         inputs = [
-            to_json(_parse_input(part.call.arguments)) for part in answer.choices[0].parts if type(part) is ToolUse
+            to_json(read_arguments(part.call.arguments)) for part in answer.choices[0].parts if type(part) is ToolUse
         ]
         return Outline((options.thinking,), tuple(inputs))
 
@@ -164,10 +171,10 @@ def _make_blocks(answer: Answer, options: MessageOptions) -> Iterator[Block]:
                 text = part.text if options.thinking else ""
                 yield Block({"type": "thinking", "thinking": text, "signature": ""}, part)
             case ToolUse(call):
-                if call.kind == "custom" or call.arguments.lstrip()[:1] not in ("{", ""):  # Anthropic has objects only
+                if not has_object(part):
                     part = wrap_arguments(part)
                     call = part.call
-                used = {"id": call.id, "name": call.name, "input": _parse_input(call.arguments), "caller": _DIRECT}
+                used = {"id": call.id, "name": call.name, "input": read_arguments(call.arguments), "caller": _DIRECT}
                 if options.toolset and call.name not in options.tools:
                     used["toolset_name"] = options.toolset
                 yield Block({"type": "tool_use", **used}, part)
@@ -175,24 +182,6 @@ def _make_blocks(answer: Answer, options: MessageOptions) -> Iterator[Block]:
                 for body in _make_hosted_blocks(part, partial(_name, answer.id, str(at)), last):
                     last = body.get("id", last)
                     yield Block(body, part if body["type"].endswith("tool_use") else None)
-
-
-def wrap_arguments(part: ToolUse) -> ToolUse:
-    """Return a call whose text is in an object, for providers whose tools take nothing else."""
-    arguments = to_json({"input": part.call.arguments}).decode()
-    chunks: Chunks = "token"
-    if isinstance(part.chunks, tuple):
-        chunks = ('{"input":"', *(to_json(piece).decode()[1:-1] for piece in part.chunks), '"}')
-    return replace(part, call=replace(part.call, arguments=arguments), chunks=chunks, tokens=None)
-
-
-def _parse_input(arguments: str) -> Json:
-    """Return the object of a JSON text, as far as it goes: it may be cut."""
-    try:
-        value = from_json(arguments or "{}", allow_partial=True)
-    except ValueError:
-        return {}
-    return value if isinstance(value, dict) else {}
 
 
 def _make_citations(note: Body, text: str) -> Iterator[Body]:
@@ -234,7 +223,7 @@ def _make_hosted_blocks(item: Item, name: Callable[[str], str], last: str) -> It
             yield {"type": "server_tool_use", "id": made, "name": "code_execution", "input": asked, "caller": _DIRECT}
             yield {"type": "code_execution_tool_result", "tool_use_id": made, "content": ran}
         case "mcp_call":
-            made, asked = name("mcptoolu_01"), _parse_input(body["arguments"])
+            made, asked = name("mcptoolu_01"), read_arguments(body["arguments"])
             server, failed = body["server_label"], body.get("error") is not None
             text = _explain_mcp_error(body["error"]) if failed else str(body.get("output") or "")
             said = [{"type": "text", "text": text, "citations": None}]
@@ -305,10 +294,7 @@ def stream_events(answer: Answer, options: MessageOptions) -> Iterator[Frame]:
 
 def make_completion(answer: Answer) -> dict[str, Json]:
     """Return an answer of the API before messages: one text."""
-    choice = answer.choices[0]
-    return _write_completion(
-        answer, "".join(part.text for part in choice.parts if isinstance(part, Text | Refusal)), choice
-    )
+    return _write_completion(answer, join_spoken(answer.choices[0]), answer.choices[0])
 
 
 def _write_completion(answer: Answer, text: str, ended: Choice | None = None) -> dict[str, Json]:
@@ -324,10 +310,8 @@ def _write_completion(answer: Answer, text: str, ended: Choice | None = None) ->
 
 
 def stream_completion(answer: Answer) -> Iterator[Frame]:
-    for part in answer.choices[0].parts:
-        if isinstance(part, Text | Refusal):
-            for piece, weight in weigh_pieces(tokens_of(part, answer.tokenizer), part.chunks):
-                yield Frame(to_json(_write_completion(answer, piece)), "completion", weight)
+    for piece, weight in list_spoken_pieces(answer.choices[0], answer.tokenizer):
+        yield Frame(to_json(_write_completion(answer, piece)), "completion", weight)
     yield Frame(to_json(_write_completion(answer, "", answer.choices[0])), "completion", part="finish")
 
 
@@ -418,7 +402,7 @@ def _write_compaction_deltas(block: Block, answer: Answer) -> Deltas:
 
 def _list_pieces(block: Block, answer: Answer) -> Iterable[tuple[str, int]]:
     assert block.part is not None  # noqa: S101  # only such blocks have deltas
-    return weigh_pieces(tokens_of(block.part, answer.tokenizer), block.part.chunks)
+    return list_pieces(block.part, answer.tokenizer)
 
 
 _EMPTY: Body = {"text": "", "thinking": "", "signature": "", "input": {}, "citations": []}

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from msgspec import Struct
 from msgspec.structs import replace
-from pydantic_core import from_json, to_json
+from pydantic_core import to_json
 
 from mockserver.core.http import Frame, Frames
 from mockserver.core.json import Json
@@ -24,8 +24,7 @@ from mockserver.core.plan import (
     Verdict,
     tokens_of,
 )
-from mockserver.core.tokens import weigh_pieces
-from mockserver.wire.anthropic import wrap_arguments
+from mockserver.wire.parts import has_object, list_pieces, read_arguments, wrap_arguments
 from mockserver.wire.template import Outline, Renderer
 from mockserver.wire.thinking import sign
 
@@ -70,7 +69,7 @@ class ConverseRenderer(Renderer[ConverseOptions]):
         if options.echoed or options.guardrail is not None:
             return None
         calls = [part.call for part in answer.choices[0].parts if type(part) is ToolUse]
-        inputs = [to_json(parse_input(call.arguments)) for call in calls]
+        inputs = [to_json(read_arguments(call.arguments)) for call in calls]
         return Outline((options.thoughts, options.signs, options.tells_stop, options.caches), tuple(inputs))
 
     def stream(self, answer: Answer, options: ConverseOptions) -> Iterable[Frame]:
@@ -147,20 +146,11 @@ def list_blocks(answer: Answer, options: ConverseOptions) -> Iterator[Block]:
                 thoughts += 1
                 yield Block({"reasoningContent": {"reasoningText": text}}, part)
             case ToolUse(call):
-                if call.kind == "custom" or call.arguments.lstrip()[:1] not in ("{", ""):  # Bedrock has objects only
+                if not has_object(part):
                     part = wrap_arguments(part)
                     call = part.call
-                used = {"input": parse_input(call.arguments), "name": call.name, "toolUseId": call.id}
+                used = {"input": read_arguments(call.arguments), "name": call.name, "toolUseId": call.id}
                 yield Block({"toolUse": used}, part)
-
-
-def parse_input(arguments: str) -> Json:
-    """Return the object of a JSON text, as far as it goes: it may be cut."""
-    try:
-        value = from_json(arguments or "{}", allow_partial=True)
-    except ValueError:
-        return {}
-    return value if isinstance(value, dict) else {}
 
 
 def _make_citations(note: Body, text: str) -> Iterator[Body]:
@@ -214,7 +204,7 @@ def _block_events(index: int, block: Block, answer: Answer) -> Iterator[Frame]:
 def _list_deltas(block: Block, answer: Answer) -> Iterator[tuple[bytes, int]]:
     """Yield the deltas of a block as JSON, each with its weight in tokens."""
     body, part = block.body, block.part
-    pieces = weigh_pieces(tokens_of(part, answer.tokenizer), part.chunks)
+    pieces = list_pieces(part, answer.tokenizer)
     if isinstance(part, Reasoning):
         text = body["reasoningContent"]["reasoningText"]
         shown = 0

@@ -14,10 +14,10 @@ from pydantic_core import to_json
 from mockserver.core.http import Frame
 from mockserver.core.json import Json
 from mockserver.core.lazy import map_lazily
-from mockserver.core.plan import Answer, Choice, Logprob, Part, Reasoning, Refusal, Text, ToolUse, Usage, tokens_of
-from mockserver.core.tokens import Tokenizer, token_id, weigh_pieces
-from mockserver.wire.anthropic import wrap_arguments
+from mockserver.core.plan import Answer, Choice, Logprob, Part, Reasoning, Refusal, Text, ToolUse, Usage
+from mockserver.core.tokens import Tokenizer, token_id
 from mockserver.wire.logprobs import MANY, add_offsets, group_by_piece
+from mockserver.wire.parts import list_pieces, wrap_arguments
 from mockserver.wire.template import Outline, Renderer
 
 Body = Mapping[str, Json]
@@ -248,12 +248,6 @@ def _stream_call(index: int, used: ToolUse, tokenizer: Tokenizer) -> Iterator[Fr
         added = {"index": index, "delta": {"message": {"tool_calls": {"function": {"arguments": piece}}}}}
         yield _frame("tool-call-delta", added, "arguments", weight)
     yield _frame("tool-call-end", {"index": index}, "arguments")
-
-
-def list_pieces(part: Part, tokenizer: Tokenizer) -> Iterable[tuple[str, int]]:
-    """Return the pieces of a part in a stream, each with its weight in tokens."""
-    chunks = part.chunks
-    return weigh_pieces(tokens_of(part, tokenizer), chunks)
 
 
 def _frame(event: str, body: Body, part: str, tokens: int = 0) -> Frame:

@@ -12,12 +12,12 @@ from pydantic_core import to_json
 from mockserver.core.hosted_tools import describe_error
 from mockserver.core.http import Frame
 from mockserver.core.json import Json
-from mockserver.core.plan import Answer, Item, Part, Refusal, Text, ToolUse, Usage, tokens_of
+from mockserver.core.plan import Answer, Item, Part, Refusal, Text, ToolUse, Usage
 from mockserver.core.seed import Seed
-from mockserver.core.tokens import weigh_pieces
 from mockserver.media.samples import PCM, SampleFormat
 from mockserver.media.sound_files import Speech, read_samples
 from mockserver.media.tone import LETTERS_A_SECOND, write_tone
+from mockserver.wire.parts import list_pieces
 
 PIECE = 250  # milliseconds of sound in one event
 TOKEN_OF_ASSISTANT, TOKEN_OF_USER = 50, 100  # milliseconds of sound that are a token
@@ -258,13 +258,9 @@ class _ItemEvents(Struct, frozen=True):
     def _place(self) -> dict[str, Json]:
         return {"response_id": self.answer.id, "item_id": self.item.id, "output_index": self.item.index}
 
-    def _pieces(self) -> list[tuple[str, int]]:
-        part, tokenizer = self.item.part, self.answer.tokenizer
-        return [*weigh_pieces(tokens_of(part, tokenizer), getattr(part, "chunks", "token"))]
-
     def _call(self, use: ToolUse, *, is_whole: bool) -> Iterator[Frame]:
         kind, place = "response.function_call_arguments", {**self._place, "call_id": use.call.id}
-        for piece, weight in self._pieces():
+        for piece, weight in list_pieces(self.item.part, self.answer.tokenizer):
             yield _event(f"{kind}.delta", {**place, "delta": piece}, tokens=weight, carries="arguments")
         if is_whole:
             yield _event(f"{kind}.done", {**place, "name": use.call.name, "arguments": use.call.arguments})
@@ -286,7 +282,7 @@ class _ItemEvents(Struct, frozen=True):
     def _write(self, *, is_whole: bool) -> Iterator[Frame]:
         place = {**self._place, "content_index": 0}
         yield _event("response.content_part.added", {**place, "part": {"type": "text", "text": ""}})
-        for piece, weight in self._pieces():
+        for piece, weight in list_pieces(self.item.part, self.answer.tokenizer):
             yield _event("response.output_text.delta", {**place, "delta": piece}, tokens=weight)
         if is_whole:
             yield _event("response.output_text.done", {**place, "text": self.item.text})
@@ -297,7 +293,7 @@ class _ItemEvents(Struct, frozen=True):
         place = {**self._place, "content_index": 0}
         yield _event("response.content_part.added", {**place, "part": {"type": "audio", "transcript": ""}})
         sound, size, sent, said = self.item.sound, voice.sound.count_bytes(PIECE), 0, 0
-        for piece, weight in self._pieces():
+        for piece, weight in list_pieces(self.item.part, self.answer.tokenizer):
             yield _event("response.output_audio_transcript.delta", {**place, "delta": piece}, tokens=weight)
             said += len(piece)
             due = len(sound) * said // max(len(self.item.text), 1)

@@ -33,7 +33,7 @@ from mockserver.dialects._responses_replay import RESPONSES_HISTORY
 from mockserver.dialects._stored import StoredResponses, stored_chats
 from mockserver.kinds.embeddings import Embeddings
 from mockserver.wire.chat import ChatRenderer, make_completion
-from mockserver.wire.responses import ResponseRenderer
+from mockserver.wire.response_events import ResponseRenderer
 from mockserver.wire.text import TextRenderer
 
 RESPONSES = ResponseRenderer(RESPONSE_LAYOUT)

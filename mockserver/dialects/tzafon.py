@@ -86,7 +86,8 @@ from mockserver.dialects._responses_models import (
 )
 from mockserver.dialects._stored import StoredResponses
 from mockserver.wire.chat import ChatLayout
-from mockserver.wire.responses import ResponseLayout, ResponseRenderer
+from mockserver.wire.response_events import ResponseRenderer
+from mockserver.wire.responses import ResponseLayout
 
 ComputerTool = shape(
     type=literal("computer_use_preview"),

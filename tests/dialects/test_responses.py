@@ -17,7 +17,7 @@ from mockserver.dialects._responses import (
     responses_fingerprint_fields,
     responses_reply,
 )
-from mockserver.wire.responses import ResponseRenderer
+from mockserver.wire.response_events import ResponseRenderer
 
 USER = {"role": "user", "content": "hi"}
 F = {"type": "function", "name": "f"}

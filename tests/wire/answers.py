@@ -11,7 +11,8 @@ from mockserver.core.call import ToolCall
 from mockserver.core.json import Json
 from mockserver.core.plan import Answer, Broken, Choice, Item, Logprob, Part, Reasoning, Refusal, Text, ToolUse, Usage
 from mockserver.core.tokens import split
-from mockserver.wire.responses import ResponseLayout, ResponseOptions, stream_events
+from mockserver.wire.response_events import stream_events
+from mockserver.wire.responses import ResponseLayout, ResponseOptions
 
 Event = dict[str, Any]
 

@@ -10,16 +10,8 @@ from pydantic_core import to_json
 
 from mockserver.core.plan import Answer, Broken, Choice, Item, Part, Reasoning, Refusal, Text, Usage
 from mockserver.delivery.script import write_event
-from mockserver.wire.responses import (
-    ItemStream,
-    ResponseLayout,
-    ResponseOptions,
-    list_output_items,
-    make_item_events,
-    make_item_in_progress,
-    make_response,
-    stream_events,
-)
+from mockserver.wire.response_events import ItemStream, make_item_events, make_item_in_progress, stream_events
+from mockserver.wire.responses import ResponseLayout, ResponseOptions, list_output_items, make_response
 from tests.dialects.invariants import RESPONSE_STREAM, Events
 from tests.kit.strict_responses import accumulated, check_event
 from tests.wire.answers import (

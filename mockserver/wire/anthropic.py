@@ -21,7 +21,7 @@ from mockserver.wire.parts import (
     read_arguments,
     wrap_arguments,
 )
-from mockserver.wire.template import Outline, Renderer
+from mockserver.wire.renderer import Outline, Renderer
 from mockserver.wire.thinking import Prefix, sign
 
 Body = Mapping[str, Json]

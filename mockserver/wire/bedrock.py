@@ -25,7 +25,7 @@ from mockserver.core.plan import (
     tokens_of,
 )
 from mockserver.wire.parts import has_object, list_pieces, read_arguments, wrap_arguments
-from mockserver.wire.template import Outline, Renderer
+from mockserver.wire.renderer import Outline, Renderer
 from mockserver.wire.thinking import sign
 
 Body = Mapping[str, Json]

@@ -44,18 +44,8 @@ from mockserver.wire.logprobs import (
     make_logprobs_block,
     spread_logprobs,
 )
-from mockserver.wire.template import (
-    HOLE,
-    MAX_KEPT,
-    ChunkTemplate,
-    CountedFrames,
-    Marks,
-    Outline,
-    Renderer,
-    Tell,
-    count_tokens,
-    encode_texts,
-)
+from mockserver.wire.renderer import MAX_KEPT, Marks, Outline, Renderer, encode_texts
+from mockserver.wire.template import HOLE, ChunkTemplate, CountedFrames, Tell, count_tokens
 
 
 def _add_nothing(*_: Any) -> Mapping[str, Json]:

@@ -18,7 +18,7 @@ from mockserver.core.plan import Answer, Choice, Logprob, Part, Reasoning, Refus
 from mockserver.core.tokens import Tokenizer, token_id
 from mockserver.wire.logprobs import MANY, add_offsets, group_by_piece
 from mockserver.wire.parts import list_pieces, wrap_arguments
-from mockserver.wire.template import Outline, Renderer
+from mockserver.wire.renderer import Outline, Renderer
 
 Body = Mapping[str, Json]
 DONE = Frame(b"[DONE]", part="end")

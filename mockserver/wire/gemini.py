@@ -28,7 +28,8 @@ from mockserver.core.plan import (
 )
 from mockserver.core.seal import Seal, claim
 from mockserver.core.tokens import spell_token, token_id, weigh_pieces
-from mockserver.wire.template import HOLE, ChunkTemplate, CountedFrames, Outline, Renderer, encode_texts, fill_holes
+from mockserver.wire.renderer import Outline, Renderer, encode_texts
+from mockserver.wire.template import HOLE, ChunkTemplate, CountedFrames, fill_holes
 
 Object = dict[str, Json]
 

@@ -15,7 +15,8 @@ from mockserver.core.json import Json, compact, try_parse
 from mockserver.core.plan import Answer, Item, Logprob, Part, Reasoning, Text, ToolUse, Usage, tokens_of
 from mockserver.core.tokens import weigh_pieces
 from mockserver.wire.logprobs import encode_tokens, make_logprobs_block, spread_logprobs
-from mockserver.wire.template import ChunkTemplate, Outline, Renderer
+from mockserver.wire.renderer import Outline, Renderer
+from mockserver.wire.template import ChunkTemplate
 
 Object = dict[str, Json]
 LOAD, PROMPT_TOKEN, TOKEN = 1_000_000, 1_000_000, 10_000_000  # nanoseconds that a model takes for each

@@ -14,6 +14,7 @@ from mockserver.core.json import Json
 from mockserver.core.plan import Answer, Broken, Item, Part, Reasoning, Refusal, Text, ToolUse, tokens_of, words_of
 from mockserver.core.tokens import APPROX, Chunks, Tokenizer, spans, weigh_pieces
 from mockserver.wire.logprobs import Block
+from mockserver.wire.renderer import Marks, Outline, Renderer
 from mockserver.wire.responses import (
     OutputItem,
     ResponseLayout,
@@ -28,7 +29,7 @@ from mockserver.wire.responses import (
     make_response_in_progress,
     make_response_of_items,
 )
-from mockserver.wire.template import HOLE, Marks, Outline, Renderer, fill_holes
+from mockserver.wire.template import HOLE, fill_holes
 
 MAX_PARTIAL_IMAGES = 3
 _EVENT = b'{"type":"%b","sequence_number":%b,%b'

@@ -25,7 +25,8 @@ from mockserver.wire.logprobs import (
     make_content_logprobs,
     shape_logprobs,
 )
-from mockserver.wire.template import ChunkTemplate, Outline, Renderer
+from mockserver.wire.renderer import Outline, Renderer
+from mockserver.wire.template import ChunkTemplate
 
 
 class TextLayout(Struct, frozen=True):

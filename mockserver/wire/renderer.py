@@ -32,7 +32,7 @@ from mockserver.core.plan import (
     tokens_of,
 )
 from mockserver.core.tokens import Tokenizer, weigh_pieces
-from mockserver.wire.template import CutFrame, Cuts, FilledFrames, Pieces, StreamTemplate, Template, cut_at
+from mockserver.wire.template import FilledFrames, FrameTemplate, Pieces, StreamTemplate, Template, cut_at
 
 Form = tuple[Hashable, ...]
 Options = TypeVar("Options")
@@ -358,9 +358,9 @@ class Renderer(Generic[Options]):
 
     def _make_body(self, answer: Answer, options: Options) -> Template | None:
         once, again = (self._cut_body(answer, options, Marks(series)) for series in _SERIES)
-        return None if once is None or once != again else Template(once)
+        return once if once == again else None
 
-    def _cut_body(self, answer: Answer, options: Options, marks: Marks) -> Cuts | None:
+    def _cut_body(self, answer: Answer, options: Options, marks: Marks) -> Template | None:
         marked, asked = self._mark_answer(answer, marks), self.mark(options, marks)
         values = self._encode_marked(answer, options, marked, asked)
         return None if values is None else cut_at(values, self.encode(self.body(marked, asked), asked))
@@ -388,7 +388,7 @@ class Renderer(Generic[Options]):
         once, again = (self._cut_frames(answer, options, counts, Marks(series)) for series in _SERIES)
         if once is None or once != again:
             return None
-        runs: list[CutFrame] = []
+        runs: list[FrameTemplate] = []
         for frame in once:
             both = runs[-1].join_next(frame) if runs else None
             runs[-1:] = [*runs[-1:], frame] if both is None else [both]
@@ -396,7 +396,7 @@ class Renderer(Generic[Options]):
 
     def _cut_frames(
         self, answer: Answer, options: Options, counts: Sequence[int], marks: Marks
-    ) -> list[CutFrame] | None:
+    ) -> list[FrameTemplate] | None:
         marked, asked = self._mark_answer(answer, marks, counts), self.mark(options, marks)
         values = self._encode_marked(answer, options, marked, asked)
         texts = [tokens_of(part, answer.tokenizer) for part in marked.choices[0].parts]
@@ -404,24 +404,24 @@ class Renderer(Generic[Options]):
             return None
         pieces = [encode(text) for part in texts for text in part]
         places = [(part, *bounds) for part, count in enumerate(counts) for bounds in _BOUNDS[count]]
-        made: list[CutFrame] = []
+        made: list[FrameTemplate] = []
         for frame in self.frames(marked, asked):
             empty = replace(frame, data=b"")
             if not frame.tokens:
-                made.append(CutFrame(empty, cut_at(values, frame.data)))
+                made.append(FrameTemplate(empty, cut_at(values, frame.data)))
                 continue
             cuts = cut_at([*pieces, *values], frame.data)
-            between, found = cuts.between, cuts.marks
+            between, found = cuts.between, cuts.holes
             shown = [at for at, number in enumerate(found) if number < len(pieces)]
             if frame.tokens != 1 or len(shown) not in (1, 2) or found[shown[0]] != found[shown[-1]]:
                 return None
             at, last, marks_of = shown[0], shown[-1], [number - len(pieces) for number in found]
             part, first, end = places[found[at]]
-            cut = CutFrame(
+            cut = FrameTemplate(
                 empty,
-                before=Cuts(between[: at + 1], marks_of[:at]),
-                again=None if at == last else Cuts(between[at + 1 : last + 1], marks_of[at + 1 : last]),
-                after=Cuts(between[last + 1 :], marks_of[last + 1 :]),
+                before=Template(between[: at + 1], marks_of[:at]),
+                again=None if at == last else Template(between[at + 1 : last + 1], marks_of[at + 1 : last]),
+                after=Template(between[last + 1 :], marks_of[last + 1 :]),
                 part=part,
                 first=first,
                 end=end,

@@ -18,35 +18,48 @@ Write = Callable[[Frame | FrameRun], bytes]  # what returns the bytes of a frame
 _RUN = 128  # frames that are alike, and are joined at once
 
 
-class Cuts(Struct, frozen=True):
-    """What stands between the marks in bytes, and the number of each mark among all."""
+class Template(Struct, frozen=True, dict=True):
+    """Bytes with holes, which take values by their numbers: what stands between holes, and the number in each."""
 
     between: list[bytes]
-    marks: list[int]
+    holes: list[int]
 
-    def surround(self, before: bytes, after: bytes) -> "Cuts":
-        """Return these with bytes before and after."""
-        return Cuts([before], []).then(self).then(Cuts([after], []))
+    @lazy_property
+    def form(self) -> bytes:
+        """Return the form of `form % pick(values)`, of a tuple."""
+        return b"%b".join([each.replace(b"%", b"%%") for each in self.between])
 
-    def then(self, other: "Cuts") -> "Cuts":
-        """Return these with others after them."""
+    @lazy_property
+    def pick(self) -> Callable[[tuple[bytes, ...]], Any]:
+        return itemgetter(*self.holes or (slice(0),))
+
+    def fill(self, values: tuple[bytes, ...]) -> bytes:
+        filled: bytes = self.form % self.pick(values)
+        return filled
+
+    def surround(self, before: bytes, after: bytes) -> "Template":
+        """Return it with bytes before and after."""
+        return Template([before], []).then(self).then(Template([after], []))
+
+    def then(self, other: "Template") -> "Template":
+        """Return it with another after it."""
         *whole, last = self.between
-        return Cuts([*whole, last + other.between[0], *other.between[1:]], [*self.marks, *other.marks])
+        return Template([*whole, last + other.between[0], *other.between[1:]], [*self.holes, *other.holes])
 
-    def bind(self, first: int, values: Sequence[bytes]) -> "Cuts":
-        """Return these with values in place of the marks from number `first` on."""
-        between, marks = self.between[:1], list[int]()
-        for number, text in zip(self.marks, self.between[1:], strict=True):
+    def bind(self, first: int, values: Sequence[bytes]) -> "Template":
+        """Return it with these values in its holes of the numbers from `first` on."""
+        between, holes = self.between[:1], list[int]()
+        for number, text in zip(self.holes, self.between[1:], strict=True):
             if number < first:
-                marks.append(number)
+                holes.append(number)
                 between.append(text)
             else:
                 between[-1] += values[number - first] + text
-        return Cuts(between, marks)
+        return Template(between, holes)
 
 
-def cut_at(marks: Sequence[bytes], data: bytes) -> Cuts:
-    """Cut bytes at marks. An empty mark is none, and one within another does not count."""
+def cut_at(marks: Sequence[bytes], data: bytes) -> Template:
+    """Cut bytes at marks: each hole has the number of its mark. An empty mark is none, nor is one within another."""
     places = sorted((at, -len(mark), number) for number, mark in enumerate(marks) if mark for at in _find(mark, data))
     between, found, end = list[bytes](), list[int](), 0
     for at, length, number in places:
@@ -54,7 +67,7 @@ def cut_at(marks: Sequence[bytes], data: bytes) -> Cuts:
             between.append(data[end:at])
             found.append(number)
             end = at - length
-    return Cuts([*between, data[end:]], found)
+    return Template([*between, data[end:]], found)
 
 
 def _find(mark: bytes, data: bytes) -> Iterator[int]:
@@ -67,25 +80,6 @@ def _find(mark: bytes, data: bytes) -> Iterator[int]:
         at = data.find(mark, at + 1)
 
 
-class Template:
-    """Bytes with holes, which take values by their numbers: `form % pick(values)`, of a tuple."""
-
-    __slots__ = ("cuts", "form", "pick")
-
-    def __init__(self, cuts: Cuts) -> None:
-        self.cuts = cuts
-        self.form = b"%b".join([each.replace(b"%", b"%%") for each in cuts.between])
-        self.pick: Callable[[tuple[bytes, ...]], Any] = itemgetter(*cuts.marks or (slice(0),))
-
-    def bind(self, first: int, values: Sequence[bytes]) -> "Template":
-        """Return it with these values in its holes of the numbers from `first` on."""
-        return Template(self.cuts.bind(first, values))
-
-    def fill(self, values: tuple[bytes, ...]) -> bytes:
-        filled: bytes = self.form % self.pick(values)
-        return filled
-
-
 class Pieces(Struct, frozen=True):
     """JSON of the pieces of a part in a stream, and the tokens of each."""
 
@@ -93,55 +87,39 @@ class Pieces(Struct, frozen=True):
     tokens: Sequence[int]
 
 
-class CutFrame(Struct, frozen=True):
-    """A frame without its data, and that cut at marks.
+class FrameTemplate(Struct, frozen=True, dict=True):
+    """A frame without its data, and that with holes; or a run of frames that differ only in a piece of a text.
 
     `part` is the number of the part of which a piece stands between `before` and `after`; `first` and `end` say which
     of its pieces are in such frames. If the piece stands there twice, `again` is what comes between.
     """
 
     frame: Frame
-    before: Cuts
-    again: Cuts | None = None
-    after: Cuts | None = None
+    before: Template
+    again: Template | None = None
+    after: Template | None = None
     part: int | None = None
     first: int | None = None
     end: int | None = None
 
-    def bind(self, first: int, values: Sequence[bytes]) -> "CutFrame":
-        """Return it with these values in place of the marks from number `first` on."""
-        again, after = (None if cuts is None else cuts.bind(first, values) for cuts in (self.again, self.after))
+    def bind(self, first: int, values: Sequence[bytes]) -> "FrameTemplate":
+        """Return it with these values in its holes of the numbers from `first` on."""
+        again, after = (None if each is None else each.bind(first, values) for each in (self.again, self.after))
         return replace(self, before=self.before.bind(first, values), again=again, after=after)
 
-    def join_next(self, other: "CutFrame") -> "CutFrame | None":
+    def join_next(self, other: "FrameTemplate") -> "FrameTemplate | None":
         """Return both as one, if the other comes next and differs only in its piece."""
         follows = self.part is not None and self.end is not None and self.end == other.first
         both = replace(other, first=self.first)
         return both if follows and both == replace(self, end=other.end) else None
 
-
-class Segment(Struct, frozen=True):
-    """A frame of a stream, or a run of frames, as its cut frame says."""
-
-    cut: CutFrame
-    before: Template
-    again: Template | None
-    after: Template | None
-    counts: bool  # whether its frames have a hole for the tokens so far
-
-    @classmethod
-    def from_cut(cls, cut: CutFrame) -> "Segment":
-        again, after = (None if cuts is None else Template(cuts) for cuts in (cut.again, cut.after))
-        counts = any(cuts is not None and HOLE in b"".join(cuts.between) for cuts in (cut.before, cut.after))
-        return cls(cut, Template(cut.before), again, after, counts)
-
     def fill(self, values: tuple[bytes, ...], parts: Sequence[Pieces]) -> Iterator[Frame | FrameRun]:
-        cut, frame, data = self.cut, self.cut.frame, self.before.fill(values)
-        if cut.part is None or self.after is None:
+        frame, data = self.frame, self.before.fill(values)
+        if self.part is None or self.after is None:
             yield Frame(data, frame.event, 0, frame.part, frame.framing)
             return
-        behind, shown = self.after.fill(values), parts[cut.part]
-        texts, weights = shown.texts[cut.first : cut.end], shown.tokens[cut.first : cut.end]
+        behind, shown = self.after.fill(values), parts[self.part]
+        texts, weights = shown.texts[self.first : self.end], shown.tokens[self.first : self.end]
         if self.again is not None:
             texts = _repeat(texts, self.again.fill(values))
         for at in range(0, len(texts), _RUN):
@@ -150,9 +128,13 @@ class Segment(Struct, frozen=True):
 
     def weigh(self, parts: Sequence[Pieces]) -> Sequence[int]:
         """Return the tokens of its frames, if they have a hole for the tokens so far."""
-        if not self.counts:
+        if not self._counts:
             return ()
-        return (0,) if self.cut.part is None else parts[self.cut.part].tokens[self.cut.first : self.cut.end]
+        return (0,) if self.part is None else parts[self.part].tokens[self.first : self.end]
+
+    @lazy_property
+    def _counts(self) -> bool:
+        return any(each is not None and HOLE in b"".join(each.between) for each in (self.before, self.after))
 
 
 def _repeat(texts: Sequence[bytes], between: bytes) -> Sequence[bytes]:
@@ -172,32 +154,27 @@ class PiecesBetween(Struct, frozen=True):
 class StreamTemplate:
     """The frames of a stream with holes, which take values by their numbers, and the pieces of its parts."""
 
-    def __init__(self, cuts: Sequence[CutFrame]) -> None:
-        self._cuts = cuts
+    def __init__(self, frames: Sequence[FrameTemplate]) -> None:
+        self.frames = frames
         self.joined: tuple[Sequence[PiecesBetween], Template] | None = None  # made when first needed
-
-    @lazy_property
-    def segments(self) -> Sequence[Segment]:
-        return [Segment.from_cut(cut) for cut in self._cuts]
 
     def bind(self, first: int, values: Sequence[bytes]) -> "StreamTemplate":
         """Return it with these values in its holes of the numbers from `first` on."""
-        return StreamTemplate([cut.bind(first, values) for cut in self._cuts])
+        return StreamTemplate([frame.bind(first, values) for frame in self.frames])
 
     def join(self, write: Write) -> tuple[Sequence[PiecesBetween], Template]:
         """Return all that the stream has before pieces and between them, and its end."""
-        made, text = list[PiecesBetween](), Cuts([b""], [])
-        for cut in self._cuts:
-            before, after = write(replace(cut.frame, data=_HERE)).split(_HERE)
-            if cut.part is None or cut.after is None:
-                text = text.then(cut.before.surround(before, after))
+        made, text = list[PiecesBetween](), Template([b""], [])
+        for each in self.frames:
+            before, after = write(replace(each.frame, data=_HERE)).split(_HERE)
+            if each.part is None or each.after is None:
+                text = text.then(each.before.surround(before, after))
                 continue
-            between = cut.after.surround(b"", after).then(cut.before.surround(before, b""))
-            text = text.then(cut.before.surround(before, b""))
-            again = None if cut.again is None else Template(cut.again)
-            made.append(PiecesBetween(Template(text), Template(between), again, cut.part, slice(cut.first, cut.end)))
-            text = cut.after.surround(b"", after)
-        self.joined = made, Template(text)
+            between = each.after.surround(b"", after).then(each.before.surround(before, b""))
+            text = text.then(each.before.surround(before, b""))
+            made.append(PiecesBetween(text, between, each.again, each.part, slice(each.first, each.end)))
+            text = each.after.surround(b"", after)
+        self.joined = made, text
         return self.joined
 
 
@@ -215,8 +192,8 @@ class FilledFrames(Frames):
     @property
     def runs(self) -> list[Frame | FrameRun]:
         """Return the frames, those that are alike as one."""
-        segments, values, parts = self._template.segments, self._values, self.parts
-        return [frame for segment in segments for frame in segment.fill(values, parts)]
+        values, parts = self._values, self.parts
+        return [frame for each in self._template.frames for frame in each.fill(values, parts)]
 
     def join(self, write: Write) -> bytes:
         """Return the bytes of all frames; `write` returns those of each."""
@@ -234,7 +211,7 @@ class FilledFrames(Frames):
     @property
     def weights(self) -> list[int]:
         """Return the tokens of each frame that has a hole for the tokens so far."""
-        return [*chain.from_iterable([segment.weigh(self.parts) for segment in self._template.segments])]
+        return [*chain.from_iterable([each.weigh(self.parts) for each in self._template.frames])]
 
 
 Tell = Callable[[int], bytes]  # what a frame tells of the tokens so far

@@ -5,7 +5,7 @@ The builders make every key of the family; a ChatLayout says which of them a pro
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
-from itertools import repeat, zip_longest
+from itertools import repeat
 from typing import Any, Literal
 
 from msgspec import Struct, field
@@ -44,6 +44,7 @@ from mockserver.wire.logprobs import (
     make_logprobs_block,
     spread_logprobs,
 )
+from mockserver.wire.parts import take_turns
 from mockserver.wire.renderer import MAX_KEPT, Marks, Outline, Renderer, encode_texts
 from mockserver.wire.template import HOLE, ChunkTemplate, CountedFrames, Tell, count_tokens
 
@@ -364,19 +365,15 @@ def stream_chunks(
     builder = _ChatChunkBuilder(answer, layout, tier, include_usage=include_usage)
     template = ChunkTemplate(lambda index, delta: builder.chunk(index, _Increment(delta)))
     grows = layout.stream_usage in _GROWING
-    turns = zip_longest(*(_list_increments(choice, layout, answer) for choice in answer.choices))
     is_alike = _OF_DELTA.isdisjoint(layout.chunk_choice)
-    for turn in turns:
-        for index, step in enumerate(turn):
-            if step is None:
-                continue
-            if is_alike and step.finish is None and step.logprobs is None and not step.opens:
-                data = template.fill(index, step.delta)
-            else:
-                data = to_json(builder.chunk(index, step))
-            if grows:
-                data = data.replace(_SO_FAR_BYTES, HOLE)
-            yield Frame(data, tokens=step.tokens, part=step.part)
+    for index, step in take_turns([_list_increments(choice, layout, answer) for choice in answer.choices]):
+        if is_alike and step.finish is None and step.logprobs is None and not step.opens:
+            data = template.fill(index, step.delta)
+        else:
+            data = to_json(builder.chunk(index, step))
+        if grows:
+            data = data.replace(_SO_FAR_BYTES, HOLE)
+        yield Frame(data, tokens=step.tokens, part=step.part)
     if include_usage and layout.stream_usage in _IN_A_CHUNK:
         yield Frame(to_json(builder.usage_chunk()), part="usage")
 

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
-from itertools import chain, zip_longest
+from itertools import chain
 from math import fsum
 
 from msgspec import Struct
@@ -28,6 +28,7 @@ from mockserver.core.plan import (
 )
 from mockserver.core.seal import Seal, claim
 from mockserver.core.tokens import spell_token, token_id, weigh_pieces
+from mockserver.wire.parts import take_turns
 from mockserver.wire.renderer import Outline, Renderer, encode_texts
 from mockserver.wire.template import HOLE, ChunkTemplate, CountedFrames, fill_holes
 
@@ -411,27 +412,24 @@ class _Stream:
         self._visible = self._thoughts = 0  # tokens so far
 
     def events(self) -> Iterator[Frame]:
-        answer, options, left = self._answer, self._options, len(self._answer.choices)
-        every = [_list_steps(choice, at, answer, options) for at, choice in enumerate(answer.choices)]
-        for at, turn in enumerate(zip_longest(*every)):
-            for index, step in enumerate(turn):
-                if step is None:
-                    continue
-                part, tokens, kind, thoughts = step
-                self._visible += tokens - thoughts
-                self._thoughts += thoughts
-                if at + 1 < len(every[index]):
-                    yield Frame(self._write_event(index, part), None, tokens, kind, "crlf")
-                    continue
-                left -= 1
-                parts = [] if part is None else [_make_part(part)]
-                usage = self._count_usage() if left else make_usage_metadata(answer.usage, options)
-                candidate = _make_candidate(parts, answer.choices[index], index, options)
-                if parts and parts[0].get("text") == "":  # a rule states this piece
-                    candidate["content"] = _make_content(parts, options)
-                said = {"candidates": [candidate], **({} if left else _make_feedback(answer))}
-                data = self._encode(_make_response(said, usage, answer, options))
-                yield Frame(data, None, tokens, "finish", "crlf")
+        answer, options = self._answer, self._options
+        steps = [_list_steps(choice, at, answer, options) for at, choice in enumerate(answer.choices)]
+        left = [*map(len, steps)]
+        for index, (part, tokens, kind, thoughts) in take_turns(steps):
+            self._visible += tokens - thoughts
+            self._thoughts += thoughts
+            left[index] -= 1
+            if left[index]:
+                yield Frame(self._write_event(index, part), None, tokens, kind, "crlf")
+                continue
+            parts = [] if part is None else [_make_part(part)]
+            usage = self._count_usage() if any(left) else make_usage_metadata(answer.usage, options)
+            candidate = _make_candidate(parts, answer.choices[index], index, options)
+            if parts and parts[0].get("text") == "":  # a rule states this piece
+                candidate["content"] = _make_content(parts, options)
+            said = {"candidates": [candidate], **({} if any(left) else _make_feedback(answer))}
+            data = self._encode(_make_response(said, usage, answer, options))
+            yield Frame(data, None, tokens, "finish", "crlf")
 
     def _write_event(self, index: int, part: str | Object | None) -> bytes:
         if self._texts is None or not self._visible or type(part) is not str:

@@ -1,6 +1,8 @@
 """What the formats of several providers make of the parts of an answer in the same way."""
 
 from collections.abc import Iterable, Iterator
+from itertools import zip_longest
+from typing import TypeVar
 
 from msgspec.structs import replace
 from pydantic_core import from_json, to_json
@@ -9,10 +11,20 @@ from mockserver.core.json import Json
 from mockserver.core.plan import Choice, Part, Refusal, Text, ToolUse, tokens_of
 from mockserver.core.tokens import Chunks, Tokenizer, weigh_pieces
 
+Step = TypeVar("Step")
+
 
 def list_pieces(part: Part, tokenizer: Tokenizer) -> Iterable[tuple[str, int]]:
     """Return the pieces of a part in a stream, each with its weight in tokens."""
     return weigh_pieces(tokens_of(part, tokenizer), part.chunks)
+
+
+def take_turns(choices: Iterable[Iterable[Step]]) -> Iterator[tuple[int, Step]]:
+    """Yield the steps of a stream, each with the place of its choice: the choices take turns until all have ended."""
+    for turn in zip_longest(*choices):
+        for index, step in enumerate(turn):
+            if step is not None:
+                yield index, step
 
 
 def join_spoken(choice: Choice) -> str:

@@ -4,7 +4,7 @@ The builders make every key of the family; a TextLayout says which of them a pro
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import repeat, zip_longest
+from itertools import repeat
 from typing import Any, Literal
 
 from msgspec import Struct, field
@@ -25,6 +25,7 @@ from mockserver.wire.logprobs import (
     make_content_logprobs,
     shape_logprobs,
 )
+from mockserver.wire.parts import take_turns
 from mockserver.wire.renderer import Outline, Renderer
 from mockserver.wire.template import ChunkTemplate
 
@@ -97,16 +98,12 @@ def stream_text_chunks(answer: Answer, layout: TextLayout, options: CompletionOp
         yield Frame(to_json(prompt_filter_chunk(_prompt_filters(answer, options))), part="open")
     builder = _CompletionChunkBuilder(answer, layout, options)
     template = ChunkTemplate(lambda index, text: builder.chunk(index, _Piece(text)))
-    turns = zip_longest(*(_list_pieces(choice, options, answer.tokenizer) for choice in answer.choices))
-    for turn in turns:
-        for index, piece in enumerate(turn):
-            if piece is None:
-                continue
-            if piece.ends or piece.logprobs is not None or piece.written is not None:
-                data = to_json(builder.chunk(index, piece))
-            else:
-                data = template.fill(index, piece.text)
-            yield Frame(data, tokens=piece.tokens, part="finish" if piece.ends else "text")
+    for index, piece in take_turns([_list_pieces(choice, options, answer.tokenizer) for choice in answer.choices]):
+        if piece.ends or piece.logprobs is not None or piece.written is not None:
+            data = to_json(builder.chunk(index, piece))
+        else:
+            data = template.fill(index, piece.text)
+        yield Frame(data, tokens=piece.tokens, part="finish" if piece.ends else "text")
     if options.usage and layout.stream_usage == "requested":
         yield Frame(to_json(builder.usage_chunk()), part="usage")
 

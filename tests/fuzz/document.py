@@ -26,7 +26,7 @@ from mockserver.dialects.anthropic.batches import BATCH
 from mockserver.dialects.anthropic.bodies import COUNT, MESSAGES
 from mockserver.dialects.anthropic.completions import COMPLETE
 from mockserver.dialects.azure import AZURE_CHAT, PASSED
-from mockserver.dialects.cohere import models as cohere
+from mockserver.dialects.cohere import bodies as cohere
 from mockserver.dialects.fireworks.models import CHAT as FIREWORKS_CHAT
 from mockserver.dialects.fireworks.models import COMPLETION as FIREWORKS_COMPLETION
 from mockserver.dialects.gemini.bodies import BATCH as GEMINI_BATCH

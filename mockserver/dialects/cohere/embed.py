@@ -15,8 +15,8 @@ from mockserver.dialects._embeddings import ENCODINGS
 from mockserver.dialects._fields import Model
 from mockserver.dialects._parse import Body, Complaint, custom_complaint, read_request, refuse_first, unknown_fields
 from mockserver.dialects._reply import json_reply, request_uuid
+from mockserver.dialects.cohere.bodies import EMBED, NAME, OLD_EMBED
 from mockserver.dialects.cohere.errors import header_lines, make_refuse
-from mockserver.dialects.cohere.models import EMBED, NAME, OLD_EMBED
 from mockserver.kinds.embeddings import Embeddings
 
 USUAL_MODEL = "embed-english-v2.0"  # of v1

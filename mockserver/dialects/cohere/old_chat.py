@@ -14,9 +14,9 @@ from mockserver.dialects import Operation
 from mockserver.dialects._meaning import fields_with_meaning
 from mockserver.dialects._parse import Body, Complaint, custom_complaint, read_request, refuse_first, unknown_fields
 from mockserver.dialects._reply import json_reply, merge_headers, prepend_lines
+from mockserver.dialects.cohere.bodies import GENERATE, NAME, OLD_CHAT
 from mockserver.dialects.cohere.errors import NOTHING_SAID, header_lines, make_refuse, old_error_event
-from mockserver.dialects.cohere.models import GENERATE, NAME, OLD_CHAT
-from mockserver.dialects.cohere.request import FINISHES, IDS, attach_documents, count_part
+from mockserver.dialects.cohere.request import FINISHES, IDS, attach_documents, count_part, read_options
 from mockserver.wire.cohere_v1 import OldOptions, make_generation, make_old_chat, stream_generation, stream_old_chat
 
 USUAL_MODEL = "command-a-03-2025"
@@ -48,8 +48,7 @@ def _parse_chat(http: HttpRequest, validation: Validation) -> Call:
             raise refuse(Complaint("missing", ("message",)))
         if validation is not Validation.OFF:
             raise refuse(custom_complaint(NOTHING_SAID, "message"))
-    tools = tuple([_tool(tool) for tool in parsed.get("tools") or ()])
-    documents = [{"id": f"doc_{at}", **each} for at, each in enumerate(parsed.get("documents") or ())]
+    tools = tuple(map(_tool, parsed.get("tools") or ()))
     return Call(
         dialect=NAME,
         operation="chat",
@@ -57,14 +56,16 @@ def _parse_chat(http: HttpRequest, validation: Validation) -> Call:
         http=http,
         meaning=_meaning(body, "chat"),
         raw=body,
-        messages=attach_documents([*_messages(parsed)], documents, is_citable=parsed.get("citation_quality") != "off"),
+        messages=attach_documents(
+            [*_messages(parsed)], _list_documents(parsed), is_citable=parsed.get("citation_quality") != "off"
+        ),
         tools=tools,
         tool_choice=ToolChoice("auto" if tools else "none"),
         stream=parsed.get("stream") is True,
         ids=IDS,
         finishes=FINISHES,
         part_tokens=count_part,
-        options=_options(parsed),
+        options=read_options(parsed),
     )
 
 
@@ -119,20 +120,6 @@ def _find_schema(kind: str) -> Body:
     return {"type": _TYPES.get(front, front)} if front in _TYPES or front in _TYPES.values() else {}
 
 
-def _options(body: Body) -> Options:
-    form = body.get("response_format") or {}
-    schema = form.get("schema") or form.get("json_schema")
-    is_json = form.get("type") == "json_object"
-    return Options(
-        max_tokens=body.get("max_tokens"),
-        stop=tuple(body.get("stop_sequences") or ()),
-        seed=body.get("seed"),
-        response_format=("json_schema" if schema else "json_object") if is_json else "text",
-        schema=schema if is_json else None,
-        lenient_schema=True,
-    )
-
-
 def _meaning(body: Body, operation: str) -> dict[str, Json]:
     kept = fields_with_meaning(body, NAME, f"{operation} v1")
     kept.pop("priority", None)
@@ -145,14 +132,14 @@ def _meaning(body: Body, operation: str) -> dict[str, Json]:
 def _render_chat(call: Call, outcome: Answer) -> Reply:
     raw = call.raw
     said = ({"role": "USER", "message": raw["message"]},) if raw.get("message") else ()
-    options = OldOptions(history=(*(raw.get("chat_history") or ()), *said), documents=_list_documents(call))
+    options = OldOptions(history=(*(raw.get("chat_history") or ()), *said), documents=_list_documents(raw))
     if call.stream:
         return _stream_reply(call, outcome, stream_old_chat(outcome, options))
     return _json_reply(call, outcome, make_old_chat(outcome, options))
 
 
-def _list_documents(call: Call) -> tuple[Body, ...]:
-    return tuple([{"id": f"doc_{at}", **each} for at, each in enumerate(call.raw.get("documents") or ())])
+def _list_documents(body: Body) -> tuple[Body, ...]:
+    return tuple([{"id": f"doc_{at}", **each} for at, each in enumerate(body.get("documents") or ())])
 
 
 def _parse_generate(http: HttpRequest, validation: Validation) -> Call:

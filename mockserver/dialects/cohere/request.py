@@ -22,8 +22,8 @@ from mockserver.dialects._parse import (
     refuse_first,
     unknown_fields,
 )
+from mockserver.dialects.cohere.bodies import CHAT, NAME
 from mockserver.dialects.cohere.errors import NOTHING_SAID, make_refuse
-from mockserver.dialects.cohere.models import CHAT, NAME
 
 IDS, TOOL_CALL_IDS = IdShape("", 32, "uuid"), IdShape(f"{TOOL_NAME}_", 12, "hex")
 FINISHES = frozenset(("COMPLETE", "STOP_SEQUENCE", "MAX_TOKENS", "TOOL_CALL", "ERROR", "TIMEOUT"))
@@ -57,7 +57,7 @@ def parse_chat(http: HttpRequest, validation: Validation) -> Call:
         tool_call_ids=TOOL_CALL_IDS,
         finishes=FINISHES,
         part_tokens=count_part,
-        options=_options(parsed),
+        options=read_options(parsed),
     )
 
 
@@ -151,7 +151,7 @@ def _tool_choice(choice: Json, *, is_offered: bool) -> ToolChoice:
     return _CHOICES.get(choice, _AUTO) if is_offered else _NONE
 
 
-def _options(body: Body) -> Options:
+def read_options(body: Body) -> Options:
     if _ASKING.isdisjoint(body):
         return _USUAL
     form, thinking = body.get("response_format") or {}, body.get("thinking") or {}

@@ -7,8 +7,8 @@ from mockserver.core.http import Reply
 from mockserver.dialects import Operation
 from mockserver.dialects._reply import json_reply
 from mockserver.dialects._rerank import list_ranked, parse_rerank, show_ranked, wants_documents
+from mockserver.dialects.cohere.bodies import NAME, OLD_RERANK, RERANK
 from mockserver.dialects.cohere.errors import header_lines, make_refuse
-from mockserver.dialects.cohere.models import NAME, OLD_RERANK, RERANK
 from mockserver.kinds.rerank import Ranking
 
 USUAL_MODEL = "rerank-english-v2.0"  # of v1

@@ -11,8 +11,8 @@ from mockserver.core.validation import Validation
 from mockserver.dialects import Operation
 from mockserver.dialects._parse import Body, custom_complaint, read_request
 from mockserver.dialects._reply import json_reply
+from mockserver.dialects.cohere.bodies import DETOKENIZE, NAME, TOKENIZE
 from mockserver.dialects.cohere.errors import header_lines, make_refuse
-from mockserver.dialects.cohere.models import DETOKENIZE, NAME, TOKENIZE
 
 _META: Body = {"api_version": {"version": "1"}}
 MAX_LENGTH = 65_536  # characters of a text that is split into tokens

@@ -84,11 +84,14 @@ class Batches(Struct, frozen=True):
             Operation(MADE_BY, "POST", f"{model}:{verb}", partial(self._parse, asked), render_view, unify=names)
             for verb, asked in (("batchGenerateContent", self.generate), ("asyncBatchEmbedContent", self.embed))
         )
-        found = (
-            Operation("batches", "GET", _PATH, act_on("batches", _list), render_view),
-            Operation("batch", "GET", one, act_on("batch", _show, IDS), render_view),
-            Operation("cancel_batch", "POST", f"{one}:cancel", act_on("cancel_batch", _cancel, IDS), render_view),
-            Operation("delete_batch", "DELETE", one, act_on("delete_batch", _delete, IDS), render_view),
+        found = tuple(
+            Operation(name, method, path, act_on(name, act, IDS.prefix), render_view)
+            for name, method, path, act in (
+                ("batches", "GET", _PATH, _list),
+                ("batch", "GET", one, _show),
+                ("cancel_batch", "POST", f"{one}:cancel", _cancel),
+                ("delete_batch", "DELETE", one, _delete),
+            )
         )
         return tuple([replace(operation, params=USUAL_PARAMS) for operation in (*made, *found)])
 

@@ -211,7 +211,7 @@ def _make_hosted_blocks(item: Item, name: Callable[[str], str], last: str) -> It
     match item.kind:
         case "web_search_call":
             action, made = body["action"], name("srvtoolu_01")
-            found = [_search_result(source["url"]) for source in action.get("sources", ())]
+            found = [_make_search_result(source["url"]) for source in action.get("sources", ())]
             asked = {"query": action.get("query", "")}
             yield {"type": "server_tool_use", "id": made, "name": "web_search", "input": asked, "caller": _DIRECT}
             yield {"type": "web_search_tool_result", "tool_use_id": made, "content": found, "caller": _DIRECT}
@@ -257,7 +257,7 @@ def compact_answer(answer: Answer, options: MessageOptions) -> tuple[Answer, Mes
     return silent, replace(options, usage={**options.usage, "iterations": [cost]})
 
 
-def _search_result(url: str) -> Body:
+def _make_search_result(url: str) -> Body:
     title = url.removeprefix("https://").removeprefix("http://")
     sealed = _seal_text(url)
     return {"type": "web_search_result", "title": title, "url": url, "encrypted_content": sealed, "page_age": None}
@@ -284,7 +284,7 @@ def stream_events(answer: Answer, options: MessageOptions) -> Iterator[Frame]:
     started = {**_make_head(answer, []), "stop_reason": None, "stop_sequence": None, "stop_details": None}
     yield _frame("message_start", {"message": {**started, "usage": used, **options.extra}}, "open")
     for index, block in enumerate(list_blocks(answer, options)):
-        yield from _block_events(index, block, answer)
+        yield from _list_block_events(index, block, answer)
     ended = {**_make_ending(answer), **{key: value for key, value in options.extra.items() if key == "container"}}
     total = {**_count_input(counted), "output_tokens": counted.completion}
     total |= {**_make_output_details(counted, answer.choices[0].parts), **done}
@@ -322,7 +322,7 @@ def _frame(event: str, body: Body, part: str, tokens: int = 0) -> Frame:
     return Frame(to_json({"type": event, **body}), event, tokens, part)
 
 
-def _block_events(index: int, block: Block, answer: Answer) -> Iterator[Frame]:
+def _list_block_events(index: int, block: Block, answer: Answer) -> Iterator[Frame]:
     body, part = block.body, "arguments" if isinstance(block.part, ToolUse) else "text"
     deltas = None if block.part is None else _DELTAS.get(body["type"])
     if body["type"] == "compaction":

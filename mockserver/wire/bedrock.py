@@ -173,7 +173,7 @@ def stream_converse_events(answer: Answer, options: ConverseOptions) -> Iterator
     choice = answer.choices[0]
     yield make_frame("messageStart", {"role": "assistant"}, "open")
     for index, block in enumerate(list_blocks(answer, options)):
-        yield from _block_events(index, block, answer)
+        yield from _list_block_events(index, block, answer)
     ended = {**_tell_stop(choice, options), "stopReason": find_stop_reason(choice, options)}
     yield make_frame("messageStop", ended, "end")
     told = {
@@ -189,7 +189,7 @@ def make_frame(event: str, body: Body, part: str = "text", tokens: int = 0) -> F
     return Frame(to_json(body), event, tokens, part, "message")
 
 
-def _block_events(index: int, block: Block, answer: Answer) -> Iterator[Frame]:
+def _list_block_events(index: int, block: Block, answer: Answer) -> Iterator[Frame]:
     """Yield the events of a block; only one that calls a tool has a start."""
     part = "arguments" if isinstance(block.part, ToolUse) else "text"
     if "toolUse" in block.body:
@@ -257,13 +257,15 @@ def write_guardrail_trace(guardrail: Guardrail, of_completion: Safety, of_prompt
 def assess(safety: Safety) -> Body:
     """Return the assessment of a text: what was found in it, and what that took."""
     found = [
-        _filter(verdict) for verdict in safety if verdict.filtered or verdict.detected or verdict.severity != "safe"
+        _show_filter(verdict)
+        for verdict in safety
+        if verdict.filtered or verdict.detected or verdict.severity != "safe"
     ]
     policy = {"contentPolicy": {"filters": found}} if found else {}
     return {**policy, "invocationMetrics": {"guardrailProcessingLatency": 0, "usage": make_guardrail_usage()}}
 
 
-def _filter(verdict: Verdict) -> Body:
+def _show_filter(verdict: Verdict) -> Body:
     return {
         "action": "BLOCKED" if verdict.filtered else "NONE",
         "confidence": _CONFIDENCES.get(verdict.severity, "HIGH"),

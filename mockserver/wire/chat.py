@@ -178,7 +178,7 @@ class ChatRenderer(Renderer[Options]):
         return Outline(own.form, (*own.values, self._write_usage(answer.usage)))  # whose numbers are the host's own
 
     def mark(self, options: Options, marks: Marks) -> Options:
-        return replace(options, service_tier=marks.text(find_served_tier(options.service_tier)))
+        return replace(options, service_tier=marks.draw_text(find_served_tier(options.service_tier)))
 
 
 @lru_cache(maxsize=256)

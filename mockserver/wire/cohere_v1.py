@@ -85,13 +85,13 @@ def _write_citation(citation: Body) -> Body:
 
 def stream_old_chat(answer: Answer, options: OldOptions) -> Iterator[Frame]:
     choice = answer.choices[0]
-    yield _line("stream-start", {"generation_id": answer.id}, "open")
+    yield _write_line("stream-start", {"generation_id": answer.id}, "open")
     for piece, weight in list_spoken_pieces(choice, answer.tokenizer):
-        yield _line("text-generation", {"text": piece}, "text", weight)
+        yield _write_line("text-generation", {"text": piece}, "text", weight)
     if citations := _list_citations(choice):
-        yield _line("citation-generation", {"citations": citations}, "text")
+        yield _write_line("citation-generation", {"citations": citations}, "text")
     if calls := _list_calls(choice):
-        yield _line("tool-calls-generation", {"tool_calls": calls}, "arguments")
+        yield _write_line("tool-calls-generation", {"tool_calls": calls}, "arguments")
     body = make_old_chat(answer, options)
     yield _end(_find_reason(choice), body)
 
@@ -111,20 +111,20 @@ def make_generation(answer: Answer, prompt: str) -> dict[str, Json]:
 def stream_generation(answer: Answer, prompt: str) -> Iterator[Frame]:
     for at, choice in enumerate(answer.choices):
         for piece, weight in list_spoken_pieces(choice, answer.tokenizer):
-            yield _line("text-generation", {"text": piece, **({"index": at} if at else {})}, "text", weight)
+            yield _write_line("text-generation", {"text": piece, **({"index": at} if at else {})}, "text", weight)
     yield _end(_find_reason(answer.choices[0]), make_generation(answer, prompt))
 
 
-def _line(event: str, body: Body, part: str, tokens: int = 0, *, finished: bool = False) -> Frame:
+def _write_line(event: str, body: Body, part: str, tokens: int = 0, *, finished: bool = False) -> Frame:
     data = to_json({"is_finished": finished, "event_type": event, **body})
     return Frame(data + b"\n", None, tokens, part, "bare")
 
 
 def _end(reason: str, response: Body) -> Frame:
-    return _line("stream-end", {"finish_reason": reason, "response": response}, "end", finished=True)
+    return _write_line("stream-end", {"finish_reason": reason, "response": response}, "end", finished=True)
 
 
 def break_off_line(message: str) -> Frame:
     """Return the line that ends a stream which fails."""
     failed = {"finish_reason": "ERROR", "error": message, "response": {"text": ""}}
-    return _line("stream-end", failed, "finish", finished=True)
+    return _write_line("stream-end", failed, "finish", finished=True)

@@ -376,7 +376,7 @@ def frame_responses(responses: Sequence[Object], *, events: bool) -> Iterator[Fr
     for response in responses:
         part = "finish" if response is responses[-1] else "text"
         if events:
-            yield Frame(_one_line(response), part=part, framing="crlf")
+            yield Frame(_write_one_line(response), part=part, framing="crlf")
         else:
             yield Frame(before + write_indented(response), part=part, framing="bare")
             before = b",\r\n"
@@ -388,7 +388,7 @@ def write_indented(value: Json) -> bytes:
     return to_json(value, indent=2)
 
 
-def _one_line(value: Json) -> bytes:
+def _write_one_line(value: Json) -> bytes:
     return _encode(value).encode()
 
 
@@ -407,7 +407,7 @@ class _Stream:
         self, answer: Answer, options: GeminiOptions, *, indented: bool = False, is_uncounted: bool = False
     ) -> None:
         self._answer, self._options, self._is_uncounted = answer, options, is_uncounted
-        self._encode = write_indented if indented else _one_line
+        self._encode = write_indented if indented else _write_one_line
         self._texts = None if indented else ChunkTemplate(self._make_text_event, _encode_with_holes)
         self._visible = self._thoughts = 0  # tokens so far
 
@@ -461,7 +461,7 @@ _UNKNOWN = {"candidatesTokenCount": 987_654_321_000_001, "totalTokenCount": 987_
 
 
 def _encode_with_holes(response: Json) -> bytes:
-    data = _one_line(response).replace(_SO_FAR % tuple(_UNKNOWN.values()), HOLE)
+    data = _write_one_line(response).replace(_SO_FAR % tuple(_UNKNOWN.values()), HOLE)
     return data.replace(b"%d" % _UNKNOWN["candidatesTokenCount"], HOLE)
 
 

@@ -112,21 +112,21 @@ class Marks:
     def __init__(self, series: int) -> None:
         self._series, self._given = series, 0
 
-    def text(self, instead_of: str | None = " ") -> str:
+    def draw_text(self, instead_of: str | None = " ") -> str:
         """Return a mark for a text; what is empty stays as it is."""
         if not instead_of:
             return instead_of or ""
         self._given += 1
         return f"~{self._series}.{self._given}~"
 
-    def texts(self, count: int) -> tuple[str, ...]:
-        return tuple(self.text() for _ in range(count))
+    def draw_texts(self, count: int) -> tuple[str, ...]:
+        return tuple(self.draw_text() for _ in range(count))
 
-    def usage(self, usage: Usage) -> Usage:
+    def mark_usage(self, usage: Usage) -> Usage:
         """Return marks for numbers of tokens: of sums and differences of some of them, no two are equal."""
         return Usage(*(self._series * 5 ** (20 - at) if count else 0 for at, count in enumerate(astuple(usage))))
 
-    def answer(self, answer: Answer, counts: Sequence[int] = ()) -> Answer:
+    def mark_answer(self, answer: Answer, counts: Sequence[int] = ()) -> Answer:
         """Return the answer with marks for its values. `counts`: in how many pieces each part of a stream comes."""
         given = iter(counts)
         choices: list[Choice] = []
@@ -135,39 +135,39 @@ class Marks:
             marked = replace(
                 unsigned,
                 parts=tuple([self._mark_part(part, next(given, 1)) for part in unsigned.parts]),
-                logprobs=choice.logprobs and (Logprob(self.text(), 0.0),),
-                echo=self.text(choice.echo),
-                stop=self.text(choice.stop),
+                logprobs=choice.logprobs and (Logprob(self.draw_text(), 0.0),),
+                echo=self.draw_text(choice.echo),
+                stop=self.draw_text(choice.stop),
             )
-            choices.append(marked if unsigned is choice else marked.sign(lambda _: self.text(), ""))
+            choices.append(marked if unsigned is choice else marked.sign(lambda _: self.draw_text(), ""))
         return replace(
             answer,
-            id=self.text(answer.id),
+            id=self.draw_text(answer.id),
             created=answer.created and 1_654_320_987 + self._series,
-            model=self.text(answer.model),
+            model=self.draw_text(answer.model),
             choices=tuple(choices),
-            usage=self.usage(answer.usage),
-            system_fingerprint=self.text(answer.system_fingerprint),
-            stated_fingerprint=None if answer.stated_fingerprint is None else self.text(answer.stated_fingerprint),
+            usage=self.mark_usage(answer.usage),
+            system_fingerprint=self.draw_text(answer.system_fingerprint),
+            stated_fingerprint=None if answer.stated_fingerprint is None else self.draw_text(answer.stated_fingerprint),
         )
 
     def _mark_part(self, part: Part, count: int) -> Part:
         match part:
             case ToolUse(call=call):
-                pieces = self.texts(count) if call.arguments else ()
+                pieces = self.draw_texts(count) if call.arguments else ()
                 if pieces and call.arguments.lstrip()[:1] == "{":
                     pieces = ('{"' + pieces[0], *pieces[1:])
                     pieces = (*pieces[:-1], pieces[-1] + '":0}')
                 names = (call.id, call.name, call.namespace)
-                call_id, name, namespace = (self.text(name) for name in names)
+                call_id, name, namespace = (self.draw_text(name) for name in names)
                 call = replace(call, id=call_id, name=name, namespace=namespace, arguments="".join(pieces))
                 part = replace(part, call=call)
             case Reasoning():
-                pieces = self.texts(count) if part.text else ()
-                summary = None if part.summary is None else self.text(part.summary)
+                pieces = self.draw_texts(count) if part.text else ()
+                summary = None if part.summary is None else self.draw_text(part.summary)
                 part = replace(part, text="".join(pieces), summary=summary)
             case Text() | Refusal():
-                pieces = self.texts(count) if part.text else ()
+                pieces = self.draw_texts(count) if part.text else ()
                 part = replace(part, text="".join(pieces))
             case Item():  # no outline has one
                 return part
@@ -366,7 +366,7 @@ class Renderer(Generic[Options]):
         return None if values is None else cut_at(values, self.encode(self.body(marked, asked), asked))
 
     def _mark_answer(self, answer: Answer, marks: Marks, counts: Sequence[int] = ()) -> Answer:
-        marked = marks.answer(answer, counts)
+        marked = marks.mark_answer(answer, counts)
         return replace(marked, model=answer.model) if self.reads_model else marked
 
     def _encode_marked(

@@ -124,7 +124,7 @@ class ResponseRenderer(Renderer[ResponseOptions]):
 
     def mark(self, options: ResponseOptions, marks: Marks) -> ResponseOptions:
         repeated = options.request_fields
-        marked = {key: [{"type": marks.text()}] for key in repeated if key != "background"}  # as if all were tools
+        marked = {key: [{"type": marks.draw_text()}] for key in repeated if key != "background"}  # as if all were tools
         return replace(options, request_fields={**repeated, **marked})
 
 
@@ -172,21 +172,23 @@ class ItemStream(Struct, frozen=True):
     def part(self) -> str:
         return "arguments" if isinstance(self.item.parts[0], ToolUse | Item) else "text"
 
-    def item_event(self, event: str, body: Mapping[str, Json], tokens: int) -> Event:
+    def make_item_event(self, event: str, body: Mapping[str, Json], tokens: int) -> Event:
         rest = to_json({"output_index": self.index, "item": body})[1:]
         return Event(f"response.output_item.{event}", rest, tokens, self.part)
 
-    def event(self, event: str, fields: Mapping[str, Json]) -> Event:
+    def make_event(self, event: str, fields: Mapping[str, Json]) -> Event:
         return Event(f"response.{event}", to_json({**self.place, **fields})[1:], 0, self.part)
 
-    def tokens(self, part: Part, text: str) -> tuple[str, ...]:
+    def list_tokens(self, part: Part, text: str) -> tuple[str, ...]:
         return tokens_of(part, self.tokenizer) if text == words_of(part) else self.tokenizer.split(text)
 
-    def text_deltas(self, event: str, place: Mapping[str, Json], text: str, part: Part) -> Events:
-        pieces = weigh_pieces(self.tokens(part, text), _choose_chunks(part, text))
-        return self.deltas(event, {**self.place, **place}, zip(pieces, repeat(b"}"), strict=False))
+    def list_text_deltas(self, event: str, place: Mapping[str, Json], text: str, part: Part) -> Events:
+        pieces = weigh_pieces(self.list_tokens(part, text), _choose_chunks(part, text))
+        return self.list_deltas(event, {**self.place, **place}, zip(pieces, repeat(b"}"), strict=False))
 
-    def deltas(self, event: str, place: Mapping[str, Json], pieces: Iterable[tuple[tuple[str, int], bytes]]) -> Events:
+    def list_deltas(
+        self, event: str, place: Mapping[str, Json], pieces: Iterable[tuple[tuple[str, int], bytes]]
+    ) -> Events:
         """Yield an event for each piece, given with the JSON after it; one is empty only if a rule states it.
 
         What all share is serialised once.
@@ -200,7 +202,7 @@ class ItemStream(Struct, frozen=True):
 def make_item_events(stream: ItemStream) -> Events:
     item = stream.item
     first = item.parts[0]
-    yield stream.item_event("added", make_item_in_progress(item.body), 0)
+    yield stream.make_item_event("added", make_item_in_progress(item.body), 0)
     inner = _INNER[type(first)](stream)
     if item.open:
         yield from _take_until_last_delta(inner)
@@ -210,7 +212,7 @@ def make_item_events(stream: ItemStream) -> Events:
         shown += event.tokens
         yield event
     hidden = max(len(tokens_of(first, stream.tokenizer)) - shown, 0) if isinstance(first, Reasoning) else 0
-    yield stream.item_event("done", item.body, hidden)
+    yield stream.make_item_event("done", item.body, hidden)
 
 
 def make_item_in_progress(body: Mapping[str, Json]) -> dict[str, Json]:
@@ -233,13 +235,13 @@ def _stream_message(stream: ItemStream) -> Events:
     for at, (part, content) in enumerate(zip(stream.item.parts, stream.item.body["content"], strict=True)):
         inner = _stream_text if isinstance(part, Text) else _stream_refusal
         empty = {key: _EMPTY.get(key, value) for key, value in content.items()}
-        yield stream.event("content_part.added", {"content_index": at, "part": empty})
+        yield stream.make_event("content_part.added", {"content_index": at, "part": empty})
         yield from inner(stream, {"content_index": at}, part, content)
-        yield stream.event("content_part.done", {"content_index": at, "part": content})
+        yield stream.make_event("content_part.done", {"content_index": at, "part": content})
 
 
 def _stream_text(stream: ItemStream, place: Mapping[str, Json], part: Part, content: Mapping[str, Json]) -> Events:
-    tokens = stream.tokens(part, content["text"])
+    tokens = stream.list_tokens(part, content["text"])
     pieces = tuple(weigh_pieces(tokens, part.chunks))
     logprobs = [_drop_bytes(logprob) for logprob in content["logprobs"]]
     if logprobs:
@@ -247,10 +249,10 @@ def _stream_text(stream: ItemStream, place: Mapping[str, Json], part: Part, cont
         tails: Iterator[bytes] = (b',"logprobs":' + to_json(logprobs[span]) + b"}" for span in ends)
     else:
         tails = repeat(b',"logprobs":[]}')
-    yield from stream.deltas("output_text", {**stream.place, **place}, zip(pieces, tails, strict=False))
+    yield from stream.list_deltas("output_text", {**stream.place, **place}, zip(pieces, tails, strict=False))
     for at, note in enumerate(content["annotations"]):
-        yield stream.event("output_text.annotation.added", {**place, "annotation_index": at, "annotation": note})
-    yield stream.event("output_text.done", {**place, "text": content["text"], "logprobs": logprobs})
+        yield stream.make_event("output_text.annotation.added", {**place, "annotation_index": at, "annotation": note})
+    yield stream.make_event("output_text.done", {**place, "text": content["text"], "logprobs": logprobs})
 
 
 def _drop_bytes(logprob: Block) -> dict[str, Json]:
@@ -259,8 +261,8 @@ def _drop_bytes(logprob: Block) -> dict[str, Json]:
 
 
 def _stream_refusal(stream: ItemStream, place: Mapping[str, Json], part: Part, content: Mapping[str, Json]) -> Events:
-    yield from stream.text_deltas("refusal", place, content["refusal"], part)
-    yield stream.event("refusal.done", {**place, "refusal": content["refusal"]})
+    yield from stream.list_text_deltas("refusal", place, content["refusal"], part)
+    yield stream.make_event("refusal.done", {**place, "refusal": content["refusal"]})
 
 
 def _stream_reasoning(stream: ItemStream) -> Events:
@@ -275,10 +277,10 @@ def _stream_reasoning_part(
     stream: ItemStream, event: str, place: Mapping[str, Json], content: Mapping[str, Json]
 ) -> Events:
     text, text_event = content["text"], _REASONING_TEXT[content["type"]]
-    yield stream.event(f"{event}.added", {**place, "part": {**content, "text": ""}})
-    yield from stream.text_deltas(text_event, place, text, stream.item.parts[0])
-    yield stream.event(f"{text_event}.done", {**place, "text": text})
-    yield stream.event(f"{event}.done", {**place, "part": content})
+    yield stream.make_event(f"{event}.added", {**place, "part": {**content, "text": ""}})
+    yield from stream.list_text_deltas(text_event, place, text, stream.item.parts[0])
+    yield stream.make_event(f"{text_event}.done", {**place, "text": text})
+    yield stream.make_event(f"{event}.done", {**place, "part": content})
 
 
 def _choose_chunks(part: Part, text: str) -> Chunks:
@@ -290,11 +292,11 @@ def _choose_chunks(part: Part, text: str) -> Chunks:
 def _stream_tool_call(stream: ItemStream) -> Events:
     body, part = stream.item.body, stream.item.parts[0]
     if body["type"] == "custom_tool_call":
-        yield from stream.text_deltas("custom_tool_call_input", {}, body["input"], part)
-        yield stream.event("custom_tool_call_input.done", {"input": body["input"]})
+        yield from stream.list_text_deltas("custom_tool_call_input", {}, body["input"], part)
+        yield stream.make_event("custom_tool_call_input.done", {"input": body["input"]})
         return
-    yield from stream.text_deltas("function_call_arguments", {}, body["arguments"], part)
-    yield stream.event("function_call_arguments.done", {"name": body["name"], "arguments": body["arguments"]})
+    yield from stream.list_text_deltas("function_call_arguments", {}, body["arguments"], part)
+    yield stream.make_event("function_call_arguments.done", {"name": body["name"], "arguments": body["arguments"]})
 
 
 def _stream_hosted_tool(stream: ItemStream) -> Events:
@@ -306,16 +308,16 @@ def _stream_hosted_tool(stream: ItemStream) -> Events:
             case StatusEvent():
                 failed = events.failed is not None and (body.get("status") == "failed" or body.get("error"))
                 if name := events.failed if failed else events.name:
-                    yield stream.event(f"{body['type']}.{name}", {})
+                    yield stream.make_event(f"{body['type']}.{name}", {})
             case TextDeltas():
                 text = body[events.key] or ""
-                yield from stream.text_deltas(events.event, {}, text, stream.item.parts[0])
-                yield stream.event(f"{events.event}.done", {events.key: text})
+                yield from stream.list_text_deltas(events.event, {}, text, stream.item.parts[0])
+                yield stream.make_event(f"{events.event}.done", {events.key: text})
             case "partial_images":
                 image = body["result"]
                 for at in range(stream.partial_images if image else 0):
                     fields = {"partial_image_index": at, "partial_image_b64": image}
-                    yield stream.event("image_generation_call.partial_image", fields)
+                    yield stream.make_event("image_generation_call.partial_image", fields)
             case "commands":
                 yield from _stream_commands(stream)
             case "command_outputs":
@@ -328,15 +330,15 @@ def _stream_commands(stream: ItemStream) -> Events:
         place = {"output_index": stream.index, "command_index": at}
         yield Event(_COMMAND + "added", to_json({**place, "command": ""})[1:], 0, stream.part)
         pieces = zip(weigh_pieces(stream.tokenizer.split(command), "token"), repeat(b"}"), strict=False)
-        yield from stream.deltas("shell_call_command", place, pieces)
+        yield from stream.list_deltas("shell_call_command", place, pieces)
         yield Event(_COMMAND + "done", to_json({**place, "command": command})[1:], 0, stream.part)
 
 
 def _stream_command_outputs(stream: ItemStream) -> Events:
     for at, output in enumerate(stream.item.body["output"]):
         delta = {key: output[key] for key in ("stdout", "stderr") if output.get(key)}
-        yield stream.event("shell_call_output_content.delta", {"command_index": at, "delta": delta})
-        yield stream.event("shell_call_output_content.done", {"command_index": at, "output": [output]})
+        yield stream.make_event("shell_call_output_content.delta", {"command_index": at, "delta": delta})
+        yield stream.make_event("shell_call_output_content.done", {"command_index": at, "output": [output]})
 
 
 _ENDED = ("completed", "incomplete", "failed")

@@ -224,7 +224,7 @@ def list_output_items(answer: Answer, layout: ResponseLayout, options: ResponseO
     items: list[OutputItem] = []
     for at, parts in enumerate(groups):
         cut = at == len(groups) - 1 and not isinstance(parts[0], Item) and _is_cut(answer)
-        body = builder.item(parts, "incomplete" if cut else "completed", items)
+        body = builder.make_item(parts, "incomplete" if cut else "completed", items)
         items.append(OutputItem(body, parts, open=cut and answer.broken is not None))
     return items
 
@@ -330,12 +330,12 @@ class _ItemBuilder(Struct, frozen=True):
     options: ResponseOptions
     logprobs: Iterator[list[Block]] | None
 
-    def item(self, parts: tuple[Part, ...], status: ItemStatus, before: list[OutputItem]) -> Mapping[str, Json]:
+    def make_item(self, parts: tuple[Part, ...], status: ItemStatus, before: list[OutputItem]) -> Mapping[str, Json]:
         at, stored = len(before), self.options.stored
         name = make_item_id(self.answer_id, at, stored=stored)
         match parts[0]:
             case Reasoning() as reasoning:
-                return self._reasoning(reasoning, status, name)
+                return self._make_reasoning(reasoning, status, name)
             case ToolUse() as use:
                 thought = next((n for n in reversed(range(at)) if before[n].body["type"] == "reasoning"), at)
                 return _make_tool_call(
@@ -343,9 +343,9 @@ class _ItemBuilder(Struct, frozen=True):
                 )
             case Item() as item:
                 return make_hosted_tool_item(item, self.options, name, _find_last_call(before))
-        return self._message(parts, status, name)
+        return self._make_message(parts, status, name)
 
-    def _message(self, parts: tuple[Part, ...], status: ItemStatus, name: str) -> dict[str, Json]:
+    def _make_message(self, parts: tuple[Part, ...], status: ItemStatus, name: str) -> dict[str, Json]:
         return {
             "id": f"msg_{name}",
             "type": "message",
@@ -364,7 +364,7 @@ class _ItemBuilder(Struct, frozen=True):
             "logprobs": next(self.logprobs) if self.logprobs else [],
         }
 
-    def _reasoning(self, part: Reasoning, status: ItemStatus, name: str) -> dict[str, Json]:
+    def _make_reasoning(self, part: Reasoning, status: ItemStatus, name: str) -> dict[str, Json]:
         summary = _find_summary(part, self.layout, self.options)
         item: dict[str, Json] = {
             "id": f"rs_{name}",

@@ -86,7 +86,7 @@ def make_text_completion(answer: Answer, layout: TextLayout, options: Completion
         "usage": _make_usage(answer.usage, layout),
     }
     if "prompt_filter_results" in layout.completion:
-        body["prompt_filter_results"] = _prompt_filters(answer, options)
+        body["prompt_filter_results"] = _list_prompt_filters(answer, options)
     if options.perf_metrics is not None:
         body["perf_metrics"] = options.perf_metrics
     return pick(body, layout.completion)
@@ -95,7 +95,7 @@ def make_text_completion(answer: Answer, layout: TextLayout, options: Completion
 def stream_text_chunks(answer: Answer, layout: TextLayout, options: CompletionOptions) -> Iterator[Frame]:
     """Yield the frames of a streamed answer: an echoed prompt first, in one piece; the choices take turns."""
     if layout.prompt_filter_first:
-        yield Frame(to_json(prompt_filter_chunk(_prompt_filters(answer, options))), part="open")
+        yield Frame(to_json(prompt_filter_chunk(_list_prompt_filters(answer, options))), part="open")
     builder = _CompletionChunkBuilder(answer, layout, options)
     template = ChunkTemplate(lambda index, text: builder.chunk(index, _Piece(text)))
     for index, piece in take_turns([_list_pieces(choice, options, answer.tokenizer) for choice in answer.choices]):
@@ -121,12 +121,12 @@ def _make_choice(answer: Answer, index: int, layout: TextLayout, options: Comple
     if options.raw_output:
         full["raw_output"] = _make_raw_output(answer, index, options)
     if options.token_ids:
-        full["prompt_token_ids"] = _list_token_ids(_prompt(answer, index, options))
+        full["prompt_token_ids"] = _list_token_ids(_list_prompt_tokens(answer, index, options))
         full["token_ids"] = _list_token_ids(_list_tokens(choice, answer.tokenizer))
     return pick(full, layout.choice)
 
 
-def _prompt_filters(answer: Answer, options: CompletionOptions) -> list[dict[str, Json]]:
+def _list_prompt_filters(answer: Answer, options: CompletionOptions) -> list[dict[str, Json]]:
     return [prompt_filter(answer.prompt_safety, index) for index in range(len(options.prompts) or 1)]
 
 
@@ -151,7 +151,11 @@ def _shape_choice_logprobs(choice: Choice, tokens: Sequence[OffsetLogprob], opti
 
 
 def _make_raw_output(answer: Answer, index: int, options: CompletionOptions) -> dict[str, Json]:
-    choice, prompt, sent = answer.choices[index], _prompt(answer, index, options), _find_prompt(answer, index, options)
+    choice, prompt, sent = (
+        answer.choices[index],
+        _list_prompt_tokens(answer, index, options),
+        _find_prompt(answer, index, options),
+    )
     logprobs = [(offset, token) for offset, token in add_offsets(choice) if offset >= len(choice.echo)]
     images = list(_find_value_of_prompt(options.images, answer, index) or ())
     return {
@@ -166,7 +170,7 @@ def _make_raw_output(answer: Answer, index: int, options: CompletionOptions) -> 
     }
 
 
-def _prompt(answer: Answer, index: int, options: CompletionOptions) -> Sequence[str]:
+def _list_prompt_tokens(answer: Answer, index: int, options: CompletionOptions) -> Sequence[str]:
     return _find_prompt(answer, index, options).tokens(answer.tokenizer)
 
 
@@ -251,7 +255,7 @@ class _CompletionChunkBuilder:
         if piece.written is not None:
             shown["token_ids"] = _list_token_ids(piece.written)
             if piece.begins:
-                shown["prompt_token_ids"] = _list_token_ids(_prompt(answer, index, options))
+                shown["prompt_token_ids"] = _list_token_ids(_list_prompt_tokens(answer, index, options))
         if piece.ends and options.raw_output:
             shown["raw_output"] = _make_raw_output(answer, index, options)
         return self._make_chunk([pick(shown, self._layout.choice)], **(self._make_ending() if piece.ends else {}))

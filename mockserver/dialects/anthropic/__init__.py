@@ -11,7 +11,7 @@ from mockserver.dialects._clients import CLIENT_CONFIGS
 from mockserver.dialects.anthropic import batches, completions, files
 from mockserver.dialects.anthropic.answers import fail, render_count, render_message
 from mockserver.dialects.anthropic.bodies import COUNT, NAME
-from mockserver.dialects.anthropic.errors import credential, error_event, rate_limit_headers
+from mockserver.dialects.anthropic.errors import credential, list_rate_limit_headers, make_error_event
 from mockserver.dialects.anthropic.models import model_operations
 from mockserver.dialects.anthropic.replay import HISTORY
 from mockserver.dialects.anthropic.request import parse_messages
@@ -41,7 +41,7 @@ DIALECT = Dialect(
             "/v1/messages",
             parse_messages,
             render_message,
-            error=error_event,
+            error=make_error_event,
             body=_ask,
             history=HISTORY,
             shows_reasoning=True,
@@ -54,7 +54,7 @@ DIALECT = Dialect(
     ),
     credential=credential,
     fail=fail,
-    rate_limit_headers=rate_limit_headers,
+    rate_limit_headers=list_rate_limit_headers,
     models=(
         *("claude-fable-5-2", "claude-mythos-5-2", "claude-haiku-5-5", "claude-sonnet-5-5", "claude-opus-5-5"),
         *("claude-opus-4-8", "claude-opus-4-6", "claude-sonnet-4-6", "claude-haiku-4-5", "claude-sonnet-4-5"),

@@ -8,20 +8,20 @@ from mockserver.core.seed import Seed
 from mockserver.dialects._errors import retry_lines
 from mockserver.dialects._parse import Body
 from mockserver.dialects._reply import EVENT_TYPE, answer_reply, json_reply
-from mockserver.dialects.anthropic.errors import error_body, request_id_line
+from mockserver.dialects.anthropic.errors import make_error_body, request_id_line
 from mockserver.dialects.anthropic.replay import defer_prefix
 from mockserver.wire.anthropic import MessageOptions, MessageRenderer, compact_answer
 
 
 def render_message(call: Call, outcome: Answer) -> Reply:
-    options = message_options(call)
+    options = make_message_options(call)
     if call.raw.get("compaction") is not None:
         outcome, options = compact_answer(outcome, options)
     own = request_id_line(call.http, call)
     return answer_reply(outcome, _MESSAGES, options, own, stream=call.stream, stream_lines=EVENT_TYPE)
 
 
-def message_options(call: Call) -> MessageOptions:
+def make_message_options(call: Call) -> MessageOptions:
     raw, prefix = call.raw, defer_prefix(call)
     if _SHOWN.isdisjoint(raw):
         return MessageOptions(prefix=prefix)
@@ -60,15 +60,15 @@ def render_count(call: Call, stored: Stored) -> Reply:
 
 
 def fail(http: HttpRequest, failure: Failure, call: Call | None) -> Reply:
-    if call is not None and (answer := refusal_of(failure, call)):
+    if call is not None and (answer := make_filtered_answer(failure, call)):
         return render_message(call, answer)
-    body, status = error_body(http, failure, call)
+    body, status = make_error_body(http, failure, call)
     again = "x-should-retry: true\r\n" if status == 429 else ""
     own = request_id_line(http, call) + retry_lines(failure) + again
     return json_reply(status, body, own, failure.headers)
 
 
-def refusal_of(failure: Failure, call: Call) -> Answer | None:
+def make_filtered_answer(failure: Failure, call: Call) -> Answer | None:
     """Return the answer to a filtered prompt: no error, but a message that ends before it begins."""
     if failure.reason != "content_filter" or failure.status is not None or call.operation != "chat":
         return None

@@ -53,7 +53,7 @@ def read_as_anthropic(model: Model, body: Body, *, validation: Validation, toler
         raise _make_refusal(refused, body) from None
 
 
-def new_places(model: Model, body: Body) -> tuple[str, ...]:
+def find_new_places(model: Model, body: Body) -> tuple[str, ...]:
     """Return where a body that the `tolerant` read has unknown names; for each list, only the first place."""
     try:
         model.validate(body)
@@ -132,14 +132,14 @@ def _make_block_type(kind: str, **fields: Type) -> Type:
     return closed_shape(type=literal(kind), **fields)
 
 
-def _block(kind: str, **fields: Type) -> Type:
+def _make_cacheable_block_type(kind: str, **fields: Type) -> Type:
     return _make_block_type(kind, cache_control=optional(CacheControl), **fields)
 
 
 _URL, _FILE = _make_block_type("url", url=str), _make_block_type("file", file_id=str)
 _CITATIONS = optional(closed_shape(enabled=not_null(bool)))
-Text = _block("text", text=str, citations=optional(list_of(Object)))
-Image = _block(
+Text = _make_cacheable_block_type("text", text=str, citations=optional(list_of(Object)))
+Image = _make_cacheable_block_type(
     "image",
     source=tag_union(
         "type",
@@ -149,7 +149,7 @@ Image = _block(
     ),
     transformations=optional(closed_shape(oversized_image=not_null(literal("downsize", "error")))),
 )
-Document = _block(
+Document = _make_cacheable_block_type(
     "document",
     source=tag_union(
         "type",
@@ -163,8 +163,10 @@ Document = _block(
     context=optional(str),
     citations=_CITATIONS,
 )
-SearchResult = _block("search_result", source=str, title=str, content=list_of(Text), citations=_CITATIONS)
-ToolReference = _block("tool_reference", tool_name=str)
+SearchResult = _make_cacheable_block_type(
+    "search_result", source=str, title=str, content=list_of(Text), citations=_CITATIONS
+)
+ToolReference = _make_cacheable_block_type("tool_reference", tool_name=str)
 _RESULT_ID = {"tool_use_id": text(pattern="^[a-zA-Z0-9_-]+$")}
 _CALL = {
     "id": text(pattern="^[a-zA-Z0-9_-]+$"),
@@ -172,7 +174,7 @@ _CALL = {
     "input": Object,
     "caller": optional(Object),
 }
-ToolResult = _block(
+ToolResult = _make_cacheable_block_type(
     "tool_result",
     **_RESULT_ID,
     content=optional(
@@ -201,11 +203,11 @@ Block = tag_union(
     *(Text, Image, Document, SearchResult),
     _make_block_type("thinking", thinking=str, signature=str),
     _make_block_type("redacted_thinking", data=str),
-    _block("tool_use", **_CALL, toolset_name=optional(str)),
+    _make_cacheable_block_type("tool_use", **_CALL, toolset_name=optional(str)),
     ToolResult,
-    _block("server_tool_use", **_CALL),
-    *(_block(kind, **_RESULT_ID, content=Any, caller=optional(Object)) for kind in _RESULTS),
-    _block("container_upload", file_id=str),
+    _make_cacheable_block_type("server_tool_use", **_CALL),
+    *(_make_cacheable_block_type(kind, **_RESULT_ID, content=Any, caller=optional(Object)) for kind in _RESULTS),
+    _make_cacheable_block_type("container_upload", file_id=str),
     ToolReference,
     open_shape(type=literal(*_BETA)),
 )
@@ -280,7 +282,7 @@ Custom = closed_shape(
 )
 
 
-def family(kind: str) -> str | None:
+def find_family(kind: str) -> str | None:
     """Return the key of the options of a tool's type; None for unknown types."""
     return next((name for name in _DATED if kind == name or kind.startswith(f"{name}_")), None)
 
@@ -296,7 +298,7 @@ def _tag_tool(tool: Any) -> str | None:
         return "custom"
     if is_toolset(kind):
         return "<a toolset>"
-    return family(kind) or ("<a toolset>" if kind and isinstance(tool.get("name"), str) else kind)
+    return find_family(kind) or ("<a toolset>" if kind and isinstance(tool.get("name"), str) else kind)
 
 
 Tool = usually(

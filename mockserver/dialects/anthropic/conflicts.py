@@ -16,7 +16,7 @@ Messages = Iterator[str]
 Blocks = list[tuple[int, int, str, Body]]  # place and role of each block
 
 
-def conflicts(body: Body, version: str, *, interleaved: bool) -> Messages:
+def find_conflicts(body: Body, version: str, *, interleaved: bool) -> Messages:
     """Yield the mistakes in a body that has the right types; `interleaved`: its thinking is, by a beta."""
     blocks = _list_blocks(body["messages"])
     if version != VERSIONS[0]:
@@ -33,11 +33,11 @@ def conflicts(body: Body, version: str, *, interleaved: bool) -> Messages:
     if not _PAIRED.isdisjoint(kinds):
         yield from find_unpaired(body)
     cited = (block.get("citations") for *_, block in blocks if block["type"] in ("document", "search_result"))
-    if output_format(body) and any((citations or {}).get("enabled") for citations in cited):
+    if find_output_format(body) and any((citations or {}).get("enabled") for citations in cited):
         yield "Citations cannot be enabled together with `output_config.format`."
 
 
-def output_format(body: Body) -> Body | None:
+def find_output_format(body: Body) -> Body | None:
     found: Body | None = (body.get("output_config") or {}).get("format") or body.get("output_format")
     return found
 
@@ -183,7 +183,7 @@ def _merge_turns(messages: Iterable[Body]) -> Iterator[tuple[str, list[tuple[int
         yield role, blocks
 
 
-def prefill(messages: list[Body]) -> str:
+def find_prefill(messages: list[Body]) -> str:
     """Return the beginning of the answer that the client has written."""
     if not messages or messages[-1]["role"] != "assistant":
         return ""
@@ -191,18 +191,18 @@ def prefill(messages: list[Body]) -> str:
     return str(content if isinstance(content, str) else content[-1].get("text", "") if content else "")
 
 
-def live_only(body: Body) -> Messages:
+def find_live_conflicts(body: Body) -> Messages:
     """Yield what only the live provider refuses: depending on the model, on policy, or not in its reference."""
     if any(not stop.strip() for stop in body.get("stop_sequences") or ()):
         yield BLANK_STOP
     yield from _check_caching(body, _list_blocks(body["messages"]))
-    if form := output_format(body):
+    if form := find_output_format(body):
         yield from (f"output_config.format.schema: {why}" for why in _find_unsupported(form["schema"]))
     for at, tool in enumerate(body.get("tools") or ()):
         if tool.get("strict") and "input_schema" in tool:
             yield from (f"tools.{at}.custom.input_schema: {why}" for why in _find_unsupported(tool["input_schema"]))
     yield from _check_model(body)
-    if (text := prefill(body["messages"])) != text.rstrip():
+    if (text := find_prefill(body["messages"])) != text.rstrip():
         yield "messages: final assistant content cannot end with trailing whitespace"
     for place, block in _locate_blocks(_list_blocks(body["messages"])):
         if block["type"] == "image" and block["source"]["type"] == "base64":
@@ -214,7 +214,7 @@ def live_only(body: Body) -> Messages:
 def _check_model(body: Body) -> Messages:
     """Yield features that the model's family no longer accepts."""
     model = body["model"]
-    if prefill(body["messages"]) and "fallback_credit_token" not in body and _WITHOUT_PREFILL.match(model):
+    if find_prefill(body["messages"]) and "fallback_credit_token" not in body and _WITHOUT_PREFILL.match(model):
         yield "This model does not support assistant message prefill. The conversation must end with a user message."
     if "temperature" in body and "top_p" in body and _WITH_EITHER.match(model):
         yield "`temperature` and `top_p` cannot both be specified for this model. Please use only one."

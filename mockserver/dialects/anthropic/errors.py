@@ -35,7 +35,7 @@ def refuse(message: str) -> Failure:
     return Failure("bad_parameter", message)
 
 
-def error_body(http: HttpRequest, failure: Failure, call: Call | None) -> tuple[dict[str, Json], int]:
+def make_error_body(http: HttpRequest, failure: Failure, call: Call | None) -> tuple[dict[str, Json], int]:
     if failure.status == 529 and failure.reason == "server_error":
         failure = failure.changed(reason="overloaded")
     if failure.reason == "too_large" and call is None:  # the server's own words, which name its limit
@@ -61,7 +61,7 @@ def _word_schema_failure(failure: Failure, call: Call | None) -> str | None:
     return f"{next(named, 'output_config.format.schema')}: {failure.details.get('why')}"
 
 
-def error_event(failed: Reply, frames: int) -> Frame:
+def make_error_event(failed: Reply, frames: int) -> Frame:
     data = failed.body
     if not data.startswith(b'{"type":"error"'):  # a refusal, which is none once the message has begun
         request = next(value for name, value in failed.headers if name == "request-id")
@@ -70,7 +70,7 @@ def error_event(failed: Reply, frames: int) -> Frame:
     return Frame(data, "error", part="finish")
 
 
-def rate_limit_headers(standings: Standings) -> Headers:
+def list_rate_limit_headers(standings: Standings) -> Headers:
     """Return limit, remaining amount and reset of requests, and of tokens under each of Anthropic's names."""
     named = (("requests", standings.requests), *((f"{kind}tokens", standings.tokens) for kind in ("", *_KINDS)))
     return tuple(

@@ -28,7 +28,7 @@ def _render_models(call: Call, outcome: Models) -> Reply:
         raise refuse("lifecycle: Input should be 'active', 'deprecated' or 'retired'")
     known = zip(outcome.names, outcome.limits, strict=True) if call.operation == "model" or "active" in wanted else ()
     listed = [_render_model(name, outcome.created, *limits) for name, limits in known]
-    body = listed[0] if call.operation == "model" else page(listed, call.http)
+    body = listed[0] if call.operation == "model" else find_page(listed, call.http)
     return json_reply(200, body, request_id_line(call.http, call))
 
 
@@ -53,9 +53,9 @@ def _render_model(name: str, created: int, window: int | None, output: int | Non
 _LIFECYCLES = frozenset(("active", "deprecated", "retired"))
 
 
-def page(entries: Sequence[Body], http: HttpRequest) -> dict[str, Json]:
+def find_page(entries: Sequence[Body], http: HttpRequest) -> dict[str, Json]:
     """Return the part of a list that a query asks for: `limit` entries after, or before, one of them."""
-    limit = integer_in("limit", http.query.get("limit", "20"), 1, _LARGEST_PAGE)
+    limit = read_integer("limit", http.query.get("limit", "20"), 1, _LARGEST_PAGE)
     names = [entry["id"] for entry in entries]
     start, end = 0, len(entries)
     if (after := http.query.get("after_id")) is not None:
@@ -69,7 +69,7 @@ def page(entries: Sequence[Body], http: HttpRequest) -> dict[str, Json]:
     return {"data": list(shown), "has_more": more, "first_id": first, "last_id": last}
 
 
-def integer_in(name: str, text: str, least: int, most: int) -> int:
+def read_integer(name: str, text: str, least: int, most: int) -> int:
     try:
         number = int(text)
     except ValueError:

@@ -20,18 +20,18 @@ from mockserver.dialects._chat import schema_as_text
 from mockserver.dialects._fields import Model
 from mockserver.dialects._meaning import BOOKKEEPING, fields_with_meaning
 from mockserver.dialects._parse import Body, clip, read_object, read_usual
-from mockserver.dialects.anthropic.bodies import MESSAGES, NAME, new_places, read_as_anthropic
+from mockserver.dialects.anthropic.bodies import MESSAGES, NAME, find_new_places, read_as_anthropic
 from mockserver.dialects.anthropic.conflicts import (
     CONFLICTING,
     NO_MESSAGES,
     VERSIONS,
-    conflicts,
-    live_only,
-    output_format,
-    prefill,
+    find_conflicts,
+    find_live_conflicts,
+    find_output_format,
+    find_prefill,
 )
 from mockserver.dialects.anthropic.errors import refuse
-from mockserver.dialects.anthropic.tools import list_connectors, read_tool_choice, read_tools, usable_schema
+from mockserver.dialects.anthropic.tools import list_connectors, make_usable_schema, read_tool_choice, read_tools
 
 Citable = Mapping[int, Mapping[str, Sequence[Body]]]  # by the identity of a block: its `citable` places
 INTERLEAVED_THINKING_BETA = "interleaved-thinking-2025-05-14"
@@ -48,34 +48,34 @@ MESSAGE_IDS, TOOL_CALL_IDS = IdShape("msg_01", 22, "base58"), IdShape("toolu_01"
 def parse_messages(http: HttpRequest, validation: Validation, model: Model = MESSAGES) -> Call:
     usual = read_usual(model.typed, http) if validation is Validation.PUBLISHED else None
     if usual is None:
-        return messages_call(http, read_object(http), validation=validation, model=model)
+        return make_call(http, read_object(http), validation=validation, model=model)
     said = _read_texts(usual["messages"])
-    version = version_of(http, validation=validation)
+    version = read_version(http, validation=validation)
     if said is None or version != VERSIONS[0] or not CONFLICTING.isdisjoint(usual) or type(usual.get("system")) is list:
-        _refuse_conflicts(usual, version, betas_of(http))
-    return _call(http, usual, said, validation=validation)
+        _refuse_conflicts(usual, version, list_betas(http))
+    return _make_call(http, usual, said, validation=validation)
 
 
-def messages_call(http: HttpRequest, body: Body, *, validation: Validation, model: Model = MESSAGES) -> Call:
+def make_call(http: HttpRequest, body: Body, *, validation: Validation, model: Model = MESSAGES) -> Call:
     """Return the Call of a body that `model` accepts. Raises Failure as Anthropic refuses it."""
-    version, betas = version_of(http, validation=validation), betas_of(http)
+    version, betas = read_version(http, validation=validation), list_betas(http)
     unknown = [beta for beta in betas if beta not in KNOWN_BETAS]
     read = read_as_anthropic(model, body, validation=validation, tolerant=bool(unknown))
     if validation is Validation.OFF and not read["messages"]:
         raise refuse(NO_MESSAGES)
     if validation is not Validation.OFF:
         _refuse_conflicts(read, version, betas)
-    for message in live_only(read) if validation is Validation.LIVE else ():
+    for message in find_live_conflicts(read) if validation is Validation.LIVE else ():
         raise refuse(message)
-    call = _call(http, read, _read_texts(read["messages"]), validation=validation)
-    if not (places := new_places(model, body) if unknown and validation is not Validation.OFF else ()):
+    call = _make_call(http, read, _read_texts(read["messages"]), validation=validation)
+    if not (places := find_new_places(model, body) if unknown and validation is not Validation.OFF else ()):
         return call
     remark = _UNKNOWN.format(names=clip(", ".join(unknown)), places=clip(", ".join(places), 400))
     return replace(call, remarks=(remark,))
 
 
 def _refuse_conflicts(body: Body, version: str, betas: Sequence[str]) -> None:
-    for message in conflicts(body, version, interleaved=INTERLEAVED_THINKING_BETA in betas):
+    for message in find_conflicts(body, version, interleaved=INTERLEAVED_THINKING_BETA in betas):
         raise refuse(message)
 
 
@@ -90,7 +90,7 @@ def _read_texts(messages: Sequence[Body]) -> list[Message] | None:
     return found or None
 
 
-def version_of(http: HttpRequest, *, validation: Validation) -> str:
+def read_version(http: HttpRequest, *, validation: Validation) -> str:
     stated = http.fields.get(b"anthropic-version")
     if stated is None:
         if validation is Validation.LIVE:
@@ -102,7 +102,7 @@ def version_of(http: HttpRequest, *, validation: Validation) -> str:
     return version
 
 
-def _call(http: HttpRequest, body: Body, said: list[Message] | None, *, validation: Validation) -> Call:
+def _make_call(http: HttpRequest, body: Body, said: list[Message] | None, *, validation: Validation) -> Call:
     """Return the Call of a body; `said` are its messages, if they are only texts."""
     messages, choice = body["messages"], body.get("tool_choice")
     tools = tuple(read_tools(body["tools"])) if body.get("tools") else ()
@@ -127,7 +127,7 @@ def _call(http: HttpRequest, body: Body, said: list[Message] | None, *, validati
         ids=MESSAGE_IDS,
         tool_call_ids=TOOL_CALL_IDS,
         finishes=FINISHES,
-        part_tokens=part_tokens,
+        part_tokens=count_part_tokens,
         previous_response_id=(body.get("thread") or {}).get("previous_message_id"),
         options=_read_options(body, validation),
         is_sound=is_sound,
@@ -138,15 +138,15 @@ def _read_options(body: Body, validation: Validation) -> Options:
     lenient, most = validation is not Validation.LIVE, body.get("max_tokens")
     if _ASKING.isdisjoint(body) and body["messages"][-1]["role"] != "assistant":
         return Options(max_tokens=most, lenient_schema=lenient)
-    form, stops = output_format(body), body.get("stop_sequences")
+    form, stops = find_output_format(body), body.get("stop_sequences")
     return Options(
         parallel_tool_calls=not (body.get("tool_choice") or {}).get("disable_parallel_tool_use"),
         max_tokens=most,
         stop=tuple(stops or ()),
-        prefill=prefill(body["messages"]),
+        prefill=find_prefill(body["messages"]),
         effort=_find_effort(body),
         response_format="json_schema" if form else "text",
-        schema=usable_schema(form["schema"]) if form else None,
+        schema=make_usable_schema(form["schema"]) if form else None,
         lenient_schema=lenient,
         store=bool(body.get("thread")),
     )
@@ -241,7 +241,7 @@ def _make_file(source: Body) -> Body:
     return {"text": "".join(_read_source_texts(source))}
 
 
-def part_tokens(part: Body) -> int:
+def count_part_tokens(part: Body) -> int:
     """Return about width times height / 750 for an image, a text's tokens, or those of a page for anything else."""
     image, file = part.get("image_url"), part.get("file")
     if isinstance(image, Mapping):
@@ -378,7 +378,7 @@ _PLACES: Mapping[str, Callable[[Body, int], Iterator[Body]]] = {
 }
 
 
-def betas_of(http: HttpRequest) -> tuple[str, ...]:
+def list_betas(http: HttpRequest) -> tuple[str, ...]:
     """Return the names in all headers of that name."""
     if b"anthropic-beta" not in http.fields:
         return ()

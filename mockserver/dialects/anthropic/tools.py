@@ -10,7 +10,7 @@ from pydantic_core import SchemaError, SchemaValidator
 from mockserver.core.call import McpConnector, Tool, ToolChoice
 from mockserver.core.json import Json
 from mockserver.dialects._parse import Body
-from mockserver.dialects.anthropic.bodies import family, is_toolset
+from mockserver.dialects.anthropic.bodies import find_family, is_toolset
 
 Schema = Mapping[str, Json]
 
@@ -23,9 +23,9 @@ def read_tools(tools: Iterable[Body]) -> Iterator[Tool]:
         if not isinstance(name, str) or is_toolset(kind):
             continue
         if kind == "custom":
-            schema = usable_schema(tool["input_schema"])
+            schema = make_usable_schema(tool["input_schema"])
             yield Tool(name, tool.get("description") or "", schema, strict=tool.get("strict") is True)
-        elif (known := family(kind)) in _HOSTED:
+        elif (known := find_family(kind)) in _HOSTED:
             yield Tool(name, kind=_HOSTED[known or ""], options=tool)
         elif known is None or known in _SCHEMAS:
             yield Tool(name, parameters=_SCHEMAS.get(known or "", {"type": "object"}))
@@ -83,7 +83,7 @@ def _list_tables(value: Json) -> Sequence[Body]:
     return [each for each in value if isinstance(each, Mapping)] if isinstance(value, list) else []
 
 
-def usable_schema(schema: Schema) -> Schema:
+def make_usable_schema(schema: Schema) -> Schema:
     """Return a schema with the constraints that Anthropic's clients move into descriptions, as text in braces.
 
     A schema without constraints accepts any object.

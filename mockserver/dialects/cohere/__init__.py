@@ -9,7 +9,7 @@ from mockserver.dialects._parse import bearer
 from mockserver.dialects._reply import EVENT_TYPE, answer_reply
 from mockserver.dialects.cohere.bodies import NAME
 from mockserver.dialects.cohere.embed import embed_operations
-from mockserver.dialects.cohere.errors import error_event, fail, header_lines, rate_limit_headers
+from mockserver.dialects.cohere.errors import fail, header_lines, list_rate_limit_headers, make_error_event
 from mockserver.dialects.cohere.models import model_operations
 from mockserver.dialects.cohere.old_chat import old_chat_operations
 from mockserver.dialects.cohere.request import parse_chat
@@ -30,7 +30,7 @@ DIALECT = Dialect(
     name=NAME,
     mounts=CLIENT_CONFIGS[NAME].mounts,
     operations=(
-        Operation("chat", "POST", "/v2/chat", parse_chat, _render_chat, error=error_event, shows_reasoning=True),
+        Operation("chat", "POST", "/v2/chat", parse_chat, _render_chat, error=make_error_event, shows_reasoning=True),
         *embed_operations(),
         *rerank_operations(),
         *old_chat_operations(),
@@ -39,7 +39,7 @@ DIALECT = Dialect(
     ),
     credential=bearer,
     fail=fail,
-    rate_limit_headers=rate_limit_headers,
+    rate_limit_headers=list_rate_limit_headers,
     models=(
         *("command-a-03-2025", "command-a-reasoning-08-2025", "command-a-vision-07-2025", "command-r7b-12-2024"),
         *("embed-v4.0", "embed-english-v3.0", "embed-multilingual-v3.0", "rerank-v4.0-pro", "rerank-v3.5"),

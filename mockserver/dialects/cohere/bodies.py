@@ -30,7 +30,7 @@ MAX_DIMENSIONS = 4096
 _TextPart = shape(type=literal("text"), text=str)
 
 
-def _text_or_object(kind: Type) -> Type:
+def _make_text_or_object(kind: Type) -> Type:
     """Return a type for a text or an object."""
     return union_by(
         lambda value: "<an object>" if isinstance(value, dict) else "<a string>",
@@ -39,11 +39,11 @@ def _text_or_object(kind: Type) -> Type:
     )
 
 
-_Data = _text_or_object(Object)
-Document = _text_or_object(shape(id=optional(str), data=_Data))
+_Data = _make_text_or_object(Object)
+Document = _make_text_or_object(shape(id=optional(str), data=_Data))
 
 
-def _content(*parts: Type) -> Type:
+def _make_content_type(*parts: Type) -> Type:
     return text_or("<an array>", list_of(tag_union("type", _TextPart, *parts)))
 
 
@@ -58,15 +58,15 @@ _Call = shape(
 Message = tag_union(
     "role",
     shape(role=literal("system"), content=text_or("<an array>", list_of(_TextPart))),
-    shape(role=literal("user"), content=_content(_Image)),
+    shape(role=literal("user"), content=_make_content_type(_Image)),
     shape(
         role=literal("assistant"),
-        content=optional(_content(_Thought)),
+        content=optional(_make_content_type(_Thought)),
         tool_calls=optional(list_of(_Call)),
         tool_plan=optional(str),
         citations=optional(list_of(Object)),
     ),
-    shape(role=literal("tool"), tool_call_id=str, content=_content(_DocumentPart)),
+    shape(role=literal("tool"), tool_call_id=str, content=_make_content_type(_DocumentPart)),
 )
 Tool = shape(type=literal("function"), function=shape(name=str, description=optional(str), parameters=optional(Object)))
 _FORMAT = shape(type=literal("text", "json_object"), json_schema=optional(Object), schema=optional(Object))
@@ -177,7 +177,7 @@ EMBED = Model(
 )
 OLD_EMBED = Model(shape(model=optional(str), input_type=optional(_INPUT_TYPE), **_EMBEDDING))
 
-_Documents = usually(list_of(str), list_of(_text_or_object(Object)))
+_Documents = usually(list_of(str), list_of(_make_text_or_object(Object)))
 # `POST /v2/rerank`, and the same of v1.
 RERANK = Model(
     shape(

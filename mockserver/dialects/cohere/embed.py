@@ -50,9 +50,9 @@ def _parse(http: HttpRequest, validation: Validation, *, model: Model, page: str
     body, parsed = read_request(model, http, refuse, validation)
     if validation is Validation.LIVE:
         refuse_first(unknown_fields(body, model.fields), refuse)
-    messages = tuple(_messages(parsed))
+    messages = tuple(_read_messages(parsed))
     if validation is not Validation.OFF:
-        refuse_first(_conflicts(parsed), refuse)
+        refuse_first(_find_conflicts(parsed), refuse)
     elif not messages:
         raise refuse(custom_complaint(_NOTHING, "texts"))
     name = parsed.get("model") or USUAL_MODEL
@@ -71,7 +71,7 @@ def _parse(http: HttpRequest, validation: Validation, *, model: Model, page: str
     )
 
 
-def _conflicts(body: Body) -> Iterator[Complaint]:
+def _find_conflicts(body: Body) -> Iterator[Complaint]:
     stated = [key for key in _INPUTS if body.get(key)]
     if not stated:
         yield custom_complaint(_NOTHING, "texts")
@@ -82,18 +82,18 @@ def _conflicts(body: Body) -> Iterator[Complaint]:
 _NOTHING = "at least one of texts, images or inputs must be provided."
 
 
-def _messages(body: Body) -> Iterator[Message]:
+def _read_messages(body: Body) -> Iterator[Message]:
     """Yield a message for each text, image or input."""
     yield from (Message("user", text) for text in body.get("texts") or ())
-    yield from (Message("user", parts=(_image(url),)) for url in body.get("images") or ())
+    yield from (Message("user", parts=(_make_image(url),)) for url in body.get("images") or ())
     for given in body.get("inputs") or ():
         texts = [part["text"] for part in given["content"] if part["type"] == "text"]
-        images = [_image(part["image_url"]["url"]) for part in given["content"] if part["type"] == "image_url"]
+        images = [_make_image(part["image_url"]["url"]) for part in given["content"] if part["type"] == "image_url"]
         if texts or images:
             yield Message("user", "\n".join(texts), parts=tuple(images))
 
 
-def _image(url: str) -> Body:
+def _make_image(url: str) -> Body:
     return {"type": "image_url", "image_url": {"url": url}}
 
 

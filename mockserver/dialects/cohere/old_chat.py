@@ -15,7 +15,7 @@ from mockserver.dialects._meaning import fields_with_meaning
 from mockserver.dialects._parse import Body, Complaint, custom_complaint, read_request, refuse_first, unknown_fields
 from mockserver.dialects._reply import json_reply, merge_headers, prepend_lines
 from mockserver.dialects.cohere.bodies import GENERATE, NAME, OLD_CHAT
-from mockserver.dialects.cohere.errors import NOTHING_SAID, header_lines, make_refuse, old_error_event
+from mockserver.dialects.cohere.errors import NOTHING_SAID, header_lines, make_old_error_event, make_refuse
 from mockserver.dialects.cohere.request import FINISHES, IDS, attach_documents, count_part, read_options
 from mockserver.wire.cohere_v1 import OldOptions, make_generation, make_old_chat, stream_generation, stream_old_chat
 
@@ -31,10 +31,10 @@ def old_chat_operations() -> tuple[Operation, Operation]:
             "/v1/chat",
             _parse_chat,
             _render_chat,
-            error=old_error_event,
+            error=make_old_error_event,
             body=lambda text: {"message": text},
         ),
-        Operation("completions", "POST", "/v1/generate", _parse_generate, _render_generate, error=old_error_event),
+        Operation("completions", "POST", "/v1/generate", _parse_generate, _render_generate, error=make_old_error_event),
     )
 
 
@@ -48,16 +48,16 @@ def _parse_chat(http: HttpRequest, validation: Validation) -> Call:
             raise refuse(Complaint("missing", ("message",)))
         if validation is not Validation.OFF:
             raise refuse(custom_complaint(NOTHING_SAID, "message"))
-    tools = tuple(map(_tool, parsed.get("tools") or ()))
+    tools = tuple(map(_read_tool, parsed.get("tools") or ()))
     return Call(
         dialect=NAME,
         operation="chat",
         model=parsed.get("model") or USUAL_MODEL,
         http=http,
-        meaning=_meaning(body, "chat"),
+        meaning=_find_meaning(body, "chat"),
         raw=body,
         messages=attach_documents(
-            [*_messages(parsed)], _list_documents(parsed), is_citable=parsed.get("citation_quality") != "off"
+            [*_read_messages(parsed)], _list_documents(parsed), is_citable=parsed.get("citation_quality") != "off"
         ),
         tools=tools,
         tool_choice=ToolChoice("auto" if tools else "none"),
@@ -69,38 +69,40 @@ def _parse_chat(http: HttpRequest, validation: Validation) -> Call:
     )
 
 
-def _messages(body: Body) -> Iterator[Message]:
+def _read_messages(body: Body) -> Iterator[Message]:
     if preamble := body.get("preamble"):
         yield Message("system", preamble)
     turns = body.get("chat_history") or ()
     for at, turn in enumerate(turns):
         role = turn["role"].upper()
         if role == "TOOL":
-            yield from _results(turn.get("tool_results") or (), f"history {at}")
+            yield from _read_results(turn.get("tool_results") or (), f"history {at}")
             continue
-        calls = [_call(made, f"history {at + 1}", number) for number, made in enumerate(turn.get("tool_calls") or ())]
+        calls = [
+            _read_call(made, f"history {at + 1}", number) for number, made in enumerate(turn.get("tool_calls") or ())
+        ]
         yield Message(_ROLES[role], turn["message"], tool_calls=tuple(calls))
     if said := body.get("message"):
         yield Message("user", said)
     if results := body.get("tool_results"):
         if said or not (turns and turns[-1].get("tool_calls")):  # the calls that the client leaves out
-            calls = [_call(each["call"], f"history {len(turns)}", at) for at, each in enumerate(results)]
+            calls = [_read_call(each["call"], f"history {len(turns)}", at) for at, each in enumerate(results)]
             yield Message("assistant", tool_calls=tuple(calls))
-        yield from _results(results, f"history {len(turns)}")
+        yield from _read_results(results, f"history {len(turns)}")
 
 
-def _call(call: Body, place: str, at: int) -> ToolCall:
+def _read_call(call: Body, place: str, at: int) -> ToolCall:
     return ToolCall(f"{place}.{at}", call["name"], compact(call["parameters"]))
 
 
-def _results(results: Any, place: str) -> Iterator[Message]:
+def _read_results(results: Any, place: str) -> Iterator[Message]:
     for at, result in enumerate(results):
         outputs = result["outputs"]
         text = compact(outputs[0] if len(outputs) == 1 else outputs)
         yield Message("tool", text, tool_call_id=f"{place}.{at}", name=result["call"]["name"])
 
 
-def _tool(tool: Body) -> Tool:
+def _read_tool(tool: Body) -> Tool:
     """Return a tool with a JSON Schema of its parameters, whose types are those of Python."""
     stated = tool.get("parameter_definitions") or {}
     properties = {name: {**_find_schema(each["type"]), **_describe(each)} for name, each in stated.items()}
@@ -120,7 +122,7 @@ def _find_schema(kind: str) -> Body:
     return {"type": _TYPES.get(front, front)} if front in _TYPES or front in _TYPES.values() else {}
 
 
-def _meaning(body: Body, operation: str) -> dict[str, Json]:
+def _find_meaning(body: Body, operation: str) -> dict[str, Json]:
     kept = fields_with_meaning(body, NAME, f"{operation} v1")
     kept.pop("priority", None)
     for key in ("tools", "response_format"):  # a model writes keys in their order
@@ -134,8 +136,8 @@ def _render_chat(call: Call, outcome: Answer) -> Reply:
     said = ({"role": "USER", "message": raw["message"]},) if raw.get("message") else ()
     options = OldOptions(history=(*(raw.get("chat_history") or ()), *said), documents=_list_documents(raw))
     if call.stream:
-        return _stream_reply(call, outcome, stream_old_chat(outcome, options))
-    return _json_reply(call, outcome, make_old_chat(outcome, options))
+        return _make_stream_reply(call, outcome, stream_old_chat(outcome, options))
+    return _make_json_reply(call, outcome, make_old_chat(outcome, options))
 
 
 def _list_documents(body: Body) -> tuple[Body, ...]:
@@ -153,7 +155,7 @@ def _parse_generate(http: HttpRequest, validation: Validation) -> Call:
         operation="completions",
         model=parsed.get("model") or USUAL_MODEL,
         http=http,
-        meaning=_meaning(body, "completions"),
+        meaning=_find_meaning(body, "completions"),
         raw=body,
         messages=(Message("user", prompt),),
         prompts=(Prompt(prompt),),
@@ -172,15 +174,15 @@ def _parse_generate(http: HttpRequest, validation: Validation) -> Call:
 def _render_generate(call: Call, outcome: Answer) -> Reply:
     prompt = str(call.raw["prompt"])
     if call.stream:
-        return _stream_reply(call, outcome, stream_generation(outcome, prompt))
-    return _json_reply(call, outcome, make_generation(outcome, prompt))
+        return _make_stream_reply(call, outcome, stream_generation(outcome, prompt))
+    return _make_json_reply(call, outcome, make_generation(outcome, prompt))
 
 
-def _json_reply(call: Call, answer: Answer, body: Mapping[str, Json]) -> Reply:
+def _make_json_reply(call: Call, answer: Answer, body: Mapping[str, Json]) -> Reply:
     return json_reply(200, body, header_lines(call.http, call), answer.headers, tokens=answer.weight)
 
 
-def _stream_reply(call: Call, answer: Answer, frames: Any) -> Reply:
+def _make_stream_reply(call: Call, answer: Answer, frames: Any) -> Reply:
     reply = Reply(200, merge_headers(HeaderLines(_STREAM_TYPE), answer.headers), frames=frames)
     return prepend_lines(reply, header_lines(call.http, call))
 

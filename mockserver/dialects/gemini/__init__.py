@@ -12,7 +12,7 @@ from mockserver.core.json import Json
 from mockserver.core.validation import Validation
 from mockserver.dialects import Dialect, Operation
 from mockserver.dialects._clients import CLIENT_CONFIGS
-from mockserver.dialects.gemini.answers import error_event, fail, render, render_count, render_turn
+from mockserver.dialects.gemini.answers import fail, make_error_event, render, render_count, render_turn
 from mockserver.dialects.gemini.batches import Batches
 from mockserver.dialects.gemini.bodies import COUNT_TOKENS, GENERATE
 from mockserver.dialects.gemini.cached_contents import cache_operations
@@ -32,25 +32,25 @@ def _parse(http: HttpRequest, validation: Validation) -> Call:
     return call if operation == "chat" else ask_for_media(call, operation)
 
 
-def _usual_body(text: str) -> dict[str, Json]:
+def _ask(text: str) -> dict[str, Json]:
     return {"contents": [{"parts": [{"text": text}], "role": "user"}]}
 
 
-def _generation(verb: str, **more: Any) -> Operation:
-    more |= {"params": USUAL_PARAMS, "body": _usual_body}
+def _make_generation(verb: str, **more: Any) -> Operation:
+    more |= {"params": USUAL_PARAMS, "body": _ask}
     more |= {"unify": make_renamer(GENERATE), "history": HISTORY, "also": ("images", "speech")}
     return Operation("chat", "POST", f"{_MODEL}:{verb}", _parse, render, shows_reasoning=True, **more)
 
 
 _MODEL = "/{version:version}/{parent:models}/{model}"
-_GENERATE = _generation("generateContent", streams=False)
+_GENERATE = _make_generation("generateContent", streams=False)
 _EMBEDDINGS = embedding_operations(_MODEL)
 DIALECT = Dialect(
     name=NAME,
     mounts=CLIENT_CONFIGS[NAME].mounts,
     operations=(
         _GENERATE,
-        _generation("streamGenerateContent", streams=True, query={"alt": "sse"}, error=error_event),
+        _make_generation("streamGenerateContent", streams=True, query={"alt": "sse"}, error=make_error_event),
         Operation(
             "input_tokens",
             "POST",
@@ -58,7 +58,7 @@ DIALECT = Dialect(
             parse_count,
             render_count,
             params=USUAL_PARAMS,
-            body=_usual_body,
+            body=_ask,
             unify=make_renamer(COUNT_TOKENS),
         ),
         *_EMBEDDINGS,

@@ -20,11 +20,11 @@ from mockserver.dialects.gemini.checks import signs
 from mockserver.dialects.gemini.errors import (
     EVENT_TYPE,
     JSON_TYPE,
-    error_body,
-    indent_of,
+    find_indent,
     is_vertex,
-    json_lines,
+    make_error_body,
     pretty_reply,
+    write_head_lines,
 )
 from mockserver.dialects.gemini.live import play_stated
 from mockserver.dialects.gemini.media import render_media
@@ -46,7 +46,7 @@ from mockserver.wire.gemini import (
 def render(call: Call, outcome: Answer | Images | Spoken) -> Reply:
     if not isinstance(outcome, Answer):
         return render_media(call, outcome, events=_wants_events(call.http))
-    options = _options(call)
+    options = _make_options(call)
     if call.previous_response_id is not None and not outcome.usage.cached:
         cached = max(outcome.usage.prompt - call.prompt_tokens, 0)  # which the call itself does not have
         outcome = replace(outcome, usage=replace(outcome.usage, cached=cached))
@@ -54,7 +54,7 @@ def render(call: Call, outcome: Answer | Images | Spoken) -> Reply:
     if not call.stream:
         data = _RENDERER.fill_body(outcome, options)
         if data is not None:
-            own = HeaderLines(f"content-length: {len(data)}\r\n{json_lines(call.http, 200)}", sized=True)
+            own = HeaderLines(f"content-length: {len(data)}\r\n{write_head_lines(call.http, 200)}", sized=True)
             return Reply(200, merge_headers(own, outcome.headers), data, tokens=outcome.weight)
         return pretty_reply(call.http, generate_content(outcome, options), outcome.headers, tokens=outcome.weight)
     events = _wants_events(call.http)
@@ -64,14 +64,14 @@ def render(call: Call, outcome: Answer | Images | Spoken) -> Reply:
 
 def render_turn(call: Call, outcome: Answer) -> Reply:
     headers = merge_headers(HeaderLines(EVENT_TYPE), outcome.headers)
-    return Reply(200, headers, frames=play_stated(outcome, _RENDERER.stream(outcome, _options(call))))
+    return Reply(200, headers, frames=play_stated(outcome, _RENDERER.stream(outcome, _make_options(call))))
 
 
 def render_count(call: Call, outcome: Stored) -> Reply:
     asked = outcome.call  # with the cached content, where there is one
     if call.previous_response_id is not None and (asked.messages, asked.tools) == (call.messages, call.tools):
         raise Failure("previous_not_found")
-    tokens, options = outcome.answer.usage.prompt, _options(call)
+    tokens, options = outcome.answer.usage.prompt, _make_options(call)
     cached = max(tokens - call.prompt_tokens, 0) if call.previous_response_id is not None else 0
     options = _count_cached(options, cached, asked.messages) if cached else options
     body = {"totalTokens": tokens, "promptTokensDetails": list_modalities(tokens, options.media)}
@@ -89,35 +89,37 @@ def _wants_events(http: HttpRequest) -> bool:
     return http.query.get("alt", http.query.get("$alt", "")).startswith("sse")
 
 
-def _options(call: Call) -> GeminiOptions:
+def _make_options(call: Call) -> GeminiOptions:
     config: Mapping[str, Json] = call.raw.get("generationConfig") or {}
     return GeminiOptions(
         vertex=is_vertex(call.http),
         thoughts=(config.get("thinkingConfig") or {}).get("includeThoughts") is True,
         signed=signs(call.model),
         alternatives=call.options.logprobs or 0,
-        media=_media(call.messages),
-        indent=indent_of(call.http),
+        media=_count_media(call.messages),
+        indent=find_indent(call.http),
     )
 
 
 def _count_cached(options: GeminiOptions, cached: int, messages: Iterable[Message]) -> GeminiOptions:
     """Return a call with this many cached tokens; `messages` are those of its cached content and its own."""
-    media, own = _media(messages), options.media
+    media, own = _count_media(messages), options.media
     of_cached = {modality: count - own.get(modality, 0) for modality, count in media.items()}
     shown = {modality: count for modality, count in of_cached.items() if count}
     return replace(options, media=media, cached=cached, cached_media=shown)
 
 
-def _media(messages: Iterable[Message]) -> dict[str, int]:
+def _count_media(messages: Iterable[Message]) -> dict[str, int]:
     """Return the tokens of parts that are not text, by modality."""
     parts = [part for message in messages for part in message.parts if is_media(part)]
     return (
-        {modality: PART_TOKENS * count for modality, count in Counter(map(_modality, parts)).items()} if parts else {}
+        {modality: PART_TOKENS * count for modality, count in Counter(map(_find_modality, parts)).items()}
+        if parts
+        else {}
     )
 
 
-def _modality(part: Mapping[str, Json]) -> str:
+def _find_modality(part: Mapping[str, Json]) -> str:
     kind = str((part.get("file") or {}).get("mime_type", ""))
     if "image_url" in part or "input_audio" in part:
         return "IMAGE" if "image_url" in part else "AUDIO"
@@ -130,7 +132,7 @@ _MODALITIES = {"video/": "VIDEO", "audio/": "AUDIO"}
 def fail(http: HttpRequest, failure: Failure, call: Call | None) -> Reply:
     if failure.reason == "content_filter" and failure.status is None and call is not None and call.operation == "chat":
         return _render_blocked(call, failure)
-    status, body = error_body(http, failure, call)
+    status, body = make_error_body(http, failure, call)
     again = "" if "window" in failure.details else retry_lines(failure)
     headers = (*HeaderLines(again), *failure.headers)
     if ":stream" in http.path and not _wants_events(http):
@@ -143,7 +145,7 @@ def fail(http: HttpRequest, failure: Failure, call: Call | None) -> Reply:
 def _render_blocked(call: Call, failure: Failure) -> Reply:
     """Return the reply to a blocked prompt: a response without candidates, not an error."""
     answer = Answer(call.fingerprint[:23], FROZEN_AT, call.model, (), Usage(call.prompt_tokens))
-    body = render_blocked_prompt(answer, failure.details.get("safety", ()), _options(call))
+    body = render_blocked_prompt(answer, failure.details.get("safety", ()), _make_options(call))
     if not call.stream:
         return pretty_reply(call.http, body, failure.headers)
     events = _wants_events(call.http)
@@ -151,7 +153,7 @@ def _render_blocked(call: Call, failure: Failure) -> Reply:
     return Reply(200, headers, frames=tuple(frame_responses([body], events=events)))
 
 
-def error_event(failed: Reply, frames: int) -> Frame:
+def make_error_event(failed: Reply, frames: int) -> Frame:
     """Return an error as an event, or as the last element of an array."""
     if failed.frames is not None:
         return next(frame for frame in failed.frames if isinstance(frame, Frame))

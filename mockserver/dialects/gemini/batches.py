@@ -26,8 +26,8 @@ from mockserver.dialects._parse import Body
 from mockserver.dialects._reply import moment
 from mockserver.dialects.gemini.bodies import BATCH
 from mockserver.dialects.gemini.files import act_on, find_file, keep_file, render_view, write_hash
-from mockserver.dialects.gemini.models import USUAL_PARAMS, page_of
-from mockserver.dialects.gemini.request import NAME, make_renamer, model_of, read
+from mockserver.dialects.gemini.models import USUAL_PARAMS, find_page
+from mockserver.dialects.gemini.request import NAME, find_model, make_renamer, read
 from mockserver.kinds.objects import Objects
 
 IDS = IdShape("batches/", 36, "hex")
@@ -102,7 +102,7 @@ class Batches(Struct, frozen=True):
         if not named and not inlined and validation is not Validation.OFF:
             where = "BatchGenerateContentRequest.batch.input_config"
             raise Failure("bad_parameter", f"* {where}: either file_name or requests must be set and not empty\n")
-        model = model_of(http)
+        model = find_model(http)
         call = Call(NAME, MADE_BY, model, http, {"model": model, **body}, body, ids=IDS)
         return replace(call, work=partial(self._create, asked, call, validation))
 
@@ -276,7 +276,7 @@ async def _find(call: Call, objects: Objects) -> KeptObject:
 
 async def _list(call: Call, objects: Objects) -> ObjectView:
     found = (await objects.list(MADE_BY))[::-1]  # the newest first
-    entries, token = page_of(call.http, tuple(found))
+    entries, token = find_page(call.http, tuple(found))
     return ObjectView({"operations": [show_batch(each) for each in entries], **token} if entries else {})
 
 

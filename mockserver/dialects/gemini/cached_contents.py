@@ -14,8 +14,8 @@ from mockserver.dialects._reply import moment
 from mockserver.dialects.gemini.bodies import CACHED_CONTENT
 from mockserver.dialects.gemini.checks import check_values, mend_values
 from mockserver.dialects.gemini.errors import is_vertex, render_with
-from mockserver.dialects.gemini.models import MODELS, page_of
-from mockserver.dialects.gemini.request import NAME, generate_call, make_renamer, read
+from mockserver.dialects.gemini.models import MODELS, find_page
+from mockserver.dialects.gemini.request import NAME, make_call, make_renamer, read
 
 IDS = IdShape("cachedContents/", 40, "hex")
 USUAL_TTL = 3600.0  # seconds
@@ -30,11 +30,11 @@ def cache_operations() -> tuple[Operation, ...]:
 
 def _list_operations(parent: str) -> Iterator[Operation]:
     every, one, names = f"{parent}/cachedContents", f"{parent}/cachedContents/{{id}}", make_renamer(CACHED_CONTENT)
-    cache = render_with(_cache)
+    cache = render_with(_show_cache)
     yield Operation("create_cached_content", "POST", every, _parse_cache, cache, unify=names)
     yield Operation("update_cached_content", "PATCH", one, _parse_update, cache, unify=names)
     for name, method, path, render in (
-        ("cached_contents", "GET", every, render_with(_list)),
+        ("cached_contents", "GET", every, render_with(_show_list)),
         ("cached_content", "GET", one, cache),
         ("delete_cached_content", "DELETE", one, render_with(lambda call, stored: {})),
     ):
@@ -52,7 +52,7 @@ def _parse_cache(http: HttpRequest, validation: Validation) -> Call:
         name = "CreateCachedContentRequest.cached_content"
         check_values(name, asked, vertex=is_vertex(http), needs_contents=False)
     model = str(body["model"]).rpartition("/")[2]
-    call = generate_call(
+    call = make_call(
         replace(http, path_params={**http.path_params, "model": model}), asked, "create_cached_content", None
     )
     return replace(call, ids=IDS, options=Options(store=True))
@@ -66,12 +66,12 @@ def _parse_update(http: HttpRequest, validation: Validation) -> Call:
     return replace(call, raw=changed)
 
 
-def _list(call: Call, outcome: Listing) -> Body:
-    entries, token = page_of(call.http, outcome.entries)
-    return {"cachedContents": [_cache(call, entry) for entry in entries], **token} if entries else {}
+def _show_list(call: Call, outcome: Listing) -> Body:
+    entries, token = find_page(call.http, outcome.entries)
+    return {"cachedContents": [_show_cache(call, entry) for entry in entries], **token} if entries else {}
 
 
-def _cache(call: Call, stored: Stored) -> Body:
+def _show_cache(call: Call, stored: Stored) -> Body:
     raw, created = stored.call.raw, stored.answer.created
     seconds = float(str(raw.get("ttl") or f"{USUAL_TTL}s")[:-1])
     vertex = is_vertex(call.http)

@@ -22,7 +22,7 @@ from mockserver.dialects._parse import Body, Parse, clip, look_up
 from mockserver.dialects._reply import file_reply, moment
 from mockserver.dialects.gemini.bodies import CREATE_FILE
 from mockserver.dialects.gemini.errors import JSON_TYPE, VARIANTS, credential, pretty_reply
-from mockserver.dialects.gemini.models import page_of
+from mockserver.dialects.gemini.models import find_page
 from mockserver.dialects.gemini.proto import read_message
 from mockserver.dialects.gemini.request import NAME, read
 from mockserver.kinds.objects import Objects
@@ -190,7 +190,7 @@ async def find_file(name: str, objects: Objects) -> KeptObject:
 
 
 async def _list(call: Call, objects: Objects) -> ObjectView:
-    entries, token = page_of(call.http, tuple(await objects.list(CREATE_FILE_OPERATION)))
+    entries, token = find_page(call.http, tuple(await objects.list(CREATE_FILE_OPERATION)))
     return ObjectView({"files": [show_file(call.http, each) for each in entries], **token} if entries else {})
 
 

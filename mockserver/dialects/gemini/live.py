@@ -19,7 +19,7 @@ from mockserver.dialects import Operation
 from mockserver.dialects._parse import Body, read_object
 from mockserver.dialects.gemini.bodies import CLIENT_MESSAGE
 from mockserver.dialects.gemini.proto import read_message
-from mockserver.dialects.gemini.request import generate_call
+from mockserver.dialects.gemini.request import make_call
 from mockserver.media.samples import PCM
 
 PATH = "/ws/google.ai.generativelanguage.{version:version}.GenerativeService.BidiGenerateContent"
@@ -37,7 +37,7 @@ def parse_turn(http: HttpRequest, validation: Validation) -> Call:
     model = str(body.get("model") or USUAL_MODEL).rpartition("/")[2]
     asked: Body = {"contents": [], **{key: value for key, value in body.items() if key != "model"}}
     http = replace(http, path_params={**http.path_params, "model": model})
-    return replace(generate_call(http, asked, "realtime", None), stream=True)
+    return replace(make_call(http, asked, "realtime", None), stream=True)
 
 
 def play_stated(answer: Answer, frames: Iterable[Frame]) -> Iterable[Frame]:

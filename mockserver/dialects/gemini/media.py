@@ -20,7 +20,7 @@ from mockserver.core.validation import Validation
 from mockserver.dialects._parse import Body
 from mockserver.dialects._reply import merge_headers
 from mockserver.dialects.gemini.errors import EVENT_TYPE, JSON_TYPE, is_vertex, pretty_reply
-from mockserver.dialects.gemini.request import NAME, model_of
+from mockserver.dialects.gemini.request import NAME, find_model
 from mockserver.kinds.audio import Spoken
 from mockserver.kinds.images import Images
 from mockserver.media.file_kinds import recognize
@@ -174,7 +174,7 @@ def asks_for_pictures(http: HttpRequest, body: Mapping[str, Json]) -> bool:
     """Return whether a `predict` is about pictures, and not about embeddings."""
     instances = body.get("instances")
     first = instances[0] if isinstance(instances, list) and instances else None
-    return model_of(http).startswith("imagen") or (isinstance(first, dict) and "prompt" in first)
+    return find_model(http).startswith("imagen") or (isinstance(first, dict) and "prompt" in first)
 
 
 def parse_imagen(http: HttpRequest, body: Body, validation: Validation) -> Call:
@@ -190,9 +190,9 @@ def parse_imagen(http: HttpRequest, body: Body, validation: Validation) -> Call:
     return Call(
         dialect=NAME,
         operation="images",
-        model=model_of(http),
+        model=find_model(http),
         http=http,
-        meaning={"model": model_of(http), "prompt": prompt, "parameters": parameters},
+        meaning={"model": find_model(http), "prompt": prompt, "parameters": parameters},
         raw=body,
         messages=(Message("user", prompt or ""),),
         prompts=(Prompt(prompt or ""),),

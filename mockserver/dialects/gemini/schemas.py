@@ -9,32 +9,32 @@ from mockserver.dialects.gemini.proto import DOUBLE, INT64, read_message
 Schema = Mapping[str, Json]
 
 
-def json_schema(schema: Schema) -> Json:
+def make_json_schema(schema: Schema) -> Json:
     """Return the JSON Schema of a `Schema`: with types in lower case, `nullable`, and properties in order."""
     made: dict[str, Json] = {key: value for key, value in schema.items() if key in _KEPT}
     if kind := _TYPES.get(schema.get("type", "")):
         made["type"] = [kind, "null"] if schema.get("nullable") else kind
     if schema.get("enum"):
-        choices = _choices(schema["enum"], made.get("type"))
+        choices = _read_choices(schema["enum"], made.get("type"))
         made["enum"] = [*choices, *([None] if schema.get("nullable") else ())]
     if "ref" in schema:
         made["$ref"] = schema["ref"].replace("#/defs/", "#/$defs/", 1)
     for key, name in (("properties", "properties"), ("defs", "$defs")):
         if key in schema:
-            made[name] = {field: json_schema(inner) for field, inner in _order_fields(schema, key)}
+            made[name] = {field: make_json_schema(inner) for field, inner in _order_fields(schema, key)}
     if "items" in schema:
-        made["items"] = json_schema(schema["items"])
+        made["items"] = make_json_schema(schema["items"])
     if "anyOf" in schema:
         nullable = [{"type": "null"}] if schema.get("nullable") else []
-        made["anyOf"] = [*map(json_schema, schema["anyOf"]), *nullable]
+        made["anyOf"] = [*map(make_json_schema, schema["anyOf"]), *nullable]
     if "additionalProperties" in schema:
-        made["additionalProperties"] = _additional(schema["additionalProperties"])
+        made["additionalProperties"] = _convert_additional(schema["additionalProperties"])
     if schema.get("type") == "OBJECT" and made.get("properties"):
         made.setdefault("additionalProperties", False)
     return made
 
 
-def _choices(values: Sequence[Json], kind: Json) -> list[Json]:
+def _read_choices(values: Sequence[Json], kind: Json) -> list[Json]:
     """Return the values of an enum, which Google sends as strings, even numbers."""
     kinds = kind if isinstance(kind, list) else [kind]
     read = next((_NUMBERS[each] for each in kinds if isinstance(each, str) and each in _NUMBERS), None)
@@ -44,14 +44,14 @@ def _choices(values: Sequence[Json], kind: Json) -> list[Json]:
         return list(values)
 
 
-def _additional(value: Json) -> Json:
+def _convert_additional(value: Json) -> Json:
     inner, wrong = read_message(SCHEMA, value, vertex=False) if isinstance(value, Mapping) else ({}, [])
-    return value is not False if wrong or not inner else json_schema(inner)
+    return value is not False if wrong or not inner else make_json_schema(inner)
 
 
-def answer_schema(schema: Schema) -> Json:
+def make_answer_schema(schema: Schema) -> Json:
     """Return the JSON Schema of an answer: all properties are required, unless nullable or not in `required`."""
-    return json_schema(_complete(schema))
+    return make_json_schema(_complete(schema))
 
 
 def _complete(schema: Schema) -> Schema:
@@ -78,7 +78,7 @@ def normalize_schema(schema: Json) -> Json:
     if schema.get("type") == "TYPE_UNSPECIFIED":
         del made["type"]
     if isinstance(made.get("enum"), list):
-        made["enum"] = _choices(made["enum"], made.get("type"))
+        made["enum"] = _read_choices(made["enum"], made.get("type"))
     if isinstance(made.get("properties"), Mapping) and isinstance(schema.get("propertyOrdering"), list):
         made["properties"] = dict(_order_fields({**schema, "properties": made["properties"]}, "properties"))
     return _allow_null(made) if schema.get("nullable") is True else made
@@ -90,13 +90,13 @@ def _normalize_keyword(key: str, value: Json) -> Json:
     if key in _SCHEMAS:
         return normalize_schema(value)
     if key == "type":
-        return [_plain_type(each) for each in value] if isinstance(value, list) else _plain_type(value)
+        return [_write_type(each) for each in value] if isinstance(value, list) else _write_type(value)
     if key in _COUNTS and isinstance(value, str) and value.isdecimal():  # as JavaScript writes an int64
         return int(value)
     return value
 
 
-def _plain_type(name: Json) -> Json:
+def _write_type(name: Json) -> Json:
     return _TYPES.get(name.upper(), name) if isinstance(name, str) else name
 
 

@@ -31,7 +31,7 @@ from mockserver.dialects._fields import (
     union_by,
     usually,
 )
-from mockserver.dialects._loose import read_content, read_function, read_list, read_role, read_tool_call
+from mockserver.dialects._openai_api.lenient import read_content, read_function, read_list, read_role, read_tool_call
 from mockserver.dialects._parse import Body, clip, is_label
 from mockserver.dialects.anthropic.errors import refuse
 

@@ -49,10 +49,28 @@ class MessageRenderer(Renderer[MessageOptions]):
     """Renders messages."""
 
     def body(self, answer: Answer, options: MessageOptions) -> dict[str, Json]:
-        return make_message(answer, options)
+        content = [block.body for block in list_blocks(answer, options)]
+        return {
+            **_make_head(answer, content),
+            **_make_ending(answer),
+            "usage": make_usage(answer, options.usage),
+            **options.extra,
+        }
 
     def frames(self, answer: Answer, options: MessageOptions) -> Iterator[Frame]:
-        return stream_events(answer, options)
+        counted = answer.usage
+        extra = dict(options.usage)
+        done = {key: extra.pop(key) for key in ("iterations",) if key in extra}  # is known at the end only
+        used = _write_usage(counted, min(1, counted.completion), {}, extra)
+        started = {**_make_head(answer, []), "stop_reason": None, "stop_sequence": None, "stop_details": None}
+        yield _frame("message_start", {"message": {**started, "usage": used, **options.extra}}, "open")
+        for index, block in enumerate(list_blocks(answer, options)):
+            yield from _list_block_events(index, block, answer)
+        ended = {**_make_ending(answer), **{key: value for key, value in options.extra.items() if key == "container"}}
+        total = {**_count_input(counted), "output_tokens": counted.completion}
+        total |= {**_make_output_details(counted, answer.choices[0].parts), **done}
+        yield _frame("message_delta", {"delta": ended, "usage": total}, "finish")
+        yield Frame(b'{"type":"message_stop"}', "message_stop", part="end")
 
     def outline(self, answer: Answer, options: MessageOptions) -> Outline | None:
         if options.usage or options.extra or options.toolset:
@@ -61,16 +79,6 @@ class MessageRenderer(Renderer[MessageOptions]):
             to_json(read_arguments(part.call.arguments)) for part in answer.choices[0].parts if type(part) is ToolUse
         ]
         return Outline((options.thinking,), tuple(inputs))
-
-
-def make_message(answer: Answer, options: MessageOptions) -> dict[str, Json]:
-    content = [block.body for block in list_blocks(answer, options)]
-    return {
-        **_make_head(answer, content),
-        **_make_ending(answer),
-        "usage": make_usage(answer, options.usage),
-        **options.extra,
-    }
 
 
 def _make_head(answer: Answer, content: list[Body]) -> dict[str, Json]:
@@ -274,22 +282,6 @@ def _seal_text(text: str) -> str:
 
 _DIRECT: Body = {"type": "direct"}
 PING = Frame(b'{"type": "ping"}', "ping", part="open")
-
-
-def stream_events(answer: Answer, options: MessageOptions) -> Iterator[Frame]:
-    counted = answer.usage
-    extra = dict(options.usage)
-    done = {key: extra.pop(key) for key in ("iterations",) if key in extra}  # is known at the end only
-    used = _write_usage(counted, min(1, counted.completion), {}, extra)
-    started = {**_make_head(answer, []), "stop_reason": None, "stop_sequence": None, "stop_details": None}
-    yield _frame("message_start", {"message": {**started, "usage": used, **options.extra}}, "open")
-    for index, block in enumerate(list_blocks(answer, options)):
-        yield from _list_block_events(index, block, answer)
-    ended = {**_make_ending(answer), **{key: value for key, value in options.extra.items() if key == "container"}}
-    total = {**_count_input(counted), "output_tokens": counted.completion}
-    total |= {**_make_output_details(counted, answer.choices[0].parts), **done}
-    yield _frame("message_delta", {"delta": ended, "usage": total}, "finish")
-    yield Frame(b'{"type":"message_stop"}', "message_stop", part="end")
 
 
 def make_completion(answer: Answer) -> dict[str, Json]:

@@ -60,10 +60,32 @@ class ConverseRenderer(Renderer[ConverseOptions]):
     """Renders Converse answers."""
 
     def body(self, answer: Answer, options: ConverseOptions) -> dict[str, Json]:
-        return make_converse_answer(answer, options)
+        choice = answer.choices[0]
+        message = {"content": [block.body for block in list_blocks(answer, options)], "role": "assistant"}
+        return {
+            **_tell_stop(choice, options),
+            "metrics": METRICS,
+            "output": {"message": message},
+            **options.echoed,
+            "stopReason": find_stop_reason(choice, options),
+            **make_trace(answer, options),
+            "usage": make_usage(answer.usage, options),
+        }
 
     def frames(self, answer: Answer, options: ConverseOptions) -> Iterator[Frame]:
-        return stream_converse_events(answer, options)
+        choice = answer.choices[0]
+        yield make_frame("messageStart", {"role": "assistant"}, "open")
+        for index, block in enumerate(list_blocks(answer, options)):
+            yield from _list_block_events(index, block, answer)
+        ended = {**_tell_stop(choice, options), "stopReason": find_stop_reason(choice, options)}
+        yield make_frame("messageStop", ended, "end")
+        told = {
+            "metrics": METRICS,
+            **options.echoed,
+            **make_trace(answer, options),
+            "usage": make_usage(answer.usage, options),
+        }
+        yield make_frame("metadata", told, "end")
 
     def outline(self, answer: Answer, options: ConverseOptions) -> Outline | None:
         if options.echoed or options.guardrail is not None:
@@ -76,20 +98,6 @@ class ConverseRenderer(Renderer[ConverseOptions]):
         """Return the frames of a stream; each is measured and checksummed when it is written."""
         filled = self.fill_frames(answer, options)
         return self.frames(answer, options) if filled is None else Frames(filled.runs)
-
-
-def make_converse_answer(answer: Answer, options: ConverseOptions) -> dict[str, Json]:
-    choice = answer.choices[0]
-    message = {"content": [block.body for block in list_blocks(answer, options)], "role": "assistant"}
-    return {
-        **_tell_stop(choice, options),
-        "metrics": METRICS,
-        "output": {"message": message},
-        **options.echoed,
-        "stopReason": find_stop_reason(choice, options),
-        **make_trace(answer, options),
-        "usage": make_usage(answer.usage, options),
-    }
 
 
 METRICS: Body = {"latencyMs": 0}  # the time that an answer takes is not in its bytes
@@ -167,22 +175,6 @@ def _make_citations(note: Body, text: str) -> Iterator[Body]:
     titled = {"title": cited["title"]} if isinstance(cited.get("title"), str) else {}
     where = {"web": {"domain": domain, "url": url}}
     yield {"location": where, "source": url, "sourceContent": [{"text": text[start:end]}], **titled}
-
-
-def stream_converse_events(answer: Answer, options: ConverseOptions) -> Iterator[Frame]:
-    choice = answer.choices[0]
-    yield make_frame("messageStart", {"role": "assistant"}, "open")
-    for index, block in enumerate(list_blocks(answer, options)):
-        yield from _list_block_events(index, block, answer)
-    ended = {**_tell_stop(choice, options), "stopReason": find_stop_reason(choice, options)}
-    yield make_frame("messageStop", ended, "end")
-    told = {
-        "metrics": METRICS,
-        **options.echoed,
-        **make_trace(answer, options),
-        "usage": make_usage(answer.usage, options),
-    }
-    yield make_frame("metadata", told, "end")
 
 
 def make_frame(event: str, body: Body, part: str = "text", tokens: int = 0) -> Frame:

@@ -9,11 +9,12 @@ from pydantic_core import from_json, to_json
 from mockserver.core.http import Frame, FrameRun, Frames
 from mockserver.core.json import Json
 from mockserver.core.plan import Answer, Usage
-from mockserver.wire.bedrock import ConverseOptions, make_converse_answer, stream_converse_events
+from mockserver.wire.bedrock import ConverseOptions, ConverseRenderer
 from mockserver.wire.parts import join_spoken, list_spoken_pieces
 
 Body = Mapping[str, Json]
 METRICS = "amazon-bedrock-invocationMetrics"
+_CONVERSE = ConverseRenderer()
 
 
 def make_metrics(usage: Usage) -> Body:
@@ -46,7 +47,7 @@ _ENDED = ("completion", "finish")  # the last event of a text completion
 
 def make_nova_answer(answer: Answer, options: ConverseOptions) -> dict[str, Json]:
     """Return the answer of a Nova model: that of Converse, with other names for what was cached."""
-    whole = make_converse_answer(answer, options)
+    whole = _CONVERSE.body(answer, options)
     return {key: whole[key] for key in ("output", "stopReason")} | {"usage": _count(answer.usage)}
 
 
@@ -62,7 +63,7 @@ def _count(usage: Usage) -> Body:
 
 def stream_nova_answer(answer: Answer, options: ConverseOptions) -> Iterator[Frame]:
     """Yield the chunks of a Nova model: Converse's events, each in an object with its name."""
-    for frame in stream_converse_events(answer, options):
+    for frame in _CONVERSE.frames(answer, options):
         body: Json = from_json(frame.data)
         more: Body = {}
         if frame.event == "metadata":

@@ -68,10 +68,41 @@ class CohereRenderer(Renderer[CohereOptions]):
     """Renders messages."""
 
     def body(self, answer: Answer, options: CohereOptions) -> dict[str, Json]:
-        return make_chat(answer, options)
+        choice = answer.choices[0]
+        layout = lay_out(choice, options)
+        message: dict[str, Json] = {"role": "assistant"}
+        if layout.blocks:
+            message["content"] = [{"type": block.kind, block.kind: block.text} for block in layout.blocks]
+        if layout.plan:
+            message["tool_plan"] = _join(layout.plan)
+        if layout.calls:
+            message["tool_calls"] = [_make_call(used, used.call.arguments) for used in layout.calls]
+        if citations := layout.citations:
+            message["citations"] = citations
+        body = {"id": answer.id, "message": message, "finish_reason": find_finish_reason(choice)}
+        body["usage"] = make_usage(answer.usage)
+        if choice.logprobs is not None:
+            body["logprobs"] = map_lazily(lambda each: _show_logprobs(each.token, (each,)), choice.logprobs, few=MANY)
+        return body
 
     def frames(self, answer: Answer, options: CohereOptions) -> Iterator[Frame]:
-        return stream_chat(answer, options)
+        choice = answer.choices[0]
+        layout = lay_out(choice, options)
+        message = {"role": "assistant", "content": [], "tool_plan": "", "tool_calls": [], "citations": []}
+        yield _frame("message-start", {"id": answer.id, "delta": {"message": message}}, "open")
+        for part in layout.plan:
+            for piece, weight in list_pieces(part, answer.tokenizer):
+                yield _frame("tool-plan-delta", {"delta": {"message": {"tool_plan": piece}}}, "text", weight)
+        for index, block in enumerate(layout.blocks):
+            is_text = block.kind == "text"
+            yield from _stream_block(
+                index, block, answer, layout.citations if is_text else (), choice.logprobs if is_text else None
+            )
+        for index, used in enumerate(layout.calls):
+            yield from _stream_call(index, used, answer.tokenizer)
+        ended = {"finish_reason": find_finish_reason(choice), "usage": make_usage(answer.usage)}
+        yield _frame("message-end", {"delta": ended}, "finish")
+        yield DONE
 
     def outline(self, answer: Answer, options: CohereOptions) -> Outline | None:
         return Outline((options.thinking,), ())
@@ -96,25 +127,6 @@ def lay_out(choice: Choice, options: CohereOptions) -> MessageLayout:
     if texts or not calls:
         blocks.append(Block("text", tuple(texts)))
     return MessageLayout(tuple(plan), tuple(blocks), tuple(calls))
-
-
-def make_chat(answer: Answer, options: CohereOptions) -> dict[str, Json]:
-    choice = answer.choices[0]
-    layout = lay_out(choice, options)
-    message: dict[str, Json] = {"role": "assistant"}
-    if layout.blocks:
-        message["content"] = [{"type": block.kind, block.kind: block.text} for block in layout.blocks]
-    if layout.plan:
-        message["tool_plan"] = _join(layout.plan)
-    if layout.calls:
-        message["tool_calls"] = [_make_call(used, used.call.arguments) for used in layout.calls]
-    if citations := layout.citations:
-        message["citations"] = citations
-    body = {"id": answer.id, "message": message, "finish_reason": find_finish_reason(choice)}
-    body["usage"] = make_usage(answer.usage)
-    if choice.logprobs is not None:
-        body["logprobs"] = map_lazily(lambda each: _show_logprobs(each.token, (each,)), choice.logprobs, few=MANY)
-    return body
 
 
 def _make_call(used: ToolUse, arguments: str) -> Body:
@@ -186,26 +198,6 @@ _CITATION_TYPES = ("TEXT_CONTENT", "THINKING_CONTENT", "PLAN")
 def _show_logprobs(text: str, logprobs: Sequence[Logprob]) -> Body:
     numbers = [token_id(each.token) for each in logprobs]
     return {"token_ids": numbers, "text": text, "logprobs": [each.logprob for each in logprobs]}
-
-
-def stream_chat(answer: Answer, options: CohereOptions) -> Iterator[Frame]:
-    choice = answer.choices[0]
-    layout = lay_out(choice, options)
-    message = {"role": "assistant", "content": [], "tool_plan": "", "tool_calls": [], "citations": []}
-    yield _frame("message-start", {"id": answer.id, "delta": {"message": message}}, "open")
-    for part in layout.plan:
-        for piece, weight in list_pieces(part, answer.tokenizer):
-            yield _frame("tool-plan-delta", {"delta": {"message": {"tool_plan": piece}}}, "text", weight)
-    for index, block in enumerate(layout.blocks):
-        is_text = block.kind == "text"
-        yield from _stream_block(
-            index, block, answer, layout.citations if is_text else (), choice.logprobs if is_text else None
-        )
-    for index, used in enumerate(layout.calls):
-        yield from _stream_call(index, used, answer.tokenizer)
-    ended = {"finish_reason": find_finish_reason(choice), "usage": make_usage(answer.usage)}
-    yield _frame("message-end", {"delta": ended}, "finish")
-    yield DONE
 
 
 def _stream_block(

@@ -52,7 +52,9 @@ class GeminiRenderer(Renderer[GeminiOptions]):
     """Renders bodies; those for Vertex AI have numbers that are made of the text."""
 
     def body(self, answer: Answer, options: GeminiOptions) -> Object:
-        return generate_content(answer, options)
+        candidates = [_render_candidate(choice, at, answer, options) for at, choice in enumerate(answer.choices)]
+        said = {"candidates": candidates, **_make_feedback(answer)}
+        return _make_response(said, make_usage_metadata(answer.usage, options), answer, options)
 
     def encode(self, body: Mapping[str, Json], options: GeminiOptions) -> bytes:
         return to_json(body) if options.indent is None else to_json(body, indent=options.indent) + b"\n"
@@ -91,12 +93,6 @@ def _indent_arguments(arguments: Json, indent: int | None) -> bytes:
     if indent is None:
         return to_json(arguments)
     return to_json(arguments, indent=indent).replace(b"\n", b"\n" + b" " * (7 * indent))
-
-
-def generate_content(answer: Answer, options: GeminiOptions) -> Object:
-    candidates = [_render_candidate(choice, at, answer, options) for at, choice in enumerate(answer.choices)]
-    said = {"candidates": candidates, **_make_feedback(answer)}
-    return _make_response(said, make_usage_metadata(answer.usage, options), answer, options)
 
 
 def _make_feedback(answer: Answer) -> Object:

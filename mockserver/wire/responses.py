@@ -395,25 +395,13 @@ def _find_summary(part: Reasoning, layout: ResponseLayout, options: ResponseOpti
 
 def _make_tool_call(use: ToolUse, status: ItemStatus, name: str) -> dict[str, Json]:
     call = use.call
+    custom = call.kind == "custom"
+    head = {"id": f"ctc_{name}", "type": "custom_tool_call"}
+    if not custom:
+        head = {"id": f"fc_{name}", "type": "function_call", "status": status}
     namespace = {"namespace": call.namespace} if call.namespace else {}
-    if call.kind == "custom":
-        return {
-            "id": f"ctc_{name}",
-            "type": "custom_tool_call",
-            "call_id": call.id,
-            "name": call.name,
-            **namespace,
-            "input": call.arguments,
-        }
-    return {
-        "id": f"fc_{name}",
-        "type": "function_call",
-        "status": status,
-        "call_id": call.id,
-        "name": call.name,
-        **namespace,
-        "arguments": call.arguments,
-    }
+    key = "input" if custom else "arguments"
+    return {**head, "call_id": call.id, "name": call.name, **namespace, key: call.arguments}
 
 
 def make_hosted_tool_item(item: Item, options: ResponseOptions, name: str, call_id: str = "") -> dict[str, Json]:

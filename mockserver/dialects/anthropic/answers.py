@@ -12,13 +12,15 @@ from mockserver.dialects.anthropic.errors import make_error_body, request_id_lin
 from mockserver.dialects.anthropic.replay import defer_prefix
 from mockserver.wire.anthropic import MessageOptions, MessageRenderer, compact_answer
 
+RENDERER = MessageRenderer()
+
 
 def render_message(call: Call, outcome: Answer) -> Reply:
     options = make_message_options(call)
     if call.raw.get("compaction") is not None:
         outcome, options = compact_answer(outcome, options)
     own = request_id_line(call.http, call)
-    return answer_reply(outcome, _MESSAGES, options, own, stream=call.stream, stream_lines=EVENT_TYPE)
+    return answer_reply(outcome, RENDERER, options, own, stream=call.stream, stream_lines=EVENT_TYPE)
 
 
 def make_message_options(call: Call) -> MessageOptions:
@@ -77,6 +79,3 @@ def make_filtered_answer(failure: Failure, call: Call) -> Answer | None:
     return Answer(
         named, 0, model=call.model, choices=(choice,), usage=Usage(call.prompt_tokens), headers=failure.headers
     )
-
-
-_MESSAGES = MessageRenderer()

@@ -19,13 +19,12 @@ from mockserver.dialects import Operation, keep_unread
 from mockserver.dialects._fields import Model, Object, closed_shape, list_of, text
 from mockserver.dialects._parse import look_up, read_object
 from mockserver.dialects._reply import json_reply, moment
-from mockserver.dialects.anthropic.answers import make_filtered_answer, make_message_options
+from mockserver.dialects.anthropic.answers import RENDERER, make_filtered_answer, make_message_options
 from mockserver.dialects.anthropic.bodies import NAME, read_as_anthropic
 from mockserver.dialects.anthropic.errors import make_error_body, refuse, request_id_line
 from mockserver.dialects.anthropic.models import find_page
 from mockserver.dialects.anthropic.replay import HISTORY
 from mockserver.dialects.anthropic.request import make_call, read_version
-from mockserver.wire.anthropic import make_message
 
 BATCH = Model(
     closed_shape(
@@ -164,7 +163,7 @@ def _render_result(call: Call, outcome: Outcome, *, cancelled: bool) -> dict[str
         case "succeeded" as kind, Answer() as answer:
             options = make_message_options(call)
             batched = replace(options, usage={**options.usage, "service_tier": "batch"})
-            return {"type": kind, "message": make_message(answer, batched)}
+            return {"type": kind, "message": RENDERER.body(answer, batched)}
         case "errored" as kind, failed:
             failure = failed if isinstance(failed, Failure) else Failure("server_error")
             return {"type": kind, "error": make_error_body(call.http, failure, call if call.messages else None)[0]}

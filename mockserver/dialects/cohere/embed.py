@@ -23,24 +23,17 @@ _INPUTS = ("texts", "images", "inputs")
 _BOOKKEEPING = frozenset((*_INPUTS, "embedding_types", "priority"))
 
 
-def embed_operations() -> tuple[Operation, Operation]:
-    return (
+def embed_operations() -> tuple[Operation, ...]:
+    return tuple(
         Operation(
             "embeddings",
             "POST",
-            "/v2/embed",
-            partial(_parse, model=EMBED, page="v2/reference/embed"),
-            partial(_render, version="2"),
+            f"/v{version}/embed",
+            partial(_parse, model=model, page=f"v{version}/reference/embed"),
+            partial(_render, version=version),
             body=lambda text: {"texts": [text], "input_type": "search_query"},
-        ),
-        Operation(
-            "embeddings",
-            "POST",
-            "/v1/embed",
-            partial(_parse, model=OLD_EMBED, page="v1/reference/embed"),
-            partial(_render, version="1"),
-            body=lambda text: {"texts": [text], "input_type": "search_query"},
-        ),
+        )
+        for version, model in (("2", EMBED), ("1", OLD_EMBED))
     )
 
 

@@ -15,9 +15,8 @@ USUAL_MODEL = "rerank-english-v2.0"  # of v1
 _PER_UNIT = 100  # documents of a search unit
 
 
-def rerank_operations() -> tuple[Operation, Operation]:
-    models = {"2": (RERANK, ""), "1": (OLD_RERANK, USUAL_MODEL)}
-    current, old = (
+def rerank_operations() -> tuple[Operation, ...]:
+    return tuple(
         Operation(
             "rerank",
             "POST",
@@ -31,9 +30,8 @@ def rerank_operations() -> tuple[Operation, Operation]:
             ),
             partial(_render, version=version),
         )
-        for version, (model, usual) in models.items()
+        for version, model, usual in (("2", RERANK, ""), ("1", OLD_RERANK, USUAL_MODEL))
     )
-    return current, old
 
 
 def _render(call: Call, outcome: Ranking, *, version: str) -> Reply:

@@ -18,12 +18,12 @@ from mockserver.dialects._errors import retry_lines
 from mockserver.dialects._reply import merge_headers
 from mockserver.dialects.gemini.checks import signs
 from mockserver.dialects.gemini.errors import (
-    EVENT_TYPE,
     JSON_TYPE,
     find_indent,
     is_vertex,
     make_error_body,
     pretty_reply,
+    stream_reply,
     write_head_lines,
 )
 from mockserver.dialects.gemini.live import play_stated
@@ -35,7 +35,6 @@ from mockserver.wire.gemini import (
     GeminiOptions,
     GeminiRenderer,
     frame_responses,
-    generate_content,
     list_modalities,
     render_blocked_prompt,
     stream_array,
@@ -56,15 +55,15 @@ def render(call: Call, outcome: Answer | Images | Spoken) -> Reply:
         if data is not None:
             own = HeaderLines(f"content-length: {len(data)}\r\n{write_head_lines(call.http, 200)}", sized=True)
             return Reply(200, merge_headers(own, outcome.headers), data, tokens=outcome.weight)
-        return pretty_reply(call.http, generate_content(outcome, options), outcome.headers, tokens=outcome.weight)
+        return pretty_reply(call.http, _RENDERER.body(outcome, options), outcome.headers, tokens=outcome.weight)
     events = _wants_events(call.http)
-    headers = merge_headers(HeaderLines(EVENT_TYPE if events else JSON_TYPE), outcome.headers)
-    return Reply(200, headers, frames=(_RENDERER.stream if events else stream_array)(outcome, options))
+    return stream_reply(
+        (_RENDERER.stream if events else stream_array)(outcome, options), outcome.headers, events=events
+    )
 
 
 def render_turn(call: Call, outcome: Answer) -> Reply:
-    headers = merge_headers(HeaderLines(EVENT_TYPE), outcome.headers)
-    return Reply(200, headers, frames=play_stated(outcome, _RENDERER.stream(outcome, _make_options(call))))
+    return stream_reply(play_stated(outcome, _RENDERER.stream(outcome, _make_options(call))), outcome.headers)
 
 
 def render_count(call: Call, outcome: Stored) -> Reply:
@@ -149,8 +148,7 @@ def _render_blocked(call: Call, failure: Failure) -> Reply:
     if not call.stream:
         return pretty_reply(call.http, body, failure.headers)
     events = _wants_events(call.http)
-    headers = merge_headers(HeaderLines(EVENT_TYPE if events else JSON_TYPE), failure.headers)
-    return Reply(200, headers, frames=tuple(frame_responses([body], events=events)))
+    return stream_reply(tuple(frame_responses([body], events=events)), failure.headers, events=events)
 
 
 def make_error_event(failed: Reply, frames: int) -> Frame:

@@ -145,15 +145,9 @@ class Batches(Struct, frozen=True):
         if named := given.get("fileName"):
             file = await find_file(str(named), objects)
             rows = await objects.on_thread(read_rows, file.data, MOST_REQUESTS + 1)
-            return [
-                Request(
-                    body=row.value.get("request") if isinstance(row.value, Mapping) else None,
-                    metadata=None,
-                    key=str(row.value.get("key") or "") if isinstance(row.value, Mapping) else "",
-                    place=f"line {row.number}",
-                )
-                for row in rows
-            ]
+            read = ((f"line {row.number}", row.value if isinstance(row.value, Mapping) else {}) for row in rows)
+            return [Request(each.get("request"), None, str(each.get("key") or ""), place) for place, each in read]
+        inlined = (given.get("requests") or {}).get("requests") or ()
         return [
             Request(
                 body=each.get("request"),
@@ -161,7 +155,7 @@ class Batches(Struct, frozen=True):
                 key=str((each.get("metadata") or {}).get("key") or ""),
                 place=f"request {at}",
             )
-            for at, each in enumerate((given.get("requests") or {}).get("requests") or (), 1)
+            for at, each in enumerate(inlined, 1)
         ]
 
     async def _answer(

@@ -1,11 +1,11 @@
 """Errors as `google.rpc.Status`, and what all replies of Google's servers have: headers, and JSON over lines."""
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from mockserver.core.call import Call
-from mockserver.core.http import HeaderLines, Headers, HttpRequest, Reply
+from mockserver.core.http import Frame, HeaderLines, Headers, HttpRequest, Reply
 from mockserver.core.json import Json
 from mockserver.core.plan import Failure
 from mockserver.dialects._errors import OPENAI_MESSAGES, ErrorRow, ErrorTable, error_rows
@@ -39,6 +39,11 @@ def pretty_reply(http: HttpRequest, body: Body, headers: Headers = (), *, status
     """Return a JSON body over several lines, unless the query disables it."""
     own = merge_headers(HeaderLines(write_head_lines(http, status)), headers)
     return json_reply(status, body, "", (*own,), tokens=tokens, indent=find_indent(http))
+
+
+def stream_reply(frames: Iterable[Frame], headers: Headers, *, events: bool = True) -> Reply:
+    """Return a stream of server-sent events, or of the elements of an array."""
+    return Reply(200, merge_headers(HeaderLines(EVENT_TYPE if events else JSON_TYPE), headers), frames=frames)
 
 
 def find_indent(http: HttpRequest) -> int | None:

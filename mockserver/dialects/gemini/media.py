@@ -13,13 +13,12 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from mockserver.core.call import Call, Message, Options, Prompt
-from mockserver.core.http import HeaderLines, HttpRequest, Reply
+from mockserver.core.http import HttpRequest, Reply
 from mockserver.core.json import Json
 from mockserver.core.plan import Failure
 from mockserver.core.validation import Validation
 from mockserver.dialects._parse import Body
-from mockserver.dialects._reply import merge_headers
-from mockserver.dialects.gemini.errors import EVENT_TYPE, JSON_TYPE, is_vertex, pretty_reply
+from mockserver.dialects.gemini.errors import is_vertex, pretty_reply, stream_reply
 from mockserver.dialects.gemini.request import NAME, find_model
 from mockserver.kinds.audio import Spoken
 from mockserver.kinds.images import Images
@@ -123,8 +122,7 @@ def render_media(call: Call, outcome: Images | Spoken, *, events: bool) -> Reply
         answer = MediaAnswer(call, outcome.prompt_tokens, {"AUDIO": spoken})
     if not call.stream:
         return pretty_reply(call.http, answer.make_body(blobs), outcome.headers)
-    headers = merge_headers(HeaderLines(EVENT_TYPE if events else JSON_TYPE), outcome.headers)
-    return Reply(200, headers, frames=frame_responses(answer.list_responses(blobs), events=events))
+    return stream_reply(frame_responses(answer.list_responses(blobs), events=events), outcome.headers, events=events)
 
 
 class MediaAnswer(Struct, frozen=True):

@@ -5,7 +5,7 @@ The builders make every key of the family; a ChatLayout says which of them a pro
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
-from itertools import repeat
+from itertools import accumulate, repeat
 from typing import Any, Literal
 
 from msgspec import Struct, field
@@ -46,7 +46,7 @@ from mockserver.wire.logprobs import (
 )
 from mockserver.wire.parts import take_turns
 from mockserver.wire.renderer import MAX_KEPT, Marks, Outline, Renderer, encode_texts
-from mockserver.wire.template import HOLE, ChunkTemplate, CountedFrames, Tell, count_tokens
+from mockserver.wire.template import HOLE, ChunkTemplate, CountedFrames, tell_tokens
 
 
 def _add_nothing(*_: Any) -> Mapping[str, Json]:
@@ -137,7 +137,7 @@ class ChatRenderer(Renderer[Options]):
         super().__init__()
         self.layout, self.reads_model = layout, layout.reads_model
         self._write_usage = lru_cache(maxsize=1024)(lambda usage: to_json(make_chat_usage(usage, layout)))
-        self._find_tell = lru_cache(maxsize=256)(self._make_tell)
+        self._find_writer = lru_cache(maxsize=256)(self._make_writer)
 
     def body(self, answer: Answer, options: Options) -> Object:
         return make_completion(answer, self.layout, options.service_tier)
@@ -153,11 +153,13 @@ class ChatRenderer(Renderer[Options]):
     def stream(self, answer: Answer, options: Options) -> Iterable[Frame]:
         if self.layout.stream_usage not in _GROWING:
             return super().stream(answer, options)
-        tell = self._find_tell(replace(answer.usage, completion=0))
+        write = self._find_writer(replace(answer.usage, completion=0))
         filled = self.fill_frames(answer, options)
-        return count_tokens(self.frames(answer, options), tell) if filled is None else CountedFrames(filled, tell)
+        if filled is None:
+            return tell_tokens(self.frames(answer, options), write)
+        return CountedFrames(filled, lambda: map(write, accumulate(filled.weights)))
 
-    def _make_tell(self, usage: Usage) -> Tell:
+    def _make_writer(self, usage: Usage) -> Callable[[int], bytes]:
         """Return what writes a usage that grows from this one."""
         return lru_cache(maxsize=1024)(
             lambda tokens: to_json(make_chat_usage(replace(usage, completion=tokens), self.layout))

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
-from itertools import chain
+from itertools import accumulate, chain
 from math import fsum
 
 from msgspec import Struct
@@ -85,7 +85,10 @@ class GeminiRenderer(Renderer[GeminiOptions]):
             return stream_frames(answer, options)
         if filled.weights[:1] == [0]:  # no tokens so far, which is not told
             return stream_frames(answer, options)
-        return CountedFrames(filled, lambda tokens: _SO_FAR % (tokens, answer.usage.prompt + tokens))
+        prompt = answer.usage.prompt
+        return CountedFrames(
+            filled, lambda: (_SO_FAR % (tokens, prompt + tokens) for tokens in accumulate(filled.weights))
+        )
 
 
 def _indent_arguments(arguments: Json, indent: int | None) -> bytes:
@@ -434,7 +437,7 @@ class _Stream:
         if self._is_uncounted:
             return data
         visible, total = self._visible, self._answer.usage.prompt + self._visible + self._thoughts
-        return fill_holes(data, (_SO_FAR % (visible, total), b"%d" % visible), b"%b")
+        return fill_holes(data, (_SO_FAR % (visible, total), b"%d" % visible))
 
     def _make_text_event(self, form: tuple[int, int], text: Json) -> Object:
         """Return the response with a text of a candidate, with numbers in place of the tokens so far."""

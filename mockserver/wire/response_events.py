@@ -2,14 +2,13 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import count, repeat
-from typing import NamedTuple
 
 from msgspec import Struct
 from msgspec.json import encode
 from msgspec.structs import replace
 from pydantic_core import to_json
 
-from mockserver.core.http import Frame, FrameRun, Frames
+from mockserver.core.http import Frame
 from mockserver.core.json import Json
 from mockserver.core.plan import Answer, Broken, Item, Part, Reasoning, Refusal, Text, ToolUse, tokens_of, words_of
 from mockserver.core.tokens import APPROX, Chunks, Tokenizer, spans, weigh_pieces
@@ -29,38 +28,15 @@ from mockserver.wire.responses import (
     make_response_in_progress,
     make_response_of_items,
 )
-from mockserver.wire.template import HOLE, fill_holes
+from mockserver.wire.template import HOLE, CountedFrames, tell
 
 MAX_PARTIAL_IMAGES = 3
-_EVENT = b'{"type":"%b","sequence_number":%b,%b'
+Events = Iterator[Frame]  # each with a hole for its number
 
 
-class Event(NamedTuple):
-    """An event without its number."""
-
-    type: str
-    rest: bytes  # the JSON after type and sequence number, from the first key to the closing brace
-    tokens: int = 0
-    part: str = "text"
-
-
-Events = Iterator[Event]
-
-
-def stream_events(answer: Answer, layout: ResponseLayout, options: ResponseOptions) -> Iterator[Frame]:
-    """Yield the numbered frames of a streamed answer; that of a background answer ends where it is now."""
-    for number, (name, rest, tokens, part) in enumerate(_make_events(answer, layout, options)):
-        yield Frame(_EVENT % (name.encode(), b"%d" % number, rest), name, tokens, part)
-
-
-def _make_events(answer: Answer, layout: ResponseLayout, options: ResponseOptions) -> Events:
-    yield from _make_opening(answer, layout, options)
-    if answer.phase:
-        return
-    items, partial_images = list_output_items(answer, layout, options), _count_partial_images(options)
-    for index, item in enumerate(items):
-        yield from make_item_events(ItemStream(index, item, answer.tokenizer, partial_images))
-    yield _make_ending(answer, layout, options, items)
+def _make_event(name: str, rest: bytes, tokens: int = 0, part: str = "text") -> Frame:
+    """Return an event; `rest` is its JSON after type and sequence number, from the first key to the closing brace."""
+    return Frame(b'{"type":"%b","sequence_number":%b,%b' % (name.encode(), HOLE, rest), name, tokens, part)
 
 
 def _make_opening(answer: Answer, layout: ResponseLayout, options: ResponseOptions) -> Events:
@@ -69,11 +45,11 @@ def _make_opening(answer: Answer, layout: ResponseLayout, options: ResponseOptio
     waits = answer.phase == "queued" or options.request_fields.get("background") is True
     if layout.queued and waits:
         created = to_json({"response": make_response_in_progress(answer, layout, options, queued=True)})[1:]
-    yield Event("response.created", created, part="open")
+    yield _make_event("response.created", created, part="open")
     if created is not started:
-        yield Event("response.queued", created, part="open")
+        yield _make_event("response.queued", created, part="open")
     if find_status(answer, layout) != "queued":
-        yield Event("response.in_progress", started, part="open")
+        yield _make_event("response.in_progress", started, part="open")
 
 
 def _count_partial_images(options: ResponseOptions) -> int:
@@ -82,14 +58,17 @@ def _count_partial_images(options: ResponseOptions) -> int:
     return min(wanted, MAX_PARTIAL_IMAGES) if isinstance(wanted, int) else 0
 
 
-def _make_ending(answer: Answer, layout: ResponseLayout, options: ResponseOptions, items: list[OutputItem]) -> Event:
+def _make_ending(answer: Answer, layout: ResponseLayout, options: ResponseOptions, items: list[OutputItem]) -> Frame:
     match answer.broken:
         case Broken(event=True) as broken:
             error = {"type": broken.code, "code": broken.code, "message": broken.message, "param": None}
-            return Event("error", to_json({"error": error})[1:], part="finish")
+            return _make_event("error", to_json({"error": error})[1:], part="finish")
     status = find_status(answer, layout)
     final = to_json({"response": make_response_of_items(answer, layout, options, items)})[1:]
-    return Event(f"response.{status}", final, part="finish")
+    return _make_event(f"response.{status}", final, part="finish")
+
+
+_NUMBER = b"%d".__mod__
 
 
 class ResponseRenderer(Renderer[ResponseOptions]):
@@ -103,13 +82,20 @@ class ResponseRenderer(Renderer[ResponseOptions]):
         return make_response(answer, self.layout, options)
 
     def frames(self, answer: Answer, options: ResponseOptions) -> Iterator[Frame]:
-        """Yield the frames with a hole for the number of each."""
-        for name, rest, tokens, part in _make_events(answer, self.layout, options):
-            yield Frame(_EVENT % (name.encode(), HOLE, rest), name, tokens, part)
+        """Yield the events; those of a background answer end where it is now."""
+        yield from _make_opening(answer, self.layout, options)
+        if answer.phase:
+            return
+        items, partial_images = list_output_items(answer, self.layout, options), _count_partial_images(options)
+        for index, item in enumerate(items):
+            yield from make_item_events(ItemStream(index, item, answer.tokenizer, partial_images))
+        yield _make_ending(answer, self.layout, options, items)
 
     def stream(self, answer: Answer, options: ResponseOptions) -> Iterable[Frame]:
         filled = self.fill_frames(answer, options)
-        return stream_events(answer, self.layout, options) if filled is None else NumberedFrames(filled)
+        if filled is None:
+            return tell(self.frames(answer, options), map(_NUMBER, count()))
+        return CountedFrames(filled, lambda: map(_NUMBER, count()))
 
     def outline(self, answer: Answer, options: ResponseOptions) -> Outline | None:
         repeated, sealed = options.request_fields, "reasoning.encrypted_content" in options.include
@@ -128,34 +114,6 @@ class ResponseRenderer(Renderer[ResponseOptions]):
         return replace(options, request_fields={**repeated, **marked})
 
 
-class NumberedFrames(Frames):
-    """The frames of a stream with their numbers, for which there are holes."""
-
-    __slots__ = ("_unnumbered",)
-
-    def __init__(self, unnumbered: Frames) -> None:
-        self._unnumbered = unnumbered
-
-    @property
-    def runs(self) -> list[Frame | FrameRun]:
-        """Return the frames, those that are alike as one."""
-        number, made = 0, list[Frame | FrameRun]()
-        for run in self._unnumbered.runs:
-            if isinstance(run, Frame):
-                made.append(replace(run, data=run.data.replace(HOLE, b"%d" % number)))
-                number += 1
-            else:
-                before, between = run.before.split(HOLE)
-                pieces = [b"%d%b%b" % (at, between, piece) for at, piece in enumerate(run.pieces, number)]
-                made.append(replace(run, before=before, pieces=pieces))
-                number += len(pieces)
-        return made
-
-    def join(self, write: Callable[[Frame | FrameRun], bytes]) -> bytes:
-        """Return the bytes of all frames; `write` returns those of each."""
-        return fill_holes(self._unnumbered.join(write), count())
-
-
 class ItemStream(Struct, frozen=True):
     """Builds the events of one item: knows its place in the response, and how its texts are cut."""
 
@@ -172,12 +130,12 @@ class ItemStream(Struct, frozen=True):
     def part(self) -> str:
         return "arguments" if isinstance(self.item.parts[0], ToolUse | Item) else "text"
 
-    def make_item_event(self, event: str, body: Mapping[str, Json], tokens: int) -> Event:
+    def make_item_event(self, event: str, body: Mapping[str, Json], tokens: int) -> Frame:
         rest = to_json({"output_index": self.index, "item": body})[1:]
-        return Event(f"response.output_item.{event}", rest, tokens, self.part)
+        return _make_event(f"response.output_item.{event}", rest, tokens, self.part)
 
-    def make_event(self, event: str, fields: Mapping[str, Json]) -> Event:
-        return Event(f"response.{event}", to_json({**self.place, **fields})[1:], 0, self.part)
+    def make_event(self, event: str, fields: Mapping[str, Json]) -> Frame:
+        return _make_event(f"response.{event}", to_json({**self.place, **fields})[1:], 0, self.part)
 
     def list_tokens(self, part: Part, text: str) -> tuple[str, ...]:
         return tokens_of(part, self.tokenizer) if text == words_of(part) else self.tokenizer.split(text)
@@ -196,7 +154,7 @@ class ItemStream(Struct, frozen=True):
         name, part = f"response.{event}.delta", self.part
         before = to_json({**place, "delta": ""})[1:-3]
         for (piece, weight), after in pieces:
-            yield Event(name, before + to_json(piece) + after, weight, part)
+            yield _make_event(name, before + to_json(piece) + after, weight, part)
 
 
 def make_item_events(stream: ItemStream) -> Events:
@@ -227,7 +185,7 @@ def _blank_values(value: Json, blank: Json) -> Json:
 
 def _take_until_last_delta(events: Events) -> Events:
     kept = list(events)
-    last = max((at for at, event in enumerate(kept) if event.type.endswith(".delta")), default=-1)
+    last = max((at for at, event in enumerate(kept) if str(event.event).endswith(".delta")), default=-1)
     yield from kept[: last + 1]
 
 
@@ -328,10 +286,10 @@ def _stream_commands(stream: ItemStream) -> Events:
     """Yield the events of a shell call, which refer to the item only by its index."""
     for at, command in enumerate(stream.item.body["action"]["commands"]):
         place = {"output_index": stream.index, "command_index": at}
-        yield Event(_COMMAND + "added", to_json({**place, "command": ""})[1:], 0, stream.part)
+        yield _make_event(_COMMAND + "added", to_json({**place, "command": ""})[1:], 0, stream.part)
         pieces = zip(weigh_pieces(stream.tokenizer.split(command), "token"), repeat(b"}"), strict=False)
         yield from stream.list_deltas("shell_call_command", place, pieces)
-        yield Event(_COMMAND + "done", to_json({**place, "command": command})[1:], 0, stream.part)
+        yield _make_event(_COMMAND + "done", to_json({**place, "command": command})[1:], 0, stream.part)
 
 
 def _stream_command_outputs(stream: ItemStream) -> Events:

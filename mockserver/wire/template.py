@@ -1,7 +1,7 @@
 """Templates: bytes with holes, and frames of streams with holes, which are cut at marks and filled with values."""
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from itertools import accumulate, chain, islice
+from itertools import chain, islice
 from operator import itemgetter
 from typing import Any
 
@@ -214,44 +214,46 @@ class FilledFrames(Frames):
         return [*chain.from_iterable([each.weigh(self.parts) for each in self._template.frames])]
 
 
-Tell = Callable[[int], bytes]  # what a frame tells of the tokens so far
-
-
 class CountedFrames(Frames):
-    """The frames of a stream with what each tells of the tokens so far, for which there are holes."""
+    """The frames of a stream whose template has holes for what counts on, and what is told there, in their order."""
 
-    __slots__ = ("_tell", "_uncounted")
+    __slots__ = ("_list_told", "_uncounted")
 
-    def __init__(self, uncounted: FilledFrames, tell: Tell) -> None:
-        self._uncounted, self._tell = uncounted, tell
+    def __init__(self, uncounted: FilledFrames, list_told: Callable[[], Iterator[bytes]]) -> None:
+        self._uncounted, self._list_told = uncounted, list_told
 
     @property
     def runs(self) -> list[Frame]:
         """Return the frames, of which no two are alike."""
-        return [*count_tokens(self._uncounted, self._tell)]
+        return [*tell(self._uncounted, self._list_told())]
 
     def join(self, write: Write) -> bytes:
         """Return the bytes of all frames; `write` returns those of each."""
-        told = map(self._tell, accumulate(self._uncounted.weights))
-        return fill_holes(self._uncounted.join(write), told, b"%b")
+        return fill_holes(self._uncounted.join(write), self._list_told())
 
 
-def count_tokens(frames: Iterable[Frame], tell: Tell) -> Iterator[Frame]:
-    """Yield frames with what each tells of the tokens so far, for which it has a hole."""
+def tell(frames: Iterable[Frame], told: Iterator[bytes]) -> Iterator[Frame]:
+    """Yield frames with the next of what is `told` in each that has a hole for it."""
+    for frame in frames:
+        yield replace(frame, data=frame.data.replace(HOLE, next(told))) if HOLE in frame.data else frame
+
+
+def tell_tokens(frames: Iterable[Frame], write: Callable[[int], bytes]) -> Iterator[Frame]:
+    """Yield frames with what is written of the tokens so far in each that has a hole for it."""
     so_far = 0
     for frame in frames:
         so_far += frame.tokens
-        yield replace(frame, data=frame.data.replace(HOLE, tell(so_far))) if HOLE in frame.data else frame
+        yield replace(frame, data=frame.data.replace(HOLE, write(so_far))) if HOLE in frame.data else frame
 
 
 # A hole for what counts on through a stream: the number of an event, or the tokens so far. JSON has no such byte.
 HOLE = b"\0"
 
 
-def fill_holes(data: bytes, values: Iterable[int | bytes], conversion: bytes = b"%d") -> bytes:
+def fill_holes(data: bytes, values: Iterable[bytes]) -> bytes:
     """Return bytes with the first of the values in their holes; there may be more of them."""
     plain = data.replace(b"%", b"%%")
-    form = plain.replace(HOLE, conversion)  # which is longer by the number of holes
+    form = plain.replace(HOLE, b"%b")  # which is longer by the number of holes
     return form % tuple(islice(values, len(form) - len(plain)))
 
 

@@ -7,7 +7,6 @@ from mockserver.core.http import HttpRequest
 from mockserver.core.json import Json
 from mockserver.core.validation import Validation
 from mockserver.dialects import Dialect, Operation
-from mockserver.dialects._clients import CLIENT_CONFIGS
 from mockserver.dialects.anthropic import batches, completions, files
 from mockserver.dialects.anthropic.answers import fail, render_count, render_message
 from mockserver.dialects.anthropic.bodies import COUNT, NAME
@@ -31,7 +30,6 @@ def _ask(text: str) -> dict[str, Json]:
 
 DIALECT = Dialect(
     name=NAME,
-    mounts=CLIENT_CONFIGS[NAME].mounts,
     bare=("/v1/messages",),
     omissible="/v1",  # of the AI SDK, which puts /messages behind ANTHROPIC_BASE_URL
     operations=(
@@ -63,5 +61,4 @@ DIALECT = Dialect(
     missing=dict.fromkeys(
         ("/v1/skills", "/v1/organizations", "/v1/agents", "/v1/sessions", "/v1/vaults", "/v1/tunnels"), "{json: {}}"
     ),
-    variables=CLIENT_CONFIGS[NAME].variables,
 )

@@ -11,7 +11,6 @@ from mockserver.core.http import HttpRequest
 from mockserver.core.json import Json
 from mockserver.core.validation import Validation
 from mockserver.dialects import Dialect, Operation
-from mockserver.dialects._clients import CLIENT_CONFIGS
 from mockserver.dialects.gemini.answers import fail, make_error_event, render, render_count, render_turn
 from mockserver.dialects.gemini.batches import Batches
 from mockserver.dialects.gemini.bodies import COUNT_TOKENS, GENERATE
@@ -47,7 +46,6 @@ _GENERATE = _make_generation("generateContent", streams=False)
 _EMBEDDINGS = embedding_operations(_MODEL)
 DIALECT = Dialect(
     name=NAME,
-    mounts=CLIENT_CONFIGS[NAME].mounts,
     operations=(
         _GENERATE,
         _make_generation("streamGenerateContent", streams=True, query={"alt": "sse"}, error=make_error_event),
@@ -72,8 +70,6 @@ DIALECT = Dialect(
     fail=fail,
     models=tuple(MODELS),
     own_features=frozenset({"content_filter", "filter_annotations", "refusal", "annotations", "items", "status"}),
-    variables=CLIENT_CONFIGS[NAME].variables,
-    one_key=CLIENT_CONFIGS[NAME].one_key,
     missing={f"/*/{name}": "{json: {}}" for name in ("corpora", "fileSearchStores", "operations", "tunedModels")}
     | {
         "/*/interactions": "{json: {id: v1_1, status: completed, "

@@ -1,6 +1,6 @@
 """Responses as streams: the numbered events of the object, and of each of its items."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import count, repeat
 
 from msgspec import Struct
@@ -69,6 +69,7 @@ def _make_ending(answer: Answer, layout: ResponseLayout, options: ResponseOption
 
 
 _NUMBER = b"%d".__mod__
+_NOWHERE: Mapping[str, Json] = {}
 
 
 class ResponseRenderer(Renderer[ResponseOptions]):
@@ -88,7 +89,7 @@ class ResponseRenderer(Renderer[ResponseOptions]):
             return
         items, partial_images = list_output_items(answer, self.layout, options), _count_partial_images(options)
         for index, item in enumerate(items):
-            yield from make_item_events(ItemStream(index, item, answer.tokenizer, partial_images))
+            yield from ItemStream(index, item, answer.tokenizer, partial_images).list_events()
         yield _make_ending(answer, self.layout, options, items)
 
     def stream(self, answer: Answer, options: ResponseOptions) -> Iterable[Frame]:
@@ -115,62 +116,161 @@ class ResponseRenderer(Renderer[ResponseOptions]):
 
 
 class ItemStream(Struct, frozen=True):
-    """Builds the events of one item: knows its place in the response, and how its texts are cut."""
+    """The events of one item: knows its place in the response, and how its texts are cut."""
 
     index: int
     item: OutputItem
     tokenizer: Tokenizer = APPROX
     partial_images: int = 0  # how many previews come before an image
 
+    def list_events(self) -> Events:
+        """Yield all events of the item; of one that breaks off, up to its last delta."""
+        item = self.item
+        first = item.parts[0]
+        yield self._make_item_event("added", make_item_in_progress(item.body), 0)
+        inner = self._list_inner_events(first)
+        if item.open:
+            yield from _take_until_last_delta(inner)
+            return
+        shown = 0
+        for event in inner:
+            shown += event.tokens
+            yield event
+        hidden = max(len(tokens_of(first, self.tokenizer)) - shown, 0) if isinstance(first, Reasoning) else 0
+        yield self._make_item_event("done", item.body, hidden)
+
+    def _list_inner_events(self, first: Part) -> Events:
+        match first:
+            case Text() | Refusal():
+                return self._stream_message()
+            case Reasoning():
+                return self._stream_reasoning()
+            case ToolUse():
+                return self._stream_tool_call()
+        return self._stream_hosted_tool()
+
     @property
-    def place(self) -> dict[str, Json]:
+    def _place(self) -> dict[str, Json]:
         return {"item_id": self.item.body["id"], "output_index": self.index}
 
     @property
-    def part(self) -> str:
+    def _part(self) -> str:
         return "arguments" if isinstance(self.item.parts[0], ToolUse | Item) else "text"
 
-    def make_item_event(self, event: str, body: Mapping[str, Json], tokens: int) -> Frame:
+    def _make_item_event(self, event: str, body: Mapping[str, Json], tokens: int) -> Frame:
         rest = to_json({"output_index": self.index, "item": body})[1:]
-        return _make_event(f"response.output_item.{event}", rest, tokens, self.part)
+        return _make_event(f"response.output_item.{event}", rest, tokens, self._part)
 
-    def make_event(self, event: str, fields: Mapping[str, Json]) -> Frame:
-        return _make_event(f"response.{event}", to_json({**self.place, **fields})[1:], 0, self.part)
+    def _make_event(self, event: str, fields: Mapping[str, Json]) -> Frame:
+        return _make_event(f"response.{event}", to_json({**self._place, **fields})[1:], 0, self._part)
 
-    def list_tokens(self, part: Part, text: str) -> tuple[str, ...]:
+    def _list_tokens(self, part: Part, text: str) -> tuple[str, ...]:
         return tokens_of(part, self.tokenizer) if text == words_of(part) else self.tokenizer.split(text)
 
-    def list_text_deltas(self, event: str, place: Mapping[str, Json], text: str, part: Part) -> Events:
-        pieces = weigh_pieces(self.list_tokens(part, text), _choose_chunks(part, text))
-        return self.list_deltas(event, {**self.place, **place}, zip(pieces, repeat(b"}"), strict=False))
-
-    def list_deltas(
+    def _list_deltas(
         self, event: str, place: Mapping[str, Json], pieces: Iterable[tuple[tuple[str, int], bytes]]
     ) -> Events:
         """Yield an event for each piece, given with the JSON after it; one is empty only if a rule states it.
 
         What all share is serialised once.
         """
-        name, part = f"response.{event}.delta", self.part
+        name, part = f"response.{event}.delta", self._part
         before = to_json({**place, "delta": ""})[1:-3]
         for (piece, weight), after in pieces:
             yield _make_event(name, before + to_json(piece) + after, weight, part)
 
+    def _stream_string(
+        self, event: str, text: str, part: Part, done: Mapping[str, Json], place: Mapping[str, Json] = _NOWHERE
+    ) -> Events:
+        """Yield the pieces of a string, then an event that says what is `done`."""
+        pieces = weigh_pieces(self._list_tokens(part, text), _choose_chunks(part, text))
+        yield from self._list_deltas(event, {**self._place, **place}, zip(pieces, repeat(b"}"), strict=False))
+        yield self._make_event(f"{event}.done", {**place, **done})
 
-def make_item_events(stream: ItemStream) -> Events:
-    item = stream.item
-    first = item.parts[0]
-    yield stream.make_item_event("added", make_item_in_progress(item.body), 0)
-    inner = _INNER[type(first)](stream)
-    if item.open:
-        yield from _take_until_last_delta(inner)
-        return
-    shown = 0
-    for event in inner:
-        shown += event.tokens
-        yield event
-    hidden = max(len(tokens_of(first, stream.tokenizer)) - shown, 0) if isinstance(first, Reasoning) else 0
-    yield stream.make_item_event("done", item.body, hidden)
+    def _stream_message(self) -> Events:
+        for at, (part, content) in enumerate(zip(self.item.parts, self.item.body["content"], strict=True)):
+            place = {"content_index": at}
+            empty = {key: _EMPTY.get(key, value) for key, value in content.items()}
+            yield self._make_event("content_part.added", {**place, "part": empty})
+            if isinstance(part, Text):
+                yield from self._stream_text(place, part, content)
+            else:
+                said = {"refusal": content["refusal"]}
+                yield from self._stream_string("refusal", said["refusal"], part, said, place)
+            yield self._make_event("content_part.done", {**place, "part": content})
+
+    def _stream_text(self, place: Mapping[str, Json], part: Text, content: Mapping[str, Json]) -> Events:
+        tokens = self._list_tokens(part, content["text"])
+        pieces = tuple(weigh_pieces(tokens, part.chunks))
+        logprobs = [_drop_bytes(logprob) for logprob in content["logprobs"]]
+        if logprobs:
+            ends = spans((piece for piece, _ in pieces), tokens)
+            tails: Iterator[bytes] = (b',"logprobs":' + to_json(logprobs[span]) + b"}" for span in ends)
+        else:
+            tails = repeat(b',"logprobs":[]}')
+        yield from self._list_deltas("output_text", {**self._place, **place}, zip(pieces, tails, strict=False))
+        for at, note in enumerate(content["annotations"]):
+            noted = {**place, "annotation_index": at, "annotation": note}
+            yield self._make_event("output_text.annotation.added", noted)
+        yield self._make_event("output_text.done", {**place, "text": content["text"], "logprobs": logprobs})
+
+    def _stream_reasoning(self) -> Events:
+        body = self.item.body
+        for at, content in enumerate(body["summary"]):
+            yield from self._stream_reasoning_part("reasoning_summary_part", {"summary_index": at}, content)
+        for at, content in enumerate(body.get("content", ())):
+            yield from self._stream_reasoning_part("content_part", {"content_index": at}, content)
+
+    def _stream_reasoning_part(self, event: str, place: Mapping[str, Json], content: Mapping[str, Json]) -> Events:
+        text, text_event = content["text"], _REASONING_TEXT[content["type"]]
+        yield self._make_event(f"{event}.added", {**place, "part": {**content, "text": ""}})
+        yield from self._stream_string(text_event, text, self.item.parts[0], {"text": text}, place)
+        yield self._make_event(f"{event}.done", {**place, "part": content})
+
+    def _stream_tool_call(self) -> Events:
+        body, part = self.item.body, self.item.parts[0]
+        if body["type"] == "custom_tool_call":
+            return self._stream_string("custom_tool_call_input", body["input"], part, {"input": body["input"]})
+        done = {"name": body["name"], "arguments": body["arguments"]}
+        return self._stream_string("function_call_arguments", body["arguments"], part, done)
+
+    def _stream_hosted_tool(self) -> Events:
+        body = self.item.body
+        for events in find_item_kind(body["type"]).events:
+            match events:
+                case StatusEvent() if events.failed is not None and body.get("status", "completed") not in _ENDED:
+                    return
+                case StatusEvent():
+                    failed = events.failed is not None and (body.get("status") == "failed" or body.get("error"))
+                    if name := events.failed if failed else events.name:
+                        yield self._make_event(f"{body['type']}.{name}", {})
+                case TextDeltas(key, event):
+                    text = body[key] or ""
+                    yield from self._stream_string(event, text, self.item.parts[0], {key: text})
+                case "partial_images":
+                    image = body["result"]
+                    for at in range(self.partial_images if image else 0):
+                        fields = {"partial_image_index": at, "partial_image_b64": image}
+                        yield self._make_event("image_generation_call.partial_image", fields)
+                case "commands":
+                    yield from self._stream_commands()
+                case "command_outputs":
+                    yield from self._stream_command_outputs()
+
+    def _stream_commands(self) -> Events:
+        """Yield the events of a shell call, which refer to the item only by its index."""
+        for at, command in enumerate(self.item.body["action"]["commands"]):
+            place = {"output_index": self.index, "command_index": at}
+            yield _make_event(_COMMAND + "added", to_json({**place, "command": ""})[1:], 0, self._part)
+            pieces = zip(weigh_pieces(self.tokenizer.split(command), "token"), repeat(b"}"), strict=False)
+            yield from self._list_deltas("shell_call_command", place, pieces)
+            yield _make_event(_COMMAND + "done", to_json({**place, "command": command})[1:], 0, self._part)
+
+    def _stream_command_outputs(self) -> Events:
+        for at, output in enumerate(self.item.body["output"]):
+            delta = {key: output[key] for key in ("stdout", "stderr") if output.get(key)}
+            yield self._make_event("shell_call_output_content.delta", {"command_index": at, "delta": delta})
+            yield self._make_event("shell_call_output_content.done", {"command_index": at, "output": [output]})
 
 
 def make_item_in_progress(body: Mapping[str, Json]) -> dict[str, Json]:
@@ -189,114 +289,15 @@ def _take_until_last_delta(events: Events) -> Events:
     yield from kept[: last + 1]
 
 
-def _stream_message(stream: ItemStream) -> Events:
-    for at, (part, content) in enumerate(zip(stream.item.parts, stream.item.body["content"], strict=True)):
-        inner = _stream_text if isinstance(part, Text) else _stream_refusal
-        empty = {key: _EMPTY.get(key, value) for key, value in content.items()}
-        yield stream.make_event("content_part.added", {"content_index": at, "part": empty})
-        yield from inner(stream, {"content_index": at}, part, content)
-        yield stream.make_event("content_part.done", {"content_index": at, "part": content})
-
-
-def _stream_text(stream: ItemStream, place: Mapping[str, Json], part: Part, content: Mapping[str, Json]) -> Events:
-    tokens = stream.list_tokens(part, content["text"])
-    pieces = tuple(weigh_pieces(tokens, part.chunks))
-    logprobs = [_drop_bytes(logprob) for logprob in content["logprobs"]]
-    if logprobs:
-        ends = spans((piece for piece, _ in pieces), tokens)
-        tails: Iterator[bytes] = (b',"logprobs":' + to_json(logprobs[span]) + b"}" for span in ends)
-    else:
-        tails = repeat(b',"logprobs":[]}')
-    yield from stream.list_deltas("output_text", {**stream.place, **place}, zip(pieces, tails, strict=False))
-    for at, note in enumerate(content["annotations"]):
-        yield stream.make_event("output_text.annotation.added", {**place, "annotation_index": at, "annotation": note})
-    yield stream.make_event("output_text.done", {**place, "text": content["text"], "logprobs": logprobs})
-
-
 def _drop_bytes(logprob: Block) -> dict[str, Json]:
     top = [{"token": other["token"], "logprob": other["logprob"]} for other in logprob["top_logprobs"]]
     return {"token": logprob["token"], "logprob": logprob["logprob"], "top_logprobs": top}
-
-
-def _stream_refusal(stream: ItemStream, place: Mapping[str, Json], part: Part, content: Mapping[str, Json]) -> Events:
-    yield from stream.list_text_deltas("refusal", place, content["refusal"], part)
-    yield stream.make_event("refusal.done", {**place, "refusal": content["refusal"]})
-
-
-def _stream_reasoning(stream: ItemStream) -> Events:
-    body = stream.item.body
-    for at, content in enumerate(body["summary"]):
-        yield from _stream_reasoning_part(stream, "reasoning_summary_part", {"summary_index": at}, content)
-    for at, content in enumerate(body.get("content", ())):
-        yield from _stream_reasoning_part(stream, "content_part", {"content_index": at}, content)
-
-
-def _stream_reasoning_part(
-    stream: ItemStream, event: str, place: Mapping[str, Json], content: Mapping[str, Json]
-) -> Events:
-    text, text_event = content["text"], _REASONING_TEXT[content["type"]]
-    yield stream.make_event(f"{event}.added", {**place, "part": {**content, "text": ""}})
-    yield from stream.list_text_deltas(text_event, place, text, stream.item.parts[0])
-    yield stream.make_event(f"{text_event}.done", {**place, "text": text})
-    yield stream.make_event(f"{event}.done", {**place, "part": content})
 
 
 def _choose_chunks(part: Part, text: str) -> Chunks:
     """Return how a text is cut: an exact list of pieces applies to the part's own text alone."""
     derived = isinstance(part, Reasoning) and isinstance(part.chunks, tuple) and text != part.text
     return "token" if derived else part.chunks
-
-
-def _stream_tool_call(stream: ItemStream) -> Events:
-    body, part = stream.item.body, stream.item.parts[0]
-    if body["type"] == "custom_tool_call":
-        yield from stream.list_text_deltas("custom_tool_call_input", {}, body["input"], part)
-        yield stream.make_event("custom_tool_call_input.done", {"input": body["input"]})
-        return
-    yield from stream.list_text_deltas("function_call_arguments", {}, body["arguments"], part)
-    yield stream.make_event("function_call_arguments.done", {"name": body["name"], "arguments": body["arguments"]})
-
-
-def _stream_hosted_tool(stream: ItemStream) -> Events:
-    body = stream.item.body
-    for events in find_item_kind(body["type"]).events:
-        match events:
-            case StatusEvent() if events.failed is not None and body.get("status", "completed") not in _ENDED:
-                return
-            case StatusEvent():
-                failed = events.failed is not None and (body.get("status") == "failed" or body.get("error"))
-                if name := events.failed if failed else events.name:
-                    yield stream.make_event(f"{body['type']}.{name}", {})
-            case TextDeltas():
-                text = body[events.key] or ""
-                yield from stream.list_text_deltas(events.event, {}, text, stream.item.parts[0])
-                yield stream.make_event(f"{events.event}.done", {events.key: text})
-            case "partial_images":
-                image = body["result"]
-                for at in range(stream.partial_images if image else 0):
-                    fields = {"partial_image_index": at, "partial_image_b64": image}
-                    yield stream.make_event("image_generation_call.partial_image", fields)
-            case "commands":
-                yield from _stream_commands(stream)
-            case "command_outputs":
-                yield from _stream_command_outputs(stream)
-
-
-def _stream_commands(stream: ItemStream) -> Events:
-    """Yield the events of a shell call, which refer to the item only by its index."""
-    for at, command in enumerate(stream.item.body["action"]["commands"]):
-        place = {"output_index": stream.index, "command_index": at}
-        yield _make_event(_COMMAND + "added", to_json({**place, "command": ""})[1:], 0, stream.part)
-        pieces = zip(weigh_pieces(stream.tokenizer.split(command), "token"), repeat(b"}"), strict=False)
-        yield from stream.list_deltas("shell_call_command", place, pieces)
-        yield _make_event(_COMMAND + "done", to_json({**place, "command": command})[1:], 0, stream.part)
-
-
-def _stream_command_outputs(stream: ItemStream) -> Events:
-    for at, output in enumerate(stream.item.body["output"]):
-        delta = {key: output[key] for key in ("stdout", "stderr") if output.get(key)}
-        yield stream.make_event("shell_call_output_content.delta", {"command_index": at, "delta": delta})
-        yield stream.make_event("shell_call_output_content.done", {"command_index": at, "output": [output]})
 
 
 _ENDED = ("completed", "incomplete", "failed")
@@ -308,11 +309,4 @@ _BLANK: Mapping[str, Mapping[str, Json]] = {
     "function_call": {"arguments": ""},
     "custom_tool_call": {"input": ""},
     "reasoning": {"summary": [], "content": []},
-}
-_INNER: Mapping[type, Callable[[ItemStream], Events]] = {
-    Text: _stream_message,
-    Refusal: _stream_message,
-    Reasoning: _stream_reasoning,
-    ToolUse: _stream_tool_call,
-    Item: _stream_hosted_tool,
 }

@@ -11,7 +11,7 @@ from pydantic_core import to_json
 from mockserver.core.http import Frame
 from mockserver.core.plan import Answer, Broken, Choice, Item, Part, Reasoning, Refusal, Text, Usage
 from mockserver.delivery.script import write_event
-from mockserver.wire.response_events import ItemStream, ResponseRenderer, make_item_events, make_item_in_progress
+from mockserver.wire.response_events import ItemStream, ResponseRenderer, make_item_in_progress
 from mockserver.wire.responses import ResponseLayout, ResponseOptions, list_output_items, make_response
 from mockserver.wire.template import HOLE
 from tests.dialects.invariants import RESPONSE_STREAM, Events
@@ -142,7 +142,7 @@ def item_steps(
     """The events of the one item that the parts make, parsed."""
     (output,) = list_output_items(answer(part, *more, **fields), layout, asked)
     partial_images = 2 if asked is EVERYTHING else 0
-    return [unnumbered(each) for each in make_item_events(ItemStream(0, output, partial_images=partial_images))]
+    return [unnumbered(each) for each in ItemStream(0, output, partial_images=partial_images).list_events()]
 
 
 def unnumbered(event: Frame) -> Event:
@@ -264,7 +264,7 @@ def test_raw_thoughts_follow_their_summary() -> None:
 
 def test_logprobs_come_with_their_pieces() -> None:
     (output,) = list_output_items(weighed(Text("Hello there", 7)), OPENAI, PLAIN)
-    found = [unnumbered(each) for each in make_item_events(ItemStream(0, output))]
+    found = [unnumbered(each) for each in ItemStream(0, output).list_events()]
     pieces = [event for event in found if "delta" in event]
     assert [[logprob["token"] for logprob in event["logprobs"]] for event in pieces] == [["Hello"], [" there"]]
     assert pieces[0]["logprobs"] == [

@@ -78,13 +78,11 @@ class GeminiRenderer(Renderer[GeminiOptions]):
 
     def stream(self, answer: Answer, options: GeminiOptions) -> Iterable[Frame]:
         """Return the responses as server-sent events."""
-        if any(not isinstance(part, Text) or isinstance(part.chunks, tuple) for part in answer.choices[0].parts):
-            return stream_frames(answer, options)  # stated pieces may be empty
-        filled = self.fill_frames(answer, options)
-        if filled is None:
-            return stream_frames(answer, options)
-        if filled.weights[:1] == [0]:  # no tokens so far, which is not told
-            return stream_frames(answer, options)
+        filled = None
+        if all(isinstance(part, Text) and not isinstance(part.chunks, tuple) for part in answer.choices[0].parts):
+            filled = self.fill_frames(answer, options)  # but not stated pieces, which may be empty
+        if filled is None or filled.weights[:1] == [0]:  # no tokens so far, which is not told
+            return _Stream(answer, options).events()
         prompt = answer.usage.prompt
         return CountedFrames(
             filled, lambda: (_SO_FAR % (tokens, prompt + tokens) for tokens in accumulate(filled.weights))
@@ -355,32 +353,27 @@ def _make_token(token: str, logprob: float) -> Object:
     return {"token": spell_token(token), "tokenId": token_id(token), "logProbability": logprob}
 
 
-def stream_frames(answer: Answer, options: GeminiOptions) -> Iterator[Frame]:
-    """Yield the responses as server-sent events."""
-    return _Stream(answer, options).events()
-
-
 def stream_array(answer: Answer, options: GeminiOptions) -> Iterator[Frame]:
-    """Yield the responses as the elements of one JSON array."""
-    before = b"["
-    for frame in _Stream(answer, options, indented=True).events():
-        yield replace(frame, data=before + frame.data, framing="bare")
-        before = b",\r\n"
-    yield Frame(b"\n]\n", part="end", framing="bare")
+    """Return the responses as the elements of one JSON array."""
+    return _frame_array(_Stream(answer, options, indented=True).events())
 
 
 def frame_responses(responses: Sequence[Object], *, events: bool) -> Iterator[Frame]:
-    """Yield whole responses as a stream."""
+    """Return whole responses as a stream: as server-sent events, or as the elements of one JSON array."""
+    write, last = _write_one_line if events else write_indented, len(responses) - 1
+    frames = (
+        Frame(write(response), part="finish" if at == last else "text", framing="crlf")
+        for at, response in enumerate(responses)
+    )
+    return frames if events else _frame_array(frames)
+
+
+def _frame_array(frames: Iterable[Frame]) -> Iterator[Frame]:
     before = b"["
-    for response in responses:
-        part = "finish" if response is responses[-1] else "text"
-        if events:
-            yield Frame(_write_one_line(response), part=part, framing="crlf")
-        else:
-            yield Frame(before + write_indented(response), part=part, framing="bare")
-            before = b",\r\n"
-    if not events:
-        yield Frame(b"\n]\n", part="end", framing="bare")
+    for frame in frames:
+        yield replace(frame, data=before + frame.data, framing="bare")
+        before = b",\r\n"
+    yield Frame(b"\n]\n", part="end", framing="bare")
 
 
 def write_indented(value: Json) -> bytes:

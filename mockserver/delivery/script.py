@@ -69,15 +69,11 @@ class Moments:
 
 
 def _draw_factors(timing: Timing, seed: Seed) -> Iterator[float]:
-    """Yield the factor of each token's wait: 1 on average, never below 0."""
+    """Return the factor of each token's wait: 1 on average, never below 0."""
     if not timing.jitter:
         return repeat(1.0)
-    return _draw_jitter(_DRAWS[timing.distribution], timing.jitter, seed.stream("jitter"))
-
-
-def _draw_jitter(draw: Callable[[Random, float], float], share: float, random: Random) -> Iterator[float]:
-    while True:
-        yield draw(random, share)
+    draw, random = _DRAWS[timing.distribution], seed.stream("jitter")
+    return (draw(random, timing.jitter) for _ in repeat(None))
 
 
 def _draw_uniform(random: Random, share: float) -> float:

@@ -200,7 +200,7 @@ IMAGE_CONFIG = message(
     imageOutputOptions=message("ImageOutputOptions", mimeType=STRING, compressionQuality=INT32),
     outputCompressionQuality=INT32,
 )
-_FREE = (*("enableEnhancedCivicAnswers", "audioTranscriptionConfig", "translationConfig", "enableAffectiveDialog"),)
+_FREE = ("enableEnhancedCivicAnswers", "audioTranscriptionConfig", "translationConfig", "enableAffectiveDialog")
 GENERATION_CONFIG = message(
     "GenerationConfig",
     **each(FLOAT, "temperature", "topP", "presencePenalty", "frequencyPenalty"),

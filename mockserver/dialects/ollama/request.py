@@ -49,8 +49,8 @@ _Message = open_shape(
 _SHARED = {
     "model": optional(str),
     "stream": optional(bool),
-    "format": Any,
-    "keep_alive": Any,
+    "format": optional(Any),
+    "keep_alive": optional(Any),
     "options": optional(Object),
     "think": optional(union(label_member("<a boolean>", bool), label_member("<a string>", str))),
     "truncate": optional(bool),
@@ -58,7 +58,6 @@ _SHARED = {
     "logprobs": optional(bool),
     "top_logprobs": optional(int),
 }
-_OPTIONAL = {name: optional(kind) if kind is Any else kind for name, kind in _SHARED.items()}
 
 
 def _read_conversation(given: Json) -> list[dict[str, Json]]:
@@ -73,7 +72,7 @@ CHAT = Model(
     open_shape(
         messages=optional(list_of(_Message)),
         tools=optional(list_of(open_shape(type=optional(str), function=optional(_Function)))),
-        **_OPTIONAL,
+        **_SHARED,
     ),
     needed=("model",),
     conversation={"messages": _read_conversation},
@@ -88,7 +87,7 @@ GENERATE = Model(
         context=optional(list_of(int)),
         raw=optional(bool),
         images=_Images,
-        **_OPTIONAL,
+        **_SHARED,
     ),
     needed=("model",),
 )

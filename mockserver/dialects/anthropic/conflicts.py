@@ -3,7 +3,7 @@
 import re
 from base64 import b64decode
 from collections.abc import Iterable, Iterator
-from itertools import takewhile
+from itertools import pairwise, takewhile
 
 from mockserver.core.json import Json
 from mockserver.dialects._parse import Body, clip
@@ -140,8 +140,8 @@ def find_unpaired(body: Body, *, first: bool = False) -> Messages:
     """
     if (body.get("thread") or {}).get("type") == "continue":
         return
-    turns = list(_merge_turns(body["messages"]))
-    for (role, blocks), (_, after) in zip(turns, [*turns[1:], ("", [])], strict=False):
+    turns = [("", []), *_merge_turns(body["messages"]), ("", [])]
+    for (role, blocks), (_, after) in pairwise(turns):
         calls: dict[str, int] = {}  # of this turn: later ones may use an id again
         for at, index, block in blocks:
             if block["type"] == "tool_use":
@@ -154,10 +154,9 @@ def find_unpaired(body: Body, *, first: bool = False) -> Messages:
         answered = {block["tool_use_id"] for _, _, block in answers}
         if open_ids := [name for name in calls if name not in answered]:
             yield _UNANSWERED.format(at=calls[open_ids[0]], ids=clip(", ".join(open_ids), 400))
-    for (_, before), (_, blocks) in zip([("", []), *turns], turns, strict=False):
-        results = [entry for entry in blocks if _is_result(entry)]
-        made = {block["id"] for _, _, block in before if block["type"] == "tool_use"} if results else ()
-        for at, index, block in results:
+    for (_, before), (_, blocks) in pairwise(turns):
+        made = {block["id"] for _, _, block in before if block["type"] == "tool_use"}
+        for at, index, block in filter(_is_result, blocks):
             if block["tool_use_id"] not in made:
                 yield _UNASKED.format(at=at, index=index, id=clip(block["tool_use_id"]))
 

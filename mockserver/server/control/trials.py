@@ -23,7 +23,7 @@ from mockserver.core.exchange import COMPLETE, Exchange, Piece
 from mockserver.core.http import HttpRequest, weigh
 from mockserver.core.json import Json
 from mockserver.core.seed import monotonic
-from mockserver.delivery.drive import CUT, ClientConnection
+from mockserver.delivery.connection import CUT, ClientConnection
 from mockserver.engine.engine import Engine
 from mockserver.engine.offload import on_thread
 from mockserver.rules.load import Rule, select_suited

@@ -21,7 +21,7 @@ from uvicorn.protocols.utils import get_local_addr, get_remote_addr, is_ssl
 from mockserver.core.http import Fields, HeaderTable, Reply, tabulate
 from mockserver.core.plan import Failure
 from mockserver.core.seed import monotonic
-from mockserver.delivery.drive import encode_header
+from mockserver.delivery.connection import encode_header
 from mockserver.server.access import passes_page_check
 from mockserver.server.http.request_cycle import RequestCycle
 

@@ -205,8 +205,7 @@ def _find_candidates(
         yield from _find_lists(text, found, prop)
     for mention in found:
         points = score(mention, prop)
-        counted = singular(mention.unit) if mention.kind == "number" and len(mention.unit) > 3 else ""
-        if points > 0 and any(word in heads and word not in prop.words for word in (*mention.before[:1], counted)):
+        if points > 0 and any(word in heads and word not in prop.words for word in mention.before[:1]):
             points -= _AGAINST_OTHERS
         if points > 0 and not (mention.kind == "words" and _is_only_names(mention, (*heads, *prop.words))):
             yield Candidate(points, prop, (mention,))
@@ -236,8 +235,7 @@ def _remove_name(mention: Mention, prop: Property) -> Mention | None:
     if mention.kind != "words" or prop.semantic_type == "person" or not announced:
         return None
     end = mention.end - len(words[-1]) - 1
-    last = singular(words[-1])
-    is_named = last == prop.words[-1] or prop.semantic_type == "path" == heading_of("semantic_types").get(last)
+    is_named = singular(words[-1]) == prop.words[-1]
     return Mention("words", " ".join(words[:-1]), mention.start, end) if is_named else None
 
 
@@ -356,9 +354,8 @@ def _find_lists(text: str, found: Sequence[Mention], prop: Property) -> Iterator
 
 
 def _find_items(found: Sequence[Mention], item: Property, prop: Property) -> Iterator[Scored]:
-    for said in found:
-        if said.kind in _KINDS_OF_ITEMS:
-            mention = _remove_name(said, prop) or said
+    for mention in found:
+        if mention.kind in _KINDS_OF_ITEMS:
             points = max(score(mention, item), score(mention, prop))
             plain = item.semantic_type in ("", "number") and item.numeric and mention.kind in ("number", "money")
             wordy = "string" in item.types and item.semantic_type in ("", "title", "text", "query")

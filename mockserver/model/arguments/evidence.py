@@ -317,10 +317,7 @@ def _score_number(mention: Mention, prop: Property) -> int:
     for weight, share, holds in _CLEAR_NUMBERS:
         if holds(mention, prop):
             return weight + int(near * share) + _score_role(mention, prop)
-    is_measured = mention.unit.lower() in heading_of("units")
     total = near + next((weight for weight, holds in _NUMBER_TYPES.get(semantic_type, ()) if holds(mention)), 2)
-    if is_measured and semantic_type not in ("money", "", "quantity") and near < 40:
-        total -= 12
     if semantic_type in ("quantity", "limit") and not prop.role and mention.cue in heading_of("cue_roles"):
         total -= 16
     for_role = _score_role(mention, prop)

@@ -100,7 +100,7 @@ INVALID = {
     "start: 'a'": 'unexpected "\'": line 1, column 8',
     "%declare A": "%declare is not supported: line 1, column 10",
     "%import python.NAME": "only terminals of lark's 'common' can be imported, not 'NAME': line 1, column 16",
-    "start: T\nT: /(/": r"a regular expression that is not valid (missing ), unterminated subpattern): line 2, column 4",
+    "start: T\nT: /(/": "a regular expression that is not valid (missing ), unterminated subpattern): line 2, column 4",
     "start: T\n" r'T: "\ud800"': "half of a character: line 2, column 4",
     'start: "a" //' + "x" * 1_000_000: "it has more than 64,000 characters",
 }

@@ -53,13 +53,15 @@ class Property(Struct, frozen=True):
         return ("string" in self.types or not self.types) and not self.choices and not self.format
 
 
-def part_out(props: Sequence[Property]) -> Iterator[Property]:
+def part_out(props: Sequence[Property]) -> Sequence[Property]:
     """Return the properties; each of those that together ask for what one mention says asks for a part of it."""
     known = frozenset(word for prop in props for word in prop.words)
-    for prop in props:
-        asked = (part for word in prop.words for part, beside in _PARTS.get(word, {}).items() if known & beside)
-        part = next(asked, "")
-        yield replace(prop, part=part) if part else prop
+    return props if known.isdisjoint(_PARTS) else [_ask_for_part(prop, known) for prop in props]
+
+
+def _ask_for_part(prop: Property, known: frozenset[str]) -> Property:
+    asked = (part for word in prop.words for part, beside in _PARTS.get(word, {}).items() if known & beside)
+    return replace(prop, part=next(asked, ""))
 
 
 def read_property(name: str, schema: Json, order: int, *, required: bool = False) -> Property:

@@ -163,8 +163,6 @@ class Attempt:
     # Alternatives
 
     def _make_first_possible(self, shape: Shape, location: Location, taken: Taken) -> Json:
-        if not shape.can_hold:
-            raise shape.find_conflict()
         choices = shape.choices
         first: UnsatisfiableError | None = None
         left = self.said

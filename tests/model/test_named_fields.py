@@ -135,7 +135,10 @@ def test_a_field_takes_calls_of_the_tools_that_another_lists() -> None:
     rules = (
         f"1. `q` (str)\n2. `tools`\nYour output fields are:\n{{outputs}}  # note: adhere to the JSON schema: {schema}"
     )
-    tools = "[\"weather, whose description is <desc>Weather of city</desc>. It takes arguments {'city': {'type': 'string'}}.\"]"
+    shown = (
+        "weather, whose description is <desc>Weather of city</desc>. It takes arguments {'city': {'type': 'string'}}."
+    )
+    tools = json.dumps([shown])
     order = "Respond with the corresponding output fields, starting with the field `[[ ## outputs ## ]]`."
     said = f"[[ ## q ## ]]\nWhat's the weather in Tokyo?\n\n[[ ## tools ## ]]\n{tools}\n\n{order}"
     found = json.loads(fields(answer(said, rules))["outputs"])

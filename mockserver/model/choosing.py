@@ -193,7 +193,7 @@ def _split_namespace(name: str) -> tuple[str, str]:
 
 
 def _describe(tool: _ReadTool) -> str:
-    purpose = _PURPOSES.get(tool.kind.partition("_preview")[0], "")
+    purpose = " ".join(word_list("tool_purposes").get(tool.kind.partition("_preview")[0], ()))
     return _ASIDE.sub(" ", f"{tool.description} {purpose} {' '.join(tool.names[1:])}")[:_LONGEST]
 
 
@@ -307,18 +307,6 @@ _ASIDE = lazy_pattern(
     r"|\b(?:do not|don't|never|not for)\b[^.;\n]*",
     re.IGNORECASE,
 )
-# What the provider's own tools are for.
-_PURPOSES: Mapping[str, str] = {
-    "web_search": "search the web internet online news latest google",
-    "file_search": "search find uploaded files documents knowledge base",
-    "code_interpreter": "run python code script calculate plot chart analyze csv",
-    "image_generation": "generate draw create image picture illustration logo",
-    **dict.fromkeys(
-        ("computer", "computer_use"), "click browser open screenshot scroll type navigate website page button form"
-    ),
-    **dict.fromkeys(("shell", "local_shell"), "run shell terminal command bash directory"),
-    "apply_patch": "patch fix edit change file code bug",
-}
 
 
 class Clause(Struct, frozen=True):

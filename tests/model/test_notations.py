@@ -1,6 +1,7 @@
 """Calls that prompts keep in text: each notation is written as shown, read back as a step, and ends with an answer."""
 
 import json
+from typing import Any
 
 import pytest
 
@@ -69,8 +70,8 @@ NOTATIONS = {
 }
 
 
-def said(*messages: str | Message) -> str:
-    return "".join(part.text for part in auto(call(*messages), Seed(1), {}).parts if isinstance(part, Text))
+def said(*messages: str | Message, **asked: Any) -> str:
+    return "".join(part.text for part in auto(call(*messages, **asked), Seed(1), {}).parts if isinstance(part, Text))
 
 
 @pytest.mark.parametrize("name", NOTATIONS)
@@ -89,6 +90,16 @@ def test_the_arguments_of_a_call_may_be_shown_before_its_name() -> None:
     assert shown in IN_TAGS
     rules = IN_TAGS.replace(shown, '{"arguments": <args-dict>, "name": <function-name>}')
     assert said(Message("system", rules), Message("user", "What is the weather in Oslo?")) == NOTATIONS["tags"][1]
+
+
+def test_an_answer_in_json_may_be_a_call() -> None:
+    shown = '{"name": "function_name", "arguments": {"a": "b"}}'
+    rules = f"Produce JSON only, like {shown}. Functions:\n{json.dumps(WEATHER)}"
+    asked = [Message("system", rules), Message("user", "What is the weather in Oslo?")]
+    step = '{"name":"get_weather","arguments":{"city":"Oslo"}}'
+    assert said(*asked, response_format="json_object") == step
+    later = (*asked, Message("assistant", step), Message("user", "sunny"))
+    assert json.loads(said(*later, response_format="json_object")) == {"answer": "Weather (Oslo): sunny."}
 
 
 @pytest.mark.parametrize("name", NOTATIONS)

@@ -19,7 +19,7 @@ from mockserver.cassettes.convert import Imported, SkippedExchange, import_file,
 from mockserver.cassettes.mcp_definition import RecordedMcpAnswer, define_servers, make_call_rules
 from mockserver.cassettes.parse_response import ParsedChoice, ParsedResponse, parse_response
 from mockserver.cassettes.to_rules import READ, RecordedCall, RuleDraft, make_rules, write_rules_file
-from mockserver.cli.cassette.episodes import shorten_line
+from mockserver.cli.cassette.describe import shorten_line
 from mockserver.cli.cassette.folder import (
     CassetteFolder,
     add_cassettes_flag,

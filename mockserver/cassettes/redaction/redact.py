@@ -7,7 +7,7 @@ from urllib.parse import quote_plus, unquote_plus
 from msgspec import Struct
 from msgspec.structs import replace
 
-from mockserver.cassettes.bodies import join_data, replace_data
+from mockserver.cassettes.event_lines import join_data, replace_data
 from mockserver.cassettes.redaction.credential_fields import (
     CredentialFields,
     Fields,

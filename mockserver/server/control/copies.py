@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 from starlette.responses import Response
 
-from mockserver.cassettes.bodies import replace_data
+from mockserver.cassettes.event_lines import replace_data
 from mockserver.cassettes.to_rules import UnsupportedError, make_then
 from mockserver.core.event_stream import is_prelude
 from mockserver.core.exchange import Exchange, split_frames

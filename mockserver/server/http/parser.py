@@ -83,7 +83,7 @@ def find_target(method: str, target: bytes, headers: list[tuple[bytes, bytes]]) 
 def read_path(target: bytes, headers: Fields) -> str:
     whole, _, query = target.partition(b"?")
     path = unquote(_AUTHORITY.sub(b"", whole, count=1).decode("latin-1"))
-    from mockserver.cassettes.redaction.redact import find_secrets  # only for the journal's rows of bad requests
+    from mockserver.cassettes.redaction.shown_secrets import find_secrets  # only for the journal's rows of bad requests
 
     return find_secrets(tuple(headers), query).mask_text(path) if path.startswith("/") else "/"
 

@@ -796,7 +796,9 @@ _ABOUT_KEPT = frozenset((*LOOK_UPS, *CREATIONS, *QUESTIONS))  # the answer is ab
 _FEWEST_CHOICES, _MOST_READ = 8, 1_000_000  # bytes read, over all choices
 _SILENCE = Draft((DraftChoice(()),))
 _NOT_FORWARDED = Failure(
-    "unsupported", "Parts of a batch cannot be forwarded: forward the batch, or write what the answer is.", status=400
+    "unsupported",
+    "Parts of a batch cannot be forwarded: forward the whole batch, or answer it with another rule.",
+    status=400,
 )
 _WARM_UP = "warm up"  # tells the id of its answer from that of the answer to the same call
 

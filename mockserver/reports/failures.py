@@ -161,12 +161,12 @@ def explain_unanswerable(remarks: Iterable[Remark]) -> Iterator[Problem]:
 
 def find_impossible_answers(calls: Sequence[ReceivedCall]) -> Iterator[Problem]:
     """Return the answers of rules that no model could give, each remark once."""
-    return _group_remarks({call: call.answer_remarks for call in calls}, 'if you mean it, set lint="off"')
+    return _group_remarks({call: call.answer_remarks for call in calls}, 'if this is intended, set lint="off"')
 
 
 def find_refused_histories(calls: Sequence[ReceivedCall]) -> Iterator[Problem]:
     """Return the histories that a live provider would refuse, each remark once."""
-    return _group_remarks({call: call.history_remarks for call in calls}, 'if you mean it, set replay="off"')
+    return _group_remarks({call: call.history_remarks for call in calls}, 'if this is intended, set replay="off"')
 
 
 def _group_remarks(remarks: Mapping[ReceivedCall, Sequence[str]], remedy: str) -> Iterator[Problem]:

@@ -463,4 +463,4 @@ class AsgiEntrance(Struct, eq=False):
         visit.row.received = received
 
 
-_NOT_FORWARDED = "The server began to pass requests on while it read this upload; please send it again."
+_NOT_FORWARDED = "Recording was turned on while this upload was read; please send it again."

@@ -204,8 +204,8 @@ def test_a_loop_ends_and_fails_the_test(server: MockServer, program: Path, tmp_p
     agent = server.agent("claude-code", cwd=tmp_path, max_calls=3)
     server.on().reply(tool_calls=[agent.agent.call_tool("read", {"path": tmp_path / "note.txt"})])
     ran = agent.run("read the note")
-    assert ran.log.startswith("API Error: 400 This run has made all the 3 calls that it may make: rule ")
-    with pytest.raises(AssertionError, match="claude-code: This run has made all the 3 calls"):
+    assert ran.log.startswith("API Error: 400 This run has reached its limit of 3 calls: rule ")
+    with pytest.raises(AssertionError, match="claude-code: This run has reached its limit of 3 calls"):
         server.verify()
 
 

@@ -416,7 +416,7 @@ class AsgiEntrance(Struct, eq=False):
         is_form = media.startswith(b"multipart/form-data") and not find_codings(headers)
         engine = self.responder.live.find_engine(visit.row.namespace)
         records = isinstance(engine.player, Player) and engine.player.choice.record != "none"
-        return is_form and not records and not engine.forwards
+        return is_form and not records and not engine.rule_set.forwards
 
     async def _respond_to_form(self, request: HttpRequest, receive: Receive, visit: Visit) -> Response:
         """Respond to a form, whose files go to disk while it comes: until then, or as long as an object keeps them.

@@ -25,7 +25,7 @@ from mockserver.dialects import Dialect, Operation, discover_all
 from mockserver.dialects._forms import write_form
 from mockserver.engine.answer import split_prompts, use_tokenizer
 from mockserver.engine.counters import find_next_attempt
-from mockserver.engine.engine import Engine, alter_engine
+from mockserver.engine.engine import Engine
 from mockserver.engine.memory import Memory, continue_conversation
 from mockserver.engine.offload import on_thread
 from mockserver.kinds import ARTIFACTS, ASKED, CONVERSATIONS
@@ -305,7 +305,7 @@ async def copy_engine(engine: Engine, namespace: str, entries: Entries) -> Engin
     memory = Memory(MemoryValueStore(count=sys.maxsize, size=sys.maxsize), engine.memory.polls)
     for stored in await engine.memory.store.values(namespace):
         memory.store.put(namespace, stored.key, stored, size=stored.size)
-    return alter_engine(engine, counters=MemoryCounters().fill(namespace, entries), memory=memory)
+    return replace(engine, counters=MemoryCounters().fill(namespace, entries), memory=memory)
 
 
 def describe_faults(faults: Sequence[Fault]) -> str:

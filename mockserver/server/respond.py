@@ -194,7 +194,7 @@ class Responder(Struct, eq=False):
             await live.forget_evicted()
         visit.settings = settings = live.settings
         engine = space.find_engine(live.engine)
-        visit.row.rules = engine.rules
+        visit.row.rules = engine.rule_set.rules
         if not self.operations or request.method in _ODD_METHODS:
             fixed = self._find_fixed_response(request, engine, visit)
             if fixed is not None:
@@ -328,7 +328,7 @@ class Responder(Struct, eq=False):
 
     def _is_never_stubbed(self, request: HttpRequest, engine: Engine) -> bool:
         """Whether no rule answers at this path that no dialect knows, not even one that wants another key."""
-        if self.refusal or not engine.stubs or is_control(request.path):
+        if self.refusal or not engine.rule_set.stubs or is_control(request.path):
             return True
         keys, key = self.live.settings.keys, self.dialect.credential(request)
         admitted = keys is None or (key is not None and key in keys and keys[key].allowed)

@@ -19,7 +19,6 @@ from mockserver.core.mcp_server import McpServer
 from mockserver.core.seed import monotonic
 from mockserver.core.text import plural
 from mockserver.dialects import discover_all
-from mockserver.engine.engine import alter_engine
 from mockserver.engine.mcp_streams import McpEvent
 from mockserver.reports.coverage import find_watch
 from mockserver.reports.failures import (
@@ -241,7 +240,7 @@ class MockServer(Assertions):
         if not self._environments:
             self._service = load_service_rules()
             policy = live.engine.policy  # a 404 it takes for a missing model
-            live.engine = alter_engine(live.engine, policy=replace(policy, error={"status": 400, **policy.error}))
+            live.engine = replace(live.engine, policy=replace(policy, error={"status": 400, **policy.error}))
         namespace = led.name if led.name not in live.budgets else f"{led.name}-{len(self._environments) + 1}"
         live.budgets[namespace] = CallBudget(max_calls)
         environ = {**os.environ, **self.env}
@@ -343,7 +342,7 @@ class MockServer(Assertions):
         self._setup = setup or self.default_setup
         settings, engine = self._composer.compose(self._setup)
         if isinstance(engine.player, Player):
-            engine = alter_engine(engine, player=replace(engine.player, rename_options=self.rename_options))
+            engine = replace(engine, player=replace(engine.player, rename_options=self.rename_options))
         journal = Journal(count=settings.journal_calls, size=settings.journal_bytes)
         journal.keeps_calls = True
         if (watch := find_watch()) is not None:

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from mockserver.config.yaml_reader import parse
 from mockserver.core.call import Call, Message, Tool, ToolChoice
 from mockserver.core.seed import Seed
-from mockserver.engine.engine import make_generator
+from mockserver.engine.generation import make_generator
 from mockserver.model.budget import STEPS, AnswerWork, spend
 from tests.kit.calls import call
 

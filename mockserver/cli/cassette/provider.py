@@ -18,7 +18,6 @@ from mockserver.config.settings import Settings
 from mockserver.core.episode import Episode, Sent
 from mockserver.core.validation import Validation
 from mockserver.dialects import client_configs
-from mockserver.engine.engine import alter_engine
 from mockserver.reports.calls import find_error_message
 from mockserver.server.cassette_store import CassetteStore, parse_episode
 from mockserver.server.client_environment import find_key
@@ -173,7 +172,7 @@ def open_provider(settings: Settings) -> Iterator[Provider]:
     policy = RecordingPolicy(settings, environ)
     store = CassetteStore(settings.cassettes, settings.match, settings.hosts)
     player = Player(store, CassetteChoice("live", "all"), upstreams=tuple(settings.upstream), policy=policy)
-    live.engine = alter_engine(live.engine, policy=make_policy(settings), player=player)
+    live.engine = replace(live.engine, policy=make_policy(settings), player=player)
     logging.getLogger("mockserver").addHandler(logging.NullHandler())  # the command says what was not recorded
     saved = list[Episode]()
 

@@ -12,7 +12,6 @@ from mockserver.core.json import Json
 from mockserver.core.kept_objects import KeptObject, ObjectView
 from mockserver.core.plan import Failure
 from mockserver.dialects import Operation
-from mockserver.dialects._chat import Metadata
 from mockserver.dialects._fields import (
     Model,
     Object,
@@ -37,6 +36,7 @@ from mockserver.dialects._objects.search import (
     read_text,
     select_best,
 )
+from mockserver.dialects._openai_api.chat_models import Metadata
 from mockserver.dialects._parse import Body
 from mockserver.kinds.kept import SEARCHED_FILE_STATUSES
 from mockserver.kinds.objects import Objects

@@ -11,7 +11,7 @@ from mockserver.core.plan import Plan
 from mockserver.delivery.drive import CLIENT_LEFT, CUT, STOPPED
 from mockserver.kinds.realtime import TURN
 from mockserver.server.respond import Visit
-from mockserver.server.socket_session import CUT_SHORT, FAILED, STOPPING, SocketSession
+from mockserver.server.sockets.socket_session import CUT_SHORT, FAILED, STOPPING, SocketSession
 
 SWITCHING = 101  # the status of a handshake that leads to a session
 _EVENTS = HeaderLines("content-type: text/event-stream\r\n")  # as which the row shows them

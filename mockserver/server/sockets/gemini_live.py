@@ -20,8 +20,8 @@ from mockserver.core.http import HttpRequest, Reply, SocketAnswers, SocketTurn
 from mockserver.core.json import Json, try_parse
 from mockserver.core.plan import Failure
 from mockserver.delivery.drive import CLIENT_LEFT
+from mockserver.dialects._openai_api.realtime.recordings import make_recording_call
 from mockserver.dialects._parse import Body, clip, read_json
-from mockserver.dialects._realtime.recordings import make_recording_call
 from mockserver.dialects.gemini.live import (
     count_usage,
     find_candidate,

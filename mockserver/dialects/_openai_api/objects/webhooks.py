@@ -7,7 +7,7 @@ from mockserver.core.call import Call, IdShape
 from mockserver.core.kept_objects import KeptObject, ObjectView
 from mockserver.dialects import Operation
 from mockserver.dialects._fields import Model, list_of, optional, shape
-from mockserver.dialects._objects.resource import New, Resource
+from mockserver.dialects._openai_api.objects.resource import New, Resource
 from mockserver.dialects._parse import Body
 from mockserver.kinds.objects import Objects
 

@@ -20,8 +20,8 @@ from mockserver.dialects import Operation
 from mockserver.dialects._errors import refuse
 from mockserver.dialects._fields import Model, closed_shape, integer, literal, optional, shape, text
 from mockserver.dialects._forms import parse_form
+from mockserver.dialects._openai_api.realtime.sessions import SESSION, TRANSLATION, make_session, update_session
 from mockserver.dialects._parse import Body, Complaint, bearer, object_of, read_body, read_object
-from mockserver.dialects._realtime.sessions import SESSION, TRANSLATION, make_session, update_session
 from mockserver.dialects._reply import RequestLines, json_reply
 from mockserver.kinds.objects import Objects
 from mockserver.kinds.realtime import CALLS, CLIENT_SECRET, TRANSLATION_SECRET

@@ -12,7 +12,7 @@ from mockserver.dialects import Operation
 from mockserver.dialects._errors import refuse
 from mockserver.dialects._fields import Model, shape
 from mockserver.dialects._forms import Part, nest_fields, parse_form
-from mockserver.dialects._objects.resource import New, Resource
+from mockserver.dialects._openai_api.objects.resource import New, Resource
 from mockserver.dialects._parse import Body, Complaint
 from mockserver.kinds.objects import Objects
 

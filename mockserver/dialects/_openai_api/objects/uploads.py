@@ -16,8 +16,8 @@ from mockserver.dialects import Operation
 from mockserver.dialects._errors import refuse
 from mockserver.dialects._fields import Model, integer, list_of, literal, optional, shape
 from mockserver.dialects._forms import parse_form
-from mockserver.dialects._objects.files import EXPIRY, PURPOSES, Files
-from mockserver.dialects._objects.resource import New, Resource, forget
+from mockserver.dialects._openai_api.objects.files import EXPIRY, PURPOSES, Files
+from mockserver.dialects._openai_api.objects.resource import New, Resource, forget
 from mockserver.dialects._parse import Body, Complaint, clip
 from mockserver.kinds.objects import Objects
 from mockserver.media.large_data import DataWriter, split_data

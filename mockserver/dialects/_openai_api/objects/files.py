@@ -15,7 +15,7 @@ from mockserver.dialects import Operation
 from mockserver.dialects._errors import refuse
 from mockserver.dialects._fields import Model, integer, literal, optional, shape
 from mockserver.dialects._forms import nest_fields, parse_form
-from mockserver.dialects._objects.resource import New, Resource
+from mockserver.dialects._openai_api.objects.resource import New, Resource
 from mockserver.dialects._parse import Body, Complaint, clip, read_body, read_json
 from mockserver.kinds.objects import Objects
 from mockserver.media.large_data import list_lines

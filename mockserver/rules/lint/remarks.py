@@ -250,11 +250,11 @@ def find_without_upstream(rules: Sequence[Rule], upstreams: Collection[str]) -> 
         if not _may_forward(rule.spec["then"]):
             continue
         kind, prefix = ("mcp", UPSTREAM) if is_for_mcp(rule.when) else ("dialect", "")
-        named = find_pinned(rule.when, "host") or find_pinned(rule.when, kind) or set()
-        named = named - {"compatible"}  # any of its hosts
-        lacking = sorted({f"{prefix}{name}" for name in named} - set(upstreams))
+        named = find_pinned(rule.when, "host") or find_pinned(rule.when, kind) or frozenset()
+        names = {f"{prefix}{name}" for name in named if name != "compatible"}  # which is any of its hosts
+        lacking = sorted(names - set(upstreams))
         usable = [name for name in upstreams if name.startswith(UPSTREAM) == bool(prefix)]
-        if lacking or (not named and not usable):
+        if lacking or (not names and not usable):
             name = lacking[0] if lacking else f"{prefix}NAME" if prefix else "DIALECT"
             yield Remark(rule, f"forwards, but no upstream is set; set --upstream {name}=URL")
 

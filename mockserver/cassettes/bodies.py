@@ -47,7 +47,7 @@ class Style(Struct, frozen=True):
         for word in name.split():
             kind = next((kind for kind, words in _WORDS.items() if word in words), None)
             if kind in found:
-                raise ValueError(f'"{word}" and "{found[kind]}" exclude each other')
+                raise ValueError(f'write "{word}" or "{found[kind]}", not both')
             if kind is None:
                 hint = did_you_mean(word, (known for words in _WORDS.values() for known in words))
                 raise ValueError(f'unknown JSON style "{word[:60]}"{hint}')

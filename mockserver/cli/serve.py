@@ -22,6 +22,7 @@ from mockserver.core.http import CONTROL, is_loopback
 from mockserver.core.json import Json
 from mockserver.core.text import LONGEST, escape_line, lines, plural
 from mockserver.dialects import client_configs
+from mockserver.rules.lint.remarks import find_without_upstream
 from mockserver.server.client_environment import list_mcp_addresses, make_bare_url, make_base_url, write_openai_hint
 from mockserver.server.live import Live, Worker, start
 from mockserver.server.masking import find_row_secrets
@@ -137,6 +138,7 @@ def list_warnings(live: Live) -> Iterator[str]:
         yield f"{record} no upstream is set; set --upstream DIALECT=URL"
     if _may_record(live.player.choice) and not _is_writable(Path(settings.cassettes)):
         yield f"{record} {settings.cassettes} is not writable; set --cassettes FOLDER"
+    yield from (f"  {remark.line}" for remark in find_without_upstream(live.engine.rules, settings.upstream))
     if is_loopback(settings.host):
         return
     who = "anyone" if settings.keys is None else "anyone with an API key"

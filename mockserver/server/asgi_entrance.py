@@ -115,4 +115,4 @@ async def _read_form(reader: FormReader, request: HttpRequest, visit: Visit) -> 
     visit.row.received = received
 
 
-_NOT_FORWARDED = "The server began to pass requests on while it read this upload; please send it again."
+_NOT_FORWARDED = "Recording was turned on while this upload was read; please send it again."

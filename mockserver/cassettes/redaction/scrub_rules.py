@@ -140,7 +140,9 @@ def _set_deadline(text: str) -> float:
 
 def _explain_slowness(pattern: str) -> str:
     shown = json.dumps(pattern if len(pattern) <= 80 else pattern[:79] + "…", ensure_ascii=False)
-    return f"scrub: the pattern {shown} takes over {REGEX_SECONDS:g} s, or all memory, on a text; make it simpler"
+    return (
+        f"scrub: the pattern {shown} took more than {REGEX_SECONDS:g} s, or ran out of memory, on a text; simplify it"
+    )
 
 
 def _convert_placeholder(was: Json, placeholder: str) -> Json:

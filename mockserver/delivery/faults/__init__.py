@@ -158,7 +158,8 @@ class WrongContentLength(Struct, frozen=True):
     by: Annotated[
         int,
         Settable(
-            "difference", "how many bytes more (they never come, and the connection closes) or less (they are excess)"
+            "difference",
+            "how many bytes more (they never come, and the connection closes) or fewer (the rest is excess)",
         ),
     ] = 10
     for_: Annotated[float, Settable("duration", "how long to wait before closing")] = 0.0

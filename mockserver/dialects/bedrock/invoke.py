@@ -15,7 +15,7 @@ from mockserver.core.plan import Answer, Failure, Safety, Usage
 from mockserver.core.validation import HistoryProblem, Validation
 from mockserver.dialects import Operation, discover
 from mockserver.dialects._openai_api.chat import make_chat_call
-from mockserver.dialects._openai_api.chat_models import CHAT
+from mockserver.dialects._openai_api.chat_bodies import CHAT
 from mockserver.dialects._parse import Body, object_of, read_body, read_fields
 from mockserver.dialects._reply import data_reply, json_reply, merge_headers
 from mockserver.dialects.bedrock.checks import check_converse

@@ -12,7 +12,7 @@ from mockserver.core.validation import Validation
 from mockserver.dialects import Operation
 from mockserver.dialects._errors import refuse
 from mockserver.dialects._fields import Model, nullable, shape
-from mockserver.dialects._openai_api.chat_models import Metadata
+from mockserver.dialects._openai_api.chat_bodies import Metadata
 from mockserver.dialects._openai_api.input_items import find_item_type
 from mockserver.dialects._openai_api.objects.resource import New, Resource
 from mockserver.dialects._openai_api.stored import complete_item, find_item_prefix
@@ -35,7 +35,7 @@ class Conversations(Resource):
 
     def find_model(self) -> Model:
         from mockserver.dialects._openai_api import (
-            responses_models as models,  # slow: a hundred types, which chats do not need
+            responses_bodies as models,  # slow: a hundred types, which chats do not need
         )
 
         return models.NEW_CONVERSATION
@@ -59,7 +59,7 @@ class ConversationItems(Resource):
 
     def find_model(self) -> Model:
         from mockserver.dialects._openai_api import (
-            responses_models as models,  # slow: a hundred types, which chats do not need
+            responses_bodies as models,  # slow: a hundred types, which chats do not need
         )
 
         return models.NEW_ITEMS

@@ -13,7 +13,7 @@ from mockserver.core.kept_objects import KeptObject, ObjectView
 from mockserver.core.plan import Failure
 from mockserver.dialects import Operation
 from mockserver.dialects._fields import Model, Object, list_of, optional, shape
-from mockserver.dialects._openai_api.chat_models import Metadata
+from mockserver.dialects._openai_api.chat_bodies import Metadata
 from mockserver.dialects._openai_api.objects.files import Files, read_rows
 from mockserver.dialects._openai_api.objects.resource import New, Resource, turn_to_page
 from mockserver.dialects._openai_api.stored import list_body

@@ -25,7 +25,7 @@ from mockserver.dialects._fields import (
     tag_union,
     text_or,
 )
-from mockserver.dialects._openai_api.chat_models import Metadata
+from mockserver.dialects._openai_api.chat_bodies import Metadata
 from mockserver.dialects._openai_api.objects.files import Files
 from mockserver.dialects._openai_api.objects.resource import New, Resource
 from mockserver.dialects._openai_api.objects.search import (

@@ -21,7 +21,7 @@ from mockserver.dialects._fields import (
     union,
     voice_of,
 )
-from mockserver.dialects._openai_api.chat_models import Name
+from mockserver.dialects._openai_api.chat_bodies import Name
 from mockserver.dialects._parse import Body
 
 USUAL_MODEL = "gpt-realtime"

@@ -24,6 +24,7 @@ from mockserver.dialects._media_files import check_picture
 from mockserver.dialects._parse import (
     Body,
     Complaint,
+    clip,
     custom_complaint,
     read_body,
     read_object,
@@ -171,10 +172,16 @@ class ImagesApi(Struct, frozen=True):
         return file_reply(outcome.data or b"", self.lines(call.http, call), outcome.headers)
 
 
+_UNKNOWN_TYPE = "application/octet-stream"
 _BOOKKEEPING = ("stream", "user", "safety_identifier")
 
 
 async def _show_content(shown: Mapping[str, str], objects: Objects) -> ObjectView:
+    if digest := shown.get("file"):
+        file = objects.find_rule_file(digest)
+        if file is None:
+            raise Failure("not_found", message=f"No rule sends the file {clip(digest)} any more.")
+        return ObjectView(data=file, headers=(("content-type", recognize(file) or _UNKNOWN_TYPE),))
     width, height = (min(side, MOST_PIXELS) or 1 for side in parse_size(shown.get("size", "")) or USUAL_SIZE)
     color = find_color(shown.get("color", ""))
     data = FORMATS["png"].write(draw(shown.get("words", ""), width, height, objects.seed, color=color))
@@ -316,11 +323,8 @@ class ImageAnswer:
         return {"url": self._make_url(image), **revised}
 
     def _make_url(self, image: Picture | bytes) -> str:
-        if isinstance(image, bytes):
-            return f"data:{recognize(image) or 'image/png'};base64,{b64encode(image).decode()}"
-        http = self._call.http
-        size = f"{image.width}x{image.height}"
-        query = urlencode({"size": size, "color": image.ground.code, "words": image.words})
+        http, shown = self._call.http, {"file": hash_data(image)} if isinstance(image, bytes) else _describe(image)
+        query = urlencode(shown)
         return f"{http.server_url}{http.path.rpartition('/')[0]}/content?{query}"
 
     def _write(self, image: Picture | bytes) -> bytes:
@@ -343,6 +347,12 @@ class ImageAnswer:
             "output_tokens": written,
             "input_tokens_details": {"text_tokens": read, "image_tokens": seen},
         }
+
+
+def _describe(picture: Picture) -> dict[str, str]:
+    """Return what a URL says of a picture, which is drawn again when somebody asks for it."""
+    size = f"{picture.width}x{picture.height}"
+    return {"size": size, "color": picture.ground.code, "words": picture.words}
 
 
 def count_image_tokens(quality: str, size: tuple[int, int]) -> int:

@@ -197,6 +197,9 @@ class Objects(Protocol):
     async def on_thread(self, function: Callable[P, T], *args: P.args, **named: P.kwargs) -> T:
         """Call a function that may take long, such as one that reads a file, while others are served."""
 
+    def find_rule_file(self, digest: str) -> bytes | None:
+        """Return the file beside the rules that has this SHA-256; None if no rule sends one."""
+
     async def answer(self, call: Call) -> Plan:
         """Answer a call as if it had come by itself, such as a line of a batch."""
 

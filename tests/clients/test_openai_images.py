@@ -112,9 +112,13 @@ def test_a_rule_sends_a_file(client: OpenAI) -> None:
     assert read((made.data or [])[0]) == b"whatever bytes"
 
 
-def test_the_url_of_a_file_says_what_it_is(client: OpenAI) -> None:
+def test_the_file_of_a_rule_has_a_url_as_long_as_a_rule_sends_it(client: OpenAI) -> None:
     made = client.images.generate(model="dall-e-3", prompt="something moving")
-    assert (made.data or [])[0].url == f"data:image/gif;base64,{b64encode(MOVING).decode()}"
+    url = (made.data or [])[0].url or ""
+    read = httpx2.get(url)
+    assert (read.headers["content-type"], read.content) == ("image/gif", MOVING)
+    other = httpx2.get(url.replace("file=", "file=0"))
+    assert (other.status_code, other.json()["error"]["type"]) == (404, "invalid_request_error")
 
 
 def test_a_rule_answers_with_a_whole_body(client: OpenAI) -> None:

@@ -32,7 +32,7 @@ from mockserver.engine.engine import Engine
 from mockserver.engine.hosted_mcp import find_hosted_servers
 from mockserver.engine.offload import on_thread
 from mockserver.kinds.audio import Transcript
-from mockserver.kinds.realtime import CLIENT_SECRET
+from mockserver.kinds.realtime import CALLS, CLIENT_SECRET
 from mockserver.media.samples import FORMATS
 from mockserver.media.speech_detection import SpeechBorder
 from mockserver.server.access import check_key, check_model_allowed
@@ -128,30 +128,35 @@ class RealtimeSession(RecordedSession):
             raise TurnedAway(_refuse("beta_api_shape_disabled", _NO_BETA), BAD_REQUEST)
         secret = await self._find_secret()
         self._check_key(secret)
-        stated: Body = {} if secret is None else secret.body["session"]
+        opened_by = secret or await self._find_kept(CALLS.made_by, query.get("call_id", ""))
+        stated: Body = {} if opened_by is None else opened_by.body["session"]
         model = query.get("model") or query.get("deployment") or stated.get("model") or ""
         kind = "transcription" if query.get("intent") == "transcription" else "realtime"
-        kind = kind if secret is None else stated["type"]
+        kind = stated.get("type", kind)
         if kind == "realtime" and not model and "call_id" not in query:
             raise TurnedAway(_refuse("missing_model", _NO_NAME), BAD_REQUEST)
         self._check_model(model)
         usual = make_session(kind, self._name, model, policy.clock.now() + LASTS)
-        return usual if secret is None else {**stated, **{key: usual[key] for key in ("id", "expires_at")}}
+        return {**usual, **stated, **{key: usual[key] for key in ("id", "expires_at")}}
 
     async def _find_secret(self) -> KeptObject | None:
         """Return the client secret with which the session is opened, if it is one; the key behind it then counts."""
         key = self.responder.dialect.credential(self.handshake)
         if key is None or not key.startswith("ek_"):
             return None
-        name = make_key(self.responder.dialect.name, CLIENT_SECRET.name, key)
-        found = await self._engine.memory.store.get(self.handshake.namespace, name)
-        if found is None or not isinstance(found[0], KeptObject):
+        secret = await self._find_kept(CLIENT_SECRET.name, key)
+        if secret is None:
             return None
-        secret = found[0]
         if secret.body["expires_at"] < self._engine.policy.clock.now():
             raise TurnedAway(Failure("invalid_key", details={"key": key}), BAD_KEY)
         self.handshake = _put_key(self.handshake, secret.body["key"])
         return secret
+
+    async def _find_kept(self, made_by: str, name: str) -> KeptObject | None:
+        """Return what a request over HTTP has prepared for sessions: a secret, or a call."""
+        key = make_key(self.responder.dialect.name, made_by, name)
+        found = await self._engine.memory.store.get(self.handshake.namespace, key)
+        return found[0] if found is not None and isinstance(found[0], KeptObject) else None
 
     def _check_key(self, secret: KeptObject | None) -> None:
         """Raise TurnedAway for a key that the settings do not list."""
@@ -247,6 +252,11 @@ class RealtimeSession(RecordedSession):
             borders = self._input.append(decode_audio(encoded))
         for border in borders:
             await self._notice(border)
+        silence = None if self._active is not None else self._input.take_silence()
+        if silence is not None:
+            name, told = self._name_item(), {"audio_start_ms": silence.start, "audio_end_ms": silence.end}
+            await self._say("input_audio_buffer.timeout_triggered", **told, item_id=name)
+            await self._end_turn(silence.audio, name, is_silent=True)
 
     async def _notice(self, border: SpeechBorder) -> None:
         """Tell that the user has begun to speak, or make a turn of what was said."""
@@ -261,7 +271,11 @@ class RealtimeSession(RecordedSession):
         if speech is None:
             return
         await self._say("input_audio_buffer.speech_stopped", audio_end_ms=border.at, item_id=speech.item_id)
-        await self._add_spoken(self._input.take_speech(speech.start, border.at), speech.item_id)
+        await self._end_turn(self._input.take_speech(speech.start, border.at), speech.item_id)
+
+    async def _end_turn(self, audio: bytes, item_id: str, *, is_silent: bool = False) -> None:
+        """Make an item of what was said, and answer it if the session does so by itself."""
+        await self._add_spoken(audio, item_id, is_silent=is_silent)
         if self._detection.get("create_response"):
             await self._respond_to({})
 
@@ -278,14 +292,14 @@ class RealtimeSession(RecordedSession):
         self._input.clear()
         await self._say("input_audio_buffer.cleared")
 
-    async def _add_spoken(self, audio: bytes, item_id: str) -> None:
+    async def _add_spoken(self, audio: bytes, item_id: str, *, is_silent: bool = False) -> None:
         """Make an item of what the user has said, and tell what that was if the session transcribes."""
         sound = self._input.sound
         part: dict[str, Json] = {"type": "input_audio", "transcript": None}
         body: dict[str, Json] = {"id": item_id, "type": "message", "status": "completed", "role": "user"}
         item = ConversationItem({**body, "content": [part]}, sound)
         item.take(audio)
-        failure = await self._listen(item)
+        failure = None if is_silent else await self._listen(item)
         previous = self._conversation.add(item)
         self._conversation.forget_sound()
         await self._say("input_audio_buffer.committed", previous_item_id=previous, item_id=item_id)
@@ -480,6 +494,8 @@ class RealtimeSession(RecordedSession):
         if kind == "response.created" and turn.reason is not None:  # it was cancelled before it began
             await self._end_cancelled(turn)
         elif kind == "response.done":
+            if turn.converses:
+                self._input.note_answer(turn.sound.measure(turn.spoken))
             await self._tell_limits(event["response"])
 
     async def _send_with_item(self, turn: ResponseTurn, data: bytes, event: Event) -> None:

@@ -35,7 +35,6 @@ _TRANSLATION = Model(shape(expires_after=_EXPIRES, session=TRANSLATION))
 _REFERRAL = Model(shape(target_uri=text(1)))
 _REJECTION = Model(shape(status_code=optional(integer())))
 _ANYTHING = Model(shape())
-_ACCEPTANCE = Model(shape(type=optional(literal("realtime"))))
 
 
 class ConnectionsApi(Struct, frozen=True):
@@ -53,7 +52,7 @@ class ConnectionsApi(Struct, frozen=True):
                 *(self._parse_translation, self._render),
             ),
             Operation(CALLS.made_by, "POST", "/realtime/calls", self._parse_offer, self._render_answer),
-            self._act("accept_call", f"{call}/accept", _ACCEPTANCE),
+            Operation("accept_call", "POST", f"{call}/accept", self._parse_acceptance, self._render_nothing),
             self._act("hang_up_call", f"{call}/hangup", _ANYTHING),
             self._act("refer_call", f"{call}/refer", _REFERRAL),
             self._act("reject_call", f"{call}/reject", _REJECTION),
@@ -113,7 +112,9 @@ class ConnectionsApi(Struct, frozen=True):
 
     async def _answer_offer(self, call: Call, objects: Objects) -> ObjectView:
         name = objects.draw_id(_CALLS)
-        await objects.keep(KeptObject(self.dialect, CALLS.made_by, name, {"id": name}))
+        stated = call.raw["session"] or {"type": "realtime"}
+        session = update_session(make_session(stated["type"], name, stated.get("model") or "", 0), stated)
+        await objects.keep(KeptObject(self.dialect, CALLS.made_by, name, {"id": name, "session": session}))
         path = f"{call.http.prefix}/v1/realtime/calls/{name}"
         return ObjectView(data=answer_offer(call.raw["sdp"]).encode(), headers=(("location", path),))
 
@@ -123,6 +124,19 @@ class ConnectionsApi(Struct, frozen=True):
             return self._make_call(name, http, read_body(model, body, refuse, validation).parsed, self._act_on_call)
 
         return Operation(name, "POST", path, parse, self._render_nothing)
+
+    def _parse_acceptance(self, http: HttpRequest, validation: Validation) -> Call:
+        session = {"type": "realtime", **(read_object(http) if http.body.strip() else {})}
+        parsed = read_body(_SECRET, {"session": session}, refuse, validation).parsed
+        return self._make_call("accept_call", http, parsed["session"], self._accept)
+
+    async def _accept(self, call: Call, objects: Objects) -> ObjectView:
+        """Accept a call; the socket beside it has the session that is stated."""
+        view, kept = await self._act_on_call(call, objects), await objects.find(CALLS.made_by, call.id)
+        if kept is not None:
+            session = update_session(kept.body["session"], call.raw)
+            await objects.change(kept, lambda found: found.change(session=session))
+        return view
 
     async def _act_on_call(self, call: Call, objects: Objects) -> ObjectView:
         kept = await objects.find(CALLS.made_by, call.id)

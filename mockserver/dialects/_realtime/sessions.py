@@ -23,10 +23,11 @@ from mockserver.dialects._fields import (
     voice_of,
 )
 from mockserver.dialects._parse import Body
+from mockserver.kinds.audio import OPENAI_VOICES
 
 USUAL_MODEL = "gpt-realtime"
 LASTS = 3600  # seconds
-VOICES = ("alloy", "ash", "ballad", "coral", "echo", "sage", "shimmer", "verse", "marin", "cedar")
+VOICES = tuple([name for name in OPENAI_VOICES if name not in ("fable", "onyx", "nova")])  # which only files have
 
 SOUND_FORMAT = tag_union(
     "type",

@@ -23,7 +23,8 @@ LARGE = 1_000_000  # bytes of a file for which there may be no room
 class CallObjects(Struct, frozen=True):
     """The `Objects` of one call. `mark` makes its ids unique; `answers` answers another call, `done` has those.
 
-    `rules` are those that answer calls like it. `locks` are the namespaces and names of what calls hold, and `held` those of this one; None: nothing is held.
+    `rules` are those that answer calls like it. `locks` are the namespaces and names of what calls hold, and `held`
+    those of this one; None: nothing is held.
     """
 
     call: Call

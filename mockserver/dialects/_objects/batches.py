@@ -22,8 +22,9 @@ from mockserver.dialects._chat import Metadata
 from mockserver.dialects._errors import refuse
 from mockserver.dialects._fields import Model, literal, optional, shape
 from mockserver.dialects._objects.files import EXPIRY, Files, Row, read_rows
-from mockserver.dialects._objects.resource import New, Resource
+from mockserver.dialects._objects.resource import New, Resource, serve
 from mockserver.dialects._parse import Body, Complaint
+from mockserver.kinds.kept import BATCHES
 from mockserver.kinds.objects import Objects
 
 MOST_LINES = 50_000
@@ -57,7 +58,8 @@ def write_lines(lines: Sequence[Line], batch: str) -> bytes:
 
 
 class Batches(Resource):
-    name, plural, path = "batch", "batches", "/batches"
+    kind, path = BATCHES, "/batches"
+    lacks = ("delete_batch",)
     type, deleted = "batch", "batch"
     ids = IdShape("batch_", 32, "hex")
     unknown = "No batch found with id '{id}'."
@@ -72,11 +74,6 @@ class Batches(Resource):
     )
     statuses = ("validating", "in_progress")
     events = MappingProxyType({status: f"batch.{status}" for status in FINAL})
-
-    def operations(self) -> tuple[Operation, ...]:
-        created, listed, retrieved, *_ = super().operations()  # nothing deletes a batch
-        cancelled = self.act("cancel_batch", "POST", f"{self.path}/{{id}}/cancel", self._cancel)
-        return (created, listed, retrieved, cancelled)
 
     def read(self, http: HttpRequest, validation: Validation) -> New:
         new = super().read(http, validation)
@@ -183,7 +180,8 @@ class Batches(Resource):
         file = New(id=name, fields=fields, data=data, file_name=f"{new.id}_{what}.jsonl")
         return (await Files(self.api).create(file, objects)).id
 
-    async def _cancel(self, call: Call, objects: Objects) -> ObjectView:
+    @serve("POST", "cancel")
+    async def cancel_batch(self, call: Call, objects: Objects) -> ObjectView:
         kept = await self.find_asked(call, objects)
         before, now = await self.end_early(kept, "cancelled", objects)
         if before is now and not objects.invents:

@@ -81,9 +81,10 @@ class KeptReferences(Struct, frozen=True):
 
     async def _keep_container(self, name: str, objects: Objects) -> None:
         """Keep the container in which code was run, with the files that the request puts there, if it is a new one."""
-        if await objects.find(f"create_{Containers.name}", name) is not None:
+        if await objects.find(Containers.kind.made_by, name) is not None:
             return
-        stated = next((each for tool in self.interpreters if isinstance(each := tool.options.get("container"), dict)), {})
+        containers = [tool.options.get("container") for tool in self.interpreters]
+        stated: Body = next((each for each in containers if isinstance(each, dict)), {})
         fields = {key: value for key, value in stated.items() if key in Containers.fields.fields}
         await Containers(self.api).create(New(id=name, fields={**fields, "name": "auto"}), objects)
 

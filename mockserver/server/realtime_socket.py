@@ -4,7 +4,7 @@ That request has the whole conversation (`dialects/_realtime/turns.py`), `Respon
 of that stream leaves as one frame. So rules, limits, timing, faults and the journal are the same as over HTTP.
 """
 
-import logging
+import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
 
@@ -20,10 +20,8 @@ from mockserver.core.plan import Failure
 from mockserver.core.seed import make_token
 from mockserver.core.tokens import APPROX
 from mockserver.core.validation import find_validation
-from mockserver.delivery.drive import CLIENT_LEFT
 from mockserver.dialects._parse import Body, read_json
 from mockserver.dialects._realtime.events import read_event
-from mockserver.dialects._realtime.recordings import make_recording_call
 from mockserver.dialects._realtime.sessions import LASTS, make_session, read_output, update_session
 from mockserver.dialects._realtime.turns import fail_events, read_error
 from mockserver.dialects._reply import STREAM_LINES
@@ -51,8 +49,6 @@ from mockserver.server.socket_frames import find_type, fit_to_socket, is_stream
 from mockserver.server.socket_session import CUT_SHORT, FAILED
 from mockserver.wire.realtime import LISTED, write_listed
 
-log = logging.getLogger("mockserver")
-
 BAD_KEY, BAD_REQUEST, NO_MODEL = 3000, 4000, 4004  # codes with which a client is turned away
 BROWSER_KEY = "openai-insecure-api-key."  # how the subprotocol begins in which a browser sends its key
 MOST_AT_ONCE = 16  # responses of a session
@@ -69,7 +65,7 @@ class TurnedAway(Exception):  # noqa: N818  # it is how a session ends
 
 
 class RealtimeSession(RecordedSession):
-    """The session of a client. `held`: bytes of `max_unsent` that its sound and its items take until it ends."""
+    """The session of a client."""
 
     expiry = "Your session hit the maximum duration of 60 minutes."
 
@@ -88,7 +84,7 @@ class RealtimeSession(RecordedSession):
         self._session: Body = make_session("realtime", "", "", 0)
         self._input = InputBuffer(self._session["audio"]["input"])
         self._name = self._conversation_id = ""
-        self.held = 0
+        self._event_id: str | None = None  # of the event that is taken
 
     @property
     def subprotocol(self) -> str | None:
@@ -185,7 +181,7 @@ class RealtimeSession(RecordedSession):
     async def end_answers(self, *, in_time: float | None) -> None:
         if in_time is not None:
             for turn in self._turns:
-                turn.leave()
+                turn.left.set()
         try:
             await self.end_tasks(in_time=in_time)
         finally:
@@ -194,33 +190,30 @@ class RealtimeSession(RecordedSession):
 
     # What the client sends.
 
-    async def take(self, message: Message) -> None:
-        """Do what an event asks, or say why not; the session goes on in any case."""
-        if self.record is not None:
-            self.record.take(message)
-        text, event_id, live = message.get("text"), None, self.responder.live
+    @property
+    def size(self) -> int:
+        return self._input.size + self._conversation.size
+
+    async def act(self, message: Message) -> None:
+        self._event_id, text = None, message.get("text")
+        if text is None:
+            raise Failure("bad_parameter", _NO_BINARY, code="invalid_event")
+        body = text.encode("utf-8", "surrogatepass")
         try:
-            if text is None:
-                raise Failure("bad_parameter", _NO_BINARY, code="invalid_event")
-            body = text.encode("utf-8", "surrogatepass")
-            try:
-                read = await on_thread(read_json, body) if len(body) > LARGE else read_json(body)
-            except Failure as failure:
-                raise failure.changed(code="invalid_json") from None
-            stated_id = read.get("event_id") if isinstance(read, dict) else None
-            event_id = stated_id if isinstance(stated_id, str) and len(stated_id) <= _LONGEST_ID else None
-            settings = live.settings
-            event = read_event(read, find_validation(self.responder.dialect.name, settings.validation))
-            if event["type"] in _KEEPING:
-                live.unsent.take(self, len(body), limit=settings.max_unsent)
-            await _ACTS[event["type"]](self, event)
+            read = await on_thread(read_json, body) if len(body) > LARGE else read_json(body)
         except Failure as failure:
-            await self._complain(self._word(failure), event_id)
-        except Exception:  # a bug of mockserver
-            log.exception("internal error of mockserver on a WebSocket at %s", ascii(self.handshake.path))
-            await self._complain(self._word(Failure("server_error", _BUG)), event_id)
-        finally:
-            live.unsent.settle(self, self._input.size + self._conversation.size)
+            raise failure.changed(code="invalid_json") from None
+        stated_id = read.get("event_id") if isinstance(read, dict) else None
+        self._event_id = stated_id if isinstance(stated_id, str) and len(stated_id) <= _LONGEST_ID else None
+        settings = self.responder.live.settings
+        event = read_event(read, find_validation(self.responder.dialect.name, settings.validation))
+        if event["type"] in _KEEPING:
+            self.hold_message(body)
+        await _ACTS[event["type"]](self, event)
+
+    async def complain(self, failure: Failure) -> None:
+        """Say what is wrong; the session goes on in any case."""
+        await self._complain(self._word(failure), self._event_id)
 
     async def _update(self, event: Body) -> None:
         has_spoken = self._conversation.has_spoken
@@ -317,24 +310,17 @@ class RealtimeSession(RecordedSession):
 
         A rule may state it. Else it is what mockserver's own speech carries, or plain words that fit.
         """
-        request = self.make_request(b"", SocketTurn(SocketAnswers()))
-        transcription = self._session["audio"]["input"]["transcription"] or {}
-        dialect, audio = self.responder.dialect.name, bytes(item.audio)
-        call = await on_thread(make_recording_call, request, dialect, transcription, audio, item.sound)
-        engine = self._find_engine()
-        plan = await engine.plan(replace(call, http=replace(request, turn=None)))
-        if isinstance(plan.outcome, Transcript):
-            item.heard = plan.outcome.text
-            if plan.source.startswith("rule "):  # which is to be seen to answer; what is heard anyway is no call
-                visit = self.admit(request)
-                self.responder.finish(Response(plan.rendered, Reply(200, ()), call), request, visit)
-                visit.end(COMPLETE)
-            return None
-        if call.messages:
-            item.heard = call.messages[-1].text
-            return None
-        failure = plan.outcome if isinstance(plan.outcome, Failure) else Failure("server_error", _NOT_HEARD)
-        return self._word(failure)
+        heard = await self.hear(self._session["audio"]["input"]["transcription"] or {}, bytes(item.audio), item.sound)
+        plan, item.heard = heard.plan, heard.text or ""
+        if heard.text is None:
+            failure = plan.outcome if isinstance(plan.outcome, Failure) else Failure("server_error", _NOT_HEARD)
+            return self._word(failure)
+        # A rule is to be seen to answer; what is heard anyway is no call.
+        if isinstance(plan.outcome, Transcript) and plan.source.startswith("rule "):
+            visit = self.admit(heard.call.http)
+            self.responder.finish(Response(plan.rendered, Reply(200, ()), heard.call), heard.call.http, visit)
+            visit.end(COMPLETE)
+        return None
 
     async def _transcribe(self, item: ConversationItem, model: str) -> None:
         kind, place = "conversation.item.input_audio_transcription", {"item_id": item.id, "content_index": 0}
@@ -408,18 +394,10 @@ class RealtimeSession(RecordedSession):
             items = self._conversation.select(given, self._input.sound)
         body = self._write_turn(stated, items)
         write = partial(write_frame, body, items)
-        request = self.make_request(
-            to_json(body), SocketTurn(SocketAnswers(), write_frame=write, upstream=self._upstream)
-        )
-        visit = self.admit(request)
-        try:
-            self.hold(request, visit)
-        except Failure:
-            visit.end(CLIENT_LEFT)
-            raise
+        asked, left = SocketTurn(SocketAnswers(), write_frame=write, upstream=self._upstream), asyncio.Event()
+        request, visit = self.open_turn(to_json(body), asked, left)
         sound = FORMATS[body["audio"]["output"]["format"]["type"]]
-        turn = ResponseTurn(request, visit, body, sound)
-        visit.receive = turn.wait_until_left
+        turn = ResponseTurn(request, visit, body, sound, left)
         self._turns.add(turn)
         if converses:
             self._active = turn
@@ -448,7 +426,7 @@ class RealtimeSession(RecordedSession):
             if not turn.is_over and turn.reason is None and not self.is_over:  # a fault has cut it short
                 await self.close(CUT_SHORT)
         except Exception:  # a bug of mockserver: nobody is to wait for what never comes
-            log.exception("internal error of mockserver on a WebSocket at %s", ascii(self.handshake.path))
+            self.log_bug()
             await self.close(FAILED)
         finally:
             self._forget(turn)
@@ -528,7 +506,7 @@ class RealtimeSession(RecordedSession):
     async def _end_cancelled(self, turn: ResponseTurn) -> None:
         closing = [*turn.list_closing_events()]
         turn.is_over = True
-        turn.leave()
+        turn.left.set()
         self._forget(turn)
         for event in closing:
             await self._send_with_item(turn, b"", event)
@@ -625,5 +603,4 @@ _NO_BETA = "The Realtime Beta API is no longer supported. Please use /v1/realtim
 _NO_NAME = "You must provide a model parameter, for example wss://api.openai.com/v1/realtime?model=gpt-realtime."
 _NO_RESPONSES = "A transcription session has no responses."
 _WAIT = "Wait until the response is finished before creating a new one."
-_BUG = "mockserver failed on this event; its log says how."
 _NOT_HEARD = "This recording cannot be transcribed."

@@ -69,7 +69,7 @@ class ErrorTable(Struct, frozen=True):
     def word_unsupported(self, failure: Failure, call: Call) -> Failure:
         """Return the failure with this provider's message for a feature that the model does not support."""
         found = find_unsupported_feature(failure, call)
-        value = value_at(call.raw, found.path)
+        value = find_value_at(call.raw, found.path)
         facts = {"model": call.model, "param": found.param, "value": value, **failure.details}
         message = self.unsupported[found.message].format_map({key: clip(str(fact)) for key, fact in facts.items()})
         code = self.rows[failure.reason].code or found.code
@@ -297,7 +297,7 @@ _OF_GATEWAYS: Mapping[int, tuple[str, str]] = {
 }
 
 
-def gateway_rows(**own: ErrorRow) -> Rows:
+def make_gateway_rows(**own: ErrorRow) -> Rows:
     """Return the rows of a gateway, given those that differ from other gateways' or have no common one."""
     common = {status: ErrorRow(status, *row) for status, row in _OF_GATEWAYS.items()}
     forbidden, unknown = own["forbidden"], own["unknown_model"]
@@ -470,7 +470,7 @@ def find_unsupported_feature(failure: Failure, call: Call) -> UnsupportedFeature
     return _locate_sampling(failure.details["param"], call)
 
 
-def value_at(body: Json, path: Path) -> Json:
+def find_value_at(body: Json, path: Path) -> Json:
     for step in path:
         if isinstance(body, list) and isinstance(step, int) and step < len(body):
             body = body[step]

@@ -14,19 +14,6 @@ from mockserver.core.json import Json
 from mockserver.core.plan import Answer, Failure
 from mockserver.core.validation import Validation
 from mockserver.dialects import OWN_FEATURES, Dialect, Operation
-from mockserver.dialects._chat import (
-    AllowedNames,
-    ChatBody,
-    ChatToolCall,
-    FunctionCall,
-    RefusalPart,
-    TextPart,
-    ToolMode,
-    ToolName,
-    chat_call,
-    chat_model,
-    chat_operation,
-)
 from mockserver.dialects._clients import CLIENT_CONFIGS
 from mockserver.dialects._errors import (
     INVALID_REQUEST,
@@ -57,6 +44,37 @@ from mockserver.dialects._fields import (
     union_by,
     usually,
 )
+from mockserver.dialects._openai_api.chat import make_chat_call, make_chat_operation
+from mockserver.dialects._openai_api.chat_models import (
+    AllowedNames,
+    ChatBody,
+    ChatToolCall,
+    FunctionCall,
+    RefusalPart,
+    TextPart,
+    ToolMode,
+    ToolName,
+    chat_model,
+)
+from mockserver.dialects._openai_api.responses import RESPONSE_LAYOUT as OPENAI_LAYOUT
+from mockserver.dialects._openai_api.responses import (
+    ResponsesRequest,
+    error_event,
+    make_message,
+    make_responses_reply,
+    parse_responses,
+)
+from mockserver.dialects._openai_api.responses_models import (
+    ResponseAllowedTools,
+    ResponseBody,
+    ResponseNamedTool,
+    Summary,
+    input_of,
+    responses_model,
+    text_options,
+    tools_of,
+)
+from mockserver.dialects._openai_api.stored import StoredResponses
 from mockserver.dialects._parse import (
     Body,
     Complaint,
@@ -72,19 +90,6 @@ from mockserver.dialects._reply import (
     model_operations,
     request_id_line,
 )
-from mockserver.dialects._responses import RESPONSE_LAYOUT as OPENAI_LAYOUT
-from mockserver.dialects._responses import ResponsesRequest, error_event, message_of, parse_responses, responses_reply
-from mockserver.dialects._responses_models import (
-    ResponseAllowedTools,
-    ResponseBody,
-    ResponseNamedTool,
-    Summary,
-    input_of,
-    responses_model,
-    text_options,
-    tools_of,
-)
-from mockserver.dialects._stored import StoredResponses
 from mockserver.wire.chat import ChatLayout
 from mockserver.wire.responses import ResponseLayout, ResponseRenderer
 
@@ -259,7 +264,7 @@ def parse_response(http: HttpRequest, validation: Validation) -> Call:
 def _read_earlier(given: Iterable[Body]) -> Iterator[Message]:
     for message in map(_flatten_author, given):
         if isinstance(message.get("role"), str):
-            yield message_of(message["role"], message.get("content"))
+            yield make_message(message["role"], message.get("content"))
 
 
 def _flatten_author(message: Body) -> Body:
@@ -283,7 +288,7 @@ def parse_chat(http: HttpRequest, validation: Validation) -> Call:
         choice = {"type": "function", **choice}
     if isinstance(choice, str) or (choice and (choice["type"] in choice or validation is not Validation.OFF)):
         plain["tool_choice"] = choice
-    call = chat_call(http, plain, plain, dialect=NAME)
+    call = make_chat_call(http, plain, plain, dialect=NAME)
     named = f"chatcmpl-{body['request_id']}" if body.get("request_id") else ""
     return replace(
         call,
@@ -352,7 +357,7 @@ def _find_lonely(body: Body) -> Iterator[Complaint]:
         yield custom_complaint("When using `tool_choice`, `tools` must be set.", "tool_choice")
 
 
-def vllm_live_only(body: Body) -> Iterator[Complaint]:
+def find_live_mistakes(body: Body) -> Iterator[Complaint]:
     if isinstance(heat := body.get("temperature"), int | float) and heat < 0:
         yield custom_complaint(f"temperature must be non-negative, got {clip(str(heat))}.", "temperature")
     if isinstance(share := body.get("top_p"), int | float) and not 0 < share <= 1:
@@ -389,12 +394,12 @@ def _parse_chat(http: HttpRequest, validation: Validation) -> Call:
 
 def _check_live(call: Call, validation: Validation) -> Call:
     if validation is Validation.LIVE:
-        refuse_first(vllm_live_only(call.raw), refuse)
+        refuse_first(find_live_mistakes(call.raw), refuse)
     return call
 
 
 def _render_responses(call: Call, outcome: Answer) -> Reply:
-    return responses_reply(call, outcome, renderer=RESPONSES, lines=request_id_line(call.http, call))
+    return make_responses_reply(call, outcome, renderer=RESPONSES, lines=request_id_line(call.http, call))
 
 
 def _render_model(name: str, created: int) -> dict[str, Json]:
@@ -480,7 +485,7 @@ DIALECT = Dialect(
             error=error_event,
             shows_reasoning=True,
         ),
-        chat_operation(_parse_chat, CHAT_LAYOUT, lines=request_id_line, model=MODELS[0]),
+        make_chat_operation(_parse_chat, CHAT_LAYOUT, lines=request_id_line, model=MODELS[0]),
         *STORED.operations(),
         *model_operations(NAME, request_id_line, _render_model),
     ),

@@ -16,7 +16,8 @@ from mockserver.core.json import Json, compact
 from mockserver.core.lazy import lazy_pattern
 from mockserver.core.seed import Random
 from mockserver.model.arguments import mentions
-from mockserver.model.orders import NUMBER, Request, find_options, word_group
+from mockserver.model.listed_options import list_options
+from mockserver.model.orders import NUMBER, Request, word_group
 from mockserver.model.prose import ENGLISH, SENTENCE, Speaker, content_words
 from mockserver.model.schema.scalars import known_text
 from mockserver.model.shapes import Described, record_of, shape_of
@@ -357,7 +358,8 @@ def _describe(blank: str, names: Sequence[str], text: str, notes: Mapping[str, s
     """A form with a zero byte for each gap; options that the text lists are those of the first free gap."""
     if blank.count("\0") != len(names) or not names:
         return None
-    options, rest = find_options(text)
+    listed = next(iter(list_options(text)), None)
+    options, rest = (listed.names, text[: listed.start] + " " + text[listed.end :]) if listed else ([], text)
     wanted = shape_of({name: notes.get(name, "...") for name in names})["properties"]
     thoughts = word_group("thinking_tags")
     free = [name for name in names if wanted[name] == {"type": "string"} and name.lower() not in thoughts]

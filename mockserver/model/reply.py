@@ -29,6 +29,7 @@ from mockserver.model.arguments import find_record, mentions
 from mockserver.model.choosing import properties_of
 from mockserver.model.conversation import unwrap
 from mockserver.model.form import find_closing, find_form, finish_answer, write_list
+from mockserver.model.listed_options import choose_speaker, choose_values
 from mockserver.model.notations import answer_in_notation
 from mockserver.model.orders import Request, decide, obey
 from mockserver.model.passages import (
@@ -47,7 +48,6 @@ from mockserver.model.prose import (
     write_text_on,
 )
 from mockserver.model.shapes import Described, asks_for_json, find_shape
-from mockserver.model.team import choose_speaker, choose_values
 from mockserver.model.tool_uses import fill_schema, list_tool_uses, make_tool_use, waits, with_earlier_results
 from mockserver.model.vocabulary import excerpt, phrase
 

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import lru_cache
-from itertools import islice
+from itertools import accumulate, islice
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -46,11 +46,11 @@ from mockserver.model.choosing import (
 )
 from mockserver.model.form import WHEN_DONE, without_form
 from mockserver.model.hosted import limit_to_choice, make_hosted_use, write_free_text
+from mockserver.model.listed_options import choose_values, find_colleague
 from mockserver.model.orders import compute, find_courtesy
 from mockserver.model.passages import describe_results
 from mockserver.model.schema import instance
 from mockserver.model.shapes import with_told_bounds
-from mockserver.model.team import choose_values, find_colleague
 from mockserver.model.vocabulary import RULING, ends, is_verb, keys, stem, vocabulary, weight, words
 
 
@@ -76,12 +76,8 @@ class Instructions(Struct):
 
 
 def read_instructions(call: Call, tools: Sequence[Tool]) -> Instructions:
-    texts, left = list[str](), _LONGEST_SYSTEM
-    for message in call.messages:
-        if message.role in RULING and left > 0:
-            texts.append(ends(message.text, _LONGEST_END, _LONGEST_END)[:left])
-            left -= len(texts[-1])
-    return _read_instructions("\n".join(texts), tuple(tool.name for tool in tools)) if texts else Instructions()
+    texts = (ends(each.text, _LONGEST_END, _LONGEST_END) for each in call.messages if each.role in RULING)
+    return _read_instructions("\n".join(islice(texts, _MOST_RULING)), tuple(tool.name for tool in tools))
 
 
 @lru_cache(maxsize=32)  # as the same come with each request of a client
@@ -94,27 +90,17 @@ def _read_instructions(text: str, names: tuple[str, ...]) -> Instructions:
         if not conditional and (denied := _FORBIDDEN.search(sentence)):
             told.never.update(names if denied["all"] and not found else found)
         elif _HANDING_OVER.search(sentence) and WHEN_DONE.search(sentence):
-            told.last += [name for name in _find_receiving(sentence, names) if name not in told.last][:1]
-        elif len(found) == 2 and joint:
-            told.pairs += [_read_pair(sentence, joint, found)] if len(told.pairs) < _MOST_ORDERS else []
+            handing = ((name, verb) for name in names if (verb := HANDOFF.match(name)) and name not in told.last)
+            told.last += [name for name, verb in handing if {*words(name[verb.end() :])} <= {*words(sentence)}][:1]
+        elif len(found) == 2 and joint and len(told.pairs) < _MOST_ORDERS:
+            is_before, leads = joint[0].lower() == "before", not words(sentence[: joint.start()])
+            first, second = found if is_before != leads else reversed(found)
+            told.pairs.append(Pair(first, second, cause=second if is_before else first))
         elif not conditional and _OBLIGATION.search(sentence):
             told.always += [name for name in found if name not in told.always][: _MOST_ORDERS - len(told.always)]
         else:
             told.hints |= {name: f"{told.hints.get(name, '')} {sentence}"[:_LONGEST_HINT] for name in found}
     return told
-
-
-def _find_receiving(sentence: str, names: Sequence[str]) -> Iterator[str]:
-    """The tools that hand over to somebody whom a sentence names."""
-    said = {*words(sentence)}
-    handing = ((name, HANDOFF.match(name)) for name in names)
-    return (name for name, verb in handing if verb and {*words(name[verb.end() :])} <= said)
-
-
-def _read_pair(sentence: str, joint: re.Match[str], found: Sequence[str]) -> Pair:
-    is_before, leads = joint[0].lower() == "before", not words(sentence[: joint.start()])
-    first, second = found if is_before != leads else reversed(found)
-    return Pair(first, second, cause=second if is_before else first)
 
 
 def _find_named(sentence: str, known: Sequence[str]) -> list[str]:
@@ -135,7 +121,7 @@ def _find_named(sentence: str, known: Sequence[str]) -> list[str]:
     return sorted(places, key=places.__getitem__)
 
 
-_LONGEST_END, _LONGEST_SYSTEM, _LONGEST_HINT = 20_000, 100_000, 900  # characters
+_LONGEST_END, _LONGEST_HINT, _MOST_RULING = 20_000, 900, 3  # characters; messages
 _MOST_SENTENCES, _MOST_NAMED, _MOST_ORDERS = 2_000, 100, 64  # sentences, tools that they name, tools always called
 _END = lazy_pattern(r"(?<=[.!?])\s+|\n+|;\s")
 _FORBIDDEN = lazy_pattern(
@@ -339,44 +325,40 @@ _MOST_TRIED = 64  # tools that are tried one by one where a call is demanded
 
 def find_ending_tools(tools: Sequence[Tool]) -> tuple[Tool, ...]:
     """Return the tools that end a turn: those that say so, or else those named as classes where others are not."""
-    said = tuple(tool for tool in tools if tool.kind == "function" and _says_so(tool))
-    shapes = tuple(tool for tool in tools if _SHAPE.fullmatch(tool.name) and not _begins_with_verb(tool))
+    said = tuple(tool for tool in tools if tool.kind == "function" and _read_end(tool.name, tool.description))
+    shapes = tuple(tool for tool in tools if _SHAPE.fullmatch(tool.name) and not _begins_with_verb(tool.name))
     return said or (shapes if any(not _SHAPE.fullmatch(tool.name) for tool in tools) else ())
 
 
 def find_answering_tools(tools: Sequence[Tool]) -> tuple[Tool, ...]:
     """Return the tools that take the answer itself: those that say so, or a lone class that is no action."""
-    said = tuple(tool for tool in tools if tool.kind == "function" and _takes_the_answer(tool))
-    return said or (tuple(tools) if len(tools) == 1 and _is_shape(tools[0]) else ())
+    said = tuple(
+        tool for tool in tools if tool.kind == "function" and _read_end(tool.name, tool.description) == "answer"
+    )
+    if said or len(tools) != 1 or not properties_of(tools[0]) or not _SHAPE.fullmatch(tools[0].name):
+        return said
+    about = words(tools[0].description[:_LONGEST])
+    acts = (
+        _begins_with_verb(tools[0].name)
+        or (about and is_verb(about[0]))
+        or _ACTS.search(tools[0].description[:_LONGEST])
+    )
+    return () if acts else tuple(tools)
 
 
-def _takes_the_answer(tool: Tool) -> bool:
-    named = words(tool.name)
-    ends = _ENDS.search(tool.description[:_LONGEST]) if named in _WHOLE else _OUTPUT.search(tool.description[:_LONGEST])
-    return "final" in named or ends is not None
-
-
-def _is_shape(tool: Tool) -> bool:
-    """Whether a tool is named as a class, and described as a thing, as those that are made of types."""
-    about = words(tool.description[:_LONGEST])
-    acts = about and (is_verb(about[0]) or _ACTS.search(tool.description[:_LONGEST]))
-    return bool(_SHAPE.fullmatch(tool.name) and properties_of(tool) and not _begins_with_verb(tool) and not acts)
-
-
-def _begins_with_verb(tool: Tool) -> bool:
-    first = words(tool.name)[0]
+def _begins_with_verb(name: str) -> bool:
+    first = words(name)[0]
     return is_verb(first) or first in ("book", "order", "multiply", "divide", "query", "reserve")
 
 
-def _says_so(tool: Tool) -> bool:
-    return _is_ending(tool.name, tool.description[:_LONGEST])
-
-
 @lru_cache(maxsize=1024)
-def _is_ending(name: str, description: str) -> bool:
-    named = words(name)
-    says_so = _ENDS.search(description) or _OUTPUT.search(description)
-    return not _ENDING.isdisjoint(named) or named in _WHOLE or says_so is not None
+def _read_end(name: str, description: str) -> str:
+    """What a tool says that it ends with: the `answer` itself, which it takes, the `turn`, or "" for nothing."""
+    named, description = words(name), description[:_LONGEST]
+    ends_with = _ENDS.search(description) or (named not in _WHOLE and _OUTPUT.search(description))
+    if "final" in named or ends_with:
+        return "answer"
+    return "turn" if named in _WHOLE or not _ENDING.isdisjoint(named) or _OUTPUT.search(description) else ""
 
 
 _LONGEST = 900  # characters of a description
@@ -401,8 +383,11 @@ def find_pending_calls(call: Call, tools: Sequence[Tool]) -> tuple[PendingCall, 
     ordered = read_instructions(call, tools)
     free = tuple(tool for tool in tools if tool.name not in ordered.never)
     asked = _find_wanted(call, free, ordered)
-    staged = tuple(_number_stages(_add_ordered(asked, ordered, tools, call.last_user)))
-    return tuple(_left([each for request, stage in staged for each in _each(call, request, stage)], call))
+    staged = _add_ordered(asked, ordered, tools, call.last_user)
+    stages = accumulate(request.later for request in staged)
+    pending = [each for request, stage in zip(staged, stages, strict=True) for each in _each(call, request, stage)]
+    begins = pending[0].stage if pending else 0
+    return tuple(_left([replace(each, stage=each.stage - begins) for each in pending], call))
 
 
 def find_calls_of(call: Call, tool: Tool) -> tuple[PendingCall, ...]:
@@ -485,36 +470,30 @@ _TO_YOU = lazy_pattern(
 
 def _add_ordered(
     asked: Sequence[ToolRequest], ordered: Instructions, tools: Sequence[Tool], text: str
-) -> tuple[ToolRequest, ...]:
-    known, ends = {tool.name: tool for tool in reversed(tools)}, find_ending_tools(tools)
+) -> list[ToolRequest]:
+    """What is asked for with what instructions order: always before it, pairs where they are caused, the end last."""
+    known, ending = {tool.name: tool for tool in reversed(tools)}, find_ending_tools(tools)
     every = [known[name] for name in ordered.always]
-    always = [tool for tool in every if tool not in ends]
-    first = [own for tool in always for own in _own(asked, tool, text)]
+    always = [tool for tool in every if tool not in ending]
     rest = [request for request in asked if request.tool not in always]
-    if first and rest:
-        rest[0] = replace(rest[0], later=True)
-    paired = [*first, *rest]
+    wanted = [*_wait(asked, always, text), *rest]
+    if always and rest:
+        wanted[-len(rest)] = replace(rest[0], later=True)
     for pair in ordered.pairs:
-        if any(request.tool.name == pair.cause for request in paired):
-            one, other = known[pair.first], known[pair.second]
-            at = next(at for at, request in enumerate(paired) if request.tool in (one, other))
-            own = [*_own(paired, one, text), *_own(paired, other, text)]
-            before, after = ([each for each in part if each not in own] for part in (paired[:at], paired[at:]))
-            paired = [*before, *own, *(each for each in after if each.tool not in (one, other))]
-    last = [*(tool for tool in every if tool in ends), *(known[name] for name in ordered.last if paired)]
-    return (*paired, *(ToolRequest(tool, text, later=True) for tool in last))
+        if any(request.tool.name == pair.cause for request in wanted):
+            both = (known[pair.first], known[pair.second])
+            at = next(at for at, request in enumerate(wanted) if request.tool in both)
+            rest = [request for request in wanted[at:] if request.tool not in both]
+            wanted = [*wanted[:at], *_wait(wanted, both, text), *rest]
+    last = [*(tool for tool in every if tool in ending), *(known[name] for name in ordered.last if wanted)]
+    return [*wanted, *(ToolRequest(tool, text, later=True) for tool in last)]
 
 
-def _own(asked: Sequence[ToolRequest], tool: Tool, text: str) -> list[ToolRequest]:
-    own = [request for request in asked if request.tool == tool] or [ToolRequest(tool, text)]
-    return [replace(own[0], later=True), *own[1:]]
-
-
-def _number_stages(asked: Iterable[ToolRequest]) -> Iterator[tuple[ToolRequest, int]]:
-    stage = 0
-    for at, request in enumerate(asked):
-        stage += bool(at) and request.later
-        yield request, stage
+def _wait(asked: Sequence[ToolRequest], tools: Sequence[Tool], text: str) -> Iterator[ToolRequest]:
+    """The requests for each of these tools, those of one after those of another."""
+    for tool in tools:
+        first, *others = [request for request in asked if request.tool == tool] or [ToolRequest(tool, text)]
+        yield from (replace(first, later=True), *others)
 
 
 def _each(call: Call, request: ToolRequest, stage: int) -> Iterator[PendingCall]:

@@ -31,7 +31,7 @@ from mockserver.server.deliver import serve
 from mockserver.server.limits import estimate_parsed_size
 from mockserver.server.live import Live
 from mockserver.server.namespaces import DEFAULT, LONGEST, is_namespace, split_namespace
-from mockserver.server.player import Player
+from mockserver.server.recording.player import Player
 from mockserver.server.respond import LARGE, Responder, Response, Visit
 from mockserver.server.routes import (
     MCP_ENDPOINTS,
@@ -55,7 +55,7 @@ from mockserver.server.snapshot import (
 )
 
 if TYPE_CHECKING:
-    from mockserver.server.socket_session import SocketSession
+    from mockserver.server.sockets.socket_session import SocketSession
 
 
 def build_app(live: Live) -> "FastRouter":
@@ -293,14 +293,14 @@ def _find_session(responder: Responder) -> "type[SocketSession]":
     """Return what serves a client over a WebSocket; few servers need it."""
     spoken = {operation.over_socket for operation in responder.operations.values()}
     if "live" in spoken:
-        from mockserver.server.gemini_socket import LiveSession
+        from mockserver.server.sockets.gemini_live import LiveSession
 
         return LiveSession
     if "realtime" in spoken:
-        from mockserver.server.realtime_socket import RealtimeSession
+        from mockserver.server.sockets.realtime_session import RealtimeSession
 
         return RealtimeSession
-    from mockserver.server.responses_socket import ResponsesSession
+    from mockserver.server.sockets.responses_session import ResponsesSession
 
     return ResponsesSession
 

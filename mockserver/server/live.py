@@ -39,13 +39,13 @@ from mockserver.engine.policy import Policy
 from mockserver.engine.rule_set import make_rule_set
 from mockserver.media.large_data import count_on_disk
 from mockserver.server.call_budget import CallBudget
-from mockserver.server.cassette_store import CassetteStore, check_cassettes, name_file
 from mockserver.server.limits import Limiter, Unsent
 from mockserver.server.namespaces import Namespace, Namespaces
-from mockserver.server.player import Player
-from mockserver.server.recorder import RecordingPolicy
+from mockserver.server.recording.cassette_store import CassetteStore, check_cassettes, name_file
+from mockserver.server.recording.player import Player
+from mockserver.server.recording.recorder import RecordingPolicy
+from mockserver.server.recording.upstreams import UpstreamClient
 from mockserver.server.sources import Sources
-from mockserver.server.upstreams import UpstreamClient
 from mockserver.state.in_memory import MemoryCounters, MemoryLimitStore, MemoryValueStore
 from mockserver.state.journal import Journal
 from mockserver.tokenizers import chosen

@@ -13,8 +13,8 @@ from msgspec.structs import replace
 from mockserver.core.mcp_server import McpServer
 from mockserver.engine.engine import Engine
 from mockserver.rules.load import Rule
-from mockserver.server.cassette_store import CassetteStore
-from mockserver.server.player import CassetteChoice, Player
+from mockserver.server.recording.cassette_store import CassetteStore
+from mockserver.server.recording.player import CassetteChoice, Player
 from mockserver.server.sources import find_cassettes
 from mockserver.state.in_memory import MAX_NAMESPACES
 

@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from mockserver.dialects import Dialect, Operation, discover, list_hosts
 from mockserver.dialects._mcp import DIALECT as MCP
-from mockserver.dialects._mcp_login import list_well_known_paths, make_well_known_operation
+from mockserver.dialects._mcp.login import list_well_known_paths, make_well_known_operation
 from mockserver.kinds import ASKED
 
 

@@ -44,8 +44,8 @@ from mockserver.server.call_budget import MAX_CALLS, CallBudget
 from mockserver.server.client_environment import list_mcp_servers, make_base_url, make_environment
 from mockserver.server.live import start
 from mockserver.server.namespaces import DEFAULT
-from mockserver.server.player import Player
 from mockserver.server.programs import run_captured
+from mockserver.server.recording.player import Player
 from mockserver.server.sources import compile_rules
 from mockserver.server.stubs import find_unreachable
 from mockserver.state.journal import Journal

@@ -41,7 +41,7 @@ from mockserver.core.seed import wall
 from mockserver.core.text import align_columns, escape_line, one_line, plural, truncate
 from mockserver.dialects import discover
 from mockserver.dialects._forms import FormReader
-from mockserver.server.cassette_store import parse_episode, parse_sent
+from mockserver.server.recording.cassette_store import parse_episode, parse_sent
 from mockserver.server.routes import find_dialect
 
 if TYPE_CHECKING:

@@ -22,7 +22,7 @@ from mockserver.core.episode import SUFFIX, Episode
 from mockserver.core.json import Json
 from mockserver.core.text import escape_line, one_line, plural, truncate
 from mockserver.dialects import discover_all
-from mockserver.server.recorder import RecordingPolicy
+from mockserver.server.recording.recorder import RecordingPolicy
 
 
 class CassetteFolder(Struct, frozen=True):

@@ -19,14 +19,14 @@ from mockserver.core.episode import Episode, Sent
 from mockserver.core.validation import Validation
 from mockserver.dialects import client_configs
 from mockserver.reports.calls import find_error_message
-from mockserver.server.cassette_store import CassetteStore, parse_episode
 from mockserver.server.client_environment import find_key
 from mockserver.server.live import Live, make_policy, start
-from mockserver.server.player import CassetteChoice, Player
-from mockserver.server.recorder import RecordingPolicy
+from mockserver.server.recording.cassette_store import CassetteStore, parse_episode
+from mockserver.server.recording.player import CassetteChoice, Player
+from mockserver.server.recording.recorder import RecordingPolicy
+from mockserver.server.recording.upstreams import name_key_variable
 from mockserver.server.run import Running
 from mockserver.server.sources import Sources
-from mockserver.server.upstreams import name_key_variable
 
 if TYPE_CHECKING:
     from httpx import Client

@@ -9,13 +9,13 @@ from mockserver.core.http import HttpRequest
 from mockserver.core.json import Json
 from mockserver.core.kept_objects import KeptObject, ObjectView
 from mockserver.core.validation import Validation
-from mockserver.dialects._chat import Metadata
 from mockserver.dialects._errors import refuse
 from mockserver.dialects._fields import Model, nullable, shape
-from mockserver.dialects._input_items import item_type
 from mockserver.dialects._objects.resource import New, Resource
+from mockserver.dialects._openai_api.chat_models import Metadata
+from mockserver.dialects._openai_api.input_items import find_item_type
+from mockserver.dialects._openai_api.stored import complete_item, find_item_prefix
 from mockserver.dialects._parse import Body, Complaint
-from mockserver.dialects._stored import complete_item, find_item_prefix
 from mockserver.kinds.kept import CONVERSATION_ITEMS, CONVERSATIONS
 from mockserver.kinds.objects import Objects
 
@@ -30,7 +30,9 @@ class Conversations(Resource):
     updates = Model(shape(metadata=nullable(Metadata)))
 
     def find_model(self) -> Model:
-        from mockserver.dialects import _responses_models as models  # slow: a hundred types, which chats do not need
+        from mockserver.dialects._openai_api import (
+            responses_models as models,  # slow: a hundred types, which chats do not need
+        )
 
         return models.NEW_CONVERSATION
 
@@ -52,7 +54,9 @@ class ConversationItems(Resource):
     parent = Conversations
 
     def find_model(self) -> Model:
-        from mockserver.dialects import _responses_models as models  # slow: a hundred types, which chats do not need
+        from mockserver.dialects._openai_api import (
+            responses_models as models,  # slow: a hundred types, which chats do not need
+        )
 
         return models.NEW_ITEMS
 
@@ -104,7 +108,7 @@ def _list_items(items: Sequence[Body], *, more: bool) -> Body:
 
 
 def _draw_item_id(item: Body, number: int, objects: Objects) -> str:
-    return objects.draw_id(IdShape(f"{find_item_prefix(item_type(item))}_", 48, "hex"), f"item {number}")
+    return objects.draw_id(IdShape(f"{find_item_prefix(find_item_type(item))}_", 48, "hex"), f"item {number}")
 
 
 def _check_items(new: New, validation: Validation) -> None:

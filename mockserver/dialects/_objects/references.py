@@ -14,15 +14,15 @@ from mockserver.core.call import Call, Message, Tool
 from mockserver.core.hosted_tools import make_item
 from mockserver.core.json import Json
 from mockserver.core.plan import Answer, Failure, Item, Part, Text
-from mockserver.dialects._input_items import item_type
 from mockserver.dialects._objects.containers import Containers
 from mockserver.dialects._objects.conversations import ConversationItems
 from mockserver.dialects._objects.files import Files
 from mockserver.dialects._objects.resource import New, ObjectsApi
 from mockserver.dialects._objects.search import Found, find_sentence
 from mockserver.dialects._objects.vector_stores import VectorStores
+from mockserver.dialects._openai_api.input_items import find_item_type
+from mockserver.dialects._openai_api.responses import RESPONSE_LAYOUT, make_response_options, read_input
 from mockserver.dialects._parse import Body
-from mockserver.dialects._responses import RESPONSE_LAYOUT, input_messages, response_options
 from mockserver.kinds.objects import Objects
 from mockserver.wire.responses import list_output_items
 
@@ -61,7 +61,7 @@ class KeptReferences(Struct, frozen=True):
         await items.find_parent(objects, self.conversation)
         if not objects.hold(f"conversation {self.conversation}"):
             raise Failure("bad_parameter", message=_LOCKED, param="conversation", code="conversation_locked")
-        return input_messages([kept.body for kept in await items.list_all(self.conversation, objects)])
+        return read_input([kept.body for kept in await items.list_all(self.conversation, objects)])
 
     async def write(self, call: Call, answer: Answer, objects: Objects, *, is_generated: bool) -> Answer:
         """Return the answer with what its searches find; add the input and the output to the conversation."""
@@ -95,8 +95,8 @@ class KeptReferences(Struct, frozen=True):
             return
         given: Json = call.raw.get("input") or ()
         asked = [{"role": "user", "content": given}] if isinstance(given, str) else list(given)
-        said = list_output_items(answer, RESPONSE_LAYOUT, response_options(call, RESPONSE_LAYOUT))
-        new = [item for item in asked if item_type(item) != "item_reference"]
+        said = list_output_items(answer, RESPONSE_LAYOUT, make_response_options(call, RESPONSE_LAYOUT))
+        new = [item for item in asked if find_item_type(item) != "item_reference"]
         await items.append([*new, *[item.body for item in said]], conversation, objects)
 
     async def _quote_files(self, call: Call, answer: Answer, objects: Objects) -> Answer:

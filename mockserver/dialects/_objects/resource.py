@@ -22,6 +22,7 @@ from mockserver.core.validation import Validation
 from mockserver.dialects import Operation
 from mockserver.dialects._errors import refuse
 from mockserver.dialects._fields import Model, shape
+from mockserver.dialects._openai_api.stored import ORDERS, list_body
 from mockserver.dialects._parse import (
     Body,
     Complaint,
@@ -33,7 +34,6 @@ from mockserver.dialects._parse import (
     unknown_fields,
 )
 from mockserver.dialects._reply import RequestLines, file_reply, json_reply
-from mockserver.dialects._stored import ORDERS, list_body
 from mockserver.kinds.objects import ObjectKind, Objects
 from mockserver.media.large_data import hash_data
 

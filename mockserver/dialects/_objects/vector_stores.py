@@ -11,7 +11,6 @@ from mockserver.core.call import Call, IdShape
 from mockserver.core.json import Json
 from mockserver.core.kept_objects import KeptObject, ObjectView
 from mockserver.core.plan import Failure
-from mockserver.dialects._chat import Metadata
 from mockserver.dialects._fields import (
     Model,
     Object,
@@ -36,6 +35,7 @@ from mockserver.dialects._objects.search import (
     read_text,
     select_best,
 )
+from mockserver.dialects._openai_api.chat_models import Metadata
 from mockserver.dialects._parse import Body
 from mockserver.kinds.kept import FILE_BATCHES, SEARCHED_FILE_STATUSES, VECTOR_STORE_FILES, VECTOR_STORES
 from mockserver.kinds.objects import Objects

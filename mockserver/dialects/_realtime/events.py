@@ -7,7 +7,6 @@ from mockserver.core.json import Json
 from mockserver.core.plan import Failure
 from mockserver.core.text import truncate
 from mockserver.core.validation import Validation
-from mockserver.dialects._chat import Metadata
 from mockserver.dialects._errors import refuse
 from mockserver.dialects._fields import (
     Model,
@@ -20,6 +19,7 @@ from mockserver.dialects._fields import (
     tag_union,
     text,
 )
+from mockserver.dialects._openai_api.chat_models import Metadata
 from mockserver.dialects._parse import Body, read_body
 from mockserver.dialects._realtime.sessions import OF_RESPONSES, OUTPUT, SESSION
 

@@ -5,7 +5,6 @@ from typing import Any
 
 from mockserver.core.json import Json
 from mockserver.core.plan import Failure
-from mockserver.dialects._chat import Name
 from mockserver.dialects._fields import (
     Object,
     closed_shape,
@@ -22,6 +21,7 @@ from mockserver.dialects._fields import (
     union,
     voice_of,
 )
+from mockserver.dialects._openai_api.chat_models import Name
 from mockserver.dialects._parse import Body
 from mockserver.kinds.audio import OPENAI_VOICES
 

@@ -19,15 +19,16 @@ from mockserver.core.plan import Answer
 from mockserver.core.tokens import IMAGES
 from mockserver.core.validation import Validation
 from mockserver.dialects import Operation
-from mockserver.dialects._chat import Metadata, replace_ids
 from mockserver.dialects._errors import refuse
 from mockserver.dialects._fields import Model, list_of, literal, optional, shape
 from mockserver.dialects._meaning import fields_with_meaning
+from mockserver.dialects._openai_api.chat import replace_ids
+from mockserver.dialects._openai_api.chat_models import Metadata
+from mockserver.dialects._openai_api.responses import list_connectors, read_input, read_tool, read_tool_choice
 from mockserver.dialects._parse import Body, read_body, read_object
 from mockserver.dialects._realtime.events import INPUT_ITEM
 from mockserver.dialects._realtime.sessions import OF_RESPONSES, OUTPUT, USUAL_MODEL
 from mockserver.dialects._reply import STREAM_LINES, RequestLines, merge_headers
-from mockserver.dialects._responses import input_messages, list_connectors, read_tool, read_tool_choice
 from mockserver.media.samples import FORMATS
 from mockserver.wire.realtime import TOKEN_OF_USER, RealtimeOptions, Voice, stream_events
 
@@ -64,7 +65,7 @@ class RealtimeApi(Struct, frozen=True):
     def _parse(self, http: HttpRequest, validation: Validation) -> Call:
         body, parsed = read_body(TURN, read_object(http), refuse, validation)
         items = parsed.get("input") or []
-        messages = input_messages([_speak_in_text(item) for item in items])
+        messages = read_input([_speak_in_text(item) for item in items])
         instructions, most = parsed.get("instructions"), parsed.get("max_output_tokens")
         tools = tuple(map(read_tool, parsed.get("tools") or ()))
         limit = MOST_TOKENS if most in (None, "inf") else most

@@ -14,7 +14,8 @@ from mockserver.core.json import Json
 from mockserver.core.plan import Answer, Failure, Safety, Usage
 from mockserver.core.validation import HistoryProblem, Validation
 from mockserver.dialects import Operation, discover
-from mockserver.dialects._chat import CHAT, chat_call
+from mockserver.dialects._openai_api.chat import make_chat_call
+from mockserver.dialects._openai_api.chat_models import CHAT
 from mockserver.dialects._parse import Body, object_of, read_body, read_fields
 from mockserver.dialects._reply import data_reply, json_reply, merge_headers
 from mockserver.dialects.bedrock.checks import check_converse
@@ -279,7 +280,7 @@ _NOVA = Family(
 def _parse_chat(http: HttpRequest, body: Body, validation: Validation) -> Call:
     asked = {"model": model_of(http), **body}
     read, chat = read_body(CHAT, asked, refuse, validation)
-    call = chat_call(http, read, chat, dialect=NAME)
+    call = make_chat_call(http, read, chat, dialect=NAME)
     meaning = {**_table(call.meaning), "model": model_of(http)}
     return replace(call, model=model_of(http), finishes=FINISHES, meaning=meaning)
 

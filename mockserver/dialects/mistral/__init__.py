@@ -15,8 +15,8 @@ from mockserver.core.plan import Answer, Models, Usage
 from mockserver.core.validation import Validation
 from mockserver.dialects import Dialect, Operation
 from mockserver.dialects._clients import CLIENT_CONFIGS
-from mockserver.dialects._embeddings import embeddings, embeddings_call
 from mockserver.dialects._fields import Model, integer, literal, optional, shape
+from mockserver.dialects._openai_api.embeddings import embeddings, make_bounded_embedding_call
 from mockserver.dialects._parse import bearer, parse_models, read_request
 from mockserver.dialects._reply import answer_reply, json_reply, request_hex
 from mockserver.dialects.mistral.errors import fail, rate_limit_headers, refuse, write_lines
@@ -79,7 +79,7 @@ EMBED = Model(
 def _parse_embeddings(http: HttpRequest, validation: Validation) -> Call:
     body, parsed = read_request(EMBED, http, refuse, validation)
     asked = {**parsed, "dimensions": parsed.get("output_dimension")}
-    return embeddings_call(http, body, asked, dialect=NAME, refuse=refuse)
+    return make_bounded_embedding_call(http, body, asked, dialect=NAME, refuse=refuse)
 
 
 def _render_embeddings(call: Call, outcome: Embeddings) -> Reply:

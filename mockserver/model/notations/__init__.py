@@ -74,24 +74,25 @@ def find_text_agent(call: Call) -> TextAgent | None:
     ruling = [each.text for each in said if each.role in RULING]
     first = next((each.text for each in said if each.role == "user"), "")
     prompt = excerpt("\n".join((*ruling, first, call.last_user if call.last_user != first else "")), LONGEST)
-    return next((agent for read in _readers() if (agent := read(call, prompt)) is not None), None)
+    return next((agent for read in _list_readers() if (agent := read(call, prompt)) is not None), None)
 
 
 @cache
-def _readers() -> Sequence[Callable[[Call, str], TextAgent | None]]:
+def _list_readers() -> Sequence[Callable[[Call, str], TextAgent | None]]:
     modules = [import_module(f"{__name__}.{module.name}") for module in iter_modules(__path__)]
     return [module.read for module in modules if hasattr(module, "read")]
 
 
-ReadCalls = Callable[[str], Iterable[tuple[str, str]]]  # names and inputs of the calls in a text
+# What notations have in common
 
 
 def read_steps(
-    call: Call, read_calls: ReadCalls, pattern: re.Pattern[str] | None = None
+    call: Call, read_calls: Callable[[str], Iterable[tuple[str, str]]], pattern: re.Pattern[str] | None = None
 ) -> tuple[str, list[AgentStep]]:
     """Return the last request, and the steps for it: calls in the assistant's texts, and what followed each text.
 
-    `pattern` is what is said of a request besides: its group `said`, or else nothing of it, is the request.
+    `read_calls` returns the names and the inputs of the calls in a text. `pattern` is what is said of a request
+    besides: its group `said`, or else nothing of it, is the request.
     """
     request, steps, pending = "", list[AgentStep](), list[tuple[str, str]]()
     for message in call.messages:
@@ -176,7 +177,7 @@ def _read_parameters(entry: str) -> Json:
         return schema_of_arguments(value.value)
     signature = _SIGNATURE.match(entry)
     named = _PARAMETER.findall(signature[1]) if signature else [("input", "", "")]
-    properties = {name: _type_of(kind.strip() or "string") for name, kind, _ in named if name != "self"}
+    properties = {name: _read_type(kind.strip() or "string") for name, kind, _ in named if name != "self"}
     required = [name for name, _, default in named if not default and name in properties]
     return {"type": "object", "properties": properties, "required": required}
 
@@ -184,19 +185,18 @@ def _read_parameters(entry: str) -> Json:
 def schema_of_arguments(value: Mapping[str, Json]) -> Json:
     """Return the JSON Schema of arguments as prompts show them: a schema, or a type for each name."""
     listed = value.get("properties", value)
-    fields = {name: _type_of(each) for name, each in listed.items()} if isinstance(listed, Mapping) else {}
+    fields = {name: _read_type(each) for name, each in listed.items()} if isinstance(listed, Mapping) else {}
     required = value.get("required")
     needed = [name for name in required if name in fields] if isinstance(required, list) else [*fields]
     return {"type": "object", "properties": fields, "required": needed}
 
 
-def _type_of(said: Json) -> Json:
-    if isinstance(said, Mapping):
-        kind = said.get("type")
-        about = {"description": said["description"]} if said.get("description") else {}
-        return {**said, **(shape_of(kind) if isinstance(kind, str) else {})} | about
-    options = re.match(r"Literal\[(.*)\]", str(said))
-    return {"enum": re.findall(r"[\w -]+", options[1])} if options else shape_of(str(said))
+def _read_type(said: Json) -> Json:
+    if not isinstance(said, Mapping):
+        return shape_of(str(said))
+    kind = said.get("type")
+    about = {"description": said["description"]} if said.get("description") else {}
+    return {**said, **(shape_of(kind) if isinstance(kind, str) else {})} | about
 
 
 _SCHEMAS = ("parameters", "input_schema", "inputSchema", "args", "arguments")

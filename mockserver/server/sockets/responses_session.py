@@ -24,8 +24,8 @@ from mockserver.dialects._parse import read_json
 from mockserver.engine.offload import on_thread
 from mockserver.server.respond import LARGE, Responder, Response, Visit
 from mockserver.server.socket_frames import EventSender, fit_to_socket
-from mockserver.server.socket_session import CUT_SHORT, FAILED, SocketSession
-from mockserver.server.upstream_socket import UpstreamSocket
+from mockserver.server.sockets.socket_session import CUT_SHORT, FAILED, SocketSession
+from mockserver.server.sockets.upstream import UpstreamSocket
 
 log = logging.getLogger("mockserver")
 

@@ -29,11 +29,11 @@ from mockserver.core.http import Frame, HttpRequest, Reply
 from mockserver.core.json import Json
 from mockserver.core.plan import Answer
 from mockserver.core.validation import Validation
-from mockserver.dialects._chat import replace_ids, schema_as_text, tool_of, unmet_stream_options
 from mockserver.dialects._errors import refuse
 from mockserver.dialects._fields import Model
-from mockserver.dialects._input_items import item_type, misshapen_item
 from mockserver.dialects._meaning import BOOKKEEPING, fields_with_meaning
+from mockserver.dialects._openai_api.chat import find_unmet_stream_options, make_tool, replace_ids, write_schema
+from mockserver.dialects._openai_api.input_items import find_item_type, find_misshapen_parts
 from mockserver.dialects._parse import (
     Body,
     Complaint,
@@ -41,6 +41,7 @@ from mockserver.dialects._parse import (
     clip,
     complaints_of,
     custom_complaint,
+    find_usual,
     read_request,
     refuse_first,
     unknown_fields,
@@ -49,7 +50,7 @@ from mockserver.dialects._reply import answer_reply
 from mockserver.wire.responses import ResponseLayout, ResponseOptions, ResponseRenderer
 
 
-def input_messages(given: Json) -> tuple[Message, ...]:
+def read_input(given: Json) -> tuple[Message, ...]:
     if given is None:
         return ()
     return (Message("user", given),) if isinstance(given, str) else tuple(_read_turns(given))
@@ -69,7 +70,7 @@ def _read_turns(items: Iterable[Body]) -> Iterator[Message]:
 
 def _is_of_model(item: Body) -> bool:
     """Return whether an item is the model's: not a message of others, a result, or a request to the provider."""
-    kind = item_type(item)
+    kind = find_item_type(item)
     if kind == "message":
         role: str = item["role"]
         return role == "assistant"
@@ -81,14 +82,14 @@ def _is_tool_result(kind: str) -> bool:
 
 
 def _read_other_item(item: Body) -> Iterator[Message]:
-    kind = item_type(item)
+    kind = find_item_type(item)
     if kind == "message":
-        yield message_of(item["role"], item["content"])
+        yield make_message(item["role"], item["content"])
     elif _is_tool_result(kind):
         yield _RESULTS.get(kind, _read_result)(item)
 
 
-def message_of(role: str, content: Json) -> Message:
+def make_message(role: str, content: Json) -> Message:
     if isinstance(content, str):
         return Message(role, content)
     given = content if isinstance(content, list) else ()
@@ -127,9 +128,9 @@ class _Turn(Struct):
 
     def take(self, item: Body) -> None:
         self.taken = True
-        kind = item_type(item)
+        kind = find_item_type(item)
         if kind == "message":
-            message = message_of("assistant", item["content"])
+            message = make_message("assistant", item["content"])
             self.texts.append(message.text)
             self.parts += message.parts
         elif kind in _CALLS:
@@ -153,7 +154,7 @@ def _read_client_tool_call(kind: str, item: Body) -> ToolCall:
 def _read_result(item: Body) -> Message:
     output = item.get("output")
     if isinstance(output, list):
-        message = message_of("tool", output)
+        message = make_message("tool", output)
         return Message("tool", message.text, parts=message.parts, tool_call_id=_find_call_id(item))
     return Message("tool", write_text(output), tool_call_id=_find_call_id(item))
 
@@ -219,7 +220,7 @@ _REQUESTS = frozenset({"compaction_trigger", "additional_tools", "configuration_
 _SILENT = frozenset({"reasoning"})
 
 
-def responses_fingerprint_fields(body: Body, dialect: str) -> dict[str, Json]:
+def find_responses_meaning(body: Body, dialect: str) -> dict[str, Json]:
     kept = fields_with_meaning(body, dialect, operation="responses", bookkeeping=_BOOKKEEPING)
     if isinstance(items := kept.get("input"), list):
         ordinals: dict[str, str] = {}
@@ -228,14 +229,14 @@ def responses_fingerprint_fields(body: Body, dialect: str) -> dict[str, Json]:
         kept["tools"] = [_write_schemas_of_tool(tool) for tool in tools]
     text = kept.get("text")
     if text and text.get("format"):
-        kept["text"] = {**text, "format": schema_as_text(text["format"], "schema")}
+        kept["text"] = {**text, "format": write_schema(text["format"], "schema")}
     return kept
 
 
 def _write_schemas_of_tool(tool: Body) -> Body:
     if tool.get("type") == "namespace" and isinstance(inner := tool.get("tools"), list):
         return {**tool, "tools": [_write_schemas_of_tool(each) for each in inner if isinstance(each, dict)]}
-    return schema_as_text(tool, "parameters")
+    return write_schema(tool, "parameters")
 
 
 _IDS = ("id", "call_id", "approval_request_id")
@@ -260,40 +261,47 @@ def parse_responses(http: HttpRequest, spec: ResponsesRequest, validation: Valid
     body, parsed = read_request(spec.body, http, spec.refuse, validation)
     if validation is not Validation.OFF and not spec.conflicting.isdisjoint(parsed):
         refuse_first(spec.conflicts(parsed), spec.refuse)
-    return responses_call(http, body, parsed, spec)
+    return _make_responses_call(http, body, parsed, spec)
 
 
 def parse_openai_responses(
-    http: HttpRequest, dialect: str, *, validation: Validation, only_input: bool = False
+    http: HttpRequest, validation: Validation, *, dialect: str, only_input: bool = False
 ) -> Call:
     """Return the Call of a body; `only_input`: it asks about its input, not for a response."""
     spec = _make_openai_request(dialect, only_input=only_input)
     call = parse_responses(http, spec, validation)
     if validation is Validation.LIVE:
-        refuse_first(responses_live_only(call.raw, spec.body.fields), refuse)
+        refuse_first(find_live_responses_mistakes(call.raw, spec.body.fields), refuse)
     return call
 
 
 @cache
 def _make_openai_request(dialect: str, *, only_input: bool) -> ResponsesRequest:
-    from mockserver.dialects import _responses_models as models  # slow: a hundred types, which chats do not need
+    from mockserver.dialects._openai_api import (
+        responses_models as models,  # slow: a hundred types, which chats do not need
+    )
 
     model = models.RESPONSE_INPUT if only_input else models.RESPONSE
     return ResponsesRequest(
-        dialect, model, conflicts=responses_conflicts, conflicting=_CONFLICTING, refuse=refuse, ids=OPENAI_RESPONSE_IDS
+        dialect,
+        model,
+        conflicts=find_responses_conflicts,
+        conflicting=_CONFLICTING,
+        refuse=refuse,
+        ids=OPENAI_RESPONSE_IDS,
     )
 
 
-def responses_call(http: HttpRequest, body: Body, parsed: Body, spec: ResponsesRequest) -> Call:
+def _make_responses_call(http: HttpRequest, body: Body, parsed: Body, spec: ResponsesRequest) -> Call:
     given, instructions, choice = parsed.get("input"), parsed.get("instructions"), parsed.get("tool_choice")
-    messages = input_messages(given)
+    messages = read_input(given)
     tools = tuple(_read_tools(parsed)) if type(given) is list or "tools" in parsed else ()
     return Call(
         dialect=spec.dialect,
         operation="responses",
         model=parsed.get("model") or "",
         http=http,
-        meaning=responses_fingerprint_fields(body, spec.dialect),
+        meaning=find_responses_meaning(body, spec.dialect),
         raw=body,
         messages=(Message("system", instructions), *messages) if instructions else messages,
         has_instructions=bool(instructions),
@@ -353,13 +361,6 @@ def _read_options(parsed: Body) -> Options:
     )
 
 
-_USUAL = Options(strict_schema=False, store=True)
-_ASKING = frozenset(  # fields that make options unusual
-    (
-        *("parallel_tool_calls", "max_output_tokens", "max_tool_calls", "truncation", "include", "reasoning", "text"),
-        *("store", "background"),
-    )
-)
 _NO_CHOICE = ToolChoice("none")
 
 
@@ -402,7 +403,7 @@ def read_tool(tool: Body) -> Tool:
     kind = tool["type"]
     if kind not in ("function", "custom"):
         return Tool(kind, kind=kind, options=tool)
-    return tool_of(kind, tool)
+    return make_tool(kind, tool)
 
 
 def read_tool_choice(choice: Json, tools: tuple[Tool, ...]) -> ToolChoice:
@@ -435,8 +436,8 @@ def _list_servers(tools: Iterable[Body]) -> Iterator[tuple[str, str]]:
             yield label, name if isinstance(name, str) else ""
 
 
-def responses_conflicts(body: Body) -> Iterator[Complaint]:
-    yield from unmet_stream_options(body)
+def find_responses_conflicts(body: Body) -> Iterator[Complaint]:
+    yield from find_unmet_stream_options(body)
     if body.get("previous_response_id") is not None and body.get("conversation") is not None:
         both = "'previous_response_id' or 'conversation'"
         yield custom_complaint(
@@ -448,9 +449,9 @@ def responses_conflicts(body: Body) -> Iterator[Complaint]:
         yield custom_complaint("Background mode requires 'store' to be true.", "background")
 
 
-def responses_live_only(body: Body, known: frozenset[str]) -> Iterator[Complaint]:
+def find_live_responses_mistakes(body: Body, known: frozenset[str]) -> Iterator[Complaint]:
     """Yield what OpenAI's live API refuses although its published schema allows it."""
-    from mockserver.dialects._responses_models import LIVE_RESPONSE
+    from mockserver.dialects._openai_api.responses_models import LIVE_RESPONSE
 
     yield from unknown_fields(body, known)
     if not body.get("model") and not body.get("prompt"):
@@ -461,7 +462,7 @@ def responses_live_only(body: Body, known: frozenset[str]) -> Iterator[Complaint
     yield from _find_unmet_tool_choice(body)
     if isinstance(body.get("input"), list):
         for index, item in enumerate(body["input"]):
-            yield from misshapen_item(index, item)
+            yield from find_misshapen_parts(index, item)
         yield from _find_incomplete_items(body["input"])
         if not body.get("previous_response_id") and not body.get("conversation"):
             yield from (complaint for _, complaint in find_unpaired_calls(body["input"]))
@@ -494,7 +495,7 @@ def _find_incomplete_items(items: Iterable[Body]) -> Iterator[Complaint]:
 
 def find_unpaired_calls(items: Sequence[Body]) -> Iterator[tuple[int, Complaint]]:
     """Yield outputs without a call, and calls without an output; references may stand for either."""
-    if any(item_type(item) in _STAND_FOR_OTHERS for item in items):
+    if any(find_item_type(item) in _STAND_FOR_OTHERS for item in items):
         return
     calls = {write_text(item.get("call_id")): at for at, item in enumerate(items) if item.get("type") in _OUTPUTS}
     outputs = {
@@ -510,18 +511,20 @@ def find_unpaired_calls(items: Sequence[Body]) -> Iterator[tuple[int, Complaint]
             yield at, custom_complaint(f"No tool output found for {kind} {clip(call_id)}.", "input")
 
 
-def responses_reply(call: Call, answer: Answer, renderer: ResponseRenderer, lines: str, *, after: int = -1) -> Reply:
+def make_responses_reply(
+    call: Call, answer: Answer, renderer: ResponseRenderer, lines: str, *, after: int = -1
+) -> Reply:
     """Return an answer as the call wants it: whole, or as the events after sequence number `after`."""
     if not answer.model:
         answer = replace(answer, model=renderer.layout.unset["model"])
-    options = response_options(call, renderer.layout)
+    options = make_response_options(call, renderer.layout)
     reply = answer_reply(answer, renderer, options, lines, stream=call.stream)
     if reply.frames is None or after < 0:
         return reply
     return replace(reply, frames=islice(reply.frames, after + 1, None))
 
 
-def response_options(call: Call, layout: ResponseLayout) -> ResponseOptions:
+def make_response_options(call: Call, layout: ResponseLayout) -> ResponseOptions:
     """Return the fields of the request that the object repeats, and the optional values that it includes."""
     body, repeated = call.raw, request_fields(call, layout.keys)
     if _SHOWING.isdisjoint(body):
@@ -597,6 +600,7 @@ def error_event(failed: Reply, frames: int) -> Frame:
 _CONFLICTING = frozenset(("stream_options", "previous_response_id", "background"))
 OPENAI_RESPONSE_IDS = IdShape("resp_", 50, "hex")
 INCLUDE_LOGPROBS = "message.output_text.logprobs"
+_USUAL, _ASKING = find_usual(_read_options)
 _SUBJECTS = ("input", "prompt", "previous_response_id", "conversation")
 _NO_SUBJECT = "Missing required parameter: provide one of 'input', 'prompt', 'previous_response_id' or 'conversation'."
 _OUTPUTS: Mapping[str, str] = {

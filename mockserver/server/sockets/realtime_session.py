@@ -20,12 +20,12 @@ from mockserver.core.plan import Failure
 from mockserver.core.seed import make_token
 from mockserver.core.tokens import APPROX
 from mockserver.core.validation import find_validation
+from mockserver.dialects._openai_api.responses import list_connectors, read_tool
 from mockserver.dialects._parse import Body, read_json
 from mockserver.dialects._realtime.events import read_event
 from mockserver.dialects._realtime.sessions import LASTS, make_session, read_output, update_session
 from mockserver.dialects._realtime.turns import fail_events, read_error
 from mockserver.dialects._reply import STREAM_LINES
-from mockserver.dialects._responses import list_connectors, read_tool
 from mockserver.engine.engine import Engine
 from mockserver.engine.hosted_mcp import find_hosted_servers
 from mockserver.engine.offload import on_thread
@@ -34,19 +34,19 @@ from mockserver.kinds.realtime import CALLS, CLIENT_SECRET
 from mockserver.media.samples import FORMATS
 from mockserver.media.speech_detection import SpeechBorder
 from mockserver.server.access import check_key, check_model_allowed
-from mockserver.server.realtime_conversation import (
+from mockserver.server.respond import LARGE, Responder, Response
+from mockserver.server.socket_frames import find_type, fit_to_socket, is_stream
+from mockserver.server.sockets.realtime_conversation import (
     ConversationItem,
     RealtimeConversation,
     decode_audio,
     make_item,
 )
-from mockserver.server.realtime_input import InputBuffer, OngoingSpeech
-from mockserver.server.realtime_turn import LAST_TYPES, Event, ResponseTurn, TurnSender
-from mockserver.server.realtime_upstream import RealtimeUpstream
-from mockserver.server.respond import LARGE, Responder, Response
-from mockserver.server.session_record import RecordedSession
-from mockserver.server.socket_frames import find_type, fit_to_socket, is_stream
-from mockserver.server.socket_session import CUT_SHORT, FAILED
+from mockserver.server.sockets.realtime_input import InputBuffer, OngoingSpeech
+from mockserver.server.sockets.realtime_turn import LAST_TYPES, Event, ResponseTurn, TurnSender
+from mockserver.server.sockets.realtime_upstream import RealtimeUpstream
+from mockserver.server.sockets.socket_session import CUT_SHORT, FAILED
+from mockserver.server.sockets.spoken_record import RecordedSession
 from mockserver.wire.realtime import LISTED, write_listed
 
 BAD_KEY, BAD_REQUEST, NO_MODEL = 3000, 4000, 4004  # codes with which a client is turned away

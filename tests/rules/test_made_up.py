@@ -5,7 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 from datetime import date, datetime, timedelta
 
 from mockserver.core.seed import FROZEN_AT, Seed
-from mockserver.model.vocabulary import drawing, generator
+from mockserver.rules.made_up import drawing, generator
 
 
 def test_there_is_one_generator() -> None:

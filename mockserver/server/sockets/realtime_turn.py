@@ -14,9 +14,9 @@ from mockserver.core.plan import Usage
 from mockserver.core.tokens import APPROX
 from mockserver.dialects._realtime.turns import count_images, make_options
 from mockserver.media.samples import SampleFormat
-from mockserver.server.realtime_conversation import ConversationItem
 from mockserver.server.respond import Visit
 from mockserver.server.socket_frames import EventSender, find_data
+from mockserver.server.sockets.realtime_conversation import ConversationItem
 from mockserver.wire.realtime import TOKEN_OF_ASSISTANT, make_usage
 
 Event = dict[str, Json]

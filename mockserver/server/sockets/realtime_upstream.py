@@ -15,9 +15,9 @@ from pydantic_core import to_json
 from mockserver.core.action import NO_CLOSE_FRAME
 from mockserver.core.http import SocketTurn
 from mockserver.core.json import Json, try_parse
-from mockserver.server.realtime_turn import LAST_TYPES
 from mockserver.server.socket_frames import find_type
-from mockserver.server.upstream_socket import connect_upstream, find_read_timeout, make_event_stream, make_refusal
+from mockserver.server.sockets.realtime_turn import LAST_TYPES
+from mockserver.server.sockets.upstream import connect_upstream, find_read_timeout, make_event_stream, make_refusal
 
 if TYPE_CHECKING:
     from httpx2 import Request, Response

@@ -1,4 +1,4 @@
-"""A spoken session in the journal: one row with what its client sent, what it was sent, and how it ended."""
+"""Spoken sessions: how they take messages, hear sounds and open turns, and the row that each has in the journal."""
 
 import asyncio
 import logging
@@ -22,7 +22,7 @@ from mockserver.kinds.audio import Transcript
 from mockserver.kinds.realtime import TURN
 from mockserver.media.samples import SampleFormat
 from mockserver.server.respond import Visit
-from mockserver.server.socket_session import CUT_SHORT, FAILED, STOPPING, SocketSession
+from mockserver.server.sockets.socket_session import CUT_SHORT, FAILED, STOPPING, SocketSession
 
 log = logging.getLogger("mockserver")
 

@@ -10,8 +10,6 @@ from mockserver.core.json import Json
 from mockserver.core.lazy import map_lazily
 from mockserver.core.validation import Validation
 from mockserver.dialects import Operation
-from mockserver.dialects._chat import TextPart
-from mockserver.dialects._embeddings import MAX_INPUTS
 from mockserver.dialects._errors import refuse
 from mockserver.dialects._fields import (
     Model,
@@ -25,6 +23,8 @@ from mockserver.dialects._fields import (
     union_by,
     usually,
 )
+from mockserver.dialects._openai_api.chat_models import TextPart
+from mockserver.dialects._openai_api.embeddings import MAX_INPUTS
 from mockserver.dialects._parse import read_request, refuse_first, unknown_fields
 from mockserver.dialects._reply import RequestLines, json_reply
 from mockserver.kinds.moderations import CATEGORIES, Judgement, Moderations
@@ -48,7 +48,7 @@ ModerationBody = shape(input=text_or("<an array>", ModerationInputs), model=opti
 MODERATION = Model(ModerationBody)
 
 
-def moderation_operation(dialect: str, lines: RequestLines) -> Operation:
+def make_moderation_operation(dialect: str, lines: RequestLines) -> Operation:
     """Return the moderation operation of a dialect whose replies have these header lines."""
 
     def render(call: Call, outcome: Moderations) -> Reply:

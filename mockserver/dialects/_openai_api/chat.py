@@ -1,7 +1,7 @@
-"""OpenAI's chat request, which other dialects share: the model, then the Call.
+"""OpenAI's chat request as a Call, for all dialects that resemble it.
 
-The model has the types and bounds that OpenAI publishes; `chat_conflicts` finds what types cannot express. `chat_call`
-also reads the part forms of other dialects.
+Fields have the types of `chat_models.py`; `chat_conflicts` finds what types cannot express. `chat_call` also reads the
+forms of parts that other dialects have.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
@@ -11,9 +11,7 @@ from typing import Any
 from msgspec import UNSET, Raw, Struct, to_builtins
 from msgspec.json import decode, encode
 from msgspec.structs import replace
-from pydantic_core import PydanticKnownError
 
-from mockserver.config.tables import BeforeValidator
 from mockserver.core.call import Call, Message, Options, Tool, ToolCall, ToolChoice, Toolset, digest
 from mockserver.core.http import HttpRequest, Reply
 from mockserver.core.json import Json, encode_sorted
@@ -22,27 +20,13 @@ from mockserver.core.plan import Answer
 from mockserver.core.validation import Validation
 from mockserver.dialects import Operation
 from mockserver.dialects._fields import (
-    Model,
-    Object,
-    Schema,
-    integer,
-    label_member,
+    TypedModel,
     list_of,
-    literal,
-    mapping,
-    not_null,
-    nullable,
-    number,
     optional,
     shape,
-    tag_union,
-    text,
-    text_or,
-    union,
-    usually,
 )
-from mockserver.dialects._loose import read_format, read_messages, read_tools
 from mockserver.dialects._meaning import fields_with_meaning
+from mockserver.dialects._openai_api.chat_models import CHAT, LIVE_CHAT, MAX_CALL_ID, ChatBody, ChatTool
 from mockserver.dialects._parse import (
     LARGE,
     Body,
@@ -51,6 +35,7 @@ from mockserver.dialects._parse import (
     clip,
     complaints_of,
     custom_complaint,
+    find_usual,
     is_deep,
     make_integers,
     read_body,
@@ -59,187 +44,7 @@ from mockserver.dialects._parse import (
     unknown_fields,
 )
 from mockserver.dialects._reply import RequestLines, answer_reply
-from mockserver.dialects._typed import TypedModel
 from mockserver.wire.chat import ChatLayout, ChatRenderer
-
-TextPart = shape(type=literal("text"), text=str)
-RefusalPart = shape(type=literal("refusal"), refusal=str)
-ImageUrl = shape(url=str, detail=optional(literal("auto", "low", "high", "original")))
-ImagePart = shape(type=literal("image_url"), image_url=ImageUrl)
-AudioPart = shape(type=literal("input_audio"), input_audio=shape(data=str, format=literal("wav", "mp3")))
-FilePart = shape(
-    type=literal("file"), file=shape(file_data=optional(str), file_id=optional(str), filename=optional(str))
-)
-TextContent = text_or("<an array of objects>", list_of(TextPart, 1))
-UserContent = text_or("<an array of objects>", list_of(tag_union("type", TextPart, ImagePart, AudioPart, FilePart), 1))
-AssistantContent = text_or("<an array of objects>", list_of(tag_union("type", TextPart, RefusalPart), 1))
-
-FunctionCall = shape(name=str, arguments=str)  # arguments are a JSON string
-FunctionToolCall = shape(type=literal("function"), id=str, function=FunctionCall)
-CustomToolCall = shape(type=literal("custom"), id=str, custom=shape(name=str, input=str))
-ChatToolCall = tag_union("type", FunctionToolCall, CustomToolCall)
-AudioId = shape(id=str)
-RequestMessage = tag_union(
-    "role",
-    shape(role=literal("system"), content=TextContent, name=optional(str)),
-    shape(
-        role=literal("assistant"),
-        content=optional(AssistantContent),
-        refusal=optional(str),
-        name=optional(str),
-        audio=optional(AudioId),
-        tool_calls=optional(list_of(ChatToolCall)),
-        function_call=optional(FunctionCall),
-    ),
-    shape(role=literal("user"), content=UserContent, name=optional(str)),
-    # the result of a function, in the deprecated form
-    shape(role=literal("function"), content=nullable(str), name=str),
-    shape(role=literal("tool"), content=TextContent, tool_call_id=str),
-    shape(role=literal("developer"), content=TextContent, name=optional(str)),
-)
-
-NAME_PATTERN = r"^[a-zA-Z0-9_-]+$"
-Name = text(1, 64, pattern=NAME_PATTERN)
-FunctionDefinition = shape(name=Name, description=optional(str), parameters=optional(Object), strict=optional(bool))
-FunctionTool = shape(type=literal("function"), function=FunctionDefinition)
-TextFormat = shape(type=literal("text"))
-Grammar = shape(definition=str, syntax=literal("lark", "regex"))
-CustomTool = shape(
-    type=literal("custom"),
-    custom=shape(
-        name=str,
-        description=optional(str),
-        format=optional(tag_union("type", TextFormat, shape(type=literal("grammar"), grammar=Grammar))),
-    ),
-)
-ChatTool = tag_union("type", FunctionTool, CustomTool)
-ToolName = shape(name=str)
-NamedFunction = shape(type=literal("function"), function=ToolName)
-NamedCustom = shape(type=literal("custom"), custom=ToolName)
-AllowedNames = shape(mode=literal("auto", "required"), tools=list_of(Object))
-AllowedTools = shape(type=literal("allowed_tools"), allowed_tools=AllowedNames)
-ToolMode = label_member("<a string>", literal("none", "auto", "required"))
-ChatToolChoice = union(
-    ToolMode, label_member("<an object>", tag_union("type", NamedFunction, NamedCustom, AllowedTools))
-)
-FunctionChoice = union(label_member("<a string>", literal("none", "auto")), label_member("<an object>", ToolName))
-
-JsonObjectFormat = shape(type=literal("json_object"))
-JsonSchema = shape(name=Name, description=optional(str), schema=optional(Object), strict=optional(bool))
-ResponseFormat = tag_union(
-    "type", TextFormat, JsonObjectFormat, shape(type=literal("json_schema"), json_schema=JsonSchema)
-)
-StreamOptions = shape(include_usage=optional(bool), include_obfuscation=optional(bool))
-Audio = shape(voice=text_or("<an object>", AudioId), format=literal("wav", "aac", "mp3", "flac", "opus", "pcm16"))
-
-
-def _select_refused_bias(value: Any) -> Any:
-    """Return only the first bias that will be refused, so that a large table gives one complaint."""
-    entries = value.items() if isinstance(value, dict) else ()
-    return next(({key: bias} for key, bias in entries if not _is_bias(bias)), value)
-
-
-def _is_bias(value: Any) -> bool:
-    return type(value) in (int, float) and -100 <= value <= 100 and value == int(value)
-
-
-def _limit_pairs(value: Any) -> Any:
-    if isinstance(value, dict) and len(value) > MAX_METADATA_PAIRS:
-        limits = {"field_type": "Dictionary", "max_length": MAX_METADATA_PAIRS, "actual_length": len(value)}
-        raise PydanticKnownError("too_long", limits)
-    return value
-
-
-MAX_METADATA_PAIRS = 16
-Penalty = number(-2, 2)
-# A JSON integer may be written 5.0.
-_Bias = mapping(number(-100, 100, multiple_of=1))
-Biases = usually(_Bias, BeforeValidator(_select_refused_bias)(_Bias))
-Stops = text_or("<an array of strings>", list_of(str, 1, 4))
-_Pairs = mapping(text(most=512), keys=text(most=64))
-Metadata = usually({**_Pairs, "max_length": MAX_METADATA_PAIRS}, BeforeValidator(_limit_pairs)(_Pairs))
-# Fields that chats and responses share, besides the conversation.
-ACCOUNT_FIELDS = {
-    "user": optional(str),
-    "safety_identifier": optional(text(most=128)),
-    "prompt_cache_key": optional(str),
-    "prompt_cache_options": optional(Object),
-    "moderation": optional(Object),
-}
-PromptCacheKey = text(most=64)  # longer ones are only refused by the live API
-Seed = integer(-(2**63), 2**63 - 1)
-Efforts = literal("none", "minimal", "low", "medium", "high", "xhigh", "max")
-Verbosity = literal("low", "medium", "high")
-
-# `POST /chat/completions` (https://platform.openai.com/docs/api-reference/chat).
-ChatBody = shape(
-    model=str,
-    messages=list_of(RequestMessage, 1),
-    temperature=optional(number(0, 2)),
-    top_p=optional(number(0, 1)),
-    n=optional(integer(1, 128)),
-    max_completion_tokens=optional(int),
-    max_tokens=optional(int),
-    frequency_penalty=optional(Penalty),
-    presence_penalty=optional(Penalty),
-    logprobs=optional(bool),
-    top_logprobs=optional(integer(0, 20)),
-    logit_bias=optional(Biases),
-    seed=optional(Seed),
-    stop=optional(Stops),
-    stream=optional(bool),
-    stream_options=optional(StreamOptions),
-    response_format=optional(ResponseFormat),
-    tools=optional(list_of(ChatTool)),
-    tool_choice=optional(ChatToolChoice),
-    parallel_tool_calls=optional(bool),
-    functions=optional(list_of(FunctionDefinition, 1, 128)),
-    function_call=optional(FunctionChoice),
-    reasoning_effort=optional(Efforts),
-    verbosity=optional(Verbosity),
-    service_tier=optional(literal("auto", "default", "flex", "scale", "priority", "fast")),
-    store=optional(bool),
-    metadata=optional(Metadata),
-    modalities=optional(list_of(literal("text", "audio"))),
-    audio=optional(Audio),
-    prediction=optional(shape(type=literal("content"), content=TextContent)),
-    web_search_options=optional(Object),
-    prompt_cache_retention=optional(str),
-    **ACCOUNT_FIELDS,
-)
-
-
-def chat_model(schema: Schema) -> Model:
-    lenient = {"tools": read_tools, "response_format": read_format}
-    return Model(schema, conversation={"messages": read_messages}, lenient=lenient)
-
-
-CHAT = chat_model(ChatBody)
-
-# Bounds that only the live API has, as its published schema does not state them.
-MAX_CALL_ID = 40  # characters
-CallId = text(1, MAX_CALL_ID)
-CalledName = text(1, 64, pattern=NAME_PATTERN)
-LiveToolCall = shape(
-    id=not_null(CallId), function=not_null(shape(name=CalledName)), custom=not_null(shape(name=text(1, 64)))
-)
-LiveMessage = shape(
-    name=optional(text(1, 64, pattern=r"^[^\s<|\\/>]+$")),
-    tool_calls=optional(list_of(LiveToolCall, 1, 128)),
-    function_call=optional(shape(name=CalledName)),
-    tool_call_id=not_null(CallId),
-)
-LIVE_CHAT = Model(
-    shape(
-        messages=list_of(LiveMessage),
-        max_tokens=optional(integer(1)),
-        max_completion_tokens=optional(integer(1)),
-        tools=optional(list_of(shape(custom=not_null(shape(name=text(1, 64)))), 1, 128)),
-        prompt_cache_key=optional(PromptCacheKey),
-    )
-)
-
-_NOTHING: Body = {}
 
 
 class ChatParser(Struct, frozen=True):
@@ -251,25 +56,25 @@ class ChatParser(Struct, frozen=True):
     dialect: str
     refuse: Refuse
     live_only: Callable[[Body], Iterable[Complaint]] = lambda body: ()
-    elsewhere: Callable[[HttpRequest], Body] | None = None
+    elsewhere: Callable[[HttpRequest], Body] = lambda http: {}
 
     def parse(self, http: HttpRequest, validation: Validation) -> Call:
         """Return the Call of a chat. Raises Failure."""
-        elsewhere = _NOTHING if self.elsewhere is None else self.elsewhere(http)
+        elsewhere = self.elsewhere(http)
         if validation is Validation.PUBLISHED and (call := _read_typed(http, self.dialect, elsewhere)) is not None:
             return call
         body, chat = read_body(CHAT, {**read_object(http), **elsewhere}, self.refuse, validation)
         if validation is Validation.LIVE:
             refuse_first(self.live_only(body), self.refuse)
         if validation is not Validation.OFF:
-            refuse_first(chat_conflicts(chat), self.refuse)
-        return chat_call(http, body, chat, dialect=self.dialect)
+            refuse_first(find_chat_conflicts(chat), self.refuse)
+        return make_chat_call(http, body, chat, dialect=self.dialect)
 
 
-def chat_call(http: HttpRequest, body: Body, chat: Body, *, dialect: str) -> Call:
+def make_chat_call(http: HttpRequest, body: Body, chat: Body, *, dialect: str) -> Call:
     """Return the Call of a chat body; `chat` is that body as its request model read it, with only known keys."""
     messages = tuple([_read_message(message) for message in chat["messages"]])
-    meaning = chat_fingerprint_fields(body, dialect)
+    meaning = find_chat_meaning(body, dialect)
     return _call(http, dialect, chat=chat, messages=messages, tools=_read_tools(chat), meaning=meaning, raw=body)
 
 
@@ -335,7 +140,7 @@ def _read_whole(given: tuple[bytes, Body]) -> Body:
     return {**make_integers(decode(body)), **elsewhere}  # it is sound: jiter and its checks would read the same
 
 
-def _read_messages(given: Sequence[Any], ordinals: dict[str, str]) -> list[Message] | None:
+def _read_messages(given: list[Any], ordinals: dict[str, str]) -> list[Message] | None:
     """Read typed messages, and replace their ids by ordinals; return None if a message may be invalid."""
     messages: list[Message] = []
     for message in given:
@@ -353,8 +158,9 @@ def _read_messages(given: Sequence[Any], ordinals: dict[str, str]) -> list[Messa
             calls = _read_calls(message.tool_calls, ordinals) if message.tool_calls else ()
             messages.append(Message(role, content or "", (), calls))
         else:
-            messages.append(_read_message(to_builtins(message)))
-            _renumber(message, ordinals)
+            whole = to_builtins(message)
+            given[len(messages)] = _number_ids_of_message(whole, ordinals)
+            messages.append(_read_message(whole))
     return messages
 
 
@@ -368,15 +174,6 @@ def _read_calls(given: Sequence[Any], ordinals: dict[str, str]) -> tuple[ToolCal
             calls.append(ToolCall(name, call.custom.name, call.custom.input, call.type))
         call.id = ordinals.setdefault(name, f"#{len(ordinals)}")
     return tuple(calls)
-
-
-def _renumber(message: Any, ordinals: dict[str, str]) -> None:
-    """Replace each id in a typed message by the ordinal of its first occurrence."""
-    if message.role == "tool":
-        message.tool_call_id = ordinals.setdefault(message.tool_call_id, f"#{len(ordinals)}")
-    elif message.role == "assistant":
-        for holder in (*(message.tool_calls or ()), *((message.audio,) if message.audio else ())):
-            holder.id = ordinals.setdefault(holder.id, f"#{len(ordinals)}")
 
 
 class _Offer(Struct, frozen=True):
@@ -436,7 +233,7 @@ def _call(
 
 def _read_options(chat: Body) -> Options:
     bare, stop = _is_deprecated_functions(chat), chat.get("stop")
-    response_format, schema, strict = _format(chat.get("response_format"))
+    response_format, schema, strict = _read_response_format(chat.get("response_format"))
     return Options(
         parallel_tool_calls=chat.get("parallel_tool_calls") is not False and not bare,
         bare_functions=bare,
@@ -456,13 +253,6 @@ def _read_options(chat: Body) -> Options:
     )
 
 
-_USUAL = Options(strict_schema=False)
-_ASKING = frozenset(  # fields that make options unusual
-    (
-        *("functions", "parallel_tool_calls", "stop", "stream_options", "n", "max_tokens", "max_completion_tokens"),
-        *("logprobs", "seed", "reasoning_effort", "verbosity", "response_format", "store", "service_tier"),
-    )
-)
 _TYPED_CHAT = TypedModel(ChatBody, texts=("tools",))
 _TYPED_TOOLS = TypedModel(shape(tools=optional(list_of(ChatTool))))
 _NO_OFFER, _OFFERS = _Offer(), _Offers(most=1 << 22)
@@ -473,7 +263,7 @@ _IDS = ("id", "tool_call_id")
 _CHOICES = frozenset(("tool_choice", "function_call"))
 
 
-def chat_operation(
+def make_chat_operation(
     parse: Callable[[HttpRequest, Validation], Call], layout: ChatLayout, lines: RequestLines, model: str = ""
 ) -> Operation:
     """Return the chat operation of a dialect; `model` answers requests that name none."""
@@ -546,11 +336,11 @@ def _read_tools(body: Body) -> tuple[Tool, ...]:
     offered, functions = body.get("tools"), body.get("functions")
     if not offered and not functions:
         return ()
-    tools = [tool_of(tool["type"], tool[tool["type"]]) for tool in offered or ()]
-    return (*tools, *(tool_of("function", function) for function in functions or ()))
+    tools = [make_tool(tool["type"], tool[tool["type"]]) for tool in offered or ()]
+    return (*tools, *(make_tool("function", function) for function in functions or ()))
 
 
-def tool_of(kind: str, tool: Body) -> Tool:
+def make_tool(kind: str, tool: Body) -> Tool:
     about, parameters = tool.get("description"), tool.get("parameters")
     return Tool(
         str(tool.get("name")),
@@ -603,13 +393,13 @@ def stop_sequences(stop: Json) -> tuple[str, ...]:
     return () if stop is None else (stop,) if isinstance(stop, str) else tuple(stop)
 
 
-def _format(answer: Body | None) -> tuple[str, Json, bool]:
+def _read_response_format(answer: Body | None) -> tuple[str, Json, bool]:
     """Return the type of a response format, its schema, and whether that is strict."""
     form = (answer or {}).get("json_schema") or {}
     return (answer or {"type": "text"})["type"], form.get("schema"), form.get("strict") is True
 
 
-def chat_fingerprint_fields(body: Body, dialect: str) -> dict[str, Json]:
+def find_chat_meaning(body: Body, dialect: str) -> dict[str, Json]:
     """Return the fields that could change the answer: no transport, no bookkeeping, no ids.
 
     JSON Schemas become text, as a model writes keys in their order.
@@ -623,10 +413,10 @@ def _reduce_to_meaning(fields: Body, messages: list[Any], tools: Json, dialect: 
     if tools:
         kept["tools"] = tools
     if functions := kept.get("functions"):
-        kept["functions"] = [schema_as_text(function, "parameters") for function in functions]
+        kept["functions"] = [write_schema(function, "parameters") for function in functions]
     answer = kept.get("response_format")
     if answer and answer.get("type") == "json_schema" and answer.get("json_schema"):
-        kept["response_format"] = {**answer, "json_schema": schema_as_text(answer["json_schema"], "schema")}
+        kept["response_format"] = {**answer, "json_schema": write_schema(answer["json_schema"], "schema")}
     return kept
 
 
@@ -637,15 +427,16 @@ def _reduce_tools_to_meaning(tools: Sequence[Body] | None) -> list[Body]:
 def _write_schema_of_tool(tool: Body) -> Body:
     if tool["type"] != "function":
         return tool
-    return {**tool, "function": schema_as_text(tool["function"], "parameters")}
+    return {**tool, "function": write_schema(tool["function"], "parameters")}
 
 
-def schema_as_text(holder: Body, key: str) -> Body:
+def write_schema(holder: Body, key: str) -> Body:
     return {**holder, key: encode(holder[key]).decode()} if holder.get(key) is not None else holder
 
 
-def _number_ids(messages: Sequence[Body], ordinals: dict[str, str] | None = None) -> list[Body]:
-    ordinals = {} if ordinals is None else ordinals
+def _number_ids(messages: Sequence[Body]) -> list[Body]:
+    """Replace the ids of calls, which clients make up, by ordinals."""
+    ordinals: dict[str, str] = {}
     return [
         message if _WITH_IDS.isdisjoint(message) else _number_ids_of_message(message, ordinals) for message in messages
     ]
@@ -669,32 +460,32 @@ def replace_ids(holder: Body, ordinals: dict[str, str], keys: Iterable[str] = _I
     return renamed
 
 
-def chat_conflicts(body: Body) -> Iterator[Complaint]:
+def find_chat_conflicts(body: Body) -> Iterator[Complaint]:
     if not _CONFLICTING.isdisjoint(body):
         yield from _find_conflicts_of_fields(body)
-    yield from empty_messages(body["messages"])
+    yield from find_empty_messages(body["messages"])
 
 
 _CONFLICTING = frozenset({"stream_options", "top_logprobs", "max_completion_tokens", "tool_choice", "function_call"})
 
 
 def _find_conflicts_of_fields(body: Body) -> Iterator[Complaint]:
-    yield from unmet_stream_options(body)
+    yield from find_unmet_stream_options(body)
     if body.get("top_logprobs") is not None and not body.get("logprobs"):
         yield custom_complaint("'top_logprobs' is only allowed when 'logprobs' is true.", "top_logprobs")
     if body.get("max_tokens") is not None and body.get("max_completion_tokens") is not None:
         both = "'max_tokens' and 'max_completion_tokens'"
         yield custom_complaint(f"Setting {both} at the same time is not supported.", "max_tokens")
-    yield from unmet_tool_choice(body)
+    yield from find_unmet_tool_choice(body)
 
 
-def unmet_stream_options(body: Body) -> Iterator[Complaint]:
+def find_unmet_stream_options(body: Body) -> Iterator[Complaint]:
     if body.get("stream_options") is not None and not body.get("stream"):
         message = "The 'stream_options' parameter is only allowed when 'stream' is enabled."
         yield custom_complaint(message, "stream_options")
 
 
-def unmet_tool_choice(body: Body) -> Iterator[Complaint]:
+def find_unmet_tool_choice(body: Body) -> Iterator[Complaint]:
     choice = body.get("tool_choice")
     if choice is not None and choice not in ("none", "auto"):
         yield from _find_unmet_choice(body, "tool_choice", "tools", _list_chosen_names(choice))
@@ -721,7 +512,7 @@ def _find_unmet_choice(body: Body, field: str, offers: str, wanted: Iterable[str
         yield Complaint("conflict", (field,), got=body[field], message=f"Invalid value for '{field}': {why}")
 
 
-def empty_messages(messages: Iterable[Body]) -> Iterator[Complaint]:
+def find_empty_messages(messages: Iterable[Body]) -> Iterator[Complaint]:
     for index, message in enumerate(messages):
         if message["role"] != "assistant" or message.get("content") is not None or message.get("tool_calls"):
             continue
@@ -731,7 +522,7 @@ def empty_messages(messages: Iterable[Body]) -> Iterator[Complaint]:
             )
 
 
-def chat_live_only(body: Body) -> Iterator[Complaint]:
+def find_live_chat_mistakes(body: Body) -> Iterator[Complaint]:
     yield from unknown_fields(body, CHAT.fields)
     if not body["model"]:
         yield custom_complaint("you must provide a model parameter", "model")
@@ -786,6 +577,7 @@ def _are_answered(messages: Iterable[Message]) -> bool:
     return not waiting
 
 
+_USUAL, _ASKING = find_usual(_read_options)
 _AUTO, _NONE = ToolChoice("auto"), ToolChoice("none")
 _TEXTUAL = frozenset({"text", "refusal"})
 _CALLING = frozenset({"tool_calls", "function_call"})

@@ -4,18 +4,6 @@ from typing import Any
 
 from msgspec import UNSET
 
-from mockserver.dialects._chat import (
-    ACCOUNT_FIELDS,
-    NAME_PATTERN,
-    Efforts,
-    JsonObjectFormat,
-    Metadata,
-    Name,
-    PromptCacheKey,
-    TextFormat,
-    ToolMode,
-    Verbosity,
-)
 from mockserver.dialects._fields import (
     Model,
     Object,
@@ -38,7 +26,19 @@ from mockserver.dialects._fields import (
     union_by,
     usually,
 )
-from mockserver.dialects._loose import read_flat_tools, read_items
+from mockserver.dialects._openai_api.chat_models import (
+    ACCOUNT_FIELDS,
+    NAME_PATTERN,
+    Efforts,
+    JsonObjectFormat,
+    Metadata,
+    Name,
+    PromptCacheKey,
+    TextFormat,
+    ToolMode,
+    Verbosity,
+)
+from mockserver.dialects._openai_api.lenient import read_flat_tools, read_items
 
 
 def _tag_part(part: Any) -> str:

@@ -14,9 +14,10 @@ from mockserver.core.lazy import map_lazily
 from mockserver.core.plan import Answer, Failure, Item, Listing, Stored, Text
 from mockserver.core.validation import Validation
 from mockserver.dialects import Operation
-from mockserver.dialects._chat import Metadata
 from mockserver.dialects._fields import Model, nullable, shape
-from mockserver.dialects._input_items import INPUT_PREFIXES, item_type
+from mockserver.dialects._openai_api.chat_models import Metadata
+from mockserver.dialects._openai_api.input_items import INPUT_PREFIXES, find_item_type
+from mockserver.dialects._openai_api.responses import error_event, make_responses_reply
 from mockserver.dialects._parse import (
     Body,
     Complaint,
@@ -29,7 +30,6 @@ from mockserver.dialects._parse import (
     read_object,
 )
 from mockserver.dialects._reply import json_reply, prepend_lines
-from mockserver.dialects._responses import error_event, responses_reply
 from mockserver.wire.responses import (
     ResponseOptions,
     ResponseRenderer,
@@ -43,17 +43,17 @@ _METADATA = re.compile(r"metadata\[(.*)\]", re.DOTALL)  # in a query: metadata[t
 MAX_PAGE_SIZE = 100  # entries of a page
 
 
-def page_parameter(http: HttpRequest, refuse: Refuse, *, order: str) -> Page:
+def read_page(http: HttpRequest, refuse: Refuse, *, order: str) -> Page:
     requested = http.query.get("order", order)
     if requested not in ORDERS:
         raise refuse(Complaint("value", ("order",), got=requested, expected=ORDERS))
-    limit = integer_parameter(http, "limit", refuse)
+    limit = read_integer_parameter(http, "limit", refuse)
     if limit is not None and limit > MAX_PAGE_SIZE:
         raise refuse(Complaint("above", ("limit",), got=limit, bound=MAX_PAGE_SIZE))
     return Page(http.query.get("after"), limit or 20, backwards=requested == "desc")
 
 
-def integer_parameter(http: HttpRequest, name: str, refuse: Refuse, *, least: int = 0) -> int | None:
+def read_integer_parameter(http: HttpRequest, name: str, refuse: Refuse, *, least: int = 0) -> int | None:
     text = http.query.get(name)
     if text is None:
         return None
@@ -81,7 +81,7 @@ def stored_chats(
 ) -> tuple[Operation, ...]:
 
     def parse_list(http: HttpRequest, validation: Validation) -> Call:
-        model, page = http.query.get("model", ""), page_parameter(http, refuse, order="asc")
+        model, page = http.query.get("model", ""), read_page(http, refuse, order="asc")
         found = ((_METADATA.fullmatch(name), value) for name, value in http.query.items())
         metadata = {match[1]: value for match, value in found if match}
         return Call(dialect, "stored_chats", model=model, http=http, meaning={}, raw={"metadata": metadata}, page=page)
@@ -95,7 +95,7 @@ def stored_chats(
         return replace(one_of("update_chat")(http, validation), raw=update)
 
     def parse_messages(http: HttpRequest, validation: Validation) -> Call:
-        page = page_parameter(http, refuse, order="asc")
+        page = read_page(http, refuse, order="asc")
         return replace(one_of("chat_messages")(http, validation), page=page)
 
     def render(call: Call, outcome: Stored | Listing) -> Reply:
@@ -190,15 +190,13 @@ class StoredResponses(Struct, frozen=True):
         return look_up(self.dialect, operation, name="response_id", page=FIRST_PAGE)
 
     def _parse_response(self, http: HttpRequest, validation: Validation) -> Call:
-        integer_parameter(http, "starting_after", self.refuse)
+        read_integer_parameter(http, "starting_after", self.refuse)
         return replace(
             self._look_up("response")(http, validation), stream=http.query.get("stream", "").lower() in ("true", "1")
         )
 
     def _parse_items(self, http: HttpRequest, validation: Validation) -> Call:
-        return replace(
-            self._look_up("input_items")(http, validation), page=page_parameter(http, self.refuse, order="desc")
-        )
+        return replace(self._look_up("input_items")(http, validation), page=read_page(http, self.refuse, order="desc"))
 
     def _parse_count(self, http: HttpRequest, validation: Validation) -> Call:
         return _make_look_up(self.take(http, validation), "input_tokens")
@@ -215,16 +213,18 @@ class StoredResponses(Struct, frozen=True):
         was_streamed = (asked.options.background and asked.stream) or not asked.raw
         if self.final and call.stream and not was_streamed:
             raise self.refuse(custom_complaint(f"Unknown response_id: {clip(call.id)}", "response_id"))
-        after = integer_parameter(call.http, "starting_after", self.refuse)
+        after = read_integer_parameter(call.http, "starting_after", self.refuse)
         include = (*(stored.call.raw.get("include") or ()), *_read_include(call.http))
         requested = replace(stored.call, stream=call.stream, raw={**stored.call.raw, "include": include})
         after = -1 if after is None else after
-        return responses_reply(requested, stored.answer, renderer=self.renderer, lines=self.lines(call), after=after)
+        return make_responses_reply(
+            requested, stored.answer, renderer=self.renderer, lines=self.lines(call), after=after
+        )
 
     def _render_cancelled(self, call: Call, stored: Stored) -> Reply:
         if self.final and not stored.polls:
             raise Failure("not_cancellable")
-        return responses_reply(
+        return make_responses_reply(
             replace(stored.call, stream=False), stored.answer, renderer=self.renderer, lines=self.lines(call)
         )
 
@@ -257,7 +257,7 @@ def input_items(stored: Stored) -> Iterator[Body]:
     items = [{"role": "user", "content": given}] if isinstance(given, str) else given or ()
     for number, item in enumerate(items):
         yield complete_item(
-            item, f"{find_item_prefix(item_type(item))}_{fingerprint(stored.answer.id, 'input', number)}"
+            item, f"{find_item_prefix(find_item_type(item))}_{fingerprint(stored.answer.id, 'input', number)}"
         )
 
 
@@ -268,7 +268,7 @@ def find_item_prefix(kind: str) -> str:
 
 def complete_item(item: Body, name: str) -> dict[str, Json]:
     """Return an input item as the API lists it: `name` is its id if it has none, and messages have parts."""
-    kind = item_type(item)
+    kind = find_item_type(item)
     head: dict[str, Json] = {"id": name, "type": kind}
     if kind not in _WITHOUT_STATUS:
         head["status"] = "completed"

@@ -1,4 +1,4 @@
-"""Gemini Live over a WebSocket: a session keeps the contents, and each turn is a request, as in `realtime_socket.py`.
+"""Gemini Live over a WebSocket: a session keeps the contents, and each turn is a request, as in `realtime_session.py`.
 
 What is written and what is heard becomes contents; the answer's events leave as Google's messages, in text or as the
 tone that carries it.
@@ -28,11 +28,11 @@ from mockserver.engine.offload import on_thread
 from mockserver.media.samples import PCM, SampleFormat
 from mockserver.media.sound_files import resample
 from mockserver.media.speech_detection import STEP, SpeechDetector
-from mockserver.server.realtime_turn import Event, TurnSender
 from mockserver.server.respond import LARGE, Responder, Response, Visit
-from mockserver.server.session_record import RecordedSession
 from mockserver.server.socket_frames import fit_to_socket, is_stream
-from mockserver.server.socket_session import CUT_SHORT, FAILED
+from mockserver.server.sockets.realtime_turn import Event, TurnSender
+from mockserver.server.sockets.socket_session import CUT_SHORT, FAILED
+from mockserver.server.sockets.spoken_record import RecordedSession
 from mockserver.wire.realtime import PIECE, Voice
 
 INVALID, DENIED, BROKEN = 1007, 1008, 1011  # codes with which Google closes a session, by what is wrong

@@ -4,19 +4,19 @@ import re
 from collections.abc import Iterator, Mapping
 
 from mockserver.core.json import Json
-from mockserver.dialects._chat import NAME_PATTERN
+from mockserver.dialects._openai_api.chat_models import NAME_PATTERN
 from mockserver.dialects._parse import Body, Complaint, clip
 from mockserver.wire.responses import ITEM_KINDS
 
 
-def item_type(item: Body) -> str:
+def find_item_type(item: Body) -> str:
     kind: str | None = item.get("type")
     return kind if kind is not None else "message" if "role" in item else "item_reference"
 
 
-def misshapen_item(index: int, item: Body) -> Iterator[Complaint]:
+def find_misshapen_parts(index: int, item: Body) -> Iterator[Complaint]:
     """Yield ids and names that are invalid for their item, and parts that the item cannot have."""
-    kind = item_type(item)
+    kind = find_item_type(item)
     yield from _find_wrong_id(item.get("id"), _ID_PREFIXES.get(kind, ""), index)
     name = item.get("name")
     if kind == "function_call" and isinstance(name, str) and not re.fullmatch(NAME_PATTERN, name):
@@ -55,7 +55,7 @@ def _complain_of_id(name: str, expected: str, index: int) -> Complaint:
 
 def find_input_texts_of_assistant(index: int, item: Body) -> Iterator[Complaint]:
     """Yield parts in an assistant message that have the type of a user's."""
-    if item_type(item) == "message" and item.get("role") == "assistant":
+    if find_item_type(item) == "message" and item.get("role") == "assistant":
         for found in _find_wrong_parts(item.get("content"), "assistant", ("input", index, "content")):
             if found.got == "input_text":
                 yield found

@@ -14,11 +14,11 @@ from mockserver.core.http import HttpRequest
 from mockserver.core.plan import Failure, Forward, Plan, Timing
 from mockserver.core.state import Counters
 from mockserver.delivery.script import AT_ONCE, Pace, PacedReply
-from mockserver.dialects._mcp_recorded import find_other_handshake
+from mockserver.dialects._mcp.recorded import find_other_handshake
 from mockserver.engine.counters import name_episodes_counter
 from mockserver.engine.offload import is_large, on_thread
-from mockserver.server.cassette_store import CassetteStore, name_file, parse_sent
-from mockserver.server.recorder import RecordingPolicy
+from mockserver.server.recording.cassette_store import CassetteStore, name_file, parse_sent
+from mockserver.server.recording.recorder import RecordingPolicy
 
 if TYPE_CHECKING:
     from mockserver.cassettes.cassette import Cassette

@@ -26,8 +26,8 @@ from mockserver.core.seed import monotonic, wall
 from mockserver.core.text import escape_line
 from mockserver.dialects import discover_all
 from mockserver.kinds.mcp import OPERATIONS as MCP_OPERATIONS
+from mockserver.server.recording.upstreams import name_key_variable
 from mockserver.server.snapshot import Decoding, find_codings
-from mockserver.server.upstreams import name_key_variable
 
 if TYPE_CHECKING:
     from mockserver.cassettes.redaction.redact import Redactor

@@ -9,7 +9,6 @@ from mockserver.core.http import HttpRequest
 from mockserver.core.json import Json
 from mockserver.core.tokens import APPROX
 from mockserver.core.validation import Validation
-from mockserver.dialects._chat import ChatBody, stop_sequences, unmet_stream_options
 from mockserver.dialects._errors import refuse
 from mockserver.dialects._fields import (
     STRING,
@@ -25,10 +24,13 @@ from mockserver.dialects._fields import (
     usually,
 )
 from mockserver.dialects._meaning import fields_with_meaning
+from mockserver.dialects._openai_api.chat import find_unmet_stream_options, stop_sequences
+from mockserver.dialects._openai_api.chat_models import ChatBody
 from mockserver.dialects._parse import (
     Body,
     Complaint,
     custom_complaint,
+    find_usual,
     read_request,
     refuse_first,
     unknown_fields,
@@ -79,15 +81,15 @@ def parse_completion(http: HttpRequest, dialect: str, elsewhere: Body, *, valida
     if validation is not Validation.OFF and not _CONFLICTING.isdisjoint(parsed):
         refuse_first(_find_conflicts(parsed), refuse)
     options = _USUAL if _ASKING.isdisjoint(parsed) else _read_options(parsed)
-    call = completion_call(http, body, parsed=parsed, options=options, dialect=dialect)
+    call = make_completion_call(http, body, parsed=parsed, options=options, dialect=dialect)
     if call.options.echo and (message := too_long(call)) is not None:
         raise refuse(custom_complaint(message, "echo"))
     if validation is Validation.LIVE:
-        refuse_first(completion_live_only(body), refuse)
+        refuse_first(find_live_completion_mistakes(body), refuse)
     return call
 
 
-def completion_call(
+def make_completion_call(
     http: HttpRequest, body: Body, parsed: Body, options: Options, *, dialect: str, ids: IdShape = _IDS
 ) -> Call:
     """Return the Call of a body; `parsed` is that body as its request model read it, with only known keys."""
@@ -126,8 +128,7 @@ def _read_options(parsed: Body) -> Options:
     )
 
 
-_USUAL = Options(usual_tokens=USUAL_TOKENS)
-_ASKING = frozenset(("stream_options", "n", "max_tokens", "echo", "stop", "logprobs", "seed"))  # make options unusual
+_USUAL, _ASKING = find_usual(_read_options)
 _CONFLICTING = frozenset(("stream_options", "best_of", "n"))
 
 
@@ -171,7 +172,7 @@ def too_long(call: Call) -> str | None:
 
 def _find_conflicts(parsed: Body) -> Iterator[Complaint]:
     n, best_of = parsed.get("n") or 1, parsed.get("best_of")
-    yield from unmet_stream_options(parsed)
+    yield from find_unmet_stream_options(parsed)
     if best_of is not None and best_of < n:
         yield custom_complaint(
             f"{_FEWER} (HINT: 'n' is {n}, and must be at most 'best_of', which is {best_of}).", "best_of"
@@ -182,13 +183,13 @@ def _find_conflicts(parsed: Body) -> Iterator[Complaint]:
         yield custom_complaint(message, "n")
 
 
-def completion_live_only(body: Body) -> Iterator[Complaint]:
+def find_live_completion_mistakes(body: Body) -> Iterator[Complaint]:
     yield from unknown_fields(body, COMPLETION.fields)
     if not body["model"]:
         yield custom_complaint("you must provide a model parameter", "model")
 
 
-def completion_options(call: Call) -> CompletionOptions:
+def make_completion_options(call: Call) -> CompletionOptions:
     shape = LogprobsShape("legacy", call.options.logprobs or 0, null_first=True)
     return CompletionOptions(prompts=call.prompts, logprobs=shape, usage=call.options.include_usage)
 

@@ -47,8 +47,8 @@ from mockserver.core.mcp_server import (
 from mockserver.core.plan import REASONS, TOOL_ERROR, Answer, Failure, Item, Mcp, McpBatch, McpResumed, Outcome, Text
 from mockserver.core.validation import Validation
 from mockserver.dialects import Dialect, Operation
-from mockserver.dialects._mcp_login import list_login_operations, render_document
-from mockserver.dialects._mcp_recorded import readdress
+from mockserver.dialects._mcp.login import list_login_operations, render_document
+from mockserver.dialects._mcp.recorded import readdress
 from mockserver.dialects._parse import bearer, read_json, refuse_other_media
 from mockserver.dialects._reply import STREAM_LINES, data_reply, merge_headers
 from mockserver.kinds.mcp import ANSWERED, SESSION, make_mcp_call, read_message, refuse_message

@@ -107,3 +107,4 @@ class ObjectView(Struct, frozen=True):
     body: Mapping[str, Json] = {}
     data: Data | None = None
     headers: Headers = ()
+    status: int = 200

@@ -30,7 +30,7 @@ from mockserver.dialects._objects.resource import ObjectsApi
 from mockserver.dialects._openai_api.api import MISSING, OpenAIApi
 from mockserver.dialects._openai_api.completions import TEXT_LAYOUT as OPENAI_STYLE
 from mockserver.dialects._parse import Body, Parse, bearer
-from mockserver.dialects._realtime.connections import ConnectionsApi
+from mockserver.dialects._realtime.connections import connection_operations
 from mockserver.dialects._realtime.turns import RealtimeApi
 from mockserver.dialects._reply import (
     json_reply,
@@ -214,7 +214,7 @@ _ANSWERING = (*_OF_DEPLOYMENTS, API.responses_operation())
 _OF_RESOURCE = (
     API.responses_operation(),
     RealtimeApi(NAME, _write_lines).turn_operation(),
-    *ConnectionsApi(NAME, _write_lines).operations(),
+    *connection_operations(OBJECTS),
     *API.stored_operations(),
     *object_operations(replace(OBJECTS, operations=_ANSWERING)),
     *model_operations(NAME, _write_lines),

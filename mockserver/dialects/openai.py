@@ -30,7 +30,7 @@ from mockserver.dialects._openai_api.api import MISSING, OpenAIApi
 from mockserver.dialects._openai_api.completions import TEXT_LAYOUT
 from mockserver.dialects._openai_api.moderations import make_moderation_operation
 from mockserver.dialects._parse import bearer, clip
-from mockserver.dialects._realtime.connections import ConnectionsApi
+from mockserver.dialects._realtime.connections import connection_operations
 from mockserver.dialects._realtime.turns import RealtimeApi
 from mockserver.dialects._reply import (
     data_reply,
@@ -160,7 +160,7 @@ ANSWERING = (
     *ImagesApi(NAME, _write_lines).operations(),
     *AudioApi(NAME, _write_lines).operations(),
     RealtimeApi(NAME, _write_lines).turn_operation(),
-    *ConnectionsApi(NAME, _write_lines).operations(),
+    *connection_operations(OBJECTS),
 )
 DIALECT = Dialect(
     name=NAME,

@@ -235,8 +235,8 @@ class Resource:
         """Return the reply: JSON, or the bytes of a file."""
         lines = self.api.lines(call.http, call)
         if outcome.data is None:
-            return json_reply(200, outcome.body, lines, outcome.headers)
-        return file_reply(outcome.data, lines, outcome.headers)
+            return json_reply(outcome.status, outcome.body, lines, outcome.headers)
+        return replace(file_reply(outcome.data, lines, outcome.headers), status=outcome.status)
 
     def _parse_creation(self, http: HttpRequest, validation: Validation) -> Call:
         check_path(http, validation)

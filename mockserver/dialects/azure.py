@@ -12,7 +12,6 @@ from mockserver.core.json import Json
 from mockserver.core.plan import Failure, Models
 from mockserver.core.validation import Validation
 from mockserver.dialects import Dialect, Operation
-from mockserver.dialects._clients import CLIENT_CONFIGS
 from mockserver.dialects._errors import (
     PLAIN_LIMIT_MESSAGES,
     PLAIN_UNSUPPORTED_MESSAGES,
@@ -363,11 +362,10 @@ ERRORS = plain_errors(ROWS, MESSAGES, credential=credential, unsupported=UNSUPPO
 QUERY = {"api-version": "2024-05-01-preview"}  # the default of its clients
 _CHAT = replace(make_chat_operation(_parse_chat, CHAT_LAYOUT, lines=_write_lines, model=MODELS[0]), query=QUERY)
 
-_EMBEDDINGS = Operation(*("embeddings", "POST", "/embeddings", _parse_embeddings, _render_embeddings, QUERY))
+_EMBEDDINGS = Operation("embeddings", "POST", "/embeddings", _parse_embeddings, _render_embeddings, query=QUERY)
 
 DIALECT = Dialect(
     name=NAME,
-    mounts=CLIENT_CONFIGS[NAME].mounts,
     operations=(
         _CHAT,
         replace(_CHAT, path="/models/chat/completions"),
@@ -381,5 +379,4 @@ DIALECT = Dialect(
     models=MODELS,
     own_features=frozenset({"content_filter", "call_pieces"}),
     missing=dict.fromkeys(("/images/embeddings", "/models/images/embeddings"), "{json: {data: []}}"),
-    variables=CLIENT_CONFIGS[NAME].variables,
 )

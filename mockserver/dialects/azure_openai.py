@@ -12,8 +12,6 @@ from mockserver.core.json import Json
 from mockserver.core.plan import Failure
 from mockserver.core.validation import Validation
 from mockserver.dialects import OWN_FEATURES, Dialect, Operation
-from mockserver.dialects._audio import AudioApi
-from mockserver.dialects._clients import CLIENT_CONFIGS
 from mockserver.dialects._errors import (
     INVALID_REQUEST,
     OPENAI_MESSAGES,
@@ -23,15 +21,16 @@ from mockserver.dialects._errors import (
     error_rows,
     retry_lines,
 )
-from mockserver.dialects._images import ImagesApi
-from mockserver.dialects._objects import object_operations
-from mockserver.dialects._objects.references import refer_to_kept
-from mockserver.dialects._objects.resource import ObjectsApi
 from mockserver.dialects._openai_api.api import MISSING, OpenAIApi
+from mockserver.dialects._openai_api.audio import AudioApi
 from mockserver.dialects._openai_api.completions import TEXT_LAYOUT as OPENAI_STYLE
+from mockserver.dialects._openai_api.images import ImagesApi
+from mockserver.dialects._openai_api.objects import object_operations
+from mockserver.dialects._openai_api.objects.references import refer_to_kept
+from mockserver.dialects._openai_api.objects.resource import ObjectsApi
+from mockserver.dialects._openai_api.realtime.connections import connection_operations
+from mockserver.dialects._openai_api.realtime.turns import RealtimeApi
 from mockserver.dialects._parse import Body, Parse, bearer
-from mockserver.dialects._realtime.connections import connection_operations
-from mockserver.dialects._realtime.turns import RealtimeApi
 from mockserver.dialects._reply import (
     json_reply,
     model_operations,
@@ -223,7 +222,6 @@ _OF_RESOURCE = (
 _BASES = ("/openai/v1", "/openai/deployments/*", "/openai")
 DIALECT = Dialect(
     name=NAME,
-    mounts=CLIENT_CONFIGS[NAME].mounts,
     operations=(
         *_mount("/openai/v1", (*_OF_DEPLOYMENTS, *_OF_RESOURCE)),
         *_require_versions(_mount("/openai/deployments/{deployment}", _OF_DEPLOYMENTS)),
@@ -237,5 +235,4 @@ DIALECT = Dialect(
     models=("gpt-5", "gpt-5-mini", "gpt-4.1", "gpt-4o", "gpt-4o-mini"),
     own_features=frozenset(OWN_FEATURES) - {"finish_error"},
     missing={base + path: then for base in _BASES for path, then in MISSING.items()},
-    variables=CLIENT_CONFIGS[NAME].variables,
 )

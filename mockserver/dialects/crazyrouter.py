@@ -6,7 +6,6 @@ from mockserver.core.call import Call
 from mockserver.core.http import HttpRequest, Reply
 from mockserver.core.plan import Failure
 from mockserver.dialects import Dialect
-from mockserver.dialects._clients import CLIENT_CONFIGS
 from mockserver.dialects._errors import (
     INVALID_REQUEST,
     ErrorRow,
@@ -63,7 +62,6 @@ ERRORS = plain_errors(ROWS, MESSAGES, bearer)
 
 DIALECT = Dialect(
     name=NAME,
-    mounts=CLIENT_CONFIGS[NAME].mounts,
     operations=(
         # Unknown fields go upstream, whatever the mode.
         make_chat_operation(ChatParser(NAME, _refuse).parse, CHAT_LAYOUT, request_id_line),

@@ -9,7 +9,6 @@ from mockserver.core.json import Json
 from mockserver.core.plan import Failure
 from mockserver.core.validation import Validation
 from mockserver.dialects import Dialect, Operation
-from mockserver.dialects._clients import CLIENT_CONFIGS
 from mockserver.dialects._embeddings import MAX_DIMENSIONS, find_writer, make_embedding_call, make_embedding_reply
 from mockserver.dialects._errors import ErrorRow, error_rows, plain_errors, refuse_without_code
 from mockserver.dialects._fields import (
@@ -136,7 +135,6 @@ ERRORS = plain_errors(error_rows(ErrorRow), MESSAGES, bearer)
 
 DIALECT = Dialect(
     name=NAME,
-    mounts=CLIENT_CONFIGS[NAME].mounts,
     bare=("/v1/rerank",),  # of servers that are compatible, such as vLLM
     omissible="/v1",
     operations=(
@@ -152,6 +150,5 @@ DIALECT = Dialect(
     credential=bearer,
     fail=fail_with_detail(ERRORS),
     models=("jina-embeddings-v4", "jina-embeddings-v3", "jina-reranker-v3", "jina-reranker-v2-base-multilingual"),
-    variables=CLIENT_CONFIGS[NAME].variables,
     missing=dict.fromkeys(("/v1/classify", "/v1/segment"), "{json: {}}"),
 )

@@ -10,8 +10,6 @@ from mockserver.core.http import HttpRequest, Reply
 from mockserver.core.plan import Failure, Models
 from mockserver.core.validation import Validation
 from mockserver.dialects import OWN_FEATURES, Dialect, Operation
-from mockserver.dialects._audio import AudioApi
-from mockserver.dialects._clients import CLIENT_CONFIGS
 from mockserver.dialects._errors import (
     INVALID_REQUEST,
     OPENAI_MESSAGES,
@@ -22,16 +20,17 @@ from mockserver.dialects._errors import (
     error_rows,
     retry_lines,
 )
-from mockserver.dialects._images import ImagesApi, word_image_error
-from mockserver.dialects._objects import object_operations
-from mockserver.dialects._objects.references import refer_to_kept
-from mockserver.dialects._objects.resource import ObjectsApi
 from mockserver.dialects._openai_api.api import MISSING, OpenAIApi
+from mockserver.dialects._openai_api.audio import AudioApi
 from mockserver.dialects._openai_api.completions import TEXT_LAYOUT
+from mockserver.dialects._openai_api.images import ImagesApi, word_image_error
 from mockserver.dialects._openai_api.moderations import make_moderation_operation
+from mockserver.dialects._openai_api.objects import object_operations
+from mockserver.dialects._openai_api.objects.references import refer_to_kept
+from mockserver.dialects._openai_api.objects.resource import ObjectsApi
+from mockserver.dialects._openai_api.realtime.connections import connection_operations
+from mockserver.dialects._openai_api.realtime.turns import RealtimeApi
 from mockserver.dialects._parse import bearer, clip
-from mockserver.dialects._realtime.connections import connection_operations
-from mockserver.dialects._realtime.turns import RealtimeApi
 from mockserver.dialects._reply import (
     data_reply,
     json_reply,
@@ -164,7 +163,6 @@ ANSWERING = (
 )
 DIALECT = Dialect(
     name=NAME,
-    mounts=CLIENT_CONFIGS[NAME].mounts,
     operations=(
         *ANSWERING,
         *API.stored_operations(),
@@ -178,5 +176,4 @@ DIALECT = Dialect(
     models=("gpt-5", "gpt-5-mini", "gpt-4.1", "gpt-4o", "gpt-4o-mini"),
     own_features=frozenset(OWN_FEATURES) - {"filter_annotations", "finish_error"},
     missing=MISSING,
-    variables=CLIENT_CONFIGS[NAME].variables,
 )

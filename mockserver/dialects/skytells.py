@@ -9,7 +9,6 @@ from mockserver.core.http import HttpRequest, Reply
 from mockserver.core.json import Json
 from mockserver.core.plan import REASONS, Failure
 from mockserver.dialects import Dialect
-from mockserver.dialects._clients import CLIENT_CONFIGS
 from mockserver.dialects._errors import (
     INVALID_REQUEST,
     PLAIN_LIMIT_MESSAGES,
@@ -117,7 +116,6 @@ CHATS = ChatParser(NAME, refuse_without_code, elsewhere=_read_query)
 
 DIALECT = Dialect(
     name=NAME,
-    mounts=CLIENT_CONFIGS[NAME].mounts,
     operations=(
         # Unknown fields are ignored, whatever the mode.
         replace(make_chat_operation(CHATS.parse, CHAT_LAYOUT, request_id_line), unify=_add_stream),

@@ -14,7 +14,6 @@ from mockserver.core.json import Json
 from mockserver.core.plan import Answer, Failure
 from mockserver.core.validation import Validation
 from mockserver.dialects import OWN_FEATURES, Dialect, Operation
-from mockserver.dialects._clients import CLIENT_CONFIGS
 from mockserver.dialects._errors import (
     INVALID_REQUEST,
     PLAIN_UNSUPPORTED_MESSAGES,
@@ -248,7 +247,7 @@ NAME = "tzafon"
 CONTEXT = 32_768  # tokens of prompt and answer together
 
 
-def parse_response(http: HttpRequest, validation: Validation) -> Call:
+def _parse_responses(http: HttpRequest, validation: Validation) -> Call:
     call = parse_responses(http, RESPONSES_REQUEST, validation)
     earlier = tuple(_read_earlier(call.raw.get("previous_input_messages") or ()))
     own = int(call.has_instructions)
@@ -257,8 +256,10 @@ def parse_response(http: HttpRequest, validation: Validation) -> Call:
     )
     left = max(CONTEXT - call.prompt_tokens, 1)
     if call.options.max_tokens is None:
-        return replace(call, options=replace(call.options, max_tokens=left, usual_tokens=left))
-    return call.limit_tokens(max(call.options.max_tokens, 0))
+        call = replace(call, options=replace(call.options, max_tokens=left, usual_tokens=left))
+    else:
+        call = call.limit_tokens(max(call.options.max_tokens, 0))
+    return _check_live(call, validation)
 
 
 def _read_earlier(given: Iterable[Body]) -> Iterator[Message]:
@@ -275,7 +276,7 @@ def _flatten_author(message: Body) -> Body:
     return {"role": author.get("role"), **({"name": author["name"]} if author.get("name") else {}), **rest}
 
 
-def parse_chat(http: HttpRequest, validation: Validation) -> Call:
+def _parse_chat(http: HttpRequest, validation: Validation) -> Call:
     body, chat = read_request(CHAT, http, refuse, validation)
     if validation is not Validation.OFF:
         refuse_first(_find_lonely(chat), refuse)
@@ -290,13 +291,8 @@ def parse_chat(http: HttpRequest, validation: Validation) -> Call:
         plain["tool_choice"] = choice
     call = make_chat_call(http, plain, plain, dialect=NAME)
     named = f"chatcmpl-{body['request_id']}" if body.get("request_id") else ""
-    return replace(
-        call,
-        raw=body,
-        ids=_CHAT_IDS,
-        id=named,
-        options=replace(call.options, ignore_eos=body.get("ignore_eos") is True),
-    )
+    options = replace(call.options, ignore_eos=body.get("ignore_eos") is True)
+    return _check_live(replace(call, raw=body, ids=_CHAT_IDS, id=named, options=options), validation)
 
 
 def _simplify_message(message: Body, index: int) -> Body:
@@ -357,6 +353,12 @@ def _find_lonely(body: Body) -> Iterator[Complaint]:
         yield custom_complaint("When using `tool_choice`, `tools` must be set.", "tool_choice")
 
 
+def _check_live(call: Call, validation: Validation) -> Call:
+    if validation is Validation.LIVE:
+        refuse_first(find_live_mistakes(call.raw), refuse)
+    return call
+
+
 def find_live_mistakes(body: Body) -> Iterator[Complaint]:
     if isinstance(heat := body.get("temperature"), int | float) and heat < 0:
         yield custom_complaint(f"temperature must be non-negative, got {clip(str(heat))}.", "temperature")
@@ -373,29 +375,14 @@ def _make_salt_complaint() -> Complaint:
     return custom_complaint("Parameter 'cache_salt' must be a non-empty string if provided.", "cache_salt")
 
 
-_CONFLICTING = frozenset(("background", "previous_response_id", "cache_salt"))
 RESPONSES_REQUEST = ResponsesRequest(
-    NAME, RESPONSE, conflicts=_find_conflicts, conflicting=_CONFLICTING, refuse=refuse, ids=IdShape("resp_", 32, "hex")
+    NAME, RESPONSE, conflicts=_find_conflicts, refuse=refuse, ids=IdShape("resp_", 32, "hex")
 )
 _CHAT_IDS = IdShape("chatcmpl-", 32, "hex")
 # Fields for the server only, and former fields of OpenAI that vLLM never read.
 _UNREAD = frozenset({"request_id", "priority", "cache_salt", "functions", "function_call"})
 
 MODELS = ("tzafon.northstar-cua-fast", "tzafon.sm-1")
-
-
-def _parse_responses(http: HttpRequest, validation: Validation) -> Call:
-    return _check_live(parse_response(http, validation), validation)
-
-
-def _parse_chat(http: HttpRequest, validation: Validation) -> Call:
-    return _check_live(parse_chat(http, validation), validation)
-
-
-def _check_live(call: Call, validation: Validation) -> Call:
-    if validation is Validation.LIVE:
-        refuse_first(find_live_mistakes(call.raw), refuse)
-    return call
 
 
 def _render_responses(call: Call, outcome: Answer) -> Reply:
@@ -468,13 +455,12 @@ STORED = StoredResponses(
     NAME,
     refuse,
     renderer=RESPONSES,
-    lines=lambda call: request_id_line(call.http, call),
+    lines=request_id_line,
     take=_parse_responses,
     final=True,
 )
 DIALECT = Dialect(
     name=NAME,
-    mounts=CLIENT_CONFIGS[NAME].mounts,
     operations=(
         Operation(
             "responses",
@@ -493,5 +479,4 @@ DIALECT = Dialect(
     fail=_fail,
     models=MODELS,
     own_features=frozenset(OWN_FEATURES) - {"filter_annotations", "finish_error", "status"},
-    variables=CLIENT_CONFIGS[NAME].variables,
 )

@@ -9,7 +9,6 @@ from mockserver.core.json import Json
 from mockserver.core.plan import Failure
 from mockserver.core.validation import Validation
 from mockserver.dialects import Dialect, Operation
-from mockserver.dialects._clients import CLIENT_CONFIGS
 from mockserver.dialects._embeddings import (
     MAX_DIMENSIONS,
     Write,
@@ -236,7 +235,6 @@ ERRORS = plain_errors(error_rows(ErrorRow, model_not_found=ErrorRow(400)), MESSA
 
 DIALECT = Dialect(
     name=NAME,
-    mounts=CLIENT_CONFIGS[NAME].mounts,
     operations=(
         Operation("embeddings", "POST", "/embeddings", _parse_embeddings, _render_embeddings),
         Operation("embeddings", "POST", "/multimodalembeddings", _parse_multimodal, _render_multimodal),
@@ -252,5 +250,4 @@ DIALECT = Dialect(
     credential=bearer,
     fail=fail_with_detail(ERRORS),
     models=MODELS,
-    variables=CLIENT_CONFIGS[NAME].variables,
 )

@@ -389,22 +389,18 @@ _JOINT = lazy_pattern(
 _LATER = lazy_pattern(r"then|after|finally", re.IGNORECASE)
 _BEGINS_LATER = lazy_pattern(r"\s*(?:next|once|after|afterwards|lastly|when\s+(?:you|that|it|this))\b", re.IGNORECASE)
 _DENIAL = lazy_pattern(
-    r"\b(?:(?<!\bI )(?<!\bwe )(?<!\bthey )(?:do\s+not|don'?t|don’t)(?!\s+(?:know|forget|have|hesitate|worry|mind"
-    r"|you))|(?:I|we)\s+(?:do\s+not|don'?t|don’t)\s+(?:want|need|like)(?:\s+you)?(?:\s+to)?|never|without"
-    r"|no\s+need\s+to|not\s+to|avoid|instead\s+of|rather\s+than|stop(?=\s+\w+ing\b)|skip|refrain\s+from|not|except"
-    r"|no)\b",
-    re.IGNORECASE,
+    r"(?i)\b(?:(?<!\bI )(?<!\bwe )(?<!\bthey )(?:do\s+not|don['’]?t)(?!\s+(?:know|forget|have|hesitate|worry|mind|you))"
+    r"|(?:I|we)\s+(?:do\s+not|don['’]?t)\s+(?:want|need|like)(?:\s+you)?(?:\s+to)?|never|without|no\s+need\s+to"
+    r"|avoid|instead\s+of|rather\s+than|stop(?=\s+\w+ing\b)|skip|refrain\s+from|not(?:\s+to)?|except|no)\b"
 )
 _TURN = lazy_pattern(r"\b(?:just|instead|simply|rather|only)\b", re.IGNORECASE)
 _IDLE = lazy_pattern(
-    r"^\s*(?:(?:many\s+)?thanks|thank\s+you|thx|great|perfect|awesome|cool|got\s+it)\b|\b(?:what|which)\s+(?:tools"
-    r"|functions)\b|\bwhat\s+can\s+you\s+do\b|\bhow\s+(?:does|do)\b.{0,60}\bwork\b|\bwhat\s+(?:does|do|is"
-    r"|are)\b.{0,60}\b(?:tools?|functions?)\b|\bdo\s+you\s+have\b.{0,60}\b(?:tools?|functions?)\b|\bwho\s+are\s+you\b"
-    r"|\bhow\s+are\s+you\b|\b(?:do|did|would)\s+you\s+(?:\w+\s+)?(?:like|love|hate|enjoy|prefer|believe|dream|feel)\b"
-    r"|\byour\s+(?:own\s+)?favou?rite\b|^\s*(?:I|we|he|she|they)(?:['’]ve|\s+have|\s+had)?\s+(?:already\s+"
-    r"|just\s+)?(?:(?!need)\w{2,20}ed|read|got|bought|sent|made)\b"
-    r"|\bwhat\s+(?:does|do)\s+\w+_\w+\s+do\b|\b(?:explain|describe)\b.{0,60}\b(?:tool|function)\b",
-    re.IGNORECASE,
+    r"(?i)^\s*(?:(?:many\s+)?thanks|thank\s+you|thx|great|perfect|awesome|cool|got\s+it)\b|\bwhat\s+can\s+you\s+do\b"
+    r"|\b(?:what|which|explain|describe|do\s+you\s+have)\b.{0,60}\b(?:tools?|functions?)\b|\bhow\s+(?:does"
+    r"|do)\b.{0,60}\bwork\b"
+    r"|\b(?:who|how)\s+are\s+you\b|\b(?:do|did|would)\s+you\s+(?:\w+\s+)?(?:like|love|hate|enjoy|prefer|believe|feel)\b"
+    r"|\byour\s+(?:own\s+)?favou?rite\b|^\s*(?:I|we|he|she|they)(?:['’]ve|\s+have|\s+had)?\s+(?:already\s+|just\s+)?"
+    r"(?:(?!need)\w{2,20}ed|read|got|bought|sent|made)\b|\bwhat\s+(?:does|do)\s+\w+_\w+\s+do\b"
 )
 
 
@@ -436,6 +432,13 @@ def find_option(text: str, options: Mapping[str, str]) -> str | None:
     tools = [Tool(name, said) for name, said in options.items()]
     found = find_best(text, tools, find_meanings(options))
     return None if found is None else found.name
+
+
+def rank_options(text: str, options: Mapping[str, str]) -> list[str]:
+    """Return the options that have to do with a text, those that fit it best first, by what is said of each."""
+    offers, said = Offers([Tool(name, about) for name, about in options.items()]), Said(words(text))
+    scores = {offers.tools[each.at].name: score_words(each, said) for each in offers.alike(said)}
+    return sorted(scores, key=lambda name: -scores[name])
 
 
 def find_meanings(names: Iterable[str]) -> Mapping[str, str]:
@@ -577,16 +580,15 @@ _COMPOSED = _FORMS | vocabulary(
     " rephrase brainstorm"
 )
 _POINTS_BACK = lazy_pattern(
-    r"\b(?:it|its|them|their|those|the\s+results?|the\s+answer|that(?!\s+(?:I|you|we|he|she|they|the|my|it|is|are)\b)"
-    r"|the\s+(?:\w{2,12}est|best|first|last|top|second)(?:\s+(?:one|result|option|match|hit|of\s+them)\b|(?=\s+for\s"
-    r"|\s*[.,!]|\s*$))|whichever|this(?!\s+(?:week|month|year|morning|afternoon|evening|weekend|summer|winter|spring"
-    r"|fall|autumn|\w+day)\b)|(?<!is\s)(?<!are\s)(?<!hey\s)(?<!hi\s)(?<!hello\s)there)\b",
-    re.IGNORECASE,
+    r"(?i)\b(?:it|its|them|their|those|the\s+(?:results?|answer)|that(?!\s+(?:I|you|we|he|she|they|the|my|it|is|are)\b)"
+    r"|the\s+(?:\w{2,12}est|best|first|last|top|second)(?:\s+(?:one|result|option|match|of\s+them)\b|(?=\s+for\s"
+    r"|\s*(?:[.,!]|$)))"
+    r"|whichever|this(?!\s+(?:week|month|year|morning|afternoon|evening|weekend|summer|winter|spring|fall|\w+day)\b)"
+    r"|(?<!is\s)(?<!are\s)(?<!hey\s)(?<!hi\s)(?<!hello\s)there)\b"
 )
 _ANY_TOOL = lazy_pattern(
-    r"\W*(?:(?:use|call|using|calling|invoke|invoking|run)\s+)?(?:(?:any|the|your|a|any\s+of\s+the|external)\s+)?"
-    r"(?:tools?|functions?)(?:\s+calls?|\s+calling)?\s*(?:for\s+this|here|please|at\s+all)?\s*$",
-    re.IGNORECASE,
+    r"(?i)\W*(?:(?:use|call|using|calling|run)\s+)?(?:(?:any|the|your|a)\s+)?(?:tools?|functions?)"
+    r"(?:\s+calls?)?\s*(?:for\s+this|here|please|at\s+all)?\s*$"
 )
 HANDOFF = lazy_pattern(
     r"(?:(?:transfer|route)_?to|handoff|hand_?off(?:_?to)?|(?:delegate|escalate)(?:_?to)?)_", re.IGNORECASE

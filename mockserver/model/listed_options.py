@@ -322,8 +322,9 @@ _USERS = ("user", "human", "request", "task", "customer")
 _USER = lazy_pattern(rf"(?im)^\W{{0,4}}(?:{'|'.join(_USERS)})\W{{0,4}}:")
 _TURN = lazy_pattern(
     r"\b(?:next|which|who|select|choose|pick)\b[^.\n]{0,40}\b(?:roles?|speakers?|agents?|workers?|participants?"
-    r"|members?|experts?|specialists?|team|departments?|speaks?)\b|\b(?:(?:only|with)|the) (?:the|a"
-    r"|one) (?:\w+ )?name\b|\b(?:roles?|speakers?|agents?|workers?|who)\b[^.\n]{0,20}\b(?:next|name)\b"
+    r"|members?"
+    r"|experts?|team|departments?|speaks?)\b|\b(?:(?:only|with)|the) (?:the|a|one) (?:\w+ )?name\b"
+    r"|\b(?:roles?|speakers?|agents?|workers?|who)\b[^.\n]{0,20}\b(?:next|name)\b"
 )
 _ANY_NAME = lazy_pattern(
     r"(?i)(?:an?|the|one|its|their)?\s?(?:\w+ )?(?:name|worker|agent|role|member|speaker)s?(?: .*)?"

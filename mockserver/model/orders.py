@@ -15,7 +15,7 @@ from msgspec import Struct
 from mockserver.core.lazy import lazy_pattern
 from mockserver.core.seed import Random
 from mockserver.model.arguments import mentions
-from mockserver.model.choosing import find_option
+from mockserver.model.choosing import find_option, rank_options
 from mockserver.model.listed_options import find_hints, list_options
 from mockserver.model.prose import ENGLISH, SENTENCE, Topic, requested_language
 from mockserver.model.schema.scalars import known_text
@@ -222,11 +222,19 @@ def pick(options: Mapping[str, str], said: str, request: Request, rng: Random) -
 
 
 def _choose_number(request: Request, rng: Random) -> str | None:
-    """The number of the passage that fits best, where only that is wanted."""
-    options = {line[1]: line[2] for line in _NUMBERED.finditer(request.text)}
-    if len(options) < 2 or not request.find(_NUMBER_OF_ONE):
+    """The number of the passage that fits best, or of all that fit, as shown: `Doc: 9, Relevance: 7`, `[2] > [1]`."""
+    shown = _RANKING.search(request.text)
+    said = request.text.replace(shown[0], " ") if shown else request.text
+    options, rest = {line[1]: line[2] for line in _NUMBERED.finditer(said)}, _NUMBERED.sub("", said)
+    if len(options) < 2 or not (shown or request.find(_NUMBER_OF_ONE)):
         return None
-    return pick(options, _NUMBERED.sub("", request.text), request, rng)
+    if shown is None:
+        return pick(options, rest, request, rng)
+    ranked = rank_options(rest, options)
+    if shown["arrow"]:
+        return " > ".join(f"[{at}]" for at in dict.fromkeys((*ranked, *options)))
+    lines = enumerate(ranked or [*options][:1])
+    return "\n".join(f"{shown['doc']}{at}{shown['relevance']}{max(1, 9 - place)}" for place, at in lines)
 
 
 def _is_true(request: Request) -> bool | None:
@@ -247,18 +255,18 @@ def _find_lettered(text: str) -> dict[str, str]:
 
 _LONGEST_COURTESY, _LONGEST_ORDER = 120, 2_000  # characters
 _COURTESY = lazy_pattern(
-    r"(?ix)\W*(?:(?:ok|okay|great|perfect|cool|alright|nice|that's\ (?:it|all)|that\ helped)\W+)*"
-    r"(?:(?P<greetings>(?:hi|hello|hey|good\ (?:morning|afternoon|evening|day))(?:[\s,]+\w+)?"
-    r"(?:\W+how(?:'s|\ is|\ are)\ (?:you|it\ going)(?:\ today|\ doing)?)?)"
-    r"|(?P<farewells>(?:(?:thanks|thank\ you)\b[^.!?,]{0,40}\W+)?(?:(?:good)?bye|good\ night|see\ you)\b[^?\n]{0,40})"
-    r"|(?P<thanks>(?:many\ )?(?:thanks|thank\ you|thx|cheers)\b"
-    r"(?:(?!\b(?:but|can|could|now|what|how|please|tell|give|write)\b)[^?\n]){0,60}))\W*"
+    r"(?i)\W*(?:(?:ok|okay|great|perfect|cool|nice|that's (?:it|all)|that helped)\W+)*"
+    r"(?:(?P<greetings>(?:hi|hello|hey|good (?:morning|afternoon|evening|day))(?:[\s,]+\w+)?"
+    r"(?:\W+how(?:'s| is| are) (?:you|it going)(?: today)?)?)|(?P<farewells>(?:(?:thanks|thank you)\b[^.!?,]{0,40}\W+)?"
+    r"(?:(?:good)?bye|good night|see you)\b[^?\n]{0,40})"
+    r"|(?P<thanks>(?:many )?(?:thanks|thank you|thx|cheers)\b(?:(?!\b(?:but|can|what|how|tell"
+    r"|give)\b)[^?\n]){0,60}))\W*"
 )
 _SAYING = lazy_pattern(
     r"(?im)(?:^|(?<=[.!?:;,])|\b(?:please|just|now|only|simply|always|must|then|to|you|and|should|exactly"
-    r"|(?P<denies>not|never|don['’]t)))[ \t]*\b(?:say|repeat|echo|copy|reply|respond|answer|output|print|return|write"
-    r"|type|(?:your|the) (?:\w{1,10} )?(?:response|answer|reply|output) (?:must|should|has to|needs to|will)"
-    r" (?:only )?be)(?!\w)"
+    r"|(?P<denies>not|never|don['’]t)))[ \t]*\b(?:say|repeat|echo|copy|reply|respond|answer|output|print|return"
+    r"|write|type"
+    r"|(?:your|the) (?:\w{1,10} )?(?:response|answer|reply|output) (?:must|should|has to|will) (?:only )?be)(?!\w)"
 )
 _LEADING = frozenset({"the", "this", "is", "single", "one"})  # of what is to be said, unless "word" follows
 _NEXT = lazy_pattern(r"[ \t]+([A-Za-z]+)\b(?!['’])")
@@ -285,8 +293,8 @@ _NOTHING_ELSE = lazy_pattern(
 )
 _STANDALONE = lazy_pattern(r"(?i)\b(?:standalone (?:question|query)|rephrase the (?:\w+[ -]){0,3}question)\b")
 _BARE_RESULT = lazy_pattern(
-    r"(?i)\b(?:only|just)\b[^.\n]{0,30}\b(?:number|result|answer|value|digits?|integer)\b|\bnumber only\b"
-    r"|\bno (?:explanation|words|text)\b"
+    r"(?i)\b(?:only|just)\b[^.\n]{0,30}\b(?:number|result|answer|value)\b|\bnumber only\b|\bno (?:explanation|words"
+    r"|text)\b"
 )
 _BOUNDS = lazy_pattern(
     r"(?i)\b(?:(?:number|integer|score|rating|rate|rank|value|scale|grade)\b[^.\n]{0,80}?\b(?:between|from|of)\s+|"
@@ -294,16 +302,16 @@ _BOUNDS = lazy_pattern(
 )
 _MARKED = lazy_pattern(r"((?:[A-Z]\w{2,20}: )?)\[\[(?:\d{1,3}|rating|score)\]\]")
 _VALUE_ALONE = lazy_pattern(
-    r"(?i)\b(?:reply|respond|answer|output|return|give|provide|print|tell me)\b[^.\n]{0,40}?"
-    r" (?:(?:only|just|exactly|nothing but)(?: with)? (?:the|an?|one|its|their|your)? ?([a-z][a-z -]{2,30}?)"
-    r"|(?:the|an?|one) ([a-z][a-z -]{2,30}?),? only)(?=[.,;:\n]|$| for\b| of\b| in\b| from\b| and\b)"
+    r"(?i)\b(?:reply|respond|answer|output|return|give|provide|print|tell me)\b[^.\n]{0,40}? (?:(?:only|just|exactly)"
+    r"(?: with)? (?:the|an?|one)? ?([a-z][a-z -]{2,30}?)|(?:the|an?|one) ([a-z][a-z -]{2,30}?),? only)"
+    r"(?=[.,;:\n]|$| (?:for|of|in|from|and)\b)"
 )
 _CASE = lazy_pattern(r"(?i)\b(?:if|when|whenever|unless|otherwise|else|in (?:all|any) other cases?)\b")
 _OTHERWISE = lazy_pattern(r"(?i)\b(?:otherwise|else|in (?:all|any) other cases?|if not|if no)\b")
 _CLAUSE_END = lazy_pattern(r"[.;!\n]|,\s+(?:and|else|or)\b|\band\b")
 _APPROVED = lazy_pattern(
     r"(?i)\b(?:good|complete|correct|right|fine|harmless|ok|acceptable|satisf\w+|ready|approved?|passes|yes|accurate"
-    r"|no (?:more |further )?(?:changes?|comments?|issues?|problems?|improvements?))\b"
+    r"|no (?:more |further )?(?:changes?|comments?|issues?|problems?))\b"
 )
 _RATED = lazy_pattern(r"(?i)\b(?:scores?|rat(?:e|ing)|scale)\b")
 _OUTCOME = lazy_pattern(
@@ -316,12 +324,15 @@ _LETTERED = lazy_pattern(
     r"(?=[,;?!.]?\s+\(?(?:[A-H][).]|[a-h]\))\s|[?!.]\s|[?!.]?$)"
 )
 _NUMBERED = lazy_pattern(
-    r"(?im)^[ \t]*(?:\[|\(|#|(?:passage|doc|document|option|candidate|choice)s?\s)?(\d{1,3})[\].):]{1,2}(?:[ \t]+"
-    r"|\n(?!<))"
+    r"(?im)^[ \t]*(?:\[|\(|#|(?:passage|doc|document|option)s?\s)?(\d{1,3})[\].):]{1,2}(?:[ \t]+|\n(?!<))"
     r"([^\n]{1,500})$"
 )
 _NUMBER_OF_ONE = lazy_pattern(
     r"(?i)\b(?:only|just|return|output|give)\b[^.\n]{0,40}\b(?:number|index|id|digit)\b|\b(?:number|index|id) only\b"
+)
+_RANKING = lazy_pattern(
+    r"(?P<arrow>\[\d{1,3}\] > \[\d{1,3}\])[^\n]*"
+    r"|(?P<doc>\b[A-Z]\w{2,8}: )\d{1,3}(?P<relevance>, [A-Z]\w{3,9}: )\d{1,2}\b"
 )
 _LETTER_ALONE = lazy_pattern(r"(?i)\bletters?\b|\bonly (?:a |the |one )?(?:single )?(?:choice|option)\b")
 _DENIAL = lazy_pattern(r"(?i)\b(?:not|no|never|none|cannot|\w+n't|false)\b")

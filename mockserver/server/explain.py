@@ -316,13 +316,18 @@ def describe_faults(faults: Sequence[Fault]) -> str:
 async def complete_call(engine: Engine, call: Call, entries: Entries) -> Call:
     """Return the call with what the engine knows of it: tokens, the conversation before it, and which try it is."""
     call = use_tokenizer(call, engine.policy.tokenizer(call.model))
+    return replace(await recall_conversation(engine, call), attempt=find_next_attempt(call, entries))
+
+
+async def recall_conversation(engine: Engine, call: Call) -> Call:
+    """Return the call after the conversation that it continues, as far as that is kept."""
     if call.previous_response_id is not None:
         resumed = await engine.memory.resume(call)
-        call = resumed if isinstance(resumed, Call) else continue_conversation(call, ())
-    elif call.references is not None:
+        return resumed if isinstance(resumed, Call) else continue_conversation(call, ())
+    if call.references is not None:
         with suppress(Failure):  # what it refers to does not exist
-            call = await engine.recall(call)
-    return replace(call, attempt=find_next_attempt(call, entries))
+            return await engine.recall(call)
+    return call
 
 
 def show_rule(held: CheckedRule) -> dict[str, Json]:

@@ -13,6 +13,7 @@ from msgspec.structs import replace
 
 from mockserver.config.errors import ConfigError, MockserverError, SourceLocation
 from mockserver.config.source import Document
+from mockserver.core.call import Call
 from mockserver.core.exchange import Exchange
 from mockserver.core.json import Json, map_texts
 from mockserver.core.mcp_server import McpServer
@@ -59,6 +60,7 @@ from mockserver.testing.clients import (
     make_openai_client,
     patch_environ,
 )
+from mockserver.testing.clock import Clock
 from mockserver.testing.connections import ConnectionGuard
 from mockserver.testing.declared import Declared, UniqueNames, literal
 from mockserver.testing.mcp_mock import McpMock, McpSettings
@@ -70,7 +72,6 @@ from mockserver.testing.options import (
     resolve_path,
 )
 from mockserver.testing.setup import Composer, LoadedCassette, MockServerWarning, Setup, load_rules, warn_of_test
-from mockserver.testing.transport import Clock
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI, OpenAI
@@ -389,7 +390,7 @@ class MockServer(Assertions):
     @property
     def calls(self) -> Calls:
         """All calls since the last reset in order of arrival, including those still being answered."""
-        return Calls.from_rows(self._list_settled_rows())
+        return Calls.from_rows(self._list_settled_rows(), recall=self._recall)
 
     @property
     def service_calls(self) -> Calls:
@@ -401,6 +402,18 @@ class MockServer(Assertions):
         if self._running is not None:
             self._running.settle()
         return tuple(self._live.journal)
+
+    def _recall(self, call: Call) -> Call:
+        """Return a request after the conversation that it continues."""
+        from mockserver.server.explain import recall_conversation  # few tests need it
+
+        recalling = recall_conversation(self._live.find_engine(call.http.namespace), call)
+        try:
+            recalling.send(None)  # which awaits nothing: what a fixture's server keeps is in memory
+        except StopIteration as done:
+            recalled: Call = done.value
+            return recalled
+        raise AssertionError("this server waits for what it remembers")
 
     def snapshot(self) -> str:
         """Return the requests so far as a stable text for approval tests."""

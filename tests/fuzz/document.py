@@ -12,14 +12,14 @@ from typing import Any
 from pydantic.json_schema import GenerateJsonSchema
 
 from mockserver.dialects import Operation, discover, jina, voyage
-from mockserver.dialects._audio import SPEECH
 from mockserver.dialects._fields import Model
-from mockserver.dialects._images import GENERATION
-from mockserver.dialects._objects.batches import Batches
+from mockserver.dialects._openai_api.audio import SPEECH
 from mockserver.dialects._openai_api.chat_models import CHAT
 from mockserver.dialects._openai_api.completions import COMPLETION
 from mockserver.dialects._openai_api.embeddings import EMBEDDING
+from mockserver.dialects._openai_api.images import GENERATION
 from mockserver.dialects._openai_api.moderations import MODERATION
+from mockserver.dialects._openai_api.objects.batches import Batches
 from mockserver.dialects._openai_api.responses_models import RESPONSE
 from mockserver.dialects._openai_api.stored import UPDATE
 from mockserver.dialects.anthropic.batches import BATCH

@@ -10,7 +10,9 @@ from typing import NamedTuple
 import click
 from msgspec import Struct
 
-from mockserver.cassettes.cassette_file import CassetteFile, describe_missing, find_path, list_names, replace_file
+from mockserver.cassettes.cassette_file import CassetteFile
+from mockserver.cassettes.cassette_names import describe_missing, find_path, list_names
+from mockserver.cassettes.locked_file import replace_file
 from mockserver.cassettes.redaction import detect
 from mockserver.cassettes.redaction.redact import Redactor
 from mockserver.cli.options import Command, add_setting_flags, find_sources, rules_option

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from mockserver.cassettes.chains import Renewal, find_chains
 from mockserver.cassettes.drift import find_drift
 from mockserver.config.errors import CassetteError, ConfigError
-from mockserver.config.settings import Settings
+from mockserver.config.settings import Settings, name_key_variable
 from mockserver.core.episode import Episode, Sent
 from mockserver.core.validation import Validation
 from mockserver.dialects import client_configs
@@ -24,7 +24,6 @@ from mockserver.server.live import Live, make_policy, start
 from mockserver.server.recording.cassette_store import CassetteStore, parse_episode
 from mockserver.server.recording.player import CassetteChoice, Player
 from mockserver.server.recording.recorder import RecordingPolicy
-from mockserver.server.recording.upstreams import name_key_variable
 from mockserver.server.run import Running
 from mockserver.server.sources import Sources
 

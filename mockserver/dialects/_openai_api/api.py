@@ -103,15 +103,12 @@ class OpenAIApi(Struct, frozen=True):
     def stored_operations(self) -> tuple[Operation, ...]:
         """Return the operations on stored chats and responses."""
 
-        def write_lines(call: Call) -> str:
-            return self.lines(call.http, call)
-
         def complete(call: Call, answer: Answer) -> dict[str, Any]:
             return make_completion(answer, self.chat.layout, call.options.service_tier)
 
         take = partial(parse_openai_responses, dialect=self.dialect, only_input=True)
-        responses = StoredResponses(self.dialect, refuse, renderer=RESPONSES, lines=write_lines, take=take)
-        return (*responses.operations(), *stored_chats(self.dialect, complete, write_lines, refuse))
+        responses = StoredResponses(self.dialect, refuse, renderer=RESPONSES, lines=self.lines, take=take)
+        return (*responses.operations(), *stored_chats(self.dialect, complete, self.lines, refuse))
 
     def _answer_lines(self, call: Call, answer: Answer) -> str:
         return self.lines(call.http, call) + self.rate_limits(answer.usage.prompt)

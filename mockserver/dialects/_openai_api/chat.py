@@ -466,14 +466,11 @@ def find_chat_conflicts(body: Body) -> Iterator[Complaint]:
     yield from find_empty_messages(body["messages"])
 
 
-_CONFLICTING = frozenset({"stream_options", "top_logprobs", "max_completion_tokens", "tool_choice", "function_call"})
-
-
 def _find_conflicts_of_fields(body: Body) -> Iterator[Complaint]:
     yield from find_unmet_stream_options(body)
     if body.get("top_logprobs") is not None and not body.get("logprobs"):
         yield custom_complaint("'top_logprobs' is only allowed when 'logprobs' is true.", "top_logprobs")
-    if body.get("max_tokens") is not None and body.get("max_completion_tokens") is not None:
+    if body.get("max_completion_tokens") is not None and body.get("max_tokens") is not None:
         both = "'max_tokens' and 'max_completion_tokens'"
         yield custom_complaint(f"Setting {both} at the same time is not supported.", "max_tokens")
     yield from find_unmet_tool_choice(body)
@@ -578,6 +575,7 @@ def _are_answered(messages: Iterable[Message]) -> bool:
 
 
 _USUAL, _ASKING = find_usual(_read_options)
+_, _CONFLICTING = find_usual(lambda body: [*_find_conflicts_of_fields(body)])
 _AUTO, _NONE = ToolChoice("auto"), ToolChoice("none")
 _TEXTUAL = frozenset({"text", "refusal"})
 _CALLING = frozenset({"tool_calls", "function_call"})

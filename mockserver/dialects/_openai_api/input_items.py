@@ -1,11 +1,13 @@
-"""The items of a Responses input: their types, and the forms that only the live API requires."""
+"""The items of a Responses input: their types, and what only the live API requires of them."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from pydantic_core import to_json
 
 from mockserver.core.json import Json
 from mockserver.dialects._openai_api.chat_models import NAME_PATTERN
-from mockserver.dialects._parse import Body, Complaint, clip
+from mockserver.dialects._parse import Body, Complaint, clip, custom_complaint
 from mockserver.wire.responses import ITEM_KINDS
 
 
@@ -74,6 +76,35 @@ def _find_wrong_parts(parts: Json, speaker: Json, path: tuple[str | int, ...]) -
             yield Complaint("value", (*path, index), got=kind, expected=allowed)
 
 
+def find_incomplete_items(items: Iterable[Body]) -> Iterator[Complaint]:
+    """Yield the fields that items lack."""
+    for index, item in enumerate(items):
+        for key in _NEEDED.get(item.get("type") or "", ()):
+            if item.get(key) is None:
+                yield Complaint("missing", ("input", index, key))
+
+
+def find_unpaired_calls(items: Sequence[Body]) -> Iterator[tuple[int, Complaint]]:
+    """Yield outputs without a call, and calls without an output; references may stand for either."""
+    if any(find_item_type(item) in _STAND_FOR_OTHERS for item in items):
+        return
+    calls = {write_text(item.get("call_id")): at for at, item in enumerate(items) if item.get("type") in _CALLS}
+    outputs = {write_text(item.get("call_id")): at for at, item in enumerate(items) if item.get("type") in _OUTPUTS}
+    for call_id, at in outputs.items():
+        if call_id not in calls:
+            kind = items[at]["type"].replace("_", " ")
+            yield at, custom_complaint(f"No tool call found for {kind} with call_id {clip(call_id)}.", "input")
+    for call_id, at in calls.items():
+        if call_id not in outputs:
+            kind = items[at]["type"].replace("_", " ")
+            yield at, custom_complaint(f"No tool output found for {kind} {clip(call_id)}.", "input")
+
+
+def write_text(value: Json) -> str:
+    """Return a text unchanged, None as an empty text, and any other value as JSON."""
+    return value if isinstance(value, str) else "" if value is None else to_json(value).decode()
+
+
 _PARTS_OF_OTHERS = ("input_text", "input_image", "input_audio", "input_file")
 _OWN_PARTS: Mapping[str, tuple[str, ...]] = {
     "assistant": ("output_text", "refusal"),
@@ -101,3 +132,19 @@ _ID_PREFIXES: Mapping[str, str] = {
     if not kind.endswith("_output")
 }
 _ID = re.compile(r"[a-zA-Z0-9_-]+")
+# Calls that need their outputs.
+_CALLS = ("function_call", "custom_tool_call", "computer_call", "shell_call", "apply_patch_call")
+_OUTPUTS = frozenset(f"{kind}_output" for kind in _CALLS)
+_STAND_FOR_OTHERS = ("item_reference", "compaction", "context_compaction")
+_NEEDED: Mapping[str, tuple[str, ...]] = {
+    "function_call": ("call_id", "name", "arguments"),
+    "function_call_output": ("call_id", "output"),
+    "custom_tool_call": ("call_id", "name", "input"),
+    "custom_tool_call_output": ("call_id", "output"),
+    "computer_call": ("call_id",),
+    "computer_call_output": ("call_id", "output"),
+    "shell_call_output": ("call_id", "output"),
+    "apply_patch_call_output": ("call_id", "status"),
+    "mcp_approval_response": ("approval_request_id", "approve"),
+    "item_reference": ("id",),
+}

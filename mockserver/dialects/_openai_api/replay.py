@@ -21,9 +21,9 @@ from mockserver.dialects._openai_api.input_items import (
     INPUT_PREFIXES,
     find_input_texts_of_assistant,
     find_item_type,
+    find_unpaired_calls,
     find_unprefixed_id,
 )
-from mockserver.dialects._openai_api.responses import find_unpaired_calls
 from mockserver.dialects._parse import Body, Complaint, clip
 from mockserver.dialects._replay import IF_PUBLISHED, UNLESS_LIVE, Problems, ReplayRule, make_history_check
 from mockserver.wire.responses import ENCRYPTED_CONTENT, OutputItemId, read_item_id

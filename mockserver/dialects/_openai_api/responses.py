@@ -6,7 +6,7 @@ type are ignored.
 """
 
 import json
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from itertools import islice
 
@@ -27,13 +27,20 @@ from mockserver.core.call import (
 )
 from mockserver.core.http import Frame, HttpRequest, Reply
 from mockserver.core.json import Json
+from mockserver.core.lazy import lazy_property
 from mockserver.core.plan import Answer
 from mockserver.core.validation import Validation
 from mockserver.dialects._errors import refuse
 from mockserver.dialects._fields import Model
 from mockserver.dialects._meaning import BOOKKEEPING, fields_with_meaning
 from mockserver.dialects._openai_api.chat import find_unmet_stream_options, make_tool, replace_ids, write_schema
-from mockserver.dialects._openai_api.input_items import find_item_type, find_misshapen_parts
+from mockserver.dialects._openai_api.input_items import (
+    find_incomplete_items,
+    find_item_type,
+    find_misshapen_parts,
+    find_unpaired_calls,
+    write_text,
+)
 from mockserver.dialects._parse import (
     Body,
     Complaint,
@@ -186,11 +193,6 @@ def _find_call_id(item: Body) -> str:
     return write_text(item.get("call_id") or item.get("id"))
 
 
-def write_text(value: Json) -> str:
-    """Return a text unchanged, None as an empty text, and any other value as JSON."""
-    return value if isinstance(value, str) else "" if value is None else to_json(value).decode()
-
-
 _STREAMS = ("stdout", "stderr")
 # The key that holds the text of a part.
 _TEXTS: Mapping[str, str] = {
@@ -246,15 +248,19 @@ _BOOKKEEPING = BOOKKEEPING | {
 }
 
 
-class ResponsesRequest(Struct, frozen=True):
-    """How a dialect reads a Responses request: its model, its conflicts and their fields, and its ids."""
+class ResponsesRequest(Struct, frozen=True, dict=True):
+    """How a dialect reads a Responses request: its model, its conflicts, and its ids."""
 
     dialect: str
     body: Model
     conflicts: Callable[[Body], Iterator[Complaint]]
-    conflicting: Set[str]
     refuse: Refuse
     ids: IdShape
+
+    @lazy_property
+    def conflicting(self) -> frozenset[str]:
+        """Return the fields of which one must be there for a conflict."""
+        return find_usual(lambda body: [*self.conflicts(body)])[1]
 
 
 def parse_responses(http: HttpRequest, spec: ResponsesRequest, validation: Validation) -> Call:
@@ -277,19 +283,11 @@ def parse_openai_responses(
 
 @cache
 def _make_openai_request(dialect: str, *, only_input: bool) -> ResponsesRequest:
-    from mockserver.dialects._openai_api import (
-        responses_models as models,  # slow: a hundred types, which chats do not need
-    )
+    # Slow: a hundred types, which chats do not need.
+    from mockserver.dialects._openai_api.responses_models import RESPONSE, RESPONSE_INPUT
 
-    model = models.RESPONSE_INPUT if only_input else models.RESPONSE
-    return ResponsesRequest(
-        dialect,
-        model,
-        conflicts=find_responses_conflicts,
-        conflicting=_CONFLICTING,
-        refuse=refuse,
-        ids=OPENAI_RESPONSE_IDS,
-    )
+    model = RESPONSE_INPUT if only_input else RESPONSE
+    return ResponsesRequest(dialect, model, conflicts=find_responses_conflicts, refuse=refuse, ids=OPENAI_RESPONSE_IDS)
 
 
 def _make_responses_call(http: HttpRequest, body: Body, parsed: Body, spec: ResponsesRequest) -> Call:
@@ -463,7 +461,7 @@ def find_live_responses_mistakes(body: Body, known: frozenset[str]) -> Iterator[
     if isinstance(body.get("input"), list):
         for index, item in enumerate(body["input"]):
             yield from find_misshapen_parts(index, item)
-        yield from _find_incomplete_items(body["input"])
+        yield from find_incomplete_items(body["input"])
         if not body.get("previous_response_id") and not body.get("conversation"):
             yield from (complaint for _, complaint in find_unpaired_calls(body["input"]))
 
@@ -484,31 +482,6 @@ def _find_unmet_tool_choice(body: Body) -> Iterator[Complaint]:
 def _offers(tools: Iterable[Body], choice: Body) -> bool:
     key = "server_label" if choice["type"] == "mcp" else "name"
     return any(tool["type"] == choice["type"] and tool.get(key) == choice.get(key) for tool in tools)
-
-
-def _find_incomplete_items(items: Iterable[Body]) -> Iterator[Complaint]:
-    for index, item in enumerate(items):
-        for key in _NEEDED.get(item.get("type") or "", ()):
-            if item.get(key) is None:
-                yield Complaint("missing", ("input", index, key))
-
-
-def find_unpaired_calls(items: Sequence[Body]) -> Iterator[tuple[int, Complaint]]:
-    """Yield outputs without a call, and calls without an output; references may stand for either."""
-    if any(find_item_type(item) in _STAND_FOR_OTHERS for item in items):
-        return
-    calls = {write_text(item.get("call_id")): at for at, item in enumerate(items) if item.get("type") in _OUTPUTS}
-    outputs = {
-        write_text(item.get("call_id")): at for at, item in enumerate(items) if item.get("type") in _OUTPUTS.values()
-    }
-    for call_id, at in outputs.items():
-        if call_id not in calls:
-            kind = items[at]["type"].replace("_", " ")
-            yield at, custom_complaint(f"No tool call found for {kind} with call_id {clip(call_id)}.", "input")
-    for call_id, at in calls.items():
-        if call_id not in outputs:
-            kind = items[at]["type"].replace("_", " ")
-            yield at, custom_complaint(f"No tool output found for {kind} {clip(call_id)}.", "input")
 
 
 def make_responses_reply(
@@ -597,32 +570,11 @@ def error_event(failed: Reply, frames: int) -> Frame:
     return Frame(to_json({"type": "error", "sequence_number": frames, "error": error}), "error", part="finish")
 
 
-_CONFLICTING = frozenset(("stream_options", "previous_response_id", "background"))
 OPENAI_RESPONSE_IDS = IdShape("resp_", 50, "hex")
 INCLUDE_LOGPROBS = "message.output_text.logprobs"
 _USUAL, _ASKING = find_usual(_read_options)
 _SUBJECTS = ("input", "prompt", "previous_response_id", "conversation")
 _NO_SUBJECT = "Missing required parameter: provide one of 'input', 'prompt', 'previous_response_id' or 'conversation'."
-_OUTPUTS: Mapping[str, str] = {
-    "function_call": "function_call_output",
-    "custom_tool_call": "custom_tool_call_output",
-    "computer_call": "computer_call_output",
-    "shell_call": "shell_call_output",
-    "apply_patch_call": "apply_patch_call_output",
-}
-_STAND_FOR_OTHERS = ("item_reference", "compaction", "context_compaction")
-_NEEDED: Mapping[str, tuple[str, ...]] = {
-    "function_call": ("call_id", "name", "arguments"),
-    "function_call_output": ("call_id", "output"),
-    "custom_tool_call": ("call_id", "name", "input"),
-    "custom_tool_call_output": ("call_id", "output"),
-    "computer_call": ("call_id",),
-    "computer_call_output": ("call_id", "output"),
-    "shell_call_output": ("call_id", "output"),
-    "apply_patch_call_output": ("call_id", "status"),
-    "mcp_approval_response": ("approval_request_id", "approve"),
-    "item_reference": ("id",),
-}
 _OF_REASONING = ("effort", "summary", "generate_summary", "context", "mode")
 _OF_TEXT = ("format", "verbosity")
 _OF_FORMATS: Mapping[str, Collection[str]] = {

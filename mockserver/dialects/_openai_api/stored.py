@@ -29,7 +29,7 @@ from mockserver.dialects._parse import (
     read_body,
     read_object,
 )
-from mockserver.dialects._reply import json_reply, prepend_lines
+from mockserver.dialects._reply import RequestLines, json_reply, prepend_lines
 from mockserver.wire.responses import (
     ResponseOptions,
     ResponseRenderer,
@@ -76,9 +76,7 @@ Render = Callable[[Call, Answer], Body]  # the answer, as it was sent
 UPDATE = Model(shape(metadata=nullable(Metadata)))
 
 
-def stored_chats(
-    dialect: str, completion: Render, lines: Callable[[Call], str], refuse: Refuse
-) -> tuple[Operation, ...]:
+def stored_chats(dialect: str, completion: Render, lines: RequestLines, refuse: Refuse) -> tuple[Operation, ...]:
 
     def parse_list(http: HttpRequest, validation: Validation) -> Call:
         model, page = http.query.get("model", ""), read_page(http, refuse, order="asc")
@@ -99,7 +97,7 @@ def stored_chats(
         return replace(one_of("chat_messages")(http, validation), page=page)
 
     def render(call: Call, outcome: Stored | Listing) -> Reply:
-        return json_reply(200, _show_stored_chat(call, outcome, completion), lines(call))
+        return json_reply(200, _show_stored_chat(call, outcome, completion), lines(call.http, call))
 
     one = "/chat/completions/{completion_id}"
     return (
@@ -169,21 +167,21 @@ class StoredResponses(Struct, frozen=True):
     dialect: str
     refuse: Refuse
     renderer: ResponseRenderer
-    lines: Callable[[Call], str]
+    lines: RequestLines
     take: Callable[[HttpRequest, Validation], Call]
     final: bool = False
 
     def operations(self) -> tuple[Operation, ...]:
         one = "/responses/{response_id}"
         return (
-            Operation("input_tokens", "POST", "/responses/input_tokens", self._parse_count, self._count),
+            Operation("input_tokens", "POST", "/responses/input_tokens", self._parse_count, self._show(_show_count)),
             Operation("compact_response", "POST", "/responses/compact", self._parse_compact, self._render_compacted),
             Operation("response", "GET", one, self._parse_response, self._render_response, error=error_event),
-            Operation("delete_response", "DELETE", one, self._look_up("delete_response"), self._render_deleted),
+            Operation("delete_response", "DELETE", one, self._look_up("delete_response"), self._show(_show_deleted)),
             Operation(
                 "cancel_response", "POST", f"{one}/cancel", self._look_up("cancel_response"), self._render_cancelled
             ),
-            Operation("input_items", "GET", f"{one}/input_items", self._parse_items, self._render_items),
+            Operation("input_items", "GET", f"{one}/input_items", self._parse_items, self._show(_show_items)),
         )
 
     def _look_up(self, operation: str) -> Parse:
@@ -214,31 +212,19 @@ class StoredResponses(Struct, frozen=True):
         if self.final and call.stream and not was_streamed:
             raise self.refuse(custom_complaint(f"Unknown response_id: {clip(call.id)}", "response_id"))
         after = read_integer_parameter(call.http, "starting_after", self.refuse)
-        include = (*(stored.call.raw.get("include") or ()), *_read_include(call.http))
-        requested = replace(stored.call, stream=call.stream, raw={**stored.call.raw, "include": include})
-        after = -1 if after is None else after
-        return make_responses_reply(
-            requested, stored.answer, renderer=self.renderer, lines=self.lines(call), after=after
-        )
+        include = (*(asked.raw.get("include") or ()), *_read_include(call.http))
+        requested = replace(asked, stream=call.stream, raw={**asked.raw, "include": include})
+        lines, after = self.lines(call.http, call), -1 if after is None else after
+        return make_responses_reply(requested, stored.answer, renderer=self.renderer, lines=lines, after=after)
 
     def _render_cancelled(self, call: Call, stored: Stored) -> Reply:
         if self.final and not stored.polls:
             raise Failure("not_cancellable")
-        return make_responses_reply(
-            replace(stored.call, stream=False), stored.answer, renderer=self.renderer, lines=self.lines(call)
-        )
+        asked, lines = replace(stored.call, stream=False), self.lines(call.http, call)
+        return make_responses_reply(asked, stored.answer, renderer=self.renderer, lines=lines)
 
-    def _render_deleted(self, call: Call, stored: Stored) -> Reply:
-        body = {"id": stored.answer.id, "object": "response", "deleted": True}
-        return json_reply(200, body, self.lines(call))
-
-    def _render_items(self, call: Call, stored: Stored) -> Reply:
-        shown, more = call.page.of(tuple(input_items(stored)), lambda item: item["id"])
-        return json_reply(200, list_body(shown, more=more), self.lines(call))
-
-    def _count(self, call: Call, stored: Stored) -> Reply:
-        body = {"object": "response.input_tokens", "input_tokens": stored.answer.usage.prompt}
-        return json_reply(200, body, self.lines(call))
+    def _show(self, show: Callable[[Call, Stored], Body]) -> Callable[[Call, Stored], Reply]:
+        return lambda call, stored: json_reply(200, show(call, stored), self.lines(call.http, call))
 
     def _render_compacted(self, call: Call, stored: Stored) -> Reply:
         body = {
@@ -248,7 +234,20 @@ class StoredResponses(Struct, frozen=True):
             "output": list(list_compacted_items(stored)),
             "usage": make_response_usage(stored.answer.usage),
         }
-        return prepend_lines(json_reply(200, body, "", stored.answer.headers), self.lines(call))
+        return prepend_lines(json_reply(200, body, "", stored.answer.headers), self.lines(call.http, call))
+
+
+def _show_deleted(call: Call, stored: Stored) -> Body:
+    return {"id": stored.answer.id, "object": "response", "deleted": True}
+
+
+def _show_count(call: Call, stored: Stored) -> Body:
+    return {"object": "response.input_tokens", "input_tokens": stored.answer.usage.prompt}
+
+
+def _show_items(call: Call, stored: Stored) -> Body:
+    shown, more = call.page.of(tuple(input_items(stored)), lambda item: item["id"])
+    return list_body(shown, more=more)
 
 
 def input_items(stored: Stored) -> Iterator[Body]:

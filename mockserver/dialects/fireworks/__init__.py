@@ -11,8 +11,6 @@ from mockserver.core.json import Json
 from mockserver.core.plan import Answer, Failure, Usage
 from mockserver.core.rates import Standings
 from mockserver.dialects import Dialect, Operation
-from mockserver.dialects._audio import AudioApi
-from mockserver.dialects._clients import CLIENT_CONFIGS
 from mockserver.dialects._errors import (
     PLAIN_LIMIT_MESSAGES,
     ErrorRow,
@@ -21,6 +19,7 @@ from mockserver.dialects._errors import (
     plain_errors,
     retry_lines,
 )
+from mockserver.dialects._openai_api.audio import AudioApi
 from mockserver.dialects._parse import bearer
 from mockserver.dialects._reply import (
     answer_reply,
@@ -180,11 +179,8 @@ ERRORS = plain_errors(ROWS, MESSAGES, bearer)
 
 DIALECT = Dialect(
     name=NAME,
-    mounts=CLIENT_CONFIGS[NAME].mounts,
     operations=(
-        Operation(
-            *("completions", "POST", "/completions", parse_completion, _render_completion),
-        ),
+        Operation("completions", "POST", "/completions", parse_completion, _render_completion),
         Operation("chat", "POST", "/chat/completions", parse_chat, _render_chat, shows_reasoning=True),
         *AudioApi(NAME, request_id_line, tells_usage=False).hearing_operations(),
         *model_operations(NAME, request_id_line),
@@ -202,5 +198,4 @@ DIALECT = Dialect(
     missing=dict.fromkeys(
         ("/messages", "/embeddings", "/rerank", "/responses", "/accounts", "/workflows"), "{json: {}}"
     ),
-    variables=CLIENT_CONFIGS[NAME].variables,
 )

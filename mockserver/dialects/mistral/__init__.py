@@ -14,7 +14,6 @@ from mockserver.core.json import Json
 from mockserver.core.plan import Answer, Models, Usage
 from mockserver.core.validation import Validation
 from mockserver.dialects import Dialect, Operation
-from mockserver.dialects._clients import CLIENT_CONFIGS
 from mockserver.dialects._fields import Model, integer, literal, optional, shape
 from mockserver.dialects._openai_api.embeddings import embeddings, make_bounded_embedding_call
 from mockserver.dialects._parse import bearer, parse_models, read_request
@@ -128,7 +127,6 @@ def _ask_prompt(text: str) -> dict[str, Json]:
 
 DIALECT = Dialect(
     name=NAME,
-    mounts=CLIENT_CONFIGS[NAME].mounts,
     operations=(
         Operation("chat", "POST", "/chat/completions", parse_chat, _render_chat, history=HISTORY, shows_reasoning=True),
         Operation("chat", "POST", "/agents/completions", parse_agent_chat, _render_chat, history=HISTORY),
@@ -150,5 +148,4 @@ DIALECT = Dialect(
     missing=dict.fromkeys(
         ("/conversations", "/files", "/fine_tuning", "/batch", "/audio", "/libraries", "/responses"), "{json: {}}"
     ),
-    variables=CLIENT_CONFIGS[NAME].variables,
 )

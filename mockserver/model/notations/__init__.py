@@ -57,18 +57,23 @@ def answer_in_notation(call: Call, seed: Seed, answer: Answer) -> DraftChoice | 
         return fields
     if (agent := find_text_agent(call)) is None:
         return None
+    is_json = call.options.response_format == "json_object"
     with suppress(Failure):  # what the prompt says of a tool's arguments is no schema after all
         if calls := [use.call for use in list_tool_uses(agent.call, seed) if isinstance(use, ToolUse)]:
-            return DraftChoice((Text(agent.write_calls(calls)),))
-        said = answer(replace(agent.call, tools=()), seed, {}).parts
-        return DraftChoice((Text(agent.write_answer("\n".join(part.text for part in said if isinstance(part, Text)))),))
+            written = agent.write_calls(calls)
+            return None if is_json and try_parse(written) is None else DraftChoice((Text(written),))
+        options = replace(agent.call.options, response_format="text")
+        parts = answer(replace(agent.call, tools=(), options=options), seed, {}).parts
+        said = agent.write_answer("\n".join(part.text for part in parts if isinstance(part, Text)))
+        return DraftChoice((Text(compact({"answer": said}) if is_json else said),))
     return None
 
 
 def find_text_agent(call: Call) -> TextAgent | None:
     """Return the agent that a prompt describes; None if it describes none, or the API's own tools are offered."""
     said = call.messages or tuple(Message("user", prompt.text) for prompt in call.prompts)
-    if call.tools or call.options.response_format != "text" or not any("\n" in each.text for each in said):
+    in_words = call.options.response_format in ("text", "json_object")
+    if call.tools or not in_words or not any("\n" in each.text for each in said):
         return None
     call = replace(call, messages=said, prompts=())
     ruling = [each.text for each in said if each.role in RULING]

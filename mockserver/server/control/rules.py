@@ -13,7 +13,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 from starlette.responses import Response
 
-from mockserver.cassettes.cassette_file import replace_file
+from mockserver.cassettes.locked_file import replace_file
 from mockserver.config.errors import Mistake, MockserverError, SourceLocation
 from mockserver.config.settings import Settings
 from mockserver.config.source import Document, did_you_mean, read

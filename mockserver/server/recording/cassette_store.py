@@ -117,7 +117,7 @@ class CassetteStore:
             return tuple(changed)
 
     def explain_missing(self, name: str, cure: str = _RECORD) -> str:
-        from mockserver.cassettes.cassette_file import describe_missing
+        from mockserver.cassettes.cassette_names import describe_missing
 
         message = describe_missing(self._folder, name)
         return f"{message} {cure[0].upper()}{cure[1:]}" if message.endswith("?") else f"{message}; {cure}"
@@ -168,7 +168,8 @@ class CassetteStore:
         return self._known[name]
 
     def _find_file(self, name: str) -> "CassetteFile":
-        from mockserver.cassettes.cassette_file import CassetteFile, find_path
+        from mockserver.cassettes.cassette_file import CassetteFile
+        from mockserver.cassettes.cassette_names import find_path
 
         path = find_path(self._folder, _remove_suffix(name))  # each time: the path may be a link to elsewhere by now
         return self._files.setdefault(path, CassetteFile(path))

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from mockserver.config.errors import CassetteError
-from mockserver.config.settings import Settings
+from mockserver.config.settings import Settings, name_key_variable
 from mockserver.core.call import Call
 from mockserver.core.episode import Episode, Recorded, RecordedEvent, Sent, find_format
 from mockserver.core.event_stream import MEDIA_TYPE, is_whole, read_message, split_messages
@@ -26,7 +26,6 @@ from mockserver.core.seed import monotonic, wall
 from mockserver.core.text import escape_line
 from mockserver.dialects import discover_all
 from mockserver.kinds.mcp import OPERATIONS as MCP_OPERATIONS
-from mockserver.server.recording.upstreams import name_key_variable
 from mockserver.server.snapshot import Decoding, find_codings
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from urllib.parse import quote, unquote, unquote_to_bytes, urljoin, urlsplit
 
 from msgspec import Struct, field
 
-from mockserver.config.settings import UPSTREAM_KEY
+from mockserver.config.settings import name_key_variable
 from mockserver.core.call import Call
 from mockserver.core.http import HOP_BY_HOP, HeaderLines, Headers, HttpRequest
 from mockserver.core.plan import Failure
@@ -168,11 +168,6 @@ def find_upstream(dialect: Dialect, call: Call, upstreams: Mapping[str, str], en
     return Upstream(dialect, address, key=key, name=name, mount="" if call.mcp is None else call.http.path)
 
 
-def name_key_variable(upstream: str) -> str:
-    """Return the variable of the key for an upstream: `MOCKSERVER_UPSTREAM_KEY_MCP_FILES` for `mcp/files`."""
-    return UPSTREAM_KEY + _UNNAMEABLE.sub("_", upstream).upper()
-
-
 def select_forwarded(headers: Fields) -> Iterator[tuple[bytes, bytes]]:
     """Yield the headers, in lower case, without those of the connection, of a page and this server's own."""
     lower = [(name.lower(), value) for name, value in headers]
@@ -247,7 +242,6 @@ def _describe(error: BaseException) -> str:
     return text.rstrip(".")
 
 
-_UNNAMEABLE = re.compile(r"\W")  # in the name of a variable
 _CIRCLE = (
     "This request has passed through this server before: the upstream is the server itself, or leads back to it. "
     "Name the provider's own server with --upstream."

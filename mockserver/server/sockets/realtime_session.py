@@ -1,7 +1,8 @@
 """Realtime over a WebSocket, as OpenAI serves it: a session keeps the conversation, and each response is a request.
 
-That request has the whole conversation (`dialects/_realtime/turns.py`), `Responder.respond` answers it, and each event
-of that stream leaves as one frame. So rules, limits, timing, faults and the journal are the same as over HTTP.
+That request has the whole conversation (`dialects/_openai_api/realtime/turns.py`), `Responder.respond` answers it, and
+each event of that stream leaves as one frame. So rules, limits, timing, faults and the journal are the same as over
+HTTP.
 """
 
 import asyncio
@@ -20,11 +21,11 @@ from mockserver.core.plan import Failure
 from mockserver.core.seed import make_token
 from mockserver.core.tokens import APPROX
 from mockserver.core.validation import find_validation
+from mockserver.dialects._openai_api.realtime.events import read_event
+from mockserver.dialects._openai_api.realtime.sessions import LASTS, make_session, read_output, update_session
+from mockserver.dialects._openai_api.realtime.turns import fail_events, read_error
 from mockserver.dialects._openai_api.responses import list_connectors, read_tool
 from mockserver.dialects._parse import Body, read_json
-from mockserver.dialects._realtime.events import read_event
-from mockserver.dialects._realtime.sessions import LASTS, make_session, read_output, update_session
-from mockserver.dialects._realtime.turns import fail_events, read_error
 from mockserver.dialects._reply import STREAM_LINES
 from mockserver.engine.engine import Engine
 from mockserver.engine.hosted_mcp import find_hosted_servers

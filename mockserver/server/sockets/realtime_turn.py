@@ -12,7 +12,7 @@ from mockserver.core.http import HttpRequest
 from mockserver.core.json import Json, try_parse
 from mockserver.core.plan import Usage
 from mockserver.core.tokens import APPROX
-from mockserver.dialects._realtime.turns import count_images, make_options
+from mockserver.dialects._openai_api.realtime.turns import count_images, make_options
 from mockserver.media.samples import SampleFormat
 from mockserver.server.respond import Visit
 from mockserver.server.socket_frames import EventSender, find_data

@@ -15,8 +15,8 @@ from mockserver.core.exchange import COMPLETE, MOST_KEPT, PIECE, REALTIME_SESSIO
 from mockserver.core.http import HeaderLines, HttpRequest, SocketAnswers, SocketTurn
 from mockserver.core.plan import Failure, Plan
 from mockserver.delivery.drive import CLIENT_LEFT, CUT, STOPPED
+from mockserver.dialects._openai_api.realtime.recordings import make_recording_call
 from mockserver.dialects._parse import Body
-from mockserver.dialects._realtime.recordings import make_recording_call
 from mockserver.engine.offload import on_thread
 from mockserver.kinds.audio import Transcript
 from mockserver.kinds.realtime import TURN

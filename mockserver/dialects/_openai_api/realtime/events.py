@@ -20,8 +20,8 @@ from mockserver.dialects._fields import (
     text,
 )
 from mockserver.dialects._openai_api.chat_models import Metadata
+from mockserver.dialects._openai_api.realtime.sessions import OF_RESPONSES, OUTPUT, SESSION
 from mockserver.dialects._parse import Body, read_body
-from mockserver.dialects._realtime.sessions import OF_RESPONSES, OUTPUT, SESSION
 
 _ID = optional(text(1, 32))
 _STATUS = {"status": optional(literal("completed", "incomplete", "in_progress")), "object": optional(str)}

@@ -17,9 +17,9 @@ from mockserver.core.plan import Failure
 from mockserver.core.validation import Validation
 from mockserver.dialects import Operation
 from mockserver.dialects._fields import Model, Object, integer, list_of, literal, open_shape, optional, shape, text
-from mockserver.dialects._objects.files import Files
-from mockserver.dialects._objects.resource import New, Resource, serve, show_page
 from mockserver.dialects._openai_api.chat_models import Metadata
+from mockserver.dialects._openai_api.objects.files import Files
+from mockserver.dialects._openai_api.objects.resource import New, Resource, serve, show_page
 from mockserver.dialects._openai_api.stored import list_body
 from mockserver.dialects._parse import Body, clip
 from mockserver.kinds.kept import CHECKPOINT_PERMISSIONS, FINE_TUNING_JOBS

@@ -15,9 +15,15 @@ from mockserver.dialects import Operation
 from mockserver.dialects._errors import refuse
 from mockserver.dialects._fields import Model, closed_shape, integer, literal, optional, shape, text
 from mockserver.dialects._forms import parse_form
-from mockserver.dialects._objects.resource import New, ObjectsApi, Resource, serve
+from mockserver.dialects._openai_api.objects.resource import New, ObjectsApi, Resource, serve
+from mockserver.dialects._openai_api.realtime.sessions import (
+    ACCEPTANCE,
+    SESSION,
+    TRANSLATION,
+    make_session,
+    update_session,
+)
 from mockserver.dialects._parse import Body, Complaint, bearer, clip, object_of, read_body
-from mockserver.dialects._realtime.sessions import ACCEPTANCE, SESSION, TRANSLATION, make_session, update_session
 from mockserver.kinds.objects import Objects
 from mockserver.kinds.realtime import CALLS, CLIENT_SECRET
 

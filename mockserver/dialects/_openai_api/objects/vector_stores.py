@@ -24,9 +24,10 @@ from mockserver.dialects._fields import (
     tag_union,
     text_or,
 )
-from mockserver.dialects._objects.files import Files
-from mockserver.dialects._objects.resource import New, Resource, serve
-from mockserver.dialects._objects.search import (
+from mockserver.dialects._openai_api.chat_models import Metadata
+from mockserver.dialects._openai_api.objects.files import Files
+from mockserver.dialects._openai_api.objects.resource import New, Resource, serve
+from mockserver.dialects._openai_api.objects.search import (
     MOST_QUERIES,
     MOST_READ,
     Found,
@@ -35,7 +36,6 @@ from mockserver.dialects._objects.search import (
     read_text,
     select_best,
 )
-from mockserver.dialects._openai_api.chat_models import Metadata
 from mockserver.dialects._parse import Body
 from mockserver.kinds.kept import FILE_BATCHES, SEARCHED_FILE_STATUSES, VECTOR_STORE_FILES, VECTOR_STORES
 from mockserver.kinds.objects import Objects

@@ -11,9 +11,9 @@ from mockserver.core.kept_objects import KeptObject, ObjectView
 from mockserver.core.validation import Validation
 from mockserver.dialects._errors import refuse
 from mockserver.dialects._fields import Model, nullable, shape
-from mockserver.dialects._objects.resource import New, Resource
 from mockserver.dialects._openai_api.chat_models import Metadata
 from mockserver.dialects._openai_api.input_items import find_item_type
+from mockserver.dialects._openai_api.objects.resource import New, Resource
 from mockserver.dialects._openai_api.stored import complete_item, find_item_prefix
 from mockserver.dialects._parse import Body, Complaint
 from mockserver.kinds.kept import CONVERSATION_ITEMS, CONVERSATIONS

@@ -20,9 +20,9 @@ from mockserver.dialects import Operation
 from mockserver.dialects._batch_parts import BatchPart, drop_form
 from mockserver.dialects._errors import refuse
 from mockserver.dialects._fields import Model, literal, optional, shape
-from mockserver.dialects._objects.files import EXPIRY, Files, Row, read_rows
-from mockserver.dialects._objects.resource import New, Resource, serve
 from mockserver.dialects._openai_api.chat_models import Metadata
+from mockserver.dialects._openai_api.objects.files import EXPIRY, Files, Row, read_rows
+from mockserver.dialects._openai_api.objects.resource import New, Resource, serve
 from mockserver.dialects._parse import Body, Complaint
 from mockserver.kinds.kept import BATCHES
 from mockserver.kinds.objects import Objects

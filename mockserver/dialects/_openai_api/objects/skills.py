@@ -11,7 +11,7 @@ from mockserver.core.validation import Validation
 from mockserver.dialects._errors import refuse
 from mockserver.dialects._fields import Model, shape
 from mockserver.dialects._forms import Part, nest_fields, parse_form
-from mockserver.dialects._objects.resource import New, Resource, serve
+from mockserver.dialects._openai_api.objects.resource import New, Resource, serve
 from mockserver.dialects._parse import Body, Complaint
 from mockserver.kinds.kept import SKILL_VERSIONS, SKILLS
 from mockserver.kinds.objects import Objects

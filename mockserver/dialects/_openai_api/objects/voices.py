@@ -9,8 +9,8 @@ from mockserver.core.validation import Validation
 from mockserver.dialects._errors import refuse
 from mockserver.dialects._fields import Model, literal, optional, shape, text
 from mockserver.dialects._forms import nest_fields, parse_form
-from mockserver.dialects._media_files import check_recording
-from mockserver.dialects._objects.resource import New, Resource
+from mockserver.dialects._openai_api.media_files import check_recording
+from mockserver.dialects._openai_api.objects.resource import New, Resource
 from mockserver.dialects._parse import Body, Complaint, read_body
 from mockserver.kinds.kept import VOICE_CONSENTS, VOICES
 from mockserver.kinds.objects import Objects

@@ -14,13 +14,13 @@ from mockserver.core.call import Call, Message, Tool
 from mockserver.core.hosted_tools import make_item
 from mockserver.core.json import Json
 from mockserver.core.plan import Answer, Failure, Item, Part, Text
-from mockserver.dialects._objects.containers import Containers
-from mockserver.dialects._objects.conversations import ConversationItems
-from mockserver.dialects._objects.files import Files
-from mockserver.dialects._objects.resource import New, ObjectsApi
-from mockserver.dialects._objects.search import Found, find_sentence
-from mockserver.dialects._objects.vector_stores import VectorStores
 from mockserver.dialects._openai_api.input_items import find_item_type
+from mockserver.dialects._openai_api.objects.containers import Containers
+from mockserver.dialects._openai_api.objects.conversations import ConversationItems
+from mockserver.dialects._openai_api.objects.files import Files
+from mockserver.dialects._openai_api.objects.resource import New, ObjectsApi
+from mockserver.dialects._openai_api.objects.search import Found, find_sentence
+from mockserver.dialects._openai_api.objects.vector_stores import VectorStores
 from mockserver.dialects._openai_api.responses import RESPONSE_LAYOUT, make_response_options, read_input
 from mockserver.dialects._parse import Body
 from mockserver.kinds.objects import Objects

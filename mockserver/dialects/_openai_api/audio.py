@@ -19,7 +19,7 @@ from mockserver.dialects import Operation
 from mockserver.dialects._errors import refuse
 from mockserver.dialects._fields import Model, literal, number, optional, shape, text, voice_of
 from mockserver.dialects._forms import Part, nest_fields, parse_form
-from mockserver.dialects._media_files import check_recording
+from mockserver.dialects._openai_api.media_files import check_recording
 from mockserver.dialects._parse import Body, Complaint, read_body, read_object, refuse_first, unknown_fields
 from mockserver.dialects._reply import STREAM_LINES, RequestLines, json_reply, merge_headers
 from mockserver.kinds.audio import OPENAI_VOICES, Spoken, Transcript

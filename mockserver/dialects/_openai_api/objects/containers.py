@@ -10,8 +10,8 @@ from mockserver.core.validation import Validation
 from mockserver.dialects._errors import refuse
 from mockserver.dialects._fields import Model, Object, integer, list_of, literal, optional, shape
 from mockserver.dialects._forms import parse_form
-from mockserver.dialects._objects.files import Files
-from mockserver.dialects._objects.resource import New, Resource, serve
+from mockserver.dialects._openai_api.objects.files import Files
+from mockserver.dialects._openai_api.objects.resource import New, Resource, serve
 from mockserver.dialects._parse import Body, Complaint, read_body, read_object
 from mockserver.kinds.kept import CONTAINER_FILES, CONTAINERS
 from mockserver.kinds.objects import Objects

@@ -14,7 +14,7 @@ from mockserver.core.validation import Validation
 from mockserver.dialects._errors import refuse
 from mockserver.dialects._fields import Model, integer, literal, optional, shape
 from mockserver.dialects._forms import nest_fields, parse_form
-from mockserver.dialects._objects.resource import New, Resource, serve
+from mockserver.dialects._openai_api.objects.resource import New, Resource, serve
 from mockserver.dialects._parse import Body, Complaint, clip, read_body, read_json
 from mockserver.kinds.kept import FILES
 from mockserver.kinds.objects import Objects

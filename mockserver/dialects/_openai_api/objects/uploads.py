@@ -15,8 +15,8 @@ from mockserver.core.validation import Validation
 from mockserver.dialects._errors import refuse
 from mockserver.dialects._fields import Model, integer, list_of, literal, optional, shape
 from mockserver.dialects._forms import parse_form
-from mockserver.dialects._objects.files import EXPIRY, PURPOSES, Files
-from mockserver.dialects._objects.resource import New, Resource, serve
+from mockserver.dialects._openai_api.objects.files import EXPIRY, PURPOSES, Files
+from mockserver.dialects._openai_api.objects.resource import New, Resource, serve
 from mockserver.dialects._parse import Body, Complaint, clip
 from mockserver.kinds.kept import UPLOAD_PARTS, UPLOADS
 from mockserver.kinds.objects import Objects

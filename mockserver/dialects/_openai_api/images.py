@@ -20,7 +20,7 @@ from mockserver.dialects import Operation
 from mockserver.dialects._errors import ProviderError, refuse
 from mockserver.dialects._fields import Model, integer, list_of, literal, optional, shape, text
 from mockserver.dialects._forms import Part, nest_fields, parse_form
-from mockserver.dialects._media_files import check_picture
+from mockserver.dialects._openai_api.media_files import check_picture
 from mockserver.dialects._parse import (
     Body,
     Complaint,

@@ -12,9 +12,9 @@ from mockserver.core.json import Json
 from mockserver.core.kept_objects import KeptObject, ObjectView
 from mockserver.core.plan import Failure
 from mockserver.dialects._fields import Model, Object, list_of, optional, shape
-from mockserver.dialects._objects.files import Files, read_rows
-from mockserver.dialects._objects.resource import New, Resource, serve, show_page
 from mockserver.dialects._openai_api.chat_models import Metadata
+from mockserver.dialects._openai_api.objects.files import Files, read_rows
+from mockserver.dialects._openai_api.objects.resource import New, Resource, serve, show_page
 from mockserver.dialects._parse import Body, clip
 from mockserver.kinds.kept import EVAL_RUNS, EVALS
 from mockserver.kinds.objects import Objects

@@ -6,7 +6,7 @@ Their URLs are kept and never called: webhooks go to the URL of the settings, an
 from mockserver.core.call import Call, IdShape
 from mockserver.core.kept_objects import KeptObject, ObjectView
 from mockserver.dialects._fields import Model, list_of, optional, shape
-from mockserver.dialects._objects.resource import New, Resource, serve
+from mockserver.dialects._openai_api.objects.resource import New, Resource, serve
 from mockserver.dialects._parse import Body
 from mockserver.kinds.kept import WEBHOOK_ENDPOINTS
 from mockserver.kinds.objects import Objects

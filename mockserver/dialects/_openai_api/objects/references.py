@@ -29,6 +29,7 @@ from mockserver.wire.responses import list_output_items
 _LOCKED = "Another process is currently operating on this conversation. Please retry in a few seconds."
 _FILE_SEARCH, _FILE_SEARCH_CALL = "file_search", "file_search_call"
 _CODE_INTERPRETER, _CODE_CALL = "code_interpreter", "code_interpreter_call"
+_OF_OBJECTS = (_FILE_SEARCH, _CODE_INTERPRETER)  # tools that work on kept objects
 _LONGEST_QUERY = 200  # characters
 # Shares of the words of a question that a part of a file must have to be quoted: by a search, and where none is made.
 _LEAST_SHARE, _LIKELY_SHARE = 0.01, 0.3
@@ -48,8 +49,8 @@ class KeptReferences(Struct, frozen=True):
     async def read(self, call: Call, objects: Objects) -> Sequence[Message]:
         """Return the messages of the conversation. Raises Failure if something does not exist."""
         containers = [tool.options.get("container") for tool in self.interpreters]
-        put_there = [name for each in containers if isinstance(each, dict) for name in each.get("file_ids") or ()]
-        for name in (*self.files, *put_there):
+        shared = [name for each in containers if isinstance(each, dict) for name in each.get("file_ids") or ()]
+        for name in (*self.files, *shared):
             await Files(self.api).find(objects, name)
         for name in [name for tool in self.searches for name in list_store_ids(tool)]:
             await VectorStores(self.api).find(objects, name)
@@ -156,11 +157,10 @@ class KeptReferences(Struct, frozen=True):
 
 def refer_to_kept(call: Call, api: ObjectsApi) -> Call:
     """Return the call with its `References`, if its body names objects."""
-    searches = tuple([tool for tool in call.tools if tool.kind == _FILE_SEARCH]) if call.tools else ()
-    interpreters = tuple([tool for tool in call.tools if tool.kind == _CODE_INTERPRETER]) if call.tools else ()
+    tools = tuple([tool for tool in call.tools if tool.kind in _OF_OBJECTS]) if call.tools else ()
     has_parts = any(map(_read_parts, call.messages))
     conversation: Json = call.raw.get("conversation") if call.operation == _RESPONSES else None
-    if not (conversation or has_parts or searches or interpreters):  # as in most
+    if not (conversation or has_parts or tools):  # as in most
         return call
     if isinstance(conversation, Mapping):
         conversation = conversation.get("id")
@@ -168,8 +168,8 @@ def refer_to_kept(call: Call, api: ObjectsApi) -> Call:
         api=api,
         conversation=conversation if isinstance(conversation, str) else None,
         files=tuple(_list_file_ids(call)) if has_parts else (),
-        searches=searches,
-        interpreters=interpreters,
+        searches=tuple([tool for tool in tools if tool.kind == _FILE_SEARCH]),
+        interpreters=tuple([tool for tool in tools if tool.kind == _CODE_INTERPRETER]),
     )
     if references == KeptReferences(api=api):
         return call

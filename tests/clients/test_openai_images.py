@@ -126,6 +126,13 @@ def test_a_rule_answers_with_a_whole_body(client: OpenAI) -> None:
     assert (made.data or [])[0].url == "http://own.test/1"
 
 
+def test_the_live_api_knows_no_other_fields() -> None:
+    with served("settings: {validation: live}") as live, OpenAI(base_url=live.base("openai"), api_key="k") as client:
+        with pytest.raises(openai.BadRequestError, match="Unknown parameter: 'colour'"):
+            client.images.generate(model=MODEL, prompt="a cat", extra_body={"colour": "teal"})
+        client.images.edit(model=MODEL, prompt="a cat", image=("cat.png", write_png(draw("A cat", 64, 64, Seed()))))
+
+
 def test_the_safety_system_refuses_as_a_rule_says(client: OpenAI) -> None:
     with pytest.raises(openai.BadRequestError) as caught:
         client.images.generate(model=MODEL, prompt="refused")

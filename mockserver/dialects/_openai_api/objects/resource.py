@@ -146,12 +146,7 @@ class Resource:
 
     def read(self, http: HttpRequest, validation: Validation) -> New:
         """Return what a request makes an object of. Raises Failure."""
-        body = read_object(http) if http.body.strip() else {}
-        model = self.find_model()
-        _, parsed = read_body(model, body, refuse, validation)
-        if validation is Validation.LIVE:
-            refuse_first(unknown_fields(body, model.fields), refuse)
-        return New(fields=parsed)
+        return New(fields=read_fields(self.find_model(), http, validation))
 
     def find_model(self) -> Model:
         """Return the model of the body that makes an object."""
@@ -202,9 +197,8 @@ class Resource:
 
         def parse(http: HttpRequest, validation: Validation) -> Call:
             check_path(http, validation)
-            body = read_object(http) if model is not None and http.body.strip() else {}
-            parsed = {} if model is None else read_body(model, body, refuse, validation).parsed
-            return self.make_call(operation, http, parsed, work)
+            body = {} if model is None else read_fields(model, http, validation)
+            return self.make_call(operation, http, body, work)
 
         return parse
 
@@ -358,6 +352,15 @@ class Resource:
 
 
 ResourceClass = type[Resource]
+
+
+def read_fields(model: Model, http: HttpRequest, validation: Validation) -> Body:
+    """Return the fields of a JSON body, of which an empty one has none. Raises Failure."""
+    body = read_object(http) if http.body.strip() else {}
+    parsed: Body = read_body(model, body, refuse, validation).parsed
+    if validation is Validation.LIVE:
+        refuse_first(unknown_fields(body, model.fields), refuse)
+    return parsed
 
 
 def find_owner(http: HttpRequest) -> str:

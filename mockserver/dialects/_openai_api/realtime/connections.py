@@ -102,7 +102,7 @@ class Calls(Resource):
         await objects.change(kept, lambda found: found.change(session=session))
         return ObjectView(data=b"")
 
-    @serve("POST", "hangup", body=Model(shape()))
+    @serve("POST", "hangup")
     async def hang_up_call(self, call: Call, objects: Objects) -> ObjectView:
         return await self._acknowledge(call, objects)
 

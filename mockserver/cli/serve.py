@@ -30,7 +30,7 @@ from mockserver.server.recording.player import CassetteChoice
 from mockserver.server.sources import Sources
 
 if TYPE_CHECKING:
-    from mockserver.cassettes.redaction.redact import Secrets
+    from mockserver.cassettes.redaction.shown_secrets import Secrets
 
 
 @click.command(name="serve", cls=GroupedCommand)
@@ -116,7 +116,7 @@ def _describe_recording(live: Live) -> Iterator[str]:
         size = plural(count, "episode") if live.player.store.exists(choice.name) else "does not exist yet"
         parts += [f"cassette {name_file(choice.name)}: {size}", f"record: {choice.record}"]
     if live.settings.upstream:
-        from mockserver.cassettes.redaction.find import CredentialFields  # slow, as are its patterns
+        from mockserver.cassettes.redaction.credential_fields import CredentialFields  # slow, as are its patterns
 
         shown = {name: CredentialFields().redact_url(url) for name, url in live.settings.upstream.items()}
         parts.append("upstream: " + ", ".join(f"{name}={url}" for name, url in shown.items()))
@@ -248,7 +248,7 @@ class RedactingFormatter(logging.Formatter):
 
 
 def _find_environment_secrets() -> "Secrets":
-    from mockserver.cassettes.redaction.find import find_environment_secrets  # slow: a hundred patterns
-    from mockserver.cassettes.redaction.redact import find_secrets
+    from mockserver.cassettes.redaction.credential_fields import find_environment_secrets  # slow: a hundred patterns
+    from mockserver.cassettes.redaction.shown_secrets import find_secrets
 
     return find_secrets((), more=find_environment_secrets(os.environ))

@@ -18,7 +18,7 @@ from mockserver.core.text import one_line, plural, shown, truncate
 from mockserver.rules.load import Rule
 
 if TYPE_CHECKING:
-    from mockserver.cassettes.redaction.redact import Secrets
+    from mockserver.cassettes.redaction.shown_secrets import Secrets
 
 MAX_LISTED = 20  # calls
 MAX_REJECTED = 5  # calls shown with the error they got
@@ -200,8 +200,10 @@ class ReceivedCall(Struct, frozen=True, eq=False):
     @property
     def secrets(self) -> "Secrets":
         """Its credentials and those of the environment, which reports mask."""
-        from mockserver.cassettes.redaction.find import find_environment_secrets  # slow: a hundred patterns
-        from mockserver.cassettes.redaction.redact import find_secrets
+        from mockserver.cassettes.redaction.credential_fields import (
+            find_environment_secrets,  # slow: a hundred patterns
+        )
+        from mockserver.cassettes.redaction.shown_secrets import find_secrets
 
         return find_secrets(
             tuple(self.row.headers), self.row.query, self.row.body, find_environment_secrets(os.environ)

@@ -9,7 +9,7 @@ from mockserver.core.exchange import MOST_KEPT
 from mockserver.core.http import HttpRequest, weigh
 from mockserver.core.plan import Failure
 from mockserver.core.seed import monotonic
-from mockserver.delivery.drive import IN_PROCESS, WIRE, ClientConnection
+from mockserver.delivery.connection import IN_PROCESS, WIRE, ClientConnection
 from mockserver.dialects._forms import FormReader
 from mockserver.kinds import OPERATIONS
 from mockserver.media.large_data import LARGE as LARGEST_IN_MEMORY

@@ -12,17 +12,8 @@ from mockserver.core.action import Action
 from mockserver.core.exchange import COMPLETE
 from mockserver.core.http import Frame, HttpRequest
 from mockserver.core.plan import Failure
-from mockserver.delivery.drive import (
-    CLIENT_LEFT,
-    CUT,
-    STOPPED,
-    ClientConnection,
-    Wire,
-    drive,
-    frame_body,
-    join_headers,
-    send_paced,
-)
+from mockserver.delivery.connection import CLIENT_LEFT, CUT, STOPPED, ClientConnection, Wire, frame_body, join_headers
+from mockserver.delivery.drive import drive, send_paced
 from mockserver.delivery.faults import apply_faults
 from mockserver.delivery.script import AT_ONCE, make_script
 from mockserver.dialects import error_frame

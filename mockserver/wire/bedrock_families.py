@@ -8,12 +8,13 @@ from pydantic_core import from_json, to_json
 
 from mockserver.core.http import Frame, FrameRun, Frames
 from mockserver.core.json import Json
-from mockserver.core.plan import Answer, Refusal, Text, Usage, tokens_of
-from mockserver.core.tokens import weigh_pieces
-from mockserver.wire.bedrock import ConverseOptions, make_converse_answer, stream_converse_events
+from mockserver.core.plan import Answer, Usage
+from mockserver.wire.bedrock import ConverseOptions, ConverseRenderer
+from mockserver.wire.parts import join_spoken, list_spoken_pieces
 
 Body = Mapping[str, Json]
 METRICS = "amazon-bedrock-invocationMetrics"
+_CONVERSE = ConverseRenderer()
 
 
 def make_metrics(usage: Usage) -> Body:
@@ -46,7 +47,7 @@ _ENDED = ("completion", "finish")  # the last event of a text completion
 
 def make_nova_answer(answer: Answer, options: ConverseOptions) -> dict[str, Json]:
     """Return the answer of a Nova model: that of Converse, with other names for what was cached."""
-    whole = make_converse_answer(answer, options)
+    whole = _CONVERSE.body(answer, options)
     return {key: whole[key] for key in ("output", "stopReason")} | {"usage": _count(answer.usage)}
 
 
@@ -62,7 +63,7 @@ def _count(usage: Usage) -> Body:
 
 def stream_nova_answer(answer: Answer, options: ConverseOptions) -> Iterator[Frame]:
     """Yield the chunks of a Nova model: Converse's events, each in an object with its name."""
-    for frame in stream_converse_events(answer, options):
+    for frame in _CONVERSE.frames(answer, options):
         body: Json = from_json(frame.data)
         more: Body = {}
         if frame.event == "metadata":
@@ -74,42 +75,24 @@ def stream_nova_answer(answer: Answer, options: ConverseOptions) -> Iterator[Fra
 class TextFormat(Struct, frozen=True):
     """How models that only continue a prompt write an answer.
 
-    `whole(text, answer)` returns the body, and `piece(text, answer, last)` the object of a piece of a stream.
+    `piece(text, answer, last)` returns the object of a piece of a stream, and `whole(text, answer)` the body, if that
+    is not a last piece with the whole text.
     """
 
-    whole: Callable[[str, Answer], dict[str, Json]]
     piece: Callable[[str, Answer, bool], dict[str, Json]]
-
-
-def join_texts(answer: Answer) -> str:
-    return "".join(part.text for part in answer.choices[0].parts if isinstance(part, Text | Refusal))
+    whole: Callable[[str, Answer], dict[str, Json]] | None = None
 
 
 def make_text_answer(answer: Answer, form: TextFormat) -> dict[str, Json]:
-    return form.whole(join_texts(answer), answer)
+    text = join_spoken(answer.choices[0])
+    return form.piece(text, answer, True) if form.whole is None else form.whole(text, answer)
 
 
 def stream_text_answer(answer: Answer, form: TextFormat) -> Iterator[Frame]:
     """Yield a chunk for each piece of the text, and a last one that says why it ends, with metrics."""
-    for part in answer.choices[0].parts:
-        if isinstance(part, Text | Refusal):
-            for piece, weight in weigh_pieces(tokens_of(part, answer.tokenizer), part.chunks):
-                yield make_chunk(form.piece(piece, answer, False), tokens=weight)
+    for piece, weight in list_spoken_pieces(answer.choices[0], answer.tokenizer):
+        yield make_chunk(form.piece(piece, answer, False), tokens=weight)
     yield make_chunk({**form.piece("", answer, True), METRICS: make_metrics(answer.usage)}, "end")
-
-
-def _is_cut(answer: Answer) -> bool:
-    return answer.choices[0].finish == "length"
-
-
-def _titan_reason(answer: Answer) -> str:
-    finish = answer.choices[0].finish
-    return {"length": "LENGTH", "content_filter": "CONTENT_FILTERED"}.get(finish, "FINISH")
-
-
-def _make_titan_result(text: str, answer: Answer) -> dict[str, Json]:
-    result = {"tokenCount": answer.usage.completion, "outputText": text, "completionReason": _titan_reason(answer)}
-    return {"inputTextTokenCount": answer.usage.prompt, "results": [result]}
 
 
 def _make_titan_piece(text: str, answer: Answer, last: bool) -> dict[str, Json]:
@@ -117,13 +100,20 @@ def _make_titan_piece(text: str, answer: Answer, last: bool) -> dict[str, Json]:
         "outputText": text,
         "index": 0,
         "totalOutputTextTokenCount": answer.usage.completion if last else None,
-        "completionReason": _titan_reason(answer) if last else None,
+        "completionReason": _find_titan_reason(answer) if last else None,
         "inputTextTokenCount": answer.usage.prompt,
     }
 
 
-def _make_llama_answer(text: str, answer: Answer) -> dict[str, Json]:
-    return _make_llama_piece(text, answer, True)
+def _make_titan_answer(text: str, answer: Answer) -> dict[str, Json]:
+    reason = _find_titan_reason(answer)
+    result = {"tokenCount": answer.usage.completion, "outputText": text, "completionReason": reason}
+    return {"inputTextTokenCount": answer.usage.prompt, "results": [result]}
+
+
+def _find_titan_reason(answer: Answer) -> str:
+    finish = answer.choices[0].finish
+    return {"length": "LENGTH", "content_filter": "CONTENT_FILTERED"}.get(finish, "FINISH")
 
 
 def _make_llama_piece(text: str, answer: Answer, last: bool) -> dict[str, Json]:
@@ -135,54 +125,33 @@ def _make_llama_piece(text: str, answer: Answer, last: bool) -> dict[str, Json]:
     }
 
 
+def _list_under(key: str) -> TextFormat:
+    """Return the format of models whose only text is the first of several, under a key."""
+
+    def make_piece(text: str, answer: Answer, last: bool) -> dict[str, Json]:
+        return {key: [{"text": text, "stop_reason": _find_stop(answer) if last else None}]}
+
+    return TextFormat(make_piece)
+
+
 def _find_stop(answer: Answer) -> str:
-    return "length" if _is_cut(answer) else "stop"
-
-
-def _make_mistral_answer(text: str, answer: Answer) -> dict[str, Json]:
-    return {"outputs": [{"text": text, "stop_reason": _find_stop(answer)}]}
-
-
-def _make_mistral_piece(text: str, answer: Answer, last: bool) -> dict[str, Json]:
-    return {"outputs": [{"text": text, "stop_reason": _find_stop(answer) if last else None}]}
-
-
-def _make_deepseek_answer(text: str, answer: Answer) -> dict[str, Json]:
-    return {"choices": [{"text": text, "stop_reason": _find_stop(answer)}]}
-
-
-def _make_deepseek_piece(text: str, answer: Answer, last: bool) -> dict[str, Json]:
-    return {"choices": [{"text": text, "stop_reason": _find_stop(answer) if last else None}]}
-
-
-def _cohere_reason(answer: Answer) -> str:
-    return "MAX_TOKENS" if _is_cut(answer) else "COMPLETE"
-
-
-def _make_command_answer(text: str, answer: Answer) -> dict[str, Json]:
-    generation = {"id": answer.id, "text": text, "finish_reason": _cohere_reason(answer)}
-    return {"id": answer.id, "generations": [generation], "prompt": ""}
+    return "length" if answer.choices[0].finish == "length" else "stop"
 
 
 def _make_command_piece(text: str, answer: Answer, last: bool) -> dict[str, Json]:
-    ended = {"finish_reason": _cohere_reason(answer)} if last else {}
+    ended = {"finish_reason": _find_cohere_reason(answer)} if last else {}
     return {"text": text, "is_finished": last, **ended}
 
 
-def _make_command_r_answer(text: str, answer: Answer) -> dict[str, Json]:
-    return {
-        "response_id": answer.id,
-        "text": text,
-        "generation_id": answer.id,
-        "chat_history": [{"role": "CHATBOT", "message": text}],
-        "finish_reason": _cohere_reason(answer),
-    }
+def _make_command_answer(text: str, answer: Answer) -> dict[str, Json]:
+    generation = {"id": answer.id, "text": text, "finish_reason": _find_cohere_reason(answer)}
+    return {"id": answer.id, "generations": [generation], "prompt": ""}
 
 
 def _make_command_r_piece(text: str, answer: Answer, last: bool) -> dict[str, Json]:
     if not last:
         return {"event_type": "text-generation", "text": text, "is_finished": False}
-    whole = _make_command_r_answer(join_texts(answer), answer)
+    whole = _make_command_r_answer(join_spoken(answer.choices[0]), answer)
     return {
         "event_type": "stream-end",
         "finish_reason": whole["finish_reason"],
@@ -191,9 +160,22 @@ def _make_command_r_piece(text: str, answer: Answer, last: bool) -> dict[str, Js
     }
 
 
-TITAN = TextFormat(_make_titan_result, _make_titan_piece)
-LLAMA = TextFormat(_make_llama_answer, _make_llama_piece)
-MISTRAL = TextFormat(_make_mistral_answer, _make_mistral_piece)
-DEEPSEEK = TextFormat(_make_deepseek_answer, _make_deepseek_piece)
-COMMAND = TextFormat(_make_command_answer, _make_command_piece)
-COMMAND_R = TextFormat(_make_command_r_answer, _make_command_r_piece)
+def _make_command_r_answer(text: str, answer: Answer) -> dict[str, Json]:
+    return {
+        "response_id": answer.id,
+        "text": text,
+        "generation_id": answer.id,
+        "chat_history": [{"role": "CHATBOT", "message": text}],
+        "finish_reason": _find_cohere_reason(answer),
+    }
+
+
+def _find_cohere_reason(answer: Answer) -> str:
+    return "MAX_TOKENS" if answer.choices[0].finish == "length" else "COMPLETE"
+
+
+TITAN = TextFormat(_make_titan_piece, _make_titan_answer)
+LLAMA = TextFormat(_make_llama_piece)
+MISTRAL, DEEPSEEK = _list_under("outputs"), _list_under("choices")
+COMMAND = TextFormat(_make_command_piece, _make_command_answer)
+COMMAND_R = TextFormat(_make_command_r_piece, _make_command_r_answer)

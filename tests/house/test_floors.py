@@ -46,6 +46,7 @@ FLOORS: dict[str, tuple[set[str], set[str]]] = {
     ),
     "cassettes": ({"core", "config", "kinds"}, _TYPES | {"yaml", "regex", "ahocorasick_rs"}),
     "delivery": ({"core"}, _TYPES),
+    "delivery/connection": ({"core"}, {"starlette"}),
     "delivery/drive": ({"core"}, {"pydantic_core", "anyio", "starlette"}),
     "engine": ({"core", "config", "kinds", "rules", "model", "cassettes", "state", "media"}, _TYPES),
     "reports": ({"core", "config", "kinds", "rules", "engine", "cassettes"}, set()),

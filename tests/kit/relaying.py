@@ -15,10 +15,10 @@ from mockserver.server.run import Running
 from mockserver.server.sources import Sources
 
 
-class Forwarding(Engine, frozen=True, eq=False):
-    forward: Forward = Forward()
+class Forwarding(Engine, frozen=True, eq=False, kw_only=True):
+    forward: Forward
 
-    async def plan(self, call: Call) -> Plan:
+    async def plan(self, call: Call, part_of: Call | None = None) -> Plan:
         return Plan(self.forward, "forwarded")
 
 

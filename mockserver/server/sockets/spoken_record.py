@@ -14,7 +14,7 @@ from mockserver.core.call import Call
 from mockserver.core.exchange import COMPLETE, MOST_KEPT, PIECE, REALTIME_SESSION
 from mockserver.core.http import HeaderLines, HttpRequest, SocketAnswers, SocketTurn
 from mockserver.core.plan import Failure, Plan
-from mockserver.delivery.drive import CLIENT_LEFT, CUT, STOPPED
+from mockserver.delivery.connection import CLIENT_LEFT, CUT, STOPPED
 from mockserver.dialects._openai_api.realtime.recordings import make_recording_call
 from mockserver.dialects._parse import Body
 from mockserver.engine.offload import on_thread

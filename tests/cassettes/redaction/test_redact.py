@@ -6,16 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mockserver.cassettes.redaction.find import Credentials, make_credentials
-from mockserver.cassettes.redaction.redact import (
-    ACCOUNT,
-    NEVER,
-    REGEX_SECONDS,
-    REPLY,
-    REQUEST,
-    RedactionRules,
-    redact_reply,
-)
+from mockserver.cassettes.redaction.credentials import Credentials, make_credentials
+from mockserver.cassettes.redaction.redact import ACCOUNT, NEVER, REPLY, REQUEST, redact_reply
+from mockserver.cassettes.redaction.scrub_rules import REGEX_SECONDS, RedactionRules
 from mockserver.config.errors import CassetteError
 from mockserver.config.settings import Scrub
 from mockserver.core.episode import Recorded

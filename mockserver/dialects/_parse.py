@@ -149,24 +149,6 @@ def read_usual(model: TypedModel, http: HttpRequest) -> dict[str, Json] | None:
 _LEAST_DEEP = 2 * MAX_DEPTH  # characters
 
 
-_decode_fields = Decoder(dict[str, Raw]).decode
-
-
-def read_fields(body: bytes) -> dict[str, Raw] | None:
-    """Return the fields of an object, their values as they were written; None if this cannot be certain.
-
-    No field occurs twice; what is wrong within a value may be found later.
-    """
-    try:
-        fields = _decode_fields(body)
-    except (MsgspecError, ValueError, RecursionError):
-        return None
-    written = encode(fields)  # each key has a colon: a body with one that is stated twice has one more
-    return (
-        fields if len(written.replace(b":", b"")) - len(written) == len(body.replace(b":", b"")) - len(body) else None
-    )
-
-
 def complaints_of(model: Model, body: Json) -> Iterator[Complaint]:
     """Yield the first complaint of a model about a body, if there is one."""
     try:

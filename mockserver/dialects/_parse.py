@@ -7,8 +7,8 @@ from math import isinf
 from typing import Any
 
 from jiter import from_json
-from msgspec import MsgspecError, Raw, Struct
-from msgspec.json import Decoder, encode
+from msgspec import Struct
+from msgspec.json import encode
 from pydantic_core import ErrorDetails, ValidationError
 
 from mockserver.core.call import Call, Page

@@ -1,13 +1,12 @@
 """The answers of InvokeModel, in which each family of models has a format of its own; streams hold them in chunks."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import TypeVar
 
 from msgspec import Struct
 from pydantic_core import from_json, to_json
 
-from mockserver.core.call import Options as ChatOptions
-from mockserver.core.http import Frame, Frames
+from mockserver.core.call import Options
+from mockserver.core.http import Frame
 from mockserver.core.json import Json
 from mockserver.core.plan import Answer, Refusal, Text, Usage, tokens_of
 from mockserver.core.tokens import weigh_pieces
@@ -16,7 +15,6 @@ from mockserver.wire.bedrock import ConverseOptions, ConverseRenderer, make_conv
 from mockserver.wire.chat import DONE, ChatRenderer
 from mockserver.wire.template import Renderer
 
-Options = TypeVar("Options")
 METRICS = "amazon-bedrock-invocationMetrics"  # in the last chunk of a stream
 
 
@@ -38,24 +36,20 @@ def wrap_events(events: Iterable[Frame], usage: Usage) -> Iterator[Frame]:
         yield Frame(_add_metrics(held.data, usage), "chunk", held.tokens, "end", "chunk")
 
 
-class ChunkRenderer(Renderer[Options]):
-    """Renders streams of chunks, each of which is measured and checksummed when it is written."""
-
-    def stream(self, answer: Answer, options: Options) -> Iterable[Frame]:
-        filled = self.fill_frames(answer, options)
-        return self.frames(answer, options) if filled is None else Frames(filled.runs)
-
-
-class ClaudeRenderer(ChunkRenderer[MessageOptions], MessageRenderer):
+class ClaudeRenderer(MessageRenderer):
     """Renders the messages of Anthropic; their streams have no pings here."""
+
+    seals = True
 
     def frames(self, answer: Answer, options: MessageOptions) -> Iterator[Frame]:
         events = super().frames(answer, options)
         return wrap_events((event for event in events if event.event != "ping"), answer.usage)
 
 
-class CompletionRenderer(ChunkRenderer[None]):
+class CompletionRenderer(Renderer[None]):
     """Renders the text completions of Anthropic."""
+
+    seals = True
 
     def body(self, answer: Answer, options: None) -> dict[str, Json]:
         return make_completion(answer)
@@ -64,14 +58,16 @@ class CompletionRenderer(ChunkRenderer[None]):
         return wrap_events(stream_completion(answer), answer.usage)
 
 
-class ChatChunkRenderer(ChunkRenderer[ChatOptions], ChatRenderer):
+class ChatChunkRenderer(ChatRenderer):
     """Renders OpenAI's chats."""
 
-    def frames(self, answer: Answer, options: ChatOptions) -> Iterator[Frame]:
+    seals = True
+
+    def frames(self, answer: Answer, options: Options) -> Iterator[Frame]:
         return wrap_events((chunk for chunk in super().frames(answer, options) if chunk is not DONE), answer.usage)
 
 
-class NovaRenderer(ChunkRenderer[ConverseOptions], ConverseRenderer):
+class NovaRenderer(ConverseRenderer):
     """Renders the answers of Nova models: those of Converse, with other names for what was cached.
 
     In a stream, each event is an object with its name.
@@ -113,8 +109,10 @@ class TextFormat(Struct, frozen=True):
     piece: Callable[[str, Answer, bool], dict[str, Json]]
 
 
-class TextFormatRenderer(ChunkRenderer[None]):
+class TextFormatRenderer(Renderer[None]):
     """Renders answers in such a format: in a stream, what comes last has no text, but says why it ends."""
+
+    seals = True
 
     def __init__(self, form: TextFormat) -> None:
         super().__init__()

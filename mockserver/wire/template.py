@@ -301,6 +301,11 @@ class Segment(Struct, frozen=True):
             some, tokens = texts[at : at + _RUN], weights[at : at + _RUN]
             yield FrameRun(data, some, behind, tokens, frame.event, frame.part, frame.framing)
 
+    @property
+    def has_holes(self) -> bool:
+        held = (self.before, self.again, self.after)
+        return any(template is not None and template.cuts.marks for template in held)
+
     def weigh(self, parts: Sequence["Pieces"]) -> Sequence[int]:
         """Return the tokens of its frames, if they have a hole for the tokens so far."""
         if not self.counts:
@@ -325,9 +330,10 @@ class PiecesBetween(Struct, frozen=True):
 class StreamTemplate:
     """The frames of a stream with holes, which take values by their numbers, and the pieces of its parts."""
 
-    def __init__(self, cuts: Sequence[CutFrame]) -> None:
-        self._cuts = cuts
+    def __init__(self, cuts: Sequence[CutFrame], *, is_bound: bool = False) -> None:
+        self._cuts, self._is_bound = cuts, is_bound
         self.joined: tuple[Sequence[PiecesBetween], Template] | None = None  # made when first needed
+        self._written: tuple[Sequence[Pieces], Sequence[bytes | Segment]] | None = None
 
     @lazy_property
     def segments(self) -> Sequence[Segment]:
@@ -335,7 +341,21 @@ class StreamTemplate:
 
     def bind(self, first: int, values: Sequence[bytes]) -> "StreamTemplate":
         """Return it with these values in its holes of the numbers from `first` on."""
-        return StreamTemplate([cut.bind(first, values) for cut in self._cuts])
+        return StreamTemplate([cut.bind(first, values) for cut in self._cuts], is_bound=True)
+
+    def write_ahead(self, parts: Sequence["Pieces"], write: Write) -> Sequence["bytes | Segment"]:
+        """Return the stream, with bytes for frames without holes, if it is always of these pieces."""
+        if not self._is_bound:
+            return self.segments
+        if self._written is None or self._written[0] is not parts:
+            steps: list[bytes | Segment] = [b""]
+            for segment in self.segments:
+                if segment.has_holes:
+                    steps += (segment, b"")
+                else:
+                    steps[-1] += b"".join(map(write, segment.fill((), parts)))  # type: ignore[operator]
+            self._written = parts, steps
+        return self._written[1]
 
     def join(self, write: Write) -> tuple[Sequence[PiecesBetween], Template]:
         """Return all that the stream has before pieces and between them, and its end."""
@@ -388,6 +408,23 @@ class FilledFrames(Frames):
     def weights(self) -> list[int]:
         """Return the tokens of each frame that has a hole for the tokens so far."""
         return [*chain.from_iterable([segment.weigh(self.parts) for segment in self._template.segments])]
+
+
+class SealedFrames(FilledFrames):
+    """Frames that are measured and checksummed when they are written, which those without holes can be before."""
+
+    __slots__ = ()
+
+    def join(self, write: Write) -> bytes:
+        """Return the bytes of all frames; `write` returns those of each."""
+        values, parts = self._values, self.parts
+        made: list[bytes] = []
+        for step in self._template.write_ahead(parts, write):
+            if type(step) is bytes:
+                made.append(step)
+            else:
+                made += map(write, step.fill(values, parts))  # type: ignore[union-attr]
+        return b"".join(made)
 
 
 Tell = Callable[[int], bytes]  # what a frame tells of the tokens so far
@@ -460,10 +497,11 @@ class Renderer(Generic[Options]):
 
     Each kind of answer has its own, which says how a body or the frames of a stream are made of an answer and what its
     request wants (`options`), and what of these options counts. `reads_model`: the name of a model also decides what
-    else is rendered, so that a template is for one model.
+    else is rendered, so that a template is for one model. `seals`: the frames of its streams are checksummed.
     """
 
     reads_model = False
+    seals = False
 
     def __init__(self) -> None:
         self._templates = dict[Form, Template | StreamTemplate | None]()
@@ -527,7 +565,10 @@ class Renderer(Generic[Options]):
         if found is None:
             found = self._find(answer, options, given, key, spoken.counts)
         template: StreamTemplate | None = found.template
-        return None if template is None else FilledFrames(template, given.values + found.values, spoken.parts)
+        if template is None:
+            return None
+        filled = SealedFrames if self.seals else FilledFrames
+        return filled(template, given.values + found.values, spoken.parts)
 
     def _outline_given(self, answer: Answer, options: Options) -> GivenValues | None:
         """Return the outline of all but choices and names: of what differs from request to request."""

@@ -1,4 +1,4 @@
-"""Claude by InvokeModel: Anthropic's own requests, without `model` and `stream`, and with the API's version in the body.
+"""Claude by InvokeModel: Anthropic's requests without `model` and `stream`, and with the version of the API in the body.
 
 Source: https://docs.aws.amazon.com/bedrock/latest/userguide/model-parameters-anthropic-claude-messages.html
 """
@@ -39,34 +39,38 @@ _CALL_IDS = IdShape("toolu_bdrk_01", 22, "base58")
 
 def parse_claude(http: HttpRequest, validation: Validation) -> Call:
     """Return the Call of a request to a model of Anthropic. Raises Failure with Anthropic's messages."""
-    asked, short = replace(http, headers=_USUAL_HEADERS), shorten_name(model_of(http))
+    model = model_of(http)
+    short, asked = shorten_name(model), replace(http, headers=_USUAL_HEADERS)
     body = read_usual(_MESSAGES.typed, asked) if validation is Validation.PUBLISHED else None
     if body is not None:
-        call = usual_call(_move_headers(http, asked, body), _drop_own(body, short))
+        call, raw = usual_call(_move_headers(http, asked, body), _drop_own(body, short)), body
     else:
-        body = object_of(http.body)
-        if validation is not Validation.OFF:
-            _refuse_own(body)
-        asked, inner = _move_headers(http, asked, body), _drop_own(body, short)
-        if is_completion(body):
-            call = parse_completion(replace(asked, body=encode(inner)), validation)
-        else:
-            call = messages_call(asked, inner, validation=validation)
-    raw: dict[str, Json] = {**call.raw, **{key: body[key] for key in _OF_BEDROCK if key in body}}
-    raw.pop("model", None)
+        sent = object_of(http.body)
+        call = _parse_unusual(_move_headers(http, asked, sent), sent, short, validation)
+        raw = {**call.raw, **{key: sent[key] for key in _OF_BEDROCK if key in sent}}
+        raw.pop("model", None)
     meaning: Mapping[str, Json] = call.meaning
     return replace(
         call,
         dialect=NAME,
         operation="chat",
-        model=model_of(http),
+        model=model,
         http=http,
-        meaning={**meaning, "model": model_of(http)},
+        meaning={**meaning, "model": model},
         raw=raw,
         stream=http.path.endswith("-stream"),
         ids=MESSAGE_IDS,
         tool_call_ids=_CALL_IDS,
     )
+
+
+def _parse_unusual(asked: HttpRequest, body: Body, model: str, validation: Validation) -> Call:
+    if validation is not Validation.OFF:
+        _refuse_own(body)
+    inner = _drop_own(body, model)
+    if is_completion(body):
+        return parse_completion(replace(asked, body=encode(inner)), validation)
+    return messages_call(asked, inner, validation=validation)
 
 
 def is_completion(body: Body) -> bool:
@@ -85,8 +89,8 @@ def _refuse_own(body: Body) -> None:
 def _drop_own(body: Body, model: str) -> dict[str, Json]:
     """Return the body that Anthropic's own API would get."""
     inner = {**body, "model": model}
-    for key in _OF_BEDROCK:
-        inner.pop(key, None)
+    inner.pop("anthropic_version", None)
+    inner.pop("anthropic_beta", None)
     return inner
 
 

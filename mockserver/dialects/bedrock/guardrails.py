@@ -82,8 +82,12 @@ _CATEGORIES: Mapping[str, str] = {
 
 def find_guardrail(http: HttpRequest) -> Guardrail | None:
     """Return the guardrail that the headers of a request to InvokeModel name."""
-    name = http.header("x-amzn-bedrock-guardrailidentifier")
-    return Guardrail(name, (http.header("x-amzn-bedrock-trace") or "").upper().startswith("ENABLED")) if name else None
+    name = http.fields.get(b"x-amzn-bedrock-guardrailidentifier")
+    if not name:
+        return None
+    return Guardrail(
+        name.decode("latin-1"), http.fields.get(b"x-amzn-bedrock-trace", b"").upper().startswith(b"ENABLED")
+    )
 
 
 def block(answer: Answer) -> Answer:

@@ -288,18 +288,21 @@ class Segment(Struct, frozen=True):
         counts = any(cuts is not None and HOLE in b"".join(cuts.between) for cuts in (cut.before, cut.after))
         return cls(cut, Template(cut.before), again, after, counts)
 
-    def fill(self, values: tuple[bytes, ...], parts: Sequence["Pieces"]) -> Iterator[Frame | FrameRun]:
-        cut, frame, data = self.cut, self.cut.frame, self.before.fill(values)
+    def fill(self, values: tuple[bytes, ...], parts: Sequence["Pieces"]) -> Sequence[Frame | FrameRun]:
+        cut, frame, before = self.cut, self.cut.frame, self.before
+        data = before.form % before.pick(values)
         if cut.part is None or self.after is None:
-            yield Frame(data, frame.event, 0, frame.part, frame.framing)
-            return
+            return (Frame(data, frame.event, 0, frame.part, frame.framing),)
         behind, shown = self.after.fill(values), parts[cut.part]
         texts, weights = shown.texts[cut.first : cut.end], shown.tokens[cut.first : cut.end]
         if self.again is not None:
             texts = _repeat(texts, self.again.fill(values))
-        for at in range(0, len(texts), _RUN):
-            some, tokens = texts[at : at + _RUN], weights[at : at + _RUN]
-            yield FrameRun(data, some, behind, tokens, frame.event, frame.part, frame.framing)
+        return [
+            FrameRun(
+                data, texts[at : at + _RUN], behind, weights[at : at + _RUN], frame.event, frame.part, frame.framing
+            )
+            for at in range(0, len(texts), _RUN)
+        ]
 
     @property
     def has_holes(self) -> bool:
@@ -315,6 +318,10 @@ class Segment(Struct, frozen=True):
 
 def _repeat(texts: Sequence[bytes], between: bytes) -> Sequence[bytes]:
     return [text + between + text for text in texts]
+
+
+# The bytes that open a stream, and its segments with holes, each with the bytes of what comes before the next.
+WrittenAhead = tuple[bytes, Sequence[tuple[Segment, bytes]]]
 
 
 class PiecesBetween(Struct, frozen=True):
@@ -333,7 +340,7 @@ class StreamTemplate:
     def __init__(self, cuts: Sequence[CutFrame], *, is_bound: bool = False) -> None:
         self._cuts, self._is_bound = cuts, is_bound
         self.joined: tuple[Sequence[PiecesBetween], Template] | None = None  # made when first needed
-        self._written: tuple[Sequence[Pieces], Sequence[bytes | Segment]] | None = None
+        self._ahead: tuple[Sequence[Pieces], WrittenAhead] | None = None
 
     @lazy_property
     def segments(self) -> Sequence[Segment]:
@@ -343,19 +350,20 @@ class StreamTemplate:
         """Return it with these values in its holes of the numbers from `first` on."""
         return StreamTemplate([cut.bind(first, values) for cut in self._cuts], is_bound=True)
 
-    def write_ahead(self, parts: Sequence["Pieces"], write: Write) -> Sequence["bytes | Segment"]:
-        """Return the stream, with bytes for frames without holes, if it is always of these pieces."""
+    def write_ahead(self, parts: Sequence["Pieces"], write: Write) -> "WrittenAhead":
+        """Return what of a stream of these pieces can be written before: nothing, if they are not always the same."""
         if not self._is_bound:
-            return self.segments
-        if self._written is None or self._written[0] is not parts:
-            steps: list[bytes | Segment] = [b""]
-            for segment in self.segments:
+            return b"", [(segment, b"") for segment in self.segments]
+        if self._ahead is None or self._ahead[0] is not parts:
+            steps, written = list[tuple[Segment, bytes]](), b""
+            for segment in reversed(self.segments):
                 if segment.has_holes:
-                    steps += (segment, b"")
+                    steps.append((segment, written))
+                    written = b""
                 else:
-                    steps[-1] += b"".join(map(write, segment.fill((), parts)))  # type: ignore[operator]
-            self._written = parts, steps
-        return self._written[1]
+                    written = b"".join(map(write, segment.fill((), parts))) + written
+            self._ahead = parts, (written, steps[::-1])
+        return self._ahead[1]
 
     def join(self, write: Write) -> tuple[Sequence[PiecesBetween], Template]:
         """Return all that the stream has before pieces and between them, and its end."""
@@ -418,12 +426,11 @@ class SealedFrames(FilledFrames):
     def join(self, write: Write) -> bytes:
         """Return the bytes of all frames; `write` returns those of each."""
         values, parts = self._values, self.parts
-        made: list[bytes] = []
-        for step in self._template.write_ahead(parts, write):
-            if type(step) is bytes:
-                made.append(step)
-            else:
-                made += map(write, step.fill(values, parts))  # type: ignore[union-attr]
+        opening, steps = self._template.write_ahead(parts, write)
+        made = [opening]
+        for segment, written in steps:
+            made += map(write, segment.fill(values, parts))
+            made.append(written)
         return b"".join(made)
 
 

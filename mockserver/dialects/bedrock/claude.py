@@ -3,7 +3,7 @@
 Source: https://docs.aws.amazon.com/bedrock/latest/userguide/model-parameters-anthropic-claude-messages.html
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 
 from msgspec.json import encode
@@ -40,23 +40,26 @@ _CALL_IDS = IdShape("toolu_bdrk_01", 22, "base58")
 def parse_claude(http: HttpRequest, validation: Validation) -> Call:
     """Return the Call of a request to a model of Anthropic. Raises Failure with Anthropic's messages."""
     model = model_of(http)
-    short, asked = shorten_name(model), replace(http, headers=_USUAL_HEADERS)
-    body = read_usual(_MESSAGES.typed, asked) if validation is Validation.PUBLISHED else None
-    if body is not None:
-        call, raw = usual_call(_move_headers(http, asked, body), _drop_own(body, short)), body
-    else:
+    asked, raw = replace(http, headers=_USUAL_HEADERS), None
+    if validation is Validation.PUBLISHED:
+        raw = read_usual(_MESSAGES.typed, asked)
+    if raw is None:
         sent = object_of(http.body)
-        call = _parse_unusual(_move_headers(http, asked, sent), sent, short, validation)
+        call = _parse_unusual(_move_headers(http, sent), sent, shorten_name(model), validation)
         raw = {**call.raw, **{key: sent[key] for key in _OF_BEDROCK if key in sent}}
         raw.pop("model", None)
-    meaning: Mapping[str, Json] = call.meaning
+    else:
+        is_usual = raw["anthropic_version"] == _USUAL_VERSION and "anthropic_beta" not in raw
+        if not is_usual or b"anthropic-beta" in http.fields:
+            asked = _move_headers(http, raw)
+        call = usual_call(asked, _drop_own(raw, shorten_name(model)))
+    call.meaning["model"] = model
     return replace(
         call,
         dialect=NAME,
         operation="chat",
         model=model,
         http=http,
-        meaning={**meaning, "model": model},
         raw=raw,
         stream=http.path.endswith("-stream"),
         ids=MESSAGE_IDS,
@@ -94,11 +97,9 @@ def _drop_own(body: Body, model: str) -> dict[str, Json]:
     return inner
 
 
-def _move_headers(http: HttpRequest, usual: HttpRequest, body: Body) -> HttpRequest:
-    """Return the request with what Bedrock has in the body in headers; `usual` is the one with the usual version."""
+def _move_headers(http: HttpRequest, body: Body) -> HttpRequest:
+    """Return the request with what Bedrock has in the body in headers."""
     version, betas = body.get("anthropic_version"), body.get("anthropic_beta")
-    if version == _USUAL_VERSION and betas is None and b"anthropic-beta" not in http.fields:
-        return usual
     named = _VERSION if version in (None, _USUAL_VERSION) else str(version)
     sent = [field for field in http.headers if field[0] == b"anthropic-beta"]
     listed = [(b"anthropic-beta", _encode(beta)) for beta in (betas if isinstance(betas, list) else ())]

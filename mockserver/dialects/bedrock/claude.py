@@ -1,4 +1,4 @@
-"""Claude by InvokeModel: Anthropic's requests without `model` and `stream`, and with the version of the API in the body.
+"""Claude by InvokeModel: Anthropic's requests, without `model` and `stream`, and with the API version in the body.
 
 Source: https://docs.aws.amazon.com/bedrock/latest/userguide/model-parameters-anthropic-claude-messages.html
 """

@@ -9,11 +9,15 @@ from msgspec import Struct
 
 
 class ClientConfig(Struct, frozen=True):
-    """The fields of the same names in `Dialect`."""
+    """The fields of the same names in `Dialect`.
+
+    `base` is what the provider's own client takes as its base path, if no variable tells it.
+    """
 
     mounts: tuple[str, ...]
     variables: Mapping[str, str] = {}
     one_key: tuple[str, ...] = ()
+    base: str = ""
 
 
 CLIENT_CONFIGS: Mapping[str, ClientConfig] = {
@@ -131,7 +135,8 @@ CLIENT_CONFIGS: Mapping[str, ClientConfig] = {
         variables={"LM_STUDIO_API_BASE": "{address}/lmstudio/v1", "LM_STUDIO_API_KEY": "{key}"},
     ),
     "mistral": ClientConfig(
-        mounts=("/mistral/v1",),
+        mounts=("/mistral/v1", "/mistral"),
+        base="/mistral",
         variables={
             "MISTRAL_BASE_URL": "{address}/mistral/v1",
             "MISTRAL_API_BASE": "{address}/mistral/v1",

@@ -30,7 +30,7 @@ def wrap_events(events: Iterable[Frame], usage: Usage) -> Iterator[Frame]:
     held: Frame | None = None
     for event in events:
         if held is not None:
-            yield Frame(held.data, "chunk", held.tokens, held.part, "chunk")
+            yield Frame(held.data, "chunk", held.tokens, "finish" if held.part == "end" else held.part, "chunk")
         held = event
     if held is not None:
         yield Frame(_add_metrics(held.data, usage), "chunk", held.tokens, "end", "chunk")

@@ -19,11 +19,9 @@ from mockserver.dialects._parse import Body, object_of, read_usual
 from mockserver.dialects.anthropic.complete import parse_completion
 from mockserver.dialects.anthropic.models import MessagesBody
 from mockserver.dialects.anthropic.replay import HISTORY
-from mockserver.dialects.anthropic.replies import prepare_message
 from mockserver.dialects.anthropic.request import messages_call, usual_call
 from mockserver.dialects.bedrock.models import NAME, find_base_model
 from mockserver.dialects.bedrock.request import MESSAGE_IDS, model_of
-from mockserver.wire.anthropic import MessageOptions
 
 _OF_BEDROCK = ("anthropic_version", "anthropic_beta")  # what other clients of Anthropic state in headers
 _OF_PATH = ("model", "stream")
@@ -122,10 +120,9 @@ def shorten_name(model: str) -> str:
     return base.partition(".")[2] or base
 
 
-def prepare_claude(call: Call, answer: Answer) -> tuple[Answer, MessageOptions]:
-    """Return what a message shows of an answer, whose model is named as Anthropic does unless a rule names another."""
-    named = replace(answer, model=shorten_name(call.model)) if answer.model == call.model else answer
-    return prepare_message(call, named)
+def name_shortly(call: Call, answer: Answer) -> Answer:
+    """Return an answer whose model is named as Anthropic does, unless a rule names another."""
+    return replace(answer, model=shorten_name(call.model)) if answer.model == call.model else answer
 
 
 def check_claude(call: Call, validation: Validation) -> Sequence[HistoryProblem]:

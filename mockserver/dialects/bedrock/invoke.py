@@ -15,8 +15,9 @@ from mockserver.core.validation import HistoryProblem, Validation
 from mockserver.dialects._chat import CHAT, chat_call
 from mockserver.dialects._parse import Body, object_of, read_body
 from mockserver.dialects._reply import answer_reply, json_reply, merge_headers
+from mockserver.dialects.anthropic.replies import prepare_message
 from mockserver.dialects.bedrock.checks import check_converse
-from mockserver.dialects.bedrock.claude import check_claude, is_completion, parse_claude, prepare_claude
+from mockserver.dialects.bedrock.claude import check_claude, is_completion, name_shortly, parse_claude
 from mockserver.dialects.bedrock.embeddings import EMBEDDERS, parse_embeddings, render_embeddings
 from mockserver.dialects.bedrock.errors import refuse, request_id_line
 from mockserver.dialects.bedrock.formats import PROMPTED, Prompted, malformed
@@ -173,8 +174,12 @@ _CHAT_LAYOUT = ChatLayout(
     chunk=("id", "object", "created", "model", "choices"),
     usage=("prompt_tokens", "completion_tokens", "total_tokens"),
 )
-_CLAUDE = Family(lambda http, body, validation: parse_claude(http, validation), ClaudeRenderer(), prepare_claude)
-_CLAUDE_TEXT = Family(_CLAUDE.parse, CompletionRenderer())
+_CLAUDE = Family(
+    parse=lambda http, body, validation: parse_claude(http, validation),
+    renderer=ClaudeRenderer(),
+    prepare=lambda call, answer: prepare_message(call, name_shortly(call, answer)),
+)
+_CLAUDE_TEXT = Family(_CLAUDE.parse, CompletionRenderer(), lambda call, answer: (name_shortly(call, answer), None))
 _NOVA = Family(_parse_nova, NovaRenderer(), lambda call, answer: (answer, converse_options(call)))
 _CHAT = Family(_parse_chat, ChatChunkRenderer(_CHAT_LAYOUT), lambda call, answer: (answer, call.options))
 _PROMPTED = {name: _make_prompted(form) for name, form in PROMPTED.items()}

@@ -20,7 +20,7 @@ from load import Cost, free_port, measure, server
 from vcr.cassette import Cassette
 
 from mockserver.config.settings import MatchSettings
-from mockserver.server.cassette_store import CassetteStore
+from mockserver.server.recording.cassette_store import CassetteStore
 
 EPISODES, STEP, TURNS = 1_000, 100, 5
 PATH = "/v1/chat/completions"

@@ -44,10 +44,10 @@ async def bare(scope: Any, receive: Any, send: Send) -> None:
 
 def split() -> Any:
     """mockserver with one send for each frame."""
-    from mockserver.server.app import build_app
+    from mockserver.server.app import Site
     from mockserver.server.live import Sources, start
 
-    app = build_app(start(Sources((Path(os.environ["RULES"]),))))
+    app = Site(start(Sources((Path(os.environ["RULES"]),))))
 
     async def each(scope: Any, receive: Any, send: Send) -> None:
         async def one_by_one(message: Any) -> None:

@@ -9,13 +9,13 @@ import re
 from base64 import b64decode, b64encode
 from binascii import Error
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from hashlib import sha256
 from json import JSONDecoder, JSONEncoder
 from json.encoder import encode_basestring, encode_basestring_ascii
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 from msgspec import Struct
 
+from mockserver.cassettes.attachments import LoadFile, is_text
 from mockserver.cassettes.yaml_text import (
     Flow,
     JsonLayout,
@@ -82,57 +82,6 @@ class StyledJson(Struct, frozen=True):
         return self.style.write(self.tree)
 
 
-FEWEST_ATTACHED = 4_096  # bytes of an answer that is no text, from which on it has a file of its own
-
-
-class Attachments(Protocol):
-    """The files beside a cassette, with answers that are no text."""
-
-    def load(self, name: str) -> bytes:
-        """Return what is in a file. Raises ValueError that says what is wrong."""
-
-
-class NewAttachments(dict[str, bytes]):
-    """Files that are to be saved beside a cassette, by name."""
-
-    def add(self, data: bytes, media_type: str) -> str:
-        """Have bytes kept in a file, and return its name."""
-        ending = _ENDINGS.get(media_type.partition(";")[0].strip().lower(), "bin")
-        name = f"{sha256(data).hexdigest()[:HASH_DIGITS]}.{ending}"
-        self[name] = data
-        return name
-
-    def load(self, name: str) -> bytes:
-        """Return what is to be in a file."""
-        return self[name]
-
-
-HASH_DIGITS = 16  # of the name of a file
-_ENDINGS = {
-    "audio/mpeg": "mp3",
-    "audio/wav": "wav",
-    "audio/flac": "flac",
-    "audio/aac": "aac",
-    "audio/opus": "opus",
-    "audio/pcm": "pcm",
-    "image/png": "png",
-    "image/jpeg": "jpg",
-    "image/webp": "webp",
-    "application/zip": "zip",
-    "application/pdf": "pdf",
-}
-
-
-def belongs_in_file(body: bytes) -> bool:
-    """Return whether the body of an answer is no text, and large."""
-    if len(body) < FEWEST_ATTACHED:
-        return False
-    try:
-        return bool(_ODD.search(body.decode("utf-8")))
-    except UnicodeDecodeError:
-        return True
-
-
 def write_body(body: bytes, *, plain: bool = False) -> Mapping[str, Json]:
     """Return a body as a table: json and its style, text, or base64; `plain`: never as JSON."""
     try:
@@ -141,7 +90,7 @@ def write_body(body: bytes, *, plain: bool = False) -> Mapping[str, Json]:
         return {"base64": b64encode(body).decode("ascii")}
     if not plain and (found := parse_json(text)) is not None:
         return {"json": found.tree, **({"style": found.style.name} if found.style.name else {})}
-    return {"base64": b64encode(body).decode("ascii")} if _ODD.search(text) else {"text": text}
+    return {"text": text} if is_text(body) else {"base64": b64encode(body).decode("ascii")}
 
 
 def parse_json(text: str) -> StyledJson | None:
@@ -156,13 +105,13 @@ def parse_json(text: str) -> StyledJson | None:
     return None
 
 
-def read_body(node: Node, files: "Attachments | None" = None) -> bytes:
+def read_body(node: Node, load_file: LoadFile | None = None) -> bytes:
     """Return the bytes of a body, which may be in a file. Raises Refused."""
-    kind = read_kind(node, "a body", _KINDS if files is None else {**_KINDS, "file": ()})
+    kind = read_kind(node, "a body", _KINDS if load_file is None else {**_KINDS, "file": ()})
     value = node.value[kind]
-    if kind == "file" and files is not None:
+    if kind == "file" and load_file is not None:
         try:
-            return files.load(read_text(value))
+            return load_file(read_text(value))
         except ValueError as why:
             raise Refused(str(why), value.spot) from None
     if kind == "base64":
@@ -287,7 +236,6 @@ _NUMERAL = frozenset("-0123456789")
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*+)(?:\.[0-9]++)?(?:[eE][-+]?[0-9]++)?")
 _INDENTED = re.compile(r"[\[{]\n([ \t]+)")
 _SPACED = re.compile(r'": |, ["{\[\d]')
-_ODD = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f\ufffe\uffff]")
 
 
 # The events of a stream.

@@ -154,7 +154,7 @@ class _RequestIndex:
 
     def find(self, said: AnswerParts) -> set[int]:
         """Return the positions of the requests that repeat something of an answer."""
-        found = set[int]().union(*(self.by_text.get(text, ()) for text in said.texts.values()))
+        found = {at for text in said.texts.values() for at in self.by_text.get(text, ())}
         for id in said.ids.values():
             if places := sorted((self.by_word[word] for word in _WORD.findall(id)), key=len):
                 found |= {at for at in set.intersection(*places) if id in self.requests[at].written}

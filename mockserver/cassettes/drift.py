@@ -44,16 +44,16 @@ def find_drift(old: Recorded, new: Recorded) -> Iterator[str]:
         return
     try:
         if old.frames is not None and new.frames is not None:
-            events = parse_events(old.frames), parse_events(new.frames)
-            constant = _find_constant_names(events[0]) | _find_constant_names(events[1])
-            yield from _compare_order(*(list_kinds(each, constant | _BOOKKEEPING) for each in events))
-            shapes = [_find_shape_of_events(each) for each in events]
+            before, after = parse_events(old.frames), parse_events(new.frames)
+            constant = _find_constant_names(before) | _find_constant_names(after) | _BOOKKEEPING
+            yield from _compare_order(list_kinds(before, constant), list_kinds(after, constant))
+            one, other = _find_shape_of_events(before), _find_shape_of_events(after)
         else:
-            shapes = [find_shape(_parse(old)), find_shape(_parse(new))]
+            one, other = find_shape(_parse(old)), find_shape(_parse(new))
     except RecursionError:
         yield "cannot be compared: its JSON is nested too deeply"
         return
-    for found in find_differences(*shapes, pair=_pair_shapes, equal=_fits):
+    for found in find_differences(one, other, pair=_pair_shapes, equal=_fits):
         where = one_line("".join(_write_step(step) for step in found.path).removeprefix(".")) or "the body"
         if found.kind == "changed":
             yield f"{where}: {_describe(found.one, found.other)} -> {_describe(found.other, found.one)}"

@@ -18,12 +18,10 @@ from typing import TypeVar
 from msgspec import Struct
 from msgspec.structs import replace
 
+from mockserver.cassettes.attachments import LoadFile, NewAttachments, belongs_in_file
 from mockserver.cassettes.bodies import (
     LINE_ENDS,
-    Attachments,
     EventLayout,
-    NewAttachments,
-    belongs_in_file,
     find_layout,
     parse_milliseconds,
     read_body,
@@ -73,11 +71,11 @@ def read_documents(
     data: bytes,
     file: str,
     known: Mapping[str, EpisodeDocument] = MappingProxyType({}),
-    files: Attachments | None = None,
+    load_file: LoadFile | None = None,
 ) -> tuple[EpisodeDocument, ...]:
     """Return the episodes of a file with their documents. Those that are `known`, by their text, are not parsed again.
 
-    `files` are the answers kept in files beside it. Raises CassetteError, with the place of each mistake.
+    `load_file` returns an answer that is kept beside it. Raises CassetteError, with the place of each mistake.
     """
     sections = tuple(_split(_decode(data, file), file))
     found: list[EpisodeDocument] = []
@@ -85,7 +83,7 @@ def read_documents(
     with pause_collector():
         for number, section in enumerate(sections[_check_head(sections) :], 1):
             try:
-                document = known.get(section.text) or _read_document(section.text, files)
+                document = known.get(section.text) or _read_document(section.text, load_file)
                 found.append(_add_source(document, f"cassette {PurePath(file).name}#{number}"))
             except Refused as refused:
                 mistakes.append(section.locate(refused))
@@ -96,10 +94,10 @@ def read_documents(
     return tuple(found)
 
 
-def read_episode(text: str, files: Attachments | None = None) -> Episode:
+def read_episode(text: str, load_file: LoadFile | None = None) -> Episode:
     """Return the episode of one document, parsed as YAML without the fast way for events. Raises CassetteError."""
     try:
-        return _read_episode(_parse(text), files)
+        return _read_episode(_parse(text), load_file)
     except Refused as refused:
         raise CassetteError(_Section(text, 0, "").locate(refused)) from None
 
@@ -183,17 +181,17 @@ class _EventLines(Struct, frozen=True):
     texts: Sequence[str]
 
 
-def _read_document(text: str, files: Attachments | None) -> EpisodeDocument:
+def _read_document(text: str, load_file: LoadFile | None) -> EpisodeDocument:
     """Parse an episode: its events line by line, or as YAML if they are not laid out as we write them."""
     if found := _FRAMES.search(text):
         lines = _EventLines(text.count("\n", 0, found.start()), found[1].split("\n")[:-1])
         with suppress(Refused):
             node = _parse(f"{text[: found.start()]}  frames: []\n{text[found.end() :]}")
-            episode = _read_episode(node, files, lines)
+            episode = _read_episode(node, load_file, lines)
             if episode.reply.frames:
                 return EpisodeDocument(episode, text, _find_stated_hash(node))
     node = _parse(text)
-    episode = _read_episode(node, files)
+    episode = _read_episode(node, load_file)
     return EpisodeDocument(episode, text, _find_stated_hash(node))
 
 
@@ -214,10 +212,10 @@ def _find_stated_hash(episode: Node) -> str:
     return stated
 
 
-def _read_episode(node: Node, files: Attachments | None, events: _EventLines | None = None) -> Episode:
+def _read_episode(node: Node, load_file: LoadFile | None, events: _EventLines | None = None) -> Episode:
     """Read an episode. Raises Refused."""
     table = _read_table(node, "an episode", _EPISODE, ("dialect", "request", "reply"))
-    reply = _read_reply(table["reply"], files, events)
+    reply = _read_reply(table["reply"], load_file, events)
     return Episode(
         dialect=read_text(table["dialect"]),
         operation=_read_optional(table.get("operation"), read_text, ""),
@@ -239,7 +237,7 @@ def _read_request(node: Node) -> Sent:
     )
 
 
-def _read_reply(node: Node, files: Attachments | None, events: _EventLines | None) -> Recorded:
+def _read_reply(node: Node, load_file: LoadFile | None, events: _EventLines | None) -> Recorded:
     table = _read_table(node, "a reply", _REPLY, ("status",))
     hashed = table.get("sha256")
     if hashed is None:
@@ -250,7 +248,7 @@ def _read_reply(node: Node, files: Attachments | None, events: _EventLines | Non
     return Recorded(
         status=_read_status(table["status"]),
         headers=_read_optional(table.get("headers"), _read_headers, ()),
-        body=_read_optional(table.get("body"), partial(read_body, files=files), b""),
+        body=_read_optional(table.get("body"), partial(read_body, load_file=load_file), b""),
         frames=_read_frames(table["frames"], layout, events) if "frames" in table else None,
         took=_read_optional(table.get("took"), read_seconds, 0.0),
     )
@@ -410,7 +408,9 @@ def _round_time(seconds: float) -> float:
 
 def _is_restorable(text: str, episode: Episode, attached: NewAttachments | None) -> bool:
     try:
-        return read_episode(text, attached) == episode and len(text.encode()) > 0
+        return (
+            read_episode(text, None if attached is None else attached.__getitem__) == episode and len(text.encode()) > 0
+        )
     except (CassetteError, UnicodeEncodeError):
         return False
 

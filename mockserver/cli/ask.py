@@ -146,6 +146,6 @@ def explain_command(request_file: str, rules: tuple[Path, ...], path: str | None
     """
     live = start(find_sources(rules, flags))
     described = read_request(read_text(request_file), request_file, live.settings.dialect, path)
-    reached = reach(described, live.settings.dialect, stubs=live.engine.stubs)
+    reached = reach(described, live.settings.dialect, stubs=live.engine.rule_set.stubs)
     call = reached.call(live.settings)
     click.echo(find_request_secrets(reached.http).mask_text(asyncio.run(explain_call(live.engine, call)).text))

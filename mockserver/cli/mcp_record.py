@@ -21,10 +21,10 @@ from mockserver.core.mcp_messages import Message, find_response, is_response, re
 from mockserver.core.seed import monotonic, wall
 from mockserver.core.text import plural
 from mockserver.dialects._mcp import DIALECT
-from mockserver.server.cassette_store import CassetteStore, parse_sent
-from mockserver.server.player import Player
 from mockserver.server.programs import find_command, read_exit_code
-from mockserver.server.recorder import RecordingPolicy
+from mockserver.server.recording.cassette_store import CassetteStore, parse_sent
+from mockserver.server.recording.player import Player
+from mockserver.server.recording.recorder import RecordingPolicy
 
 MAX_LINE = 1 << 26  # bytes of a message
 GRACE = 3.0  # seconds that a server has to end by itself once its input has ended

@@ -22,11 +22,11 @@ from mockserver.core.http import CONTROL, is_loopback
 from mockserver.core.json import Json
 from mockserver.core.text import LONGEST, escape_line, lines, plural
 from mockserver.dialects import client_configs
-from mockserver.server.cassette_store import name_file
 from mockserver.server.client_environment import list_mcp_addresses, make_bare_url, make_base_url, write_openai_hint
 from mockserver.server.live import Live, Worker, start
 from mockserver.server.masking import find_row_secrets
-from mockserver.server.player import CassetteChoice
+from mockserver.server.recording.cassette_store import name_file
+from mockserver.server.recording.player import CassetteChoice
 from mockserver.server.sources import Sources
 
 if TYPE_CHECKING:

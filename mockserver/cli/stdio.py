@@ -221,7 +221,6 @@ def _make_server(name: str, rules: tuple[Path, ...], flags: Mapping[str, Json]) 
     from mockserver.core.action import Cut, Wait, Write
     from mockserver.core.http import Frame, HttpRequest
     from mockserver.dialects._mcp import DIALECT
-    from mockserver.engine.engine import alter_engine
     from mockserver.server.deliver import list_actions
     from mockserver.server.live import start
     from mockserver.server.respond import Responder
@@ -232,7 +231,7 @@ def _make_server(name: str, rules: tuple[Path, ...], flags: Mapping[str, Json]) 
         known = ", ".join(sorted(servers)) or "none; define one under mcp:, or name its cassette"
         raise ConfigError(f'the rules files define no MCP server "{name}"; there are: {known}')
     # Whoever starts a command needs no key, and no login.
-    live.engine = alter_engine(live.engine, servers={name: replace(servers[name], login=None)})
+    live.engine = replace(live.engine, servers={name: replace(servers[name], login=None)})
     live.settings = live.settings.model_copy(update={"keys": None})
     operations = {each.method: each for each in DIALECT.operations if each.path == "/{server}"}
     responder = Responder(live, DIALECT, operations)

@@ -11,7 +11,7 @@ from pydantic_core import ValidationError
 
 from mockserver.config.errors import ConfigError, Mistake, MockserverError
 from mockserver.config.hosts import GENERIC, HOST_NAMES
-from mockserver.config.settings import MCP_ADDRESS, UPSTREAM_KEY, Settings
+from mockserver.config.settings import MCP_ADDRESS, UPSTREAM_KEY, Settings, name_key_variable
 from mockserver.config.source import Document, Path, did_you_mean, read
 from mockserver.config.timing import PROFILES, Profiles
 from mockserver.config.validation_errors import Wording, find_mistakes
@@ -68,6 +68,8 @@ def assemble_valid(
         except MockserverError as error:
             mistakes += error.mistakes
             settings = settings.model_copy(update=dict(layer.select_valid(profiles)))
+    if dialects:
+        _warn_of_misspelt_keys(environ, (*settings.upstream, *dialects))
     try:
         settings = _resolve_strict(settings, [layer for layer in layers if isinstance(layer.values, Mapping)])
     except MockserverError as error:
@@ -196,6 +198,16 @@ def _read_environ(environ: Mapping[str, str]) -> _Layer:
         {name: text for name, text in named.items() if text and (name in known or did_you_mean(name, known))},
         format_variable,
     )
+
+
+def _warn_of_misspelt_keys(environ: Mapping[str, str], upstreams: Collection[str]) -> None:
+    """Warn of keys for upstreams whose names look misspelt. They are no mistakes, as they may be for other runs."""
+    for variable in environ:
+        if variable.startswith(UPSTREAM_KEY):
+            known = [*map(name_key_variable, upstreams)]
+            named = {each.removeprefix(UPSTREAM_KEY) for each in known}
+            if variable not in known and (hint := did_you_mean(variable.removeprefix(UPSTREAM_KEY), named)):
+                log.warning("%s is the key of no upstream%s", variable, hint)
 
 
 def _find_profiles(layers: Sequence[_Layer]) -> Profiles | None:

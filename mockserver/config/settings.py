@@ -1,5 +1,6 @@
 """The settings: every one with its type, default and description."""
 
+import re
 from base64 import b64decode
 from collections.abc import Collection, Iterator, Mapping
 from typing import Annotated, ClassVar, Literal, Self
@@ -305,7 +306,12 @@ def _check_addresses(upstreams: Mapping[str, str]) -> Mapping[str, str]:
 
 
 MCP_ADDRESS = "MOCKSERVER_MCP_"  # plus the name of an MCP server: the variable of its URL, for programs
-UPSTREAM_KEY = "MOCKSERVER_UPSTREAM_KEY_"  # plus a dialect: the variable of the key to send upstream
+UPSTREAM_KEY = "MOCKSERVER_UPSTREAM_KEY_"  # begins the variables of keys to send upstream
+
+
+def name_key_variable(upstream: str) -> str:
+    """Return the variable of the key for an upstream: `MOCKSERVER_UPSTREAM_KEY_MCP_FILES` for `mcp/files`."""
+    return UPSTREAM_KEY + re.sub(r"\W", "_", upstream).upper()
 
 
 def _check_webhook_url(url: str | None) -> str | None:

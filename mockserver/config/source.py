@@ -3,6 +3,7 @@
 import os
 import sys
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from errno import EFBIG
 from operator import attrgetter
 
 from msgspec import Struct
@@ -14,6 +15,7 @@ from mockserver.core.json import Json
 Path = tuple[str | int, ...]
 
 MAX_MISTAKES = 100
+MAX_FILE = 200_000_000  # bytes of a file that is read
 _SHOWN = 160  # characters of a line that a mistake shows
 
 
@@ -45,8 +47,7 @@ class Document(Struct, frozen=True):
         if self._within is None and os.path.commonpath((os.path.realpath(folder), path)) != os.path.realpath(folder):
             raise ValueError(f"{name} is outside the folder of this file")
         try:
-            with open(path, "rb") as file:
-                return file.read()
+            return read_bytes(path)
         except OSError as error:
             raise ValueError(f"cannot read {name}: {error.strerror}") from None
 
@@ -75,6 +76,15 @@ class Document(Struct, frozen=True):
         at = min(place.line + line, len(self._lines)) - 1  # 0-based; the block begins on the line below its "|"
         shown = self._lines[at]
         return make_place(self.file, self._lines, at, len(shown) - len(shown.lstrip()))
+
+
+def read_bytes(path: str | os.PathLike[str]) -> bytes:
+    """Return what is in a file, which may be a pipe, but has an end. Raises OSError."""
+    with open(path, "rb") as file:
+        data = file.read(MAX_FILE + 1)
+    if len(data) > MAX_FILE:
+        raise OSError(EFBIG, f"it has more than {MAX_FILE // 1_000_000} MB")
+    return data
 
 
 def read(text: str | bytes, file: str, most: int = sys.maxsize) -> Document:

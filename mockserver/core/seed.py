@@ -114,5 +114,4 @@ def make_token() -> str:
 _BOOTTIME = getattr(time, "CLOCK_BOOTTIME", getattr(time, "CLOCK_MONOTONIC", None))
 boottime = time.monotonic if _BOOTTIME is None else partial(time.clock_gettime, _BOOTTIME)
 monotonic = time.perf_counter  # seconds on a monotonic clock, for durations
-worked = time.thread_time  # seconds that this thread has spent on a processor
 wall = time.time  # Unix seconds by the real clock

@@ -122,18 +122,22 @@ class Dialect(Struct, frozen=True, dict=True):
     report what is left of the limits. `missing` has endpoints of the provider that this dialect lacks (`*` is any
     segment, and paths below are included), each with the `then` of a rule that answers it.
     `host` is which of the hosts this is that speak the dialect, each in its own way.
+
+    `base` is the path for the provider's own client, if no variable tells it. Where clients of ours are pointed
+    (`mounts`, `variables`, `one_key`, `base`), `_clients.py` says. Other dialects state it.
     """
 
     name: str
-    mounts: tuple[str, ...]
     operations: tuple[Operation, ...]
     credential: Callable[[HttpRequest], str | None]
     fail: Callable[[HttpRequest, Failure, Call | None], Reply]
     models: tuple[str, ...]  # listed when the settings name none
+    mounts: tuple[str, ...] = ()
     rate_limit_headers: Callable[[Standings], Headers] = no_rate_limit_headers
     own_features: frozenset[str] = frozenset()  # of OWN_FEATURES
     variables: Mapping[str, str] = {}
     one_key: tuple[str, ...] = ()
+    base: str = ""
     missing: Mapping[str, str] = {}
     bare: tuple[str, ...] = ()
     omissible: str = ""
@@ -219,7 +223,10 @@ _FOUND = Memo[str, "Mapping[str, Dialect]"](most=1 << 22)
 
 def _import_dialect(name: str) -> Dialect:
     dialect: Dialect = import_module(f"{__name__}.{name}").DIALECT
-    return dialect
+    known = CLIENT_CONFIGS.get(name)
+    if known is None:
+        return dialect
+    return replace(dialect, mounts=known.mounts, variables=known.variables, one_key=known.one_key, base=known.base)
 
 
 def client_configs() -> "Mapping[str, ClientConfig | Dialect]":

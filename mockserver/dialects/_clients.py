@@ -9,10 +9,7 @@ from msgspec import Struct
 
 
 class ClientConfig(Struct, frozen=True):
-    """The fields of the same names in `Dialect`.
-
-    `base` is what the provider's own client takes as its base path, if no variable tells it.
-    """
+    """The fields of the same names in `Dialect`."""
 
     mounts: tuple[str, ...]
     variables: Mapping[str, str] = {}

@@ -1,183 +1,88 @@
-"""Embeddings: requests as Calls, for OpenAI, similar APIs and Azure's own, and outcomes as bodies."""
+"""Embeddings of any provider: what is embedded as a Call, and vectors as JSON."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import count
 from struct import pack
-from typing import Any
 
 from msgspec import Raw
 from msgspec.json import encode
 from pydantic_core import to_json
 
-from mockserver.core.call import Call, Message, Options
+from mockserver.core.call import Call, Message, Options, Prompt, fingerprint
 from mockserver.core.http import HttpRequest, Reply
 from mockserver.core.json import Json
 from mockserver.core.lazy import FEW, LazySequence
-from mockserver.core.plan import Failure
-from mockserver.core.validation import Validation
 from mockserver.core.vectors import PaletteVector
-from mockserver.dialects._completions import parse_prompts
-from mockserver.dialects._errors import refuse
-from mockserver.dialects._fields import (
-    Model,
-    integer,
-    label_member,
-    list_of,
-    literal,
-    optional,
-    shape,
-    text_or,
-    union_by,
-    usually,
-)
-from mockserver.dialects._parse import (
-    Body,
-    Refuse,
-    custom_complaint,
-    read_request,
-    refuse_first,
-    unknown_fields,
-)
-from mockserver.dialects._reply import data_reply, json_reply
+from mockserver.dialects._parse import Body
+from mockserver.dialects._reply import json_reply, request_id_line
 from mockserver.kinds.embeddings import Embeddings, Vector
 
-MAX_INPUTS = 2048
+Write = Callable[[Vector], Json]
 MAX_DIMENSIONS = 4096  # more than any model has
 
 
-def _tag_input(value: Any) -> str:
-    first = value[0] if isinstance(value, list) and value else None
-    return {int: "<numbers>", list: "<arrays>"}.get(type(first), "<strings>")
-
-
-def _limit_items(kind: Any) -> Any:
-    return list_of(kind, 1, MAX_INPUTS)
-
-
-Tokens = _limit_items(integer(0))
-Inputs = usually(
-    _limit_items(str),
-    union_by(
-        _tag_input,
-        label_member("<strings>", _limit_items(str)),
-        label_member("<numbers>", Tokens),
-        label_member("<arrays>", _limit_items(Tokens)),
-    ),
-)
-Dimensions = optional(integer(1, MAX_DIMENSIONS))
-
-# `POST /embeddings`.
-EmbeddingBody = shape(
-    input=text_or("<an array>", Inputs),
-    model=str,
-    encoding_format=optional(literal("float", "base64")),
-    dimensions=Dimensions,
-    user=optional(str),
-)
-# The same of Azure's own API.
-AzureEmbeddingBody = shape(
-    input=_limit_items(str),
-    model=optional(str),
-    encoding_format=optional(literal("base64", "binary", "float", "int8", "ubinary", "uint8")),
-    dimensions=Dimensions,
-    input_type=optional(literal("text", "query", "document")),
-)
-
-
-def _read_input(given: Json) -> Json:
-    """Return the texts of an input, even if it is a single one."""
-    return [given] if isinstance(given, str) else given
-
-
-EMBEDDING, AZURE_EMBEDDING = Model(EmbeddingBody), Model(AzureEmbeddingBody, lenient={"input": _read_input})
-
-
-MAX_TOKENS = 300_000  # of all inputs together
-MAX_TOKENS_PER_INPUT = 8192  # of one input; only the live service counts so exactly
-
-
-def parse_embeddings(http: HttpRequest, dialect: str, elsewhere: Body, *, validation: Validation) -> Call:
-    body, parsed = read_request(EMBEDDING, http, refuse, validation, elsewhere)
-    if validation is not Validation.OFF:
-        if body is not parsed:  # else it has known fields only
-            refuse_first(unknown_fields(body, EMBEDDING.fields), refuse)
-        _refuse_empty(parsed["input"])
-    call = embeddings_call(http, body, parsed, dialect=dialect, refuse=refuse)
-    if validation is Validation.LIVE and (failure := too_long(call)):
-        raise failure
-    return call
-
-
-def embeddings_call(http: HttpRequest, body: Body, parsed: Body, *, dialect: str, refuse: Refuse) -> Call:
-    """Return the Call of a validated body. Raises Failure if its inputs are too long in total."""
-    prompts = parse_prompts(parsed["input"])
+def make_embedding_call(
+    http: HttpRequest,
+    dialect: str,
+    body: Body,
+    inputs: Sequence[Message],
+    *,
+    model: str,
+    meaning: Body,
+    dimensions: int | None,
+    prompts: Sequence[Prompt] | None = None,
+) -> Call:
+    """Return the Call of a body with these inputs, each a text or images; `meaning` is that of the other fields."""
+    if prompts is None:
+        prompts = [Prompt(_name_input(message)) for message in inputs]
     texts = [prompt.text for prompt in prompts]
-    meaning = {key: body[key] for key in body if key not in _BOOKKEEPING}
-    size = parsed.get("dimensions")
-    call = Call(
+    return Call(
         dialect=dialect,
         operation="embeddings",
-        model=parsed.get("model") or "",
+        model=model,
         http=http,
         meaning={**meaning, "input": texts[0] if len(texts) == 1 else texts},
         raw=body,
-        messages=tuple([Message("user", text) for text in texts]),
-        prompts=prompts,
-        options=_USUAL if size is None else Options(dimensions=size),
+        messages=tuple(inputs),
+        prompts=tuple(prompts),
+        options=Options(dimensions=dimensions),
     )
-    if call.prompt_tokens > MAX_TOKENS:
-        message = f"Requested {call.prompt_tokens:,} tokens, max {MAX_TOKENS:,} tokens per request"
-        raise refuse(custom_complaint(message, "input"))
-    return call
 
 
-def too_long(call: Call) -> Failure | None:
-    longest = max(len(prompt.tokens(call.tokenizer)) for prompt in call.prompts)
-    if longest <= MAX_TOKENS_PER_INPUT:
-        return None
-    message = (
-        f"This model's maximum context length is {MAX_TOKENS_PER_INPUT} tokens, however you requested {longest} tokens "
-        f"({longest} in your prompt; 0 for the completion). Please reduce your prompt; or completion length."
-    )
-    return Failure("context_length", message, param="input")
+def _name_input(message: Message) -> str:
+    """Return what is embedded of an input: its text, or a short one for its images; equal images get equal vectors."""
+    if message.text or not message.parts:
+        return message.text
+    return f"image {fingerprint(message.parts[0])[:8]}"
 
 
-def _refuse_empty(given: Json) -> None:
-    """Raise a Failure if an input contains an empty text."""
-    if given == "":
-        raise refuse(custom_complaint("Invalid 'input': input cannot be an empty string.", "input"))
-    if isinstance(given, list) and "" in given:
-        at = given.index("")
-        raise refuse(custom_complaint(f"Invalid 'input[{at}]': input cannot be an empty string.", "input", at))
-
-
-_BOOKKEEPING = ("encoding_format", "user")
-_USUAL = Options()
-
-
-def embeddings_reply(outcome: Embeddings, encoding: str | None, lines: str, identity: str = "") -> Reply:
-    """Return a reply with these header lines, and with an `identity` if there is one."""
-    body = embeddings(outcome, encoding)
-    if identity:
-        body = {"id": identity, **body}
-    if type(body["data"]) is not list:  # they are many
-        return json_reply(200, body, lines, outcome.headers)
-    return data_reply(200, encode(body), lines, outcome.headers)
-
-
-def embeddings(outcome: Embeddings, encoding: str | None) -> dict[str, Json]:
-    """Return the body; `encoding` is a key of ENCODINGS, float by default. Vectors are JSON already, or integers."""
-    write, vectors = ENCODINGS[encoding or "float"], outcome.vectors
+def list_embeddings(outcome: Embeddings, show: Callable[[int, Vector], Json]) -> Sequence[Json]:
+    """Return each vector as `show(index, vector)` writes it; if they are many, while they are sent."""
 
     def make() -> Iterator[Json]:
-        for index, vector in enumerate(vectors):
-            yield {"object": "embedding", "index": index, "embedding": write(vector)}
+        return map(show, count(), outcome.vectors)
 
-    return {
-        "object": "list",
-        "data": [*make()] if len(vectors) <= FEW else LazySequence(make, len(vectors)),
-        "model": outcome.model,
-        "usage": {"prompt_tokens": outcome.prompt_tokens, "total_tokens": outcome.prompt_tokens},
-    }
+    many = len(outcome.vectors)
+    return [*make()] if many <= FEW else LazySequence(make, many)
+
+
+def make_embedding_reply(call: Call, outcome: Embeddings, write: Write, usage: Mapping[str, Json]) -> Reply:
+    """Return OpenAI's body as Jina and Voyage have it."""
+
+    def show(index: int, vector: Vector) -> Json:
+        return {"object": "embedding", "embedding": write(vector), "index": index}
+
+    body = {"object": "list", "data": list_embeddings(outcome, show), "model": outcome.model, "usage": usage}
+    return json_reply(200, body, request_id_line(call.http, call), outcome.headers)
+
+
+def find_writer(kind: str, *, is_coded: bool = False) -> Write:
+    """Return what writes a vector in numbers of a kind; `is_coded`: as the bytes of these numbers in base64."""
+    if not is_coded:
+        return ENCODINGS[kind]
+    if kind == "float":
+        return ENCODINGS["base64"]
+    return lambda vector: Raw(encode(bytes([number & 0xFF for number in ENCODINGS[kind](vector)])))
 
 
 def _write_floats(vector: Vector) -> Json:

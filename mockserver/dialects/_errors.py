@@ -69,7 +69,7 @@ class ErrorTable(Struct, frozen=True):
     def word_unsupported(self, failure: Failure, call: Call) -> Failure:
         """Return the failure with this provider's message for a feature that the model does not support."""
         found = find_unsupported_feature(failure, call)
-        value = value_at(call.raw, found.path)
+        value = find_value_at(call.raw, found.path)
         facts = {"model": call.model, "param": found.param, "value": value, **failure.details}
         message = self.unsupported[found.message].format_map({key: clip(str(fact)) for key, fact in facts.items()})
         code = self.rows[failure.reason].code or found.code
@@ -86,7 +86,7 @@ class ErrorTable(Struct, frozen=True):
             usual = _write_usual_message(template, clip(call.model), failure.retry_after or 1.0)
             if usual is not None:
                 return usual
-        message = template.format_map(_Facts(failure, http, call, self.credential))
+        message = template.format_map(_Facts(_gather_facts(failure, http, call, self.credential)))
         return "".join((message, *_list_hints(message, failure.details)))
 
 
@@ -99,48 +99,30 @@ def _write_usual_message(template: str, model: str, wait: float) -> str | None:
         return None
 
 
-class _Facts(dict[str, str]):
-    """The values that messages can contain, by name: each is computed when a message uses it."""
+class _Facts(dict[str, Json]):
+    """The values that messages can contain, by name, which are quoted in part if they are long."""
 
-    def __init__(self, failure: Failure, http: HttpRequest, call: Call | None, credential: Credential) -> None:
-        self._failure, self._http, self._call, self._credential = failure, http, call, credential
+    def __getitem__(self, name: str) -> str:
+        return clip(str(super().__getitem__(name)))
 
-    def __missing__(self, name: str) -> str:
-        if name in ("key", "rate"):
-            return clip(self._show_key() if name == "key" else self._rate())
-        details = self._failure.details
-        if name in details:
-            return clip(str(details[name]))
-        return _USUAL.get(name) or clip(self._show_known(name))
 
-    def _show_key(self) -> str:
-        details = self._failure.details
-        return mask_key(str(details["key"] if "key" in details else self._credential(self._http) or ""))
-
-    def _rate(self) -> str:
-        reached = {**_REACHED, **self._failure.details}
-        return _RATES.get((reached["kind"], reached["window"]), _RATES["requests", "minute"])
-
-    def _show_known(self, name: str) -> str:
-        failure, call = self._failure, self._call
-        match name:
-            case "model":
-                return call.model if call is not None else ""
-            case "id":
-                return call.previous_response_id or call.id if call is not None else ""
-            case "object":
-                return _name_missing_object(call)
-            case "place":
-                return "messages" if call is not None and call.operation == "chat" else "prompt"
-            case "method":
-                return self._http.method
-            case "path":
-                return self._http.path
-            case "wait":
-                return duration(failure.retry_after or 1.0)
-            case "seconds":
-                return f"{failure.retry_after or 1:g}"
-        raise KeyError(name)
+def _gather_facts(failure: Failure, http: HttpRequest, call: Call | None, credential: Credential) -> Mapping[str, Json]:
+    details, wait = failure.details, failure.retry_after or 1.0
+    reached = {**_REACHED, **details}
+    return {
+        **_USUAL,
+        "model": call.model if call is not None else "",
+        "id": call.previous_response_id or call.id if call is not None else "",
+        "object": _name_missing_object(call),
+        "place": "messages" if call is not None and call.operation == "chat" else "prompt",
+        "method": http.method,
+        "path": http.path,
+        "wait": duration(wait),
+        "seconds": f"{wait:g}",
+        **details,
+        "key": mask_key(str(details["key"] if "key" in details else credential(http) or "")),
+        "rate": _RATES.get((reached["kind"], reached["window"]), _RATES["requests", "minute"]),
+    }
 
 
 def _list_hints(message: str, details: Mapping[str, Json]) -> Iterator[str]:
@@ -297,7 +279,7 @@ _OF_GATEWAYS: Mapping[int, tuple[str, str]] = {
 }
 
 
-def gateway_rows(**own: ErrorRow) -> Rows:
+def make_gateway_rows(**own: ErrorRow) -> Rows:
     """Return the rows of a gateway, given those that differ from other gateways' or have no common one."""
     common = {status: ErrorRow(status, *row) for status, row in _OF_GATEWAYS.items()}
     forbidden, unknown = own["forbidden"], own["unknown_model"]
@@ -470,7 +452,7 @@ def find_unsupported_feature(failure: Failure, call: Call) -> UnsupportedFeature
     return _locate_sampling(failure.details["param"], call)
 
 
-def value_at(body: Json, path: Path) -> Json:
+def find_value_at(body: Json, path: Path) -> Json:
     for step in path:
         if isinstance(body, list) and isinstance(step, int) and step < len(body):
             body = body[step]

@@ -1,10 +1,11 @@
-"""What FastAPI says of a body that is no JSON object, as the servers of Mistral and vLLM do.
+"""What FastAPI says of a body that is no JSON object, as the servers of Fireworks, Mistral and vLLM do.
 
 Source: https://fastapi.tiangolo.com/tutorial/handling-errors, and Pydantic's errors
 (https://docs.pydantic.dev/latest/errors/validation_errors).
 """
 
 import json
+import re
 from collections.abc import Mapping
 
 from mockserver.core.http import HttpRequest
@@ -23,7 +24,8 @@ def describe_unreadable(http: HttpRequest, failure: Failure) -> Mapping[str, Jso
     text = http.body.decode("utf-8", "replace")
     if message.startswith(OTHER_MEDIA):
         return _refuse_value(clip(text, _LONGEST))
-    why, place = message.removeprefix(BAD_JSON), 0
+    why = message.removeprefix(BAD_JSON).rstrip(".")
+    place = _find_place(why, http.body)
     try:
         value = json.loads(text)
     except json.JSONDecodeError as error:
@@ -40,6 +42,15 @@ def describe_unreadable(http: HttpRequest, failure: Failure) -> Mapping[str, Jso
         "input": {},
         "ctx": {"error": why},
     }
+
+
+def _find_place(why: str, body: bytes) -> int:
+    """Return the character at which JSON is refused that Python would read, such as a key that occurs twice."""
+    found = re.search(r"line (\d+) column (\d+)$", why)
+    if found is None:
+        return 0
+    rest = body.split(b"\n", int(found[1]) - 1)[-1]
+    return len(body[: len(body) - len(rest) + int(found[2]) - 1].decode("utf-8", "replace"))
 
 
 def _refuse_value(value: Json) -> Mapping[str, Json]:

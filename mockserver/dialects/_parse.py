@@ -4,7 +4,7 @@ import gc
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from math import isinf
-from typing import Any
+from typing import Any, TypeVar
 
 from jiter import from_json
 from msgspec import Struct
@@ -16,8 +16,7 @@ from mockserver.core.http import HttpRequest, essence
 from mockserver.core.json import Json
 from mockserver.core.plan import Failure
 from mockserver.core.validation import Validation
-from mockserver.dialects._fields import Model, Reading
-from mockserver.dialects._typed import TypedModel
+from mockserver.dialects._fields import Model, Reading, TypedModel
 
 LARGE = 65_536  # bytes
 
@@ -147,6 +146,27 @@ def read_usual(model: TypedModel, http: HttpRequest) -> dict[str, Json] | None:
 
 
 _LEAST_DEEP = 2 * MAX_DEPTH  # characters
+
+
+Read = TypeVar("Read")
+
+
+def find_usual(read: Callable[[Body], Read]) -> tuple[Read, frozenset[str]]:
+    """Return what a function reads of an empty body, and for which fields it looks: without them, it reads the same."""
+    noting = _NotingBody()
+    return read(noting), frozenset(noting.asked)
+
+
+class _NotingBody(dict[str, Json]):
+    """An empty body that notes the fields that it is asked for."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.asked: list[str] = []
+
+    def get(self, key: str, default: Json = None) -> Json:
+        self.asked.append(key)
+        return default
 
 
 def complaints_of(model: Model, body: Json) -> Iterator[Complaint]:

@@ -17,12 +17,12 @@ from mockserver.core.http import HeaderLines, Headers, HttpRequest, Reply
 from mockserver.core.json import Json
 from mockserver.core.kept_objects import Data
 from mockserver.core.lazy import FEW, LazySequence, join_batches
-from mockserver.core.plan import Answer, Models
+from mockserver.core.plan import Answer, Failure, Models
 from mockserver.core.rates import Standing, Standings
 from mockserver.core.seed import group_as_uuid
 from mockserver.dialects import Operation
-from mockserver.dialects._errors import duration
-from mockserver.dialects._parse import parse_models
+from mockserver.dialects._errors import ErrorTable, duration, retry_lines
+from mockserver.dialects._parse import BAD_JSON, OTHER_MEDIA, parse_models
 from mockserver.media.large_data import split_data
 from mockserver.wire.template import Renderer
 
@@ -162,6 +162,19 @@ def answer_reply(
     own = HeaderLines(f"{lines}{json_type}content-length: {len(data)}\r\n", sized=True)
     tokens = answer.usage.completion if answer.written is None else answer.written
     return Reply(200, merge_headers(own, answer.headers) if answer.headers else own, data, tokens=tokens)
+
+
+def fail_with_detail(errors: ErrorTable) -> Callable[[HttpRequest, Failure, Call | None], Reply]:
+    """Return what makes a failure an error of one text, `{"detail": ...}`."""
+
+    def fail(http: HttpRequest, failure: Failure, call: Call | None) -> Reply:
+        if (failure.message or "").startswith((BAD_JSON, OTHER_MEDIA)):  # which is OpenAI's
+            failure = failure.changed(message=None)
+        resolved = errors.resolve(failure, http, call)
+        lines = request_id_line(http, call) + retry_lines(failure)
+        return json_reply(resolved.status, {"detail": resolved.message}, lines, failure.headers)
+
+    return fail
 
 
 def prepend_lines(reply: Reply, lines: str) -> Reply:

@@ -12,38 +12,21 @@ from mockserver.core.json import Json
 from mockserver.core.plan import Failure, Models
 from mockserver.core.validation import Validation
 from mockserver.dialects import Dialect, Operation
-from mockserver.dialects._chat import (
-    AudioPart,
-    ChatBody,
-    FunctionCall,
-    FunctionTool,
-    FunctionToolCall,
-    ImageUrl,
-    NamedFunction,
-    Penalty,
-    ResponseFormat,
-    ToolMode,
-    chat_call,
-    chat_model,
-    chat_operation,
-    unmet_tool_choice,
-)
-from mockserver.dialects._clients import CLIENT_CONFIGS
-from mockserver.dialects._embeddings import AZURE_EMBEDDING, embeddings_call, embeddings_reply
 from mockserver.dialects._errors import (
     PLAIN_LIMIT_MESSAGES,
     PLAIN_UNSUPPORTED_MESSAGES,
     ErrorRow,
     ProviderError,
     error_rows,
+    find_value_at,
     plain_errors,
     reason_phrase,
     refuse,
     retry_lines,
-    value_at,
 )
 from mockserver.dialects._fields import (
     Model,
+    Reading,
     fields_of,
     integer,
     label_member,
@@ -56,6 +39,26 @@ from mockserver.dialects._fields import (
     tag_union,
     text_or,
     union,
+)
+from mockserver.dialects._openai_api.chat import find_unmet_tool_choice, make_chat_call, make_chat_operation
+from mockserver.dialects._openai_api.chat_models import (
+    AudioPart,
+    ChatBody,
+    FunctionCall,
+    FunctionTool,
+    FunctionToolCall,
+    ImageUrl,
+    NamedFunction,
+    Penalty,
+    ResponseFormat,
+    ToolMode,
+    chat_model,
+)
+from mockserver.dialects._openai_api.embeddings import (
+    MAX_INPUTS,
+    Dimensions,
+    make_bounded_embedding_call,
+    make_embeddings_reply,
 )
 from mockserver.dialects._parse import (
     Body,
@@ -107,12 +110,30 @@ AzureChatBody = shape(
     tools=optional(list_of(FunctionTool)),
     tool_choice=optional(union(ToolMode, label_member("<an object>", NamedFunction))),
 )
-_OF_CHAT = (
-    *("n", "stream_options", "logprobs", "top_logprobs", "parallel_tool_calls"),
-    *("functions", "function_call", "reasoning_effort", "verbosity"),
+# Fields of OpenAI's chat that are not the API's own: the `extra-parameters` header decides about them.
+PassedThrough = shape(
+    **fields_of(
+        ChatBody,
+        *("n", "stream_options", "logprobs", "top_logprobs", "parallel_tool_calls"),
+        *("functions", "function_call", "reasoning_effort", "verbosity"),
+    ),
+    max_completion_tokens=optional(integer(0)),
 )
-PassedThrough = shape(**fields_of(ChatBody, *_OF_CHAT), max_completion_tokens=optional(integer(0)))
-AZURE_CHAT, PASSED = chat_model(AzureChatBody), Model(PassedThrough)
+AZURE_CHAT = chat_model(shape(**AzureChatBody["fields"], **PassedThrough["fields"]))
+_OF_CHATS = frozenset(AzureChatBody["fields"])
+
+# `POST /embeddings`.
+AzureEmbeddingBody = shape(
+    input=list_of(str, 1, MAX_INPUTS),
+    model=optional(str),
+    encoding_format=optional(literal("base64", "binary", "float", "int8", "ubinary", "uint8")),
+    dimensions=Dimensions,
+    input_type=optional(literal("text", "query", "document")),
+)
+# If nothing is checked, a single text is read, too.
+AZURE_EMBEDDING = Model(
+    AzureEmbeddingBody, lenient={"input": lambda given: [given] if isinstance(given, str) else given}
+)
 
 
 NAME = "azure"
@@ -134,42 +155,29 @@ def check_version(http: HttpRequest) -> None:
         raise Failure("bad_parameter", message, code="InvalidApiVersionParameter", param="api-version")
 
 
-def _parse_chat(http: HttpRequest, validation: Validation) -> Call:  # the extra-parameters header adds to the mode
+def _parse_chat(http: HttpRequest, validation: Validation) -> Call:
     check_version(http)
-    usual = _read_usual(AZURE_CHAT, http, validation)
-    if usual is not None:
-        refuse_first((*unmet_tool_choice(usual), *_find_wrong_contents(usual["messages"])), refuse_as_azure)
-        return replace(chat_call(http, usual, usual, dialect=NAME), ids=_IDS)
-    given = read_passing_extras(http, AZURE_CHAT.fields, validation)
-    extras = {key: given[key] for key in PASSED.fields.intersection(given)}
-    own = read_body(AZURE_CHAT, given, refuse_as_azure, validation)
-    passed = read_body(PASSED, extras, refuse_as_azure, validation)
-    body = {**{key: value for key, value in own.body.items() if key not in extras}, **passed.body}
-    chat: Body = {**own.parsed, **passed.parsed}
+    body, chat = _read(AZURE_CHAT, _OF_CHATS, http, validation)
     if validation is not Validation.OFF:
-        refuse_first((*unmet_tool_choice(chat), *_find_wrong_contents(chat["messages"])), refuse_as_azure)
-    return replace(chat_call(http, body, chat, dialect=NAME), ids=_IDS)
+        refuse_first((*find_unmet_tool_choice(chat), *_find_wrong_contents(chat["messages"])), refuse_as_azure)
+    return replace(make_chat_call(http, body, chat, dialect=NAME), ids=_IDS)
 
 
 def _parse_embeddings(http: HttpRequest, validation: Validation) -> Call:
     check_version(http)
-    usual = _read_usual(AZURE_EMBEDDING, http, validation)
-    body: Body
-    if usual is None:
-        given = read_passing_extras(http, AZURE_EMBEDDING.fields, validation)
-        body, parsed = read_body(AZURE_EMBEDDING, given, refuse_as_azure, validation)
-    else:
-        body, parsed = usual, usual
+    body, parsed = _read(AZURE_EMBEDDING, AZURE_EMBEDDING.fields, http, validation)
     if not parsed.get("model") and not parsed.get("dimensions"):
         parsed = {**parsed, "dimensions": DIMENSIONS}
-    return embeddings_call(http, body, parsed, dialect=NAME, refuse=refuse_as_azure)
+    return make_bounded_embedding_call(http, body, parsed, dialect=NAME, refuse=refuse_as_azure)
 
 
-def _read_usual(model: Model, http: HttpRequest, validation: Validation) -> dict[str, Json] | None:
-    """Return the body of a request with only known parameters if it is certainly valid; else None."""
-    if validation is not Validation.PUBLISHED or b"extra-parameters" in http.fields:
-        return None
-    return read_usual(model.typed, http)
+def _read(model: Model, known: frozenset[str], http: HttpRequest, validation: Validation) -> Reading:
+    """Return the body of a request, of which the API itself knows these fields."""
+    if validation is Validation.PUBLISHED and b"extra-parameters" not in http.fields:
+        usual = read_usual(model.typed, http)
+        if usual is not None and known.issuperset(usual):
+            return Reading(usual, usual)
+    return read_body(model, read_passing_extras(http, known, validation), refuse_as_azure, validation)
 
 
 def refuse_as_azure(complaint: Complaint) -> Failure:
@@ -232,7 +240,8 @@ def _find_wrong_contents(messages: Iterable[Body]) -> Iterator[Complaint]:
                 yield Complaint("missing", ("messages", at, "content", index, own))
 
 
-_OF_THE_MODEL = PASSED.fields | {
+_OF_THE_MODEL = {
+    *PassedThrough["fields"],
     *("frequency_penalty", "presence_penalty", "max_tokens", "response_format", "temperature", "top_p"),
     *("tools", "tool_choice", "dimensions", "encoding_format", "input_type"),
 }
@@ -245,7 +254,7 @@ def credential(http: HttpRequest) -> str | None:
 def _render_embeddings(call: Call, outcome: Embeddings) -> Reply:
     named = replace(outcome, model=outcome.model or EMBEDDING_MODEL)
     encoding, lines = call.raw.get("encoding_format"), _write_lines(call.http, call)
-    return embeddings_reply(named, encoding, lines=lines, identity=request_hex(call.http, call))
+    return make_embeddings_reply(named, encoding, lines=lines, identity=request_hex(call.http, call))
 
 
 def _parse_info(http: HttpRequest, validation: Validation) -> Call:
@@ -299,7 +308,7 @@ def _find_detail(failure: Failure, resolved: ProviderError, call: Call | None) -
         loc, value = failure.details["loc"], show_value(failure.details["value"])
     else:
         steps = steps_of(resolved.param)
-        found = value_at(call.raw, steps) if call is not None and steps else None
+        found = find_value_at(call.raw, steps) if call is not None and steps else None
         loc, value = ("body", *map(str, steps)), "" if found is None else show_value(found)
     return {"loc": list(loc), "value": value, "input": value}
 
@@ -351,13 +360,12 @@ UNSUPPORTED = {
 ERRORS = plain_errors(ROWS, MESSAGES, credential=credential, unsupported=UNSUPPORTED)
 
 QUERY = {"api-version": "2024-05-01-preview"}  # the default of its clients
-_CHAT = replace(chat_operation(_parse_chat, CHAT_LAYOUT, lines=_write_lines, model=MODELS[0]), query=QUERY)
+_CHAT = replace(make_chat_operation(_parse_chat, CHAT_LAYOUT, lines=_write_lines, model=MODELS[0]), query=QUERY)
 
-_EMBEDDINGS = Operation(*("embeddings", "POST", "/embeddings", _parse_embeddings, _render_embeddings, QUERY))
+_EMBEDDINGS = Operation("embeddings", "POST", "/embeddings", _parse_embeddings, _render_embeddings, query=QUERY)
 
 DIALECT = Dialect(
     name=NAME,
-    mounts=CLIENT_CONFIGS[NAME].mounts,
     operations=(
         _CHAT,
         replace(_CHAT, path="/models/chat/completions"),
@@ -371,5 +379,4 @@ DIALECT = Dialect(
     models=MODELS,
     own_features=frozenset({"content_filter", "call_pieces"}),
     missing=dict.fromkeys(("/images/embeddings", "/models/images/embeddings"), "{json: {data: []}}"),
-    variables=CLIENT_CONFIGS[NAME].variables,
 )

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from functools import lru_cache
+from functools import lru_cache, partial
 
 from msgspec.structs import replace
 
@@ -12,9 +12,6 @@ from mockserver.core.json import Json
 from mockserver.core.plan import Failure
 from mockserver.core.validation import Validation
 from mockserver.dialects import OWN_FEATURES, Dialect, Operation
-from mockserver.dialects._audio import AudioApi
-from mockserver.dialects._clients import CLIENT_CONFIGS
-from mockserver.dialects._completions import TEXT_LAYOUT as OPENAI_STYLE
 from mockserver.dialects._errors import (
     INVALID_REQUEST,
     OPENAI_MESSAGES,
@@ -24,8 +21,15 @@ from mockserver.dialects._errors import (
     error_rows,
     retry_lines,
 )
-from mockserver.dialects._images import ImagesApi
-from mockserver.dialects._openai import MISSING, OpenAIApi
+from mockserver.dialects._openai_api.api import MISSING, OpenAIApi
+from mockserver.dialects._openai_api.audio import AudioApi
+from mockserver.dialects._openai_api.completions import TEXT_LAYOUT as OPENAI_STYLE
+from mockserver.dialects._openai_api.images import ImagesApi
+from mockserver.dialects._openai_api.objects import object_operations
+from mockserver.dialects._openai_api.objects.references import refer_to_kept
+from mockserver.dialects._openai_api.objects.resource import ObjectsApi
+from mockserver.dialects._openai_api.realtime.connections import ConnectionsApi
+from mockserver.dialects._openai_api.realtime.turns import RealtimeApi
 from mockserver.dialects._parse import Body, Parse, bearer
 from mockserver.dialects._reply import (
     json_reply,
@@ -190,14 +194,15 @@ MESSAGES: Mapping[str, str] = {
 }
 ERRORS = ErrorTable(ROWS, MESSAGES, credential)
 
+OBJECTS = ObjectsApi(NAME, lines=_write_lines, fail=_fail)
 API = OpenAIApi(
     dialect=NAME,
     chat=ChatRenderer(CHAT_LAYOUT),
     text=TextRenderer(TEXT_LAYOUT),
     elsewhere=_read_deployment,
     lines=_write_lines,
-    fail=_fail,
     rate_limits=_rate_limit_lines,
+    refer=partial(refer_to_kept, api=OBJECTS),
 )
 _OF_DEPLOYMENTS = (
     *API.inference_operations(),
@@ -207,16 +212,16 @@ _OF_DEPLOYMENTS = (
 _ANSWERING = (*_OF_DEPLOYMENTS, API.responses_operation())
 _OF_RESOURCE = (
     API.responses_operation(),
-    *API.realtime_operations(),
-    *API.account_operations(),
-    *API.object_operations(_ANSWERING),
+    RealtimeApi(NAME, _write_lines).turn_operation(),
+    *ConnectionsApi(NAME, _write_lines).operations(),
+    *API.stored_operations(),
+    *object_operations(replace(OBJECTS, operations=_ANSWERING)),
     *model_operations(NAME, _write_lines),
 )
 
 _BASES = ("/openai/v1", "/openai/deployments/*", "/openai")
 DIALECT = Dialect(
     name=NAME,
-    mounts=CLIENT_CONFIGS[NAME].mounts,
     operations=(
         *_mount("/openai/v1", (*_OF_DEPLOYMENTS, *_OF_RESOURCE)),
         *_require_versions(_mount("/openai/deployments/{deployment}", _OF_DEPLOYMENTS)),
@@ -230,5 +235,4 @@ DIALECT = Dialect(
     models=("gpt-5", "gpt-5-mini", "gpt-4.1", "gpt-4o", "gpt-4o-mini"),
     own_features=frozenset(OWN_FEATURES) - {"finish_error"},
     missing={base + path: then for base in _BASES for path, then in MISSING.items()},
-    variables=CLIENT_CONFIGS[NAME].variables,
 )

@@ -6,16 +6,15 @@ from mockserver.core.call import Call
 from mockserver.core.http import HttpRequest, Reply
 from mockserver.core.plan import Failure
 from mockserver.dialects import Dialect
-from mockserver.dialects._chat import ChatParser, chat_operation
-from mockserver.dialects._clients import CLIENT_CONFIGS
 from mockserver.dialects._errors import (
     INVALID_REQUEST,
     ErrorRow,
-    gateway_rows,
+    make_gateway_rows,
     plain_errors,
     refuse_without_code,
     retry_lines,
 )
+from mockserver.dialects._openai_api.chat import ChatParser, make_chat_operation
 from mockserver.dialects._parse import Complaint, bearer
 from mockserver.dialects._reply import json_reply, model_operations, request_id_line
 from mockserver.wire.chat import ChatLayout
@@ -46,7 +45,7 @@ CHAT_LAYOUT = ChatLayout(
     opening_of_call={},
 )
 
-ROWS = gateway_rows(
+ROWS = make_gateway_rows(
     content_filter=ErrorRow(400, INVALID_REQUEST, "content_filter"),
     context_length=ErrorRow(400, INVALID_REQUEST, "context_length_exceeded"),
     billing=ErrorRow(402, "insufficient_quota", "insufficient_quota"),
@@ -63,10 +62,9 @@ ERRORS = plain_errors(ROWS, MESSAGES, bearer)
 
 DIALECT = Dialect(
     name=NAME,
-    mounts=CLIENT_CONFIGS[NAME].mounts,
     operations=(
         # Unknown fields go upstream, whatever the mode.
-        chat_operation(ChatParser(NAME, _refuse).parse, CHAT_LAYOUT, request_id_line),
+        make_chat_operation(ChatParser(NAME, _refuse).parse, CHAT_LAYOUT, request_id_line),
         *model_operations(NAME, request_id_line),
     ),
     credential=bearer,

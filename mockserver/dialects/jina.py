@@ -3,24 +3,18 @@
 from collections.abc import Mapping
 from functools import partial
 
-from mockserver.core.call import Call
+from mockserver.core.call import Call, Message
 from mockserver.core.http import HttpRequest, Reply
+from mockserver.core.json import Json
 from mockserver.core.plan import Failure
 from mockserver.core.validation import Validation
 from mockserver.dialects import Dialect, Operation
-from mockserver.dialects._clients import CLIENT_CONFIGS
-from mockserver.dialects._embedders import (
-    MAX_DIMENSIONS,
-    MAX_INPUTS,
-    detail_fail,
-    embedding_reply,
-    find_writer,
-    make_embedding_call,
-)
+from mockserver.dialects._embeddings import MAX_DIMENSIONS, find_writer, make_embedding_call, make_embedding_reply
 from mockserver.dialects._errors import ErrorRow, error_rows, plain_errors, refuse_without_code
 from mockserver.dialects._fields import (
     Model,
     Object,
+    Schema,
     integer,
     label_member,
     list_of,
@@ -32,23 +26,31 @@ from mockserver.dialects._fields import (
     usually,
 )
 from mockserver.dialects._parse import Complaint, bearer, read_request, refuse_first, unknown_fields
-from mockserver.dialects._reply import json_reply, request_id_line
+from mockserver.dialects._reply import fail_with_detail, json_reply, request_id_line
 from mockserver.dialects._rerank import list_ranked, parse_rerank, show_ranked, wants_documents
 from mockserver.kinds.embeddings import Embeddings
 from mockserver.kinds.rerank import Ranking
 
 NAME = "jina"
-_Input = union_by(
-    lambda value: "<an object>" if isinstance(value, dict) else "<a string>",
-    label_member("<a string>", str),
-    label_member("<an object>", shape(text=optional(str), image=optional(str))),
-)
+MAX_INPUTS = 1000
+
+
+def _texts_or(table: Schema) -> Schema:
+    """Return the type of a list of texts and tables."""
+    either = union_by(
+        lambda value: "<an object>" if isinstance(value, dict) else "<a string>",
+        label_member("<a string>", str),
+        label_member("<an object>", table),
+    )
+    return usually(list_of(str, 1, MAX_INPUTS), list_of(either, 1, MAX_INPUTS))
+
+
 _TYPE = literal("float", "base64", "binary", "ubinary")
 # `POST /embeddings` and `POST /rerank`.
 EMBED = Model(
     shape(
         model=str,
-        input=text_or("<an array>", usually(list_of(str, 1, MAX_INPUTS), list_of(_Input, 1, MAX_INPUTS))),
+        input=text_or("<an array>", _texts_or(shape(text=optional(str), image=optional(str)))),
         task=optional(str),
         dimensions=optional(integer(1, MAX_DIMENSIONS)),
         late_chunking=optional(bool),
@@ -62,18 +64,7 @@ RERANK = Model(
     shape(
         model=str,
         query=str,
-        documents=usually(
-            list_of(str, 1, MAX_INPUTS),
-            list_of(
-                union_by(
-                    lambda value: "<an object>" if isinstance(value, dict) else "<a string>",
-                    label_member("<a string>", str),
-                    label_member("<an object>", Object),
-                ),
-                1,
-                MAX_INPUTS,
-            ),
-        ),
+        documents=_texts_or(Object),
         top_n=optional(integer(1)),
         return_documents=optional(bool),
     )
@@ -89,14 +80,32 @@ def _parse_embeddings(http: HttpRequest, validation: Validation) -> Call:
     if validation is Validation.LIVE:
         refuse_first(unknown_fields(body, EMBED.fields), _refuse)
     given = parsed["input"]
-    inputs = [given] if isinstance(given, str) else given
-    return make_embedding_call(http, NAME, body, inputs, dimensions=parsed.get("dimensions"))
+    return make_embedding_call(
+        http,
+        NAME,
+        body,
+        [_read_input(each) for each in ([given] if isinstance(given, str) else given)],
+        model=parsed["model"],
+        meaning={key: value for key, value in body.items() if key not in _BOOKKEEPING and value is not None},
+        dimensions=parsed.get("dimensions"),
+    )
+
+
+def _read_input(given: Json) -> Message:
+    if isinstance(given, str):
+        return Message("user", given)
+    text, image = given.get("text"), given.get("image")
+    parts = () if image is None else ({"type": "image_url", "image_url": {"url": image}},)
+    return Message("user", text or "", parts=parts)
+
+
+_BOOKKEEPING = frozenset(("embedding_type", "encoding_format"))
 
 
 def _render_embeddings(call: Call, outcome: Embeddings) -> Reply:
     kind = call.raw.get("embedding_type") or call.raw.get("encoding_format") or "float"
     usage = {"total_tokens": outcome.prompt_tokens, "prompt_tokens": outcome.prompt_tokens}
-    return embedding_reply(call, outcome, find_writer(kind), usage)
+    return make_embedding_reply(call, outcome, find_writer(kind), usage)
 
 
 def _render_ranking(call: Call, outcome: Ranking) -> Reply:
@@ -126,7 +135,6 @@ ERRORS = plain_errors(error_rows(ErrorRow), MESSAGES, bearer)
 
 DIALECT = Dialect(
     name=NAME,
-    mounts=CLIENT_CONFIGS[NAME].mounts,
     bare=("/v1/rerank",),  # of servers that are compatible, such as vLLM
     omissible="/v1",
     operations=(
@@ -140,8 +148,7 @@ DIALECT = Dialect(
         ),
     ),
     credential=bearer,
-    fail=detail_fail(ERRORS),
+    fail=fail_with_detail(ERRORS),
     models=("jina-embeddings-v4", "jina-embeddings-v3", "jina-reranker-v3", "jina-reranker-v2-base-multilingual"),
-    variables=CLIENT_CONFIGS[NAME].variables,
     missing=dict.fromkeys(("/v1/classify", "/v1/segment"), "{json: {}}"),
 )

@@ -1,6 +1,6 @@
 """OpenAI, whose API the others resemble (https://platform.openai.com/docs/api-reference)."""
 
-from functools import lru_cache
+from functools import lru_cache, partial
 
 from msgspec.structs import replace
 from pydantic_core import to_json
@@ -10,9 +10,6 @@ from mockserver.core.http import HttpRequest, Reply
 from mockserver.core.plan import Failure, Models
 from mockserver.core.validation import Validation
 from mockserver.dialects import OWN_FEATURES, Dialect, Operation
-from mockserver.dialects._audio import AudioApi
-from mockserver.dialects._clients import CLIENT_CONFIGS
-from mockserver.dialects._completions import TEXT_LAYOUT
 from mockserver.dialects._errors import (
     INVALID_REQUEST,
     OPENAI_MESSAGES,
@@ -23,9 +20,16 @@ from mockserver.dialects._errors import (
     error_rows,
     retry_lines,
 )
-from mockserver.dialects._images import ImagesApi, word_image_error
-from mockserver.dialects._moderations import moderation_operation
-from mockserver.dialects._openai import MISSING, OpenAIApi
+from mockserver.dialects._openai_api.api import MISSING, OpenAIApi
+from mockserver.dialects._openai_api.audio import AudioApi
+from mockserver.dialects._openai_api.completions import TEXT_LAYOUT
+from mockserver.dialects._openai_api.images import ImagesApi, word_image_error
+from mockserver.dialects._openai_api.moderations import make_moderation_operation
+from mockserver.dialects._openai_api.objects import object_operations
+from mockserver.dialects._openai_api.objects.references import refer_to_kept
+from mockserver.dialects._openai_api.objects.resource import ObjectsApi
+from mockserver.dialects._openai_api.realtime.connections import ConnectionsApi
+from mockserver.dialects._openai_api.realtime.turns import RealtimeApi
 from mockserver.dialects._parse import bearer, clip
 from mockserver.dialects._reply import (
     data_reply,
@@ -139,29 +143,30 @@ ROWS = error_rows(
 )
 ERRORS = ErrorTable(ROWS, OPENAI_MESSAGES, bearer)
 
+OBJECTS = ObjectsApi(NAME, lines=_write_lines, fail=_fail)
 API = OpenAIApi(
     dialect=NAME,
     chat=ChatRenderer(CHAT_LAYOUT),
     text=TextRenderer(TEXT_LAYOUT),
     lines=_write_lines,
-    fail=_fail,
     rate_limits=_rate_limit_lines,
+    refer=partial(refer_to_kept, api=OBJECTS),
 )
 ANSWERING = (
     *API.inference_operations(),
     API.responses_operation(),
-    moderation_operation(NAME, _write_lines),
+    make_moderation_operation(NAME, _write_lines),
     *ImagesApi(NAME, _write_lines).operations(),
     *AudioApi(NAME, _write_lines).operations(),
-    *API.realtime_operations(),
+    RealtimeApi(NAME, _write_lines).turn_operation(),
+    *ConnectionsApi(NAME, _write_lines).operations(),
 )
 DIALECT = Dialect(
     name=NAME,
-    mounts=CLIENT_CONFIGS[NAME].mounts,
     operations=(
         *ANSWERING,
-        *API.account_operations(),
-        *API.object_operations(ANSWERING),
+        *API.stored_operations(),
+        *object_operations(replace(OBJECTS, operations=ANSWERING)),
         *model_operations(NAME, _write_lines),
         Operation("delete_model", "DELETE", "/models/{model:path}", _parse_deletion, _render_deletion),
     ),
@@ -171,5 +176,4 @@ DIALECT = Dialect(
     models=("gpt-5", "gpt-5-mini", "gpt-4.1", "gpt-4o", "gpt-4o-mini"),
     own_features=frozenset(OWN_FEATURES) - {"filter_annotations", "finish_error"},
     missing=MISSING,
-    variables=CLIENT_CONFIGS[NAME].variables,
 )

@@ -9,18 +9,17 @@ from mockserver.core.http import HttpRequest, Reply
 from mockserver.core.json import Json
 from mockserver.core.plan import REASONS, Failure
 from mockserver.dialects import Dialect
-from mockserver.dialects._chat import ChatParser, chat_operation
-from mockserver.dialects._clients import CLIENT_CONFIGS
 from mockserver.dialects._errors import (
     INVALID_REQUEST,
     PLAIN_LIMIT_MESSAGES,
     ErrorRow,
-    gateway_rows,
+    make_gateway_rows,
     plain_errors,
     reason_phrase,
     refuse_without_code,
     retry_lines,
 )
+from mockserver.dialects._openai_api.chat import ChatParser, make_chat_operation
 from mockserver.dialects._parse import Body, bearer
 from mockserver.dialects._reply import json_reply, model_operations, request_hex, request_id_line
 from mockserver.wire.chat import ChatLayout, prompt_filter
@@ -79,7 +78,7 @@ CHAT_LAYOUT = ChatLayout(
     stream_usage="null",
 )
 
-ROWS = gateway_rows(
+ROWS = make_gateway_rows(
     content_filter=ErrorRow(400, INVALID_REQUEST, "content_filter", "messages"),
     context_length=ErrorRow(400, INVALID_REQUEST, "context_length_exceeded", "messages"),
     billing=ErrorRow(402, INVALID_REQUEST, "payment_required"),
@@ -117,10 +116,9 @@ CHATS = ChatParser(NAME, refuse_without_code, elsewhere=_read_query)
 
 DIALECT = Dialect(
     name=NAME,
-    mounts=CLIENT_CONFIGS[NAME].mounts,
     operations=(
         # Unknown fields are ignored, whatever the mode.
-        replace(chat_operation(CHATS.parse, CHAT_LAYOUT, request_id_line), unify=_add_stream),
+        replace(make_chat_operation(CHATS.parse, CHAT_LAYOUT, request_id_line), unify=_add_stream),
         *model_operations(NAME, request_id_line),
     ),
     credential=credential,

@@ -14,20 +14,6 @@ from mockserver.core.json import Json
 from mockserver.core.plan import Answer, Failure
 from mockserver.core.validation import Validation
 from mockserver.dialects import OWN_FEATURES, Dialect, Operation
-from mockserver.dialects._chat import (
-    AllowedNames,
-    ChatBody,
-    ChatToolCall,
-    FunctionCall,
-    RefusalPart,
-    TextPart,
-    ToolMode,
-    ToolName,
-    chat_call,
-    chat_model,
-    chat_operation,
-)
-from mockserver.dialects._clients import CLIENT_CONFIGS
 from mockserver.dialects._errors import (
     INVALID_REQUEST,
     PLAIN_UNSUPPORTED_MESSAGES,
@@ -57,6 +43,37 @@ from mockserver.dialects._fields import (
     union_by,
     usually,
 )
+from mockserver.dialects._openai_api.chat import make_chat_call, make_chat_operation
+from mockserver.dialects._openai_api.chat_models import (
+    AllowedNames,
+    ChatBody,
+    ChatToolCall,
+    FunctionCall,
+    RefusalPart,
+    TextPart,
+    ToolMode,
+    ToolName,
+    chat_model,
+)
+from mockserver.dialects._openai_api.responses import RESPONSE_LAYOUT as OPENAI_LAYOUT
+from mockserver.dialects._openai_api.responses import (
+    ResponsesRequest,
+    error_event,
+    make_message,
+    make_responses_reply,
+    parse_responses,
+)
+from mockserver.dialects._openai_api.responses_models import (
+    ResponseAllowedTools,
+    ResponseBody,
+    ResponseNamedTool,
+    Summary,
+    input_of,
+    responses_model,
+    text_options,
+    tools_of,
+)
+from mockserver.dialects._openai_api.stored import StoredResponses
 from mockserver.dialects._parse import (
     Body,
     Complaint,
@@ -72,19 +89,6 @@ from mockserver.dialects._reply import (
     model_operations,
     request_id_line,
 )
-from mockserver.dialects._responses import RESPONSE_LAYOUT as OPENAI_LAYOUT
-from mockserver.dialects._responses import ResponsesRequest, error_event, message_of, parse_responses, responses_reply
-from mockserver.dialects._responses_models import (
-    ResponseAllowedTools,
-    ResponseBody,
-    ResponseNamedTool,
-    Summary,
-    input_of,
-    responses_model,
-    text_options,
-    tools_of,
-)
-from mockserver.dialects._stored import StoredResponses
 from mockserver.wire.chat import ChatLayout
 from mockserver.wire.responses import ResponseLayout, ResponseRenderer
 
@@ -243,7 +247,7 @@ NAME = "tzafon"
 CONTEXT = 32_768  # tokens of prompt and answer together
 
 
-def parse_response(http: HttpRequest, validation: Validation) -> Call:
+def _parse_responses(http: HttpRequest, validation: Validation) -> Call:
     call = parse_responses(http, RESPONSES_REQUEST, validation)
     earlier = tuple(_read_earlier(call.raw.get("previous_input_messages") or ()))
     own = int(call.has_instructions)
@@ -252,14 +256,16 @@ def parse_response(http: HttpRequest, validation: Validation) -> Call:
     )
     left = max(CONTEXT - call.prompt_tokens, 1)
     if call.options.max_tokens is None:
-        return replace(call, options=replace(call.options, max_tokens=left, usual_tokens=left))
-    return call.limit_tokens(max(call.options.max_tokens, 0))
+        call = replace(call, options=replace(call.options, max_tokens=left, usual_tokens=left))
+    else:
+        call = call.limit_tokens(max(call.options.max_tokens, 0))
+    return _check_live(call, validation)
 
 
 def _read_earlier(given: Iterable[Body]) -> Iterator[Message]:
     for message in map(_flatten_author, given):
         if isinstance(message.get("role"), str):
-            yield message_of(message["role"], message.get("content"))
+            yield make_message(message["role"], message.get("content"))
 
 
 def _flatten_author(message: Body) -> Body:
@@ -270,7 +276,7 @@ def _flatten_author(message: Body) -> Body:
     return {"role": author.get("role"), **({"name": author["name"]} if author.get("name") else {}), **rest}
 
 
-def parse_chat(http: HttpRequest, validation: Validation) -> Call:
+def _parse_chat(http: HttpRequest, validation: Validation) -> Call:
     body, chat = read_request(CHAT, http, refuse, validation)
     if validation is not Validation.OFF:
         refuse_first(_find_lonely(chat), refuse)
@@ -283,15 +289,10 @@ def parse_chat(http: HttpRequest, validation: Validation) -> Call:
         choice = {"type": "function", **choice}
     if isinstance(choice, str) or (choice and (choice["type"] in choice or validation is not Validation.OFF)):
         plain["tool_choice"] = choice
-    call = chat_call(http, plain, plain, dialect=NAME)
+    call = make_chat_call(http, plain, plain, dialect=NAME)
     named = f"chatcmpl-{body['request_id']}" if body.get("request_id") else ""
-    return replace(
-        call,
-        raw=body,
-        ids=_CHAT_IDS,
-        id=named,
-        options=replace(call.options, ignore_eos=body.get("ignore_eos") is True),
-    )
+    options = replace(call.options, ignore_eos=body.get("ignore_eos") is True)
+    return _check_live(replace(call, raw=body, ids=_CHAT_IDS, id=named, options=options), validation)
 
 
 def _simplify_message(message: Body, index: int) -> Body:
@@ -352,7 +353,13 @@ def _find_lonely(body: Body) -> Iterator[Complaint]:
         yield custom_complaint("When using `tool_choice`, `tools` must be set.", "tool_choice")
 
 
-def vllm_live_only(body: Body) -> Iterator[Complaint]:
+def _check_live(call: Call, validation: Validation) -> Call:
+    if validation is Validation.LIVE:
+        refuse_first(find_live_mistakes(call.raw), refuse)
+    return call
+
+
+def find_live_mistakes(body: Body) -> Iterator[Complaint]:
     if isinstance(heat := body.get("temperature"), int | float) and heat < 0:
         yield custom_complaint(f"temperature must be non-negative, got {clip(str(heat))}.", "temperature")
     if isinstance(share := body.get("top_p"), int | float) and not 0 < share <= 1:
@@ -368,9 +375,8 @@ def _make_salt_complaint() -> Complaint:
     return custom_complaint("Parameter 'cache_salt' must be a non-empty string if provided.", "cache_salt")
 
 
-_CONFLICTING = frozenset(("background", "previous_response_id", "cache_salt"))
 RESPONSES_REQUEST = ResponsesRequest(
-    NAME, RESPONSE, conflicts=_find_conflicts, conflicting=_CONFLICTING, refuse=refuse, ids=IdShape("resp_", 32, "hex")
+    NAME, RESPONSE, conflicts=_find_conflicts, refuse=refuse, ids=IdShape("resp_", 32, "hex")
 )
 _CHAT_IDS = IdShape("chatcmpl-", 32, "hex")
 # Fields for the server only, and former fields of OpenAI that vLLM never read.
@@ -379,22 +385,8 @@ _UNREAD = frozenset({"request_id", "priority", "cache_salt", "functions", "funct
 MODELS = ("tzafon.northstar-cua-fast", "tzafon.sm-1")
 
 
-def _parse_responses(http: HttpRequest, validation: Validation) -> Call:
-    return _check_live(parse_response(http, validation), validation)
-
-
-def _parse_chat(http: HttpRequest, validation: Validation) -> Call:
-    return _check_live(parse_chat(http, validation), validation)
-
-
-def _check_live(call: Call, validation: Validation) -> Call:
-    if validation is Validation.LIVE:
-        refuse_first(vllm_live_only(call.raw), refuse)
-    return call
-
-
 def _render_responses(call: Call, outcome: Answer) -> Reply:
-    return responses_reply(call, outcome, renderer=RESPONSES, lines=request_id_line(call.http, call))
+    return make_responses_reply(call, outcome, renderer=RESPONSES, lines=request_id_line(call.http, call))
 
 
 def _render_model(name: str, created: int) -> dict[str, Json]:
@@ -463,13 +455,12 @@ STORED = StoredResponses(
     NAME,
     refuse,
     renderer=RESPONSES,
-    lines=lambda call: request_id_line(call.http, call),
+    lines=request_id_line,
     take=_parse_responses,
     final=True,
 )
 DIALECT = Dialect(
     name=NAME,
-    mounts=CLIENT_CONFIGS[NAME].mounts,
     operations=(
         Operation(
             "responses",
@@ -480,7 +471,7 @@ DIALECT = Dialect(
             error=error_event,
             shows_reasoning=True,
         ),
-        chat_operation(_parse_chat, CHAT_LAYOUT, lines=request_id_line, model=MODELS[0]),
+        make_chat_operation(_parse_chat, CHAT_LAYOUT, lines=request_id_line, model=MODELS[0]),
         *STORED.operations(),
         *model_operations(NAME, request_id_line, _render_model),
     ),
@@ -488,5 +479,4 @@ DIALECT = Dialect(
     fail=_fail,
     models=MODELS,
     own_features=frozenset(OWN_FEATURES) - {"filter_annotations", "finish_error", "status"},
-    variables=CLIENT_CONFIGS[NAME].variables,
 )

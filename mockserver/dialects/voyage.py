@@ -3,21 +3,18 @@
 from collections.abc import Mapping, Sequence
 from functools import partial
 
-from mockserver.core.call import Call
+from mockserver.core.call import Call, Message
 from mockserver.core.http import HttpRequest, Reply
 from mockserver.core.json import Json
 from mockserver.core.plan import Failure
 from mockserver.core.validation import Validation
 from mockserver.dialects import Dialect, Operation
-from mockserver.dialects._clients import CLIENT_CONFIGS
-from mockserver.dialects._embedders import (
+from mockserver.dialects._embeddings import (
     MAX_DIMENSIONS,
-    MAX_INPUTS,
     Write,
-    detail_fail,
-    embedding_reply,
     find_writer,
     make_embedding_call,
+    make_embedding_reply,
 )
 from mockserver.dialects._errors import ErrorRow, error_rows, plain_errors
 from mockserver.dialects._fields import (
@@ -42,12 +39,13 @@ from mockserver.dialects._parse import (
     refuse_first,
     unknown_fields,
 )
-from mockserver.dialects._reply import json_reply, request_id_line
+from mockserver.dialects._reply import fail_with_detail, json_reply, request_id_line
 from mockserver.dialects._rerank import list_ranked, parse_rerank, show_ranked, wants_documents
 from mockserver.kinds.embeddings import Embeddings
 from mockserver.kinds.rerank import Ranking
 
 NAME = "voyage"
+MAX_INPUTS = 1000
 # `POST /embeddings` and `POST /rerank`.
 EMBED = Model(
     shape(
@@ -130,42 +128,55 @@ def _parse_embeddings(http: HttpRequest, validation: Validation) -> Call:
     body, parsed = read_request(EMBED, http, _refuse, validation)
     if validation is not Validation.OFF:
         refuse_first(unknown_fields(body, EMBED.fields), _refuse)
-    given = parsed["input"]
-    inputs = [given] if isinstance(given, str) else given
-    if validation is not Validation.OFF and "" in inputs:
+    texts = _list_chunks(parsed["input"])
+    if validation is not Validation.OFF and "" in texts:
         raise _refuse(custom_complaint("Input cannot contain empty strings or empty lists", "input"))
-    return make_embedding_call(http, NAME, body, inputs, dimensions=parsed.get("output_dimension"))
+    return _make_call(http, body, parsed, [Message("user", text) for text in texts])
+
+
+def _make_call(http: HttpRequest, body: Body, parsed: Body, inputs: Sequence[Message]) -> Call:
+    return make_embedding_call(
+        http,
+        NAME,
+        body,
+        inputs,
+        model=parsed["model"],
+        meaning={key: value for key, value in body.items() if key not in _BOOKKEEPING and value is not None},
+        dimensions=parsed.get("output_dimension"),
+    )
+
+
+_BOOKKEEPING = frozenset(("encoding_format", "output_dtype"))
 
 
 def _render_embeddings(call: Call, outcome: Embeddings) -> Reply:
-    return embedding_reply(call, outcome, _find_writer(call), {"total_tokens": outcome.prompt_tokens})
+    return make_embedding_reply(call, outcome, _find_writer(call), {"total_tokens": outcome.prompt_tokens})
 
 
 def _parse_multimodal(http: HttpRequest, validation: Validation) -> Call:
     body, parsed = read_request(MULTIMODAL, http, _refuse, validation)
-    inputs = [_join_segments(each["content"]) for each in parsed["inputs"]]
-    return make_embedding_call(http, NAME, body, inputs, dimensions=parsed.get("output_dimension"))
+    return _make_call(http, body, parsed, [_join_segments(each["content"]) for each in parsed["inputs"]])
 
 
-def _join_segments(content: Sequence[Body]) -> Body:
+def _join_segments(content: Sequence[Body]) -> Message:
     """Return an input of texts and pictures as one of both."""
     images = [segment[segment["type"]] for segment in content if segment["type"] != "text"]
     text = "\n".join(segment["text"] for segment in content if segment["type"] == "text")
-    return {"text": text, "image": images[0] if images else None}
+    return Message("user", text, parts=tuple({"type": "image_url", "image_url": {"url": url}} for url in images[:1]))
 
 
 def _render_multimodal(call: Call, outcome: Embeddings) -> Reply:
     counts = {"text_tokens": outcome.prompt_tokens, "image_pixels": 0, "video_pixels": 0}
-    return embedding_reply(call, outcome, _find_writer(call), {**counts, "total_tokens": outcome.prompt_tokens})
+    return make_embedding_reply(call, outcome, _find_writer(call), {**counts, "total_tokens": outcome.prompt_tokens})
 
 
 def _parse_contextualized(http: HttpRequest, validation: Validation) -> Call:
     body, parsed = read_request(CONTEXTUALIZED, http, _refuse, validation)
     chunks = [chunk for document in parsed["inputs"] for chunk in _list_chunks(document)]
-    return make_embedding_call(http, NAME, body, chunks, dimensions=parsed.get("output_dimension"))
+    return _make_call(http, body, parsed, [Message("user", chunk) for chunk in chunks])
 
 
-def _list_chunks(document: Json) -> Sequence[str]:
+def _list_chunks(document: str | Sequence[str]) -> Sequence[str]:
     """Return the chunks of a document; one that came whole is one."""
     return [document] if isinstance(document, str) else document
 
@@ -224,7 +235,6 @@ ERRORS = plain_errors(error_rows(ErrorRow, model_not_found=ErrorRow(400)), MESSA
 
 DIALECT = Dialect(
     name=NAME,
-    mounts=CLIENT_CONFIGS[NAME].mounts,
     operations=(
         Operation("embeddings", "POST", "/embeddings", _parse_embeddings, _render_embeddings),
         Operation("embeddings", "POST", "/multimodalembeddings", _parse_multimodal, _render_multimodal),
@@ -238,7 +248,6 @@ DIALECT = Dialect(
         ),
     ),
     credential=bearer,
-    fail=detail_fail(ERRORS),
+    fail=fail_with_detail(ERRORS),
     models=MODELS,
-    variables=CLIENT_CONFIGS[NAME].variables,
 )

@@ -5,36 +5,27 @@ Knows no wire shape and opens no connection.
 
 import asyncio
 import json
-from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields
-from itertools import cycle, islice
-from typing import Literal, Protocol, cast
+from collections.abc import Awaitable, Collection, Mapping, Sequence
+from typing import Protocol, cast
 
-from msgspec import Struct
+from msgspec import Struct, field
 from msgspec.structs import replace
 
-from mockserver.config.errors import RuleError
 from mockserver.core.call import OTHER, WEBSOCKET, Call
 from mockserver.core.draft import (
     ArtifactDraft,
     Draft,
     DraftChoice,
-    Generate,
     PlayCassette,
     RenderContext,
     RuleAnswer,
     RuleOutcome,
 )
-from mockserver.core.json import Json
-from mockserver.core.lazy import Memo, lazy_property
 from mockserver.core.mcp_server import VERSIONS, McpServer, McpTool
 from mockserver.core.plan import Answer, CarriedOut, Failure, Forward, Models, Outcome, Plan, Raw, Timing
-from mockserver.core.seed import Seed, WallClock
 from mockserver.core.state import Counters
-from mockserver.core.tokens import APPROX, Tokenizer
 from mockserver.engine.answer import (
     ALONE,
-    Author,
     answer,
     finish_artifact,
     join_plans,
@@ -42,8 +33,9 @@ from mockserver.engine.answer import (
     use_tokenizer,
 )
 from mockserver.engine.call_objects import CallObjects
-from mockserver.engine.catalogue import LONGEST, Catalogue, Known, Model, apply_limits, limit_for_generator
-from mockserver.engine.counters import ScenarioState, find_attempt, name_ids_counter
+from mockserver.engine.catalogue import apply_limits, limit_for_generator
+from mockserver.engine.counters import find_attempt, name_ids_counter
+from mockserver.engine.generation import generate_draft, make_generator, share_work
 from mockserver.engine.hosted_mcp import HostedAnswer, HostedServer, find_hosted_servers
 from mockserver.engine.mcp_answers import find_resource_draft, generate_mcp_result
 from mockserver.engine.mcp_service import McpService
@@ -51,25 +43,18 @@ from mockserver.engine.mcp_streams import McpStreams
 from mockserver.engine.memory import Memory, continue_conversation
 from mockserver.engine.offload import is_demanding, is_large, makes_long, on_thread
 from mockserver.engine.overrides import NO_OVERRIDES, DeliveryOverrides, FaultSelection, FaultSpecs
-from mockserver.kinds import ARTIFACTS, CONVERSATIONS, CREATIONS, LOOK_UPS, OPERATIONS, QUESTIONS
+from mockserver.engine.policy import Policy, Terms
+from mockserver.engine.rule_set import RuleSearch, RuleSet
+from mockserver.kinds import CONVERSATIONS, CREATIONS, LOOK_UPS, OPERATIONS, QUESTIONS
 from mockserver.kinds.kind import ModelListing, Question
 from mockserver.kinds.mcp import SESSION, McpOperation
 from mockserver.kinds.objects import STATUS, Creation, LookUp, ObjectKind, References, Work
 from mockserver.model import GENERATORS
-from mockserver.model.budget import REQUEST_WORK, STEPS, AnswerWork, RequestWork
+from mockserver.model.budget import REQUEST_WORK
 from mockserver.rules.checks import explain_misfit, is_for_mcp
 from mockserver.rules.lint.contradictions import find_contradictions, recall_contradictions
-from mockserver.rules.load import FOR_FEW_RULES, ONLY_STUBS, Rule, is_suited, select_answering
-from mockserver.rules.match.conditions import (
-    NO_GROUPS,
-    FewIndex,
-    Groups,
-    Index,
-    JoinedIndex,
-    RuleIndex,
-    measure_nearness,
-)
-from mockserver.rules.nearest import NearMiss, explain_miss, find_nearest
+from mockserver.rules.load import FOR_FEW_RULES, Rule
+from mockserver.rules.nearest import explain_no_stub, explain_unmatched
 
 FORWARDED = "forwarded"
 _NO_CASSETTES = "a rule plays a cassette, but none are loaded"
@@ -95,83 +80,27 @@ class CassettePlayer(Protocol):
         """
 
 
-class Policy(Struct, frozen=True, dict=True):
-    seed: Seed = Seed()
-    clock: WallClock = WallClock()
-    unmatched: Literal["generate", "error"] = "generate"
-    error: Mapping[str, Json] = {}  # what that error states beside its reason
-    unique_ids: bool = False
-    announces: bool = False  # webhooks tell how objects of the background end
-    lints: bool = True  # adds remarks: on the call, and on answers of rules that no model could give
-    models: Catalogue = Catalogue()
-    timing: Timing = Timing()
-    tokenizer: Callable[[str], Tokenizer] = lambda model: APPROX  # of a model, by name
-
-    @lazy_property
-    def author(self) -> Author:
-        return Author(self.seed, self.clock)
-
-    @lazy_property
-    def terms(self) -> "_TermsByModel":
-        """Return what holds for calls, by their dialects and models."""
-        return _TermsByModel(self)
-
-
-class Terms(Struct, frozen=True):
-    """What a policy says of the calls of a dialect to a model, which are held against what is `refusing`."""
-
-    model: Known
-    refusing: Model
-    tokenizer: Tokenizer
-    timing: Timing
-
-
-class _TermsByModel(Memo[tuple[str, str], Terms]):
-    """The terms of dialects and models, worked out when they are first asked for."""
-
-    def __init__(self, policy: Policy) -> None:
-        super().__init__(most=1 << 20)
-        self._policy = policy
-
-    def __missing__(self, key: tuple[str, str]) -> Terms:
-        (dialect, name), models = key, self._policy.models
-        known = models.find(name)
-        timing = known.stated.timing or self._policy.timing
-        terms = Terms(known, models.find_refusing(dialect, name), self._policy.tokenizer(name), timing)
-        return self.keep(key, terms, _TERMS_SIZE) if len(name) <= LONGEST else terms
-
-
-_TERMS_SIZE = 1_000  # bytes, about
-
-
-@dataclass(frozen=True, slots=True)
-class Engine:
+class Engine(Struct, frozen=True, eq=False):
     """Rules, policy and memory. `listed` names each dialect's own models; `player` plays cassettes.
 
-    `servers` are what MCP servers offer, `streams` what is open to their clients. `thinking` has the operations of each
-    dialect that show reasoning.
+    `servers` are what MCP servers offer, by name, `streams` what is open to their clients. `thinking` has the
+    operations of each dialect that show reasoning.
     """
 
-    rules: tuple[Rule, ...]
+    rule_set: RuleSet
     policy: Policy
     counters: Counters
     memory: Memory
-    listed: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    listed: Mapping[str, tuple[str, ...]] = {}
     player: CassettePlayer | None = None
-    thinking: Mapping[str, Collection[str]] = field(default_factory=dict)
-    servers: Mapping[str, McpServer] = field(default_factory=dict)  # of MCP, by name
+    thinking: Mapping[str, Collection[str]] = {}
+    servers: Mapping[str, McpServer] = {}
     streams: McpStreams = field(default_factory=McpStreams)
-    _index: Index = field(init=False)
-    _counts_attempts: bool = field(init=False)
-    forwards: bool = field(init=False)  # whether a rule passes calls on
-    stubs: bool = field(init=False)  # whether a rule names a path, which may be one that no dialect knows
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "_index", RuleIndex([rule.when for rule in self.rules]))
-        uses = frozenset[str]().union(*[rule.when.uses for rule in self.rules])
-        object.__setattr__(self, "_counts_attempts", "attempt" in uses)
-        object.__setattr__(self, "forwards", any(map(_forwards, self.rules)))
-        object.__setattr__(self, "stubs", "path" in uses)
+    @property
+    def rules(self) -> tuple[Rule, ...]:
+        """Return the rules in the order in which they are tried."""
+        return self.rule_set.rules
 
     async def plan(self, call: Call, part_of: Call | None = None) -> Plan:
         """Plan the answer to a call, or its refusal.
@@ -212,9 +141,9 @@ class Engine:
         real = None if is_recorded else self._find_real_server(call)
         if not is_recorded and real is None:
             return await self._serve_mcp(call, asked, terms)
-        engine = alter_engine(self, servers={call.model: McpServer(call.model), **self.servers})
+        engine = replace(self, servers={call.model: McpServer(call.model), **self.servers})
         if call.mcp is not None and not engine.servers[call.model].defines(call.mcp):
-            engine = alter_engine(engine, policy=replace(self.policy, unmatched="error"))  # nobody knows its results
+            engine = replace(engine, policy=replace(self.policy, unmatched="error"))  # nobody knows its results
         if call.operation != SESSION.name:
             return await engine._plan_conversation(call, asked, terms)
         if type(real) is Forward:
@@ -244,7 +173,7 @@ class Engine:
             if draft is not None:
                 return self._finish_draft(call, draft, "invalid", terms)
             is_changed = self.servers[server.name] is not server
-            now = alter_engine(self, servers={**self.servers, server.name: server}) if is_changed else self
+            now = replace(self, servers={**self.servers, server.name: server}) if is_changed else self
             return await now._plan_conversation(call, asked, terms)
 
         service = McpService(self.servers, self.policy.seed, self.counters, self.streams, self.policy.lints)
@@ -265,7 +194,7 @@ class Engine:
         try:
             call = await self.recall(call, objects)
         except Failure as refusal:
-            forward = self._find_forward(call)  # the provider may know what this server does not
+            forward = self.rule_set.find_forward(call)  # the provider may know what this server does not
             return await self._replay_despite(refusal, call, asked) if forward is None else Plan(forward, FORWARDED)
         if call.previous_response_id is not None:
             return await self._plan_continuation(call, asked, terms)
@@ -317,13 +246,9 @@ class Engine:
 
     async def _plan_conversation(self, call: Call, asked: Call, terms: Terms, *, lost: bool = False) -> Plan:
         """Plan a conversation. If the previous response is `lost`, only rules that match on it or forward answer."""
-        if call.http.turn is not None and not call.http.turn.writes and not lost:
-            forward = self._find_forward(call)
-            passed = Plan(forward, FORWARDED) if forward is not None else await self.replay(asked)
-            if passed is not None and not isinstance(passed.outcome, Failure):  # later calls name the provider's id
-                return passed
-            silence = self._finish_draft(call, _SILENCE, "generated", terms, _WARM_UP)
-            return replace(silence, timing=Timing())
+        turn = call.http.turn
+        if turn is not None and not turn.writes and not lost:
+            return await self._warm_up(call, asked, terms)
         large = is_large(call)
         if call.operation in _LIMITED_BY_MODEL:
             try:
@@ -333,26 +258,10 @@ class Engine:
                     call = apply_limits(call, terms.model, terms.refusing)
             except Failure as refusal:
                 return await self._replay_despite(refusal, call, asked)
-        if self._counts_attempts:
+        if self.rule_set.counts_attempts:
             call = replace(call, attempt=await find_attempt(call, self.counters))
-        overrides, scenario, look = NO_OVERRIDES, None, self._find_next
-        left = iter(await on_thread(self._index.find_candidates, call) if large else self._index.find_candidates(call))
-        found: list[FoundRule] = []
-        while True:
-            if not found:
-                found = await on_thread(look, left, call, lost=lost) if large else look(left, call, lost=lost)
-                if not found:
-                    return await self._plan_unruled(call, asked, overrides, lost=lost)
-            at: int | None = 0
-            if not found[0].is_open:
-                if scenario is None:
-                    scenario = ScenarioState(call.http.namespace, self.counters)
-                at = await _find_open(found, scenario)
-            if at is None:
-                found = []
-                continue
-            match = found[at]
-            del found[: at + 1]
+        overrides, search = NO_OVERRIDES, RuleSearch(self.rule_set, call, self.counters, large=large, lost=lost)
+        while (match := await search.find_next()) is not None:
             rule = match.rule
             if match.failure is not None:
                 return Plan(Failure("server_error", f"{rule.source}: {match.failure}", status=500), rule.source)
@@ -375,11 +284,7 @@ class Engine:
                 if type(outcome) is Draft and self.policy.lints:
                     whys = recall_contradictions(call, outcome)
                     if whys is None:
-                        shown = call.operation in self.thinking.get(call.dialect, (call.operation,))
-                        if is_demanding(call):
-                            whys = await on_thread(find_contradictions, call, outcome, shows_reasoning=shown)
-                        else:
-                            whys = find_contradictions(call, outcome, shows_reasoning=shown)
+                        whys = await self._find_contradictions(call, outcome)
                     if whys:
                         plan = replace(plan, remarks=_write_remarks(rule, whys))
             except Failure as failure:
@@ -387,45 +292,23 @@ class Engine:
             if type(outcome) is Forward or type(outcome) is PlayCassette:
                 overrides = overrides.add_modifier(rule)
             return plan if overrides is NO_OVERRIDES else overrides.apply(call, self.policy.seed, plan)
+        return await self._plan_unruled(call, asked, overrides, lost=lost)
 
-    def _find_forward(self, call: Call) -> Forward | None:
-        """Return what passes a call on that no rule answers, if the first rule that would answer it does so."""
-        for at in self._index.find_candidates(call):
-            rule = self.rules[at]
-            known = rule.then.known
-            if known is not None and known.outcome is None:
-                continue
-            try:
-                held = rule.when.check(call)
-            except RuleError:
-                return None
-            if held:
-                return known.outcome if known is not None and type(known.outcome) is Forward else None
-        return None
+    async def _warm_up(self, call: Call, asked: Call, terms: Terms) -> Plan:
+        """Plan what a turn of a socket gets that only prepares the next one: silence, unless a provider answers it."""
+        forward = self.rule_set.find_forward(call)
+        passed = Plan(forward, FORWARDED) if forward is not None else await self.replay(asked)
+        if passed is not None and not isinstance(passed.outcome, Failure):  # later calls name the provider's id
+            return passed
+        silence = self._finish_draft(call, _SILENCE, "generated", terms, _WARM_UP)
+        return replace(silence, timing=Timing())
 
-    def _find_next(self, left: Iterator[int], call: Call, *, lost: bool) -> "list[FoundRule]":
-        """Return the next rules that match, up to the first that always answers: those before it count in one step.
-
-        `left` are the numbers of those not tried yet. A rule whose condition fails is the last one.
-        """
-        found: list[FoundRule] = []
-        rules, is_for_few = self.rules, call.operation in FOR_FEW_RULES
-        for at in left:
-            rule = rules[at]
-            if is_for_few and not is_suited(rule, call):
-                continue
-            if lost and "previous_response" not in rule.when.uses and not _forwards(rule):
-                continue
-            try:
-                held = rule.when.check(call)
-            except RuleError as error:
-                found.append(FoundRule(rule, failure=error))
-                break
-            if held:
-                found.append(FoundRule(rule, NO_GROUPS if held is True else held, not rule.counts))
-                if not rule.counts or len(found) == _MOST_AHEAD:
-                    break
-        return found
+    async def _find_contradictions(self, call: Call, draft: Draft) -> tuple[str, ...]:
+        """Return why no model could give an answer that a rule states."""
+        shown = call.operation in self.thinking.get(call.dialect, (call.operation,))
+        if is_demanding(call):
+            return await on_thread(find_contradictions, call, draft, shows_reasoning=shown)
+        return find_contradictions(call, draft, shows_reasoning=shown)
 
     async def replay(self, call: Call, cassette: str | None = None) -> Plan | None:
         """Plan what a cassette has of a call, the loaded one unless named; None where there is no cassette."""
@@ -451,7 +334,7 @@ class Engine:
 
     async def _draw_faults(self, rule: Rule, call: Call, stated: RuleAnswer) -> FaultSpecs:
         """Return which faults of a rule apply to this attempt."""
-        draws = FaultSelection(self.policy.seed, self.counters, counted=self._counts_attempts)
+        draws = FaultSelection(self.policy.seed, self.counters, counted=self.rule_set.counts_attempts)
         return await draws.select(call, rule.name, stated)
 
     async def _plan_outcome(
@@ -517,7 +400,7 @@ class Engine:
         if call.operation in CREATIONS:
             times = await self.counters.count(call.http.namespace, name_ids_counter(call))
             mark = str(times) if times > 1 or self.policy.unique_ids else ""
-        _share_work()
+        share_work()
         objects = self._open_objects(call, statuses, mark)
         view = await work(objects)
         return Plan(view, source or "stored", carried_out=tuple(objects.done), events=tuple(objects.events))
@@ -559,7 +442,9 @@ class Engine:
         if call.operation == WEBSOCKET:
             return Plan(None, "generated", timing=Timing())
         if call.operation == OTHER:
-            return Plan(Failure("route_not_found", details=await self._why_no_stub(call)), "unmatched")
+            entries = await self.counters.entries(call.http.namespace)
+            report = explain_no_stub(self.rules, call, entries)
+            return Plan(Failure("route_not_found", details={"report": report} if report else {}), "unmatched")
         match OPERATIONS[call.operation]:
             case ModelListing(deletes=deletes):
                 made = await self.memory.list_made_models(call, delete=deletes)
@@ -593,7 +478,7 @@ class Engine:
 
     async def _plan_each(self, call: Call, asked: Call) -> Plan:
         """Plan each prompt of a call; the first failure ends the work and answers the whole call."""
-        _share_work()
+        share_work()
         plans = list[Plan]()
         for single in split_prompts(call):
             plans.append(await self.plan(single, part_of=asked))
@@ -603,21 +488,8 @@ class Engine:
         return join_plans(plans)
 
     async def explain(self, call: Call) -> str:
-        """Say why no rule answers a call."""
-        near = find_nearest(select_answering(self.rules, call), call)
-        return explain_miss(near, await self.counters.entries(call.http.namespace))
-
-    async def _why_no_stub(self, call: Call) -> dict[str, Json]:
-        named = [rule for rule in self.rules if "path" in rule.when.uses and any(rule.then.answers)]
-        unfit = next((rule for rule in named if not rule.stubs and measure_nearness(rule.when, call) == 1), None)
-        if unfit is not None:
-            return {"report": f"{unfit.where}{unfit.quoted_name} matches, but {ONLY_STUBS}"}
-        near = find_nearest(select_answering(self.rules, call), call, limit=_COMPARED)
-        closest = sorted(near, key=_misses_path)[:_NEAREST]
-        if not closest:
-            return {}
-        entries = await self.counters.entries(call.http.namespace)
-        return {"report": explain_miss([each for each in closest if each.held] or closest[:1], entries)}
+        """Explain why no rule answers a call."""
+        return explain_unmatched(self.rules, call, await self.counters.entries(call.http.namespace))
 
     async def _generate(self, call: Call, overrides: DeliveryOverrides) -> Plan:
         if call.mcp is not None:
@@ -671,7 +543,7 @@ class _TurnPlanner(Struct, frozen=True):
             server = replace(server, tools=(McpTool(call.mcp.target),))
             policy = replace(policy, unmatched="generate")
         servers = {**self.engine.servers, server.name: server}
-        return await alter_engine(self.engine, servers=servers, policy=policy).plan(call)
+        return await replace(self.engine, servers=servers, policy=policy).plan(call)
 
     async def write_text(self, call: Call) -> Plan:
         """Have the model without weights write the answer."""
@@ -685,46 +557,14 @@ def _is_for_server(rule: Rule, call: Call) -> bool:
     return "path" in rule.when.uses and bool(rule.when.check(call))
 
 
-def _forwards(rule: Rule) -> bool:
-    """Whether a rule passes calls on: the provider may know what is unknown here."""
-    known = rule.then.known
-    return known is not None and type(known.outcome) is Forward
-
-
-class FoundRule(Struct, frozen=True):
-    """A rule that matches and its groups, or why its condition fails; `is_open`: it answers however often it did."""
-
-    rule: Rule
-    groups: Groups = NO_GROUPS
-    is_open: bool = True
-    failure: RuleError | None = None
-
-
 def _write_remarks(rule: Rule, whys: Sequence[str]) -> tuple[str, ...]:
     """Return the remarks on a rule's answer that no model could give, for these reasons."""
     return tuple([f"{rule.where}{rule.quoted_name}: the answer {why}" for why in whys])
 
 
-_MOST_AHEAD = 100  # rules that count
-
-
-def _share_work() -> None:
-    """Let all parts of a request share the work that it may cost, however many they are."""
-    if REQUEST_WORK.get() is None:
-        REQUEST_WORK.set(RequestWork())
-
-
-async def _find_open(ahead: list[FoundRule], scenario: ScenarioState) -> int | None:
-    """Return the index of the first rule that may answer; count those that are tried."""
-    last = len(ahead) - 1
-    rules = [each.rule for each in ahead if not each.is_open]
-    at = await scenario.find_open(rules)
-    return last if at is None and ahead[last].is_open else at
-
-
 async def _plan_batch(engine: Engine, call: Call) -> Plan:
     """Answer each call of a batch, and keep the results for when they are looked up."""
-    _share_work()
+    share_work()
     plan = await engine._plan_generated(call, _SILENCE)
     assert isinstance(plan.outcome, Answer)  # noqa: S101  # of a draft
     results, done = list[tuple[Call, Outcome]](), list[CarriedOut]()
@@ -754,77 +594,10 @@ def _write_conversation(operation: str, stated: ArtifactDraft, source: str) -> D
         raise Failure("server_error", f"{source}: {why}", status=500) from None
 
 
-async def generate_draft(call: Call, seed: Seed) -> Draft | ArtifactDraft:
-    """Generate an answer; other requests run between two choices."""
-    if call.operation in ARTIFACTS:
-        return ArtifactDraft()
-    choices: list[DraftChoice] = []
-    different = n = call.options.n
-    if n > _FEWEST_CHOICES:  # fewer different ones for a large request, which bounds its time
-        different = min(n, max(_FEWEST_CHOICES, _MOST_READ // (len(call.http.body) + 1)))
-    budget = AnswerWork()
-    generate = make_generator(call, seed, budget)
-    demands = is_demanding(call) or not GENERATORS.is_imported("auto")  # an import must not keep others waiting
-    for index in range(different):
-        if index:
-            await asyncio.sleep(0)
-            if budget.spent > STEPS or budget.request.is_scarce:
-                break
-        choices.append(await on_thread(generate, "auto", {}, index) if demands else generate("auto", {}, index))
-    return Draft(tuple(islice(cycle(choices), n)))
-
-
-def make_generator(call: Call, seed: Seed, budget: AnswerWork | None = None) -> Generate:
-    """Return the generators for a call; each choice has its own seed."""
-    budget = budget or AnswerWork()
-
-    def generate(kind: str, options: Mapping[str, Json], index: int) -> DraftChoice:
-        with budget:
-            own = seed.branch("generate", call.content_fingerprint, str(index))
-            return GENERATORS[kind](call, own, options)
-
-    return generate
-
-
-def _misses_path(near: NearMiss) -> bool:
-    return not any(result.ok for result in near.results if result.field.startswith("path"))
-
-
-_COMPARED, _NEAREST = 24, 3  # rules at a path that no dialect knows
 _LIMITED_BY_MODEL = frozenset(name for name, kind in OPERATIONS.items() if kind.names_model)
 _ABOUT_KEPT = frozenset((*LOOK_UPS, *CREATIONS, *QUESTIONS))  # the answer is about what is kept, whether it is or not
-_FEWEST_CHOICES, _MOST_READ = 8, 1_000_000  # bytes read, over all choices
 _SILENCE = Draft((DraftChoice(()),))
 _NOT_FORWARDED = Failure(
     "unsupported", "Parts of a batch cannot be forwarded: forward the batch, or write what the answer is.", status=400
 )
 _WARM_UP = "warm up"  # tells the id of its answer from that of the answer to the same call
-
-
-FEW = 8  # this many rules are tried without an index
-
-
-def put_rules_before(engine: Engine, rules: Sequence[Rule]) -> Engine:
-    """Return the engine with more rules in front; its own are not indexed again."""
-    conditions = [rule.when for rule in rules]
-    front = FewIndex(len(rules)) if len(rules) <= FEW else RuleIndex(conditions)
-    uses = frozenset[str]().union(*[condition.uses for condition in conditions])
-    return alter_engine(
-        engine,
-        rules=(*rules, *engine.rules),
-        _index=JoinedIndex(front, len(rules), engine._index),
-        _counts_attempts=engine._counts_attempts or "attempt" in uses,
-        forwards=engine.forwards or any(map(_forwards, rules)),
-        stubs=engine.stubs or "path" in uses,
-    )
-
-
-def alter_engine(engine: Engine, **other: object) -> Engine:
-    """Return the engine with some parts replaced, cheaply: every test makes one."""
-    made = object.__new__(Engine)
-    for part in _PARTS:
-        object.__setattr__(made, part, other[part] if part in other else getattr(engine, part))
-    return made
-
-
-_PARTS = tuple(field.name for field in fields(Engine))

@@ -5,11 +5,11 @@ properties, nothing of earlier calls.
 """
 
 import re
-from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from heapq import nlargest
-from itertools import chain, islice, pairwise
+from itertools import islice, pairwise
 from math import log
 from typing import NamedTuple
 
@@ -58,39 +58,31 @@ class Offer(Struct, frozen=True):
     parameters: Keys
     verb: str
     does_anything: bool  # as colleagues and computers do
-
-    def find_name(self, text: str) -> int | None:
-        """Return where a text writes a name of the tool."""
-        found = re.search("|".join(map(_spelling, self.names)), text, re.IGNORECASE)
-        return found.start() if found else None
+    keys: Keys  # of its name and its description
 
 
 class Offers:
     """Tools as a text is compared with them; of more than `_MOST_ALIKE` only those that share most words with it."""
 
-    def __init__(self, tools: Sequence[Tool], hints: Mapping[str, str] = {}, unwanted: Collection[str] = ()) -> None:
-        """`hints` adds to the descriptions, by names; `unwanted` are names of tools that are left out."""
-        self.tools, self._unwanted = tools, frozenset(unwanted)
-        self._read = _read_offers(tuple(_signature(tool, hints.get(tool.name, "")) for tool in tools))
+    def __init__(self, tools: Sequence[Tool], hints: Mapping[str, str] = {}) -> None:
+        """`hints` adds to the descriptions, by names."""
+        self.tools = tools
+        self._offers = _read_offers(tuple(_read_tool(tool, hints.get(tool.name, "")) for tool in tools))
 
     def named(self, text: str) -> list[tuple[int, Tool]]:
         """Return the tools that a text names, and where."""
-        folded = _folded(text)
-        offers = [offer for offer, names in self._read.folded if any(name in folded for name in names)]
-        places = ((offer.find_name(text), self.tools[offer.at]) for offer in self._wanted(offers))
-        return [(place, tool) for place, tool in places if place is not None]
+        small, found = text.lower(), list[tuple[int, Tool]]()
+        for offer in self._offers:
+            if any(name.lower() in small for name in offer.names):
+                place = re.search("|".join(map(_spelling, offer.names)), text, re.IGNORECASE)
+                found += [(place.start(), self.tools[offer.at])] if place else []
+        return found
 
-    def alike(self, said: Iterable[str]) -> list[Offer]:
+    def alike(self, said: "Said") -> list[Offer]:
         """Return the offers that share a word with what is said, in their order."""
-        sums = defaultdict[int, float](float)
-        for key in frozenset().union(*map(keys, said)):
-            for at, share in self._read.shares.get(key, ()):
-                sums[at] += share
-        nearest = sorted(nlargest(_MOST_ALIKE, sums, key=lambda at: (sums[at], -at)))
-        return self._wanted([self._read.offers[at] for at in nearest])
-
-    def _wanted(self, offers: Sequence[Offer]) -> list[Offer]:
-        return [offer for offer in offers if self.tools[offer.at].name not in self._unwanted]
+        met = [(len(offer.keys & said.keys), -offer.at, offer) for offer in self._offers]
+        nearest = nlargest(_MOST_ALIKE, (each for each in met if each[0]))
+        return sorted((offer for *_, offer in nearest), key=lambda offer: offer.at)
 
     def best(
         self, said: "Said", mentioned: Mentions, *, least: float, against: Callable[[Offer], float] = lambda offer: 0
@@ -99,83 +91,59 @@ class Offers:
 
         Values are looked for only where they can decide. `against` adds what speaks for or against an offer.
         """
-        scored = [(offer, score_words(offer, said)) for offer in self.alike(said.exact)]
-        rated = [(offer, score, score + against(offer)) for offer, score in scored]
-        enough = max([least, *(total for *_, total in rated)]) - _WEIGHTS["arguments"]
-        close = [each for each in rated if each[2] >= enough]
-        found, highest = None, least
-        for offer, score, total in close:
+        scored = [(offer, score_words(offer, said)) for offer in self.alike(said)]
+        rated = {offer.at: (score, score + against(offer)) for offer, score in scored}
+        highest = max((total for _, total in rated.values()), default=0)
+        close = {at: each for at, each in rated.items() if each[1] >= max(least, highest) - _WEIGHTS["arguments"]}
+        totals = {}
+        for at, (score, total) in close.items():
             is_sure = len(close) == 1 and total >= least
             if score >= _PROMISING and not is_sure:  # values support a tool, but are never enough
-                properties = properties_of(self.tools[offer.at])
-                total += mentioned.evidence(properties) * _WEIGHTS["arguments"]
-            if total >= highest if found is None else total > highest:
-                found, highest = self.tools[offer.at], total
-        return found
+                total += mentioned.evidence(properties_of(self.tools[at])) * _WEIGHTS["arguments"]
+            totals[at] = total
+        found = max(totals, key=totals.__getitem__, default=None)
+        return None if found is None or totals[found] < least else self.tools[found]
 
 
 def score_words(offer: Offer, said: "Said") -> float:
     """Return how well a tool fits what the user says, by words alone; 0 if they have nothing in common."""
-    by_words = _name_said(offer, said) + _description_said(offer, said.keys)
+    by_words = _score_name(offer, said) + _score_description(offer, said.keys)
     if not by_words:
         return 0.0
-    score = by_words + _verb_said(offer, said)
+    score = by_words + _score_verb(offer, said)
     named = min(2, len(offer.parameters & said.keys)) * _WEIGHTS["parameter"]
     return score + named if score >= _PROMISING else score
 
 
-class _ReadOffers:
-    """Offers by what a text must have to ask for one: names in small letters, and shares of words."""
-
-    def __init__(self, offers: Sequence[Offer]) -> None:
-        self.offers = offers
-        self.folded = [(offer, [_folded(name) for name in offer.names]) for offer in offers]
-        self.shares = defaultdict[str, list[tuple[int, float]]](list)
-        for offer in offers:
-            whole = sum(word.share for word in offer.name) or 1
-            for words_of, scale in ((offer.name, 1 / whole), (offer.description, _WEIGHTS["description"])):
-                for word in words_of:
-                    for key in word.keys:
-                        self.shares[key].append((offer.at, word.share * scale))
-
-
-class _Signature(NamedTuple):
+class _ReadTool(NamedTuple):
     """All that is read of a tool. The same tools come with each request of a client, so they are read once."""
 
     names: tuple[str, ...]
     kind: str
     description: str
-    hint: str
-    about: str
+    hint: str  # of instructions, or what the tool's server says of itself
     properties: tuple[str, ...]
     choices: str  # the values that it takes, of a tool that does not say what it is for
 
 
-def _signature(tool: Tool, hint: str) -> _Signature:
-    label = tool.options.get("server_label") if tool.options else ""
-    title = label[:_LONGEST] if isinstance(label, str) and label else tool.name
-    server_tools = [name[:_LONGEST] for name in list_allowed(tool)[:_MOST_WORDS]] if tool.options else ()
-    about = str(tool.options.get("server_description") or "")[:_LONGEST] if tool.options else ""
-    properties = tuple(islice(properties_of(tool), _MOST_WORDS * _PROPERTIES))
-    allowed = () if tool.description else chain.from_iterable(map(_list_choices, properties_of(tool).values()))
-    return _Signature(
-        names=(title, *server_tools),
+def _read_tool(tool: Tool, hint: str) -> _ReadTool:
+    options, properties = tool.options or {}, properties_of(tool)
+    listed = (
+        () if tool.description else (inner.get("enum") for inner in properties.values() if isinstance(inner, Mapping))
+    )
+    choices = (each for values in listed if isinstance(values, list) for each in values if isinstance(each, str))
+    return _ReadTool(
+        names=(str(options.get("server_label") or tool.name)[:_LONGEST], *list_allowed(tool)[:_MOST_WORDS]),
         kind=tool.kind,
         description=tool.description[:_LONGEST],
-        hint=hint[:_LONGEST],
-        about=about,
-        properties=properties,
-        choices=" ".join(islice(allowed, _MOST_WORDS))[:_LONGEST],
+        hint=f"{options.get('server_description') or ''} {hint}"[:_LONGEST],
+        properties=tuple(islice(properties, _MOST_WORDS * _PROPERTIES)),
+        choices=" ".join(islice(choices, _MOST_WORDS))[:_LONGEST],
     )
 
 
-def _list_choices(schema: Json) -> Iterator[str]:
-    listed = schema.get("enum") if isinstance(schema, Mapping) else None
-    return (each for each in listed if isinstance(each, str)) if isinstance(listed, list) else iter(())
-
-
 @lru_cache(maxsize=64)
-def _read_offers(tools: tuple[_Signature, ...]) -> _ReadOffers:
+def _read_offers(tools: tuple[_ReadTool, ...]) -> Sequence[Offer]:
     """Read the words that tell tools apart. The more there are, the fewer words of each are read."""
     most = max(_FEWEST_WORDS, min(_MOST_WORDS, _MOST_READ // (len(tools) or 1)))
     titles = [_split_namespace(tool.names[0]) for tool in tools]
@@ -211,13 +179,10 @@ def _read_offers(tools: tuple[_Signature, ...]) -> _ReadOffers:
             parameters=parameters,
             verb=next((word for word in name if is_verb(word)), ""),
             does_anything=bool(HANDOFF.match(tool.names[0])) or tool.kind.startswith("computer"),
+            keys=own.union(*(keys(word) for word in told if weight(word) >= 0.6)),
         )
         offers.append(offer)
-    return _ReadOffers(offers)
-
-
-def _folded(text: str) -> str:
-    return text.lower() if text.isascii() else text.translate(_DOTLESS).casefold()
+    return offers
 
 
 def _split_namespace(name: str) -> tuple[str, str]:
@@ -227,9 +192,9 @@ def _split_namespace(name: str) -> tuple[str, str]:
     return " ".join(pieces[:-own]), " ".join(pieces[-own:])
 
 
-def _describe(tool: _Signature) -> str:
+def _describe(tool: _ReadTool) -> str:
     purpose = _PURPOSES.get(tool.kind.partition("_preview")[0], "")
-    return _ASIDE.sub(" ", f"{tool.description} {purpose} {' '.join(tool.names[1:])} {tool.about}")[:_LONGEST]
+    return _ASIDE.sub(" ", f"{tool.description} {purpose} {' '.join(tool.names[1:])}")[:_LONGEST]
 
 
 def _spelling(name: str) -> str:
@@ -265,7 +230,7 @@ class Said:
         self.verbs = [word for word in said[:4] if is_action(word)]
 
 
-def _name_said(offer: Offer, said: Said) -> float:
+def _score_name(offer: Offer, said: Said) -> float:
     """The share of the name that the text says. Light words count only if they are the whole name and come first."""
     met = [word for word in offer.name if word.keys & said.keys]
     if not met or (len(met) < len(offer.name) and all(weight(word.word) < 0.3 for word in met)):
@@ -281,7 +246,7 @@ def _name_said(offer: Offer, said: Said) -> float:
     return sum(shares) / whole * (_WEIGHTS["called a tool"] if said.exact & {"tool", "function"} else 1)
 
 
-def _description_said(offer: Offer, heard: Keys) -> float:
+def _score_description(offer: Offer, heard: Keys) -> float:
     """What the text says of the description, of a short one as a share; at most a fixed weight."""
     own = [word for word in offer.description if not word.keys & offer.parameters]
     whole = sum(word.share for word in own)
@@ -292,7 +257,7 @@ def _description_said(offer: Offer, heard: Keys) -> float:
     return min(_WEIGHTS["description at most"], score)
 
 
-def _verb_said(offer: Offer, said: Said) -> float:
+def _score_verb(offer: Offer, said: Said) -> float:
     """What the verb of the text says for or against a tool."""
     own, verbs = [word for word in offer.name if is_action(word.word)], said.verbs
     if not own and said.is_action:
@@ -319,7 +284,6 @@ _FEWEST_WORDS, _MOST_READ = 4, 20_000  # words of a tool, and of all tools toget
 _PROPERTIES = 4  # for each word that is read of a tool
 _MOST_ALIKE = 64  # tools that are compared with a clause
 _NAMESPACE = lazy_pattern(r"__|[./:]|-(?=[^\W_]*_)|(?<=[a-z])-(?=[A-Z])")  # Plugin-get_function
-_DOTLESS = {ord("ı"): "i", ord("İ"): "i"}  # for regular expressions, the same letter
 _WEIGHTS = {
     "synonym": 0.95,
     "called a tool": 1.25,
@@ -425,22 +389,18 @@ _JOINT = lazy_pattern(
 _LATER = lazy_pattern(r"then|after|finally", re.IGNORECASE)
 _BEGINS_LATER = lazy_pattern(r"\s*(?:next|once|after|afterwards|lastly|when\s+(?:you|that|it|this))\b", re.IGNORECASE)
 _DENIAL = lazy_pattern(
-    r"\b(?:(?<!\bI )(?<!\bwe )(?<!\bthey )(?:do\s+not|don'?t|don’t)(?!\s+(?:know|forget|have|hesitate|worry|mind"
-    r"|you))|(?:I|we)\s+(?:do\s+not|don'?t|don’t)\s+(?:want|need|like)(?:\s+you)?(?:\s+to)?|never|without"
-    r"|no\s+need\s+to|not\s+to|avoid|instead\s+of|rather\s+than|stop(?=\s+\w+ing\b)|skip|refrain\s+from|not|except"
-    r"|no)\b",
-    re.IGNORECASE,
+    r"(?i)\b(?:(?<!\bI )(?<!\bwe )(?<!\bthey )(?:do\s+not|don['’]?t)(?!\s+(?:know|forget|have|hesitate|worry|mind|you))"
+    r"|(?:I|we)\s+(?:do\s+not|don['’]?t)\s+(?:want|need|like)(?:\s+you)?(?:\s+to)?|never|without|no\s+need\s+to"
+    r"|avoid|instead\s+of|rather\s+than|stop(?=\s+\w+ing\b)|skip|refrain\s+from|not(?:\s+to)?|except|no)\b"
 )
 _TURN = lazy_pattern(r"\b(?:just|instead|simply|rather|only)\b", re.IGNORECASE)
 _IDLE = lazy_pattern(
-    r"^\s*(?:(?:many\s+)?thanks|thank\s+you|thx|great|perfect|awesome|cool|got\s+it)\b|\b(?:what|which)\s+(?:tools"
-    r"|functions)\b|\bwhat\s+can\s+you\s+do\b|\bhow\s+(?:does|do)\b.{0,60}\bwork\b|\bwhat\s+(?:does|do|is"
-    r"|are)\b.{0,60}\b(?:tools?|functions?)\b|\bdo\s+you\s+have\b.{0,60}\b(?:tools?|functions?)\b|\bwho\s+are\s+you\b"
-    r"|\bhow\s+are\s+you\b|\b(?:do|did|would)\s+you\s+(?:\w+\s+)?(?:like|love|hate|enjoy|prefer|believe|dream|feel)\b"
-    r"|\byour\s+(?:own\s+)?favou?rite\b|^\s*(?:I|we|he|she|they)(?:['’]ve|\s+have|\s+had)?\s+(?:already\s+"
-    r"|just\s+)?(?:(?!need)\w{2,20}ed|read|got|bought|sent|made)\b"
-    r"|\bwhat\s+(?:does|do)\s+\w+_\w+\s+do\b|\b(?:explain|describe)\b.{0,60}\b(?:tool|function)\b",
-    re.IGNORECASE,
+    r"(?i)^\s*(?:(?:many\s+)?thanks|thank\s+you|thx|great|perfect|awesome|cool|got\s+it)\b|\bwhat\s+can\s+you\s+do\b"
+    r"|\b(?:what|which|explain|describe|do\s+you\s+have)\b.{0,60}\b(?:tools?|functions?)\b|\bhow\s+(?:does"
+    r"|do)\b.{0,60}\bwork\b"
+    r"|\b(?:who|how)\s+are\s+you\b|\b(?:do|did|would)\s+you\s+(?:\w+\s+)?(?:like|love|hate|enjoy|prefer|believe|feel)\b"
+    r"|\byour\s+(?:own\s+)?favou?rite\b|^\s*(?:I|we|he|she|they)(?:['’]ve|\s+have|\s+had)?\s+(?:already\s+|just\s+)?"
+    r"(?:(?!need)\w{2,20}ed|read|got|bought|sent|made)\b|\bwhat\s+(?:does|do)\s+\w+_\w+\s+do\b"
 )
 
 
@@ -457,7 +417,7 @@ def find_tool_requests(text: str, tools: Sequence[Tool], hints: Mapping[str, str
     text = ends(text, _LONGEST_END, _LONGEST_END)
     offers, found = Offers(tools, hints), split_clauses(text)
     if unwanted := {name for clause in found if clause.denied for name in _denied_names(clause.denied, offers)}:
-        offers = Offers(tools, hints, unwanted)
+        offers = Offers([tool for tool in tools if tool.name not in unwanted], hints)
     return tuple(_merged(_requests(text, found, offers)))
 
 
@@ -472,6 +432,13 @@ def find_option(text: str, options: Mapping[str, str]) -> str | None:
     tools = [Tool(name, said) for name, said in options.items()]
     found = find_best(text, tools, find_meanings(options))
     return None if found is None else found.name
+
+
+def rank_options(text: str, options: Mapping[str, str]) -> list[str]:
+    """Return the options that have to do with a text, those that fit it best first, by what is said of each."""
+    offers, said = Offers([Tool(name, about) for name, about in options.items()]), Said(words(text))
+    scores = {offers.tools[each.at].name: score_words(each, said) for each in offers.alike(said)}
+    return sorted(scores, key=lambda name: -scores[name])
 
 
 def find_meanings(names: Iterable[str]) -> Mapping[str, str]:
@@ -495,7 +462,7 @@ def _denied_names(denied: str, offers: Offers) -> Iterator[str]:
         yield from (tool.name for tool in offers.tools)
         return
     said = Said(words(denied))
-    alike = (each for each in offers.alike(said.exact) if score_words(each, said) >= THRESHOLD - 0.1)
+    alike = (each for each in offers.alike(said) if score_words(each, said) >= THRESHOLD - 0.1)
     yield from (offers.tools[each.at].name for each in alike)
     yield from (tool.name for _, tool in offers.named(denied))
 
@@ -613,16 +580,15 @@ _COMPOSED = _FORMS | vocabulary(
     " rephrase brainstorm"
 )
 _POINTS_BACK = lazy_pattern(
-    r"\b(?:it|its|them|their|those|the\s+results?|the\s+answer|that(?!\s+(?:I|you|we|he|she|they|the|my|it|is|are)\b)"
-    r"|the\s+(?:\w{2,12}est|best|first|last|top|second)(?:\s+(?:one|result|option|match|hit|of\s+them)\b|(?=\s+for\s"
-    r"|\s*[.,!]|\s*$))|whichever|this(?!\s+(?:week|month|year|morning|afternoon|evening|weekend|summer|winter|spring"
-    r"|fall|autumn|\w+day)\b)|(?<!is\s)(?<!are\s)(?<!hey\s)(?<!hi\s)(?<!hello\s)there)\b",
-    re.IGNORECASE,
+    r"(?i)\b(?:it|its|them|their|those|the\s+(?:results?|answer)|that(?!\s+(?:I|you|we|he|she|they|the|my|it|is|are)\b)"
+    r"|the\s+(?:\w{2,12}est|best|first|last|top|second)(?:\s+(?:one|result|option|match|of\s+them)\b|(?=\s+for\s"
+    r"|\s*(?:[.,!]|$)))"
+    r"|whichever|this(?!\s+(?:week|month|year|morning|afternoon|evening|weekend|summer|winter|spring|fall|\w+day)\b)"
+    r"|(?<!is\s)(?<!are\s)(?<!hey\s)(?<!hi\s)(?<!hello\s)there)\b"
 )
 _ANY_TOOL = lazy_pattern(
-    r"\W*(?:(?:use|call|using|calling|invoke|invoking|run)\s+)?(?:(?:any|the|your|a|any\s+of\s+the|external)\s+)?"
-    r"(?:tools?|functions?)(?:\s+calls?|\s+calling)?\s*(?:for\s+this|here|please|at\s+all)?\s*$",
-    re.IGNORECASE,
+    r"(?i)\W*(?:(?:use|call|using|calling|run)\s+)?(?:(?:any|the|your|a)\s+)?(?:tools?|functions?)"
+    r"(?:\s+calls?)?\s*(?:for\s+this|here|please|at\s+all)?\s*$"
 )
 HANDOFF = lazy_pattern(
     r"(?:(?:transfer|route)_?to|handoff|hand_?off(?:_?to)?|(?:delegate|escalate)(?:_?to)?)_", re.IGNORECASE

@@ -3,12 +3,13 @@
 import ast
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from itertools import zip_longest
 
 from msgspec.structs import replace
 
 from mockserver.core.call import Call, Message, ToolCall
-from mockserver.core.json import Json, compact
+from mockserver.core.json import compact
 from mockserver.core.lazy import lazy_pattern
 from mockserver.model.shapes import read_loosely
 
@@ -24,18 +25,20 @@ def unwrap(call: Call) -> Call:
         if any(message.role == "user" for message in said):
             call = replace(call, messages=said)
     *before, last = call.messages or (Message("user"),)
-    if _points_back(last) and any(message.role == "user" for message in before):
+    points_back = last.role == "user" and _OF_PREVIOUS.fullmatch(last.text.strip())
+    if points_back and any(message.role == "user" for message in before):
         call = replace(call, messages=tuple(before))  # whose values are to be put in the format, not those of the order
-    if call.tools and any(map(_observes, call.messages)):
-        call = replace(call, messages=tuple(_with_quoted_calls(call.messages)))
-    if any(map(_is_of_others, call.messages)):
+    spoken = [message.text for message in call.messages if message.role == "user"]
+    if call.tools and any(text.startswith(_OBSERVED) for text in spoken):
+        call = replace(call, messages=tuple(_read_observed(call.messages)))
+    if any(text.startswith(_OF_OTHERS) for text in spoken):
         call = replace(call, messages=tuple(each for message in call.messages for each in _read_acts(message)))
     return call
 
 
 def _unwrap(message: Message) -> Message:
     text = message.text
-    if message.role != "user" or not ("<" in text or text[:1] in _QUOTES):
+    if message.role != "user" or not ("<" in text or text[:1] in ('"', "“")):
         return message
     kept, at = list[str](), 0
     for found in _CONTEXT.finditer(text):
@@ -53,76 +56,35 @@ def _unwrap(message: Message) -> Message:
     return message if text == message.text else replace(message, text=text)
 
 
-_QUOTES = ('"', "“")
-_QUOTED = lazy_pattern(r"\s*[\"“]([^\"“”\n]{1,2000})[\"”]\s*")  # as a command line passes a prompt
-_CONTEXT = lazy_pattern(
-    r"(?i)<(?P<tag>(?:system|session|environment|user|workspace|editor|project|ide|additional|conversation)"
-    r"[-_](?:reminder|context|info|information|details|instructions|state|data)|env|instructions|attachments)>"
-)
-_REQUEST = lazy_pattern(
-    r"(?is)\s*<(?P<tag>task|user_?(?:query|request|message|input|prompt)|request|prompt)>\s*(?P<said>.{1,20000}?)"
-    r"\s*</(?P=tag)>\s*"
-)
-
-
-def _points_back(message: Message) -> bool:
-    return message.role == "user" and _OF_PREVIOUS.fullmatch(message.text.strip()) is not None
-
-
-_OF_PREVIOUS = lazy_pattern(  # You must format the previous response as structured output.
-    r"(?i)[^.!?\n]{0,40}\b(?:format|restate|convert|structure|extract)\b[^.!?\n]{0,40}"
-    r"\b(?:previous|preceding|above|last)\s(?:response|answer|message|text|output|conversation)\b[^.!?\n]{0,80}[.!]?"
-)
-
-
-def _is_of_others(message: Message) -> bool:
-    return message.role == "user" and message.text.startswith(_OF_OTHERS)
-
-
 def _read_acts(message: Message) -> Iterator[Message]:
-    """What a transcript of other agents says that they did, as messages (Google's ADK)."""
-    found = [*_ACT.finditer(message.text[:_LONGEST_TRANSCRIPT])] if _is_of_others(message) else []
+    """What a transcript of other agents says that they did, as messages (Google's ADK).
+
+    `For context: [planner] called tool `search` with parameters: {'query': 'tides'}`.
+    """
+    is_transcript = message.role == "user" and message.text.startswith(_OF_OTHERS)
+    found = [*_ACT.finditer(message.text[:_LONGEST_TRANSCRIPT])] if is_transcript else []
     if not found:
         yield message
     for act, following in zip_longest(found, found[1:]):
         text = message.text[act.end() : following.start() if following else None]
         text = _MARKERS.sub("", text).strip()
         if act["made"]:
-            made = ToolCall(f"quoted_{act['made']}", act["made"], _as_json(text))
-            yield Message("assistant", tool_calls=(made,))
+            arguments = "{}"
+            with suppress(ValueError, SyntaxError, MemoryError, RecursionError):  # it is not as Python writes it
+                arguments = compact(ast.literal_eval(text))
+            yield Message("assistant", tool_calls=(ToolCall(f"quoted_{act['made']}", act["made"], arguments),))
         elif act["of"]:
             yield Message("tool", text, tool_call_id=f"quoted_{act['of']}", name=act["of"])
         else:
             yield Message("assistant", text)
 
 
-def _as_json(text: str) -> str:
-    """Arguments as Python writes them, as JSON."""
-    try:
-        return compact(ast.literal_eval(text))
-    except (ValueError, SyntaxError, MemoryError, RecursionError):
-        return "{}"
-
-
-# How a transcript shows calls of other agents: `[planner] called tool `search` with parameters: {'query': 'tides'}`.
-_OF_OTHERS, _LONGEST_TRANSCRIPT = "For context:", 100_000
-_ACT = lazy_pattern(
-    r"\[[\w -]{1,80}\] (?:called tool `(?P<made>[^`\n]{1,128})` with parameters:|"
-    r"`(?P<of>[^`\n]{1,128})` tool returned result:|said:)"
-)
-_MARKERS = lazy_pattern(r"<<<(?:BEGIN|END)_\w{1,60}>>>")
-_CALLING, _OBSERVED = "Calling tools:", "Observation:"
-
-
-def _observes(message: Message) -> bool:
-    return message.role == "user" and message.text.startswith(_OBSERVED)
-
-
-def _with_quoted_calls(messages: Sequence[Message]) -> Iterator[Message]:
+def _read_observed(messages: Sequence[Message]) -> Iterator[Message]:
     """Calls that the assistant's text lists, and what the user's text observes, as calls and results (smolagents)."""
     before: tuple[ToolCall, ...] = ()
     for message, following in zip_longest(messages, messages[1:]):
-        made = _read_calls(message) if following is not None and _observes(following) else ()
+        is_observed = following is not None and following.role == "user" and following.text.startswith(_OBSERVED)
+        made = _read_calls(message) if is_observed else ()
         if made:
             yield Message("assistant", tool_calls=made)
         elif before:
@@ -133,18 +95,37 @@ def _with_quoted_calls(messages: Sequence[Message]) -> Iterator[Message]:
 
 
 def _read_calls(message: Message) -> tuple[ToolCall, ...]:
-    if message.role != "assistant" or not message.text.startswith(_CALLING):
-        return ()
     opening = message.text.find("[")
-    found = None if opening < 0 else read_loosely(message.text, opening)
-    listed = found.value if found and isinstance(found.value, list) else []
-    return tuple(made for each in listed if (made := _read_call(each)) is not None)
+    if message.role != "assistant" or not message.text.startswith(_CALLING) or opening < 0:
+        return ()
+    found = read_loosely(message.text, opening)
+    made = list[ToolCall]()
+    for quoted in found.value if found and isinstance(found.value, list) else ():
+        function = quoted.get("function") if isinstance(quoted, Mapping) else None
+        if isinstance(function, Mapping) and isinstance(function.get("name"), str):
+            given = function.get("arguments", {})
+            arguments = given if isinstance(given, str) else json.dumps(given, ensure_ascii=False)
+            made.append(ToolCall(str(quoted.get("id", "")), function["name"], arguments))
+    return tuple(made)
 
 
-def _read_call(quoted: Json) -> ToolCall | None:
-    function = quoted.get("function") if isinstance(quoted, Mapping) else None
-    if not isinstance(function, Mapping) or not isinstance(function.get("name"), str):
-        return None
-    arguments = function.get("arguments", {})
-    text = arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False)
-    return ToolCall(str(quoted.get("id", "")), function["name"], text)
+_QUOTED = lazy_pattern(r"\s*[\"“]([^\"“”\n]{1,2000})[\"”]\s*")  # as a command line passes a prompt
+_CONTEXT = lazy_pattern(
+    r"(?i)<(?P<tag>(?:system|session|environment|user|workspace|editor|project|ide|additional|conversation)"
+    r"[-_](?:reminder|context|info|information|details|instructions|state|data)|env|instructions|attachments)>"
+)
+_REQUEST = lazy_pattern(
+    r"(?is)\s*<(?P<tag>task|user_?(?:query|request|message|input|prompt)|request|prompt)>\s*(?P<said>.{1,20000}?)"
+    r"\s*</(?P=tag)>\s*"
+)
+_OF_PREVIOUS = lazy_pattern(  # You must format the previous response as structured output.
+    r"(?i)[^.!?\n]{0,40}\b(?:format|restate|convert|structure|extract)\b[^.!?\n]{0,40}"
+    r"\b(?:previous|preceding|above|last)\s(?:response|answer|message|text|output|conversation)\b[^.!?\n]{0,80}[.!]?"
+)
+_OF_OTHERS, _LONGEST_TRANSCRIPT = "For context:", 100_000
+_ACT = lazy_pattern(
+    r"\[[\w -]{1,80}\] (?:called tool `(?P<made>[^`\n]{1,128})` with parameters:|"
+    r"`(?P<of>[^`\n]{1,128})` tool returned result:|said:)"
+)
+_MARKERS = lazy_pattern(r"<<<(?:BEGIN|END)_\w{1,60}>>>")
+_CALLING, _OBSERVED = "Calling tools:", "Observation:"

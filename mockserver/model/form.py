@@ -16,7 +16,8 @@ from mockserver.core.json import Json, compact
 from mockserver.core.lazy import lazy_pattern
 from mockserver.core.seed import Random
 from mockserver.model.arguments import mentions
-from mockserver.model.orders import NUMBER, Request, find_options, word_group
+from mockserver.model.listed_options import list_options
+from mockserver.model.orders import NUMBER, Request, word_group
 from mockserver.model.prose import ENGLISH, SENTENCE, Speaker, content_words
 from mockserver.model.schema.scalars import known_text
 from mockserver.model.shapes import Described, record_of, shape_of
@@ -235,9 +236,9 @@ def _find_form_end(sentence: str) -> int:
 
 
 _LENGTH = lazy_pattern(
-    r"(?i)\b(?:in|with|under|exactly|most|than|max|within|to|an?|only|write|give) "
-    rf"(?:\d{{1,2}} ?(?:-|–|to) ?)?(?P<number>(?!an? (?!single\b)){NUMBER})[ -]"
-    r"(?:(?:short|single|brief|simple|complete|full) )?(?P<unit>word(?!s? (?:of|for|problem|count)\b)|sentence)s?\b"
+    r"(?i)\b(?:in|with|under|exactly|most|than|max|within|to|only|write|give) (?:\d{1,2} ?(?:-|–|to) ?)?"
+    rf"(?P<number>(?!an? (?!single\b)){NUMBER})[ -](?:(?:short|single|brief|complete) )?"
+    r"(?P<unit>word(?!s? (?:of|for|problem|count)\b)|sentence)s?\b"
 )
 _POINTS = lazy_pattern(rf"(?i)\b(?P<number>{NUMBER})[ -](?:\w+[ -])?(?:bullets?|points|items)\b")
 _ONE_TEXT = lazy_pattern(
@@ -245,17 +246,15 @@ _ONE_TEXT = lazy_pattern(
     r"|plan|number)\b)"
 )
 _COUNTED = lazy_pattern(
-    rf"""(?x)\b(?:list|give|name|write|suggest|provide|tell|show|generate|create|brainstorm|find|what\ are|top|best
-    |come\ up\ with
-    |recommend|mention|share|propose|return|output|identify|make|produce|outline|state|describe|explain|rewrite|rephrase
-    |paraphrase|break|split|extract|draft|add)\b[^.?!\n]{{0,60}}?\b(?P<number>(?!(?:a|an|one|single)\b){NUMBER})\s+
-    (?:(?:of\ the|(?!(?:of|in|to|and|or|for|from)\b)[a-z-]{{2,20}})\s+){{0,3}}?(?P<noun>(?:[a-z]+-)?[a-z]{{2,30}}s
-    |people)\b"""
+    r"\b(?:list|give|name|write|suggest|provide|tell|show|generate|create|brainstorm|what are|top|come up with|propose"
+    r"|make|produce|rewrite|rephrase|paraphrase|break|split|extract)\b[^.?!\n]{0,60}?\b"
+    rf"(?P<number>(?!(?:a|an|one|single)\b){NUMBER})\s+"
+    r"(?:(?:of the|(?!(?:of|in|to|and|or|for|from)\b)[a-z-]{2,20})\s+){0,3}?(?P<noun>(?:[a-z]+-)?[a-z]{2,30}s|people)\b"
 )
 _LIST = lazy_pattern(
     r"\b(?:bullet(?:ed)? (?:points?|list)|bullets\b|numbered (?:list|steps)|an? (?:short )?list of"
-    r"|as a (?:numbered )?list"
-    r"|in a list|step[- ]by[- ]step (?!in)|checklist|to-?do list|comma[- ]separated(?: list)?)\b|^\s*(?:please )?list\b"
+    r"|(?:as a (?:numbered )?|in a |comma[- ]separated )list|step[- ]by[- ]step (?!in)|checklist)\b"
+    r"|^\s*(?:please )?list\b"
 )
 _BULLETED = lazy_pattern(r"(?i)\bbullet(?:s|ed)?\b|\bmarkdown list\b")
 _MOST_MATERIAL = 4_000  # characters
@@ -264,23 +263,23 @@ _MATERIAL = lazy_pattern(
     r"|\n\n([^\n]{2,2000})\s*\Z|[\"“]([^\"“”\n]{2,2000})[\"”]"
 )
 _SEPARATED = lazy_pattern(
-    r"(?i)\b(?:separated|delimited)\s+(?:by|with|using)\s+(?:an?\s+|single\s+)*(?:new ?lines?|line breaks?|\\n"
-    r"|(?P<commas>commas?))|\b(?:newline|(?P<comma>comma))[- ](?:separated|delimited)\b"
-    r"|\b(?:each|every|one)(?: \w+)? (?:on|in) (?:a|its|their) (?:new|own|separate) lines?\b|\b(?:one"
-    r"|each) (?:\w+ )?per line\b"
+    r"(?i)\b(?:separated|delimited)\s+(?:by|with)\s+(?:an?\s+|single\s+)*(?:new ?lines?|line breaks?"
+    r"|(?P<commas>commas?))|\b(?:newline|(?P<comma>comma))[- ]separated\b|\b(?:one|each|every one)(?: \w+)? (?:per line"
+    r"|(?:on|in) (?:a|its|their) (?:new|own|separate) line)\b"
 )
 _NUMBER_ALONE = lazy_pattern(
-    r"(?i)\b(?:only|just|solely|nothing but)\b[^.,\n]{0,30}\b(?:number|digits?|integer|numeral)\b(?! of)"
-    r"|\b(?:numbers?|digits?|integers?) only\b|\b(?:as|with|is) (?:a|one) (?:single |plain )?(?:number"
-    r"|integer)\b(?! (?:of|from|between))"
+    r"(?i)\b(?:only|just|nothing but)\b[^.,\n]{0,30}\b(?:number|digits?|integer)\b(?! of)"
+    r"|\b(?:numbers?|digits?|integers?) only\b"
+    r"|\b(?:as|with) (?:a|one) (?:single )?(?:number|integer)\b(?! (?:of|from|between))"
 )
 _NUMBER = lazy_pattern(r"(?:(?<!\w)-)?\d+(?:[.,]\d+)*")
 _NUMERIC_GAP = lazy_pattern(r"\s?[<\[{]?(?:(?:the|a|your|final) )?(?:number|score|rating|integer|value|result|\d)")
 _ORDERED_LABEL = lazy_pattern(
-    r"\b(?i:(?P<begin>begin|start|prefix|precede)|end|finish|conclude|close|put|write|give|report|state|place|provide"
-    r"|be)\b(?:[^\n]{0,80}?\b(?i:with|after|behind|template|format|line|by|as)\b)?(?i:\s+(?:the|a|line|words?|label"
-    r"|phrase|following|template|prefix)\b)*:?\s*(?:[\"'`“*]{1,2}(?P<quoted>[A-Za-z][\w ]{0,30}):(?:[\"'`”*]"
-    r"|\s?(?:[<\[{]|[XYZ]\b|\.\.|…|_))|(?P<bare>(?!JSON|XML|NOTE)[A-Z][A-Z ]{2,30}):)"
+    r"\b(?i:(?P<begin>begin|start|prefix)|end|finish|conclude|put|write|give|report|state|provide|be)\b"
+    r"(?:[^\n]{0,80}?\b(?i:with|behind|template|format|line|by|as)\b)?(?i:\s+(?:the|a|line|words?|label|phrase"
+    r"|following)\b)*"
+    r":?\s*(?:[\"'`“*]{1,2}(?P<quoted>[A-Za-z][\w ]{0,30}):(?:[\"'`”*]|\s?(?:[<\[{]|[XYZ]\b|\.\.|…|_))"
+    r"|(?P<bare>(?!JSON|XML|NOTE)[A-Z][A-Z ]{2,30}):)"
 )
 _HTML = vocabulary("div span p b i a br ul li h1 h2 h3 html table td tr code script button")
 _TAG = lazy_pattern(
@@ -288,11 +287,9 @@ _TAG = lazy_pattern(
     r"(?P<closed>[\s.…]{0,9}(?:and\s+)?</|[`'\"]?\s+(?:xml\s+)?(?:tags?|blocks?)\b)?"
 )
 _IN_TAGS = lazy_pattern(
-    r"(?i)(?:^|[.!?:;,\n]\s{0,3}|\b(?:you|must|should|please|always|then|and|first|now|to)\s)(?:-\s)?(?:first\s"
-    r"|then\s)?"
+    r"(?i)(?:^|[.!?:;,\n]\s{0,3}|\b(?:you|must|should|please|always|then|and|first|to)\s)(?:-\s)?(?:first\s|then\s)?"
     r"(?:answer|respond|reply|output|return|put|wrap|enclose|extract|provide|place|write|give|think|reason|plan"
-    r"|explain|show"
-    r"|analy[sz]e|use(?! the\b)|begin|start)\b[^.!?\n<]{0,80}<[a-z][\w-]{0,30}>(?:[^.!?\n]|\.{3}){0,200}"
+    r"|use(?! the\b)|begin|start)\b[^.!?\n<]{0,80}<[a-z][\w-]{0,30}>(?:[^.!?\n]|\.{3}){0,200}"
 )
 _LONGEST_IDLE = 200  # characters of a message that only asks to go on
 _MOST_RULING = 5  # instructions that are read at the beginning, and at the end
@@ -307,23 +304,20 @@ _CLOSING = lazy_pattern(
     |(?P<bare>(?!(?:JSON|XML|HTML|SQL|CSV|YAML|URL|API)\b)[A-Z][A-Z0-9_]{2,40}\b|<[\w|/-]{2,30}>))[^\n]*"""
 )
 _DONE = (
-    r"(?:done|finish\w*|complet\w*|ends?|ended|solved|satisf\w*|resolved|ready|over|addressed|fulfil\w*|accomplish\w*"
-    r"|nothing (?:else|more|to \w+)|no (?:more|further|comments?|changes?|issues)|answered|approv\w*|correct"
-    r"|acceptable|good)"
+    r"(?:done|ready|finish\w*|complet\w*|ends?|ended|solved|satisf\w*|resolved|over|addressed|approv\w*|good"
+    r"|nothing (?:else|more|to \w+)|no (?:more|further|comments?|changes?|issues))"
 )
 WHEN_DONE = lazy_pattern(
     r"(?i)\b(?:after|once) (?:you(?:'ve| have)?|\w+ing)\b"
     rf"|\b(?:when|once|after|if|as soon as|until|unless|before)\b[^.\n]{{0,120}}?\b{_DONE}\b"
-    r"|\b(?:in|at) the (?:very )?end\b|\bto (?:end|signal|indicate|finish|terminate)\b"
-    r"|\bthen (?:say|write|output|reply)\b|\b(?:last|final) (?:line|message|reply|response|answer|word)\b"
+    r"|\b(?:in|at) the (?:very )?end\b|\bto (?:end|signal|indicate|finish)\b|\b(?:last|final) (?:line|message|word)\b"
 )
 _FAILING = lazy_pattern(
-    r"(?i)\b(?:when|once|if)\b[^,.\n]{0,80}?\b(?:not|cannot|can't|unable|don't|doesn't|isn't|fails?"
-    r"|(?:user|customer|human) (?:says?|asks?|wants?|is|has))\b"
+    r"(?i)\b(?:when|once|if)\b[^,.\n]{0,80}?\b(?:not|cannot|can't|unable|don't|isn't|fails?"
+    r"|(?:user|customer|human) (?:says?|asks?|wants?))\b"
 )
 _APPROVING = lazy_pattern(
-    r"(?i)\b(?:feedbacks?|nothing to \w+|no (?:comments?|changes?|issues)|satisf\w+|approv\w+|addressed|correct"
-    r"|acceptable|good)\b"
+    r"(?i)\b(?:feedbacks?|nothing to \w+|no (?:comments?|changes?|issues)|satisf\w+|approv\w+|addressed|good)\b"
 )
 _TWO_LETTERS = lazy_pattern(r"[^\W_]{2}")
 _BRACES = lazy_pattern(r"\{[^{}]{0,2000}\}")
@@ -357,7 +351,8 @@ def _describe(blank: str, names: Sequence[str], text: str, notes: Mapping[str, s
     """A form with a zero byte for each gap; options that the text lists are those of the first free gap."""
     if blank.count("\0") != len(names) or not names:
         return None
-    options, rest = find_options(text)
+    listed = next(iter(list_options(text)), None)
+    options, rest = (listed.names, text[: listed.start] + " " + text[listed.end :]) if listed else ([], text)
     wanted = shape_of({name: notes.get(name, "...") for name in names})["properties"]
     thoughts = word_group("thinking_tags")
     free = [name for name in names if wanted[name] == {"type": "string"} and name.lower() not in thoughts]

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from msgspec.structs import replace
 
@@ -16,7 +16,7 @@ from mockserver.core.call import (
 from mockserver.core.hosted_tools import make_item
 from mockserver.core.json import Json, try_parse
 from mockserver.core.lazy import lazy_pattern
-from mockserver.core.plan import SERVED_MCP, Item
+from mockserver.core.plan import SERVED_MCP, Item, Text, ToolUse
 from mockserver.core.seed import Seed
 from mockserver.model.arguments import Mentions, mentions
 from mockserver.model.arguments.assigning import find_announced
@@ -26,19 +26,31 @@ from mockserver.model.vocabulary import pieces, sentence
 Action = dict[str, Json]
 
 
-def make_hosted_use(tool: Tool, call: Call, seed: Seed) -> Item | None:
-    """Return the next use of one of the provider's own tools; None where there is nothing (more) to use it for."""
+def make_hosted_use(tool: Tool, call: Call, seed: Seed, said: str = "") -> Item | None:
+    """Return the next use of one of the provider's own tools; None where there is nothing (more) to use it for.
+
+    `said` is what the user says to this tool, by default all that he says last.
+    """
+    said = said or call.last_user
     if tool.kind.startswith("computer"):
-        return _computer_step(tool, call, seed)
+        return _computer_step(tool, call, said, seed)
     if tool.kind == SERVED_MCP:  # its tools are offered besides
         return None
     if tool.kind.startswith("mcp"):
-        return _mcp_use(tool, call, seed)
+        return _mcp_use(tool, call, said, seed)
     kind, body = next((use for name, use in _ONCE.items() if tool.kind.startswith(name)), ("", None))
     if body is None or _is_done(kind, call):
         return None
-    given = body(tool, call.last_user[:_MOST_READ])
+    given = body(tool, said[:_MOST_READ])
     return None if given is None else make_item(kind, given)
+
+
+def cite_sources(uses: Sequence[Item | ToolUse], text: Text) -> Text:
+    """Return a text with what web searches found as its sources."""
+    actions = (use.body.get("action") for use in uses if isinstance(use, Item) and use.kind == "web_search_call")
+    urls = [source["url"] for action in actions if isinstance(action, Mapping) for source in action.get("sources", ())]
+    places = {"type": "url_citation", "start_index": 0, "end_index": len(text.text)}
+    return replace(text, annotations=tuple({**places, "title": url, "url": url} for url in urls)) if urls else text
 
 
 def write_free_text(tool: Tool, said: Mentions, seed: Seed) -> str:
@@ -69,7 +81,9 @@ def _is_done(kind: str, call: Call) -> bool:
 def _search(tool: Tool, text: str) -> Mapping[str, Json]:
     place = find_announced(text, "query", ())
     query = " ".join((text[slice(*place)] if place else text).split())[:_LONGEST_QUERY].strip(" .?!\"'`")
-    return {"query": query or "news", **({"sources": []} if tool.kind.startswith("web") else {})}
+    found = "-".join(pieces(query.lower())[:_MOST_IN_ADDRESS]) or "news"
+    sources = {"sources": [f"https://example.com/{found}"]} if tool.kind.startswith("web") else {}
+    return {"query": query or "news", **sources}
 
 
 def _code(tool: Tool, text: str) -> Mapping[str, Json]:
@@ -122,7 +136,7 @@ def limit_to_choice(tool: Tool, choice: ToolChoice) -> Tool | None:
     return tool if "" in names else replace(tool, options={**tool.options, "allowed_tools": names})
 
 
-def _mcp_use(tool: Tool, call: Call, seed: Seed) -> Item | None:
+def _mcp_use(tool: Tool, call: Call, said: str, seed: Seed) -> Item | None:
     """A call of a server's tool, or first the question whether it may be made; None after that."""
     label, names = str(tool.options.get("server_label") or "server"), list_allowed(tool)
     parts = [part for message in call.since_user for part in message.parts if part.get("server_label") == label]
@@ -131,7 +145,7 @@ def _mcp_use(tool: Tool, call: Call, seed: Seed) -> Item | None:
     approved = _approval(call)
     if approved is False or any(part.get("type") == "mcp_call" for part in parts):
         return None
-    said = call.last_user[:_LONGEST_MCP_QUERY]
+    said = said[:_LONGEST_MCP_QUERY]
     words = set(pieces(said.lower()))
     name = max(names, key=lambda name: len(words.intersection(pieces(name.lower()))))
     arguments = json.dumps({"query": " ".join(said.split())}, ensure_ascii=False)
@@ -158,18 +172,18 @@ def _needs_approval(required: Json, name: str) -> bool:
     return name in _names(required.get("always")) or name not in _names(required.get("never"))
 
 
-def _computer_step(tool: Tool, call: Call, seed: Seed) -> Item | None:
+def _computer_step(tool: Tool, call: Call, said: str, seed: Seed) -> Item | None:
     """The next action on a computer: a look at the screen, then one other; None after that, as nothing is repeated."""
     made = [use.arguments for use in tool_calls(call) if use.kind == "computer_call"]
-    left = [action for action in _list_actions(tool, call, seed) if action not in map(try_parse, made)]
+    left = [action for action in _list_actions(tool, said, seed) if action not in map(try_parse, made)]
     if not left:
         return None
     several = tool.kind == "computer"  # the newest takes lists
     return make_item("computer_call", {"actions": left[:1]} if several else {"action": left[0]})
 
 
-def _list_actions(tool: Tool, call: Call, seed: Seed) -> Iterator[Action]:
-    said, rng = mentions(call.last_user[:_MOST_READ]), seed.stream("computer")
+def _list_actions(tool: Tool, text: str, seed: Seed) -> Iterator[Action]:
+    said, rng = mentions(text[:_MOST_READ]), seed.stream("computer")
     yield {"type": "screenshot"}
     if text := _find(said, "quoted", "code"):
         yield {"type": "type", "text": text}
@@ -184,6 +198,7 @@ def _list_actions(tool: Tool, call: Call, seed: Seed) -> Iterator[Action]:
 
 _MOST_READ, _LONGEST_QUERY, _LONGEST_MCP_QUERY = 4_000, 200, 1_000  # characters
 _POLITE = lazy_pattern(r"^\s*(?:please|can you|could you|would you|kindly)\s+", re.IGNORECASE)
+_MOST_IN_ADDRESS = 6  # words
 _USUAL_SIZE = {"width": 1024, "height": 768}
 # Tools that are used once for each message of the user, by how their types begin: the item, and what it says.
 _ONCE: Mapping[str, tuple[str, Callable[[Tool, str], Mapping[str, Json] | None]]] = {

@@ -68,5 +68,6 @@ _RETURNS = lazy_pattern(r"\s*return\s+(?P<name>[A-Za-z_]\w*)\s*;?\s*(?:\n|$)")
 _WANTS_VALUE = lazy_pattern(r"(?:\b(?:return|in|and|or|not|if|await)|[=+*/%<>-])$")
 _BRACES = lazy_pattern(r"(?m)[{;]\s*$|=>|\b(?:const|let|var)\b")
 _CODE = lazy_pattern(
-    r"(?m)^[^\S\n]*(?:def|class|function|fn|func|import|from|const|let|var|for|if|while|return|public)\b.*[(:{;=\w]|[{;]\s*$|\w\(|\w\s*=\s"
+    r"(?m)^[^\S\n]*(?:def|class|function|fn|func|import|from|const|let|var|for|if|while|return|public)\b.*[(:{;=\w]"
+    r"|[{;]\s*$|\w\(|\w\s*=\s"
 )

@@ -15,11 +15,12 @@ from msgspec import Struct
 from mockserver.core.lazy import lazy_pattern
 from mockserver.core.seed import Random
 from mockserver.model.arguments import mentions
-from mockserver.model.choosing import find_option
-from mockserver.model.prose import ENGLISH, SENTENCE, Topic, content_words, requested_language, stop_words
+from mockserver.model.choosing import find_option, rank_options
+from mockserver.model.listed_options import find_hints, list_options
+from mockserver.model.prose import ENGLISH, SENTENCE, Topic, requested_language
 from mockserver.model.schema.scalars import known_text
 from mockserver.model.shapes import shape_of
-from mockserver.model.vocabulary import NUMBER_WORDS, capitalized, english, keys, singular, truth, word_lists, words
+from mockserver.model.vocabulary import NUMBER_WORDS, capitalized, english, truth, word_lists
 
 Fact = tuple[str, str]  # what it is about, which may be empty, and what is known of it
 NUMBER = rf"(?:[0-9]{{1,4}}|{NUMBER_WORDS})"
@@ -52,7 +53,7 @@ def word_group(name: str) -> frozenset[str]:
 
 def obey(request: Request, rng: Random) -> str | None:
     """Return what a prompt orders word for word, or the option, code or result that it asks for; None for nothing."""
-    orders = (greet, dictate, rephrase, write_code, choose, rate, calculate, find_value)
+    orders = (greet, dictate, rephrase, choose, rate, calculate, find_value)
     made = (order(request, rng) for order in ((choose,) if request.found else orders))
     return next((answer for answer in made if answer is not None), None)
 
@@ -68,67 +69,62 @@ def find_courtesy(text: str) -> str:
     return next((kind for kind, said in found.groupdict().items() if said), "") if found else ""
 
 
+class Dictation(Struct, frozen=True):
+    """An order to say something: how (`reply with exactly`), what, and whether that is quoted."""
+
+    how: str
+    what: str
+    is_quoted: bool
+
+    @property
+    def gives_the_words(self) -> bool:
+        """Whether it gives the exact words, and not what they should be about or look like."""
+        if self.is_quoted or _ALONE.match(self.what) or (":" in self.how and _VERBATIM.search(self.how)):
+            return True
+        first = re.split(r"[\s,.!?:]", self.what, maxsplit=1)[0].lower()
+        if first in word_group("describing") or _DESCRIBED.match(self.what):
+            return self.how.endswith((" word", " text", " token"))
+        return bool(_REPEATING.search(self.how) or _VERBATIM.search(self.how))
+
+
 def dictate(request: Request, rng: Random) -> str | None:
     """The exact words that are ordered: `say hello`, `reply with exactly: OK`, `repeat after me ...`."""
     ordered = _find_dictation(request.rules)
-    if ordered is None or not (ordered["quoted"] or "exactly" in ordered[0].lower()):
+    if ordered is None or not (ordered.is_quoted or "exactly" in ordered.how):
         ordered = _find_dictation(request.text)
-    if ordered is None or requested_language(ordered[0]) not in (None, ENGLISH):
+    if ordered is None or requested_language(f"{ordered.how} {ordered.what}") not in (None, ENGLISH):
         return None
-    if ordered["quoted"] is not None:
-        return str(ordered["quoted"][1:-1].strip())
-    what = _NOTHING_ELSE.split(ordered["what"], maxsplit=1)[0].strip()
+    if ordered.is_quoted:
+        return ordered.what[1:-1].strip()
+    what = _NOTHING_ELSE.split(ordered.what, maxsplit=1)[0].strip()
     return (what[:-1] if what.endswith(".") and not what.endswith("..") else what) or None
 
 
 @lru_cache(maxsize=64)
-def _find_dictation(text: str) -> re.Match[str] | None:
+def _find_dictation(text: str) -> Dictation | None:
     """The first order to say exact words that no condition holds back; `if you can read this` is met."""
     unmet = _MET.sub(lambda condition: " " * len(condition[0]), text)
-    for found in filter(_is_word_for_word, _DICTATION.finditer(text)):
-        before = unmet[max(0, found.start() - 200) : found.start()]
-        if not _CONDITION.search(before) and not _IF.match(unmet, found.end()):
+    for saying in _SAYING.finditer(text):
+        at = end = saying.end()
+        while (word := _NEXT.match(text, at)) and word[1].lower() in word_group("dictating"):
+            at = word.end()
+            end = end if word[1].lower() in _LEADING and text[at : at + 1] != ":" else at
+        what = _WHAT.match(text, end)
+        how = f"{text[saying.start() : end]}{what['colon']}".lower() if what else ""
+        denies = saying["denies"] and not re.search(r"\b(?:but|except|than)\b", how)
+        before = unmet[max(0, saying.start() - 200) : saying.start()]
+        if what is None or denies or _CONDITION.search(before) or _IF.match(unmet, what.end()):
+            continue
+        found = Dictation(how, what["what"], what["quoted"] is not None)
+        if found.gives_the_words:
             return found
     return None
-
-
-def _is_word_for_word(ordered: re.Match[str]) -> bool:
-    """Whether an order gives the exact words, and not what they should be about or look like."""
-    if ordered["quoted"] is not None:
-        return True
-    has_colon = ordered[0].removesuffix(ordered["what"]).rstrip().endswith(":")
-    how = f"{ordered['before'] or ''} {ordered['verb']} {ordered['how'] or ''}"
-    if _ALONE.match(ordered["what"]):
-        return True
-    if has_colon and _VERBATIM.search(how):
-        return True
-    first = re.split(r"[\s,.!?:]", ordered["what"], maxsplit=1)[0].lower()
-    if first in word_group("describing") or _DESCRIBED.match(ordered["what"]):
-        return how.endswith((" word", " text", " token"))
-    return ordered["verb"].lower() in ("say", "repeat", "echo", "copy") or bool(_VERBATIM.search(how))
 
 
 def rephrase(request: Request, rng: Random) -> str | None:
     """The last question of a conversation as a question of its own, which retrieval begins with."""
     asked = [line for line in SENTENCE.findall(request.text) if line.endswith("?")]
     return capitalized(asked[-1].rpartition(": ")[2].strip()) if asked and request.find(_STANDALONE) else None
-
-
-def write_code(request: Request, rng: Random) -> str | None:
-    """A stub in the language that is asked for; fenced unless only code may be written."""
-    said, alone = _CODE.search(request.text), request.find(_CODE_ALONE)
-    spoken = [found[1] for text in (request.text, request.rules) if (found := _LANGUAGES.search(text.lower()))]
-    if said is None and (alone is None or not spoken):
-        return None
-    named = next(iter(spoken), "python")
-    language = "sql" if named.endswith("sql") else _ALIASES.get(named, named)
-    signed = _SIGNATURE.search(request.text)
-    about = [word for word in content_words(request.text, ENGLISH) if word.lower() not in word_group("said_of_code")]
-    name = signed[1] if signed else "_".join([*map(singular, about[:1]), *about[1:3]])
-    text = (english(language, "code") or english("python", "code"))[0]
-    text = text.format(name=name or "main", about=" ".join(request.text.split()).rstrip(".?!")[:100]).strip()
-    text = text.replace("*values", signed[2]) if signed else text
-    return text if alone else f"```{language}\n{text}\n```"
 
 
 def calculate(request: Request, rng: Random) -> str | None:
@@ -162,7 +158,7 @@ def find_value(request: Request, rng: Random) -> str | None:
 def decide(request: Request) -> str | None:
     """The word for the case that holds, `If it is good, reply APPROVED, otherwise REVISE`; None for no cases.
 
-    The case is the one whose condition fits the text best, else the one that approves, else the other one.
+    The case is the one that approves, else the one whose condition fits the text best, else the other one.
     """
     for order in (request.text, request.rules):
         outcomes = [*_OUTCOME.finditer(order)] if len(_CASE.findall(order)) > 1 else []
@@ -180,22 +176,13 @@ def decide(request: Request) -> str | None:
             after = order[each.end() : outcomes[at + 1].start() if at + 1 < len(outcomes) else len(order)]
             conditions[word] = before if _CASE.search(before) else _CLAUSE_END.split(after, maxsplit=1)[0]
         stated = {word: said for word, said in conditions.items() if not _OTHERWISE.search(said)}
-        fitness = {word: count_shared_words(said, request.found or rest) for word, said in stated.items()}
-        best = max(fitness, key=fitness.__getitem__, default=None)
-        fits = best is not None and fitness[best] > 0
         approving = next((word for word, said in conditions.items() if _APPROVED.search(said)), None)
-        if approving is None and len(spoken) < 2 and not fits:
+        fitting = find_option(request.found or rest, stated)
+        if approving is None and len(spoken) < 2 and fitting is None:
             return None
-        other = next((word for word in conditions if word not in stated), None)
-        return approving or (best if fits else other) or next(iter(spoken))
+        other = next((word for word in conditions if word not in stated), next(iter(spoken)))
+        return approving or fitting or other
     return None
-
-
-def count_shared_words(one: str, other: str) -> int:
-    told, said = (
-        {key for word in words(text) if word not in stop_words(ENGLISH) for key in keys(word)} for text in (one, other)
-    )
-    return len(told & said)
 
 
 def choose(request: Request, rng: Random) -> str | None:
@@ -207,11 +194,13 @@ def choose(request: Request, rng: Random) -> str | None:
         marks: list[str] = list(dict.fromkeys(re.findall(r"\[\[\w{1,20}\]\]", text)))
         if len(marks) > 1:
             return marks[rng.randrange(len(marks))]
-        options, rest = find_options(text)
-        if options:
-            said = request.found or (request.text if text is request.rules else rest)
-            hinted = _find_hints(options, f"{request.rules}\n{request.text}"[-5_000:])
-            return pick(lettered or hinted, said, request, rng)
+        for listing in list_options(text)[:1]:
+            rest = text[: listing.start] + " " + text[listing.end :]
+            hinted = find_hints(listing.names, f"{request.rules}\n{request.text}"[-5_000:])
+            told = dict.fromkeys(listing.names, "") | (hinted if len(hinted) > 1 else {})
+            return pick(
+                lettered or told, request.found or (request.text if text is request.rules else rest), request, rng
+            )
     if len(lettered) < 2:
         return None
     letter = pick(lettered, request.found, request, rng)
@@ -227,36 +216,25 @@ def pick(options: Mapping[str, str], said: str, request: Request, rng: Random) -
     right = [option for option, text in options.items() if text == result]
     named = [option for option in options if option.lower() in spoken and truth(option) is None and len(option) > 1]
     found = right or named
-    told = {option: "" if text == option else text for option, text in options.items()}
-    if not found and (fitting := find_option(said, told)) is not None:
+    if not found and (fitting := find_option(said, options)) is not None:
         return fitting
     return found[0] if len(found) == 1 else [*options][rng.randrange(len(options))]
 
 
-def _find_hints(options: Sequence[str], text: str) -> dict[str, str]:
-    """Options with what a text says of them, `billing: invoices and refunds`, where it says something of several."""
-    found = {
-        option: re.search(rf"(?<!\w){re.escape(option)}\W{{0,4}}[:(–-]\s*([^\n.;)]{{3,200}})", text)
-        for option in options
-    }
-    several = sum(each is not None for each in found.values()) > 1
-    return {option: f"{option} {each[1]}" if each and several else option for option, each in found.items()}
-
-
 def _choose_number(request: Request, rng: Random) -> str | None:
-    """The number of the passage that fits best, or the numbers of all by rank, as the prompt shows it: `[2] > [1]`."""
-    text, shown = request.text, _RANKING.search(request.text)
-    said = text.replace(shown[0], " ") if shown else text
+    """The number of the passage that fits best, or of all that fit, as shown: `Doc: 9, Relevance: 7`, `[2] > [1]`."""
+    shown = _RANKING.search(request.text)
+    said = request.text.replace(shown[0], " ") if shown else request.text
     options, rest = {line[1]: line[2] for line in _NUMBERED.finditer(said)}, _NUMBERED.sub("", said)
     if len(options) < 2 or not (shown or request.find(_NUMBER_OF_ONE)):
         return None
-    ranked = sorted(options, key=lambda at: -count_shared_words(rest, options[at]))
     if shown is None:
         return pick(options, rest, request, rng)
+    ranked = rank_options(rest, options)
     if shown["arrow"]:
-        return " > ".join(f"[{at}]" for at in ranked)
-    relevant = [at for at in ranked if count_shared_words(rest, options[at])] or ranked[:1]
-    return "\n".join(f"{shown['doc']}{at}{shown['relevance']}{max(1, 9 - place)}" for place, at in enumerate(relevant))
+        return " > ".join(f"[{at}]" for at in dict.fromkeys((*ranked, *options)))
+    lines = enumerate(ranked or [*options][:1])
+    return "\n".join(f"{shown['doc']}{at}{shown['relevance']}{max(1, 9 - place)}" for place, at in lines)
 
 
 def _is_true(request: Request) -> bool | None:
@@ -275,50 +253,30 @@ def _find_lettered(text: str) -> dict[str, str]:
     return run if "ABCDEFGH".startswith(letters[first:]) else {}
 
 
-@lru_cache(maxsize=64)
-def find_options(text: str) -> tuple[Sequence[str], str]:
-    """Return the options that a text lists, and the text without their list."""
-    for cue in _CUES:
-        for found in cue.finditer(text):
-            listed = [part.strip().strip(_AROUND).strip() for part in _SEPARATOR.split(found[1])]
-            listed = [each for each in listed if each]
-            if len(listed) > 1 and all(map(_LABEL.fullmatch, listed)):
-                return listed, text[: found.start()] + " " + text[found.end() :]
-    for found in _HEADED.finditer(text):
-        lines = [line.strip(" \t-*•0123456789.)").partition(":")[0].strip("\"'`*") for line in found[1].splitlines()]
-        return lines, text[: found.start()] + " " + text[found.end() :]
-    return [], text
-
-
 _LONGEST_COURTESY, _LONGEST_ORDER = 120, 2_000  # characters
 _COURTESY = lazy_pattern(
-    r"(?ix)\W*(?:(?:ok|okay|great|perfect|cool|alright|nice|that's\ (?:it|all)|that\ helped)\W+)*"
-    r"(?:(?P<greetings>(?:hi|hello|hey|good\ (?:morning|afternoon|evening|day))(?:[\s,]+\w+)?"
-    r"(?:\W+how(?:'s|\ is|\ are)\ (?:you|it\ going)(?:\ today|\ doing)?)?)"
-    r"|(?P<farewells>(?:(?:thanks|thank\ you)\b[^.!?,]{0,40}\W+)?(?:(?:good)?bye|good\ night|see\ you)\b[^?\n]{0,40})"
-    r"|(?P<thanks>(?:many\ )?(?:thanks|thank\ you|thx|cheers)\b"
-    r"(?:(?!\b(?:but|can|could|now|what|how|please|tell|give|write)\b)[^?\n]){0,60}))\W*"
+    r"(?i)\W*(?:(?:ok|okay|great|perfect|cool|nice|that's (?:it|all)|that helped)\W+)*"
+    r"(?:(?P<greetings>(?:hi|hello|hey|good (?:morning|afternoon|evening|day))(?:[\s,]+\w+)?"
+    r"(?:\W+how(?:'s| is| are) (?:you|it going)(?: today)?)?)|(?P<farewells>(?:(?:thanks|thank you)\b[^.!?,]{0,40}\W+)?"
+    r"(?:(?:good)?bye|good night|see you)\b[^?\n]{0,40})"
+    r"|(?P<thanks>(?:many )?(?:thanks|thank you|thx|cheers)\b(?:(?!\b(?:but|can|what|how|tell"
+    r"|give)\b)[^?\n]){0,60}))\W*"
 )
-_QUOTED = (
-    r"\"[^\"\n]{1,2000}\"|“[^”\n]{1,2000}”|«[^»\n]{1,2000}»|`[^`\n]{1,2000}`|"
-    r"'[^'\n]{1,2000}'(?!\w)|‘[^’\n]{1,2000}’(?!\w)"
+_SAYING = lazy_pattern(
+    r"(?im)(?:^|(?<=[.!?:;,])|\b(?:please|just|now|only|simply|always|must|then|to|you|and|should|exactly"
+    r"|(?P<denies>not|never|don['’]t)))[ \t]*\b(?:say|repeat|echo|copy|reply|respond|answer|output|print|return"
+    r"|write|type"
+    r"|(?:your|the) (?:\w{1,10} )?(?:response|answer|reply|output) (?:must|should|has to|will) (?:only )?be)(?!\w)"
 )
-_DICTATION = lazy_pattern(
-    rf"""(?imx)(?:^|(?<=[.!?:;,])|\b(?:please|just|now|only|simply|always|must|then|to|you|and|should))[ \t]*
-    (?P<before>(?:(?:please|just|now|only|simply|always|exactly)[ \t]+){{0,3}})
-    \b(?P<verb>say|repeat|echo|copy|reply|respond|answer|output|print|return|write|type
-    |(?:do[ ]not|don['’]t|never)[ ]\w{{1,10}}(?=[ ]anything[ ])|thing[ ]you[ ](?:should|must|may|can)[ ]\w{{1,10}}[ ]is
-    |(?:your|the)[ ](?:\w{{1,10}}[ ])?(?:response|answer|reply|output)[ ](?:must|should|has[ ]to|needs[ ]to|will)[ ]
-    (?:only[ ])?be(?:[ ](?:only|exactly))?(?=:?[ ]["'“`]|:[ ][^\s{{\[]|[ ]the[ ](?:\w{{1,10}}[ ])?word[ ]))(?!\w)
-    (?P<how>(?:[ \t]+(?:exactly|only|just|simply|verbatim|unchanged|with|this[ ]back|back|word[ ]for[ ]word
-    |(?:any|no)thing[ ](?:but|except|other[ ]than)
-    |after[ ]me|the[ ]exact|exact|
-    the[ ]following|following|to[ ]me|(?:the[ ]|this[ ]|one[ ])?(?:single[ ]|one[ ]|exact[ ])?(?:word|text|phrase|
-    string|sentence|words|message|number|letters?|line|token)|this(?=[ \t]*:))\b){{0,6}})
-    [ \t]*[:,]?\s*(?:(?P<quoted>{_QUOTED})|(?P<what>[^\s\"“«`][^\n]{{0,2000}}))"""
+_LEADING = frozenset({"the", "this", "is", "single", "one"})  # of what is to be said, unless "word" follows
+_NEXT = lazy_pattern(r"[ \t]+([A-Za-z]+)\b(?!['’])")
+_WHAT = lazy_pattern(
+    r"[ \t]*(?P<colon>[:,]?)\s*(?P<what>(?P<quoted>\"[^\"\n]{1,2000}\"|“[^”\n]{1,2000}”|«[^»\n]{1,2000}»"
+    r"|`[^`\n]{1,2000}`|'[^'\n]{1,2000}'(?!\w)|‘[^’\n]{1,2000}’(?!\w))|[^\s\"“«`][^\n]{0,2000})"
 )
+_REPEATING = lazy_pattern(r"\b(?:say|repeat|echo|copy)\b")
 _VERBATIM = lazy_pattern(
-    r"(?i)\b(?:exactly|only|just|simply|verbatim|unchanged|exact|following|word|text|phrase|string|this|number"
+    r"\b(?:exactly|only|just|simply|verbatim|unchanged|exact|following|word|text|phrase|string|this|number"
     r"|letters?|after me|entire|whole|(?:any|no)thing|token)\b"
 )
 _ALONE = lazy_pattern(r"(?!SQL\b)[A-Z][A-Z_]{1,19}(?:,? and nothing\b|,? only\b| unless\b)")
@@ -334,23 +292,9 @@ _NOTHING_ELSE = lazy_pattern(
     r"|,? please\b| unless\b| to (?:confirm|acknowledge|continue|proceed)\b"
 )
 _STANDALONE = lazy_pattern(r"(?i)\b(?:standalone (?:question|query)|rephrase the (?:\w+[ -]){0,3}question)\b")
-_CODE = lazy_pattern(
-    r"(?i)\b(?:write|create|implement|generate|make|give me|show me|provide)\b[^.?!\n]{0,60}?"
-    r"\b(?:functions?|scripts?|programs?|class|code|snippet|sql quer(?:y|ies)|regex|command|one-liner)\b(?! of\b)"
-)
-_CODE_ALONE = lazy_pattern(
-    r"(?i)\b(?:only|just|nothing but|raw)\b[^.\n]{0,30}\b(?:code|commands?|sql|regex|quer(?:y|ies)|functions?)\b"
-    r"|\b(?:code|command|sql|query|regex) only\b|\b(?:no|without)\b[^.\n]{0,20} (?:markdown|fences?|backticks)\b"
-)
-_LANGUAGES = lazy_pattern(
-    r"\b(python|javascript|typescript|js|ts|java|rust|golang|ruby|php|bash|shell|\w{0,10}sql|sqlite|html|css|regex"
-    r"|dockerfile|(?<=in )(?:go|c))\b(?![+#])"
-)
-_ALIASES = {"js": "javascript", "ts": "typescript", "golang": "go", "sqlite": "sql", "shell": "bash"}
-_SIGNATURE = lazy_pattern(r"\b([A-Za-z_]\w{1,60})\(([\w, ]{1,80})\)")
 _BARE_RESULT = lazy_pattern(
-    r"(?i)\b(?:only|just)\b[^.\n]{0,30}\b(?:number|result|answer|value|digits?|integer)\b|\bnumber only\b"
-    r"|\bno (?:explanation|words|text)\b"
+    r"(?i)\b(?:only|just)\b[^.\n]{0,30}\b(?:number|result|answer|value)\b|\bnumber only\b|\bno (?:explanation|words"
+    r"|text)\b"
 )
 _BOUNDS = lazy_pattern(
     r"(?i)\b(?:(?:number|integer|score|rating|rate|rank|value|scale|grade)\b[^.\n]{0,80}?\b(?:between|from|of)\s+|"
@@ -358,16 +302,16 @@ _BOUNDS = lazy_pattern(
 )
 _MARKED = lazy_pattern(r"((?:[A-Z]\w{2,20}: )?)\[\[(?:\d{1,3}|rating|score)\]\]")
 _VALUE_ALONE = lazy_pattern(
-    r"(?i)\b(?:reply|respond|answer|output|return|give|provide|print|tell me)\b[^.\n]{0,40}?"
-    r" (?:(?:only|just|exactly|nothing but)(?: with)? (?:the|an?|one|its|their|your)? ?([a-z][a-z -]{2,30}?)"
-    r"|(?:the|an?|one) ([a-z][a-z -]{2,30}?),? only)(?=[.,;:\n]|$| for\b| of\b| in\b| from\b| and\b)"
+    r"(?i)\b(?:reply|respond|answer|output|return|give|provide|print|tell me)\b[^.\n]{0,40}? (?:(?:only|just|exactly)"
+    r"(?: with)? (?:the|an?|one)? ?([a-z][a-z -]{2,30}?)|(?:the|an?|one) ([a-z][a-z -]{2,30}?),? only)"
+    r"(?=[.,;:\n]|$| (?:for|of|in|from|and)\b)"
 )
 _CASE = lazy_pattern(r"(?i)\b(?:if|when|whenever|unless|otherwise|else|in (?:all|any) other cases?)\b")
 _OTHERWISE = lazy_pattern(r"(?i)\b(?:otherwise|else|in (?:all|any) other cases?|if not|if no)\b")
 _CLAUSE_END = lazy_pattern(r"[.;!\n]|,\s+(?:and|else|or)\b|\band\b")
 _APPROVED = lazy_pattern(
     r"(?i)\b(?:good|complete|correct|right|fine|harmless|ok|acceptable|satisf\w+|ready|approved?|passes|yes|accurate"
-    r"|no (?:more |further )?(?:changes?|comments?|issues?|problems?|improvements?))\b"
+    r"|no (?:more |further )?(?:changes?|comments?|issues?|problems?))\b"
 )
 _RATED = lazy_pattern(r"(?i)\b(?:scores?|rat(?:e|ing)|scale)\b")
 _OUTCOME = lazy_pattern(
@@ -375,49 +319,12 @@ _OUTCOME = lazy_pattern(
     r"|simply|the|word|a|single)\b){0,5}\s*:?\s*|(?:[,;.]|\b(?i:else|otherwise|and|or))\s+)(?:[\"'`“](?P<quoted>["
     r"^\"'`”\n]{1,40})[\"'`”]|(?P<caps>(?!I\b|A\b|JSON\b)[A-Z][A-Z_]*|\d{1,2})(?![\w']))"
 )
-_AROUND = "\"'`“”‘’*()[]<>."
-_WORD = r"[\"'`“‘]?[\w+-]+[\"'`”’]?"
-_WORDS = rf"{_WORD}(?:(?:\s*,\s*(?:or\s+|and\s+)?|\s*/\s*|\s*\|\s*|\s+or\s+){_WORD}){{1,30}}"
-_ITEM = r"[\"'`“‘]?[\w+-]+(?: [\w+-]+){0,2}[\"'`”’]?"
-_ITEMS = rf"{_ITEM}(?:(?:\s*,\s*(?:or\s+|and\s+)?|\s*[/|]\s*|\s+or\s+|\s+and\s+){_ITEM}){{1,30}}"
-_NOUNS = "word|role|worker|agent|speaker|label|category|class|option|letter|choice|name|verdict"
-_CUES = (  # what a list of options follows
-    lazy_pattern(
-        rf"(?i)\b(?:(?:choose|pick|select)(?: only| just)? (?:one|[^.\[:\n]{{1,60}}? (?:from|between))|one of|among"
-        rf"|options|categories|labels|classes|choices|possible values)\b[^:\[\n]{{0,40}}(?::\s*[\[({{]?"
-        rf"|[\[{{])\s*({_ITEMS})"
-    ),
-    lazy_pattern(
-        rf"(?i)\b(?:answer|reply|respond|return|output|say|choose|pick|select|write|print)\b(?: (?:with|only|just"
-        rf"|either"
-        rf"|exactly|one of|in|a|single|word|the (?:next |correct |right |best |single )*(?:{_NOUNS}))){{0,6}}:?"
-        rf"\s+({_WORDS})(?=[\s.!?,)\"]*(?:$|\n|[.!?):]|and nothing|only|for|to|based|depending))"
-    ),
-    lazy_pattern(
-        rf"(?i)\b(?:classify|categori[sz]e|label|tag|mark|rate|grade|judge)\b[^\n:]{{0,120}}?\b(?:as|into|either)\b"
-        rf"(?: one of| either| the)*:?\s+({_WORDS})"
-    ),
-    lazy_pattern(rf"(?i)\b(?:who|which)\b[^:\n?]{{0,40}}:\s*({_ITEMS})(?=\?)"),
-    lazy_pattern(
-        r"(?i)\b(?:whether|between|either)\b[^\n\"']{0,20}((?:[\"'][\w ]{1,40}[\"'](?:\s*,\s*(?:or )?"
-        r"|\s+or\s+)?){2,12})"
-    ),
-    lazy_pattern(
-        r"(?i)(?<![\w\"'-])(([\"']?)(?:yes|true)\2(?:\s*/\s*|\s*,?\s+or\s+|\s*\|\s*)([\"']?)(?:no|false)\3)(?![\w\"'-])"
-    ),
-)
-_HEADED = lazy_pattern(
-    r"(?i)\b(?:options|categories|labels|classes|choices|participants|agents|roles|speakers|members|"
-    r"one of(?: the following)?(?: \w+)?)[^\n:]{0,40}:[ \t]*\n"
-    r"((?:[ \t]*(?:[-*•]|\d{1,2}[.)])[^\n]{1,120}(?:\n|$)){2,30})"
-)
 _LETTERED = lazy_pattern(
     r"(?m)(?:^[ \t]*\(?([A-Ha-h])[).:]|(?<=[\s,;?!.:])\(?([A-H][).]|[a-h]\)))[ \t]+([^\n]{1,200}?)"
     r"(?=[,;?!.]?\s+\(?(?:[A-H][).]|[a-h]\))\s|[?!.]\s|[?!.]?$)"
 )
 _NUMBERED = lazy_pattern(
-    r"(?im)^[ \t]*(?:\[|\(|#|(?:passage|doc|document|option|candidate|choice)s?\s)?(\d{1,3})[\].):]{1,2}(?:[ \t]+"
-    r"|\n(?!<))"
+    r"(?im)^[ \t]*(?:\[|\(|#|(?:passage|doc|document|option)s?\s)?(\d{1,3})[\].):]{1,2}(?:[ \t]+|\n(?!<))"
     r"([^\n]{1,500})$"
 )
 _NUMBER_OF_ONE = lazy_pattern(
@@ -428,8 +335,6 @@ _RANKING = lazy_pattern(
     r"|(?P<doc>\b[A-Z]\w{2,8}: )\d{1,3}(?P<relevance>, [A-Z]\w{3,9}: )\d{1,2}\b"
 )
 _LETTER_ALONE = lazy_pattern(r"(?i)\bletters?\b|\bonly (?:a |the |one )?(?:single )?(?:choice|option)\b")
-_SEPARATOR = lazy_pattern(r"(?i)\s*,\s*(?:or\s+|and\s+)?|\s*[/|]\s*|\s+(?:or|and)\s+")
-_LABEL = lazy_pattern(r"[\w+-]+(?: [\w+-]+){0,3}")
 _DENIAL = lazy_pattern(r"(?i)\b(?:not|no|never|none|cannot|\w+n't|false)\b")
 
 
@@ -437,7 +342,10 @@ _DENIAL = lazy_pattern(r"(?i)\b(?:not|no|never|none|cannot|\w+n't|false)\b")
 
 
 def compute(text: str, *, bare: bool) -> str | None:
-    text = _as_signs(text)
+    """Return the result of the sum that a text asks for, after the sum unless `bare`; None where it asks for none."""
+    text = text[:4_000]
+    for spoken, sign in _list_spoken_signs() if _DIGIT.search(text) else ():
+        text = spoken.sub(sign, text)
     found = next((found for found in _SUM.finditer(text) if _is_question(text, found)), None)
     if found is None:
         return None
@@ -447,23 +355,15 @@ def compute(text: str, *, bare: bool) -> str | None:
         return "That cannot be computed: it divides by zero."
     except (SyntaxError, ValueError):
         return None
-    return result if bare else f"{_PERCENT.sub('% of ', ' '.join(found[0].split()))} = {result}"
-
-
-def _as_signs(text: str) -> str:
-    text = text[:4_000]
-    for spoken, signs in _list_spoken_signs() if _DIGIT.search(text) and _OPERATOR.search(text) else ():
-        text = spoken.sub(signs, text)
-    return text
+    return result if bare else f"{' '.join(found[0].split()).replace(' / 100 * ', '% of ')} = {result}"
 
 
 def _is_question(text: str, found: re.Match[str]) -> bool:
     """Whether a sum is the question, and not a date or a number of some thing."""
-    before, behind = text[max(0, found.start() - 40) : found.start()], text[found.end() : found.end() + 8]
+    before, behind = text[max(0, found.start() - 40) : found.start()], text[found.end() :].lstrip()
     alone = before.rstrip()[-1:] in ("", ".", "!", "?", ":") and not behind[:3].strip(" =?.\n")
-    if alone or _CUE.search(before) or behind.lstrip().startswith(("=", "equals")):
-        return True
-    return behind.lstrip().startswith(("?", "？", "؟")) and _SPACED.search(found[0]) is not None  # but not `on 5/12?`
+    asked = behind.startswith(("?", "？", "؟")) and _SPACED.search(found[0])  # but not `on 5/12?`
+    return bool(alone or _CUE.search(before) or behind.startswith(("=", "equals")) or asked)
 
 
 def _value(node: ast.AST) -> Fraction:
@@ -487,6 +387,12 @@ def _write_result(result: Fraction) -> str:
     return ("-" if scaled < 0 else "") + f"{whole}.{part:010d}".rstrip("0").rstrip(".")
 
 
+@cache
+def _list_spoken_signs() -> Sequence[tuple[re.Pattern[str], str]]:
+    """What is said in words, and in signs."""
+    return [(lazy_pattern(f"(?i){spoken}"), signs) for spoken, signs in word_lists("patterns")["spoken_sums"]]
+
+
 _OPERATORS: Mapping[type, Callable[[Fraction, Fraction], Fraction]] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
@@ -494,19 +400,6 @@ _OPERATORS: Mapping[type, Callable[[Fraction, Fraction], Fraction]] = {
     ast.Div: operator.truediv,
 }
 _DIGIT = lazy_pattern(r"\d")  # without one there is no sum
-_OPERATOR = lazy_pattern(
-    r"(?i)[-+*/=×÷%−]|\dx\d|\b(?:plus|minus|times|multipl\w*|divided?|over|x|per ?cent\w*|added?|sum|product|subtract"
-    r"|increase|raise|decrease|reduce|lower|discount|greater|larger|bigger|more|higher|less|smaller|fewer|equals?)\b"
-)
-_PERCENT = lazy_pattern(r" / 100 \* ")
-
-
-@cache
-def _list_spoken_signs() -> Sequence[tuple[re.Pattern[str], str]]:
-    """What is said in words, and in signs."""
-    return [(lazy_pattern(f"(?i){spoken}"), signs) for spoken, signs in word_lists("patterns")["spoken_sums"]]
-
-
 _NUMERAL = r"\d{1,3}(?:,\d{3}){1,5}(?:\.\d{1,10})?(?![\d,])|\d{1,20}(?:\.\d{1,10})?"
 _SUM = lazy_pattern(
     rf"(?<![\w.])[-( ]{{0,8}}(?:{_NUMERAL})(?:[ )]{{0,8}}[-+*/][-( ]{{0,8}}(?:{_NUMERAL})"
@@ -515,6 +408,5 @@ _SUM = lazy_pattern(
 _SUPERFLUOUS = lazy_pattern(r",|(?<![\d.,])0+(?=\d)")
 _SPACED = lazy_pattern(r"[+*]|\s[-/]\s")
 _CUE = lazy_pattern(
-    r"(?i)(?:what(?:'s| is| are| does)|how much is|calculate|compute|evaluate|solve|result of|value of|"
-    r"work out|equals?|math:?|simplify|sum:?)\s*:?\s*(?:an?\s|the\s)?$"
+    r"(?i)(?:what(?:'s| is| are| does)|how much is|calculate|compute|evaluate|solve|result of|value of|equals?):?\s*$"
 )

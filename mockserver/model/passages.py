@@ -219,10 +219,10 @@ _RULE = lazy_pattern(
 )
 _YOURS = lazy_pattern(r"(?i)\b(?:you|your|yours|yourself)\b")
 _MINE = lazy_pattern(r"(?i)(?<![\w'])(?:i|i'm|i've|i’m|my|mine|me|we|our)(?![\w])")
-_MY_NAME = lazy_pattern(r"(?i)\b(?:my (?:first |full )?name|who (?:am|i am|i'm)(?: i)?\b|i am called|my name is)")
+_MY_NAME = lazy_pattern(r"(?i)\b(?:my (?:first |full )?name|who (?:am|i am|i'm)(?: i)?\b)")
 _YOUR_NAME = lazy_pattern(
-    r"(?i)\b(?:your name\b|introduce yourself\b|what are you called\b|what (?:should|do|can) i call you\b"
-    r"|who are you\b|who(?:'s| is) this\b|who am i (?:talking|speaking|chatting) (?:to|with)\b)"
+    r"(?i)\b(?:your name|introduce yourself|what are you called|who are you|who am i (?:talking|speaking) (?:to"
+    r"|with))\b"
 )
 _YOU_ARE = lazy_pattern(
     r"\b(?:[Yy]our name is|[Yy]ou are(?: called| named)?)\s+([A-Z][\w'-]{1,30}(?:\s[A-Z][\w'-]{1,30})?)\b"
@@ -241,12 +241,10 @@ _TURNED = {
 _DENIAL = lazy_pattern(r"(?i)\b(?:not|no|never|cannot|without|isn't|aren't|doesn't|don't|won't|can't)\b")
 _NOT_KNOWN = lazy_pattern(
     r"(?i)\b(?:if|when|unless)\b[^.\n]{0,80}?\b(?:answer|context|information|document|know|sure|found|find|there|text"
-    r"|present|relevant|mentioned|contain)\w*\b[^\n]{0,100}?\b(?:say|reply|respond|answer|state|write|return"
-    r"|output)\b(?:\s+(?:with|only|just|exactly|simply|that|so)){0,3}\s*[:,]?\s*(?:(?P<quoted>\"[^\"\n]{1,200}\""
-    r"|'[^'\n]{1,200}'|“[^”\n]{1,200}”|`[^`\n]{1,200}`)|you (?:do not|don't|don’t) know|i (?:do not|don't|don’t) know)"
-    r"|\b(?:say|reply|respond|answer|return|output)\b(?:\s+(?:with|only|just|exactly|simply)){0,3}\s*[:,]?\s*"
-    r"(?P<first>\"[^\"\n]{1,200}\"|'[^'\n]{1,200}'|“[^”\n]{1,200}”|`[^`\n]{1,200}`)\s(?:if|when|unless)\b[^.\n]{0,80}?"
-    r"\b(?:answer|context|information|documents?|know|sure|found|find|present|mentioned)\b"
+    r"|relevant|mentioned|contain)\w*\b[^\n]{0,100}?\b(?:say|reply|respond|answer|state|write|return|output)\b"
+    r"(?:\s+(?:with|only|just|exactly|simply|that|so)){0,3}\s*[:,]?\s*(?:(?P<quoted>\"[^\"\n]{1,200}\""
+    r"|'[^'\n]{1,200}'|“[^”\n]{1,200}”)|(?:you|i) (?:do not|don['’]t) know)"
+    r"|\b(?:say|reply|respond|answer|return)\b\s*(?P<first>\"[^\"\n]{1,200}\"|'[^'\n]{1,200}')\s(?:if|when|unless)\b"
 )
 _IDLE = lazy_pattern(r"(?i)\A(?:and|so|but|then|okay|ok)\b[\s,]*|\b(?:according to|based on) (?:the|this) \w+,?")
 _SILENT = vocabulary(

@@ -1,6 +1,6 @@
 """Texts that regular expressions and grammars of clients allow: a value of the prompt if it matches, else a short text.
 
-Patterns are compiled with `regex`, which reads Python's dialect and most of Rust's, and which can be stopped. For a
+The validator of schemas says what matches: it reads Rust's dialect and ECMAScript's, and bounds its backtracking. For a
 sample a pattern is rewritten for the parser of the standard library, whose tree is walked. lark reads grammars. It does
 not compile them: it multiplies out optional parts (20 of them: a million productions) and writes out terminals that use
 each other (16 levels: 80 seconds).
@@ -8,117 +8,85 @@ each other (16 levels: 80 seconds).
 
 import re
 import re._parser as sre  # type: ignore[import-not-found]  # undocumented, and the same since Python 2
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import date, timedelta
 from functools import cache, lru_cache
 from math import ceil, inf
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
+from pydantic_core import to_json
 
+from mockserver.core.json import Json
 from mockserver.core.lazy import lazy_pattern
-from mockserver.core.pattern_size import estimate_size, measure_depth
+from mockserver.core.pattern_size import estimate_size
 from mockserver.core.plan import Failure
-from mockserver.core.seed import Random, Seed, worked
+from mockserver.core.seed import Random, Seed
 from mockserver.model.arguments import NOTHING, Mentions
 
 if TYPE_CHECKING:
     from lark import Lark, Token
 
+# What matches
 
-Pattern = Any  # a compiled pattern, whose type `regex` does not export
+
+def find_text_validator(constraints: Sequence[Mapping[str, Json]]) -> Any:
+    """Return a validator of keywords for strings; None if it cannot read them."""
+    stated = (part.get("pattern") for part in constraints)
+    large = sum(estimate_pattern_work(pattern) for pattern in stated if isinstance(pattern, str)) > _LARGE_PATTERN
+    return (_large_text_validator if large else _text_validator)(to_json({"allOf": constraints}))
+
+
+@lru_cache(maxsize=1024)
+def _text_validator(constraints: bytes) -> Any:
+    from jsonschema_rs import validator_for  # slow to import, and only schemas need it
+
+    try:
+        return validator_for(constraints.decode(), validate_formats=True, pattern_options=make_pattern_options())
+    except ValueError:
+        return None
+
+
+_large_text_validator = lru_cache(maxsize=4)(_text_validator.__wrapped__)
+
+
+@cache
+def make_pattern_options() -> Any:
+    from jsonschema_rs import FancyRegexOptions  # slow to import, and only schemas need it
+
+    return FancyRegexOptions(backtrack_limit=_MAX_BACKTRACKS)
+
+
+def matches(pattern: str, text: str) -> bool:
+    """Whether the validator finds the pattern in the text; False for a pattern that it cannot read."""
+    validator = find_text_validator([{"pattern": pattern}])
+    return validator is not None and bool(validator.is_valid(text))
+
+
+@lru_cache(maxsize=1024)
+def estimate_pattern_work(pattern: str) -> int:
+    """About how many microseconds compiling a pattern takes; each keeps some 400 bytes of memory."""
+    backtracks = _BACKTRACKS.search(pattern)
+    if "\\p" in pattern.lower() or (backtracks and "\\w" in pattern.lower()):
+        each = 250  # a class of Unicode's letters is written out for each repeat
+    else:
+        each = 50 if backtracks or _LARGE_CLASS.search(pattern) else 5
+    return 50 + each * estimate_size(_UP_TO.sub(r"{\1}", pattern))
+
+
+MAX_PATTERN_WORK = 250_000
+_MAX_BACKTRACKS = 100_000  # some 15 ms
+_LARGE_PATTERN = 1_000
+_BACKTRACKS = lazy_pattern(r"\(\?[=!<]|\\[1-9k]")
+_LARGE_CLASS = lazy_pattern(r"\\[dDsS]|\[\^|\(\?i")
+_UP_TO = lazy_pattern(r"\{\d*,(\d+)\}")
+
+
+# Samples
+
+
 Tree = Any  # a parsed pattern: a list of pairs, an opcode and its arguments
 Node = tuple[Any, Any]
-Ranges = tuple[tuple[int, int], ...]
-
-
-class InvalidPatternError(Exception):
-    """A regular expression that cannot be compiled: why, and at which character."""
-
-    def __init__(self, why: str, at: int = 0) -> None:
-        super().__init__(why)
-        self.at = at
-
-
-class PatternTimeoutError(Exception):
-    """A match took too long."""
-
-
-def compile_pattern(source: str) -> Pattern:
-    """Raises InvalidPatternError."""
-    import regex  # type: ignore[import-untyped]  # slow to import, and few requests have a pattern
-
-    if estimate_size(source) > _MAX_SIZE:
-        raise InvalidPatternError("it repeats too much")
-    if measure_depth(source) > _MAX_DEPTH:
-        raise InvalidPatternError("it is nested too deeply")
-    try:
-        return regex.compile(source, regex.VERSION0)
-    except regex.error as error:
-        raise InvalidPatternError(error.msg, error.pos or 0) from None
-    except RecursionError:
-        raise InvalidPatternError("it is nested too deeply") from None
-    except (ValueError, OverflowError) as error:
-        raise InvalidPatternError(str(error)) from None
-
-
-def fullmatch(pattern: Pattern, text: str) -> bool:
-    """Whether the whole text matches. Raises PatternTimeoutError."""
-    return _match_in_time(lambda seconds: pattern.fullmatch(text, timeout=seconds)) is not None
-
-
-def _match_in_time(match: Callable[[float], Any]) -> Any:
-    """What a match returns that is given seconds. Raises PatternTimeoutError if the pattern takes too long.
-
-    The library counts the time of all threads: unless this one has worked that long, it tries again with more.
-    """
-    allowed = _TIMEOUT_S
-    while True:
-        began = worked()
-        try:
-            return match(allowed)
-        except TimeoutError:
-            if worked() - began >= _TIMEOUT_S:
-                raise PatternTimeoutError from None
-        allowed *= 2
-
-
-def sample_text(pattern: Pattern, rng: Random) -> str | None:
-    """Return a matching text, if possible one that people write and not an empty one; None if none is found."""
-    for candidate in draw_usual_texts(rng):
-        if fullmatch(pattern, candidate):
-            return candidate
-    samples = [text for _ in range(_SAMPLES) if (text := sample(pattern.pattern, rng)) is not None]
-    matching = [text for text in samples if fullmatch(pattern, text) and is_encodable(text)]
-    return min(matching, key=lambda text: not text, default=None)
-
-
-def is_encodable(text: str) -> bool:
-    return _SURROGATE.search(text) is None
-
-
-def draw_usual_texts(rng: Random) -> Iterator[str]:
-    """Words, numbers, dates and the like, as people write them."""
-    word, other, number = rng.choice(_WORDS), rng.choice(_WORDS), rng.randrange(1, 100)
-    day = _FIRST_DAY + timedelta(days=rng.randrange(366))
-    time = f"{rng.randrange(24):02}:{rng.randrange(60):02}"
-    yield from (word, f"{word}_{other}", word.capitalize(), word.upper(), f"{word}{number}", f"{word}-{other}")
-    yield from (str(number), f"{number}.{rng.randrange(10)}", f"{number}.{rng.randrange(100):02}")
-    yield from (f'"{word}"', f"'{word}'", f"{word}.{other}", f"/{word}/{other}", f"{word} {other}")
-    yield from (f"{day}", f"{day:%d/%m/%Y}", f"{day:%m/%d/%Y}", time, f"{time}:00", f"{day}T{time}:00Z")
-    yield from (f"{word}@example.com", f"https://example.com/{word}", f"{word}.example.com", f"{word}.txt", " ", "\n")
-
-
-_TIMEOUT_S = 0.1  # a match takes microseconds unless the pattern backtracks without end
-_SAMPLES = 8
-_MAX_SIZE = 20_000
-_MAX_DEPTH = 100
-_SURROGATE = lazy_pattern("[\ud800-\udfff]")
-_FIRST_DAY = date(2024, 1, 1)
-_WORDS = (
-    *("amber", "border", "cedar", "delta", "ember", "field", "garden", "harbor", "island", "juniper", "kernel"),
-    *("lantern", "meadow", "north", "orchard", "pepper", "quartz", "river", "summit", "timber", "valley", "window"),
-)
 
 
 def sample(
@@ -136,10 +104,7 @@ def sample(
         text = _Sampler(rng, expand_lookaheads, spare=most - shortest, wanted=max(0, least - shortest)).write(tree)
     except (ValueError, OverflowError, RecursionError, re.error):
         return None
-    missing = min(least, _MAX_STEPS) - len(text)
-    if missing <= 0:
-        return text
-    filling = "".join(rng.choice(_KINDS[0]) for _ in range(missing))
+    filling = "".join(rng.choice(_KINDS[0]) for _ in range(min(least, _MAX_STEPS) - len(text)))
     return filling + text if tree.data and tree.data[-1] == _AT_END else text + filling
 
 
@@ -149,6 +114,7 @@ class _Sampler(Struct):
     spare: float  # characters that may be written beyond the minimum
     wanted: float  # how many of these must be
     groups: dict[int, str] = {}
+    typed: dict[int, str] = {}  # the characters of a class, by its identity
     steps: int = 0
 
     def write(self, tree: Tree) -> str:
@@ -162,9 +128,9 @@ class _Sampler(Struct):
             case (sre.LITERAL, code):
                 return chr(code)
             case (sre.IN | sre.ANY | sre.NOT_LITERAL, _):
-                return self._character(node)
+                return self._choose_character(node)
             case (sre.BRANCH, (_, options)):
-                return self._branch(options)
+                return self._choose_branch(options)
             case (sre.MAX_REPEAT | sre.MIN_REPEAT | sre.POSSESSIVE_REPEAT, (least, most, inner)):
                 return self._repeat(least, most, inner)
             case (sre.SUBPATTERN, (group, _, _, inner)):
@@ -180,17 +146,15 @@ class _Sampler(Struct):
                 return self.write(inner)
         return ""
 
-    def _character(self, node: Node) -> str:
-        ranges, negated = _find_ranges(node)
-        if not negated and len(ranges) == 1:
-            return chr(self.rng.randint(*ranges[0]))
-        if typed := _list_typed(ranges, negated):
+    def _choose_character(self, node: Node) -> str:
+        if id(node) not in self.typed:
+            self.typed[id(node)] = _list_typed(node)
+        if typed := self.typed[id(node)]:
             return self.rng.choice(typed)
-        if negated or not ranges:
-            raise ValueError("no character is left")
-        return chr(self.rng.randint(*self.rng.choice(ranges)))
+        stated = [value if kind is sre.RANGE else (value, value) for kind, value in node[1] if kind in _STATES_CODES]
+        return chr(self.rng.randint(*self.rng.choice(stated)))
 
-    def _branch(self, options: Sequence[Tree]) -> str:
+    def _choose_branch(self, options: Sequence[Tree]) -> str:
         widths = [option.getwidth()[0] for option in options]
         least = min(widths)
         at = self.rng.choice([at for at, width in enumerate(widths) if width - least <= self.spare])
@@ -210,43 +174,27 @@ class _Sampler(Struct):
         self.wanted -= characters
 
 
-def _find_ranges(node: Node) -> tuple[Ranges, bool]:
+def _list_typed(node: Node) -> str:
+    """The characters of a class that people type; of one that refuses some, only the plainest kind that has any."""
+    refuses = not (node[0] is sre.IN and node[1][0][0] not in (sre.NEGATE, *_REFUSING))
+    kinds = _KINDS if refuses else ("".join(_KINDS[:-1]),)
+    return next(filter(None, ("".join(each for each in kind if _has(node, each)) for kind in kinds)), "")
+
+
+def _has(node: Node, char: str) -> bool:
     match node:
         case (sre.ANY, _):
-            return ((10, 10), (13, 13)), True
-        case (sre.NOT_LITERAL, code):
-            return ((code, code),), True
-        case (sre.IN, [(sre.CATEGORY, category)]) if category in _NOT_IN_CATEGORY:
-            return _NOT_IN_CATEGORY[category], True
-    members = node[1]
-    negated = members[0][0] is sre.NEGATE
-    return tuple(one for member in members[negated:] for one in _find_member_ranges(member)), negated
-
-
-def _find_member_ranges(member: Node) -> Ranges:
-    match member:
+            return char not in "\r\n"
         case (sre.LITERAL, code):
-            return ((code, code),)
-        case (sre.RANGE, bounds):
-            return (bounds,)
-    category = member[1]
-    return _CATEGORIES[category] if category in _CATEGORIES else _complement(_NOT_IN_CATEGORY[category])
-
-
-def _complement(ranges: Ranges) -> Ranges:
-    return tuple((code, code) for code in range(32, 127) if not _is_within(code, ranges))
-
-
-def _is_within(code: int, ranges: Ranges) -> bool:
-    return any(low <= code <= high for low, high in ranges)
-
-
-@lru_cache(maxsize=1024)
-def _list_typed(ranges: Ranges, negated: bool) -> str:
-    """The characters of a class that people type; of a negated one only the plainest kind that has any."""
-    kinds = _KINDS if negated else ("".join(_KINDS[:4]),)
-    found = ("".join(char for char in kind if _is_within(ord(char), ranges) != negated) for kind in kinds)
-    return next(filter(None, found), "")
+            return bool(ord(char) == code)
+        case (sre.NOT_LITERAL, code):
+            return bool(ord(char) != code)
+        case (sre.RANGE, (low, high)):
+            return bool(low <= ord(char) <= high)
+        case (sre.CATEGORY, category):
+            return re.match(_CATEGORIES[category], char) is not None
+    negated = node[1][0][0] is sre.NEGATE
+    return any(_has(member, char) for member in node[1][negated:]) is not negated
 
 
 @lru_cache(maxsize=256)
@@ -262,10 +210,11 @@ def _write_for_python(pattern: str, *, in_class: bool = False) -> str:
         if found["class"]:
             return r"[\s\S]" if text == "[^]" else f"[{_write_for_python(text[1:-1], in_class=True)}]"
         if found["property"]:
-            name = found["property"].strip("{}^").rpartition("=")[2]
-            ranges = _PROPERTIES.get(name[:2], _PROPERTIES.get(name[:1], _ASCII_LETTERS))
-            ranges = _complement(ranges) if text[1] == "P" and in_class else ranges
-            return _write_ranges(ranges) if in_class else f"[{'^' * (text[1] == 'P')}{_write_ranges(ranges)}]"
+            name, refused = found["property"].strip("{}^").rpartition("=")[2], text[1] == "P"
+            letters = _PROPERTIES.get(name[:2], _PROPERTIES.get(name[:1], "a-zA-Z"))
+            if in_class:
+                return letters if not refused else "0-9 " if "a" in letters.lower() else "a-z"
+            return f"[{'^' * refused}{letters}]"
         if code := found["code"] or found["control"]:
             return f"\\U{int(code, 16) if found['code'] else ord(code) % 32:08x}"
         if found["name"]:
@@ -283,10 +232,6 @@ def _write_for_python(pattern: str, *, in_class: bool = False) -> str:
     return _DIALECT.sub(rewrite, pattern)
 
 
-def _write_ranges(ranges: Ranges) -> str:
-    return "".join(f"\\U{low:08x}-\\U{high:08x}" for low, high in ranges)
-
-
 _MAX_STEPS = 50_000  # characters and groups of one text
 _MORE_REPEATS = 7  # beyond the minimum, where a pattern sets no maximum
 _KINDS = ("abcdefghijklmnopqrstuvwxyz", "0123456789", "ABCDEFGHIJKLMNOPQRSTUVWXYZ", "-_.,:;!?/+*=#%&@()[]{}<>~ ", "é東")
@@ -298,33 +243,24 @@ _DIALECT = lazy_pattern(
     r"|(?<=\\[dDwWsS])-|-(?=\\[dDwWsS])|[\[&~|]{2,}|\[",
     re.DOTALL,
 )
-_CATEGORIES: dict[Any, Ranges] = {
-    sre.CATEGORY_DIGIT: ((48, 57),),
-    sre.CATEGORY_WORD: ((97, 122), (65, 90), (48, 57), (95, 95)),
-    sre.CATEGORY_SPACE: ((32, 32), (9, 13), (160, 160)),
+_STATES_CODES = (sre.RANGE, sre.LITERAL)
+_REFUSING = (sre.CATEGORY_NOT_DIGIT, sre.CATEGORY_NOT_WORD, sre.CATEGORY_NOT_SPACE)
+_CATEGORIES = {
+    sre.CATEGORY_DIGIT: r"\d",
+    sre.CATEGORY_NOT_DIGIT: r"\D",
+    sre.CATEGORY_WORD: r"\w",
+    sre.CATEGORY_NOT_WORD: r"\W",
+    sre.CATEGORY_SPACE: r"\s",
+    sre.CATEGORY_NOT_SPACE: r"\S",
 }
-_NOT_IN_CATEGORY: dict[Any, Ranges] = {
-    sre.CATEGORY_NOT_DIGIT: _CATEGORIES[sre.CATEGORY_DIGIT],
-    sre.CATEGORY_NOT_WORD: _CATEGORIES[sre.CATEGORY_WORD],
-    sre.CATEGORY_NOT_SPACE: _CATEGORIES[sre.CATEGORY_SPACE],
-}
-_ASCII_LETTERS: Ranges = ((97, 122), (65, 90))
 # Some characters of Unicode's categories: a text needs few.
-_PROPERTIES: dict[str, Ranges] = {
-    "L": _ASCII_LETTERS,
-    "Lu": ((65, 90),),
-    "Ll": ((97, 122),),
-    "N": ((48, 57),),
-    "P": ((33, 35), (37, 42), (44, 47), (58, 59), (63, 64), (91, 93), (95, 95), (123, 123), (125, 125)),
-    "S": ((36, 36),),
-    "Z": ((32, 32),),
-}
+_PROPERTIES = {"L": "a-zA-Z", "Lu": "A-Z", "Ll": "a-z", "N": "0-9", "P": r"!-#%-*,-/:;?@\[-\]_{}", "S": "$", "Z": " "}
+
+
+# Texts
 
 
 LarkTree = Any  # its children are trees and tokens
-
-
-# Grammars
 
 
 def text_of(syntax: str, definition: str, seed: Seed, said: Mentions = NOTHING) -> str:
@@ -333,16 +269,19 @@ def text_of(syntax: str, definition: str, seed: Seed, said: Mentions = NOTHING) 
     `syntax` is `regex` or `lark`, `definition` what the client wrote. Raises Failure if that is invalid, or if no text
     is found.
     """
-    if syntax not in _WRITERS:
-        raise _refuse(f"its syntax is 'lark' or 'regex', not {syntax[:50]!r}.")
-    for values in (_find_phrases(said), []):  # matching the prompt may be what takes so long
-        try:
-            return _WRITERS[syntax](definition, seed.stream(syntax), values)
-        except PatternTimeoutError:
-            continue
-        except RecursionError:
-            raise _refuse("it is nested too deeply.") from None
-    raise _refuse(f"a regular expression in it takes too long to match{_INSTEAD}")
+    rng, values = seed.stream(syntax), _find_phrases(said)
+    try:
+        match syntax:
+            case "lark":
+                return _read_grammar(definition).write(rng, values)
+            case "regex":
+                return write_match(definition, rng, values)
+    except _InvalidPatternError as error:
+        before = definition[: error.at]
+        raise _refuse(str(error), before.count("\n") + 1, error.at - before.rfind("\n")) from None
+    except RecursionError:
+        raise _refuse("it is nested too deeply.") from None
+    raise _refuse(f"its syntax is 'lark' or 'regex', not {syntax[:50]!r}.")
 
 
 def _refuse(why: str, line: int = 0, column: int = 0) -> Failure:
@@ -362,33 +301,72 @@ def _find_phrases(said: Mentions) -> list[str]:
     return [*dict.fromkeys(text for text in texts if 0 < len(text) <= _MAX_PHRASE)]
 
 
-def _match(definition: str, rng: Random, values: list[str]) -> str:
-    return _write_match(_compile(definition), rng, values)
+class _InvalidPatternError(Exception):
+    """A regular expression that cannot be compiled: why, and at which character."""
+
+    def __init__(self, why: str, at: int = 0) -> None:
+        super().__init__(why)
+        self.at = at
 
 
-def _write_match(pattern: Pattern, rng: Random, values: list[str]) -> str:
-    """A text that a pattern matches: a value of the prompt, which is then used up, or else a made-up one."""
-    value = next((value for value in values if fullmatch(pattern, value)), None)
+def write_match(pattern: str, rng: Random, values: list[str]) -> str:
+    """A text that is a match: a value of the prompt, which is then used up, else one as people write it.
+
+    Raises _InvalidPatternError, and Failure if no text is found.
+    """
+    whole = _compile_whole(pattern)
+    value: str | None = next(filter(whole.is_valid, values), None)
     if value is not None:
         values.remove(value)
-    elif (value := sample_text(pattern, rng)) is None:
+        return value
+    samples = (sample(pattern, rng) for _ in range(_SAMPLES))
+    made = [*draw_usual_texts(rng), *sorted(filter(None, samples), key=lambda text: not text)]
+    value = next((text for text in made if _SURROGATE.search(text) is None and whole.is_valid(text)), None)
+    if value is None:
         raise _refuse(f"no text was found that the regular expression matches{_INSTEAD}")
     return value
 
 
 @lru_cache(maxsize=64)
-def _compile(definition: str) -> Pattern:
-    if len(definition) > _MAX_PATTERN:
+def _compile_whole(pattern: str) -> Any:
+    """Compile a pattern that the whole text is to match. Raises _InvalidPatternError, and Failure if it is too long."""
+    if len(pattern) > _MAX_PATTERN:
         raise _refuse(f"it has more than {_MAX_PATTERN:,} characters.")
+    if _SURROGATE.search(pattern):
+        raise _InvalidPatternError("half of a character")
+    if estimate_size(pattern) > _MAX_SIZE:
+        raise _InvalidPatternError("it repeats too much")
+    validator = find_text_validator([{"pattern": f"^(?:{pattern})$"}])
+    if validator is not None and find_text_validator([{"pattern": pattern}]) is not None:
+        return validator
     try:
-        return compile_pattern(definition)
-    except InvalidPatternError as error:
-        before = definition[: error.at]
-        raise _refuse(str(error), before.count("\n") + 1, error.at - before.rfind("\n")) from None
+        _parse(pattern)
+    except re.error as error:
+        raise _InvalidPatternError(error.msg, error.pos or 0) from None
+    except ValueError as error:
+        raise _InvalidPatternError(str(error)) from None
+    raise _InvalidPatternError("it is nested too deeply, or not in the syntax of Rust")
+
+
+def draw_usual_texts(rng: Random) -> Iterator[str]:
+    """Words, numbers, dates and the like, as people write them."""
+    word, other, number = rng.choice(_WORDS), rng.choice(_WORDS), rng.randrange(1, 100)
+    day = _FIRST_DAY + timedelta(days=rng.randrange(366))
+    time = f"{rng.randrange(24):02}:{rng.randrange(60):02}"
+    yield from (word, f"{word}_{other}", word.capitalize(), word.upper(), f"{word}{number}", f"{word}-{other}")
+    yield from (str(number), f"{number}.{rng.randrange(10)}", f"{number}.{rng.randrange(100):02}")
+    yield from (f'"{word}"', f"'{word}'", f"{word}.{other}", f"/{word}/{other}", f"{word} {other}")
+    yield from (f"{day}", f"{day:%d/%m/%Y}", f"{day:%m/%d/%Y}", time, f"{time}:00", f"{day}T{time}:00Z")
+    yield from (f"{word}@example.com", f"https://example.com/{word}", f"{word}.example.com", f"{word}.txt", " ", "\n")
+
+
+class _Piece(Struct, frozen=True):
+    token: "Token"
+    is_glued: bool = False  # continues the terminal before it
 
 
 class _Grammar:
-    """The bodies of rules and terminals by name, as lark's own parser reads them, and the size of their shortest texts.
+    """The bodies of rules and terminals by name, as lark's own parser reads them.
 
     Raises Failure, with the position, for what is broken or not supported.
     """
@@ -398,72 +376,60 @@ class _Grammar:
         self.ignores_blanks = False
         for statement in _parse_grammar(definition).children:
             self._add(statement)
-        self._sizes: dict[str, float] = {}  # a fixed point; what is not found within a limit of work has none
-        left, changed = _MAX_MEASURED, True
+
+    def write(self, rng: Random, values: list[str]) -> str:
+        """Write the shortest text, with values where expressions match them."""
+        line = ""
+        for piece in self._find_shortest(rng):  # joined as people do: no blank in brackets or before a comma
+            text = _write_token(piece.token, rng, values)
+            close = not line or line[-1] in "([{." or text[:1] in ",;:.)]}" or line[-1].isspace() or text[:1].isspace()
+            line += text if piece.is_glued or close or not self.ignores_blanks else f" {text}"
+        return line
+
+    def _find_shortest(self, rng: Random) -> list[_Piece]:
+        """Derive each name from shorter and shorter derivations of others, within a limit of work."""
+        known: dict[str, list[_Piece]] = {}
+        left, changed = _MAX_WORK, True
         while changed and left > 0:
             changed = False
             for name in (*self.bodies, *reversed([*self.bodies])):  # definitions mostly use those before or after them
-                left -= 1
-                size = self.measure(self.bodies[name])
-                if size < self._sizes.get(name, inf):
-                    self._sizes[name], changed = size, True
-        if not self._sizes.get("start", inf) <= _MAX_TOKENS:
+                pieces = self._derive(self.bodies[name], known, rng)
+                left -= 1 + len(pieces or ())
+                if pieces is not None and len(pieces) < len(known.get(name, _TOO_MANY)):
+                    is_terminal = name.isupper()
+                    known[name] = [
+                        _Piece(each.token, each.is_glued or (is_terminal and at > 0)) for at, each in enumerate(pieces)
+                    ]
+                    changed = True
+        if "start" not in known:
             raise _refuse(f"a rule 'start' that derives a short text is missing{_INSTEAD}")
+        return known["start"]
 
-    def measure(self, tree: LarkTree) -> float:
-        """Return how many tokens and names the smallest derivation has."""
+    def _derive(self, tree: LarkTree, known: Mapping[str, list[_Piece]], rng: Random) -> list[_Piece] | None:
+        """Return the tokens of the smallest derivation; None if there is none of those that are known."""
         match tree.data:
             case "name":
                 if tree.children[0].value not in self.bodies:
                     raise _refuse_at(f"'{tree.children[0].value}' is used but not defined", tree)
-                return 1 + self._sizes.get(tree.children[0].value, inf)
+                return known.get(tree.children[0].value)
             case "expansions":
-                return min(map(self.measure, tree.children))
-            case "expansion":
-                return sum(map(self.measure, tree.children))
-            case "alias":
-                return self.measure(tree.children[0])
+                options = [found for each in tree.children if (found := self._derive(each, known, rng)) is not None]
+                least = min(map(len, options), default=0)
+                return rng.choice([option for option in options if len(option) == least]) if options else None
+            case "expansion" | "alias":
+                parts = [
+                    self._derive(each, known, rng) for each in tree.children[: 1 if tree.data == "alias" else None]
+                ]
             case "maybe" | "expr":
                 least = _read_least(tree.children[1:])
-                return least * self.measure(tree.children[0]) if least else 0
+                parts = [self._derive(tree.children[0], known, rng)] * least
             case "literal" | "literal_range":
-                return 1
-        raise _refuse_at("templates are not supported", tree)
-
-    def write(self, rng: Random, values: list[str]) -> str:
-        """Write the shortest text, with values where expressions match them. Raises PatternTimeoutError."""
-        line = ""
-        for text, is_glued in self._derive(rng, values):  # joined as people do: no blank in brackets or before a comma
-            close = not line or line[-1] in "([{." or text[:1] in ",;:.)]}" or line[-1].isspace() or text[:1].isspace()
-            line += text if is_glued or close or not self.ignores_blanks else f" {text}"
-        return line
-
-    def _derive(self, rng: Random, values: list[str]) -> Iterator[tuple[str, bool]]:
-        """Yield the pieces of a text, and whether each continues the terminal before it."""
-        left: list[tuple[LarkTree, bool]] = [(self.bodies["start"], False)]  # with whether it is in a terminal
-        is_glued = False
-        while left:
-            tree, in_terminal = left.pop()
-            match tree.data:
-                case "literal" | "literal_range":
-                    token = tree.children[0]
-                    is_text = tree.data == "literal_range" or token.type == "STRING"
-                    yield _unquote(token) if is_text else _write_match(_read_pattern(token), rng, values), is_glued
-                    is_glued = in_terminal
-                case "name":
-                    name = tree.children[0].value
-                    is_glued = is_glued and in_terminal
-                    left.append((self.bodies[name], in_terminal or name.isupper()))
-                case "expansions":
-                    sizes = [self.measure(option) for option in tree.children]
-                    at = rng.choice([at for at, size in enumerate(sizes) if size == min(sizes)])
-                    left.append((tree.children[at], in_terminal))
-                case "expansion" | "alias":
-                    parts = tree.children[:1] if tree.data == "alias" else tree.children
-                    left += [(part, in_terminal) for part in reversed(parts)]
-                case _:
-                    left += [(tree.children[0], in_terminal)] * _read_least(tree.children[1:])
-            is_glued = is_glued and bool(left) and left[-1][1]
+                return [_Piece(tree.children[0])]
+            case _:
+                raise _refuse_at("templates are not supported", tree)
+        if None in parts or sum(len(part or ()) for part in parts) > _MAX_TOKENS:
+            return None
+        return [piece for part in parts for piece in part or ()]
 
     def _add(self, statement: LarkTree) -> None:
         match statement.data:
@@ -487,12 +453,7 @@ class _Grammar:
         self.bodies = {**shipped, **self.bodies, **{alias.value: shipped[name.value] for alias, name in names.items()}}
 
 
-def _write_derived(definition: str, rng: Random, values: list[str]) -> str:
-    return _read_grammar(definition).write(rng, values)
-
-
 _read_grammar = lru_cache(maxsize=64)(_Grammar)
-_WRITERS: Mapping[str, Callable[[str, Random, list[str]], str]] = {"lark": _write_derived, "regex": _match}
 
 
 @cache
@@ -535,35 +496,33 @@ def _read_least(times: "Sequence[Token]") -> int:
     return least
 
 
-def _read_pattern(token: "Token") -> Pattern:
+def _write_token(token: "Token", rng: Random, values: list[str]) -> str:
+    """Write what a token in a grammar stands for: a string, of a range of them the first, or a regular expression."""
+    from lark.load_grammar import eval_escaping
+
+    if token.type == "STRING":
+        text = str(eval_escaping(token.value[1 : token.value.rindex('"')]))  # type: ignore[no-untyped-call]
+        if _SURROGATE.search(text):
+            raise _refuse_at("half of a character", token)
+        return text
     body, _, flags = token.value[1:].rpartition("/")
-    body = _VERBOSE.sub(lambda piece: piece["kept"] or "", body) if "x" in flags else body
+    end = "\n" if "x" in flags else ""  # of a comment
     try:
-        return compile_pattern(f"(?{''.join(each for each in 'ims' if each in flags)}:{body})")
-    except InvalidPatternError as error:
+        return write_match(f"(?{''.join(each for each in 'imsx' if each in flags)}:{body}{end})", rng, values)
+    except _InvalidPatternError as error:
         raise _refuse_at(f"a regular expression that is not valid ({error})", token) from None
-
-
-def _unquote(token: "Token") -> str:
-    text = _STRING_ESCAPE.sub(_unescape, token.value[1 : token.value.rindex('"')])
-    if not is_encodable(text):
-        raise _refuse_at("half of a character", token)
-    return text
-
-
-def _unescape(escape: re.Match[str]) -> str:
-    code = escape[1]
-    return chr(int(code[1:], 16)) if code[0] in "xuU" and len(code) > 1 else _ESCAPED.get(code, escape[0])
 
 
 _INSTEAD = "; answer with a rule."
 _MAX_CHARACTERS, _MAX_PATTERN = 64_000, 8_000  # of a grammar, which takes a third of a second; of a regular expression
 _MAX_REPEATS, _MAX_MENTIONS = 1_000, 40
-_MAX_MEASURED, _MAX_TOKENS = 200_000, 5_000  # bodies; tokens of the smallest derivation
+_MAX_WORK, _MAX_TOKENS = 200_000, 5_000  # tokens of all derivations, and of the smallest
+_TOO_MANY = range(_MAX_TOKENS + 1)
 _MAX_PHRASE = 2_000  # characters
-# What a verbose pattern ignores.
-_VERBOSE = lazy_pattern(r"(?P<kept>\\.|\[\^?\]?(?:\\.|[^\]\\])*\])|\s+|#[^\n]*", re.DOTALL)
-_STRING_ESCAPE = lazy_pattern(
-    r"\\(x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U000[0-9a-fA-F]{5}|U0010[0-9a-fA-F]{4}|.)", re.DOTALL
+_SAMPLES, _MAX_SIZE = 8, 20_000
+_SURROGATE = lazy_pattern("[\ud800-\udfff]")
+_FIRST_DAY = date(2024, 1, 1)
+_WORDS = (
+    *("amber", "border", "cedar", "delta", "ember", "field", "garden", "harbor", "island", "juniper", "kernel"),
+    *("lantern", "meadow", "north", "orchard", "pepper", "quartz", "river", "summit", "timber", "valley", "window"),
 )
-_ESCAPED = {"n": "\n", "r": "\r", "t": "\t", "f": "\f", "\\": "\\", '"': '"'}

@@ -83,31 +83,17 @@ def _about(text: str, spoken: str, language: str) -> Topic:
 def question(request: str) -> tuple[str, str, str]:
     """The kind of an English question as a topic names it, its subject, and what somebody wants to do."""
     plain = (_QUOTES.sub("", request) if _QUOTES.search(request) else request).strip()
-    if _begins_otherwise(plain, _opening_words()):
-        return _stated(plain)
     plain = plain[polite.end() :] if (polite := _POLITE.match(plain)) else plain
-    found = _INTERROGATIVE.match(plain)
-    if found is None:
-        return _ordered(plain)
-    rest = plain[found.end() :]
-    kind = str(found.lastgroup)
-    if kind == "how":
-        return kind, "", _phrase(rest)
-    being = _BEING.match(rest)
-    if being is not None and kind != "why":
-        return kind, _phrase(rest[being.end() :]), ""
-    return kind, "".join(content_words(rest, ENGLISH)[:1]), ""
-
-
-def _ordered(plain: str) -> tuple[str, str, str]:
-    if (telling := _telling().match(plain)) is not None:
+    if found := _INTERROGATIVE.match(plain):
+        rest, kind = plain[found.end() :], str(found.lastgroup)
+        if kind == "how":
+            return kind, "", _phrase(rest)
+        being = _BEING.match(rest) if kind != "why" else None
+        return kind, _phrase(rest[being.end() :]) if being else "".join(content_words(rest, ENGLISH)[:1]), ""
+    if telling := _telling().match(plain):
         return "tell", _phrase(plain[telling.end() :]), ""
     if is_order(plain):
         return "do", "", _phrase(plain[:1].lower() + plain[1:])
-    return _stated(plain)
-
-
-def _stated(plain: str) -> tuple[str, str, str]:
     return "state", " and ".join(content_words(plain, ENGLISH)[-2:]), ""
 
 
@@ -169,37 +155,15 @@ def _phrase(rest: str) -> str:
     return " ".join(words).strip(SIGNS)
 
 
-class _Opening:
-    """A pattern of how texts begin; if with a word, then with one of those in the pattern, which is tested first."""
-
-    def __init__(self, source: str) -> None:
-        self._pattern, self.words = lazy_pattern(source), frozenset(re.findall("[a-z]+", source))
-
-    def match(self, text: str) -> re.Match[str] | None:
-        return None if _begins_otherwise(text, self.words) else self._pattern.match(text)
-
-
-def _begins_otherwise(text: str, words: frozenset[str]) -> bool:
-    """Whether a text begins with a word, but none of these."""
-    word = text.partition(" ")[0]
-    return word.isalpha() and word.isascii() and word.lower() not in words
+@cache
+def _order() -> re.Pattern[str]:
+    return re.compile(rf"(?i)(?:please\s+)?(?:{'|'.join(english('verbs', 'orders'))})\b")
 
 
 @cache
-def _opening_words() -> frozenset[str]:
-    """The words with which a question or an order begins."""
-    return frozenset().union(*[opening.words for opening in (_POLITE, _INTERROGATIVE, _telling(), _order())])
-
-
-@cache
-def _order() -> _Opening:
-    return _Opening(rf"(?i)(?:please\s+)?(?:{'|'.join(english('verbs', 'orders'))})\b")
-
-
-@cache
-def _telling() -> _Opening:
+def _telling() -> re.Pattern[str]:
     verbs = "|".join(english("telling", "orders"))
-    return _Opening(rf"(?i)(?:{verbs})\b\s*(?:[^.,:;?!\n]{{0,60}}?\babout\s+|(?:me|us|to me)\s+(?:(?:of|on)\s+)?)?")
+    return re.compile(rf"(?i)(?:{verbs})\b\s*(?:[^.,:;?!\n]{{0,60}}?\babout\s+|(?:me|us|to me)\s+(?:(?:of|on)\s+)?)?")
 
 
 QUESTION_SIGNS = ("?", "？", "؟")
@@ -211,19 +175,19 @@ _LETTERS = "A-Za-z\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u1fff\u2c00-\u2fff\u3040-\ud
 _WORD = lazy_pattern(f"[{_LETTERS}]+(?:[-'’][{_LETTERS}]+)*")
 LETTERS_ALONE = bytes(at if at < 128 and chr(at).isalpha() else 32 for at in range(256))
 _QUOTES = lazy_pattern(r'["“”„«»`*#\[\]{}<>]')
-_EMPTY = _Opening(r"(?i)(?:hi|hello|hey|hallo|hola|bonjour|thanks|thank you|ok|okay|please)?[\W\d_]*\Z")
+_EMPTY = lazy_pattern(r"(?i)(?:hi|hello|hey|hallo|hola|bonjour|thanks|thank you|ok|okay|please)?[\W\d_]*\Z")
 _CLAUSE = lazy_pattern(
     r"[,;:()\n?!？！，。；：、؟，]|\. |\s[-–—]\s|"
     r"\s(?:because|since|so that|please|(?:in|using|with) (?:[a-z]+ ){0,3}\w+ (?:word|sentence)s?)\b"
 )
-_POLITE = _Opening(
+_POLITE = lazy_pattern(
     r"""(?ix)(?:(?:please|now|hi|hello|hey|so|and|also|then|in\ (?:exactly\ )?\w+\ (?:words?|sentences?)(?=,)|
     (?:can|could|would|will)\ you(?:\ please)?|i(?:'d|\ would)?\ (?:want|need|like)\ (?:you\ )?to(?:\ know)?|
     do\ you\ know|let's|help\ me(?:\ to|\ with)?|tell\ me(?=\ (?:what|how|why|when|where|who|which|if|whether)\b)|
     (?:answer|reply|respond)\b[^:?!.\n]{0,60}(?=:)|
     (?:context|user|question|q|task|query|input|human):)(?:[\s,!:.]+|\Z)){1,6}"""
 )
-_INTERROGATIVE = _Opening(
+_INTERROGATIVE = lazy_pattern(
     r"""(?ix)(?:
     (?P<count>how\s+(?:many|much|old|far|long|big|tall|often|high|deep|heavy|fast)\b) |
     (?P<how>how\s+(?:do|can|could|should|would|to|might|did)\b\s*(?:(?:i|you|we|one|they)\b)?) |

@@ -23,12 +23,14 @@ from mockserver.core.call import Call, Tool
 from mockserver.core.draft import DraftChoice
 from mockserver.core.json import Json, compact
 from mockserver.core.lazy import lazy_pattern
-from mockserver.core.plan import Failure, Part, Text
+from mockserver.core.plan import Failure, Text
 from mockserver.core.seed import Random, Seed
 from mockserver.model.arguments import find_record, mentions
 from mockserver.model.choosing import properties_of
 from mockserver.model.conversation import unwrap
 from mockserver.model.form import find_closing, find_form, finish_answer, write_list
+from mockserver.model.hosted import cite_sources
+from mockserver.model.listed_options import choose_speaker, choose_values
 from mockserver.model.notations import answer_in_notation
 from mockserver.model.orders import Request, decide, obey
 from mockserver.model.passages import (
@@ -47,7 +49,6 @@ from mockserver.model.prose import (
     write_text_on,
 )
 from mockserver.model.shapes import Described, asks_for_json, find_shape
-from mockserver.model.team import choose_speaker, choose_values
 from mockserver.model.tool_uses import fill_schema, list_tool_uses, make_tool_use, waits, with_earlier_results
 from mockserver.model.vocabulary import excerpt, phrase
 
@@ -70,13 +71,9 @@ def reply(call: Call, seed: Seed, options: Options) -> DraftChoice:
     said = answer(with_earlier_results(remaining, seed), seed, options)
     if not (thoughts or uses or call.options.prefill):
         return said
-    return DraftChoice((*thoughts, *uses, *(_continue(part, call.options.prefill) for part in said.parts)))
-
-
-def _continue(part: Part, prefill: str) -> Part:
-    """A part without the beginning that the client has written itself."""
-    begins = prefill and isinstance(part, Text) and part.text.startswith(prefill.strip())
-    return replace(part, text=part.text[len(prefill.strip()) :]) if begins and isinstance(part, Text) else part
+    begun = call.options.prefill.strip()  # by the client
+    texts = (replace(each, text=each.text.removeprefix(begun)) for each in said.parts if isinstance(each, Text))
+    return DraftChoice((*thoughts, *uses, *(cite_sources(uses, each) for each in texts)))
 
 
 def answer_in_words(call: Call, seed: Seed, options: Options) -> DraftChoice:

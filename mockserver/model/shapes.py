@@ -506,25 +506,25 @@ _CUE, _NEAR = 160, 60  # characters before an object that may say what it is
 _SCHEMA_TYPES = (*NAMES_OF_TYPES, "array")
 _OF_TOOL = lazy_pattern(r"(?i)\b(?:arg(?:ument)?s?|inputs?|param(?:eter)?s?|tools?|functions?)\b")
 _ORDERED = lazy_pattern(
-    r"(?:return|respond|reply|output|answer|give|produce|make|describe|use|generate|provide|format|formatted"
-    r"|write|send|create|extract|convert|print|conform|parse|fill|emit|as|in|only|valid|using"
-    r"|want)\b[^.\n]{0,80}?\bjson\b|\bjson\b[^.\n]{0,40}\b(?:only|schema|format|please|matching|conforming|keys?"
-    r"|fields?|back|object with)\b|\bjson:\s{0,3}\{"
+    r"(?:return|respond|reply|output|answer|give|produce|make|use|generate|provide|format|formatted|write|create"
+    r"|extract"
+    r"|convert|print|conform|parse|fill|as|in|only|valid|using|want)\b[^.\n]{0,80}?\bjson\b|\bjson\b[^.\n]{0,40}"
+    r"\b(?:only|schema|format|please|matching|conforming|keys?|fields?|back|object with)\b|\bjson:\s{0,3}\{"
 )
 _ABOUT_JSON = lazy_pattern(
     r"\b(?:function(?! call)|script|program|code(?! ?-?(?:snippet|block|fence))|class|regex)\b[^.\n]{0,60}\bjson\b"
-    r"|\bwhat(?:'s| is| are| does)[^.\n]{0,20}\bjson\b"
-    r"|\b(?:explain|describe|about|parse|load|read)\s+(?:\w+ ){0,2}json\b(?! (?:schema|object with))"
+    r"|\b(?:what(?:'s| is| are| does)[^.\n]{0,20}|(?:explain|about|parse|load"
+    r"|read)\s+(?:\w+ ){0,2})\bjson\b(?! (?:schema|object))"
 )
 _DOUBLED = lazy_pattern(r"\{\{\s*[\"\w][^{}]{0,200}[:}]")
 _FENCED = lazy_pattern(
-    r"(?:in|within|inside|as|using|be|with)\s+(?:a |an |the |triple )*"
-    r"(?:```|markdown (?:code|json|block|fence|snippet)|(?:json )?code ?-?(?:block|fence|snippet)|fenced|backticks)"
+    r"(?:in|within|inside|as|using|be|with)\s+(?:a |an |the )*"
+    r"(?:```|markdown (?:code|json|block|fence|snippet)|(?:json )?code ?-?(?:block|fence|snippet)|backticks)"
 )
 _SHOWN_AS_ANSWER = lazy_pattern(r"(?i)(?:<output>|\boutput:|\bexample json:|\bexample output:)\s*(?:```(?:json)?\s*)?$")
 _LIKE = lazy_pattern(
     r"(?i)\b(?:like|format|formatted|shape|structure|form|example|following|template|schema|respond|response|return"
-    r"|output|reply|answer|keys|fields|such as|e\.g\.|looks?|object|json|type|interface|produce|generate|give)\b"
+    r"|output|reply|answer|keys|fields|e\.g\.|looks?|object|json|type|interface|generate|give)\b"
 )
 _GIVEN = lazy_pattern(
     r"(?i)\b(?:input|data|given|from|(?<!fill )this json(?! (?:shape|form|format|schema|structure)\b)|this object"
@@ -543,19 +543,18 @@ _BULLET = lazy_pattern(
     r"([^\n]{0,300})(?:\n|$)"
 )
 _CUE_OF_KEYS = lazy_pattern(
-    r"(?i)\b(?:(?:keys?|fields?|properties|attributes|columns?|header)\b|(?:json|dictionary|dict)\b(?: (?:array"
-    r"|list) of)?(?: (?:objects?|format|response|back|output|data))?,?(?: with| containing| including| that (?:has"
-    r"|contains)| having)\b|(?:json(?: object)?|schema|extract):(?=\s[\"'`]?\w{2,40}[\"'`]?\s?(?:\(|[:=-]\s?(?:str"
-    r"|int|num|float|bool|array|list|object|date)|is\s|,\s\w{2,40}[,_])))(?:\s*[:,–—-]|\s+(?:named|called|are|is"
-    r"|such as|like|exactly|only|the|these|following|should be|must be|of|an?(?=\s+(?:\w+\s+)?(?:key|field"
-    r"|property)\b)|one|single|two|(?:string|boolean|integer|number|text)(?=\s(?:key|field|property))|three|four|five"
-    r"|\d+|keys?|fields?|attributes?|elements?|property|header|properties|columns?)(?=[\s:,])){0,7}\s+(?:an?\s+(?=[\"'"
-    r"`]))?"
+    r"(?i)\b(?:(?:keys?|fields?|properties|attributes|columns?|header)\b|(?:json|dictionary)\b(?: (?:array|list) of)?"
+    r"(?: (?:objects?|format|response|back|output))?,?(?: with| containing| including| that (?:has|contains)| having)\b"
+    r"|(?:json(?: object)?|schema|extract):(?=\s[\"'`]?\w{2,40}[\"'`]?\s?(?:\(|[:=-]\s?(?:str|int|num|float|bool|array"
+    r"|list|object|date)|is\s|,\s\w{2,40}[,_])))(?:\s*[:,–—-]|\s+(?:named|called|are|is|like|exactly|only|the|these"
+    r"|following|should be|must be|of|an?(?=\s+(?:\w+\s+)?(?:key|field|property)\b)|one|single|two|three|four|five|\d+"
+    r"|(?:string|boolean|integer|number|text)(?=\s(?:key|field|property))|keys?|fields?|attributes?|elements?|property"
+    r"|properties)(?=[\s:,])){0,7}\s+(?:an?\s+(?=[\"'`]))?"
 )
 _CUE_OF_RECORDS = lazy_pattern(
     r"(?i)\b(?:objects?|items?|elements?|records?|entries|each(?: one| \w+)?|every \w+|it|that)\b,?\s+"
     r"(?:(?:must|should|shall|will|to)\s+)?(?:with|contain(?:s|ing)?|includ(?:es?|ing)|ha(?:ve|s|ving))\b:?\s+"
-    r"(?:(?:the|exactly|an?)\s+)?|\bjson:\s+(?=\w{1,40} (?:is|\())|\bjson(?: \w+)? \((?=\w{2,40}(?:, \w{2,40})+\))"
+    r"(?:(?:the|exactly|an?)\s+)?"
 )
 _QUOTED_NAME = lazy_pattern(r"[\"'`][A-Za-z_][\w-]{0,60}[\"'`]")
 _KEY_IN_ROW = lazy_pattern(
@@ -576,9 +575,9 @@ _MOST_COUNTED = 50
 _NUMBER_WORD = rf"(?P<number>\d{{1,3}}|(?!an?\b|single\b|one\b)(?:{NUMBER_WORDS})\b)"
 _VERB_OF_LISTS = r"\b(?:list|give|name|suggest|generate|return|extract|find|provide|write|what are)"
 _COUNT = lazy_pattern(
-    rf"(?i)(?:{_VERB_OF_LISTS}|\b(?:make|create|produce|of|with|me|exactly|invent"
-    rf"|for(?=[^.,;\n]{{1,30}}s\b)))\s+{_NUMBER_WORD}(?:(?=\s{{0,3}}(?:[.!]|$))|\s+"
-    r"(?!(?:words|sentences|characters|years|letters|paragraphs|or|to|and)\b)(?=[a-z])"
+    rf"(?i)(?:{_VERB_OF_LISTS}|\b(?:make|create|produce|of|with|me|exactly"
+    rf"|for(?=[^.,;\n]{{1,30}}s\b)))\s+{_NUMBER_WORD}"
+    r"(?:(?=\s{0,3}(?:[.!]|$))|\s+(?!(?:words|sentences|characters|years|letters|paragraphs|or|to|and)\b)(?=[a-z])"
     r"(?:(?:[a-z][\w-]* ){0,2}?[a-z][\w-]*s\b)?)"
 )
 _ARRAY = lazy_pattern(

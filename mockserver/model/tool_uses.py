@@ -7,10 +7,10 @@ those made before. Instructions may order tools always, never, last, or one befo
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import lru_cache
-from itertools import islice
+from itertools import accumulate, islice
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -46,11 +46,11 @@ from mockserver.model.choosing import (
 )
 from mockserver.model.form import WHEN_DONE, without_form
 from mockserver.model.hosted import limit_to_choice, make_hosted_use, write_free_text
+from mockserver.model.listed_options import choose_values, find_colleague
 from mockserver.model.orders import compute, find_courtesy
 from mockserver.model.passages import describe_results
 from mockserver.model.schema import instance
 from mockserver.model.shapes import with_told_bounds
-from mockserver.model.team import choose_values, find_colleague
 from mockserver.model.vocabulary import RULING, ends, is_verb, keys, stem, vocabulary, weight, words
 
 
@@ -76,12 +76,8 @@ class Instructions(Struct):
 
 
 def read_instructions(call: Call, tools: Sequence[Tool]) -> Instructions:
-    texts, left = list[str](), _LONGEST_SYSTEM
-    for message in call.messages:
-        if message.role in RULING and left > 0:
-            texts.append(ends(message.text, _LONGEST_END, _LONGEST_END)[:left])
-            left -= len(texts[-1])
-    return _read_instructions("\n".join(texts), tuple(tool.name for tool in tools)) if texts else Instructions()
+    texts = (ends(each.text, _LONGEST_END, _LONGEST_END) for each in call.messages if each.role in RULING)
+    return _read_instructions("\n".join(islice(texts, _MOST_RULING)), tuple(tool.name for tool in tools))
 
 
 @lru_cache(maxsize=32)  # as the same come with each request of a client
@@ -94,27 +90,17 @@ def _read_instructions(text: str, names: tuple[str, ...]) -> Instructions:
         if not conditional and (denied := _FORBIDDEN.search(sentence)):
             told.never.update(names if denied["all"] and not found else found)
         elif _HANDING_OVER.search(sentence) and WHEN_DONE.search(sentence):
-            told.last += [name for name in _find_receiving(sentence, names) if name not in told.last][:1]
-        elif len(found) == 2 and joint:
-            told.pairs += [_read_pair(sentence, joint, found)] if len(told.pairs) < _MOST_ORDERS else []
+            handing = ((name, verb) for name in names if (verb := HANDOFF.match(name)) and name not in told.last)
+            told.last += [name for name, verb in handing if {*words(name[verb.end() :])} <= {*words(sentence)}][:1]
+        elif len(found) == 2 and joint and len(told.pairs) < _MOST_ORDERS:
+            is_before, leads = joint[0].lower() == "before", not words(sentence[: joint.start()])
+            first, second = found if is_before != leads else reversed(found)
+            told.pairs.append(Pair(first, second, cause=second if is_before else first))
         elif not conditional and _OBLIGATION.search(sentence):
             told.always += [name for name in found if name not in told.always][: _MOST_ORDERS - len(told.always)]
         else:
             told.hints |= {name: f"{told.hints.get(name, '')} {sentence}"[:_LONGEST_HINT] for name in found}
     return told
-
-
-def _find_receiving(sentence: str, names: Sequence[str]) -> Iterator[str]:
-    """The tools that hand over to somebody whom a sentence names."""
-    said = {*words(sentence)}
-    handing = ((name, HANDOFF.match(name)) for name in names)
-    return (name for name, verb in handing if verb and {*words(name[verb.end() :])} <= said)
-
-
-def _read_pair(sentence: str, joint: re.Match[str], found: Sequence[str]) -> Pair:
-    is_before, leads = joint[0].lower() == "before", not words(sentence[: joint.start()])
-    first, second = found if is_before != leads else reversed(found)
-    return Pair(first, second, cause=second if is_before else first)
 
 
 def _find_named(sentence: str, known: Sequence[str]) -> list[str]:
@@ -135,12 +121,13 @@ def _find_named(sentence: str, known: Sequence[str]) -> list[str]:
     return sorted(places, key=places.__getitem__)
 
 
-_LONGEST_END, _LONGEST_SYSTEM, _LONGEST_HINT = 20_000, 100_000, 900  # characters
+_LONGEST_END, _LONGEST_HINT, _MOST_RULING = 20_000, 900, 3  # characters; messages
 _MOST_SENTENCES, _MOST_NAMED, _MOST_ORDERS = 2_000, 100, 64  # sentences, tools that they name, tools always called
 _END = lazy_pattern(r"(?<=[.!?])\s+|\n+|;\s")
 _FORBIDDEN = lazy_pattern(
     r"(?i)\b(?:never|do\s+not|don't|must\s+not|may\s+not|cannot|should\s+not|shouldn't|avoid)\b[^.]{0,20}?"
-    r"\b(?:call|use|invoke|run|using|calling)\b(?P<all>\s+(?:any|the|your|these)?\s*(?:of\s+the\s+)?(?:tools?|functions?)"
+    r"\b(?:call|use|invoke|run|using|calling)\b(?P<all>\s+(?:any|the|your|these)?\s*(?:of\s+the\s+)?(?:tools?"
+    r"|functions?)"
     r"(?:\s+calls?)?\s*[.!]?\s*$)?"
 )
 _CONDITION = lazy_pattern(
@@ -180,10 +167,12 @@ def list_tool_uses(call: Call, seed: Seed) -> tuple[Use, ...]:
     if mode not in ("auto", "required", "named") or not offered:
         return ()
     call = without_form(call)
-    found = () if mode == "named" else tuple(_next(call, find_pending_calls(call, offered), seed))
-    if not found:
-        found = tuple(_final(call, offered, seed) if mode == "auto" else _make_demanded(call, offered, seed))
-    return found if call.options.parallel_tool_calls else tuple(_take_up_to_one(found))
+    uses = () if mode == "named" else tuple(_use_pending(call, find_pending_calls(call, offered), seed))
+    if not uses:
+        uses = tuple(_use_answering(call, offered, seed) if mode == "auto" else _use_demanded(call, offered, seed))
+    if call.options.parallel_tool_calls:
+        return uses
+    return uses[: next((at for at, use in enumerate(uses, 1) if waits(use)), len(uses))]
 
 
 def make_tool_use(tool: Tool, said: Mentions, seed: Seed, *, lenient: bool = False) -> ToolUse:
@@ -244,76 +233,52 @@ def _list_offered(call: Call) -> tuple[Tool, ...]:
     return tuple(tool for tool in named if tool is not None) if choice.names else call.tools
 
 
-def _take_up_to_one(uses: Iterable[Use]) -> Iterator[Use]:
-    for use in uses:
-        yield use
-        if waits(use):
-            return
-
-
-def _next(call: Call, pending: Sequence[PendingCall], seed: Seed) -> Iterator[Use]:
-    made, stage = list[ToolUse](), None
+def _use_pending(call: Call, pending: Sequence[PendingCall], seed: Seed) -> Iterator[Use]:
+    """The calls of the first stage that waits, each once, without those that were made before."""
+    made, stage = list[ToolCall](), None
     for at, each in enumerate(pending):
         if stage not in (None, each.stage):
             return
-        use = _use(call, each, _branch_seed(seed, at))
+        use = _use(call, each, seed, at)
         if isinstance(use, ToolUse):
-            if find_earlier_call(call, each, use.call) or _is_among(use.call, made):
+            own = (old for old in made if old.name == use.call.name)
+            if find_earlier_call(call, each, use.call) or any(
+                same_arguments(old.arguments, use.call.arguments) for old in own
+            ):
                 continue
-            made.append(use)
+            made.append(use.call)
         if use is not None:
             stage = each.stage if waits(use) else stage
             yield use
 
 
-def _use(call: Call, pending: PendingCall, seed: Seed) -> Use | None:
-    if pending.tool.kind in CLIENT_KINDS:
-        stated = choose_values(call, pending.tool.parameters, pending.tool.description)
-        stated |= find_colleague(call, pending.tool)
-        said = pending.said.stating(stated)
-        return make_tool_use(pending.tool, said, seed, lenient=call.options.lenient_schema)
-    return make_hosted_use(pending.tool, _with_last_text(call, pending.said.text), seed)
+def _use(call: Call, pending: PendingCall, seed: Seed, at: int = 0) -> Use | None:
+    seed = seed.branch("call", str(at)) if at else seed
+    if pending.tool.kind not in CLIENT_KINDS:
+        return make_hosted_use(pending.tool, call, seed, pending.said.text)
+    stated = choose_values(call, pending.tool.parameters, pending.tool.description)
+    said = pending.said.stating(stated | find_colleague(call, pending.tool))
+    return make_tool_use(pending.tool, said, seed, lenient=call.options.lenient_schema)
 
 
-def _with_last_text(call: Call, text: str) -> Call:
-    """The call as if the user had said only this."""
-    *before, last = call.messages[: len(call.messages) - len(call.since_user)] or (None,)
-    if last is None or not text:
-        return call
-    return replace(call, messages=(*before, replace(last, text=text), *call.since_user))
-
-
-def _branch_seed(seed: Seed, at: int) -> Seed:
-    return seed.branch("call", str(at)) if at else seed
-
-
-def _is_among(made: ToolCall, uses: Iterable[ToolUse]) -> bool:
-    return any(use.call.name == made.name and same_arguments(use.call.arguments, made.arguments) for use in uses)
-
-
-def _final(call: Call, offered: Sequence[Tool], seed: Seed) -> Iterator[Use]:
+def _use_answering(call: Call, offered: Sequence[Tool], seed: Seed) -> Iterator[Use]:
     """A call of the tool that takes the final answer, where there is one: clients wait for it, not for a text."""
     tools, made = find_answering_tools(offered), {old.name for old in list_recent_tool_calls(call)}
     if tools and made.isdisjoint(tool.name for tool in tools) and not find_courtesy(call.last_user):
         use = _use(call, make_ending_call(call, _sort_by_mentions(tools, call.last_user)[0]), seed)
-        if use is not None:
-            yield use
+        yield from filter(None, [use])
 
 
-def _make_demanded(call: Call, offered: Sequence[Tool], seed: Seed) -> Iterator[Use]:
+def _use_demanded(call: Call, offered: Sequence[Tool], seed: Seed) -> Iterator[Use]:
     """A call that the tool choice demands, whether or not there is anything to do; a new one, if there is any."""
     ending = {tool.name for tool in find_ending_tools(offered)}
     for tool in (_find_likeliest(call, offered), *offered[:_MOST_TRIED]):
         candidates = [make_ending_call(call, tool)] if tool.name in ending else find_calls_of(call, tool)
-        first: Use | None = None
-        for at, each in enumerate(candidates):
-            use = _use(call, each, _branch_seed(seed, at))
-            if use is not None and (isinstance(use, Item) or not find_earlier_call(call, each, use.call)):
-                yield use
-                return
-            first = first or use
-        if first is not None:
-            yield first
+        uses = ((each, _use(call, each, seed, at)) for at, each in enumerate(candidates))
+        made = [(each, use) for each, use in uses if use is not None]
+        new = (use for each, use in made if isinstance(use, Item) or not find_earlier_call(call, each, use.call))
+        for use in (*new, *(use for _, use in made)):
+            yield use
             return
 
 
@@ -339,44 +304,40 @@ _MOST_TRIED = 64  # tools that are tried one by one where a call is demanded
 
 def find_ending_tools(tools: Sequence[Tool]) -> tuple[Tool, ...]:
     """Return the tools that end a turn: those that say so, or else those named as classes where others are not."""
-    said = tuple(tool for tool in tools if tool.kind == "function" and _says_so(tool))
-    shapes = tuple(tool for tool in tools if _SHAPE.fullmatch(tool.name) and not _begins_with_verb(tool))
+    said = tuple(tool for tool in tools if tool.kind == "function" and _read_end(tool.name, tool.description))
+    shapes = tuple(tool for tool in tools if _SHAPE.fullmatch(tool.name) and not _begins_with_verb(tool.name))
     return said or (shapes if any(not _SHAPE.fullmatch(tool.name) for tool in tools) else ())
 
 
 def find_answering_tools(tools: Sequence[Tool]) -> tuple[Tool, ...]:
     """Return the tools that take the answer itself: those that say so, or a lone class that is no action."""
-    said = tuple(tool for tool in tools if tool.kind == "function" and _takes_the_answer(tool))
-    return said or (tuple(tools) if len(tools) == 1 and _is_shape(tools[0]) else ())
+    said = tuple(
+        tool for tool in tools if tool.kind == "function" and _read_end(tool.name, tool.description) == "answer"
+    )
+    if said or len(tools) != 1 or not properties_of(tools[0]) or not _SHAPE.fullmatch(tools[0].name):
+        return said
+    about = words(tools[0].description[:_LONGEST])
+    acts = (
+        _begins_with_verb(tools[0].name)
+        or (about and is_verb(about[0]))
+        or _ACTS.search(tools[0].description[:_LONGEST])
+    )
+    return () if acts else tuple(tools)
 
 
-def _takes_the_answer(tool: Tool) -> bool:
-    named = words(tool.name)
-    ends = _ENDS.search(tool.description[:_LONGEST]) if named in _WHOLE else _OUTPUT.search(tool.description[:_LONGEST])
-    return "final" in named or ends is not None
-
-
-def _is_shape(tool: Tool) -> bool:
-    """Whether a tool is named as a class, and described as a thing, as those that are made of types."""
-    about = words(tool.description[:_LONGEST])
-    acts = about and (is_verb(about[0]) or _ACTS.search(tool.description[:_LONGEST]))
-    return bool(_SHAPE.fullmatch(tool.name) and properties_of(tool) and not _begins_with_verb(tool) and not acts)
-
-
-def _begins_with_verb(tool: Tool) -> bool:
-    first = words(tool.name)[0]
+def _begins_with_verb(name: str) -> bool:
+    first = words(name)[0]
     return is_verb(first) or first in ("book", "order", "multiply", "divide", "query", "reserve")
 
 
-def _says_so(tool: Tool) -> bool:
-    return _is_ending(tool.name, tool.description[:_LONGEST])
-
-
 @lru_cache(maxsize=1024)
-def _is_ending(name: str, description: str) -> bool:
-    named = words(name)
-    says_so = _ENDS.search(description) or _OUTPUT.search(description)
-    return not _ENDING.isdisjoint(named) or named in _WHOLE or says_so is not None
+def _read_end(name: str, description: str) -> str:
+    """What a tool says that it ends with: the `answer` itself, which it takes, the `turn`, or "" for nothing."""
+    named, description = words(name), description[:_LONGEST]
+    ends_with = _ENDS.search(description) or (named not in _WHOLE and _OUTPUT.search(description))
+    if "final" in named or ends_with:
+        return "answer"
+    return "turn" if named in _WHOLE or not _ENDING.isdisjoint(named) or _OUTPUT.search(description) else ""
 
 
 _LONGEST = 900  # characters of a description
@@ -401,8 +362,11 @@ def find_pending_calls(call: Call, tools: Sequence[Tool]) -> tuple[PendingCall, 
     ordered = read_instructions(call, tools)
     free = tuple(tool for tool in tools if tool.name not in ordered.never)
     asked = _find_wanted(call, free, ordered)
-    staged = tuple(_number_stages(_add_ordered(asked, ordered, tools, call.last_user)))
-    return tuple(_left([each for request, stage in staged for each in _each(call, request, stage)], call))
+    staged = _add_ordered(asked, ordered, tools, call.last_user)
+    stages = accumulate(request.later for request in staged)
+    pending = [each for request, stage in zip(staged, stages, strict=True) for each in _each(call, request, stage)]
+    begins = pending[0].stage if pending else 0
+    return tuple(_left([replace(each, stage=each.stage - begins) for each in pending], call))
 
 
 def find_calls_of(call: Call, tool: Tool) -> tuple[PendingCall, ...]:
@@ -413,71 +377,70 @@ def find_calls_of(call: Call, tool: Tool) -> tuple[PendingCall, ...]:
 
 def make_ending_call(call: Call, tool: Tool) -> PendingCall:
     """Return a call that ends the turn, with arguments from the results first, then from what the user said."""
-    return PendingCall(
-        tool, mentions(*filter(None, (_content(call, tool), *_results(call, call.last_user), call.last_user)))
-    )
+    texts = (_write_content(call, tool), *_list_results(call, call.last_user), call.last_user)
+    return PendingCall(tool, mentions(*filter(None, texts)))
 
 
-def _find_wanted(call: Call, tools: Sequence[Tool], ordered: Instructions) -> tuple[ToolRequest, ...]:
-    """What the user asks for, apart from ending the turn; a bare `and in Rome?` repeats an earlier request."""
-    ends = {tool.name for tool in find_ending_tools(tools)}
+def _find_wanted(call: Call, tools: Sequence[Tool], ordered: Instructions) -> Sequence[ToolRequest]:
+    """What the user asks for, apart from ending the turn; a bare `and in Rome?` repeats an earlier request.
+
+    Where he asks for no tool, his words are for a colleague whom they name or fit, or for a search.
+    """
+    text, ends = call.last_user, {tool.name for tool in find_ending_tools(tools)}
     work = [tool for tool in tools if tool.name not in ends]
-    found = find_tool_requests(call.last_user, work, ordered.hints) or tuple(
-        ToolRequest(tool, call.last_user) for tool in work if find_colleague(call, tool)
-    )
-    if found or not is_follow_up(call.last_user):
-        return (
-            _after_sources(found, work, call.last_user)
-            or _find_handover(call, work)
-            or _find_search(call.last_user, work)
-        )
-    before = [made.name for made in tool_calls(call)][: len(tool_calls(call)) - len(list_recent_tool_calls(call))]
-    tool = next((tool for name in reversed(before) for tool in work if tool.name == name), None)
-    spoken = tool is not None and mentions(call.last_user).evidence(properties_of(tool)) > 0
-    return (ToolRequest(tool, call.last_user),) if tool is not None and spoken else ()
+    if found := find_tool_requests(text, work, ordered.hints):
+        return _add_sources(found, work, text)
+    if named := [ToolRequest(tool, text) for tool in work if find_colleague(call, tool)]:
+        return named
+    if is_follow_up(text):
+        made, recent = tool_calls(call), list_recent_tool_calls(call)
+        names = [old.name for old in reversed(made[: len(made) - len(recent)])]
+        tool = next((tool for name in names for tool in work if tool.name == name), None)
+        spoken = tool is not None and mentions(text).evidence(properties_of(tool)) > 0
+        return (ToolRequest(tool, text),) if tool is not None and spoken else ()
+    if find_courtesy(text):
+        return ()
+    if colleagues := [tool for tool in work if HANDOFF.match(tool.name)]:
+        offers = Offers(colleagues, find_meanings(tool.name for tool in colleagues))
+        if fitting := offers.best(Said(words(text)), mentions(text), least=_FITS_COLLEAGUE):
+            return (ToolRequest(fitting, text),)
+    asks = "?" in text and not compute(text, bare=True) and not _TO_YOU.search(text)
+    is_news = _NEWS.search(text) is not None
+    searching = (tool for tool in work if (asks and _searches_anything(tool)) or (is_news and _searches_web(tool)))
+    return tuple(ToolRequest(tool, text) for tool in islice(searching, 1))
 
 
-def _after_sources(found: Sequence[ToolRequest], tools: Sequence[Tool], text: str) -> tuple[ToolRequest, ...]:
+def _add_sources(found: Sequence[ToolRequest], tools: Sequence[Tool], text: str) -> Sequence[ToolRequest]:
     """The requests after tools that need nothing and give what the text names for them: my current location."""
     asked = [request.tool for request in found]
     if not any(map(required_of, asked)):
-        return tuple(found)
-    said = frozenset(map(stem, words(text)))
-    names = {tool.name: [stem(word) for word in words(tool.name) if not is_verb(word)] for tool in tools}
-    sources = [tool for tool in tools if not (properties_of(tool) or tool in asked) and tool.kind == "function"]
-    named = [tool for tool in sources if len(names[tool.name]) > 1 and said.issuperset(names[tool.name])]
+        return found
+    said, named = frozenset(map(stem, words(text))), list[Tool]()
+    for tool in tools:
+        nouns = [stem(word) for word in words(tool.name) if not is_verb(word)]
+        needs_nothing = tool.kind == "function" and not properties_of(tool) and tool not in asked
+        if needs_nothing and len(nouns) > 1 and said.issuperset(nouns):
+            named.append(tool)
     first = replace(found[0], later=bool(named))
     return (*(ToolRequest(tool, text) for tool in named), first, *found[1:])
 
 
-def _find_handover(call: Call, tools: Sequence[Tool]) -> tuple[ToolRequest, ...]:
-    """A request for the colleague whom a text fits best, however badly, where it asks for no tool."""
-    colleagues = [tool for tool in tools if HANDOFF.match(tool.name)]
-    if not colleagues or find_courtesy(call.last_user):
-        return ()
-    offers = Offers(colleagues, find_meanings(tool.name for tool in colleagues))
-    fitting = offers.best(Said(words(call.last_user)), mentions(call.last_user), least=_FITS_COLLEAGUE)
-    return () if fitting is None else (ToolRequest(fitting, call.last_user),)
+def _searches_anything(tool: Tool) -> bool:
+    needed = required_of(tool)
+    takes_words = len(needed) == 1 and all(_SEARCHED.intersection(words(name)) for name in needed)
+    return tool.kind == "function" and takes_words and not _SEARCHING.isdisjoint(words(tool.name))
+
+
+def _searches_web(tool: Tool) -> bool:
+    return tool.kind.startswith("web_search")  # the provider's own
 
 
 _FITS_COLLEAGUE = -0.1  # whose names begin with other verbs than what is said
-
-
-def _find_search(text: str, tools: Sequence[Tool]) -> tuple[ToolRequest, ...]:
-    """A search for the answer to a question that asks for nothing else, if a tool searches for whatever is asked."""
-    if "?" not in text or find_courtesy(text) or compute(text, bare=True) or _TO_YOU.search(text):
-        return ()
-    fitting = (
-        tool
-        for tool in tools
-        if tool.kind == "function" and _SEARCHING.intersection(words(tool.name)) and len(required_of(tool)) == 1
-        if all(_SEARCHED.intersection(words(name)) for name in required_of(tool))
-    )
-    return tuple(ToolRequest(tool, text) for tool in islice(fitting, 1))
-
-
 _SEARCHING = vocabulary("search retrieve retrieval retriever lookup knowledge docs documents rag web wikipedia browse")
 _SEARCHED = vocabulary("query question q search input keywords topic term request")
+_NEWS = lazy_pattern(
+    r"(?i)\b(?:news|latest|current(?:ly)?|recent(?:ly)?|today|yesterday|nowadays|(?:this|last) (?:week|month|year))\b"
+)
 _TO_YOU = lazy_pattern(
     r"(?i)\b(?:are|can|do|could|would|will) you\b|\byour (?:name|job|purpose|opinion)\b|\b(?:tools?|functions?)\b|\w_\w"
 )
@@ -485,64 +448,56 @@ _TO_YOU = lazy_pattern(
 
 def _add_ordered(
     asked: Sequence[ToolRequest], ordered: Instructions, tools: Sequence[Tool], text: str
-) -> tuple[ToolRequest, ...]:
-    known, ends = {tool.name: tool for tool in reversed(tools)}, find_ending_tools(tools)
+) -> list[ToolRequest]:
+    """What is asked for with what instructions order: always before it, pairs where they are caused, the end last."""
+    known, ending = {tool.name: tool for tool in reversed(tools)}, find_ending_tools(tools)
     every = [known[name] for name in ordered.always]
-    always = [tool for tool in every if tool not in ends]
-    first = [own for tool in always for own in _own(asked, tool, text)]
+    always = [tool for tool in every if tool not in ending]
     rest = [request for request in asked if request.tool not in always]
-    if first and rest:
-        rest[0] = replace(rest[0], later=True)
-    paired = [*first, *rest]
+    wanted = [*_wait(asked, always, text), *rest]
+    if always and rest:
+        wanted[-len(rest)] = replace(rest[0], later=True)
     for pair in ordered.pairs:
-        if any(request.tool.name == pair.cause for request in paired):
-            one, other = known[pair.first], known[pair.second]
-            at = next(at for at, request in enumerate(paired) if request.tool in (one, other))
-            own = [*_own(paired, one, text), *_own(paired, other, text)]
-            before, after = ([each for each in part if each not in own] for part in (paired[:at], paired[at:]))
-            paired = [*before, *own, *(each for each in after if each.tool not in (one, other))]
-    last = [*(tool for tool in every if tool in ends), *(known[name] for name in ordered.last if paired)]
-    return (*paired, *(ToolRequest(tool, text, later=True) for tool in last))
+        if any(request.tool.name == pair.cause for request in wanted):
+            both = (known[pair.first], known[pair.second])
+            at = next(at for at, request in enumerate(wanted) if request.tool in both)
+            rest = [request for request in wanted[at:] if request.tool not in both]
+            wanted = [*wanted[:at], *_wait(wanted, both, text), *rest]
+    last = [*(tool for tool in every if tool in ending), *(known[name] for name in ordered.last if wanted)]
+    return [*wanted, *(ToolRequest(tool, text, later=True) for tool in last)]
 
 
-def _own(asked: Sequence[ToolRequest], tool: Tool, text: str) -> list[ToolRequest]:
-    own = [request for request in asked if request.tool == tool] or [ToolRequest(tool, text)]
-    return [replace(own[0], later=True), *own[1:]]
-
-
-def _number_stages(asked: Iterable[ToolRequest]) -> Iterator[tuple[ToolRequest, int]]:
-    stage = 0
-    for at, request in enumerate(asked):
-        stage += bool(at) and request.later
-        yield request, stage
+def _wait(asked: Sequence[ToolRequest], tools: Sequence[Tool], text: str) -> Iterator[ToolRequest]:
+    """The requests for each of these tools, those of one after those of another."""
+    for tool in tools:
+        first, *others = [request for request in asked if request.tool == tool] or [ToolRequest(tool, text)]
+        yield from (replace(first, later=True), *others)
 
 
 def _each(call: Call, request: ToolRequest, stage: int) -> Iterator[PendingCall]:
+    """The calls for a request: one for each set of values in its words; else all values that can be meant."""
     said, needed = mentions(request.text), required_of(request.tool)
-    given = _stated(request.tool, said)
+    given = _find_stated(request.tool, said)
     whole, sets = given.keys(), said.sets(properties_of(request.tool))[:_MOST_SETS]
     repeats = len(sets) > 1 and not any(isinstance(value, list) for value in given.values())
-    if repeats and all(whole & needed <= _stated(request.tool, each).keys() for each in sets):
+    if repeats and all(whole & needed <= _find_stated(request.tool, each).keys() for each in sets):
         yield from (PendingCall(request.tool, each, stage) for each in sets)
-    else:
-        yield PendingCall(request.tool, said if needed <= whole else _read_widely(call, request), stage)
+        return
+    if not needed <= whole:  # the values in the words of a request, then those of results, then those of earlier words
+        earlier = [message.text for message in reversed(call.messages) if message.role == "user"][:_MOST_EARLIER]
+        content = _write_content(call, request.tool) if refers_back(request.text) else ""
+        said = mentions(*dict.fromkeys((request.text + content, *_list_results(call, request.text), *earlier)))
+    yield PendingCall(request.tool, said, stage)
 
 
-def _read_widely(call: Call, request: ToolRequest) -> Mentions:
-    """The values in the words of a request, then those of results, then those of earlier messages of the user."""
-    earlier = [message.text for message in reversed(call.messages) if message.role == "user"][:_MOST_EARLIER]
-    content = _content(call, request.tool) if refers_back(request.text) else ""
-    return mentions(*dict.fromkeys((request.text + content, *_results(call, request.text), *earlier)))
-
-
-def _content(call: Call, tool: Tool) -> str:
+def _write_content(call: Call, tool: Tool) -> str:
     """The results in words, as the value of the required parameter that takes a text for people, if there is one."""
     name = next((name for name in sorted(required_of(tool)) if _FOR_PEOPLE.intersection(words(name))), None)
     said = None if name is None else describe_results(call)
     return "" if said is None else f'\n{name}: "{said[:_LONGEST_RESULT].translate(_UNQUOTED)}"'
 
 
-def _results(call: Call, asked: str) -> list[str]:
+def _list_results(call: Call, asked: str) -> list[str]:
     """The last results, the newest first; of a list of records, the one that is asked for."""
     found = [result["text"][:_LONGEST_RESULT] for result in reversed(list_tool_results(call)[-_MOST_EARLIER:])]
     return [text for result in found for text in (*find_record(result, asked), result)]
@@ -566,33 +521,28 @@ def find_earlier_call(call: Call, pending: PendingCall, made: ToolCall) -> ToolC
 
     Handing over is no question that was answered: only calls of this turn count.
     """
-    made_before = list_recent_tool_calls(call) if HANDOFF.match(made.name) else tool_calls(call)
-    earlier = [old for old in made_before if old.name == made.name]
-    if not earlier:
-        return None
-    if alike := next((old for old in reversed(earlier) if same_arguments(old.arguments, made.arguments)), None):
-        return alike
-    given = _given(pending, made)
-    turns_before = earlier[: len(earlier) - sum(old.name == made.name for old in list_recent_tool_calls(call))]
-    telling = (old for old in reversed(turns_before) if given and _holds(try_parse(old.arguments), given))
-    return next(telling, None)
+    recent = list_recent_tool_calls(call)
+    earlier = [old for old in (recent if HANDOFF.match(made.name) else tool_calls(call)) if old.name == made.name]
+    for old in reversed(earlier):
+        if same_arguments(old.arguments, made.arguments):
+            return old
+    arguments, said = try_parse(made.arguments), _find_stated(pending.tool, pending.said) if earlier else {}
+    given = {name: arguments[name] for name in said if name in arguments} if isinstance(arguments, dict) else {}
+    for old in reversed(earlier[: len(earlier) - sum(old.name == made.name for old in recent)]):
+        known = try_parse(old.arguments)
+        names = given.keys() & known.keys() if isinstance(known, dict) else ()
+        if (
+            given
+            and len(names) == len(given)
+            and all(_canonical(known[name]) == _canonical(given[name]) for name in names)
+        ):
+            return old
+    return None
 
 
-def _given(pending: PendingCall, made: ToolCall) -> dict[str, Json]:
-    arguments = try_parse(made.arguments)
-    names = _stated(pending.tool, pending.said)
-    return {name: arguments[name] for name in names if name in arguments} if isinstance(arguments, dict) else {}
-
-
-def _stated(tool: Tool, said: Mentions) -> Mapping[str, Json]:
+def _find_stated(tool: Tool, said: Mentions) -> Mapping[str, Json]:
     given, _ = said.assigned(properties_of(tool), lambda name, value: True)
     return given
-
-
-def _holds(arguments: Json, given: Mapping[str, Json]) -> bool:
-    return isinstance(arguments, dict) and all(
-        name in arguments and _canonical(arguments[name]) == _canonical(value) for name, value in given.items()
-    )
 
 
 def same_arguments(one: str, other: str) -> bool:
@@ -602,12 +552,10 @@ def same_arguments(one: str, other: str) -> bool:
 
 def _canonical(value: Json) -> str:
     """JSON that is equal for equal values: `1.0` is `1`, `3 * 7` is `3*7`, keys have no order."""
-    return json.dumps(json.loads(json.dumps(value), parse_float=_number), sort_keys=True).replace(" ", "")
-
-
-def _number(text: str) -> float:
-    number = float(text)
-    return int(number) if number.is_integer() else number
+    whole = json.loads(
+        json.dumps(value), parse_float=lambda text: int(float(text)) if float(text) % 1 == 0 else float(text)
+    )
+    return json.dumps(whole, sort_keys=True).replace(" ", "")
 
 
 CLIENT_KINDS = ("function", "custom")  # of tools that the client runs

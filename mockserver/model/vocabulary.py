@@ -1,21 +1,18 @@
-"""Words: how names and texts are split into them, their stems and weights, word lists, and made-up values.
+"""Words: how names and texts are split into them, their stems and weights, and word lists.
 
-Knows no tools and no properties. Word lists are read when they are first needed. Faker has a fixed clock.
+Knows no tools and no properties. Word lists are read when they are first needed.
 """
 
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from datetime import UTC, date, datetime
 from functools import cache, lru_cache
 from math import floor
 from pathlib import Path
-from threading import Lock
 from typing import Any, TypeVar
 
 from mockserver.core.lazy import lazy_pattern
-from mockserver.core.seed import FROZEN_AT, Random
+from mockserver.core.seed import Random
 
 Keys = frozenset[str]  # a stem and its groups of synonyms: words with a common key mean the same
 
@@ -42,9 +39,6 @@ def excerpt(text: str, most: int = 10_000) -> str:
 
     Long runs of blanks are shortened: patterns with several `\\s*` would try all ways to divide them.
     """
-    if len(text) <= most:
-        plain = "  " not in text and text.isascii() and text.isprintable()  # as most are
-        return text if plain else _shortened(text)
     head, tail = most // 5, most * 4 // 5
     if len(text) > 4 * most and (read := _ends_of(text[: 2 * head], text[len(text) - 2 * tail :])) is not None:
         return read
@@ -61,14 +55,10 @@ def _ends_of(first: str, last: str) -> str | None:
 
 @lru_cache(maxsize=32)
 def _shortened(text: str) -> str:
-    if text.isascii():  # whether a run is so long: the pattern would look at each letter
-        has_blanks = _RUN in text.encode().translate(_EACH_BLANK)
-    else:
-        has_blanks = len(" ".join(text.split())) <= len(text) - 20
-    return _BLANKS.sub(r"\1", text) if has_blanks else text
+    has_runs = len(text) - len(" ".join(text.split())) >= 20  # the pattern would look at each letter
+    return _BLANKS.sub(r"\1", text) if has_runs else text
 
 
-_RUN, _EACH_BLANK = b" " * 21, bytes(32 if chr(byte).isspace() else byte for byte in range(256))
 _BLANKS = lazy_pattern(r"(\s{20})\s+")
 NUMBER_WORDS = (
     "thirteen|fourteen|eighteen|nineteen|seventeen|fifteen|sixteen|hundred|eleven|twelve|twenty|thirty|single|three"
@@ -426,70 +416,3 @@ def two_of(aspects: Sequence[str], rng: Random) -> tuple[str, str]:
 
 def capitalized(text: str) -> str:
     return text[:1].upper() + text[1:]
-
-
-# Made-up values
-
-
-LOCALE = "en_US"
-_TURN, _FIRST = Lock(), Lock()
-
-
-@contextmanager
-def drawing(rng: Random) -> Iterator[Any]:
-    """Lock the generator and let its values come from this stream."""
-    with _TURN:
-        faker = generator()
-        faker.random = rng
-        yield faker
-
-
-def generator() -> Any:
-    with _FIRST:  # or two threads would make one each
-        return _made()
-
-
-@cache
-def _made() -> Any:
-    from faker import Faker  # slow to import, and few answers need it
-
-    faker = Faker(LOCALE)
-    faker.seed_instance(0)  # some providers use the system's randomness until this is called
-    faker.add_provider(_anchored_dates())
-    return faker._factories[0]
-
-
-def _anchored_dates() -> Any:
-    from importlib.util import module_from_spec, spec_from_file_location
-
-    from faker.providers import date_time
-
-    spec = spec_from_file_location("faker.providers.date_time", date_time.__file__, submodule_search_locations=[])
-    assert spec is not None  # noqa: S101  # it was imported a line above
-    assert spec.loader is not None  # noqa: S101
-    copy: Any = module_from_spec(spec)
-    spec.loader.exec_module(copy)
-    copy.datetime = _FixedDatetime
-    copy.dtdate = _FixedDate
-    copy._get_local_timezone = lambda: UTC
-    return copy.Provider
-
-
-class _OfReal(type):
-    """Counts real dates as its own instances: a value may come from outside the copied module."""
-
-    def __instancecheck__(cls, value: object) -> bool:
-        return isinstance(value, datetime if issubclass(cls, datetime) else date)
-
-
-class _FixedDatetime(datetime, metaclass=_OfReal):
-    @classmethod
-    def now(cls, tz: Any = None) -> "_FixedDatetime":
-        here = cls.fromtimestamp(FROZEN_AT, tz or UTC)
-        return here if tz else here.replace(tzinfo=None)
-
-
-class _FixedDate(date, metaclass=_OfReal):
-    @classmethod
-    def today(cls) -> "_FixedDate":
-        return cls.fromordinal(datetime.fromtimestamp(FROZEN_AT, UTC).toordinal())

@@ -34,10 +34,12 @@ class ReceivedCall(Struct, frozen=True, eq=False):
     """A call that the server received: the request and its answer.
 
     `asked` is the parsed request, the same for every provider; None if it was rejected before, or is still arriving.
+    `recalled` is one that continues a kept conversation, after what was said before.
     """
 
     row: Exchange
     asked: Call | None
+    recalled: Call | None = None
 
     @property
     def unparsed(self) -> Call:

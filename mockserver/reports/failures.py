@@ -355,7 +355,8 @@ class Expectation(Struct, frozen=True):
         """Return whether a request matches; of one that was not parsed, only where it went is known."""
         if call.asked is None and not self.condition.uses <= _KNOWN_OF_ALL:
             return False
-        return any(self.condition.holds(each) is not None for each in list_requests(call))
+        requests = list_requests(call) if call.recalled is None else (call.recalled,)
+        return any(self.condition.holds(each) is not None for each in requests)
 
     def __str__(self) -> str:
         return truncate(", ".join(map(write_python_field, self.when, self.when.values())) or "any call", _MAX_EXPECTED)
@@ -368,7 +369,7 @@ def explain_too_few(calls: Sequence[ReceivedCall], expected: Expectation, number
     """Return the report that fewer calls matched than `number` (such as "at least 1"), with the nearest others."""
     others = [call for call in calls if not expected.matches(call)]
     nearest = sort_by_closeness(
-        (call, expected.condition.explain(call.asked)) for call in others if call.asked is not None
+        (call, expected.condition.explain(call.recalled or call.asked)) for call in others if call.asked is not None
     )
     calls_expected = f"{number} call{'s' * (number.split()[-1] != '1')}{_describe_expected(expected)}"
     lines = [f"expected {calls_expected}, got {len(calls) - len(others)}"]

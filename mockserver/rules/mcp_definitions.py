@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 from msgspec import Struct
 from msgspec.json import encode
 from msgspec.structs import replace
+from pydantic_core import ValidationError
 
 from mockserver.config.source import Document, Path, did_you_mean
 from mockserver.config.tables import AsTable, AsText, ByShape, Table, field
@@ -16,6 +17,7 @@ from mockserver.core.json import Json
 from mockserver.core.mcp_server import VERSIONS, McpChange, McpLogin, McpPrompt, McpResource, McpServer, McpTool
 from mockserver.core.text import shown
 
+_LONGEST_NAME = 128  # characters of a tool
 Add = Callable[..., None]  # takes a message and the path of what is wrong
 
 
@@ -27,7 +29,7 @@ class McpToolSpec(Table):
 
     example = "{name: read_file, input: {path: string}}"
 
-    name: str = field(min_length=1, max_length=128, description="name of the tool")
+    name: str = field(min_length=1, max_length=_LONGEST_NAME, description="name of the tool")
     title: str | None = field(None, description="the name shown to people", examples=["Files"])
     description: str | None = field(None, description="what the tool does, for models", examples=["Reads a file."])
     input: dict[str, Any] | None = field(
@@ -173,7 +175,28 @@ def find_servers(document: Document, add: Add) -> Mapping[str, McpServer]:
         checked = validate_table(McpServerSpec, spec, whole=f'the MCP server "{name}"', add=add_here)
         if checked is not None:
             servers[name] = make_server(name, checked, add_here)
+        elif isinstance(spec, Mapping):  # its other mistakes are found as well
+            make_server(name, McpServerSpec.model_validate(_leave_sound_parts(spec)), add_here)
     return servers
+
+
+def _leave_sound_parts(spec: Mapping[str, Json]) -> Mapping[str, Json]:
+    """Return a mistaken server without its mistakes, each entry where it was."""
+    tables: Mapping[str, type[Table]] = {"tools": McpToolSpec, "resources": McpResourceSpec, "prompts": McpPromptSpec}
+    return {
+        kind: [_leave_sound_entry(table, entry, at) for at, entry in enumerate(_make_list(spec.get(kind)))]
+        for kind, table in tables.items()
+    }
+
+
+def _leave_sound_entry(table: type[Table], entry: Json, at: int) -> Json:
+    try:
+        table.model_validate(entry)
+    except ValidationError:
+        key = "uri" if table is McpResourceSpec else "name"
+        name = entry.get(key) if isinstance(entry, Mapping) else None
+        return {key: name if isinstance(name, str) and 0 < len(name) <= _LONGEST_NAME else f"\0{at}"}
+    return entry
 
 
 def list_rules_beside(document: Document) -> Iterator[LocatedRule]:

@@ -16,7 +16,7 @@ from mockserver.core.call import Call
 from mockserver.core.exchange import ConditionResult
 from mockserver.core.state import START, STATE, name_times_counter
 from mockserver.core.text import one_line, plural, shown
-from mockserver.rules.load import Rule, select_answering
+from mockserver.rules.load import ONLY_STUBS, Rule, select_answering
 from mockserver.rules.match.conditions import Condition, measure_nearness
 
 MOST_LINES = 12  # results shown of one rule
@@ -94,6 +94,26 @@ def explain_miss(near: Sequence[NearMiss], entries: Mapping[str, str] | None = N
         return "no rule answers this request: there are no rules that answer"
     lines = [line for miss in near for line in miss.render(explain_closed(miss.rule, entries))]
     return "\n".join(("no rule answers this request; the nearest:", *lines))
+
+
+def explain_unmatched(rules: Sequence[Rule], call: Call, entries: Mapping[str, str]) -> str:
+    """Explain why none of the rules answers a call; `entries` are the counters of its namespace."""
+    return explain_miss(find_nearest(select_answering(rules, call), call), entries)
+
+
+def explain_no_stub(rules: Sequence[Rule], call: Call, entries: Mapping[str, str]) -> str | None:
+    """Explain why none of the rules answers at a path that no dialect knows; None if none is for that path."""
+    named = [rule for rule in rules if "path" in rule.when.uses and any(rule.then.answers)]
+    unfit = next((rule for rule in named if not rule.stubs and measure_nearness(rule.when, call) == 1), None)
+    if unfit is not None:
+        return f"{unfit.where}{unfit.quoted_name} matches, but {ONLY_STUBS}"
+    near = find_nearest(select_answering(rules, call), call, limit=_POOL)
+    closest = sorted(near, key=_misses_path)[:3]
+    return explain_miss([each for each in closest if each.held] or closest[:1], entries) if closest else None
+
+
+def _misses_path(near: NearMiss) -> bool:
+    return not any(result.ok for result in near.results if result.field.startswith("path"))
 
 
 def render_results(results: Iterable[ConditionResult]) -> Iterator[str]:

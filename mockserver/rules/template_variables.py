@@ -11,7 +11,7 @@ from pydantic_core import PydanticSerializationError, to_json
 from mockserver.core.call import Call, Message, find_last_tool_result, list_tool_results
 from mockserver.core.draft import RenderContext
 from mockserver.core.json import Json
-from mockserver.model.vocabulary import drawing, generator
+from mockserver.rules.made_up import drawing, generator
 
 
 class JsonObject(Mapping[str, Json]):

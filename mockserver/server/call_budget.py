@@ -12,13 +12,14 @@ BUDGET = "budget"  # the source of the answer to a call beyond them
 
 
 class CallBudget(Struct):
-    """How many calls a run may make, and what answered them so far; `refused` are those beyond.
+    """How many calls a run may make, how many it has `spent` on which answers; `refused` are those beyond.
 
     `run` is the word for what makes them.
     """
 
     limit: int = MAX_CALLS
     run: str = "run"
+    spent: int = 0
     refused: int = 0
     answers: Counter[str] = field(default_factory=Counter)
 
@@ -26,9 +27,10 @@ class CallBudget(Struct):
         """Count the call that a plan answers, and return the plan; beyond the limit, one that ends the run."""
         if plan.is_service:
             return plan
-        if self.answers.total() >= self.limit:
+        if self.spent >= self.limit:
             self.refused += 1
             return Plan(Failure("bad_parameter", self.explain(), headers=_FINAL), BUDGET)
+        self.spent += 1
         self.answers[_describe_plan(plan)] += 1
         return plan
 

@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from urllib.parse import quote
 
-from mockserver.config.settings import MCP_ADDRESS, UPSTREAM_KEY, Settings
+from mockserver.config.settings import MCP_ADDRESS, Settings, name_key_variable
 from mockserver.core.http import CONTROL, HttpRequest, Reply
 from mockserver.core.mcp_server import UPSTREAM, is_upstream_name
 from mockserver.dialects import Dialect, client_configs
@@ -38,7 +38,7 @@ def make_environment(
     for name, dialect in configs.items():
         asked = settings.dialect if not spoken.variables and _OPENAI[0] in dialect.variables else name
         own = asked in settings.upstream and settings.keys is None
-        real = own and not environ.get(UPSTREAM_KEY + asked.upper())
+        real = own and not environ.get(name_key_variable(asked))
         omitted = _list_omitted(dialect, environ, real=real)
         for variable, text in dialect.variables.items():
             if variable in omitted or (not text and (own or variable not in environ)):

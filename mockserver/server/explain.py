@@ -25,7 +25,7 @@ from mockserver.dialects import Dialect, Operation, discover_all
 from mockserver.dialects._forms import write_form
 from mockserver.engine.answer import split_prompts, use_tokenizer
 from mockserver.engine.counters import find_next_attempt
-from mockserver.engine.engine import Engine, alter_engine
+from mockserver.engine.engine import Engine
 from mockserver.engine.memory import Memory, continue_conversation
 from mockserver.engine.offload import on_thread
 from mockserver.kinds import ARTIFACTS, ASKED, CONVERSATIONS
@@ -305,7 +305,7 @@ async def copy_engine(engine: Engine, namespace: str, entries: Entries) -> Engin
     memory = Memory(MemoryValueStore(count=sys.maxsize, size=sys.maxsize), engine.memory.polls)
     for stored in await engine.memory.store.values(namespace):
         memory.store.put(namespace, stored.key, stored, size=stored.size)
-    return alter_engine(engine, counters=MemoryCounters().fill(namespace, entries), memory=memory)
+    return replace(engine, counters=MemoryCounters().fill(namespace, entries), memory=memory)
 
 
 def describe_faults(faults: Sequence[Fault]) -> str:
@@ -316,13 +316,18 @@ def describe_faults(faults: Sequence[Fault]) -> str:
 async def complete_call(engine: Engine, call: Call, entries: Entries) -> Call:
     """Return the call with what the engine knows of it: tokens, the conversation before it, and which try it is."""
     call = use_tokenizer(call, engine.policy.tokenizer(call.model))
+    return replace(await recall_conversation(engine, call), attempt=find_next_attempt(call, entries))
+
+
+async def recall_conversation(engine: Engine, call: Call) -> Call:
+    """Return the call after the conversation that it continues, as far as that is kept."""
     if call.previous_response_id is not None:
         resumed = await engine.memory.resume(call)
-        call = resumed if isinstance(resumed, Call) else continue_conversation(call, ())
-    elif call.references is not None:
+        return resumed if isinstance(resumed, Call) else continue_conversation(call, ())
+    if call.references is not None:
         with suppress(Failure):  # what it refers to does not exist
-            call = await engine.recall(call)
-    return replace(call, attempt=find_next_attempt(call, entries))
+            return await engine.recall(call)
+    return call
 
 
 def show_rule(held: CheckedRule) -> dict[str, Json]:

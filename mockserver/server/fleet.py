@@ -28,7 +28,7 @@ from mockserver.engine.offload import on_thread
 from mockserver.rules.load import Rule
 from mockserver.server.live import ConflictError, Live, compose, show_settings
 from mockserver.server.namespaces import ADDED, Namespace
-from mockserver.server.player import CassetteChoice
+from mockserver.server.recording.player import CassetteChoice
 from mockserver.server.sources import compile_rules
 from mockserver.state.redis.client import RedisClient
 from mockserver.state.redis.member import SLOTS, Connect, Member

@@ -31,19 +31,21 @@ from mockserver.core.state import Counters, ValueStore
 from mockserver.core.text import plural
 from mockserver.dialects import discover
 from mockserver.engine.catalogue import Catalogue, Model
-from mockserver.engine.engine import Engine, Policy, alter_engine
+from mockserver.engine.engine import Engine
 from mockserver.engine.mcp_streams import McpStreams
 from mockserver.engine.memory import Memory
 from mockserver.engine.offload import on_thread
+from mockserver.engine.policy import Policy
+from mockserver.engine.rule_set import make_rule_set
 from mockserver.media.large_data import count_on_disk
 from mockserver.server.call_budget import CallBudget
-from mockserver.server.cassette_store import CassetteStore, check_cassettes, name_file
 from mockserver.server.limits import Limiter, Unsent
 from mockserver.server.namespaces import Namespace, Namespaces
-from mockserver.server.player import Player
-from mockserver.server.recorder import RecordingPolicy
+from mockserver.server.recording.cassette_store import CassetteStore, check_cassettes, name_file
+from mockserver.server.recording.player import Player
+from mockserver.server.recording.recorder import RecordingPolicy
+from mockserver.server.recording.upstreams import UpstreamClient
 from mockserver.server.sources import Sources
-from mockserver.server.upstreams import UpstreamClient
 from mockserver.state.in_memory import MemoryCounters, MemoryLimitStore, MemoryValueStore
 from mockserver.state.journal import Journal
 from mockserver.tokenizers import chosen
@@ -132,7 +134,7 @@ class Live(Struct):
     def share(self, fleet: Sharing, counters: Counters, answers: ValueStore[Kept], limits: LimitStore) -> None:
         """Remember in a state that several servers share from now on."""
         self.fleet, self.counters, self._limiter = fleet, counters, Limiter(limits)
-        self.engine = alter_engine(self.engine, counters=counters, memory=replace(self.engine.memory, store=answers))
+        self.engine = replace(self.engine, counters=counters, memory=replace(self.engine.memory, store=answers))
 
     @property
     def is_lost(self) -> bool:
@@ -159,7 +161,7 @@ class Live(Struct):
         self._limiter, self.budgets = Limiter(MemoryLimitStore(self.now)), {}
         self.settings, self.counters, self.journal = settings, engine.counters, journal
         self.engine.streams.end()
-        self.engine = alter_engine(engine, streams=McpStreams())
+        self.engine = replace(engine, streams=McpStreams())
         self._limited = None
 
     def swap(self, settings: Settings, engine: Engine) -> tuple[str, ...]:
@@ -257,7 +259,7 @@ def compose(sources: Sources, counters: Counters, before: "Live | None" = None) 
         before.namespaces.load_cassettes(player.store)
     streams = McpStreams() if before is None else before.engine.streams
     engine = Engine(
-        rules=loaded.rules,
+        rule_set=make_rule_set(loaded.rules),
         policy=make_policy(settings),
         counters=counters,
         memory=Memory(answers, settings.polls),

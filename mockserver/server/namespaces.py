@@ -11,10 +11,10 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from mockserver.core.mcp_server import McpServer
-from mockserver.engine.engine import Engine, alter_engine, put_rules_before
+from mockserver.engine.engine import Engine
 from mockserver.rules.load import Rule
-from mockserver.server.cassette_store import CassetteStore
-from mockserver.server.player import CassetteChoice, Player
+from mockserver.server.recording.cassette_store import CassetteStore
+from mockserver.server.recording.player import CassetteChoice, Player
 from mockserver.server.sources import find_cassettes
 from mockserver.state.in_memory import MAX_NAMESPACES
 
@@ -68,11 +68,11 @@ class Namespace(Struct):
             return base
         is_made = made is not None and made.rules is rules and made.choice is choice and made.servers is servers
         if made is None or not is_made or made.base is not base:
-            engine = put_rules_before(base, rules) if rules else base
+            engine = replace(base, rule_set=base.rule_set.put_first(rules)) if rules else base
             if choice is not None and isinstance(base.player, Player):
-                engine = alter_engine(engine, player=replace(base.player, choice=choice))
+                engine = replace(engine, player=replace(base.player, choice=choice))
             if servers:
-                engine = alter_engine(engine, servers={**base.servers, **servers})
+                engine = replace(engine, servers={**base.servers, **servers})
             self._made = made = _MadeEngine(engine, base, rules=rules, choice=choice, servers=servers)
         return made.engine
 

@@ -21,9 +21,8 @@ from mockserver.delivery.drive import CLIENT_LEFT, ClientConnection, drive, enco
 from mockserver.dialects import Dialect
 from mockserver.server.access import add_origin_headers, forbid_scripts
 from mockserver.server.live import Live
-from mockserver.server.recorder import MAX_RECORDED, Recorder, RecordingJob
-from mockserver.server.respond import Response
-from mockserver.server.upstreams import (
+from mockserver.server.recording.recorder import MAX_RECORDED, Recorder, RecordingJob
+from mockserver.server.recording.upstreams import (
     PASSED_BY,
     Upstream,
     find_upstream,
@@ -31,6 +30,7 @@ from mockserver.server.upstreams import (
     replace_upload_urls,
     select_forwarded,
 )
+from mockserver.server.respond import Response
 
 if TYPE_CHECKING:
     from httpx2 import Request

@@ -44,17 +44,17 @@ from mockserver.server.access import (
     is_control,
     may_be_shown,
 )
-from mockserver.server.cassette_store import parse_recorded
 from mockserver.server.client_environment import render_home
 from mockserver.server.handshakes import check_handshake, is_handshake, refuse_handshake
 from mockserver.server.limits import LIMIT_REASONS, LIMITED, Charge, Reservation, estimate_parsed_size
 from mockserver.server.live import Live
 from mockserver.server.masking import find_request_secrets
-from mockserver.server.player import pace_reply
+from mockserver.server.recording.cassette_store import parse_recorded
+from mockserver.server.recording.player import pace_reply
+from mockserver.server.recording.upstreams import replace_upload_urls
 from mockserver.server.routes import find_operation
 from mockserver.server.snapshot import ClientLeftError, decode_body
 from mockserver.server.stubs import is_stubbed, make_stub_operation, suggest_rule
-from mockserver.server.upstreams import replace_upload_urls
 from mockserver.state.journal import Journal
 
 LARGE = 32_768  # bytes of a request that is parsed on a thread
@@ -194,7 +194,7 @@ class Responder(Struct, eq=False):
             await live.forget_evicted()
         visit.settings = settings = live.settings
         engine = space.find_engine(live.engine)
-        visit.row.rules = engine.rules
+        visit.row.rules = engine.rule_set.rules
         if not self.operations or request.method in _ODD_METHODS:
             fixed = self._find_fixed_response(request, engine, visit)
             if fixed is not None:
@@ -328,7 +328,7 @@ class Responder(Struct, eq=False):
 
     def _is_never_stubbed(self, request: HttpRequest, engine: Engine) -> bool:
         """Whether no rule answers at this path that no dialect knows, not even one that wants another key."""
-        if self.refusal or not engine.stubs or is_control(request.path):
+        if self.refusal or not engine.rule_set.stubs or is_control(request.path):
             return True
         keys, key = self.live.settings.keys, self.dialect.credential(request)
         admitted = keys is None or (key is not None and key in keys and keys[key].allowed)

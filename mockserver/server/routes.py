@@ -1,7 +1,8 @@
 """Which dialect and which operations are at which path; the nearest known path to an unknown one."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from operator import itemgetter
 
@@ -9,7 +10,7 @@ from msgspec import Struct
 
 from mockserver.dialects import Dialect, Operation, discover, list_hosts
 from mockserver.dialects._mcp import DIALECT as MCP
-from mockserver.dialects._mcp_login import list_well_known_paths, make_well_known_operation
+from mockserver.dialects._mcp.login import list_well_known_paths, make_well_known_operation
 from mockserver.kinds import ASKED
 
 
@@ -29,6 +30,21 @@ class FoundEndpoint(Struct, frozen=True):
 
     endpoint: Endpoint
     params: Mapping[str, str]
+
+
+class EndpointIndex:
+    """Finds the endpoint that serves a path without trying one after another: whole, or by its first segment."""
+
+    def __init__(self, endpoints: Iterable[Endpoint]) -> None:
+        self._fixed, self._below = dict[str, FoundEndpoint](), defaultdict[str, list[Endpoint]](list)
+        for endpoint in endpoints:
+            if "{" in endpoint.path:
+                self._below[endpoint.path.split("/", 2)[1]].append(endpoint)
+            else:
+                self._fixed.setdefault(endpoint.path, FoundEndpoint(endpoint, {}))
+
+    def find(self, path: str) -> FoundEndpoint | None:
+        return self._fixed.get(path) or find_endpoint(path, self._below.get(path[1:].partition("/")[0], ()))
 
 
 def _list_mcp_endpoints() -> Iterator[Endpoint]:
@@ -193,7 +209,7 @@ def find_endpoint(path: str, known: Sequence[Endpoint]) -> FoundEndpoint | None:
 
 @cache
 def compile_template(template: str) -> re.Pattern[str]:
-    """Compile a path as Starlette does, which takes long to import: `{name}` is a segment, `{name:path}` any rest."""
+    """Compile a path: `{name}` is a segment, `{name:path}` any rest; PARAMETERS has the other kinds."""
     return re.compile(_PARAMETER.sub(lambda found: f"(?P<{found[1]}>{PARAMETERS[found[2]]})", re.escape(template)))
 
 

@@ -1,4 +1,4 @@
-"""An ASGI request becomes an HttpRequest within a limit of size, and its body is decoded: gzip, deflate, br, zstd.
+"""The body of an ASGI request is read within a limit of size, and decoded: gzip, deflate, br, zstd.
 
 A small body can decode to a huge one, or to a hundred thousand empty ones: neither may cost more than the limit.
 """
@@ -19,19 +19,6 @@ from mockserver.core.plan import Failure
 
 class ClientLeftError(Exception):
     """The client went away before its request was complete."""
-
-
-def make_request(scope: Scope, body: bytes, namespace: str) -> HttpRequest:
-    """Return the request as a value; `path` is the full path without the namespace in front."""
-    return HttpRequest(
-        method=scope["method"],
-        path=find_path(scope),
-        query=parse_query(scope["query_string"]),
-        headers=scope["headers"],
-        body=body,
-        namespace=namespace,
-        path_params=scope["path_params"],
-    )
 
 
 def parse_query(query: bytes) -> Mapping[str, str]:

@@ -11,7 +11,7 @@ from mockserver.config.errors import ConfigError, MockserverError
 from mockserver.config.hosts import HOST_NAMES
 from mockserver.config.layers import assemble_valid
 from mockserver.config.settings import Settings
-from mockserver.config.source import Document, read
+from mockserver.config.source import Document, read, read_bytes
 from mockserver.config.timing import PROFILES
 from mockserver.core.json import Json
 from mockserver.core.lazy import LazyMapping
@@ -78,7 +78,7 @@ class Sources(Struct, frozen=True):
     def _document(self, path: Path) -> Document:
         shown = self.shown(path)
         try:
-            return read(path.read_bytes(), shown)
+            return read(read_bytes(path), shown)
         except OSError as error:
             hint = f"; mockserver init {shown} creates one" if isinstance(error, FileNotFoundError) else ""
             raise ConfigError(f"{shown}: cannot be read: {error.strerror or error}{hint}") from error

@@ -14,11 +14,11 @@ with pause_collector():  # imports leave no garbage, and the search for it takes
     from mockserver.reports.calls import ReceivedCall
     from mockserver.testing.agent_runs import AgentEnvironment, AgentRun
     from mockserver.testing.assertions import Calls
+    from mockserver.testing.clock import Clock
     from mockserver.testing.connections import BlockedConnectionError
     from mockserver.testing.declared import Asked, Declared
     from mockserver.testing.server import CodingAgent, MockServer
     from mockserver.testing.setup import MockServerWarning, Setup
-    from mockserver.testing.transport import Clock
 
 if TYPE_CHECKING:
     from mockserver.testing.transport import Transport

@@ -88,14 +88,21 @@ class Calls(Assertions, Sequence[ReceivedCall]):
         self._calls = tuple(calls)
 
     @classmethod
-    def from_rows(cls, rows: Sequence[Exchange], *, service: bool = False) -> "Calls":
-        """Return the calls of a journal's rows: those that count, or those that service rules answered."""
-        attempts = Attempts()
+    def from_rows(
+        cls, rows: Sequence[Exchange], *, service: bool = False, recall: Callable[[Call], Call] | None = None
+    ) -> "Calls":
+        """Return the calls of a journal's rows: those that count, or those that service rules answered.
+
+        `recall` returns a request after the conversation that it continues.
+        """
+        attempts, found = Attempts(), list[ReceivedCall]()
         rows = [row for row in rows if row.is_service is service]
         attempts.update(rows)
-        return cls(
-            ReceivedCall(row, row.call and _number_attempt(row.call, attempts.found[row.seq][0])) for row in rows
-        )
+        for row in rows:
+            asked = row.call and _number_attempt(row.call, attempts.found[row.seq][0])
+            goes_on = asked is not None and (asked.previous_response_id is not None or asked.references is not None)
+            found.append(ReceivedCall(row, asked, recall(asked) if asked and goes_on and recall else None))
+        return cls(found)
 
     @overload
     def __getitem__(self, at: int) -> ReceivedCall: ...

@@ -25,7 +25,7 @@ from mockserver.cassettes.addresses import find_dialect_at
 from mockserver.config.errors import ConfigError
 from mockserver.dialects import discover_all
 from mockserver.reports.failures import Problem, make_problem
-from mockserver.server.upstreams import relaying
+from mockserver.server.recording.upstreams import relaying
 from mockserver.testing.clients import is_set_early
 from mockserver.testing.options import find_test_frames, find_user_line, is_user_file, shorten_path, walk_frames
 

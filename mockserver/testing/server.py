@@ -13,13 +13,13 @@ from msgspec.structs import replace
 
 from mockserver.config.errors import ConfigError, MockserverError, SourceLocation
 from mockserver.config.source import Document
+from mockserver.core.call import Call
 from mockserver.core.exchange import Exchange
 from mockserver.core.json import Json, map_texts
 from mockserver.core.mcp_server import McpServer
 from mockserver.core.seed import monotonic
 from mockserver.core.text import plural
 from mockserver.dialects import discover_all
-from mockserver.engine.engine import alter_engine
 from mockserver.engine.mcp_streams import McpEvent
 from mockserver.reports.coverage import find_watch
 from mockserver.reports.failures import (
@@ -45,8 +45,8 @@ from mockserver.server.call_budget import MAX_CALLS, CallBudget
 from mockserver.server.client_environment import list_mcp_servers, make_base_url, make_environment
 from mockserver.server.live import start
 from mockserver.server.namespaces import DEFAULT
-from mockserver.server.player import Player
 from mockserver.server.programs import run_captured
+from mockserver.server.recording.player import Player
 from mockserver.server.sources import compile_rules
 from mockserver.server.stubs import find_unreachable
 from mockserver.state.journal import Journal
@@ -60,6 +60,7 @@ from mockserver.testing.clients import (
     make_openai_client,
     patch_environ,
 )
+from mockserver.testing.clock import Clock
 from mockserver.testing.connections import ConnectionGuard
 from mockserver.testing.declared import Declared, UniqueNames, literal
 from mockserver.testing.mcp_mock import McpMock, McpSettings
@@ -71,7 +72,6 @@ from mockserver.testing.options import (
     resolve_path,
 )
 from mockserver.testing.setup import Composer, LoadedCassette, MockServerWarning, Setup, load_rules, warn_of_test
-from mockserver.testing.transport import Clock
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI, OpenAI
@@ -241,7 +241,7 @@ class MockServer(Assertions):
         if not self._environments:
             self._service = load_service_rules()
             policy = live.engine.policy  # a 404 it takes for a missing model
-            live.engine = alter_engine(live.engine, policy=replace(policy, error={"status": 400, **policy.error}))
+            live.engine = replace(live.engine, policy=replace(policy, error={"status": 400, **policy.error}))
         namespace = led.name if led.name not in live.budgets else f"{led.name}-{len(self._environments) + 1}"
         live.budgets[namespace] = CallBudget(max_calls)
         environ = {**os.environ, **self.env}
@@ -343,7 +343,7 @@ class MockServer(Assertions):
         self._setup = setup or self.default_setup
         settings, engine = self._composer.compose(self._setup)
         if isinstance(engine.player, Player):
-            engine = alter_engine(engine, player=replace(engine.player, rename_options=self.rename_options))
+            engine = replace(engine, player=replace(engine.player, rename_options=self.rename_options))
         journal = Journal(count=settings.journal_calls, size=settings.journal_bytes)
         journal.keeps_calls = True
         if (watch := find_watch()) is not None:
@@ -390,7 +390,7 @@ class MockServer(Assertions):
     @property
     def calls(self) -> Calls:
         """All calls since the last reset in order of arrival, including those still being answered."""
-        return Calls.from_rows(self._list_settled_rows())
+        return Calls.from_rows(self._list_settled_rows(), recall=self._recall)
 
     @property
     def service_calls(self) -> Calls:
@@ -402,6 +402,18 @@ class MockServer(Assertions):
         if self._running is not None:
             self._running.settle()
         return tuple(self._live.journal)
+
+    def _recall(self, call: Call) -> Call:
+        """Return a request after the conversation that it continues."""
+        from mockserver.server.explain import recall_conversation  # few tests need it
+
+        recalling = recall_conversation(self._live.find_engine(call.http.namespace), call)
+        try:
+            recalling.send(None)  # which awaits nothing: what a fixture's server keeps is in memory
+        except StopIteration as done:
+            recalled: Call = done.value
+            return recalled
+        raise AssertionError("this server waits for what it remembers")
 
     def snapshot(self) -> str:
         """Return the requests so far as a stable text for approval tests."""

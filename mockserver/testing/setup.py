@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any, Unpack
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from mockserver.config.layers import Keywords
 from mockserver.config.settings import UPSTREAM_KEY, Settings
 from mockserver.core.json import Json
-from mockserver.engine.engine import alter_engine
 from mockserver.engine.memory import Memory
 from mockserver.reports.calls import ReceivedCall, describe_call
 from mockserver.reports.failures import PlayedCassette, Problem
@@ -140,7 +140,7 @@ class Composer:
             self._cached[key] = compose(setup.sources, MemoryCounters())
         settings, engine = self._cached[key]
         memory = Memory(make_value_store(settings), settings.polls)
-        return Composed(settings, alter_engine(engine, counters=MemoryCounters(), memory=memory))
+        return Composed(settings, replace(engine, counters=MemoryCounters(), memory=memory))
 
 
 def load_rules(path: Path, settings: Settings | None) -> tuple[Rule, ...]:

@@ -1,4 +1,4 @@
-"""Cassettes on disk: appended, rewritten, locked and repaired."""
+"""Cassettes on disk: appended, rewritten and locked."""
 
 import os
 import subprocess
@@ -11,16 +11,11 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from mockserver.cassettes import cassette_file
-from mockserver.cassettes.cassette_file import (
-    AppendNote,
-    CassetteFile,
-    PendingAppend,
-    describe_missing,
-    list_names,
-    open_locked,
-)
+from mockserver.cassettes import cassette_file, locked_file
+from mockserver.cassettes.cassette_file import CassetteFile
+from mockserver.cassettes.cassette_names import describe_missing, list_names
 from mockserver.cassettes.format import HEAD, write_document
+from mockserver.cassettes.locked_file import open_locked
 from mockserver.config.errors import CassetteError
 from mockserver.core.episode import Episode
 from tests.cassettes import samples
@@ -114,28 +109,22 @@ def test_what_was_read_is_not_parsed_again(cassette: CassetteFile) -> None:
     assert [each.reply.source for each in cassette.load()] == ["cassette chat.yaml#1", "cassette chat.yaml#2"]
 
 
-# What a process leaves that dies within an append, at every byte.
-
-
-@pytest.mark.parametrize("fresh", [True, False])
-def test_half_an_append_is_as_if_it_had_never_begun(cassette: CassetteFile, *, fresh: bool) -> None:
+def test_what_a_process_leaves_that_died_is_no_part_of_it(cassette: CassetteFile) -> None:
     cassette.append(samples.plain(1))
-    before, added = cassette.path.read_bytes(), write_document(samples.stream(2)).encode()
-    for count in (*range(0, len(added), 97), len(added) - 1):
-        cassette.path.write_bytes(before + added[:count])
-        AppendNote(cassette.path).write(PendingAppend(len(before), added))
-        asked = CassetteFile(cassette.path) if fresh else cassette
-        assert asked.load() == (samples.plain(1),)
-        assert cassette.path.read_bytes() == before + added[:count]
-        assert asked.append(samples.plain(3)) == 2
-        assert asked.load() == (samples.plain(1), samples.plain(3))
-        assert left(cassette) == ["chat.yaml"]
-
-
-def test_a_link_in_place_of_a_note_is_not_followed(cassette: CassetteFile) -> None:
-    cassette.append(samples.plain(1))
-    AppendNote(cassette.path).path.symlink_to("/dev/zero")
+    cassette.path.with_name(".chat.yaml.new").write_bytes(cassette.path.read_bytes()[:-30])
     assert cassette.load() == (samples.plain(1),)
+    assert cassette.append(samples.plain(2)) == 2
+    assert left(cassette) == ["chat.yaml"]
+
+
+def test_a_link_in_place_of_the_new_file_is_not_followed(cassette: CassetteFile) -> None:
+    cassette.append(samples.plain(1))
+    aim = cassette.path.with_name("aim")
+    aim.write_text("mine")
+    cassette.path.with_name(".chat.yaml.new").symlink_to(aim)
+    assert "cannot be written: Too many levels of symbolic links" in complaint(cassette.append, samples.plain(2))
+    assert aim.read_text() == "mine"
+    assert cassette.append(samples.plain(2)) == 2  # the link is gone
 
 
 # Other episodes in place of its own.
@@ -213,26 +202,6 @@ def test_which_there_are(tmp_path: Path) -> None:
         assert describe_missing(tmp_path, name).endswith('; did you mean "chat"?')
 
 
-NOTE = PendingAppend(4, b"---\nabcdef\n")
-
-
-@pytest.mark.parametrize(
-    "data",
-    [
-        b"old\n" + NOTE.document,
-        b"old\n" + NOTE.document + b"---\nnext\n",
-        b"old\n---\nabcdeX",
-        b"old\n---\nother\n",
-        b"old\nabc",
-        b"old",
-        b"",
-        b"old\n" + NOTE.document + b"\0",
-    ],
-)
-def test_all_else_stays(data: bytes) -> None:
-    assert NOTE.cut_off(data) == data
-
-
 def test_readers_go_together_and_a_writer_alone(tmp_path: Path) -> None:
     path = tmp_path / "a"
     path.write_bytes(b"")
@@ -253,7 +222,7 @@ def test_readers_go_together_and_a_writer_alone(tmp_path: Path) -> None:
 def test_a_process_that_inherits_an_open_file_does_not_keep_it_locked(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(cassette_file, "LOCK_TIMEOUT", 0.1)
+    monkeypatch.setattr(locked_file, "LOCK_TIMEOUT", 0.1)
     path = tmp_path / "a.yaml"
     path.touch()
     with open_locked(path, exclusive=True) as held:
@@ -269,7 +238,7 @@ def test_who_waited_gets_the_file_that_took_the_place(tmp_path: Path) -> None:
 
     def read() -> bytes:
         with open_locked(path, exclusive=True) as held:
-            return held.read(0)
+            return held.read()
 
     with ThreadPoolExecutor(1) as pool:
         with open_locked(path, exclusive=True):
@@ -282,7 +251,7 @@ def test_who_waited_gets_the_file_that_took_the_place(tmp_path: Path) -> None:
 def test_who_never_lets_go_hinders_nobody_for_ever(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, too: bool) -> None:
     path = tmp_path / "a"
     path.write_bytes(b"x")
-    monkeypatch.setattr(cassette_file, "LOCK_TIMEOUT", 0.02)
+    monkeypatch.setattr(locked_file, "LOCK_TIMEOUT", 0.02)
     told = r"a: another program has locked it for over 0.02 s; wait for it, or stop it"
     with (
         open_locked(path, exclusive=True),
@@ -291,29 +260,7 @@ def test_who_never_lets_go_hinders_nobody_for_ever(tmp_path: Path, monkeypatch: 
     ):
         pass
     with open_locked(path, exclusive=too) as held:
-        assert held.read(0) == b"x"
-
-
-def test_a_note_is_for_its_user_only_and_half_of_one_is_none(tmp_path: Path) -> None:
-    note = AppendNote(tmp_path / "a.yaml")
-    assert note.read() is None
-    note.write(NOTE)
-    assert note.path.stat().st_mode & 0o777 == 0o600
-    assert note.read() == NOTE
-    whole = note.path.read_bytes()
-    others = (b"[1]\n---\n", b"{}\n", b"\xff\n", whole.replace(b":4", b":-4"), whole.replace(b"start", b"begin"))
-    for other in (*(whole[:count] for count in range(len(whole))), whole + b"x", bytes(len(whole)), *others):
-        note.path.write_bytes(other)
-        assert note.read() is None
-    note.remove()
-    note.remove()
-    assert list(tmp_path.iterdir()) == []
-    (tmp_path / "aim").write_text("mine")
-    note.path.symlink_to(tmp_path / "aim")
-    assert note.read() is None
-    with pytest.raises(OSError, match="symbolic links"):
-        note.write(NOTE)
-    assert (tmp_path / "aim").read_text() == "mine"
+        assert held.read() == b"x"
 
 
 def speech(number: int, body: bytes = b"\xff" * 5_000) -> Episode:

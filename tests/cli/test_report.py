@@ -3,7 +3,7 @@
 from mockserver.cli.run import Report
 from mockserver.core.exchange import Exchange
 from mockserver.core.plan import Plan
-from mockserver.server.player import CassetteChoice
+from mockserver.server.recording.player import CassetteChoice
 from tests.kit.calls import call
 from tests.kit.local import local
 

@@ -326,3 +326,13 @@ def test_an_upstream_of_no_dialect() -> None:
         with pytest.raises(ConfigError) as caught:
             assemble(flags, {}, documents, dialects=("azure", "openai"))
         assert str(caught.value).startswith(f"{where}upstream: {told}")
+
+
+def test_the_name_of_a_key_that_looks_misspelt_is_told(caplog: pytest.LogCaptureFixture) -> None:
+    keys = ("OPENAO", "OPENAI", "AZURE", "MCP_FILSE", "MCP_FILES", "SOMETHING_ELSE")
+    environ = {f"MOCKSERVER_UPSTREAM_KEY_{key}": "sk-1" for key in keys}
+    assemble({"upstream": "mcp/files=https://a.test"}, environ, [], dialects=("azure", "openai"))
+    assert caplog.messages == [
+        'MOCKSERVER_UPSTREAM_KEY_OPENAO is the key of no upstream; did you mean "OPENAI"?',
+        'MOCKSERVER_UPSTREAM_KEY_MCP_FILSE is the key of no upstream; did you mean "MCP_FILES"?',
+    ]

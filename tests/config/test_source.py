@@ -1,5 +1,6 @@
 import pytest
 
+from mockserver.config import source
 from mockserver.config.errors import MockserverError, RuleError, SourceLocation
 from mockserver.config.source import Document, Mistakes, did_you_mean, raise_if_any, read
 
@@ -149,3 +150,10 @@ def test_more_mistakes_than_anybody_reads_are_counted():
 )
 def test_the_nearest_known_word_is_offered(word, known, expected):
     assert did_you_mean(word, known) == expected
+
+
+def test_a_file_without_an_end_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(source, "MAX_FILE", 2_000_000)
+    with pytest.raises(OSError, match="it has more than 2 MB"):
+        source.read_bytes("/dev/zero")
+    assert source.read_bytes("/dev/null") == b""

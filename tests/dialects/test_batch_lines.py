@@ -4,8 +4,8 @@ from unittest.mock import Mock
 
 import pytest
 
-from mockserver.dialects._objects import batches, files
-from mockserver.dialects._objects.files import read_rows
+from mockserver.dialects._openai_api.objects import batches, files
+from mockserver.dialects._openai_api.objects.files import read_rows
 
 
 def test_only_as_many_lines_are_read_as_a_batch_may_have(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,13 +11,13 @@ from pydantic_core import to_json
 from mockserver.core.call import Prompt
 from mockserver.core.lazy import FEW
 from mockserver.core.validation import Validation
-from mockserver.dialects._embeddings import (
-    ENCODINGS,
-    embeddings_reply,
+from mockserver.dialects._embeddings import ENCODINGS
+from mockserver.dialects._openai_api.embeddings import (
+    make_embeddings_reply,
     parse_embeddings,
     too_long,
 )
-from mockserver.dialects._moderations import USUAL_MODEL, list_input_types, moderations, parse_moderations
+from mockserver.dialects._openai_api.moderations import USUAL_MODEL, list_input_types, moderations, parse_moderations
 from mockserver.kinds.embeddings import Embeddings
 from mockserver.kinds.moderations import Judgement, Moderations
 from tests.kit.calls import call as some_call
@@ -92,7 +92,7 @@ SHOWN = {
 
 
 def written(vector, encoding, count=1):
-    reply = embeddings_reply(Embeddings("m", (vector,) * count, 3), encoding, "x-own: 1\r\n", "emb-1")
+    reply = make_embeddings_reply(Embeddings("m", (vector,) * count, 3), encoding, "x-own: 1\r\n", "emb-1")
     body = json.loads(b"".join(reply.pieces) if reply.pieces else reply.body)
     first = body["data"][0]["embedding"]
     assert body == {
@@ -118,7 +118,7 @@ def test_base64_is_of_little_endian_floats(count):
 
 
 def test_large_numbers_are_written_as_in_other_bodies():
-    reply = embeddings_reply(Embeddings("m", ((1e16, -1e-7),), 1), "float", "")
+    reply = make_embeddings_reply(Embeddings("m", ((1e16, -1e-7),), 1), "float", "")
     assert b'"embedding":' + to_json([1e16, -1e-7]) in reply.body
 
 

@@ -10,7 +10,7 @@ from mockserver.core.call import ToolCall
 from mockserver.core.http import HttpRequest
 from mockserver.core.plan import Answer, Choice, Failure, Logprob, Reasoning, Refusal, Text, ToolUse, Usage
 from mockserver.dialects import discover
-from mockserver.dialects._completions import too_many
+from mockserver.dialects._openai_api.completions import too_many
 from mockserver.dialects.tzafon import CONTEXT
 
 Speak = Callable[[str], Any]

@@ -20,9 +20,9 @@ from mockserver.core.call import Call
 from mockserver.core.http import Reply
 from mockserver.core.plan import Failure
 from mockserver.core.validation import Validation
-from mockserver.dialects._chat import CHAT as CHAT_MODEL
-from mockserver.dialects._responses_models import HOSTED_CHOICES, INCLUDABLE
-from mockserver.dialects._responses_models import RESPONSE as RESPONSE_MODEL
+from mockserver.dialects._openai_api.chat_models import CHAT as CHAT_MODEL
+from mockserver.dialects._openai_api.responses_models import HOSTED_CHOICES, INCLUDABLE
+from mockserver.dialects._openai_api.responses_models import RESPONSE as RESPONSE_MODEL
 from mockserver.dialects.fireworks.models import COMPLETION as COMPLETION_MODEL
 from tests.dialects.conftest import HEADERS
 

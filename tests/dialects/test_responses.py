@@ -9,13 +9,13 @@ import pytest
 from mockserver.core.call import Message, ToolCall
 from mockserver.core.http import Frame, Reply
 from mockserver.core.plan import Answer, Choice, Failure, Reasoning, Text, Usage
-from mockserver.dialects._responses import (
+from mockserver.dialects._openai_api.responses import (
     RESPONSE_LAYOUT,
     error_event,
-    input_messages,
+    find_responses_meaning,
+    make_responses_reply,
+    read_input,
     request_fields,
-    responses_fingerprint_fields,
-    responses_reply,
 )
 from mockserver.wire.responses import ResponseRenderer
 
@@ -39,9 +39,7 @@ def test_what_is_said_by_instructions_is_of_this_call_alone(parse: Callable[...,
 def test_what_the_model_does_in_a_row_is_one_turn() -> None:
     search = {"type": "web_search_call", "id": "ws_1", "status": "completed"}
     output = {"type": "function_call_output", "call_id": "call_1", "output": "1"}
-    found = input_messages(
-        [USER, {"type": "reasoning"}, search, SPOKEN, CALL, output, {"type": "reasoning"}, SPOKEN, USER]
-    )
+    found = read_input([USER, {"type": "reasoning"}, search, SPOKEN, CALL, output, {"type": "reasoning"}, SPOKEN, USER])
     assert [message.role for message in found] == ["user", "assistant", "tool", "assistant", "user"]
     assert found[1] == Message(
         "assistant", "Hello.", parts=(search,), tool_calls=(ToolCall("call_1", "f", '{"a":1}', kind="function"),)
@@ -49,7 +47,7 @@ def test_what_the_model_does_in_a_row_is_one_turn() -> None:
 
 
 def test_messages_of_one_turn_stand_on_lines_of_their_own() -> None:
-    assert input_messages([SPOKEN, SPOKEN]) == (Message("assistant", "Hello.\nHello."),)
+    assert read_input([SPOKEN, SPOKEN]) == (Message("assistant", "Hello.\nHello."),)
 
 
 ODD: list[dict[str, Any]] = [
@@ -64,19 +62,19 @@ ODD: list[dict[str, Any]] = [
 
 @pytest.mark.parametrize("item", ODD)
 def test_odd_values_are_read_as_text(item: dict[str, Any]) -> None:
-    (message,) = input_messages([item])
+    (message,) = read_input([item])
     assert isinstance(message.text, str)
     assert all(isinstance(call.arguments, str) and isinstance(call.id, str) for call in message.tool_calls)
 
 
 def test_what_only_tzafon_keeps_books_of() -> None:
     books = {"request_id": "r", "priority": 0, "cache_salt": "s", "enable_response_messages": True}
-    assert responses_fingerprint_fields({"input": "hi", **books}, "openai") == {"input": "hi"}
+    assert find_responses_meaning({"input": "hi", **books}, "openai") == {"input": "hi"}
 
 
 def test_the_body_stays_as_it_is() -> None:
     body = {"input": [{"type": "a", "id": "1"}], "text": {"format": None}, "tools": [{"type": "mcp"}]}
-    assert responses_fingerprint_fields(body, "openai") == {
+    assert find_responses_meaning(body, "openai") == {
         "input": [{"type": "a", "id": "#0"}],
         "tools": [{"type": "mcp"}],
     }
@@ -123,11 +121,11 @@ def numbers(reply: Any) -> list[int]:
 
 def test_a_streamed_reply_and_its_rest(parse: Callable[..., Any]) -> None:
     call, renderer = parse({"stream": True}), ResponseRenderer(RESPONSE_LAYOUT)
-    whole = numbers(responses_reply(call, ANSWER, renderer, ""))
+    whole = numbers(make_responses_reply(call, ANSWER, renderer, ""))
     assert whole == list(range(len(whole)))
     assert len(whole) > 8
-    assert numbers(responses_reply(call, ANSWER, renderer, "", after=4)) == whole[5:]
-    assert numbers(responses_reply(call, ANSWER, renderer, "", after=whole[-1])) == []
+    assert numbers(make_responses_reply(call, ANSWER, renderer, "", after=4)) == whole[5:]
+    assert numbers(make_responses_reply(call, ANSWER, renderer, "", after=whole[-1])) == []
 
 
 def test_the_id_of_what_was_not_found_is_told(speak: Callable[[str], Any]) -> None:

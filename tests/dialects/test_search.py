@@ -5,8 +5,8 @@ from unittest.mock import Mock
 
 import pytest
 
-from mockserver.dialects._objects import search
-from mockserver.dialects._objects.search import Source, rank_chunks
+from mockserver.dialects._openai_api.objects import search
+from mockserver.dialects._openai_api.objects.search import Source, rank_chunks
 
 SMALL_CHUNKS = {"static": {"max_chunk_size_tokens": 100, "chunk_overlap_tokens": 0}}
 

@@ -15,7 +15,7 @@ from mockserver.core.http import HttpRequest
 from mockserver.core.plan import Failure
 from mockserver.core.validation import Validation
 from mockserver.dialects import discover
-from mockserver.dialects._typed import TypedModel
+from mockserver.dialects._fields import TypedModel
 from tests.dialects.cohere.features import bodies
 
 TOOL = {"name": "f", "description": "d", "parameters": {"type": "object", "properties": {"a": {"type": ["string"]}}}}

@@ -11,8 +11,10 @@ from mockserver.core.draft import Draft
 from mockserver.core.episode import Recorded
 from mockserver.core.http import HttpRequest
 from mockserver.core.seed import Seed
-from mockserver.engine.engine import FEW, Engine, alter_engine, generate_draft, put_rules_before
+from mockserver.engine.engine import Engine
+from mockserver.engine.generation import generate_draft
 from mockserver.engine.memory import Memory
+from mockserver.engine.rule_set import FEW
 from mockserver.model.budget import REQUEST_WORK, RequestWork
 from mockserver.server.live import start
 from mockserver.server.sources import Sources
@@ -345,7 +347,7 @@ def test_an_engine_behind_more_rules_tries_these_first_and_shares_what_is_rememb
     server = local(FRONT_RULES)
     more = local("rules: [{name: more, when: {last_user: a, attempt: 2}, then: {text: more}}]").live.engine.rules
     engine = server.live.engine
-    made = put_rules_before(engine, more)
+    made = replace(engine, rule_set=engine.rule_set.put_first(more))
     assert [rule.name for rule in made.rules] == ["more", "first", "second"]
     assert [planned(made, "a"), planned(engine, "ab"), planned(made, "a")] == ["first", "second", "more"]
     assert [rule.name for rule in engine.rules] == ["first", "second"]
@@ -356,13 +358,14 @@ def test_many_rules_in_front_are_found_too() -> None:
         f"{{when: {{last_user: text {number}}}, then: {{text: x}}, name: n{number}}}" for number in range(FEW + 1)
     ]
     more = local(f"rules: [{', '.join(written)}]").live.engine.rules
-    made = put_rules_before(local(FRONT_RULES).live.engine, more)
+    engine = local(FRONT_RULES).live.engine
+    made = replace(engine, rule_set=engine.rule_set.put_first(more))
     assert [planned(made, f"text {FEW}"), planned(made, "text 0"), planned(made, "a")] == [f"n{FEW}", "n0", "first"]
 
 
 async def test_an_engine_that_remembers_elsewhere_leaves_no_trace() -> None:
     engine = local(FRONT_RULES).live.engine
-    elsewhere = alter_engine(engine, counters=MemoryCounters(), memory=Memory(MemoryValueStore(count=9, size=9_999)))
+    elsewhere = replace(engine, counters=MemoryCounters(), memory=Memory(MemoryValueStore(count=9, size=9_999)))
     asked = calls.call("ab")
     sources = [(await each.plan(asked)).source.split()[-1] for each in (elsewhere, elsewhere, engine, engine)]
     assert sources == ["first", "second", "first", "second"]
@@ -376,6 +379,6 @@ def planned(engine: Engine, text: str) -> str:
 
 def test_an_engine_that_plays_other_cassettes_shares_the_rest() -> None:
     engine = local(FRONT_RULES).live.engine
-    made = alter_engine(engine, player=local().live.player)
+    made = replace(engine, player=local().live.player)
     assert made.player is not engine.player
     assert (made.rules, made.counters) == (engine.rules, engine.counters)

@@ -15,8 +15,8 @@ from mockserver.core.call import Call, Message
 from mockserver.core.draft import Draft, DraftChoice
 from mockserver.core.http import HttpRequest
 from mockserver.core.plan import Answer, Failure, Listing, Stored, Text, Usage
-from mockserver.dialects import _audio
 from mockserver.dialects._forms import write_form
+from mockserver.dialects._openai_api import audio
 from mockserver.engine.offload import (
     IN_PROCESS_DRIVER,
     LARGE,
@@ -139,7 +139,7 @@ def test_others_are_served_while_a_large_file_is_read(
 
 def test_a_large_recording_is_heard_on_a_thread(monkeypatch: pytest.MonkeyPatch) -> None:
     heard = list[bool]()
-    monkeypatch.setattr(_audio, "hear", lambda data: heard.append(in_main_thread()))
+    monkeypatch.setattr(audio, "hear", lambda data: heard.append(in_main_thread()))
     recording = write_wav(Speech("hi")) + bytes(2_000_000)  # a form that large goes to disk
     assert upload(app(), "/v1/audio/transcriptions", recording, model="whisper-1").status == 200
     assert heard == [False]

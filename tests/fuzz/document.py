@@ -12,20 +12,20 @@ from typing import Any
 from pydantic.json_schema import GenerateJsonSchema
 
 from mockserver.dialects import Operation, discover, jina, voyage
-from mockserver.dialects._audio import SPEECH
-from mockserver.dialects._chat import CHAT
-from mockserver.dialects._completions import COMPLETION
-from mockserver.dialects._embeddings import AZURE_EMBEDDING, EMBEDDING
 from mockserver.dialects._fields import Model
-from mockserver.dialects._images import GENERATION
-from mockserver.dialects._moderations import MODERATION
-from mockserver.dialects._objects.batches import Batches
-from mockserver.dialects._responses_models import RESPONSE
-from mockserver.dialects._stored import UPDATE
+from mockserver.dialects._openai_api.audio import SPEECH
+from mockserver.dialects._openai_api.chat_models import CHAT
+from mockserver.dialects._openai_api.completions import COMPLETION
+from mockserver.dialects._openai_api.embeddings import EMBEDDING
+from mockserver.dialects._openai_api.images import GENERATION
+from mockserver.dialects._openai_api.moderations import MODERATION
+from mockserver.dialects._openai_api.objects.batches import Batches
+from mockserver.dialects._openai_api.responses_models import RESPONSE
+from mockserver.dialects._openai_api.stored import UPDATE
 from mockserver.dialects.anthropic.batches import BATCH
 from mockserver.dialects.anthropic.complete import COMPLETE
 from mockserver.dialects.anthropic.models import COUNT, MESSAGES
-from mockserver.dialects.azure import AZURE_CHAT, PASSED
+from mockserver.dialects.azure import AZURE_CHAT, AZURE_EMBEDDING
 from mockserver.dialects.cohere import models as cohere
 from mockserver.dialects.fireworks.models import CHAT as FIREWORKS_CHAT
 from mockserver.dialects.fireworks.models import COMPLETION as FIREWORKS_COMPLETION
@@ -267,7 +267,7 @@ BODIES: Mapping[str, Mapping[str, tuple[AnyModel, ...]]] = {
         "create_batch": (Batches.fields,),
     },
     "anthropic": {"chat": (MESSAGES,), "input_tokens": (COUNT,), "create_batch": (BATCH,), "completions": (COMPLETE,)},
-    "azure": {"chat": (AZURE_CHAT, PASSED), "embeddings": (AZURE_EMBEDDING,)},
+    "azure": {"chat": (AZURE_CHAT,), "embeddings": (AZURE_EMBEDDING,)},
     "cohere": {
         "v2_chat": (cohere.CHAT,),
         "v1_chat": (cohere.OLD_CHAT,),

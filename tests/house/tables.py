@@ -23,8 +23,8 @@ from mockserver.core.http import HttpRequest, Reply
 from mockserver.core.plan import REASON_OF_STATUS, REASONS, Failure, Timing
 from mockserver.delivery.faults import FAULTS
 from mockserver.dialects import FEATURES, Dialect, discover, discover_all, list_hosts
-from mockserver.dialects._objects import object_operations
-from mockserver.dialects._objects.resource import ObjectsApi
+from mockserver.dialects._openai_api.objects import object_operations
+from mockserver.dialects._openai_api.objects.resource import ObjectsApi
 from mockserver.engine.catalogue import PUBLISHED
 from mockserver.engine.catalogue import Model as PublishedModel
 from mockserver.kinds import ASKED

@@ -39,10 +39,10 @@ FLOORS: dict[str, tuple[set[str], set[str]]] = {
     "media": ({"core"}, set()),
     "kinds": ({"core", "config", "media"}, set()),
     "dialects": ({"core", "wire", "config", "kinds", "media"}, _TYPES | {"jiter", "python_multipart"}),
-    "model": ({"core", "config"}, {"pydantic_core", "faker", "regex", "jsonschema_rs", "lark"}),
+    "model": ({"core", "config"}, {"pydantic_core", "jsonschema_rs", "lark"}),
     "rules": (
         {"core", "config", "kinds", "model"},
-        _TYPES | {"minijinja", "regex", "ahocorasick_rs", "jmespath", "jsonschema_rs"},
+        _TYPES | {"minijinja", "regex", "ahocorasick_rs", "jmespath", "jsonschema_rs", "faker"},
     ),
     "cassettes": ({"core", "config", "kinds"}, _TYPES | {"yaml", "regex", "ahocorasick_rs"}),
     "delivery": ({"core"}, _TYPES),
@@ -199,7 +199,7 @@ def test_planted_violations_are_found(tmp_path: Path) -> None:
         "dialects/_parse.py": "from mockserver.core.call import Call",
         "dialects/azure.py": "from mockserver.dialects import Dialect\nfrom mockserver.dialects.openai import DIALECT",
         "engine/then.py": "from mockserver import delivery",
-        "model/late.py": "import faker\ndef late():\n    import faker, starlette",
+        "model/late.py": "import lark\ndef late():\n    import lark, starlette",
         "delivery/drive.py": "import anyio\nfrom . import script",
         "delivery/script.py": "import anyio.abc",
     }
@@ -215,6 +215,6 @@ def test_planted_violations_are_found(tmp_path: Path) -> None:
         "mockserver/delivery/script.py:1: delivery may not import anyio",
         "mockserver/dialects/azure.py:2: dialect azure may not import dialect openai",
         "mockserver/engine/then.py:1: engine may not import delivery",
-        "mockserver/model/late.py:1: faker is slow to import: import it where it is first needed",
+        "mockserver/model/late.py:1: lark is slow to import: import it where it is first needed",
         "mockserver/model/late.py:3: model may not import starlette",
     ]

@@ -7,16 +7,15 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import unquote
 
-from starlette.routing import Router
 from starlette.types import Message
 
-from mockserver.server.app import build_app
+from mockserver.server.app import Site
 from tests.kit.local import Answered, local
 
 
 @dataclass(frozen=True)
 class App:
-    router: Router
+    site: Site
 
     def ask(
         self, path: str, body: Any = None, *, headers: Mapping[str, str] | None = None, method: str = "POST"
@@ -36,7 +35,7 @@ class App:
         async def send(message: Message) -> None:
             outgoing.append(message)
 
-        await self.router(scope_of(path, headers, method), receive, send)
+        await self.site(scope_of(path, headers, method), receive, send)
         head = outgoing[0]
         fields = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in head["headers"]}
         sent = b"".join(message["body"] for message in outgoing[1:])
@@ -45,7 +44,7 @@ class App:
 
 def app(rules: str = "", **settings: Any) -> App:
     """A server with these rules (the text of a rules file) and settings."""
-    return App(build_app(local(rules, **settings).live))
+    return App(Site(local(rules, **settings).live))
 
 
 def scope_of(path: str, headers: Mapping[str, str], method: str) -> dict[str, Any]:

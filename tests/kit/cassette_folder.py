@@ -11,7 +11,7 @@ from typing import Any
 from mockserver.cassettes.cassette_file import CassetteFile
 from mockserver.config.settings import MatchSettings
 from mockserver.core.episode import Episode, Recorded, Sent
-from mockserver.server.cassette_store import CassetteStore
+from mockserver.server.recording.cassette_store import CassetteStore
 
 CHAT = "/v1/chat/completions"
 AT = 1_795_340_000.0  # 2026-11-22

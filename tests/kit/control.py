@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from mockserver.server.app import build_app
+from mockserver.server.app import Site
 from mockserver.server.live import Live, start
 from mockserver.server.sources import Sources
 from tests.kit.asgi import App
@@ -57,7 +57,7 @@ def controlled_server(folder: Path, rules: str = "", **settings: Any) -> Control
     file = folder / "rules.yaml"
     file.write_text(rules or "version: 1\n")
     live = start(Sources((file,), settings, {}))
-    return ControlledServer(App(build_app(live)), live)
+    return ControlledServer(App(Site(live)), live)
 
 
 def rule(name: str, text: str, **more: Any) -> dict[str, Any]:

@@ -14,12 +14,14 @@ from starlette.types import Message, Receive, Scope, Send
 
 from mockserver.core.exchange import Exchange
 from mockserver.server.access import add_cors
-from mockserver.server.app import AsgiEntrance, Site
+from mockserver.server.app import Site
+from mockserver.server.asgi_entrance import answer
+from mockserver.server.directory import FoundResponder
 from mockserver.server.live import Live, reload, start
 from mockserver.server.run import Running
-from mockserver.server.snapshot import find_path
 from mockserver.server.sources import Sources
-from mockserver.testing.transport import Clock, Transport
+from mockserver.testing.clock import Clock
+from mockserver.testing.transport import Transport
 from tests.kit.asgi import scope_of
 from tests.kit.raw import Raw
 
@@ -65,7 +67,7 @@ class Direct:
         self._running = stack.enter_context(Running(live))
         self._stack = stack
         self._line: Raw | None = None
-        stack.enter_context(pytest.MonkeyPatch.context()).setattr(AsgiEntrance, "__call__", self._watched())
+        stack.enter_context(pytest.MonkeyPatch.context()).setattr("mockserver.server.app.answer", self._watched())
 
     @property
     def port(self) -> int:
@@ -90,12 +92,10 @@ class Direct:
         return _heard(self.live, found.status, found.headers.items(), found.body)
 
     def _watched(self) -> Any:
-        call = AsgiEntrance.__call__
-
-        async def watched(entrance: AsgiEntrance, scope: Scope, receive: Receive, send: Send) -> None:
-            if entrance.responder.live is self.live:
-                self.by_asgi.append(find_path(scope))
-            await call(entrance, scope, receive, send)
+        async def watched(found: FoundResponder, scope: Scope, receive: Receive, send: Send) -> None:
+            if found.responder.live is self.live:
+                self.by_asgi.append(found.path)
+            await answer(found, scope, receive, send)
 
         return watched
 

@@ -488,6 +488,25 @@ def test_mistakes_in_rules_files(text: str, tmp_path: Any) -> None:
     assert MISTAKES[text] in str(raised.value)
 
 
+def test_all_mistakes_of_a_server_are_told_at_once(tmp_path: Any) -> None:
+    file = tmp_path / "rules.yaml"
+    tools = "{name: a, input: {path: text}}, {name: b, input: 3}, {name: a, foo: 1}, {name: ''}, {name: ''}"
+    file.write_text(f"version: 1\nmcp: {{files: {{tools: [{tools}], resources: [{{uri: 3}}], pages: 3}}}}\n")
+    with pytest.raises(RuleError) as raised, MockServer(file):
+        pass
+    words = [mistake.message for mistake in raised.value.mistakes]
+    assert [word.partition(";")[0][:28] for word in words] == [
+        '"path" expects a type: strin',
+        '"input" expects a table, not',
+        'there are two tools "a"',
+        'unknown key "foo"',
+        '"name" expects a string that',
+        '"name" expects a string that',
+        '"uri" expects a string, not ',
+        'unknown key "pages"',
+    ]
+
+
 def test_rules_for_models_do_not_answer_tools(server: MockServer) -> None:
     assert ask(server, "tools/call", {"name": "read_file", "arguments": {"path": "x"}})["result"]["content"] != [
         {"type": "text", "text": "From a rule for models"}

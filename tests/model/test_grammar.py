@@ -100,7 +100,7 @@ INVALID = {
     "start: 'a'": 'unexpected "\'": line 1, column 8',
     "%declare A": "%declare is not supported: line 1, column 10",
     "%import python.NAME": "only terminals of lark's 'common' can be imported, not 'NAME': line 1, column 16",
-    "start: T\nT: /(/": r"a regular expression that is not valid (missing )): line 2, column 4",
+    "start: T\nT: /(/": "a regular expression that is not valid (missing ), unterminated subpattern): line 2, column 4",
     "start: T\n" r'T: "\ud800"': "half of a character: line 2, column 4",
     'start: "a" //' + "x" * 1_000_000: "it has more than 64,000 characters",
 }
@@ -163,7 +163,8 @@ def test_a_match_in_the_prompt_comes_first(pattern: str, prompt: str, text: str)
 @pytest.mark.parametrize(
     ("syntax", "definition", "message"),
     [
-        ("regex", "a(b", "missing ): line 1, column 4."),
+        ("regex", "a(b", "missing ), unterminated subpattern: line 1, column 2."),
+        ("regex", "[\ud800-\udfff]", "half of a character: line 1, column 1."),
         ("regex", "a\nb)", "unbalanced parenthesis: line 2, column 2."),
         ("regex", "a" * 10_000, "it has more than 8,000 characters."),
         ("regex", "a(?!a)a", "no text was found that the regular expression matches; answer with a rule."),
@@ -222,9 +223,9 @@ def test_hostile_grammars_take_bounded_time(name: str, prompt: str) -> None:
     assert process_time() - start < 20  # most take milliseconds
 
 
-def test_what_takes_too_long_to_match_is_refused() -> None:
-    with pytest.raises(Failure, match="takes too long to match"):
-        text_of("lark", "start: A\nA: /(.|.|..)+[01]{3}/", Seed(0))
+def test_an_expression_that_backtracks_costs_little() -> None:
+    text = text_of("lark", "start: A\nA: /(.|.|..)+[01]{3}/", Seed(0), mentions("'" + "a" * 60 + "'"))
+    assert text[-3:].strip("01") == ""
 
 
 NAMES = ("start", "a", "b", "c")
@@ -257,4 +258,4 @@ def test_texts_of_any_grammar_are_read_by_lark(bodies: list[str], number: int) -
 
 def test_the_same_everywhere() -> None:
     texts = {name: text_of("lark", LARK[name], Seed(3)) for name in ("sql", "json", "date", "lists")}
-    assert texts == {"date": "2082-01-28", "json": "null", "lists": "()", "sql": "SELECT * FROM harbor;"}
+    assert texts == {"date": "2053-01-20", "json": "true", "lists": "()", "sql": "SELECT * FROM garden;"}

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from mockserver.server.app import build_app
+from mockserver.server.app import Site
 from mockserver.server.http.parser import Deadlines
 from mockserver.server.http.protocol import make_refuse
 from tests.kit.app_server import serve_app
@@ -21,7 +21,7 @@ SLOW = "rules: [{when: {last_user: Hello}, then: {text: Hi, timing: {total: 1s}}
 @pytest.fixture(scope="module")
 def port() -> Iterator[int]:
     live = local(SLOW).live
-    with serve_app(build_app(live), refuse=make_refuse(live), deadlines=SHORT) as listening:
+    with serve_app(Site(live), refuse=make_refuse(live), deadlines=SHORT) as listening:
         yield listening
 
 

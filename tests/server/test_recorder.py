@@ -15,7 +15,7 @@ from mockserver.core.call import Call
 from mockserver.core.episode import Episode, Recorded, Sent
 from mockserver.core.exchange import Exchange
 from mockserver.core.http import HttpRequest
-from mockserver.server.recorder import Recorder, RecordingJob, RecordingPolicy, find_misconfiguration
+from mockserver.server.recording.recorder import Recorder, RecordingJob, RecordingPolicy, find_misconfiguration
 
 Log = pytest.LogCaptureFixture
 JSON = (b"content-type", b"application/json")
@@ -206,7 +206,7 @@ async def test_incomplete_and_large_answers_are_not_kept(kept: Kept, monkeypatch
     assert kept.row.unrecorded == "it ended before it was complete"
     await kept.receive([b'{"a": [1'], JSON)
     assert kept.row.unrecorded == "its length is unknown, and its JSON is incomplete"
-    monkeypatch.setattr("mockserver.server.recorder.MAX_RECORDED", 5)
+    monkeypatch.setattr("mockserver.server.recording.recorder.MAX_RECORDED", 5)
     await kept.receive([b"123", b"456"], JSON)
     assert kept.row.unrecorded == "the answer is larger than 5 bytes"
     assert list(kept) == []

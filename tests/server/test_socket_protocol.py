@@ -11,9 +11,9 @@ import httpx
 import pytest
 from websockets.exceptions import ConnectionClosedError, ConnectionClosedOK
 
-from mockserver.server import socket_session
 from mockserver.server.http import socket_protocol
 from mockserver.server.http.parser import RequestHead
+from mockserver.server.sockets import socket_session
 from mockserver.testing import MockServer
 from tests.kit.raw import GET, PATIENCE, Raw
 from tests.kit.served import served
@@ -201,7 +201,7 @@ def test_a_client_that_answers_no_ping_is_gone(server: MockServer, monkeypatch: 
 def test_a_client_lives_whose_pongs_wait_behind_events_that_are_not_read_yet(
     server: MockServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from mockserver.server import responses_socket
+    from mockserver.server.sockets import responses_session
 
     made = list[socket_protocol.SocketProtocol]()
     begin = socket_protocol.SocketProtocol.begin
@@ -211,7 +211,7 @@ def test_a_client_lives_whose_pongs_wait_behind_events_that_are_not_read_yet(
         begin(protocol, head)
 
     monkeypatch.setattr(socket_protocol.SocketProtocol, "begin", note)
-    monkeypatch.setattr(responses_socket, "MOST_WAITING", 1)
+    monkeypatch.setattr(responses_session, "MOST_WAITING", 1)
     gate, is_late = threading.Event(), threading.Event()
     server.on(last_user="gate").reply(lambda call: "opened" if gate.wait(PATIENCE) else "")
     with socket(server.url) as client:
@@ -228,9 +228,9 @@ def test_a_client_lives_whose_pongs_wait_behind_events_that_are_not_read_yet(
 def test_a_client_that_is_killed_ends_its_answers_though_nothing_of_it_is_read(
     server: MockServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from mockserver.server import responses_socket
+    from mockserver.server.sockets import responses_session
 
-    monkeypatch.setattr(responses_socket, "MOST_WAITING", 1)
+    monkeypatch.setattr(responses_session, "MOST_WAITING", 1)
     server.on(last_user="stall").reply("one", faults=["stall"])
     with raw_socket(server.url) as client:
         client.send(*[write_frame(TEXT, json.dumps(create("stall")))] * 4)

@@ -10,7 +10,7 @@ from mockserver.core.call import Call
 from mockserver.core.http import HttpRequest
 from mockserver.core.plan import Failure
 from mockserver.dialects import discover
-from mockserver.server.upstreams import (
+from mockserver.server.recording.upstreams import (
     PASSED_BY,
     Upstream,
     UpstreamClient,

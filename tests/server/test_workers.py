@@ -6,6 +6,7 @@ import re
 import signal
 import socket
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from threading import Event, Thread
 
@@ -17,7 +18,7 @@ from mockserver.server.live import Worker, reload
 from mockserver.server.sources import Sources
 from mockserver.server.workers import start_worker
 from tests.kit.episodes import chat
-from tests.kit.processes import serving, until
+from tests.kit.processes import Served, serving, until
 from tests.kit.program import run
 from tests.kit.raw import STREAM, Raw, post
 
@@ -108,54 +109,82 @@ def test_a_reload_that_brings_a_rule_that_counts_changes_nothing(tmp_path: Path)
     assert live.engine is not engine
 
 
-def test_control_calls(tmp_path: Path) -> None:
-    with serving(tmp_path, RULES, "--workers", 2) as served:
-        assert served.errors.splitlines()[1] == "  2 workers without shared state: answers are not stored"
-        assert served.errors.count("mockserver listens") == 1
-        assert served.numbers(2) == {1, 2}
-        assert served.control("calls")["workers"] == 2
-        assert list(served.control("calls?bodies=true")) == ["worker", "workers", "calls"]
-        for path, body, method in (
-            ("rules", {"then": {"text": "b"}}, "POST"),
-            ("rules", None, "DELETE"),
-            ("rules/a", None, "DELETE"),
-            ("cassette", {"name": None}, "PUT"),
-            ("cassette", None, "DELETE"),
-            ("state", {"state": "a"}, "POST"),
-            ("timing", {"on": False}, "POST"),
-            *((path, {}, "POST") for path in ("reset", "reload")),
-            ("calls", None, "DELETE"),
-        ):
-            status, answer = served.ask(f"/__mockserver__/api/{path}", body, method)
-            assert status == 409, (path, answer)
-            assert "start the server with --state redis://HOST:6379/0, or with --workers 1" in answer["error"]
-        explained = {"body": {"model": "m", "messages": [{"role": "user", "content": "hi"}]}}
-        assert served.control("explain", explained)["answered_by"] == "rule rules.yaml:3"
+@pytest.fixture(scope="module")
+def two(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """A server of two workers, for the tests after which it still has them."""
+    flags = ("--workers", 2, "--log", "text", "--unmatched", "error")
+    with serving(tmp_path_factory.mktemp("two"), RULES, *flags) as served:
+        yield served
 
 
-def test_requests_are_logged_with_the_worker(tmp_path: Path) -> None:
-    with serving(tmp_path, RULES, "--workers", 2, "--log", "text") as served:
-        assert served.chat("hi") == "hello"
-        until(lambda: ": 1 POST /v1/chat/completions -> 200" in served.errors)
-        (line,) = [line for line in served.errors.splitlines() if "POST" in line]
-        assert line.startswith(("worker 1: 1 POST", "worker 2: 1 POST"))
+def test_control_calls(two: Served) -> None:
+    assert two.errors.splitlines()[1] == "  2 workers without shared state: answers are not stored"
+    assert two.errors.count("mockserver listens") == 1
+    assert two.numbers(2) == {1, 2}
+    assert two.control("calls")["workers"] == 2
+    assert list(two.control("calls?bodies=true")) == ["worker", "workers", "calls"]
+    for path, body, method in (
+        ("rules", {"then": {"text": "b"}}, "POST"),
+        ("rules", None, "DELETE"),
+        ("rules/a", None, "DELETE"),
+        ("cassette", {"name": None}, "PUT"),
+        ("cassette", None, "DELETE"),
+        ("state", {"state": "a"}, "POST"),
+        ("timing", {"on": False}, "POST"),
+        *((path, {}, "POST") for path in ("reset", "reload")),
+        ("calls", None, "DELETE"),
+    ):
+        status, answer = two.ask(f"/__mockserver__/api/{path}", body, method)
+        assert status == 409, (path, answer)
+        assert "start the server with --state redis://HOST:6379/0, or with --workers 1" in answer["error"]
+    explained = {"body": {"model": "m", "messages": [{"role": "user", "content": "hi"}]}}
+    assert two.control("explain", explained)["answered_by"] == "rule rules.yaml:3"
 
 
-def test_answers_are_not_stored(tmp_path: Path) -> None:
-    with serving(tmp_path, RULES, "--workers", 2, "--unmatched", "error") as served:
-        _, answer = served.ask("/v1/responses", {"model": "m", "input": "hi"})
-        assert {served.ask(f"/v1/responses/{answer['id']}")[0] for _ in range(10)} == {404}
+def test_requests_are_logged_with_the_worker(two: Served) -> None:
+    assert two.chat("hi") == "hello"
+    until(lambda: ": 1 POST /v1/chat/completions -> 200" in two.errors)
+    (line,) = [line for line in two.errors.splitlines() if "POST" in line]
+    assert line.startswith(("worker 1: 1 POST", "worker 2: 1 POST"))
 
 
-def test_a_killed_worker_is_replaced_and_takes_its_number(tmp_path: Path) -> None:
-    with serving(tmp_path, RULES, "--workers", 2) as served:
-        assert served.numbers(2) == {1, 2}
-        before = served.workers
-        killed = min(before)
-        os.kill(killed, signal.SIGKILL)
-        until(lambda: killed not in (now := served.workers) and before - {killed} < now)
-        assert served.numbers(2) == {1, 2}
-        until(lambda: re.search(r"^worker [12] ended \(exit code -9\); another one starts$", served.errors, re.M))
+def test_answers_are_not_stored(two: Served) -> None:
+    _, answer = two.ask("/v1/responses", {"model": "m", "input": "hi"})
+    assert {two.ask(f"/v1/responses/{answer['id']}")[0] for _ in range(10)} == {404}
+
+
+def test_a_killed_worker_is_replaced_and_takes_its_number(two: Served) -> None:
+    assert two.numbers(2) == {1, 2}
+    before = two.workers
+    killed = min(before)
+    os.kill(killed, signal.SIGKILL)
+    until(lambda: killed not in (now := two.workers) and before - {killed} < now)
+    assert two.numbers(2) == {1, 2}
+    until(lambda: re.search(r"^worker [12] ended \(exit code -9\); another one starts$", two.errors, re.M))
+
+
+def test_workers_are_replaced_without_losing_a_request(two: Served) -> None:
+    assert two.numbers(2) == {1, 2}
+    before, answered, failed, over = two.workers, list[object](), list[Exception](), Event()
+
+    def load() -> None:
+        while not over.is_set():
+            try:
+                answered.append(two.chat("hi"))
+            except Exception as error:
+                failed.append(error)
+
+    threads = [Thread(target=load) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    os.kill(two.process.pid, signal.SIGHUP)
+    until(lambda: not before & two.workers and len(two.workers) == 2)
+    over.set()
+    for thread in threads:
+        thread.join()
+    assert (failed, set(answered)) == ([], {"hello"})
+    assert len(answered) > 50
+    assert two.numbers(2) == {1, 2}
 
 
 def test_a_worker_is_not_replaced_while_rules_have_mistakes(tmp_path: Path) -> None:
@@ -228,28 +257,3 @@ def _listens(port: int) -> bool:
     except ConnectionRefusedError:
         return False
     return True
-
-
-def test_workers_are_replaced_without_losing_a_request(tmp_path: Path) -> None:
-    with serving(tmp_path, RULES, "--workers", 2) as served:
-        assert served.numbers(2) == {1, 2}
-        before, answered, failed, over = served.workers, list[object](), list[Exception](), Event()
-
-        def load() -> None:
-            while not over.is_set():
-                try:
-                    answered.append(served.chat("hi"))
-                except Exception as error:
-                    failed.append(error)
-
-        threads = [Thread(target=load) for _ in range(4)]
-        for thread in threads:
-            thread.start()
-        os.kill(served.process.pid, signal.SIGHUP)
-        until(lambda: not before & served.workers and len(served.workers) == 2)
-        over.set()
-        for thread in threads:
-            thread.join()
-        assert (failed, set(answered)) == ([], {"hello"})
-        assert len(answered) > 50
-        assert served.numbers(2) == {1, 2}

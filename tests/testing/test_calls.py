@@ -1,6 +1,7 @@
 """Received calls as a test sees them, and assertions on them."""
 
 from collections.abc import Callable
+from typing import Any
 
 import httpx
 import pytest
@@ -162,3 +163,19 @@ def test_a_mistake_is_none_of_the_calls(asked: MockServer) -> None:
 def test_the_former_name_of_a_received_call_works_with_a_warning() -> None:
     with pytest.warns(DeprecationWarning, match=r"^mockserver\.testing\.Call is now called ReceivedCall$"):
         assert testing.Call is ReceivedCall
+
+
+def test_a_call_that_continues_a_kept_conversation_is_seen_as_rules_see_it(server: MockServer) -> None:
+    tool: Any = {"type": "function", "name": "get_weather", "parameters": {"type": "object"}, "strict": False}
+    server.on("Weather?", tool_result={"exists": False}).reply(tool_calls=[{"name": "get_weather"}])
+    server.on(tool_result={"name": "get_weather"}).reply("It rains.")
+    client = server.client()
+    first = client.responses.create(model="gpt-5", input="Weather?", tools=[tool])
+    made: Any = first.output[0]
+    result: Any = {"type": "function_call_output", "call_id": made.call_id, "output": "rain"}
+    client.responses.create(model="gpt-5", input=[result], tools=[tool], previous_response_id=first.id)
+    server.assert_called_once(tool_result={"name": "get_weather", "text": "rain"}, last_user="Weather?")
+    assert len(server.calls.where(last_user="Weather?")) == 2
+    assert [len(call.messages) for call in server.calls] == [1, 1]
+    with pytest.raises(AssertionError, match=r'(?s)MISS  tool_result\.name equals "other".*got .*"get_weather"'):
+        server.assert_called(tool_result={"name": "other"})

@@ -24,7 +24,7 @@ import uvloop
 from google import genai
 
 from mockserver.config.errors import ConfigError
-from mockserver.server.upstreams import relaying
+from mockserver.server.recording.upstreams import relaying
 from mockserver.testing import BlockedConnectionError, MockServer
 from mockserver.testing.clients import patch_environ
 from mockserver.testing.connections import check_hosts

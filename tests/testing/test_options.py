@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from mockserver.cassettes.cassette_file import find_path
+from mockserver.cassettes.cassette_names import find_path
 from mockserver.config.settings import Settings
 from mockserver.rules.match.fields import FIELDS
 from mockserver.rules.schema import ErrorSpec, ThenSpec

@@ -33,7 +33,7 @@ from mockserver.cli.cassette.folder import (
 from mockserver.config.errors import CassetteError, ConfigError, MockserverError
 from mockserver.config.source import did_you_mean
 from mockserver.core.call import Call, Message
-from mockserver.core.episode import Episode
+from mockserver.core.episode import Episode, join_header
 from mockserver.core.http import Headers, essence
 from mockserver.core.json import Json, compact, try_parse
 from mockserver.core.mcp_messages import name_request
@@ -41,7 +41,7 @@ from mockserver.core.seed import wall
 from mockserver.core.text import align_columns, escape_line, one_line, plural, truncate
 from mockserver.dialects import discover
 from mockserver.dialects._forms import FormReader
-from mockserver.server.cassette_store import parse_episode, parse_sent
+from mockserver.server.recording.cassette_store import parse_episode, parse_sent
 from mockserver.server.routes import find_dialect
 
 if TYPE_CHECKING:
@@ -253,7 +253,7 @@ def summarize_episode(source: str, episode: Episode) -> str:
     response = parse_response(episode.reply, episode.format)
     streamed = f" in {plural(len(episode.reply.frames), 'event')}" if episode.reply.frames is not None else ""
     request = name_request(episode)
-    answer = _summarize(response) or _count_items(episode)
+    answer = _summarize(response) or _describe_item(episode)
     return shorten_line(f"{source}  {request} -> {episode.reply.status}{streamed}: {answer}")
 
 
@@ -269,11 +269,16 @@ def _summarize(response: ParsedResponse) -> str:
     )
 
 
-def _count_items(episode: Episode) -> str:
-    body = try_parse(episode.reply.bytes.decode("utf-8", "replace"))
-    values = body.values() if isinstance(body, Mapping) else ()
-    found = next((value for value in values if isinstance(value, list)), None)
-    return "-" if found is None else plural(len(found), episode.operation.removesuffix("s"))
+def _describe_item(episode: Episode) -> str:
+    """Return how many items an answer lists, which object it is, or the type and size of one that is no JSON."""
+    reply = episode.reply
+    body = try_parse(reply.bytes.decode("utf-8", "replace"))
+    if not isinstance(body, Mapping):
+        return _describe_bytes(join_header(reply.headers, "content-type"), reply.bytes) if reply.bytes else "-"
+    listed = next((value for value in body.values() if isinstance(value, list)), None)
+    if listed is not None:
+        return plural(len(listed), episode.operation.removesuffix("s"))
+    return str(body.get("id") or body.get("name") or "-")
 
 
 def _describe_error(response: ParsedResponse) -> str:

@@ -10,7 +10,9 @@ from typing import NamedTuple
 import click
 from msgspec import Struct
 
-from mockserver.cassettes.cassette_file import CassetteFile, describe_missing, find_path, list_names, replace_file
+from mockserver.cassettes.cassette_file import CassetteFile
+from mockserver.cassettes.cassette_names import describe_missing, find_path, list_names
+from mockserver.cassettes.locked_file import replace_file
 from mockserver.cassettes.redaction import detect
 from mockserver.cassettes.redaction.redact import Redactor
 from mockserver.cli.options import Command, add_setting_flags, find_sources, rules_option
@@ -22,7 +24,7 @@ from mockserver.core.episode import SUFFIX, Episode
 from mockserver.core.json import Json
 from mockserver.core.text import escape_line, one_line, plural, truncate
 from mockserver.dialects import discover_all
-from mockserver.server.recorder import RecordingPolicy
+from mockserver.server.recording.recorder import RecordingPolicy
 
 
 class CassetteFolder(Struct, frozen=True):

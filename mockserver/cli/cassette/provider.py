@@ -14,20 +14,18 @@ from msgspec.structs import replace
 from mockserver.cassettes.chains import Renewal, find_chains
 from mockserver.cassettes.drift import find_drift
 from mockserver.config.errors import CassetteError, ConfigError
-from mockserver.config.settings import Settings
+from mockserver.config.settings import Settings, name_key_variable
 from mockserver.core.episode import Episode, Sent
 from mockserver.core.validation import Validation
 from mockserver.dialects import client_configs
-from mockserver.engine.engine import alter_engine
 from mockserver.reports.calls import find_error_message
-from mockserver.server.cassette_store import CassetteStore, parse_episode
 from mockserver.server.client_environment import find_key
 from mockserver.server.live import Live, make_policy, start
-from mockserver.server.player import CassetteChoice, Player
-from mockserver.server.recorder import RecordingPolicy
+from mockserver.server.recording.cassette_store import CassetteStore, parse_episode
+from mockserver.server.recording.player import CassetteChoice, Player
+from mockserver.server.recording.recorder import RecordingPolicy
 from mockserver.server.run import Running
 from mockserver.server.sources import Sources
-from mockserver.server.upstreams import name_key_variable
 
 if TYPE_CHECKING:
     from httpx import Client
@@ -173,7 +171,7 @@ def open_provider(settings: Settings) -> Iterator[Provider]:
     policy = RecordingPolicy(settings, environ)
     store = CassetteStore(settings.cassettes, settings.match, settings.hosts)
     player = Player(store, CassetteChoice("live", "all"), upstreams=tuple(settings.upstream), policy=policy)
-    live.engine = alter_engine(live.engine, policy=make_policy(settings), player=player)
+    live.engine = replace(live.engine, policy=make_policy(settings), player=player)
     logging.getLogger("mockserver").addHandler(logging.NullHandler())  # the command says what was not recorded
     saved = list[Episode]()
 

@@ -81,10 +81,8 @@ def _count_changed(found: Sequence[Resent]) -> int:
 
 def _summarize(found: Sequence[Resent], size: int, *, write: bool) -> str:
     counts, changed = Counter(each.outcome for each in found), _count_changed(found)
-    sent = counts.total() - counts[Outcome.NOT_SENT] - counts[Outcome.SKIPPED]
-    told = (
-        f"{sent} of {plural(size, 'episode')} sent again, {changed} changed in meaning, {counts[Outcome.FAILED]} failed"
-    )
+    answered, failed = counts[Outcome.ANSWERED] + counts[Outcome.KEPT], counts[Outcome.FAILED]
+    told = f"{answered} of {plural(size, 'episode')} answered again, {changed} changed in meaning, {failed} failed"
     for outcome in (Outcome.KEPT, Outcome.NOT_SENT, Outcome.SKIPPED):
         told += f", {counts[outcome]} {outcome.value}" if counts[outcome] else ""
     reworded = counts[Outcome.ANSWERED] - changed

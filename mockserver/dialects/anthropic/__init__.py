@@ -9,7 +9,6 @@ from mockserver.core.http import HttpRequest
 from mockserver.core.json import Json
 from mockserver.core.validation import Validation
 from mockserver.dialects import Dialect, Operation
-from mockserver.dialects._clients import CLIENT_CONFIGS
 from mockserver.dialects._parse import parse_models
 from mockserver.dialects.anthropic import batches, complete, files
 from mockserver.dialects.anthropic.models import COUNT, NAME
@@ -40,7 +39,6 @@ def _ask(text: str) -> dict[str, Json]:
 
 DIALECT = Dialect(
     name=NAME,
-    mounts=CLIENT_CONFIGS[NAME].mounts,
     bare=("/v1/messages",),
     omissible="/v1",  # of the AI SDK, which puts /messages behind ANTHROPIC_BASE_URL
     operations=(
@@ -73,5 +71,4 @@ DIALECT = Dialect(
     missing=dict.fromkeys(
         ("/v1/skills", "/v1/organizations", "/v1/agents", "/v1/sessions", "/v1/vaults", "/v1/tunnels"), "{json: {}}"
     ),
-    variables=CLIENT_CONFIGS[NAME].variables,
 )

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Mapping
 
 from mockserver.core.json import Json, compact, try_parse
-from mockserver.dialects._loose import read_content, read_function, read_list, read_role, read_tool_call
+from mockserver.dialects._openai_api.lenient import read_content, read_function, read_list, read_role, read_tool_call
 
 Body = Mapping[str, Json]
 

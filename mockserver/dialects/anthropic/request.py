@@ -16,9 +16,9 @@ from mockserver.core.http import HttpRequest
 from mockserver.core.json import Json
 from mockserver.core.tokens import APPROX, read_image_size
 from mockserver.core.validation import Validation
-from mockserver.dialects._chat import schema_as_text
 from mockserver.dialects._fields import Model
 from mockserver.dialects._meaning import BOOKKEEPING, fields_with_meaning
+from mockserver.dialects._openai_api.chat import write_schema
 from mockserver.dialects._parse import Body, clip, read_object, read_usual
 from mockserver.dialects.anthropic.betas import betas_of, unknown_betas
 from mockserver.dialects.anthropic.citations import Citable, citable_places, source_texts
@@ -301,11 +301,11 @@ def _reduce_to_meaning(body: Body, *, is_plain: bool) -> dict[str, Json]:
     if type(kept.get("system")) is list:
         kept["system"] = _simplify_content(kept["system"], ordinals)
     if tools := kept.get("tools"):
-        kept["tools"] = [schema_as_text(_drop_caching(tool), "input_schema") for tool in tools]
+        kept["tools"] = [write_schema(_drop_caching(tool), "input_schema") for tool in tools]
     if kept.get("output_format"):
-        kept["output_format"] = schema_as_text(kept["output_format"], "schema")
+        kept["output_format"] = write_schema(kept["output_format"], "schema")
     if (config := kept.get("output_config")) and config.get("format"):
-        kept["output_config"] = {**config, "format": schema_as_text(config["format"], "schema")}
+        kept["output_config"] = {**config, "format": write_schema(config["format"], "schema")}
     return kept
 
 

@@ -17,7 +17,6 @@ from mockserver.core.http import HttpRequest
 from mockserver.core.json import Json
 from mockserver.core.validation import Validation
 from mockserver.dialects import Dialect, Operation
-from mockserver.dialects._clients import CLIENT_CONFIGS
 from mockserver.dialects._parse import parse_models, read_request
 from mockserver.dialects.bedrock import checks
 from mockserver.dialects.bedrock.errors import credential, make_exception, refuse
@@ -82,7 +81,6 @@ _INVOKE: dict[str, Any] = {
 _STREAM: dict[str, Any] = {"streams": True, "error": make_exception}
 DIALECT = Dialect(
     name=NAME,
-    mounts=CLIENT_CONFIGS[NAME].mounts,
     operations=(
         _chat("converse", streams=False, **_CONVERSE),
         _chat("converse-stream", **_STREAM, **_CONVERSE),
@@ -124,5 +122,4 @@ DIALECT = Dialect(
         ),
         "{json: {}}",
     ),
-    variables=CLIENT_CONFIGS[NAME].variables,
 )

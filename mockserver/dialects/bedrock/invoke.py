@@ -12,7 +12,8 @@ from mockserver.core.http import Frame, HeaderLines, HttpRequest, Reply
 from mockserver.core.json import Json
 from mockserver.core.plan import Answer, Failure, Usage
 from mockserver.core.validation import HistoryProblem, Validation
-from mockserver.dialects._chat import CHAT, chat_call
+from mockserver.dialects._openai_api.chat import make_chat_call
+from mockserver.dialects._openai_api.chat_models import CHAT
 from mockserver.dialects._parse import Body, object_of, read_body
 from mockserver.dialects._reply import answer_reply, json_reply, merge_headers
 from mockserver.dialects.anthropic.replies import prepare_message
@@ -137,7 +138,7 @@ def _parse_chat(http: HttpRequest, body: Body, validation: Validation) -> Call:
     """Return the Call of a chat as OpenAI has it, which models of several vendors take."""
     asked = {"model": model_of(http), **body}
     read, chat = read_body(CHAT, asked, refuse, validation)
-    call = chat_call(http, read, chat, dialect=NAME)
+    call = make_chat_call(http, read, chat, dialect=NAME)
     meaning = {**_table(call.meaning), "model": model_of(http)}
     return replace(call, model=model_of(http), finishes=FINISHES, meaning=meaning)
 

@@ -22,7 +22,7 @@ from mockserver.dialects._fields import (
     shape,
     text,
 )
-from mockserver.dialects._loose import read_list, read_role
+from mockserver.dialects._openai_api.lenient import read_list, read_role
 
 NAME = "bedrock"
 

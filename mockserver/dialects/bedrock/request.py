@@ -13,8 +13,8 @@ from mockserver.core.call import Call, IdShape, Message, Options, Tool, ToolCall
 from mockserver.core.http import HttpRequest
 from mockserver.core.json import Json, compact, try_parse
 from mockserver.core.validation import Validation
-from mockserver.dialects._chat import schema_as_text
 from mockserver.dialects._meaning import BOOKKEEPING, fields_with_meaning
+from mockserver.dialects._openai_api.chat import write_schema
 from mockserver.dialects._parse import Body, read_request
 from mockserver.dialects.bedrock.checks import check_converse, has_only_texts
 from mockserver.dialects.bedrock.errors import refuse
@@ -279,7 +279,7 @@ def _find_meaning(body: Body, *, speaks_only: bool) -> dict[str, Json]:
 
 
 def _write_schema(spec: Body) -> Body:
-    return {**spec, "inputSchema": schema_as_text(spec["inputSchema"], "json")} if spec.get("inputSchema") else spec
+    return {**spec, "inputSchema": write_schema(spec["inputSchema"], "json")} if spec.get("inputSchema") else spec
 
 
 def _simplify(blocks: Iterable[Body], ordinals: dict[str, str]) -> Iterator[Json]:

@@ -9,7 +9,6 @@ from mockserver.core.plan import Answer, Models
 from mockserver.core.seed import group_as_uuid
 from mockserver.core.validation import Validation
 from mockserver.dialects import Dialect, Operation
-from mockserver.dialects._clients import CLIENT_CONFIGS
 from mockserver.dialects._parse import bearer, parse_models
 from mockserver.dialects._reply import EVENT_TYPE, answer_reply, json_reply
 from mockserver.dialects.cohere.embed import embed_operations
@@ -59,7 +58,6 @@ def _render_check(call: Call, outcome: Models) -> Reply:
 
 DIALECT = Dialect(
     name=NAME,
-    mounts=CLIENT_CONFIGS[NAME].mounts,
     operations=(
         Operation(
             *("chat", "POST", "/v2/chat", parse_chat, _render_chat),
@@ -82,7 +80,6 @@ DIALECT = Dialect(
         *("embed-v4.0", "embed-english-v3.0", "embed-multilingual-v3.0", "rerank-v4.0-pro", "rerank-v3.5"),
     ),
     own_features=frozenset({"content_filter", "finish_error", "refusal", "annotations", "call_pieces"}),
-    variables=CLIENT_CONFIGS[NAME].variables,
     missing={
         **dict.fromkeys(("/v1/classify", "/v1/summarize", "/v1/embed-jobs", "/v1/datasets"), "{json: {}}"),
         **dict.fromkeys(("/v1/connectors", "/v1/finetuning", "/v2/batches", "/v2/parse"), "{json: {}}"),

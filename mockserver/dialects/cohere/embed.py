@@ -3,15 +3,14 @@
 from collections.abc import Iterator
 from functools import partial
 
-from mockserver.core.call import Call, Message, Options, Prompt
+from mockserver.core.call import Call, Message
 from mockserver.core.http import HttpRequest, Reply
 from mockserver.core.json import Json
 from mockserver.core.lazy import map_lazily
 from mockserver.core.tokens import read_image_size
 from mockserver.core.validation import Validation
 from mockserver.dialects import Operation
-from mockserver.dialects._embedders import name_input
-from mockserver.dialects._embeddings import ENCODINGS
+from mockserver.dialects._embeddings import ENCODINGS, make_embedding_call
 from mockserver.dialects._fields import Model
 from mockserver.dialects._parse import Body, Complaint, custom_complaint, read_request, refuse_first, unknown_fields
 from mockserver.dialects._reply import json_reply, request_uuid
@@ -56,18 +55,15 @@ def _parse(http: HttpRequest, validation: Validation, *, model: Model, page: str
     elif not messages:
         raise refuse(custom_complaint(_NOTHING, "texts"))
     name = parsed.get("model") or USUAL_MODEL
-    texts = [name_input(message) for message in messages]
     meaning = {key: value for key, value in body.items() if key not in _BOOKKEEPING and value is not None}
-    return Call(
-        dialect=NAME,
-        operation="embeddings",
+    return make_embedding_call(
+        http,
+        NAME,
+        body,
+        messages,
         model=name,
-        http=http,
-        meaning={**meaning, "model": name, "input": texts[0] if len(texts) == 1 else texts},
-        raw=body,
-        messages=messages,
-        prompts=tuple(map(Prompt, texts)),
-        options=Options(dimensions=parsed.get("output_dimension")),
+        meaning={**meaning, "model": name},
+        dimensions=parsed.get("output_dimension"),
     )
 
 

@@ -21,7 +21,7 @@ from mockserver.dialects._fields import (
     union_by,
     usually,
 )
-from mockserver.dialects._loose import read_messages, read_tools
+from mockserver.dialects._openai_api.lenient import read_messages, read_tools
 
 NAME = "cohere"
 MAX_TEXTS = 96

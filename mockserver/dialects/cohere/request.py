@@ -13,7 +13,7 @@ from mockserver.core.http import HttpRequest
 from mockserver.core.json import Json, compact
 from mockserver.core.tokens import APPROX, part_tokens
 from mockserver.core.validation import Validation
-from mockserver.dialects._chat import chat_fingerprint_fields, schema_as_text, tool_of
+from mockserver.dialects._openai_api.chat import find_chat_meaning, make_tool, write_schema
 from mockserver.dialects._parse import (
     Body,
     Complaint,
@@ -37,7 +37,9 @@ def parse_chat(http: HttpRequest, validation: Validation) -> Call:
     if validation is Validation.LIVE:
         refuse_first(unknown_fields(body, CHAT.fields), _refuse)
     offered = parsed.get("tools")
-    tools = tuple([tool_of("function", tool["function"]) for tool in offered if "function" in tool]) if offered else ()
+    tools = (
+        tuple([make_tool("function", tool["function"]) for tool in offered if "function" in tool]) if offered else ()
+    )
     messages = tuple([_message(each) for each in parsed["messages"]])
     if parsed.get("documents"):
         mode = (parsed.get("citation_options") or {}).get("mode")
@@ -172,9 +174,9 @@ def _options(body: Body) -> Options:
 def _meaning(body: Body) -> dict[str, Json]:
     if "priority" in body:  # decides only when it is answered
         body = {key: value for key, value in body.items() if key != "priority"}
-    kept = chat_fingerprint_fields(body, NAME)
+    kept = find_chat_meaning(body, NAME)
     if isinstance(form := kept.get("response_format"), Mapping):
-        kept["response_format"] = schema_as_text(schema_as_text(form, "json_schema"), "schema")
+        kept["response_format"] = write_schema(write_schema(form, "json_schema"), "schema")
     return kept
 
 

@@ -13,10 +13,10 @@ from mockserver.core.plan import Answer, Failure
 from mockserver.core.validation import Validation
 from mockserver.dialects import Dialect, Operation, any_history
 from mockserver.dialects._clients import CLIENT_CONFIGS
-from mockserver.dialects._completions import TEXT_LAYOUT, completion_options
-from mockserver.dialects._embeddings import embeddings_reply
 from mockserver.dialects._errors import retry_lines
-from mockserver.dialects._openai import OpenAIApi
+from mockserver.dialects._openai_api.api import OpenAIApi
+from mockserver.dialects._openai_api.completions import TEXT_LAYOUT, make_completion_options
+from mockserver.dialects._openai_api.embeddings import make_embeddings_reply
 from mockserver.dialects._parse import bearer
 from mockserver.dialects._reply import (
     answer_reply,
@@ -94,11 +94,11 @@ def _move_reasoning(layout: ChatLayout, place: str) -> ChatLayout:
 
 def _render_completion(call: Call, outcome: Answer) -> Reply:
     lines = request_id_line(call.http, call)
-    return answer_reply(outcome, _TEXT, completion_options(call), lines, stream=call.stream)
+    return answer_reply(outcome, _TEXT, make_completion_options(call), lines, stream=call.stream)
 
 
 def _render_embeddings(call: Call, outcome: Embeddings) -> Reply:
-    return embeddings_reply(outcome, call.raw.get("encoding_format"), request_id_line(call.http, call))
+    return make_embeddings_reply(outcome, call.raw.get("encoding_format"), request_id_line(call.http, call))
 
 
 _TEXT = TextRenderer(TEXT_LAYOUT)
@@ -111,7 +111,6 @@ def _make_responses(host: Host) -> Operation:
         chat=ChatRenderer(host.layout),
         text=_TEXT,
         lines=request_id_line,
-        rate_limits=lambda tokens: "",
     )
     usual = api.responses_operation()
 

@@ -18,7 +18,7 @@ from mockserver.dialects._errors import (
     ProviderError,
     Rows,
     error_rows,
-    gateway_rows,
+    make_gateway_rows,
     plain_errors,
     reason_phrase,
     refuse_without_code,
@@ -520,7 +520,7 @@ LMSTUDIO = ErrorStyle(
 
 _POOR = ErrorRow(402, "insufficient_quota", "insufficient_quota")
 COMPATIBLE = ErrorStyle(
-    rows=gateway_rows(
+    rows=make_gateway_rows(
         content_filter=ErrorRow(400, INVALID_REQUEST, "content_filter"),
         context_length=ErrorRow(400, INVALID_REQUEST, "context_length_exceeded", "messages"),
         billing=_POOR,

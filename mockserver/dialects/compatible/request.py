@@ -8,20 +8,6 @@ from mockserver.core.call import Call
 from mockserver.core.http import HttpRequest
 from mockserver.core.json import Json, try_parse
 from mockserver.core.validation import Validation
-from mockserver.dialects._chat import (
-    AudioId,
-    ChatBody,
-    ChatToolCall,
-    ChatToolChoice,
-    FunctionCall,
-    RefusalPart,
-    TextPart,
-    chat_call,
-    chat_conflicts,
-    chat_model,
-)
-from mockserver.dialects._completions import parse_completion
-from mockserver.dialects._embeddings import parse_embeddings
 from mockserver.dialects._fields import (
     Object,
     fields_of,
@@ -37,6 +23,19 @@ from mockserver.dialects._fields import (
     tag_union,
     text_or,
 )
+from mockserver.dialects._openai_api.chat import find_chat_conflicts, make_chat_call
+from mockserver.dialects._openai_api.chat_models import (
+    AudioId,
+    ChatBody,
+    ChatToolCall,
+    ChatToolChoice,
+    FunctionCall,
+    RefusalPart,
+    TextPart,
+    chat_model,
+)
+from mockserver.dialects._openai_api.completions import parse_completion
+from mockserver.dialects._openai_api.embeddings import parse_embeddings
 from mockserver.dialects._parse import Body, Complaint, custom_complaint, read_request, refuse_first
 from mockserver.dialects.compatible.hosts import MAX_CHOICES, Host
 
@@ -140,13 +139,13 @@ def make_parse_chat(host: Host) -> Callable[[HttpRequest, Validation], Call]:
     def parse(http: HttpRequest, validation: Validation) -> Call:
         body, chat = read_request(CHAT, http, refuse, validation)
         if validation is not Validation.OFF:
-            refuse_first(chat_conflicts(chat), refuse)
+            refuse_first(find_chat_conflicts(chat), refuse)
             refuse_first(_find_own_conflicts(host, chat, validation), refuse)
         restated = _restate_schema(body)
         known = {**chat, "model": _find_model(chat), **restated}
         if chat.get("tools"):
             known["tools"] = [tool for tool in chat["tools"] if tool["type"] in ("function", "custom")]
-        call = chat_call(http, {**body, **restated} if restated else body, known, dialect=NAME)
+        call = make_chat_call(http, {**body, **restated} if restated else body, known, dialect=NAME)
         effort = _find_effort(host, chat)
         return replace(
             call,

@@ -11,8 +11,6 @@ from mockserver.core.json import Json
 from mockserver.core.plan import Answer, Failure, Usage
 from mockserver.core.rates import Standings
 from mockserver.dialects import Dialect, Operation
-from mockserver.dialects._audio import AudioApi
-from mockserver.dialects._clients import CLIENT_CONFIGS
 from mockserver.dialects._errors import (
     PLAIN_LIMIT_MESSAGES,
     ErrorRow,
@@ -21,6 +19,7 @@ from mockserver.dialects._errors import (
     plain_errors,
     retry_lines,
 )
+from mockserver.dialects._openai_api.audio import AudioApi
 from mockserver.dialects._parse import bearer
 from mockserver.dialects._reply import (
     answer_reply,
@@ -31,12 +30,12 @@ from mockserver.dialects._reply import (
 )
 from mockserver.dialects.fireworks.request import (
     NAME,
-    completion_options,
-    detail_of,
+    make_completion_options,
+    make_value_detail,
+    measure_speculation,
+    measure_usual,
     parse_chat,
     parse_completion,
-    speculation_metrics,
-    usual_metrics,
 )
 from mockserver.wire.chat import ChatLayout, ChatRenderer
 from mockserver.wire.text import TextLayout, TextRenderer
@@ -45,7 +44,7 @@ TOKENS_OF_PROMPTS, TOKENS_GENERATED = 600_000, 120_000  # in a minute
 
 
 def _render_completion(call: Call, outcome: Answer) -> Reply:
-    lines, options = _answer_lines(call, outcome), completion_options(call, outcome)
+    lines, options = _answer_lines(call, outcome), make_completion_options(call, outcome)
     return answer_reply(outcome, _TEXT, options, lines, stream=call.stream)
 
 
@@ -58,7 +57,7 @@ def _answer_lines(call: Call, answer: Answer) -> str:
     if call.stream:
         return own
     body = call.raw
-    speculated = _write_metric_lines(speculation_metrics(body, answer))
+    speculated = _write_metric_lines(measure_speculation(body, answer))
     sampling = "{}" if _SAMPLING.isdisjoint(body) else _show_sampling(body)
     return f"{own}{_write_usual_metric_lines(answer.usage)}{speculated}fireworks-sampling-options: {sampling}\r\n"
 
@@ -69,7 +68,7 @@ def _show_sampling(body: Mapping[str, Json]) -> str:
 
 @lru_cache(maxsize=4096)
 def _write_usual_metric_lines(usage: Usage) -> str:
-    return _write_metric_lines(usual_metrics(usage))
+    return _write_metric_lines(measure_usual(usage))
 
 
 def _write_metric_lines(metrics: Mapping[str, Json]) -> str:
@@ -113,7 +112,7 @@ def _render_error(resolved: ProviderError, failure: Failure, request: str) -> Ma
     if failure.reason in ("route_not_found", "method_not_allowed"):
         return {"detail": resolved.message}
     if resolved.status == 422:
-        return {"detail": failure.details.get("detail") or [detail_of(resolved.message, resolved.param)]}
+        return {"detail": failure.details.get("detail") or [make_value_detail(resolved.message, resolved.param)]}
     error = {"message": resolved.message, "param": resolved.param, "code": resolved.code, "type": resolved.kind}
     return {"error": error, "request_id": request}
 
@@ -180,11 +179,8 @@ ERRORS = plain_errors(ROWS, MESSAGES, bearer)
 
 DIALECT = Dialect(
     name=NAME,
-    mounts=CLIENT_CONFIGS[NAME].mounts,
     operations=(
-        Operation(
-            *("completions", "POST", "/completions", parse_completion, _render_completion),
-        ),
+        Operation("completions", "POST", "/completions", parse_completion, _render_completion),
         Operation("chat", "POST", "/chat/completions", parse_chat, _render_chat, shows_reasoning=True),
         *AudioApi(NAME, request_id_line, tells_usage=False).hearing_operations(),
         *model_operations(NAME, request_id_line),
@@ -202,5 +198,4 @@ DIALECT = Dialect(
     missing=dict.fromkeys(
         ("/messages", "/embeddings", "/rerank", "/responses", "/accounts", "/workflows"), "{json: {}}"
     ),
-    variables=CLIENT_CONFIGS[NAME].variables,
 )

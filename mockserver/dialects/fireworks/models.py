@@ -9,18 +9,6 @@ from pydantic_core import PydanticKnownError
 from mockserver.config.tables import AfterValidator, BeforeValidator
 from mockserver.core.json import Json
 from mockserver.dialects import _fields
-from mockserver.dialects._chat import (
-    AllowedTools,
-    ChatTool,
-    FunctionChoice,
-    FunctionDefinition,
-    NamedCustom,
-    NamedFunction,
-    StreamOptions,
-    chat_model,
-    make_request_message,
-)
-from mockserver.dialects._completions import MAX_PROMPTS
 from mockserver.dialects._fields import (
     Model,
     Object,
@@ -37,6 +25,18 @@ from mockserver.dialects._fields import (
     union,
     usually,
 )
+from mockserver.dialects._openai_api.chat_models import (
+    AllowedTools,
+    ChatTool,
+    FunctionChoice,
+    FunctionDefinition,
+    NamedCustom,
+    NamedFunction,
+    StreamOptions,
+    chat_model,
+    make_request_message,
+)
+from mockserver.dialects._openai_api.completions import MAX_PROMPTS
 
 ToolChoice = union(
     label_member("<a string>", literal("none", "auto", "required", "any")),

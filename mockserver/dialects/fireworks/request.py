@@ -1,6 +1,5 @@
 """Fireworks' requests become Calls: the fields that OpenAI does not have, and fields that exclude each other."""
 
-import re
 from collections.abc import Mapping, Sequence
 from itertools import islice
 from math import inf
@@ -16,13 +15,27 @@ from mockserver.core.json import try_parse as parsed_json
 from mockserver.core.plan import Answer, Failure, Usage
 from mockserver.core.tokens import Tokenizer
 from mockserver.core.validation import Validation
-from mockserver.dialects._chat import chat_call, empty_messages, max_tokens, stop_sequences, unmet_tool_choice
-from mockserver.dialects._completions import WHOLE_PROMPT, completion_call, count_choices, too_long, too_many
+from mockserver.dialects._fastapi import describe_unreadable
 from mockserver.dialects._fields import Model, Reading
+from mockserver.dialects._openai_api.chat import (
+    find_empty_messages,
+    find_unmet_tool_choice,
+    make_chat_call,
+    max_tokens,
+    stop_sequences,
+)
+from mockserver.dialects._openai_api.completions import (
+    WHOLE_PROMPT,
+    count_choices,
+    make_completion_call,
+    too_long,
+    too_many,
+)
 from mockserver.dialects._parse import (
     Body,
     Complaint,
     clip,
+    find_usual,
     read_object,
     read_usual,
     refuse_first,
@@ -36,16 +49,16 @@ from mockserver.wire.text import CompletionOptions
 NAME = "fireworks"
 
 
-def invalid_body(*details: Body) -> Failure:
+def make_invalid_body(*details: Body) -> Failure:
     return Failure("bad_parameter", str(details[0]["msg"]), status=422, details={"detail": list(details)})
 
 
 def refuse(complaint: Complaint) -> Failure:
     detail = _make_detail(_VALUE, complaint.path, f"Value error, {complaint.message}", complaint.got)
-    return invalid_body({**detail, "ctx": {"error": {}}})
+    return make_invalid_body({**detail, "ctx": {"error": {}}})
 
 
-def detail_of(message: str, param: str | None) -> Body:
+def make_value_detail(message: str, param: str | None) -> Body:
     return {"loc": ["body", *steps_of(param)], "msg": message, "type": _VALUE}
 
 
@@ -57,7 +70,9 @@ def read_or_detail(model: Model, body: Body, validation: Validation) -> Reading:
         few = dict(islice(body.items(), _MAX_QUOTED_ITEMS * 2))
         return Reading(body, model.read(few, validation).parsed)
     except ValidationError as error:
-        raise invalid_body(*map(_make_detail_of_error, error.errors(include_url=False)[:_MAX_QUOTED_ITEMS])) from None
+        raise make_invalid_body(
+            *map(_make_detail_of_error, error.errors(include_url=False)[:_MAX_QUOTED_ITEMS])
+        ) from None
 
 
 def _read_request(model: Model, http: HttpRequest, validation: Validation) -> tuple[Body, Body]:
@@ -70,34 +85,11 @@ def read(http: HttpRequest) -> dict[str, Json]:
     try:
         return read_object(http)
     except Failure as failure:
-        raise _refuse_unread(http, failure) from None
-
-
-def _refuse_unread(http: HttpRequest, failure: Failure) -> Failure:
-    if failure.reason == "unsupported_media_type":
-        return invalid_body(_make_detail(_NO_OBJECT, (), _NO_OBJECT_SAID, http.body.decode("utf-8", "replace")))
-    if not http.body.strip():
-        return invalid_body(_make_detail("missing", (), "Field required", None))
-    why = (failure.message or "").partition(": ")[2].rstrip(".")
-    if why.startswith("expected an object"):
-        return invalid_body(_make_detail(_NO_OBJECT, (), _NO_OBJECT_SAID, from_json(http.body)))
-    detail = _make_detail("json_invalid", (_find_offset(why, http.body),), "JSON decode error", {})
-    return invalid_body({**detail, "ctx": {"error": _word_json_error(why)}})
-
-
-def _find_offset(why: str, body: bytes) -> int:
-    found = re.search(r"line (\d+) column (\d+)$", why)
-    if found is None:
-        return 0
-    lines = body.split(b"\n", int(found[1]) - 1)
-    before = len(body) - len(lines[-1]) + max(int(found[2]) - 1, 0)
-    if why.startswith("EOF"):
-        before = len(body)
-    return len(body[:before].decode("utf-8", "replace"))
-
-
-def _word_json_error(why: str) -> str:
-    return next((words for start, words in _JSON_WORDS.items() if why.startswith(start)), clip(why, 200))
+        found = describe_unreadable(http, failure)
+        if found is None:
+            raise
+        detail = _make_detail(found["type"], found["loc"][1:], found["msg"], found["input"])
+        raise make_invalid_body({**detail, "ctx": found["ctx"]} if "ctx" in found else detail) from None
 
 
 def _make_detail_of_error(error: ErrorDetails) -> Body:
@@ -149,19 +141,6 @@ _LABELS: Mapping[str, str] = {
     "<an array of objects>": "list[dict[str,any]]",
     "<an object>": "dict[str,any]",
 }
-_JSON_WORDS: Mapping[str, str] = {
-    "EOF while parsing a string": "Unterminated string starting at",
-    "EOF": "Expecting value",
-    "expected `:`": "Expecting ':' delimiter",
-    "expected `,`": "Expecting ',' delimiter",
-    "expected": "Expecting value",
-    "key must be a string": "Expecting property name enclosed in double quotes",
-    "trailing comma": "Expecting property name enclosed in double quotes",
-    "trailing characters": "Extra data",
-    "control character": "Invalid control character at",
-    "invalid escape": "Invalid \\escape",
-}
-
 
 MAX_ENDLESS_TOKENS = 65_536  # tokens of all endless texts together
 
@@ -173,13 +152,13 @@ def parse_completion(http: HttpRequest, validation: Validation) -> Call:
     if (message := too_many(parsed)) is not None:
         raise refuse(Complaint("conflict", ("n",), got=parsed["n"], message=message))
     options = _USUAL if _ASKING.isdisjoint(parsed) else _read_options(parsed)
-    call = completion_call(http, body, parsed=parsed, options=options, dialect=NAME, ids=_IDS)
+    call = make_completion_call(http, body, parsed=parsed, options=options, dialect=NAME, ids=_IDS)
     if (field := _find_repeating_field(parsed)) is not None and (message := too_long(call)) is not None:
         raise refuse(Complaint("conflict", (field,), got=body[field], message=message))
     if _RESHAPED.isdisjoint(body):
         return call
     messages = _add_images(call.messages, parsed.get("images"))
-    response_format, schema = _format(parsed, validation)
+    response_format, schema = _read_response_format(parsed, validation)
     return replace(
         call,
         messages=messages,
@@ -189,13 +168,14 @@ def parse_completion(http: HttpRequest, validation: Validation) -> Call:
 
 
 def _read_options(parsed: Body) -> Options:
+    is_endless = parsed.get("ignore_eos") is True
     return Options(
         include_usage=bool((parsed.get("stream_options") or {}).get("include_usage")),
         n=parsed.get("n") or 1,
         max_tokens=max_tokens(parsed),
-        usual_tokens=_count_max_endless_tokens(parsed, count_choices(parsed)),
+        usual_tokens=MAX_ENDLESS_TOKENS // count_choices(parsed) if is_endless else None,
         overflow=parsed.get("context_length_exceeded_behavior", "truncate"),
-        ignore_eos=parsed.get("ignore_eos") is True,
+        ignore_eos=is_endless,
         echo=WHOLE_PROMPT if parsed.get("echo") else max(parsed.get("echo_last") or 0, 0),
         stop=stop_sequences(parsed.get("stop")),
         logprobs=_count_alternatives(parsed),
@@ -203,13 +183,6 @@ def _read_options(parsed: Body) -> Options:
     )
 
 
-_USUAL = Options(overflow="truncate")
-_ASKING = frozenset(  # fields that make options unusual
-    (
-        *("stream_options", "n", "max_tokens", "max_completion_tokens", "context_length_exceeded_behavior"),
-        *("ignore_eos", "echo", "echo_last", "stop", "logprobs", "seed"),
-    )
-)
 _IDS = IdShape("cmpl-", 24, "hex")
 
 
@@ -219,23 +192,24 @@ def parse_chat(http: HttpRequest, validation: Validation) -> Call:
         details = (
             _make_detail("extra_forbidden", (key,), "Extra inputs are not permitted", body[key]) for key in strangers
         )
-        raise invalid_body(*islice(details, _MAX_QUOTED_ITEMS))
+        raise make_invalid_body(*islice(details, _MAX_QUOTED_ITEMS))
     if validation is not Validation.OFF:
         _refuse_conflicts(parsed)
-        refuse_first((*unmet_tool_choice(parsed), *empty_messages(parsed["messages"])), refuse)
-    response_format, schema = _format(parsed, validation)
+        refuse_first((*find_unmet_tool_choice(parsed), *find_empty_messages(parsed["messages"])), refuse)
+    response_format, schema = _read_response_format(parsed, validation)
     told: dict[str, Json] = {"response_format": _name_as_openai(response_format, schema)}
     if parsed.get("tool_choice") == "any":  # another word for the same
         told["tool_choice"] = "required"
-    call = chat_call(http, {**body, **told}, {**parsed, **told}, dialect=NAME)
+    call = make_chat_call(http, {**body, **told}, {**parsed, **told}, dialect=NAME)
+    is_endless = parsed.get("ignore_eos") is True
     return replace(
         call,
         raw=body,
         options=replace(
             call.options,
-            usual_tokens=_count_max_endless_tokens(parsed, call.options.n),
+            usual_tokens=MAX_ENDLESS_TOKENS // call.options.n if is_endless else None,
             overflow=parsed.get("context_length_exceeded_behavior", "truncate"),
-            ignore_eos=parsed.get("ignore_eos") is True,
+            ignore_eos=is_endless,
             logprobs=_count_alternatives(parsed),
             effort=_read_effort(parsed),
             strict_schema=True,
@@ -256,7 +230,7 @@ def _find_effort(parsed: Body) -> str | int | None:
     return ("medium" if stated else "none") if isinstance(stated, bool) else stated
 
 
-def completion_options(call: Call, answer: Answer) -> CompletionOptions:
+def make_completion_options(call: Call, answer: Answer) -> CompletionOptions:
     body, options = call.raw, call.options
     legacy = type(body.get("logprobs")) is not bool
     return CompletionOptions(
@@ -276,10 +250,10 @@ def _list_images(messages: Sequence[Message]) -> tuple[tuple[str, ...], ...]:
 
 def perf_metrics(body: Body, answer: Answer) -> dict[str, Json]:
     """Return the performance of an answer, derived from its tokens: the same for the same request."""
-    return {**usual_metrics(answer.usage), **speculation_metrics(body, answer)}
+    return {**measure_usual(answer.usage), **measure_speculation(body, answer)}
 
 
-def usual_metrics(usage: Usage) -> dict[str, Json]:
+def measure_usual(usage: Usage) -> dict[str, Json]:
     """Return the metrics that every answer has."""
     first = 0.02 + usage.prompt * 1e-5
     return {
@@ -290,7 +264,7 @@ def usual_metrics(usage: Usage) -> dict[str, Json]:
     }
 
 
-def speculation_metrics(body: Body, answer: Answer) -> dict[str, Json]:
+def measure_speculation(body: Body, answer: Answer) -> dict[str, Json]:
     """Return the metrics of an answer that the client predicts."""
     guess = _find_prediction(body, answer.tokenizer)
     if not guess:
@@ -344,10 +318,6 @@ def _find_repeating_field(parsed: Body) -> str | None:
     return None
 
 
-def _count_max_endless_tokens(parsed: Body, choices: int) -> int | None:
-    return MAX_ENDLESS_TOKENS // choices if parsed.get("ignore_eos") is True else None
-
-
 def _count_alternatives(parsed: Body) -> int | None:
     """Return how many alternatives each token has: `top_logprobs` if it is given, else an integer `logprobs`."""
     logprobs, top = parsed.get("logprobs"), parsed.get("top_logprobs")
@@ -358,7 +328,7 @@ def _count_alternatives(parsed: Body) -> int | None:
     return 0 if logprobs is True else int(logprobs)
 
 
-def _format(parsed: Body, validation: Validation) -> tuple[str, Json]:
+def _read_response_format(parsed: Body, validation: Validation) -> tuple[str, Json]:
     answer = parsed.get("response_format") or {"type": "text"}
     kind = answer["type"]
     if kind not in ("json_object", "json_schema"):
@@ -419,6 +389,7 @@ def _select_fingerprint_fields(fields: Body, messages: Sequence[Message], schema
     return kept
 
 
+_USUAL, _ASKING = find_usual(_read_options)
 _LEVELS, _ALWAYS_REASONING = ("low", "medium", "high"), ("gpt-oss", "minimax-m2")
 _BUDGETS = ((1024, "low"), (8192, "medium"), (inf, "high"))
 _PAIRS = (("max_tokens", "max_completion_tokens"), ("thinking", "reasoning_effort"))

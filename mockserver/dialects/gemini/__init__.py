@@ -18,7 +18,6 @@ from mockserver.core.plan import Answer, Failure, Stored, Usage
 from mockserver.core.seed import FROZEN_AT
 from mockserver.core.validation import Validation
 from mockserver.dialects import Dialect, Operation
-from mockserver.dialects._clients import CLIENT_CONFIGS
 from mockserver.dialects._errors import retry_lines
 from mockserver.dialects._reply import merge_headers
 from mockserver.dialects.gemini.batches import Batches
@@ -194,7 +193,6 @@ _GENERATE = _generation("generateContent", streams=False)
 _EMBEDDINGS = embedding_operations(_MODEL)
 DIALECT = Dialect(
     name=NAME,
-    mounts=CLIENT_CONFIGS[NAME].mounts,
     operations=(
         _GENERATE,
         _generation("streamGenerateContent", streams=True, query={"alt": "sse"}, error=_error_event),
@@ -219,8 +217,6 @@ DIALECT = Dialect(
     fail=_fail,
     models=tuple(MODELS),
     own_features=frozenset({"content_filter", "filter_annotations", "refusal", "annotations", "items", "status"}),
-    variables=CLIENT_CONFIGS[NAME].variables,
-    one_key=CLIENT_CONFIGS[NAME].one_key,
     missing={f"/*/{name}": "{json: {}}" for name in ("corpora", "fileSearchStores", "operations", "tunedModels")}
     | {
         "/*/interactions": "{json: {id: v1_1, status: completed, "

@@ -21,7 +21,7 @@ from mockserver.core.plan import Failure
 from mockserver.core.validation import Validation
 from mockserver.dialects import Operation
 from mockserver.dialects._batch_parts import BatchPart, Fail, drop_form
-from mockserver.dialects._objects.files import read_rows
+from mockserver.dialects._openai_api.objects.files import read_rows
 from mockserver.dialects._parse import Body
 from mockserver.dialects._reply import moment
 from mockserver.dialects.gemini.files import act_on, find_file, keep_file, render_view, write_hash

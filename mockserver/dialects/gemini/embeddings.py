@@ -3,12 +3,13 @@
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 
-from mockserver.core.call import Call, Message, Options, Prompt
+from mockserver.core.call import Call, Message
 from mockserver.core.http import HttpRequest
 from mockserver.core.json import Json
 from mockserver.core.plan import Failure
 from mockserver.core.validation import Validation
 from mockserver.dialects import Operation
+from mockserver.dialects._embeddings import make_embedding_call
 from mockserver.dialects._parse import Body
 from mockserver.dialects.gemini.checks import MAX_BATCH, MAX_INSTANCES, Line, has_data, mend_parts, part_lines, refuse
 from mockserver.dialects.gemini.media import asks_for_pictures, make_predictions, parse_imagen
@@ -131,21 +132,18 @@ def _call(http: HttpRequest, body: Body, requests: Sequence[Body]) -> Call:
     model = model_of(http)
     texts = ["\n".join(map(_text, filter(has_data, request["content"]["parts"]))) for request in requests]
     sizes = _sizes(model, requests)
-    return Call(
-        dialect=NAME,
-        operation="embeddings",
+    return make_embedding_call(
+        http,
+        NAME,
+        body,
+        [Message("user", text) for text in texts],
         model=model,
-        http=http,
         meaning={
             "model": model,
             "dimensions": max(sizes) if len(set(sizes)) == 1 else sizes,
             "task": [request.get("taskType") for request in requests[:1]],
-            "input": texts[0] if len(texts) == 1 else texts,
         },
-        raw=body,
-        messages=tuple(Message("user", text) for text in texts),
-        prompts=tuple(map(Prompt, texts)),
-        options=Options(dimensions=max(sizes)),
+        dimensions=max(sizes),
     )
 
 

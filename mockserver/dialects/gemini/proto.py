@@ -19,6 +19,7 @@ from mockserver.core.json import Json
 from mockserver.dialects._fields import (
     Object,
     Schema,
+    TypedModel,
     closed_shape,
     integer,
     label_member,
@@ -32,7 +33,6 @@ from mockserver.dialects._fields import (
     union,
 )
 from mockserver.dialects._parse import clip
-from mockserver.dialects._typed import TypedModel
 
 T = TypeVar("T")
 

@@ -14,9 +14,8 @@ from mockserver.core.json import Json
 from mockserver.core.plan import Answer, Models, Usage
 from mockserver.core.validation import Validation
 from mockserver.dialects import Dialect, Operation
-from mockserver.dialects._clients import CLIENT_CONFIGS
-from mockserver.dialects._embeddings import embeddings, embeddings_call
 from mockserver.dialects._fields import Model, integer, literal, optional, shape
+from mockserver.dialects._openai_api.embeddings import embeddings, make_bounded_embedding_call
 from mockserver.dialects._parse import bearer, parse_models, read_request
 from mockserver.dialects._reply import answer_reply, json_reply, request_hex
 from mockserver.dialects.mistral.errors import fail, rate_limit_headers, refuse, write_lines
@@ -79,7 +78,7 @@ EMBED = Model(
 def _parse_embeddings(http: HttpRequest, validation: Validation) -> Call:
     body, parsed = read_request(EMBED, http, refuse, validation)
     asked = {**parsed, "dimensions": parsed.get("output_dimension")}
-    return embeddings_call(http, body, asked, dialect=NAME, refuse=refuse)
+    return make_bounded_embedding_call(http, body, asked, dialect=NAME, refuse=refuse)
 
 
 def _render_embeddings(call: Call, outcome: Embeddings) -> Reply:
@@ -128,7 +127,6 @@ def _ask_prompt(text: str) -> dict[str, Json]:
 
 DIALECT = Dialect(
     name=NAME,
-    mounts=CLIENT_CONFIGS[NAME].mounts,
     operations=(
         Operation("chat", "POST", "/chat/completions", parse_chat, _render_chat, history=HISTORY, shows_reasoning=True),
         Operation("chat", "POST", "/agents/completions", parse_agent_chat, _render_chat, history=HISTORY),
@@ -154,5 +152,4 @@ DIALECT = Dialect(
         ),
         **dict.fromkeys(("/audio", "/batch", "/files", "/fine_tuning", "/libraries", "/responses"), "{json: {}}"),
     },
-    variables=CLIENT_CONFIGS[NAME].variables,
 )

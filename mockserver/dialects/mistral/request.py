@@ -12,7 +12,6 @@ from mockserver.core.call import Call, IdShape, Message, Options, Prompt
 from mockserver.core.http import HttpRequest
 from mockserver.core.json import Json, compact
 from mockserver.core.validation import Validation
-from mockserver.dialects._chat import chat_call, max_tokens, stop_sequences
 from mockserver.dialects._fields import (
     Model,
     Object,
@@ -29,8 +28,9 @@ from mockserver.dialects._fields import (
     text_or,
     union,
 )
-from mockserver.dialects._loose import read_messages, read_tools
 from mockserver.dialects._meaning import fields_with_meaning
+from mockserver.dialects._openai_api.chat import make_chat_call, max_tokens, stop_sequences
+from mockserver.dialects._openai_api.lenient import read_messages, read_tools
 from mockserver.dialects._parse import Body, read_body, read_object, read_request, refuse_first, unknown_fields
 from mockserver.dialects.mistral.errors import refuse
 
@@ -131,7 +131,7 @@ def _parse(http: HttpRequest, validation: Validation, model: Model) -> Call:
     if validation is Validation.LIVE:
         refuse_first(unknown_fields(body, model.fields), refuse)
     plain = _translate(chat)
-    call = chat_call(http, {**body, **plain}, plain, dialect=NAME)
+    call = make_chat_call(http, {**body, **plain}, plain, dialect=NAME)
     return replace(call, raw=body, ids=CHAT_IDS, tool_call_ids=TOOL_CALL_IDS)
 
 

@@ -5,7 +5,6 @@ from mockserver.core.http import Reply
 from mockserver.core.json import Json
 from mockserver.core.plan import Answer, Models
 from mockserver.dialects import Dialect, Operation
-from mockserver.dialects._clients import CLIENT_CONFIGS
 from mockserver.dialects._parse import bearer
 from mockserver.dialects._reply import answer_reply
 from mockserver.dialects.ollama.compatible import compatible_operations
@@ -54,7 +53,6 @@ def _ask_prompt(text: str) -> dict[str, Json]:
 
 DIALECT = Dialect(
     name=NAME,
-    mounts=CLIENT_CONFIGS[NAME].mounts,
     bare=("/api/",),
     operations=(
         Operation(
@@ -81,5 +79,4 @@ DIALECT = Dialect(
     models=USUAL_MODELS,
     own_features=frozenset({"items", "failed"}),  # of Responses
     missing=dict.fromkeys(("/api/status", "/api/me", "/api/signout", "/api/experimental", "/v1/audio"), "{json: {}}"),
-    variables=CLIENT_CONFIGS[NAME].variables,
 )

@@ -8,8 +8,8 @@ from mockserver.core.json import Json
 from mockserver.core.plan import Answer
 from mockserver.core.validation import Validation
 from mockserver.dialects import Operation, discover
-from mockserver.dialects._completions import TEXT_LAYOUT
-from mockserver.dialects._openai import OpenAIApi
+from mockserver.dialects._openai_api.api import OpenAIApi
+from mockserver.dialects._openai_api.completions import TEXT_LAYOUT
 from mockserver.dialects._reply import model_operations
 from mockserver.dialects.ollama.request import NAME, TOOL_CALL_IDS
 from mockserver.wire.chat import ChatLayout, ChatRenderer
@@ -39,7 +39,6 @@ def compatible_operations() -> tuple[Operation, ...]:
         chat=ChatRenderer(CHAT_LAYOUT),
         text=TextRenderer(TEXT_LAYOUT),
         lines=_write_no_lines,
-        rate_limits=lambda tokens: "",
     )
     asked = (
         *(_name_ids(operation) for operation in api.inference_operations()),

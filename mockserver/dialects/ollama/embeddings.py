@@ -3,13 +3,13 @@
 from collections.abc import Callable
 from typing import Any
 
-from mockserver.core.call import Call, Message, Options, Prompt
+from mockserver.core.call import Call, Message
 from mockserver.core.http import HttpRequest, Reply
 from mockserver.core.json import Json
 from mockserver.core.plan import Failure, Models
 from mockserver.core.validation import Validation
 from mockserver.dialects import Operation
-from mockserver.dialects._embeddings import ENCODINGS, MAX_DIMENSIONS
+from mockserver.dialects._embeddings import ENCODINGS, MAX_DIMENSIONS, make_embedding_call
 from mockserver.dialects._fields import Model, Object, open_shape, optional
 from mockserver.dialects._reply import json_reply
 from mockserver.dialects.ollama.errors import refuse_as
@@ -67,20 +67,15 @@ def _call(http: HttpRequest, body: Any, parsed: Any, texts: list[str]) -> Call:
     size = parsed.get("dimensions") or None
     if size is not None and not 0 < size <= MAX_DIMENSIONS:
         raise Failure("bad_parameter", f"dimensions must be between 1 and {MAX_DIMENSIONS}")
-    return Call(
-        dialect=NAME,
-        operation="embeddings",
-        model=parsed.get("model") or "",
-        http=http,
-        meaning={
-            "model": parsed.get("model") or "",
-            "input": texts[0] if len(texts) == 1 else texts,
-            **({"dimensions": size} if size else {}),
-        },
-        raw=body,
-        messages=tuple([Message("user", text) for text in texts]),
-        prompts=tuple(map(Prompt, texts)),
-        options=Options(dimensions=size),
+    model = parsed.get("model") or ""
+    return make_embedding_call(
+        http,
+        NAME,
+        body,
+        [Message("user", text) for text in texts],
+        model=model,
+        meaning={"model": model, **({"dimensions": size} if size else {})},
+        dimensions=size,
     )
 
 

@@ -14,7 +14,6 @@ from mockserver.core.http import HttpRequest
 from mockserver.core.json import Json, compact
 from mockserver.core.plan import Failure
 from mockserver.core.validation import Validation
-from mockserver.dialects._chat import replace_ids, stop_sequences, tool_of
 from mockserver.dialects._fields import (
     Model,
     Object,
@@ -24,8 +23,9 @@ from mockserver.dialects._fields import (
     optional,
     union,
 )
-from mockserver.dialects._loose import read_list, read_messages, read_tools
 from mockserver.dialects._meaning import BOOKKEEPING, fields_with_meaning
+from mockserver.dialects._openai_api.chat import make_tool, replace_ids, stop_sequences
+from mockserver.dialects._openai_api.lenient import read_list, read_messages, read_tools
 from mockserver.dialects._parse import Body, Complaint, custom_complaint, object_of, read_body, read_usual, refuse_first
 from mockserver.dialects._pending_calls import PendingCalls
 from mockserver.dialects.ollama.errors import LEVELS, refuse_as
@@ -282,7 +282,7 @@ def _read_tools(given: Sequence[Body]) -> Iterator[Tool]:
     for tool in given:
         function = tool.get("function") or {}
         if function.get("name"):
-            yield tool_of("function", function)
+            yield make_tool("function", function)
 
 
 def _meaning(body: Body, operation: str) -> dict[str, Json]:

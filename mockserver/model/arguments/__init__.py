@@ -26,7 +26,7 @@ from mockserver.model.arguments.assigning import (
     rank_candidates,
     read_properties,
 )
-from mockserver.model.arguments.evidence import ENOUGH_FOR_REQUIRED, Property
+from mockserver.model.arguments.evidence import ENOUGH_FOR_REQUIRED
 from mockserver.model.arguments.mentions import read
 from mockserver.model.arguments.values import Mention
 from mockserver.model.vocabulary import ends, parts, vocabulary
@@ -180,7 +180,7 @@ def _list_left(found: tuple[Mention, ...], used: Sequence[Mention]) -> tuple[Men
 
 Place = tuple[int, int]
 Part = tuple[Mention, ...]
-Parted = tuple[Part, Part]  # the mentions of an object, and those of the others
+Parted = tuple[Part, Part]  # the mentions of an object, and what others claim
 Record = tuple[Place, Mapping[str, Mention]]  # where an object stands in the text, and its mentions by property
 
 
@@ -191,14 +191,45 @@ def split_objects(
 
     Objects of a list (`listed`) may have different properties.
     """
+    whole: list[Parted] = [(tuple(found), ())]
     if not _SEVERAL.search(text):
-        return [(tuple(found), ())]
-    given = _objects(found, properties)
-    if given:
+        return whole
+    if given := _list_json_objects(found, properties):
         return [(part, ()) for part in given]
-    props = read_properties(properties)
-    records = _records(text, found, props, listed=listed)
-    return _of_records(records, found) or _split_at_repeats(text, found, props) or [(tuple(found), ())]
+    scalar = [prop for prop in read_properties(properties) if not set(prop.types) & {"array", "object"}]
+    ranked = rank_candidates(text, found, scalar)
+    records = _find_records(text, found, ranked, listed=listed) if len(properties) > 1 else []
+    claimed = [(Mention("record", None, *place),) for place, _ in records] or _find_repeats(text, ranked)
+    every = [claim for claims in claimed for claim in claims]
+    shared = [mention for mention in found if not any(map(mention.overlaps, every))]
+    return [
+        (_sort_mentions((*shared, *_list_own(claims, found))), tuple(claim for claim in every if claim not in claims))
+        for claims in claimed[:_MOST_SETS]
+    ] or whole
+
+
+def _list_own(claims: Part, found: Sequence[Mention]) -> Iterator[Mention]:
+    """The mentions in a record, or those that are claimed one by one."""
+    for claim in claims:
+        if claim.kind == "record":
+            yield from (mention for mention in found if claim.start <= mention.start and mention.end <= claim.end)
+        elif claim.kind != "choice":
+            yield claim
+
+
+def _sort_mentions(found: Iterable[Mention]) -> Part:
+    return tuple(sorted(found, key=lambda m: (m.start, -m.end)))
+
+
+def _list_json_objects(found: Sequence[Mention], properties: Mapping[str, Json]) -> list[Part]:
+    """One set for each object of a JSON array, and for each of several objects."""
+    fragments = [(mention.start, mention.value) for mention in found if mention.kind == "json"]
+    values = [(at, each) for at, value in fragments for each in (value if isinstance(value, list) else [value])]
+    objects = [(at, each) for at, each in values if isinstance(each, dict) and not properties.keys().isdisjoint(each)]
+    return [
+        tuple(Mention("member", inner, at, at + 1, key=key) for at, (key, inner) in enumerate(each.items(), start))
+        for start, each in objects[: _MOST_SETS * (len(objects) > 1)]
+    ]
 
 
 _BY_SIZE = (
@@ -225,33 +256,17 @@ def find_record(result: str, asked: str) -> list[str]:
     return [compact(min((each for each in records if isinstance(each, dict)), key=measure))]
 
 
-def _objects(found: Sequence[Mention], properties: Mapping[str, Json]) -> list[Part]:
-    """One set for each object of a JSON array, and for each of several objects."""
-    values = [
-        (mention.start, value)
-        for mention in found
-        if mention.kind == "json"
-        for value in (mention.value if isinstance(mention.value, list) else [mention.value])
-    ]
-    objects = [(at, each) for at, each in values if isinstance(each, dict) and not properties.keys().isdisjoint(each)]
-    return [tuple(_members(*each)) for each in objects[:_MOST_SETS]] if len(objects) > 1 else []
-
-
-def _members(start: int, value: Mapping[str, Json]) -> Iterator[Mention]:
-    for at, (key, inner) in enumerate(value.items(), start):
-        yield Mention("member", inner, at, at + 1, key=key)
-
-
-def _records(text: str, found: Sequence[Mention], props: Sequence[Property], *, listed: bool) -> Sequence[Record]:
+def _find_records(
+    text: str, found: Sequence[Mention], ranked: Sequence[Candidate], *, listed: bool
+) -> Sequence[Record]:
     """At least two records or none: of several ways to split the text, the one with most values.
 
     Unless `listed`, all have the same properties, and nothing outside of them is said of all.
     """
-    if len(props) < 2 or len(found) < 4:
+    if len(found) < 4:
         return []
-    scalar = [prop for prop in props if not set(prop.types) & {"array", "object"}]
-    ranked = [match for match in rank_candidates(text, found, scalar) if match.points >= _RECORD_LIKELY]
-    splits = [_split(pieces, ranked) for pieces in _splits(text)]
+    likely = [match for match in ranked if match.points >= _RECORD_LIKELY]
+    splits = [_split(pieces, likely) for pieces in _splits(text)]
     records = max(splits, key=lambda split: sum(len(taken) for _, taken in split), default=[])
     said = _assign_mentions([match for match in ranked if match.points >= 20]).keys()
     alike = all(taken.keys() == records[0][1].keys() >= said for _, taken in records)
@@ -294,40 +309,13 @@ def _assign_mentions(ranked: Sequence[Candidate]) -> Mapping[str, Mention]:
     return taken
 
 
-def _of_records(records: Sequence[Record], found: Sequence[Mention]) -> list[Parted]:
-    """The mentions in each record, with those outside of all records."""
-    places = [Mention("record", None, *place) for place, _ in records]
-    shared = [m for m in found if not any(map(m.overlaps, places))]
-    return [
-        (
-            _sort_mentions([*shared, *(m for m in found if own.start <= m.start and m.end <= own.end)]),
-            tuple(place for place in places if place is not own),
-        )
-        for own in places
-    ]
-
-
-def _sort_mentions(found: Iterable[Mention]) -> Part:
-    return tuple(sorted(found, key=lambda m: (m.start, -m.end)))
-
-
-def _split_at_repeats(text: str, found: Sequence[Mention], props: Sequence[Property]) -> list[Parted]:
-    scalar = [prop for prop in props if not set(prop.types) & {"array", "object", "boolean"}]
-    series = _series(text, [match for match in rank_candidates(text, found, scalar) if match.points >= _SETS_LIKELY])
+def _find_repeats(text: str, ranked: Sequence[Candidate]) -> list[Part]:
+    """The mentions of each object where those of some properties stand in a series: "in Paris and in Rome"."""
+    likely = [match for match in ranked if match.points >= _SETS_LIKELY and "boolean" not in match.prop.types]
+    series = _series(text, likely)
     count = max(map(len, series), default=0)
-    if count < 2:
-        return []
-    repeated = [run for run in series if len(run) == count]
-    parts = [tuple(mention for run in repeated for mention in run[at]) for at in range(min(count, _MOST_SETS))]
-    every = [mention for run in repeated for part in run for mention in part]
-    shared = [m for m in found if not any(map(m.overlaps, every))]
-    return [
-        (
-            _sort_mentions([*shared, *(m for m in part if m.kind != "choice")]),
-            tuple(mention for mention in every if mention not in part),
-        )
-        for part in parts
-    ]
+    repeated = [run for run in series if len(run) == count > 1]
+    return [tuple(mention for run in repeated for mention in run[at]) for at in range(count if repeated else 0)]
 
 
 def _series(text: str, found: Sequence[Candidate]) -> list[Sequence[Part]]:

@@ -7,7 +7,7 @@ import json
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import timedelta
-from functools import lru_cache
+from functools import cache, lru_cache
 from itertools import islice
 
 from msgspec import Struct
@@ -28,7 +28,17 @@ from mockserver.model.arguments.evidence import (
 from mockserver.model.arguments.mentions import LISTED, read
 from mockserver.model.arguments.values import Mention
 from mockserver.model.budget import spend
-from mockserver.model.vocabulary import heading_of, parts, singular, truth, vocabulary, weight, word_list, word_set
+from mockserver.model.vocabulary import (
+    heading_of,
+    parts,
+    singular,
+    truth,
+    vocabulary,
+    weight,
+    word_list,
+    word_lists,
+    word_set,
+)
 
 Fits = Callable[[str, Json], bool]  # whether the property of this name may have this value
 WHOLE = "answer"  # the name of a value that is no property
@@ -530,17 +540,15 @@ Place = tuple[int, int]  # where something starts and ends
 
 def find_announced(text: str, kind: str, used: Iterable[Mention]) -> Place | None:
     """Return where free text of a kind stands, cut before used mentions; None where nothing announces it."""
-    taken = sorted((mention.start, mention.end) for mention in used)
-    for cue in _CUES.get(kind, ()):
-        for start, end in _split_sentences(text[:_REACH]):
-            polite = _after_courtesy(text, start, end)
-            at_start = cue in (_ASKING, _LEADING_VERB)
-            found = cue.match(text[polite:end]) if at_start else cue.search(text, polite, end)
+    taken, sentences = _sort_places(used), [*_split_sentences(text[:_REACH])]
+    for cue in word_lists("patterns")["announced"].get(kind, ()):
+        pattern = _announcements()[cue]
+        for start, end in sentences:
+            found = (pattern.match if cue == "asking" else pattern.search)(text, start, end)
             if found is None:
                 continue
-            begin = polite + found.end() if at_start else found.end()
-            whole = kind in ("message", "text") and cue in (_COLON, _SAYING)
-            end = _end_after_colon(text, begin) if cue is _COLON else end
+            begin, whole = found.end(), kind in ("message", "text") and cue in ("colon", "saying")
+            end = _end_after_colon(text, begin) if cue == "colon" else end
             if place := _trim(text, (begin, end), taken, whole=whole):
                 return place
     return None
@@ -548,40 +556,38 @@ def find_announced(text: str, kind: str, used: Iterable[Mention]) -> Place | Non
 
 def find_remainder(text: str, kind: str, used: Iterable[Mention]) -> Place | None:
     """Return the object of the first request: the rest of its sentence; of a question, all of it."""
-    taken = sorted((mention.start, mention.end) for mention in used)
+    taken = _sort_places(used)
     for start, end in _split_sentences(text[:_REACH]):
-        polite = _after_courtesy(text, start, end)
-        verb = _LEADING_VERB.match(text[polite:end])
+        verb = _LEADING_VERB.match(text, start, end)
         asks = kind in _QUESTIONS and text[start:end].rstrip().endswith(("?", "？"))
         place: Place | None
         if kind == "question" or (asks and not taken):
             asked = _ASKED_OF.search(text, start, end) if kind == "" else None
-            place = asked.span(1) if asked else (start if kind == "question" else polite, end)
+            place = asked.span(1) if asked else (start, end)
         else:
-            begin = polite + (verb.end() if verb and not asks else 0)
-            place = _trim(text, (begin, end), taken, whole=False)
+            place = _trim(text, (verb.end() if verb and not asks else start, end), taken, whole=False)
         if place and text[slice(*place)].lower() not in word_set("requests") | _POINTING:
             return place
     return None
 
 
-_ASKED_OF = lazy_pattern(r"\bthe \w{1,30} (?:of|for) (?:the |an? )?([^?\n]{1,80})[?？]\s*$")
-
-
-def _after_courtesy(text: str, start: int, end: int) -> int:
-    found = _POLITE.match(text[start:end])
-    return start + (found.end() if found else 0)
+def _sort_places(used: Iterable[Mention]) -> list[Place]:
+    return sorted((mention.start, mention.end) for mention in used)
 
 
 def _split_sentences(text: str) -> Iterator[Place]:
-    """Where the sentences of a text stand; JSON has none."""
+    """Where the sentences of a text stand, without what is only polite; JSON has none."""
     start = len(text) if text.lstrip()[:1] in ("{", "[") else 0
-    for found in _SENTENCE.finditer(text):
-        if text[start : found.start()].strip():
-            yield start, found.start()
-        start = found.end()
-    if text[start:].strip():
-        yield start, len(text)
+    for end, following in (*(found.span() for found in _SENTENCE.finditer(text)), (len(text), len(text))):
+        if text[start:end].strip():
+            polite = _announcements()["polite"].match(text, start, end)
+            yield polite.end() if polite else start, end
+        start = following
+
+
+@cache
+def _announcements() -> Mapping[str, re.Pattern[str]]:
+    return {cue: re.compile(source, re.IGNORECASE) for cue, source in word_lists("patterns")["announcements"].items()}
 
 
 def _end_after_colon(text: str, begin: int) -> int:
@@ -611,37 +617,11 @@ def _trim(text: str, place: Place, taken: list[Place], *, whole: bool) -> Place 
 
 
 _REACH = 4_000  # characters
+_ASKED_OF = lazy_pattern(r"\bthe \w{1,30} (?:of|for) (?:the |an? )?([^?\n]{1,80})[?？]\s*$")
 _POINTING = vocabulary("it this that them these those")
-_POLITE = lazy_pattern(
-    r"^(?:(?:hi|hey|hello|ok(?:ay)?|so|well|now|please|pls|kindly|just|also|then|and|first|next|finally)\b[,!. ]*"
-    r"|(?:can|could|would|will) (?:you|u|we)(?: please)?\b ?|i(?:'d| would)? (?:like|love|want|need)(?: you)? (?:to )?"
-    r"|(?:i(?:'m| am) )?(?:looking|trying) to |help me (?:to )?|let'?s |(?:use the|call) [\w-]{1,40} (?:tool )?to )+",
-    re.IGNORECASE,
-)
-_ASKING = lazy_pattern(
-    r"(?:search|look|browse|google|query|scan|check)(?: (?:(?:in|through|on|at|into) )?(?:the |our |my |your "
-    r"|this )?[\w-]{1,15}(?: (?!for|up|about|on)\w{1,15})?)? (?:for|up|about|on) (?:information on )?|(?:look up"
-    r"|find out|find me|find|google|search|lookup|explain|describe|define|show me|get me|list|fetch) (?:all |some "
-    r"|any )?(?:(?:information|info|details|news|papers|articles|documents) (?:on|about|for) )?|(?:tell me|give me"
-    r"|what do you know|write(?: me)?(?: an?)? [\w ]{1,30}?|ask)(?: (?:more|everything|all))? about |(?:suche?|finde"
-    r"|cherche[rz]?|trouve[rz]?|busca|buscar|cerca) (?:nach |moi |me |mir )?",
-    re.IGNORECASE,
-)
-_SAYING = lazy_pattern(
-    r"(?:\b(?:e-?mail|write|text|message|notify|inform|tell|remind|let)\b[^;:\n]{1,80}? that\b|\b(?:say|tell|stat"
-    r"|explain|writ|announc|read)(?:s|es|ing)? that\b|\b(?:saying|says|say|stating|reads|reading|dass|diciendo que"
-    r"|disant que|que diga)\b|\bwith (?:the )?(?:message|text|body|content|comment|note)\b)[ :,]{0,3}",
-    re.IGNORECASE,
-)
-_TELLING = lazy_pattern(
-    r"\b(?:remind|tell|ask|remember|reminder|task|todo|goal|want|need)\b(?: \w{1,20})?(?: is)? to ", re.IGNORECASE
-)
-_REASON = lazy_pattern(r"\b(?:because|since|as|due to|owing to|weil|parce que|porque)\b(?: of)? ", re.IGNORECASE)
-_ABOUT = lazy_pattern(r"\b(?:about|regarding|concerning|on the topic of|über|sobre)\b ", re.IGNORECASE)
-_COLON = lazy_pattern(r"[:：](?=\s)\s*(?=\S)")
 _QUESTION_WORDS = vocabulary("what what's who when where why how which is are was were can could will would")
 _LEADING_VERB = lazy_pattern(
-    rf"^(?:what is|how much is|show me|give me|tell me|{'|'.join(sorted(word_set('requests') - _QUESTION_WORDS))})\b"
+    rf"(?:what is|how much is|show me|give me|tell me|{'|'.join(sorted(word_set('requests') - _QUESTION_WORDS))})\b"
     r"(?: me\b| us\b)?(?: the| an?)?(?: following)?(?: (?:command|text|code|expression|sentence|word|phrase|query"
     r"|question|message|note|task|todo|(?:image|picture|photo|drawing|painting|illustration) of))? (?:the )?",
     re.IGNORECASE,
@@ -651,15 +631,6 @@ _TAIL = lazy_pattern(
     r"(?:[,;]? (?:please|pls|thanks?(?: you)?|for me|now|asap|right away|bitte|por favor|s'il vous plaît))+$",
     re.IGNORECASE,
 )
-_CUES: dict[str, tuple[re.Pattern[str], ...]] = {
-    "text": (_SAYING, _COLON, _TELLING, _REASON),
-    "message": (_SAYING, _COLON, _TELLING, _REASON),
-    "reason": (_REASON, _SAYING),
-    "task": (_TELLING, _COLON, _SAYING),
-    "topic": (_ABOUT, _COLON, _ASKING),
-    "query": (_ASKING, _ABOUT, _COLON),
-    "title": (_COLON, _ABOUT, _TELLING),
-}
 _QUESTIONS = ("query", "message", "text", "task", "topic", "")
 _BLANK_LINE = lazy_pattern(r"\n\n")
 _NEXT_REQUEST = lazy_pattern(

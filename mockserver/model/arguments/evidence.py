@@ -123,8 +123,8 @@ def _list_choices(schema: Mapping[str, Json]) -> tuple[Json, ...]:
 
 def _find_semantic_type(schema: Mapping[str, Json], types: Sequence[str], words: Sequence[str], described: str) -> str:
     """What a property holds: by its format, else by the last known word of its name, else by its description."""
-    if isinstance(form := schema.get("format"), str) and form in _FORMATS:
-        return _FORMATS[form]
+    if isinstance(form := schema.get("format"), str) and form in heading_of("formats"):
+        return heading_of("formats")[form]
     numeric = bool(types) and set(types) <= {"integer", "number"}
     if named := _PERSONAL.get(tuple(words[:2])):
         return named
@@ -278,7 +278,7 @@ def alike(one: str, other: str) -> bool:
 def _score_role(mention: Mention, prop: Property) -> int:
     if prop.role == "from" and not mention.cue and mention.kind not in _NUMBERS:
         return 8
-    said = ROLE_OF.get(mention.cue, "")
+    said = heading_of("cue_roles").get(mention.cue, "")
     if not prop.role or not said:
         return 0
     return 25 if prop.role == said else -22 if {prop.role, said} == {"from", "to"} else 0
@@ -321,7 +321,7 @@ def _score_number(mention: Mention, prop: Property) -> int:
     total = near + next((weight for weight, holds in _NUMBER_TYPES.get(semantic_type, ()) if holds(mention)), 2)
     if is_measured and semantic_type not in ("money", "", "quantity") and near < 40:
         total -= 12
-    if semantic_type in ("quantity", "limit") and not prop.role and mention.cue in ROLE_OF:
+    if semantic_type in ("quantity", "limit") and not prop.role and mention.cue in heading_of("cue_roles"):
         total -= 16
     for_role = _score_role(mention, prop)
     return total + for_role + (8 if for_role > 0 else 0) if total > 0 else total
@@ -380,9 +380,6 @@ def _is_whole(mention: Mention, least: float = float("-inf"), most: float = floa
 
 
 Holds = Callable[[Mention, Property], bool]
-_FORMATS = {"date": "date", "time": "time", "date-time": "datetime", "duration": "duration", "email": "email"}
-_FORMATS |= {"idn-email": "email", "uri": "url", "iri": "url", "uri-reference": "url", "hostname": "host"}
-_FORMATS |= {"ipv4": "ip", "ipv6": "ip", "uuid": "uuid", "phone": "phone", "url": "url"}
 _NUMERIC = vocabulary(
     "money percent quantity number limit age year weight height temperature days duration id time date"
 )
@@ -407,12 +404,6 @@ _PARTS: Mapping[str, Mapping[str, frozenset[str]]] = {
 _HEADS = vocabulary("time date place person")
 _VAGUE, _VAGUE_NAMES = vocabulary("query text number title name"), ("", "name", "title", "code")
 _EXAMPLES = lazy_pattern(r"(?i)(?:e\.?g\.?|such as|for example|like|one of|i\.e\.|either|:|\()[,:]?\s*([^.()]{2,200})")
-ROLE_OF = {
-    **dict.fromkeys(("from", "since", "between", "over"), "from"),
-    **dict.fromkeys(("to", "into", "until", "under"), "to"),
-    "about": "about",
-    "named": "named",
-}
 _ADDRESSED = vocabulary("to recipient cc bcc address receiver sender")
 _NUMBERS = vocabulary("number money ordinal")
 _NAMED_BY_NEIGHBOURS = vocabulary("number id quoted name channel version")

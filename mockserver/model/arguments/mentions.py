@@ -65,9 +65,8 @@ def _list_parts(text: str, whole: Mention) -> Iterator[Mention]:
     """The values in a mention, which properties may want alone: the time of a moment, the city before a state."""
     if whole.kind == "words" and _ONE.search(text, max(0, whole.start - 3), whole.start):
         yield Mention("one", 1, whole.start - 2, whole.start - 1)
-    if whole.kind == "datetime":
-        yield from quantities.split_moment(whole, text)
-    elif whole.kind == "expression" or (whole.kind == "date" and text.startswith("in ", whole.start)):
+    yield from whole.parts
+    if whole.kind == "expression" or (whole.kind == "date" and text.startswith("in ", whole.start)):
         yield from _read_numbers(text, whole)
     elif whole.kind == "name" and text.startswith("The ", max(0, whole.start - 4)) and _BY.match(text, whole.end):
         yield Mention("quoted", text[whole.start - 4 : whole.end], whole.start - 4, whole.end)  # the title of a work
@@ -112,17 +111,15 @@ def find_quoted(text: str) -> Iterator[Mention]:
 
 
 @cache
-def _scanners() -> Sequence[tuple[str, re.Pattern[str]]]:
-    return [(kind, lazy_pattern(pattern)) for kind, pattern in word_lists("patterns")["literals"]]
+def _scanners() -> Sequence[tuple[str, Sequence[str], re.Pattern[str]]]:
+    return [(kind, signs, lazy_pattern(pattern)) for kind, signs, pattern in word_lists("patterns")["literals"]]
 
 
 def find_literals(text: str, *, sure: bool) -> Iterator[Mention]:
     """The values that their form shows, kind by kind; those that are `sure` are read before dates and durations."""
     has_digit = _DIGIT.search(text) is not None
-    for kind, scanner in _scanners():
-        if (kind in _SURE) != sure:
-            continue
-        if not (any(map(text.__contains__, _NEEDS[kind])) if kind in _NEEDS else has_digit):
+    for kind, signs, scanner in _scanners():
+        if (kind in _SURE) != sure or not (any(map(text.__contains__, signs)) if signs else has_digit):
             continue
         for found in scanner.finditer(text):
             value = found[0].rstrip(".,;:!?)]}'" if kind == "url" else " ")
@@ -402,15 +399,6 @@ _QUOTES = frozenset("`\"'‘„“«「『")
 _DIGIT = lazy_pattern(r"[0-9]")
 _DATED = lazy_pattern(r"\d{4}-\d{2}-\d{2}|\d{1,2}/\d{1,2}/\d{2,4}|\d{1,2}-\d{1,2}-\d{4}")
 _SURE = frozenset(("url", "email", "uuid", "path"))
-# Signs without which a text has none of the kind; all others need a digit.
-_NEEDS: Mapping[str, Sequence[str]] = {
-    "url": ":",
-    "email": "@",
-    "path": "/.\\",
-    "slug": "/",
-    "channel": "#@",
-    "host": (".", "localhost"),
-}
 _decode = json.JSONDecoder(parse_float=_finite, parse_constant=_finite).raw_decode
 _BRACKET = lazy_pattern(r"[\[{]")
 _PAIR = lazy_pattern(

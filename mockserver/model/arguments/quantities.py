@@ -152,38 +152,28 @@ def _whole_if_equal(number: float) -> int | float:
 
 
 def find_moments(text: str) -> Iterator[Mention]:
-    """The dates of a text, after those with a time; and the times that "at" makes sure.
+    """The dates of a text, after those with a time, which have both as parts; and the times that "at" makes sure.
 
     A date is `2025-03-03`, a time `15:30` (with seconds if they are given), both `2025-03-03T15:30:00Z`.
     """
-    dates = sorted(_dates(text), key=lambda m: (m.start, -m.end))
+    dates = sorted(_find_dates(text), key=lambda m: (m.start, -m.end))
     for found in _STAMP.finditer(text):
         day, minute, second, zone = found.groups()
         zone = "Z" if zone in (None, "UTC") else f"{zone[:3]}:{zone[-2:]}" if len(zone) > 3 else zone
+        start, end = found.span()
+        parts = Mention("date", day, start, start + 10), Mention("time", minute + (second or ""), start + 11, end)
         with suppress(ValueError):
             datetime.fromisoformat(f"{day}T{minute}")
-            yield Mention("datetime", f"{day}T{minute}{second or ':00'}{zone}", *found.span())
+            yield Mention("datetime", f"{day}T{minute}{second or ':00'}{zone}", start, end, parts=parts)
     whole = [day for at, day in enumerate(dates) if not at or not day.overlaps(dates[at - 1])]
     spoken = [*find_times(text)]
     for one, other in pairwise(sorted((*whole, *spoken), key=lambda m: m.start)):
         if one.kind != other.kind and _JOINT.fullmatch(text, one.end, other.start):  # tomorrow at 3pm
             day, time = (one.value, other.value) if one.kind == "date" else (other.value, one.value)
             seconds = "" if time.count(":") == 2 else ":00"
-            yield Mention("datetime", f"{day}T{time}{seconds}Z", one.start, other.end)
+            yield Mention("datetime", f"{day}T{time}{seconds}Z", one.start, other.end, parts=(one, other))
     yield from dates
     yield from (time for time in spoken if _AT.search(text, max(0, time.start - 6), time.start))
-
-
-def split_moment(moment: Mention, text: str) -> Iterator[Mention]:
-    """The date and the time of a moment."""
-    written = text[moment.start : moment.end]
-    if stamp := _STAMP.match(written):
-        yield Mention("date", stamp[1], moment.start, moment.start + 10)
-        yield Mention("time", stamp[2] + (stamp[3] or ""), moment.start + 11, moment.end)
-        return
-    dates = sorted(_dates(written), key=lambda m: (m.start, -m.end))
-    for part in (*dates[:1], *find_times(written)):
-        yield Mention(part.kind, part.value, part.start + moment.start, part.end + moment.start)
 
 
 def _any_of(name: str) -> str:
@@ -219,7 +209,7 @@ _RELATIVE = lazy_pattern(
 )
 
 
-def _dates(text: str) -> Iterator[Mention]:
+def _find_dates(text: str) -> Iterator[Mention]:
     text, stated = _fold(text), dict[int, str]()
     for form in _DATES:
         for found in form.finditer(text):

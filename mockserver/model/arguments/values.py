@@ -19,6 +19,7 @@ class Mention(Struct, frozen=True):
     cue: str = ""  # the preposition before it, in English
     before: tuple[str, ...] = ()  # the words before it in its clause, in the singular, nearest first
     after: tuple[str, ...] = ()  # the words after it
+    parts: "tuple[Mention, ...]" = ()  # what is in it, and may be wanted alone
 
     def overlaps(self, other: "Mention") -> bool:
         return self.start < other.end and other.start < self.end

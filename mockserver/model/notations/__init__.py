@@ -57,41 +57,47 @@ def answer_in_notation(call: Call, seed: Seed, answer: Answer) -> DraftChoice | 
         return fields
     if (agent := find_text_agent(call)) is None:
         return None
+    is_json = call.options.response_format == "json_object"
     with suppress(Failure):  # what the prompt says of a tool's arguments is no schema after all
         if calls := [use.call for use in list_tool_uses(agent.call, seed) if isinstance(use, ToolUse)]:
-            return DraftChoice((Text(agent.write_calls(calls)),))
-        said = answer(replace(agent.call, tools=()), seed, {}).parts
-        return DraftChoice((Text(agent.write_answer("\n".join(part.text for part in said if isinstance(part, Text)))),))
+            written = agent.write_calls(calls)
+            return None if is_json and try_parse(written) is None else DraftChoice((Text(written),))
+        options = replace(agent.call.options, response_format="text")
+        parts = answer(replace(agent.call, tools=(), options=options), seed, {}).parts
+        said = agent.write_answer("\n".join(part.text for part in parts if isinstance(part, Text)))
+        return DraftChoice((Text(compact({"answer": said}) if is_json else said),))
     return None
 
 
 def find_text_agent(call: Call) -> TextAgent | None:
     """Return the agent that a prompt describes; None if it describes none, or the API's own tools are offered."""
     said = call.messages or tuple(Message("user", prompt.text) for prompt in call.prompts)
-    if call.tools or call.options.response_format != "text" or not any("\n" in each.text for each in said):
+    in_words = call.options.response_format in ("text", "json_object")
+    if call.tools or not in_words or not any("\n" in each.text for each in said):
         return None
     call = replace(call, messages=said, prompts=())
     ruling = [each.text for each in said if each.role in RULING]
     first = next((each.text for each in said if each.role == "user"), "")
     prompt = excerpt("\n".join((*ruling, first, call.last_user if call.last_user != first else "")), LONGEST)
-    return next((agent for read in _readers() if (agent := read(call, prompt)) is not None), None)
+    return next((agent for read in _list_readers() if (agent := read(call, prompt)) is not None), None)
 
 
 @cache
-def _readers() -> Sequence[Callable[[Call, str], TextAgent | None]]:
+def _list_readers() -> Sequence[Callable[[Call, str], TextAgent | None]]:
     modules = [import_module(f"{__name__}.{module.name}") for module in iter_modules(__path__)]
     return [module.read for module in modules if hasattr(module, "read")]
 
 
-ReadCalls = Callable[[str], Iterable[tuple[str, str]]]  # names and inputs of the calls in a text
+# What notations have in common
 
 
 def read_steps(
-    call: Call, read_calls: ReadCalls, pattern: re.Pattern[str] | None = None
+    call: Call, read_calls: Callable[[str], Iterable[tuple[str, str]]], pattern: re.Pattern[str] | None = None
 ) -> tuple[str, list[AgentStep]]:
     """Return the last request, and the steps for it: calls in the assistant's texts, and what followed each text.
 
-    `pattern` is what is said of a request besides: its group `said`, or else nothing of it, is the request.
+    `read_calls` returns the names and the inputs of the calls in a text. `pattern` is what is said of a request
+    besides: its group `said`, or else nothing of it, is the request.
     """
     request, steps, pending = "", list[AgentStep](), list[tuple[str, str]]()
     for message in call.messages:
@@ -176,7 +182,7 @@ def _read_parameters(entry: str) -> Json:
         return schema_of_arguments(value.value)
     signature = _SIGNATURE.match(entry)
     named = _PARAMETER.findall(signature[1]) if signature else [("input", "", "")]
-    properties = {name: _type_of(kind.strip() or "string") for name, kind, _ in named if name != "self"}
+    properties = {name: _read_type(kind.strip() or "string") for name, kind, _ in named if name != "self"}
     required = [name for name, _, default in named if not default and name in properties]
     return {"type": "object", "properties": properties, "required": required}
 
@@ -184,19 +190,18 @@ def _read_parameters(entry: str) -> Json:
 def schema_of_arguments(value: Mapping[str, Json]) -> Json:
     """Return the JSON Schema of arguments as prompts show them: a schema, or a type for each name."""
     listed = value.get("properties", value)
-    fields = {name: _type_of(each) for name, each in listed.items()} if isinstance(listed, Mapping) else {}
+    fields = {name: _read_type(each) for name, each in listed.items()} if isinstance(listed, Mapping) else {}
     required = value.get("required")
     needed = [name for name in required if name in fields] if isinstance(required, list) else [*fields]
     return {"type": "object", "properties": fields, "required": needed}
 
 
-def _type_of(said: Json) -> Json:
-    if isinstance(said, Mapping):
-        kind = said.get("type")
-        about = {"description": said["description"]} if said.get("description") else {}
-        return {**said, **(shape_of(kind) if isinstance(kind, str) else {})} | about
-    options = re.match(r"Literal\[(.*)\]", str(said))
-    return {"enum": re.findall(r"[\w -]+", options[1])} if options else shape_of(str(said))
+def _read_type(said: Json) -> Json:
+    if not isinstance(said, Mapping):
+        return shape_of(str(said))
+    kind = said.get("type")
+    about = {"description": said["description"]} if said.get("description") else {}
+    return {**said, **(shape_of(kind) if isinstance(kind, str) else {})} | about
 
 
 _SCHEMAS = ("parameters", "input_schema", "inputSchema", "args", "arguments")

@@ -1,4 +1,4 @@
-"""Calls as XML elements: one for each tool, `<read_file><path>…` (Cline), or one for its name and one for its input."""
+"""Calls as XML elements, one for each tool and in it one for each argument: `<read_file><path>…` (Cline)."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -9,9 +9,8 @@ from msgspec import Struct
 from mockserver.core.call import Call, Tool, ToolCall
 from mockserver.core.json import compact, try_parse
 from mockserver.core.lazy import lazy_pattern
-from mockserver.model.notations import MOST, AgentStep, TextAgent, make_agent_call, read_steps, read_tools
+from mockserver.model.notations import MOST, TextAgent, make_agent_call, read_steps
 from mockserver.model.tool_uses import find_ending_tools
-from mockserver.model.vocabulary import RULING
 
 
 class Elements(Struct, frozen=True):
@@ -37,30 +36,8 @@ class Elements(Struct, frozen=True):
         return ((name, compact({key: value.strip() for key, value in _INNER.findall(text)})) for name in made)
 
 
-class ElementNames(Struct, frozen=True):
-    """The names of the elements for a tool, its input, and the answer."""
-
-    tool: str
-    given: str
-    answer: str
-
-    def write_calls(self, calls: Sequence[ToolCall]) -> str:
-        arguments = try_parse(calls[0].arguments)
-        values = [*arguments.values()] if isinstance(arguments, dict) else []
-        value = values[0] if len(values) == 1 else arguments
-        written = value if isinstance(value, str) else compact(value)
-        return f"<{self.tool}>{calls[0].name}</{self.tool}><{self.given}>{written}</{self.given}>"
-
-    def write_answer(self, answer: str) -> str:
-        return f"<{self.answer}>{answer}</{self.answer}>" if self.answer else answer
-
-
 def read(call: Call, prompt: str) -> TextAgent | None:
-    if "</" not in prompt:
-        return None
-    if (shown := _NAMED.search(prompt)) is not None:
-        return _read_named(call, prompt, shown)
-    if _IN_ELEMENTS.search(prompt) is None:
+    if "</" not in prompt or _IN_ELEMENTS.search(prompt) is None:
         return None
     described = (_read_tool(prompt, found) for found in islice(_SHOWN.finditer(prompt), MOST))
     tools = [*{tool.name: tool for tool in described if tool}.values()]
@@ -85,33 +62,9 @@ def _read_tool(prompt: str, shown: re.Match[str]) -> Tool | None:
     return Tool(name, about[1], {"type": "object", "properties": properties, "required": required})
 
 
-def _read_named(call: Call, prompt: str, shown: re.Match[str]) -> TextAgent | None:
-    """An agent that writes its steps into one text, each followed by its observation."""
-    answer, seen = _ANSWER.search(prompt), _SEEN.search(prompt)
-    names = ElementNames(shown["tool"], shown["given"], answer[1] if answer else "")
-    step = re.compile(
-        rf"(?s)<{names.tool}>\s*([\w.-]{{1,60}})\s*</{names.tool}>\s*<{names.given}>(.*?)</{names.given}>"
-        rf"(?:\s*<{seen[1] if seen else 'observation'}>(.*?)</)?"
-    )
-    text = "\n".join(message.text for message in call.messages if message.role not in RULING)
-    text = text[max(text.rfind("Question:"), 0) :].removeprefix("Question:")
-    steps = [AgentStep(*made.groups()) for made in islice(step.finditer(text), MOST) if made[3]]
-    request = step.split(text, maxsplit=1)[0]
-    tools = [tool for tool in read_tools(prompt[: shown.start()]) if tool.name != shown["name"]]
-    if not tools:
-        return None
-    return TextAgent(make_agent_call(call, request, tools, steps), names.write_calls, names.write_answer)
-
-
 _IN_ELEMENTS = lazy_pattern(r"(?i)\bXML\b|\btags?\b")
 _SHOWN = lazy_pattern(
     r"(?m)^<(?P<name>[a-z]\w{2,40})>\n(?P<inner>(?:<(\w{1,40})>[^<>]{0,500}</\3>\n?){0,12})</(?P=name)>"
 )
 _INNER = lazy_pattern(r"<(\w{1,40})>([^<>]{0,8000})</\1>")
 _TASK = lazy_pattern(r"(?s)\A\s*<(task|feedback|user_message)>\s*(?P<said>.{0,20000}?)\s*</\1>.*")
-_NAMED = lazy_pattern(
-    r"<(?P<tool>tool|tool_name|function|action)>(?P<name>[^<>\n]{1,60})</(?P=tool)>\s*"
-    r"<(?P<given>\w*(?:input|args|arguments|parameters))>[^<>]{0,300}</(?P=given)>"
-)
-_SEEN = lazy_pattern(r"<(observation|tool_result|result|function_result)>")
-_ANSWER = lazy_pattern(r"<((?:final_)?answer|final_response|response)>")

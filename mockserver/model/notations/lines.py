@@ -1,12 +1,12 @@
 """Labelled lines (ReAct): `Thought:`, `Action:`, `Action Input:`, at last `Final Answer:`; or an action as JSON."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 
 from msgspec import Struct
 
-from mockserver.core.call import Call, Tool, ToolCall
+from mockserver.core.call import Call, ToolCall
 from mockserver.core.json import Json, compact, try_parse
 from mockserver.core.lazy import lazy_pattern
 from mockserver.model.notations import LONGEST, MOST, AgentStep, TextAgent, make_agent_call, read_tools
@@ -15,94 +15,79 @@ from mockserver.model.vocabulary import RULING, excerpt
 
 
 class Labels(Struct, frozen=True):
-    """The labels that a prompt shows, whether arguments are JSON, and what thoughts begin with, if it wants them."""
+    """The labels that a prompt shows, and whether arguments, or the whole action (a blob), are JSON."""
 
     action: str
     given: str
     observed: str
     final: str
     is_json: bool
-    is_blob: bool  # the action and its input are in one JSON object
+    is_blob: bool
     thought: str
-    calling: str  # the thought before a call; with a gap for the tool
-    ending: str  # the thought before the answer
 
     def write_calls(self, calls: Sequence[ToolCall]) -> str:
         name, arguments = calls[0].name, try_parse(calls[0].arguments)
         values = [*arguments.values()] if isinstance(arguments, Mapping) else []
         value = values[0] if len(values) == 1 and not self.is_json else arguments
         written = value if isinstance(value, str) else compact(value)
-        step = self._blob(name, value) if self.is_blob else f"{self.action}: {name}\n{self.given}: {written}"
-        return f"{self.thought}{self.calling.format(name)}\n{step}"
+        step = self._write_blob(name, value) if self.is_blob else f"{self.action}: {name}\n{self.given}: {written}"
+        return f"{self.thought}I should use {name}.\n{step}"
 
     def write_answer(self, answer: str) -> str:
-        end = self._blob("Final Answer", answer) if self.is_blob else f"{self.final}: {answer}"
-        return f"{self.thought}{self.ending}\n{end}"
+        end = self._write_blob("Final Answer", answer) if self.is_blob else f"{self.final}: {answer}"
+        return f"{self.thought}I now know the final answer\n{end}"
 
-    def _blob(self, name: str, value: Json) -> str:
+    def _write_blob(self, name: str, value: Json) -> str:
         return f"Action:\n```json\n{compact({'action': name, 'action_input': value})}\n```"
+
+    def read_parts(self, text: str) -> Iterator[tuple[str, str]]:
+        """What a text says behind labels: `asked`, the `name` of a tool, its `input`, what was `seen`, or else."""
+        kinds = {self.action: "name", self.given: "input", self.observed: "seen", self.final: "", "Thought": ""}
+        names = "|".join(map(re.escape, sorted(kinds, key=len, reverse=True)))
+        _, *pieces = re.split(rf"(?m)^[ \t*>]*({_QUESTIONS}|{names})\**\s*:\**", text)
+        return ((kinds.get(label, "asked"), said) for label, said in zip(pieces[::2], pieces[1::2], strict=True))
 
 
 def read(call: Call, prompt: str) -> TextAgent | None:
-    if "Action" not in prompt and "Final Answer" not in prompt and _LABELLED.search(prompt) is None:
-        return None
     formats, blob = [*islice(_ACTION.finditer(prompt), MOST)], _BLOB.search(prompt)
     shown = next((each for each in formats if _NAMES.search(each[0])), next(iter(formats), None))
     if shown is None and blob is None and _FINAL.search(prompt) is None:
         return None
-    place = prompt[max(0, blob.start() - 600) :] if blob else shown[0] if shown else ""
-    names = _NAMES.search(place)
+    names = _NAMES.search(prompt, max(0, blob.start() - 600) if blob else shown.start() if shown else len(prompt))
     listed = [each.strip(" \"'`.") for each in names[1].split(",")] if names else []
-    tools = read_tools(prompt, [each for each in listed if each and each != "Final Answer"]) if place else []
-    labels = _read_labels(call, prompt, shown, is_blob=blob is not None)
-    request, steps = _read_transcript(call, labels, tools)
+    tools = read_tools(prompt, [each for each in listed if each and each != "Final Answer"]) if shown or blob else []
+    after = prompt[shown.end() if shown else 0 :]
+    labels = Labels(
+        action=shown["action"] if shown else "Action",
+        given=shown["input"] if shown else "Action Input",
+        observed=found[1] if (found := _OBSERVED.search(after)) else "Observation",
+        final=found[1] if (found := _ANSWER.search(after)) else "Final Answer",
+        is_json=shown is not None and _KEYED.search(shown["how"]) is not None,
+        is_blob=blob is not None,
+        thought="Thought: " * ("Thought:" in prompt and not call.messages[-1].text.rstrip().endswith("Thought:")),
+    )
+    request, name, given, steps = "", "", "", list[AgentStep]()
+    for kind, text in labels.read_parts("\n".join(_list_texts(call, labels))):
+        if kind == "asked":
+            request, steps = _FRAME.sub("", text), []
+        elif kind == "name":
+            name, given = _read_action(text)
+        elif kind == "input":
+            given = text
+        elif kind == "seen" and any(tool.name == name for tool in tools):
+            steps.append(AgentStep(name, given, text))
     return TextAgent(make_agent_call(call, request, tools, steps), labels.write_calls, labels.write_answer)
 
 
-def _read_labels(call: Call, prompt: str, shown: re.Match[str] | None, *, is_blob: bool) -> Labels:
-    after = prompt[shown.end() if shown else 0 :]
-    observed, final = (found[1] if (found := label.search(after)) else usual for label, usual in _USUAL)
-    ended = re.search(rf"(?m)^[ \t]*Thought:[ \t]*((?:I|Do I)\b[^\n]*)\n+[ \t]*{re.escape(final)}:", after)
-    thinks = "Thought:" in prompt and not call.messages[-1].text.rstrip().endswith("Thought:")
-    return Labels(
-        action=shown["action"] if shown else "Action",
-        given=shown["input"] if shown else "Action Input",
-        observed=observed,
-        final=final,
-        is_json=shown is not None and _KEYED.search(shown["how"]) is not None,
-        is_blob=is_blob,
-        thought="Thought: " if thinks else "",
-        calling="Do I need to use a tool? Yes" if "use a tool? Yes" in prompt else "I should use {}.",
-        ending=ended[1] if ended else "I now know the final answer",
-    )
-
-
-def _read_transcript(call: Call, labels: Labels, tools: Sequence[Tool]) -> tuple[str, list[AgentStep]]:
-    """The last request, and the steps made for it."""
-    texts = []
+def _list_texts(call: Call, labels: Labels) -> Iterator[str]:
+    """The texts of a conversation, with labels in front of questions and results that have none."""
     for message in call.messages:
-        observes = message.text.lstrip().startswith(labels.observed)
-        asks = message.role == "user" and not observes and not _ASKED.search(message.text)
+        asks = message.role == "user" and not message.text.lstrip().startswith(labels.observed)
+        asks = asks and not _ASKED.search(message.text)
         text = message.text.rpartition("\n\n")[2] if asks and _BLOB.search(message.text) else message.text
         if message.role not in RULING:
             lead = "Question: " if asks else f"{labels.observed}: " if message.role == "tool" else ""
-            texts.append(lead + excerpt(text, LONGEST))
-    kinds = {labels.action: "name", labels.given: "input", labels.observed: "seen", labels.final: "final"}
-    names = "|".join(map(re.escape, sorted(kinds, key=len, reverse=True)))
-    pieces = re.split(rf"(?m)^[ \t*>]*({_QUESTIONS}|Thought|{names})\**\s*:\**", "\n".join(texts))
-    known, request, steps = {tool.name for tool in tools}, "", list[AgentStep]()
-    name = given = ""
-    for label, text in zip(pieces[1::2], pieces[2::2], strict=True):
-        match kinds.get(label, "asked" if re.fullmatch(_QUESTIONS, label) else ""):
-            case "asked":
-                request, steps = _FRAME.sub("", text), []
-            case "name":
-                name, given = _read_action(text)
-            case "input":
-                given = text
-            case "seen" if name in known:
-                steps.append(AgentStep(name, given, text))
-    return request, steps
+            yield lead + excerpt(text, LONGEST)
 
 
 def _read_action(text: str) -> tuple[str, str]:
@@ -114,7 +99,6 @@ def _read_action(text: str) -> tuple[str, str]:
     return name, "".join(rest[:1])
 
 
-_LABELLED = lazy_pattern(r"(?m)^[ \t>*`-]{0,12}(?:Tool|Function|Call) ?(?:Input|Args|Arguments|Parameters)\**:")
 _ACTION = lazy_pattern(
     r"(?m)^[ \t>*`-]*(?P<action>Action|Tool|Function|Act|Call|Tool Name)\**:\**[ \t]*[^\n]*\n(?:[^\n:]*\n){0,3}?"
     r"[ \t>*`-]*(?P<input>(?:(?:Action|Tool|Function|Call)[ _]?)?(?:Input|Args|Arguments|Parameters|Query))\**:\**"
@@ -127,10 +111,8 @@ _NAMES = lazy_pattern(
     r"\b(?:available|allowed|following) (?:tools|actions|functions)(?: are)?:)[ \t]{0,9}(?:these |the following )?"
     r"[:\[({]{0,3}[ \t]{0,9}([^\])}\n\\]{1,4000})"
 )
-_USUAL = (
-    (lazy_pattern(r"(?m)^[ \t>*`-]*(Observation|(?:Tool |Action )?(?:Result|Output|Response))\**:"), "Observation"),
-    (lazy_pattern(r"(?m)^[ \t>*`-]*(Final \w+|Answer|Final|Conclusion|Finish)\**:"), "Final Answer"),
-)
+_OBSERVED = lazy_pattern(r"(?m)^[ \t>*`-]*(Observation|(?:Tool |Action )?(?:Result|Output|Response))\**:")
+_ANSWER = lazy_pattern(r"(?m)^[ \t>*`-]*(Final \w+|Answer|Final|Conclusion|Finish)\**:")
 _QUESTIONS = r"(?:Question|Current Task|Task|New [Ii]nput|Input|Query|User|Human)"
 _ASKED = lazy_pattern(rf"(?m)^[ \t>*]*{_QUESTIONS}\**\s*:")
 _FRAME = lazy_pattern(r"\n(?:This is the expected criteria[^\n]*(?:\nyou MUST [^\n]*)?|Begin!(?s:.*))")

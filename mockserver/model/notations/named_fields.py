@@ -29,10 +29,8 @@ def answer_in_fields(call: Call, seed: Seed) -> DraftChoice | None:
     """
     tail = call.last_user[-_LONGEST_ORDER:]
     order = _ORDER.search(tail) if "Respond with" in tail and _MARK in call.last_user else None
-    if order is None:
-        return None
-    asked = {found[1]: found[2] or "str" for found in _ASKED.finditer(order[1])}
-    if not asked:  # the calls of native tools are all that is wanted
+    asked = {found[1]: found[2] or "str" for found in _ASKED.finditer(order[1])} if order else {}
+    if order is None or not asked:  # or the calls of native tools are all that is wanted
         return None
     rules = excerpt("\n".join(message.text for message in call.messages if message.role != "user"), _MOST_READ)
     said = excerpt(call.last_user, _MOST_READ).removesuffix(order[0])
@@ -40,14 +38,11 @@ def answer_in_fields(call: Call, seed: Seed) -> DraftChoice | None:
     inputs = rules.partition("output fields")[0]
     task = "\n".join(text for name, text in given.items() if name in inputs and name != "trajectory")
     inner = replace(call, messages=(Message("user", task), *_steps(given)), tools=tuple(_tools(rules)))
-    values = _step(inner, asked, seed) if inner.tools else {}
-    said_in_words = [name for name, kind in asked.items() if kind == "str" and name not in values]
-    if said_in_words and (found_so_far := describe_results(inner)):
-        values[said_in_words[-1]] = found_so_far
+    values = _fill_texts(inner, [name for name, kind in asked.items() if kind == "str"], seed)
     if (result := compute(task, bare=True)) is not None:
         numeric = [name for name, kind in asked.items() if kind in ("int", "float") and {*parts(name)} & _ANSWERS]
-        values |= {name: try_parse(result) for name in numeric if name not in values}
-    values = {**_in_words(inner, [name for name in said_in_words if name not in values], seed), **values}
+        values |= dict.fromkeys(numeric, try_parse(result))
+    values |= _step(inner, asked, seed) if inner.tools else {}
     schema = call.options.schema or _schema(asked, rules)
     try:
         made = instance(schema, seed.branch("schema"), mentions(excerpt(task)).stating(values))
@@ -57,7 +52,9 @@ def answer_in_fields(call: Call, seed: Seed) -> DraftChoice | None:
         return None  # only the schema of a request is refused
     if call.options.response_format != "text" or "JSON" in order[0][:_OPENING]:
         return DraftChoice((Text(compact(made)),))
-    shown = "".join(f"{_MARK}{name} ## ]]\n{_written(made[name])}\n\n" for name in asked)
+    written = {name: made[name] if isinstance(made[name], str) else compact(made[name]) for name in asked}
+    written |= {name: str(made[name]) for name in asked if isinstance(made[name], bool)}
+    shown = "".join(f"{_MARK}{name} ## ]]\n{text}\n\n" for name, text in written.items())
     return DraftChoice((Text(f"{shown}{_MARK}completed ## ]]"),))
 
 
@@ -67,23 +64,21 @@ def _step(call: Call, asked: Mapping[str, str], seed: Seed) -> dict[str, Json]:
     mode = "auto" if len(call.messages) > 1 else "required"
     work = replace(call, tools=tuple(tool for tool in call.tools if tool != ends), tool_choice=ToolChoice(mode))
     use = next((use for use in list_tool_uses(work, seed) if isinstance(use, ToolUse)), None)
-    name, arguments = (use.call.name, read_loosely(use.call.arguments, 0)) if use else (ends.name, None)
+    name, arguments = (use.call.name, try_parse(use.call.arguments)) if use else (ends.name, {})
     thought = f"I need to call {name} for this." if use else "The observations are enough to answer."
-    values: dict[str, Json] = {}
-    for field in asked:
-        kind = parts(field)[-1:]
-        own: Json = arguments.value if arguments else {}
-        values[field] = name if kind == ("name",) else own if kind == ("arg",) else thought
-    return values
+    said = {"name": name, "arg": arguments}
+    return {field: said.get(parts(field)[-1], thought) for field in asked}
 
 
-def _in_words(call: Call, fields: Sequence[str], seed: Seed) -> dict[str, Json]:
+def _fill_texts(call: Call, fields: Sequence[str], seed: Seed) -> dict[str, Json]:
     """Thoughts for fields of reasoning; for an answer a result, a sentence of the prompt, or prose."""
     about, rng = find_topic(call), seed.stream("fields")
     asked, speaker = Request(about.text, "", about), Speaker(about, rng)
     values: dict[str, Json] = {}
     for name in fields:
-        if {*parts(name)} & _THOUGHTS:
+        if name == fields[-1] and (results := describe_results(call)):
+            values[name] = results
+        elif {*parts(name)} & _THOUGHTS:
             values[name] = next(speaker.thoughts())
         elif {*parts(name)} & _ANSWERS:
             values[name] = obey(asked, rng) or find_passage(call, about) or speaker.opening()
@@ -114,21 +109,14 @@ def _steps(given: Mapping[str, str]) -> Iterator[Message]:
 
 
 def _schema(asked: Mapping[str, str], rules: str) -> Json:
+    """The schema of all fields; that of one keeps its references to its own definitions."""
     properties: dict[str, Json] = {}
     for name, kind in asked.items():
         stated = re.search(rf"\{{{name}\}}[^\n]{{0,300}}JSON schema: (?=\{{)", rules)
         found = read_loosely(rules, stated.end()) if stated else None
-        properties[name] = _embedded(found.value, name) if found else schema_of_note(kind) or {"type": "string"}
+        schema = found.value if found else schema_of_note(kind) or {"type": "string"}
+        properties[name] = {"$id": f"urn:field:{name}", **schema} if "$defs" in schema else schema
     return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
-
-
-def _embedded(schema: Json, name: str) -> Json:
-    """The schema of a field as part of another, where its references still lead to its own definitions."""
-    return {"$id": f"urn:field:{name}", **schema} if isinstance(schema, Mapping) and "$defs" in schema else schema
-
-
-def _written(value: Json) -> str:
-    return value if isinstance(value, str) else str(value) if isinstance(value, bool) else compact(value)
 
 
 _THOUGHTS, _ANSWERS = vocabulary("reasoning rationale thought"), vocabulary("answer response reply output")

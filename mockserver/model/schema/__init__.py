@@ -53,7 +53,8 @@ def schema_error(schema: Json) -> str | None:
 def _search(compiled: CompiledSchema, seed: Seed, said: Mentions) -> Json:
     """Generate until the validator accepts. Raises UnsatisfiableError.
 
-    Rejected values are made again, without prompt, default and examples; all is minimal in the second half.
+    Rejected values are made again, without prompt, default and examples, and every other one of a schema in which
+    nothing excludes anything; all is minimal in the second half.
     """
     stuck: UnsatisfiableError | None = None
     rejections = Counter[str]()  # by JSON pointer
@@ -64,13 +65,12 @@ def _search(compiled: CompiledSchema, seed: Seed, said: Mentions) -> Json:
         minimal = minimal or number >= _MAX_ATTEMPTS // 2
         share = min(_MAX_WORK_PER_ATTEMPT, work_left, work.left)
         attempt = Attempt(
-            compiled,
+            (compiled.resolved if number % 2 else None) or compiled,
             seed,
             NOTHING if minimal else said,
             work=share,
             rejections=rejections,
             minimal=minimal,
-            strict=number % 2 == 1,
         )
         try:
             value = attempt.take_whole() if number == 0 else None

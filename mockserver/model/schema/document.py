@@ -3,17 +3,14 @@
 Nothing is ever fetched. Knows how schemas name and contain each other, not what other keywords mean.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
-from functools import cache, lru_cache
-from math import inf
+from collections.abc import Iterator, Mapping
+from math import inf, prod
 from typing import Any
 from urllib.parse import quote, unquote, urljoin
 
-from pydantic_core import to_json
-
 from mockserver.core.json import Json
 from mockserver.core.lazy import lazy_pattern, lazy_property
-from mockserver.core.pattern_size import estimate_size
+from mockserver.model.patterns import MAX_PATTERN_WORK, estimate_pattern_work, make_pattern_options
 
 Schema = Mapping[str, Json]
 
@@ -80,6 +77,24 @@ class SchemaDocument:
                 return error
         return None
 
+    def resolve_exclusions(self) -> Json:
+        """Return the schema in the library's canonical form; None if writing that may take too long."""
+        from jsonschema_rs import ValidationError, canonicalize  # slow to import, and only schemas need it
+
+        lists = (_get_list(each, keyword) for each in self.schemas for keyword in ("anyOf", "oneOf"))
+        choices = [len(each) for each in lists if each]
+        if self.values > _MAX_RESOLVED or max(choices, default=0) > _MAX_OPTIONS or prod(choices) > _MAX_COMBINATIONS:
+            return None
+        try:
+            return canonicalize(
+                _make_readable(self.root),
+                retriever=_refuse_to_fetch,
+                validate_formats=True,
+                pattern_options=make_pattern_options(),
+            ).to_json_schema()
+        except (ValidationError, ValueError):
+            return None
+
     def _target(self, schema: Schema, reference: str, keyword: str) -> Json:
         found = self._find(schema, reference, keyword)
         anchor = found.get("$dynamicAnchor") if isinstance(found, Mapping) else None
@@ -142,7 +157,7 @@ class SchemaDocument:
         _check_count(len(self.schemas), _MAX_PARTS, "parts", pointer)
         _check_count(self.references, _MAX_REFERENCES, "references", pointer)
         _check_count(len(required) if isinstance(required, list) else 0, MAX_PROPERTIES, "required properties", pointer)
-        if self.pattern_work > _MAX_PATTERN_WORK:
+        if self.pattern_work > MAX_PATTERN_WORK:
             raise UnsatisfiableError(
                 "its patterns repeat too much to be compiled; give them lower counts", _shorten(pointer)
             )
@@ -189,52 +204,8 @@ def _check_count(count: int, most: int, what: str, pointer: str) -> None:
         raise UnsatisfiableError(f"it has more than {most:,} {what}", _shorten(pointer))
 
 
-@lru_cache(maxsize=1024)
-def estimate_pattern_work(pattern: str) -> int:
-    """About how many microseconds compiling a pattern takes; each keeps some 400 bytes of memory."""
-    backtracks = _BACKTRACKS.search(pattern)
-    if "\\p" in pattern.lower() or (backtracks and "\\w" in pattern.lower()):
-        each = 250  # a class of Unicode's letters is written out for each repeat
-    else:
-        each = 50 if backtracks or _LARGE_CLASS.search(pattern) else 5
-    return 50 + each * estimate_size(_UP_TO.sub(r"{\1}", pattern))
-
-
 def _shorten(pointer: str) -> str:
     return pointer if len(pointer) <= _MAX_POINTER else pointer[:_MAX_POINTER].rpartition("/")[0] + "/..."
-
-
-def find_text_validator(constraints: Sequence[Mapping[str, Json]]) -> Any:
-    """Return a validator of keywords for strings; None if it cannot read them."""
-    stated = (part.get("pattern") for part in constraints)
-    large = sum(estimate_pattern_work(pattern) for pattern in stated if isinstance(pattern, str)) > _LARGE_PATTERN
-    return (_large_text_validator if large else _text_validator)(to_json({"allOf": constraints}))
-
-
-@lru_cache(maxsize=1024)
-def _text_validator(constraints: bytes) -> Any:
-    from jsonschema_rs import validator_for  # slow to import, and only schemas need it
-
-    try:
-        return validator_for(constraints.decode(), validate_formats=True, pattern_options=make_pattern_options())
-    except ValueError:
-        return None
-
-
-_large_text_validator = lru_cache(maxsize=4)(_text_validator.__wrapped__)
-
-
-@cache
-def make_pattern_options() -> Any:
-    from jsonschema_rs import FancyRegexOptions  # slow to import, and only schemas need it
-
-    return FancyRegexOptions(backtrack_limit=_MAX_BACKTRACKS)
-
-
-def matches(pattern: str, text: str) -> bool:
-    """Whether the validator finds the pattern in the text; False for a pattern that it cannot read."""
-    validator = find_text_validator([{"pattern": pattern}])
-    return validator is not None and bool(validator.is_valid(text))
 
 
 _MAX_DEPTH = 250  # levels of the document; the validator's compiler goes about as deep
@@ -242,15 +213,11 @@ _MAX_POINTER = 200  # characters in messages
 _MAX_REFERENCES = 5_000
 _MAX_PARTS, _MAX_VALUES = 20_000, 200_000
 MAX_PROPERTIES = 2_000  # of one object
-_MAX_PATTERN_WORK = 250_000
-_BACKTRACKS = lazy_pattern(r"\(\?[=!<]|\\[1-9k]")
-_LARGE_CLASS = lazy_pattern(r"\\[dDsS]|\[\^|\(\?i")
-_UP_TO = lazy_pattern(r"\{\d*,(\d+)\}")
 REFERENCES = ("$ref", "$dynamicRef", "$recursiveRef")
+# Of a schema that is written out: values, options of one alternative, and ways to combine all of them.
+_MAX_RESOLVED, _MAX_OPTIONS, _MAX_COMBINATIONS = 2_000, 40, 4_096
 _META_SCHEMAS = ("http://json-schema.org/draft", "https://json-schema.org/draft", "http://json-schema.org/schema")
 _ANY_SCHEMA: Schema = {"type": "object"}  # an empty schema is one that every meta-schema allows
-_LARGE_PATTERN = 1_000
-_MAX_BACKTRACKS = 100_000  # some 15 ms
 
 
 class MinDepths:

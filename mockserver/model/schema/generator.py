@@ -100,7 +100,6 @@ class Attempt:
         work: int,
         rejections: Mapping[str, int] = {},  # by JSON pointer
         minimal: bool = False,  # leave out all that is optional
-        strict: bool = False,  # `not`, the other options of `oneOf` and an unmet `if` are choices of what to violate
     ) -> None:
         self.compiled = compiled
         self.seed = seed
@@ -108,7 +107,6 @@ class Attempt:
         self.work_left = work
         self.rejections = rejections
         self.minimal = minimal
-        self.strict = strict
         self._evidence: dict[tuple[int, int], tuple[Any, float]] = {}  # by what is left to say, and the shape
 
     def make_root(self) -> Json:
@@ -196,7 +194,7 @@ class Attempt:
     def _make_first_possible(self, shape: Shape, location: Location, taken: Taken) -> Json:
         if not shape.can_hold:
             raise shape.find_conflict()
-        choices = shape.strict_choices if self.strict else shape.choices
+        choices = shape.choices
         first: UnsatisfiableError | None = None
         left = self.prompt.left
         combinations = self.combine(shape, choices, location, taken) if choices else iter([shape])
@@ -226,7 +224,7 @@ class Attempt:
             if not agrees or not widened.can_hold:
                 continue
             if widened is not narrow:
-                further = (*further, *widened.find_new_choices(narrow, strict=self.strict))
+                further = (*further, *widened.find_new_choices(narrow))
             if not further:
                 found = True
                 yield widened
@@ -270,7 +268,7 @@ class Attempt:
         start = location.rejections + int(self.seed.fraction("one of", location.pointer, "0") * len(values))
         for at in range(min(len(values), _MAX_LISTED)):
             value = values[(start + at) % len(values)]
-            if shape.only_lists or (len(values) == 1 and not self.strict) or self.fits(shape, value):
+            if shape.only_lists or len(values) == 1 or self.fits(shape, value):
                 return value
             self.spend(1)
         raise UnsatisfiableError("none of the listed values is allowed", "enum")

@@ -16,8 +16,8 @@ from typing import TypeVar
 
 from mockserver.core.json import Json
 from mockserver.core.seed import FROZEN_AT, Random
-from mockserver.model.patterns import sample
-from mockserver.model.schema.document import UnsatisfiableError, find_text_validator
+from mockserver.model.patterns import find_text_validator, sample
+from mockserver.model.schema.document import UnsatisfiableError
 from mockserver.model.vocabulary import noun, phrase, remark, thing, word_lists
 
 T = TypeVar("T")

@@ -5,7 +5,7 @@ additional), and a reference is followed from where it is.
 """
 
 from collections import OrderedDict
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from json import dumps
 from threading import local
@@ -16,13 +16,12 @@ from pydantic_core import to_json
 
 from mockserver.core.json import Json
 from mockserver.core.lazy import lazy_property
+from mockserver.model.patterns import estimate_pattern_work, matches
 from mockserver.model.schema.document import (
     MinDepths,
     SchemaDocument,
     SchemaValidator,
     UnsatisfiableError,
-    estimate_pattern_work,
-    matches,
     measure_depth_and_size,
 )
 from mockserver.model.schema.scalars import Numbers, Texts, lower_limit, upper_limit
@@ -336,11 +335,6 @@ class Shape:
     def choices(self) -> tuple[Alternatives, ...]:
         return tuple(self._choices(self.parts))
 
-    @lazy_property
-    def strict_choices(self) -> tuple[Alternatives, ...]:
-        """The same, where `not`, other options of `oneOf` and an unmet `if` are choices of what to violate."""
-        return tuple(self._strict_choices(self.parts))
-
     def widen(self, option: Option) -> "Shape | None":
         """Add the schemas of an option; None if nothing is allowed then."""
         more = self._compiled.find_shape(option)
@@ -355,10 +349,9 @@ class Shape:
             return self._compiled.find_shape(together)
         return Shape(self._compiled, together, (*self.parts, *new))
 
-    def find_new_choices(self, narrow: "Shape", *, strict: bool) -> tuple[Alternatives, ...]:
+    def find_new_choices(self, narrow: "Shape") -> tuple[Alternatives, ...]:
         """The choices that it has and the narrower one, which it was widened from, had not."""
-        new = self.parts[len(narrow.parts) :]
-        return tuple((self._strict_choices if strict else self._choices)(new))
+        return tuple(self._choices(self.parts[len(narrow.parts) :]))
 
     def _choices(self, parts: Parts) -> Iterator[Alternatives]:
         for part in parts:
@@ -374,22 +367,6 @@ class Shape:
 
     def _choice(self, part: Part, keyword: str, options: Iterable[Option]) -> Alternatives:
         return Alternatives(keyword, f"{self._compiled.document.find_pointer(part)}/{keyword}", tuple(options))
-
-    def _strict_choices(self, parts: Parts) -> Iterator[Alternatives]:
-        for choice in self._choices(parts):
-            options = choice.options
-            if choice.keyword == "oneOf" and len(options) <= _MAX_EXCLUDED_OPTIONS:
-                nots: Option = tuple({"not": option} for (option,) in options)
-                options = tuple((*option, *nots[:at], *nots[at + 1 :]) for at, option in enumerate(options))
-            elif choice.keyword == "if":
-                met, unmet = options
-                options = (met, (*unmet, {"not": met[0]}))
-            yield Alternatives(choice.keyword, choice.pointer, options)
-        for part in parts:
-            if "not" in part:
-                refused = self._compiled.find_shape((part["not"],))
-                ways = [()] if refused is None else [way for inner in refused.parts for way in find_negations(inner)]
-                yield self._choice(part, "not", ways)
 
     # What is looked up in a prompt
 
@@ -439,6 +416,12 @@ class CompiledSchema:
     @lazy_property
     def min_depths(self) -> MinDepths:
         return MinDepths(self.document)
+
+    @lazy_property
+    def resolved(self) -> "CompiledSchema | None":
+        """The same schema without `not`, `oneOf` and `if`, and without hints; None if that takes too much."""
+        written = self.document.resolve_exclusions()
+        return None if written is None else CompiledSchema(SchemaDocument(written))
 
     @property
     def root(self) -> Shape | None:
@@ -557,29 +540,6 @@ def _first_items(part: Part) -> Sequence[Json]:
     return found
 
 
-def find_negations(part: Part) -> Iterator[Option]:
-    """Ways to violate a schema, references resolved; the last demands nothing where only the validator can tell."""
-    for keyword, negate in _NEGATIONS.items():
-        if keyword in part:
-            yield from negate(part[keyword])
-    for keyword, (opposite, kind, shift) in _OPPOSITES.items():
-        if keyword in part and not isinstance(part[keyword], bool) and (not shift or part[keyword] + shift >= 0):
-            yield ({"type": [kind], opposite: part[keyword] + shift},)
-    if not part.keys() <= _NEGATIONS.keys() | _OPPOSITES.keys() | _NEVER_VIOLATED:
-        yield ()
-
-
-def _other_types(stated: Json) -> Iterator[Option]:
-    refused = {stated} if isinstance(stated, str) else {*stated}
-    refused |= {"integer"} if "number" in refused else set()
-    yield ({"type": [kind for kind in TYPES if kind not in refused]},)
-
-
-def _other_properties(properties: Mapping[str, Json]) -> Iterator[Option]:
-    for name, inner in properties.items():
-        yield ({"type": "object", "required": [name], "properties": {name: {"not": inner}}},)
-
-
 _ANNOTATIONS = ("title", "description", "default", "examples")
 _SAY_NOTHING_OF_LISTED = frozenset((*_ANNOTATIONS, "enum", "const", "type"))
 _SAY_TYPES_ONLY = frozenset((*_ANNOTATIONS, "type"))
@@ -591,7 +551,6 @@ _TEXT: Json = {"type": "string"}
 _MAX_DESCRIPTION = 80
 _MAX_OPTIONS = 8
 _FEW_SCHEMAS = 8
-_MAX_EXCLUDED_OPTIONS = 40
 _MAX_VIEWS, _MAX_VIEWED_OPTIONS = 200, 50
 _IMPLYING: Mapping[str, Sequence[str]] = {
     "object": (
@@ -605,23 +564,3 @@ _IMPLYING: Mapping[str, Sequence[str]] = {
     "string": ("pattern", "format", "minLength", "maxLength", "contentEncoding", "contentMediaType"),
     "number": ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"),
 }
-_NEGATIONS: Mapping[str, Callable[[Json], Iterable[Option]]] = {
-    "type": _other_types,
-    "required": lambda names: [({"type": "object", "properties": {name: False}},) for name in names],
-    "properties": _other_properties,
-    **dict.fromkeys(("anyOf", "oneOf"), lambda options: [tuple({"not": option} for option in options)]),
-    "not": lambda inner: [(inner,)],
-    "contains": lambda inner: [({"type": "array", "items": {"not": inner}},)],
-}
-_OPPOSITES = {  # with the type, and what to add to the limit
-    "minimum": ("exclusiveMaximum", "number", 0),
-    "maximum": ("exclusiveMinimum", "number", 0),
-    "exclusiveMinimum": ("maximum", "number", 0),
-    "exclusiveMaximum": ("minimum", "number", 0),
-    **{
-        f"{one}{size}": (f"{other}{size}", kind, shift)
-        for size, kind in (("Length", "string"), ("Items", "array"), ("Properties", "object"))
-        for one, other, shift in (("min", "max", -1), ("max", "min", 1))
-    },
-}
-_NEVER_VIOLATED = frozenset((*_ANNOTATIONS, "allOf", "$ref", "$defs", "definitions", "$schema", "$id", "$anchor"))

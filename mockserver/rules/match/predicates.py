@@ -328,13 +328,14 @@ def _build_length(expected: Json, lens: Lens) -> Test:
 def _build_schema(expected: Json, _lens: Lens) -> Test:
     import jsonschema_rs  # slow to import, and few rules need it
 
+    from mockserver.model.patterns import make_pattern_options
     from mockserver.model.schema import document
 
     try:
         cost = document.ValidationCost(document.SchemaDocument(expected))
         cost.check_compiling()
         validator = jsonschema_rs.validator_for(
-            expected, retriever=_refuse_retrieval, pattern_options=document.make_pattern_options()
+            expected, retriever=_refuse_retrieval, pattern_options=make_pattern_options()
         )
     except document.UnsatisfiableError as error:
         raise UnfitError(f"unusable JSON Schema: {error.why}") from None

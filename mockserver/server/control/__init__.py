@@ -115,12 +115,12 @@ class Control(Struct, frozen=True):
         return self.live.worker if self.live.fleet is None else None
 
     async def _respond(self, scope: Scope, receive: Receive) -> Response:
-        method, path = "GET" if scope["method"] == "HEAD" else scope["method"], find_path(scope)
-        if self.live.settings.inspector and (path == CONTROL or path in ASSETS):
+        method, path = "GET" if scope["method"] == "HEAD" else scope["method"], find_path(scope).removeprefix(CONTROL)
+        if self.live.settings.inspector and (not path or path in ASSETS):
             return _show_page(method, path, scope)
         routes, item = find_routes(path)
         if not routes:
-            raise RefusedError(404, _describe_unknown(path.removeprefix(CONTROL)))
+            raise RefusedError(404, _describe_unknown(path))
         if method not in routes:
             allow = ", ".join(routes)
             raise RefusedError(405, f"{CONTROL}{path} takes {allow}, not {method}", headers={"allow": allow})
@@ -164,7 +164,7 @@ class Control(Struct, frozen=True):
 def _show_page(method: str, path: str, scope: Scope) -> Response:
     if method != "GET":
         raise RefusedError(405, f"the inspector accepts only GET, not {method}", headers={"allow": "GET"})
-    return RedirectResponse(f"{CONTROL}/") if path == CONTROL else send_asset(path, join_fields(scope["headers"]))
+    return send_asset(path, join_fields(scope["headers"])) if path else RedirectResponse(f"{CONTROL}/")
 
 
 def _describe_unknown(path: str) -> str:

@@ -13,7 +13,7 @@ from mockserver.core.text import truncate
 from mockserver.engine.offload import on_thread
 from mockserver.server.control.requests import ControlRequest, RefusedError, make_json_response
 from mockserver.server.namespaces import ALL
-from mockserver.server.player import CassetteChoice, Player, Record
+from mockserver.server.recording.player import CassetteChoice, Player, Record
 
 RECORDS: tuple[str, ...] = get_args(Record)
 _LISTED = 200  # episodes, if no limit is given

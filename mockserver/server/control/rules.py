@@ -13,7 +13,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 from starlette.responses import Response
 
-from mockserver.cassettes.cassette_file import replace_file
+from mockserver.cassettes.locked_file import replace_file
 from mockserver.config.errors import Mistake, MockserverError, SourceLocation
 from mockserver.config.settings import Settings
 from mockserver.config.source import Document, did_you_mean, read
@@ -24,10 +24,10 @@ from mockserver.engine.counters import select_counters
 from mockserver.engine.offload import on_thread
 from mockserver.rules.lint.remarks import review
 from mockserver.rules.load import Rule
-from mockserver.server.cassette_store import check_cassettes
 from mockserver.server.control.requests import ControlRequest, RefusedError, make_json_response
 from mockserver.server.live import Live, reload
 from mockserver.server.namespaces import ADDED, Namespace
+from mockserver.server.recording.cassette_store import check_cassettes
 from mockserver.server.sources import Sources, compile_rules, find_rules
 from mockserver.server.stubs import find_unreachable
 

@@ -102,7 +102,7 @@ def find_reached(content: Json, request: ControlRequest) -> Asked:
     if isinstance(content, dict) and "call" in content:
         return _find_earlier(content["call"], request)
     dialect, namespace = request.live.settings.dialect, request.one_namespace
-    stubs = request.live.find_engine(namespace).stubs
+    stubs = request.live.find_engine(namespace).rule_set.stubs
     try:
         if isinstance(content, dict) and "dialect" in content and ("body" in content or "path" in content):
             content = dict(content)

@@ -17,7 +17,7 @@ from mockserver.delivery.drive import MAX_WRITE, WIRE
 from mockserver.server.http.parser import DRAINED, DeadlineWatch, RequestHead
 from mockserver.server.http.tcp import count_unsent, is_abandoned, reset
 from mockserver.server.limits import Unsent
-from mockserver.server.socket_session import STOPPING
+from mockserver.server.sockets.socket_session import STOPPING
 
 PING_EVERY = 20.0  # seconds, as the provider pings
 PONG_WITHIN = 20.0

@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from mockserver.cassettes.cassette_file import CassetteFile, find_path
+from mockserver.cassettes.cassette_file import CassetteFile
+from mockserver.cassettes.cassette_names import find_path
 from mockserver.core.episode import Episode
 from tests.kit.program import Ran, run
 

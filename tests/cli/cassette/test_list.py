@@ -2,6 +2,7 @@
 
 from msgspec.structs import replace
 
+from mockserver.core.episode import Episode, Recorded
 from tests.cli.cassette.conftest import Place
 from tests.kit.episodes import chat, chats
 
@@ -56,3 +57,21 @@ def test_a_folder_or_a_cassette_that_is_not_there(place: Place) -> None:
         ran = place.run("list", name)
         assert (ran.code, len(ran.err.splitlines())) == (2, 1)
         assert "not a valid cassette name" in ran.err
+
+
+def test_answers_that_are_no_texts_are_told_by_what_they_are(place: Place) -> None:
+    (plain,) = chats(("Hi", "Hello"))
+
+    def answer(body: bytes, kind: str) -> Episode:
+        return replace(plain, operation="files", reply=Recorded(200, (("content-type", kind),), body))
+
+    place.keep(
+        "a",
+        answer(b"\xff\xfb" * 2_500, "audio/mpeg"),
+        answer(b'{"id": "file-1", "object": "file"}', "application/json"),
+        answer(b'{"data": [1, 2]}', "application/json"),
+        answer(b"{}", "application/json"),
+        answer(b"", "audio/mpeg"),
+    )
+    told = [line.partition("200: ")[2] for line in place.run("list", "a").out.splitlines()]
+    assert told == ["audio/mpeg, 5.0 kB", "file-1", "2 files", "-", "-"]

@@ -69,7 +69,7 @@ def test_other_words_are_no_change(provider: Provider) -> None:
     provider.record(("POST", "/chat/completions", CHAT))
     before = provider.file
     provider.server.on().reply("Good day to you")
-    summary = "cassettes/chat.yaml: 1 of 1 episode sent again, 0 changed in meaning, 0 failed;"
+    summary = "cassettes/chat.yaml: 1 of 1 episode answered again, 0 changed in meaning, 0 failed;"
     assert provider.run("refresh", "chat") == (0, [f"{summary} --write would update the words and times of 1"])
     assert provider.run("verify", "--live") == (0, ["1 cassette, 1 episode, 0 findings"])
     assert provider.file == before
@@ -96,13 +96,13 @@ def test_a_change_of_shape(provider: Provider) -> None:
     assert (code, told[:-1]) == (1, changes)
     assert provider.run("verify", "--live") == (1, [*changes, "1 cassette, 2 episodes, 3 findings"])
     assert provider.file == before
-    assert told[-1].endswith("2 of 2 episodes sent again, 2 changed in meaning, 0 failed; --write would replace 2")
+    assert told[-1].endswith("2 of 2 episodes answered again, 2 changed in meaning, 0 failed; --write would replace 2")
     code, told = provider.run("refresh", "chat#2", "--write")
     assert (code, told[:-1]) == (0, changes[2:])
-    assert told[-1].endswith("1 of 2 episodes sent again, 1 changed in meaning, 0 failed; replaced 1")
+    assert told[-1].endswith("1 of 2 episodes answered again, 1 changed in meaning, 0 failed; replaced 1")
     code, told = provider.run("refresh", "--max-age", "90d")
     assert told[:-1] == changes[:2]
-    assert told[-1].startswith("cassettes/chat.yaml: 1 of 2 episodes sent again, 1 changed in meaning, 0 failed; ")
+    assert told[-1].startswith("cassettes/chat.yaml: 1 of 2 episodes answered again, 1 changed in meaning, 0 failed; ")
 
 
 def test_a_failed_request_leaves_the_old_answer(provider: Provider, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -115,7 +115,7 @@ def test_a_failed_request_leaves_the_old_answer(provider: Provider, monkeypatch:
     assert code == 2
     assert told[0].startswith("cassettes/chat.yaml#1: the provider answers 429: Rate limit reached")
     assert told[1].endswith(
-        "2 of 2 episodes sent again, 0 changed in meaning, 1 failed; updated the words and times of 1"
+        "1 of 2 episodes answered again, 0 changed in meaning, 1 failed; updated the words and times of 1"
     )
     one, two = provider.place.episodes("chat")
     assert (one.at, b"Hello" in one.reply.body) == (AT, True)
@@ -143,7 +143,7 @@ def test_files_and_polls_follow_their_new_ids(provider: Provider) -> None:
     provider.record(("UPLOAD", "/files", upload), ("GET", "/files/{id}", None), ("GET", "/files/{id}", None))
     before = [json.loads(each.reply.body)["id"] for each in provider.place.episodes("chat")]
     code, told = provider.run("refresh", "chat#3", "--write")
-    summary = "3 of 3 episodes sent again, 0 changed in meaning, 0 failed; updated the words and times of 3"
+    summary = "3 of 3 episodes answered again, 0 changed in meaning, 0 failed; updated the words and times of 3"
     assert (code, told) == (0, [f"cassettes/chat.yaml: {summary}"])
     made, *polled = provider.place.episodes("chat")
     after = json.loads(made.reply.body)["id"]
@@ -164,11 +164,11 @@ def test_a_conversation_is_recorded_again_as_a_whole(provider: Provider) -> None
     code, told = provider.run("refresh", "--write")
     assert code == 2
     assert told[0] == "cassettes/chat.yaml#1: stays as it is, as #3 of the same conversation or object failed"
-    assert told[-1].endswith("2 of 3 episodes sent again, 0 changed in meaning, 1 failed, 1 kept, 1 skipped")
+    assert told[-1].endswith("1 of 3 episodes answered again, 0 changed in meaning, 1 failed, 1 kept, 1 skipped")
     assert "Good day" not in provider.file
     first.remove()
     told = provider.run("refresh")[1]
-    assert told[-1].endswith("1 of 3 episodes sent again, 0 changed in meaning, 1 failed, 2 not sent")
+    assert told[-1].endswith("0 of 3 episodes answered again, 0 changed in meaning, 1 failed, 2 not sent")
     provider.server.on(turn=0).reply("Good day")
     broken.remove()
     provider.server.on().reply("Well, well")
@@ -194,7 +194,7 @@ def test_what_only_a_program_can_send_is_skipped(provider: Provider) -> None:
         0,
         [
             "cassettes/tools.yaml#1: skipped, as it belongs to a session; record it with your program",
-            "cassettes/tools.yaml: 0 of 1 episode sent again, 0 changed in meaning, 0 failed, 1 skipped",
+            "cassettes/tools.yaml: 0 of 1 episode answered again, 0 changed in meaning, 0 failed, 1 skipped",
         ],
     )
 
@@ -226,5 +226,5 @@ def test_each_dialect_needs_its_upstream(provider: Provider) -> None:
     why = "cassettes/claude.yaml#1: no upstream for anthropic; set --upstream anthropic=URL"
     assert told == [
         why,
-        "cassettes/claude.yaml: 0 of 1 episode sent again, 0 changed in meaning, 0 failed, 1 not sent",
+        "cassettes/claude.yaml: 0 of 1 episode answered again, 0 changed in meaning, 0 failed, 1 not sent",
     ]

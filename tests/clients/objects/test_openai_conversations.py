@@ -10,7 +10,7 @@ from openai import OpenAI
 
 from mockserver.core.plan import Failure
 from mockserver.core.state import StateLostError
-from mockserver.dialects._objects.conversations import ConversationItems
+from mockserver.dialects._openai_api.objects.conversations import ConversationItems
 from mockserver.server.limits import Reservation
 from tests.clients.payloads import MODEL
 from tests.kit.asgi import app

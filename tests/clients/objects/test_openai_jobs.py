@@ -13,8 +13,8 @@ import pytest
 from openai import OpenAI
 from openai.types.fine_tuning import FineTuningJob
 
-from mockserver.dialects._objects.fine_tuning import FEWEST_EXAMPLES, find_mistake
-from mockserver.dialects._objects.skills import read_front_matter
+from mockserver.dialects._openai_api.objects.fine_tuning import FEWEST_EXAMPLES, find_mistake
+from mockserver.dialects._openai_api.objects.skills import read_front_matter
 
 RULES = """
 rules:

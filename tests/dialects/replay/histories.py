@@ -142,7 +142,7 @@ GROQ = Way("/groq/openai/v1/chat/completions", _chat, _append_chat)
 CEREBRAS = Way("/cerebras/v1/chat/completions", _chat, _append_chat)
 
 
-def message_of(answered: Answered) -> Json:
+def make_message(answered: Answered) -> Json:
     """What the refusal of any of these says."""
     found = json.loads(answered.body)
     return found.get("error", found)["message"]

@@ -19,7 +19,7 @@ from tests.dialects.replay.histories import (
     MESSAGES,
     RESPONSES,
     Way,
-    message_of,
+    make_message,
     server,
 )
 
@@ -380,7 +380,7 @@ def test_changed_histories(
     assert [remark for remark in remarked.remarks if remark.startswith(told)], remarked.remarks
     assert remarked.remarks[0].removeprefix(told)
     refused = way.ask(refuses, body, model)
-    assert (refused.status, message_of(refused), refused.source) == (400, message, "invalid")
+    assert (refused.status, make_message(refused), refused.source) == (400, message, "invalid")
     unremarked = way.ask(silent, body, model)
     assert (unremarked.status, unremarked.remarks, unremarked.body) == (200, (), remarked.body)
 
@@ -422,7 +422,7 @@ def test_items_that_nobody_has() -> None:
     for bare in ({"type": "item_reference", "id": name}, {"type": "reasoning", "id": name, "summary": []}):
         sent = {**body, "input": [bare if item.get("id") == name else item for item in body["input"]]}
         refused = RESPONSES.ask(refuses, sent, "gpt-5")
-        assert (refused.status, message_of(refused)) == (404, text)
+        assert (refused.status, make_message(refused)) == (404, text)
         (remark,) = RESPONSES.ask(asked, sent, "gpt-5").remarks
         assert remark.startswith(f'input[1]: the live provider refuses this history with 404 "{text}"; with `store: ')
     stored = RESPONSES.conversation(asked, "weather", model="gpt-5")

@@ -6,7 +6,7 @@ from mockserver.core.call import Page
 from mockserver.core.http import HttpRequest
 from mockserver.core.plan import Failure
 from mockserver.dialects._errors import refuse
-from mockserver.dialects._stored import integer_parameter, page_parameter
+from mockserver.dialects._openai_api.stored import read_integer_parameter, read_page
 
 
 def asked(**query: str) -> HttpRequest:
@@ -24,7 +24,7 @@ def asked(**query: str) -> HttpRequest:
     ],
 )
 def test_a_page(query: dict[str, str], order: str, expected: Page) -> None:
-    assert page_parameter(asked(**query), refuse, order=order) == expected
+    assert read_page(asked(**query), refuse, order=order) == expected
 
 
 @pytest.mark.parametrize(
@@ -38,13 +38,13 @@ def test_a_page(query: dict[str, str], order: str, expected: Page) -> None:
 )
 def test_a_page_that_cannot_be(query: dict[str, str], param: str, message: str) -> None:
     with pytest.raises(Failure) as raised:
-        page_parameter(asked(**query), refuse, order="asc")
+        read_page(asked(**query), refuse, order="asc")
     assert (raised.value.reason, raised.value.param) == ("bad_parameter", param)
     assert str(raised.value).endswith(message)
 
 
 def test_numbers_of_a_query() -> None:
-    assert integer_parameter(asked(n="7"), "n", refuse) == 7
-    assert integer_parameter(asked(), "n", refuse) is None
+    assert read_integer_parameter(asked(n="7"), "n", refuse) == 7
+    assert read_integer_parameter(asked(), "n", refuse) is None
     with pytest.raises(Failure):
-        integer_parameter(asked(n="-1"), "n", refuse)
+        read_integer_parameter(asked(n="-1"), "n", refuse)

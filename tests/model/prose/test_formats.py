@@ -211,13 +211,8 @@ def test_tags(order: str, answer: str) -> None:
         ("What is 007 + 1.05?", "007 + 1.05 = 8.05"),
         ("Calculate 1 / 3", "1 / 3 = 0.3333333333"),
         ("how much is 1,000 - 0.5", "1,000 - 0.5 = 999.5"),
-        ("What is the sum of 2 and 3?", "2 + 3 = 5"),
-        ("Multiply 4 by 2.5", "4 * 2.5 = 10"),
-        ("Subtract 2 from 5.", "5 - 2 = 3"),
         ("What is 10 ÷ 4?", "10 / 4 = 2.5"),
         ("What is 15% of 80?", "15% of 80 = 12"),
-        ("What percent of 80 is 20?", "20 / 80 * 100 = 25"),
-        ("How much is 20% off 50?", "50 * (100 - 20) / 100 = 40"),
         ("What is 1/0?", "That cannot be computed: it divides by zero."),
     ],
 )

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from mockserver.core.json import Json
 from mockserver.core.plan import Failure
 from mockserver.core.seed import Seed
+from mockserver.model import schema
 from mockserver.model.arguments import mentions
 from mockserver.model.schema import instance
 from mockserver.model.schema.document import SchemaDocument, ValidationCost
@@ -82,8 +83,8 @@ WIDE: Mapping[str, Callable[[int], Any]] = {
     },
     "views": lambda n: {
         "type": "object",
-        "properties": {f"p{at}": {"anyOf": [{"$ref": "#/$defs/x"}] * 10} for at in range(n // 20)},
-        "$defs": {"x": {"type": "object", "properties": {f"q{at}": {"type": "string"} for at in range(n)}}},
+        "properties": {f"p{at}": {"anyOf": [{"$ref": "#/$defs/x"}] * 10} for at in range(n // 40)},
+        "$defs": {"x": {"type": "object", "properties": {f"q{at}": {"type": "string"} for at in range(n // 2)}}},
     },
 }
 
@@ -100,14 +101,21 @@ def calls(schema: Any) -> int:
 
 
 FEW, GROWTH = 50_000, 5  # calls that do not matter; doubling the size costs at most its square
+PART = 4  # a quarter of the budget is enough to see that a search ends with it
 SEARCHED = {"oneOf", "not", "properties", "additionalProperties", "prefixItems", "contains"}  # until a budget is spent
 
 
 @pytest.mark.parametrize("end", ["object", "no text"])
 @pytest.mark.parametrize("keyword", DOUBLING)
-def test_definitions_that_double(keyword: str, end: str) -> None:
-    most = 2_000_000 if keyword in SEARCHED else 100_000
+def test_definitions_that_double(keyword: str, end: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("_MAX_WORK", "_MAX_WORK_PER_ATTEMPT"):
+        monkeypatch.setattr(schema, name, getattr(schema, name) // PART)
+    most = 2_000_000 // PART if keyword in SEARCHED else 100_000
     assert calls(doubled(DOUBLING[keyword], 24, ENDS[end])) < most
+
+
+def test_a_search_ends_when_its_budget_is_spent() -> None:
+    assert 2_000_000 // PART < calls(doubled(DOUBLING["properties"], 24, ENDS["no text"])) < 2_000_000
 
 
 @pytest.mark.parametrize("kind", WIDE)

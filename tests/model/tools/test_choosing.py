@@ -182,8 +182,8 @@ def fit(tool: Tool, text: str, *others: Tool) -> float:
 
 
 def fitness(text: str, tools: Sequence[Tool], hints: Mapping[str, str]) -> float:
-    alike = (offer for offer in Offers(tools, hints).alike(words(text)) if offer.at == 0)
-    return next((score_words(offer, Said(words(text))) for offer in alike), 0)
+    said = Said(words(text))
+    return next((score_words(offer, said) for offer in Offers(tools, hints).alike(said) if offer.at == 0), 0)
 
 
 def test_words_of_the_name_suffice() -> None:

@@ -10,7 +10,7 @@ from mockserver.core.json import Json
 from mockserver.core.plan import Text
 from mockserver.core.seed import Seed
 from mockserver.model.auto import auto
-from mockserver.model.team import choose_speaker, choose_values, find_colleague
+from mockserver.model.listed_options import choose_speaker, choose_values, find_colleague
 from tests.kit.calls import call
 
 RULES = Message("system", "You supervise researcher and coder. If all is done, answer FINISH.")

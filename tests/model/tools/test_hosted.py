@@ -4,11 +4,13 @@ import json
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from mockserver.core.call import Call, Message, Tool, ToolCall, ToolChoice
-from mockserver.core.plan import Item
+from mockserver.core.plan import Item, Text
 from mockserver.core.seed import Seed
 from mockserver.model.arguments import mentions
+from mockserver.model.auto import auto
 from mockserver.model.hosted import limit_to_choice, list_allowed, make_hosted_use, write_free_text
 from mockserver.wire.responses import ResponseOptions, make_hosted_tool_item
 from tests.engine.test_own_tools import OFFICIAL
@@ -41,7 +43,28 @@ def body(kind: str, text: str, **options: Any) -> Any:
     ],
 )
 def test_searches_are_for_what_is_asked(kind: str, text: str, query: str) -> None:
-    assert body(kind, text) == {"action": {"type": "search", "queries": [query], "query": query, "sources": []}}
+    action = body(kind, text)["action"]
+    (source,) = action.pop("sources")
+    assert action == {"type": "search", "queries": [query], "query": query}
+    assert source["url"].startswith("https://example.com/")
+
+
+@pytest.mark.parametrize(
+    ("text", "searches"),
+    [
+        ("What happened in San Francisco last week?", True),
+        ("What's the latest on the Mars mission?", True),
+        ("What is the capital of France?", False),
+        ("Hi!", False),
+    ],
+)
+def test_what_is_new_is_searched_and_the_answer_names_its_source(text: str, searches: bool) -> None:
+    offered = Tool("web_search", kind="web_search", options={"type": "web_search"})
+    *uses, answer = auto(replace(call(text, tool_choice=ToolChoice("auto")), tools=(offered,)), Seed(1), {}).parts
+    assert [use.kind for use in uses if isinstance(use, Item)] == ["web_search_call"] * searches
+    assert isinstance(answer, Text)
+    assert [note["type"] for note in answer.annotations] == ["url_citation"] * searches
+    assert all(note["end_index"] == len(answer.text) for note in answer.annotations)
 
 
 def test_files_are_searched_and_the_dialect_says_what_is_found() -> None:

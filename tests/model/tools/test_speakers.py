@@ -3,7 +3,7 @@
 import pytest
 
 from mockserver.core.call import Message
-from mockserver.model.team import choose_speaker
+from mockserver.model.listed_options import choose_speaker
 from tests.kit.calls import call
 
 ORDER = "Then select the next role from ['planner', 'coder', 'reviewer'] to play. Only return the role."

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from mockserver.cassettes.cassette_file import CassetteFile
-from mockserver.server.app import build_app
+from mockserver.server.app import Site
 from mockserver.server.live import start
 from mockserver.server.sources import Sources
 from tests.kit.asgi import App
@@ -19,7 +19,7 @@ TWO = episode(chat("two"), '{"from":"two"}')
 
 def server(held: Folder, **settings: Any) -> ControlledServer:
     live = start(Sources((), {"cassettes": str(held.path), **settings}, {}))
-    return ControlledServer(App(build_app(live)), live)
+    return ControlledServer(App(Site(live)), live)
 
 
 def put(running: ControlledServer, body: Any, namespace: str = "mine") -> Any:
@@ -66,7 +66,7 @@ def test_a_reload_reads_what_namespaces_play(tmp_path: Path) -> None:
     for name in ("chat", "other", "third"):
         CassetteFile(tmp_path / f"{name}.yaml").append(ONE)
     live = start(Sources((), {"cassettes": str(tmp_path)}, {}))
-    running = ControlledServer(App(build_app(live)), live)
+    running = ControlledServer(App(Site(live)), live)
     put(running, {"name": "chat"})
     put(running, {"name": "third"}, "gone")
     running.post("rules?namespace=mine", {"name": "a", "when": {"last_user": "two"}, "then": {"cassette": "other"}})

@@ -174,7 +174,7 @@ def test_rows_of_calls_that_are_gone_are_let_go(server: ControlledServer) -> Non
         server.chat("hi")
         server.calls()
     server.calls("?namespace=*")
-    control = next(route.app.app for route in server.app.router.default.app.routes if "__mock" in route.path)
+    control = server.app.site.control.app
     assert len(control.cache.find_rows(server.live.journal)._encoded) <= 2 * 2 + 100
 
 

@@ -16,15 +16,8 @@ from mockserver.delivery.drive import IN_PROCESS
 from mockserver.engine.offload import Work
 from mockserver.server.snapshot import ClientLeftError
 from mockserver.testing import Clock
-from mockserver.testing.transport import (
-    END,
-    ClientResponse,
-    EndlessError,
-    SharedApplication,
-    SteppedRequest,
-    meet_here,
-    meet_in_loop,
-)
+from mockserver.testing.client_response import ClientResponse
+from mockserver.testing.stepped_request import END, EndlessError, SteppedRequest, meet_here, meet_in_loop
 
 OK = Head(200, ())
 STREAM = Head(200, (("content-type", "text/event-stream"),))
@@ -48,7 +41,7 @@ class Acting:
 
 def steps(app: ASGIApp, body: bytes = b"") -> SteppedRequest:
     """The steps of a request to an application."""
-    return SteppedRequest(SharedApplication(app), {"type": "http"}, body, patient=False)
+    return SteppedRequest(app, {"type": "http"}, body, patient=False)
 
 
 def doing(work: Callable[[Any, Any], Any]) -> ASGIApp:

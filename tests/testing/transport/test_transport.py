@@ -20,7 +20,8 @@ from tzafon import Lightcone
 
 from mockserver.config.errors import ConfigError
 from mockserver.testing import MockServer, Setup
-from mockserver.testing.transport import EndlessError, make_path_finder
+from mockserver.testing.stepped_request import EndlessError
+from mockserver.testing.transport import make_path_finder
 
 HI: Any = [{"role": "user", "content": "hi"}]
 CHAT = "https://api.openai.com/v1/chat/completions"

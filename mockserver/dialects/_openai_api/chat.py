@@ -1,0 +1,590 @@
+"""OpenAI's chat request as a Call, for all dialects that resemble it.
+
+Fields have the types of `chat_models.py`; `chat_conflicts` finds what types cannot express. `chat_call` also reads the
+forms of parts that other dialects have.
+"""
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from operator import attrgetter
+from typing import Any
+
+from msgspec import UNSET, Raw, Struct, to_builtins
+from msgspec.json import decode, encode
+from msgspec.structs import replace
+
+from mockserver.core.call import Call, Message, Options, Tool, ToolCall, ToolChoice, Toolset, digest
+from mockserver.core.http import HttpRequest, Reply
+from mockserver.core.json import Json, encode_sorted
+from mockserver.core.lazy import LazyValue, Memo
+from mockserver.core.plan import Answer
+from mockserver.core.validation import Validation
+from mockserver.dialects import Operation
+from mockserver.dialects._fields import (
+    TypedModel,
+    list_of,
+    optional,
+    shape,
+)
+from mockserver.dialects._meaning import fields_with_meaning
+from mockserver.dialects._openai_api.chat_models import CHAT, LIVE_CHAT, MAX_CALL_ID, ChatBody, ChatTool
+from mockserver.dialects._parse import (
+    LARGE,
+    Body,
+    Complaint,
+    Refuse,
+    clip,
+    complaints_of,
+    custom_complaint,
+    find_usual,
+    is_deep,
+    make_integers,
+    read_body,
+    read_object,
+    refuse_first,
+    unknown_fields,
+)
+from mockserver.dialects._reply import RequestLines, answer_reply
+from mockserver.wire.chat import ChatLayout, ChatRenderer
+
+
+class ChatParser(Struct, frozen=True):
+    """Reads the chats of a dialect; `refuse` makes the Failure of the first mistake in one.
+
+    `live_only` finds what only the live provider refuses; `elsewhere` returns fields that are in the path or query.
+    """
+
+    dialect: str
+    refuse: Refuse
+    live_only: Callable[[Body], Iterable[Complaint]] = lambda body: ()
+    elsewhere: Callable[[HttpRequest], Body] = lambda http: {}
+
+    def parse(self, http: HttpRequest, validation: Validation) -> Call:
+        """Return the Call of a chat. Raises Failure."""
+        elsewhere = self.elsewhere(http)
+        if validation is Validation.PUBLISHED and (call := _read_typed(http, self.dialect, elsewhere)) is not None:
+            return call
+        body, chat = read_body(CHAT, {**read_object(http), **elsewhere}, self.refuse, validation)
+        if validation is Validation.LIVE:
+            refuse_first(self.live_only(body), self.refuse)
+        if validation is not Validation.OFF:
+            refuse_first(find_chat_conflicts(chat), self.refuse)
+        return make_chat_call(http, body, chat, dialect=self.dialect)
+
+
+def make_chat_call(http: HttpRequest, body: Body, chat: Body, *, dialect: str) -> Call:
+    """Return the Call of a chat body; `chat` is that body as its request model read it, with only known keys."""
+    messages = tuple([_read_message(message) for message in chat["messages"]])
+    meaning = find_chat_meaning(body, dialect)
+    return _call(http, dialect, chat=chat, messages=messages, tools=_read_tools(chat), meaning=meaning, raw=body)
+
+
+def _read_typed(http: HttpRequest, dialect: str, elsewhere: Body) -> Call | None:
+    """Return the Call of a body that is certainly valid; else None."""
+    body = http.body
+    if len(body) > LARGE or http.fields.get(b"content-type") != b"application/json":  # jiter reads long texts faster
+        return None
+    chat = _TYPED_CHAT.read(body)
+    if chat is None:
+        return None
+    given, offered = chat.messages, chat.tools
+    chat.messages = chat.tools = UNSET
+    fields = to_builtins(chat)
+    chat.messages, chat.tools = given, offered
+    if elsewhere:
+        fields.update(elsewhere)
+    if len(fields) > 1:
+        make_integers(fields)
+        if is_deep(fields):
+            return None
+    offer = _NO_OFFER if offered is UNSET else _OFFERS[bytes(offered)]
+    if offer is None:
+        return None
+    if offered is not UNSET:
+        fields["tools"] = offer.fields
+    if not _CONFLICTING.isdisjoint(fields) and any(_find_conflicts_of_fields(fields)):
+        return None
+    ordinals: dict[str, str] = {}
+    messages = _read_messages(given, ordinals)
+    if messages is None:
+        return None
+    if len(fields) == 1:
+        fields["messages"] = given
+        meaning, left = fields, 0
+    else:
+        meaning = _reduce_to_meaning(fields, given, offer.meaning, dialect)
+        left = len(fields) + 1 - len(meaning)
+    # Tools are written as they were before: this takes most of the time for them.
+    canonical_meaning = {**meaning, "tools": offer.written} if offer.tools else meaning
+    written = encode_sorted((dialect, "chat", canonical_meaning))
+    if elsewhere:  # it may be missing in the body
+        is_whole = _TYPED_CHAT.is_whole(chat, body, encode(chat))
+    else:
+        is_whole = _TYPED_CHAT.is_whole(chat, body, written, left)
+    if not is_whole:
+        return None
+    raw: Any = LazyValue(_read_whole, (body, elsewhere))
+    tools = _read_tools(fields) if "functions" in fields else offer.tools
+    is_sound = not ordinals or _are_answered(messages)
+    call = _call(
+        http, dialect, chat=fields, messages=tuple(messages), tools=tools, meaning=meaning, raw=raw, is_sound=is_sound
+    )
+    known = vars(call)
+    known["fingerprint"] = digest(written)
+    if not elsewhere:
+        known["written"] = body
+    return call
+
+
+def _read_whole(given: tuple[bytes, Body]) -> Body:
+    body, elsewhere = given
+    return {**make_integers(decode(body)), **elsewhere}  # it is sound: jiter and its checks would read the same
+
+
+def _read_messages(given: list[Any], ordinals: dict[str, str]) -> list[Message] | None:
+    """Read typed messages, and replace their ids by ordinals; return None if a message may be invalid."""
+    messages: list[Message] = []
+    for message in given:
+        role, content = message.role, message.content
+        if role in _SPEAKING and type(content) is str:
+            name = message.name
+            messages.append(Message(role, content, (), (), None, None if name is UNSET else name))
+        elif role == "tool" and type(content) is str:
+            name = message.tool_call_id
+            messages.append(Message(role, content, (), (), name))
+            message.tool_call_id = ordinals.setdefault(name, f"#{len(ordinals)}")
+        elif role == "assistant" and (message.tool_calls == [] or not (content or message.tool_calls)):
+            return None
+        elif role == "assistant" and type(content) is not list and _besides_calls(message) == _ONLY_CALLS:
+            calls = _read_calls(message.tool_calls, ordinals) if message.tool_calls else ()
+            messages.append(Message(role, content or "", (), calls))
+        else:
+            whole = to_builtins(message)
+            given[len(messages)] = _number_ids_of_message(whole, ordinals)
+            messages.append(_read_message(whole))
+    return messages
+
+
+def _read_calls(given: Sequence[Any], ordinals: dict[str, str]) -> tuple[ToolCall, ...]:
+    calls: list[ToolCall] = []
+    for call in given:
+        name = call.id
+        if call.type == "function":
+            calls.append(ToolCall(name, call.function.name, call.function.arguments))
+        else:
+            calls.append(ToolCall(name, call.custom.name, call.custom.input, call.type))
+        call.id = ordinals.setdefault(name, f"#{len(ordinals)}")
+    return tuple(calls)
+
+
+class _Offer(Struct, frozen=True):
+    """The contents of a list of tools, for all calls that offer these."""
+
+    tools: tuple[Tool, ...] = ()
+    fields: Json = None  # as they are written
+    meaning: Json = None
+    written: Raw = Raw(b"")  # the meaning in canonical JSON
+
+
+class _Offers(Memo[bytes, _Offer | None]):
+    """Lists of tools by their JSON, as clients offer the same ones each time; None if one may be invalid."""
+
+    def __missing__(self, written: bytes) -> _Offer | None:
+        body = b'{"tools":%b}' % written
+        offered = _TYPED_TOOLS.read(body)
+        if offered is None:
+            return None
+        fields = to_builtins(offered)
+        if is_deep(fields) or not _TYPED_TOOLS.is_whole(offered, body, encode(offered)):
+            return None
+        meaning = _reduce_tools_to_meaning(fields["tools"])
+        offer = _Offer(Toolset(_read_tools(fields)), fields["tools"], meaning, Raw(encode_sorted(meaning)))
+        return self.keep(written, offer, _SIZE_IN_MEMORY * len(written))
+
+
+_SIZE_IN_MEMORY = 16  # about how many bytes a byte of JSON takes in tables
+
+
+def _call(
+    http: HttpRequest,
+    dialect: str,
+    chat: Body,
+    messages: tuple[Message, ...],
+    tools: tuple[Tool, ...],
+    meaning: Json,
+    raw: Body,
+    *,
+    is_sound: bool = False,
+) -> Call:
+    return Call(
+        dialect=dialect,
+        operation="chat",
+        model=chat.get("model") or "",
+        http=http,
+        meaning=meaning,
+        raw=raw,
+        messages=messages,
+        tools=tools,
+        tool_choice=_read_tool_choice(chat, tools) if tools or not _CHOICES.isdisjoint(chat) else _NONE,
+        stream=chat.get("stream") is True,
+        options=_USUAL if _ASKING.isdisjoint(chat) else _read_options(chat),
+        is_sound=is_sound,
+    )
+
+
+def _read_options(chat: Body) -> Options:
+    bare, stop = _is_deprecated_functions(chat), chat.get("stop")
+    response_format, schema, strict = _read_response_format(chat.get("response_format"))
+    return Options(
+        parallel_tool_calls=chat.get("parallel_tool_calls") is not False and not bare,
+        bare_functions=bare,
+        include_usage=bool((chat.get("stream_options") or {}).get("include_usage")),
+        n=chat.get("n") or 1,
+        max_tokens=max_tokens(chat),
+        stop=() if stop is None else stop_sequences(stop),
+        logprobs=(chat.get("top_logprobs") or 0) if chat.get("logprobs") else None,
+        seed=chat.get("seed"),
+        effort=chat.get("reasoning_effort"),
+        verbosity=chat.get("verbosity"),
+        response_format=response_format,
+        schema=schema,
+        strict_schema=strict,
+        store=chat.get("store") is True,
+        service_tier=chat.get("service_tier"),
+    )
+
+
+_TYPED_CHAT = TypedModel(ChatBody, texts=("tools",))
+_TYPED_TOOLS = TypedModel(shape(tools=optional(list_of(ChatTool))))
+_NO_OFFER, _OFFERS = _Offer(), _Offers(most=1 << 22)
+_SPEAKING = frozenset(("user", "system", "developer"))  # roles whose messages have only content and a name
+_besides_calls = attrgetter("name", "function_call", "audio", "refusal")
+_ONLY_CALLS = (UNSET,) * 4
+_IDS = ("id", "tool_call_id")
+_CHOICES = frozenset(("tool_choice", "function_call"))
+
+
+def make_chat_operation(
+    parse: Callable[[HttpRequest, Validation], Call], layout: ChatLayout, lines: RequestLines, model: str = ""
+) -> Operation:
+    """Return the chat operation of a dialect; `model` answers requests that name none."""
+
+    renderer = ChatRenderer(layout)
+
+    def render(call: Call, answer: Answer) -> Reply:
+        answer = answer if answer.model or not model else replace(answer, model=model)
+        return answer_reply(answer, renderer, call.options, lines(call.http, call), stream=call.stream)
+
+    shown = layout.shows_reasoning
+    return Operation("chat", "POST", "/chat/completions", parse, render, shows_reasoning=shown)
+
+
+def max_tokens(chat: Body) -> int | None:
+    most = chat.get("max_completion_tokens")
+    if most is None:
+        most = chat.get("max_tokens")
+    return None if most is None else max(most, 0)
+
+
+def _read_message(message: Body) -> Message:
+    role, content = message["role"], message.get("content")
+    if isinstance(content, str) and role in ("user", "system", "developer"):
+        return Message(role, content, name=message.get("name"))
+    text: str | None = content
+    parts: tuple[Body, ...] = ()
+    if isinstance(content, list):
+        text = "".join([_read_text(part) for part in content])
+        parts = tuple([_simplify_image(part) for part in content if part["type"] not in _TEXTUAL])
+    return Message(
+        role,
+        text or message.get("refusal") or "",
+        parts=parts,
+        tool_calls=() if _CALLING.isdisjoint(message) else _list_earlier_calls(message),
+        tool_call_id=message.get("tool_call_id"),
+        name=message.get("name"),
+    )
+
+
+def _read_text(part: Body) -> str:
+    if part["type"] not in _TEXTUAL:
+        return ""
+    text: str = part.get("text") or part.get("refusal") or part.get("content") or ""
+    return text
+
+
+def _simplify_image(part: Body) -> Body:
+    if "content" not in part:
+        return part
+    image = {"url": part["content"], "detail": part.get("detail")}
+    return {"type": "image_url", "image_url": {key: value for key, value in image.items() if value is not None}}
+
+
+def _list_earlier_calls(message: Body) -> tuple[ToolCall, ...]:
+    calls = [_read_earlier_call(call) for call in message.get("tool_calls") or ()]
+    if old := message.get("function_call"):
+        calls.append(ToolCall("", old["name"], old["arguments"]))
+    return tuple(calls)
+
+
+def _read_earlier_call(call: Body) -> ToolCall:
+    if call["type"] == "custom":
+        return ToolCall(call["id"], call["custom"]["name"], call["custom"]["input"], kind="custom")
+    function = call["function"]
+    return ToolCall(call.get("id") or "", function["name"], function["arguments"])
+
+
+def _read_tools(body: Body) -> tuple[Tool, ...]:
+    offered, functions = body.get("tools"), body.get("functions")
+    if not offered and not functions:
+        return ()
+    tools = [make_tool(tool["type"], tool[tool["type"]]) for tool in offered or ()]
+    return (*tools, *(make_tool("function", function) for function in functions or ()))
+
+
+def make_tool(kind: str, tool: Body) -> Tool:
+    about, parameters = tool.get("description"), tool.get("parameters")
+    return Tool(
+        str(tool.get("name")),
+        description=about if isinstance(about, str) else "",
+        parameters=parameters if isinstance(parameters, dict) else None,
+        kind=kind,
+        strict=tool.get("strict") is True,
+        grammar=_read_grammar(tool.get("format")),
+    )
+
+
+def _read_grammar(form: Json) -> tuple[str, str] | None:
+    match form:
+        case {"type": "grammar", "grammar": {"syntax": str(syntax), "definition": str(definition)}} | {
+            "type": "grammar",
+            "syntax": str(syntax),
+            "definition": str(definition),
+        }:
+            return syntax, definition
+    return None
+
+
+def _is_deprecated_functions(body: Body) -> bool:
+    return bool(body.get("functions")) and not body.get("tools")
+
+
+def _read_tool_choice(body: Body, tools: tuple[Tool, ...]) -> ToolChoice:
+    choice = body.get("tool_choice")
+    if choice is None:
+        choice = body.get("function_call")
+    match choice:
+        case None:
+            return _AUTO if tools else _NONE
+        case str():
+            return ToolChoice(choice)
+        case {"type": "allowed_tools", "allowed_tools": {"mode": mode, "tools": names}}:
+            return ToolChoice(mode, tuple(name for name in map(tool_name, names) if name))
+        case _:
+            return ToolChoice("named", (tool_name(choice),))
+
+
+def tool_name(tool: Body) -> str:
+    kind = tool.get("type")
+    inner = tool.get(kind, tool) if isinstance(kind, str) else tool
+    name = inner.get("name") if isinstance(inner, dict) else None
+    return name if isinstance(name, str) else ""
+
+
+def stop_sequences(stop: Json) -> tuple[str, ...]:
+    return () if stop is None else (stop,) if isinstance(stop, str) else tuple(stop)
+
+
+def _read_response_format(answer: Body | None) -> tuple[str, Json, bool]:
+    """Return the type of a response format, its schema, and whether that is strict."""
+    form = (answer or {}).get("json_schema") or {}
+    return (answer or {"type": "text"})["type"], form.get("schema"), form.get("strict") is True
+
+
+def find_chat_meaning(body: Body, dialect: str) -> dict[str, Json]:
+    """Return the fields that could change the answer: no transport, no bookkeeping, no ids.
+
+    JSON Schemas become text, as a model writes keys in their order.
+    """
+    return _reduce_to_meaning(body, _number_ids(body["messages"]), _reduce_tools_to_meaning(body.get("tools")), dialect)
+
+
+def _reduce_to_meaning(fields: Body, messages: list[Any], tools: Json, dialect: str) -> dict[str, Json]:
+    kept = fields_with_meaning(fields, dialect, "chat")
+    kept["messages"] = messages
+    if tools:
+        kept["tools"] = tools
+    if functions := kept.get("functions"):
+        kept["functions"] = [write_schema(function, "parameters") for function in functions]
+    answer = kept.get("response_format")
+    if answer and answer.get("type") == "json_schema" and answer.get("json_schema"):
+        kept["response_format"] = {**answer, "json_schema": write_schema(answer["json_schema"], "schema")}
+    return kept
+
+
+def _reduce_tools_to_meaning(tools: Sequence[Body] | None) -> list[Body]:
+    return [_write_schema_of_tool(tool) for tool in tools or ()]
+
+
+def _write_schema_of_tool(tool: Body) -> Body:
+    if tool["type"] != "function":
+        return tool
+    return {**tool, "function": write_schema(tool["function"], "parameters")}
+
+
+def write_schema(holder: Body, key: str) -> Body:
+    return {**holder, key: encode(holder[key]).decode()} if holder.get(key) is not None else holder
+
+
+def _number_ids(messages: Sequence[Body]) -> list[Body]:
+    """Replace the ids of calls, which clients make up, by ordinals."""
+    ordinals: dict[str, str] = {}
+    return [
+        message if _WITH_IDS.isdisjoint(message) else _number_ids_of_message(message, ordinals) for message in messages
+    ]
+
+
+def _number_ids_of_message(message: Body, ordinals: dict[str, str]) -> Body:
+    renamed = replace_ids(message, ordinals)
+    if isinstance(calls := message.get("tool_calls"), list):
+        renamed["tool_calls"] = [replace_ids(call, ordinals) if isinstance(call, dict) else call for call in calls]
+    if isinstance(audio := message.get("audio"), dict):
+        renamed["audio"] = replace_ids(audio, ordinals)
+    return renamed
+
+
+def replace_ids(holder: Body, ordinals: dict[str, str], keys: Iterable[str] = _IDS) -> dict[str, Json]:
+    """Return the value with each of these ids replaced by the ordinal of its first occurrence."""
+    renamed = dict(holder)
+    for key in keys:
+        if isinstance(name := holder.get(key), str):
+            renamed[key] = ordinals.setdefault(name, f"#{len(ordinals)}")
+    return renamed
+
+
+def find_chat_conflicts(body: Body) -> Iterator[Complaint]:
+    if not _CONFLICTING.isdisjoint(body):
+        yield from _find_conflicts_of_fields(body)
+    yield from find_empty_messages(body["messages"])
+
+
+def _find_conflicts_of_fields(body: Body) -> Iterator[Complaint]:
+    yield from find_unmet_stream_options(body)
+    if body.get("top_logprobs") is not None and not body.get("logprobs"):
+        yield custom_complaint("'top_logprobs' is only allowed when 'logprobs' is true.", "top_logprobs")
+    if body.get("max_completion_tokens") is not None and body.get("max_tokens") is not None:
+        both = "'max_tokens' and 'max_completion_tokens'"
+        yield custom_complaint(f"Setting {both} at the same time is not supported.", "max_tokens")
+    yield from find_unmet_tool_choice(body)
+
+
+def find_unmet_stream_options(body: Body) -> Iterator[Complaint]:
+    if body.get("stream_options") is not None and not body.get("stream"):
+        message = "The 'stream_options' parameter is only allowed when 'stream' is enabled."
+        yield custom_complaint(message, "stream_options")
+
+
+def find_unmet_tool_choice(body: Body) -> Iterator[Complaint]:
+    choice = body.get("tool_choice")
+    if choice is not None and choice not in ("none", "auto"):
+        yield from _find_unmet_choice(body, "tool_choice", "tools", _list_chosen_names(choice))
+    old = body.get("function_call")
+    if isinstance(old, dict):
+        yield from _find_unmet_choice(body, "function_call", "functions", (tool_name(old),))
+
+
+def _list_chosen_names(choice: Json) -> tuple[str, ...]:
+    if isinstance(choice, str):
+        return ()
+    if choice["type"] == "allowed_tools":
+        return tuple(tool_name(tool) for tool in choice["allowed_tools"]["tools"])
+    return (tool_name(choice),)
+
+
+def _find_unmet_choice(body: Body, field: str, offers: str, wanted: Iterable[str]) -> Iterator[Complaint]:
+    why = f"'{field}' is only allowed when '{offers}' are specified." if not body.get(offers) else None
+    names = {tool_name(tool) for tool in body.get(offers) or ()}
+    for name in wanted:
+        if why is None and name not in names:
+            why = f"'{clip(name)}' is not found in the '{offers}' parameter."
+    if why is not None:
+        yield Complaint("conflict", (field,), got=body[field], message=f"Invalid value for '{field}': {why}")
+
+
+def find_empty_messages(messages: Iterable[Body]) -> Iterator[Complaint]:
+    for index, message in enumerate(messages):
+        if message["role"] != "assistant" or message.get("content") is not None or message.get("tool_calls"):
+            continue
+        if not any(message.get(key) for key in _CONTENT_KEYS):
+            yield custom_complaint(
+                "Invalid value for 'content': expected a string, got null.", "messages", index, "content"
+            )
+
+
+def find_live_chat_mistakes(body: Body) -> Iterator[Complaint]:
+    yield from unknown_fields(body, CHAT.fields)
+    if not body["model"]:
+        yield custom_complaint("you must provide a model parameter", "model")
+    yield from complaints_of(LIVE_CHAT, body)
+    if body.get("tool_choice") == "auto" and not body.get("tools"):
+        yield from _find_unmet_choice(body, "tool_choice", "tools", ())
+    yield from find_unanswered_calls(body["messages"])
+
+
+def find_unanswered_calls(messages: Iterable[Body]) -> Iterator[Complaint]:
+    """Yield tool calls without a tool message right after them, and tool messages without a call."""
+    asked: Collection[str] = ()
+    waiting: dict[str, int] = {}  # how many results these ids still need
+    at = 0
+    for index, message in enumerate(messages):
+        role = message["role"]
+        if role == "tool":
+            name = message["tool_call_id"]
+            if name not in asked:
+                yield custom_complaint(_STRAY_TOOL_MESSAGE, "messages", index)
+            elif waiting.get(name) == 1:
+                del waiting[name]
+            elif name in waiting:
+                waiting[name] -= 1
+        elif waiting:
+            break
+        else:
+            asked, at = (), index
+            if role == "assistant" and (calls := message.get("tool_calls")):  # elsewhere, it is any field
+                for call in calls:
+                    waiting[call["id"]] = waiting.get(call["id"], 0) + 1
+                asked = frozenset(waiting)
+    if unanswered := [name for name, count in waiting.items() for _ in range(count)]:
+        yield custom_complaint(f"{_UNANSWERED} {clip(', '.join(unanswered))}", "messages", at)
+
+
+def _are_answered(messages: Iterable[Message]) -> bool:
+    """Return whether each call has a name, an id of a valid length, and exactly one result right after it."""
+    waiting = set[str]()
+    for message in messages:
+        if message.role == "tool":
+            if message.tool_call_id not in waiting:
+                return False
+            waiting.remove(message.tool_call_id)
+        elif waiting:
+            return False
+        else:
+            for call in message.tool_calls:
+                if not call.name or len(call.id) > MAX_CALL_ID or call.id in waiting:
+                    return False
+                waiting.add(call.id)
+    return not waiting
+
+
+_USUAL, _ASKING = find_usual(_read_options)
+_, _CONFLICTING = find_usual(lambda body: [*_find_conflicts_of_fields(body)])
+_AUTO, _NONE = ToolChoice("auto"), ToolChoice("none")
+_TEXTUAL = frozenset({"text", "refusal"})
+_CALLING = frozenset({"tool_calls", "function_call"})
+_WITH_IDS = frozenset({"id", "tool_call_id", "tool_calls", "audio"})
+_CONTENT_KEYS = ("function_call", "refusal", "audio")
+_STRAY_TOOL_MESSAGE = (
+    "Invalid parameter: messages with role 'tool' must be a response to a preceeding message with 'tool_calls'."
+)
+_UNANSWERED = (
+    "An assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'. "
+    "The following tool_call_ids did not have response messages:"
+)

@@ -1,0 +1,203 @@
+"""Text completions of OpenAI and similar APIs: from the body to the Call, and from the answer to the wire format."""
+
+from collections.abc import Iterator, Sequence
+
+from msgspec.structs import replace
+
+from mockserver.core.call import Call, IdShape, Message, Options, Prompt
+from mockserver.core.http import HttpRequest
+from mockserver.core.json import Json
+from mockserver.core.tokens import APPROX
+from mockserver.core.validation import Validation
+from mockserver.dialects._errors import refuse
+from mockserver.dialects._fields import (
+    STRING,
+    Model,
+    fields_of,
+    integer,
+    label_member,
+    list_of,
+    nullable,
+    optional,
+    shape,
+    union,
+    usually,
+)
+from mockserver.dialects._meaning import fields_with_meaning
+from mockserver.dialects._openai_api.chat import find_unmet_stream_options, stop_sequences
+from mockserver.dialects._openai_api.chat_models import ChatBody
+from mockserver.dialects._parse import (
+    Body,
+    Complaint,
+    custom_complaint,
+    find_usual,
+    read_request,
+    refuse_first,
+    unknown_fields,
+)
+from mockserver.wire.logprobs import LogprobsShape
+from mockserver.wire.text import CompletionOptions, TextLayout
+
+MAX_PROMPTS = 2048
+Tokens = list_of(int, 1)
+_Texts = label_member("<an array of strings>", list_of(str, 1, MAX_PROMPTS))
+Prompts = usually(
+    union(STRING, _Texts),
+    union(
+        STRING,
+        _Texts,
+        label_member("<an array of integers>", Tokens),
+        label_member("<an array of integer arrays>", list_of(Tokens, 1, MAX_PROMPTS)),
+    ),
+)
+
+# `POST /completions` (https://platform.openai.com/docs/api-reference/completions).
+CompletionBody = shape(
+    model=str,
+    prompt=nullable(Prompts),
+    best_of=optional(integer(0, 20)),
+    echo=optional(bool),
+    logprobs=optional(integer(0, 5)),
+    max_tokens=optional(integer(0)),
+    suffix=optional(str),
+    **fields_of(
+        ChatBody,
+        *("frequency_penalty", "logit_bias", "n", "presence_penalty", "seed", "stop", "stream", "stream_options"),
+        *("temperature", "top_p", "user"),
+    ),
+)
+COMPLETION = Model(CompletionBody)
+
+MAX_COMPLETION_CHOICES = 2048  # for all prompts together
+MAX_ECHOED_TOKENS = 131_072  # tokens of prompts, in all choices together
+WHOLE_PROMPT = 1 << 62  # more tokens than any prompt has: all of it is repeated
+USUAL_TOKENS = 16
+_IDS = IdShape("cmpl-")
+
+
+def parse_completion(http: HttpRequest, dialect: str, elsewhere: Body, *, validation: Validation) -> Call:
+    """Return the Call of a body; `elsewhere` has fields that are in the path or query."""
+    body, parsed = read_request(COMPLETION, http, refuse, validation, elsewhere)
+    if validation is not Validation.OFF and not _CONFLICTING.isdisjoint(parsed):
+        refuse_first(_find_conflicts(parsed), refuse)
+    options = _USUAL if _ASKING.isdisjoint(parsed) else _read_options(parsed)
+    call = make_completion_call(http, body, parsed=parsed, options=options, dialect=dialect)
+    if call.options.echo and (message := too_long(call)) is not None:
+        raise refuse(custom_complaint(message, "echo"))
+    if validation is Validation.LIVE:
+        refuse_first(find_live_completion_mistakes(body), refuse)
+    return call
+
+
+def make_completion_call(
+    http: HttpRequest, body: Body, parsed: Body, options: Options, *, dialect: str, ids: IdShape = _IDS
+) -> Call:
+    """Return the Call of a body; `parsed` is that body as its request model read it, with only known keys."""
+    prompts = parse_prompts(parsed["prompt"])
+    if suffix := parsed.get("suffix"):
+        prompts = tuple([replace(prompt, suffix=suffix) for prompt in prompts])
+    texts = [prompt.text for prompt in prompts]
+    meaning = fields_with_meaning(body, dialect, "completions")
+    meaning["prompt"] = texts[0] if len(texts) == 1 else texts
+    return Call(
+        dialect=dialect,
+        operation="completions",
+        model=parsed["model"],
+        http=http,
+        meaning=meaning,
+        raw=body,
+        messages=tuple([Message("user", text) for text in texts]),
+        prompts=prompts,
+        stream=parsed.get("stream") is True,
+        options=options,
+        ids=ids,
+    )
+
+
+def _read_options(parsed: Body) -> Options:
+    most = parsed.get("max_tokens")
+    return Options(
+        include_usage=bool((parsed.get("stream_options") or {}).get("include_usage")),
+        n=parsed.get("n") or 1,
+        max_tokens=most,
+        usual_tokens=USUAL_TOKENS if most is None else None,
+        echo=WHOLE_PROMPT if parsed.get("echo") else 0,
+        stop=stop_sequences(parsed.get("stop")),
+        logprobs=parsed.get("logprobs"),
+        seed=parsed.get("seed"),
+    )
+
+
+_USUAL, _ASKING = find_usual(_read_options)
+_CONFLICTING = frozenset(("stream_options", "best_of", "n"))
+
+
+def parse_prompts(prompt: Json) -> tuple[Prompt, ...]:
+    """Return the prompts of any of the four kinds; null and an empty list are one empty prompt."""
+    if not isinstance(prompt, list) or not prompt:
+        return (Prompt(prompt or ""),)
+    match prompt[0]:
+        case str():
+            return tuple(map(Prompt, prompt))
+        case int():
+            return (_read_numbers(prompt),)
+    return tuple(map(_read_numbers, prompt))
+
+
+def _read_numbers(numbers: Sequence[int]) -> Prompt:
+    return Prompt("".join(APPROX.read(numbers)), tuple(numbers))
+
+
+def count_choices(parsed: Body) -> int:
+    """Return how many choices a body asks for, for all prompts together."""
+    prompt = parsed["prompt"]
+    several = isinstance(prompt, list) and prompt and not isinstance(prompt[0], int)
+    return (parsed.get("n") or 1) * (len(prompt) if several else 1)
+
+
+def too_many(parsed: Body) -> str | None:
+    choices = count_choices(parsed)
+    if choices <= MAX_COMPLETION_CHOICES:
+        return None
+    most = MAX_COMPLETION_CHOICES
+    return f"You requested {choices} choices (n for each prompt), but at most {most} can be made at once."
+
+
+def too_long(call: Call) -> str | None:
+    tokens = call.options.n * call.prompt_tokens
+    if tokens <= MAX_ECHOED_TOKENS:
+        return None
+    return f"You requested {tokens} tokens of prompts to be repeated, but at most {MAX_ECHOED_TOKENS} can be at once."
+
+
+def _find_conflicts(parsed: Body) -> Iterator[Complaint]:
+    n, best_of = parsed.get("n") or 1, parsed.get("best_of")
+    yield from find_unmet_stream_options(parsed)
+    if best_of is not None and best_of < n:
+        yield custom_complaint(
+            f"{_FEWER} (HINT: 'n' is {n}, and must be at most 'best_of', which is {best_of}).", "best_of"
+        )
+    if best_of is not None and best_of > 1 and parsed.get("stream"):
+        yield custom_complaint("Results cannot be streamed when 'best_of' is greater than 1.", "best_of")
+    if (message := too_many(parsed)) is not None:
+        yield custom_complaint(message, "n")
+
+
+def find_live_completion_mistakes(body: Body) -> Iterator[Complaint]:
+    yield from unknown_fields(body, COMPLETION.fields)
+    if not body["model"]:
+        yield custom_complaint("you must provide a model parameter", "model")
+
+
+def make_completion_options(call: Call) -> CompletionOptions:
+    shape = LogprobsShape("legacy", call.options.logprobs or 0, null_first=True)
+    return CompletionOptions(prompts=call.prompts, logprobs=shape, usage=call.options.include_usage)
+
+
+TEXT_LAYOUT = TextLayout(
+    completion=("id", "object", "created", "model", "choices", "usage"),
+    choice=("text", "index", "logprobs", "finish_reason"),
+    usage=("prompt_tokens", "completion_tokens", "total_tokens"),
+    finishes=dict.fromkeys(("tool_calls", "function_call", "error"), "stop"),
+)
+_FEWER = "You requested that the server return more choices than it will generate"

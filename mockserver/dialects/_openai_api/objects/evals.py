@@ -1,0 +1,208 @@
+"""Evals, their runs and output items (https://platform.openai.com/docs/api-reference/evals).
+
+No grader runs: every item passes. Output items are not kept, as they follow from the run.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
+from typing import ClassVar
+
+from mockserver.core.call import Call, IdShape, fingerprint
+from mockserver.core.json import Json
+from mockserver.core.kept_objects import KeptObject, ObjectView
+from mockserver.core.plan import Failure
+from mockserver.dialects import Operation
+from mockserver.dialects._fields import Model, Object, list_of, optional, shape
+from mockserver.dialects._openai_api.chat_models import Metadata
+from mockserver.dialects._openai_api.objects.files import Files, read_rows
+from mockserver.dialects._openai_api.objects.resource import New, Resource, turn_to_page
+from mockserver.dialects._openai_api.stored import list_body
+from mockserver.dialects._parse import Body, clip
+from mockserver.kinds.objects import Objects
+
+FINAL = ("completed", "failed", "canceled")
+_ROLES = ("user", "assistant", "system", "developer")
+MOST_ITEMS = 1_000  # of one run
+_NO_ERROR: Body = {"code": "", "message": ""}
+_FAILED: Body = {"code": "server_error", "message": "The run failed."}
+_SOURCE: Body = {"type": "jsonl", "source": {"type": "file_content", "content": [{"item": {"input": "Hello!"}}]}}
+
+
+class Evals(Resource):
+    name, plural, path = "eval", "evals", "/evals"
+    type, deleted = "eval", "eval.deleted"
+    ids = IdShape("eval_", 32, "hex")
+    unknown = "Eval with id '{id}' not found."
+    fields = Model(
+        shape(
+            data_source_config=Object,
+            testing_criteria=list_of(Object),
+            name=optional(str),
+            metadata=optional(Metadata),
+        )
+    )
+    updates = Model(shape(name=optional(str), metadata=optional(Metadata)))
+    words: ClassVar[Mapping[str, Sequence[str]]] = {**Resource.words, "order_by": ("created_at", "updated_at")}
+
+    async def make(self, new: New, objects: Objects) -> Body:
+        config = new.fields.get("data_source_config") or {"type": "custom"}
+        item = config.get("item_schema") or {"type": "object"}
+        schema = {"type": "object", "properties": {"item": item}, "required": ["item"]}
+        return {
+            "data_source_config": {
+                "type": config.get("type", "custom"),
+                "schema": schema,
+                **dict(_keep_metadata(config)),
+            },
+            "testing_criteria": [_show_criterion(each) for each in new.fields.get("testing_criteria") or ()],
+            "name": new.fields.get("name") or "eval",
+            "metadata": new.fields.get("metadata") or {},
+        }
+
+    def show_deleted(self, kept: KeptObject) -> Body:
+        return {"object": self.deleted, "deleted": True, "eval_id": kept.id}
+
+
+class EvalRuns(Resource):
+    name, plural, path = "eval_run", "eval_runs", "/evals/{owner}/runs"
+    type, deleted = "eval.run", "eval.run.deleted"
+    ids = IdShape("evalrun_", 32, "hex")
+    unknown = "Run with id '{id}' not found in eval '{owner}'."
+    fields = Model(shape(data_source=Object, name=optional(str), metadata=optional(Metadata)))
+    parent = Evals
+    statuses = ("queued",)
+    events = MappingProxyType(
+        {"completed": "eval.run.succeeded", "failed": "eval.run.failed", "canceled": "eval.run.canceled"}
+    )
+    words: ClassVar[Mapping[str, Sequence[str]]] = {**Resource.words, "status": ("queued", "in_progress", *FINAL)}
+
+    def operations(self) -> tuple[Operation, ...]:
+        one = f"{self.path}/{{id}}"
+        items = f"{self.path}/{{id}}/output_items"
+        return (
+            *super().operations(),
+            self.act("cancel_eval_run", "POST", f"{one}/cancel", self._cancel),
+            self.act("cancel_eval_run", "POST", one, self._cancel),  # as the reference has it
+            self.act("eval_output_items", "GET", items, self._list_items),
+            self.act("eval_output_item", "GET", f"{items}/{{item}}", self._show_item),
+        )
+
+    async def make(self, new: New, objects: Objects) -> Body:
+        source = new.fields.get("data_source") or _SOURCE
+        evaluated = await Evals(self.api).find(objects, new.owner)
+        names = [str(each.get("name") or each.get("type")) for each in evaluated.body["testing_criteria"]]
+        total = len(await self._list_rows(source, objects))
+        passed = [{"testing_criteria": name, "passed": total, "failed": 0} for name in names]
+        return {
+            "eval_id": new.owner,
+            "report_url": f"https://platform.openai.com/evaluations/{new.owner}?run_id={new.id}",
+            "status": "completed",
+            "model": str(source.get("model") or "gpt-4.1"),
+            "name": new.fields.get("name") or "run",
+            "result_counts": {"total": total, "errored": 0, "failed": 0, "passed": total},
+            "per_model_usage": [],
+            "per_testing_criteria_results": passed,
+            "data_source": source,
+            "error": _NO_ERROR,
+            "metadata": new.fields.get("metadata") or {},
+        }
+
+    def show(self, kept: KeptObject) -> Body:
+        shown = {**kept.body, "status": kept.status, "error": _FAILED if kept.status == "failed" else _NO_ERROR}
+        if kept.status != "completed":
+            shown["per_testing_criteria_results"] = []
+            shown["result_counts"] = {
+                "total": kept.body["result_counts"]["total"],
+                "errored": 0,
+                "failed": 0,
+                "passed": 0,
+            }
+        return shown
+
+    def show_deleted(self, kept: KeptObject) -> Body:
+        return {"object": self.deleted, "deleted": True, "run_id": kept.id}
+
+    def is_listed(self, kept: KeptObject, query: Mapping[str, str]) -> bool:
+        return query.get("status") in (None, kept.status)
+
+    async def _list_rows(self, source: Body, objects: Objects) -> list[Body]:
+        """Return the items that a data source names: those in it, or those of a file."""
+        inner = source.get("source")
+        stated = inner if isinstance(inner, Mapping) else {}
+        content: Json = stated.get("content")
+        if stated.get("type") == "file_id":
+            file = await Files(self.api).find(objects, str(stated.get("id")))
+            content = [row.value for row in await objects.on_thread(read_rows, file.data, MOST_ITEMS)]
+        rows = [row for row in content if isinstance(row, dict)] if isinstance(content, list) else []
+        return [row["item"] if isinstance(row.get("item"), dict) else row for row in rows[:MOST_ITEMS]]
+
+    async def _cancel(self, call: Call, objects: Objects) -> ObjectView:
+        kept = await self.find_asked(call, objects)
+        _, now = await self.end_early(kept, "canceled", objects)
+        return ObjectView(self.show(now))
+
+    async def _list_items(self, call: Call, objects: Objects) -> ObjectView:
+        query = call.http.query
+        items = [] if query.get("status") == "fail" else await self._make_items(call, objects)
+        page, more = turn_to_page(items, query, objects, lambda body: body["id"], usual=self.page_size)
+        return ObjectView(list_body(page, more=more))
+
+    async def _show_item(self, call: Call, objects: Objects) -> ObjectView:
+        name, run = call.http.path_params["item"], await self.find_asked(call, objects)
+        made = next((item for item in await self._make_items(call, objects) if item["id"] == name), None)
+        if made is None and not objects.invents:
+            raise Failure("not_found", message=f"Output item with id '{clip(name)}' not found.")
+        return ObjectView(made or make_output_item(run, name, {"input": "Hello!"}, 0))
+
+    async def _make_items(self, call: Call, objects: Objects) -> list[Body]:
+        run = await self.find_asked(call, objects)
+        rows = await self._list_rows(run.body["data_source"], objects) if run.status == "completed" else []
+        named = [(f"outputitem_{fingerprint(run.id, number)}", row) for number, row in enumerate(rows)]
+        return [make_output_item(run, name, row, number) for number, (name, row) in enumerate(named)]
+
+
+def make_output_item(run: KeptObject, name: str, row: Body, number: int) -> Body:
+    """Return what a run made of one row of its data."""
+    passed = run.body["per_testing_criteria_results"]
+    return {
+        "object": "eval.run.output_item",
+        "id": name,
+        "created_at": run.body["created_at"],
+        "run_id": run.id,
+        "eval_id": run.owner,
+        "status": "pass",
+        "datasource_item_id": number,
+        "datasource_item": row,
+        "results": [
+            {"name": each["testing_criteria"], "passed": True, "score": 1.0, "sample": None} for each in passed
+        ],
+        "sample": {
+            "input": [],
+            "output": [],
+            "finish_reason": "stop",
+            "model": run.body["model"],
+            "usage": {"total_tokens": 0, "completion_tokens": 0, "prompt_tokens": 0, "cached_tokens": 0},
+            "error": _NO_ERROR,
+            "temperature": 1.0,
+            "max_completion_tokens": 2048,
+            "top_p": 1.0,
+            "seed": 42,
+        },
+    }
+
+
+def _keep_metadata(config: Body) -> Iterator[tuple[str, Json]]:
+    if config.get("metadata"):
+        yield "metadata", config["metadata"]
+
+
+def _show_criterion(criterion: Body) -> Body:
+    """Return a criterion as the API shows it: who says its messages is one of the known roles."""
+    said = criterion.get("input")
+    if not isinstance(said, list):
+        return criterion
+    return {**criterion, "input": [_show_message(each) if isinstance(each, dict) else each for each in said]}
+
+
+def _show_message(message: Body) -> Body:
+    return message if message.get("role") in _ROLES else {**message, "role": "user"}

@@ -1,0 +1,113 @@
+"""Files that clients upload (https://platform.openai.com/docs/api-reference/files)."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from msgspec import Struct
+
+from mockserver.core.call import Call, IdShape
+from mockserver.core.http import HttpRequest
+from mockserver.core.json import Json
+from mockserver.core.kept_objects import Data, KeptObject, ObjectView
+from mockserver.core.plan import Failure
+from mockserver.core.validation import Validation
+from mockserver.dialects import Operation
+from mockserver.dialects._errors import refuse
+from mockserver.dialects._fields import Model, integer, literal, optional, shape
+from mockserver.dialects._forms import nest_fields, parse_form
+from mockserver.dialects._openai_api.objects.resource import New, Resource
+from mockserver.dialects._parse import Body, Complaint, clip, read_body, read_json
+from mockserver.kinds.objects import Objects
+from mockserver.media.large_data import list_lines
+
+PURPOSES = ("fine-tune", "assistants", "batch", "user_data", "vision", "evals")
+_MONTH = 2_592_000  # seconds, after which a file of a batch expires
+EXPIRY = shape(anchor=literal("created_at"), seconds=integer())
+
+
+class Files(Resource):
+    name, plural, path = "file", "files", "/files"
+    type, deleted = "file", "file"
+    ids = IdShape("file-", 22)
+    unknown = "No such File object: {id}"
+    fields = Model(shape(purpose=str, expires_after=optional(EXPIRY)))
+    page_size = largest_page = 10_000
+
+    def operations(self) -> tuple[Operation, ...]:
+        content = self.act("file_content", "GET", f"{self.path}/{{id}}/content", self._show_content)
+        return (*super().operations(), content)
+
+    def read(self, http: HttpRequest, validation: Validation) -> New:
+        form = parse_form(http)
+        body = nest_fields(form)
+        files = form.files("file")
+        if not files:
+            raise refuse(Complaint("missing", ("file",)))
+        if "purpose" not in body and validation is not Validation.OFF:
+            raise Failure("bad_parameter", message="'purpose' is a required property")
+        _, parsed = read_body(self.fields, {"purpose": "user_data", **body}, refuse, validation)
+        new = New(fields=parsed, data=files[0].content, file_name=files[0].file_name or "upload")
+        purpose = new.fields["purpose"]
+        if purpose not in PURPOSES and validation is not Validation.OFF:
+            raise Failure("bad_parameter", message=f"{clip(purpose)!r} is not one of {list(PURPOSES)} - 'purpose'")
+        if purpose == "batch" and not new.file_name.endswith(".jsonl") and validation is Validation.LIVE:
+            raise Failure("bad_parameter", message="Invalid file format for Batch API. Must be .jsonl")
+        return new
+
+    async def make(self, new: New, objects: Objects) -> Body:
+        purpose = new.fields.get("purpose", "user_data")
+        return {
+            "purpose": purpose,
+            "filename": new.file_name or "file.txt",
+            "bytes": len(new.data),
+            "expires_at": find_expiry(new.fields, new.created, usual=_MONTH if purpose == "batch" else None),
+            "status": "processed",
+            "status_details": None,
+        }
+
+    def is_listed(self, kept: KeptObject, query: Mapping[str, str]) -> bool:
+        return query.get("purpose") in (None, kept.body["purpose"])
+
+    def refuse_unknown(self, name: str, owner: str) -> Failure:
+        return Failure("not_found", message=self.unknown.format(id=clip(name)), param="id")
+
+    async def _show_content(self, call: Call, objects: Objects) -> ObjectView:
+        kept = await self.find_asked(call, objects)
+        disposition = f'attachment; filename="{quote_file_name(kept.body["filename"])}"'
+        headers = (("content-type", "application/octet-stream"), ("content-disposition", disposition))
+        return ObjectView(data=kept.data, headers=headers)
+
+
+class Row(Struct, frozen=True):
+    """A line of JSON in a file, by its number from 1; its value is None if no request could have it as a body."""
+
+    number: int
+    value: Any
+
+
+def read_rows(data: Data, most: int) -> list[Row]:
+    """Return at most so many lines of JSON; those that are empty are left out."""
+    rows = list[Row]()
+    for number, line in enumerate(list_lines(data), 1):
+        if not line.strip():
+            continue
+        try:
+            rows.append(Row(number, read_json(line)))
+        except Failure:
+            rows.append(Row(number, None))
+        if len(rows) == most:
+            break
+    return rows
+
+
+def find_expiry(fields: Mapping[str, Json], created: int, *, usual: int | None = None) -> int | None:
+    """Return when what was created then expires, by `expires_after`; None: never."""
+    stated = fields.get("expires_after")
+    seconds = stated.get("seconds", usual) if isinstance(stated, dict) else usual
+    return created + seconds if isinstance(seconds, int) else None
+
+
+def quote_file_name(name: str) -> str:
+    """Return a file name as a header field can have it between quotes, without what would lead into a folder."""
+    last = name.replace("\\", "/").rpartition("/")[2].strip(". ") or "file"
+    return "".join([each if " " <= each <= "~" and each != '"' else "_" for each in last])

@@ -1,0 +1,341 @@
+"""Fine-tuning jobs, permissions and graders (https://platform.openai.com/docs/api-reference/fine-tuning).
+
+Events and checkpoints are not kept: they follow from the job.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
+from types import MappingProxyType
+from typing import ClassVar
+
+from msgspec.structs import replace
+
+from mockserver.core.call import Call, IdShape, fingerprint
+from mockserver.core.json import Json, try_parse
+from mockserver.core.kept_objects import Data, KeptObject, ObjectView
+from mockserver.core.plan import Failure
+from mockserver.core.validation import Validation
+from mockserver.dialects import Operation
+from mockserver.dialects._fields import Model, Object, integer, list_of, literal, open_shape, optional, shape, text
+from mockserver.dialects._openai_api.chat_models import Metadata
+from mockserver.dialects._openai_api.objects.files import Files
+from mockserver.dialects._openai_api.objects.resource import New, Resource, turn_to_page
+from mockserver.dialects._openai_api.stored import list_body
+from mockserver.dialects._parse import Body, clip
+from mockserver.kinds.objects import Objects
+from mockserver.media.large_data import list_lines
+
+FINAL = ("succeeded", "failed", "cancelled")
+FEWEST_EXAMPLES = 10
+_ROLES = ("system", "developer", "user", "assistant", "tool", "function")
+_EPOCHS, _STEPS_OF_EPOCH = 3, 10
+_METADATA = "metadata["  # in a query: metadata[topic]=trains
+_LOSSES = "step,train_loss,train_accuracy,valid_loss,valid_mean_token_accuracy"
+
+
+class FineTuningJobs(Resource):
+    name, plural, path = "fine_tuning_job", "fine_tuning_jobs", "/fine_tuning/jobs"
+    type, deleted = "fine_tuning.job", "fine_tuning.job"
+    ids = IdShape("ftjob-", 24)
+    unknown = "Could not find fine tune: {id}"
+    fields = Model(
+        shape(
+            model=str,
+            training_file=str,
+            validation_file=optional(str),
+            suffix=optional(text(1, 64)),
+            seed=optional(integer()),
+            method=optional(open_shape(type=literal("supervised", "dpo", "reinforcement"))),
+            hyperparameters=optional(Object),
+            integrations=optional(list_of(Object)),
+            metadata=optional(Metadata),
+        )
+    )
+    statuses = ("validating_files", "running")
+    events = MappingProxyType({status: f"fine_tuning.job.{status}" for status in FINAL})
+
+    def operations(self) -> tuple[Operation, ...]:
+        created, listed, retrieved, *_ = super().operations()  # nothing deletes a job
+        one = f"{self.path}/{{id}}"
+        return (
+            *(created, listed, retrieved),
+            self.act("cancel_fine_tuning_job", "POST", f"{one}/cancel", self._cancel),
+            self.act("pause_fine_tuning_job", "POST", f"{one}/pause", self._pause),
+            self.act("resume_fine_tuning_job", "POST", f"{one}/resume", self._resume),
+            self.act("fine_tuning_events", "GET", f"{one}/events", self._list_events),
+            self.act("fine_tuning_checkpoints", "GET", f"{one}/checkpoints", self._list_checkpoints),
+        )
+
+    async def make(self, new: New, objects: Objects) -> Body:
+        fields = new.fields
+        model = fields.get("model", "gpt-4.1-mini")
+        mistake = await self._check_training_file(new, objects)
+        method = fields.get("method") or {"type": "supervised"}
+        tuned = f"ft:{model}:mockserver:{fields.get('suffix') or ''}:{fingerprint(new.id)[:8]}"
+        return {
+            "model": model,
+            "finished_at": new.created,
+            "fine_tuned_model": None if mistake else tuned,
+            "organization_id": "org-mockserver",
+            "result_files": [] if mistake or new.invented else [await self._write_results(new, objects)],
+            "status": "failed" if mistake else "succeeded",
+            "validation_file": fields.get("validation_file"),
+            "training_file": fields.get("training_file", "file-unknown"),
+            "hyperparameters": _read_hyperparameters(fields.get("hyperparameters"), method),
+            "trained_tokens": None if mistake else 1_000,
+            "error": mistake,
+            "user_provided_suffix": fields.get("suffix"),
+            "seed": 42 if fields.get("seed") is None else fields["seed"],
+            "estimated_finish": None,
+            "integrations": fields.get("integrations") or [],
+            "metadata": fields.get("metadata"),
+            "method": method,
+        }
+
+    async def finish(self, new: New, objects: Objects) -> KeptObject:
+        made = await super().finish(new, objects)
+        return replace(made, model=made.body["fine_tuned_model"] or "")
+
+    def show(self, kept: KeptObject) -> Body:
+        """Return a job in its present status: what is not known yet is empty."""
+        status = kept.status
+        body = {**kept.body, "status": status}
+        if status != "succeeded":
+            body |= {"fine_tuned_model": None, "result_files": [], "trained_tokens": None}
+        if status not in FINAL:
+            body["finished_at"] = None
+        body["error"] = (body["error"] or _STOPPED) if status == "failed" else None
+        return body
+
+    def is_listed(self, kept: KeptObject, query: Mapping[str, str]) -> bool:
+        wanted = {key[len(_METADATA) : -1]: value for key, value in query.items() if key.startswith(_METADATA)}
+        return wanted.items() <= (kept.body["metadata"] or {}).items()
+
+    def refuse_unknown(self, name: str, owner: str) -> Failure:
+        message = self.unknown.format(id=clip(name))
+        return Failure("not_found", message=message, param="fine_tune_id", code="fine_tune_not_found")
+
+    async def _check_training_file(self, new: New, objects: Objects) -> Body | None:
+        """Return what is wrong with the examples of a new job. Raises Failure if there is no such file."""
+        name = new.fields.get("training_file")
+        if name is None:
+            return None
+        try:
+            file = await Files(self.api).find(objects, name)
+        except Failure:
+            message = f"invalid training_file: {clip(name)}"
+            raise Failure("bad_parameter", message=message, param="training_file") from None
+        if file.invented:
+            return None
+        why = await objects.on_thread(find_mistake, file.data, few=new.validation is Validation.LIVE)
+        if why is None:
+            return None
+        message = f"The job failed due to an invalid training file. {why}"
+        return {"code": "invalid_training_file", "message": message, "param": "training_file"}
+
+    async def _write_results(self, new: New, objects: Objects) -> str:
+        """Keep the file with the losses of a job's steps and return its id."""
+        rows = [f"{step},{loss},{accuracy},," for step, loss, accuracy in _list_losses()]
+        file = New(
+            id=objects.draw_id(Files.ids, "step metrics"),
+            fields={"purpose": "fine-tune-results"},
+            data="\n".join((_LOSSES, *rows, "")).encode(),
+            file_name="step_metrics.csv",
+        )
+        return (await Files(self.api).create(file, objects)).id
+
+    async def _cancel(self, call: Call, objects: Objects) -> ObjectView:
+        kept = await self.find_asked(call, objects)
+        before, now = await self.end_early(kept, "cancelled", objects)
+        if before is now and not objects.invents:
+            message = f"Job has already completed: {kept.id}"
+            raise Failure("bad_parameter", message=message, code="invalid_cancel_request")
+        return ObjectView(self.show(now))
+
+    async def _pause(self, call: Call, objects: Objects) -> ObjectView:
+        """Let a job stay as it is until it is resumed."""
+        kept = await self.find_asked(call, objects)
+        _, now = await objects.change(
+            kept, lambda found: replace(found, ahead=("paused", *found.ahead)) if found.ahead else found
+        )
+        return ObjectView(self.show(now))
+
+    async def _resume(self, call: Call, objects: Objects) -> ObjectView:
+        kept = await self.find_asked(call, objects)
+        _, now = await objects.change(
+            kept, lambda found: replace(found, ahead=tuple([each for each in found.ahead if each != "paused"]))
+        )
+        return ObjectView(self.show(now))
+
+    async def advance(self, kept: KeptObject, objects: Objects) -> KeptObject:
+        return kept if kept.status == "paused" else await super().advance(kept, objects)
+
+    async def _list_events(self, call: Call, objects: Objects) -> ObjectView:
+        job = await self.find_asked(call, objects)
+        return _show_page(list(list_events(job)), call, objects, usual=20)
+
+    async def _list_checkpoints(self, call: Call, objects: Objects) -> ObjectView:
+        job = await self.find_asked(call, objects)
+        made = list(list_checkpoints(job)) if job.status == "succeeded" else []
+        return _show_page(made, call, objects, usual=10)
+
+
+class CheckpointPermissions(Resource):
+    name, plural = "checkpoint_permission", "checkpoint_permissions"
+    path = "/fine_tuning/checkpoints/{owner}/permissions"
+    type, deleted = "checkpoint.permission", "checkpoint.permission"
+    ids = IdShape("cp_", 24)
+    unknown = "No permission found with id '{id}' for checkpoint '{owner}'."
+    fields = Model(shape(project_ids=list_of(str)))
+    page_size = 10
+    words: ClassVar[Mapping[str, Sequence[str]]] = {"order": ("ascending", "descending")}
+
+    def operations(self) -> tuple[Operation, ...]:
+        created, listed, _, deleted = super().operations()  # nothing retrieves a single one
+        return (created, listed, deleted)
+
+    async def make(self, new: New, objects: Objects) -> Body:
+        return {"project_id": new.fields.get("project_id", "proj_unknown")}
+
+    def is_listed(self, kept: KeptObject, query: Mapping[str, str]) -> bool:
+        return query.get("project_id") in (None, kept.body["project_id"])
+
+    async def _create(self, new: New, call: Call, objects: Objects) -> ObjectView:
+        """Permit a model to each project, and list these permissions."""
+        made = list[KeptObject]()
+        for number, project in enumerate(new.fields["project_ids"]):
+            name = objects.draw_id(self.ids, f"permission {number}")
+            made.append(await self.create(New(id=name, fields={"project_id": project}, owner=new.owner), objects))
+        return ObjectView(list_body([kept.body for kept in made], more=False))
+
+
+class Graders(Resource):
+    """Graders are run and checked, but not kept."""
+
+    name, plural, path = "grader", "graders", "/fine_tuning/alpha/graders"
+    runs = Model(shape(grader=Object, model_sample=optional(str), item=optional(Object)))
+    checks = Model(shape(grader=Object))
+
+    def operations(self) -> tuple[Operation, ...]:
+        return (
+            self.act_on_body("run_grader", f"{self.path}/run", self.runs, self._run),
+            self.act_on_body("validate_grader", f"{self.path}/validate", self.checks, self._validate),
+        )
+
+    async def _run(self, call: Call, objects: Objects) -> ObjectView:
+        grader = call.raw["grader"]
+        metadata = {
+            "errors": {**dict.fromkeys(_GRADER_ERRORS, False), **dict.fromkeys(_GRADER_DETAILS)},
+            "execution_time": 0.01,
+            "name": str(grader.get("name", "grader")),
+            "sampled_model_name": None,
+            "scores": {},
+            "token_usage": None,
+            "type": str(grader.get("type", "string_check")),
+        }
+        result = {"reward": 1.0, "metadata": metadata, "sub_rewards": {}, "model_grader_token_usage_per_model": {}}
+        return ObjectView(result)
+
+    async def _validate(self, call: Call, objects: Objects) -> ObjectView:
+        return ObjectView({"grader": call.raw["grader"]})
+
+
+def find_mistake(data: Data, *, few: bool) -> str | None:
+    """Return what is wrong with the examples of a training file; `few`: too few of them are a mistake."""
+    count = sum(1 for _ in islice(_list_examples(data), FEWEST_EXAMPLES))
+    if not count or (few and count < FEWEST_EXAMPLES):
+        return f"Training file has {count} example(s), but must have at least {FEWEST_EXAMPLES} examples"
+    for number, row in enumerate(_list_examples(data), 1):
+        example = try_parse(row.decode("utf-8", "replace"))
+        if not isinstance(example, dict):
+            return f"Invalid file format. Line {number} is not a dictionary"
+        messages = example.get("messages")
+        for at, message in enumerate(messages if isinstance(messages, list) else ()):
+            role = message.get("role") if isinstance(message, dict) else None
+            if role not in _ROLES:
+                why = "is missing in value" if role is None else f"has the unknown value {clip(str(role))!r}"
+                return f"Invalid file format. Example {number}, message {at + 1} Discriminator 'role' {why}"
+    return None
+
+
+def _list_examples(data: Data) -> Iterator[bytes]:
+    """Yield the lines of a training file that are not blank."""
+    return filter(bytes.strip, list_lines(data))
+
+
+def list_events(job: KeptObject) -> Iterator[Body]:
+    """Yield what has happened to a job by now, the oldest first."""
+    status, error = job.status, job.body["error"]
+    shown: list[tuple[str, str, Body]] = [
+        ("message", f"Created fine-tuning job: {job.id}", {}),
+        ("message", f"Validating training file: {job.body['training_file']}", {}),
+    ]
+    if status == "failed":
+        shown.append(("message", str((error or _STOPPED)["message"]), {}))
+    elif status == "cancelled":
+        shown.append(("message", "The job was cancelled", {}))
+    elif status not in ("validating_files", "pending"):
+        shown.append(("message", "Files validated, moving job to queued state", {}))
+        if status != "queued":
+            shown.append(("message", "Fine-tuning job started", {}))
+        if status == "succeeded":
+            total = _EPOCHS * _STEPS_OF_EPOCH
+            for step, loss, accuracy in _list_losses():
+                told = {"step": step, "train_loss": loss, "train_mean_token_accuracy": accuracy, "total_steps": total}
+                shown.append(("metrics", f"Step {step}/{total}: training loss={loss}", told))
+            shown.append(("message", "New fine-tuned model created", {}))
+            shown.append(("message", "The job has successfully completed", {}))
+    for number, (kind, message, data) in enumerate(shown):
+        yield {
+            "object": "fine_tuning.job.event",
+            "id": f"ftevent-{fingerprint(job.id, 'event', number)[:24]}",
+            "created_at": job.body["created_at"],
+            "level": "error" if status == "failed" and number == len(shown) - 1 else "info",
+            "message": message,
+            "data": data,
+            "type": kind,
+        }
+
+
+def list_checkpoints(job: KeptObject) -> Iterator[Body]:
+    """Yield the checkpoints of a job, one after each epoch, the oldest first."""
+    for step, loss, accuracy in islice(_list_losses(), _STEPS_OF_EPOCH - 1, None, _STEPS_OF_EPOCH):
+        yield {
+            "object": "fine_tuning.job.checkpoint",
+            "id": f"ftckpt_{fingerprint(job.id, 'checkpoint', step)[:24]}",
+            "created_at": job.body["created_at"],
+            "fine_tuned_model_checkpoint": f"{job.body['fine_tuned_model']}:ckpt-step-{step}",
+            "fine_tuning_job_id": job.id,
+            "metrics": {"step": step, "train_loss": loss, "train_mean_token_accuracy": accuracy},
+            "step_number": step,
+        }
+
+
+def _list_losses() -> Iterator[tuple[int, float, float]]:
+    """Yield each step with its loss, which falls, and its accuracy."""
+    for step in range(1, _EPOCHS * _STEPS_OF_EPOCH + 1):
+        yield step, round(2 / (1 + step / 5), 4), round(1 - 0.5 / (1 + step / 5), 4)
+
+
+def _show_page(bodies: Sequence[Body], call: Call, objects: Objects, *, usual: int) -> ObjectView:
+    page, more = turn_to_page(bodies, call.http.query, objects, lambda body: body["id"], usual=usual)
+    return ObjectView(list_body(page, more=more))
+
+
+def _read_hyperparameters(stated: Json, method: Body) -> Body:
+    inner = method.get(str(method.get("type")))
+    own = inner.get("hyperparameters") if isinstance(inner, Mapping) else None
+    usual = {"n_epochs": _EPOCHS, "batch_size": 1, "learning_rate_multiplier": 1.0}
+    given = {**(own if isinstance(own, Mapping) else {}), **(stated if isinstance(stated, Mapping) else {})}
+    return {key: value if given.get(key) in (None, "auto") else given[key] for key, value in usual.items()}
+
+
+_STOPPED: Body = {"code": "server_error", "message": "The job failed due to an internal error.", "param": None}
+_GRADER_ERRORS = (
+    *("formula_parse_error", "invalid_variable_error", "model_grader_parse_error", "model_grader_refusal_error"),
+    *("model_grader_server_error", "other_error", "python_grader_runtime_error", "python_grader_server_error"),
+    *("sample_parse_error", "truncated_observation_error", "unresponsive_reward_error"),
+)
+_GRADER_DETAILS = (
+    *("model_grader_server_error_details", "python_grader_runtime_error_details", "python_grader_server_error_type"),
+)

@@ -1,0 +1,176 @@
+"""What a chat or a response refers to: the conversation before it, files in its prompt, vector stores that it searches.
+
+Sources: https://platform.openai.com/docs/guides/conversation-state and /docs/guides/tools-file-search.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from operator import attrgetter
+from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from mockserver.core.call import Call, Message, Tool
+from mockserver.core.hosted_tools import make_item
+from mockserver.core.json import Json
+from mockserver.core.plan import Answer, Failure, Item, Part, Text
+from mockserver.dialects._openai_api.input_items import find_item_type
+from mockserver.dialects._openai_api.objects.conversations import ConversationItems
+from mockserver.dialects._openai_api.objects.files import Files
+from mockserver.dialects._openai_api.objects.resource import ObjectsApi
+from mockserver.dialects._openai_api.objects.search import Found, find_sentence
+from mockserver.dialects._openai_api.objects.vector_stores import VectorStores
+from mockserver.dialects._openai_api.responses import RESPONSE_LAYOUT, make_response_options, read_input
+from mockserver.dialects._parse import Body
+from mockserver.kinds.objects import Objects
+from mockserver.wire.responses import list_output_items
+
+_LOCKED = "Another process is currently operating on this conversation. Please retry in a few seconds."
+_FILE_SEARCH, _FILE_SEARCH_CALL = "file_search", "file_search_call"
+_LONGEST_QUERY = 200  # characters
+# Shares of the words of a question that a part of a file must have to be quoted: by a search, and where none is made.
+_LEAST_SHARE, _LIKELY_SHARE = 0.01, 0.3
+_RESPONSES = "responses"  # the operation that may go on with a conversation
+_read_parts = attrgetter("parts")
+
+
+class KeptReferences(Struct, frozen=True):
+    """The `References` of a call: the ids that its body names."""
+
+    api: ObjectsApi
+    conversation: str | None = None
+    files: Sequence[str] = ()
+    searches: Sequence[Tool] = ()
+
+    async def read(self, call: Call, objects: Objects) -> Sequence[Message]:
+        """Return the messages of the conversation. Raises Failure if something does not exist."""
+        for name in self.files:
+            await Files(self.api).find(objects, name)
+        for name in [name for tool in self.searches for name in list_store_ids(tool)]:
+            await VectorStores(self.api).find(objects, name)
+        if self.conversation is None:
+            return ()
+        items = ConversationItems(self.api)
+        await items.find_parent(objects, self.conversation)
+        if not objects.hold(f"conversation {self.conversation}"):
+            raise Failure("bad_parameter", message=_LOCKED, param="conversation", code="conversation_locked")
+        return read_input([kept.body for kept in await items.list_all(self.conversation, objects)])
+
+    async def write(self, call: Call, answer: Answer, objects: Objects, *, is_generated: bool) -> Answer:
+        """Return the answer with what its searches find; add the input and the output to the conversation."""
+        if self.searches and answer.choices and is_generated:
+            answer = await self._quote_files(call, answer, objects)
+        if self.searches and answer.choices:
+            first, *others = answer.choices
+            parts = await self._search(first.parts, objects)
+            if parts is not first.parts:
+                answer = replace(answer, choices=(replace(first, parts=parts), *others))
+        if self.conversation is not None and answer.broken is None:
+            await self._append(self.conversation, call, answer, objects)
+        return answer
+
+    async def _append(self, conversation: str, call: Call, answer: Answer, objects: Objects) -> None:
+        """Add what was said to a conversation, unless nobody made it."""
+        items = ConversationItems(self.api)
+        if not await items.is_parent_kept(conversation, objects):
+            return
+        given: Json = call.raw.get("input") or ()
+        asked = [{"role": "user", "content": given}] if isinstance(given, str) else list(given)
+        said = list_output_items(answer, RESPONSE_LAYOUT, make_response_options(call, RESPONSE_LAYOUT))
+        new = [item for item in asked if find_item_type(item) != "item_reference"]
+        await items.append([*new, *[item.body for item in said]], conversation, objects)
+
+    async def _quote_files(self, call: Call, answer: Answer, objects: Objects) -> Answer:
+        """Return a generated answer with a sentence of the files, and its source, if they have what the user asks."""
+        first, *others = answer.choices
+        said = [part for part in first.parts if type(part) is Text]
+        rest = [part for part in first.parts if type(part) is not Text]
+        has_searched = any(type(part) is Item and part.kind == _FILE_SEARCH_CALL for part in rest)
+        is_free = call.tool_choice.mode == "auto" or has_searched
+        if len(said) != 1 or said[0].is_json or first.finish != "stop" or first.logprobs is not None or not is_free:
+            return answer
+        query = " ".join(call.last_user.split())[:_LONGEST_QUERY]
+        found = await self._find({"queries": [query]}, objects)
+        if not found or found[0].score < (_LEAST_SHARE if has_searched else _LIKELY_SHARE):
+            return answer
+        sentence = find_sentence(found[0].text, query)
+        most, count = call.options.max_tokens, answer.tokenizer.count(sentence)
+        if most is not None and count > most:
+            return answer
+        results: Json = [each.show_in_item() for each in found]
+        search = make_item(_FILE_SEARCH_CALL, {"query": query, "results": results})
+        text = Text(sentence, annotations=tuple(cite_files(found[:1], sentence)))
+        kept = [part for part in rest if type(part) is not Item or part.kind != _FILE_SEARCH_CALL]
+        usage = replace(answer.usage, completion=answer.usage.reasoning + count)
+        return replace(
+            answer,
+            choices=(replace(first, parts=(*kept, search, text)), *others),
+            usage=usage,
+            written=usage.completion,
+        )
+
+    async def _search(self, parts: Sequence[Part], objects: Objects) -> tuple[Part, ...]:
+        """Return the parts of an answer, where searches without results have found something that texts cite."""
+        made, cited = list[Part](), list[Found]()
+        for part in parts:
+            if type(part) is Item and part.kind == _FILE_SEARCH_CALL and part.body.get("results") is None:
+                found = await self._find(part.body, objects)
+                cited += [each for each in found if each.score]
+                made.append(replace(part, body={**part.body, "results": [each.show_in_item() for each in found]}))
+            elif type(part) is Text and cited and not part.annotations:
+                made.append(replace(part, annotations=tuple(cite_files(cited, part.text))))
+                cited = []
+            else:
+                made.append(part)
+        return tuple(made)
+
+    async def _find(self, searched: Body, objects: Objects) -> Sequence[Found]:
+        """Return what a search finds in all stores that the call names."""
+        queries = [query for query in searched.get("queries") or () if isinstance(query, str)]
+        found = list[Found]()
+        for tool in self.searches:
+            asked = {**tool.options, "queries": queries}
+            for name in list_store_ids(tool):
+                found += await VectorStores(self.api).search(name, asked, objects)
+        return sorted(found, key=lambda each: -each.score)
+
+
+def refer_to_kept(call: Call, api: ObjectsApi) -> Call:
+    """Return the call with its `References`, if its body names objects."""
+    searches = tuple([tool for tool in call.tools if tool.kind == _FILE_SEARCH]) if call.tools else ()
+    has_parts = any(map(_read_parts, call.messages))
+    conversation: Json = call.raw.get("conversation") if call.operation == _RESPONSES else None
+    if not (conversation or has_parts or searches):  # as in most
+        return call
+    if isinstance(conversation, Mapping):
+        conversation = conversation.get("id")
+    references = KeptReferences(
+        api=api,
+        conversation=conversation if isinstance(conversation, str) else None,
+        files=tuple(_list_file_ids(call)) if has_parts else (),
+        searches=searches,
+    )
+    if references.conversation is None and not references.files and not references.searches:
+        return call
+    return replace(call, references=references)
+
+
+def _list_file_ids(call: Call) -> Iterator[str]:
+    """Yield the ids of the files and images in a prompt."""
+    for part in [part for message in call.messages for part in message.parts]:
+        inner = part.get(str(part.get("type")))
+        name: Any = inner.get("file_id") if isinstance(inner, Mapping) else None
+        if isinstance(name, str) and name:
+            yield name
+
+
+def list_store_ids(tool: Tool) -> list[str]:
+    """Return the vector stores that a tool searches."""
+    named = tool.options.get("vector_store_ids")
+    return [name for name in named if isinstance(name, str)] if isinstance(named, list) else []
+
+
+def cite_files(found: Sequence[Found], text: str) -> Iterator[Body]:
+    """Yield citations of the files with these chunks, at the end of a text."""
+    for name, source in {each.source.file_id: each.source for each in found}.items():
+        yield {"type": "file_citation", "index": len(text), "file_id": name, "filename": source.name}

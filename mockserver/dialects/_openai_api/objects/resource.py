@@ -1,0 +1,407 @@
+"""Kept objects as OpenAI's API has them: created, listed in pages, retrieved, updated and deleted.
+
+A `Resource` has all of this; what is special about a kind of objects is a class of its own beside this module.
+"""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from itertools import takewhile
+from types import MappingProxyType
+from typing import Any, ClassVar, TypeVar
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from mockserver.core.call import Call, IdShape, Page
+from mockserver.core.http import HttpRequest, Reply
+from mockserver.core.json import Json
+from mockserver.core.kept_objects import Data, KeptObject, ObjectView
+from mockserver.core.plan import Failure
+from mockserver.core.validation import Validation
+from mockserver.dialects import Operation
+from mockserver.dialects._errors import refuse
+from mockserver.dialects._fields import Model, shape
+from mockserver.dialects._openai_api.stored import ORDERS, list_body
+from mockserver.dialects._parse import (
+    Body,
+    Complaint,
+    Parse,
+    clip,
+    read_body,
+    read_object,
+    refuse_first,
+    unknown_fields,
+)
+from mockserver.dialects._reply import RequestLines, file_reply, json_reply
+from mockserver.kinds.objects import Objects
+from mockserver.media.large_data import hash_data
+
+MAX_PAGE_SIZE = 10_000
+POLL_AFTER = ("openai-poll-after-ms", "10")  # helpers of the clients wait so long between two look-ups, not a second
+_ID = re.compile(r"[A-Za-z0-9_:.-]+")
+
+
+class ObjectsApi(Struct, frozen=True):
+    """The dialect that has the objects: its name, the header lines of its replies, and how it words failures.
+
+    `operations` are those that answer calls, such as the lines of a batch.
+    """
+
+    dialect: str
+    lines: RequestLines
+    fail: Callable[[HttpRequest, Failure, Call | None], Reply]
+    operations: Sequence[Operation] = ()
+
+
+class New(Struct, frozen=True):
+    """An object that is being made: of these fields of a request, and what came as a file."""
+
+    id: str = ""
+    created: int = 0
+    fields: Mapping[str, Json] = {}
+    owner: str = ""
+    data: Data = b""
+    file_name: str = ""
+    http: HttpRequest = HttpRequest("POST", "/")  # the request
+    validation: Validation = Validation.PUBLISHED  # of what else it brings, such as the lines of a batch
+    invented: bool = False  # nobody makes it: it is a function of its id
+
+
+class Resource:
+    """Objects of one kind. Subclasses state what is special, and `make` a body of a request's fields.
+
+    `name` and `plural` name the operations, as `kinds/` has them. `path` is that of the list, with the id of the
+    `parent`, if objects belong to another one. `type` is what a body has in `object`, and `deleted` the same after a
+    deletion. `unknown` is the message about an id that nobody made. `statuses` are those that an object has before its
+    last one, one after each retrieval, unless a rule states others; `events` are what webhooks
+    tell of an object with such a last one. `words` are the values that parameters of the list
+    can have.
+    """
+
+    name: ClassVar[str]
+    plural: ClassVar[str]
+    path: ClassVar[str]
+    type: ClassVar[str]
+    deleted: ClassVar[str]
+    ids: ClassVar[IdShape]
+    unknown: ClassVar[str]
+    fields: ClassVar[Model] = Model(shape())
+    parent: "ClassVar[ResourceClass | None]" = None
+    updates: ClassVar[Model | None] = None
+    statuses: ClassVar[Sequence[str]] = ()
+    events: ClassVar[Mapping[str, str]] = MappingProxyType({})
+    page_size: ClassVar[int] = 20
+    largest_page: ClassVar[int] = 100
+    words: ClassVar[Mapping[str, Sequence[str]]] = {"order": ORDERS}
+
+    def __init__(self, api: ObjectsApi) -> None:
+        self.api = api
+
+    # What subclasses give.
+
+    async def make(self, new: New, objects: Objects) -> Body:
+        """Return the body of a new object in its last status, without `id`, `object` and `created_at`.
+
+        Raises Failure.
+        """
+        raise NotImplementedError
+
+    def show(self, kept: KeptObject) -> Body:
+        """Return the body of an object in its present status."""
+        return {**kept.body, "status": kept.status} if kept.status else kept.body
+
+    async def view(self, kept: KeptObject, objects: Objects) -> Body:
+        """Return the same, with what other objects say of it."""
+        return self.show(kept)
+
+    async def advance(self, kept: KeptObject, objects: Objects) -> KeptObject:
+        """Return an object that was retrieved, one status further."""
+        if kept.ahead:
+            _, kept = await objects.change(kept, drop_status)
+        return kept
+
+    def show_deleted(self, kept: KeptObject) -> Body:
+        """Return the body of the answer to a deletion."""
+        return {"id": kept.id, "object": self.deleted, "deleted": True}
+
+    def read(self, http: HttpRequest, validation: Validation) -> New:
+        """Return what a request makes an object of. Raises Failure."""
+        body = read_object(http) if http.body.strip() else {}
+        model = self.find_model()
+        _, parsed = read_body(model, body, refuse, validation)
+        if validation is Validation.LIVE:
+            refuse_first(unknown_fields(body, model.fields), refuse)
+        return New(fields=parsed)
+
+    def find_model(self) -> Model:
+        """Return the model of the body that makes an object."""
+        return self.fields
+
+    def is_listed(self, kept: KeptObject, query: Mapping[str, str]) -> bool:
+        """Return whether a list with this query has an object."""
+        return True
+
+    # The operations that all have.
+
+    def operations(self) -> tuple[Operation, ...]:
+        """Return the operations on objects of this kind."""
+        one = f"{self.path}/{{id}}"
+        return (
+            Operation(f"create_{self.name}", "POST", self.path, self._parse_creation, self.render),
+            Operation(self.plural, "GET", self.path, self.parse_as(self.plural, self._list), self.render),
+            Operation(self.name, "GET", one, self.parse_as(self.name, self._retrieve), self.render),
+            *(() if self.updates is None else [self._update_operation(one, self.updates)]),
+            self.act(f"delete_{self.name}", "DELETE", one, self._delete),
+        )
+
+    def act(self, name: str, method: str, path: str, work: Callable[[Call, Objects], Any]) -> Operation:
+        """Return an operation whose request has no body: `work(call, objects)` answers it with a ObjectView."""
+        return Operation(name, method, path, self.parse_as(name, work), self.render)
+
+    def act_on_body(self, name: str, path: str, model: Model, work: Callable[[Call, Objects], Any]) -> Operation:
+        """Return an operation whose request has a JSON body of this model, which is then the call's `raw`."""
+
+        def parse(http: HttpRequest, validation: Validation) -> Call:
+            body = read_object(http) if http.body.strip() else {}
+            check_path(http, validation)
+            return self.make_call(name, http, read_body(model, body, refuse, validation).parsed, work)
+
+        return Operation(name, "POST", path, parse, self.render)
+
+    def parse_as(self, operation: str, work: Callable[[Call, Objects], Any]) -> Parse:
+        """Return the `parse` of an operation that has no body."""
+
+        def parse(http: HttpRequest, validation: Validation) -> Call:
+            check_path(http, validation)
+            if operation == self.plural:
+                self.check_query(http, validation)
+            return self.make_call(operation, http, {}, work)
+
+        return parse
+
+    def make_call(self, operation: str, http: HttpRequest, body: Body, work: Callable[[Call, Objects], Any]) -> Call:
+        """Return the call of a request that `work` answers."""
+        params = read_ids(http)
+        call = Call(
+            dialect=self.api.dialect,
+            operation=operation,
+            model="",
+            http=http,
+            meaning={**params, **body},
+            raw=body,
+            id="/".join([*filter(None, [find_owner(http)]), *([params["id"]] if "id" in params else ())]),
+        )
+        return replace(call, work=partial(work, call))
+
+    def check_query(self, http: HttpRequest, validation: Validation) -> None:
+        """Raise Failure for a list that the published API does not have, or a page larger than the live API's."""
+        for name, words in () if validation is Validation.OFF else self.words.items():
+            stated = http.query.get(name)
+            if stated is not None and stated not in words:
+                raise refuse(Complaint("value", (name,), got=stated, expected=tuple(words)))
+        if validation is Validation.LIVE:
+            check_limit(http, self.largest_page)
+
+    def render(self, call: Call, outcome: ObjectView) -> Reply:
+        """Return the reply: JSON, or the bytes of a file."""
+        lines = self.api.lines(call.http, call)
+        if outcome.data is None:
+            return json_reply(200, outcome.body, lines, outcome.headers)
+        return file_reply(outcome.data, lines, outcome.headers)
+
+    def _parse_creation(self, http: HttpRequest, validation: Validation) -> Call:
+        check_path(http, validation)
+        new = self.read(http, validation)
+        new = replace(new, owner=find_owner(http), http=http, validation=validation)
+        body = {**new.fields, **({"file": digest_file(new)} if new.data or new.file_name else {})}
+        return self.make_call(f"create_{self.name}", http, body, partial(self._create, new))
+
+    def _update_operation(self, one: str, updates: Model) -> Operation:
+        return self.act_on_body(f"update_{self.name}", one, updates, self._update)
+
+    # What they do.
+
+    async def _create(self, new: New, call: Call, objects: Objects) -> ObjectView:
+        await self.find_parent(objects, new.owner)
+        return ObjectView(await self.view(await self.create(new, objects, objects.statuses), objects))
+
+    async def create(self, new: New, objects: Objects, statuses: Sequence[str] = ()) -> KeptObject:
+        """Make and keep an object, in the first of its statuses; a rule may state these."""
+        made = await self.finish(replace(new, id=new.id or objects.draw_id(self.ids), created=objects.now), objects)
+        if statuses:
+            *ahead, last = statuses
+            made = replace(made.change(status=last), ahead=tuple(ahead))
+        else:
+            made = replace(made, ahead=tuple(self.statuses))
+        if made.ahead and objects.announces and (event := self.events.get(str(made.body.get("status")))):
+            await objects.keep(replace(made, ahead=()))
+            objects.announce(event, made.id)
+        else:
+            await objects.keep(made)
+        return made
+
+    async def finish(self, new: New, objects: Objects) -> KeptObject:
+        """Return an object as `make` makes it, with what all objects have."""
+        own = await self.make(new, objects)
+        head: dict[str, Json] = {"id": new.id, "object": self.type, "created_at": new.created}
+        return KeptObject(
+            dialect=self.api.dialect,
+            made_by=f"create_{self.name}",
+            id=new.id,
+            body={**head, **own},
+            owner=new.owner,
+            data=new.data,
+            invented=new.invented,
+        )
+
+    async def find(self, objects: Objects, name: str, owner: str = "") -> KeptObject:
+        """Return an object by its id; an unknown one is invented, in its final state, unless that is an error.
+
+        Raises Failure if it was deleted, or if unknown ones are errors.
+        """
+        await self.find_parent(objects, owner)
+        kept = await objects.find(f"create_{self.name}", name, owner)
+        if kept is None and objects.invents:
+            return await self.finish(New(id=name, created=objects.now, owner=owner, invented=True), objects)
+        if kept is None or kept.gone:
+            raise self.refuse_unknown(name, owner)
+        return kept
+
+    async def find_parent(self, objects: Objects, owner: str) -> None:
+        """Raise Failure if what objects belong to does not exist; `owner` is its id, after those of its own parents."""
+        if self.parent is not None:
+            above, _, name = owner.rpartition("/")
+            await self.parent(self.api).find(objects, name, above)
+
+    async def is_parent_kept(self, owner: str, objects: Objects) -> bool:
+        """Return whether somebody made what objects belong to."""
+        above, _, name = owner.rpartition("/")
+        found = None if self.parent is None else await objects.find(f"create_{self.parent.name}", name, above)
+        return found is not None and not found.gone
+
+    async def list_all(self, owner: str, objects: Objects) -> Sequence[KeptObject]:
+        """Return all objects that belong to another one, the oldest first."""
+        return await objects.list(f"create_{self.name}", owner)
+
+    def refuse_unknown(self, name: str, owner: str) -> Failure:
+        """Return the failure about an id that nobody made."""
+        return Failure("not_found", message=self.unknown.format(id=clip(name), owner=clip(owner)))
+
+    async def find_asked(self, call: Call, objects: Objects) -> KeptObject:
+        """Return the object that the path of a call names. Raises Failure."""
+        return await self.find(objects, call.http.path_params["id"], find_owner(call.http))
+
+    async def _retrieve(self, call: Call, objects: Objects) -> ObjectView:
+        """Show an object, which is then one status further."""
+        kept = await self.advance(await self.find_asked(call, objects), objects)
+        return ObjectView(await self.view(kept, objects), headers=(POLL_AFTER,) if kept.ahead else ())
+
+    async def _list(self, call: Call, objects: Objects) -> ObjectView:
+        """List objects, the newest first unless the query asks otherwise."""
+        query, owner = call.http.query, find_owner(call.http)
+        await self.find_parent(objects, owner)
+        kept = [each for each in await objects.list(f"create_{self.name}", owner) if self.is_listed(each, query)]
+        return ObjectView(await self.make_page(kept, query, objects))
+
+    async def make_page(self, kept: Sequence[KeptObject], query: Mapping[str, str], objects: Objects) -> Body:
+        """Return the page of a list that a query asks for. Raises Failure."""
+        entries, more = turn_to_page(kept, query, objects, lambda each: each.body["id"], usual=self.page_size)
+        return list_body([await self.view(each, objects) for each in entries], more=more)
+
+    async def _update(self, call: Call, objects: Objects) -> ObjectView:
+        kept = await self.find_asked(call, objects)
+        _, now = await objects.change(kept, lambda found: found.change(**call.raw))
+        return ObjectView(await self.view(now, objects))
+
+    async def end_early(self, kept: KeptObject, last: str, objects: Objects) -> tuple[KeptObject, KeptObject]:
+        """Give an object its last status, unless it has ended; return how it was and how it is now."""
+
+        def end(found: KeptObject) -> KeptObject:
+            return found if found.status in self.events else replace(found, ahead=()).change(status=last)
+
+        before, now = await objects.change(kept, end)
+        if before is not now and objects.announces:
+            objects.announce(self.events[last], now.id)
+        return before, now
+
+    async def _delete(self, call: Call, objects: Objects) -> ObjectView:
+        kept = await self.find_asked(call, objects)
+        await objects.change(kept, forget)
+        return ObjectView(self.show_deleted(kept))
+
+
+ResourceClass = type[Resource]
+
+
+def drop_status(kept: KeptObject) -> KeptObject:
+    """Return an object one status further."""
+    return replace(kept, ahead=kept.ahead[1:])
+
+
+def forget(kept: KeptObject) -> KeptObject:
+    """Return what remains of a deleted object."""
+    return replace(kept, gone=True, data=b"", body={"id": kept.body["id"]}, members=())
+
+
+def find_owner(http: HttpRequest) -> str:
+    """Return the ids of what the objects at a path belong to, the outermost first: `eval_1/evalrun_2`."""
+    return "/".join([value for _, value in takewhile(lambda each: each[0] != "id", read_ids(http).items())])
+
+
+def read_ids(http: HttpRequest) -> Mapping[str, str]:
+    """Return the ids in a path by their names; the name of a namespace, which may stand before it, is none."""
+    return {name: value for name, value in http.path_params.items() if name != "namespace"}
+
+
+Entry = TypeVar("Entry")
+
+
+def turn_to_page(
+    entries: Sequence[Entry],
+    query: Mapping[str, str],
+    objects: Objects,
+    name: Callable[[Entry], str],
+    *,
+    usual: int,
+) -> tuple[Sequence[Entry], bool]:
+    """Return the entries of the page that a query asks for, and whether others follow.
+
+    Raises Failure for an unknown cursor, unless unknown ids are taken for known ones.
+    """
+    page = read_page(query, usual=usual)
+    for which, cursor in (("after", page.after), ("before", page.before)):
+        if cursor is not None and not objects.invents and cursor not in map(name, entries):
+            raise Failure("bad_parameter", message=f"Invalid '{which}': there is no '{clip(cursor)}'.", param=which)
+    return page.of(entries, name)
+
+
+def check_path(http: HttpRequest, validation: Validation) -> None:
+    """Raise Failure for an id in a path that the live API takes for none."""
+    for name, value in read_ids(http).items() if validation is Validation.LIVE else ():
+        if not _ID.fullmatch(value):
+            message = (
+                f"Invalid '{name}': '{clip(value)}'. Expected an ID that contains letters, numbers, underscores, or "
+                "dashes, but this value contained additional characters."
+            )
+            raise Failure("bad_parameter", message=message, param=name, code="invalid_value")
+
+
+def check_limit(http: HttpRequest, most: int) -> None:
+    """Raise Failure for a page that is larger than the live API's largest."""
+    stated = http.query.get("limit", "")
+    if stated.isdecimal() and int(stated[:9]) > most:
+        raise refuse(Complaint("above", ("limit",), got=int(stated[:9]), bound=most))
+
+
+def read_page(query: Mapping[str, str], *, usual: int) -> Page:
+    """Return the page that a query asks for; what makes no sense in it counts as not stated."""
+    stated = query.get("limit", "")
+    limit = min(int(stated), MAX_PAGE_SIZE) if stated.isdecimal() and len(stated) < 9 else usual
+    backwards = not query.get("order", "desc").startswith("asc")
+    return Page(query.get("after"), limit or usual, backwards, query.get("before"))
+
+
+def digest_file(new: New) -> Body:
+    """Return what tells one uploaded file from another."""
+    return {"filename": new.file_name, "sha256": hash_data(new.data)}

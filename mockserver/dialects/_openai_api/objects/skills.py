@@ -1,0 +1,167 @@
+"""Skills and their versions (https://platform.openai.com/docs/api-reference/skills)."""
+
+import io
+from collections.abc import Sequence
+
+from mockserver.core.call import Call, IdShape
+from mockserver.core.http import HttpRequest
+from mockserver.core.kept_objects import KeptObject, ObjectView
+from mockserver.core.plan import Failure
+from mockserver.core.validation import Validation
+from mockserver.dialects import Operation
+from mockserver.dialects._errors import refuse
+from mockserver.dialects._fields import Model, shape
+from mockserver.dialects._forms import Part, nest_fields, parse_form
+from mockserver.dialects._openai_api.objects.resource import New, Resource
+from mockserver.dialects._parse import Body, Complaint
+from mockserver.kinds.objects import Objects
+
+_MOST_READ = 100_000  # bytes of SKILL.md
+_ZIP = b"PK\x03\x04"
+
+
+class Skills(Resource):
+    name, plural, path = "skill", "skills", "/skills"
+    type, deleted = "skill", "skill.deleted"
+    ids = IdShape("skill_", 32, "hex")
+    unknown = "Skill with id '{id}' not found."
+    updates = Model(shape(default_version=str))
+
+    def operations(self) -> tuple[Operation, ...]:
+        content = self.act("skill_content", "GET", f"{self.path}/{{id}}/content", self._show_content)
+        return (*super().operations(), content)
+
+    def read(self, http: HttpRequest, validation: Validation) -> New:
+        return read_skill(http, validation)
+
+    async def create(self, new: New, objects: Objects, statuses: Sequence[str] = ()) -> KeptObject:
+        kept = await super().create(new, objects, statuses)
+        await SkillVersions(self.api).create(New(id="1", fields=new.fields, data=new.data, owner=kept.id), objects)
+        return kept
+
+    async def make(self, new: New, objects: Objects) -> Body:
+        described = {key: new.fields.get(key, usual) for key, usual in _USUAL.items()}
+        return {**described, "default_version": "1", "latest_version": "1"}
+
+    async def _show_content(self, call: Call, objects: Objects) -> ObjectView:
+        kept = await self.find_asked(call, objects)
+        versions = SkillVersions(self.api)
+        return show_zip(await versions.find(objects, str(kept.body["default_version"]), kept.id))
+
+
+class SkillVersions(Resource):
+    """Versions are known by their numbers, and have an id besides."""
+
+    name, plural, path = "skill_version", "skill_versions", "/skills/{owner}/versions"
+    type, deleted = "skill.version", "skill.version.deleted"
+    ids = IdShape("skillver_", 32, "hex")
+    unknown = "Version '{id}' of skill '{owner}' not found."
+    parent = Skills
+
+    def operations(self) -> tuple[Operation, ...]:
+        content = self.act("skill_version_content", "GET", f"{self.path}/{{id}}/content", self._show_content)
+        return (*super().operations(), content)
+
+    def read(self, http: HttpRequest, validation: Validation) -> New:
+        return read_skill(http, validation)
+
+    async def _create(self, new: New, call: Call, objects: Objects) -> ObjectView:
+        """Make the next version of a skill, which may become the default one."""
+        skills = Skills(self.api)
+        skill = await skills.find(objects, new.owner)
+        _, skill = await objects.change(skill, _count_version)
+        number = str(skill.body["latest_version"])
+        if new.fields.get("default") == "true":
+            await objects.change(skill, lambda found: found.change(default_version=number))
+        fields = {"version": number, **new.fields}
+        made = New(id=number, fields=fields, data=new.data, owner=new.owner)
+        return ObjectView(self.show(await self.create(made, objects)))
+
+    async def make(self, new: New, objects: Objects) -> Body:
+        described = {key: new.fields.get(key, usual) for key, usual in _USUAL.items()}
+        name = objects.draw_id(self.ids, f"version {new.owner} {new.id}")
+        return {"id": name, "skill_id": new.owner, "version": new.id, **described}
+
+    def show_deleted(self, kept: KeptObject) -> Body:
+        return {"id": kept.body["id"], "object": self.deleted, "deleted": True, "version": kept.id}
+
+    async def _show_content(self, call: Call, objects: Objects) -> ObjectView:
+        return show_zip(await self.find_asked(call, objects))
+
+
+def read_skill(http: HttpRequest, validation: Validation) -> New:
+    """Return what a form makes a skill of: its files as a zip archive, and what its SKILL.md says of it."""
+    if "multipart/" not in (http.header("content-type") or "").lower() and validation is not Validation.LIVE:
+        return New(data=zip_files(()))  # the clients let files be left out
+    form = parse_form(http)
+    files = form.files("files")
+    if not files and validation is Validation.LIVE:
+        raise refuse(Complaint("missing", ("files",)))
+    if (size := sum([len(file.content) for file in files])) > MOST_BYTES:
+        raise Failure("too_large", f"A skill may have {MOST_BYTES:,} bytes; these files have {size:,}.")
+    data = files[0].data if len(files) == 1 and files[0].data.startswith(_ZIP) else zip_files(files)
+    default = nest_fields(form).get("default")
+    return New(fields={"default": default, **describe(data)}, data=data, file_name="skill.zip")
+
+
+def describe(archive: bytes) -> Body:
+    """Return the name and the description that the SKILL.md in a zip archive states."""
+    import zlib
+    from lzma import LZMAError
+    from zipfile import BadZipFile, ZipFile
+
+    try:
+        with ZipFile(io.BytesIO(archive)) as opened:
+            name = next((each for each in opened.namelist() if each.rsplit("/", 1)[-1].lower() == "skill.md"), None)
+            if name is None:
+                return {}
+            with opened.open(name) as file:
+                text = file.read(_MOST_READ).decode("utf-8", "replace")
+    except (BadZipFile, NotImplementedError, RuntimeError, EOFError, OSError, ValueError, zlib.error, LZMAError):
+        return {}
+    return read_front_matter(text)
+
+
+def read_front_matter(text: str) -> Body:
+    """Return the name and the description between the lines `---` at the start of a text."""
+    first, *lines = text.splitlines() or [""]
+    stated: dict[str, str] = {}
+    if first.rstrip() != "---":
+        return stated
+    for line in lines:
+        if line.rstrip() == "---":
+            return stated
+        key, _, value = line.partition(":")
+        if key in _USUAL:
+            stated[key] = value.strip().strip("\"'")
+    return {}  # it has no end
+
+
+def zip_files(files: Sequence[Part]) -> bytes:
+    """Return files as a zip archive, the same bytes for the same files."""
+    from zipfile import ZipFile, ZipInfo
+
+    written = io.BytesIO()
+    with ZipFile(written, "w") as archive:
+        for number, file in enumerate(files):
+            archive.writestr(ZipInfo(keep_inside(file.file_name) or f"file_{number}"), file.data)
+    return written.getvalue()
+
+
+def keep_inside(name: str | None) -> str:
+    """Return the path of a file without what would lead out of the folder into which it is unpacked."""
+    steps = (name or "").replace("\\", "/").split("/")
+    return "/".join([step for step in steps if step not in ("", ".", "..")])
+
+
+def show_zip(kept: KeptObject) -> ObjectView:
+    """Return the archive of a skill."""
+    return ObjectView(data=kept.data or zip_files(()), headers=(("content-type", "application/zip"),))
+
+
+def _count_version(kept: KeptObject) -> KeptObject:
+    return kept.change(latest_version=str(int(kept.body["latest_version"]) + 1))
+
+
+MOST_BYTES = 50_000_000  # of the files of a skill, which are joined in memory
+_USUAL = {"name": "skill", "description": "A skill."}

@@ -1,0 +1,72 @@
+"""Voices of the user's own, and the recordings in which people agree to them.
+
+(https://platform.openai.com/docs/api-reference/audio, in the part about custom voices)
+"""
+
+from mockserver.core.call import IdShape
+from mockserver.core.http import HttpRequest
+from mockserver.core.validation import Validation
+from mockserver.dialects import Operation
+from mockserver.dialects._errors import refuse
+from mockserver.dialects._fields import Model, literal, optional, shape, text
+from mockserver.dialects._forms import nest_fields, parse_form
+from mockserver.dialects._openai_api.media_files import check_recording
+from mockserver.dialects._openai_api.objects.resource import New, Resource
+from mockserver.dialects._parse import Body, Complaint, read_body
+from mockserver.kinds.objects import Objects
+
+
+def read_recording(http: HttpRequest, field: str, model: Model, validation: Validation) -> New:
+    """Return what a form makes an object of: its fields, and the recording in one of them. Raises Failure."""
+    form = parse_form(http)
+    fields = read_body(model, nest_fields(form), refuse, validation).parsed
+    files = form.files(field)
+    if not files:
+        if validation is Validation.OFF:
+            return New(fields=fields)
+        raise refuse(Complaint("missing", (field,)))
+    check_recording(files[0], "", validation)
+    return New(fields=fields, data=files[0].content, file_name=files[0].file_name or "upload")
+
+
+class Voices(Resource):
+    """Voices can be made and deleted, but not looked up."""
+
+    name, plural, path = "voice", "voices", "/audio/voices"
+    type, deleted = "audio.voice", "audio.voice.deleted"
+    ids = IdShape("voice_", 24)
+    unknown = "Voice with id '{id}' not found."
+    fields = Model(shape(name=text(1), type=literal("prompt"), prompt=text(1), script_hint=optional(str)))
+    of_forms = Model(shape(name=text(1), type=optional(literal("audio_sample")), consent=str))
+
+    def operations(self) -> tuple[Operation, ...]:
+        made = ("create_voice", "delete_voice")
+        return tuple([operation for operation in super().operations() if operation.name in made])
+
+    def read(self, http: HttpRequest, validation: Validation) -> New:
+        """Return a voice that is made from a prompt, or from a recording and the consent to it."""
+        is_form = "multipart/" in (http.header("content-type") or "").lower()
+        if is_form and dict(parse_form(http).fields()).get("type") != "prompt":
+            return read_recording(http, "audio_sample", self.of_forms, validation)
+        if is_form:
+            return New(fields=read_body(self.fields, nest_fields(parse_form(http)), refuse, validation).parsed)
+        return super().read(http, validation)
+
+    async def make(self, new: New, objects: Objects) -> Body:
+        named: Body = {"name": new.fields.get("name", "voice"), "type": new.fields.get("type") or "audio_sample"}
+        return {**named, "prompt": new.fields["prompt"]} if new.fields.get("prompt") else named
+
+
+class VoiceConsents(Resource):
+    name, plural, path = "voice_consent", "voice_consents", "/audio/voice_consents"
+    type = deleted = "audio.voice_consent"
+    ids = IdShape("cons_", 24)
+    unknown = "Voice consent with id '{id}' not found."
+    fields = Model(shape(name=str, language=str))
+    updates = Model(shape(name=str))
+
+    def read(self, http: HttpRequest, validation: Validation) -> New:
+        return read_recording(http, "recording", self.fields, validation)
+
+    async def make(self, new: New, objects: Objects) -> Body:
+        return {"name": new.fields.get("name", "consent"), "language": new.fields.get("language", "en-US")}

@@ -1,0 +1,74 @@
+"""Webhook endpoints (https://platform.openai.com/docs/guides/webhooks).
+
+Their URLs are kept and never called: webhooks go to the URL of the settings, and to no other.
+"""
+
+from mockserver.core.call import Call, IdShape
+from mockserver.core.kept_objects import KeptObject, ObjectView
+from mockserver.dialects import Operation
+from mockserver.dialects._fields import Model, list_of, optional, shape
+from mockserver.dialects._openai_api.objects.resource import New, Resource
+from mockserver.dialects._parse import Body
+from mockserver.kinds.objects import Objects
+
+EVENT_TYPES = (
+    *("batch.cancelled", "batch.completed", "batch.expired", "batch.failed"),
+    *("eval.run.canceled", "eval.run.failed", "eval.run.succeeded"),
+    *("fine_tuning.job.cancelled", "fine_tuning.job.failed", "fine_tuning.job.succeeded"),
+    *("realtime.call.incoming", "response.cancelled", "response.completed", "response.failed", "response.incomplete"),
+)
+_SECRETS = IdShape("whsec_", 32)  # what follows the prefix is base64
+_TEST = Model(shape(event_type=str))
+
+
+class WebhookEndpoints(Resource):
+    name, plural, path = "webhook_endpoint", "webhook_endpoints", "/webhook_endpoints"
+    type, deleted = "webhook_endpoint", "webhook_endpoint.deleted"
+    ids = IdShape("whe_", 32, "hex")
+    unknown = "Webhook endpoint with id '{id}' not found."
+    fields = Model(shape(name=str, url=str, event_types=list_of(str)))
+    updates = Model(shape(name=optional(str), url=optional(str), event_types=optional(list_of(str))))
+
+    def operations(self) -> tuple[Operation, ...]:
+        one = f"{self.path}/{{id}}"
+        return (
+            *super().operations(),
+            self.act("rotate_webhook_secret", "POST", f"{one}/rotate_secret", self._rotate_secret),
+            self.act_on_body("test_webhook_endpoint", f"{one}/test", _TEST, self._test),
+            self.act("webhook_event_types", "GET", "/webhook_event_types", self._list_event_types),
+        )
+
+    async def make(self, new: New, objects: Objects) -> Body:
+        return {
+            "name": new.fields.get("name", "endpoint"),
+            "url": new.fields.get("url", "https://example.com/webhook"),
+            "event_types": new.fields.get("event_types") or [EVENT_TYPES[0]],
+        }
+
+    async def _create(self, new: New, call: Call, objects: Objects) -> ObjectView:
+        return _show_with_secret(await self.create(new, objects), objects)
+
+    async def _rotate_secret(self, call: Call, objects: Objects) -> ObjectView:
+        return _show_with_secret(await self.find_asked(call, objects), objects)
+
+    async def _test(self, call: Call, objects: Objects) -> ObjectView:
+        kept = await self.find_asked(call, objects)
+        kind = call.raw["event_type"]
+        objects.announce(kind, f"{kind.partition('.')[0]}_test")
+        return ObjectView(
+            {
+                "object": "webhook_endpoint.test",
+                "event_type": kind,
+                "status_code": 200,
+                "success": True,
+                "webhook_endpoint_id": kept.id,
+            }
+        )
+
+    async def _list_event_types(self, call: Call, objects: Objects) -> ObjectView:
+        return ObjectView({"object": "list", "data": list(EVENT_TYPES)})
+
+
+def _show_with_secret(kept: KeptObject, objects: Objects) -> ObjectView:
+    """Return an endpoint with its secret, which no later look-up shows."""
+    return ObjectView({**kept.body, "signing_secret": objects.draw_id(_SECRETS, f"secret of {kept.id}")})

@@ -1,0 +1,55 @@
+"""Has the model without weights write answers, within the work that a request may cost."""
+
+import asyncio
+from collections.abc import Mapping
+from itertools import cycle, islice
+
+from mockserver.core.call import Call
+from mockserver.core.draft import ArtifactDraft, Draft, DraftChoice, Generate
+from mockserver.core.json import Json
+from mockserver.core.seed import Seed
+from mockserver.engine.offload import is_demanding, on_thread
+from mockserver.kinds import ARTIFACTS
+from mockserver.model import GENERATORS
+from mockserver.model.budget import REQUEST_WORK, STEPS, AnswerWork, RequestWork
+
+
+def share_work() -> None:
+    """Let all parts of a request share the work that it may cost, however many they are."""
+    if REQUEST_WORK.get() is None:
+        REQUEST_WORK.set(RequestWork())
+
+
+async def generate_draft(call: Call, seed: Seed) -> Draft | ArtifactDraft:
+    """Generate an answer; other requests run between two choices."""
+    if call.operation in ARTIFACTS:
+        return ArtifactDraft()
+    choices: list[DraftChoice] = []
+    different = n = call.options.n
+    if n > _FEWEST_CHOICES:  # fewer different ones for a large request, which bounds its time
+        different = min(n, max(_FEWEST_CHOICES, _MOST_READ // (len(call.http.body) + 1)))
+    budget = AnswerWork()
+    generate = make_generator(call, seed, budget)
+    demands = is_demanding(call) or not GENERATORS.is_imported("auto")  # an import must not keep others waiting
+    for index in range(different):
+        if index:
+            await asyncio.sleep(0)
+            if budget.spent > STEPS or budget.request.is_scarce:
+                break
+        choices.append(await on_thread(generate, "auto", {}, index) if demands else generate("auto", {}, index))
+    return Draft(tuple(islice(cycle(choices), n)))
+
+
+def make_generator(call: Call, seed: Seed, budget: AnswerWork | None = None) -> Generate:
+    """Return the generators for a call; each choice has its own seed."""
+    budget = budget or AnswerWork()
+
+    def generate(kind: str, options: Mapping[str, Json], index: int) -> DraftChoice:
+        with budget:
+            own = seed.branch("generate", call.content_fingerprint, str(index))
+            return GENERATORS[kind](call, own, options)
+
+    return generate
+
+
+_FEWEST_CHOICES, _MOST_READ = 8, 1_000_000  # bytes read, over all choices

@@ -1,0 +1,337 @@
+"""Options that texts and schemas list, and the right one of them: a label, a worker, who acts next, the end.
+
+All are chosen by `choose_name`: the one that is named, else the one whose name and description fit best.
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
+from itertools import dropwhile, islice
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from mockserver.core.call import Call, Message, Tool
+from mockserver.core.json import Json, try_parse
+from mockserver.core.lazy import lazy_pattern
+from mockserver.model.arguments.evidence import alike
+from mockserver.model.choosing import HANDOFF, find_option, find_tool_requests, properties_of
+from mockserver.model.vocabulary import RULING, excerpt, folded, parts, truth, vocabulary
+
+
+class ListedOptions(Struct, frozen=True):
+    """Options that a text lists, the words that say what they are, and where they stand."""
+
+    names: Sequence[str]
+    about: tuple[str, ...]
+    start: int
+    end: int
+
+
+@lru_cache(maxsize=64)
+def list_options(text: str) -> Sequence[ListedOptions]:
+    """Return the lists of options of a text: rows after words that offer a choice, and lines below such words."""
+    rows = (_read_row(text, row) for pattern in (_ROW_BEHIND, _ROW) for row in pattern.finditer(text))
+    lines = (_read_lines(text, each) for each in _LINES.finditer(text))
+    found = sorted((each for each in (*rows, *lines) if each is not None), key=lambda each: (each.start, -each.end))
+    return [each for at, each in enumerate(found) if not any(each.start < other.end for other in found[:at])]
+
+
+def _read_row(text: str, row: re.Match[str]) -> ListedOptions | None:
+    names = [name for piece in _SEPARATOR.split(_ASIDE.sub("", row[0])) if (name := piece.strip(_AROUND))]
+    lead = re.split(r"[.!?\n]", text[max(0, row.start() - _LONGEST_LEAD) : row.start()])[-1]
+    told = _TOKEN.findall(lead.lower())
+    is_alone = "one of the following" in lead.lower()
+    if len(names) < 2 - is_alone or not all(map(_LABEL.fullmatch, names)):
+        return None
+    head = next(dropwhile(_FILLERS.__contains__, reversed(told)), "")
+    near = told[len(told) - [*reversed(told)].index(head) :] if head else told
+    after = lead.rstrip(" [({").endswith(":")
+    offers = (
+        ({truth(name) for name in names} == {True, False} and len(names) == 2 and lead[-1:] not in _QUOTES)
+        or is_alone
+        or head in _NOUNS
+        or (head in _VERBS and (after or _CLOSED.match(text, row.end())))
+        or (not _CHOOSING.isdisjoint(told) and not _BETWEEN.isdisjoint(near))
+        or (after and not _ASKING.isdisjoint(told))
+    )
+    cue = next((word for word in told if word in _CHOOSING | _VERBS), head)
+    start = row.start() - len(lead) + max(lead.lower().rfind(cue), 0)
+    return ListedOptions(names, parts(" ".join((head, *near))), start, row.end()) if offers else None
+
+
+def _read_lines(text: str, lines: re.Match[str]) -> ListedOptions | None:
+    head = lines["head"][-_LONGEST_LEAD // 2 :].lower()
+    if "one of" not in head and _NOUNS.isdisjoint(_TOKEN.findall(head)):
+        return None
+    names = [
+        re.split(r"[:(]| [-–—] ", _BULLET.sub("", line), maxsplit=1)[0].strip(_AROUND)
+        for line in lines["lines"].splitlines()
+    ]
+    return ListedOptions(names, parts(head), lines.start(), lines.end())
+
+
+def find_hints(names: Sequence[str], text: str) -> dict[str, str]:
+    """Return what a text says of names: `- coder: writes code`."""
+    found = ((name, re.search(rf"(?i)(?<!\w){re.escape(name)}(?!\w){_SAYS}", text)) for name in names)
+    return {name: hint[1] for name, hint in found if hint}
+
+
+def choose_name(text: str, names: Sequence[str], hints: Mapping[str, str]) -> str | None:
+    """Return the name that a text says first, or else the one that fits it best; None where none fits at all."""
+    for word in parts(excerpt(text, _LONGEST_REQUEST)):
+        for name in names:
+            if any(alike(word, part) for part in parts(name) if part not in _GENERIC):
+                return name
+    return find_option(text, dict.fromkeys(names, "") | {name: hint for name, hint in hints.items() if name in names})
+
+
+# Options of schemas
+
+
+def choose_values(call: Call, schema: Json, about: str = "") -> dict[str, Json]:
+    """Return the values of an object's properties that choose from a list; `about` describes the object."""
+    root: Mapping[str, Json] = schema if isinstance(schema, Mapping) else {}
+    found: dict[str, Json] = {}
+    for name, inner in islice(_properties(root).items(), _MOST):
+        options = [*dict.fromkeys(islice(_list_values(inner, root), _MOST))]
+        ends = [option for option in options if _is_end(option, parts(name))]
+        best: str | None = None
+        if ends and len(options) > len(ends):
+            best = _choose_next(call, [option for option in options if option not in ends], ends[0])
+        elif len(options) > 1 and "default" not in inner:
+            hints, said = find_hints(options, _join_rules(call)), {*parts(excerpt(call.last_user, _LONGEST_REQUEST))}
+            if hints or not any(said.issuperset(parts(option)) for option in options):
+                best = choose_name(call.last_user, options, hints)
+        elif not options and isinstance(inner, Mapping) and inner.get("type") == "string":
+            names = _find_names(call, name, str(inner.get("description") or ""), about)
+            best = (_choose_listed(call, names) or names[0]) if names else None
+        found |= {name: best} if best else {}
+    return found
+
+
+def find_colleague(call: Call, tool: Tool) -> dict[str, Json]:
+    """Return who a request is for, and what it is, for a tool that hands it over; nothing where it is for nobody."""
+    properties = properties_of(tool) if HANDOFF.match(tool.name) else {}
+    for name, inner in islice(properties.items(), _MOST):
+        names = [*dict.fromkeys(islice(_list_values(inner, tool.parameters), _MOST))]
+        names = names or [*_find_names(call, name, "", tool.description)]
+        if names and (fitting := _choose_listed(call, names)) is not None:
+            tasks = [each for each in properties if each != name and not _TASKS.isdisjoint(parts(each))]
+            return {name: fitting, **dict.fromkeys(tasks[:1], call.last_user)}
+    return {}
+
+
+def _choose_listed(call: Call, names: Sequence[str]) -> str | None:
+    return choose_name(call.last_user, names, find_hints(names, _join_rules(call)))
+
+
+def _find_names(call: Call, name: str, described: str, about: str) -> Sequence[str]:
+    """The names that a property can have: those quoted or listed where it is described, or listed for it elsewhere."""
+    quoted = [*dict.fromkeys(_QUOTED.findall(described))]
+    if len(quoted) > 1:
+        return quoted
+    words = [word for word in parts(name) if word not in ("name", "id", "to")]  # workers for a `worker_id`
+    own, rules = list_options(excerpt(described)), _join_rules(call)
+    listed = [*list_options(excerpt(about)), *list_options(rules), *_list_rosters(rules)]
+    fitting = (each.names for each in listed if any(alike(word, noun) for word in words for noun in each.about))
+    return own[0].names if own else next(fitting, [])
+
+
+def _join_rules(call: Call) -> str:
+    return excerpt("\n".join(each.text for each in call.messages if each.role in RULING or each is call.messages[0]))
+
+
+def _list_rosters(rules: str) -> Iterator[ListedOptions]:
+    """The elements of instructions that have ids: `<member id="writer">`."""
+    found: dict[str, list[str]] = {}
+    for element, name in _WITH_ID.findall(rules):
+        found.setdefault(element, []).append(name)
+    yield from (ListedOptions(names, parts(element), 0, 0) for element, names in found.items() if len(names) > 1)
+
+
+def _properties(schema: Json) -> Mapping[str, Json]:
+    found = schema.get("properties") if isinstance(schema, Mapping) else None
+    return found if isinstance(found, Mapping) else {}
+
+
+def _list_values(schema: Json, root: Mapping[str, Json], levels: int = 4) -> Iterator[str]:
+    """The texts that a schema lists, also in alternatives and behind a reference to a definition."""
+    if not isinstance(schema, Mapping) or not levels:
+        return
+    enum = schema.get("enum")
+    listed = [*(enum if isinstance(enum, list) else ()), schema.get("const")]
+    yield from (each for each in listed if isinstance(each, str))
+    reference = str(schema.get("$ref", "")).rpartition("/")[2]
+    inner = [root[key][reference] for key in ("$defs", "definitions") if reference in root.get(key, ())]
+    for keyword in ("anyOf", "oneOf", "allOf"):
+        inner += schema[keyword] if isinstance(schema.get(keyword), list) else []
+    for each in inner[:_MOST]:
+        yield from _list_values(each, root, levels - 1)
+
+
+# Who acts next
+
+
+def choose_speaker(call: Call) -> str | None:
+    """Return the next of the roles that a prompt lists: the one addressed, or who did not speak yet."""
+    ruling = (each for each in call.messages if each.role in RULING or each.text == call.last_user)
+    orders = dict.fromkeys(excerpt(each.text) for each in (*call.messages[-1:], *ruling))
+    order, names = next(((text, names) for text in orders if (names := _list_roles(text))), ("", []))
+    ending = [name for name in names if _is_end(name, ("next",))]
+    workers = [name for name in names if name not in ending]
+    if not workers:
+        return None
+    quoted = _USER.search(order)
+    others = [each for each in call.messages if each.text != order and each.role not in RULING]
+    own = [Message("user", order[quoted.start() :])] if quoted else []
+    asked = [each for each in call.messages if each.text == order and each.role == "user"]
+    call = replace(call, messages=(*call.messages[:1], *others, *(own or (asked if not others else ()))))
+    if ending:
+        return _choose_next(call, workers, ending[0])
+    request, replies = _read_conversation(call, workers, "")
+    if not replies:
+        return choose_name(request, workers, find_hints(workers, _join_rules(call))) or workers[0]
+    last, text = replies[-1]
+    head = text.partition("\n\n")[0]
+    turns = {worker: at for at, (worker, _) in enumerate(replies)}
+    addressed = [name for name in workers if name != last and _names(head, name)]
+    return next(iter((*addressed, *(name for name in workers if name not in turns))), None) or min(
+        workers, key=turns.__getitem__
+    )
+
+
+def _list_roles(text: str) -> list[str]:
+    """The roles that a text has to choose from: those after "select the next role", or with an end such as FINISH."""
+    asks, end = _TURN.search(folded(text[-_LONGEST_REQUEST:])) is not None, _END.search(text)
+    if not (asks or end):
+        return []
+    listed = [
+        [name for name in each.names if not _is_end(name, ("next",)) and not _ANY_NAME.fullmatch(name)]
+        for each in list_options(text)
+        if asks or not _TEAM.isdisjoint(each.about)
+    ]
+    workers = max(listed, key=len, default=[])
+    return [*dict.fromkeys((*workers, *([end[0]] if end else [])))] if workers else []
+
+
+def _choose_next(call: Call, workers: Sequence[str], end: str) -> str:
+    """The next of the workers that a request is for, who did not reply yet; then the end."""
+    request, replies = _read_conversation(call, workers, end)
+    hints = find_hints(workers, _join_rules(call))
+    tools = [Tool(worker, hints.get(worker, "")) for worker in workers]
+    asked = [*dict.fromkeys(each.tool.name for each in find_tool_requests(request, tools, {}))]
+    wanted = asked or [choose_name(request, workers, hints) or workers[0]]
+    replied = [worker for worker, _ in replies]
+    left = [worker for worker in wanted if worker not in replied]
+    strangers = sum(worker not in wanted for worker in replied)
+    return next(iter(left[strangers:]), end)
+
+
+def _read_conversation(call: Call, workers: Sequence[str], end: str) -> tuple[str, list[tuple[str, str]]]:
+    """The last request of the user, and who replied what to it since; "" for somebody whom nobody knows."""
+    known = {worker.lower(): worker for worker in workers}
+    speakers = re.compile(rf"(?im)^\W{{0,4}}({'|'.join(map(re.escape, (*workers, *_USERS)))})\W{{0,3}}(?::|\]|\n|> |$)")
+    request, replies, chosen = "", list[tuple[str, str]](), ""
+    for message in call.messages[-_MOST_MESSAGES:]:
+        if message.role in RULING:
+            continue
+        if decided := _find_decision(message, workers):
+            chosen = decided
+            continue
+        before, *quoted = speakers.split(excerpt(message.text))
+        author = message.name or ("" if message.role == "user" else "assistant")
+        turns = [(author, before)] if before.strip() or not quoted else []
+        for who, text in (*turns, *zip(quoted[::2], quoted[1::2], strict=True)):
+            worker = known.get(who.lower(), "") or chosen
+            if worker or (who.lower() not in ("", *_USERS) and (request or not message.name)):
+                replies += [(worker, text)] if text.strip() or message.role == "tool" else []
+                chosen = ""
+            elif not (end and request and _names(text, end)):  # who acts next?
+                request, replies = text, []
+    return request, replies
+
+
+def _names(text: str, name: str) -> bool:
+    return re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text) is not None
+
+
+def _find_decision(message: Message, workers: Sequence[str]) -> str:
+    """The worker that an earlier answer of the supervisor itself chose."""
+    if message.role != "assistant":
+        return ""
+    said = [try_parse(made.arguments) for made in message.tool_calls] or [try_parse(message.text, message.text.strip())]
+    values = (value for each in said for value in (each.values() if isinstance(each, Mapping) else [each]))
+    return next((value for value in values if isinstance(value, str) and value in workers), "")
+
+
+def _is_end(option: str, name: Sequence[str]) -> bool:
+    """Whether an option ends the work: FINISH, __end__; done or stop only if the property chooses what is next."""
+    said = parts(option)
+    if not said or not _ENDING.issuperset(said) or _ENDING_ONLY.isdisjoint(said):
+        return False
+    return option.isupper() or option.startswith("_") or not _ROUTING.isdisjoint(name)
+
+
+_MOST, _MOST_MESSAGES = 50, 200
+_LONGEST_REQUEST, _LONGEST_LEAD = 1_500, 120  # characters
+_QUOTES = ("'", '"', "`")
+_AROUND = "\"'`“”‘’*()[]{}<>. \t-"
+_WORD = r"(?:\"[^\"\n]{1,40}\"|'[^'\n]{1,40}'|[`“‘]?[\w+-]+[`”’]?)"
+_ITEM = r"[\"'`“‘]?[\w+-]+(?: [\w+-]+){0,4}(?: ?\([^()\n]{0,60}\))?[\"'`”’]?"
+_OR = r"\s*,\s*(?:or\s+|and\s+)?|\s*[/|]\s*|\s+or\s+"
+_ROW = lazy_pattern(rf"(?i){_WORD}(?:(?:{_OR}){_WORD}){{1,30}}")
+_ROW_BEHIND = lazy_pattern(rf"(?i)(?<=[:\[({{])\s?[\[({{]?{_ITEM}(?:(?:{_OR}|\s+and\s+){_ITEM}){{0,30}}")
+_SEPARATOR = lazy_pattern(rf"(?i){_OR}|\s+and\s+")
+_ASIDE = lazy_pattern(r"\([^()\n]*\)")
+_LABEL = lazy_pattern(r"[\w+-]+(?: [\w+-]+){0,4}")
+_TOKEN = lazy_pattern(r"[a-z]+")
+_CLOSED = lazy_pattern(r"[\s.!?,)\"]*(?:$|\n|[.!?):]|\b(?:and nothing|only|for|to|based|depending)\b)")
+_LINES = lazy_pattern(
+    r"(?m)^(?P<head>[^\n]{0,400}):[ \t]*\n(?P<lines>(?:[ \t]*(?:[-*•]|\d{1,2}[.)])[^\n]{1,200}(?:\n|$)){2,30})"
+)
+_BULLET = lazy_pattern(r"^[ \t]*(?:[-*•]|\d{1,2}[.)])[ \t]*")
+_FILLERS = vocabulary(
+    "with only just either exactly strictly one of in a an single word the next correct right best this these those "
+    "following are is to be whether between from among as into it its available possible valid allowed appropriate"
+)
+_BETWEEN = vocabulary("as into either whether between from among")
+_VERBS = vocabulary("answer reply respond return output say choose pick select write print decide")
+_CHOOSING = vocabulary("classify categorize categorise label tag mark rate grade judge choose pick select decide")
+_ASKING = vocabulary("who which")
+_TEAM = vocabulary(
+    "worker agent role member participant expert team department specialist assistant coworker speaker colleague"
+)
+_NOUNS = (
+    vocabulary(
+        "option options category categories label labels class classes choice choices value values name "
+        "letter verdict teams"
+    )
+    | _TEAM
+    | {f"{noun}s" for noun in _TEAM}
+)
+_QUOTED = lazy_pattern(r"(?<!\w)['\"`](\w[\w-]{0,30})['\"`](?!\w)")
+_ENDING_ONLY = vocabulary(
+    "finish finished end done stop complete completed terminate exit final finalize quit conclude"
+)
+_ENDING = _ENDING_ONLY | vocabulary("task answer work all the now workflow conversation")
+_ROUTING = vocabulary("next route router goto agent worker speaker node step action member tool decision delegate role")
+_TASKS = vocabulary("task request question")
+_GENERIC = vocabulary("agent worker expert specialist tool team node senior junior assistant call the")
+_USERS = ("user", "human", "request", "task", "customer")
+_USER = lazy_pattern(rf"(?im)^\W{{0,4}}(?:{'|'.join(_USERS)})\W{{0,4}}:")
+_TURN = lazy_pattern(
+    r"\b(?:next|which|who|select|choose|pick)\b[^.\n]{0,40}\b(?:roles?|speakers?|agents?|workers?|participants?"
+    r"|members?"
+    r"|experts?|team|departments?|speaks?)\b|\b(?:(?:only|with)|the) (?:the|a|one) (?:\w+ )?name\b"
+    r"|\b(?:roles?|speakers?|agents?|workers?|who)\b[^.\n]{0,20}\b(?:next|name)\b"
+)
+_ANY_NAME = lazy_pattern(
+    r"(?i)(?:an?|the|one|its|their)?\s?(?:\w+ )?(?:name|worker|agent|role|member|speaker)s?(?: .*)?"
+)
+_END = lazy_pattern(r"\b(?:FINISH(?:ED)?|END|DONE|TERMINATE|STOP|__end__)\b")
+_WITH_ID = lazy_pattern(r"<(\w{1,30}) (?:id|name)=[\"']([\w-]{1,60})[\"']")
+_SAYS = (
+    r"[\"'`*)]{0,4}\s{0,3}(?:[:—–(]|name=[^<>\n]{0,80}>|-\s|\bis\b|\bfor\b|\bwho\b|\bthat\b"
+    r"|[\w ]{0,20}\bdescription:)\s*([^\n]{3,300})"
+)

@@ -1,0 +1,118 @@
+"""One request that comes through ASGI: its body is read within its limits, and the files of a large form go to disk."""
+
+from math import inf
+
+from msgspec.structs import replace
+from starlette.types import Receive, Scope, Send
+
+from mockserver.core.exchange import MOST_KEPT
+from mockserver.core.http import HttpRequest, weigh
+from mockserver.core.plan import Failure
+from mockserver.core.seed import monotonic
+from mockserver.delivery.drive import IN_PROCESS, WIRE, ClientConnection
+from mockserver.dialects._forms import FormReader
+from mockserver.kinds import OPERATIONS
+from mockserver.media.large_data import LARGE as LARGEST_IN_MEMORY
+from mockserver.server.access import check_key, check_page
+from mockserver.server.deliver import serve
+from mockserver.server.directory import FoundResponder
+from mockserver.server.limits import estimate_parsed_size
+from mockserver.server.recording.player import Player
+from mockserver.server.respond import LARGE, Responder, Response, Visit
+from mockserver.server.snapshot import find_codings, find_length, read_body, receive_pieces
+
+
+async def answer(found: FoundResponder, scope: Scope, receive: Receive, send: Send) -> None:
+    """Answer a request at a path."""
+    lent = scope.get("extensions") or {}
+    client = ClientConnection(receive, send, lent.get(WIRE), in_process=lent.get(IN_PROCESS))
+    visit = found.responder.admit(scope["method"], found.path, found.namespace)
+    visit.row.query, visit.row.headers = scope["query_string"], scope["headers"]
+    visit.row.weigh(weigh(scope["headers"]))
+    visit.receive = receive
+    if client.in_process is not None:
+        visit.in_process, visit.patient = True, client.in_process.patient
+    request = found.make_request(scope["method"], scope["query_string"], scope["headers"])
+    await serve(found.responder, _respond(found.responder, request, visit), visit, client, scope)
+
+
+async def _respond(responder: Responder, request: HttpRequest, visit: Visit) -> Response:
+    """Return the response to a request whose body is still to be read."""
+    live = responder.live
+    try:
+        takes_files = visit.operation is not None and OPERATIONS[visit.operation.name].takes_files
+        if takes_files and _may_go_to_disk(request, visit):
+            return await _respond_to_form(responder, request, visit)
+        if takes_files:
+            limit, setting = live.settings.max_upload, "max_upload"
+        else:
+            limit, setting = live.settings.max_body, "max_body"
+        body = await read_body(visit.receive, limit, request.headers, visit.take, setting=setting)
+        if len(body) > LARGE or live.unsent.held > live.settings.max_unsent:
+            visit.take(estimate_parsed_size(body))
+    except Failure as failure:
+        return responder.finish(responder.refuse(request, failure), request, visit)
+    visit.row.asked = monotonic()
+    visit.row.take(body)
+    return await responder.respond(replace(request, body=body), visit)
+
+
+def _may_go_to_disk(request: HttpRequest, visit: Visit) -> bool:
+    """Return whether it is a large form that will not have to be sent to an upstream."""
+    if (find_length(request.headers) or inf) <= LARGEST_IN_MEMORY:
+        return False
+    media = (request.header("content-type") or "").lower()
+    is_form = media.startswith("multipart/form-data") and not find_codings(request.headers)
+    engine = visit.live.find_engine(request.namespace)
+    records = isinstance(engine.player, Player) and engine.player.choice.record != "none"
+    return is_form and not records and not engine.rule_set.forwards
+
+
+async def _respond_to_form(responder: Responder, request: HttpRequest, visit: Visit) -> Response:
+    """Respond to a form, whose files go to disk while it comes: until then, or as long as an object keeps them.
+
+    Raises like `read_body`; before it is read, for a sender that may not ask.
+    """
+    try:
+        reader = FormReader(request.header("content-type") or "")
+    except ValueError:  # its type does not say where its parts end
+        return await responder.respond(request, visit)
+    request = replace(request, form=reader)
+    try:
+        _check_sender(responder, request, visit)
+        await _read_form(reader, request, visit)
+        visit.row.asked = monotonic()
+        response = await responder.respond(request, visit)
+    finally:
+        reader.close("the form is no longer kept")
+    if response.forwarded is not None:  # rules or a recording have changed meanwhile
+        raise Failure("overloaded", _NOT_FORWARDED, retry_after=1.0)
+    return response
+
+
+def _check_sender(responder: Responder, request: HttpRequest, visit: Visit) -> None:
+    """Refuse what the request would be refused for after it was read. Raises Failure."""
+    settings = responder.live.settings
+    if not visit.in_process:
+        check_page(request, settings)
+    if settings.keys is not None:
+        check_key(responder.dialect.credential(request), settings.keys)
+
+
+async def _read_form(reader: FormReader, request: HttpRequest, visit: Visit) -> None:
+    """Read a form while it comes, and count what of it is in memory. Raises like `read_body`."""
+    start, received, counted = bytearray(), 0, 0
+    limit = visit.live.settings.max_upload
+    async for piece in receive_pieces(visit.receive, limit, request.headers, setting="max_upload"):
+        reader.write(piece)
+        if reader.held > counted:
+            visit.take(reader.held - counted)
+            counted = reader.held
+        received += len(piece)
+        if len(start) < MOST_KEPT:
+            start += piece
+    visit.row.take(bytes(start))
+    visit.row.received = received
+
+
+_NOT_FORWARDED = "The server began to pass requests on while it read this upload; please send it again."

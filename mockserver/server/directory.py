@@ -1,0 +1,147 @@
+"""What answers at a path: an endpoint of a dialect in a namespace, or the 404 of the dialect that would own it."""
+
+import re
+from collections.abc import Mapping
+from functools import cached_property
+from urllib.parse import quote
+
+from msgspec import Struct
+
+from mockserver.core.http import CONTROL, Fields, HeaderTable, HttpRequest
+from mockserver.core.lazy import Memo
+from mockserver.dialects import discover_all
+from mockserver.dialects._parse import clip
+from mockserver.server.access import is_control
+from mockserver.server.live import Live
+from mockserver.server.namespaces import DEFAULT, LONGEST, is_namespace, split_namespace
+from mockserver.server.respond import Responder, Visit
+from mockserver.server.routes import (
+    MCP_ENDPOINTS,
+    Endpoint,
+    EndpointIndex,
+    complete_path,
+    find_nearest_path,
+    find_owner,
+    list_endpoints,
+    list_own_endpoints,
+    tidy,
+)
+from mockserver.server.snapshot import parse_query
+
+
+class FoundResponder(Struct, frozen=True):
+    """What answers at a path: in which namespace, at which path there, and with which parameters."""
+
+    responder: Responder
+    path: str
+    params: Mapping[str, str]
+    namespace: str
+
+    def admit(self, method: str, query: bytes, table: HeaderTable, body: bytes) -> tuple[HttpRequest, Visit]:
+        """Return a whole request to this path, and its visit. Each plain request comes here: it calls little."""
+        visit = self.responder.admit(method, self.path, self.namespace)
+        row = visit.row
+        row.query, row.headers, row.unweighed, row.asked = query, table.headers, table.weight, row.began
+        row.take(body)
+        request = HttpRequest(
+            method=method,
+            path=self.path,
+            query=parse_query(query) if query else _NOTHING,
+            headers=table.headers,
+            body=body,
+            namespace=self.namespace,
+            path_params=self.params,
+        )
+        vars(request)["fields"] = table.by_name  # which it would make once more
+        return request, visit
+
+    def make_request(self, method: str, query: bytes, headers: Fields, body: bytes = b"") -> HttpRequest:
+        """Return a request to this path as a value, also the handshake of a WebSocket."""
+        return HttpRequest(
+            method=method,
+            path=self.path,
+            query=parse_query(query),
+            headers=headers,
+            body=body,
+            namespace=self.namespace,
+            path_params=self.params,
+        )
+
+
+_NOTHING: Mapping[str, str] = {}
+
+
+class Directory:
+    """What is at which path, where one dialect is the default.
+
+    Its own paths come first: the first request to any other path imports all dialects.
+    """
+
+    def __init__(self, live: Live) -> None:
+        self._live = live
+        self._dialects, self._default = discover_all(live.settings.hosts), live.settings.dialect
+        self._own = EndpointIndex(list_own_endpoints(self._dialects[self._default]))
+        self.known = Memo[str, FoundResponder](most=_MOST_FOUND)  # paths that were looked up
+
+    @cached_property
+    def _endpoints(self) -> tuple[Endpoint, ...]:
+        return list_endpoints(self._dialects, self._default)
+
+    @cached_property
+    def _all(self) -> EndpointIndex:
+        return EndpointIndex((*self._endpoints, *MCP_ENDPOINTS))
+
+    def find(self, path: str) -> FoundResponder | None:
+        """Return what answers at a path, or None."""
+        if path in self.known:
+            return self.known[path]
+        namespace, inner = split_namespace(path)
+        place = None if is_control(path) else self._own.find(inner) or self._all.find(inner)
+        if place is None:
+            return None
+        responder = Responder(self._live, place.endpoint.dialect, place.endpoint.operations)
+        found = FoundResponder(responder, inner, place.params, namespace)
+        return self.known.keep(path, found, _RESPONDER + 4 * len(path))
+
+    def find_meant(self, path: str) -> FoundResponder | None:
+        """Return what answers at the path that an unknown one stands for, or None."""
+        path = tidy(path)
+        if moved := _WELL_KNOWN.fullmatch(path):
+            path = f"{moved['place']}{moved['document']}{moved['rest']}"
+        if found := self.find(path):
+            return found
+        _, inner = split_namespace(path)
+        owner = find_owner(inner, self._dialects, self._default)
+        completed = complete_path(inner, owner, self._endpoints)
+        return None if completed is None else self.find(path.removesuffix(inner) + completed)
+
+    def refuse(self, method: str, path: str, query: bytes) -> FoundResponder:
+        """Return what answers at a path at which nothing is: rules, else a 404 that names the nearest path."""
+        if (named := _NAMED.fullmatch(path)) and not is_namespace(named["name"]):
+            return self._refuse(named["path"], DEFAULT, refusal=_BAD_NAME)
+        path = tidy(path)
+        namespace, inner = split_namespace(path)
+        nearest = _find_control_path(method, inner, namespace) or find_nearest_path(
+            method, inner, self._endpoints, query.decode()
+        )
+        return self._refuse(inner, namespace, nearest=nearest)
+
+    def _refuse(self, path: str, namespace: str, **why: str | None) -> FoundResponder:
+        owner = find_owner(path, self._dialects, self._default)
+        return FoundResponder(Responder(self._live, owner, {}, **why), path, {}, namespace)
+
+
+_MOST_FOUND, _RESPONDER = 1 << 20, 1_000  # bytes, about
+
+
+def _find_control_path(method: str, path: str, namespace: str) -> str | None:
+    """Return the control path that was asked for behind a namespace or a mount."""
+    _, control, rest = path.partition(CONTROL)
+    chosen = f"?namespace={quote(namespace)}" if namespace != DEFAULT and rest.strip("/") else ""
+    return f"{method} {CONTROL}{clip(rest)}{chosen}" if control and rest[:1] in ("", "/") else None
+
+
+# Where clients look for a document about what is in a namespace (RFC 8414, 3.1).
+_WELL_KNOWN = re.compile(r"(?P<document>/\.well-known/[^/]+)(?P<place>/ns/[^/]+)(?P<rest>/.*)")
+_NAMED = re.compile(r"/ns/(?P<name>[^/]+)(?P<path>/.*)", re.DOTALL)
+_BAD_NAME = f"The name of a namespace must have 1 to {LONGEST} printable characters."

@@ -1,0 +1,270 @@
+"""The cassettes of a folder in one run of a server: loaded once, recorded into, watched for changes.
+
+Threads load and record, one at a time. Recorded requests are parsed by the dialect that they were sent to. What reads
+and compares cassettes is imported when one is first used: most servers have none.
+"""
+
+from collections.abc import Iterable, Mapping
+from functools import cache, partial
+from pathlib import Path
+from threading import RLock
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from mockserver.config.errors import CassetteError, Mistake, RuleError
+from mockserver.config.hosts import GENERIC, HostSettings
+from mockserver.config.settings import MatchSettings
+from mockserver.config.source import Document
+from mockserver.core.call import Call
+from mockserver.core.episode import SUFFIX, Episode, Sent
+from mockserver.core.http import HttpRequest
+from mockserver.core.mcp_messages import find_response
+from mockserver.core.plan import Failure
+from mockserver.core.validation import Validation
+from mockserver.dialects import Dialect, Operation, list_hosts
+from mockserver.kinds.mcp import SESSION
+from mockserver.server.routes import (
+    Endpoint,
+    find_endpoint,
+    find_operation,
+    list_dialect_endpoints,
+    list_endpoints,
+)
+from mockserver.server.snapshot import parse_query
+from mockserver.server.sources import find_cassettes, find_rules
+from mockserver.server.stubs import digest_body, make_stub_operation
+
+if TYPE_CHECKING:
+    from mockserver.cassettes.cassette import Cassette
+    from mockserver.cassettes.cassette_file import CassetteFile
+
+HostTable = Mapping[str, HostSettings]
+_NO_HOSTS: HostTable = {}
+_RECORD = "to record it, start with --record once and --upstream DIALECT=URL"
+
+
+class _KnownFile(Struct):
+    """What this run knows of a cassette's file."""
+
+    stamp: object  # of its state when it was last read, written or asked for here
+    stale: set[Episode] | None = None  # episodes that are replaced when they are recorded again; None: not marked yet
+
+
+class CassetteStore:
+    """Cassettes by name, with or without the suffix; a name that no cassette can have raises CassetteError."""
+
+    def __init__(self, folder: str | Path, match: MatchSettings, hosts: HostTable = _NO_HOSTS) -> None:
+        self._folder, self._match, self.hosts = Path(folder), match, hosts
+        self._lock = RLock()
+        self._files: dict[Path, CassetteFile] = {}
+        self._known: dict[str, _KnownFile] = {}
+        self._loaded: dict[str, Cassette] = {}
+
+    def copy_unloaded(self, match: MatchSettings, hosts: HostTable = _NO_HOSTS) -> "CassetteStore":
+        """Return the same files with nothing loaded; what this run knows of them stays."""
+        store = CassetteStore(self._folder, match, hosts)
+        store._lock, store._files, store._known = self._lock, self._files, self._known
+        return store
+
+    @property
+    def sizes(self) -> Mapping[str, int]:
+        return {cassette.file: cassette.size for cassette in self._loaded.values()}
+
+    def exists(self, name: str) -> bool:
+        with self._lock:
+            self._know(_remove_suffix(name))
+            return self._find_file(name).exists
+
+    def get(self, name: str) -> "Cassette | None":
+        """Return a cassette that is loaded."""
+        return self._loaded.get(_remove_suffix(name))
+
+    def load(self, name: str, *, new: bool = False) -> "Cassette":
+        """Return a cassette, read unless it is loaded; `new`: a missing one is empty. Raises CassetteError."""
+        from mockserver.cassettes.cassette import Cassette
+
+        name = _remove_suffix(name)
+        with self._lock:
+            if name not in self._loaded:
+                cassette = Cassette(name_file(name), partial(parse_episode, hosts=self.hosts), self._match)
+                if self.exists(name):
+                    file = self._find_file(name)
+                    self._know(name).stamp = file.stamp
+                    cassette = cassette.copy_with(file.load())
+                elif not new:
+                    raise CassetteError(self.explain_missing(name))
+                self._loaded[name] = cassette
+            return self._loaded[name]
+
+    def refresh(self, name: str) -> None:
+        """Unload a cassette whose file has changed."""
+        name = _remove_suffix(name)
+        with self._lock:
+            known = self._known.get(name)
+            if known is not None and self._find_stamp(name) != known.stamp:
+                self._loaded.pop(name, None)
+
+    def list_changed(self) -> tuple[str, ...]:
+        """Return the cassettes whose files others have changed since this was last asked."""
+        with self._lock:
+            changed = list[str]()
+            for name, known in self._known.items():
+                before, known.stamp = known.stamp, self._find_stamp(name)
+                if known.stamp != before:
+                    changed.append(name)
+            return tuple(changed)
+
+    def explain_missing(self, name: str, cure: str = _RECORD) -> str:
+        from mockserver.cassettes.cassette_names import describe_missing
+
+        message = describe_missing(self._folder, name)
+        return f"{message} {cure[0].upper()}{cure[1:]}" if message.endswith("?") else f"{message}; {cure}"
+
+    def mark_stale(self, name: str) -> None:
+        """Mark existing episodes stale, once in a run; re-recording replaces them. Raises CassetteError."""
+        with self._lock:
+            cassette = self.load(name, new=True)
+            known = self._know(_remove_suffix(name))
+            if known.stale is None:
+                known.stale = {entry.episode for entry in cassette.entries}
+
+    def save(self, name: str, episode: Episode) -> int:
+        """Record an episode in place of stale ones; return its number, from 1. Raises CassetteError."""
+        name = _remove_suffix(name)
+        with self._lock:
+            cassette, file, known = self.load(name, new=True), self._find_file(name), self._know(name)
+            stale = known.stale or set()
+            is_session = episode.operation == SESSION.name  # which clients repeat in each connection
+            alike = cassette.find_alike(episode) if stale or is_session else ()
+            if replaced := {entry.episode for entry in alike if entry.episode in stale}:
+                return self._replace(name, replaced, episode)
+            same = (entry.number for entry in alike if is_session and _says_same(entry.episode, episode))
+            if (recorded := next(same, None)) is not None:
+                return recorded
+            is_ours = known.stamp == file.stamp
+            number = file.append(episode)
+            if is_ours and number == cassette.size + 1:  # nobody else has written meanwhile: this is no change
+                known.stamp = file.written_stamp
+            cassette.add(episode, number)
+            return number
+
+    def _replace(self, name: str, replaced: set[Episode], episode: Episode) -> int:
+        def change(existing: tuple[Episode, ...]) -> tuple[Episode, ...]:
+            at = next((at for at, each in enumerate(existing) if each in replaced), len(existing))
+            return (*existing[:at], episode, *(each for each in existing[at:] if each not in replaced))
+
+        file, known = self._find_file(name), self._know(name)
+        now = file.rewrite(change)
+        known.stamp = file.written_stamp
+        known.stale = (known.stale or set()) - replaced
+        self._loaded[name] = self._loaded[name].copy_with(now)
+        return next(number for number, each in enumerate(now, 1) if each is episode)
+
+    def _know(self, name: str) -> _KnownFile:
+        if name not in self._known:
+            self._known[name] = _KnownFile(self._find_file(name).stamp)
+        return self._known[name]
+
+    def _find_file(self, name: str) -> "CassetteFile":
+        from mockserver.cassettes.cassette_file import CassetteFile
+        from mockserver.cassettes.cassette_names import find_path
+
+        path = find_path(self._folder, _remove_suffix(name))  # each time: the path may be a link to elsewhere by now
+        return self._files.setdefault(path, CassetteFile(path))
+
+    def _find_stamp(self, name: str) -> object:
+        try:
+            return self._find_file(name).stamp
+        except CassetteError as error:  # it is something else by now
+            return str(error)
+
+
+def _says_same(one: Episode, other: Episode) -> bool:
+    """Return whether two episodes of an MCP server have the same response, to requests of whatever ids."""
+    mine, theirs = find_response(one.reply), find_response(other.reply)
+    return mine is not None and theirs is not None and {**mine, "id": 0} == {**theirs, "id": 0}
+
+
+def check_cassettes(documents: Iterable[Document], store: CassetteStore) -> None:
+    """Load the cassettes that rules name, also rules with mistakes. Raises RuleError for missing and broken ones."""
+    rules = ((document, index, spec) for document in documents for index, spec in enumerate(find_rules(document)))
+    mistakes = list[Mistake]()
+    for count, (document, index, spec) in enumerate(rules, 1):
+        if not isinstance(spec, Mapping):
+            continue
+        for name in find_cassettes(spec.get("then")):
+            place, rule = document.find_place(("rules", index)), spec.get("name", f"rule {count}")
+            try:
+                exists = store.exists(name)
+            except CassetteError as error:
+                mistakes += [Mistake(mistake.message, place) for mistake in error.mistakes]
+                continue
+            if not exists:
+                mistakes.append(Mistake(f'rule "{rule}": {store.explain_missing(name)}', place))
+                continue
+            try:
+                store.load(name)
+            except CassetteError as error:
+                mistakes += error.mistakes
+    if mistakes:
+        raise RuleError(*dict.fromkeys(mistakes))
+
+
+def name_file(name: str) -> str:
+    """Return the name of a cassette's file, such as `chat.yaml`."""
+    return _remove_suffix(name) + SUFFIX
+
+
+def _remove_suffix(name: str) -> str:
+    return name.removesuffix(SUFFIX)
+
+
+def parse_episode(episode: Episode, hosts: HostTable = _NO_HOSTS) -> Call | None:
+    """Return the call of an episode's request; None if its dialect has no such path."""
+    return parse_sent(episode.dialect, episode.request, hosts)
+
+
+def parse_sent(dialect: str, sent: Sent, hosts: HostTable = _NO_HOSTS) -> Call | None:
+    """Return the call of a request to a dialect; None if it has no such path. `hosts` are those of the settings."""
+    found = find_endpoint(sent.path, _list_places(dialect, hosts))
+    operation = find_operation(sent.method, found.endpoint.operations) if found is not None else None
+    if found is None or operation is None:
+        return None
+    headers = [(name.lower(), value) for name, value in sent.headers]
+    http = HttpRequest(
+        method=sent.method,
+        path=sent.path,
+        query=parse_query(sent.query.encode("utf-8", "replace")),
+        headers=tuple([(n.encode("latin-1", "replace"), v.encode("latin-1", "replace")) for n, v in headers]),
+        body=sent.body,
+        path_params=found.params,
+    )
+    return parse_recorded(operation, found.endpoint.dialect, http)
+
+
+def parse_recorded(operation: Operation, dialect: Dialect, http: HttpRequest) -> Call:
+    """Return the call of a request as recordings know it, however wrong it is: its provider may have refused it."""
+    try:
+        return operation.call(http, Validation.OFF)
+    except Failure:
+        unread = make_stub_operation(dialect.name, dialect.host).parse(http, Validation.OFF)
+        sent = unread.raw if isinstance(unread.raw, Mapping) else {}
+        named = {name: value for name, value in http.path_params.items() if name != "namespace"}
+        meaning = {"named": named, "body": sent or digest_body(http)}
+        if dialect.host:
+            meaning["host"] = dialect.host
+        is_stream = sent.get("stream") is True or operation.streams is True
+        return replace(unread, operation=operation.name, meaning=meaning, raw={}, sent=sent, stream=is_stream)
+
+
+def _list_places(dialect: str, hosts: HostTable) -> tuple[Endpoint, ...]:
+    if hosts and dialect == GENERIC:
+        return list_endpoints(list_hosts(dialect, hosts), dialect)
+    return _list_usual_places(dialect)
+
+
+@cache
+def _list_usual_places(dialect: str) -> tuple[Endpoint, ...]:
+    return list_dialect_endpoints(dialect)

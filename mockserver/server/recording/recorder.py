@@ -1,0 +1,353 @@
+"""Records an answer on its way through a relay, if it is complete. Knows no socket and no file."""
+
+import asyncio
+import json
+import logging
+import re
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from mockserver.config.errors import CassetteError
+from mockserver.config.settings import Settings, name_key_variable
+from mockserver.core.call import Call
+from mockserver.core.episode import Episode, Recorded, RecordedEvent, Sent, find_format
+from mockserver.core.event_stream import MEDIA_TYPE, is_whole, read_message, split_messages
+from mockserver.core.exchange import Exchange
+from mockserver.core.http import WITHOUT_BODY
+from mockserver.core.json import try_parse
+from mockserver.core.lazy import lazy_pattern
+from mockserver.core.mcp_messages import ResponseEvent, find_response
+from mockserver.core.mcp_server import INVALID_PARAMS, METHOD_NOT_FOUND, UNKNOWN_RESOURCE
+from mockserver.core.plan import Failure
+from mockserver.core.seed import monotonic, wall
+from mockserver.core.text import escape_line
+from mockserver.dialects import discover_all
+from mockserver.kinds.mcp import OPERATIONS as MCP_OPERATIONS
+from mockserver.server.snapshot import Decoding, find_codings
+
+if TYPE_CHECKING:
+    from mockserver.cassettes.redaction.redact import Redactor
+
+
+class RecordingPolicy:
+    """How recordings are redacted, and live requests before they are looked up.
+
+    What redacts has a hundred patterns and is imported when first used: most servers have no cassette.
+    """
+
+    def __init__(self, settings: Settings, environ: Mapping[str, str]) -> None:
+        self._settings, self._environ = settings, environ
+
+    @cached_property
+    def redactor(self) -> "Redactor":
+        from mockserver.cassettes.redaction.find import find_environment_secrets
+        from mockserver.cassettes.redaction.redact import Redactor
+
+        settings = self._settings
+        compared = tuple(name.partition(".")[2] for name in settings.match.also if name.startswith("header."))
+        return Redactor(
+            settings.scrub, find_environment_secrets(self._environ), allowed=settings.allow_secrets, headers=compared
+        )
+
+    def redact(self, episode: Episode) -> Episode:
+        """Return the episode to record. Raises CassetteError if it may still hold secrets."""
+        from mockserver.cassettes.redaction.detect import find_leaks
+
+        redacted = self.redactor.redact_episode(episode)
+        if found := find_leaks(redacted, self._settings.allow_secrets):
+            raise CassetteError(*map(str, found))
+        return redacted
+
+
+def find_misconfiguration(reply: Recorded, call: Call) -> str | None:
+    """Return what an answer says about a wrong key or URL and what to do next, or None."""
+    if call.mcp is not None:
+        return _find_mcp_refusal(reply, call)
+    status, dialect = reply.status, call.label
+    if status == 403 and _HIDDEN.search(reply.bytes):
+        return None
+    if status in (401, 403) or (status == 400 and b"API_KEY_INVALID" in reply.bytes):
+        return _REJECTED.format(status=status, key=name_key_variable(dialect))
+    if status == 404 and not _names_what_is_missing(call, reply.bytes.decode("utf-8", "replace")):
+        version = (
+            "missing" if "/v1" in discover_all().get(dialect, discover_all()[call.dialect]).mounts[0] else "too much"
+        )
+        return f"404: the URL in --upstream {dialect}=URL looks wrong (is /v1 {version}?){_ALL}"
+    return None
+
+
+def _find_mcp_refusal(reply: Recorded, call: Call) -> str | None:
+    """Return why an MCP server refused a message that other servers, or the same one later, would take; or None."""
+    status = reply.status
+    if status in (401, 403):
+        return _REJECTED.format(status=status, key=name_key_variable(call.upstream))
+    response = find_response(reply)
+    if response is None:
+        return f"{status}: not an answer of an MCP server; check the URL in --upstream {call.upstream}=URL{_ALL}"
+    error = response.get("error")
+    code, said = (error.get("code"), error.get("message")) if isinstance(error, Mapping) else (None, "")
+    is_told = status < 400 or code in _TOLD_WITH_STATUS
+    return None if is_told else f"{status}: the MCP server refused the message: {said}{_ALL}"
+
+
+def _names_what_is_missing(call: Call, body: str) -> bool:
+    """Return whether an error names the model or the id of the request, outside of paths.
+
+    A server at a wrong URL cannot do that.
+    """
+    if not isinstance(try_parse(body), dict | list):
+        return False
+    said = _PATH.sub("", body)
+    return any(name and name in said for name in (call.model, call.id)) or _ASKED.search(said) is not None
+
+
+_TOLD_WITH_STATUS = (METHOD_NOT_FOUND, INVALID_PARAMS, UNKNOWN_RESOURCE)  # errors that depend on the request alone
+_ALL = " (--record-errors records it too)"
+_REJECTED = "{status}: the upstream rejected the API key; give the client a valid one, or set {key}" + _ALL
+_HIDDEN = lazy_pattern(rb"may not exist|not found \(or permission denied\)")  # Google's 403 of what there is not
+_PATH = lazy_pattern(r"(?<![\w.])/[^\s\"']*")
+_ASKED = lazy_pattern(
+    r"model_?not_?found|deployment_?not_?found|\bwith id\b|\b(?:response|completion)_id\b", re.IGNORECASE
+)
+
+
+MAX_RECORDED = 1 << 26  # bytes of an answer; a larger one is not kept
+_LONGEST = 2000  # letters of the log about an answer that is not recorded
+
+log = logging.getLogger("mockserver.recorder")
+
+Save = Callable[[Episode], Awaitable[str]]  # returns where it is once it is on the disk; raises what hinders it
+Fields = Sequence[tuple[bytes, bytes]]
+
+
+class RecordingJob(Struct, frozen=True):
+    """A request to record, and where. `errors`: keep answers of 400 and above; None: not those of a wrong setup."""
+
+    cassette: str
+    call: Call
+    request: Sent
+    errors: bool | None = None
+
+
+class Recorder:
+    """Gets one answer piece by piece, has it saved as an episode, and notes in the exchange what came of that."""
+
+    def __init__(self, job: RecordingJob, save: Save, exchange: Exchange) -> None:
+        self._job, self._save, self._exchange = job, save, exchange
+        self.began = monotonic()  # when the request was sent
+        self._at = wall()
+        self._body: _Body | None = None
+        self._saving: asyncio.Task[None] | None = None
+
+    def open(self, status: int, headers: Fields) -> None:
+        if status < 400 or self._job.errors is not False:
+            call = self._job.call
+            end = _ENDS.get(find_format(call.dialect, call.operation, self._job.request.path))
+            self._body = _Body(status, headers, end if status < 300 else None)
+
+    def receive(self, piece: bytes) -> None:
+        if self._body is not None and self._saving is None and not self._body.receive(monotonic() - self.began, piece):
+            self._drop(f"the answer is larger than {MAX_RECORDED} bytes")
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether the answer is complete by its last event or its length, and not yet saved."""
+        return self._body is not None and self._saving is None and self._body.is_complete
+
+    async def save(self) -> None:
+        """Save the answer, which has ended, or say in log and exchange why not. Cancelling does not stop the saving."""
+        if self._saving is None:
+            if self._body is None:
+                return
+            if why := self._body.explain_incomplete():
+                self._drop(why)
+                return
+            self._saving = asyncio.create_task(self._save_body(self._body, monotonic() - self.began))
+        await asyncio.shield(self._saving)
+
+    async def settle(self) -> None:
+        """Save the answer if it is complete by its last event or its length: nothing more will come."""
+        if self.is_ready or self._saving is not None:
+            await self.save()
+        elif self._body is not None:
+            self.forget("it ended before it was complete")
+
+    def forget(self, why: str) -> None:
+        """Keep nothing of it, unless it is saved already."""
+        if self._saving is None:
+            self._body, self._exchange.unrecorded = None, escape_line(why, _LONGEST)
+
+    async def _save_body(self, body: "_Body", took: float) -> None:
+        job, call = self._job, self._job.call
+        try:
+            reply = body.build(took)
+            if job.errors is None and (why := find_misconfiguration(reply, call)):
+                raise CassetteError(why)
+            episode = Episode(
+                call.dialect, call.operation, model=call.model, request=job.request, reply=reply, at=self._at
+            )
+            self._exchange.recorded = await self._save(episode)
+        except Exception as error:
+            self._drop(str(error) or type(error).__name__)
+
+    def _drop(self, why: str) -> None:
+        self._body, self._exchange.unrecorded = None, escape_line(why, _LONGEST)
+        log.error("cassette %s: an answer is not recorded: %s", self._job.cassette, self._exchange.unrecorded)
+
+
+_BLANK = lazy_pattern(rb"\r\n\r\n|\n\r?\n|\r\r")
+_LINE_END = lazy_pattern(rb"\n")
+
+
+class _Body:
+    def __init__(self, status: int, headers: Fields, end: re.Pattern[bytes] | ResponseEvent | None) -> None:
+        self._status, self._headers = status, headers
+        self._coded, self._decoding = _make_decoding(headers)
+        self._plain: list[bytes] = []
+        lengths = (int(value) for name, value in headers if name == b"content-length" and value.isdigit())
+        self._size, self._length = 0, next(lengths, None)
+        is_readable = bool(self._decoding or not self._coded)
+        self._events: _Events | None = None
+        if is_readable and self._has_type(MEDIA_TYPE.encode()):
+            self._events = _Messages(end)
+        elif is_readable and self._has_type(b"ndjson"):
+            self._events = _Events(end, _LINE_END)
+        elif is_readable and self._has_type(b"event-stream"):
+            self._events = _Events(end)
+
+    def _has_type(self, media: bytes) -> bool:
+        return any(name == b"content-type" and media in value.lower() for name, value in self._headers)
+
+    def receive(self, at: float, piece: bytes) -> bool:
+        self._size += len(piece)
+        if self._decoding is not None:
+            try:
+                piece = self._decoding.feed(piece)
+            except Exception:  # each library has its own
+                self._decoding = self._events = None
+        if self._decoding is not None or not self._coded:
+            self._plain.append(piece)
+            if self._events is not None:
+                self._events.receive(at, piece)
+        return self._size <= MAX_RECORDED
+
+    @property
+    def is_complete(self) -> bool:
+        return self._size == self._length or (self._events is not None and self._events.has_ended)
+
+    def explain_incomplete(self) -> str | None:
+        """Return why an answer that has ended is not complete, or None."""
+        if self._events is not None:
+            unended = self._events.end is not None and not self._events.has_ended
+            return "the stream ended without its final event" if unended else None
+        announced = self._length is not None or self._status in WITHOUT_BODY
+        if announced or self._coded or not self._has_type(b"application/json"):
+            return None
+        try:
+            json.loads(b"".join(self._plain))
+        except (ValueError, RecursionError):  # as in HTTP/1.0, where a body ends with its connection
+            return "its length is unknown, and its JSON is incomplete"
+        return None
+
+    def build(self, took: float) -> Recorded:
+        """Return the answer, which is complete. Raises CassetteError if it is coded and can't be decoded."""
+        decoded = self._decoding is not None and self._decoding.whole and self._size > 0
+        if self._coded and self._size and not decoded:
+            raise CassetteError("its content encoding cannot be decoded, so it cannot be searched for secrets")
+        dropped = _OF_CODED if decoded else ()
+        kept = [field for field in self._headers if field[0] not in dropped]
+        headers = tuple((name.decode("latin-1"), value.decode("latin-1")) for name, value in kept)
+        if self._events is not None:
+            return Recorded(self._status, headers, frames=self._events.finish(), took=took)
+        return Recorded(self._status, headers, b"".join(self._plain), took=took)
+
+
+class _Events:
+    """The events of a stream, each with the time of the last of its bytes.
+
+    `end` finds the last event, `between` the end of each.
+    """
+
+    def __init__(self, end: re.Pattern[bytes] | ResponseEvent | None, between: re.Pattern[bytes] = _BLANK) -> None:
+        self.end, self.has_ended, self._between = end, False, between
+        self._events: list[RecordedEvent] = []
+        self._rest = bytearray()  # of an event whose end has not come
+        self._late = 0.0
+
+    def _find_ends(self, looked: int) -> Iterator[int]:
+        """Yield where the events end in the bytes that are left, of which some were `looked` at before."""
+        return (found.end() for found in self._between.finditer(self._rest, looked))
+
+    def _ends_stream(self, event: bytes) -> bool:
+        return self.end is not None and self.end.search(event) is not None
+
+    def receive(self, at: float, piece: bytes) -> None:
+        rest, start = self._rest, 0
+        looked = max(0, len(rest) - 3)
+        rest += piece
+        for end in self._find_ends(looked):
+            event = bytes(rest[start:end])
+            start = end
+            self._events.append((at, event))
+            self.has_ended = self.has_ended or self._ends_stream(event)
+        if piece:
+            self._late = at
+        if start:
+            self._rest = rest[start:]
+
+    def finish(self) -> tuple[RecordedEvent, ...]:
+        return (*self._events, (self._late, bytes(self._rest))) if self._rest else tuple(self._events)
+
+
+class _Messages(_Events):
+    """The messages of Amazon's event streams, which state their lengths."""
+
+    def _find_ends(self, looked: int) -> Iterator[int]:
+        end, whole = 0, bytes(self._rest)
+        for message in split_messages(whole):
+            end += len(message)
+            if is_whole(message):
+                yield end
+
+    def _ends_stream(self, event: bytes) -> bool:
+        message = read_message(event)
+        if message is None or self.end is None:
+            return False
+        return message.kind != "event" or self.end.search(f"{message.name} {message.text}".encode()) is not None
+
+
+def _make_decoding(headers: Fields) -> tuple[bool, Decoding | None]:
+    try:
+        codings = find_codings(headers)
+        return bool(codings), Decoding(codings, MAX_RECORDED) if codings else None
+    except (Failure, KeyError):
+        return True, None
+
+
+_OF_CODED = (b"content-encoding", b"content-length")
+_LINE = rb"(?:\A|[\r\n])"
+_DONE = _LINE + rb"data: ?\[DONE\][ \t]*[\r\n]"
+_FAILED = _LINE + rb'(?:event: ?error[ \t]*[\r\n]|data: ?\{\s*"(?:error"\s*:\s*[{"]|type"\s*:\s*"error"))'
+_CLOSED = rb'"type"\s*:\s*"response\.(?:completed|incomplete|failed)"'
+_SPOKEN = rb'"type"\s*:\s*"response\.done"'
+_LAST_CHUNK = rb'"object"\s*:\s*"chat\.completion\.done"'  # of Perplexity, which sends no [DONE]
+_OF_CHUNKS = lazy_pattern(_DONE + b"|" + _LAST_CHUNK + b"|" + _FAILED)
+_OF_STEPS = lazy_pattern(_CLOSED + b"|" + _FAILED)
+
+# By wire format: how the last event of a stream is known, where there is one that ends it. An error ends any.
+_ENDS: Mapping[str, re.Pattern[bytes] | ResponseEvent] = {
+    "chat": _OF_CHUNKS,
+    "completions": _OF_CHUNKS,
+    "responses": _OF_STEPS,
+    "realtime": lazy_pattern(_SPOKEN + b"|" + _FAILED),
+    "response": _OF_STEPS,
+    "contents": lazy_pattern(rb'"(?:finishReason|blockReason)"\s*:' + b"|" + _FAILED),
+    "lines": lazy_pattern(rb'"done"\s*:\s*true|\A\s*\{\s*"error"\s*:'),
+    **{operation.name: ResponseEvent() for operation in MCP_OPERATIONS},
+    "converse": lazy_pattern(rb"\Ametadata "),
+    "invoked": lazy_pattern(rb'"amazon-bedrock-invocationMetrics"'),
+    "messages": lazy_pattern(_LINE + rb"event: ?message_stop[ \t]*[\r\n]|" + _FAILED),
+}

@@ -1,0 +1,401 @@
+"""Gemini Live over a WebSocket: a session keeps the contents, and each turn is a request, as in `realtime_session.py`.
+
+What is written and what is heard becomes contents; the answer's events leave as Google's messages, in text or as the
+tone that carries it.
+"""
+
+import asyncio
+import logging
+import re
+from base64 import b64decode, b64encode
+from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
+from typing import Any
+
+from msgspec.structs import replace
+from pydantic_core import to_json
+from starlette.types import Message, Receive, Scope, Send
+
+from mockserver.core.http import HttpRequest, Reply, SocketAnswers, SocketTurn
+from mockserver.core.json import Json, try_parse
+from mockserver.core.plan import Failure
+from mockserver.delivery.drive import CLIENT_LEFT
+from mockserver.dialects._openai_api.realtime.recordings import make_recording_call
+from mockserver.dialects._parse import Body, clip, read_json
+from mockserver.dialects.gemini.live import (
+    count_usage,
+    find_candidate,
+    list_parts,
+    read_client_message,
+    read_contents,
+)
+from mockserver.engine.offload import on_thread
+from mockserver.kinds.audio import Transcript
+from mockserver.media.samples import PCM, SampleFormat
+from mockserver.media.sound_files import resample
+from mockserver.media.speech_detection import STEP, SpeechDetector
+from mockserver.server.respond import LARGE, Responder, Response, Visit
+from mockserver.server.socket_frames import fit_to_socket, is_stream
+from mockserver.server.sockets.realtime_turn import Event, TurnSender
+from mockserver.server.sockets.socket_session import CUT_SHORT, FAILED
+from mockserver.server.sockets.spoken_record import RecordedSession
+from mockserver.wire.realtime import PIECE, Voice
+
+log = logging.getLogger("mockserver")
+
+INVALID, DENIED, BROKEN = 1007, 1008, 1011  # codes with which Google closes a session, by what is wrong
+SILENCE, THRESHOLD = 500, 0.5  # milliseconds that end a turn, and what is no silence
+USUAL_RATE, RATES = 16_000, range(8_000, 96_001)  # samples a second
+MOST_BYTES, MOST_SOUND = 16_000_000, 32_000_000  # of the contents of a session, of the sound of one turn
+LONGEST_REASON = 123  # bytes of a close frame (RFC 6455, 5.5)
+_RATE = re.compile(r"rate=(\d{4,6})")
+
+
+class LiveSession(RecordedSession):
+    """The session of a client. `held`: bytes of `max_unsent` that it takes until it ends."""
+
+    expiry = "The session has reached its maximum duration."
+
+    def __init__(
+        self, responder: Responder, handshake: HttpRequest, *, scope: Scope, receive: Receive, send: Send
+    ) -> None:
+        super().__init__(responder, handshake, scope=scope, receive=receive, send=send)
+        self._setup: Body | None = None
+        self._contents: list[dict[str, Json]] = []
+        self._size = self._calls = 0
+        self._sound, self._heard = SampleFormat("audio/pcm", USUAL_RATE, 2, b"\0\0"), bytearray()
+        self._detector: SpeechDetector | None = None
+        self._silence = SILENCE
+        self._turn: LiveTurn | None = None
+        self._task: asyncio.Task[None] | None = None  # that sends the turn
+        self._leave = asyncio.Event()
+        self.held = 0
+
+    async def greet(self) -> bool:
+        self.begin_record("")
+        return True
+
+    async def take(self, message: Message) -> None:
+        """Do what a message asks; one that is wrong ends the session, as Google does."""
+        if self.record is not None:
+            self.record.take(message)
+        live = self.responder.live
+        if self.is_over:  # it was closed meanwhile
+            return
+        try:
+            body = message.get("bytes") or (message.get("text") or "").encode("utf-8", "surrogatepass")
+            read = await on_thread(read_json, body) if len(body) > LARGE else read_json(body)
+            kind, inner = read_client_message(read)
+            live.unsent.take(self, len(body), limit=live.settings.max_unsent)
+            if (self._setup is None) is not (kind == "setup"):
+                raise Failure("bad_parameter", "The first message of a session must be its setup, and no other.")
+            await _ACTS[kind](self, inner)
+        except Failure as failure:
+            await self._refuse(failure)
+        except Exception:  # a bug of mockserver
+            log.exception("internal error of mockserver on a WebSocket at %s", ascii(self.handshake.path))
+            await self.close(FAILED)
+        finally:
+            live.unsent.settle(self, self._size + len(self._heard))
+
+    async def _refuse(self, failure: Failure) -> None:
+        """Close the session in the words of the provider."""
+        await self._close_as(self.responder.dialect.fail(self.handshake, failure, None))
+
+    async def _close_as(self, reply: Reply) -> None:
+        stated: Any = try_parse(reply.body.decode("utf-8", "replace"))
+        error = stated.get("error") if isinstance(stated, Mapping) else None
+        words = str(error.get("message")) if isinstance(error, Mapping) else reply.body.decode("utf-8", "replace")
+        await self.end_with(reply.status, words)
+
+    async def end_with(self, status: int, words: str) -> None:
+        """Close the session with an error that has a status over HTTP."""
+        code = DENIED if status in (401, 403, 404) else INVALID if status < 429 else BROKEN
+        await self.close(code, words.encode("utf-8", "replace")[:LONGEST_REASON].decode("utf-8", "ignore"))
+
+    async def _set_up(self, found: Body) -> None:
+        model = str(found.get("model") or "").rpartition("/")[2]
+        self.responder.live.find_engine(self.handshake.namespace).policy.models.admit(model)
+        self._setup = found
+        if self.record is not None:
+            self.record.visit.row.model = model
+        detection: Body = (found.get("realtimeInputConfig") or {}).get("automaticActivityDetection") or {}
+        if detection.get("disabled") is not True:
+            self._silence = max(detection.get("silenceDurationMs") or SILENCE, STEP)
+            self._detector = self._make_detector()
+        await self._say(setupComplete={})
+
+    def _make_detector(self) -> SpeechDetector:
+        return SpeechDetector(self._sound, threshold=THRESHOLD, silence=self._silence)
+
+    # What the client says.
+
+    async def _take_content(self, content: Body) -> None:
+        self._add(read_contents(content.get("turns") or []))
+        if content.get("turnComplete") is True:
+            await self._respond_to()
+
+    async def _take_results(self, response: Body) -> None:
+        results = response.get("functionResponses") or []
+        self._add([{"role": "user", "parts": [{"functionResponse": each} for each in results]}])
+        await self._respond_to()
+
+    async def _take_input(self, given: Body) -> None:
+        chunks = [*(given.get("mediaChunks") or ()), *[given[name] for name in ("audio", "video") if name in given]]
+        for chunk in chunks:
+            if str(chunk.get("mimeType", "")).startswith("audio/"):
+                await self._hear(_decode(chunk.get("data")), str(chunk.get("mimeType")))
+            else:
+                self._add([{"role": "user", "parts": [{"inlineData": chunk}]}])
+        if isinstance(text := given.get("text"), str) and text:
+            self._add([{"role": "user", "parts": [{"text": text}]}])
+            await self._respond_to()
+        if "activityStart" in given:
+            await self._interrupt()
+            self._heard.clear()
+        if "activityEnd" in given or given.get("audioStreamEnd") is True:
+            await self._end_stream()
+
+    async def _end_stream(self) -> None:
+        """End the speech that goes on, if any does; what comes next is another sound."""
+        was_silent = self._is_silent
+        self._detector = None if self._detector is None else self._make_detector()
+        if was_silent:
+            self._heard.clear()
+        else:
+            await self._end_speech()
+
+    @property
+    def _is_silent(self) -> bool:
+        """Return whether speech is looked for, and nobody speaks."""
+        return self._detector is not None and not self._detector.is_speech
+
+    async def _hear(self, data: bytes, media_type: str) -> None:
+        rate = int(stated[1]) if (stated := _RATE.search(media_type)) else USUAL_RATE
+        if rate not in RATES:
+            raise Failure("bad_parameter", f"Unsupported sample rate {rate} in {clip(media_type)!r}.")
+        if rate != self._sound.rate:
+            if self._heard and not self._is_silent:
+                raise Failure("bad_parameter", "The sample rate of the audio cannot change within a turn.")
+            self._heard.clear()
+            self._sound = SampleFormat("audio/pcm", rate, 2, b"\0\0")
+            self._detector = None if self._detector is None else self._make_detector()
+        if len(self._heard) + len(data) > MOST_SOUND:
+            raise Failure("bad_parameter", f"The audio of one turn may have at most {MOST_SOUND:,} bytes.")
+        if self._detector is None:
+            self._heard += data
+            return
+        size = self._sound.count_bytes(STEP)
+        for at in range(0, len(data), size):  # what comes after the end of speech belongs to the next turn
+            await self._follow_speech(self._detector, data[at : at + size])
+        if self._is_silent:
+            spare = len(self._heard) - self._sound.bytes_per_second  # the last second may begin a word
+            del self._heard[: max(spare - spare % self._sound.width, 0)]
+
+    async def _follow_speech(self, detector: SpeechDetector, data: bytes) -> None:
+        """Take a piece of sound; whoever begins to speak interrupts, and a turn is made of speech that ends."""
+        self._heard += data
+        for border in detector.feed(data):
+            if border.is_start:
+                await self._interrupt()
+            else:
+                await self._end_speech()
+
+    async def _end_speech(self) -> None:
+        """Make a turn of what was heard."""
+        audio, self._heard = bytes(self._heard), bytearray()
+        if not audio or self._setup is None:
+            return
+        request, rate = self.make_request(b"", SocketTurn(SocketAnswers())), self._sound.rate
+        samples = audio if rate == PCM.rate else await on_thread(resample, audio, rate)
+        call = await on_thread(make_recording_call, request, self.responder.dialect.name, {}, samples, PCM)
+        engine = self.responder.live.find_engine(self.handshake.namespace)
+        plan = await engine.plan(replace(call, http=replace(request, turn=None)))
+        heard = plan.outcome.text if isinstance(plan.outcome, Transcript) else call.last_user
+        if "inputAudioTranscription" in self._setup:
+            await self._say(serverContent={"inputTranscription": {"text": heard, "finished": True}})
+        self._add([{"role": "user", "parts": [{"text": heard}]}])
+        await self._respond_to()
+
+    def _add(self, contents: list[dict[str, Json]]) -> None:
+        self._size += len(to_json(contents))
+        if self._size > MOST_BYTES:
+            raise Failure("bad_parameter", f"The contents of a session may have at most {MOST_BYTES:,} bytes.")
+        self._contents += contents
+
+    # What is answered.
+
+    async def _interrupt(self) -> None:
+        """End the turn that goes on, if one does."""
+        turn, task = self._turn, self._task
+        if turn is None or task is None or task.done():
+            return
+        if not turn.is_sent:
+            self._leave.set()
+        await asyncio.wait((task,))
+        if not turn.is_sent:
+            await self._say(serverContent={"interrupted": True})
+
+    async def _respond_to(self) -> None:
+        await self._interrupt()
+        if self.is_over:  # that turn was refused
+            return
+        assert self._setup is not None  # noqa: S101  # it comes first
+        own = {name: value for name, value in self._setup.items() if name in _OF_TURNS}
+        config: Body = self._setup.get("generationConfig") or {}
+        asked = {name: value for name, value in config.items() if name not in _OF_SPEECH}
+        body = to_json({**own, "generationConfig": asked, "contents": self._contents})
+        request = self.make_request(body, SocketTurn(SocketAnswers()))
+        visit = self.admit(request)
+        try:
+            self.hold(request, visit)
+        except Failure:
+            visit.end(CLIENT_LEFT)
+            raise
+        self._leave = asyncio.Event()
+        visit.receive = partial(_wait, self._leave)
+        self._turn = LiveTurn(self, config)
+        self._task = self.start_task(self._run(self._turn, request, visit))
+
+    async def _run(self, turn: "LiveTurn", request: HttpRequest, visit: Visit) -> None:
+        """Answer a turn to its end, whatever happens."""
+        sender = LiveSender(turn.pass_on)
+        try:
+            await self.answer(self._respond(request, visit, sender), visit, sender)
+            if turn.is_over:
+                self._add([{"role": "model", "parts": turn.parts}] if turn.parts else [])
+            elif not self._leave.is_set() and not self.is_over:  # a fault has cut it short
+                await self.close(CUT_SHORT)
+        except Failure as failure:  # the session has become too long
+            await self._refuse(failure)
+        except Exception:  # a bug of mockserver: nobody is to wait for what never comes
+            log.exception("internal error of mockserver on a WebSocket at %s", ascii(self.handshake.path))
+            await self.close(FAILED)
+
+    async def _respond(self, request: HttpRequest, visit: Visit, sender: TurnSender) -> Response:
+        response = await self.responder.respond(request, visit)
+        if response.forwarded is None and response.reply.status >= 400 and not is_stream(response):
+            await self._close_as(response.reply)
+        response = fit_to_socket(response, visit)
+        sender.expect(response)
+        return response
+
+    def name_call(self) -> str:
+        """Return the id of the next function call."""
+        self._calls += 1
+        return f"function-call-{self._calls}"
+
+    @property
+    def wants_transcript(self) -> bool:
+        return self._setup is not None and "outputAudioTranscription" in self._setup
+
+    async def _say(self, **message: Json) -> None:
+        await self.send_message(message)
+
+    async def send_message(self, message: Mapping[str, Json]) -> None:
+        await self.send_noted(to_json(message), is_text=False)  # as Google does
+
+    async def say_expired(self) -> None:
+        await self._say(goAway={"timeLeft": "0s"})
+
+    async def end_answers(self, *, in_time: float | None) -> None:
+        if in_time is not None:
+            self._leave.set()
+        try:
+            await self.end_tasks(in_time=in_time)
+        finally:
+            self.responder.live.unsent.release(self)
+
+
+class LiveTurn:
+    """A turn while it is sent: the responses of its stream become messages of the session."""
+
+    def __init__(self, session: LiveSession, config: Body) -> None:
+        self._session = session
+        speech: Body = (config.get("speechConfig") or {}).get("voiceConfig") or {}
+        name = (speech.get("prebuiltVoiceConfig") or {}).get("voiceName") or "Puck"
+        spoken = "TEXT" not in (config.get("responseModalities") or ["AUDIO"])
+        self._voice = Voice(str(name)) if spoken else None
+        self._text, self._sound = "", b""  # of which a rule states the sound
+        self._calls: list[Json] = []
+        self.is_over = self.is_sent = False  # nothing more is to be said; all was, but that this is the end
+
+    @property
+    def parts(self) -> list[Json]:
+        """Return what was said, as the content of the model."""
+        said: list[Json] = [{"text": self._text}] if self._text else []
+        return said + [{"functionCall": call} for call in self._calls]
+
+    async def pass_on(self, data: bytes, event: Event | None) -> None:
+        """Send what a response of the stream has; what is no response, as a rule or a fault made it."""
+        if self.is_over:
+            return
+        if event is None:
+            await self._session.send_noted(data, is_text=False)
+            return
+        if isinstance(error := event.get("error"), Mapping):
+            status = error.get("code")
+            await self._session.end_with(status if isinstance(status, int) else 500, str(error.get("message")))
+            return
+        send = self._session.send_message
+        for part in list_parts(event):
+            if isinstance(called := part.get("functionCall"), Mapping):
+                self._calls.append({"id": self._session.name_call(), **called})
+            elif isinstance(blob := part.get("inlineData"), Mapping) and "audio/" in str(blob.get("mimeType")):
+                self._sound += _decode(blob.get("data"))
+            elif part.get("thought") is not True and isinstance(text := part.get("text"), str):
+                self._text += text
+                if self._voice is None:
+                    await send({"serverContent": {"modelTurn": {"role": "model", "parts": [{"text": text}]}}})
+                elif text and self._session.wants_transcript:
+                    await send({"serverContent": {"outputTranscription": {"text": text}}})
+        if find_candidate(event).get("finishReason") is None:
+            return
+        self.is_over = True
+        if self._voice is not None:
+            await self._speak(self._sound or await on_thread(self._voice.speak, self._text))
+        self.is_sent = True
+        if self._calls:  # all at once, and last: a client answers them as soon as it has got them
+            await send({"toolCall": {"functionCalls": self._calls}})
+        if self._text or not self._calls:
+            await send({"serverContent": {"generationComplete": True}})
+        await send({"serverContent": {"turnComplete": True}, "usageMetadata": count_usage(event)})
+
+    async def _speak(self, sound: bytes) -> None:
+        size = PCM.count_bytes(PIECE)
+        for at in range(0, len(sound), size):
+            blob = {"mimeType": f"audio/pcm;rate={PCM.rate}", "data": b64encode(sound[at : at + size]).decode()}
+            turn = {"role": "model", "parts": [{"inlineData": blob}]}
+            await self._session.send_message({"serverContent": {"modelTurn": turn}})
+
+
+class LiveSender(TurnSender):
+    """Has the session send an answer whose events are Google's, of which an error has several lines."""
+
+    async def send_event(self, event: bytes) -> None:
+        await super().send_event(b" ".join(event.splitlines()))
+
+
+_ACTS: Mapping[str, Callable[[LiveSession, Body], Awaitable[None]]] = {
+    "setup": LiveSession._set_up,
+    "clientContent": LiveSession._take_content,
+    "realtimeInput": LiveSession._take_input,
+    "toolResponse": LiveSession._take_results,
+}
+_OF_TURNS = ("model", "systemInstruction", "tools")
+_OF_SPEECH = ("responseModalities", "speechConfig", "mediaResolution", "enableAffectiveDialog")
+
+
+async def _wait(left: asyncio.Event) -> Message:
+    await left.wait()
+    return {"type": "http.disconnect"}
+
+
+def _decode(text: Json) -> bytes:
+    """Return the bytes of base64, also of the kind for URLs. Raises Failure."""
+    try:
+        return b64decode(str(text).replace("-", "+").replace("_", "/"), validate=True)
+    except ValueError:
+        raise Failure(
+            "bad_parameter", "Invalid value at 'realtime_input.audio.data': Base64 decoding failed."
+        ) from None

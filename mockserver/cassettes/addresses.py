@@ -34,7 +34,7 @@ class DialectRoutes(Struct, frozen=True):
 
     mounts: Mapping[str, tuple[str, ...]]
     operation: Callable[[str, str], str | None]
-    decode: Callable[[Headers, bytes], bytes]
+    decode: Callable[[Headers, bytes], bytes] = lambda headers, body: body
 
 
 def find_dialect(url: str, routes: DialectRoutes) -> str | None:

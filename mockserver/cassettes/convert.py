@@ -12,7 +12,7 @@ from urllib.parse import parse_qsl, quote, urlsplit
 from msgspec import Struct
 
 from mockserver.cassettes.addresses import DialectRoutes, find_dialect, find_local_target
-from mockserver.cassettes.bodies import is_json_line
+from mockserver.cassettes.event_lines import is_json_line
 from mockserver.cassettes.recordings import ForeignExchange, UnreadableError, read_recording, read_time
 from mockserver.config.hosts import GENERIC, HOST_NAMES
 from mockserver.core.episode import Episode, Recorded, RecordedEvent, Sent, join_header

@@ -19,17 +19,15 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from mockserver.cassettes.attachments import LoadFile, NewAttachments, belongs_in_file
-from mockserver.cassettes.bodies import (
+from mockserver.cassettes.bodies import read_body, read_style, write_body
+from mockserver.cassettes.event_lines import (
     LINE_ENDS,
     EventLayout,
     find_layout,
     parse_milliseconds,
-    read_body,
     read_event,
     read_events_fast,
     read_seconds,
-    read_style,
-    write_body,
     write_event,
     write_milliseconds,
 )

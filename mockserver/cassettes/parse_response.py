@@ -115,11 +115,10 @@ def parse_response(reply: Recorded, form: str) -> ParsedResponse:
         return ParsedResponse(error=error, status=reply.status, body=whole)
     body = try_parse(reply.body.decode("utf-8", "replace")) if reply.frames is None else None
     if form == "contents":
-        bodies = (
-            [event.table for event in streamed] if reply.frames is not None else read_rows([body]) or read_rows(body)
-        )
-        error = _find_error(streamed)
-        return _read_contents(bodies, error)
+        if reply.frames is None:
+            return _read_contents(read_rows([body]) or read_rows(body))
+        read = _read_contents([event.table for event in streamed])
+        return _end_stream(read, streamed, complete=read.complete)
     from_events, from_body = _READERS.get(form, (None, None))
     if from_events is not None and reply.frames is not None:
         return from_events(streamed)
@@ -160,22 +159,25 @@ def _read_number(value: Json, default: int) -> int:
     return value if isinstance(value, int) else default
 
 
+def _end_stream(read: ParsedResponse, found: Sequence[Event], *, complete: bool, error: Json = None) -> ParsedResponse:
+    """Return what was read of a stream with how it ended: with an error, stated or among its events, or complete."""
+    error = error or _find_error(found)
+    return replace(read, error=error, broken=error is not None, complete=complete)
+
+
 def _find_error(found: Sequence[Event]) -> Json:
     return next((event.error for event in found if event.error is not None), None)
 
 
 def _read_chunks(found: Sequence[Event]) -> ParsedResponse:
-    error = _find_error(found)
     complete = any(event.text == DONE or event.table.get("object") == _LAST_CHUNK for event in found)
-    return _read_choices([event.table for event in found], error, complete=complete, streamed=True)
+    return _end_stream(_read_choices([event.table for event in found], streamed=True), found, complete=complete)
 
 
 _LAST_CHUNK = "chat.completion.done"  # of Perplexity, which sends no [DONE]
 
 
-def _read_choices(
-    bodies: Sequence[Table], error: Json = None, *, complete: bool = True, streamed: bool = False
-) -> ParsedResponse:
+def _read_choices(bodies: Sequence[Table], *, streamed: bool = False) -> ParsedResponse:
     """Return a chat or text completion, from its body or its chunks: texts add up, of other fields the last counts."""
     messages, last = dict[int, _Message](), dict[int, dict[str, Json]]()
     for body in bodies:
@@ -188,9 +190,6 @@ def _read_choices(
         model=next((model for body in bodies if (model := _read_text(body.get("model")))), ""),
         usage=next((usage for body in reversed(bodies) if (usage := read_table(body.get("usage")))), None),
         prompt_filters=next((filters for body in bodies if (filters := _find_prompt_filters(body))), None),
-        error=error,
-        broken=error is not None,
-        complete=complete,
     )
 
 
@@ -269,9 +268,8 @@ def _read_steps(found: Sequence[Event]) -> ParsedResponse:
     last = next((event for event in reversed(found) if event.table.get("type") in FINAL), None)
     if last is not None:
         return _read_response(read_table(last.table.get("response")))
-    choice = ParsedChoice(_read_parts(_collect_items(found)))
-    error = _find_error(found)
-    return ParsedResponse((choice,), error=error, broken=error is not None, complete=error is not None)
+    read = ParsedResponse((ParsedChoice(_read_parts(_collect_items(found))),))
+    return _end_stream(read, found, complete=_find_error(found) is not None)
 
 
 def _read_spoken(found: Sequence[Event]) -> ParsedResponse:
@@ -299,7 +297,7 @@ def _collect_items(found: Sequence[Event]) -> list[Table]:
     return [items[at] for at in sorted(items)]
 
 
-def _read_contents(bodies: Sequence[Table], error: Json) -> ParsedResponse:
+def _read_contents(bodies: Sequence[Table]) -> ParsedResponse:
     """Return a response of Gemini, or the responses of its stream: pieces of a text add up."""
     found, ends = dict[int, list[ParsedPart]](), dict[int, str]()
     for body in bodies:
@@ -321,8 +319,6 @@ def _read_contents(bodies: Sequence[Table], error: Json) -> ParsedResponse:
         choices=tuple(choices),
         model=next((model for body in bodies if (model := _read_text(body.get("modelVersion")))), ""),
         usage={name: counts[key] for key, name in _COUNTS.items() if key in counts} or None,
-        error=error,
-        broken=error is not None,
         complete=blocked or (bool(ends) and all(ends.values())),
         prompt_filters=_read_content_filters(feedback) or None,
         blocked=blocked,
@@ -373,13 +369,8 @@ _COUNTS = {
 
 
 def _read_lines(found: Sequence[Event]) -> ParsedResponse:
-    error = _find_error(found)
-    whole = _join_lines([event.table for event in found])
-    return replace(whole, error=error, broken=error is not None, complete=_is_done(found[-1:]))
-
-
-def _is_done(found: Sequence[Event]) -> bool:
-    return any(event.table.get("done") is True for event in found)
+    complete = any(event.table.get("done") is True for event in found[-1:])
+    return _end_stream(_join_lines([event.table for event in found]), found, complete=complete)
 
 
 def _join_lines(bodies: Sequence[Table]) -> ParsedResponse:
@@ -504,10 +495,8 @@ def _read_message_events(found: Sequence[Event]) -> ParsedResponse:
                 message |= read_table(body.get("delta"))
                 usage |= read_table(body.get("usage"))
     content = [{**block, "input": try_parse(block["input"])} if _was_run(block) else block for block in blocks.values()]
-    error = _find_error(found)
     complete = any(event.table.get("type") == "message_stop" for event in found)
-    whole = _read_message({**message, "content": content, "usage": usage})
-    return replace(whole, error=error, broken=error is not None, complete=complete)
+    return _end_stream(_read_message({**message, "content": content, "usage": usage}), found, complete=complete)
 
 
 def _was_run(block: Table) -> bool:
@@ -587,9 +576,8 @@ def _read_cohere_events(found: Sequence[Event]) -> ParsedResponse:
                 ended = {**delta}
     made = [{"function": function} for function in calls.values()]
     whole = {"content": [*blocks.values()], "tool_plan": plan, "tool_calls": made, "citations": citations}
-    response = _read_cohere_chat({**ended, "message": whole})
-    error = ended.get("error") or _find_error(found)
-    return replace(response, error=error, broken=error is not None, complete=bool(ended))
+    read = _read_cohere_chat({**ended, "message": whole})
+    return _end_stream(read, found, complete=bool(ended), error=ended.get("error"))
 
 
 def _read_old_cohere_events(found: Sequence[Event]) -> ParsedResponse:
@@ -597,8 +585,7 @@ def _read_old_cohere_events(found: Sequence[Event]) -> ParsedResponse:
     pieces = "".join(_read_text(event.table.get("text")) for event in found)
     ended = next((event.table for event in found if event.table.get("event_type") == "stream-end"), {})
     whole = {"text": pieces, "finish_reason": ended.get("finish_reason"), **read_table(ended.get("response"))}
-    error = ended.get("error") or _find_error(found)
-    return replace(_read_cohere_chat(whole), error=error, broken=error is not None, complete=bool(ended))
+    return _end_stream(_read_cohere_chat(whole), found, complete=bool(ended), error=ended.get("error"))
 
 
 _COHERE_REASONS = {
@@ -698,9 +685,8 @@ def _read_converse_events(found: Sequence[Event]) -> ParsedResponse:
             case "messageStop" | "metadata":
                 told |= body
     message = {"content": [block for _, block in sorted(blocks.items()) if block]}
-    error = _find_error(found)
     whole = _read_converse({**told, "output": {"message": message}})
-    return replace(whole, error=error, broken=error is not None, complete="metadata" in names)
+    return _end_stream(whole, found, complete="metadata" in names)
 
 
 def _name_event(event: Event) -> tuple[str, Table]:
@@ -744,7 +730,6 @@ def _has_messages(body: Table) -> bool:
 def _read_chunks_of_model(found: Sequence[Event]) -> ParsedResponse:
     tables = [event.table for event in found if event.name == "chunk"]
     complete = any("amazon-bedrock-invocationMetrics" in table for table in tables)
-    error = _find_error(found)
     if any(table.get("type") == "message_start" for table in tables):
         read = _read_message_events(found)
     elif any("messageStart" in table for table in tables):
@@ -753,7 +738,7 @@ def _read_chunks_of_model(found: Sequence[Event]) -> ParsedResponse:
         read = _read_choices(tables)
     else:
         read = _read_texts(tables)
-    return replace(read, error=error, broken=error is not None, complete=complete)
+    return _end_stream(read, found, complete=complete)
 
 
 def _read_texts(bodies: Sequence[Table]) -> ParsedResponse:

@@ -156,7 +156,7 @@ class HttpConnection:
 
     @property
     def _masked_url(self) -> str:
-        from mockserver.cassettes.redaction.find import CredentialFields  # slow, as are its patterns
+        from mockserver.cassettes.redaction.credential_fields import CredentialFields  # slow, as are its patterns
 
         return CredentialFields().redact_url(self._url)
 

@@ -25,8 +25,7 @@ def check_command(rules: tuple[Path, ...]) -> None:
     """Check RULES (default: rules.yaml). The exit code is 2 if there is a mistake or no file, else 0."""
     from mockserver.cli.options import find_sources
     from mockserver.core.text import plural
-    from mockserver.rules.checks import is_for_mcp
-    from mockserver.rules.lint.remarks import Remark, find_unserved, review
+    from mockserver.rules.lint.remarks import find_unserved, find_without_upstream, review
     from mockserver.rules.load import load_servers
     from mockserver.server.stubs import find_unreachable
 
@@ -43,19 +42,11 @@ def check_command(rules: tuple[Path, ...]) -> None:
         sys.exit(2)
     remarks = [*review(loaded), *find_unreachable(loaded, settings.dialect)]
     remarks += find_unserved(loaded, load_servers(given.read_documents()))
-    if not settings.upstream:
-        forwarding = [rule for rule in loaded if "forward" in rule.spec.get("then", ())]
-        remarks += [Remark(rule, _NO_UPSTREAM[is_for_mcp(rule.when)]) for rule in forwarding]
+    remarks += find_without_upstream(loaded, settings.upstream)
     for remark in remarks:
-        click.echo(f"{remark.rule.where}: rule{remark.rule.quoted_name} {remark.text}")
+        click.echo(remark.line)
     checked = ", ".join(map(str, given.files))
     click.echo(f"{checked}: {plural(len(loaded), 'rule')}, no mistakes, {plural(len(remarks), 'remark')}")
-
-
-_NO_UPSTREAM = {
-    is_mcp: f"forwards, but no upstream is set; set --upstream {name}=URL when you serve it"
-    for is_mcp, name in ((False, "DIALECT"), (True, "mcp/NAME"))
-}
 
 
 def _check_files(given: "Sources") -> "tuple[Settings, Sequence[Rule]]":

@@ -18,7 +18,7 @@ import click
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from mockserver.cassettes.redaction.redact import Secrets
+from mockserver.cassettes.redaction.shown_secrets import Secrets
 from mockserver.cli import resume_collection
 from mockserver.cli.options import GroupedCommand, add_setting_flags, find_server_sources, rules_option
 from mockserver.cli.serve import list_remarks, list_warnings, log_errors, make_request_logger

@@ -22,6 +22,7 @@ from mockserver.core.http import CONTROL, is_loopback
 from mockserver.core.json import Json
 from mockserver.core.text import LONGEST, escape_line, lines, plural
 from mockserver.dialects import client_configs
+from mockserver.rules.lint.remarks import find_without_upstream
 from mockserver.server.client_environment import list_mcp_addresses, make_bare_url, make_base_url, write_openai_hint
 from mockserver.server.live import Live, Worker, start
 from mockserver.server.masking import find_row_secrets
@@ -30,7 +31,7 @@ from mockserver.server.recording.player import CassetteChoice
 from mockserver.server.sources import Sources
 
 if TYPE_CHECKING:
-    from mockserver.cassettes.redaction.redact import Secrets
+    from mockserver.cassettes.redaction.shown_secrets import Secrets
 
 
 @click.command(name="serve", cls=GroupedCommand)
@@ -116,7 +117,7 @@ def _describe_recording(live: Live) -> Iterator[str]:
         size = plural(count, "episode") if live.player.store.exists(choice.name) else "does not exist yet"
         parts += [f"cassette {name_file(choice.name)}: {size}", f"record: {choice.record}"]
     if live.settings.upstream:
-        from mockserver.cassettes.redaction.find import CredentialFields  # slow, as are its patterns
+        from mockserver.cassettes.redaction.credential_fields import CredentialFields  # slow, as are its patterns
 
         shown = {name: CredentialFields().redact_url(url) for name, url in live.settings.upstream.items()}
         parts.append("upstream: " + ", ".join(f"{name}={url}" for name, url in shown.items()))
@@ -137,6 +138,7 @@ def list_warnings(live: Live) -> Iterator[str]:
         yield f"{record} no upstream is set; set --upstream DIALECT=URL"
     if _may_record(live.player.choice) and not _is_writable(Path(settings.cassettes)):
         yield f"{record} {settings.cassettes} is not writable; set --cassettes FOLDER"
+    yield from (f"  {remark.line}" for remark in find_without_upstream(live.engine.rules, settings.upstream))
     if is_loopback(settings.host):
         return
     who = "anyone" if settings.keys is None else "anyone with an API key"
@@ -248,7 +250,7 @@ class RedactingFormatter(logging.Formatter):
 
 
 def _find_environment_secrets() -> "Secrets":
-    from mockserver.cassettes.redaction.find import find_environment_secrets  # slow: a hundred patterns
-    from mockserver.cassettes.redaction.redact import find_secrets
+    from mockserver.cassettes.redaction.credential_fields import find_environment_secrets  # slow: a hundred patterns
+    from mockserver.cassettes.redaction.shown_secrets import find_secrets
 
     return find_secrets((), more=find_environment_secrets(os.environ))

@@ -277,6 +277,6 @@ def _emit_events(data: bytes, emit: Emit) -> None:
             emit(line.removeprefix(b"data:"))
 
 
-_NO_RELAY = f"a rule passes this message on; run mockserver serve, and name its address in {ADDRESS}"
+_NO_RELAY = f"a rule forwards this message; start mockserver serve, and set {ADDRESS} to its address"
 _PATIENCE = 1.0  # seconds that a line which is being written may still take at the end
 _LONGEST_WAIT = 10**8  # seconds: some three years, and less than timers take

@@ -26,7 +26,7 @@ class HostSettings(BaseTable, title="host"):
     like: HostName | None = field(
         None, description="The built-in host that it behaves like. Default: the one of the same name, else compatible."
     )
-    prefixes: Several = field((), description="What may come between its name and a route, other than nothing and /v1.")
+    prefixes: Several = field((), description="What may stand between its name and a route, besides /v1.")
     reasoning: Annotated[str, field(min_length=1)] | None = field(
         None,
         description="The key of reasoning in messages and deltas, such as reasoning_content or reasoning; "

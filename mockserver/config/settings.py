@@ -295,7 +295,8 @@ def _check_addresses(upstreams: Mapping[str, str]) -> Mapping[str, str]:
     for url in upstreams.values():
         if "@" in url:  # not quoted: what is before it may be a password
             raise PydanticCustomError(
-                "refused", f"put no user or password into the URL; the key for openai goes into {UPSTREAM_KEY}OPENAI"
+                "refused",
+                f"a URL must not contain a user or password; the key for openai goes into {UPSTREAM_KEY}OPENAI",
             )
         if not _is_address(url) or urlsplit(url).query:
             raise PydanticCustomError(
@@ -463,29 +464,29 @@ class Settings(BaseTable, title="settings"):
     stored_files: Size = field(
         4_000_000_000,
         ge=0,
-        description="How many bytes of uploads are kept on disk, of all namespaces; the oldest of the namespace that "
-        "needs more go first.",
+        description="How many bytes of uploads all namespaces together keep on disk; the oldest of the namespace that "
+        "needs room go first.",
     )
     state: StateUrl = field(
         "memory",
         repr=False,
-        description="Where counts, limits and kept answers are: memory, or a Redis that several servers share: "
-        "redis://HOST:6379/0. Needs the extra redis.",
+        description="Where counters, limits and stored answers are kept: memory, or a Redis that several servers "
+        "share: redis://HOST:6379/0. Needs the extra redis.",
     )
     background_polls: int = field(
         1, ge=0, description="How many retrievals find a background response in progress before it is complete."
     )
     webhook_url: WebhookUrl = field(
         None,
-        description="Where to send webhooks that tell how batches, jobs, evals and background responses end: a URL on "
-        "this machine. These then end by themselves, not after look-ups.",
+        description="Where to send webhooks about batches, jobs, evals and background responses that end: a URL on "
+        "this machine. With it, they end on their own; without it, after look-ups.",
         examples=["http://localhost:3000/webhooks"],
     )
     webhook_secret: WebhookSecret = field(
         "whsec_bW9ja3NlcnZlci13ZWJob29rLXNlY3JldA==",
         repr=False,
         min_length=1,
-        description="The secret that signs webhooks, which the receiver knows, too: whsec_ and base64.",
+        description="The secret that signs webhooks; the receiver needs it, too: whsec_ and base64.",
     )
     journal_calls: int = field(
         1000, ge=0, description="How many calls the journal keeps for each namespace; the oldest go first."
@@ -504,8 +505,8 @@ class Settings(BaseTable, title="settings"):
     max_unsent: Size = field(
         256_000_000,
         ge=1,
-        description="How many bytes large requests and answers may take until clients have read them; beyond that, "
-        "clients get a 503.",
+        description="How many bytes of large requests and unread answers to hold at once; beyond that, clients get "
+        "a 503.",
     )
     cassette: str | None = field(
         None, min_length=1, description="The cassette to replay if no rule matches, and to record into."

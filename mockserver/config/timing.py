@@ -37,7 +37,7 @@ def _parse_jitter(value: Json) -> Jitter:
                 return Jitter(parse_share(value[distribution]), distribution)
         return Jitter(parse_share(value))
     except ValueError:
-        wants = "a share such as 20% or 0.2, {normal: 20%} or {lognormal: 30%}"
+        wants = "a percentage such as 20% or 0.2, {normal: 20%} or {lognormal: 30%}"
         raise PydanticCustomError("expected", wants) from None
 
 

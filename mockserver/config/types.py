@@ -44,7 +44,7 @@ def parse_share(value: Any) -> float:
     """Parse a share from 0 to 1, such as `20%` or `0.2`. Raises ValueError."""
     amount = _parse_amount(value, _SHARES)
     if amount is None or amount > 1:
-        raise ValueError(f"{shown(value)} is not a share; write 20% or 0.2, at most 100%")
+        raise ValueError(f"{shown(value)} is not a percentage; write 20% or 0.2, at most 100%")
     return amount
 
 
@@ -116,7 +116,9 @@ Duration = Annotated[
     _make_amount_reader(parse_seconds, "a duration such as 300ms, 2s or 1m"),
     WithJsonSchema(lambda: _make_amount_schema(_NUMBER, _SECONDS, "300ms")),
 ]
-Share = Annotated[float, _make_amount_reader(parse_share, "a share such as 20% or 0.2"), WithJsonSchema(lambda: SHARE)]
+Share = Annotated[
+    float, _make_amount_reader(parse_share, "a percentage such as 20% or 0.2"), WithJsonSchema(lambda: SHARE)
+]
 Size = Annotated[
     int,
     _make_amount_reader(parse_size, "a size such as 10MB, 512KiB or a whole number of bytes"),

@@ -3,8 +3,8 @@
 import sys
 
 OVERWRITTEN = (
-    "the package mockserver-client, another product, overwrote or removed files of mockserver-llm, as both install a "
-    "module mockserver: pip uninstall mockserver-client, then install mockserver-llm again, with --force-reinstall"
+    "the unrelated package mockserver-client has overwritten or removed files of mockserver-llm, as both have a module "
+    "mockserver: pip uninstall mockserver-client, then install mockserver-llm again, with --force-reinstall"
 )
 
 

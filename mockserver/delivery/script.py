@@ -69,15 +69,11 @@ class Moments:
 
 
 def _draw_factors(timing: Timing, seed: Seed) -> Iterator[float]:
-    """Yield the factor of each token's wait: 1 on average, never below 0."""
+    """Return the factor of each token's wait: 1 on average, never below 0."""
     if not timing.jitter:
         return repeat(1.0)
-    return _draw_jitter(_DRAWS[timing.distribution], timing.jitter, seed.stream("jitter"))
-
-
-def _draw_jitter(draw: Callable[[Random, float], float], share: float, random: Random) -> Iterator[float]:
-    while True:
-        yield draw(random, share)
+    draw, random = _DRAWS[timing.distribution], seed.stream("jitter")
+    return (draw(random, timing.jitter) for _ in repeat(None))
 
 
 def _draw_uniform(random: Random, share: float) -> float:
@@ -114,18 +110,18 @@ def make_script(reply: Reply, pace: Pace, more: Headers | HeaderLines = (), *, a
         return (head, Write(b""))
     if reply.script is not None:
         return _follow(head, reply.script)
-    if reply.beats and not pace.at_once:
-        return _keep_beats(head, reply)
     if reply.parts.times and not pace.at_once:
-        return _write_parts(head, reply)
+        return _send_in_time(head, _write_parts(reply.body, reply.parts))
     if reply.frames is None:
-        pauses = [] if pace.at_once else [Wait(pace.duration(reply.tokens))]
+        pauses = [] if pace.at_once else [Wait(reply.beats[0] if reply.beats else pace.duration(reply.tokens))]
         if reply.pieces is not None:
             return chain((*pauses, head), map(Write, join_batches(reply.pieces, _BATCH)))
         return (*pauses, head, Write(reply.body, reply.tokens))
     if pace.at_once and not apart:
         return chain((head,), map(Write, _batch_frames(reply.frames)))
-    return _pace_frames(head, reply.frames, pace)
+    if reply.beats and not pace.at_once:
+        return _send_in_time(head, _keep_beats(reply.frames, reply.beats))
+    return _send_in_time(head, _pace_frames(reply.frames, pace))
 
 
 class PacedReply(NamedTuple):
@@ -232,14 +228,20 @@ _BATCH = 1 << 16  # bytes, about a millisecond of work
 NEVER = 2.0**40  # seconds, some 35,000 years: later times never come
 
 
-def _pace_frames(head: Head, frames: Iterable[Frame | bytes], pace: Pace) -> Iterator[Action]:
+def _send_in_time(head: Head, writes: Iterable[tuple[float, Write]]) -> Iterator[Action]:
+    """Yield the head and the writes, each at its time, in seconds since the start."""
     yield head
     now = 0.0
-    for moment, tokens, frame in _time_frames(frames, pace):
+    for moment, write in writes:
         if moment > now:
             yield Wait(moment - now)
             now = moment
-        yield Write(write_event(frame), tokens, frame)
+        yield write
+
+
+def _pace_frames(frames: Iterable[Frame | bytes], pace: Pace) -> Iterator[tuple[float, Write]]:
+    for moment, tokens, frame in _time_frames(frames, pace):
+        yield moment, Write(write_event(frame), tokens, frame)
 
 
 def _time_frames(frames: Iterable[Frame | bytes], pace: Pace) -> Iterator[tuple[float, int, Frame | bytes]]:
@@ -258,26 +260,14 @@ def _time_frames(frames: Iterable[Frame | bytes], pace: Pace) -> Iterator[tuple[
         yield now, tokens, frame
 
 
-def _write_parts(head: Head, reply: Reply) -> Iterator[Action]:
-    yield head
-    times, ends = reply.parts.times, reply.parts.ends
-    for before, moment, start, end in zip((0.0, *times), times, (0, *ends), ends, strict=False):
-        if moment > before:
-            yield Wait(moment - before)
-        yield Write(reply.body[start:end])
+def _write_parts(body: bytes, parts: Parts) -> Iterator[tuple[float, Write]]:
+    for moment, start, end in zip(parts.times, (0, *parts.ends), parts.ends, strict=False):
+        yield moment, Write(body[start:end])
 
 
-def _keep_beats(head: Head, reply: Reply) -> Iterator[Action]:
-    now = 0.0
-    if reply.frames is None:
-        yield from (Wait(reply.beats[0]), head, Write(reply.body, reply.tokens))
-        return
-    yield head
-    for frame, beat in zip(reply.frames, reply.beats, strict=True):
-        if beat > now:
-            yield Wait(beat - now)
-            now = beat
-        yield Write(write_event(frame), _count_tokens(frame), frame)
+def _keep_beats(frames: Iterable[Frame | bytes], beats: Iterable[float]) -> Iterator[tuple[float, Write]]:
+    for frame, beat in zip(frames, beats, strict=True):
+        yield beat, Write(write_event(frame), _count_tokens(frame), frame)
 
 
 def _count_tokens(frame: Frame | bytes) -> int:

@@ -399,12 +399,9 @@ def _find_in_tools(call: Call, schema: Json) -> tuple[str, str, str] | None:
     for at, tool in enumerate(call.tools):
         if tool.parameters is schema:
             what = f"function '{clip(tool.name)}'"
-            return what, _PLACES.get(_find_schema_key(call.raw), _CHAT).format(at), "invalid_function_parameters"
+            place = next((place for key, place in _PLACES.items() if key in call.raw), _CHAT)
+            return what, place.format(at), "invalid_function_parameters"
     return None
-
-
-def _find_schema_key(raw: Mapping[str, Json]) -> str:
-    return next((key for key in ("functions", "input", "previous_response_id") if key in raw), "")
 
 
 def _find_table(found: Json, *keys: str) -> Mapping[str, Json]:

@@ -205,11 +205,14 @@ def parse_models(dialect: str, http: HttpRequest, validation: Validation) -> Cal
     return Call(dialect, "model" if model else "models", model=model, http=http, meaning={"model": model})
 
 
-def look_up(dialect: str, operation: str, name: str = "id", page: Page = WHOLE) -> Parse:
-    """Return the `parse` of an operation on stored objects: the path names one, unless it is a list."""
+def look_up(dialect: str, operation: str, name: str = "id", page: Page = WHOLE, *, prefix: str = "") -> Parse:
+    """Return the `parse` of an operation on stored objects: the path names one, unless it is a list.
+
+    Its id is this part of the path behind the `prefix`.
+    """
 
     def parse(http: HttpRequest, validation: Validation) -> Call:
-        wanted = http.path_params.get(name, "")
+        wanted = f"{prefix}{http.path_params[name]}" if name in http.path_params else ""
         return Call(dialect, operation, model="", http=http, meaning={"id": wanted}, id=wanted, page=page)
 
     return parse

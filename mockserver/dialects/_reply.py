@@ -24,7 +24,7 @@ from mockserver.dialects import Operation
 from mockserver.dialects._errors import ErrorTable, duration, retry_lines
 from mockserver.dialects._parse import BAD_JSON, OTHER_MEDIA, parse_models
 from mockserver.media.large_data import split_data
-from mockserver.wire.template import Renderer
+from mockserver.wire.renderer import Renderer
 
 LARGE_BODY = 1 << 18  # bytes; larger bodies are serialised while they are sent
 MAX_DEPTH = 5  # levels at which such a body is split into pieces

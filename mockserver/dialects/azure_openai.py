@@ -49,12 +49,11 @@ def credential(http: HttpRequest) -> str | None:
 
 
 def _read_deployment(http: HttpRequest) -> Body:
-    return _add_deployment(http, {})
+    return {"model": http.path_params["deployment"]} if "deployment" in http.path_params else {}
 
 
-def _add_deployment(http: HttpRequest, body: Body) -> Body:
-    deployment = http.path_params.get("deployment")
-    return body if deployment is None else {**body, "model": deployment}
+def _unify(http: HttpRequest, body: Body) -> Body:
+    return {**body, **_read_deployment(http)}
 
 
 def _fail(http: HttpRequest, failure: Failure, call: Call | None) -> Reply:
@@ -88,7 +87,7 @@ def _rate_limit_lines(tokens: int) -> str:
 
 
 def _mount(base: str, operations: Iterable[Operation]) -> Iterator[Operation]:
-    return (replace(operation, path=base + operation.path, unify=_add_deployment) for operation in operations)
+    return (replace(operation, path=base + operation.path, unify=_unify) for operation in operations)
 
 
 def _require_versions(operations: Iterable[Operation]) -> Iterator[Operation]:

@@ -32,11 +32,7 @@ def credential(http: HttpRequest) -> str | None:
 
 
 def _read_query(http: HttpRequest) -> Body:
-    return _add_stream(http, {})
-
-
-def _add_stream(http: HttpRequest, body: Body) -> Body:
-    return {**body, "stream": True} if http.query.get("stream", "").lower() == "true" else body
+    return {"stream": True} if http.query.get("stream", "").lower() == "true" else {}
 
 
 def _fail(http: HttpRequest, failure: Failure, call: Call | None) -> Reply:
@@ -118,7 +114,10 @@ DIALECT = Dialect(
     name=NAME,
     operations=(
         # Unknown fields are ignored, whatever the mode.
-        replace(make_chat_operation(CHATS.parse, CHAT_LAYOUT, request_id_line), unify=_add_stream),
+        replace(
+            make_chat_operation(CHATS.parse, CHAT_LAYOUT, request_id_line),
+            unify=lambda http, body: {**body, **_read_query(http)},
+        ),
         *model_operations(NAME, request_id_line),
     ),
     credential=credential,

@@ -90,7 +90,8 @@ from mockserver.dialects._reply import (
     request_id_line,
 )
 from mockserver.wire.chat import ChatLayout
-from mockserver.wire.responses import ResponseLayout, ResponseRenderer
+from mockserver.wire.response_events import ResponseRenderer
+from mockserver.wire.responses import ResponseLayout
 
 ComputerTool = shape(
     type=literal("computer_use_preview"),

@@ -598,6 +598,8 @@ _LIMITED_BY_MODEL = frozenset(name for name, kind in OPERATIONS.items() if kind.
 _ABOUT_KEPT = frozenset((*LOOK_UPS, *CREATIONS, *QUESTIONS))  # the answer is about what is kept, whether it is or not
 _SILENCE = Draft((DraftChoice(()),))
 _NOT_FORWARDED = Failure(
-    "unsupported", "Parts of a batch cannot be forwarded: forward the batch, or write what the answer is.", status=400
+    "unsupported",
+    "Parts of a batch cannot be forwarded: forward the whole batch, or answer it with another rule.",
+    status=400,
 )
 _WARM_UP = "warm up"  # tells the id of its answer from that of the answer to the same call

@@ -58,7 +58,7 @@ def answer_login(server: McpServer, call: Call, seed: Seed) -> McpDocument:
     """Return what a step of a login gets. Raises Failure (404) where there is no login by OAuth."""
     request = read_message(call)
     if server.login is None or server.login.token is not None:
-        raise Failure("not_found", "There is no login by OAuth here.", status=404)
+        raise Failure("not_found", "This server has no OAuth login.", status=404)
     base = f"{call.http.server_url}/mcp/{quote(server.name)}"
     match request.method:
         case str() as method if method == RESOURCE_METADATA:

@@ -193,7 +193,7 @@ def _split_namespace(name: str) -> tuple[str, str]:
 
 
 def _describe(tool: _ReadTool) -> str:
-    purpose = _PURPOSES.get(tool.kind.partition("_preview")[0], "")
+    purpose = " ".join(word_list("tool_purposes").get(tool.kind.partition("_preview")[0], ()))
     return _ASIDE.sub(" ", f"{tool.description} {purpose} {' '.join(tool.names[1:])}")[:_LONGEST]
 
 
@@ -307,18 +307,6 @@ _ASIDE = lazy_pattern(
     r"|\b(?:do not|don't|never|not for)\b[^.;\n]*",
     re.IGNORECASE,
 )
-# What the provider's own tools are for.
-_PURPOSES: Mapping[str, str] = {
-    "web_search": "search the web internet online news latest google",
-    "file_search": "search find uploaded files documents knowledge base",
-    "code_interpreter": "run python code script calculate plot chart analyze csv",
-    "image_generation": "generate draw create image picture illustration logo",
-    **dict.fromkeys(
-        ("computer", "computer_use"), "click browser open screenshot scroll type navigate website page button form"
-    ),
-    **dict.fromkeys(("shell", "local_shell"), "run shell terminal command bash directory"),
-    "apply_patch": "patch fix edit change file code bug",
-}
 
 
 class Clause(Struct, frozen=True):
@@ -340,28 +328,29 @@ class Clause(Struct, frozen=True):
 
 def split_clauses(text: str) -> tuple[Clause, ...]:
     """Return the clauses of a text, in order; of a long one those at both ends."""
-    found = tuple(_clause(text, *piece) for piece in _pieces(blank_quotes(text)) if piece[0].strip())
-    return found if len(found) <= 2 * _MOST_AT_AN_END else (*found[:_MOST_AT_AN_END], *found[-_MOST_AT_AN_END:])
+    blanked, found, joint, start = blank_quotes(text), list[Clause](), ".", 0
+    for sign in (*_JOINT.finditer(blanked), None):
+        end = sign.start() if sign else len(text)
+        piece = blanked[start:end]
+        if piece.strip():
+            wanted, denied = _split_denial(piece)
+            clause = Clause(
+                text=wanted,
+                written=text[start:end],
+                start=start,
+                end=end,
+                denied=denied,
+                later=_LATER.search(joint) is not None or _BEGINS_LATER.match(piece) is not None,
+                idle=_IDLE.search(piece) is not None,
+                first=not joint[:1].isalpha() and joint[:1] not in ",，、",
+            )
+            found.append(clause)
+        start, joint = (sign.end(), sign[0]) if sign else (end, "")
+    return tuple(found if len(found) <= 2 * _MOST_AT_AN_END else found[:_MOST_AT_AN_END] + found[-_MOST_AT_AN_END:])
 
 
 def blank_quotes(text: str) -> str:
     return _QUOTED.sub(lambda found: found[0] if _NAME.fullmatch(found[0][1:-1]) else " " * len(found[0]), text)
-
-
-def _pieces(text: str) -> Iterator[tuple[str, int, str]]:
-    start, joint = 0, "."
-    for found in _JOINT.finditer(text):
-        yield text[start : found.start()], start, joint
-        start, joint = found.end(), found[0]
-    yield text[start:], start, joint
-
-
-def _clause(text: str, piece: str, start: int, joint: str) -> Clause:
-    wanted, denied = _split_denial(piece)
-    later = _LATER.search(joint) is not None or _BEGINS_LATER.match(piece) is not None
-    first = not joint[:1].isalpha() and joint[:1] not in ",，、"
-    end = start + len(piece)
-    return Clause(wanted, text[start:end], start, end, denied, later, _IDLE.search(piece) is not None, first)
 
 
 def _split_denial(piece: str) -> tuple[str, str]:
@@ -415,10 +404,26 @@ class ToolRequest(Struct, frozen=True):
 def find_tool_requests(text: str, tools: Sequence[Tool], hints: Mapping[str, str]) -> tuple[ToolRequest, ...]:
     """Return what a text asks for, in its order; a tool more than once, where several places ask for it."""
     text = ends(text, _LONGEST_END, _LONGEST_END)
-    offers, found = Offers(tools, hints), split_clauses(text)
-    if unwanted := {name for clause in found if clause.denied for name in _denied_names(clause.denied, offers)}:
+    offers, clauses = Offers(tools, hints), split_clauses(text)
+    if unwanted := {name for clause in clauses if clause.denied for name in _denied_names(clause.denied, offers)}:
         offers = Offers([tool for tool in tools if tool.name not in unwanted], hints)
-    return tuple(_merged(_requests(text, found, offers)))
+    begins = [at for at, clause in enumerate(clauses) if clause.first or not at]
+    sentences = (clauses[one:other] for one, other in pairwise((*begins, len(clauses))))
+    asked = [tools for sentence in sentences for tools in _list_asked(sentence, offers)]
+    asking = [at for at, wanted in enumerate(asked) if wanted]
+    found = list[ToolRequest]()
+    for place, at in enumerate(asking):
+        begin = at if place else max(0, at - _MOST_AROUND)
+        end = asking[place + 1] if place + 1 < len(asking) else min(len(clauses), at + _MOST_AROUND)
+        written = _join_clauses(text, clauses[begin:end])
+        later = bool(place) and (clauses[at].later or refers_back(clauses[at].text))
+        for tool in asked[at]:
+            last = found[-1] if found else None
+            if last is None or later or tool is not last.tool or (tool.name in written and tool.name in last.text):
+                found.append(ToolRequest(tool, written, later))
+            else:  # more about the same
+                found[-1] = replace(last, text=f"{last.text}, {written}")
+    return tuple(found)
 
 
 def find_best(text: str, tools: Sequence[Tool], hints: Mapping[str, str]) -> Tool | None:
@@ -467,48 +472,25 @@ def _denied_names(denied: str, offers: Offers) -> Iterator[str]:
     yield from (tool.name for _, tool in offers.named(denied))
 
 
-Heard = tuple[Clause, tuple[Tool, ...]]  # a clause, and the tools that it asks for
+def _list_asked(sentence: Sequence[Clause], offers: Offers) -> list[list[Tool]]:
+    """What each clause of a sentence asks for: the tools that it names, in its order, or the one that it describes.
 
-
-def _requests(text: str, found: Sequence[Clause], offers: Offers) -> Iterator[ToolRequest]:
-    heard = [each for sentence in _sentences(found) for each in _heard(sentence, offers)]
-    asking = [at for at, (_, tools) in enumerate(heard) if tools]
-    for place, at in enumerate(asking):
-        begin = at if place else max(0, at - _MOST_AROUND)
-        end = asking[place + 1] if place + 1 < len(asking) else min(len(heard), at + _MOST_AROUND)
-        clause, tools = heard[at]
-        written = _written(text, [clause for clause, _ in heard[begin:end]])
-        later = bool(place) and (clause.later or refers_back(clause.text))
-        yield from (ToolRequest(tool, written, later) for tool in tools)
-
-
-def _sentences(found: Sequence[Clause]) -> Iterator[list[Clause]]:
-    begins = [at for at, clause in enumerate(found) if clause.first or not at]
-    return ([*found[one:other]] for one, other in pairwise((*begins, len(found))))
-
-
-def _heard(sentence: Sequence[Clause], offers: Offers) -> list[Heard]:
-    """What a sentence asks for: by its clauses, or, where they are only items of a list, as a whole."""
-    heard = [
-        (clause, _named(clause, offers) or _described(clause, offers, sentence[0], before))
-        for before, clause in pairwise((sentence[0], *sentence))
-    ]
+    Where no clause asks for anything, as they are only items of a list, the first may as the whole sentence.
+    """
+    asked = list[list[Tool]]()
+    for before, clause in pairwise((sentence[0], *sentence)):
+        named = [] if clause.idle else sorted(offers.named(clause.text), key=lambda each: each[0])
+        asked.append([tool for _, tool in named] or _described(clause, offers, sentence[0], before))
     joined = " , ".join(clause.text for clause in sentence)
-    if len(heard) > 1 and not any(tools for _, tools in heard) and len(joined) <= _LONGEST_SENTENCE:
+    if len(asked) > 1 and not any(asked) and len(joined) <= _LONGEST_SENTENCE:
         idle = any(clause.idle for clause in sentence)
         written = " , ".join(clause.written for clause in sentence)
         whole = replace(sentence[0], text=joined, written=written, idle=idle)
-        heard[0] = (sentence[0], _described(whole, offers, whole, whole))
-    return heard
+        asked[0] = _described(whole, offers, whole, whole)
+    return asked
 
 
-def _named(clause: Clause, offers: Offers) -> tuple[Tool, ...]:
-    """The tools that a clause names as they are written, in its order."""
-    found = [] if clause.idle else offers.named(clause.text)
-    return tuple(tool for _, tool in sorted(found, key=lambda each: each[0]))
-
-
-def _described(clause: Clause, offers: Offers, head: Clause, before: Clause) -> tuple[Tool, ...]:
+def _described(clause: Clause, offers: Offers, head: Clause, before: Clause) -> list[Tool]:
     """The tool that a clause describes best, if it does so well.
 
     `head` is the first clause of its sentence, `before` the clause before it.
@@ -517,25 +499,23 @@ def _described(clause: Clause, offers: Offers, head: Clause, before: Clause) -> 
     if "`" in clause.written and leading(own) in ("run", "execute"):  # what is quoted is blank
         own = (*own, "command")
     if clause.idle or not any(map(keys, own)):
-        return ()
+        return []
     alone, composed = Said(own), _composed(clause, own, head)
     said = Said((*own, *words(before.text))) if refers_back(clause.text) else alone
 
-    def against(offer: Offer) -> float:
-        return _without_tools(offer, composed) if said is alone or score_words(offer, alone) else _UNFIT
+    def weigh_against(offer: Offer) -> float:
+        """What speaks against a tool: the clause itself has nothing to do with it, or asks for a text."""
+        if said is not alone and not score_words(offer, alone):
+            return _UNFIT
+        if offer.does_anything:
+            return _PENALTIES["does anything"]
+        if not composed or any(keys(word) & other.keys for word in composed for other in offer.name):
+            return 0.0
+        return _PENALTIES["explains" if composed[0] in ("why", "how") else "composes"]
 
     written = clause.written if said is alone else f"{before.written}, {clause.written}"
-    tool = offers.best(said, mentions(written), least=THRESHOLD, against=against)
-    return () if tool is None else (tool,)
-
-
-def _without_tools(offer: Offer, composed: Sequence[str]) -> float:
-    """What speaks against a tool where a text asks for a text."""
-    if offer.does_anything:
-        return _PENALTIES["does anything"]
-    if not composed or any(keys(word) & other.keys for word in composed for other in offer.name):
-        return 0.0
-    return _PENALTIES["explains" if composed[0] in ("why", "how") else "composes"]
+    tool = offers.best(said, mentions(written), least=THRESHOLD, against=weigh_against)
+    return [] if tool is None else [tool]
 
 
 def _composed(clause: Clause, own: Sequence[str], head: Clause) -> Sequence[str]:
@@ -548,7 +528,8 @@ def _composed(clause: Clause, own: Sequence[str], head: Clause) -> Sequence[str]
     return [word for word in found if word in _FORMS] or found
 
 
-def _written(text: str, found: Sequence[Clause]) -> str:
+def _join_clauses(text: str, found: Sequence[Clause]) -> str:
+    """What clauses say, with what joins them, without those that deny something."""
     until = [min(clause.start, before.end + _LONGEST_JOINT) for before, clause in pairwise(found)]
     pieces = (
         text[clause.start : end]
@@ -556,18 +537,6 @@ def _written(text: str, found: Sequence[Clause]) -> str:
         if not clause.denied
     )
     return _LOOSE.sub("", "".join(pieces)).strip() or found[0].text.strip()
-
-
-def _merged(found: Iterable[ToolRequest]) -> list[ToolRequest]:
-    joined: list[ToolRequest] = []
-    for request in found:
-        last = joined[-1] if joined else request
-        by_name = request.tool.name in request.text and request.tool.name in last.text
-        if not joined or request.later or by_name or request.tool is not last.tool:
-            joined.append(request)
-        else:
-            joined[-1] = replace(last, text=f"{last.text}, {request.text}")
-    return joined
 
 
 _LONGEST_END, _LONGEST_SENTENCE, _LONGEST_JOINT = 8_000, 240, 40  # characters

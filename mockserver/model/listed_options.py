@@ -16,7 +16,7 @@ from mockserver.core.json import Json, try_parse
 from mockserver.core.lazy import lazy_pattern
 from mockserver.model.arguments.evidence import alike
 from mockserver.model.choosing import HANDOFF, find_option, find_tool_requests, properties_of
-from mockserver.model.vocabulary import RULING, excerpt, folded, parts, truth, vocabulary
+from mockserver.model.vocabulary import RULING, excerpt, folded, parts, truth, vocabulary, word_set
 
 
 class ListedOptions(Struct, frozen=True):
@@ -44,25 +44,25 @@ def _read_row(text: str, row: re.Match[str]) -> ListedOptions | None:
     is_alone = "one of the following" in lead.lower()
     if len(names) < 2 - is_alone or not all(map(_LABEL.fullmatch, names)):
         return None
-    head = next(dropwhile(_FILLERS.__contains__, reversed(told)), "")
+    head = next(dropwhile(word_set("option_fillers").__contains__, reversed(told)), "")
     near = told[len(told) - [*reversed(told)].index(head) :] if head else told
     after = lead.rstrip(" [({").endswith(":")
     offers = (
         ({truth(name) for name in names} == {True, False} and len(names) == 2 and lead[-1:] not in _QUOTES)
         or is_alone
-        or head in _NOUNS
-        or (head in _VERBS and (after or _CLOSED.match(text, row.end())))
-        or (not _CHOOSING.isdisjoint(told) and not _BETWEEN.isdisjoint(near))
-        or (after and not _ASKING.isdisjoint(told))
+        or head in word_set("option_nouns")
+        or (head in word_set("option_orders") and (after or _CLOSED.match(text, row.end())))
+        or (not word_set("option_choices").isdisjoint(told) and not word_set("option_joints").isdisjoint(near))
+        or (after and not {"who", "which"}.isdisjoint(told))
     )
-    cue = next((word for word in told if word in _CHOOSING | _VERBS), head)
+    cue = next((word for word in told if word in word_set("option_choices") | word_set("option_orders")), head)
     start = row.start() - len(lead) + max(lead.lower().rfind(cue), 0)
     return ListedOptions(names, parts(" ".join((head, *near))), start, row.end()) if offers else None
 
 
 def _read_lines(text: str, lines: re.Match[str]) -> ListedOptions | None:
     head = lines["head"][-_LONGEST_LEAD // 2 :].lower()
-    if "one of" not in head and _NOUNS.isdisjoint(_TOKEN.findall(head)):
+    if "one of" not in head and word_set("option_nouns").isdisjoint(_TOKEN.findall(head)):
         return None
     names = [
         re.split(r"[:(]| [-–—] ", _BULLET.sub("", line), maxsplit=1)[0].strip(_AROUND)
@@ -81,7 +81,7 @@ def choose_name(text: str, names: Sequence[str], hints: Mapping[str, str]) -> st
     """Return the name that a text says first, or else the one that fits it best; None where none fits at all."""
     for word in parts(excerpt(text, _LONGEST_REQUEST)):
         for name in names:
-            if any(alike(word, part) for part in parts(name) if part not in _GENERIC):
+            if any(alike(word, part) for part in parts(name) if part not in word_set("vague_roles")):
                 return name
     return find_option(text, dict.fromkeys(names, "") | {name: hint for name, hint in hints.items() if name in names})
 
@@ -209,7 +209,7 @@ def _list_roles(text: str) -> list[str]:
     listed = [
         [name for name in each.names if not _is_end(name, ("next",)) and not _ANY_NAME.fullmatch(name)]
         for each in list_options(text)
-        if asks or not _TEAM.isdisjoint(each.about)
+        if asks or not word_set("team").isdisjoint(each.about)
     ]
     workers = max(listed, key=len, default=[])
     return [*dict.fromkeys((*workers, *([end[0]] if end else [])))] if workers else []
@@ -267,10 +267,10 @@ def _find_decision(message: Message, workers: Sequence[str]) -> str:
 
 def _is_end(option: str, name: Sequence[str]) -> bool:
     """Whether an option ends the work: FINISH, __end__; done or stop only if the property chooses what is next."""
-    said = parts(option)
-    if not said or not _ENDING.issuperset(said) or _ENDING_ONLY.isdisjoint(said):
+    said, said_of_ends = parts(option), word_set("ends") | word_set("around_ends")
+    if not said or not said_of_ends.issuperset(said) or word_set("ends").isdisjoint(said):
         return False
-    return option.isupper() or option.startswith("_") or not _ROUTING.isdisjoint(name)
+    return option.isupper() or option.startswith("_") or not word_set("routing").isdisjoint(name)
 
 
 _MOST, _MOST_MESSAGES = 50, 200
@@ -291,33 +291,8 @@ _LINES = lazy_pattern(
     r"(?m)^(?P<head>[^\n]{0,400}):[ \t]*\n(?P<lines>(?:[ \t]*(?:[-*•]|\d{1,2}[.)])[^\n]{1,200}(?:\n|$)){2,30})"
 )
 _BULLET = lazy_pattern(r"^[ \t]*(?:[-*•]|\d{1,2}[.)])[ \t]*")
-_FILLERS = vocabulary(
-    "with only just either exactly strictly one of in a an single word the next correct right best this these those "
-    "following are is to be whether between from among as into it its available possible valid allowed appropriate"
-)
-_BETWEEN = vocabulary("as into either whether between from among")
-_VERBS = vocabulary("answer reply respond return output say choose pick select write print decide")
-_CHOOSING = vocabulary("classify categorize categorise label tag mark rate grade judge choose pick select decide")
-_ASKING = vocabulary("who which")
-_TEAM = vocabulary(
-    "worker agent role member participant expert team department specialist assistant coworker speaker colleague"
-)
-_NOUNS = (
-    vocabulary(
-        "option options category categories label labels class classes choice choices value values name "
-        "letter verdict teams"
-    )
-    | _TEAM
-    | {f"{noun}s" for noun in _TEAM}
-)
 _QUOTED = lazy_pattern(r"(?<!\w)['\"`](\w[\w-]{0,30})['\"`](?!\w)")
-_ENDING_ONLY = vocabulary(
-    "finish finished end done stop complete completed terminate exit final finalize quit conclude"
-)
-_ENDING = _ENDING_ONLY | vocabulary("task answer work all the now workflow conversation")
-_ROUTING = vocabulary("next route router goto agent worker speaker node step action member tool decision delegate role")
 _TASKS = vocabulary("task request question")
-_GENERIC = vocabulary("agent worker expert specialist tool team node senior junior assistant call the")
 _USERS = ("user", "human", "request", "task", "customer")
 _USER = lazy_pattern(rf"(?im)^\W{{0,4}}(?:{'|'.join(_USERS)})\W{{0,4}}:")
 _TURN = lazy_pattern(

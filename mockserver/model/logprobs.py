@@ -1,10 +1,8 @@
 """Made-up log probabilities of tokens, with common words as their alternatives."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import cache
 from math import log
-
-from msgspec import Struct
 
 from mockserver.core.plan import Logprob
 from mockserver.core.seed import Random
@@ -19,7 +17,8 @@ def logprobs(tokens: tuple[str, ...], rng: Random, top: int, tokenizer: Tokenize
 def each_logprob(tokens: tuple[str, ...], rng: Random, top: int, tokenizer: Tokenizer = APPROX) -> Iterator[Logprob]:
     # One loop without calls of its own functions: this is most of what such an answer costs.
     draw, draw_bits, words = rng.random, rng.getrandbits, len(_COMMON)
-    usual, after_blank = _ranked_words(tokenizer, top - 1) if top > 0 else ((), ())
+    usual, after_blank = _list_alternatives(tokenizer) if top > 0 else ((), ())
+    parts = _HALVES[: top - 1]
     for token in tokens:
         # Two draws for each token, whatever `top` is: asking for more alternatives changes no probability.
         doubt = 1e-6 + 0.6 * draw() ** 4
@@ -31,43 +30,19 @@ def each_logprob(tokens: tuple[str, ...], rng: Random, top: int, tokenizer: Toke
         if top <= 0:
             yield Logprob(token, value)
             continue
-        ranked = (after_blank if token[:1] == " " else usual)[start]
-        others = ranked.without(token) if token in ranked.words else ranked.others
-        alternatives = [(other, log(doubt / part) * 1e6 // 1 / 1e6) for other, part in others]
+        others = (after_blank if token[:1] == " " else usual)[start : start + top]
+        if token in others:
+            others = [other for other in others if other != token]
+        # Each is half as probable as the one before: together they are less than the doubt.
+        alternatives = [(other, log(doubt / half) * 1e6 // 1 / 1e6) for other, half in zip(others, parts, strict=False)]
         yield Logprob(token, value, ((token, value), *alternatives))
 
 
-class _Ranked(Struct, frozen=True):
-    """Common words from one of them on, in which a token is looked for, and their first tokens, each with its part.
-
-    Each is half as probable as the one before: together they are less than the doubt.
-    """
-
-    words: Sequence[str]
-    spoken: Sequence[str]  # one more than there are words
-    others: Sequence[tuple[str, float]]
-
-    @classmethod
-    def of(cls, words: Sequence[str], spoken: Sequence[str]) -> "_Ranked":
-        return cls(words, spoken, [*zip(spoken[: len(words)], _HALVES, strict=False)])
-
-    def without(self, token: str) -> Sequence[tuple[str, float]]:
-        """Return the others for a token that is one of the words."""
-        at = self.words.index(token)
-        return [*zip((*self.spoken[:at], *self.spoken[at + 1 :]), _HALVES, strict=False)]
-
-
 @cache
-def _ranked_words(tokenizer: Tokenizer, number: int) -> tuple[Sequence[_Ranked], Sequence[_Ranked]]:
-    """Return so many common words from each of them on; then the same of words after a blank."""
-    usual, after_blank = [
-        [
-            _Ranked.of(turned[:number], [tokenizer.split(word)[0] for word in turned[: number + 1]])
-            for turned in (words[at:] + words[:at] for at in range(len(words)))
-        ]
-        for words in (_COMMON, tuple([" " + word for word in _COMMON]))
-    ]
-    return usual, after_blank
+def _list_alternatives(tokenizer: Tokenizer) -> tuple[list[str], list[str]]:
+    """Return the first tokens of common words, twice in a row; then the same of words after a blank."""
+    usual, after_blank = ([tokenizer.split(blank + word)[0] for word in _COMMON] for blank in ("", " "))
+    return usual * 2, after_blank * 2
 
 
 _SPOKEN = (

@@ -16,6 +16,7 @@ from mockserver.core.lazy import lazy_pattern
 from mockserver.core.seed import Random
 from mockserver.model.arguments import mentions
 from mockserver.model.choosing import find_option, rank_options
+from mockserver.model.code_stubs import write_stub
 from mockserver.model.listed_options import find_hints, list_options
 from mockserver.model.prose import ENGLISH, SENTENCE, Topic, requested_language
 from mockserver.model.schema.scalars import known_text
@@ -53,7 +54,7 @@ def word_group(name: str) -> frozenset[str]:
 
 def obey(request: Request, rng: Random) -> str | None:
     """Return what a prompt orders word for word, or the option, code or result that it asks for; None for nothing."""
-    orders = (greet, dictate, rephrase, choose, rate, calculate, find_value)
+    orders = (greet, dictate, rephrase, write_code, choose, rate, calculate, find_value)
     made = (order(request, rng) for order in ((choose,) if request.found else orders))
     return next((answer for answer in made if answer is not None), None)
 
@@ -125,6 +126,10 @@ def rephrase(request: Request, rng: Random) -> str | None:
     """The last question of a conversation as a question of its own, which retrieval begins with."""
     asked = [line for line in SENTENCE.findall(request.text) if line.endswith("?")]
     return capitalized(asked[-1].rpartition(": ")[2].strip()) if asked and request.find(_STANDALONE) else None
+
+
+def write_code(request: Request, rng: Random) -> str | None:
+    return write_stub(request.text, request.rules)
 
 
 def calculate(request: Request, rng: Random) -> str | None:

@@ -31,7 +31,7 @@ from mockserver.model.prose import (
     stop_words,
     write_text_on,
 )
-from mockserver.model.vocabulary import RULING, english, excerpt, folded, stem, vocabulary, words
+from mockserver.model.vocabulary import RULING, english, excerpt, folded, stem, vocabulary, word_set, words
 
 
 class _Statement(Struct, frozen=True):
@@ -194,7 +194,7 @@ def _unknown(call: Call) -> str | None:
 
 def _keys(text: str) -> frozenset[str]:
     language = language_of(text)
-    silent = stop_words(ENGLISH) | stop_words(language) | _SILENT
+    silent = stop_words(ENGLISH) | stop_words(language) | word_set("asking")
     if language in UNSPACED:
         text = "".join(sign for sign in text if sign not in _KANA)
     return frozenset(stem(word) for word in words(text.replace("'s ", " ")) if word not in silent)
@@ -247,10 +247,6 @@ _NOT_KNOWN = lazy_pattern(
     r"|\b(?:say|reply|respond|answer|return)\b\s*(?P<first>\"[^\"\n]{1,200}\"|'[^'\n]{1,200}')\s(?:if|when|unless)\b"
 )
 _IDLE = lazy_pattern(r"(?i)\A(?:and|so|but|then|okay|ok)\b[\s,]*|\b(?:according to|based on) (?:the|this) \w+,?")
-_SILENT = vocabulary(
-    "many much tall old long far big high deep heavy fast often kind sort type name called mean means "
-    "exactly currently today right please know tell"
-)
 _KANA = frozenset("のはをがにでとへもやかですますくださいこれそれあれどこなになん何誰什么的是了吗在有请？。、")
 
 

@@ -244,10 +244,17 @@ def _spoken_words(text: str) -> Sequence[str]:
 def _by_script(sample: str) -> str | None:
     """The language of the script that fills most of a text; some letters tell languages of one script apart."""
     latin = len(_LATIN.findall(sample))
-    for script, codes, weight in _SCRIPTS:
+    for script, weight, codes in _list_scripts():
         if (count := len(script.findall(sample))) and count * weight >= latin:
             return next(code for code, letters in codes.items() if not letters or not set(letters).isdisjoint(sample))
     return None
+
+
+@cache
+def _list_scripts() -> Sequence[tuple[re.Pattern[str], int, Mapping[str, str]]]:
+    """The scripts with how many Latin letters one letter counts for, and their languages with letters of their own."""
+    listed = word_lists("scripts")["scripts"]
+    return [(re.compile(f"[{each['letters']}]"), each["counts"], each["languages"]) for each in listed]
 
 
 def _by_stop_words(words: Sequence[str]) -> str:
@@ -275,7 +282,7 @@ def foreign_words() -> frozenset[str]:
 
 @cache
 def _codes_by_stop_word() -> dict[str, tuple[str, ...]]:
-    of_script = {code for _, codes, _ in _SCRIPTS for code in codes} - {"vi"}
+    of_script = {code for *_, codes in _list_scripts() for code in codes} - {"vi"}
     codes: dict[str, tuple[str, ...]] = {}
     for code in (code for code in languages() if code not in of_script):
         for word in sorted(stop_words(code)):
@@ -299,29 +306,10 @@ def _language_request() -> re.Pattern[str]:
     )
 
 
-def _letters(ranges: str) -> re.Pattern[str]:
-    return lazy_pattern(f"[{ranges}]")
-
-
 _READ = 1000  # characters
 _MAX_WORDS = 120
 _SPOKEN_WORD = lazy_pattern(f"[{_LETTERS}]+(?:['’][{_LETTERS}]+)?")
-_LATIN = _letters("A-Za-z\u00c0-\u024f")
-# The letters of a script; its languages, each with the letters that only it has; how many Latin letters one counts for.
-_SCRIPTS: tuple[tuple[re.Pattern[str], dict[str, str], int], ...] = (
-    (_letters("\u3040-\u30ff"), {"ja": ""}, 4),
-    (_letters("\uac00-\ud7a3"), {"ko": ""}, 3),
-    (_letters("\u4e00-\u9fff"), {"zh-TW": "這個們來對說時會學國為麼請問寫給讓開關點還過灣資訊與應該樣", "zh": ""}, 3),
-    (_letters("\u0400-\u04ff"), {"uk": "іїєґІЇЄҐ", "mk": "ѓќѕџљњјЃЌЅЏЉЊЈ", "ru": ""}, 1),
-    (_letters("\u0600-\u06ff"), {"fa": "پچژگکی", "ar": ""}, 1),
-    (_letters("\u0590-\u05ff"), {"he": ""}, 1),
-    (_letters("\u0900-\u097f"), {"hi": ""}, 1),
-    (_letters("\u0980-\u09ff"), {"bn": ""}, 1),
-    (_letters("\u0e00-\u0e7f"), {"th": ""}, 1),
-    (_letters("\u0370-\u03ff"), {"el": ""}, 1),
-    (_letters("\u0530-\u058f"), {"hy": ""}, 1),
-    (_letters("ơưđạảấầẩẫậắằẳẵặẹẻẽếềểễệỉịọỏốồổỗộớờởỡợụủứừửựỳỵỷỹ"), {"vi": ""}, 8),
-)
+_LATIN = lazy_pattern("[A-Za-z\u00c0-\u024f]")
 
 
 Piece = tuple[str, int]  # of a text, with its tokens: 0 if nobody counted them

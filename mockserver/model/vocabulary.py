@@ -5,8 +5,8 @@ Knows no tools and no properties. Word lists are read when they are first needed
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import cache, lru_cache
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache, lru_cache, wraps
 from math import floor
 from pathlib import Path
 from typing import Any, TypeVar
@@ -169,14 +169,16 @@ def pieces(text: str) -> list[str]:
     return (_ASCII_PIECE if text.isascii() else _PIECE).findall(text)
 
 
+def _remember_short(make: Callable[[str], tuple[str, ...]]) -> Callable[[str], tuple[str, ...]]:
+    """Keep what is made of short texts, which come again: names, descriptions, sentences."""
+    known = lru_cache(maxsize=4096)(make)
+    return wraps(make)(lambda text: known(text) if len(text) < _LONGEST_REMEMBERED else make(text))
+
+
+@_remember_short
 def parts(name: str) -> tuple[str, ...]:
     """Return the words of a name in the singular: `fromCity` and `from_cities` are from and city."""
-    return (_parts if len(name) < _LONGEST_NAME else _parts.__wrapped__)(name)
-
-
-@lru_cache(maxsize=4096)
-def _parts(name: str) -> tuple[str, ...]:
-    return tuple(singular(piece) for piece in pieces(name) if piece not in _SIGNS)
+    return tuple([singular(piece) for piece in pieces(name) if piece not in _SIGNS])
 
 
 @lru_cache(maxsize=8192)
@@ -190,12 +192,19 @@ def singular(word: str) -> str:
     return word[:-1] if len(word) > 3 and word.endswith("s") and not word.endswith(("ss", "us", "is")) else word
 
 
+@_remember_short
 def words(text: str) -> tuple[str, ...]:
     """Return the words of a text or an identifier in lower case and without accents.
 
     Scripts without blanks are cut into pairs of characters.
     """
-    return _known_words(text) if len(text) < _LONGEST_REMEMBERED else tuple(_words(text))
+    said = list[str]()
+    for piece in pieces(_plain(text)):
+        if not piece.isascii() and _UNSPACED.match(piece):
+            said += (piece[at : at + 2] for at in range(max(1, len(piece) - 1)))
+        else:
+            said.append(piece[:_LONGEST_WORD].lower())
+    return tuple(said)
 
 
 @lru_cache(maxsize=4096)
@@ -261,19 +270,6 @@ def _without_ending(word: str) -> str:
     return word
 
 
-@lru_cache(maxsize=4096)
-def _known_words(text: str) -> tuple[str, ...]:
-    return tuple(_words(text))
-
-
-def _words(text: str) -> Iterator[str]:
-    for piece in pieces(_plain(text)):
-        if not piece.isascii() and _UNSPACED.match(piece):
-            yield from (piece[at : at + 2] for at in range(max(1, len(piece) - 1)))
-        else:
-            yield piece[:_LONGEST_WORD].lower()
-
-
 def _plain(text: str) -> str:
     bare = text.replace("’", "'")
     if not bare.isascii():
@@ -302,7 +298,7 @@ def _translated() -> Mapping[str, frozenset[str]]:
         (piece, stem(english))
         for english, foreign in translations
         for word in foreign
-        for piece in ((word,) if word.isascii() else _words(word))
+        for piece in ((word,) if word.isascii() else words(word))
     )
 
 
@@ -321,7 +317,7 @@ def _endings() -> tuple[tuple[str, str, int], ...]:
     return tuple((ending, "".join(rest), int(least)) for ending, (least, *rest) in word_list("suffixes").items())
 
 
-_LONGEST_NAME, _LONGEST_REMEMBERED = 200, 1_000  # characters
+_LONGEST_REMEMBERED = 1_000  # characters
 _LONGEST_WORD = 100  # characters that are compared; words are kept in caches
 _WEIGHT_OF_ACTION = 0.6
 _SIGNS = "+*×÷"

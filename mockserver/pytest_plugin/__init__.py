@@ -7,6 +7,7 @@ plugin costs next to nothing.
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -89,6 +90,26 @@ def pytest_configure(config: pytest.Config) -> None:
         raise pytest.UsageError("--mockserver-inspect waits for you, which workers cannot; run without -n")
     if distributes and (run := config.stash.get(RUN, None)) is not None:
         run.close()  # it was for conftest files; workers have their own
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report(
+    collector: pytest.Collector,
+) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+    """Say what helps a module whose client found no key when it was imported."""
+    report = yield
+    if report.failed and collector.config.getini("mockserver_env") != "session":
+        errors = [line for line in report.longreprtext.splitlines() if line.startswith("E ")]
+        if any(_MISSING_KEY.search(line) for line in errors):
+            report.sections.append(("mockserver", _CREATED_AT_IMPORT))
+    return report
+
+
+_MISSING_KEY = re.compile(r"(?i)api[_ ]?key")
+_CREATED_AT_IMPORT = (
+    "if a client was created while a module was imported, its variables were not set yet; to set them before, write"
+    " into pytest's ini file: mockserver_env = session"
+)
 
 
 @pytest.hookimpl(trylast=True)

@@ -88,18 +88,26 @@ def add_cassette(item: pytest.Item, config: Config) -> Config:
 
 
 def find_absent_cassette(item: pytest.Item, config: Config) -> Iterator[Problem]:
-    """Say that a test has no cassette, if other parameters or an earlier form of it have one: it may be renamed."""
+    """Say that a test has no cassette, if there are others that may be meant.
+
+    They are those of other parameters or of an earlier form of the test, which may be renamed, or else those that
+    belong to no test by their name.
+    """
     shared = config.get("cassettes")
-    file = Path(
-        shared or item.path.parent / FOLDER, f"{name_cassette(_split_name(item, with_folders=shared is not None))}.yaml"
-    )
+    folder = Path(shared or item.path.parent / FOLDER)
+    file = folder / f"{name_cassette(_split_name(item, with_folders=shared is not None))}.yaml"
     test = file.stem.partition("[")[0]
-    others = sorted(each.name for each in file.parent.glob("*.yaml") if each.stem.partition("[")[0] == test)
+    others = sorted(each for each in file.parent.glob("*.yaml") if each.stem.partition("[")[0] == test)
+    advice = "rename one, or record"
+    if not others:
+        others = sorted(folder.glob("*.yaml"))
+        likely = next((each.stem for each in others if each.stem in test), others[0].stem if others else "")
+        advice = f'name one in @pytest.mark.{MARK}(cassette="{likely}"), or record'
     if others:
-        found = f"there is {', '.join(others[:_MAX_OTHERS])}{', ...' if len(others) > _MAX_OTHERS else ''}"
+        names = [each.name for each in others]
+        found = f"there is {', '.join(names[:_MAX_OTHERS])}{', ...' if len(names) > _MAX_OTHERS else ''}"
         yield make_problem(
-            f"no cassette {shorten_path(file)}; {found}",
-            ["rename one, or record with --record once (and an --upstream)"],
+            f"no cassette {shorten_path(file)}; {found}", [f"{advice} with --record once and --upstream"]
         )
 
 

@@ -18,15 +18,15 @@ from mockserver.core.text import one_line, plural, shown, truncate
 from mockserver.rules.load import Rule
 
 if TYPE_CHECKING:
-    from mockserver.cassettes.redaction.redact import Secrets
+    from mockserver.cassettes.redaction.shown_secrets import Secrets
 
 MAX_LISTED = 20  # calls
 MAX_REJECTED = 5  # calls shown with the error they got
 UNMATCHED = "unmatched"  # the source of an answer that neither rules nor a cassette gave
 REJECTED = ("invalid", "limited")  # sources of answers to calls that never reached the rules
 NO_CALLS = (
-    "no calls received; is the client using the mock's base URL? A client created at import may have been created too"
-    " early (mockserver_env = session sets the environment before that)"
+    "no calls received: the code made none, or its client does not use this server. Create the client in the test, or"
+    " set mockserver_env = session in pytest's ini file; if it has its own base URL, let that be mockserver.base_url()"
 )
 
 
@@ -200,8 +200,10 @@ class ReceivedCall(Struct, frozen=True, eq=False):
     @property
     def secrets(self) -> "Secrets":
         """Its credentials and those of the environment, which reports mask."""
-        from mockserver.cassettes.redaction.find import find_environment_secrets  # slow: a hundred patterns
-        from mockserver.cassettes.redaction.redact import find_secrets
+        from mockserver.cassettes.redaction.credential_fields import (
+            find_environment_secrets,  # slow: a hundred patterns
+        )
+        from mockserver.cassettes.redaction.shown_secrets import find_secrets
 
         return find_secrets(
             tuple(self.row.headers), self.row.query, self.row.body, find_environment_secrets(os.environ)
@@ -259,10 +261,13 @@ def mask_line(text: str, secrets: "Secrets") -> str:
     return one_line(truncate(secrets.mask_text(text[:_MAX_SCANNED])))
 
 
-def list_calls(calls: Sequence[ReceivedCall]) -> str:
-    """Return how many calls there are, then a line for each, up to MAX_LISTED."""
+def list_calls(calls: Sequence[ReceivedCall], among: Sequence[ReceivedCall] = ()) -> str:
+    """Return how many calls there are, then a line for each, up to MAX_LISTED.
+
+    Of an empty selection, those calls are shown `among` which it was made.
+    """
     if not calls:
-        return NO_CALLS
+        return f"no call in this selection; {list_calls(among)}" if among else NO_CALLS
     more = [f"  ... and {len(calls) - MAX_LISTED} more"] if len(calls) > MAX_LISTED else []
     listed = [f"  {describe_call(call)}" for call in calls[:MAX_LISTED]]
     return "\n".join([f"{plural(len(calls), 'call')} received:", *listed, *more])

@@ -18,7 +18,7 @@ from mockserver.rules.match.predicates import PREDICATES, Lens, is_part_of, is_s
 from mockserver.rules.nearest import MOST_LINES, measure_closeness, render_results
 
 if TYPE_CHECKING:
-    from mockserver.cassettes.redaction.redact import Secrets
+    from mockserver.cassettes.redaction.shown_secrets import Secrets
 
 MAX_TEXT = 60  # characters of a text in a comparison
 CONTEXT = 20  # characters before the first difference, if a text is cut
@@ -270,13 +270,13 @@ def _count_failed(found: Sequence[ConditionResult]) -> int:
 
 
 def is_secret(result: ConditionResult) -> bool:
-    from mockserver.cassettes.redaction.find import is_secret_header  # slow: a hundred patterns
+    from mockserver.cassettes.redaction.credential_fields import is_secret_header  # slow: a hundred patterns
 
     return result.field == "key" or is_secret_header(result.field.removeprefix("header."))
 
 
 def _hide_secret(result: ConditionResult) -> ConditionResult:
-    from mockserver.cassettes.redaction.find import mask
+    from mockserver.cassettes.redaction.credential_fields import mask
 
     wanted, there = (mask(each) if isinstance(each, str) else each for each in (result.expected, result.actual))
     return replace(result, expected=wanted if isinstance(wanted, str | bool) else "...", actual=there)

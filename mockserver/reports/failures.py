@@ -161,12 +161,12 @@ def explain_unanswerable(remarks: Iterable[Remark]) -> Iterator[Problem]:
 
 def find_impossible_answers(calls: Sequence[ReceivedCall]) -> Iterator[Problem]:
     """Return the answers of rules that no model could give, each remark once."""
-    return _group_remarks({call: call.answer_remarks for call in calls}, 'if you mean it, set lint="off"')
+    return _group_remarks({call: call.answer_remarks for call in calls}, 'if this is intended, set lint="off"')
 
 
 def find_refused_histories(calls: Sequence[ReceivedCall]) -> Iterator[Problem]:
     """Return the histories that a live provider would refuse, each remark once."""
-    return _group_remarks({call: call.history_remarks for call in calls}, 'if you mean it, set replay="off"')
+    return _group_remarks({call: call.history_remarks for call in calls}, 'if this is intended, set replay="off"')
 
 
 def _group_remarks(remarks: Mapping[ReceivedCall, Sequence[str]], remedy: str) -> Iterator[Problem]:
@@ -365,8 +365,13 @@ class Expectation(Struct, frozen=True):
 _KNOWN_OF_ALL = {"path", "method", "dialect", "operation", "header"}
 
 
-def explain_too_few(calls: Sequence[ReceivedCall], expected: Expectation, number: str) -> str:
-    """Return the report that fewer calls matched than `number` (such as "at least 1"), with the nearest others."""
+def explain_too_few(
+    calls: Sequence[ReceivedCall], expected: Expectation, number: str, among: Sequence[ReceivedCall] = ()
+) -> str:
+    """Return the report that fewer calls matched than `number` (such as "at least 1"), with the nearest others.
+
+    `among`: all calls that were received, if `calls` are a selection.
+    """
     others = [call for call in calls if not expected.matches(call)]
     nearest = sort_by_closeness(
         (call, expected.condition.explain(call.recalled or call.asked)) for call in others if call.asked is not None
@@ -375,7 +380,7 @@ def explain_too_few(calls: Sequence[ReceivedCall], expected: Expectation, number
     lines = [f"expected {calls_expected}, got {len(calls) - len(others)}"]
     for call, results in nearest[:MAX_NEAREST]:
         lines += [f"  {describe_call(call)}", *(f"    {line}" for line in explain_conditions(results, call.secrets))]
-    return "\n".join([*lines, list_calls(calls)])
+    return "\n".join([*lines, list_calls(calls, among)])
 
 
 def explain_too_many(calls: Sequence[ReceivedCall], expected: Expectation, number: int) -> str:

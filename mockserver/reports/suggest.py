@@ -25,7 +25,7 @@ from mockserver.rules.match.parse import compile_when
 from mockserver.rules.nearest import NearMiss
 
 if TYPE_CHECKING:
-    from mockserver.cassettes.redaction.redact import Secrets
+    from mockserver.cassettes.redaction.shown_secrets import Secrets
 
 MAX_WHOLE = 60  # characters of a text that a condition states whole
 _MAX_END = 40  # characters of each end of a longer text

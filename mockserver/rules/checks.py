@@ -197,7 +197,7 @@ class AnswerCheck:
             for kind in [CREATIONS[name] for name in operations if name in CREATIONS]:
                 if kind.statuses and (odd := sorted(named - set(kind.statuses))):
                     self._context.at("then", *path).refuse_key(
-                        f'what "{kind.name}" makes is never {odd[0]}; its statuses are {", ".join(kind.statuses)}'
+                        f'an object of "{kind.name}" is never {odd[0]}; its statuses are {", ".join(kind.statuses)}'
                     )
         for path, content in self._then.walk():
             for key in _select_keys(content, _WITHHELD):

@@ -291,6 +291,6 @@ def check_unmatched(settings: Settings, *, let_it_run: bool) -> None:
     """Raise ConfigError if an agent would do what an answer says that is made up."""
     if settings.unmatched == "generate" and not let_it_run:
         raise ConfigError(
-            "coding agents do what the model says, and with unmatched: generate nobody has written what it says; remove"
-            " that setting, or allow it with --let-it-run"
+            "a coding agent does what the model says, and with unmatched: generate that is made up; remove the setting,"
+            " or allow it with --let-it-run"
         )

@@ -9,7 +9,7 @@ from mockserver.core.exchange import MOST_KEPT
 from mockserver.core.http import HttpRequest, weigh
 from mockserver.core.plan import Failure
 from mockserver.core.seed import monotonic
-from mockserver.delivery.drive import IN_PROCESS, WIRE, ClientConnection
+from mockserver.delivery.connection import IN_PROCESS, WIRE, ClientConnection
 from mockserver.dialects._forms import FormReader
 from mockserver.kinds import OPERATIONS
 from mockserver.media.large_data import LARGE as LARGEST_IN_MEMORY
@@ -115,4 +115,4 @@ async def _read_form(reader: FormReader, request: HttpRequest, visit: Visit) -> 
     visit.row.received = received
 
 
-_NOT_FORWARDED = "The server began to pass requests on while it read this upload; please send it again."
+_NOT_FORWARDED = "Recording was turned on while this upload was read; please send it again."

@@ -36,7 +36,7 @@ class CallBudget(Struct):
 
     def explain(self) -> str:
         """Say that the budget is used up, and what answered most of the calls."""
-        said = f"This {self.run} has made all the {plural(self.limit, 'call')} that it may make"
+        said = f"This {self.run} has reached its limit of {plural(self.limit, 'call')}"
         (most, count), *_ = self.answers.most_common(1) or [("", 0)]
         if count < 2:
             return f"{said}."

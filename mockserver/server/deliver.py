@@ -12,17 +12,8 @@ from mockserver.core.action import Action
 from mockserver.core.exchange import COMPLETE
 from mockserver.core.http import Frame, HttpRequest
 from mockserver.core.plan import Failure
-from mockserver.delivery.drive import (
-    CLIENT_LEFT,
-    CUT,
-    STOPPED,
-    ClientConnection,
-    Wire,
-    drive,
-    frame_body,
-    join_headers,
-    send_paced,
-)
+from mockserver.delivery.connection import CLIENT_LEFT, CUT, STOPPED, ClientConnection, Wire, frame_body, join_headers
+from mockserver.delivery.drive import drive, send_paced
 from mockserver.delivery.faults import apply_faults
 from mockserver.delivery.script import AT_ONCE, make_script
 from mockserver.dialects import error_frame
@@ -154,10 +145,10 @@ async def _turn_away(responder: Responder, visit: Visit, client: ClientConnectio
 
 
 _NO_SCRIPT = (
-    "this answer of an MCP server goes on as things happen, which needs a server;"
-    " have the client call it at its url, without transport()"
+    "this answer of an MCP server is a stream that stays open, which transport() cannot send; let the client call the"
+    " server at its url"
 )
 _NO_RELAY = (
-    "this request is to be answered by its provider (it is recorded, or a rule forwards it), which needs a server;"
-    " have the client call it at its base_url, without transport()"
+    "this request is forwarded to its provider (to record it, or by a rule), which transport() cannot do; let the"
+    " client call the server at its base_url"
 )

@@ -20,7 +20,7 @@ from mockserver.core.http import Headers
 from mockserver.core.plan import Answer, Artifact, Failure, Outcome, Raw
 from mockserver.core.rates import Draw, Kind, Limits, LimitStore, Rate, Rates, Standing, Standings, layer_rates
 from mockserver.core.seed import monotonic
-from mockserver.delivery.drive import wait_until_left
+from mockserver.delivery.connection import wait_until_left
 from mockserver.engine.catalogue import Catalogue
 from mockserver.kinds import OPERATIONS
 from mockserver.server.snapshot import ClientLeftError

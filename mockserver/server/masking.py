@@ -14,7 +14,7 @@ from mockserver.core.plan import Failure
 from mockserver.server.snapshot import decode_body, parse_query
 
 if TYPE_CHECKING:
-    from mockserver.cassettes.redaction.redact import Secrets
+    from mockserver.cassettes.redaction.shown_secrets import Secrets
 
 
 def find_row_secrets(row: Exchange, known: tuple[str, ...] | None = None) -> "Secrets":
@@ -24,7 +24,7 @@ def find_row_secrets(row: Exchange, known: tuple[str, ...] | None = None) -> "Se
 
 def find_head_secrets(row: Exchange, known: tuple[str, ...]) -> "Secrets":
     """Return the credentials of a row's head and those that are `known`, found once for all rows with the same ones."""
-    from mockserver.cassettes.redaction.find import is_secret_header  # slow: a hundred patterns
+    from mockserver.cassettes.redaction.credential_fields import is_secret_header  # slow: a hundred patterns
 
     headers = tuple([field for field in row.headers if is_secret_header(field[0].decode("latin-1"))])
     return _find_head_secrets(headers, row.query if b"=" in row.query else b"", known)
@@ -32,7 +32,7 @@ def find_head_secrets(row: Exchange, known: tuple[str, ...]) -> "Secrets":
 
 @lru_cache(64)
 def _find_head_secrets(headers: tuple[tuple[bytes, bytes], ...], query: bytes, known: tuple[str, ...]) -> "Secrets":
-    from mockserver.cassettes.redaction.redact import find_secrets  # slow: a hundred patterns
+    from mockserver.cassettes.redaction.shown_secrets import find_secrets  # slow: a hundred patterns
 
     return find_secrets(headers, query, more=known)
 
@@ -63,14 +63,14 @@ def find_request_secrets(http: HttpRequest) -> "Secrets":
 def _find_secrets(
     headers: tuple[tuple[bytes, bytes], ...], query: bytes, body: bytes, known: tuple[str, ...] | None = None
 ) -> "Secrets":
-    from mockserver.cassettes.redaction.redact import find_secrets  # slow: a hundred patterns
+    from mockserver.cassettes.redaction.shown_secrets import find_secrets  # slow: a hundred patterns
 
     return find_secrets(headers, query, body, find_known_secrets() if known is None else known)
 
 
 def find_known_secrets() -> tuple[str, ...]:
     """Return the credentials of the environment, which take a while to find."""
-    from mockserver.cassettes.redaction.find import find_environment_secrets
+    from mockserver.cassettes.redaction.credential_fields import find_environment_secrets
 
     return find_environment_secrets(os.environ)
 

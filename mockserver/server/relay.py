@@ -17,7 +17,8 @@ from mockserver.core.exchange import COMPLETE, Exchange
 from mockserver.core.http import HeaderLines, Headers, HttpRequest
 from mockserver.core.plan import Failure, Forward
 from mockserver.core.seed import monotonic
-from mockserver.delivery.drive import CLIENT_LEFT, ClientConnection, drive, encode_header, wait_until_left
+from mockserver.delivery.connection import CLIENT_LEFT, ClientConnection, encode_header, wait_until_left
+from mockserver.delivery.drive import drive
 from mockserver.dialects import Dialect
 from mockserver.server.access import add_origin_headers, forbid_scripts
 from mockserver.server.live import Live

@@ -8,7 +8,8 @@ from operator import itemgetter
 
 from msgspec import Struct
 
-from mockserver.dialects import Dialect, Operation, discover, list_hosts
+from mockserver.cassettes.addresses import DialectRoutes
+from mockserver.dialects import Dialect, Operation, discover, discover_all, list_hosts
 from mockserver.dialects._mcp import DIALECT as MCP
 from mockserver.dialects._mcp.login import list_well_known_paths, make_well_known_operation
 from mockserver.kinds import ASKED
@@ -72,6 +73,13 @@ def list_endpoints(dialects: Mapping[str, Dialect], default: str) -> tuple[Endpo
                 place[1][operation.method] = operation
     served = [Endpoint(path, dialect, operations) for (path, _), (dialect, operations) in found.items()]
     return tuple(sorted(served, key=lambda place: "POST" not in place.operations))
+
+
+def make_dialect_routes() -> DialectRoutes:
+    """Return the paths of all dialects, for those who look up where the URL of a provider leads here."""
+    known = discover_all()
+    served, mounts = list_endpoints(known, "openai"), {name: dialect.mounts for name, dialect in known.items()}
+    return DialectRoutes(mounts, lambda method, path: find_operation_name(method, path, served))
 
 
 def find_dialect(name: str) -> Dialect | None:

@@ -31,13 +31,13 @@ class Assertions:
     """Assertions on calls, with the same text and keywords as `on(...)`; without any, every call matches."""
 
     @abstractmethod
-    def _received(self) -> Sequence[ReceivedCall]: ...
+    def _received(self) -> "Calls": ...
 
     def assert_called(self, *text: str, **when: Unpack[When]) -> None:
         """Assert that at least one call matches."""
         expected, calls = compile_expectation(when, text), self._received()
         if not _select_matching(calls, expected):
-            raise AssertionError(explain_too_few(calls, expected, "at least 1"))
+            raise AssertionError(explain_too_few(calls, expected, "at least 1", calls.among))
 
     def assert_called_once(self, *text: str, **when: Unpack[When]) -> None:
         """Assert that exactly one call matches; there can be others that don't."""
@@ -48,7 +48,7 @@ class Assertions:
         expected, calls = compile_expectation(when, text), self._received()
         found = _select_matching(calls, expected)
         if len(found) < number:
-            raise AssertionError(explain_too_few(calls, expected, str(number)))
+            raise AssertionError(explain_too_few(calls, expected, str(number), calls.among))
         if len(found) > number:
             raise AssertionError(explain_too_many(found, expected, number))
 
@@ -84,8 +84,8 @@ def _select_matching(calls: Sequence[ReceivedCall], expected: Expectation) -> li
 class Calls(Assertions, Sequence[ReceivedCall]):
     """The received calls in order of arrival."""
 
-    def __init__(self, calls: Iterable[ReceivedCall]) -> None:
-        self._calls = tuple(calls)
+    def __init__(self, calls: Iterable[ReceivedCall], among: "Sequence[ReceivedCall]" = ()) -> None:
+        self._calls, self.among = tuple(calls), among
 
     @classmethod
     def from_rows(
@@ -110,11 +110,11 @@ class Calls(Assertions, Sequence[ReceivedCall]):
     def __getitem__(self, at: slice) -> "Calls": ...
     def __getitem__(self, at: int | slice) -> "ReceivedCall | Calls":
         if isinstance(at, slice):
-            return Calls(self._calls[at])
+            return self._select(self._calls[at])
         try:
             return self._calls[at]
         except IndexError:
-            raise IndexError(f"there is no call [{at}]; {list_calls(self._calls)}") from None
+            raise IndexError(f"there is no call [{at}]; {list_calls(self._calls, self.among)}") from None
 
     def __len__(self) -> int:
         return len(self._calls)
@@ -127,18 +127,21 @@ class Calls(Assertions, Sequence[ReceivedCall]):
 
     def of(self, fits: Callable[[ReceivedCall], bool]) -> "Calls":
         """Return the calls for which a function returns true."""
-        return Calls(filter(fits, self._calls))
+        return self._select(filter(fits, self._calls))
 
     def where(self, *text: str, **when: Unpack[When]) -> "Calls":
         """Return the calls that match a text and keywords, as in `on(...)`."""
-        return Calls(_select_matching(self._calls, compile_expectation(when, text)))
+        return self._select(_select_matching(self._calls, compile_expectation(when, text)))
 
     def snapshot(self) -> str:
         """Return the requests as a stable text for approval tests; ids that vary are numbered."""
         return write_snapshot(call.asked for call in self._calls if call.asked is not None)
 
-    def _received(self) -> Sequence[ReceivedCall]:
-        return self._calls
+    def _received(self) -> "Calls":
+        return self
+
+    def _select(self, calls: Iterable[ReceivedCall]) -> "Calls":
+        return Calls(calls, self.among or self._calls)
 
 
 def _number_attempt(call: Call, attempt: int) -> Call:

@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, Iterable
 
 from mockserver.core.action import Cut, Flush, Head, RawWrite, Wait, Write
 from mockserver.core.http import WITHOUT_BODY, is_stream_type
-from mockserver.delivery.drive import encode_header
+from mockserver.delivery.connection import encode_header
 from mockserver.testing.clock import Clock
 from mockserver.testing.stepped_request import END, Step, SteppedRequest, meet_here, meet_in_loop
 

@@ -237,7 +237,7 @@ def _name_types(stated: Arguments | None) -> dict[str, Json] | None:
     for name, kind in stated.items():
         if isinstance(kind, type) and kind not in _TYPES:
             known = ", ".join(each.__name__ for each in _TYPES)
-            raise ConfigError(f"{find_caller().where}: {name} has the type {kind.__name__}; known are {known}")
+            raise ConfigError(f"{find_caller().where}: {name} cannot have the type {kind.__name__}; use {known}")
         named[name] = _TYPES[kind] if isinstance(kind, type) else kind
     return named
 

@@ -17,7 +17,7 @@ from starlette.types import ASGIApp, Message, Scope
 
 from mockserver.core.action import Action, Cut, Head, Write
 from mockserver.core.exchange import COMPLETE
-from mockserver.delivery.drive import CUT, IN_PROCESS, Note
+from mockserver.delivery.connection import CUT, IN_PROCESS, Note
 from mockserver.engine.offload import IN_PROCESS_DRIVER, Work
 from mockserver.server.snapshot import ClientLeftError
 from mockserver.testing.clock import Clock

@@ -13,12 +13,11 @@ from weakref import WeakSet
 
 from starlette.types import Scope
 
-from mockserver.cassettes.addresses import DialectRoutes, find_dialect, find_local_target
+from mockserver.cassettes.addresses import find_dialect, find_local_target
 from mockserver.core.action import Head
 from mockserver.core.http import is_loopback
 from mockserver.core.seed import wall
-from mockserver.dialects import discover_all
-from mockserver.server.routes import find_operation_name, list_endpoints
+from mockserver.server.routes import make_dialect_routes
 from mockserver.testing.client_response import ClientResponse, Received
 from mockserver.testing.clock import Clock
 from mockserver.testing.stepped_request import SteppedRequest
@@ -211,9 +210,7 @@ def make_path_finder() -> Callable[[str, str, str], str]:
 
     The path of an unknown host stays as it is.
     """
-    served = list_endpoints(discover_all(), "openai")
-    mounts = {name: dialect.mounts for name, dialect in discover_all().items()}
-    known = DialectRoutes(mounts, lambda method, path: find_operation_name(method, path, served), lambda _, body: body)
+    known = make_dialect_routes()
 
     @lru_cache(maxsize=1024)
     def path_of(method: str, host: str, path: str) -> str:

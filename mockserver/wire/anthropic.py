@@ -7,14 +7,21 @@ from functools import partial
 
 from msgspec import Struct
 from msgspec.structs import replace
-from pydantic_core import from_json, to_json
+from pydantic_core import to_json
 
 from mockserver.core.http import Frame
 from mockserver.core.json import Json
 from mockserver.core.plan import Answer, Choice, Item, Part, Reasoning, Refusal, Text, ToolUse, Usage, tokens_of
 from mockserver.core.seed import Seed
-from mockserver.core.tokens import Chunks, weigh_pieces
-from mockserver.wire.template import Outline, Renderer
+from mockserver.wire.parts import (
+    has_object,
+    join_spoken,
+    list_pieces,
+    list_spoken_pieces,
+    read_arguments,
+    wrap_arguments,
+)
+from mockserver.wire.renderer import Outline, Renderer
 from mockserver.wire.thinking import Prefix, sign
 
 Body = Mapping[str, Json]
@@ -42,28 +49,36 @@ class MessageRenderer(Renderer[MessageOptions]):
     """Renders messages."""
 
     def body(self, answer: Answer, options: MessageOptions) -> dict[str, Json]:
-        return make_message(answer, options)
+        content = [block.body for block in list_blocks(answer, options)]
+        return {
+            **_make_head(answer, content),
+            **_make_ending(answer),
+            "usage": make_usage(answer, options.usage),
+            **options.extra,
+        }
 
     def frames(self, answer: Answer, options: MessageOptions) -> Iterator[Frame]:
-        return stream_events(answer, options)
+        counted = answer.usage
+        extra = dict(options.usage)
+        done = {key: extra.pop(key) for key in ("iterations",) if key in extra}  # is known at the end only
+        used = _write_usage(counted, min(1, counted.completion), {}, extra)
+        started = {**_make_head(answer, []), "stop_reason": None, "stop_sequence": None, "stop_details": None}
+        yield _frame("message_start", {"message": {**started, "usage": used, **options.extra}}, "open")
+        for index, block in enumerate(list_blocks(answer, options)):
+            yield from _list_block_events(index, block, answer)
+        ended = {**_make_ending(answer), **{key: value for key, value in options.extra.items() if key == "container"}}
+        total = {**_count_input(counted), "output_tokens": counted.completion}
+        total |= {**_make_output_details(counted, answer.choices[0].parts), **done}
+        yield _frame("message_delta", {"delta": ended, "usage": total}, "finish")
+        yield Frame(b'{"type":"message_stop"}', "message_stop", part="end")
 
     def outline(self, answer: Answer, options: MessageOptions) -> Outline | None:
         if options.usage or options.extra or options.toolset:
             return None
         inputs = [
-            to_json(_parse_input(part.call.arguments)) for part in answer.choices[0].parts if type(part) is ToolUse
+            to_json(read_arguments(part.call.arguments)) for part in answer.choices[0].parts if type(part) is ToolUse
         ]
         return Outline((options.thinking,), tuple(inputs))
-
-
-def make_message(answer: Answer, options: MessageOptions) -> dict[str, Json]:
-    content = [block.body for block in list_blocks(answer, options)]
-    return {
-        **_make_head(answer, content),
-        **_make_ending(answer),
-        "usage": make_usage(answer, options.usage),
-        **options.extra,
-    }
 
 
 def _make_head(answer: Answer, content: list[Body]) -> dict[str, Json]:
@@ -164,10 +179,10 @@ def _make_blocks(answer: Answer, options: MessageOptions) -> Iterator[Block]:
                 text = part.text if options.thinking else ""
                 yield Block({"type": "thinking", "thinking": text, "signature": ""}, part)
             case ToolUse(call):
-                if call.kind == "custom" or call.arguments.lstrip()[:1] not in ("{", ""):  # Anthropic has objects only
+                if not has_object(part):
                     part = wrap_arguments(part)
                     call = part.call
-                used = {"id": call.id, "name": call.name, "input": _parse_input(call.arguments), "caller": _DIRECT}
+                used = {"id": call.id, "name": call.name, "input": read_arguments(call.arguments), "caller": _DIRECT}
                 if options.toolset and call.name not in options.tools:
                     used["toolset_name"] = options.toolset
                 yield Block({"type": "tool_use", **used}, part)
@@ -175,24 +190,6 @@ def _make_blocks(answer: Answer, options: MessageOptions) -> Iterator[Block]:
                 for body in _make_hosted_blocks(part, partial(_name, answer.id, str(at)), last):
                     last = body.get("id", last)
                     yield Block(body, part if body["type"].endswith("tool_use") else None)
-
-
-def wrap_arguments(part: ToolUse) -> ToolUse:
-    """Return a call whose text is in an object, for providers whose tools take nothing else."""
-    arguments = to_json({"input": part.call.arguments}).decode()
-    chunks: Chunks = "token"
-    if isinstance(part.chunks, tuple):
-        chunks = ('{"input":"', *(to_json(piece).decode()[1:-1] for piece in part.chunks), '"}')
-    return replace(part, call=replace(part.call, arguments=arguments), chunks=chunks, tokens=None)
-
-
-def _parse_input(arguments: str) -> Json:
-    """Return the object of a JSON text, as far as it goes: it may be cut."""
-    try:
-        value = from_json(arguments or "{}", allow_partial=True)
-    except ValueError:
-        return {}
-    return value if isinstance(value, dict) else {}
 
 
 def _make_citations(note: Body, text: str) -> Iterator[Body]:
@@ -222,7 +219,7 @@ def _make_hosted_blocks(item: Item, name: Callable[[str], str], last: str) -> It
     match item.kind:
         case "web_search_call":
             action, made = body["action"], name("srvtoolu_01")
-            found = [_search_result(source["url"]) for source in action.get("sources", ())]
+            found = [_make_search_result(source["url"]) for source in action.get("sources", ())]
             asked = {"query": action.get("query", "")}
             yield {"type": "server_tool_use", "id": made, "name": "web_search", "input": asked, "caller": _DIRECT}
             yield {"type": "web_search_tool_result", "tool_use_id": made, "content": found, "caller": _DIRECT}
@@ -234,7 +231,7 @@ def _make_hosted_blocks(item: Item, name: Callable[[str], str], last: str) -> It
             yield {"type": "server_tool_use", "id": made, "name": "code_execution", "input": asked, "caller": _DIRECT}
             yield {"type": "code_execution_tool_result", "tool_use_id": made, "content": ran}
         case "mcp_call":
-            made, asked = name("mcptoolu_01"), _parse_input(body["arguments"])
+            made, asked = name("mcptoolu_01"), read_arguments(body["arguments"])
             server, failed = body["server_label"], body.get("error") is not None
             text = _explain_mcp_error(body["error"]) if failed else str(body.get("output") or "")
             said = [{"type": "text", "text": text, "citations": None}]
@@ -268,7 +265,7 @@ def compact_answer(answer: Answer, options: MessageOptions) -> tuple[Answer, Mes
     return silent, replace(options, usage={**options.usage, "iterations": [cost]})
 
 
-def _search_result(url: str) -> Body:
+def _make_search_result(url: str) -> Body:
     title = url.removeprefix("https://").removeprefix("http://")
     sealed = _seal_text(url)
     return {"type": "web_search_result", "title": title, "url": url, "encrypted_content": sealed, "page_age": None}
@@ -287,28 +284,9 @@ _DIRECT: Body = {"type": "direct"}
 PING = Frame(b'{"type": "ping"}', "ping", part="open")
 
 
-def stream_events(answer: Answer, options: MessageOptions) -> Iterator[Frame]:
-    counted = answer.usage
-    extra = dict(options.usage)
-    done = {key: extra.pop(key) for key in ("iterations",) if key in extra}  # is known at the end only
-    used = _write_usage(counted, min(1, counted.completion), {}, extra)
-    started = {**_make_head(answer, []), "stop_reason": None, "stop_sequence": None, "stop_details": None}
-    yield _frame("message_start", {"message": {**started, "usage": used, **options.extra}}, "open")
-    for index, block in enumerate(list_blocks(answer, options)):
-        yield from _block_events(index, block, answer)
-    ended = {**_make_ending(answer), **{key: value for key, value in options.extra.items() if key == "container"}}
-    total = {**_count_input(counted), "output_tokens": counted.completion}
-    total |= {**_make_output_details(counted, answer.choices[0].parts), **done}
-    yield _frame("message_delta", {"delta": ended, "usage": total}, "finish")
-    yield Frame(b'{"type":"message_stop"}', "message_stop", part="end")
-
-
 def make_completion(answer: Answer) -> dict[str, Json]:
     """Return an answer of the API before messages: one text."""
-    choice = answer.choices[0]
-    return _write_completion(
-        answer, "".join(part.text for part in choice.parts if isinstance(part, Text | Refusal)), choice
-    )
+    return _write_completion(answer, join_spoken(answer.choices[0]), answer.choices[0])
 
 
 def _write_completion(answer: Answer, text: str, ended: Choice | None = None) -> dict[str, Json]:
@@ -324,10 +302,8 @@ def _write_completion(answer: Answer, text: str, ended: Choice | None = None) ->
 
 
 def stream_completion(answer: Answer) -> Iterator[Frame]:
-    for part in answer.choices[0].parts:
-        if isinstance(part, Text | Refusal):
-            for piece, weight in weigh_pieces(tokens_of(part, answer.tokenizer), part.chunks):
-                yield Frame(to_json(_write_completion(answer, piece)), "completion", weight)
+    for piece, weight in list_spoken_pieces(answer.choices[0], answer.tokenizer):
+        yield Frame(to_json(_write_completion(answer, piece)), "completion", weight)
     yield Frame(to_json(_write_completion(answer, "", answer.choices[0])), "completion", part="finish")
 
 
@@ -338,7 +314,7 @@ def _frame(event: str, body: Body, part: str, tokens: int = 0) -> Frame:
     return Frame(to_json({"type": event, **body}), event, tokens, part)
 
 
-def _block_events(index: int, block: Block, answer: Answer) -> Iterator[Frame]:
+def _list_block_events(index: int, block: Block, answer: Answer) -> Iterator[Frame]:
     body, part = block.body, "arguments" if isinstance(block.part, ToolUse) else "text"
     deltas = None if block.part is None else _DELTAS.get(body["type"])
     if body["type"] == "compaction":
@@ -418,7 +394,7 @@ def _write_compaction_deltas(block: Block, answer: Answer) -> Deltas:
 
 def _list_pieces(block: Block, answer: Answer) -> Iterable[tuple[str, int]]:
     assert block.part is not None  # noqa: S101  # only such blocks have deltas
-    return weigh_pieces(tokens_of(block.part, answer.tokenizer), block.part.chunks)
+    return list_pieces(block.part, answer.tokenizer)
 
 
 _EMPTY: Body = {"text": "", "thinking": "", "signature": "", "input": {}, "citations": []}

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 
 from msgspec import Struct
 from msgspec.structs import replace
-from pydantic_core import from_json, to_json
+from pydantic_core import to_json
 
 from mockserver.core.http import Frame
 from mockserver.core.json import Json
@@ -24,9 +24,8 @@ from mockserver.core.plan import (
     Verdict,
     tokens_of,
 )
-from mockserver.core.tokens import weigh_pieces
-from mockserver.wire.anthropic import wrap_arguments
-from mockserver.wire.template import Outline, Renderer
+from mockserver.wire.parts import has_object, list_pieces, read_arguments, wrap_arguments
+from mockserver.wire.renderer import Outline, Renderer
 from mockserver.wire.thinking import sign
 
 Body = Mapping[str, Json]
@@ -63,31 +62,39 @@ class ConverseRenderer(Renderer[ConverseOptions]):
     seals = True
 
     def body(self, answer: Answer, options: ConverseOptions) -> dict[str, Json]:
-        return make_converse_answer(answer, options)
+        choice = answer.choices[0]
+        message = {"content": [block.body for block in list_blocks(answer, options)], "role": "assistant"}
+        return {
+            **_tell_stop(choice, options),
+            "metrics": METRICS,
+            "output": {"message": message},
+            **options.echoed,
+            "stopReason": find_stop_reason(choice, options),
+            **make_trace(answer, options),
+            "usage": make_usage(answer.usage, options),
+        }
 
     def frames(self, answer: Answer, options: ConverseOptions) -> Iterator[Frame]:
-        return stream_converse_events(answer, options)
+        choice = answer.choices[0]
+        yield make_frame("messageStart", {"role": "assistant"}, "open")
+        for index, block in enumerate(list_blocks(answer, options)):
+            yield from _list_block_events(index, block, answer)
+        ended = {**_tell_stop(choice, options), "stopReason": find_stop_reason(choice, options)}
+        yield make_frame("messageStop", ended, "end")
+        told = {
+            "metrics": METRICS,
+            **options.echoed,
+            **make_trace(answer, options),
+            "usage": make_usage(answer.usage, options),
+        }
+        yield make_frame("metadata", told, "end")
 
     def outline(self, answer: Answer, options: ConverseOptions) -> Outline | None:
         if options.echoed or options.guardrail is not None:
             return None
         calls = [part.call for part in answer.choices[0].parts if type(part) is ToolUse]
-        inputs = [to_json(parse_input(call.arguments)) for call in calls]
+        inputs = [to_json(read_arguments(call.arguments)) for call in calls]
         return Outline((options.thoughts, options.signs, options.tells_stop, options.caches), tuple(inputs))
-
-
-def make_converse_answer(answer: Answer, options: ConverseOptions) -> dict[str, Json]:
-    choice = answer.choices[0]
-    message = {"content": [block.body for block in list_blocks(answer, options)], "role": "assistant"}
-    return {
-        **_tell_stop(choice, options),
-        "metrics": METRICS,
-        "output": {"message": message},
-        **options.echoed,
-        "stopReason": find_stop_reason(choice, options),
-        **make_trace(answer, options),
-        "usage": make_usage(answer.usage, options),
-    }
 
 
 METRICS: Body = {"latencyMs": 0}  # the time that an answer takes is not in its bytes
@@ -144,20 +151,11 @@ def list_blocks(answer: Answer, options: ConverseOptions) -> Iterator[Block]:
                 thoughts += 1
                 yield Block({"reasoningContent": {"reasoningText": text}}, part)
             case ToolUse(call):
-                if call.kind == "custom" or call.arguments.lstrip()[:1] not in ("{", ""):  # Bedrock has objects only
+                if not has_object(part):
                     part = wrap_arguments(part)
                     call = part.call
-                used = {"input": parse_input(call.arguments), "name": call.name, "toolUseId": call.id}
+                used = {"input": read_arguments(call.arguments), "name": call.name, "toolUseId": call.id}
                 yield Block({"toolUse": used}, part)
-
-
-def parse_input(arguments: str) -> Json:
-    """Return the object of a JSON text, as far as it goes: it may be cut."""
-    try:
-        value = from_json(arguments or "{}", allow_partial=True)
-    except ValueError:
-        return {}
-    return value if isinstance(value, dict) else {}
 
 
 def _make_citations(note: Body, text: str) -> Iterator[Body]:
@@ -176,27 +174,11 @@ def _make_citations(note: Body, text: str) -> Iterator[Body]:
     yield {"location": where, "source": url, "sourceContent": [{"text": text[start:end]}], **titled}
 
 
-def stream_converse_events(answer: Answer, options: ConverseOptions) -> Iterator[Frame]:
-    choice = answer.choices[0]
-    yield make_frame("messageStart", {"role": "assistant"}, "open")
-    for index, block in enumerate(list_blocks(answer, options)):
-        yield from _block_events(index, block, answer)
-    ended = {**_tell_stop(choice, options), "stopReason": find_stop_reason(choice, options)}
-    yield make_frame("messageStop", ended, "end")
-    told = {
-        "metrics": METRICS,
-        **options.echoed,
-        **make_trace(answer, options),
-        "usage": make_usage(answer.usage, options),
-    }
-    yield make_frame("metadata", told, "end")
-
-
 def make_frame(event: str, body: Body, part: str = "text", tokens: int = 0) -> Frame:
     return Frame(to_json(body), event, tokens, part, "message")
 
 
-def _block_events(index: int, block: Block, answer: Answer) -> Iterator[Frame]:
+def _list_block_events(index: int, block: Block, answer: Answer) -> Iterator[Frame]:
     """Yield the events of a block; only one that calls a tool has a start."""
     part = "arguments" if isinstance(block.part, ToolUse) else "text"
     if "toolUse" in block.body:
@@ -211,7 +193,7 @@ def _block_events(index: int, block: Block, answer: Answer) -> Iterator[Frame]:
 def _list_deltas(block: Block, answer: Answer) -> Iterator[tuple[bytes, int]]:
     """Yield the deltas of a block as JSON, each with its weight in tokens."""
     body, part = block.body, block.part
-    pieces = weigh_pieces(tokens_of(part, answer.tokenizer), part.chunks)
+    pieces = list_pieces(part, answer.tokenizer)
     if isinstance(part, Reasoning):
         text = body["reasoningContent"]["reasoningText"]
         shown = 0
@@ -264,13 +246,15 @@ def write_guardrail_trace(guardrail: Guardrail, of_completion: Safety, of_prompt
 def assess(safety: Safety) -> Body:
     """Return the assessment of a text: what was found in it, and what that took."""
     found = [
-        _filter(verdict) for verdict in safety if verdict.filtered or verdict.detected or verdict.severity != "safe"
+        _show_filter(verdict)
+        for verdict in safety
+        if verdict.filtered or verdict.detected or verdict.severity != "safe"
     ]
     policy = {"contentPolicy": {"filters": found}} if found else {}
     return {**policy, "invocationMetrics": {"guardrailProcessingLatency": 0, "usage": make_guardrail_usage()}}
 
 
-def _filter(verdict: Verdict) -> Body:
+def _show_filter(verdict: Verdict) -> Body:
     return {
         "action": "BLOCKED" if verdict.filtered else "NONE",
         "confidence": _CONFIDENCES.get(verdict.severity, "HIGH"),

@@ -8,12 +8,12 @@ from pydantic_core import from_json, to_json
 from mockserver.core.call import Options
 from mockserver.core.http import Frame
 from mockserver.core.json import Json
-from mockserver.core.plan import Answer, Refusal, Text, Usage, tokens_of
-from mockserver.core.tokens import weigh_pieces
+from mockserver.core.plan import Answer, Usage
 from mockserver.wire.anthropic import MessageOptions, MessageRenderer, make_completion, stream_completion
-from mockserver.wire.bedrock import ConverseOptions, ConverseRenderer, make_converse_answer, stream_converse_events
+from mockserver.wire.bedrock import ConverseOptions, ConverseRenderer
 from mockserver.wire.chat import DONE, ChatRenderer
-from mockserver.wire.template import Renderer
+from mockserver.wire.parts import join_spoken, list_spoken_pieces
+from mockserver.wire.renderer import Renderer
 
 METRICS = "amazon-bedrock-invocationMetrics"  # in the last chunk of a stream
 
@@ -74,19 +74,20 @@ class NovaRenderer(ConverseRenderer):
     """
 
     def body(self, answer: Answer, options: ConverseOptions) -> dict[str, Json]:
-        whole = make_converse_answer(answer, options)
+        whole = super().body(answer, options)
         return {key: whole[key] for key in ("output", "stopReason")} | {"usage": _count(answer.usage)}
 
     def frames(self, answer: Answer, options: ConverseOptions) -> Iterator[Frame]:
-        return wrap_events(_name_events(answer, options), answer.usage)
+        return wrap_events(
+            (_name_event(event, answer.usage) for event in super().frames(answer, options)), answer.usage
+        )
 
 
-def _name_events(answer: Answer, options: ConverseOptions) -> Iterator[Frame]:
-    for frame in stream_converse_events(answer, options):
-        body: Json = from_json(frame.data)
-        if frame.event == "metadata":
-            body = {"usage": _count(answer.usage), "metrics": {}, "trace": {}}
-        yield Frame(to_json({str(frame.event): body}), tokens=frame.tokens, part=frame.part)
+def _name_event(frame: Frame, usage: Usage) -> Frame:
+    body: Json = from_json(frame.data)
+    if frame.event == "metadata":
+        body = {"usage": _count(usage), "metrics": {}, "trace": {}}
+    return Frame(to_json({str(frame.event): body}), tokens=frame.tokens, part=frame.part)
 
 
 def _count(usage: Usage) -> Mapping[str, Json]:
@@ -102,11 +103,12 @@ def _count(usage: Usage) -> Mapping[str, Json]:
 class TextFormat(Struct, frozen=True):
     """How models that only continue a prompt write an answer.
 
-    `whole(text, answer)` returns the body, and `piece(text, answer, last)` the object of a piece of a stream.
+    `piece(text, answer, last)` returns the object of a piece of a stream, and `whole(text, answer)` the body, if that
+    is not a last piece with the whole text.
     """
 
-    whole: Callable[[str, Answer], dict[str, Json]]
     piece: Callable[[str, Answer, bool], dict[str, Json]]
+    whole: Callable[[str, Answer], dict[str, Json]] | None = None
 
 
 class TextFormatRenderer(Renderer[None]):
@@ -119,35 +121,16 @@ class TextFormatRenderer(Renderer[None]):
         self._form = form
 
     def body(self, answer: Answer, options: None) -> dict[str, Json]:
-        return self._form.whole(join_texts(answer), answer)
+        form, text = self._form, join_spoken(answer.choices[0])
+        return form.piece(text, answer, True) if form.whole is None else form.whole(text, answer)
 
     def frames(self, answer: Answer, options: None) -> Iterator[Frame]:
         return wrap_events(self._list_pieces(answer), answer.usage)
 
     def _list_pieces(self, answer: Answer) -> Iterator[Frame]:
-        for part in answer.choices[0].parts:
-            if isinstance(part, Text | Refusal):
-                for piece, weight in weigh_pieces(tokens_of(part, answer.tokenizer), part.chunks):
-                    yield Frame(to_json(self._form.piece(piece, answer, False)), tokens=weight)
+        for piece, weight in list_spoken_pieces(answer.choices[0], answer.tokenizer):
+            yield Frame(to_json(self._form.piece(piece, answer, False)), tokens=weight)
         yield Frame(to_json(self._form.piece("", answer, True)))
-
-
-def join_texts(answer: Answer) -> str:
-    return "".join(part.text for part in answer.choices[0].parts if isinstance(part, Text | Refusal))
-
-
-def _is_cut(answer: Answer) -> bool:
-    return answer.choices[0].finish == "length"
-
-
-def _titan_reason(answer: Answer) -> str:
-    finish = answer.choices[0].finish
-    return {"length": "LENGTH", "content_filter": "CONTENT_FILTERED"}.get(finish, "FINISH")
-
-
-def _make_titan_result(text: str, answer: Answer) -> dict[str, Json]:
-    result = {"tokenCount": answer.usage.completion, "outputText": text, "completionReason": _titan_reason(answer)}
-    return {"inputTextTokenCount": answer.usage.prompt, "results": [result]}
 
 
 def _make_titan_piece(text: str, answer: Answer, last: bool) -> dict[str, Json]:
@@ -155,13 +138,20 @@ def _make_titan_piece(text: str, answer: Answer, last: bool) -> dict[str, Json]:
         "outputText": text,
         "index": 0,
         "totalOutputTextTokenCount": answer.usage.completion if last else None,
-        "completionReason": _titan_reason(answer) if last else None,
+        "completionReason": _find_titan_reason(answer) if last else None,
         "inputTextTokenCount": answer.usage.prompt,
     }
 
 
-def _make_llama_answer(text: str, answer: Answer) -> dict[str, Json]:
-    return _make_llama_piece(text, answer, True)
+def _make_titan_answer(text: str, answer: Answer) -> dict[str, Json]:
+    reason = _find_titan_reason(answer)
+    result = {"tokenCount": answer.usage.completion, "outputText": text, "completionReason": reason}
+    return {"inputTextTokenCount": answer.usage.prompt, "results": [result]}
+
+
+def _find_titan_reason(answer: Answer) -> str:
+    finish = answer.choices[0].finish
+    return {"length": "LENGTH", "content_filter": "CONTENT_FILTERED"}.get(finish, "FINISH")
 
 
 def _make_llama_piece(text: str, answer: Answer, last: bool) -> dict[str, Json]:
@@ -173,54 +163,33 @@ def _make_llama_piece(text: str, answer: Answer, last: bool) -> dict[str, Json]:
     }
 
 
+def _list_under(key: str) -> TextFormat:
+    """Return the format of models whose only text is the first of several, under a key."""
+
+    def make_piece(text: str, answer: Answer, last: bool) -> dict[str, Json]:
+        return {key: [{"text": text, "stop_reason": _find_stop(answer) if last else None}]}
+
+    return TextFormat(make_piece)
+
+
 def _find_stop(answer: Answer) -> str:
-    return "length" if _is_cut(answer) else "stop"
-
-
-def _make_mistral_answer(text: str, answer: Answer) -> dict[str, Json]:
-    return {"outputs": [{"text": text, "stop_reason": _find_stop(answer)}]}
-
-
-def _make_mistral_piece(text: str, answer: Answer, last: bool) -> dict[str, Json]:
-    return {"outputs": [{"text": text, "stop_reason": _find_stop(answer) if last else None}]}
-
-
-def _make_deepseek_answer(text: str, answer: Answer) -> dict[str, Json]:
-    return {"choices": [{"text": text, "stop_reason": _find_stop(answer)}]}
-
-
-def _make_deepseek_piece(text: str, answer: Answer, last: bool) -> dict[str, Json]:
-    return {"choices": [{"text": text, "stop_reason": _find_stop(answer) if last else None}]}
-
-
-def _cohere_reason(answer: Answer) -> str:
-    return "MAX_TOKENS" if _is_cut(answer) else "COMPLETE"
-
-
-def _make_command_answer(text: str, answer: Answer) -> dict[str, Json]:
-    generation = {"id": answer.id, "text": text, "finish_reason": _cohere_reason(answer)}
-    return {"id": answer.id, "generations": [generation], "prompt": ""}
+    return "length" if answer.choices[0].finish == "length" else "stop"
 
 
 def _make_command_piece(text: str, answer: Answer, last: bool) -> dict[str, Json]:
-    ended = {"finish_reason": _cohere_reason(answer)} if last else {}
+    ended = {"finish_reason": _find_cohere_reason(answer)} if last else {}
     return {"text": text, "is_finished": last, **ended}
 
 
-def _make_command_r_answer(text: str, answer: Answer) -> dict[str, Json]:
-    return {
-        "response_id": answer.id,
-        "text": text,
-        "generation_id": answer.id,
-        "chat_history": [{"role": "CHATBOT", "message": text}],
-        "finish_reason": _cohere_reason(answer),
-    }
+def _make_command_answer(text: str, answer: Answer) -> dict[str, Json]:
+    generation = {"id": answer.id, "text": text, "finish_reason": _find_cohere_reason(answer)}
+    return {"id": answer.id, "generations": [generation], "prompt": ""}
 
 
 def _make_command_r_piece(text: str, answer: Answer, last: bool) -> dict[str, Json]:
     if not last:
         return {"event_type": "text-generation", "text": text, "is_finished": False}
-    whole = _make_command_r_answer(join_texts(answer), answer)
+    whole = _make_command_r_answer(join_spoken(answer.choices[0]), answer)
     return {
         "event_type": "stream-end",
         "finish_reason": whole["finish_reason"],
@@ -229,9 +198,22 @@ def _make_command_r_piece(text: str, answer: Answer, last: bool) -> dict[str, Js
     }
 
 
-TITAN = TextFormat(_make_titan_result, _make_titan_piece)
-LLAMA = TextFormat(_make_llama_answer, _make_llama_piece)
-MISTRAL = TextFormat(_make_mistral_answer, _make_mistral_piece)
-DEEPSEEK = TextFormat(_make_deepseek_answer, _make_deepseek_piece)
-COMMAND = TextFormat(_make_command_answer, _make_command_piece)
-COMMAND_R = TextFormat(_make_command_r_answer, _make_command_r_piece)
+def _make_command_r_answer(text: str, answer: Answer) -> dict[str, Json]:
+    return {
+        "response_id": answer.id,
+        "text": text,
+        "generation_id": answer.id,
+        "chat_history": [{"role": "CHATBOT", "message": text}],
+        "finish_reason": _find_cohere_reason(answer),
+    }
+
+
+def _find_cohere_reason(answer: Answer) -> str:
+    return "MAX_TOKENS" if answer.choices[0].finish == "length" else "COMPLETE"
+
+
+TITAN = TextFormat(_make_titan_piece, _make_titan_answer)
+LLAMA = TextFormat(_make_llama_piece)
+MISTRAL, DEEPSEEK = _list_under("outputs"), _list_under("choices")
+COMMAND = TextFormat(_make_command_piece, _make_command_answer)
+COMMAND_R = TextFormat(_make_command_r_piece, _make_command_r_answer)

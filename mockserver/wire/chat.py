@@ -5,7 +5,7 @@ The builders make every key of the family; a ChatLayout says which of them a pro
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
-from itertools import repeat, zip_longest
+from itertools import accumulate, repeat
 from typing import Any, Literal
 
 from msgspec import Struct, field
@@ -44,17 +44,9 @@ from mockserver.wire.logprobs import (
     make_logprobs_block,
     spread_logprobs,
 )
-from mockserver.wire.template import (
-    HOLE,
-    MAX_KEPT,
-    CountedFrames,
-    Marks,
-    Outline,
-    Renderer,
-    Tell,
-    count_tokens,
-    encode_texts,
-)
+from mockserver.wire.parts import take_turns
+from mockserver.wire.renderer import MAX_KEPT, Marks, Outline, Renderer, encode_texts
+from mockserver.wire.template import HOLE, ChunkTemplate, CountedFrames, tell_tokens
 
 
 def _add_nothing(*_: Any) -> Mapping[str, Json]:
@@ -147,28 +139,31 @@ class ChatRenderer(Renderer[Options]):
         super().__init__()
         self.layout, self.reads_model = layout, layout.reads_model
         self._write_usage = lru_cache(maxsize=1024)(lambda usage: to_json(make_chat_usage(usage, layout)))
-        self._find_tell = lru_cache(maxsize=256)(self._make_tell)
+        self._find_writer = lru_cache(maxsize=256)(self._make_writer)
 
     def body(self, answer: Answer, options: Options) -> Object:
-        return make_completion(answer, self.layout, options.service_tier)
+        return _Completion(answer, self.layout, options.service_tier).make_body()
 
     def frames(self, answer: Answer, options: Options) -> Iterator[Frame]:
         """Yield the frames, with a hole for the usage so far where it grows."""
         include_usage = options.include_usage or self.layout.stream_usage in _UNASKED
         if self.layout.comment:
             yield Frame(f": {self.layout.comment}\n\n".encode(), part="open", framing="bare")
-        yield from stream_chunks(answer, self.layout, options.service_tier, include_usage=include_usage)
+        completion = _Completion(answer, self.layout, options.service_tier, include_usage=include_usage)
+        yield from completion.stream_chunks()
         if not self.layout.last_object:
             yield DONE
 
     def stream(self, answer: Answer, options: Options) -> Iterable[Frame]:
         if self.layout.stream_usage not in _GROWING:
             return super().stream(answer, options)
-        tell = self._find_tell(replace(answer.usage, completion=0))
+        write = self._find_writer(replace(answer.usage, completion=0))
         filled = self.fill_frames(answer, options)
-        return count_tokens(self.frames(answer, options), tell) if filled is None else CountedFrames(filled, tell)
+        if filled is None:
+            return tell_tokens(self.frames(answer, options), write)
+        return CountedFrames(filled, lambda: map(write, accumulate(filled.weights)))
 
-    def _make_tell(self, usage: Usage) -> Tell:
+    def _make_writer(self, usage: Usage) -> Callable[[int], bytes]:
         """Return what writes a usage that grows from this one."""
         return lru_cache(maxsize=1024)(
             lambda tokens: to_json(make_chat_usage(replace(usage, completion=tokens), self.layout))
@@ -189,7 +184,286 @@ class ChatRenderer(Renderer[Options]):
         return Outline(own.form, (*own.values, self._write_usage(answer.usage)))  # whose numbers are the host's own
 
     def mark(self, options: Options, marks: Marks) -> Options:
-        return replace(options, service_tier=marks.text(find_served_tier(options.service_tier)))
+        return replace(options, service_tier=marks.draw_text(find_served_tier(options.service_tier)))
+
+
+class _Increment(Struct, frozen=True):
+    delta: Mapping[str, Json]
+    part: str = "text"
+    tokens: int = 0
+    finish: str | None = None
+    logprobs: Block | None = None
+    opens: bool = False
+
+
+class _Completion:
+    """A chat answer in one layout. `tier`: the service tier that the request names."""
+
+    def __init__(
+        self, answer: Answer, layout: ChatLayout, tier: str | None = None, *, include_usage: bool = False
+    ) -> None:
+        self._answer, self._layout, self._include_usage = answer, layout, include_usage
+        self._head: Object = {
+            "id": answer.id,
+            "object": "chat.completion",
+            "created": answer.created,
+            "model": answer.model,
+            "service_tier": find_served_tier(tier),
+            "system_fingerprint": find_system_fingerprint(answer, layout),
+        }
+        self._unfinished = len(answer.choices)
+
+    def make_body(self) -> Object:
+        answer, layout = self._answer, self._layout
+        body: Object = {
+            **self._head,
+            "choices": map_lazily(self._make_choice, range(len(answer.choices))),
+            "usage": make_chat_usage(answer.usage, layout),
+        }
+        if "prompt_filter_results" in layout.completion:
+            body["prompt_filter_results"] = [prompt_filter(answer.prompt_safety)]
+        if layout.extras is not _NO_EXTRAS:
+            body |= layout.extras.body(answer)
+        return pick_shown(body, layout.completion, layout)
+
+    def stream_chunks(self) -> Iterator[Frame]:
+        """Yield the frames of a stream: choices open in index order, then take turns."""
+        answer, layout = self._answer, self._layout
+        self._head |= {"object": "chat.completion.chunk"}
+        if layout.stream_usage == "null" or (self._include_usage and layout.stream_usage == "requested"):
+            self._head["usage"] = None
+        if layout.extras is not _NO_EXTRAS:
+            self._head |= layout.extras.chunk(answer)
+        if layout.prompt_filter_first:
+            yield Frame(to_json(prompt_filter_chunk([prompt_filter(answer.prompt_safety)])), part="open")
+        template = ChunkTemplate(lambda index, delta: self._make_chunk(index, _Increment(delta)))
+        grows = layout.stream_usage in _GROWING
+        is_alike = _OF_DELTA.isdisjoint(layout.chunk_choice)
+        for index, step in take_turns([self._list_increments(choice) for choice in answer.choices]):
+            if is_alike and step.finish is None and step.logprobs is None and not step.opens:
+                data = template.fill(index, step.delta)
+            else:
+                data = to_json(self._make_chunk(index, step))
+            if grows:
+                data = data.replace(_SO_FAR_BYTES, HOLE)
+            yield Frame(data, tokens=step.tokens, part=step.part)
+        if self._include_usage and layout.stream_usage in _IN_A_CHUNK:
+            yield Frame(to_json(self._make_usage_chunk()), part="usage")
+
+    def _make_choice(self, index: int) -> Object:
+        choice, layout = self._answer.choices[index], self._layout
+        full: Object = {
+            "index": index,
+            "message": self._make_message(choice),
+            "finish_reason": self._find_finish(choice),
+            "logprobs": (
+                make_content_block(choice, list(add_offsets(choice)))
+                if layout.content_logprobs
+                else make_logprobs_block(choice)
+            ),
+        }
+        if "content_filter_results" in layout.choice:
+            full["content_filter_results"] = make_completion_filter(choice.safety)
+        if layout.extras is not _NO_EXTRAS:
+            full = {**layout.extras.choice(self._find_finish(choice)), **full}
+        return pick_shown(full, layout.choice, layout)
+
+    def _find_finish(self, choice: Choice) -> str:
+        return self._layout.finishes.get(choice.finish, choice.finish)
+
+    def _make_message(self, choice: Choice) -> Object:
+        layout = self._layout
+        parts = self._list_visible_parts(choice.parts)
+        if layout.reasoning == "content":
+            texts = [
+                part.text.join(THINK) if isinstance(part, Reasoning) else part.text
+                for part in parts
+                if isinstance(part, Text | Reasoning)
+            ]
+        else:
+            texts = [part.text for part in parts if isinstance(part, Text)]
+        refusals = [part.text for part in parts if isinstance(part, Refusal)]
+        full: Object = {
+            **layout.unset,
+            "role": "assistant",
+            "content": "".join(texts) if texts else layout.empty_content,
+            "refusal": "".join(refusals) if refusals else None,
+            "annotations": [
+                make_annotation(note) for part in parts if isinstance(part, Text) for note in part.annotations
+            ],
+        }
+        reasoning = "".join(part.text for part in parts if isinstance(part, Reasoning))
+        if reasoning and layout.thinks_in_content:
+            full["content"] = [
+                _make_thinking(part.text) | {"closed": True} if isinstance(part, Reasoning) else _make_text(part.text)
+                for part in parts
+                if isinstance(part, Reasoning | Text)
+            ]
+        elif reasoning and layout.reasoning != "content":
+            full[layout.reasoning] = reasoning
+            if layout.reasoning_format is not None:
+                full["reasoning_details"] = [_make_detail(reasoning, layout.reasoning_format(self._answer.model))]
+        calls = [part.call for part in parts if isinstance(part, ToolUse)]
+        if calls and calls[0].kind == "bare":
+            function = {"name": calls[0].name, "arguments": calls[0].arguments}
+            return {**pick_shown(full, layout.message, layout), "function_call": function}
+        if calls:
+            full["tool_calls"] = [_make_whole_call(call, at, layout) for at, call in enumerate(calls)]
+        return pick_shown(full, layout.message, layout)
+
+    def _list_visible_parts(self, parts: Iterable[Part]) -> list[Part]:
+        """Return the parts that the provider shows; where it has no refusals, they become text."""
+        shown: list[Part] = []
+        for part in parts:
+            if isinstance(part, Refusal) and "refusal" not in self._layout.message:
+                shown.append(Text(part.text, part.chunks))
+            elif isinstance(part, Text | Refusal | ToolUse) or self._layout.shows_reasoning:
+                shown.append(part)
+        return shown
+
+    def _make_chunk(self, index: int, step: _Increment) -> dict[str, Json]:
+        layout, answer = self._layout, self._answer
+        choice: dict[str, Json] = {
+            "index": index,
+            "delta": dict(step.delta),
+            "finish_reason": step.finish,
+            "logprobs": step.logprobs,
+        }
+        if "content_filter_results" in layout.chunk_choice:
+            safety = answer.choices[index].safety
+            seen = safety if step.finish else tuple(verdict for verdict in safety if not verdict.filtered)
+            choice["content_filter_results"] = make_completion_filter(seen)
+        more: dict[str, Json] = {}
+        if step.opens and index == 0 and not layout.prompt_filter_first and "prompt_filter_results" in layout.chunk:
+            more["prompt_filter_results"] = [prompt_filter(answer.prompt_safety)]
+        if step.finish:
+            self._unfinished -= 1
+            if not self._unfinished and self._has_usage_at_finish:
+                more["usage"] = make_chat_usage(answer.usage, layout)
+            if not self._unfinished and layout.last_object:
+                more["object"] = layout.last_object
+        if layout.extras is not _NO_EXTRAS:
+            choice = {**layout.extras.choice(step.finish), **choice}
+            if step.opens and index == 0:
+                more |= layout.extras.opening(answer)
+            if step.finish and not self._unfinished:
+                more |= layout.extras.ending(answer)
+        if layout.stream_usage in _GROWING:
+            more["usage"] = _SO_FAR if self._unfinished else make_chat_usage(answer.usage, layout)
+        if not _OF_DELTA.isdisjoint(layout.chunk_choice):
+            text = step.delta.get("content") or ""
+            whole = self._make_message(answer.choices[index])["content"] if step.finish else ""
+            choice |= {"text": text, "message": {"role": "assistant", "content": whole or ""}}
+        return self._pick_chunk([pick_shown(choice, layout.chunk_choice, layout)], **more)
+
+    @property
+    def _has_usage_at_finish(self) -> bool:
+        place = self._layout.stream_usage
+        return place == "with_finish" or (place == "finish" and not self._include_usage)
+
+    def _make_usage_chunk(self) -> dict[str, Json]:
+        layout, choices = self._layout, list[dict[str, Json]]()
+        if layout.stream_usage == "last_choice":
+            finish = self._answer.choices[-1].finish
+            choice = {"index": 0, "delta": dict(layout.beside), "finish_reason": layout.finishes.get(finish, finish)}
+            choices = [pick({"logprobs": None, **choice, **layout.extras.choice(finish)}, layout.chunk_choice)]
+        return self._pick_chunk(choices, usage=make_chat_usage(self._answer.usage, layout))
+
+    def _pick_chunk(self, choices: list[dict[str, Json]], **more: Json) -> dict[str, Json]:
+        return pick({**self._head, "choices": choices, **more}, self._layout.chunk)
+
+    def _list_increments(self, choice: Choice) -> Iterator[_Increment]:
+        increments = self._list_own_increments(choice)
+        if not self._layout.beside:
+            return increments
+        return (replace(step, delta=_add_beside(step.delta, self._layout.beside)) for step in increments)
+
+    def _list_own_increments(self, choice: Choice) -> Iterator[_Increment]:
+        layout = self._layout
+        end = _Increment(layout.ending, part="finish", finish=self._find_finish(choice))
+        steps = self._list_part_increments(choice)
+        if layout.whole_calls == "last":
+            others = [*steps]
+            calls = [step for step in others if "tool_calls" in step.delta]
+            steps = iter([step for step in others if "tool_calls" not in step.delta])
+            end = _add_calls(end, calls) if calls else end
+        first = next(steps, None)
+        if not layout.shows_reasoning:
+            # The first increment waits for the reasoning that the provider does not show.
+            hidden = sum(
+                len(tokens_of(part, self._answer.tokenizer)) for part in choice.parts if isinstance(part, Reasoning)
+            )
+            if first is not None:
+                first = replace(first, tokens=first.tokens + hidden) if hidden else first
+            else:
+                end = replace(end, tokens=end.tokens + hidden)
+        if layout.opening is None:
+            yield _Increment({}, part="open", opens=True)
+            yield _add_role(first or _Increment({"content": ""}), {})
+        elif first is not None and not first.delta.keys().isdisjoint(("tool_calls", "function_call")):
+            yield _add_role(first, layout.opening_of_call)
+        else:
+            yield _Increment(layout.opening, part="open", opens=True)
+            yield from () if first is None else (first,)
+        yield from steps
+        yield end
+
+    def _list_part_increments(self, choice: Choice) -> Iterator[_Increment]:
+        layout, tokenizer = self._layout, self._answer.tokenizer
+        parts = [(part, tokens_of(part, tokenizer)) for part in self._list_visible_parts(choice.parts)]
+        calls, logprobs = 0, self._find_logprobs(parts, choice)
+        for part, tokens in parts:
+            pieces = weigh_pieces(tokens, part.chunks)
+            match part:
+                case Text():
+                    for (piece, weight), block in zip(pieces, logprobs, strict=False):
+                        yield _Increment({"content": piece}, tokens=weight, logprobs=block)
+                    if (
+                        part.annotations
+                        and "annotations" in layout.message
+                        and "annotations" not in layout.not_streamed
+                    ):
+                        yield _Increment({"annotations": [make_annotation(note) for note in part.annotations]})
+                case Reasoning():
+                    for delta, weight in self._list_reasoning_deltas(pieces):
+                        yield _Increment(delta, tokens=weight)
+                case Refusal():
+                    yield from (_Increment({"refusal": piece}, tokens=weight) for piece, weight in pieces)
+                case ToolUse() if part.call.kind == "bare":
+                    yield from _list_function_increments(part, pieces)
+                case ToolUse() if layout.whole_calls:
+                    call = _make_whole_call(part.call, calls, layout)
+                    call = call if layout.call else {"index": calls, **call}
+                    yield _Increment({"tool_calls": [call]}, part="arguments", tokens=len(tokens))
+                    calls += 1
+                case ToolUse():
+                    yield from _call_increments(part, pieces, calls)
+                    calls += 1
+
+    def _list_reasoning_deltas(self, pieces: Iterable[tuple[str, int]]) -> Iterator[tuple[Mapping[str, Json], int]]:
+        """Yield the deltas of reasoning, and the tokens of each."""
+        layout = self._layout
+        if layout.thinks_in_content:
+            yield from (({"content": [_make_thinking(piece)]}, weight) for piece, weight in pieces)
+        elif layout.reasoning == "content":
+            before, after = THINK
+            yield {"content": before}, 0
+            yield from (({"content": piece}, weight) for piece, weight in pieces)
+            yield {"content": after}, 0
+        elif layout.reasoning_format is None:
+            yield from (({layout.reasoning: piece}, weight) for piece, weight in pieces)
+        else:
+            form = layout.reasoning_format(self._answer.model)
+            for piece, weight in pieces:
+                yield {layout.reasoning: piece, "reasoning_details": [_make_detail(piece, form)]}, weight
+
+    def _find_logprobs(self, parts: Iterable[tuple[Part, tuple[str, ...]]], choice: Choice) -> Iterator[Block | None]:
+        if choice.logprobs is None or "logprobs" in self._layout.not_streamed:
+            return repeat(None)
+        pieces = [piece for part, tokens in parts if isinstance(part, Text) for piece in cut(tokens, part.chunks)]
+        if self._layout.content_logprobs:
+            return (make_content_block(choice, tokens) for tokens in group_by_piece(pieces, add_offsets(choice)))
+        return spread_logprobs(pieces, choice.logprobs)
 
 
 @lru_cache(maxsize=256)
@@ -203,45 +477,6 @@ def find_served_tier(requested: str | None) -> str:
     return "default" if requested in (None, "auto") else requested
 
 
-def make_completion(answer: Answer, layout: ChatLayout, tier: str | None = None) -> Object:
-    """Return a body; `tier`: the service tier that the request names."""
-    body: Object = {
-        "id": answer.id,
-        "object": "chat.completion",
-        "created": answer.created,
-        "model": answer.model,
-        "choices": map_lazily(
-            lambda index: _make_choice(index, answer.choices[index], layout, answer.model), range(len(answer.choices))
-        ),
-        "usage": make_chat_usage(answer.usage, layout),
-        "service_tier": find_served_tier(tier),
-        "system_fingerprint": find_system_fingerprint(answer, layout),
-    }
-    if "prompt_filter_results" in layout.completion:
-        body["prompt_filter_results"] = [prompt_filter(answer.prompt_safety)]
-    if layout.extras is not _NO_EXTRAS:
-        body |= layout.extras.body(answer)
-    return pick_shown(body, layout.completion, layout)
-
-
-def _make_choice(index: int, choice: Choice, layout: ChatLayout, model: str) -> Object:
-    full: Object = {
-        "index": index,
-        "message": _make_message(choice, layout, model),
-        "finish_reason": layout.finishes.get(choice.finish, choice.finish),
-        "logprobs": (
-            make_content_block(choice, list(add_offsets(choice)))
-            if layout.content_logprobs
-            else make_logprobs_block(choice)
-        ),
-    }
-    if "content_filter_results" in layout.choice:
-        full["content_filter_results"] = make_completion_filter(choice.safety)
-    if layout.extras is not _NO_EXTRAS:
-        full = {**layout.extras.choice(layout.finishes.get(choice.finish, choice.finish)), **full}
-    return pick_shown(full, layout.choice, layout)
-
-
 def make_content_block(choice: Choice, tokens: Sequence[OffsetLogprob]) -> Object | None:
     """Return some of a choice's log probabilities with ids and offsets, or None when they were not requested."""
     if choice.logprobs is None:
@@ -251,58 +486,9 @@ def make_content_block(choice: Choice, tokens: Sequence[OffsetLogprob]) -> Objec
     )
 
 
-def _make_message(choice: Choice, layout: ChatLayout, model: str) -> Object:
-    parts = list_visible_parts(choice.parts, layout)
-    if layout.reasoning == "content":
-        texts = [
-            part.text.join(THINK) if isinstance(part, Reasoning) else part.text
-            for part in parts
-            if isinstance(part, Text | Reasoning)
-        ]
-    else:
-        texts = [part.text for part in parts if isinstance(part, Text)]
-    refusals = [part.text for part in parts if isinstance(part, Refusal)]
-    full: Object = {
-        **layout.unset,
-        "role": "assistant",
-        "content": "".join(texts) if texts else layout.empty_content,
-        "refusal": "".join(refusals) if refusals else None,
-        "annotations": [make_annotation(note) for part in parts if isinstance(part, Text) for note in part.annotations],
-    }
-    reasoning = "".join(part.text for part in parts if isinstance(part, Reasoning))
-    if reasoning and layout.thinks_in_content:
-        full["content"] = [
-            _make_thinking(part.text) | {"closed": True} if isinstance(part, Reasoning) else _make_text(part.text)
-            for part in parts
-            if isinstance(part, Reasoning | Text)
-        ]
-    elif reasoning and layout.reasoning != "content":
-        full[layout.reasoning] = reasoning
-        if layout.reasoning_format is not None:
-            full["reasoning_details"] = [_make_detail(reasoning, layout.reasoning_format(model))]
-    calls = [part.call for part in parts if isinstance(part, ToolUse)]
-    if calls and calls[0].kind == "bare":
-        function = {"name": calls[0].name, "arguments": calls[0].arguments}
-        return {**pick_shown(full, layout.message, layout), "function_call": function}
-    if calls:
-        full["tool_calls"] = [_make_whole_call(call, at, layout) for at, call in enumerate(calls)]
-    return pick_shown(full, layout.message, layout)
-
-
 def _make_detail(text: str, form: str) -> Object:
     """Return an entry of OpenRouter's `reasoning_details`."""
     return {"type": "reasoning.text", "text": text, "format": form, "index": 0}
-
-
-def list_visible_parts(parts: Iterable[Part], layout: ChatLayout) -> list[Part]:
-    """Return the parts that the provider shows; where it has no refusals, they become text."""
-    shown: list[Part] = []
-    for part in parts:
-        if isinstance(part, Refusal) and "refusal" not in layout.message:
-            shown.append(Text(part.text, part.chunks))
-        elif isinstance(part, Text | Refusal | ToolUse) or layout.shows_reasoning:
-            shown.append(part)
-    return shown
 
 
 def _make_thinking(text: str) -> Object:
@@ -367,140 +553,9 @@ def find_system_fingerprint(answer: Answer, layout: ChatLayout) -> str | None:
     return f"fp_{answer.system_fingerprint}" if layout.system_fingerprint else None
 
 
-def stream_chunks(
-    answer: Answer, layout: ChatLayout, tier: str | None = None, *, include_usage: bool
-) -> Iterator[Frame]:
-    """Yield the frames of a streamed answer: choices open in index order, then take turns."""
-    if layout.prompt_filter_first:
-        yield Frame(to_json(prompt_filter_chunk([prompt_filter(answer.prompt_safety)])), part="open")
-    builder = _ChatChunkBuilder(answer, layout, tier, include_usage=include_usage)
-    template = ChunkTemplate(lambda index, delta: builder.chunk(index, _Increment(delta)))
-    grows = layout.stream_usage in _GROWING
-    turns = zip_longest(*(_list_increments(choice, layout, answer) for choice in answer.choices))
-    is_alike = _OF_DELTA.isdisjoint(layout.chunk_choice)
-    for turn in turns:
-        for index, step in enumerate(turn):
-            if step is None:
-                continue
-            if is_alike and step.finish is None and step.logprobs is None and not step.opens:
-                data = template.fill(index, step.delta)
-            else:
-                data = to_json(builder.chunk(index, step))
-            if grows:
-                data = data.replace(_SO_FAR_BYTES, HOLE)
-            yield Frame(data, tokens=step.tokens, part=step.part)
-    if include_usage and layout.stream_usage in _IN_A_CHUNK:
-        yield Frame(to_json(builder.usage_chunk()), part="usage")
-
-
 _OF_DELTA = frozenset({"text", "message"})  # keys of a chunk's choice that depend on its delta
 _SO_FAR: Mapping[str, Json] = {"\0usage": 0}  # stands for the usage so far
 _SO_FAR_BYTES = to_json(_SO_FAR)
-
-
-class ChunkTemplate:
-    """Serialises the chunks of one stream; what those of one choice share is serialised once, which halves the cost."""
-
-    def __init__(self, chunk: Callable[[int, Json], Json]) -> None:
-        """`chunk(index, value)` returns a whole chunk of the choice `index` that contains `value`."""
-        self._chunk = chunk
-        self._around: dict[int, tuple[bytes, bytes]] = {}
-
-    def fill(self, index: int, value: Json) -> bytes:
-        around = self._around.get(index)
-        if around is None:
-            before, _, after = to_json(self._chunk(index, _PLACEHOLDER)).partition(_PLACEHOLDER_BYTES)
-            around = self._around[index] = (before, after)
-        return around[0] + to_json(value) + around[1]
-
-
-_PLACEHOLDER: Mapping[str, Json] = {"\0": 0}
-_PLACEHOLDER_BYTES = to_json(_PLACEHOLDER)
-
-
-class _ChatChunkBuilder:
-    def __init__(self, answer: Answer, layout: ChatLayout, tier: str | None, *, include_usage: bool) -> None:
-        self._answer, self._layout, self._include_usage = answer, layout, include_usage
-        self._head: dict[str, Json] = {
-            "id": answer.id,
-            "object": "chat.completion.chunk",
-            "created": answer.created,
-            "model": answer.model,
-            "service_tier": find_served_tier(tier),
-            "system_fingerprint": find_system_fingerprint(answer, layout),
-        }
-        if layout.stream_usage == "null" or (include_usage and layout.stream_usage == "requested"):
-            self._head["usage"] = None
-        self._unfinished = len(answer.choices)
-        if layout.extras is not _NO_EXTRAS:
-            self._head |= layout.extras.chunk(answer)
-
-    def chunk(self, index: int, step: "_Increment") -> dict[str, Json]:
-        layout, answer = self._layout, self._answer
-        choice: dict[str, Json] = {
-            "index": index,
-            "delta": dict(step.delta),
-            "finish_reason": step.finish,
-            "logprobs": step.logprobs,
-        }
-        if "content_filter_results" in layout.chunk_choice:
-            safety = answer.choices[index].safety
-            seen = safety if step.finish else tuple(verdict for verdict in safety if not verdict.filtered)
-            choice["content_filter_results"] = make_completion_filter(seen)
-        more: dict[str, Json] = {}
-        if step.opens and index == 0 and not layout.prompt_filter_first and "prompt_filter_results" in layout.chunk:
-            more["prompt_filter_results"] = [prompt_filter(answer.prompt_safety)]
-        if step.finish:
-            self._unfinished -= 1
-            if not self._unfinished and self._has_usage_at_finish:
-                more["usage"] = make_chat_usage(answer.usage, layout)
-            if not self._unfinished and layout.last_object:
-                more["object"] = layout.last_object
-        if layout.extras is not _NO_EXTRAS:
-            choice = {**layout.extras.choice(step.finish), **choice}
-            if step.opens and index == 0:
-                more |= layout.extras.opening(answer)
-            if step.finish and not self._unfinished:
-                more |= layout.extras.ending(answer)
-        if layout.stream_usage in _GROWING:
-            more["usage"] = _SO_FAR if self._unfinished else make_chat_usage(answer.usage, layout)
-        if not _OF_DELTA.isdisjoint(layout.chunk_choice):
-            text = step.delta.get("content") or ""
-            whole = _make_message(answer.choices[index], layout, answer.model)["content"] if step.finish else ""
-            choice |= {"text": text, "message": {"role": "assistant", "content": whole or ""}}
-        return self._make_chunk([pick_shown(choice, layout.chunk_choice, layout)], **more)
-
-    @property
-    def _has_usage_at_finish(self) -> bool:
-        place = self._layout.stream_usage
-        return place == "with_finish" or (place == "finish" and not self._include_usage)
-
-    def usage_chunk(self) -> dict[str, Json]:
-        layout, choices = self._layout, list[dict[str, Json]]()
-        if layout.stream_usage == "last_choice":
-            finish = self._answer.choices[-1].finish
-            choice = {"index": 0, "delta": dict(layout.beside), "finish_reason": layout.finishes.get(finish, finish)}
-            choices = [pick({"logprobs": None, **choice, **layout.extras.choice(finish)}, layout.chunk_choice)]
-        return self._make_chunk(choices, usage=make_chat_usage(self._answer.usage, layout))
-
-    def _make_chunk(self, choices: list[dict[str, Json]], **more: Json) -> dict[str, Json]:
-        return pick({**self._head, "choices": choices, **more}, self._layout.chunk)
-
-
-class _Increment(Struct, frozen=True):
-    delta: Mapping[str, Json]
-    part: str = "text"
-    tokens: int = 0
-    finish: str | None = None
-    logprobs: Block | None = None
-    opens: bool = False
-
-
-def _list_increments(choice: Choice, layout: ChatLayout, answer: Answer) -> Iterator[_Increment]:
-    increments = _list_own_increments(choice, layout, answer)
-    if not layout.beside:
-        return increments
-    return (replace(step, delta=_add_beside(step.delta, layout.beside)) for step in increments)
 
 
 def _add_beside(delta: Mapping[str, Json], beside: Mapping[str, Json]) -> Mapping[str, Json]:
@@ -512,36 +567,6 @@ def _add_beside(delta: Mapping[str, Json], beside: Mapping[str, Json]) -> Mappin
     )
 
 
-def _list_own_increments(choice: Choice, layout: ChatLayout, answer: Answer) -> Iterator[_Increment]:
-    tokenizer = answer.tokenizer
-    finish = layout.finishes.get(choice.finish, choice.finish)
-    end = _Increment(layout.ending, part="finish", finish=finish)
-    steps = _list_part_increments(choice, layout, answer)
-    if layout.whole_calls == "last":
-        others = [*steps]
-        calls = [step for step in others if "tool_calls" in step.delta]
-        steps = iter([step for step in others if "tool_calls" not in step.delta])
-        end = _add_calls(end, calls) if calls else end
-    first = next(steps, None)
-    if not layout.shows_reasoning:
-        # The first increment waits for the reasoning that the provider does not show.
-        hidden = sum(len(tokens_of(part, tokenizer)) for part in choice.parts if isinstance(part, Reasoning))
-        if first is not None:
-            first = replace(first, tokens=first.tokens + hidden) if hidden else first
-        else:
-            end = replace(end, tokens=end.tokens + hidden)
-    if layout.opening is None:
-        yield _Increment({}, part="open", opens=True)
-        yield _add_role(first or _Increment({"content": ""}), {})
-    elif first is not None and not first.delta.keys().isdisjoint(("tool_calls", "function_call")):
-        yield _add_role(first, layout.opening_of_call)
-    else:
-        yield _Increment(layout.opening, part="open", opens=True)
-        yield from () if first is None else (first,)
-    yield from steps
-    yield end
-
-
 def _add_calls(end: _Increment, calls: Sequence[_Increment]) -> _Increment:
     """Return the last increment of a choice with these whole calls."""
     made = [call for step in calls for call in step.delta["tool_calls"]]
@@ -551,64 +576,6 @@ def _add_calls(end: _Increment, calls: Sequence[_Increment]) -> _Increment:
 
 def _add_role(step: _Increment, more: Mapping[str, Json]) -> _Increment:
     return replace(step, delta={"role": "assistant", **more, **step.delta})
-
-
-def _list_part_increments(choice: Choice, layout: ChatLayout, answer: Answer) -> Iterator[_Increment]:
-    parts = [(part, tokens_of(part, answer.tokenizer)) for part in list_visible_parts(choice.parts, layout)]
-    calls, logprobs = 0, _find_logprobs(parts, choice, layout)
-    for part, tokens in parts:
-        pieces = weigh_pieces(tokens, part.chunks)
-        match part:
-            case Text():
-                for (piece, weight), block in zip(pieces, logprobs, strict=False):
-                    yield _Increment({"content": piece}, tokens=weight, logprobs=block)
-                if part.annotations and "annotations" in layout.message and "annotations" not in layout.not_streamed:
-                    yield _Increment({"annotations": [make_annotation(note) for note in part.annotations]})
-            case Reasoning():
-                for delta, weight in _list_reasoning_deltas(pieces, layout, answer.model):
-                    yield _Increment(delta, tokens=weight)
-            case Refusal():
-                yield from (_Increment({"refusal": piece}, tokens=weight) for piece, weight in pieces)
-            case ToolUse() if part.call.kind == "bare":
-                yield from _list_function_increments(part, pieces)
-            case ToolUse() if layout.whole_calls:
-                call = _make_whole_call(part.call, calls, layout)
-                call = call if layout.call else {"index": calls, **call}
-                yield _Increment({"tool_calls": [call]}, part="arguments", tokens=len(tokens))
-                calls += 1
-            case ToolUse():
-                yield from _call_increments(part, pieces, calls)
-                calls += 1
-
-
-def _list_reasoning_deltas(
-    pieces: Iterable[tuple[str, int]], layout: ChatLayout, model: str
-) -> Iterator[tuple[Mapping[str, Json], int]]:
-    """Yield the deltas of reasoning, and the tokens of each."""
-    if layout.thinks_in_content:
-        yield from (({"content": [_make_thinking(piece)]}, weight) for piece, weight in pieces)
-    elif layout.reasoning == "content":
-        before, after = THINK
-        yield {"content": before}, 0
-        yield from (({"content": piece}, weight) for piece, weight in pieces)
-        yield {"content": after}, 0
-    elif layout.reasoning_format is None:
-        yield from (({layout.reasoning: piece}, weight) for piece, weight in pieces)
-    else:
-        form = layout.reasoning_format(model)
-        for piece, weight in pieces:
-            yield {layout.reasoning: piece, "reasoning_details": [_make_detail(piece, form)]}, weight
-
-
-def _find_logprobs(
-    parts: Iterable[tuple[Part, tuple[str, ...]]], choice: Choice, layout: ChatLayout
-) -> Iterator[Block | None]:
-    if choice.logprobs is None or "logprobs" in layout.not_streamed:
-        return repeat(None)
-    pieces = [piece for part, tokens in parts if isinstance(part, Text) for piece in cut(tokens, part.chunks)]
-    if layout.content_logprobs:
-        return (make_content_block(choice, tokens) for tokens in group_by_piece(pieces, add_offsets(choice)))
-    return spread_logprobs(pieces, choice.logprobs)
 
 
 def _call_increments(part: ToolUse, pieces: Iterable[tuple[str, int]], index: int) -> Iterator[_Increment]:

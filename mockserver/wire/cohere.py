@@ -14,11 +14,11 @@ from pydantic_core import to_json
 from mockserver.core.http import Frame
 from mockserver.core.json import Json
 from mockserver.core.lazy import map_lazily
-from mockserver.core.plan import Answer, Choice, Logprob, Part, Reasoning, Refusal, Text, ToolUse, Usage, tokens_of
-from mockserver.core.tokens import Tokenizer, token_id, weigh_pieces
-from mockserver.wire.anthropic import wrap_arguments
+from mockserver.core.plan import Answer, Choice, Logprob, Part, Reasoning, Refusal, Text, ToolUse, Usage
+from mockserver.core.tokens import Tokenizer, token_id
 from mockserver.wire.logprobs import MANY, add_offsets, group_by_piece
-from mockserver.wire.template import Outline, Renderer
+from mockserver.wire.parts import list_pieces, wrap_arguments
+from mockserver.wire.renderer import Outline, Renderer
 
 Body = Mapping[str, Json]
 DONE = Frame(b"[DONE]", part="end")
@@ -68,10 +68,41 @@ class CohereRenderer(Renderer[CohereOptions]):
     """Renders messages."""
 
     def body(self, answer: Answer, options: CohereOptions) -> dict[str, Json]:
-        return make_chat(answer, options)
+        choice = answer.choices[0]
+        layout = lay_out(choice, options)
+        message: dict[str, Json] = {"role": "assistant"}
+        if layout.blocks:
+            message["content"] = [{"type": block.kind, block.kind: block.text} for block in layout.blocks]
+        if layout.plan:
+            message["tool_plan"] = _join(layout.plan)
+        if layout.calls:
+            message["tool_calls"] = [_make_call(used, used.call.arguments) for used in layout.calls]
+        if citations := layout.citations:
+            message["citations"] = citations
+        body = {"id": answer.id, "message": message, "finish_reason": find_finish_reason(choice)}
+        body["usage"] = make_usage(answer.usage)
+        if choice.logprobs is not None:
+            body["logprobs"] = map_lazily(lambda each: _show_logprobs(each.token, (each,)), choice.logprobs, few=MANY)
+        return body
 
     def frames(self, answer: Answer, options: CohereOptions) -> Iterator[Frame]:
-        return stream_chat(answer, options)
+        choice = answer.choices[0]
+        layout = lay_out(choice, options)
+        message = {"role": "assistant", "content": [], "tool_plan": "", "tool_calls": [], "citations": []}
+        yield _frame("message-start", {"id": answer.id, "delta": {"message": message}}, "open")
+        for part in layout.plan:
+            for piece, weight in list_pieces(part, answer.tokenizer):
+                yield _frame("tool-plan-delta", {"delta": {"message": {"tool_plan": piece}}}, "text", weight)
+        for index, block in enumerate(layout.blocks):
+            is_text = block.kind == "text"
+            yield from _stream_block(
+                index, block, answer, layout.citations if is_text else (), choice.logprobs if is_text else None
+            )
+        for index, used in enumerate(layout.calls):
+            yield from _stream_call(index, used, answer.tokenizer)
+        ended = {"finish_reason": find_finish_reason(choice), "usage": make_usage(answer.usage)}
+        yield _frame("message-end", {"delta": ended}, "finish")
+        yield DONE
 
     def outline(self, answer: Answer, options: CohereOptions) -> Outline | None:
         return Outline((options.thinking,), ())
@@ -96,25 +127,6 @@ def lay_out(choice: Choice, options: CohereOptions) -> MessageLayout:
     if texts or not calls:
         blocks.append(Block("text", tuple(texts)))
     return MessageLayout(tuple(plan), tuple(blocks), tuple(calls))
-
-
-def make_chat(answer: Answer, options: CohereOptions) -> dict[str, Json]:
-    choice = answer.choices[0]
-    layout = lay_out(choice, options)
-    message: dict[str, Json] = {"role": "assistant"}
-    if layout.blocks:
-        message["content"] = [{"type": block.kind, block.kind: block.text} for block in layout.blocks]
-    if layout.plan:
-        message["tool_plan"] = _join(layout.plan)
-    if layout.calls:
-        message["tool_calls"] = [_make_call(used, used.call.arguments) for used in layout.calls]
-    if citations := layout.citations:
-        message["citations"] = citations
-    body = {"id": answer.id, "message": message, "finish_reason": find_finish_reason(choice)}
-    body["usage"] = make_usage(answer.usage)
-    if choice.logprobs is not None:
-        body["logprobs"] = map_lazily(lambda each: _show_logprobs(each.token, (each,)), choice.logprobs, few=MANY)
-    return body
 
 
 def _make_call(used: ToolUse, arguments: str) -> Body:
@@ -188,26 +200,6 @@ def _show_logprobs(text: str, logprobs: Sequence[Logprob]) -> Body:
     return {"token_ids": numbers, "text": text, "logprobs": [each.logprob for each in logprobs]}
 
 
-def stream_chat(answer: Answer, options: CohereOptions) -> Iterator[Frame]:
-    choice = answer.choices[0]
-    layout = lay_out(choice, options)
-    message = {"role": "assistant", "content": [], "tool_plan": "", "tool_calls": [], "citations": []}
-    yield _frame("message-start", {"id": answer.id, "delta": {"message": message}}, "open")
-    for part in layout.plan:
-        for piece, weight in list_pieces(part, answer.tokenizer):
-            yield _frame("tool-plan-delta", {"delta": {"message": {"tool_plan": piece}}}, "text", weight)
-    for index, block in enumerate(layout.blocks):
-        is_text = block.kind == "text"
-        yield from _stream_block(
-            index, block, answer, layout.citations if is_text else (), choice.logprobs if is_text else None
-        )
-    for index, used in enumerate(layout.calls):
-        yield from _stream_call(index, used, answer.tokenizer)
-    ended = {"finish_reason": find_finish_reason(choice), "usage": make_usage(answer.usage)}
-    yield _frame("message-end", {"delta": ended}, "finish")
-    yield DONE
-
-
 def _stream_block(
     index: int, block: Block, answer: Answer, citations: Sequence[Body], logprobs: Sequence[Logprob] | None
 ) -> Iterator[Frame]:
@@ -248,12 +240,6 @@ def _stream_call(index: int, used: ToolUse, tokenizer: Tokenizer) -> Iterator[Fr
         added = {"index": index, "delta": {"message": {"tool_calls": {"function": {"arguments": piece}}}}}
         yield _frame("tool-call-delta", added, "arguments", weight)
     yield _frame("tool-call-end", {"index": index}, "arguments")
-
-
-def list_pieces(part: Part, tokenizer: Tokenizer) -> Iterable[tuple[str, int]]:
-    """Return the pieces of a part in a stream, each with its weight in tokens."""
-    chunks = part.chunks
-    return weigh_pieces(tokens_of(part, tokenizer), chunks)
 
 
 def _frame(event: str, body: Body, part: str, tokens: int = 0) -> Frame:

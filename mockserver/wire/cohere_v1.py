@@ -10,8 +10,9 @@ from pydantic_core import from_json, to_json
 
 from mockserver.core.http import Frame
 from mockserver.core.json import Json
-from mockserver.core.plan import Answer, Choice, Part, Refusal, Text, ToolUse
-from mockserver.wire.cohere import cite, find_finish_reason, list_pieces, make_usage
+from mockserver.core.plan import Answer, Choice, Text, ToolUse
+from mockserver.wire.cohere import cite, find_finish_reason, make_usage
+from mockserver.wire.parts import join_spoken, list_spoken_pieces
 
 Body = Mapping[str, Json]
 
@@ -25,7 +26,7 @@ class OldOptions(Struct, frozen=True):
 
 def make_old_chat(answer: Answer, options: OldOptions) -> dict[str, Json]:
     choice = answer.choices[0]
-    text, calls = _join(choice), _list_calls(choice)
+    text, calls = join_spoken(choice), _list_calls(choice)
     said: dict[str, Json] = {"role": "CHATBOT", "message": text, **({"tool_calls": calls} if calls else {})}
     body: dict[str, Json] = {"response_id": answer.id, "text": text, "generation_id": answer.id}
     body |= {
@@ -50,14 +51,6 @@ def _find_reason(choice: Choice) -> str:
 def _make_meta(answer: Answer) -> dict[str, Json]:
     usage = make_usage(answer.usage)
     return {"api_version": {"version": "1"}, "billed_units": usage["billed_units"], "tokens": usage["tokens"]}
-
-
-def _find_spoken(choice: Choice) -> Iterator[Part]:
-    return (part for part in choice.parts if isinstance(part, Text | Refusal))
-
-
-def _join(choice: Choice) -> str:
-    return "".join([part.text for part in choice.parts if isinstance(part, Text | Refusal)])
 
 
 def _list_calls(choice: Choice) -> list[Body]:
@@ -92,21 +85,24 @@ def _write_citation(citation: Body) -> Body:
 
 def stream_old_chat(answer: Answer, options: OldOptions) -> Iterator[Frame]:
     choice = answer.choices[0]
-    yield _line("stream-start", {"generation_id": answer.id}, "open")
-    for part in _find_spoken(choice):
-        for piece, weight in list_pieces(part, answer.tokenizer):
-            yield _line("text-generation", {"text": piece}, "text", weight)
+    yield _write_line("stream-start", {"generation_id": answer.id}, "open")
+    for piece, weight in list_spoken_pieces(choice, answer.tokenizer):
+        yield _write_line("text-generation", {"text": piece}, "text", weight)
     if citations := _list_citations(choice):
-        yield _line("citation-generation", {"citations": citations}, "text")
+        yield _write_line("citation-generation", {"citations": citations}, "text")
     if calls := _list_calls(choice):
-        yield _line("tool-calls-generation", {"tool_calls": calls}, "arguments")
+        yield _write_line("tool-calls-generation", {"tool_calls": calls}, "arguments")
     body = make_old_chat(answer, options)
     yield _end(_find_reason(choice), body)
 
 
 def make_generation(answer: Answer, prompt: str) -> dict[str, Json]:
     made = [
-        {"id": f"{answer.id}-{at}" if at else answer.id, "text": _join(choice), "finish_reason": _find_reason(choice)}
+        {
+            "id": f"{answer.id}-{at}" if at else answer.id,
+            "text": join_spoken(choice),
+            "finish_reason": _find_reason(choice),
+        }
         for at, choice in enumerate(answer.choices)
     ]
     return {"id": answer.id, "generations": made, "prompt": prompt, "meta": _make_meta(answer)}
@@ -114,22 +110,21 @@ def make_generation(answer: Answer, prompt: str) -> dict[str, Json]:
 
 def stream_generation(answer: Answer, prompt: str) -> Iterator[Frame]:
     for at, choice in enumerate(answer.choices):
-        for part in _find_spoken(choice):
-            for piece, weight in list_pieces(part, answer.tokenizer):
-                yield _line("text-generation", {"text": piece, **({"index": at} if at else {})}, "text", weight)
+        for piece, weight in list_spoken_pieces(choice, answer.tokenizer):
+            yield _write_line("text-generation", {"text": piece, **({"index": at} if at else {})}, "text", weight)
     yield _end(_find_reason(answer.choices[0]), make_generation(answer, prompt))
 
 
-def _line(event: str, body: Body, part: str, tokens: int = 0, *, finished: bool = False) -> Frame:
+def _write_line(event: str, body: Body, part: str, tokens: int = 0, *, finished: bool = False) -> Frame:
     data = to_json({"is_finished": finished, "event_type": event, **body})
     return Frame(data + b"\n", None, tokens, part, "bare")
 
 
 def _end(reason: str, response: Body) -> Frame:
-    return _line("stream-end", {"finish_reason": reason, "response": response}, "end", finished=True)
+    return _write_line("stream-end", {"finish_reason": reason, "response": response}, "end", finished=True)
 
 
 def break_off_line(message: str) -> Frame:
     """Return the line that ends a stream which fails."""
     failed = {"finish_reason": "ERROR", "error": message, "response": {"text": ""}}
-    return _line("stream-end", failed, "finish", finished=True)
+    return _write_line("stream-end", failed, "finish", finished=True)

@@ -1,11 +1,10 @@
 """Gemini's GenerateContentResponse: an Answer as one body, or as the responses of a stream, each with its new parts."""
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
-from itertools import chain, zip_longest
+from itertools import accumulate, chain
 from math import fsum
-from types import MappingProxyType
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -29,7 +28,9 @@ from mockserver.core.plan import (
 )
 from mockserver.core.seal import Seal, claim
 from mockserver.core.tokens import spell_token, token_id, weigh_pieces
-from mockserver.wire.template import HOLE, CountedFrames, Outline, Renderer, encode_texts
+from mockserver.wire.parts import take_turns
+from mockserver.wire.renderer import Outline, Renderer, encode_texts
+from mockserver.wire.template import HOLE, ChunkTemplate, CountedFrames, fill_holes
 
 Object = dict[str, Json]
 
@@ -51,7 +52,9 @@ class GeminiRenderer(Renderer[GeminiOptions]):
     """Renders bodies; those for Vertex AI have numbers that are made of the text."""
 
     def body(self, answer: Answer, options: GeminiOptions) -> Object:
-        return generate_content(answer, options)
+        candidates = [_render_candidate(choice, at, answer, options) for at, choice in enumerate(answer.choices)]
+        said = {"candidates": candidates, **_make_feedback(answer)}
+        return _make_response(said, make_usage_metadata(answer.usage, options), answer, options)
 
     def encode(self, body: Mapping[str, Json], options: GeminiOptions) -> bytes:
         return to_json(body) if options.indent is None else to_json(body, indent=options.indent) + b"\n"
@@ -71,18 +74,19 @@ class GeminiRenderer(Renderer[GeminiOptions]):
 
     def frames(self, answer: Answer, options: GeminiOptions) -> Iterator[Frame]:
         """Yield the frames, but for the last with a hole for the tokens so far."""
-        return _UncountedStream(answer, options, _one_line, templated=True).events()
+        return _Stream(answer, options, is_uncounted=True).events()
 
     def stream(self, answer: Answer, options: GeminiOptions) -> Iterable[Frame]:
         """Return the responses as server-sent events."""
-        if any(not isinstance(part, Text) or isinstance(part.chunks, tuple) for part in answer.choices[0].parts):
-            return stream_frames(answer, options)  # stated pieces may be empty
-        filled = self.fill_frames(answer, options)
-        if filled is None:
-            return stream_frames(answer, options)
-        if filled.weights[:1] == [0]:  # no tokens so far, which is not told
-            return stream_frames(answer, options)
-        return CountedFrames(filled, lambda tokens: _SO_FAR % (tokens, answer.usage.prompt + tokens))
+        filled = None
+        if all(isinstance(part, Text) and not isinstance(part.chunks, tuple) for part in answer.choices[0].parts):
+            filled = self.fill_frames(answer, options)  # but not stated pieces, which may be empty
+        if filled is None or filled.weights[:1] == [0]:  # no tokens so far, which is not told
+            return _Stream(answer, options).events()
+        prompt = answer.usage.prompt
+        return CountedFrames(
+            filled, lambda: (_SO_FAR % (tokens, prompt + tokens) for tokens in accumulate(filled.weights))
+        )
 
 
 def _indent_arguments(arguments: Json, indent: int | None) -> bytes:
@@ -90,12 +94,6 @@ def _indent_arguments(arguments: Json, indent: int | None) -> bytes:
     if indent is None:
         return to_json(arguments)
     return to_json(arguments, indent=indent).replace(b"\n", b"\n" + b" " * (7 * indent))
-
-
-def generate_content(answer: Answer, options: GeminiOptions) -> Object:
-    candidates = [_render_candidate(choice, at, answer, options) for at, choice in enumerate(answer.choices)]
-    said = {"candidates": candidates, **_make_feedback(answer)}
-    return _make_response(said, make_usage_metadata(answer.usage, options), answer, options)
 
 
 def _make_feedback(answer: Answer) -> Object:
@@ -355,39 +353,34 @@ def _make_token(token: str, logprob: float) -> Object:
     return {"token": spell_token(token), "tokenId": token_id(token), "logProbability": logprob}
 
 
-def stream_frames(answer: Answer, options: GeminiOptions) -> Iterator[Frame]:
-    """Yield the responses as server-sent events."""
-    return _Stream(answer, options, _one_line, templated=True).events()
-
-
 def stream_array(answer: Answer, options: GeminiOptions) -> Iterator[Frame]:
-    """Yield the responses as the elements of one JSON array."""
-    before = b"["
-    for frame in _Stream(answer, options, write_indented, templated=False).events():
-        yield replace(frame, data=before + frame.data, framing="bare")
-        before = b",\r\n"
-    yield Frame(b"\n]\n", part="end", framing="bare")
+    """Return the responses as the elements of one JSON array."""
+    return _frame_array(_Stream(answer, options, indented=True).events())
 
 
 def frame_responses(responses: Sequence[Object], *, events: bool) -> Iterator[Frame]:
-    """Yield whole responses as a stream."""
+    """Return whole responses as a stream: as server-sent events, or as the elements of one JSON array."""
+    write, last = _write_one_line if events else write_indented, len(responses) - 1
+    frames = (
+        Frame(write(response), part="finish" if at == last else "text", framing="crlf")
+        for at, response in enumerate(responses)
+    )
+    return frames if events else _frame_array(frames)
+
+
+def _frame_array(frames: Iterable[Frame]) -> Iterator[Frame]:
     before = b"["
-    for response in responses:
-        part = "finish" if response is responses[-1] else "text"
-        if events:
-            yield Frame(_one_line(response), part=part, framing="crlf")
-        else:
-            yield Frame(before + write_indented(response), part=part, framing="bare")
-            before = b",\r\n"
-    if not events:
-        yield Frame(b"\n]\n", part="end", framing="bare")
+    for frame in frames:
+        yield replace(frame, data=before + frame.data, framing="bare")
+        before = b",\r\n"
+    yield Frame(b"\n]\n", part="end", framing="bare")
 
 
 def write_indented(value: Json) -> bytes:
     return to_json(value, indent=2)
 
 
-def _one_line(value: Json) -> bytes:
+def _write_one_line(value: Json) -> bytes:
     return _encode(value).encode()
 
 
@@ -400,84 +393,68 @@ _Step = tuple[str | Object | None, int, str, int]
 
 
 class _Stream:
-    """Makes the responses of a stream. What the pieces of a text share is serialised once, if `templated`."""
+    """Makes the responses of a stream; one that `is_uncounted` has a hole for the tokens so far."""
 
     def __init__(
-        self, answer: Answer, options: GeminiOptions, encode: Callable[[Json], bytes], *, templated: bool
+        self, answer: Answer, options: GeminiOptions, *, indented: bool = False, is_uncounted: bool = False
     ) -> None:
-        self._answer, self._options, self._encode, self._templated = answer, options, encode, templated
+        self._answer, self._options, self._is_uncounted = answer, options, is_uncounted
+        self._encode = write_indented if indented else _write_one_line
+        self._texts = None if indented else ChunkTemplate(self._make_text_event, _encode_with_holes)
         self._visible = self._thoughts = 0  # tokens so far
-        self._templates: dict[tuple[int, int], list[bytes]] = {}
 
     def events(self) -> Iterator[Frame]:
-        answer, options, left = self._answer, self._options, len(self._answer.choices)
-        every = [_list_steps(choice, at, answer, options) for at, choice in enumerate(answer.choices)]
-        for at, turn in enumerate(zip_longest(*every)):
-            for index, step in enumerate(turn):
-                if step is None:
-                    continue
-                part, tokens, kind, thoughts = step
-                self._visible += tokens - thoughts
-                self._thoughts += thoughts
-                if at + 1 < len(every[index]):
-                    yield Frame(self._write_event(index, part, templated=not thoughts), None, tokens, kind, "crlf")
-                    continue
-                left -= 1
-                parts = [] if part is None else [_make_part(part)]
-                usage = self._count_usage() if left else make_usage_metadata(answer.usage, options)
-                candidate = _make_candidate(parts, answer.choices[index], index, options)
-                if parts and parts[0].get("text") == "":  # a rule states this piece
-                    candidate["content"] = _make_content(parts, options)
-                more = {} if left else _make_feedback(answer)
-                yield Frame(self._encode_response(candidate, usage, more), None, tokens, "finish", "crlf")
+        answer, options = self._answer, self._options
+        steps = [_list_steps(choice, at, answer, options) for at, choice in enumerate(answer.choices)]
+        left = [*map(len, steps)]
+        for index, (part, tokens, kind, thoughts) in take_turns(steps):
+            self._visible += tokens - thoughts
+            self._thoughts += thoughts
+            left[index] -= 1
+            if left[index]:
+                yield Frame(self._write_event(index, part), None, tokens, kind, "crlf")
+                continue
+            parts = [] if part is None else [_make_part(part)]
+            usage = self._count_usage() if any(left) else make_usage_metadata(answer.usage, options)
+            candidate = _make_candidate(parts, answer.choices[index], index, options)
+            if parts and parts[0].get("text") == "":  # a rule states this piece
+                candidate["content"] = _make_content(parts, options)
+            said = {"candidates": [candidate], **({} if any(left) else _make_feedback(answer))}
+            data = self._encode(_make_response(said, usage, answer, options))
+            yield Frame(data, None, tokens, "finish", "crlf")
 
-    def _write_event(self, index: int, part: str | Object | None, *, templated: bool) -> bytes:
-        if not (templated and self._templated and self._visible and type(part) is str):
-            return self._encode_response(self._make_visible_candidate(index, _make_part(part)), self._count_usage())
-        around = self._templates.get((index, self._thoughts))
-        if around is None:
-            around = self._templates[index, self._thoughts] = self._template(index)
-        total = self._answer.usage.prompt + self._visible + self._thoughts
-        made = b"%b%b%b%d%b%d%b" % (around[0], to_json(part), around[1], self._visible, around[2], total, around[3])
-        return b"%b%d%b" % (made, self._visible, around[4]) if around[4:] else made
+    def _write_event(self, index: int, part: str | Object | None) -> bytes:
+        if self._texts is None or not self._visible or type(part) is not str:
+            return self._encode(self._make_event(index, _make_part(part), self._count_usage()))
+        data = self._texts.fill((index, self._thoughts), part)
+        if self._is_uncounted:
+            return data
+        visible, total = self._visible, self._answer.usage.prompt + self._visible + self._thoughts
+        return fill_holes(data, (_SO_FAR % (visible, total), b"%d" % visible))
 
-    def _template(self, index: int) -> list[bytes]:
-        """Return the bytes of a response before, between and after its text, its candidates' tokens and its total."""
-        usage = {**self._count_usage(), "candidatesTokenCount": _HOLES[1], "totalTokenCount": _HOLES[2]}
-        holes = _HOLES if "candidatesTokensDetails" in usage else _HOLES[:3]
-        if holes[3:]:
-            usage["candidatesTokensDetails"] = list_modalities(holes[3], {})
-        rest, made = (
-            self._encode_response(self._make_visible_candidate(index, {"text": _HOLES[0]}), usage),
-            list[bytes](),
-        )
-        for hole in holes:
-            before, _, rest = rest.partition(to_json(hole))
-            made.append(before)
-        return [*made, rest]
+    def _make_text_event(self, form: tuple[int, int], text: Json) -> Object:
+        """Return the response with a text of a candidate, with numbers in place of the tokens so far."""
+        usage = self._count_usage() | _UNKNOWN
+        if "candidatesTokensDetails" in usage:
+            usage["candidatesTokensDetails"] = list_modalities(_UNKNOWN["candidatesTokenCount"], {})
+        return self._make_event(form[0], {"text": text}, usage)
 
-    def _make_visible_candidate(self, index: int, part: Object) -> Object:
-        return {"content": _make_content([part], self._options), "index": index}
+    def _make_event(self, index: int, part: Object, usage: Object) -> Object:
+        candidate = {"content": _make_content([part], self._options), "index": index}
+        return _make_response({"candidates": [candidate]}, usage, self._answer, self._options)
 
     def _count_usage(self) -> Object:
         counted = Usage(self._answer.usage.prompt, self._visible + self._thoughts, self._thoughts, self._options.cached)
         return make_usage_metadata(counted, self._options)
 
-    def _encode_response(
-        self, candidate: Object, usage: Object, more: Mapping[str, Json] = MappingProxyType({})
-    ) -> bytes:
-        return self._encode(_make_response({"candidates": [candidate], **more}, usage, self._answer, self._options))
+
+_SO_FAR = b'%d,"totalTokenCount": %d'  # the tokens so far, alone and with those of the prompt
+_UNKNOWN = {"candidatesTokenCount": 987_654_321_000_001, "totalTokenCount": 987_654_321_000_002}
 
 
-class _UncountedStream(_Stream):
-    def _write_event(self, index: int, part: str | Object | None, *, templated: bool) -> bytes:
-        usage = {**self._count_usage(), "candidatesTokenCount": _HOLES[1], "totalTokenCount": _HOLES[2]}
-        made = self._encode_response(self._make_visible_candidate(index, _make_part(part)), usage)
-        return made.replace(_SO_FAR % (_HOLES[1], _HOLES[2]), HOLE)
-
-
-_HOLES: tuple[Json, ...] = ("\ue000text\ue000", *range(987_654_321_000_001, 987_654_321_000_004))
-_SO_FAR = b'%d,"totalTokenCount": %d'  # what stands for the tokens so far, alone and with those of the prompt
+def _encode_with_holes(response: Json) -> bytes:
+    data = _write_one_line(response).replace(_SO_FAR % tuple(_UNKNOWN.values()), HOLE)
+    return data.replace(b"%d" % _UNKNOWN["candidatesTokenCount"], HOLE)
 
 
 def _make_part(part: str | Object | None) -> Object:

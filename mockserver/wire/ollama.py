@@ -14,9 +14,9 @@ from mockserver.core.http import Frame
 from mockserver.core.json import Json, compact, try_parse
 from mockserver.core.plan import Answer, Item, Logprob, Part, Reasoning, Text, ToolUse, Usage, tokens_of
 from mockserver.core.tokens import weigh_pieces
-from mockserver.wire.chat import ChunkTemplate
 from mockserver.wire.logprobs import encode_tokens, make_logprobs_block, spread_logprobs
-from mockserver.wire.template import Outline, Renderer
+from mockserver.wire.renderer import Outline, Renderer
+from mockserver.wire.template import ChunkTemplate
 
 Object = dict[str, Json]
 LOAD, PROMPT_TOKEN, TOKEN = 1_000_000, 1_000_000, 10_000_000  # nanoseconds that a model takes for each
@@ -34,10 +34,49 @@ class LineRenderer(Renderer[LineOptions]):
     """Renders answers of Ollama's own API."""
 
     def body(self, answer: Answer, options: LineOptions) -> Object:
-        return make_answer(answer, options)
+        """Return an answer as one object."""
+        choice = answer.choices[0]
+        texts = {"content": "", "thinking": ""}
+        calls: list[Object] = []
+        for part in _list_visible_parts(choice.parts, options):
+            if type(part) is ToolUse:
+                calls.append(_make_call(part, len(calls)))
+            elif type(part) is Reasoning:
+                texts["thinking"] += part.text
+            elif type(part) is not Item:
+                texts["content"] += part.text
+        said = _make_said(texts["content"], options, thinking=texts["thinking"], calls=calls)
+        weighed = make_logprobs_block(choice)
+        return _make_end(answer, options, said, None if weighed is None else weighed["content"])
 
     def frames(self, answer: Answer, options: LineOptions) -> Iterator[Frame]:
-        return stream_lines(answer, options)
+        """Yield an answer as the lines of a stream."""
+        choice, calls, waiting = answer.choices[0], 0, 0
+        template = ChunkTemplate(lambda kind, piece: _make_line(answer, _make_piece(piece, options, thinks=bool(kind))))
+        for part in choice.parts:
+            shown = next(iter(_list_visible_parts((part,), options)), None)
+            tokens = tokens_of(part, answer.tokenizer)
+            if shown is None:  # the next line waits for what is not shown
+                waiting += len(tokens)
+            elif type(shown) is ToolUse:
+                line = _make_line(answer, _make_said("", options, calls=[_make_call(shown, calls)]))
+                yield Frame(to_json(line) + b"\n", None, len(tokens) + waiting, "arguments", "bare")
+                calls, waiting = calls + 1, 0
+            elif type(shown) is not Item:
+                thinks = type(shown) is Reasoning
+                if shown is not part:  # a call that cannot be read
+                    tokens = tokens_of(shown, answer.tokenizer)
+                weighed = None if thinks else choice.logprobs
+                for piece, weight, logprobs in _list_pieces(shown, tokens, weighed):
+                    if logprobs is None:
+                        data = template.fill(int(thinks), piece)
+                    else:
+                        line = _make_line(answer, _make_piece(piece, options, thinks=False))
+                        data = to_json({**line, "logprobs": logprobs})
+                    yield Frame(data + b"\n", None, weight + waiting, "text", "bare")
+                    waiting = 0
+        end = _make_end(answer, options, _make_said("", options), None)
+        yield Frame(to_json(end) + b"\n", None, waiting, "finish", "bare")
 
     def encode_logprobs(self, logprobs: Sequence[Logprob]) -> bytes | None:
         return encode_tokens(logprobs)
@@ -52,53 +91,6 @@ class LineRenderer(Renderer[LineOptions]):
                     return None
                 values.append(arguments)
         return Outline((options.generates, options.thinks, options.context), tuple(values))
-
-
-def make_answer(answer: Answer, options: LineOptions) -> Object:
-    """Return an answer as one object."""
-    choice = answer.choices[0]
-    texts = {"content": "", "thinking": ""}
-    calls: list[Object] = []
-    for part in _list_visible_parts(choice.parts, options):
-        if type(part) is ToolUse:
-            calls.append(_make_call(part, len(calls)))
-        elif type(part) is Reasoning:
-            texts["thinking"] += part.text
-        elif type(part) is not Item:
-            texts["content"] += part.text
-    said = _make_said(texts["content"], options, thinking=texts["thinking"], calls=calls)
-    weighed = make_logprobs_block(choice)
-    return _make_end(answer, options, said, None if weighed is None else weighed["content"])
-
-
-def stream_lines(answer: Answer, options: LineOptions) -> Iterator[Frame]:
-    """Yield an answer as the lines of a stream."""
-    choice, calls, waiting = answer.choices[0], 0, 0
-    template = ChunkTemplate(lambda kind, piece: _make_line(answer, _make_piece(piece, options, thinks=bool(kind))))
-    for part in choice.parts:
-        shown = next(iter(_list_visible_parts((part,), options)), None)
-        tokens = tokens_of(part, answer.tokenizer)
-        if shown is None:  # the next line waits for what is not shown
-            waiting += len(tokens)
-        elif type(shown) is ToolUse:
-            line = _make_line(answer, _make_said("", options, calls=[_make_call(shown, calls)]))
-            yield Frame(to_json(line) + b"\n", None, len(tokens) + waiting, "arguments", "bare")
-            calls, waiting = calls + 1, 0
-        elif type(shown) is not Item:
-            thinks = type(shown) is Reasoning
-            if shown is not part:  # a call that cannot be read
-                tokens = tokens_of(shown, answer.tokenizer)
-            weighed = None if thinks else choice.logprobs
-            for piece, weight, logprobs in _list_pieces(shown, tokens, weighed):
-                if logprobs is None:
-                    data = template.fill(int(thinks), piece)
-                else:
-                    line = _make_line(answer, _make_piece(piece, options, thinks=False))
-                    data = to_json({**line, "logprobs": logprobs})
-                yield Frame(data + b"\n", None, weight + waiting, "text", "bare")
-                waiting = 0
-    end = _make_end(answer, options, _make_said("", options), None)
-    yield Frame(to_json(end) + b"\n", None, waiting, "finish", "bare")
 
 
 def _list_pieces(

@@ -12,12 +12,12 @@ from pydantic_core import to_json
 from mockserver.core.hosted_tools import describe_error
 from mockserver.core.http import Frame
 from mockserver.core.json import Json
-from mockserver.core.plan import Answer, Item, Part, Refusal, Text, ToolUse, Usage, tokens_of
+from mockserver.core.plan import Answer, Item, Part, Refusal, Text, ToolUse, Usage
 from mockserver.core.seed import Seed
-from mockserver.core.tokens import weigh_pieces
 from mockserver.media.samples import PCM, SampleFormat
 from mockserver.media.sound_files import Speech, read_samples
 from mockserver.media.tone import LETTERS_A_SECOND, write_tone
+from mockserver.wire.parts import list_pieces
 
 PIECE = 250  # milliseconds of sound in one event
 TOKEN_OF_ASSISTANT, TOKEN_OF_USER = 50, 100  # milliseconds of sound that are a token
@@ -210,7 +210,7 @@ def stream_events(answer: Answer, options: RealtimeOptions) -> Iterator[Frame]:
 
 
 def _stream_items(answer: Answer, options: RealtimeOptions, items: Sequence[SpokenItem]) -> Iterator[Frame]:
-    yield _event("response.created", {"response": make_response(answer, options, "in_progress")}, carries="open")
+    yield _make_event("response.created", {"response": make_response(answer, options, "in_progress")}, carries="open")
     status = find_status(answer)
     written: list[Json] = []
     for item in items:
@@ -225,10 +225,10 @@ def _stream_items(answer: Answer, options: RealtimeOptions, items: Sequence[Spok
         spoken //= options.voice.sound.count_bytes(TOKEN_OF_ASSISTANT)
     usage = make_usage(answer.usage, options, spoken=spoken)
     response = make_response(answer, options, status, written, usage)
-    yield _event("response.done", {"response": response}, carries="finish")
+    yield _make_event("response.done", {"response": response}, carries="finish")
 
 
-def _event(kind: str, fields: Mapping[str, Json], *, tokens: int = 0, carries: str = "text") -> Frame:
+def _make_event(kind: str, fields: Mapping[str, Json], *, tokens: int = 0, carries: str = "text") -> Frame:
     return Frame(to_json({"type": kind, **fields}), kind, tokens, carries)
 
 
@@ -242,7 +242,7 @@ class _ItemEvents(Struct, frozen=True):
     def stream(self, done: Mapping[str, Json], *, is_whole: bool) -> Iterator[Frame]:
         """Yield the events up to those that say what was `done`; of an item that breaks off, up to its last delta."""
         place = {"response_id": self.answer.id, "output_index": self.item.index}
-        yield _event("response.output_item.added", {**place, "item": self.item.begin()})
+        yield _make_event("response.output_item.added", {**place, "item": self.item.begin()})
         if isinstance(self.item.part, ToolUse):
             yield from self._call(self.item.part, is_whole=is_whole)
         elif isinstance(self.item.part, Item):
@@ -252,53 +252,49 @@ class _ItemEvents(Struct, frozen=True):
         else:
             yield from self._speak(self.options.voice, is_whole=is_whole)
         if is_whole:
-            yield _event("response.output_item.done", {**place, "item": done})
+            yield _make_event("response.output_item.done", {**place, "item": done})
 
     @property
     def _place(self) -> dict[str, Json]:
         return {"response_id": self.answer.id, "item_id": self.item.id, "output_index": self.item.index}
 
-    def _pieces(self) -> list[tuple[str, int]]:
-        part, tokenizer = self.item.part, self.answer.tokenizer
-        return [*weigh_pieces(tokens_of(part, tokenizer), getattr(part, "chunks", "token"))]
-
     def _call(self, use: ToolUse, *, is_whole: bool) -> Iterator[Frame]:
         kind, place = "response.function_call_arguments", {**self._place, "call_id": use.call.id}
-        for piece, weight in self._pieces():
-            yield _event(f"{kind}.delta", {**place, "delta": piece}, tokens=weight, carries="arguments")
+        for piece, weight in list_pieces(self.item.part, self.answer.tokenizer):
+            yield _make_event(f"{kind}.delta", {**place, "delta": piece}, tokens=weight, carries="arguments")
         if is_whole:
-            yield _event(f"{kind}.done", {**place, "name": use.call.name, "arguments": use.call.arguments})
+            yield _make_event(f"{kind}.done", {**place, "name": use.call.name, "arguments": use.call.arguments})
 
     def _use_server(self, item: Item) -> Iterator[Frame]:
         """Yield what a use of an MCP server goes through; a request for approval goes through nothing."""
         index = {"item_id": self.item.id, "output_index": self.item.index}
         if item.kind == LISTED:
             for what in ("in_progress", "completed"):
-                yield _event(f"{LISTED}.{what}", {"item_id": self.item.id})
+                yield _make_event(f"{LISTED}.{what}", {"item_id": self.item.id})
         elif item.kind == "mcp_call":
             told, text = "response.mcp_call_arguments", self.item.text
-            yield _event(f"{told}.delta", {**self._place, "delta": text}, carries="arguments")
-            yield _event(f"{told}.done", {**self._place, "arguments": text})
-            yield _event("response.mcp_call.in_progress", index)
+            yield _make_event(f"{told}.delta", {**self._place, "delta": text}, carries="arguments")
+            yield _make_event(f"{told}.done", {**self._place, "arguments": text})
+            yield _make_event("response.mcp_call.in_progress", index)
             ended = "failed" if item.body.get("error") else "completed"
-            yield _event(f"response.mcp_call.{ended}", index)
+            yield _make_event(f"response.mcp_call.{ended}", index)
 
     def _write(self, *, is_whole: bool) -> Iterator[Frame]:
         place = {**self._place, "content_index": 0}
-        yield _event("response.content_part.added", {**place, "part": {"type": "text", "text": ""}})
-        for piece, weight in self._pieces():
-            yield _event("response.output_text.delta", {**place, "delta": piece}, tokens=weight)
+        yield _make_event("response.content_part.added", {**place, "part": {"type": "text", "text": ""}})
+        for piece, weight in list_pieces(self.item.part, self.answer.tokenizer):
+            yield _make_event("response.output_text.delta", {**place, "delta": piece}, tokens=weight)
         if is_whole:
-            yield _event("response.output_text.done", {**place, "text": self.item.text})
-            yield _event("response.content_part.done", {**place, "part": {"type": "text", "text": self.item.text}})
+            yield _make_event("response.output_text.done", {**place, "text": self.item.text})
+            yield _make_event("response.content_part.done", {**place, "part": {"type": "text", "text": self.item.text}})
 
     def _speak(self, voice: Voice, *, is_whole: bool) -> Iterator[Frame]:
         """Yield words, each before the sound up to it."""
         place = {**self._place, "content_index": 0}
-        yield _event("response.content_part.added", {**place, "part": {"type": "audio", "transcript": ""}})
+        yield _make_event("response.content_part.added", {**place, "part": {"type": "audio", "transcript": ""}})
         sound, size, sent, said = self.item.sound, voice.sound.count_bytes(PIECE), 0, 0
-        for piece, weight in self._pieces():
-            yield _event("response.output_audio_transcript.delta", {**place, "delta": piece}, tokens=weight)
+        for piece, weight in list_pieces(self.item.part, self.answer.tokenizer):
+            yield _make_event("response.output_audio_transcript.delta", {**place, "delta": piece}, tokens=weight)
             said += len(piece)
             due = len(sound) * said // max(len(self.item.text), 1)
             while sent < due and (due - sent >= size or due == len(sound)):
@@ -307,11 +303,11 @@ class _ItemEvents(Struct, frozen=True):
         for at in range(sent, len(sound), size):  # of a file in which nobody says anything
             yield self._sound(sound[at : at + size], place)
         if is_whole:
-            yield _event("response.output_audio.done", place)
-            yield _event("response.output_audio_transcript.done", {**place, "transcript": self.item.text})
-            yield _event(
+            yield _make_event("response.output_audio.done", place)
+            yield _make_event("response.output_audio_transcript.done", {**place, "transcript": self.item.text})
+            yield _make_event(
                 "response.content_part.done", {**place, "part": {"type": "audio", "transcript": self.item.text}}
             )
 
     def _sound(self, data: bytes, place: Mapping[str, Json]) -> Frame:
-        return _event("response.output_audio.delta", {**place, "delta": b64encode(data).decode()})
+        return _make_event("response.output_audio.delta", {**place, "delta": b64encode(data).decode()})

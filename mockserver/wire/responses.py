@@ -1,18 +1,14 @@
-"""Responses: an Answer as the items of one object, or as the numbered events of the object and of each of its items."""
+"""Responses: an Answer as one object with its output items, and the ids of these."""
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from hashlib import blake2b
-from itertools import count, repeat
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from msgspec import Struct
-from msgspec.json import encode
 from msgspec.structs import replace
-from pydantic_core import to_json
 
 from mockserver.core.call import fingerprint
-from mockserver.core.http import Frame, FrameRun, Frames
 from mockserver.core.json import Json
 from mockserver.core.lazy import lazy_property
 from mockserver.core.plan import (
@@ -26,14 +22,10 @@ from mockserver.core.plan import (
     Text,
     ToolUse,
     Usage,
-    tokens_of,
-    words_of,
 )
 from mockserver.core.seal import Seal, claim, text_bytes
-from mockserver.core.tokens import APPROX, Chunks, Tokenizer, spans, weigh_pieces
 from mockserver.wire.chat import pick
 from mockserver.wire.logprobs import Block, spread_logprobs
-from mockserver.wire.template import HOLE, Marks, Outline, Renderer, fill_holes
 
 Status = Literal["queued", "in_progress", "completed", "incomplete", "failed", "cancelled"]
 ItemStatus = Literal["in_progress", "completed", "incomplete"]
@@ -232,7 +224,7 @@ def list_output_items(answer: Answer, layout: ResponseLayout, options: ResponseO
     items: list[OutputItem] = []
     for at, parts in enumerate(groups):
         cut = at == len(groups) - 1 and not isinstance(parts[0], Item) and _is_cut(answer)
-        body = builder.item(parts, "incomplete" if cut else "completed", items)
+        body = builder.make_item(parts, "incomplete" if cut else "completed", items)
         items.append(OutputItem(body, parts, open=cut and answer.broken is not None))
     return items
 
@@ -338,12 +330,12 @@ class _ItemBuilder(Struct, frozen=True):
     options: ResponseOptions
     logprobs: Iterator[list[Block]] | None
 
-    def item(self, parts: tuple[Part, ...], status: ItemStatus, before: list[OutputItem]) -> Mapping[str, Json]:
+    def make_item(self, parts: tuple[Part, ...], status: ItemStatus, before: list[OutputItem]) -> Mapping[str, Json]:
         at, stored = len(before), self.options.stored
         name = make_item_id(self.answer_id, at, stored=stored)
         match parts[0]:
             case Reasoning() as reasoning:
-                return self._reasoning(reasoning, status, name)
+                return self._make_reasoning(reasoning, status, name)
             case ToolUse() as use:
                 thought = next((n for n in reversed(range(at)) if before[n].body["type"] == "reasoning"), at)
                 return _make_tool_call(
@@ -351,9 +343,9 @@ class _ItemBuilder(Struct, frozen=True):
                 )
             case Item() as item:
                 return make_hosted_tool_item(item, self.options, name, _find_last_call(before))
-        return self._message(parts, status, name)
+        return self._make_message(parts, status, name)
 
-    def _message(self, parts: tuple[Part, ...], status: ItemStatus, name: str) -> dict[str, Json]:
+    def _make_message(self, parts: tuple[Part, ...], status: ItemStatus, name: str) -> dict[str, Json]:
         return {
             "id": f"msg_{name}",
             "type": "message",
@@ -372,7 +364,7 @@ class _ItemBuilder(Struct, frozen=True):
             "logprobs": next(self.logprobs) if self.logprobs else [],
         }
 
-    def _reasoning(self, part: Reasoning, status: ItemStatus, name: str) -> dict[str, Json]:
+    def _make_reasoning(self, part: Reasoning, status: ItemStatus, name: str) -> dict[str, Json]:
         summary = _find_summary(part, self.layout, self.options)
         item: dict[str, Json] = {
             "id": f"rs_{name}",
@@ -403,25 +395,13 @@ def _find_summary(part: Reasoning, layout: ResponseLayout, options: ResponseOpti
 
 def _make_tool_call(use: ToolUse, status: ItemStatus, name: str) -> dict[str, Json]:
     call = use.call
+    custom = call.kind == "custom"
+    head = {"id": f"ctc_{name}", "type": "custom_tool_call"}
+    if not custom:
+        head = {"id": f"fc_{name}", "type": "function_call", "status": status}
     namespace = {"namespace": call.namespace} if call.namespace else {}
-    if call.kind == "custom":
-        return {
-            "id": f"ctc_{name}",
-            "type": "custom_tool_call",
-            "call_id": call.id,
-            "name": call.name,
-            **namespace,
-            "input": call.arguments,
-        }
-    return {
-        "id": f"fc_{name}",
-        "type": "function_call",
-        "status": status,
-        "call_id": call.id,
-        "name": call.name,
-        **namespace,
-        "arguments": call.arguments,
-    }
+    key = "input" if custom else "arguments"
+    return {**head, "call_id": call.id, "name": call.name, **namespace, key: call.arguments}
 
 
 def make_hosted_tool_item(item: Item, options: ResponseOptions, name: str, call_id: str = "") -> dict[str, Json]:
@@ -457,330 +437,3 @@ def _blank_out(body: Mapping[str, Json], path: list[str], blank: Mapping[str, Js
     if rest or key in blank:
         return {**body, **({} if rest else {key: blank[key]})}
     return {name: value for name, value in body.items() if name != key}
-
-
-MAX_PARTIAL_IMAGES = 3
-_EVENT = b'{"type":"%b","sequence_number":%b,%b'
-
-
-class Event(NamedTuple):
-    """An event without its number."""
-
-    type: str
-    rest: bytes  # the JSON after type and sequence number, from the first key to the closing brace
-    tokens: int = 0
-    part: str = "text"
-
-
-Events = Iterator[Event]
-
-
-def stream_events(answer: Answer, layout: ResponseLayout, options: ResponseOptions) -> Iterator[Frame]:
-    """Yield the numbered frames of a streamed answer; that of a background answer ends where it is now."""
-    for number, (name, rest, tokens, part) in enumerate(_make_events(answer, layout, options)):
-        yield Frame(_EVENT % (name.encode(), b"%d" % number, rest), name, tokens, part)
-
-
-def _make_events(answer: Answer, layout: ResponseLayout, options: ResponseOptions) -> Events:
-    yield from _make_opening(answer, layout, options)
-    if answer.phase:
-        return
-    items, partial_images = list_output_items(answer, layout, options), _count_partial_images(options)
-    for index, item in enumerate(items):
-        yield from make_item_events(ItemStream(index, item, answer.tokenizer, partial_images))
-    yield _make_ending(answer, layout, options, items)
-
-
-def _make_opening(answer: Answer, layout: ResponseLayout, options: ResponseOptions) -> Events:
-    started = to_json({"response": make_response_in_progress(answer, layout, options)})[1:]
-    created = started
-    waits = answer.phase == "queued" or options.request_fields.get("background") is True
-    if layout.queued and waits:
-        created = to_json({"response": make_response_in_progress(answer, layout, options, queued=True)})[1:]
-    yield Event("response.created", created, part="open")
-    if created is not started:
-        yield Event("response.queued", created, part="open")
-    if find_status(answer, layout) != "queued":
-        yield Event("response.in_progress", started, part="open")
-
-
-def _count_partial_images(options: ResponseOptions) -> int:
-    tools = (tool for tool in options.request_fields.get("tools") or () if tool.get("type") == "image_generation")
-    wanted = next((tool.get("partial_images") for tool in tools), None)
-    return min(wanted, MAX_PARTIAL_IMAGES) if isinstance(wanted, int) else 0
-
-
-def _make_ending(answer: Answer, layout: ResponseLayout, options: ResponseOptions, items: list[OutputItem]) -> Event:
-    match answer.broken:
-        case Broken(event=True) as broken:
-            error = {"type": broken.code, "code": broken.code, "message": broken.message, "param": None}
-            return Event("error", to_json({"error": error})[1:], part="finish")
-    status = find_status(answer, layout)
-    final = to_json({"response": make_response_of_items(answer, layout, options, items)})[1:]
-    return Event(f"response.{status}", final, part="finish")
-
-
-class ResponseRenderer(Renderer[ResponseOptions]):
-    """Renders responses in one layout."""
-
-    def __init__(self, layout: ResponseLayout) -> None:
-        super().__init__()
-        self.layout = layout
-
-    def body(self, answer: Answer, options: ResponseOptions) -> dict[str, Json]:
-        return make_response(answer, self.layout, options)
-
-    def frames(self, answer: Answer, options: ResponseOptions) -> Iterator[Frame]:
-        """Yield the frames with a hole for the number of each."""
-        for name, rest, tokens, part in _make_events(answer, self.layout, options):
-            yield Frame(_EVENT % (name.encode(), HOLE, rest), name, tokens, part)
-
-    def stream(self, answer: Answer, options: ResponseOptions) -> Iterable[Frame]:
-        filled = self.fill_frames(answer, options)
-        return stream_events(answer, self.layout, options) if filled is None else NumberedFrames(filled)
-
-    def outline(self, answer: Answer, options: ResponseOptions) -> Outline | None:
-        repeated, sealed = options.request_fields, "reasoning.encrypted_content" in options.include
-        values = [
-            encode(value) if type(value) is str else to_json(value)
-            for key, value in repeated.items()
-            if key != "background"
-        ]
-        values += [name.encode() for name in list_item_ids(answer, stored=options.stored)]
-        form = (*repeated, repeated.get("background") is True, options.summary, options.stored, sealed, len(values))
-        return Outline(form, tuple(values))
-
-    def mark(self, options: ResponseOptions, marks: Marks) -> ResponseOptions:
-        repeated = options.request_fields
-        marked = {key: [{"type": marks.text()}] for key in repeated if key != "background"}  # as if all were tools
-        return replace(options, request_fields={**repeated, **marked})
-
-
-class NumberedFrames(Frames):
-    """The frames of a stream with their numbers, for which there are holes."""
-
-    __slots__ = ("_unnumbered",)
-
-    def __init__(self, unnumbered: Frames) -> None:
-        self._unnumbered = unnumbered
-
-    @property
-    def runs(self) -> list[Frame | FrameRun]:
-        """Return the frames, those that are alike as one."""
-        number, made = 0, list[Frame | FrameRun]()
-        for run in self._unnumbered.runs:
-            if isinstance(run, Frame):
-                made.append(replace(run, data=run.data.replace(HOLE, b"%d" % number)))
-                number += 1
-            else:
-                before, between = run.before.split(HOLE)
-                pieces = [b"%d%b%b" % (at, between, piece) for at, piece in enumerate(run.pieces, number)]
-                made.append(replace(run, before=before, pieces=pieces))
-                number += len(pieces)
-        return made
-
-    def join(self, write: Callable[[Frame | FrameRun], bytes]) -> bytes:
-        """Return the bytes of all frames; `write` returns those of each."""
-        return fill_holes(self._unnumbered.join(write), count())
-
-
-class ItemStream(Struct, frozen=True):
-    """Builds the events of one item: knows its place in the response, and how its texts are cut."""
-
-    index: int
-    item: OutputItem
-    tokenizer: Tokenizer = APPROX
-    partial_images: int = 0  # how many previews come before an image
-
-    @property
-    def place(self) -> dict[str, Json]:
-        return {"item_id": self.item.body["id"], "output_index": self.index}
-
-    @property
-    def part(self) -> str:
-        return "arguments" if isinstance(self.item.parts[0], ToolUse | Item) else "text"
-
-    def item_event(self, event: str, body: Mapping[str, Json], tokens: int) -> Event:
-        rest = to_json({"output_index": self.index, "item": body})[1:]
-        return Event(f"response.output_item.{event}", rest, tokens, self.part)
-
-    def event(self, event: str, fields: Mapping[str, Json]) -> Event:
-        return Event(f"response.{event}", to_json({**self.place, **fields})[1:], 0, self.part)
-
-    def tokens(self, part: Part, text: str) -> tuple[str, ...]:
-        return tokens_of(part, self.tokenizer) if text == words_of(part) else self.tokenizer.split(text)
-
-    def text_deltas(self, event: str, place: Mapping[str, Json], text: str, part: Part) -> Events:
-        pieces = weigh_pieces(self.tokens(part, text), _choose_chunks(part, text))
-        return self.deltas(event, {**self.place, **place}, zip(pieces, repeat(b"}"), strict=False))
-
-    def deltas(self, event: str, place: Mapping[str, Json], pieces: Iterable[tuple[tuple[str, int], bytes]]) -> Events:
-        """Yield an event for each piece, given with the JSON after it; one is empty only if a rule states it.
-
-        What all share is serialised once.
-        """
-        name, part = f"response.{event}.delta", self.part
-        before = to_json({**place, "delta": ""})[1:-3]
-        for (piece, weight), after in pieces:
-            yield Event(name, before + to_json(piece) + after, weight, part)
-
-
-def make_item_events(stream: ItemStream) -> Events:
-    item = stream.item
-    first = item.parts[0]
-    yield stream.item_event("added", make_item_in_progress(item.body), 0)
-    inner = _INNER[type(first)](stream)
-    if item.open:
-        yield from _take_until_last_delta(inner)
-        return
-    shown = 0
-    for event in inner:
-        shown += event.tokens
-        yield event
-    hidden = max(len(tokens_of(first, stream.tokenizer)) - shown, 0) if isinstance(first, Reasoning) else 0
-    yield stream.item_event("done", item.body, hidden)
-
-
-def make_item_in_progress(body: Mapping[str, Json]) -> dict[str, Json]:
-    blank = _BLANK.get(body["type"]) or find_item_kind(body["type"]).blank
-    started = {"status": "in_progress", **blank}
-    return {key: _blank_values(value, started[key]) if key in started else value for key, value in body.items()}
-
-
-def _blank_values(value: Json, blank: Json) -> Json:
-    return {**value, **blank} if isinstance(value, Mapping) and isinstance(blank, Mapping) else blank
-
-
-def _take_until_last_delta(events: Events) -> Events:
-    kept = list(events)
-    last = max((at for at, event in enumerate(kept) if event.type.endswith(".delta")), default=-1)
-    yield from kept[: last + 1]
-
-
-def _message(stream: ItemStream) -> Events:
-    for at, (part, content) in enumerate(zip(stream.item.parts, stream.item.body["content"], strict=True)):
-        inner = _stream_text if isinstance(part, Text) else _stream_refusal
-        empty = {key: _EMPTY.get(key, value) for key, value in content.items()}
-        yield stream.event("content_part.added", {"content_index": at, "part": empty})
-        yield from inner(stream, {"content_index": at}, part, content)
-        yield stream.event("content_part.done", {"content_index": at, "part": content})
-
-
-def _stream_text(stream: ItemStream, place: Mapping[str, Json], part: Part, content: Mapping[str, Json]) -> Events:
-    tokens = stream.tokens(part, content["text"])
-    pieces = tuple(weigh_pieces(tokens, part.chunks))
-    logprobs = [_drop_bytes(logprob) for logprob in content["logprobs"]]
-    if logprobs:
-        ends = spans((piece for piece, _ in pieces), tokens)
-        tails: Iterator[bytes] = (b',"logprobs":' + to_json(logprobs[span]) + b"}" for span in ends)
-    else:
-        tails = repeat(b',"logprobs":[]}')
-    yield from stream.deltas("output_text", {**stream.place, **place}, zip(pieces, tails, strict=False))
-    for at, note in enumerate(content["annotations"]):
-        yield stream.event("output_text.annotation.added", {**place, "annotation_index": at, "annotation": note})
-    yield stream.event("output_text.done", {**place, "text": content["text"], "logprobs": logprobs})
-
-
-def _drop_bytes(logprob: Block) -> dict[str, Json]:
-    top = [{"token": other["token"], "logprob": other["logprob"]} for other in logprob["top_logprobs"]]
-    return {"token": logprob["token"], "logprob": logprob["logprob"], "top_logprobs": top}
-
-
-def _stream_refusal(stream: ItemStream, place: Mapping[str, Json], part: Part, content: Mapping[str, Json]) -> Events:
-    yield from stream.text_deltas("refusal", place, content["refusal"], part)
-    yield stream.event("refusal.done", {**place, "refusal": content["refusal"]})
-
-
-def _reasoning(stream: ItemStream) -> Events:
-    body = stream.item.body
-    for at, content in enumerate(body["summary"]):
-        yield from _stream_reasoning_part(stream, "reasoning_summary_part", {"summary_index": at}, content)
-    for at, content in enumerate(body.get("content", ())):
-        yield from _stream_reasoning_part(stream, "content_part", {"content_index": at}, content)
-
-
-def _stream_reasoning_part(
-    stream: ItemStream, event: str, place: Mapping[str, Json], content: Mapping[str, Json]
-) -> Events:
-    text, text_event = content["text"], _REASONING_TEXT[content["type"]]
-    yield stream.event(f"{event}.added", {**place, "part": {**content, "text": ""}})
-    yield from stream.text_deltas(text_event, place, text, stream.item.parts[0])
-    yield stream.event(f"{text_event}.done", {**place, "text": text})
-    yield stream.event(f"{event}.done", {**place, "part": content})
-
-
-def _choose_chunks(part: Part, text: str) -> Chunks:
-    """Return how a text is cut: an exact list of pieces applies to the part's own text alone."""
-    derived = isinstance(part, Reasoning) and isinstance(part.chunks, tuple) and text != part.text
-    return "token" if derived else part.chunks
-
-
-def _stream_tool_call(stream: ItemStream) -> Events:
-    body, part = stream.item.body, stream.item.parts[0]
-    if body["type"] == "custom_tool_call":
-        yield from stream.text_deltas("custom_tool_call_input", {}, body["input"], part)
-        yield stream.event("custom_tool_call_input.done", {"input": body["input"]})
-        return
-    yield from stream.text_deltas("function_call_arguments", {}, body["arguments"], part)
-    yield stream.event("function_call_arguments.done", {"name": body["name"], "arguments": body["arguments"]})
-
-
-def _stream_hosted_tool(stream: ItemStream) -> Events:
-    body = stream.item.body
-    for events in find_item_kind(body["type"]).events:
-        match events:
-            case StatusEvent() if events.failed is not None and body.get("status", "completed") not in _ENDED:
-                return
-            case StatusEvent():
-                failed = events.failed is not None and (body.get("status") == "failed" or body.get("error"))
-                if name := events.failed if failed else events.name:
-                    yield stream.event(f"{body['type']}.{name}", {})
-            case TextDeltas():
-                text = body[events.key] or ""
-                yield from stream.text_deltas(events.event, {}, text, stream.item.parts[0])
-                yield stream.event(f"{events.event}.done", {events.key: text})
-            case "partial_images":
-                image = body["result"]
-                for at in range(stream.partial_images if image else 0):
-                    fields = {"partial_image_index": at, "partial_image_b64": image}
-                    yield stream.event("image_generation_call.partial_image", fields)
-            case "commands":
-                yield from _stream_commands(stream)
-            case "command_outputs":
-                yield from _stream_command_outputs(stream)
-
-
-def _stream_commands(stream: ItemStream) -> Events:
-    """Yield the events of a shell call, which refer to the item only by its index."""
-    for at, command in enumerate(stream.item.body["action"]["commands"]):
-        place = {"output_index": stream.index, "command_index": at}
-        yield Event(_COMMAND + "added", to_json({**place, "command": ""})[1:], 0, stream.part)
-        pieces = zip(weigh_pieces(stream.tokenizer.split(command), "token"), repeat(b"}"), strict=False)
-        yield from stream.deltas("shell_call_command", place, pieces)
-        yield Event(_COMMAND + "done", to_json({**place, "command": command})[1:], 0, stream.part)
-
-
-def _stream_command_outputs(stream: ItemStream) -> Events:
-    for at, output in enumerate(stream.item.body["output"]):
-        delta = {key: output[key] for key in ("stdout", "stderr") if output.get(key)}
-        yield stream.event("shell_call_output_content.delta", {"command_index": at, "delta": delta})
-        yield stream.event("shell_call_output_content.done", {"command_index": at, "output": [output]})
-
-
-_ENDED = ("completed", "incomplete", "failed")
-_REASONING_TEXT = {"summary_text": "reasoning_summary_text", "reasoning_text": "reasoning_text"}
-_COMMAND = "response.shell_call_command."
-_EMPTY: Mapping[str, Json] = {"text": "", "refusal": "", "annotations": [], "logprobs": []}
-_BLANK: Mapping[str, Mapping[str, Json]] = {
-    "message": {"content": []},
-    "function_call": {"arguments": ""},
-    "custom_tool_call": {"input": ""},
-    "reasoning": {"summary": [], "content": []},
-}
-_INNER: Mapping[type, Callable[[ItemStream], Events]] = {
-    Text: _message,
-    Refusal: _message,
-    Reasoning: _reasoning,
-    ToolUse: _stream_tool_call,
-    Item: _stream_hosted_tool,
-}

@@ -1,212 +1,65 @@
-"""Templates: what all renderings of one form of answer have in common.
-
-A renderer is run twice for an answer whose values are marks, different ones each time. The bytes are cut at the marks;
-an answer of the same form is rendered by putting its own values between. If the two renderings differ elsewhere, a
-value got into the bytes in a way that is not known here: then there is no template, and the renderer itself answers.
-Nothing is learned from requests: which template an answer gets hangs on its form alone. If a choice comes again, as
-that of a rule does, the template is kept with it, with all filled in that does not change from request to request.
-"""
+"""Templates: bytes with holes, and frames of streams with holes, which are cut at marks and filled with values."""
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from functools import lru_cache
-from itertools import accumulate, chain, islice
+from itertools import chain, islice
 from operator import itemgetter
-from typing import Any, Generic, TypeVar
+from typing import Any
 
 from msgspec import Struct
-from msgspec.json import encode
-from msgspec.structs import astuple, replace
+from msgspec.structs import replace
 from pydantic_core import to_json
 
 from mockserver.core.http import Frame, FrameRun, Frames
 from mockserver.core.json import Json
 from mockserver.core.lazy import lazy_property
-from mockserver.core.plan import (
-    Answer,
-    Choice,
-    Item,
-    Logprob,
-    Part,
-    Reasoning,
-    Refusal,
-    Text,
-    ToolUse,
-    Usage,
-    tokens_of,
-)
-from mockserver.core.tokens import Tokenizer, weigh_pieces
 
-Form = tuple[Hashable, ...]
-Options = TypeVar("Options")
-Kept = TypeVar("Kept")
 Write = Callable[[Frame | FrameRun], bytes]  # what returns the bytes of a frame
 
-MAX_KEPT = 100  # characters of a value of the request or the answer that outlines keep
-MAX_TEMPLATES = 512  # of one renderer
-MAX_BOUND = 16  # templates that are kept with a choice
-MAX_CHOICES, MAX_PARTS = 4, 8  # of an answer, of a choice: more have too many forms
-MAX_PIECES = 4_096  # of a stream whose frames are made at once
 _RUN = 128  # frames that are alike, and are joined at once
 
 
-class Outline(Struct, frozen=True, gc=False):
-    """What decides how something is rendered, and the values that it is filled with: JSON, of texts without quotes."""
-
-    form: Form
-    values: tuple[bytes, ...]
-
-
-def find_outline(choice: Choice) -> Outline | None:
-    """Return the outline of a choice, which is kept with it; None: no template can hold it.
-
-    Raises UnicodeEncodeError for lone surrogates.
-    """
-    found: Outline | None = vars(choice).get("outline")
-    if found is None:
-        found = vars(choice)["outline"] = _outline_choice(choice)
-    return found
-
-
-def _outline_choice(choice: Choice) -> Outline | None:
-    if len(choice.parts) > MAX_PARTS:
-        return None
-    form: list[Hashable] = [choice.finish, choice.safety]
-    texts: list[str] = []
-    if choice.echo or choice.stop:
-        form.append(Choice)
-        texts += (choice.echo, choice.stop)
-    for part in choice.parts:
-        kind = type(part)
-        if kind is Item or (type(part) is Text and part.annotations):
-            return None
-        form += (kind, type(part.chunks) is tuple)
-        if type(part) is Text:  # first, as most are
-            form.append(part.apart)
-            texts.append(part.text)
-        else:
-            _OUTLINES[kind](part, form, texts)
-    return Outline((*form, *map(bool, texts)), encode_texts(texts))
-
-
-def _outline_refusal(part: Refusal, form: list[Hashable], texts: list[str]) -> None:
-    texts.append(part.text)
-
-
-def _outline_reasoning(part: Reasoning, form: list[Hashable], texts: list[str]) -> None:
-    form.append(part.summary is None)
-    texts += (part.text, part.summary or "")
-
-
-def _outline_call(part: ToolUse, form: list[Hashable], texts: list[str]) -> None:
-    call = part.call
-    form += (call.kind, call.arguments.lstrip()[:1] == "{")
-    texts += (call.id, call.name, call.namespace, call.arguments)
-
-
-_OUTLINES: Mapping[type, Callable[[Any, list[Hashable], list[str]], None]] = {
-    Refusal: _outline_refusal,
-    Reasoning: _outline_reasoning,
-    ToolUse: _outline_call,
-}
-
-
-class Marks:
-    """Texts and numbers that stand for values: each is given once, and no other series has it."""
-
-    def __init__(self, series: int) -> None:
-        self._series, self._given = series, 0
-
-    def text(self, instead_of: str | None = " ") -> str:
-        """Return a mark for a text; what is empty stays as it is."""
-        if not instead_of:
-            return instead_of or ""
-        self._given += 1
-        return f"~{self._series}.{self._given}~"
-
-    def texts(self, count: int) -> tuple[str, ...]:
-        return tuple(self.text() for _ in range(count))
-
-    def usage(self, usage: Usage) -> Usage:
-        """Return marks for numbers of tokens: of sums and differences of some of them, no two are equal."""
-        return Usage(*(self._series * 5 ** (20 - at) if count else 0 for at, count in enumerate(astuple(usage))))
-
-    def answer(self, answer: Answer, counts: Sequence[int] = ()) -> Answer:
-        """Return the answer with marks for its values. `counts`: in how many pieces each part of a stream comes."""
-        given = iter(counts)
-        choices: list[Choice] = []
-        for choice in answer.choices:
-            unsigned: Choice = vars(choice).get("unsigned", choice)
-            marked = replace(
-                unsigned,
-                parts=tuple([self._mark_part(part, next(given, 1)) for part in unsigned.parts]),
-                logprobs=choice.logprobs and (Logprob(self.text(), 0.0),),
-                echo=self.text(choice.echo),
-                stop=self.text(choice.stop),
-            )
-            choices.append(marked if unsigned is choice else marked.sign(lambda _: self.text(), ""))
-        return replace(
-            answer,
-            id=self.text(answer.id),
-            created=answer.created and 1_654_320_987 + self._series,
-            model=self.text(answer.model),
-            choices=tuple(choices),
-            usage=self.usage(answer.usage),
-            system_fingerprint=self.text(answer.system_fingerprint),
-            stated_fingerprint=None if answer.stated_fingerprint is None else self.text(answer.stated_fingerprint),
-        )
-
-    def _mark_part(self, part: Part, count: int) -> Part:
-        match part:
-            case ToolUse(call=call):
-                pieces = self.texts(count) if call.arguments else ()
-                if pieces and call.arguments.lstrip()[:1] == "{":
-                    pieces = ('{"' + pieces[0], *pieces[1:])
-                    pieces = (*pieces[:-1], pieces[-1] + '":0}')
-                names = (call.id, call.name, call.namespace)
-                call_id, name, namespace = (self.text(name) for name in names)
-                call = replace(call, id=call_id, name=name, namespace=namespace, arguments="".join(pieces))
-                part = replace(part, call=call)
-            case Reasoning():
-                pieces = self.texts(count) if part.text else ()
-                summary = None if part.summary is None else self.text(part.summary)
-                part = replace(part, text="".join(pieces), summary=summary)
-            case Text() | Refusal():
-                pieces = self.texts(count) if part.text else ()
-                part = replace(part, text="".join(pieces))
-            case Item():  # no outline has one
-                return part
-        return replace(part, tokens=pieces, chunks=pieces if type(part.chunks) is tuple else "token")
-
-
-class Cuts(Struct, frozen=True):
-    """What stands between the marks in bytes, and the number of each mark among all."""
+class Template(Struct, frozen=True, dict=True):
+    """Bytes with holes, which take values by their numbers: what stands between holes, and the number in each."""
 
     between: list[bytes]
-    marks: list[int]
+    holes: list[int]
 
-    def surround(self, before: bytes, after: bytes) -> "Cuts":
-        """Return these with bytes before and after."""
-        return Cuts([before], []).then(self).then(Cuts([after], []))
+    @lazy_property
+    def form(self) -> bytes:
+        """Return the form of `form % pick(values)`, of a tuple."""
+        return b"%b".join([each.replace(b"%", b"%%") for each in self.between])
 
-    def then(self, other: "Cuts") -> "Cuts":
-        """Return these with others after them."""
+    @lazy_property
+    def pick(self) -> Callable[[tuple[bytes, ...]], Any]:
+        return itemgetter(*self.holes or (slice(0),))
+
+    def fill(self, values: tuple[bytes, ...]) -> bytes:
+        filled: bytes = self.form % self.pick(values)
+        return filled
+
+    def surround(self, before: bytes, after: bytes) -> "Template":
+        """Return it with bytes before and after."""
+        return Template([before], []).then(self).then(Template([after], []))
+
+    def then(self, other: "Template") -> "Template":
+        """Return it with another after it."""
         *whole, last = self.between
-        return Cuts([*whole, last + other.between[0], *other.between[1:]], [*self.marks, *other.marks])
+        return Template([*whole, last + other.between[0], *other.between[1:]], [*self.holes, *other.holes])
 
-    def bind(self, first: int, values: Sequence[bytes]) -> "Cuts":
-        """Return these with values in place of the marks from number `first` on."""
-        between, marks = self.between[:1], list[int]()
-        for number, text in zip(self.marks, self.between[1:], strict=True):
+    def bind(self, first: int, values: Sequence[bytes]) -> "Template":
+        """Return it with these values in its holes of the numbers from `first` on."""
+        between, holes = self.between[:1], list[int]()
+        for number, text in zip(self.holes, self.between[1:], strict=True):
             if number < first:
-                marks.append(number)
+                holes.append(number)
                 between.append(text)
             else:
                 between[-1] += values[number - first] + text
-        return Cuts(between, marks)
+        return Template(between, holes)
 
 
-def cut_at(marks: Sequence[bytes], data: bytes) -> Cuts:
-    """Cut bytes at marks. An empty mark is none, and one within another does not count."""
+def cut_at(marks: Sequence[bytes], data: bytes) -> Template:
+    """Cut bytes at marks: each hole has the number of its mark. An empty mark is none, nor is one within another."""
     places = sorted((at, -len(mark), number) for number, mark in enumerate(marks) if mark for at in _find(mark, data))
     between, found, end = list[bytes](), list[int](), 0
     for at, length, number in places:
@@ -214,7 +67,7 @@ def cut_at(marks: Sequence[bytes], data: bytes) -> Cuts:
             between.append(data[end:at])
             found.append(number)
             end = at - length
-    return Cuts([*between, data[end:]], found)
+    return Template([*between, data[end:]], found)
 
 
 def _find(mark: bytes, data: bytes) -> Iterator[int]:
@@ -227,101 +80,74 @@ def _find(mark: bytes, data: bytes) -> Iterator[int]:
         at = data.find(mark, at + 1)
 
 
-class Template:
-    """Bytes with holes, which take values by their numbers: `form % pick(values)`, of a tuple."""
+class Pieces(Struct, frozen=True):
+    """JSON of the pieces of a part in a stream, and the tokens of each."""
 
-    __slots__ = ("cuts", "form", "pick")
-
-    def __init__(self, cuts: Cuts) -> None:
-        self.cuts = cuts
-        self.form = b"%b".join([each.replace(b"%", b"%%") for each in cuts.between])
-        self.pick: Callable[[tuple[bytes, ...]], Any] = itemgetter(*cuts.marks or (slice(0),))
-
-    def bind(self, first: int, values: Sequence[bytes]) -> "Template":
-        """Return it with these values in its holes of the numbers from `first` on."""
-        return Template(self.cuts.bind(first, values))
-
-    def fill(self, values: tuple[bytes, ...]) -> bytes:
-        filled: bytes = self.form % self.pick(values)
-        return filled
+    texts: Sequence[bytes]
+    tokens: Sequence[int]
 
 
-class CutFrame(Struct, frozen=True):
-    """A frame without its data, and that cut at marks.
+class FrameTemplate(Struct, frozen=True, dict=True):
+    """A frame without its data, and that with holes; or a run of frames that differ only in a piece of a text.
 
     `part` is the number of the part of which a piece stands between `before` and `after`; `first` and `end` say which
     of its pieces are in such frames. If the piece stands there twice, `again` is what comes between.
     """
 
     frame: Frame
-    before: Cuts
-    again: Cuts | None = None
-    after: Cuts | None = None
+    before: Template
+    again: Template | None = None
+    after: Template | None = None
     part: int | None = None
     first: int | None = None
     end: int | None = None
 
-    def bind(self, first: int, values: Sequence[bytes]) -> "CutFrame":
-        """Return it with these values in place of the marks from number `first` on."""
-        again, after = (None if cuts is None else cuts.bind(first, values) for cuts in (self.again, self.after))
+    def bind(self, first: int, values: Sequence[bytes]) -> "FrameTemplate":
+        """Return it with these values in its holes of the numbers from `first` on."""
+        again, after = (None if each is None else each.bind(first, values) for each in (self.again, self.after))
         return replace(self, before=self.before.bind(first, values), again=again, after=after)
 
-    def join_next(self, other: "CutFrame") -> "CutFrame | None":
+    def join_next(self, other: "FrameTemplate") -> "FrameTemplate | None":
         """Return both as one, if the other comes next and differs only in its piece."""
         follows = self.part is not None and self.end is not None and self.end == other.first
         both = replace(other, first=self.first)
         return both if follows and both == replace(self, end=other.end) else None
 
-
-class Segment(Struct, frozen=True):
-    """A frame of a stream, or a run of frames, as its cut frame says."""
-
-    cut: CutFrame
-    before: Template
-    again: Template | None
-    after: Template | None
-    counts: bool  # whether its frames have a hole for the tokens so far
-
-    @classmethod
-    def from_cut(cls, cut: CutFrame) -> "Segment":
-        again, after = (None if cuts is None else Template(cuts) for cuts in (cut.again, cut.after))
-        counts = any(cuts is not None and HOLE in b"".join(cuts.between) for cuts in (cut.before, cut.after))
-        return cls(cut, Template(cut.before), again, after, counts)
-
-    def fill(self, values: tuple[bytes, ...], parts: Sequence["Pieces"]) -> Sequence[Frame | FrameRun]:
-        cut, frame, before = self.cut, self.cut.frame, self.before
-        data = before.form % before.pick(values)
-        if cut.part is None or self.after is None:
-            return (Frame(data, frame.event, 0, frame.part, frame.framing),)
-        behind, shown = self.after.fill(values), parts[cut.part]
-        texts, weights = shown.texts[cut.first : cut.end], shown.tokens[cut.first : cut.end]
-        if self.again is not None:
-            texts = _repeat(texts, self.again.fill(values))
-        return [
-            FrameRun(
-                data, texts[at : at + _RUN], behind, weights[at : at + _RUN], frame.event, frame.part, frame.framing
-            )
-            for at in range(0, len(texts), _RUN)
-        ]
-
     @property
     def has_holes(self) -> bool:
-        held = (self.before, self.again, self.after)
-        return any(template is not None and template.cuts.marks for template in held)
+        return any(each is not None and each.holes for each in (self.before, self.again, self.after))
 
-    def weigh(self, parts: Sequence["Pieces"]) -> Sequence[int]:
+    def fill(self, values: tuple[bytes, ...], parts: Sequence[Pieces]) -> Sequence[Frame | FrameRun]:
+        frame, data = self.frame, self.before.fill(values)
+        if self.part is None or self.after is None:
+            return (Frame(data, frame.event, 0, frame.part, frame.framing),)
+        behind, shown = self.after.fill(values), parts[self.part]
+        texts, weights = shown.texts[self.first : self.end], shown.tokens[self.first : self.end]
+        if self.again is not None:
+            texts = _repeat(texts, self.again.fill(values))
+        slices = [slice(at, at + _RUN) for at in range(0, len(texts), _RUN)]
+        return [
+            FrameRun(data, texts[some], behind, weights[some], frame.event, frame.part, frame.framing)
+            for some in slices
+        ]
+
+    def weigh(self, parts: Sequence[Pieces]) -> Sequence[int]:
         """Return the tokens of its frames, if they have a hole for the tokens so far."""
-        if not self.counts:
+        if not self._counts:
             return ()
-        return (0,) if self.cut.part is None else parts[self.cut.part].tokens[self.cut.first : self.cut.end]
+        return (0,) if self.part is None else parts[self.part].tokens[self.first : self.end]
+
+    @lazy_property
+    def _counts(self) -> bool:
+        return any(each is not None and HOLE in b"".join(each.between) for each in (self.before, self.after))
 
 
 def _repeat(texts: Sequence[bytes], between: bytes) -> Sequence[bytes]:
     return [text + between + text for text in texts]
 
 
-# The bytes that open a stream, and its segments with holes, each with the bytes of what comes before the next.
-WrittenAhead = tuple[bytes, Sequence[tuple[Segment, bytes]]]
+# The bytes that open a stream, and its frames with holes, each with the bytes of what comes before the next.
+WrittenAhead = tuple[bytes, Sequence[tuple[FrameTemplate, bytes]]]
 
 
 class PiecesBetween(Struct, frozen=True):
@@ -337,48 +163,43 @@ class PiecesBetween(Struct, frozen=True):
 class StreamTemplate:
     """The frames of a stream with holes, which take values by their numbers, and the pieces of its parts."""
 
-    def __init__(self, cuts: Sequence[CutFrame], *, is_bound: bool = False) -> None:
-        self._cuts, self._is_bound = cuts, is_bound
+    def __init__(self, frames: Sequence[FrameTemplate], *, is_bound: bool = False) -> None:
+        self.frames, self._is_bound = frames, is_bound
         self.joined: tuple[Sequence[PiecesBetween], Template] | None = None  # made when first needed
         self._ahead: tuple[Sequence[Pieces], WrittenAhead] | None = None
 
-    @lazy_property
-    def segments(self) -> Sequence[Segment]:
-        return [Segment.from_cut(cut) for cut in self._cuts]
-
     def bind(self, first: int, values: Sequence[bytes]) -> "StreamTemplate":
         """Return it with these values in its holes of the numbers from `first` on."""
-        return StreamTemplate([cut.bind(first, values) for cut in self._cuts], is_bound=True)
+        return StreamTemplate([frame.bind(first, values) for frame in self.frames], is_bound=True)
 
-    def write_ahead(self, parts: Sequence["Pieces"], write: Write) -> "WrittenAhead":
+    def write_ahead(self, parts: Sequence[Pieces], write: Write) -> WrittenAhead:
         """Return what of a stream of these pieces can be written before: nothing, if they are not always the same."""
         if not self._is_bound:
-            return b"", [(segment, b"") for segment in self.segments]
+            return b"", [(frame, b"") for frame in self.frames]
         if self._ahead is None or self._ahead[0] is not parts:
-            steps, written = list[tuple[Segment, bytes]](), b""
-            for segment in reversed(self.segments):
-                if segment.has_holes:
-                    steps.append((segment, written))
+            steps, written = list[tuple[FrameTemplate, bytes]](), b""
+            for frame in reversed(self.frames):
+                if frame.has_holes:
+                    steps.append((frame, written))
                     written = b""
                 else:
-                    written = b"".join(map(write, segment.fill((), parts))) + written
+                    written = b"".join(map(write, frame.fill((), parts))) + written
             self._ahead = parts, (written, steps[::-1])
         return self._ahead[1]
 
     def join(self, write: Write) -> tuple[Sequence[PiecesBetween], Template]:
         """Return all that the stream has before pieces and between them, and its end."""
-        made, text = list[PiecesBetween](), Cuts([b""], [])
-        for cut in self._cuts:
-            before, after = write(replace(cut.frame, data=_HERE)).split(_HERE)
-            if cut.part is None or cut.after is None:
-                text = text.then(cut.before.surround(before, after))
+        made, text = list[PiecesBetween](), Template([b""], [])
+        for each in self.frames:
+            before, after = write(replace(each.frame, data=_HERE)).split(_HERE)
+            if each.part is None or each.after is None:
+                text = text.then(each.before.surround(before, after))
                 continue
-            between = cut.after.surround(b"", after).then(cut.before.surround(before, b""))
-            text = text.then(cut.before.surround(before, b""))
-            again = None if cut.again is None else Template(cut.again)
-            made.append(PiecesBetween(Template(text), Template(between), again, cut.part, slice(cut.first, cut.end)))
-            text = cut.after.surround(b"", after)
-        self.joined = made, Template(text)
+            between = each.after.surround(b"", after).then(each.before.surround(before, b""))
+            text = text.then(each.before.surround(before, b""))
+            made.append(PiecesBetween(text, between, each.again, each.part, slice(each.first, each.end)))
+            text = each.after.surround(b"", after)
+        self.joined = made, text
         return self.joined
 
 
@@ -390,14 +211,14 @@ class FilledFrames(Frames):
 
     __slots__ = ("_template", "_values", "parts")
 
-    def __init__(self, template: StreamTemplate, values: tuple[bytes, ...], parts: Sequence["Pieces"]) -> None:
+    def __init__(self, template: StreamTemplate, values: tuple[bytes, ...], parts: Sequence[Pieces]) -> None:
         self._template, self._values, self.parts = template, values, parts
 
     @property
     def runs(self) -> list[Frame | FrameRun]:
         """Return the frames, those that are alike as one."""
-        segments, values, parts = self._template.segments, self._values, self.parts
-        return [frame for segment in segments for frame in segment.fill(values, parts)]
+        values, parts = self._values, self.parts
+        return [frame for each in self._template.frames for frame in each.fill(values, parts)]
 
     def join(self, write: Write) -> bytes:
         """Return the bytes of all frames; `write` returns those of each."""
@@ -415,7 +236,7 @@ class FilledFrames(Frames):
     @property
     def weights(self) -> list[int]:
         """Return the tokens of each frame that has a hole for the tokens so far."""
-        return [*chain.from_iterable([segment.weigh(self.parts) for segment in self._template.segments])]
+        return [*chain.from_iterable([each.weigh(self.parts) for each in self._template.frames])]
 
 
 class SealedFrames(FilledFrames):
@@ -428,381 +249,69 @@ class SealedFrames(FilledFrames):
         values, parts = self._values, self.parts
         opening, steps = self._template.write_ahead(parts, write)
         made = [opening]
-        for segment, written in steps:
-            made += map(write, segment.fill(values, parts))
+        for frame, written in steps:
+            made += map(write, frame.fill(values, parts))
             made.append(written)
         return b"".join(made)
 
 
-Tell = Callable[[int], bytes]  # what a frame tells of the tokens so far
-
-
 class CountedFrames(Frames):
-    """The frames of a stream with what each tells of the tokens so far, for which there are holes."""
+    """The frames of a stream whose template has holes for what counts on, and what is told there, in their order."""
 
-    __slots__ = ("_tell", "_uncounted")
+    __slots__ = ("_list_told", "_uncounted")
 
-    def __init__(self, uncounted: FilledFrames, tell: Tell) -> None:
-        self._uncounted, self._tell = uncounted, tell
+    def __init__(self, uncounted: FilledFrames, list_told: Callable[[], Iterator[bytes]]) -> None:
+        self._uncounted, self._list_told = uncounted, list_told
 
     @property
     def runs(self) -> list[Frame]:
         """Return the frames, of which no two are alike."""
-        return [*count_tokens(self._uncounted, self._tell)]
+        return [*tell(self._uncounted, self._list_told())]
 
     def join(self, write: Write) -> bytes:
         """Return the bytes of all frames; `write` returns those of each."""
-        told = map(self._tell, accumulate(self._uncounted.weights))
-        return fill_holes(self._uncounted.join(write), told, b"%b")
+        return fill_holes(self._uncounted.join(write), self._list_told())
 
 
-def count_tokens(frames: Iterable[Frame], tell: Tell) -> Iterator[Frame]:
-    """Yield frames with what each tells of the tokens so far, for which it has a hole."""
+def tell(frames: Iterable[Frame], told: Iterator[bytes]) -> Iterator[Frame]:
+    """Yield frames with the next of what is `told` in each that has a hole for it."""
+    for frame in frames:
+        yield replace(frame, data=frame.data.replace(HOLE, next(told))) if HOLE in frame.data else frame
+
+
+def tell_tokens(frames: Iterable[Frame], write: Callable[[int], bytes]) -> Iterator[Frame]:
+    """Yield frames with what is written of the tokens so far in each that has a hole for it."""
     so_far = 0
     for frame in frames:
         so_far += frame.tokens
-        yield replace(frame, data=frame.data.replace(HOLE, tell(so_far))) if HOLE in frame.data else frame
-
-
-class GivenValues(Struct, frozen=True):
-    """The outline of what differs from request to request, and the choices without their calls' ids, which do too.
-
-    With these choices is kept what is made of them.
-    """
-
-    form: Form
-    values: tuple[bytes, ...]
-    choices: tuple[Choice, ...]
-
-
-class FoundTemplate(Struct, frozen=True):
-    """The template of an answer, None if there is none, and the values that it takes after those that are given.
-
-    One that is kept with a choice has the values filled in; `others` are the other choices of which they are.
-    """
-
-    template: Any  # Template | StreamTemplate | None
-    values: tuple[bytes, ...] = ()
-    others: tuple[Choice, ...] = ()
-
-
-# Which pieces of a part stand for which, by how many there are: the first and the last may differ from the others.
-_BOUNDS: tuple[tuple[tuple[int | None, int | None], ...], ...] = (
-    (),
-    ((None, None),),
-    ((None, 1), (1, None)),
-    ((None, 1), (1, -1), (-1, None)),
-)
-_NOTHING = Outline((), ())
-_NONE_KEPT: Mapping[Form, FoundTemplate] = {}
-_SERIES = (3, 77)  # whose marks differ in length, too
-_UNKNOWN: Any = object()
-
-
-class Renderer(Generic[Options]):
-    """Renders answers: by templates, as far as they hold what is rendered.
-
-    Each kind of answer has its own, which says how a body or the frames of a stream are made of an answer and what its
-    request wants (`options`), and what of these options counts. `reads_model`: the name of a model also decides what
-    else is rendered, so that a template is for one model. `seals`: the frames of its streams are checksummed.
-    """
-
-    reads_model = False
-    seals = False
-
-    def __init__(self) -> None:
-        self._templates = dict[Form, Template | StreamTemplate | None]()
-
-    def body(self, answer: Answer, options: Options) -> dict[str, Json]:
-        raise NotImplementedError
-
-    def frames(self, answer: Answer, options: Options) -> Iterator[Frame]:
-        raise NotImplementedError
-
-    def encode(self, body: Mapping[str, Json], options: Options) -> bytes:
-        return to_json(body)
-
-    def outline(self, answer: Answer, options: Options) -> Outline | None:
-        """Return the outline of the options, and of what the renderer makes of values of the answer.
-
-        None: no template can hold what is rendered so. Raises UnicodeEncodeError for lone surrogates.
-        """
-        return _NOTHING
-
-    def mark(self, options: Options, marks: Marks) -> Options:
-        """Return the options with marks for their values."""
-        return options
-
-    def encode_logprobs(self, logprobs: Sequence[Logprob]) -> bytes | None:
-        """Return what a body has of the log probabilities of a choice, in one place; None: no template can hold it.
-
-        Raises UnicodeEncodeError for lone surrogates.
-        """
-        return None
-
-    def stream(self, answer: Answer, options: Options) -> Iterable[Frame]:
-        """Return the frames of a stream."""
-        return self.fill_frames(answer, options) or self.frames(answer, options)
-
-    def fill_body(self, answer: Answer, options: Options) -> bytes | None:
-        """Return the JSON of a body; None if no template holds it."""
-        given = self._outline_given(answer, options)
-        if given is None:
-            return None
-        key = (self, given.form, answer.model, answer.system_fingerprint, answer.stated_fingerprint, None)
-        found = vars(given.choices[0]).get("templates", _NONE_KEPT).get(key)
-        if found is None or found.others != given.choices[1:]:
-            found = self._find(answer, options, given, key, None)
-        template: Template | None = found.template
-        return None if template is None else template.form % template.pick(given.values + found.values)
-
-    def fill_frames(self, answer: Answer, options: Options) -> FilledFrames | None:
-        """Return the frames of a stream; None if no template holds it."""
-        if len(answer.choices) != 1 or answer.phase or answer.choices[0].logprobs is not None:
-            return None
-        given = self._outline_given(answer, options)
-        if given is None:
-            return None
-        choice = given.choices[0]
-        spoken = _find_spoken(choice, answer.tokenizer)
-        if spoken is None or spoken.pieces > MAX_PIECES:
-            return None
-        key = (self, given.form, answer.model, answer.system_fingerprint, answer.stated_fingerprint, spoken.counts)
-        found = vars(choice).get("templates", _NONE_KEPT).get(key)
-        if found is None:
-            found = self._find(answer, options, given, key, spoken.counts)
-        template: StreamTemplate | None = found.template
-        if template is None:
-            return None
-        filled = SealedFrames if self.seals else FilledFrames
-        return filled(template, given.values + found.values, spoken.parts)
-
-    def _outline_given(self, answer: Answer, options: Options) -> GivenValues | None:
-        """Return the outline of all but choices and names: of what differs from request to request."""
-        choices = answer.choices
-        if answer.broken is not None or not 0 < len(choices) <= MAX_CHOICES:
-            return None
-        ids: tuple[bytes, ...] = ()
-        try:
-            own, name = self.outline(answer, options), encode(answer.id)[1:-1]
-            for choice in choices:
-                if "unsigned" in vars(choice):
-                    for part in choice.parts:
-                        if type(part) is ToolUse:
-                            ids = (*ids, encode(part.call.id)[1:-1])
-        except UnicodeEncodeError:
-            return None
-        if own is None:
-            return None
-        counted = _outline_counts(answer.usage)
-        form: Form = (own.form, counted.form, answer.phase, answer.prompt_safety, not name, not answer.created)
-        values = (name, b"%d" % answer.created, *counted.values, *own.values)
-        if not ids:
-            return GivenValues(form, values, choices)
-        unsigned = tuple([vars(choice).get("unsigned", choice) for choice in choices])
-        return GivenValues((*form, len(ids)), values + ids, unsigned)
-
-    def _outline_rest(self, answer: Answer, choices: Sequence[Choice]) -> Outline | None:
-        """Return the outline of the names and choices of an answer; None: no template can hold them."""
-        try:
-            model, fixed = ("", answer.model) if self.reads_model else (answer.model, "")
-            if len(fixed) > MAX_KEPT:
-                return None
-            named = _outline_names(model, answer.system_fingerprint, answer.stated_fingerprint)
-            form: Form = (named.form, fixed)
-            values = named.values
-            for choice in choices:
-                outline = find_outline(choice)
-                if outline is None:
-                    return None
-                form, values = (*form, outline.form), values + outline.values
-                if choice.logprobs is None:
-                    continue
-                written = self.encode_logprobs(choice.logprobs)
-                if written is None:
-                    return None
-                form, values = (*form, (Logprob, bool(written))), (*values, written)
-        except UnicodeEncodeError:
-            return None
-        return Outline(form, values)
-
-    def _find(
-        self, answer: Answer, options: Options, given: GivenValues, key: Form, counts: tuple[int, ...] | None
-    ) -> FoundTemplate:
-        """Return the template of an answer whose choices have none; keep it by the key if they came before.
-
-        `counts`: of the pieces of a stream, up to 3 of each part.
-        """
-        choices = given.choices
-        came_before = "outline" in vars(choices[0]) and all("outline" in vars(choice) for choice in choices[1:])
-        rest = self._outline_rest(answer, choices)
-        if rest is None:
-            return FoundTemplate(None)
-        form = (counts, given.form, rest.form)
-        template = self._templates.get(form, _UNKNOWN)
-        if template is _UNKNOWN:
-            made = self._make_body(answer, options) if counts is None else self._make_stream(answer, options, counts)
-            template = _keep(self._templates, form, made, MAX_TEMPLATES)
-        if template is None or not came_before:
-            return FoundTemplate(template, rest.values)
-        kept: dict[Form, FoundTemplate] = vars(choices[0]).setdefault("templates", {})
-        return _keep(
-            kept, key, FoundTemplate(template.bind(len(given.values), rest.values), others=choices[1:]), MAX_BOUND
-        )
-
-    def _make_body(self, answer: Answer, options: Options) -> Template | None:
-        once, again = (self._cut_body(answer, options, Marks(series)) for series in _SERIES)
-        return None if once is None or once != again else Template(once)
-
-    def _cut_body(self, answer: Answer, options: Options, marks: Marks) -> Cuts | None:
-        marked, asked = self._mark_answer(answer, marks), self.mark(options, marks)
-        values = self._encode_marked(answer, options, marked, asked)
-        return None if values is None else cut_at(values, self.encode(self.body(marked, asked), asked))
-
-    def _mark_answer(self, answer: Answer, marks: Marks, counts: Sequence[int] = ()) -> Answer:
-        marked = marks.answer(answer, counts)
-        return replace(marked, model=answer.model) if self.reads_model else marked
-
-    def _encode_marked(
-        self, answer: Answer, options: Options, marked: Answer, asked: Options
-    ) -> Sequence[bytes] | None:
-        """Return the JSON of the marks, no bytes where there is no hole; None if the form is not that of the values."""
-        own, other = self._outline(answer, options), self._outline(marked, asked)
-        if own is None or other is None or own.form != other.form:
-            return None
-        return [b"" if each == b"0" else each for each in other.values]
-
-    def _outline(self, answer: Answer, options: Options) -> Outline | None:
-        """Return the outline of an answer: a value that is empty or zero belongs to the form."""
-        given = self._outline_given(answer, options)
-        rest = None if given is None else self._outline_rest(answer, given.choices)
-        return None if given is None or rest is None else Outline((given.form, rest.form), given.values + rest.values)
-
-    def _make_stream(self, answer: Answer, options: Options, counts: Sequence[int]) -> StreamTemplate | None:
-        once, again = (self._cut_frames(answer, options, counts, Marks(series)) for series in _SERIES)
-        if once is None or once != again:
-            return None
-        runs: list[CutFrame] = []
-        for frame in once:
-            both = runs[-1].join_next(frame) if runs else None
-            runs[-1:] = [*runs[-1:], frame] if both is None else [both]
-        return StreamTemplate(runs)
-
-    def _cut_frames(
-        self, answer: Answer, options: Options, counts: Sequence[int], marks: Marks
-    ) -> list[CutFrame] | None:
-        marked, asked = self._mark_answer(answer, marks, counts), self.mark(options, marks)
-        values = self._encode_marked(answer, options, marked, asked)
-        texts = [tokens_of(part, answer.tokenizer) for part in marked.choices[0].parts]
-        if values is None or [*map(len, texts)] != [*counts]:
-            return None
-        pieces = [encode(text) for part in texts for text in part]
-        places = [(part, *bounds) for part, count in enumerate(counts) for bounds in _BOUNDS[count]]
-        made: list[CutFrame] = []
-        for frame in self.frames(marked, asked):
-            empty = replace(frame, data=b"")
-            if not frame.tokens:
-                made.append(CutFrame(empty, cut_at(values, frame.data)))
-                continue
-            cuts = cut_at([*pieces, *values], frame.data)
-            between, found = cuts.between, cuts.marks
-            shown = [at for at, number in enumerate(found) if number < len(pieces)]
-            if frame.tokens != 1 or len(shown) not in (1, 2) or found[shown[0]] != found[shown[-1]]:
-                return None
-            at, last, marks_of = shown[0], shown[-1], [number - len(pieces) for number in found]
-            part, first, end = places[found[at]]
-            cut = CutFrame(
-                empty,
-                before=Cuts(between[: at + 1], marks_of[:at]),
-                again=None if at == last else Cuts(between[at + 1 : last + 1], marks_of[at + 1 : last]),
-                after=Cuts(between[last + 1 :], marks_of[last + 1 :]),
-                part=part,
-                first=first,
-                end=end,
-            )
-            made.append(cut)
-        return made
-
-
-@lru_cache(maxsize=64)
-def _outline_names(model: str, fingerprint: str, stated: str | None) -> Outline:
-    texts = (model, fingerprint, stated or "")
-    return Outline((stated is None, *map(bool, texts)), encode_texts(texts))
-
-
-@lru_cache(maxsize=4096)
-def _outline_counts(usage: Usage) -> Outline:
-    prompt, completion, *details = astuple(usage)
-    numbers = [prompt, completion, prompt + completion]
-    if any(details):
-        numbers += details
-        numbers += (max(prompt - usage.cached - usage.cache_write, 0), max(completion - usage.reasoning, 0))
-    return Outline(tuple(map(bool, numbers)), tuple(map(encode, numbers)))
-
-
-def encode_texts(texts: Iterable[str]) -> tuple[bytes, ...]:
-    """Return JSON without quotes. Raises UnicodeEncodeError for lone surrogates."""
-    return tuple([written[1:-1] for written in map(encode, texts)])
-
-
-class Pieces(Struct, frozen=True):
-    """JSON of the pieces of a part in a stream, and the tokens of each."""
-
-    texts: Sequence[bytes]
-    tokens: Sequence[int]
-
-
-class SplitParts(Struct, frozen=True):
-    """The pieces of each part of a choice; `counts`: how many there are, up to 3."""
-
-    tokenizer: Tokenizer
-    parts: Sequence[Pieces]
-    counts: tuple[int, ...]
-    pieces: int
-
-
-def _find_spoken(choice: Choice, tokenizer: Tokenizer) -> SplitParts | None:
-    """Return the pieces of a choice, which are kept with it; None if there are lone surrogates."""
-    found: SplitParts | None = vars(choice).get("spoken")
-    if found is None or found.tokenizer is not tokenizer:
-        try:
-            parts = [_cut_part(part, tokenizer) for part in choice.parts]
-        except UnicodeEncodeError:
-            return None
-        lengths = [len(part.tokens) for part in parts]
-        found = SplitParts(tokenizer, parts, tuple([min(length, 3) for length in lengths]), sum(lengths))
-        vars(choice)["spoken"] = found
-    return found
-
-
-def _cut_part(part: Part, tokenizer: Tokenizer) -> Pieces:
-    tokens = tokens_of(part, tokenizer)
-    if part.chunks == "token" and all(tokens):
-        return Pieces(_encode_pieces(tokens), (1,) * len(tokens))
-    pieces = [*weigh_pieces(tokens, part.chunks)]
-    return Pieces(_encode_pieces([piece for piece, _ in pieces]), [weight for _, weight in pieces])
-
-
-def _encode_pieces(pieces: Sequence[str]) -> list[bytes]:
-    try:
-        return [*map(encode, pieces)]
-    except TypeError:  # tokens of a vocabulary are texts of a class of their own
-        return [*map(to_json, pieces)]
-
-
-def _keep(kept: dict[Form, Kept], key: Form, value: Kept, most: int) -> Kept:
-    if len(kept) >= most:
-        kept.clear()
-    kept[key] = value
-    return value
+        yield replace(frame, data=frame.data.replace(HOLE, write(so_far))) if HOLE in frame.data else frame
 
 
 # A hole for what counts on through a stream: the number of an event, or the tokens so far. JSON has no such byte.
 HOLE = b"\0"
 
 
-def fill_holes(data: bytes, values: Iterable[int | bytes], conversion: bytes = b"%d") -> bytes:
+def fill_holes(data: bytes, values: Iterable[bytes]) -> bytes:
     """Return bytes with the first of the values in their holes; there may be more of them."""
     plain = data.replace(b"%", b"%%")
-    form = plain.replace(HOLE, conversion)  # which is longer by the number of holes
+    form = plain.replace(HOLE, b"%b")  # which is longer by the number of holes
     return form % tuple(islice(values, len(form) - len(plain)))
+
+
+class ChunkTemplate:
+    """Writes the chunks of a stream that no template holds: what those of one form share is serialised once."""
+
+    def __init__(self, make: Callable[[Any, Json], Json], write: Callable[[Json], bytes] = to_json) -> None:
+        """`make(form, value)` returns a whole chunk that contains `value`."""
+        self._make, self._write = make, write
+        self._around = dict[Hashable, tuple[bytes, bytes]]()
+
+    def fill(self, form: Hashable, value: Json) -> bytes:
+        around = self._around.get(form)
+        if around is None:
+            before, _, after = self._write(self._make(form, _PLACEHOLDER)).partition(self._write(_PLACEHOLDER))
+            around = self._around[form] = (before, after)
+        return around[0] + to_json(value) + around[1]
+
+
+_PLACEHOLDER: Mapping[str, Json] = {"\0": 0}

@@ -4,7 +4,7 @@ The builders make every key of the family; a TextLayout says which of them a pro
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import repeat, zip_longest
+from itertools import repeat
 from typing import Any, Literal
 
 from msgspec import Struct, field
@@ -14,9 +14,9 @@ from mockserver.core.call import Prompt
 from mockserver.core.http import Frame
 from mockserver.core.json import Json
 from mockserver.core.lazy import map_lazily
-from mockserver.core.plan import Answer, Choice, Text, Usage, tokens_of
-from mockserver.core.tokens import Tokenizer, spans, token_id, weigh_pieces
-from mockserver.wire.chat import DONE, ChunkTemplate, make_completion_filter, pick, prompt_filter, prompt_filter_chunk
+from mockserver.core.plan import Answer, Choice, Text, tokens_of
+from mockserver.core.tokens import spans, token_id, weigh_pieces
+from mockserver.wire.chat import DONE, make_completion_filter, pick, prompt_filter, prompt_filter_chunk
 from mockserver.wire.logprobs import (
     LogprobsShape,
     OffsetLogprob,
@@ -25,7 +25,9 @@ from mockserver.wire.logprobs import (
     make_content_logprobs,
     shape_logprobs,
 )
-from mockserver.wire.template import Outline, Renderer
+from mockserver.wire.parts import take_turns
+from mockserver.wire.renderer import Outline, Renderer
+from mockserver.wire.template import ChunkTemplate
 
 
 class TextLayout(Struct, frozen=True):
@@ -62,10 +64,10 @@ class TextRenderer(Renderer[CompletionOptions]):
         self.layout = layout
 
     def body(self, answer: Answer, options: CompletionOptions) -> dict[str, Json]:
-        return make_text_completion(answer, self.layout, options)
+        return _Completion(answer, self.layout, options).make_body()
 
     def frames(self, answer: Answer, options: CompletionOptions) -> Iterator[Frame]:
-        yield from stream_text_chunks(answer, self.layout, options)
+        yield from _Completion(answer, self.layout, options).stream_chunks()
         yield DONE
 
     def outline(self, answer: Answer, options: CompletionOptions) -> Outline | None:
@@ -74,158 +76,20 @@ class TextRenderer(Renderer[CompletionOptions]):
         return Outline((options.usage, len(options.prompts)), ())
 
 
-def make_text_completion(answer: Answer, layout: TextLayout, options: CompletionOptions) -> dict[str, Json]:
-    body: dict[str, Json] = {
-        "id": answer.id,
-        "object": "text_completion",
-        "created": answer.created,
-        "model": answer.model,
-        "choices": map_lazily(lambda index: _make_choice(answer, index, layout, options), range(len(answer.choices))),
-        "usage": _make_usage(answer.usage, layout),
-    }
-    if "prompt_filter_results" in layout.completion:
-        body["prompt_filter_results"] = _prompt_filters(answer, options)
-    if options.perf_metrics is not None:
-        body["perf_metrics"] = options.perf_metrics
-    return pick(body, layout.completion)
-
-
-def stream_text_chunks(answer: Answer, layout: TextLayout, options: CompletionOptions) -> Iterator[Frame]:
-    """Yield the frames of a streamed answer: an echoed prompt first, in one piece; the choices take turns."""
-    if layout.prompt_filter_first:
-        yield Frame(to_json(prompt_filter_chunk(_prompt_filters(answer, options))), part="open")
-    builder = _CompletionChunkBuilder(answer, layout, options)
-    template = ChunkTemplate(lambda index, text: builder.chunk(index, _Piece(text)))
-    turns = zip_longest(*(_list_pieces(choice, options, answer.tokenizer) for choice in answer.choices))
-    for turn in turns:
-        for index, piece in enumerate(turn):
-            if piece is None:
-                continue
-            if piece.ends or piece.logprobs is not None or piece.written is not None:
-                data = to_json(builder.chunk(index, piece))
-            else:
-                data = template.fill(index, piece.text)
-            yield Frame(data, tokens=piece.tokens, part="finish" if piece.ends else "text")
-    if options.usage and layout.stream_usage == "requested":
-        yield Frame(to_json(builder.usage_chunk()), part="usage")
-
-
-def _make_choice(answer: Answer, index: int, layout: TextLayout, options: CompletionOptions) -> Any:
-    choice = answer.choices[index]
-    full: dict[str, Json] = {
-        "index": index,
-        "text": choice.echo + _join_texts(choice),
-        "logprobs": _shape_choice_logprobs(choice, list(add_offsets(choice)), options),
-        "finish_reason": _finish(choice, layout),
-    }
-    if "content_filter_results" in layout.choice:
-        full["content_filter_results"] = make_completion_filter(choice.safety)
-    if options.raw_output:
-        full["raw_output"] = _make_raw_output(answer, index, options)
-    if options.token_ids:
-        full["prompt_token_ids"] = _list_token_ids(_prompt(answer, index, options))
-        full["token_ids"] = _list_token_ids(_list_tokens(choice, answer.tokenizer))
-    return pick(full, layout.choice)
-
-
-def _prompt_filters(answer: Answer, options: CompletionOptions) -> list[dict[str, Json]]:
-    return [prompt_filter(answer.prompt_safety, index) for index in range(len(options.prompts) or 1)]
-
-
-def _join_texts(choice: Choice) -> str:
-    return "".join(part.text for part in choice.parts if isinstance(part, Text))
-
-
-def _list_tokens(choice: Choice, tokenizer: Tokenizer) -> list[str]:
-    return [token for part in choice.parts if isinstance(part, Text) for token in tokens_of(part, tokenizer)]
-
-
-def _list_token_ids(tokens: Sequence[str]) -> list[int]:
-    return [token_id(token) for token in tokens]
-
-
-def _finish(choice: Choice, layout: TextLayout) -> str:
-    return layout.finishes.get(choice.finish, choice.finish)
-
-
-def _shape_choice_logprobs(choice: Choice, tokens: Sequence[OffsetLogprob], options: CompletionOptions) -> Any:
-    return None if choice.logprobs is None else shape_logprobs(tokens, options.logprobs, echoes=bool(choice.echo))
-
-
-def _make_raw_output(answer: Answer, index: int, options: CompletionOptions) -> dict[str, Json]:
-    choice, prompt, sent = answer.choices[index], _prompt(answer, index, options), _find_prompt(answer, index, options)
-    logprobs = [(offset, token) for offset, token in add_offsets(choice) if offset >= len(choice.echo)]
-    images = list(_find_value_of_prompt(options.images, answer, index) or ())
-    return {
-        "prompt_fragments": ["".join(prompt)] if sent.numbers is None else list(sent.numbers),
-        "prompt_token_ids": _list_token_ids(prompt),
-        "completion": _join_texts(choice),
-        "completion_token_ids": _list_token_ids(_list_tokens(choice, answer.tokenizer)),
-        "completion_logprobs": None if choice.logprobs is None else make_content_logprobs(logprobs, options.logprobs),
-        "images": images or None,
-        "videos": None,
-        "grammar": options.grammar,
-    }
-
-
-def _prompt(answer: Answer, index: int, options: CompletionOptions) -> Sequence[str]:
-    return _find_prompt(answer, index, options).tokens(answer.tokenizer)
-
-
-def _find_prompt(answer: Answer, index: int, options: CompletionOptions) -> Prompt:
-    return _find_value_of_prompt(options.prompts, answer, index) or Prompt("")
-
-
-def _find_value_of_prompt(values: Sequence[Any], answer: Answer, index: int) -> Any:
-    """Return the value of a choice's prompt; each prompt has equally many choices, in the order of the prompts."""
-    return values[index * len(values) // len(answer.choices)] if values else None
-
-
-def _make_usage(usage: Usage, layout: TextLayout) -> dict[str, Json]:
-    full = {
-        "prompt_tokens": usage.prompt,
-        "completion_tokens": usage.completion,
-        "total_tokens": usage.total,
-        "prompt_tokens_details": {"cached_tokens": usage.cached},
-    }
-    return pick(full, layout.usage)
-
-
 class _Piece(Struct, frozen=True):
+    """A piece of a choice, of which a body has one."""
+
     text: str
     tokens: int = 0
-    logprobs: list[OffsetLogprob] | None = None
+    logprobs: Sequence[OffsetLogprob] | None = None
     written: Sequence[str] | None = None  # generated tokens, for their ids
     begins: bool = False
     ends: bool = False
 
 
-def _list_pieces(choice: Choice, options: CompletionOptions, tokenizer: Tokenizer) -> Iterator[_Piece]:
-    parts = [(part, tokens_of(part, tokenizer)) for part in choice.parts]
-    pieces = [piece for part, tokens in parts if isinstance(part, Text) for piece in weigh_pieces(tokens, part.chunks)]
-    shown = [(choice.echo, 0), *pieces] if choice.echo else pieces
-    texts = [text for text, _ in shown]
-    logprobs = repeat(None) if choice.logprobs is None else group_by_piece(texts, add_offsets(choice))
-    written = (
-        _pick_written_tokens(choice, texts, _list_tokens(choice, tokenizer)) if options.token_ids else repeat(None)
-    )
-    # The first piece waits for parts that a text completion does not show, such as reasoning.
-    wait = sum(len(tokens) for part, tokens in parts if not isinstance(part, Text))
-    for at, ((piece, weight), own, tokens) in enumerate(zip(shown, logprobs, written, strict=False)):
-        echoes = bool(choice.echo) and at == 0
-        yield _Piece(piece, 0 if echoes else wait + weight, own, tokens, begins=at == 0)
-        wait = wait if echoes else 0
-    yield _Piece("", wait, written=() if options.token_ids else None, begins=not shown, ends=True)
+class _Completion:
+    """An answer in one layout, as its request wants it."""
 
-
-def _pick_written_tokens(choice: Choice, shown: Sequence[str], tokens: Sequence[str]) -> Iterator[Sequence[str]]:
-    """Yield for each piece the generated tokens that end within it: none for the echoed prompt."""
-    if choice.echo:
-        yield ()
-    yield from (tokens[span] for span in spans(shown[1:] if choice.echo else shown, tokens))
-
-
-class _CompletionChunkBuilder:
     def __init__(self, answer: Answer, layout: TextLayout, options: CompletionOptions) -> None:
         self._answer, self._layout, self._options = answer, layout, options
         self._head: dict[str, Json] = {
@@ -234,40 +98,147 @@ class _CompletionChunkBuilder:
             "created": answer.created,
             "model": answer.model,
         }
-        if options.usage or layout.stream_usage == "finish":
-            self._head["usage"] = None
         self._unfinished = len(answer.choices)
 
-    def chunk(self, index: int, piece: _Piece) -> dict[str, Any]:
-        answer, options = self._answer, self._options
-        choice = answer.choices[index]
+    def make_body(self) -> dict[str, Json]:
+        choices = map_lazily(
+            lambda index: self._make_choice(index, self._join_pieces(index)), range(len(self._answer.choices))
+        )
+        more = self._make_ending()
+        if "prompt_filter_results" in self._layout.completion:
+            more["prompt_filter_results"] = self._list_prompt_filters()
+        return pick({**self._head, "choices": choices, **more}, self._layout.completion)
+
+    def stream_chunks(self) -> Iterator[Frame]:
+        """Yield the frames of a stream: an echoed prompt first, in one piece; the choices take turns."""
+        if self._layout.prompt_filter_first:
+            yield Frame(to_json(prompt_filter_chunk(self._list_prompt_filters())), part="open")
+        template = ChunkTemplate(lambda index, text: self._make_chunk(index, _Piece(text)))
+        for index, piece in take_turns([self._list_pieces(choice) for choice in self._answer.choices]):
+            if piece.ends or piece.logprobs is not None or piece.written is not None:
+                data = to_json(self._make_chunk(index, piece))
+            else:
+                data = template.fill(index, piece.text)
+            yield Frame(data, tokens=piece.tokens, part="finish" if piece.ends else "text")
+        if self._options.usage and self._layout.stream_usage == "requested":
+            yield Frame(to_json(self._pick_chunk([], usage=self._make_usage())), part="usage")
+
+    def _make_choice(self, index: int, piece: _Piece) -> Any:
+        choice, layout, shaped = self._answer.choices[index], self._layout, None
+        if piece.logprobs is not None:
+            shaped = shape_logprobs(piece.logprobs, self._options.logprobs, echoes=bool(choice.echo))
         shown: dict[str, Json] = {
             "index": index,
             "text": piece.text,
-            "logprobs": None if piece.logprobs is None else _shape_choice_logprobs(choice, piece.logprobs, options),
-            "finish_reason": _finish(choice, self._layout) if piece.ends else None,
+            "logprobs": shaped,
+            "finish_reason": layout.finishes.get(choice.finish, choice.finish) if piece.ends else None,
         }
-        if "content_filter_results" in self._layout.choice:
+        if "content_filter_results" in layout.choice:
             seen = choice.safety if piece.ends else tuple(verdict for verdict in choice.safety if not verdict.filtered)
             shown["content_filter_results"] = make_completion_filter(seen)
         if piece.written is not None:
             shown["token_ids"] = _list_token_ids(piece.written)
             if piece.begins:
-                shown["prompt_token_ids"] = _list_token_ids(_prompt(answer, index, options))
-        if piece.ends and options.raw_output:
-            shown["raw_output"] = _make_raw_output(answer, index, options)
-        return self._make_chunk([pick(shown, self._layout.choice)], **(self._make_ending() if piece.ends else {}))
+                shown["prompt_token_ids"] = _list_token_ids(self._find_prompt(index).tokens(self._answer.tokenizer))
+        if piece.ends and self._options.raw_output:
+            shown["raw_output"] = self._make_raw_output(index)
+        return pick(shown, layout.choice)
 
-    def usage_chunk(self) -> dict[str, Any]:
-        return self._make_chunk([], usage=_make_usage(self._answer.usage, self._layout))
+    def _make_raw_output(self, index: int) -> dict[str, Json]:
+        choice, options, sent = self._answer.choices[index], self._options, self._find_prompt(index)
+        prompt = sent.tokens(self._answer.tokenizer)
+        logprobs = [(offset, token) for offset, token in add_offsets(choice) if offset >= len(choice.echo)]
+        weighed = None if choice.logprobs is None else make_content_logprobs(logprobs, options.logprobs)
+        return {
+            "prompt_fragments": ["".join(prompt)] if sent.numbers is None else list(sent.numbers),
+            "prompt_token_ids": _list_token_ids(prompt),
+            "completion": _join_texts(choice),
+            "completion_token_ids": _list_token_ids(self._list_tokens(choice)),
+            "completion_logprobs": weighed,
+            "images": list(self._find_value_of_prompt(options.images, index) or ()) or None,
+            "videos": None,
+            "grammar": options.grammar,
+        }
+
+    def _find_prompt(self, index: int) -> Prompt:
+        return self._find_value_of_prompt(self._options.prompts, index) or Prompt("")
+
+    def _find_value_of_prompt(self, values: Sequence[Any], index: int) -> Any:
+        """Return the value of a choice's prompt; each prompt has equally many choices, in the order of the prompts."""
+        return values[index * len(values) // len(self._answer.choices)] if values else None
+
+    def _list_prompt_filters(self) -> list[dict[str, Json]]:
+        return [prompt_filter(self._answer.prompt_safety, index) for index in range(len(self._options.prompts) or 1)]
+
+    def _list_tokens(self, choice: Choice) -> list[str]:
+        tokenizer = self._answer.tokenizer
+        return [token for part in choice.parts if isinstance(part, Text) for token in tokens_of(part, tokenizer)]
+
+    def _make_usage(self) -> dict[str, Json]:
+        usage = self._answer.usage
+        full = {
+            "prompt_tokens": usage.prompt,
+            "completion_tokens": usage.completion,
+            "total_tokens": usage.total,
+            "prompt_tokens_details": {"cached_tokens": usage.cached},
+        }
+        return pick(full, self._layout.usage)
 
     def _make_ending(self) -> dict[str, Json]:
-        self._unfinished -= 1
-        if self._unfinished or self._layout.stream_usage != "finish":
-            return {}
         metrics = self._options.perf_metrics
-        ending: dict[str, Json] = {"usage": _make_usage(self._answer.usage, self._layout)}
-        return ending if metrics is None else {**ending, "perf_metrics": metrics}
+        return {"usage": self._make_usage(), **({} if metrics is None else {"perf_metrics": metrics})}
 
-    def _make_chunk(self, choices: list[dict[str, Json]], **more: Json) -> dict[str, Json]:
-        return pick({**self._head, "choices": choices, **more}, self._layout.completion)
+    def _join_pieces(self, index: int) -> _Piece:
+        """Return all of a choice as one piece."""
+        choice = self._answer.choices[index]
+        return _Piece(
+            choice.echo + _join_texts(choice),
+            logprobs=None if choice.logprobs is None else list(add_offsets(choice)),
+            written=self._list_tokens(choice) if self._options.token_ids else None,
+            begins=True,
+            ends=True,
+        )
+
+    def _list_pieces(self, choice: Choice) -> Iterator[_Piece]:
+        parts = [(part, tokens_of(part, self._answer.tokenizer)) for part in choice.parts]
+        pieces = [
+            piece for part, tokens in parts if isinstance(part, Text) for piece in weigh_pieces(tokens, part.chunks)
+        ]
+        shown = [(choice.echo, 0), *pieces] if choice.echo else pieces
+        texts, has_ids = [text for text, _ in shown], self._options.token_ids
+        logprobs = repeat(None) if choice.logprobs is None else group_by_piece(texts, add_offsets(choice))
+        written = _pick_written_tokens(choice, texts, self._list_tokens(choice)) if has_ids else repeat(None)
+        # The first piece waits for parts that a text completion does not show, such as reasoning.
+        wait = sum(len(tokens) for part, tokens in parts if not isinstance(part, Text))
+        for at, ((piece, weight), own, tokens) in enumerate(zip(shown, logprobs, written, strict=False)):
+            echoes = bool(choice.echo) and at == 0
+            yield _Piece(piece, 0 if echoes else wait + weight, own, tokens, begins=at == 0)
+            wait = wait if echoes else 0
+        yield _Piece("", wait, written=() if has_ids else None, begins=not shown, ends=True)
+
+    def _make_chunk(self, index: int, piece: _Piece) -> dict[str, Any]:
+        ending: dict[str, Json] = {}
+        if piece.ends:
+            self._unfinished -= 1
+            if not self._unfinished and self._layout.stream_usage == "finish":
+                ending = self._make_ending()
+        return self._pick_chunk([self._make_choice(index, piece)], **ending)
+
+    def _pick_chunk(self, choices: list[dict[str, Json]], **more: Json) -> dict[str, Json]:
+        usage = {"usage": None} if self._options.usage or self._layout.stream_usage == "finish" else {}
+        return pick({**self._head, **usage, "choices": choices, **more}, self._layout.completion)
+
+
+def _join_texts(choice: Choice) -> str:
+    return "".join(part.text for part in choice.parts if isinstance(part, Text))
+
+
+def _list_token_ids(tokens: Sequence[str]) -> list[int]:
+    return [token_id(token) for token in tokens]
+
+
+def _pick_written_tokens(choice: Choice, shown: Sequence[str], tokens: Sequence[str]) -> Iterator[Sequence[str]]:
+    """Yield for each piece the generated tokens that end within it: none for the echoed prompt."""
+    if choice.echo:
+        yield ()
+    yield from (tokens[span] for span in spans(shown[1:] if choice.echo else shown, tokens))

@@ -74,7 +74,7 @@ def test_a_loop_ends(name: str, folder: Path, mockserver: MockServer) -> None:
     call = agent.agent.call_tool("run", {"command": "echo again"})
     mockserver.on(last_user="*loop*").then({"tool_calls": [call]})
     ran = agent.run("loop", timeout=SECONDS)
-    assert "This run has made all the 4 calls" in ran.text + ran.log
+    assert "This run has reached its limit of 4 calls" in ran.text + ran.log
     assert [call.source for call in ran.calls][4] == "budget"
 
 

@@ -105,7 +105,7 @@ def test_bodies_may_be_written_by_hand(text: str, data: bytes) -> None:
         ("{json: 1, stile: a}", 'a body has no "stile"'),
         ("{text: a, style: spaced}", 'a body has no "style"'),
         ("{json: 1, style: [a]}", "write a text here"),
-        ("{json: 1, style: spaced compact}", '"compact" and "spaced" exclude each other'),
+        ("{json: 1, style: spaced compact}", 'write "compact" or "spaced", not both'),
         ("{json: 1, style: tab}", 'unknown JSON style "tab"; did you mean "tabs"?'),
         ("{json: .nan}", "JSON has no such number"),
         ("{json: [-.inf]}", "JSON has no such number"),

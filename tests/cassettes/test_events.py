@@ -4,9 +4,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from mockserver.cassettes.bodies import (
+from mockserver.cassettes.bodies import Style
+from mockserver.cassettes.event_lines import (
     EventLayout,
-    Style,
     find_layout,
     join_data,
     parse_milliseconds,

@@ -6,7 +6,10 @@ from pathlib import Path
 import jsonschema_rs
 import pytest
 
+from mockserver.cli.serve import write_banner
 from mockserver.config.source import read
+from mockserver.server.live import start
+from mockserver.server.sources import Sources
 from tests.kit.program import run
 
 BROKEN = """rules:
@@ -98,9 +101,29 @@ def test_check_prints_remarks_that_are_no_mistakes(rules: Path) -> None:
 
 def test_check_remarks_that_nothing_is_forwarded_without_an_upstream(rules: Path) -> None:
     rules.write_text("version: 1\nrules: [then: {forward: true}]\n")
-    assert run("check", rules).out.startswith(f"{rules}:2: rule forwards, but no upstream is set")
+    remark = f"{rules}:2: rule forwards, but no upstream is set; set --upstream DIALECT=URL\n"
+    assert run("check", rules).out.startswith(remark)
+    given = Sources((rules,), {})
+    assert f"\n  {remark}" in f"{write_banner(start(given), given, 8000)}\n"
     rules.write_text("version: 1\nsettings: {upstream: {openai: 'https://a.test'}}\nrules: [then: {forward: true}]\n")
     assert run("check", rules).out == f"{rules}: 1 rule, no mistakes, 0 remarks\n"
+
+
+@pytest.mark.parametrize(
+    ("rule", "missing"),
+    [
+        ("{when: {dialect: gemini}, then: {forward: true}}", "gemini"),
+        ("{when: {dialect: openai}, then: {forward: true}}", None),
+        ("{when: {host: groq}, then: {steps: [{text: a}, {forward: true}]}}", "groq"),
+        ("{then: {one_of: [{then: {forward: true}}]}}", None),
+        ("{when: {mcp: files}, then: {forward: true}}", "mcp/files"),
+        ("{when: {tool: read}, then: {forward: true}}", "mcp/NAME"),
+    ],
+)
+def test_check_remarks_which_upstream_is_missing(rule: str, missing: str | None, rules: Path) -> None:
+    rules.write_text(f"version: 1\nsettings: {{upstream: {{openai: 'https://a.test'}}}}\nrules: [{rule}]\n")
+    said = run("check", rules).out
+    assert (f"set --upstream {missing}=URL" in said) is (missing is not None), said
 
 
 def test_init_writes_a_starter_without_mistakes(rules: Path) -> None:

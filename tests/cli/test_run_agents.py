@@ -104,7 +104,7 @@ def test_settings_of_the_user_win_over_those_of_the_preset(folder: Path) -> None
 def test_a_loop_ends_with_the_call_that_repeats(folder: Path) -> None:
     ran = run(folder, "--for", "claude-code", "--max-calls", "3", "--", sys.executable, "-c", ASK, *["loop"] * 4)
     why = (
-        'This run has made all the 3 calls that it may make: rule rules.yaml:4 loop with Read({"file_path":"a"})'
+        'This run has reached its limit of 3 calls: rule rules.yaml:4 loop with Read({"file_path":"a"})'
         " answered 3 of them. Put a rule with tool_result before it, so that the result of the tool is answered."
     )
     assert ran.stdout == f"200\n200\n200\n400 {why}\n"
@@ -126,8 +126,8 @@ def test_made_up_answers_are_refused_unless_allowed(folder: Path, where: str) ->
     refused = program.run("run", "--for", "codex", *flags, "-r", folder / "rules.yaml", "--", "codex")
     assert (refused.code, refused.err) == (
         2,
-        "mockserver: coding agents do what the model says, and with unmatched: generate nobody has written what it"
-        " says; remove that setting, or allow it with --let-it-run\n",
+        "mockserver: a coding agent does what the model says, and with unmatched: generate that is made up; remove the"
+        " setting, or allow it with --let-it-run\n",
     )
     allowed = run(folder, "--for", "claude-code", "--let-it-run", *flags, "--", sys.executable, "-c", ASK, "other")
     assert allowed.stdout == "200\n"

@@ -13,7 +13,9 @@ RARE = (
     "brotli faker httpx httpx2 jsonschema_rs lark openai prometheus_client pytest redis tiktoken"
     " mockserver.model.arguments mockserver.model.auto mockserver.model.schema"
 )
-CASSETTES = "mockserver.cassettes.cassette mockserver.cassettes.cassette_file mockserver.cassettes.redaction.find"
+CASSETTES = (
+    "mockserver.cassettes.cassette mockserver.cassettes.cassette_file mockserver.cassettes.redaction.credential_fields"
+)
 OTHERS = " ".join(f"mockserver.dialects.{name}" for name in discover() if name != "openai")
 CONTROL = "mockserver.server.control"
 ALSO = {

@@ -75,7 +75,7 @@ def test_a_rule_passes_a_call_on(rules: Path) -> None:
     with rules.open("a") as file:
         file.write("rules: [{when: {tool: slow}, then: {forward: true}}]\n")
     done = run(rules, call(1, "slow"), call(2, "read_file", path="a.txt"))
-    why = "a rule passes this message on; run mockserver serve, and name its address in MOCKSERVER_URL"
+    why = "a rule forwards this message; start mockserver serve, and set MOCKSERVER_URL to its address"
     answers = sorted(map(json.loads, done.stdout.splitlines()), key=lambda answer: str(answer["id"]))
     assert answers[0]["error"] == {"code": -32603, "message": why}
     assert answers[1]["result"]["content"][0]["text"] == "contents of a.txt"

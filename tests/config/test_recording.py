@@ -64,7 +64,7 @@ def test_flags_that_were_given_several_times() -> None:
         ("scrub: [{path: a}]", "2:18: scrub[0].path: is not a valid JSONPath: it must begin with $, as in $.user"),
         ("scrub: [{regex: a(}]", "2:19: scrub[0].regex: is not a valid regular expression: missing ) at position 2"),
         ("upstream: {openai: 'ftp://a'}", "2:13: upstream must be http(s) addresses without a query, such as"),
-        ("upstream: {openai: 'https://me:secret@a/v1'}", "2:13: upstream: put no user or password into the URL; "),
+        ("upstream: {openai: 'https://me:secret@a/v1'}", "2:13: upstream: a URL must not contain a user or password; "),
         ("upstream: openai", "2:13: upstream must be dialect=URL, such as openai=https://api.openai.com/v1"),
     ],
 )

@@ -250,7 +250,8 @@ def test_mistakes_in_a_file_are_told_with_their_place(setting: str, said: str) -
         (
             "MOCKSERVER_TIMING",
             "{jitter: a}",
-            'MOCKSERVER_TIMING.jitter must be a share such as 20% or 0.2, {normal: 20%} or {lognormal: 30%}, not "a"',
+            "MOCKSERVER_TIMING.jitter must be a percentage such as 20% or 0.2, {normal: 20%} or {lognormal: 30%}, not "
+            '"a"',
         ),
         (
             "MOCKSERVER_TIMING",

@@ -52,7 +52,7 @@ def test_a_table_is_compiled(written: Any, timing: Timing) -> None:
     [{"normal": 0.1, "uniform": 0.2}, {"poisson": 0.1}, {"normal": 2}, {"normal": "x"}, {}, [], "2", -1, True, "20"],
 )
 def test_a_jitter_that_cannot_be(written: Any) -> None:
-    with pytest.raises(ValidationError, match=r"a share such as 20% or 0.2, {normal: 20%} or {lognormal: 30%}"):
+    with pytest.raises(ValidationError, match=r"a percentage such as 20% or 0.2, {normal: 20%} or {lognormal: 30%}"):
         TimingTable.model_validate({"jitter": written})
 
 
@@ -92,7 +92,7 @@ def test_a_timing_may_refer_to_a_profile_of_any_other_origin() -> None:
         ),
         (
             "timing: {jitter: 120%}",
-            '20: timing.jitter must be a share such as 20% or 0.2, {normal: 20%} or {lognormal: 30%}, not "120%"',
+            '20: timing.jitter must be a percentage such as 20% or 0.2, {normal: 20%} or {lognormal: 30%}, not "120%"',
         ),
         ("timing: fats", '11: timing.profile: unknown profile "fats"; did you mean "fast"?'),
         ("models: {a: {timing: fats}}", '24: models.a.timing.profile: unknown profile "fats"; did you mean "fast"?'),

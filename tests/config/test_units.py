@@ -46,7 +46,7 @@ def test_refuses_what_is_no_amount(written: Any, shown: str) -> None:
     wants = {
         parse_seconds: "not a duration; write 300ms, 2s, 1m or a number of seconds",
         parse_size: "not a size; write 512KB, 10MB or a whole number of bytes",
-        parse_share: "not a share; write 20% or 0.2, at most 100%",
+        parse_share: "not a percentage; write 20% or 0.2, at most 100%",
     }
     for read, want in wants.items():
         with pytest.raises(ValueError, match="is not a") as caught:

@@ -9,23 +9,19 @@ from typing import Any
 import pytest
 
 from mockserver.core.action import Action, Cut, Flush, Head, RawWrite, Wait, Write
-from mockserver.core.exchange import Exchange
+from mockserver.core.exchange import COMPLETE, Exchange
 from mockserver.core.http import HeaderLines, Parts, Reply
 from mockserver.core.seed import monotonic
-from mockserver.delivery.drive import (
+from mockserver.delivery.connection import (
     CLIENT_LEFT,
-    COMPLETE,
     MAX_WRITE,
-    SHORT_TURN,
-    TICKS,
     ClientConnection,
-    PacedStream,
-    Wheel,
-    drive,
     encode_header,
     frame_body,
     join_headers,
 )
+from mockserver.delivery.drive import drive
+from mockserver.delivery.paced import SHORT_TURN, TICKS, PacedStream, Wheel
 from tests.kit.clock import HandClock
 
 HEAD = Head(200, (("a", "b"),))

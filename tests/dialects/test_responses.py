@@ -17,7 +17,7 @@ from mockserver.dialects._openai_api.responses import (
     read_input,
     request_fields,
 )
-from mockserver.wire.responses import ResponseRenderer
+from mockserver.wire.response_events import ResponseRenderer
 
 USER = {"role": "user", "content": "hi"}
 F = {"type": "function", "name": "f"}

@@ -20,7 +20,7 @@ from mockserver.dialects import discover
 from mockserver.dialects.compatible.hosts import HOSTS
 from mockserver.model.logprobs import logprobs
 from mockserver.wire.chat import ChatRenderer
-from mockserver.wire.template import Outline, Renderer
+from mockserver.wire.renderer import Outline, Renderer
 from tests.dialects.conftest import Speaker
 from tests.fuzz.amount import thrown
 

@@ -23,14 +23,14 @@ from mockserver.dialects._openai_api.objects.batches import Batches
 from mockserver.dialects._openai_api.responses_models import RESPONSE
 from mockserver.dialects._openai_api.stored import UPDATE
 from mockserver.dialects.anthropic.batches import BATCH
-from mockserver.dialects.anthropic.complete import COMPLETE
-from mockserver.dialects.anthropic.models import COUNT, MESSAGES
+from mockserver.dialects.anthropic.bodies import COUNT, MESSAGES
+from mockserver.dialects.anthropic.completions import COMPLETE
 from mockserver.dialects.azure import AZURE_CHAT, AZURE_EMBEDDING
-from mockserver.dialects.cohere import models as cohere
+from mockserver.dialects.cohere import bodies as cohere
 from mockserver.dialects.fireworks.models import CHAT as FIREWORKS_CHAT
 from mockserver.dialects.fireworks.models import COMPLETION as FIREWORKS_COMPLETION
-from mockserver.dialects.gemini.messages import BATCH as GEMINI_BATCH
-from mockserver.dialects.gemini.messages import (
+from mockserver.dialects.gemini.bodies import BATCH as GEMINI_BATCH
+from mockserver.dialects.gemini.bodies import (
     BATCH_EMBED,
     CACHED_CONTENT,
     COUNT_TOKENS,

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from typing import Any
 
 from mockserver.core.call import Call
@@ -15,11 +15,10 @@ from mockserver.server.run import Running
 from mockserver.server.sources import Sources
 
 
-@dataclass(frozen=True, slots=True)
-class Forwarding(Engine):
-    forward: Forward = field(default_factory=Forward)
+class Forwarding(Engine, frozen=True, eq=False, kw_only=True):
+    forward: Forward
 
-    async def plan(self, call: Call) -> Plan:
+    async def plan(self, call: Call, part_of: Call | None = None) -> Plan:
         return Plan(self.forward, "forwarded")
 
 
@@ -75,7 +74,7 @@ def relaying(
     """A server that asks this upstream, that of openai where only an address is given."""
     addresses = {"openai": upstream} if isinstance(upstream, str) else dict(upstream)
     live = start(Sources((), {"port": 0, "upstream": addresses, **settings}, environ or {}))
-    stated = {each.name: getattr(live.engine, each.name) for each in fields(Engine) if each.init}
+    stated = {name: getattr(live.engine, name) for name in Engine.__struct_fields__}
     live.engine = Forwarding(**stated, forward=Forward(cassette))
     kept = Kept()
     live.save_episode = kept.keep

@@ -398,7 +398,7 @@ def test_check_remarks_on_rules_that_no_server_can_use(tmp_path: Path) -> None:
         )
     assert check(file) == [
         'rules.yaml:4: rule never answers: there is no MCP server "file"; did you mean "files"?',
-        "rules.yaml:10: rule forwards, but no upstream is set; set --upstream mcp/NAME=URL when you serve it",
+        "rules.yaml:10: rule forwards, but no upstream is set; set --upstream mcp/real=URL",
         "rules.yaml: 7 rules, no mistakes, 2 remarks",
     ], "a real server may have what others do not"
 

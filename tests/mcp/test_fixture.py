@@ -105,7 +105,7 @@ def test_mistakes_are_shown_at_the_line_of_the_test(server: MockServer) -> None:
     files = server.mcp("files")
     with pytest.raises(RuleError, match=r"test_fixture.py:\d+:\d+: .*expects a type"):
         files.tool("read", input={"path": "text"})
-    with pytest.raises(ConfigError, match=r"test_fixture.py:\d+: path has the type bytes"):
+    with pytest.raises(ConfigError, match=r"test_fixture.py:\d+: path cannot have the type bytes"):
         files.tool("read", input={"path": bytes})
     with pytest.raises(RuleError, match=r"test_fixture.py:\d+:\d+: .*colour"):
         files.tool("read").reply("a", colour="red")  # type: ignore[call-arg]

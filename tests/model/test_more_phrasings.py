@@ -78,6 +78,11 @@ PHRASINGS["many others"] = [
         matches(r"City: .+; Country: .+"),
     ),
     ("Respond inside <result> tags: what is 8 / 2?", matches(r"<result>.*4.*</result>")),
+    (
+        "Write only the Python code, no explanations: a function is_prime(n)",
+        matches(r"(```python\n)?def is_prime\(n\).*"),
+    ),
+    ("Return the SQL query only: count users", matches(r"(?i)select.*")),
     ("Give a bash one-liner to count lines in a.txt. Command only.", matches(r"[^\n]*a\.txt[^\n]*")),
     ("Extract the email address: contact me at joe@x.io please. Return only the email.", matches(r"joe@x\.io")),
     ("What is the invoice number? Return just the number. Invoice INV-2041 of May 2", matches(r"(INV-)?2041")),
@@ -210,6 +215,13 @@ PHRASINGS["number of the option"] = [
     ),
     ("Which of these is a fruit? Just the letter.\nA. chair\nB. apple\nC. stone", matches("[ABC]")),
 ]
+PHRASINGS["code"] = [
+    (
+        "Generate a PostgreSQL query for all orders of 2024. SQL only, no backticks.",
+        matches(r"(?i)(with|select)(?:(?!```).)*"),
+    ),
+    ("Implement is_even(n) in Python. Output raw code without fences.", matches(r"def is_even\(n.*(?<!```)")),
+]
 PHRASINGS["thoughts"] = [
     ("Think inside <thought></thought> first. Then reply. How much is 6*7?", matches(r"<thought>.+</thought>.*42.*")),
     (
@@ -269,6 +281,8 @@ PHRASINGS["many others"] += [
     ("Answer with the year only: when was the Alien movie (1979) released?", matches("1979")),
     ("Which city is mentioned? Return just the city name. Text: We flew to Lisbon.", matches("Lisbon")),
     ("Think in <thinking> tags, then answer. 5*5?", matches(r"<thinking>.+</thinking>\s*.*25.*")),
+    ("Write a javascript function named debounce, code only", matches(r"(?s)(```javascript\n|.*)function debounce.*")),
+    ("No markdown, just the SQL: all products cheaper than 5", matches(r"(?i)select.*")),
     ("Thank you for your help today.", matches(r"(?i).{0,80}(welcome|glad|happy|pleasure).{0,80}")),
     ("You are Nova. ¦ What are you called?", matches(".*Nova.*")),
     (
@@ -310,6 +324,7 @@ PHRASINGS["many others"] += [
     ("Round 3.14159 to 2 decimals. Number only.", matches(r"\d+(\.\d+)?")),
     ("What is 15% of 80? Just the number.", matches("12")),
     ("Pick a random number from 1 to 6. Only digits.", matches("[1-6]")),
+    ("Write TypeScript code only: a function sum(a, b)", matches(r"(?s)(```\w+\n)?.*function sum.*")),
     ("Cheers!", matches(r"(?i).{0,80}(welcome|glad|happy|pleasure).{0,80}")),
 ]
 

@@ -128,3 +128,18 @@ def test_native_tools_are_called_where_no_field_is_left() -> None:
     (part,) = auto(asked, Seed(1), {}).parts
     assert isinstance(part, ToolUse)
     assert part.call.arguments == '{"city":"Oslo"}'
+
+
+def test_a_field_takes_calls_of_the_tools_that_another_lists() -> None:
+    schema = '{"type": "object", "properties": {"tool_calls": {"type": "array"}}, "required": ["tool_calls"]}'
+    rules = (
+        f"1. `q` (str)\n2. `tools`\nYour output fields are:\n{{outputs}}  # note: adhere to the JSON schema: {schema}"
+    )
+    shown = (
+        "weather, whose description is <desc>Weather of city</desc>. It takes arguments {'city': {'type': 'string'}}."
+    )
+    tools = json.dumps([shown])
+    order = "Respond with the corresponding output fields, starting with the field `[[ ## outputs ## ]]`."
+    said = f"[[ ## q ## ]]\nWhat's the weather in Tokyo?\n\n[[ ## tools ## ]]\n{tools}\n\n{order}"
+    found = json.loads(fields(answer(said, rules))["outputs"])
+    assert found == {"tool_calls": [{"name": "weather", "args": {"city": "Tokyo"}}]}

@@ -1,6 +1,7 @@
 """Calls that prompts keep in text: each notation is written as shown, read back as a step, and ends with an answer."""
 
 import json
+from typing import Any
 
 import pytest
 
@@ -46,6 +47,17 @@ Usage:
 <result>Your final result here</result>
 </attempt_completion>
 """
+IN_NAMED_ELEMENTS = """You have access to the following tools:
+
+get_weather(city: str) - Get the weather in a city.
+
+In order to use a tool, you can use <tool></tool> and <tool_input></tool_input> tags. For example:
+
+<tool>search</tool><tool_input>weather in SF</tool_input>
+<observation>64 degrees</observation>
+
+When you are done, respond with a final answer between <final_answer></final_answer>.
+"""
 NOTATIONS = {
     "tags": (IN_TAGS, '<tool_call>\n{"name":"get_weather","arguments":{"city":"Oslo"}}\n</tool_call>', "{}"),
     "json": (IN_JSON, '{"tool":"get_weather","arguments":{"city":"Oslo"}}', "{}"),
@@ -58,8 +70,8 @@ NOTATIONS = {
 }
 
 
-def said(*messages: str | Message) -> str:
-    return "".join(part.text for part in auto(call(*messages), Seed(1), {}).parts if isinstance(part, Text))
+def said(*messages: str | Message, **asked: Any) -> str:
+    return "".join(part.text for part in auto(call(*messages, **asked), Seed(1), {}).parts if isinstance(part, Text))
 
 
 @pytest.mark.parametrize("name", NOTATIONS)
@@ -80,9 +92,27 @@ def test_the_arguments_of_a_call_may_be_shown_before_its_name() -> None:
     assert said(Message("system", rules), Message("user", "What is the weather in Oslo?")) == NOTATIONS["tags"][1]
 
 
+def test_an_answer_in_json_may_be_a_call() -> None:
+    shown = '{"name": "function_name", "arguments": {"a": "b"}}'
+    rules = f"Produce JSON only, like {shown}. Functions:\n{json.dumps(WEATHER)}"
+    asked = [Message("system", rules), Message("user", "What is the weather in Oslo?")]
+    step = '{"name":"get_weather","arguments":{"city":"Oslo"}}'
+    assert said(*asked, response_format="json_object") == step
+    later = (*asked, Message("assistant", step), Message("user", "sunny"))
+    assert json.loads(said(*later, response_format="json_object")) == {"answer": "Weather (Oslo): sunny."}
+
+
 @pytest.mark.parametrize("name", NOTATIONS)
 def test_no_call_without_need(name: str) -> None:
     assert "get_weather" not in said(Message("system", NOTATIONS[name][0]), Message("user", "What is 2 + 2?"))
+
+
+def test_steps_in_the_same_text() -> None:
+    prompt = f"{IN_NAMED_ELEMENTS}\nQuestion: What is the weather in Oslo?\n"
+    step = said(prompt)
+    assert step == "<tool>get_weather</tool><tool_input>Oslo</tool_input>"
+    end = said(f"{prompt}{step}<observation>sunny</observation>")
+    assert end == "<final_answer>Weather (Oslo): sunny.</final_answer>"
 
 
 def test_the_task_of_a_client_is_what_it_wraps() -> None:

@@ -278,6 +278,29 @@ PHRASINGS["number of the option"] = [
     ),
     ("Which option is correct? Reply with the letter only.\nA) 2+2=5\nB) 2+2=4", matches("B")),
 ]
+PHRASINGS["code"] = [
+    (
+        "Write a SQL query that counts orders per customer. Return only SQL, no explanation, no markdown.",
+        matches(r"(?i)(with|select)(?:(?!```).)*"),
+    ),
+    (
+        "Give me a Python function `slugify(text)` that lowercases and replaces spaces by dashes. Only code.",
+        matches(r"(```python\n)?def slugify\(text.*"),
+    ),
+    (
+        "Write a function called add_numbers(a, b) in Python. No markdown fences.",
+        matches(r"def add_numbers\(a.*(?<!```)"),
+    ),
+    (
+        "Respond with raw JavaScript, do not use code fences: function named toTitle",
+        matches(r"(?:(?!```).)*toTitle(?:(?!```).)*"),
+    ),
+    ("Write a regex that matches an email. Output only the regex, without backticks.", matches(r"\S+")),
+    (
+        "Write SQL without any formatting or markdown for: all users older than 30",
+        matches(r"(?i)(with|select)(?:(?!```).)*"),
+    ),
+]
 PHRASINGS["thoughts"] = [
     ("Use <think></think> tags for your reasoning, then answer. What is 2+2?", matches(r"<think>.+</think>.*4.*")),
     (

@@ -1,5 +1,6 @@
 """Cassettes in tests: recorded, played, named after the test, and what of them was not played."""
 
+import shutil
 from collections.abc import Iterator
 
 import pytest
@@ -94,9 +95,22 @@ def test_the_cassette_of_a_renamed_parameter_is_named(pytester: pytest.Pytester,
     result.stdout.fnmatch_lines([
         "no cassette cassettes/test_it/TestGreeting.test_greets[[]hi].yaml;"
         " there is TestGreeting.test_greets[[]hello].yaml",
-        "  rename one, or record with --mockserver-record=once (and an --mockserver-upstream)",
+        "  rename one, or record with --mockserver-record=once and --mockserver-upstream",
     ])  # fmt: skip
     assert "no cassette" not in ran(pytester, TESTS, "-k", "twice").stdout.str()
+
+
+def test_a_cassette_that_may_be_meant_is_named(pytester: pytest.Pytester, upstream: str) -> None:
+    ran(pytester, TESTS, "--mockserver-record=once", upstream, "-k", "twice").assert_outcomes(passed=1)
+    for name in ("a", "twice"):  # as recordings of vcrpy are named
+        shutil.copy(next(pytester.path.glob("cassettes/*/test_twice*.yaml")), f"cassettes/{name}.yaml")
+    shutil.rmtree("cassettes/test_it")
+    result = ran(pytester, TESTS, "-k", "twice")
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines([
+        "no cassette cassettes/test_it/*.yaml; there is a.yaml, twice.yaml",
+        '  name one in @pytest.mark.mockserver(cassette="twice"), or record with *',
+    ])  # fmt: skip
 
 
 def test_episodes_that_were_not_played(pytester: pytest.Pytester, upstream: str) -> None:

@@ -93,6 +93,18 @@ def test_takes_it_for_something_else(mockserver):
     ran(pytester, again, files=FILES).assert_outcomes(passed=1)
 
 
+def test_a_client_without_a_key_at_import(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    tests = "from openai import OpenAI\nclient = OpenAI()\ndef test_it(mockserver): ..."
+    result = ran(pytester, tests)
+    result.assert_outcomes(errors=1)
+    result.stdout.fnmatch_lines(
+        ["*- mockserver -*", "if a client was created while a module was imported, * = session"]
+    )
+    ini(pytester, mockserver_env="session")
+    ran(pytester, tests).assert_outcomes(passed=1)
+
+
 def test_where_no_server_is_used(pytester: pytest.Pytester) -> None:
     ini(pytester, mockserver_env="session")
     tests = f"""{TESTS}

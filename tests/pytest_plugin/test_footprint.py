@@ -130,7 +130,10 @@ def test_names_prices_and_texts(pytester: pytest.Pytester) -> None:
         ([], f"there is no {FILE} yet; write it with --mockserver-footprint-update"),
         (["-o", "mockserver_footprint=broken.yaml"], "broken.yaml:1:5: *"),
         (["-o", "mockserver_footprint=."], "*: cannot be read: *"),
-        (["-o", "mockserver_footprint_growth=much"], 'mockserver_footprint_growth: "much" is not a share; write 20%*'),
+        (
+            ["-o", "mockserver_footprint_growth=much"],
+            'mockserver_footprint_growth: "much" is not a percentage; *',
+        ),
         (["-o", "mockserver_footprint_prices=gpt-4o"], "mockserver_footprint_prices: 'gpt-4o' is not a price; *"),
     ],
 )

@@ -187,7 +187,7 @@ def test_agent(mockserver, turns):
     result.assert_outcomes(passed=1, failed=1)
     result.stdout.fnmatch_lines(
         [
-            "This test has made all the 3 calls that it may make: rule *.py:* with search({}) answered 3 of them."
+            "This test has reached its limit of 3 calls: rule *.py:* with search({}) answered 3 of them."
             " Put a rule with tool_result before it, so that the result of the tool is answered.",
             "  to allow more: @pytest.mark.mockserver(max_calls=...)",
         ]

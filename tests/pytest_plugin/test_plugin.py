@@ -143,7 +143,7 @@ def test_endpoint(mockserver):
     result = ran(pytester, tests, "--tb=short")
     result.assert_outcomes(failed=7, errors=1)
     told = result.stdout.str()
-    assert "no calls received; is the client using the mock's base URL?" in told
+    assert "no calls received: the code made none, or its client does not use this server." in told
     assert 'call 1: chat gpt-4o "hello" -> rule test_it.py:6 greeting' in told
     assert "test_it.py:7 answered 0 of 1 expected call" in told
     assert 'no rule answered "too early" (call 1)' in told
@@ -274,7 +274,7 @@ def test_answers_that_no_model_could_give(pytester: pytest.Pytester) -> None:
     result = ran(pytester, LINTED)
     result.assert_outcomes(passed=2, failed=2, warnings=1)
     result.stdout.fnmatch_lines(
-        [f"test_it.py:19: {REMARK}", "  call 1: * and 1 more call", '  if you mean it, set lint="off"']
+        [f"test_it.py:19: {REMARK}", "  call 1: * and 1 more call", '  if this is intended, set lint="off"']
     )
     result.stdout.fnmatch_lines(["*- mockserver -*", f"test_it.py:29: {REMARK}"])
     result.stdout.fnmatch_lines([f"*MockServerWarning: test_it.py:13: {REMARK}"])
@@ -327,7 +327,7 @@ def test_histories_that_the_live_provider_would_refuse(pytester: pytest.Pytester
     ini(pytester, filterwarnings="default::mockserver.testing.MockServerWarning")
     result = ran(pytester, CHANGED)
     result.assert_outcomes(passed=4, failed=1, warnings=2)
-    told = [HISTORY, "  call 1: * and 1 more call", '  if you mean it, set replay="off"']
+    told = [HISTORY, "  call 1: * and 1 more call", '  if this is intended, set replay="off"']
     result.stdout.fnmatch_lines(["*- mockserver -*", *told])
     result.stdout.fnmatch_lines([f"*MockServerWarning: {HISTORY}", "*call 1: * and 1 more call"])
     ran(pytester, CHANGED, "-k", "warn", "--mockserver-replay=error").assert_outcomes(failed=1, deselected=4)

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from mockserver.cassettes.redaction.redact import Secrets
+from mockserver.cassettes.redaction.shown_secrets import Secrets
 from mockserver.core.call import Message, ToolCall
 from mockserver.core.exchange import ConditionResult
 from mockserver.reports.diff import (

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from mockserver.cassettes.redaction.redact import Secrets
+from mockserver.cassettes.redaction.shown_secrets import Secrets
 from mockserver.config.source import read
 from mockserver.core.call import Call
 from mockserver.reports.failures import Expectation, explain_sequence, explain_too_few

@@ -86,6 +86,16 @@ def test_an_answer_that_calls_no_tool(then: str) -> None:
     assert found.endswith('"unknown_tool" does not apply to this answer: it calls no tool')
 
 
+@pytest.mark.parametrize(("fault", "column"), [("{cut: {after_tokens: 1}}", 7), ("malformed_json", 0)])
+def test_a_fault_that_counts_tokens_beside_progress(fault: str, column: int) -> None:
+    then = "{{text: a, progress: {{of: 2}}, faults: [{}]}}"
+    (found,) = mistakes(f"rules: [{{when: {{tool: a}}, then: {then.format(fault)}}}]")
+    place, _, message = found.partition(": ")
+    assert place == f"1:{71 + column}"
+    assert message.endswith(" beside progress or log, as all of them are in one event; use after_frames")
+    assert loaded(f"rules: [{{when: {{tool: a}}, then: {then.format('{cut: {after_frames: 1}}')}}}]")
+
+
 @pytest.mark.parametrize("then", A_CALL)
 def test_an_answer_that_may_call_a_tool(then: str) -> None:
     assert loaded(f"rules: [{{then: {{{then}, faults: [unknown_tool, {{cut: {{in_tool_arguments: true}}}}]}}}}]")

@@ -115,11 +115,11 @@ def test_an_answer_that_cannot_be_is_told_at_its_key(when, then, mistake):
         (
             "create_file",
             "[uploaded, succeeded]",
-            'what "create_file" makes is never succeeded; its statuses are pending, uploaded, processed, error',
+            'an object of "create_file" is never succeeded; its statuses are pending, uploaded, processed, error',
         ),
         (
             *("[create_batch, create_eval_run]", "canceled"),
-            'what "create_batch" makes is never canceled; its statuses are validating, in_progress, finalizing, '
+            'an object of "create_batch" is never canceled; its statuses are validating, in_progress, finalizing, '
             "completed, failed, expired, cancelling, cancelled",
         ),
     ],

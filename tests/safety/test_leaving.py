@@ -10,7 +10,8 @@ import pytest
 from starlette.types import Receive, Scope, Send
 
 from mockserver.core.action import Action, Head, Write
-from mockserver.delivery.drive import WIRE, ClientConnection, drive
+from mockserver.delivery.connection import WIRE, ClientConnection
+from mockserver.delivery.drive import drive
 from tests.kit.app_server import serve_app
 from tests.kit.raw import GET, HI, STREAM, Raw, post
 from tests.kit.served import Served, served

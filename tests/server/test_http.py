@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 from mockserver.core.http import tabulate
 from mockserver.core.plan import Failure
-from mockserver.delivery.drive import WIRE
+from mockserver.delivery.connection import WIRE
 from mockserver.server.http import protocol
 from mockserver.server.http.parser import Deadlines, RequestHead, RequestParser, check_clear, find_target, read_path
 from mockserver.server.http.protocol import make_refuse

@@ -204,8 +204,8 @@ def test_a_loop_ends_and_fails_the_test(server: MockServer, program: Path, tmp_p
     agent = server.agent("claude-code", cwd=tmp_path, max_calls=3)
     server.on().reply(tool_calls=[agent.agent.call_tool("read", {"path": tmp_path / "note.txt"})])
     ran = agent.run("read the note")
-    assert ran.log.startswith("API Error: 400 This run has made all the 3 calls that it may make: rule ")
-    with pytest.raises(AssertionError, match="claude-code: This run has made all the 3 calls"):
+    assert ran.log.startswith("API Error: 400 This run has reached its limit of 3 calls: rule ")
+    with pytest.raises(AssertionError, match="claude-code: This run has reached its limit of 3 calls"):
         server.verify()
 
 
@@ -260,6 +260,6 @@ def test_mistakes_are_told(server: MockServer, program: Path, tmp_path: Path) ->
 
 def test_made_up_answers_are_refused_unless_allowed() -> None:
     with MockServer(unmatched="generate") as server:
-        with pytest.raises(ConfigError, match="coding agents do what the model says"):
+        with pytest.raises(ConfigError, match="a coding agent does what the model says"):
             server.environment_for("codex")
         assert server.environment_for("codex", let_it_run=True)["CODEX_HOME"]

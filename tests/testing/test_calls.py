@@ -116,9 +116,13 @@ def test_what_does_not(asked: MockServer) -> None:
     assert "2 calls received" in why(lambda: asked.assert_called_once(model="gpt-4o"))
     assert "3 calls received" in why(lambda: asked.assert_called_once_with(model="o3"))
     assert 'call 3: chat o3 "check"' in why(lambda: asked.assert_not_called(model="o3"))
-    assert why(asked.calls[:0].assert_called).startswith(
-        "expected at least 1 call, got 0\nno calls received; is the client"
+    assert why(asked.calls.where("nobody").assert_called).startswith(
+        "expected at least 1 call, got 0\nno call in this selection; 3 calls received:\n  call 1: "
     )
+    with MockServer() as untouched:
+        assert why(untouched.assert_called).startswith(
+            "expected at least 1 call, got 0\nno calls received: the code made none"
+        )
 
 
 def test_refused_calls_are_calls(server: MockServer) -> None:

@@ -11,7 +11,8 @@ from mockserver.core.call import ToolCall
 from mockserver.core.json import Json
 from mockserver.core.plan import Answer, Broken, Choice, Item, Logprob, Part, Reasoning, Refusal, Text, ToolUse, Usage
 from mockserver.core.tokens import split
-from mockserver.wire.responses import ResponseLayout, ResponseOptions, stream_events
+from mockserver.wire.response_events import ResponseRenderer
+from mockserver.wire.responses import ResponseLayout, ResponseOptions
 
 Event = dict[str, Any]
 
@@ -74,7 +75,7 @@ def weighed(*parts: Part) -> Answer:
 
 def told(whole: Answer, layout: ResponseLayout = OPENAI, asked: ResponseOptions = PLAIN) -> list[Event]:
     """The events of an answer, parsed."""
-    return [json.loads(frame.data) for frame in stream_events(whole, layout, asked)]
+    return [json.loads(frame.data) for frame in ResponseRenderer(layout).stream(whole, asked)]
 
 
 def names(found: list[Event]) -> list[str]:

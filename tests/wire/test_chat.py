@@ -1,10 +1,12 @@
 """ChatCompletion in several layouts, its filter results and annotations."""
 
+from typing import Any
+
 from msgspec.structs import replace
 
-from mockserver.core.call import ToolCall
+from mockserver.core.call import Options, ToolCall
 from mockserver.core.plan import Answer, Choice, Logprob, Part, Reasoning, Refusal, Text, ToolUse, Usage, Verdict
-from mockserver.wire.chat import ChatLayout, make_completion
+from mockserver.wire.chat import ChatLayout, ChatRenderer
 
 PLAIN = ChatLayout(
     completion=("id", "object", "created", "model", "choices", "usage"),
@@ -16,9 +18,12 @@ PLAIN = ChatLayout(
 
 
 def said(*parts: Part, layout: ChatLayout = PLAIN) -> dict[str, object]:
-    body = make_completion(answer(Choice(parts)), layout)
-    message: dict[str, object] = body["choices"][0]["message"]
+    message: dict[str, object] = body(Choice(parts), layout)["choices"][0]["message"]
     return message
+
+
+def body(choice: Choice, layout: ChatLayout) -> dict[str, Any]:
+    return ChatRenderer(layout).body(answer(choice), Options())
 
 
 def answer(*choices: Choice) -> Answer:
@@ -68,7 +73,7 @@ def test_annotations_of_all_texts_nest_a_citation_under_its_type() -> None:
 
 def test_optional_keys_only_when_they_say_something() -> None:
     layout = replace(PLAIN, choice=("index", "logprobs"), optional=frozenset({"logprobs", "annotations"}))
-    assert make_completion(answer(Choice((Text("a"),))), layout)["choices"] == [{"index": 0}]
+    assert body(Choice((Text("a"),)), layout)["choices"] == [{"index": 0}]
     weighed = Choice((Text("a"),), logprobs=(Logprob("a", -1.0),))
-    assert make_completion(answer(weighed), layout)["choices"][0]["logprobs"]["refusal"] is None
-    assert make_completion(answer(Choice(())), replace(layout, optional=frozenset()))["choices"][0]["logprobs"] is None
+    assert body(weighed, layout)["choices"][0]["logprobs"]["refusal"] is None
+    assert body(Choice(()), replace(layout, optional=frozenset()))["choices"][0]["logprobs"] is None

@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from mockserver.core.call import ToolCall
+from mockserver.core.call import Options, ToolCall
 from mockserver.core.http import Frame
 from mockserver.core.plan import Answer, Choice, Logprob, Part, Reasoning, Refusal, Text, ToolUse, Usage
-from mockserver.wire.chat import ChatLayout, stream_chunks
+from mockserver.wire.chat import ChatLayout, ChatRenderer
 
 LAYOUT = ChatLayout(
     completion=("id",),
@@ -32,7 +32,12 @@ def answer(*choices: Choice, model: str = "m") -> Answer:
 
 
 def frames(*parts: Part, layout: ChatLayout = LAYOUT, **choice: Any) -> list[Frame]:
-    return list(stream_chunks(answer(Choice(parts, **choice)), layout, include_usage=False))
+    return stream(answer(Choice(parts, **choice)), layout)
+
+
+def stream(given: Answer, layout: ChatLayout = LAYOUT, **asked: Any) -> list[Frame]:
+    """The chunks of a stream, without its end."""
+    return list(ChatRenderer(layout).frames(given, Options(**asked)))[:-1]
 
 
 def deltas(*parts: Part, layout: ChatLayout = LAYOUT, **choice: Any) -> list[Any]:
@@ -102,7 +107,7 @@ def test_an_empty_delta_may_open() -> None:
 
 def test_choices_open_in_order_and_take_turns() -> None:
     given = answer(Choice((Text("a b"),)), Choice((Text("c"),)))
-    shown = [json.loads(frame.data)["choices"][0] for frame in stream_chunks(given, LAYOUT, include_usage=False)]
+    shown = [json.loads(frame.data)["choices"][0] for frame in stream(given)]
     assert [(choice["index"], choice["delta"]) for choice in shown] == [
         (0, OPEN),
         (1, OPEN),
@@ -137,9 +142,7 @@ def test_what_is_not_streamed() -> None:
 )
 def test_usage(habit: Any, asked: bool, shown: list[Any]) -> None:
     layout = replace(LAYOUT, stream_usage=habit)
-    told = [
-        json.loads(frame.data) for frame in stream_chunks(answer(Choice((Text("a"),))), layout, include_usage=asked)
-    ]
+    told = [json.loads(frame.data) for frame in stream(answer(Choice((Text("a"),))), layout, include_usage=asked)]
     assert [(chunk.get("usage", "-") or {"total_tokens": None}) for chunk in told] == [
         "-" if value == "-" else {"total_tokens": None} if value is None else USAGE for value in shown
     ]
@@ -153,7 +156,7 @@ USAGE = {"prompt_tokens": 3, "completion_tokens": 2, "total_tokens": 5}
 @pytest.mark.parametrize("model", ['{"\0":0}', '{"\\u0000":0}', 'a"b\\c', "é\u2028😀"])
 def test_odd_names_stay_whole(model: str) -> None:
     given = answer(Choice((Text('x"\n'),)), model=model)
-    told = [json.loads(frame.data) for frame in stream_chunks(given, LAYOUT, "x", include_usage=False)]
+    told = [json.loads(frame.data) for frame in stream(given, service_tier="x")]
     assert {chunk["model"] for chunk in told} == {model}
     assert "".join(chunk["choices"][0]["delta"].get("content", "") for chunk in told) == 'x"\n'
     assert "service_tier" not in told[0]

@@ -18,4 +18,4 @@ from mockserver.wire.template import HOLE, fill_holes
     ],
 )
 def test_only_holes_are_filled(form: str, filled: str) -> None:
-    assert fill_holes(form.encode().replace(b"#", HOLE), count()) == filled.encode()
+    assert fill_holes(form.encode().replace(b"#", HOLE), map(b"%d".__mod__, count())) == filled.encode()

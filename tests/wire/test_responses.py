@@ -9,12 +9,7 @@ from pydantic import ValidationError
 from pydantic_core import to_json
 
 from mockserver.core.plan import Answer, Broken, Item, Text
-from mockserver.wire.responses import (
-    ResponseOptions,
-    find_status,
-    make_response,
-    make_response_in_progress,
-)
+from mockserver.wire.responses import ResponseOptions, find_status, make_response, make_response_in_progress
 from tests.kit.strict_responses import check_event, check_response, check_tzafon
 from tests.wire.answers import BEHIND, EVERYTHING, ITEMS, OPENAI, PLAIN, TZAFON, answer, answers
 

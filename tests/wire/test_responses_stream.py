@@ -8,18 +8,12 @@ from hypothesis import given, settings
 from msgspec.structs import replace
 from pydantic_core import to_json
 
+from mockserver.core.http import Frame
 from mockserver.core.plan import Answer, Broken, Choice, Item, Part, Reasoning, Refusal, Text, Usage
 from mockserver.delivery.script import write_event
-from mockserver.wire.responses import (
-    ItemStream,
-    ResponseLayout,
-    ResponseOptions,
-    list_output_items,
-    make_item_events,
-    make_item_in_progress,
-    make_response,
-    stream_events,
-)
+from mockserver.wire.response_events import ItemStream, ResponseRenderer, make_item_in_progress
+from mockserver.wire.responses import ResponseLayout, ResponseOptions, list_output_items, make_response
+from mockserver.wire.template import HOLE
 from tests.dialects.invariants import RESPONSE_STREAM, Events
 from tests.kit.strict_responses import accumulated, check_event
 from tests.wire.answers import (
@@ -121,7 +115,7 @@ def test_how_a_stream_begins(opening: str) -> None:
 
 
 def test_what_frames_weigh_and_carry() -> None:
-    found = list(stream_events(answer(Reasoning("Hm so"), HI, CALL), OPENAI, PLAIN))
+    found = list(ResponseRenderer(OPENAI).stream(answer(Reasoning("Hm so"), HI, CALL), PLAIN))
     assert [frame.event for frame in found] == [json.loads(frame.data)["type"] for frame in found]
     assert [(frame.part, frame.tokens) for frame in found] == [
         *[("open", 0)] * 2,
@@ -148,10 +142,14 @@ def item_steps(
     """The events of the one item that the parts make, parsed."""
     (output,) = list_output_items(answer(part, *more, **fields), layout, asked)
     partial_images = 2 if asked is EVERYTHING else 0
-    return [
-        {"type": step.type, **json.loads(b"{" + step.rest)}
-        for step in make_item_events(ItemStream(0, output, partial_images=partial_images))
-    ]
+    return [unnumbered(each) for each in ItemStream(0, output, partial_images=partial_images).list_events()]
+
+
+def unnumbered(event: Frame) -> Event:
+    """An event, parsed, without its number, which it does not have yet."""
+    parsed: Event = json.loads(event.data.replace(HOLE, b"0"))
+    del parsed["sequence_number"]
+    return parsed
 
 
 def named(found: list[Event]) -> tuple[str, ...]:
@@ -266,7 +264,7 @@ def test_raw_thoughts_follow_their_summary() -> None:
 
 def test_logprobs_come_with_their_pieces() -> None:
     (output,) = list_output_items(weighed(Text("Hello there", 7)), OPENAI, PLAIN)
-    found = [json.loads(b"{" + step.rest) for step in make_item_events(ItemStream(0, output))]
+    found = [unnumbered(each) for each in ItemStream(0, output).list_events()]
     pieces = [event for event in found if "delta" in event]
     assert [[logprob["token"] for logprob in event["logprobs"]] for event in pieces] == [["Hello"], [" there"]]
     assert pieces[0]["logprobs"] == [
@@ -355,7 +353,7 @@ def test_laws_with_logprobs() -> None:
 
 
 def _keeps_the_laws(whole: Answer, layout: ResponseLayout, asked: ResponseOptions) -> None:
-    frames, body = list(stream_events(whole, layout, asked)), to_json(make_response(whole, layout, asked))
+    frames, body = list(ResponseRenderer(layout).stream(whole, asked)), to_json(make_response(whole, layout, asked))
     for holds in RESPONSE_STREAM:
         holds(Events(b"".join(map(write_event, frames))))
     accumulated([check_event(frame.data) for frame in frames])

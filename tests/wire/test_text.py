@@ -9,7 +9,7 @@ from mockserver.core.call import Prompt, ToolCall
 from mockserver.core.http import Frame
 from mockserver.core.plan import Answer, Choice, Logprob, Reasoning, Text, ToolUse, Usage
 from mockserver.core.tokens import token_id
-from mockserver.wire.text import CompletionOptions, TextLayout, make_text_completion, stream_text_chunks
+from mockserver.wire.text import CompletionOptions, TextLayout, TextRenderer
 
 LAYOUT = TextLayout(
     completion=("id", "object", "created", "model", "choices", "usage", "perf_metrics"),
@@ -25,7 +25,7 @@ def answer(*choices: Choice) -> Answer:
 
 
 def body(*choices: Choice, layout: TextLayout = LAYOUT, **wanted: Any) -> Any:
-    return make_text_completion(answer(*choices), layout, CompletionOptions(**wanted))
+    return TextRenderer(layout).body(answer(*choices), CompletionOptions(**wanted))
 
 
 def test_only_text_is_shown_after_what_is_repeated_of_the_prompt() -> None:
@@ -65,9 +65,9 @@ FINISH = TextLayout(KEYS, CHOICE_KEYS, ("total_tokens",), {}, stream_usage="fini
 
 
 def frames(*choices: Choice, layout: TextLayout = REQUESTED, model: str = "m", **wanted: Any) -> list[Frame]:
-    return list(
-        stream_text_chunks(Answer("cmpl-1", 7, model, choices, Usage(3, 2)), layout, CompletionOptions(**wanted))
-    )
+    """The frames of a stream, but for the one that ends it."""
+    streamed = Answer("cmpl-1", 7, model, choices, Usage(3, 2))
+    return list(TextRenderer(layout).frames(streamed, CompletionOptions(**wanted)))[:-1]
 
 
 @pytest.mark.parametrize("model", ["m", '\0":', '{"\\u0000":0}', '{"\0":0}', "é\u2028"])

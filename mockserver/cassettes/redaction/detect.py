@@ -17,8 +17,8 @@ from urllib.parse import unquote_plus
 from msgspec import Struct
 from msgspec.structs import replace
 
-from mockserver.cassettes.bodies import join_data
-from mockserver.cassettes.redaction.find import is_page_token, mask
+from mockserver.cassettes.event_lines import join_data
+from mockserver.cassettes.redaction.credential_fields import is_page_token, mask
 from mockserver.cassettes.redaction.json_edit import find_path, join_deltas
 from mockserver.cassettes.redaction.random_text import is_fake, is_password, is_random, is_token
 from mockserver.config.errors import ConfigError

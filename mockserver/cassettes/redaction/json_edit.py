@@ -2,21 +2,30 @@
 
 import json
 import re
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import count, islice
-from typing import Any
+from typing import Any, NamedTuple
 
 from msgspec import Struct
 
 from mockserver.cassettes.bodies import COMPACT, StyledJson, guess_styles, parse_json
-from mockserver.cassettes.redaction.find import Edit
 from mockserver.cassettes.yaml_text import Verbatim
 from mockserver.config.errors import CassetteError
 from mockserver.config.types import JsonPath
 from mockserver.core.json import Json, try_parse
 
 Key = str | int
+EventTexts = tuple[str | None, ...]  # the data of each event
 Path = tuple[Key, ...]
+
+
+class Edit(NamedTuple):
+    """A change of a text, or of bytes: what replaces the part between two positions."""
+
+    start: int
+    end: int
+    instead: str
 
 
 def read_json(text: str) -> StyledJson | None:
@@ -154,6 +163,18 @@ def join_deltas(events: Sequence[str | None]) -> tuple[JoinedText, ...]:
         for joined, path, text in _list_texts(value):
             found.setdefault((*outer, *joined), []).append(Fragment(number, path, text))
     return tuple(JoinedText(tuple(pieces)) for pieces in found.values() if len(pieces) > 1)
+
+
+def edit_split_texts(events: EventTexts, find: Callable[[str], Sequence[Edit]]) -> EventTexts:
+    """Return the events with edits of the texts that are split across several; `find` returns those of one text."""
+    pieces: dict[int, list[Fragment]] = defaultdict(list)
+    for joined in join_deltas(events):
+        for piece in joined.apply(edits) if (edits := find(joined.text)) else ():
+            pieces[piece.event].append(piece)
+    return tuple(
+        replace_fragments(data, pieces[number]) if data is not None and number in pieces else data
+        for number, data in enumerate(events)
+    )
 
 
 def replace_fragments(data: str, pieces: Sequence[Fragment]) -> str:

@@ -1,51 +1,31 @@
-"""Redact recordings by header names, credentials and the user's rules, and mask credentials in what people see."""
+"""Redact recordings by header names, credentials and the user's rules."""
 
-import json
-import re
-from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from functools import cached_property, lru_cache, partial
-from itertools import islice
-from typing import Any
+from collections.abc import Callable, Collection, Sequence
+from functools import cached_property, lru_cache
 from urllib.parse import quote_plus, unquote_plus
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from mockserver.cassettes.bodies import join_data, replace_data
-from mockserver.cassettes.redaction.detect import AllowedSecrets, parse_allowed
-from mockserver.cassettes.redaction.find import (
-    MAX_LETTERS,
-    PLACEHOLDER,
+from mockserver.cassettes.event_lines import join_data, replace_data
+from mockserver.cassettes.redaction.credential_fields import (
     CredentialFields,
-    Credentials,
-    Edit,
     Fields,
     find_credentials,
     has_credential_fields,
     is_secret_field,
     is_secret_header,
-    make_credentials,
-    mask,
 )
-from mockserver.cassettes.redaction.json_edit import (
-    Fragment,
-    apply_edits,
-    edit_path,
-    join_deltas,
-    map_scalars,
-    read_json,
-    replace_fragments,
-)
-from mockserver.cassettes.yaml_text import Verbatim
+from mockserver.cassettes.redaction.credentials import MAX_LETTERS, PLACEHOLDER, Credentials, make_credentials
+from mockserver.cassettes.redaction.detect import AllowedSecrets, parse_allowed
+from mockserver.cassettes.redaction.json_edit import EventTexts
+from mockserver.cassettes.redaction.scrub_rules import RedactionRules
 from mockserver.config.errors import CassetteError
 from mockserver.config.settings import Scrub
-from mockserver.config.types import JsonPath, parse_json_path
 from mockserver.core.episode import Episode, Recorded, RecordedEvent, Sent
 from mockserver.core.event_stream import is_prelude
 from mockserver.core.http import HOP_BY_HOP, Headers, HttpRequest
-from mockserver.core.json import Json, compact, try_parse
-from mockserver.core.seed import monotonic
+from mockserver.core.json import compact, try_parse
 from mockserver.core.text import make_reprs
 
 
@@ -104,134 +84,6 @@ NEVER = HOP_BY_HOP | {
 ACCOUNT = frozenset(("openai-organization", "openai-project", "x-ms-client-principal-id"))
 
 
-REGEX_SECONDS = 1.0  # for all patterns in a text of up to a million letters
-
-
-class RedactionRules(Struct, frozen=True, dict=True):
-    """The user's rules, those with paths first. No rule changes what another one has inserted."""
-
-    rules: tuple[Scrub, ...] = ()
-
-    def redact_text(self, text: str) -> str:
-        """Redact a text that is not JSON. Raises CassetteError, as all methods do, if a pattern takes too long."""
-        return self._replace(text, _set_deadline(text)) if self._patterns else text
-
-    def redact_json(self, text: str) -> str | None:
-        """Redact a JSON text; None if it is invalid. Only the values change, unless its layout is an unusual one."""
-        if (found := read_json(text)) is None:
-            return None
-        changed = found.tree
-        try:
-            for path, placeholder in self._paths:
-                changed = edit_path(changed, path, partial(self._replace_value, placeholder=placeholder))
-            if self._patterns:
-                changed = map_scalars(
-                    changed, partial(self._replace_by_pattern, deadline=_set_deadline(text)), keys=True
-                )
-            return text if changed == found.tree else found.style.write(changed)
-        except RecursionError:
-            raise CassetteError("scrub: the JSON of a body is nested too deeply") from None
-
-    def redact_any(self, text: str) -> str:
-        if not self.rules:
-            return text
-        changed = self.redact_json(text) if text.lstrip()[:1] in ("{", "[", '"') else None
-        return self.redact_text(text) if changed is None else changed
-
-    def redact_body(self, body: bytes) -> bytes:
-        """Redact a body that may be JSON; return the same object if nothing changes."""
-        if not self.rules or not body:
-            return body
-        text = body.decode("utf-8", "surrogateescape")
-        changed = self.redact_any(text)
-        return body if changed == text else changed.encode("utf-8", "surrogateescape")
-
-    def find_edits(self, text: str) -> Iterator[Edit]:
-        """Yield what the patterns find in a text, in order and without overlaps."""
-        deadline, reached = _set_deadline(text), 0
-        every = [edit for rule in self._patterns for edit in self._find(*rule, text, deadline)]
-        for edit in sorted(every):
-            if edit.start >= reached:
-                reached = edit.end
-                yield edit
-
-    @cached_property
-    def _paths(self) -> tuple[tuple[JsonPath, str], ...]:
-        return tuple((parse_json_path(rule.path), rule.placeholder) for rule in self.rules if rule.path is not None)
-
-    @cached_property
-    def _patterns(self) -> tuple[tuple[Any, str], ...]:
-        import regex  # type: ignore[import-untyped]  # slow to import, and most settings have no pattern
-
-        return tuple((regex.compile(rule.regex), rule.placeholder) for rule in self.rules if rule.regex is not None)
-
-    @cached_property
-    def _placeholders(self) -> re.Pattern[str]:
-        every = sorted({PLACEHOLDER, *(rule.placeholder for rule in self.rules)}, key=len, reverse=True)
-        return re.compile("|".join(map(re.escape, every)))
-
-    def _replace_value(self, was: Json, placeholder: str) -> Json:
-        """Replace a value, or every scalar within it, but not what another rule has inserted."""
-        inserted = {rule.placeholder for rule in self.rules}
-        return map_scalars(
-            was, lambda scalar: scalar if scalar in inserted else _convert_placeholder(scalar, placeholder)
-        )
-
-    def _replace_by_pattern(self, was: Json, deadline: float) -> Json:
-        if not isinstance(was, str):  # true, false, null
-            return was
-        now = self._replace(was, deadline)
-        if type(was) is not Verbatim:
-            return now
-        whole = now != was and any(now == placeholder for _, placeholder in self._patterns)
-        return _convert_placeholder(was, now) if whole else was  # of a number, all is meant or nothing
-
-    def _replace(self, text: str, deadline: float) -> str:
-        for pattern, placeholder in self._patterns:
-            text = apply_edits(text, list(self._find(pattern, placeholder, text, deadline)))
-        return text
-
-    def _find(self, pattern: Any, placeholder: str, text: str, deadline: float) -> Iterator[Edit]:
-        for start, end in self._list_free(text):
-            left = max(deadline - monotonic(), 0.001)
-            try:
-                for match in pattern.finditer(text, start, end, timeout=left):
-                    if match.end() > match.start():
-                        yield Edit(match.start(), match.end(), placeholder)
-            except (TimeoutError, MemoryError):  # how the library fails on some patterns
-                raise CassetteError(_explain_slowness(pattern.pattern)) from None
-
-    def _list_free(self, text: str) -> Iterable[tuple[int, int]]:
-        ends = [0]
-        for match in self._placeholders.finditer(text):
-            yield ends[-1], match.start()
-            ends.append(match.end())
-        yield ends[-1], len(text)
-
-
-def _set_deadline(text: str) -> float:
-    return monotonic() + REGEX_SECONDS * (1 + len(text) // 1_000_000)
-
-
-def _explain_slowness(pattern: str) -> str:
-    shown = json.dumps(pattern if len(pattern) <= 80 else pattern[:79] + "…", ensure_ascii=False)
-    return f"scrub: the pattern {shown} takes over {REGEX_SECONDS:g} s, or all memory, on a text; make it simpler"
-
-
-def _convert_placeholder(was: Json, placeholder: str) -> Json:
-    """Return the placeholder for a scalar, of its kind if it can be a number or a boolean; None for null."""
-    if isinstance(was, bool):
-        return placeholder == "true" if placeholder in ("true", "false") else placeholder
-    is_number = type(was) is Verbatim and _NUMBER.fullmatch(placeholder)
-    return None if was is None else Verbatim(placeholder) if is_number else placeholder
-
-
-_NUMBER = re.compile(r"-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][-+]?\d+)?")
-
-
-Data = tuple[str | None, ...]  # of each event
-
-
 def redact_reply(reply: Recorded, hidden: Credentials, rules: RedactionRules) -> Recorded:
     """Return an answer without these credentials and without what the rules find.
 
@@ -273,39 +125,8 @@ def _replace_if_changed(frame: bytes, old: str | None, new: str | None) -> bytes
     return frame if new is None or new == old else replace_data(frame, new)
 
 
-def _redact_split_texts(events: Data, hidden: Credentials, rules: RedactionRules) -> Data:
-    events = redact_across_events(events, hidden)
-    return _edit_split_texts(events, lambda text: tuple(rules.find_edits(text))) if rules.rules else events
-
-
-def redact_across_events(events: Data, hidden: Credentials) -> Data:
-    """Return the events without credentials that are split across several of them."""
-    return _edit_split_texts(events, lambda text: _find_edits(text, hidden)) if hidden.values else events
-
-
-def _edit_split_texts(events: Data, find: Callable[[str], Sequence[Edit]]) -> Data:
-    pieces: dict[int, list[Fragment]] = defaultdict(list)
-    for joined in join_deltas(events):
-        for piece in joined.apply(edits) if (edits := find(joined.text)) else ():
-            pieces[piece.event].append(piece)
-    return tuple(
-        replace_fragments(data, pieces[number]) if data is not None and number in pieces else data
-        for number, data in enumerate(events)
-    )
-
-
-def _find_edits(text: str, hidden: Credentials) -> Sequence[Edit]:
-    data = text.encode("utf-8", "surrogatepass")
-    edits, letters, reached = list[Edit](), 0, 0
-    for start, end, instead in hidden.find_edits(data):
-        before, within = (_count_letters(data[left:right]) for left, right in ((reached, start), (start, end)))
-        edits.append(Edit(letters + before, letters + before + within, instead))
-        letters, reached = letters + before + within, end
-    return edits
-
-
-def _count_letters(data: bytes) -> int:
-    return len(data) if data.isascii() else sum(byte & 0xC0 != 0x80 for byte in data)
+def _redact_split_texts(events: EventTexts, hidden: Credentials, rules: RedactionRules) -> EventTexts:
+    return rules.redact_events(hidden.redact_events(events))
 
 
 _DONE = "[DONE]"  # the end of a stream has no content
@@ -444,48 +265,3 @@ def _find_header_credentials(sent: Sent) -> tuple[str, ...]:
 
 def _find_field_credentials(sent: Sent) -> tuple[str, ...]:
     return tuple(find_credentials((), sent.query.encode("utf-8", "surrogateescape"), sent.body))
-
-
-MAX_VALUES = 64  # of one request that are masked everywhere; further ones only in their fields
-
-
-def find_secrets(headers: Fields, query: bytes = b"", body: bytes = b"", more: Iterable[str] = ()) -> "Secrets":
-    """Return the credentials of a request; `more` are known from elsewhere."""
-    found = dict.fromkeys(find_credentials(headers, query, body))
-    return Secrets(tuple(dict.fromkeys((*more, *islice(found, MAX_VALUES)))))
-
-
-class Secrets(Struct, frozen=True, dict=True):
-    """Credentials to mask; `instead` gives the text to show. Linear in the length of a text."""
-
-    values: tuple[str, ...] = ()
-    instead: Callable[[str], str] = mask
-
-    __repr__, __rich_repr__ = make_reprs("values")
-
-    def mask_text(self, text: str) -> str:
-        return self._found.redact_text(text)
-
-    def mask_bytes(self, data: bytes) -> bytes:
-        return self._found.redact(data)
-
-    def mask_events(self, events: Sequence[str]) -> Sequence[str]:
-        """Return the events of an answer, or its body, without those that are split across them."""
-        return [event or "" for event in redact_across_events(tuple(events), self._found)]
-
-    def mask_headers(self, headers: Fields) -> Fields:
-        """Return headers without them; the values of credential headers are masked however short."""
-        return tuple((name, self.mask_bytes(value)) for name, value in _MASKED_FIELDS.redact_headers(headers))
-
-    def mask_query(self, query: bytes) -> bytes:
-        return self.mask_bytes(_MASKED_FIELDS.redact_query(query))
-
-    def mask_body(self, body: bytes) -> bytes:
-        return self.mask_bytes(_MASKED_FIELDS.redact_body(body))
-
-    @cached_property
-    def _found(self) -> Credentials:
-        return make_credentials(self.values, self.instead)
-
-
-_MASKED_FIELDS = CredentialFields()

@@ -19,7 +19,7 @@ from mockserver.cassettes.convert import Imported, SkippedExchange, import_file,
 from mockserver.cassettes.mcp_definition import RecordedMcpAnswer, define_servers, make_call_rules
 from mockserver.cassettes.parse_response import ParsedChoice, ParsedResponse, parse_response
 from mockserver.cassettes.to_rules import READ, RecordedCall, RuleDraft, make_rules, write_rules_file
-from mockserver.cli.cassette.episodes import shorten_line
+from mockserver.cli.cassette.describe import shorten_line
 from mockserver.cli.cassette.folder import (
     CassetteFolder,
     add_cassettes_flag,
@@ -44,7 +44,7 @@ from mockserver.dialects._mcp import NAME as MCP
 from mockserver.engine.answer import split_prompts
 from mockserver.rules.match.fields import Field, find_field
 from mockserver.server.recording.cassette_store import parse_episode
-from mockserver.server.routes import find_operation_name, list_endpoints
+from mockserver.server.routes import make_dialect_routes
 from mockserver.server.snapshot import decode_body
 from mockserver.server.sources import compile_rules
 from mockserver.testing.options import name_cassette
@@ -74,13 +74,8 @@ def export_command(name: str, output: Path | None, force: bool, **flags: Json) -
     write_output(text, output, plural(len(episodes), "episode"), force=force)
 
 
-def make_dialect_routes() -> DialectRoutes:
-    served = list_endpoints(discover_all(), "openai")
-    mounts = {name: dialect.mounts for name, dialect in discover_all().items()}
-    return DialectRoutes(mounts, lambda method, path: find_operation_name(method, path, served), _decode)
-
-
-def _decode(headers: Headers, body: bytes) -> bytes:
+def decode_recorded(headers: Headers, body: bytes) -> bytes:
+    """Return a recorded body without its content codings. Raises ValueError if they cannot be undone."""
     raw = tuple((name.encode("latin-1", "replace"), value.encode("latin-1", "replace")) for name, value in headers)
     try:
         return decode_body(HttpRequest("POST", "/", headers=raw, body=body), MAX_DECODED).body
@@ -258,7 +253,7 @@ def import_command(files: tuple[str, ...], into: str | None, dialect: str | None
     """
     if dialect is not None and dialect not in discover_all():
         raise ConfigError(f'unknown dialect "{dialect}"; known: {", ".join(discover_all())}')
-    folder, routes = open_folder(flags), make_dialect_routes()
+    folder, routes = open_folder(flags), replace(make_dialect_routes(), decode=decode_recorded)
     sources = [source for file in files for source in _find_sources(file)]
     reports = [
         _import(source, folder.get(name), folder=folder, routes=routes, dialect=dialect)

@@ -109,7 +109,7 @@ class Provider(Struct):
             return Resent(number, old, outcome=Outcome.NOT_SENT, why=why)
         sent = renewal.apply(old.request)
         if sent is None:
-            why = f"repeats something that the new answers no longer say; {_WITH_PROGRAM}"
+            why = f"repeats what an old answer said and the new one does not; {_WITH_PROGRAM}"
             return Resent(number, old, outcome=Outcome.NOT_SENT, why=why)
         if (status := old.reply.status) in _PASSING or status >= _FIRST_FAULT:
             kept = old if sent == old.request else replace(old, request=sent)

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 import click
 
 from mockserver.cassettes.cassette_file import CassetteFile
-from mockserver.cli.cassette.episodes import MAX_FINDING, shorten_line
+from mockserver.cli.cassette.describe import MAX_FINDING, shorten_line
 from mockserver.cli.cassette.folder import add_cassettes_flag, check_number, open_folder, parse_age, parse_name
 from mockserver.cli.cassette.provider import Outcome, Resent, open_provider
 from mockserver.config.errors import CassetteError

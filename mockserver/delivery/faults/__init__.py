@@ -36,6 +36,7 @@ from mockserver.delivery.faults.positions import (
     HERE,
     FlaggedAction,
     Marked,
+    change_writes,
     find_target,
     flag_past,
     mark_behind_head,
@@ -157,7 +158,8 @@ class WrongContentLength(Struct, frozen=True):
     by: Annotated[
         int,
         Settable(
-            "difference", "how many bytes more (they never come, and the connection closes) or less (they are excess)"
+            "difference",
+            "how many bytes more (they never come, and the connection closes) or fewer (the rest is excess)",
         ),
     ] = 10
     for_: Annotated[float, Settable("duration", "how long to wait before closing")] = 0.0
@@ -213,13 +215,9 @@ class Slow(Struct, frozen=True):
     bytes_per_second: Annotated[float, Settable("speed", "the speed")] = 20.0
 
     def __call__(self, actions: Iterable[Action], scene: FaultContext) -> Iterator[Action]:
-        for action, past in flag_past(actions, self.at, scene, exact=True):
-            if past and isinstance(action, Write):
-                yield from self._split_write(action)
-            else:
-                yield action
+        return change_writes(flag_past(actions, self.at, scene, exact=True), self._slow_down)
 
-    def _split_write(self, write: Write) -> Iterator[Action]:
+    def _slow_down(self, write: Write) -> Iterator[Action]:
         size = max(1, int(self.bytes_per_second * TICK))
         for start in range(0, len(write.data), size):
             piece = write.data[start : start + size]
@@ -317,9 +315,7 @@ class MissingField(Struct, frozen=True):
 
     def __call__(self, actions: Iterable[Action], scene: FaultContext) -> Iterator[Action]:
         steps = tuple(step.replace("~1", "/").replace("~0", "~") for step in self.field.removeprefix("/").split("/"))
-        return state_true_length(
-            _change_json(flag_past(actions, self.at, scene), lambda value: _remove_at(value, steps))
-        )
+        return _change_json(flag_past(actions, self.at, scene), lambda value: _remove_at(value, steps))
 
 
 class DropUsage(Struct, frozen=True):
@@ -327,7 +323,7 @@ class DropUsage(Struct, frozen=True):
 
     def __call__(self, actions: Iterable[Action], scene: FaultContext) -> Iterator[Action]:
         told = (FlaggedAction(action, True) for action in actions if not _is_usage(action))
-        return state_true_length(_change_json(told, lambda value: _remove_all(value, _USAGE)))
+        return _change_json(told, lambda value: _remove_all(value, _USAGE))
 
 
 _USAGE: tuple[Steps, ...] = (
@@ -350,13 +346,10 @@ def _is_usage(action: Action) -> bool:
 
 
 def _change_json(actions: Iterable[FlaggedAction], change: Callable[[Json], bool]) -> Iterator[Action]:
-    """Yield the actions, the JSON of whose Writes has been changed in place, where `change` says that it was."""
-    for action, wanted in actions:
-        yield _rewrite(action, change) if wanted and isinstance(action, Write) else action
+    """Yield the actions, the JSON of whose Writes was changed in place, where `change` says that it was.
 
-
-def _rewrite(write: Write, change: Callable[[Json], bool]) -> Write:
-    """Return the Write with other JSON in it; what stands around that, and what is no JSON, stays."""
+    What stands around JSON, and what is none, stays.
+    """
 
     def rewrite(data: bytes) -> bytes:
         start, end = data.find(b"{"), data.rfind(b"}") + 1
@@ -368,7 +361,7 @@ def _rewrite(write: Write, change: Callable[[Json], bool]) -> Write:
             return data
         return data[:start] + compact(value).encode("utf-8", "surrogatepass") + data[end:]
 
-    return _edit(write, rewrite)
+    return state_true_length(change_writes(actions, lambda write: (_edit(write, rewrite),)))
 
 
 def _edit(write: Write, change: Callable[[bytes], bytes]) -> Write:
@@ -404,13 +397,12 @@ class WrongChecksum(Struct, frozen=True):
     at: At = Position("after_tokens", 1)
 
     def __call__(self, actions: Iterable[Action], scene: FaultContext) -> Iterator[Action]:
-        for action, strikes in find_target(actions, self.at, scene):
-            is_message = strikes and isinstance(action, Write) and read_message(action.data) is not None
-            yield _spoil_checksum(action) if is_message and isinstance(action, Write) else action
+        return change_writes(find_target(actions, self.at, scene), _spoil_checksum)
 
 
-def _spoil_checksum(write: Write) -> Write:
-    return replace(write, data=write.data[:-1] + bytes((write.data[-1] ^ 0xFF,)))
+def _spoil_checksum(write: Write) -> Iterator[Action]:
+    data = write.data
+    yield write if read_message(data) is None else replace(write, data=data[:-1] + bytes((data[-1] ^ 0xFF,)))
 
 
 _PAUSE = "the pause between pieces"
@@ -422,8 +414,14 @@ class MalformedJson(Struct, frozen=True):
     at: At = Position("after_tokens", 1)
 
     def __call__(self, actions: Iterable[Action], scene: FaultContext) -> Iterator[Action]:
-        strikes = find_target(actions, self.at, scene)
-        return state_true_length(_open_last_bracket(action) if struck else action for action, struck in strikes)
+        target = find_target(actions, self.at, scene)
+        return state_true_length(change_writes(target, lambda write: (_edit(write, _drop_last_bracket),)))
+
+
+def _drop_last_bracket(data: bytes) -> bytes:
+    """Return JSON without its last bracket; what has none gets one that nothing closes."""
+    at = max(data.rfind(b"}"), data.rfind(b"]"))
+    return data[:at] + data[at + 1 :] if at >= 0 else b"{" + data
 
 
 class SplitFrame(Struct, frozen=True):
@@ -433,7 +431,21 @@ class SplitFrame(Struct, frozen=True):
     pause: Annotated[float, Settable("duration", _PAUSE)] = 0.01
 
     def __call__(self, actions: Iterable[Action], scene: FaultContext) -> Iterator[Action]:
-        return _split_writes(flag_past(actions, self.at, scene), _find_middle, self.pause)
+        return change_writes(flag_past(actions, self.at, scene), lambda write: _split(write, _find_middle, self.pause))
+
+
+def _split(write: Write, place: Callable[[bytes], int], pause: float) -> Iterator[Action]:
+    """Yield a Write in two pieces, each followed by a pause; what has one byte stays whole."""
+    at = place(write.data) if len(write.data) > 1 else 0
+    if at:
+        yield from (Write(write.data[:at]), Flush(), Wait(pause))
+        yield from (replace(write, data=write.data[at:]), Flush(), Wait(pause))
+    else:
+        yield write
+
+
+def _find_middle(data: bytes) -> int:
+    return len(data) // 2
 
 
 class SplitUtf8(Struct, frozen=True):
@@ -443,7 +455,17 @@ class SplitUtf8(Struct, frozen=True):
     pause: Annotated[float, Settable("duration", _PAUSE)] = 0.01
 
     def __call__(self, actions: Iterable[Action], scene: FaultContext) -> Iterator[Action]:
-        return _split_writes(flag_past(actions, self.at, scene), _find_within_character, self.pause)
+        past = flag_past(actions, self.at, scene)
+        return change_writes(past, lambda write: _split(write, _find_within_character, self.pause))
+
+
+def _find_within_character(data: bytes) -> int:
+    """Return the place behind the first byte of a character that has several; the middle, where none has."""
+    if is_prelude(data):  # a message, which has numbers before and after what it says
+        start, said = data.find(b"{") + 1, data[data.find(b"{") + 1 : -4]
+    else:
+        start, said = 1, data[1:]
+    return next((at for at, byte in enumerate(said, start) if byte & 0xC0 == 0x80), _find_middle(data))
 
 
 class JoinFrames(Struct, frozen=True):
@@ -468,17 +490,19 @@ class JoinFrames(Struct, frozen=True):
         yield from (_join_writes(held), Flush()) if held else ()
 
 
+def _join_writes(writes: Iterable[Write]) -> Write:
+    several = tuple(writes)
+    frame = next((write.frame for write in reversed(several) if write.frame is not None), None)
+    return Write(b"".join(write.data for write in several), sum(write.tokens for write in several), frame)
+
+
 class Duplicate(Struct, frozen=True):
     """Send that event, or a plain body, twice."""
 
     at: At = Position("after_tokens", 1)
 
     def __call__(self, actions: Iterable[Action], scene: FaultContext) -> Iterator[Action]:
-        return state_true_length(
-            each
-            for action, strikes in find_target(actions, self.at, scene)
-            for each in ((action, action) if strikes else (action,))
-        )
+        return state_true_length(change_writes(find_target(actions, self.at, scene), lambda write: (write, write)))
 
 
 class Reorder(Struct, frozen=True):
@@ -505,19 +529,20 @@ class Crlf(Struct, frozen=True):
     at: At = Position("at_start")
 
     def __call__(self, actions: Iterable[Action], scene: FaultContext) -> Iterator[Action]:
-        return state_true_length(
-            replace(action, data=action.data.replace(b"\r\n", b"\n").replace(b"\n", b"\r\n"))
-            if past and isinstance(action, Write) and not is_prelude(action.data)  # which has no lines
-            else action
-            for action, past in flag_past(actions, self.at, scene)
-        )
+        return state_true_length(change_writes(flag_past(actions, self.at, scene), _end_lines_with_crlf))
+
+
+def _end_lines_with_crlf(write: Write) -> Iterator[Action]:
+    data = write.data
+    is_message = is_prelude(data)  # which has no lines
+    yield write if is_message else replace(write, data=data.replace(b"\r\n", b"\n").replace(b"\n", b"\r\n"))
 
 
 class WrongId(Struct, frozen=True):
     """Answer with the `id` of another message (MCP)."""
 
     def __call__(self, actions: Iterable[Action], scene: FaultContext) -> Iterator[Action]:
-        return state_true_length(_change_json((FlaggedAction(action, True) for action in actions), _change_id))
+        return _change_json((FlaggedAction(action, True) for action in actions), _change_id)
 
 
 def _change_id(value: Json) -> bool:
@@ -552,47 +577,6 @@ class SessionLost(Struct, frozen=True):
 
     def __call__(self, actions: Iterable[Action], scene: FaultContext) -> Iterator[Action]:
         yield from actions  # the server itself does it
-
-
-def _open_last_bracket(action: Action) -> Action:
-    """Return a Write without its last bracket; one that has none gets one that nothing closes."""
-    if not isinstance(action, Write):
-        return action
-    return _edit(action, _drop_last_bracket)
-
-
-def _drop_last_bracket(data: bytes) -> bytes:
-    at = max(data.rfind(b"}"), data.rfind(b"]"))
-    return data[:at] + data[at + 1 :] if at >= 0 else b"{" + data
-
-
-def _split_writes(actions: Iterable[FlaggedAction], place: Callable[[bytes], int], pause: float) -> Iterator[Action]:
-    for action, past in actions:
-        if past and isinstance(action, Write) and len(action.data) > 1:
-            at = place(action.data)
-            yield from (Write(action.data[:at]), Flush(), Wait(pause), replace(action, data=action.data[at:]))
-            yield from (Flush(), Wait(pause))
-        else:
-            yield action
-
-
-def _find_middle(data: bytes) -> int:
-    return len(data) // 2
-
-
-def _find_within_character(data: bytes) -> int:
-    """Return the place behind the first byte of a character that has several; the middle, where none has."""
-    if is_prelude(data):  # a message, which has numbers before and after what it says
-        start, said = data.find(b"{") + 1, data[data.find(b"{") + 1 : -4]
-    else:
-        start, said = 1, data[1:]
-    return next((at for at, byte in enumerate(said, start) if byte & 0xC0 == 0x80), _find_middle(data))
-
-
-def _join_writes(writes: Iterable[Write]) -> Write:
-    several = tuple(writes)
-    frame = next((write.frame for write in reversed(several) if write.frame is not None), None)
-    return Write(b"".join(write.data for write in several), sum(write.tokens for write in several), frame)
 
 
 # Over a WebSocket, where each event is a frame, there is nothing that these could change.

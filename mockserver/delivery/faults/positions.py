@@ -109,6 +109,15 @@ def find_target(actions: Iterable[Action], at: Position, scene: FaultContext) ->
         yield FlaggedAction(action, strikes)
 
 
+def change_writes(actions: Iterable[FlaggedAction], change: Callable[[Write], Iterable[Action]]) -> Iterator[Action]:
+    """Yield the actions with what `change` returns in place of each flagged Write."""
+    for action, flag in actions:
+        if flag and isinstance(action, Write):
+            yield from change(action)
+        else:
+            yield action
+
+
 def mark_from_start(actions: Iterable[Action], at: Position, scene: FaultContext) -> Marked:
     """Mark a position as `mark_position` does, but the start is before the head: nothing at all is sent before it."""
     return chain((HERE,), actions) if at.where == "at_start" else mark_position(actions, at, scene)

@@ -6,7 +6,8 @@ result.
 """
 
 from base64 import b64decode
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any, TypeVar
 
 from msgspec.structs import replace
@@ -77,7 +78,7 @@ def _parse(http: HttpRequest, validation: Validation) -> Call:
     return make_mcp_call(_read_message(http, body, validation), http)
 
 
-def _parse_bodiless(method: str, http: HttpRequest, validation: Validation) -> Call:
+def _parse_bodiless(http: HttpRequest, validation: Validation, *, method: str) -> Call:
     version = http.header("mcp-protocol-version")
     is_modern = version is not None and version not in LEGACY
     return make_mcp_call(_fill_request(http, McpRequest("", method, {}, None, version or BATCHING, is_modern)), http)
@@ -146,7 +147,7 @@ def _find_problem(http: HttpRequest, request: McpRequest, validation: Validation
     if validation is not Validation.OFF and (why := _find_bad_param(request)) is not None:
         return refuse_message(f"Invalid params: {why}.", INVALID_PARAMS, status=200)
     if request.id is not None and not _takes_stream(http):
-        if _streams(method):
+        if method == "subscriptions/listen":
             return refuse_message(_NOT_ACCEPTABLE, INVALID_REQUEST, status=406)
         if validation is not Validation.OFF and not _takes_json(http):
             return refuse_message(_NOTHING_ACCEPTABLE, INVALID_REQUEST, status=406)
@@ -177,10 +178,6 @@ _PARAMS: Mapping[str, Mapping[str, type]] = {
 _WITH_TARGET = frozenset((*ANSWERED, "resources/subscribe", "resources/unsubscribe"))
 _NOT_ACCEPTABLE = "Not Acceptable: Client must accept text/event-stream"
 _NOTHING_ACCEPTABLE = "Not Acceptable: Client must accept both application/json and text/event-stream"
-
-
-def _streams(method: str) -> bool:
-    return method == "subscriptions/listen"
 
 
 def _takes_stream(http: HttpRequest) -> bool:
@@ -266,7 +263,10 @@ def _reply(
     is_stream = wants_stream and status == 200 and _takes_stream(http)
     if not is_stream:
         return data_reply(status, to_json(body), lines, headers)
-    notices = [_write_notice(f"notifications/{notice.kind}", notice.params) for notice in extras.notices]
+    notices = [
+        {"jsonrpc": "2.0", "method": f"notifications/{notice.kind}", "params": notice.params}
+        for notice in extras.notices
+    ]
     frames, beats = [_make_frame(message) for message in (*notices, body)], [notice.at for notice in extras.notices]
     if extras.stream is not None:
         ids = [McpEventId(extras.stream, number) for number in range(len(frames) + 1)]
@@ -301,10 +301,6 @@ def _resume(resumed: McpResumed) -> Reply:
         return reply
     events = [frame for frame in reply.frames if isinstance(frame, Frame) and frame.part != "open"]
     return Reply(200, HeaderLines(STREAM_LINES), frames=tuple(events[resumed.after.number :]))
-
-
-def _write_notice(method: str, params: Mapping[str, Json]) -> dict[str, Json]:
-    return {"jsonrpc": "2.0", "method": method, "params": params}
 
 
 def _write_script(call: Call, stream: McpStream) -> Iterator[Frame | float]:
@@ -552,14 +548,10 @@ _MESSAGES = {
 }
 
 
-def _parser(method: str) -> Callable[[HttpRequest, Validation], Call]:
-    return lambda http, validation: _parse_bodiless(method, http, validation)
-
-
 def _list_operations(path: str) -> Iterable[Operation]:
     yield Operation("mcp_call", "POST", path, _parse, _render, readdress=readdress)
-    yield Operation(SESSION.name, "GET", path, _parser(OPEN_STREAM), _render)
-    yield Operation(SESSION.name, "DELETE", path, _parser(END_SESSION), _render)
+    yield Operation(SESSION.name, "GET", path, partial(_parse_bodiless, method=OPEN_STREAM), _render)
+    yield Operation(SESSION.name, "DELETE", path, partial(_parse_bodiless, method=END_SESSION), _render)
 
 
 DIALECT = Dialect(

@@ -27,8 +27,8 @@ from mockserver.dialects._openai_api.stored import StoredResponses, stored_chats
 from mockserver.dialects._parse import Parse
 from mockserver.dialects._reply import RequestLines, answer_reply, request_hex
 from mockserver.kinds.embeddings import Embeddings
-from mockserver.wire.chat import ChatRenderer, make_completion
-from mockserver.wire.responses import ResponseRenderer
+from mockserver.wire.chat import ChatRenderer
+from mockserver.wire.response_events import ResponseRenderer
 from mockserver.wire.text import TextRenderer
 
 RESPONSES = ResponseRenderer(RESPONSE_LAYOUT)
@@ -104,7 +104,7 @@ class OpenAIApi(Struct, frozen=True):
         """Return the operations on stored chats and responses."""
 
         def complete(call: Call, answer: Answer) -> dict[str, Any]:
-            return make_completion(answer, self.chat.layout, call.options.service_tier)
+            return self.chat.body(answer, call.options)
 
         take = partial(parse_openai_responses, dialect=self.dialect, only_input=True)
         responses = StoredResponses(self.dialect, refuse, renderer=RESPONSES, lines=self.lines, take=take)

@@ -73,7 +73,11 @@ class AudioApi(Struct, frozen=True):
         """Return the operations on recordings."""
         return (
             Operation(
-                *("transcriptions", "POST", "/audio/transcriptions", self._transcribe, self._render_transcript),
+                "transcriptions",
+                "POST",
+                "/audio/transcriptions",
+                self._transcribe,
+                self._render_transcript,
                 error=error_event,
             ),
             Operation("translations", "POST", "/audio/translations", self._translate, self._render_transcript),

@@ -232,7 +232,7 @@ def _call(
 
 
 def _read_options(chat: Body) -> Options:
-    bare, stop = _is_deprecated_functions(chat), chat.get("stop")
+    bare, stop = bool(chat.get("functions")) and not chat.get("tools"), chat.get("stop")
     response_format, schema, strict = _read_response_format(chat.get("response_format"))
     return Options(
         parallel_tool_calls=chat.get("parallel_tool_calls") is not False and not bare,
@@ -363,10 +363,6 @@ def _read_grammar(form: Json) -> tuple[str, str] | None:
     return None
 
 
-def _is_deprecated_functions(body: Body) -> bool:
-    return bool(body.get("functions")) and not body.get("tools")
-
-
 def _read_tool_choice(body: Body, tools: tuple[Tool, ...]) -> ToolChoice:
     choice = body.get("tool_choice")
     if choice is None:
@@ -421,13 +417,10 @@ def _reduce_to_meaning(fields: Body, messages: list[Any], tools: Json, dialect: 
 
 
 def _reduce_tools_to_meaning(tools: Sequence[Body] | None) -> list[Body]:
-    return [_write_schema_of_tool(tool) for tool in tools or ()]
-
-
-def _write_schema_of_tool(tool: Body) -> Body:
-    if tool["type"] != "function":
-        return tool
-    return {**tool, "function": write_schema(tool["function"], "parameters")}
+    return [
+        {**tool, "function": write_schema(tool["function"], "parameters")} if tool["type"] == "function" else tool
+        for tool in tools or ()
+    ]
 
 
 def write_schema(holder: Body, key: str) -> Body:

@@ -54,7 +54,8 @@ from mockserver.dialects._parse import (
     unknown_fields,
 )
 from mockserver.dialects._reply import answer_reply
-from mockserver.wire.responses import ResponseLayout, ResponseOptions, ResponseRenderer
+from mockserver.wire.response_events import ResponseRenderer
+from mockserver.wire.responses import ResponseLayout, ResponseOptions
 
 
 def read_input(given: Json) -> tuple[Message, ...]:

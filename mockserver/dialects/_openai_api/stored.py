@@ -30,13 +30,8 @@ from mockserver.dialects._parse import (
     read_object,
 )
 from mockserver.dialects._reply import RequestLines, json_reply, prepend_lines
-from mockserver.wire.responses import (
-    ResponseOptions,
-    ResponseRenderer,
-    find_item_kind,
-    make_hosted_tool_item,
-    make_response_usage,
-)
+from mockserver.wire.response_events import ResponseRenderer
+from mockserver.wire.responses import ResponseOptions, find_item_kind, make_hosted_tool_item, make_response_usage
 
 ORDERS = ("asc", "desc")
 _METADATA = re.compile(r"metadata\[(.*)\]", re.DOTALL)  # in a query: metadata[topic]=trains

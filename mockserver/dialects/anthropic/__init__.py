@@ -1,7 +1,5 @@
 """Anthropic: the Messages API, in both versions (https://platform.claude.com/docs/en/api)."""
 
-from functools import partial
-
 from msgspec.structs import replace
 
 from mockserver.core.call import Call
@@ -9,19 +7,12 @@ from mockserver.core.http import HttpRequest
 from mockserver.core.json import Json
 from mockserver.core.validation import Validation
 from mockserver.dialects import Dialect, Operation
-from mockserver.dialects._parse import parse_models
-from mockserver.dialects.anthropic import batches, complete, files
-from mockserver.dialects.anthropic.models import COUNT, NAME
+from mockserver.dialects.anthropic import batches, completions, files
+from mockserver.dialects.anthropic.answers import fail, render_count, render_message
+from mockserver.dialects.anthropic.bodies import COUNT, NAME
+from mockserver.dialects.anthropic.errors import credential, list_rate_limit_headers, make_error_event
+from mockserver.dialects.anthropic.models import model_operations
 from mockserver.dialects.anthropic.replay import HISTORY
-from mockserver.dialects.anthropic.replies import (
-    credential,
-    error_event,
-    fail,
-    rate_limit_headers,
-    render_count,
-    render_message,
-    render_models,
-)
 from mockserver.dialects.anthropic.request import parse_messages
 
 
@@ -48,7 +39,7 @@ DIALECT = Dialect(
             "/v1/messages",
             parse_messages,
             render_message,
-            error=error_event,
+            error=make_error_event,
             body=_ask,
             history=HISTORY,
             shows_reasoning=True,
@@ -56,13 +47,12 @@ DIALECT = Dialect(
         Operation("input_tokens", "POST", "/v1/messages/count_tokens", _parse_count, render_count, body=_ask_count),
         *batches.operations(),
         *files.operations(),
-        complete.operation(),
-        Operation("models", "GET", "/v1/models", partial(parse_models, NAME), render_models),
-        Operation("model", "GET", "/v1/models/{model:path}", partial(parse_models, NAME), render_models),
+        completions.operation(),
+        *model_operations(),
     ),
     credential=credential,
     fail=fail,
-    rate_limit_headers=rate_limit_headers,
+    rate_limit_headers=list_rate_limit_headers,
     models=(
         *("claude-fable-5-2", "claude-mythos-5-2", "claude-haiku-5-5", "claude-sonnet-5-5", "claude-opus-5-5"),
         *("claude-opus-4-8", "claude-opus-4-6", "claude-sonnet-4-6", "claude-haiku-4-5", "claude-sonnet-4-5"),

@@ -19,11 +19,12 @@ from mockserver.dialects import Operation, keep_unread
 from mockserver.dialects._fields import Model, Object, closed_shape, list_of, text
 from mockserver.dialects._parse import look_up, read_object
 from mockserver.dialects._reply import json_reply, moment
-from mockserver.dialects.anthropic.models import NAME, read_as_anthropic, refuse
+from mockserver.dialects.anthropic.answers import RENDERER, make_filtered_answer, make_message_options
+from mockserver.dialects.anthropic.bodies import NAME, read_as_anthropic
+from mockserver.dialects.anthropic.errors import make_error_body, refuse, request_id_line
+from mockserver.dialects.anthropic.models import find_page
 from mockserver.dialects.anthropic.replay import HISTORY
-from mockserver.dialects.anthropic.replies import error_body, message_options, page, refusal_of, request_id_line
-from mockserver.dialects.anthropic.request import messages_call, version_of
-from mockserver.wire.anthropic import make_message
+from mockserver.dialects.anthropic.request import make_call, read_version
 
 BATCH = Model(
     closed_shape(
@@ -51,7 +52,7 @@ def operations() -> tuple[Operation, ...]:
 
 
 def _parse(http: HttpRequest, validation: Validation) -> Call:
-    version_of(http, validation=validation)
+    read_version(http, validation=validation)
     body = read_as_anthropic(BATCH, read_object(http), validation=validation)
     named = Counter(request["custom_id"] for request in body["requests"])
     twice = next((name for name, count in named.items() if count > 1), None)
@@ -72,7 +73,7 @@ def _parse_request(http: HttpRequest, request: Mapping[str, Json], *, validation
     try:
         if params.get("stream") and validation is not Validation.OFF:
             raise refuse("stream: Extra inputs are not permitted")
-        call = replace(messages_call(http, params, validation=validation), custom_id=request["custom_id"])
+        call = replace(make_call(http, params, validation=validation), custom_id=request["custom_id"])
         return keep_unread(call, params) if validation is Validation.OFF else call
     except Failure as failure:
         return failure
@@ -93,7 +94,7 @@ def _render(call: Call, stored: Stored) -> Reply:
 
 def _render_list(call: Call, outcome: Listing) -> Reply:
     listed = [_render_batch(call, stored) for stored in outcome.entries]
-    return json_reply(200, page(listed, call.http), request_id_line(call.http, call))
+    return json_reply(200, find_page(listed, call.http), request_id_line(call.http, call))
 
 
 def _render_batch(call: Call, stored: Stored) -> dict[str, Json]:
@@ -128,7 +129,7 @@ def _replace_urls(http: HttpRequest, body: bytes) -> bytes:
 
 
 def _word_refusal(call: Call, outcome: Outcome) -> Outcome:
-    return (refusal_of(outcome, call) if isinstance(outcome, Failure) else None) or outcome
+    return (make_filtered_answer(outcome, call) if isinstance(outcome, Failure) else None) or outcome
 
 
 def _name_kind(outcome: Outcome, *, cancelled: bool = False) -> str:
@@ -160,10 +161,10 @@ def _render_result(call: Call, outcome: Outcome, *, cancelled: bool) -> dict[str
     outcome = _word_refusal(call, outcome)
     match _name_kind(outcome, cancelled=cancelled), outcome:
         case "succeeded" as kind, Answer() as answer:
-            options = message_options(call)
+            options = make_message_options(call)
             batched = replace(options, usage={**options.usage, "service_tier": "batch"})
-            return {"type": kind, "message": make_message(answer, batched)}
+            return {"type": kind, "message": RENDERER.body(answer, batched)}
         case "errored" as kind, failed:
             failure = failed if isinstance(failed, Failure) else Failure("server_error")
-            return {"type": kind, "error": error_body(call.http, failure, call if call.messages else None)[0]}
+            return {"type": kind, "error": make_error_body(call.http, failure, call if call.messages else None)[0]}
     return {"type": "canceled"}

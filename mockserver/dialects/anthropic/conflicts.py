@@ -2,12 +2,11 @@
 
 import re
 from base64 import b64decode
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import takewhile
+from collections.abc import Iterable, Iterator
+from itertools import pairwise, takewhile
 
 from mockserver.core.json import Json
 from mockserver.dialects._parse import Body, clip
-from mockserver.dialects.anthropic.betas import INTERLEAVED_THINKING
 
 BLANK_STOP = "stop_sequences: each stop sequence must contain non-whitespace"
 NO_MESSAGES = "messages: at least one message is required"
@@ -17,8 +16,8 @@ Messages = Iterator[str]
 Blocks = list[tuple[int, int, str, Body]]  # place and role of each block
 
 
-def conflicts(body: Body, version: str, betas: Sequence[str]) -> Messages:
-    """Yield the mistakes in a body that has the right types."""
+def find_conflicts(body: Body, version: str, *, interleaved: bool) -> Messages:
+    """Yield the mistakes in a body that has the right types; `interleaved`: its thinking is, by a beta."""
     blocks = _list_blocks(body["messages"])
     if version != VERSIONS[0]:
         yield from (f"{key}: Extra inputs are not permitted" for key in _SAMPLING if key in body)
@@ -29,16 +28,16 @@ def conflicts(body: Body, version: str, betas: Sequence[str]) -> Messages:
     if "tools" in body or "tool_choice" in body:
         yield from _check_tools(body)
     if "thinking" in body:
-        yield from _check_thinking(body, interleaved=INTERLEAVED_THINKING in betas)
+        yield from _check_thinking(body, interleaved=interleaved)
     kinds = {block["type"] for *_, block in blocks}
     if not _PAIRED.isdisjoint(kinds):
         yield from find_unpaired(body)
     cited = (block.get("citations") for *_, block in blocks if block["type"] in ("document", "search_result"))
-    if output_format(body) and any((citations or {}).get("enabled") for citations in cited):
+    if find_output_format(body) and any((citations or {}).get("enabled") for citations in cited):
         yield "Citations cannot be enabled together with `output_config.format`."
 
 
-def output_format(body: Body) -> Body | None:
+def find_output_format(body: Body) -> Body | None:
     found: Body | None = (body.get("output_config") or {}).get("format") or body.get("output_format")
     return found
 
@@ -141,8 +140,8 @@ def find_unpaired(body: Body, *, first: bool = False) -> Messages:
     """
     if (body.get("thread") or {}).get("type") == "continue":
         return
-    turns = list(_merge_turns(body["messages"]))
-    for (role, blocks), (_, after) in zip(turns, [*turns[1:], ("", [])], strict=False):
+    turns = [("", []), *_merge_turns(body["messages"]), ("", [])]
+    for (role, blocks), (_, after) in pairwise(turns):
         calls: dict[str, int] = {}  # of this turn: later ones may use an id again
         for at, index, block in blocks:
             if block["type"] == "tool_use":
@@ -155,10 +154,9 @@ def find_unpaired(body: Body, *, first: bool = False) -> Messages:
         answered = {block["tool_use_id"] for _, _, block in answers}
         if open_ids := [name for name in calls if name not in answered]:
             yield _UNANSWERED.format(at=calls[open_ids[0]], ids=clip(", ".join(open_ids), 400))
-    for (_, before), (_, blocks) in zip([("", []), *turns], turns, strict=False):
-        results = [entry for entry in blocks if _is_result(entry)]
-        made = {block["id"] for _, _, block in before if block["type"] == "tool_use"} if results else ()
-        for at, index, block in results:
+    for (_, before), (_, blocks) in pairwise(turns):
+        made = {block["id"] for _, _, block in before if block["type"] == "tool_use"}
+        for at, index, block in filter(_is_result, blocks):
             if block["tool_use_id"] not in made:
                 yield _UNASKED.format(at=at, index=index, id=clip(block["tool_use_id"]))
 
@@ -184,7 +182,7 @@ def _merge_turns(messages: Iterable[Body]) -> Iterator[tuple[str, list[tuple[int
         yield role, blocks
 
 
-def prefill(messages: list[Body]) -> str:
+def find_prefill(messages: list[Body]) -> str:
     """Return the beginning of the answer that the client has written."""
     if not messages or messages[-1]["role"] != "assistant":
         return ""
@@ -192,18 +190,18 @@ def prefill(messages: list[Body]) -> str:
     return str(content if isinstance(content, str) else content[-1].get("text", "") if content else "")
 
 
-def live_only(body: Body) -> Messages:
+def find_live_conflicts(body: Body) -> Messages:
     """Yield what only the live provider refuses: depending on the model, on policy, or not in its reference."""
     if any(not stop.strip() for stop in body.get("stop_sequences") or ()):
         yield BLANK_STOP
     yield from _check_caching(body, _list_blocks(body["messages"]))
-    if form := output_format(body):
+    if form := find_output_format(body):
         yield from (f"output_config.format.schema: {why}" for why in _find_unsupported(form["schema"]))
     for at, tool in enumerate(body.get("tools") or ()):
         if tool.get("strict") and "input_schema" in tool:
             yield from (f"tools.{at}.custom.input_schema: {why}" for why in _find_unsupported(tool["input_schema"]))
     yield from _check_model(body)
-    if (text := prefill(body["messages"])) != text.rstrip():
+    if (text := find_prefill(body["messages"])) != text.rstrip():
         yield "messages: final assistant content cannot end with trailing whitespace"
     for place, block in _locate_blocks(_list_blocks(body["messages"])):
         if block["type"] == "image" and block["source"]["type"] == "base64":
@@ -215,7 +213,7 @@ def live_only(body: Body) -> Messages:
 def _check_model(body: Body) -> Messages:
     """Yield features that the model's family no longer accepts."""
     model = body["model"]
-    if prefill(body["messages"]) and "fallback_credit_token" not in body and _WITHOUT_PREFILL.match(model):
+    if find_prefill(body["messages"]) and "fallback_credit_token" not in body and _WITHOUT_PREFILL.match(model):
         yield "This model does not support assistant message prefill. The conversation must end with a user message."
     if "temperature" in body and "top_p" in body and _WITH_EITHER.match(model):
         yield "`temperature` and `top_p` cannot both be specified for this model. Please use only one."

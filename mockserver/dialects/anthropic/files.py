@@ -15,9 +15,10 @@ from mockserver.dialects import Operation
 from mockserver.dialects._forms import Form, Part, read_form
 from mockserver.dialects._parse import look_up
 from mockserver.dialects._reply import file_reply, json_reply, moment
-from mockserver.dialects.anthropic.betas import FILES, betas_of
-from mockserver.dialects.anthropic.models import NAME, refuse
-from mockserver.dialects.anthropic.replies import integer_in, page, request_id_line
+from mockserver.dialects.anthropic.bodies import NAME
+from mockserver.dialects.anthropic.errors import refuse, request_id_line
+from mockserver.dialects.anthropic.models import find_page, read_integer
+from mockserver.dialects.anthropic.request import FILES_BETA, list_betas
 from mockserver.media.large_data import hash_data
 
 _IDS, _PATH = IdShape("file_01", 22, "base58"), "/v1/files"
@@ -48,7 +49,7 @@ def _parse(http: HttpRequest, validation: Validation) -> Call:
         raw["filename"] = sent.file_name
     if (expires := dict(form.fields()).get("expires_in_seconds")) is not None:
         try:
-            raw["expires_in_seconds"] = integer_in("expires_in_seconds", expires, *_SECONDS)
+            raw["expires_in_seconds"] = read_integer("expires_in_seconds", expires, *_SECONDS)
         except Failure:
             if validation is not Validation.OFF:
                 raise
@@ -74,14 +75,14 @@ def _render(call: Call, kept: Stored) -> Reply:
 
 def _render_list(call: Call, outcome: Listing) -> Reply:
     http, listed = call.http, [_render_file(entry) for entry in outcome.entries]
-    if FILES in betas_of(http):  # which has another shape of lists
-        return json_reply(200, page(listed, http), request_id_line(http, call))
+    if FILES_BETA in list_betas(http):  # which has another shape of lists
+        return json_reply(200, find_page(listed, http), request_id_line(http, call))
     if (wanted := http.query.get("ids[]")) is not None:
         body: Mapping[str, Json] = {"data": [file for file in listed if file["id"] in wanted.split(",")]}
         return json_reply(200, {**body, "next_page": None}, request_id_line(http, call))
     cursor = http.query.get("page")
     after = {} if cursor is None else {"after_id": cursor.removeprefix("page_")}
-    shown = page(listed, replace(http, query={"limit": http.query.get("limit", "20"), **after}))
+    shown = find_page(listed, replace(http, query={"limit": http.query.get("limit", "20"), **after}))
     following = f"page_{shown['last_id']}" if shown["has_more"] else None
     return json_reply(200, {"data": shown["data"], "next_page": following}, request_id_line(http, call))
 

@@ -1,386 +1,83 @@
-"""The request bodies of the Messages API, as Anthropic validates them: closed tables, unions distinguished by `type`.
+"""The models that exist, in pages, and each by its name; `page` is the part of any list that a query asks for."""
 
-Anthropic words its errors like pydantic, so the first of pydantic's errors becomes the message of the 400.
-"""
+from collections.abc import Sequence
+from functools import partial
 
-from collections.abc import Mapping
-from typing import Any
-
-from pydantic_core import ErrorDetails, PydanticCustomError, ValidationError
-
-from mockserver.config.tables import BeforeValidator
+from mockserver.core.call import Call
+from mockserver.core.http import HttpRequest, Reply
 from mockserver.core.json import Json
-from mockserver.core.plan import Failure
-from mockserver.core.validation import Validation
-from mockserver.dialects._fields import (
-    Model,
-    Object,
-    Type,
-    closed_shape,
-    integer,
-    label_member,
-    list_of,
-    literal,
-    not_null,
-    number,
-    open_shape,
-    optional,
-    tag_union,
-    text,
-    union_by,
-    usually,
-)
-from mockserver.dialects._parse import Body, clip, is_label
-from mockserver.dialects.anthropic.lenient import LENIENT
-
-NAME = "anthropic"
+from mockserver.core.plan import Models
+from mockserver.dialects import Operation
+from mockserver.dialects._parse import Body, parse_models
+from mockserver.dialects._reply import json_reply, moment
+from mockserver.dialects.anthropic.bodies import NAME
+from mockserver.dialects.anthropic.errors import refuse, request_id_line
 
 
-def read_as_anthropic(model: Model, body: Body, *, validation: Validation, tolerant: bool = False) -> Body:
-    """Return a body; if nothing is checked, without wrong values. The `tolerant` accept unknown names.
-
-    Raises Failure with Anthropic's message for the first mistake.
-    """
-    try:
-        return model.read(body, validation).body
-    except ValidationError as error:
-        if tolerant and model.knows_all_but_names(body):
-            return body
-        found = error.errors(include_url=False)
-        refused = next((each for each in found if not (tolerant and each["type"] in _OF_NAMES)), found[0])
-        raise _make_refusal(refused, body) from None
-
-
-def new_places(model: Model, body: Body) -> tuple[str, ...]:
-    """Return where a body that the `tolerant` read has unknown names; for each list, only the first place."""
-    try:
-        model.validate(body)
-    except ValidationError as error:
-        return tuple(
-            ".".join(clip(str(step)) for step in _drop_labels(each)) for each in error.errors(include_url=False)
-        )
-    return ()
-
-
-_OF_NAMES = ("extra_forbidden", "union_tag_invalid", "literal_error")
-
-
-def refuse(message: str) -> Failure:
-    return Failure("bad_parameter", message)
-
-
-def _make_refusal(error: ErrorDetails, body: Body) -> Failure:
-    steps = _drop_labels(error)
-    if steps[0] == "tools" and len(steps) > 2 and steps[2] in _DATED:
-        steps[2] = body["tools"][steps[1]]["type"]
-    message = _MESSAGES.get(error["type"], error["msg"])
-    match error["type"]:
-        case "union_tag_not_found":
-            steps.append("type")
-        case "union_tag_invalid":
-            tags = error["ctx"]["expected_tags"].split(", ")
-            expected = ", ".join(tag for tag in tags if not is_label(tag.strip("'")))
-            message = message.format(tag=clip(str(error["ctx"]["tag"])), expected=expected)
-        case "literal_error" if steps[-1] == "role":
-            message = "Input should be 'user' or 'assistant'"  # of late, it may be 'system', too
-        case "greater_than_equal" if steps == ["max_tokens"]:
-            message = "Input should be greater than or equal to 1"  # from when 0 was not allowed
-    return refuse(f"{'.'.join(clip(str(step)) for step in steps)}: {message}")
-
-
-def _drop_labels(error: ErrorDetails) -> list[str | int]:
-    """Return the path without the labels of unions, which the name of an unknown key may resemble."""
-    *path, last = error["loc"]
-    label_member = is_label(last) and error["type"] != "extra_forbidden"
-    return [step for step in path if not is_label(step)] + ([] if label_member else [last])
-
-
-_MESSAGES: Mapping[str, str] = {
-    "union_tag_not_found": "Field required",
-    "union_tag_invalid": "Input tag '{tag}' found using 'type' does not match any of the expected tags: {expected}",
-}
-
-
-def _check_range(value: Json) -> Json:
-    if isinstance(value, int | float) and not 0 <= value <= 1:
-        raise PydanticCustomError("range", "range: 0..1")
-    return value
-
-
-Share = usually(number(0, 1), BeforeValidator(_check_range)(number()))
-# `scope` is of a beta that the official client does not name, but coding agents send.
-CacheControl = closed_shape(type=literal("ephemeral"), ttl=not_null(literal("5m", "1h")), scope=optional(str))
-
-
-def _make_text_or_list(kind: Type) -> Type:
-    """Return a type for a text or a list; any other value is refused as not a text."""
-    return union_by(
-        lambda value: "<a list>" if isinstance(value, list) else "<a string>",
-        label_member("<a string>", str),
-        label_member("<a list>", list_of(kind)),
+def model_operations() -> tuple[Operation, Operation]:
+    parse = partial(parse_models, NAME)
+    return (
+        Operation("models", "GET", "/v1/models", parse, _render_models),
+        Operation("model", "GET", "/v1/models/{model:path}", parse, _render_models),
     )
 
 
-def _make_text_or_object(kind: Type) -> Type:
-    """Return the same with an object."""
-    return union_by(
-        lambda value: "<an object>" if isinstance(value, dict) else "<a string>",
-        label_member("<a string>", str),
-        label_member("<an object>", kind),
-    )
+def _render_models(call: Call, outcome: Models) -> Reply:
+    wanted = call.http.query.get("lifecycle[]", "active").split(",")
+    if not _LIFECYCLES.issuperset(wanted):
+        raise refuse("lifecycle: Input should be 'active', 'deprecated' or 'retired'")
+    known = zip(outcome.names, outcome.limits, strict=True) if call.operation == "model" or "active" in wanted else ()
+    listed = [_render_model(name, outcome.created, *limits) for name, limits in known]
+    body = listed[0] if call.operation == "model" else find_page(listed, call.http)
+    return json_reply(200, body, request_id_line(call.http, call))
 
 
-def _make_block_type(kind: str, **fields: Type) -> Type:
-    return closed_shape(type=literal(kind), **fields)
+def _render_model(name: str, created: int, window: int | None, output: int | None) -> dict[str, Json]:
+    words = name.split("-")
+    named = [*(word.capitalize() for word in words if not word.isdigit()), ".".join(filter(str.isdigit, words))]
+    return {
+        "type": "model",
+        "id": name,
+        "display_name": " ".join(filter(None, named)),
+        "created_at": moment(created),
+        "lifecycle": "active",
+        "line": next((line for line in ("haiku", "sonnet", "opus", "fable", "mythos") if line in words), None),
+        "max_input_tokens": window or 200_000,
+        "max_tokens": output or 64_000,
+        "capabilities": None,
+        "deprecated_at": None,
+        "retires_at": None,
+    }
 
 
-def _block(kind: str, **fields: Type) -> Type:
-    return _make_block_type(kind, cache_control=optional(CacheControl), **fields)
+_LIFECYCLES = frozenset(("active", "deprecated", "retired"))
 
 
-_URL, _FILE = _make_block_type("url", url=str), _make_block_type("file", file_id=str)
-_CITATIONS = optional(closed_shape(enabled=not_null(bool)))
-Text = _block("text", text=str, citations=optional(list_of(Object)))
-Image = _block(
-    "image",
-    source=tag_union(
-        "type",
-        _make_block_type("base64", media_type=literal("image/jpeg", "image/png", "image/gif", "image/webp"), data=str),
-        _URL,
-        _FILE,
-    ),
-    transformations=optional(closed_shape(oversized_image=not_null(literal("downsize", "error")))),
-)
-Document = _block(
-    "document",
-    source=tag_union(
-        "type",
-        _make_block_type("base64", media_type=literal("application/pdf"), data=str),
-        _make_block_type("text", media_type=literal("text/plain"), data=str),
-        _make_block_type("content", content=_make_text_or_list(tag_union("type", Text, Image))),
-        _URL,
-        _FILE,
-    ),
-    title=optional(str),
-    context=optional(str),
-    citations=_CITATIONS,
-)
-SearchResult = _block("search_result", source=str, title=str, content=list_of(Text), citations=_CITATIONS)
-ToolReference = _block("tool_reference", tool_name=str)
-_RESULT_ID = {"tool_use_id": text(pattern="^[a-zA-Z0-9_-]+$")}
-_CALL = {
-    "id": text(pattern="^[a-zA-Z0-9_-]+$"),
-    "name": str,
-    "input": Object,
-    "caller": optional(Object),
-}
-ToolResult = _block(
-    "tool_result",
-    **_RESULT_ID,
-    content=optional(
-        _make_text_or_list(
-            tag_union(
-                "type",
-                *(Text, Image, Document, SearchResult, ToolReference),
-                open_shape(type=literal("browser_state")),
-            )
-        )
-    ),
-    is_error=optional(bool),
-    toolset_name=optional(str),
-)
-# Results of tools that the provider runs; of the beta ones, only the type is known.
-_RESULTS = (
-    *("web_search_tool_result", "web_fetch_tool_result", "code_execution_tool_result"),
-    *("bash_code_execution_tool_result", "text_editor_code_execution_tool_result", "tool_search_tool_result"),
-)
-_BETA = (
-    *("mcp_tool_use", "mcp_tool_result", "mcp_tool_listing", "advisor_tool_result", "compaction", "fallback"),
-    *("tool_addition", "tool_removal"),
-)
-Block = tag_union(
-    "type",
-    *(Text, Image, Document, SearchResult),
-    _make_block_type("thinking", thinking=str, signature=str),
-    _make_block_type("redacted_thinking", data=str),
-    _block("tool_use", **_CALL, toolset_name=optional(str)),
-    ToolResult,
-    _block("server_tool_use", **_CALL),
-    *(_block(kind, **_RESULT_ID, content=Any, caller=optional(Object)) for kind in _RESULTS),
-    _block("container_upload", file_id=str),
-    ToolReference,
-    open_shape(type=literal(*_BETA)),
-)
-_EFFORT = {"effort": optional(literal("low", "medium", "high", "xhigh", "max"))}
-Turn = closed_shape(role=literal("user", "assistant"), content=_make_text_or_list(Block))
-SystemMessage = closed_shape(
-    role=literal("system"),
-    content=not_null(_make_text_or_list(Block)),
-    output_config=optional(closed_shape(**_EFFORT)),
-    clear_at=optional(literal("next_user_message", "never")),
-)
-RequestMessage = usually(
-    tag_union("role", Turn, SystemMessage),
-    union_by(
-        lambda message: "<a system message>" if _is_of_system(message) else "<a turn>",
-        label_member("<a turn>", Turn),
-        label_member("<a system message>", SystemMessage),
-    ),
-)
+def find_page(entries: Sequence[Body], http: HttpRequest) -> dict[str, Json]:
+    """Return the part of a list that a query asks for: `limit` entries after, or before, one of them."""
+    limit = read_integer("limit", http.query.get("limit", "20"), 1, _LARGEST_PAGE)
+    names = [entry["id"] for entry in entries]
+    start, end = 0, len(entries)
+    if (after := http.query.get("after_id")) is not None:
+        start = names.index(after) + 1 if after in names else end
+    if (before := http.query.get("before_id")) is not None:
+        end = names.index(before) if before in names else 0
+        start = max(start, end - limit)
+    shown = entries[start:end][:limit]
+    more = start > 0 if before is not None else start + limit < end
+    first, last = (shown[0]["id"], shown[-1]["id"]) if shown else (None, None)
+    return {"data": list(shown), "has_more": more, "first_id": first, "last_id": last}
 
 
-def _is_of_system(message: Json) -> bool:
-    return isinstance(message, dict) and message.get("role") == "system"
+def read_integer(name: str, text: str, least: int, most: int) -> int:
+    try:
+        number = int(text)
+    except ValueError:
+        raise refuse(f"{name}: Input should be a valid integer, unable to parse string as an integer") from None
+    if not least <= number <= most:
+        side = f"greater than or equal to {least}" if number < least else f"less than or equal to {most}"
+        raise refuse(f"{name}: Input should be {side}")
+    return number
 
 
-_OPTIONS: dict[str, Type] = {
-    "strict": optional(bool),
-    "cache_control": optional(CacheControl),
-    "defer_loading": optional(bool),
-    "allowed_callers": optional(list_of(str)),
-}
-_DOMAINS = {"allowed_domains": optional(list_of(str)), "blocked_domains": optional(list_of(str))}
-_SEARCHED = {
-    "max_uses": optional(integer(1)),
-    "response_inclusion": not_null(literal("full", "excluded")),
-    **_DOMAINS,
-}
-_PLACE = _make_block_type("approximate", **dict.fromkeys(("city", "region", "country", "timezone"), optional(str)))
-_EXAMPLES = {"input_examples": optional(list_of(Object))}
-_SCREEN = {"display_width_px": int, "display_height_px": int, "display_number": optional(int)}
-# The options of tools whose schema Anthropic supplies, by the beginning of their type (a date follows).
-_DATED: Mapping[str, Mapping[str, Type]] = {
-    "bash": {"name": literal("bash"), **_EXAMPLES},
-    "text_editor": {
-        "name": literal("str_replace_editor", "str_replace_based_edit_tool"),
-        "max_characters": optional(integer(1)),
-        **_EXAMPLES,
-    },
-    "memory": {"name": literal("memory"), **_EXAMPLES},
-    "computer": {"name": literal("computer"), "enable_zoom": optional(bool), **_SCREEN, **_EXAMPLES},
-    "web_search": {"name": literal("web_search"), **_SEARCHED, "user_location": optional(_PLACE)},
-    "web_fetch": {
-        "name": literal("web_fetch"),
-        **_SEARCHED,
-        "citations": _CITATIONS,
-        "max_content_tokens": optional(integer(1)),
-        "url_sources": optional(Any),
-        "use_cache": optional(bool),
-    },
-    "code_execution": {"name": literal("code_execution")},
-    "tool_search_tool": {"name": literal("tool_search_tool_regex", "tool_search_tool_bm25")},
-}
-_WITHOUT_NAME = ("computer_toolset", "browser_toolset", "mcp_toolset", "advisor")
-Custom = closed_shape(
-    type=optional(literal("custom")),
-    name=text(pattern="^[a-zA-Z0-9_-]{1,128}$"),
-    input_schema=open_shape(type=literal("object")),
-    description=not_null(str),
-    eager_input_streaming=optional(bool),
-    **_EXAMPLES,
-    **_OPTIONS,
-)
-
-
-def family(kind: str) -> str | None:
-    """Return the key of the options of a tool's type; None for unknown types."""
-    return next((name for name in _DATED if kind == name or kind.startswith(f"{name}_")), None)
-
-
-def is_toolset(kind: str) -> bool:
-    """Return whether only the provider knows the tools of a type, so that the client runs none of them by name."""
-    return kind.startswith(_WITHOUT_NAME)
-
-
-def _tag_tool(tool: Any) -> str | None:
-    kind = tool.get("type") if isinstance(tool, dict) else None
-    if kind is None or not isinstance(kind, str) or kind == "custom":
-        return "custom"
-    if is_toolset(kind):
-        return "<a toolset>"
-    return family(kind) or ("<a toolset>" if kind and isinstance(tool.get("name"), str) else kind)
-
-
-Tool = usually(
-    Custom,
-    union_by(
-        _tag_tool,
-        label_member("custom", Custom),
-        *(label_member(name, closed_shape(type=str, **own, **_OPTIONS)) for name, own in _DATED.items()),
-        label_member("<a toolset>", Object),
-    ),
-)
-_ONE_CALL = {"disable_parallel_tool_use": not_null(bool)}
-ToolChoice = tag_union(
-    "type",
-    _make_block_type("auto", **_ONE_CALL),
-    _make_block_type("any", **_ONE_CALL),
-    _make_block_type("tool", name=str, **_ONE_CALL),
-    _make_block_type("none"),
-)
-_DISPLAY = {"display": optional(literal("summarized", "omitted", "updates"))}
-_BINDING = {
-    "block_binding": optional(closed_shape(prefix_mismatch_behavior=optional(literal("error", "drop_block")))),
-}
-Thinking = tag_union(
-    "type",
-    _make_block_type("enabled", budget_tokens=integer(1024), **_DISPLAY, **_BINDING),
-    _make_block_type("adaptive", **_DISPLAY, **_BINDING),
-    _make_block_type("disabled"),
-    _make_block_type("between_tools", **_DISPLAY),
-)
-OutputFormat = _make_block_type("json_schema", schema=Object)
-Thread = tag_union("type", _make_block_type("create"), _make_block_type("continue", previous_message_id=str))
-_SKILL = closed_shape(skill_id=str, type=literal("anthropic", "custom"), version=not_null(str))
-Container = _make_text_or_object(closed_shape(id=optional(str), skills=optional(list_of(_SKILL))))
-
-# What counting tokens takes, too.
-_COUNTED: dict[str, Type] = {
-    "system": not_null(_make_text_or_list(Text)),
-    "tools": not_null(list_of(Tool)),
-    "tool_choice": not_null(ToolChoice),
-    "thinking": not_null(Thinking),
-    "output_config": optional(
-        closed_shape(
-            **_EFFORT,
-            format=optional(OutputFormat),
-            task_budget=optional(_make_block_type("tokens", total=int, remaining=optional(int))),
-        )
-    ),
-    "cache_control": optional(CacheControl),
-    "speed": optional(literal("standard", "fast")),
-    # of betas
-    "output_format": optional(OutputFormat),
-    "context_management": optional(Object),
-    "mcp_servers": not_null(list_of(Object)),
-    "compaction": optional(Object),
-    "billing_policy": optional(Any),
-    "safeguards": optional(list_of(Object)),
-}
-_REST: dict[str, Type] = {
-    "stop_sequences": not_null(list_of(str)),
-    "stream": not_null(bool),
-    "temperature": not_null(Share),
-    "top_p": not_null(Share),
-    "top_k": not_null(integer(0)),
-    "metadata": not_null(closed_shape(user_id=optional(text(most=256)))),
-    "service_tier": not_null(literal("auto", "standard_only")),
-    "inference_geo": optional(str),
-    "container": optional(Container),
-    "diagnostics": optional(closed_shape(previous_message_id=optional(str))),
-    "user_profile_id": optional(str),
-    # of betas
-    "fallbacks": optional(Any),
-    "fallback_credit_token": optional(
-        _make_text_or_object(closed_shape(token=str, mode=not_null(literal("strict", "best_effort"))))
-    ),
-    "thread": optional(Thread),
-}
-_HEAD: dict[str, Type] = {
-    "model": text(1, 256),
-    "messages": list_of(RequestMessage, None, 100_000),
-}
-# `POST /v1/messages` and `POST /v1/messages/count_tokens`.
-MessagesBody = closed_shape(**_HEAD, max_tokens=integer(0), **_COUNTED, **_REST)
-MESSAGES = Model(MessagesBody, needed=_HEAD, lenient=LENIENT)
-COUNT = Model(closed_shape(**_HEAD, **_COUNTED), needed=_HEAD, lenient=LENIENT)
+_LARGEST_PAGE = 1000

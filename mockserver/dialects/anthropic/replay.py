@@ -16,8 +16,9 @@ from mockserver.core.seal import SealError
 from mockserver.core.validation import HistoryProblem, Validation
 from mockserver.dialects._parse import Body
 from mockserver.dialects._replay import IF_OFF, Problems, ReplayRule, make_history_check
+from mockserver.dialects.anthropic.bodies import MESSAGES, read_as_anthropic
 from mockserver.dialects.anthropic.conflicts import find_unpaired
-from mockserver.dialects.anthropic.models import MESSAGES, read_as_anthropic, refuse
+from mockserver.dialects.anthropic.errors import refuse
 from mockserver.wire.thinking import Prefix, SignatureClaims, claim_text, list_message_blocks, read_signature
 
 

@@ -6,12 +6,12 @@ the text.
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from msgspec.structs import replace
 from pydantic_core import to_json
 
-from mockserver.core.call import Call, IdShape, Message, Options, Tool, ToolCall, ToolChoice
+from mockserver.core.call import Call, IdShape, Message, Options, ToolCall, ToolChoice
 from mockserver.core.http import HttpRequest
 from mockserver.core.json import Json
 from mockserver.core.tokens import APPROX, read_image_size
@@ -20,29 +20,22 @@ from mockserver.dialects._fields import Model
 from mockserver.dialects._meaning import BOOKKEEPING, fields_with_meaning
 from mockserver.dialects._openai_api.chat import write_schema
 from mockserver.dialects._parse import Body, clip, read_object, read_usual
-from mockserver.dialects.anthropic.betas import betas_of, unknown_betas
-from mockserver.dialects.anthropic.citations import Citable, citable_places, source_texts
+from mockserver.dialects.anthropic.bodies import MESSAGES, NAME, find_new_places, read_as_anthropic
 from mockserver.dialects.anthropic.conflicts import (
     CONFLICTING,
     NO_MESSAGES,
     VERSIONS,
-    conflicts,
-    live_only,
-    output_format,
-    prefill,
+    find_conflicts,
+    find_live_conflicts,
+    find_output_format,
+    find_prefill,
 )
-from mockserver.dialects.anthropic.connectors import list_connectors
-from mockserver.dialects.anthropic.models import (
-    MESSAGES,
-    NAME,
-    family,
-    is_toolset,
-    new_places,
-    read_as_anthropic,
-    refuse,
-)
-from mockserver.dialects.anthropic.tools import SCHEMAS, TOOLSETS, usable_schema
+from mockserver.dialects.anthropic.errors import refuse
+from mockserver.dialects.anthropic.tools import list_connectors, make_usable_schema, read_tool_choice, read_tools
 
+Citable = Mapping[int, Mapping[str, Sequence[Body]]]  # by the identity of a block: its `citable` places
+INTERLEAVED_THINKING_BETA = "interleaved-thinking-2025-05-14"
+FILES_BETA = "files-api-2025-04-14"
 FINISHES = frozenset(
     (
         *("end_turn", "stop_sequence", "pause_turn", "compaction", "max_tokens", "model_context_window_exceeded"),
@@ -55,39 +48,39 @@ MESSAGE_IDS, TOOL_CALL_IDS = IdShape("msg_01", 22, "base58"), IdShape("toolu_01"
 def parse_messages(http: HttpRequest, validation: Validation, model: Model = MESSAGES) -> Call:
     usual = read_usual(model.typed, http) if validation is Validation.PUBLISHED else None
     if usual is None:
-        return messages_call(http, read_object(http), validation=validation, model=model)
-    return usual_call(http, usual)
+        return make_call(http, read_object(http), validation=validation, model=model)
+    return make_usual_call(http, usual)
 
 
-def usual_call(http: HttpRequest, body: Body) -> Call:
+def make_usual_call(http: HttpRequest, body: Body) -> Call:
     """Return the Call of a body whose fields are certainly valid. Raises Failure if they contradict each other."""
     said = _read_texts(body["messages"])
-    version = version_of(http, validation=Validation.PUBLISHED)
+    version = read_version(http, validation=Validation.PUBLISHED)
     if said is None or version != VERSIONS[0] or not CONFLICTING.isdisjoint(body) or type(body.get("system")) is list:
-        _refuse_conflicts(body, version, betas_of(http))
-    return _call(http, body, said, validation=Validation.PUBLISHED)
+        _refuse_conflicts(body, version, list_betas(http))
+    return _make_call(http, body, said, validation=Validation.PUBLISHED)
 
 
-def messages_call(http: HttpRequest, body: Body, *, validation: Validation, model: Model = MESSAGES) -> Call:
+def make_call(http: HttpRequest, body: Body, *, validation: Validation, model: Model = MESSAGES) -> Call:
     """Return the Call of a body that `model` accepts. Raises Failure as Anthropic refuses it."""
-    version, betas = version_of(http, validation=validation), betas_of(http)
-    unknown = unknown_betas(betas)
+    version, betas = read_version(http, validation=validation), list_betas(http)
+    unknown = [beta for beta in betas if beta not in KNOWN_BETAS]
     read = read_as_anthropic(model, body, validation=validation, tolerant=bool(unknown))
     if validation is Validation.OFF and not read["messages"]:
         raise refuse(NO_MESSAGES)
     if validation is not Validation.OFF:
         _refuse_conflicts(read, version, betas)
-    for message in live_only(read) if validation is Validation.LIVE else ():
+    for message in find_live_conflicts(read) if validation is Validation.LIVE else ():
         raise refuse(message)
-    call = _call(http, read, _read_texts(read["messages"]), validation=validation)
-    if not (places := new_places(model, body) if unknown and validation is not Validation.OFF else ()):
+    call = _make_call(http, read, _read_texts(read["messages"]), validation=validation)
+    if not (places := find_new_places(model, body) if unknown and validation is not Validation.OFF else ()):
         return call
     remark = _UNKNOWN.format(names=clip(", ".join(unknown)), places=clip(", ".join(places), 400))
     return replace(call, remarks=(remark,))
 
 
 def _refuse_conflicts(body: Body, version: str, betas: Sequence[str]) -> None:
-    for message in conflicts(body, version, betas):
+    for message in find_conflicts(body, version, interleaved=INTERLEAVED_THINKING_BETA in betas):
         raise refuse(message)
 
 
@@ -102,7 +95,7 @@ def _read_texts(messages: Sequence[Body]) -> list[Message] | None:
     return found or None
 
 
-def version_of(http: HttpRequest, *, validation: Validation) -> str:
+def read_version(http: HttpRequest, *, validation: Validation) -> str:
     stated = http.fields.get(b"anthropic-version")
     if stated is None:
         if validation is Validation.LIVE:
@@ -114,13 +107,13 @@ def version_of(http: HttpRequest, *, validation: Validation) -> str:
     return version
 
 
-def _call(http: HttpRequest, body: Body, said: list[Message] | None, *, validation: Validation) -> Call:
+def _make_call(http: HttpRequest, body: Body, said: list[Message] | None, *, validation: Validation) -> Call:
     """Return the Call of a body; `said` are its messages, if they are only texts."""
     messages, choice = body["messages"], body.get("tool_choice")
-    tools = tuple(_read_tools(body["tools"])) if body.get("tools") else ()
+    tools = tuple(read_tools(body["tools"])) if body.get("tools") else ()
     is_sound = said is not None
     if said is None:
-        citable = citable_places(messages)
+        citable = _find_citable_places(messages)
         said = [one for each in messages for one in _read_messages(each, citable)]
     if system := body.get("system"):
         said.insert(0, _read_system(system))
@@ -134,35 +127,31 @@ def _call(http: HttpRequest, body: Body, said: list[Message] | None, *, validati
         messages=tuple(said),
         tools=tools,
         connectors=tuple(list_connectors(body)) if body.get("mcp_servers") else (),
-        tool_choice=_read_tool_choice(choice) if choice else _AUTO if tools or body.get("mcp_servers") else _NONE,
+        tool_choice=read_tool_choice(choice) if choice else _AUTO if tools or body.get("mcp_servers") else _NONE,
         stream=body.get("stream") is True,
         ids=MESSAGE_IDS,
         tool_call_ids=TOOL_CALL_IDS,
         finishes=FINISHES,
-        part_tokens=part_tokens,
+        part_tokens=count_part_tokens,
         previous_response_id=(body.get("thread") or {}).get("previous_message_id"),
         options=_read_options(body, validation),
         is_sound=is_sound,
     )
 
 
-def _read_tool_choice(choice: Body) -> ToolChoice:
-    return ToolChoice(_MODES.get(choice["type"], "auto"), (choice["name"],) if choice["type"] == "tool" else ())
-
-
 def _read_options(body: Body, validation: Validation) -> Options:
     lenient, most = validation is not Validation.LIVE, body.get("max_tokens")
     if _ASKING.isdisjoint(body) and body["messages"][-1]["role"] != "assistant":
         return Options(max_tokens=most, lenient_schema=lenient)
-    form, stops = output_format(body), body.get("stop_sequences")
+    form, stops = find_output_format(body), body.get("stop_sequences")
     return Options(
         parallel_tool_calls=not (body.get("tool_choice") or {}).get("disable_parallel_tool_use"),
         max_tokens=most,
         stop=tuple(stops or ()),
-        prefill=prefill(body["messages"]),
+        prefill=find_prefill(body["messages"]),
         effort=_find_effort(body),
         response_format="json_schema" if form else "text",
-        schema=usable_schema(form["schema"]) if form else None,
+        schema=make_usable_schema(form["schema"]) if form else None,
         lenient_schema=lenient,
         store=bool(body.get("thread")),
     )
@@ -254,10 +243,10 @@ def _make_file(source: Body) -> Body:
             return {"file_url": source["url"]}
         case "file":
             return {"file_id": source["file_id"]}
-    return {"text": "".join(source_texts(source))}
+    return {"text": "".join(_read_source_texts(source))}
 
 
-def part_tokens(part: Body) -> int:
+def count_part_tokens(part: Body) -> int:
     """Return about width times height / 750 for an image, a text's tokens, or those of a page for anything else."""
     image, file = part.get("image_url"), part.get("file")
     if isinstance(image, Mapping):
@@ -266,22 +255,6 @@ def part_tokens(part: Body) -> int:
     if isinstance(file, Mapping):
         return APPROX.count(file["text"]) if "text" in file else _PDF
     return APPROX.count(json.dumps(part, ensure_ascii=False))
-
-
-def _read_tools(tools: Iterable[Body]) -> Iterator[Tool]:
-    for tool in tools:
-        kind, name = "custom" if tool.get("type") is None else tool["type"], tool.get("name")
-        for member, schema in TOOLSETS.get(kind.partition("_toolset")[0], {}).items() if is_toolset(kind) else ():
-            yield Tool(member, parameters=schema)
-        if not isinstance(name, str) or is_toolset(kind):
-            continue
-        if kind == "custom":
-            schema = usable_schema(tool["input_schema"])
-            yield Tool(name, tool.get("description") or "", schema, strict=tool.get("strict") is True)
-        elif (known := family(kind)) in _HOSTED:
-            yield Tool(name, kind=_HOSTED[known or ""], options=tool)
-        elif known is None or known in SCHEMAS:
-            yield Tool(name, parameters=SCHEMAS.get(known or "", {"type": "object"}))
 
 
 def _reduce_to_meaning(body: Body, *, is_plain: bool) -> dict[str, Json]:
@@ -341,17 +314,143 @@ _AUTO, _NONE = ToolChoice("auto"), ToolChoice("none")
 _ASKING = frozenset(  # fields that make options unusual
     ("tool_choice", "stop_sequences", "thinking", "output_config", "output_format", "thread")
 )
-_MODES = {"auto": "auto", "any": "required", "tool": "named", "none": "none"}
-# Tools that Anthropic runs, by the names under which the model without weights knows them.
-_HOSTED = {
-    "web_search": "web_search",
-    "web_fetch": "web_fetch",
-    "code_execution": "code_interpreter",
-    "tool_search_tool": "tool_search",
-}
 _USUAL_IMAGE, _LARGEST_IMAGE, _PDF = (1024, 1024), 1600, 1500  # pixels, tokens, tokens
 _BOOKKEEPING = BOOKKEEPING | {
     *("speed", "inference_geo", "cache_control", "diagnostics", "container", "thread"),
     *("fallbacks", "fallback_credit_token", "billing_policy", "user_profile_id", "context_management"),
     "safeguards",
 }
+
+
+# Where the documents of a request can be cited: each place has the keys of the citation that names it.
+
+
+def _find_citable_places(messages: Iterable[Body]) -> Citable:
+    """Return the places in blocks with citations enabled, counting documents and search results separately."""
+    found: dict[int, Mapping[str, Sequence[Body]]] = {}
+    counts = {"document": 0, "search_result": 0}
+    for block in _list_sources(messages):
+        if (block.get("citations") or {}).get("enabled"):
+            places = _PLACES[block["type"]](block, counts[block["type"]])
+            found[id(block)] = {"citable": tuple(places)}
+        counts[block["type"]] += 1
+    return found
+
+
+def _list_sources(messages: Iterable[Body]) -> Iterator[Body]:
+    for message in messages:
+        for block in content if isinstance(content := message.get("content"), list) else ():
+            inner = block.get("content") if block["type"] == "tool_result" else None
+            for each in (block, *(inner if isinstance(inner, list) else ())):
+                if each["type"] in _PLACES:
+                    yield each
+
+
+def _cite_document(block: Body, index: int) -> Iterator[Body]:
+    source = block["source"]
+    named = {"document_index": index, "document_title": block.get("title")}
+    if source["type"] == "content":
+        for at, text in enumerate(_read_source_texts(source)):
+            span = {"start_block_index": at, "end_block_index": at + 1, "file_id": None}
+            yield {"type": "content_block_location", "cited_text": text, **named, **span}
+        return
+    for found in _SENTENCE.finditer("".join(_read_source_texts(source))):
+        span = {"start_char_index": found.start(), "end_char_index": found.end(), "file_id": None}
+        yield {"type": "char_location", "cited_text": found[0], **named, **span}
+
+
+def _cite_search_result(block: Body, index: int) -> Iterator[Body]:
+    named = {"source": block["source"], "title": block["title"], "search_result_index": index}
+    for at, content in enumerate(block["content"]):
+        span = {"start_block_index": at, "end_block_index": at + 1}
+        yield {"type": "search_result_location", "cited_text": content["text"], **named, **span}
+
+
+def _read_source_texts(source: Body) -> list[str]:
+    """Return the texts of a document, one for each of its blocks; none if only its bytes are known."""
+    match source:
+        case {"type": "text", "data": text} | {"type": "content", "content": str(text)}:
+            return [text]
+        case {"type": "content", "content": blocks}:
+            return [block["text"] if block["type"] == "text" else "" for block in blocks]
+    return []
+
+
+_SENTENCE = re.compile(r"[^\s.!?][^.!?\n]{0,2000}[.!?]*")
+_PLACES: Mapping[str, Callable[[Body, int], Iterator[Body]]] = {
+    "document": _cite_document,
+    "search_result": _cite_search_result,
+}
+
+
+def list_betas(http: HttpRequest) -> tuple[str, ...]:
+    """Return the names in all headers of that name."""
+    if b"anthropic-beta" not in http.fields:
+        return ()
+    values = [value.decode("latin-1") for name, value in http.headers if name == b"anthropic-beta"]
+    return tuple([beta for value in values for named in value.split(",") if (beta := named.strip())])
+
+
+# Those that the official client names, whose types say which fields they bring.
+KNOWN_BETAS = frozenset(
+    (
+        "admin-user-sign-out-2026-10-08",
+        "advisor-tool-2026-03-01",
+        "agent-memory-2026-07-22",
+        "analytics-usage-cost-2026-08-24",
+        "cache-diagnosis-2026-04-07",
+        "ce-claude-code-managed-settings-2026-10-06",
+        "ce-plugins-2026-09-01",
+        "ce-user-management-2026-07-13",
+        "code-execution-2025-05-22",
+        "compact-2026-01-12",
+        "compact-2026-09-04",
+        "computer-use-2024-10-22",
+        "computer-use-2025-01-24",
+        "computer-use-2025-11-24",
+        "context-1m-2025-08-07",
+        "context-management-2025-06-27",
+        "dev-full-thinking-2025-05-14",
+        "dreaming-2026-04-21",
+        "experimental-claude-tag-2026-10-21",
+        "extended-cache-ttl-2025-04-11",
+        "fallback-credit-2026-06-01",
+        "fallback-credit-2026-07-01",
+        "fast-mode-2026-02-01",
+        FILES_BETA,
+        "inline-tools-2026-09-15",
+        INTERLEAVED_THINKING_BETA,
+        "managed-agents-2026-04-01",
+        "mcp-client-2025-04-04",
+        "mcp-client-2025-11-20",
+        "mcp-client-2026-09-15",
+        "mcp-tunnels-2026-06-22",
+        "message-batches-2024-09-24",
+        "message-threads-2026-08-12",
+        "mid-conversation-output-config-2026-07-01",
+        "mid-conversation-system-clear-at-2026-08-21",
+        "mid-conversation-tool-changes-2026-07-01",
+        "model-context-window-exceeded-2025-08-26",
+        "output-128k-2025-02-19",
+        "output-300k-2026-03-24",
+        "pdfs-2024-09-25",
+        "prompt-caching-2024-07-31",
+        "server-side-fallback-2026-06-01",
+        "server-side-fallback-2026-07-01",
+        "skills-2025-10-02",
+        "spend-limit-reads-2026-09-26",
+        "structured-outputs-2025-11-13",
+        "task-budgets-2026-03-13",
+        "telemetry-destinations-2026-08-11",
+        "thinking-binding-controls-2026-08-01",
+        "thinking-display-updates-2026-08-18",
+        "thinking-token-count-2026-05-13",
+        "token-counting-2024-11-01",
+        "token-efficient-tools-2025-02-19",
+        "user-profiles-2026-03-24",
+        "user-profiles-2026-08-18",
+        "user-profiles-2026-09-04",
+        "user-profiles-billing-2026-10-01",
+        "webhooks-2026-10-07",
+    )
+)

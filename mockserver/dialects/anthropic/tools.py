@@ -1,18 +1,89 @@
-"""Schemas: of the tools that Anthropic defines, and those of requests as their authors meant them."""
+"""The tools of a Messages request: its own, those that Anthropic defines or runs, and those of MCP servers."""
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 
 from pydantic_core import SchemaError, SchemaValidator
 
+from mockserver.core.call import McpConnector, Tool, ToolChoice
 from mockserver.core.json import Json
+from mockserver.dialects._parse import Body
+from mockserver.dialects.anthropic.bodies import find_family, is_toolset
 
 Schema = Mapping[str, Json]
 
 
-def usable_schema(schema: Schema) -> Schema:
+def read_tools(tools: Iterable[Body]) -> Iterator[Tool]:
+    for tool in tools:
+        kind, name = "custom" if tool.get("type") is None else tool["type"], tool.get("name")
+        for member, schema in _TOOLSETS.get(kind.partition("_toolset")[0], {}).items() if is_toolset(kind) else ():
+            yield Tool(member, parameters=schema)
+        if not isinstance(name, str) or is_toolset(kind):
+            continue
+        if kind == "custom":
+            schema = make_usable_schema(tool["input_schema"])
+            yield Tool(name, tool.get("description") or "", schema, strict=tool.get("strict") is True)
+        elif (known := find_family(kind)) in _HOSTED:
+            yield Tool(name, kind=_HOSTED[known or ""], options=tool)
+        elif known is None or known in _SCHEMAS:
+            yield Tool(name, parameters=_SCHEMAS.get(known or "", {"type": "object"}))
+
+
+def read_tool_choice(choice: Body) -> ToolChoice:
+    return ToolChoice(_MODES.get(choice["type"], "auto"), (choice["name"],) if choice["type"] == "tool" else ())
+
+
+_MODES = {"auto": "auto", "any": "required", "tool": "named", "none": "none"}
+# Tools that Anthropic runs, by the names under which the model without weights knows them.
+_HOSTED = {
+    "web_search": "web_search",
+    "web_fetch": "web_fetch",
+    "code_execution": "code_interpreter",
+    "tool_search_tool": "tool_search",
+}
+
+
+def list_connectors(body: Body) -> Iterator[McpConnector]:
+    """Yield the servers of a request, each with what its toolset says of its tools."""
+    tools = [tool for tool in _list_tables(body.get("tools")) if tool.get("type") == "mcp_toolset"]
+    toolsets = {str(tool.get("mcp_server_name")): tool for tool in tools}
+    for server in _list_tables(body.get("mcp_servers")):
+        name, token = server.get("name"), server.get("authorization_token")
+        if isinstance(name, str) and _is_enabled(server.get("tool_configuration")):
+            bearer = f"Bearer {token}".encode("latin-1", "replace")
+            allowed, refused = _select_tools(toolsets.get(name), server.get("tool_configuration"))
+            yield McpConnector(
+                label=name,
+                url=str(server.get("url") or ""),
+                allowed=allowed,
+                refused=refused,
+                headers=((b"authorization", bearer),) if isinstance(token, str) else (),
+            )
+
+
+def _select_tools(toolset: Body | None, configuration: Json) -> tuple[Json, tuple[str, ...]]:
+    """Return the names of the only tools that are on, None if all are, and those of tools that are off."""
+    if toolset is None:  # as in the first version of the connector
+        return (configuration.get("allowed_tools") if isinstance(configuration, Mapping) else None), ()
+    configs = toolset.get("configs")
+    by_name = configs if isinstance(configs, Mapping) else {}
+    if _is_enabled(toolset.get("default_config")):
+        return None, tuple([name for name, config in by_name.items() if not _is_enabled(config)])
+    enabled = [name for name, config in by_name.items() if isinstance(config, Mapping) and config.get("enabled")]
+    return enabled, ()
+
+
+def _is_enabled(config: Json) -> bool:
+    return not isinstance(config, Mapping) or config.get("enabled") is not False
+
+
+def _list_tables(value: Json) -> Sequence[Body]:
+    return [each for each in value if isinstance(each, Mapping)] if isinstance(value, list) else []
+
+
+def make_usable_schema(schema: Schema) -> Schema:
     """Return a schema with the constraints that Anthropic's clients move into descriptions, as text in braces.
 
     A schema without constraints accepts any object.
@@ -103,12 +174,12 @@ _PAIR = {"type": "array", "items": _NUMBER, "minItems": 2, "maxItems": 2}
 _EDITED = {"path": _TEXT, "view_range": _PAIR, "file_text": _TEXT, "old_str": _TEXT, "new_str": _TEXT}
 _NOTHING: Schema = {"type": "object", "properties": {}}
 # The tools of a toolset that this server calls by itself, each with its input.
-TOOLSETS: Mapping[str, Mapping[str, Schema]] = {
+_TOOLSETS: Mapping[str, Mapping[str, Schema]] = {
     "computer": {"screenshot": _NOTHING, "left_click": _make_object("coordinate", coordinate=_PAIR)},
     "browser": {"screenshot": _NOTHING, "navigate": _make_object("url", url={"type": "string", "format": "uri"})},
 }
 # The input of tools that the client runs, by family.
-SCHEMAS: Mapping[str, Schema] = {
+_SCHEMAS: Mapping[str, Schema] = {
     "bash": _make_object("command", command=_TEXT),
     "text_editor": _make_object(
         "command path",

@@ -16,10 +16,10 @@ from mockserver.core.plan import Answer, Failure
 from mockserver.core.validation import HistoryProblem, Validation
 from mockserver.dialects._fields import Model, closed_shape, list_of, optional
 from mockserver.dialects._parse import Body, object_of, read_usual
-from mockserver.dialects.anthropic.complete import parse_completion
-from mockserver.dialects.anthropic.models import MessagesBody
+from mockserver.dialects.anthropic.bodies import MessagesBody
+from mockserver.dialects.anthropic.completions import parse_completion
 from mockserver.dialects.anthropic.replay import HISTORY
-from mockserver.dialects.anthropic.request import messages_call, usual_call
+from mockserver.dialects.anthropic.request import make_call, make_usual_call
 from mockserver.dialects.bedrock.models import NAME, find_base_model
 from mockserver.dialects.bedrock.request import MESSAGE_IDS, model_of
 
@@ -50,7 +50,7 @@ def parse_claude(http: HttpRequest, validation: Validation) -> Call:
         is_usual = raw["anthropic_version"] == _USUAL_VERSION and "anthropic_beta" not in raw
         if not is_usual or b"anthropic-beta" in http.fields:
             asked = _move_headers(http, raw)
-        call = usual_call(asked, _drop_own(raw, shorten_name(model)))
+        call = make_usual_call(asked, _drop_own(raw, shorten_name(model)))
     call.meaning["model"] = model
     return replace(
         call,
@@ -71,7 +71,7 @@ def _parse_unusual(asked: HttpRequest, body: Body, model: str, validation: Valid
     inner = _drop_own(body, model)
     if is_completion(body):
         return parse_completion(replace(asked, body=encode(inner)), validation)
-    return messages_call(asked, inner, validation=validation)
+    return make_call(asked, inner, validation=validation)
 
 
 def is_completion(body: Body) -> bool:

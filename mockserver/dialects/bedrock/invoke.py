@@ -16,7 +16,7 @@ from mockserver.dialects._openai_api.chat import make_chat_call
 from mockserver.dialects._openai_api.chat_models import CHAT
 from mockserver.dialects._parse import Body, object_of, read_body
 from mockserver.dialects._reply import answer_reply, json_reply, merge_headers
-from mockserver.dialects.anthropic.replies import prepare_message
+from mockserver.dialects.anthropic.answers import prepare_message
 from mockserver.dialects.bedrock.checks import check_converse
 from mockserver.dialects.bedrock.claude import check_claude, is_completion, name_shortly, parse_claude
 from mockserver.dialects.bedrock.embeddings import EMBEDDERS, parse_embeddings, render_embeddings
@@ -37,7 +37,7 @@ from mockserver.wire.bedrock_families import (
     TextFormatRenderer,
 )
 from mockserver.wire.chat import ChatLayout
-from mockserver.wire.template import Renderer
+from mockserver.wire.renderer import Renderer
 
 
 class Family(Struct, frozen=True):

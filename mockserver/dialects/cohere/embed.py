@@ -14,8 +14,8 @@ from mockserver.dialects._embeddings import ENCODINGS, make_embedding_call
 from mockserver.dialects._fields import Model
 from mockserver.dialects._parse import Body, Complaint, custom_complaint, read_request, refuse_first, unknown_fields
 from mockserver.dialects._reply import json_reply, request_uuid
+from mockserver.dialects.cohere.bodies import EMBED, NAME, OLD_EMBED
 from mockserver.dialects.cohere.errors import header_lines, make_refuse
-from mockserver.dialects.cohere.models import EMBED, NAME, OLD_EMBED
 from mockserver.kinds.embeddings import Embeddings
 
 USUAL_MODEL = "embed-english-v2.0"  # of v1
@@ -23,24 +23,17 @@ _INPUTS = ("texts", "images", "inputs")
 _BOOKKEEPING = frozenset((*_INPUTS, "embedding_types", "priority"))
 
 
-def embed_operations() -> tuple[Operation, Operation]:
-    return (
+def embed_operations() -> tuple[Operation, ...]:
+    return tuple(
         Operation(
             "embeddings",
             "POST",
-            "/v2/embed",
-            partial(_parse, model=EMBED, page="v2/reference/embed"),
-            partial(_render, version="2"),
+            f"/v{version}/embed",
+            partial(_parse, model=model, page=f"v{version}/reference/embed"),
+            partial(_render, version=version),
             body=lambda text: {"texts": [text], "input_type": "search_query"},
-        ),
-        Operation(
-            "embeddings",
-            "POST",
-            "/v1/embed",
-            partial(_parse, model=OLD_EMBED, page="v1/reference/embed"),
-            partial(_render, version="1"),
-            body=lambda text: {"texts": [text], "input_type": "search_query"},
-        ),
+        )
+        for version, model in (("2", EMBED), ("1", OLD_EMBED))
     )
 
 
@@ -49,9 +42,9 @@ def _parse(http: HttpRequest, validation: Validation, *, model: Model, page: str
     body, parsed = read_request(model, http, refuse, validation)
     if validation is Validation.LIVE:
         refuse_first(unknown_fields(body, model.fields), refuse)
-    messages = tuple(_messages(parsed))
+    messages = tuple(_read_messages(parsed))
     if validation is not Validation.OFF:
-        refuse_first(_conflicts(parsed), refuse)
+        refuse_first(_find_conflicts(parsed), refuse)
     elif not messages:
         raise refuse(custom_complaint(_NOTHING, "texts"))
     name = parsed.get("model") or USUAL_MODEL
@@ -67,7 +60,7 @@ def _parse(http: HttpRequest, validation: Validation, *, model: Model, page: str
     )
 
 
-def _conflicts(body: Body) -> Iterator[Complaint]:
+def _find_conflicts(body: Body) -> Iterator[Complaint]:
     stated = [key for key in _INPUTS if body.get(key)]
     if not stated:
         yield custom_complaint(_NOTHING, "texts")
@@ -78,18 +71,18 @@ def _conflicts(body: Body) -> Iterator[Complaint]:
 _NOTHING = "at least one of texts, images or inputs must be provided."
 
 
-def _messages(body: Body) -> Iterator[Message]:
+def _read_messages(body: Body) -> Iterator[Message]:
     """Yield a message for each text, image or input."""
     yield from (Message("user", text) for text in body.get("texts") or ())
-    yield from (Message("user", parts=(_image(url),)) for url in body.get("images") or ())
+    yield from (Message("user", parts=(_make_image(url),)) for url in body.get("images") or ())
     for given in body.get("inputs") or ():
         texts = [part["text"] for part in given["content"] if part["type"] == "text"]
-        images = [_image(part["image_url"]["url"]) for part in given["content"] if part["type"] == "image_url"]
+        images = [_make_image(part["image_url"]["url"]) for part in given["content"] if part["type"] == "image_url"]
         if texts or images:
             yield Message("user", "\n".join(texts), parts=tuple(images))
 
 
-def _image(url: str) -> Body:
+def _make_image(url: str) -> Body:
     return {"type": "image_url", "image_url": {"url": url}}
 
 

@@ -97,17 +97,17 @@ def fail(http: HttpRequest, failure: Failure, call: Call | None) -> Reply:
     return json_reply(resolved.status, body, lines, failure.headers)
 
 
-def error_event(failed: Reply, frames: int) -> Frame:
+def make_error_event(failed: Reply, frames: int) -> Frame:
     """Return the event that ends a stream of v2 which fails."""
     return break_off(str(from_json(failed.body)["message"]))
 
 
-def old_error_event(failed: Reply, frames: int) -> Frame:
+def make_old_error_event(failed: Reply, frames: int) -> Frame:
     """Return the line that ends a stream of v1 which fails."""
     return break_off_line(str(from_json(failed.body)["message"]))
 
 
-def rate_limit_headers(standings: Standings) -> Headers:
+def list_rate_limit_headers(standings: Standings) -> Headers:
     """Return what trial keys get: the limit of calls, and what is left of it."""
     calls = standings.requests
     if calls is None:

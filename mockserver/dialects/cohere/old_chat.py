@@ -14,9 +14,9 @@ from mockserver.dialects import Operation
 from mockserver.dialects._meaning import fields_with_meaning
 from mockserver.dialects._parse import Body, Complaint, custom_complaint, read_request, refuse_first, unknown_fields
 from mockserver.dialects._reply import json_reply, merge_headers, prepend_lines
-from mockserver.dialects.cohere.errors import NOTHING_SAID, header_lines, make_refuse, old_error_event
-from mockserver.dialects.cohere.models import GENERATE, NAME, OLD_CHAT
-from mockserver.dialects.cohere.request import FINISHES, IDS, attach_documents, count_part
+from mockserver.dialects.cohere.bodies import GENERATE, NAME, OLD_CHAT
+from mockserver.dialects.cohere.errors import NOTHING_SAID, header_lines, make_old_error_event, make_refuse
+from mockserver.dialects.cohere.request import FINISHES, IDS, attach_documents, count_part, read_options
 from mockserver.wire.cohere_v1 import OldOptions, make_generation, make_old_chat, stream_generation, stream_old_chat
 
 USUAL_MODEL = "command-a-03-2025"
@@ -31,10 +31,10 @@ def old_chat_operations() -> tuple[Operation, Operation]:
             "/v1/chat",
             _parse_chat,
             _render_chat,
-            error=old_error_event,
+            error=make_old_error_event,
             body=lambda text: {"message": text},
         ),
-        Operation("completions", "POST", "/v1/generate", _parse_generate, _render_generate, error=old_error_event),
+        Operation("completions", "POST", "/v1/generate", _parse_generate, _render_generate, error=make_old_error_event),
     )
 
 
@@ -48,58 +48,61 @@ def _parse_chat(http: HttpRequest, validation: Validation) -> Call:
             raise refuse(Complaint("missing", ("message",)))
         if validation is not Validation.OFF:
             raise refuse(custom_complaint(NOTHING_SAID, "message"))
-    tools = tuple([_tool(tool) for tool in parsed.get("tools") or ()])
-    documents = [{"id": f"doc_{at}", **each} for at, each in enumerate(parsed.get("documents") or ())]
+    tools = tuple(map(_read_tool, parsed.get("tools") or ()))
     return Call(
         dialect=NAME,
         operation="chat",
         model=parsed.get("model") or USUAL_MODEL,
         http=http,
-        meaning=_meaning(body, "chat"),
+        meaning=_find_meaning(body, "chat"),
         raw=body,
-        messages=attach_documents([*_messages(parsed)], documents, is_citable=parsed.get("citation_quality") != "off"),
+        messages=attach_documents(
+            [*_read_messages(parsed)], _list_documents(parsed), is_citable=parsed.get("citation_quality") != "off"
+        ),
         tools=tools,
         tool_choice=ToolChoice("auto" if tools else "none"),
         stream=parsed.get("stream") is True,
         ids=IDS,
         finishes=FINISHES,
         part_tokens=count_part,
-        options=_options(parsed),
+        options=read_options(parsed),
     )
 
 
-def _messages(body: Body) -> Iterator[Message]:
+def _read_messages(body: Body) -> Iterator[Message]:
     if preamble := body.get("preamble"):
         yield Message("system", preamble)
     turns = body.get("chat_history") or ()
     for at, turn in enumerate(turns):
         role = turn["role"].upper()
         if role == "TOOL":
-            yield from _results(turn.get("tool_results") or (), f"history {at}")
+            yield from _read_results(turn.get("tool_results") or (), f"history {at}")
             continue
-        calls = [_call(made, f"history {at + 1}", number) for number, made in enumerate(turn.get("tool_calls") or ())]
+        calls = [
+            _read_call(made, f"history {at + 1}", number) for number, made in enumerate(turn.get("tool_calls") or ())
+        ]
         yield Message(_ROLES[role], turn["message"], tool_calls=tuple(calls))
     if said := body.get("message"):
         yield Message("user", said)
     if results := body.get("tool_results"):
         if said or not (turns and turns[-1].get("tool_calls")):  # the calls that the client leaves out
-            calls = [_call(each["call"], f"history {len(turns)}", at) for at, each in enumerate(results)]
+            calls = [_read_call(each["call"], f"history {len(turns)}", at) for at, each in enumerate(results)]
             yield Message("assistant", tool_calls=tuple(calls))
-        yield from _results(results, f"history {len(turns)}")
+        yield from _read_results(results, f"history {len(turns)}")
 
 
-def _call(call: Body, place: str, at: int) -> ToolCall:
+def _read_call(call: Body, place: str, at: int) -> ToolCall:
     return ToolCall(f"{place}.{at}", call["name"], compact(call["parameters"]))
 
 
-def _results(results: Any, place: str) -> Iterator[Message]:
+def _read_results(results: Any, place: str) -> Iterator[Message]:
     for at, result in enumerate(results):
         outputs = result["outputs"]
         text = compact(outputs[0] if len(outputs) == 1 else outputs)
         yield Message("tool", text, tool_call_id=f"{place}.{at}", name=result["call"]["name"])
 
 
-def _tool(tool: Body) -> Tool:
+def _read_tool(tool: Body) -> Tool:
     """Return a tool with a JSON Schema of its parameters, whose types are those of Python."""
     stated = tool.get("parameter_definitions") or {}
     properties = {name: {**_find_schema(each["type"]), **_describe(each)} for name, each in stated.items()}
@@ -119,21 +122,7 @@ def _find_schema(kind: str) -> Body:
     return {"type": _TYPES.get(front, front)} if front in _TYPES or front in _TYPES.values() else {}
 
 
-def _options(body: Body) -> Options:
-    form = body.get("response_format") or {}
-    schema = form.get("schema") or form.get("json_schema")
-    is_json = form.get("type") == "json_object"
-    return Options(
-        max_tokens=body.get("max_tokens"),
-        stop=tuple(body.get("stop_sequences") or ()),
-        seed=body.get("seed"),
-        response_format=("json_schema" if schema else "json_object") if is_json else "text",
-        schema=schema if is_json else None,
-        lenient_schema=True,
-    )
-
-
-def _meaning(body: Body, operation: str) -> dict[str, Json]:
+def _find_meaning(body: Body, operation: str) -> dict[str, Json]:
     kept = fields_with_meaning(body, NAME, f"{operation} v1")
     kept.pop("priority", None)
     for key in ("tools", "response_format"):  # a model writes keys in their order
@@ -145,14 +134,14 @@ def _meaning(body: Body, operation: str) -> dict[str, Json]:
 def _render_chat(call: Call, outcome: Answer) -> Reply:
     raw = call.raw
     said = ({"role": "USER", "message": raw["message"]},) if raw.get("message") else ()
-    options = OldOptions(history=(*(raw.get("chat_history") or ()), *said), documents=_list_documents(call))
+    options = OldOptions(history=(*(raw.get("chat_history") or ()), *said), documents=_list_documents(raw))
     if call.stream:
-        return _stream_reply(call, outcome, stream_old_chat(outcome, options))
-    return _json_reply(call, outcome, make_old_chat(outcome, options))
+        return _make_stream_reply(call, outcome, stream_old_chat(outcome, options))
+    return _make_json_reply(call, outcome, make_old_chat(outcome, options))
 
 
-def _list_documents(call: Call) -> tuple[Body, ...]:
-    return tuple([{"id": f"doc_{at}", **each} for at, each in enumerate(call.raw.get("documents") or ())])
+def _list_documents(body: Body) -> tuple[Body, ...]:
+    return tuple([{"id": f"doc_{at}", **each} for at, each in enumerate(body.get("documents") or ())])
 
 
 def _parse_generate(http: HttpRequest, validation: Validation) -> Call:
@@ -166,7 +155,7 @@ def _parse_generate(http: HttpRequest, validation: Validation) -> Call:
         operation="completions",
         model=parsed.get("model") or USUAL_MODEL,
         http=http,
-        meaning=_meaning(body, "completions"),
+        meaning=_find_meaning(body, "completions"),
         raw=body,
         messages=(Message("user", prompt),),
         prompts=(Prompt(prompt),),
@@ -185,15 +174,15 @@ def _parse_generate(http: HttpRequest, validation: Validation) -> Call:
 def _render_generate(call: Call, outcome: Answer) -> Reply:
     prompt = str(call.raw["prompt"])
     if call.stream:
-        return _stream_reply(call, outcome, stream_generation(outcome, prompt))
-    return _json_reply(call, outcome, make_generation(outcome, prompt))
+        return _make_stream_reply(call, outcome, stream_generation(outcome, prompt))
+    return _make_json_reply(call, outcome, make_generation(outcome, prompt))
 
 
-def _json_reply(call: Call, answer: Answer, body: Mapping[str, Json]) -> Reply:
+def _make_json_reply(call: Call, answer: Answer, body: Mapping[str, Json]) -> Reply:
     return json_reply(200, body, header_lines(call.http, call), answer.headers, tokens=answer.weight)
 
 
-def _stream_reply(call: Call, answer: Answer, frames: Any) -> Reply:
+def _make_stream_reply(call: Call, answer: Answer, frames: Any) -> Reply:
     reply = Reply(200, merge_headers(HeaderLines(_STREAM_TYPE), answer.headers), frames=frames)
     return prepend_lines(reply, header_lines(call.http, call))
 

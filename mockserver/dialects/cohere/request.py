@@ -22,8 +22,8 @@ from mockserver.dialects._parse import (
     refuse_first,
     unknown_fields,
 )
+from mockserver.dialects.cohere.bodies import CHAT, NAME
 from mockserver.dialects.cohere.errors import NOTHING_SAID, make_refuse
-from mockserver.dialects.cohere.models import CHAT, NAME
 
 IDS, TOOL_CALL_IDS = IdShape("", 32, "uuid"), IdShape(f"{TOOL_NAME}_", 12, "hex")
 FINISHES = frozenset(("COMPLETE", "STOP_SEQUENCE", "MAX_TOKENS", "TOOL_CALL", "ERROR", "TIMEOUT"))
@@ -33,37 +33,37 @@ _refuse = make_refuse("v2/reference/chat")
 def parse_chat(http: HttpRequest, validation: Validation) -> Call:
     body, parsed = read_request(CHAT, http, _refuse, validation)
     if validation is not Validation.OFF and not (parsed["messages"] and _CONFLICTING.isdisjoint(parsed)):
-        refuse_first(_conflicts(parsed), _refuse)
+        refuse_first(_find_conflicts(parsed), _refuse)
     if validation is Validation.LIVE:
         refuse_first(unknown_fields(body, CHAT.fields), _refuse)
     offered = parsed.get("tools")
     tools = (
         tuple([make_tool("function", tool["function"]) for tool in offered if "function" in tool]) if offered else ()
     )
-    messages = tuple([_message(each) for each in parsed["messages"]])
+    messages = tuple([_read_message(each) for each in parsed["messages"]])
     if parsed.get("documents"):
         mode = (parsed.get("citation_options") or {}).get("mode")
-        messages = attach_documents(messages, _documents(parsed), is_citable=mode not in _UNCITING)
+        messages = attach_documents(messages, _list_documents(parsed), is_citable=mode not in _UNCITING)
     return Call(
         dialect=NAME,
         operation="chat",
         model=parsed["model"],
         http=http,
-        meaning=_meaning(body),
+        meaning=_find_meaning(body),
         raw=body,
         messages=messages,
         tools=tools,
-        tool_choice=_tool_choice(parsed.get("tool_choice"), is_offered=bool(tools)),
+        tool_choice=_read_tool_choice(parsed.get("tool_choice"), is_offered=bool(tools)),
         stream=parsed.get("stream") is True,
         ids=IDS,
         tool_call_ids=TOOL_CALL_IDS,
         finishes=FINISHES,
         part_tokens=count_part,
-        options=_options(parsed),
+        options=read_options(parsed),
     )
 
 
-def _conflicts(body: Body) -> Iterator[Complaint]:
+def _find_conflicts(body: Body) -> Iterator[Complaint]:
     if not body["messages"]:
         yield custom_complaint(NOTHING_SAID, "messages")
     form = body.get("response_format") or {}
@@ -75,7 +75,7 @@ def _conflicts(body: Body) -> Iterator[Complaint]:
         yield custom_complaint("tool_choice can only be used when tools are provided.", "tool_choice")
 
 
-def _message(message: Body) -> Message:
+def _read_message(message: Body) -> Message:
     content = message.get("content")
     if type(content) is str and message["role"] in ("user", "system"):
         return Message(message["role"], content)
@@ -84,7 +84,7 @@ def _message(message: Body) -> Message:
         message["role"],
         text or message.get("tool_plan") or "",
         parts=parts,
-        tool_calls=tuple([_earlier_call(call) for call in message.get("tool_calls") or ()]),
+        tool_calls=tuple([_read_earlier_call(call) for call in message.get("tool_calls") or ()]),
         tool_call_id=message.get("tool_call_id"),
     )
 
@@ -107,12 +107,12 @@ def read_content(content: Sequence[Body]) -> tuple[str, tuple[Body, ...]]:
     return "".join(texts), tuple(others)
 
 
-def _earlier_call(call: Body) -> ToolCall:
+def _read_earlier_call(call: Body) -> ToolCall:
     function = call.get("function") or {}
     return ToolCall(call.get("id") or "", function.get("name") or "", function.get("arguments") or "")
 
 
-def _documents(body: Body) -> Iterator[Body]:
+def _list_documents(body: Body) -> Iterator[Body]:
     """Yield the documents, each as its source in a citation shows it."""
     for at, document in enumerate(body.get("documents") or ()):
         name = f"doc:{at}"
@@ -127,7 +127,7 @@ def attach_documents(
     messages: Sequence[Message], documents: Iterable[Body], *, is_citable: bool = True
 ) -> tuple[Message, ...]:
     """Return the messages with documents as files of the user's last one; `is_citable`: with sentences to quote."""
-    files = tuple([{"type": "file", "file": _file(document, is_citable=is_citable)} for document in documents])
+    files = tuple([{"type": "file", "file": _make_file(document, is_citable=is_citable)} for document in documents])
     at = next((at for at in range(len(messages) - 1, -1, -1) if messages[at].role == "user"), None)
     if not files or at is None:
         return tuple(messages)
@@ -135,7 +135,7 @@ def attach_documents(
     return (*messages[:at], replace(last, parts=(*last.parts, *files)), *messages[at + 1 :])
 
 
-def _file(document: Body, *, is_citable: bool) -> Body:
+def _make_file(document: Body, *, is_citable: bool) -> Body:
     title = document.get("title")
     texts = [text for key, text in document.items() if key not in _UNCITED and isinstance(text, str)]
     sources = [{"type": "document", "id": document["id"], "document": document}]
@@ -149,11 +149,11 @@ def count_part(part: Body) -> int:
     return APPROX.count(file["text"]) if isinstance(file, Mapping) and "text" in file else part_tokens(part)
 
 
-def _tool_choice(choice: Json, *, is_offered: bool) -> ToolChoice:
+def _read_tool_choice(choice: Json, *, is_offered: bool) -> ToolChoice:
     return _CHOICES.get(choice, _AUTO) if is_offered else _NONE
 
 
-def _options(body: Body) -> Options:
+def read_options(body: Body) -> Options:
     if _ASKING.isdisjoint(body):
         return _USUAL
     form, thinking = body.get("response_format") or {}, body.get("thinking") or {}
@@ -171,7 +171,7 @@ def _options(body: Body) -> Options:
     )
 
 
-def _meaning(body: Body) -> dict[str, Json]:
+def _find_meaning(body: Body) -> dict[str, Json]:
     if "priority" in body:  # decides only when it is answered
         body = {key: value for key, value in body.items() if key != "priority"}
     kept = find_chat_meaning(body, NAME)

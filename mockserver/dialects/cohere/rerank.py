@@ -7,17 +7,16 @@ from mockserver.core.http import Reply
 from mockserver.dialects import Operation
 from mockserver.dialects._reply import json_reply
 from mockserver.dialects._rerank import list_ranked, parse_rerank, show_ranked, wants_documents
+from mockserver.dialects.cohere.bodies import NAME, OLD_RERANK, RERANK
 from mockserver.dialects.cohere.errors import header_lines, make_refuse
-from mockserver.dialects.cohere.models import NAME, OLD_RERANK, RERANK
 from mockserver.kinds.rerank import Ranking
 
 USUAL_MODEL = "rerank-english-v2.0"  # of v1
 _PER_UNIT = 100  # documents of a search unit
 
 
-def rerank_operations() -> tuple[Operation, Operation]:
-    models = {"2": (RERANK, ""), "1": (OLD_RERANK, USUAL_MODEL)}
-    current, old = (
+def rerank_operations() -> tuple[Operation, ...]:
+    return tuple(
         Operation(
             "rerank",
             "POST",
@@ -31,9 +30,8 @@ def rerank_operations() -> tuple[Operation, Operation]:
             ),
             partial(_render, version=version),
         )
-        for version, (model, usual) in models.items()
+        for version, model, usual in (("2", RERANK, ""), ("1", OLD_RERANK, USUAL_MODEL))
     )
-    return current, old
 
 
 def _render(call: Call, outcome: Ranking, *, version: str) -> Reply:

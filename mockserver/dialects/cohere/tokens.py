@@ -11,8 +11,8 @@ from mockserver.core.validation import Validation
 from mockserver.dialects import Operation
 from mockserver.dialects._parse import Body, custom_complaint, read_request
 from mockserver.dialects._reply import json_reply
+from mockserver.dialects.cohere.bodies import DETOKENIZE, NAME, TOKENIZE
 from mockserver.dialects.cohere.errors import header_lines, make_refuse
-from mockserver.dialects.cohere.models import DETOKENIZE, NAME, TOKENIZE
 
 _META: Body = {"api_version": {"version": "1"}}
 MAX_LENGTH = 65_536  # characters of a text that is split into tokens
@@ -46,7 +46,7 @@ def _render_tokens(call: Call, stored: Stored) -> Reply:
     tokens = stored.call.tokenizer.split(call.last_user)
     if not stored.call.tokenizer.exact:
         tokens = tuple([piece for token in tokens for piece in _cut_short(token)])
-    return _reply(call, {"tokens": [_number(token) for token in tokens], "token_strings": [*tokens]})
+    return _make_reply(call, {"tokens": [_find_number(token) for token in tokens], "token_strings": [*tokens]})
 
 
 def _cut_short(token: str) -> Iterator[str]:
@@ -60,7 +60,7 @@ def _cut_short(token: str) -> Iterator[str]:
     yield piece
 
 
-def _number(token: str) -> int:
+def _find_number(token: str) -> int:
     """Return the number of a token: without a vocabulary, that of its bytes, so that the text can be read from it."""
     return token_id(token) if isinstance(token, Token) else int.from_bytes(token.encode("utf-8", "replace"), "big")
 
@@ -68,7 +68,7 @@ def _number(token: str) -> int:
 def _render_text(call: Call, stored: Stored) -> Reply:
     numbers, tokenizer = call.raw["tokens"], stored.call.tokenizer
     texts = tokenizer.read(numbers) if tokenizer.exact else [*map(_read_number, numbers)]
-    return _reply(call, {"text": "".join(texts)})
+    return _make_reply(call, {"text": "".join(texts)})
 
 
 def _read_number(number: int) -> str:
@@ -78,5 +78,5 @@ def _read_number(number: int) -> str:
 _BYTES = 6  # of a token: as many as a number has that JavaScript can hold, too
 
 
-def _reply(call: Call, body: dict[str, Json]) -> Reply:
+def _make_reply(call: Call, body: dict[str, Json]) -> Reply:
     return json_reply(200, {**body, "meta": _META}, header_lines(call.http, call))

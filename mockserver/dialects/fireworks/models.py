@@ -1,7 +1,6 @@
 """The requests as Fireworks publishes them; members of unions have the labels of FastAPI's `loc`."""
 
 from collections.abc import Mapping
-from functools import partial
 from typing import Any
 
 from pydantic_core import PydanticKnownError
@@ -92,21 +91,11 @@ _MANY = 64
 
 
 def integer(least: int | None = None, most: int | None = None) -> Any:
-    """Return the type of an integer; complaints about its bounds show the value as written."""
-    read = AfterValidator(partial(_check_bounds, least, most))(BeforeValidator(read_integer)(schema_of(int)))
     usual = _fields.integer(-_LARGEST if least is None else least, _LARGEST if most is None else most)
-    return label_member("int", usually(usual, read))
+    return label_member("int", usually(usual, BeforeValidator(read_integer)(_fields.integer(least, most))))
 
 
 _LARGEST = 2**53  # of the integers that are not looked at more closely
-
-
-def _check_bounds(least: int | None, most: int | None, value: int) -> int:
-    if least is not None and value < least:
-        raise PydanticKnownError("greater_than_equal", {"ge": least})
-    if most is not None and value > most:
-        raise PydanticKnownError("less_than_equal", {"le": most})
-    return value
 
 
 def number(least: float | None = None, most: float | None = None) -> Any:

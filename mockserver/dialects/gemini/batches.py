@@ -24,10 +24,10 @@ from mockserver.dialects._batch_parts import BatchPart, Fail, drop_form
 from mockserver.dialects._openai_api.objects.files import read_rows
 from mockserver.dialects._parse import Body
 from mockserver.dialects._reply import moment
+from mockserver.dialects.gemini.bodies import BATCH
 from mockserver.dialects.gemini.files import act_on, find_file, keep_file, render_view, write_hash
-from mockserver.dialects.gemini.messages import BATCH
-from mockserver.dialects.gemini.models import USUAL_PARAMS, page_of
-from mockserver.dialects.gemini.parse import NAME, make_renamer, model_of, read
+from mockserver.dialects.gemini.models import USUAL_PARAMS, find_page
+from mockserver.dialects.gemini.request import NAME, find_model, make_renamer, read
 from mockserver.kinds.objects import Objects
 
 IDS = IdShape("batches/", 36, "hex")
@@ -84,11 +84,14 @@ class Batches(Struct, frozen=True):
             Operation(MADE_BY, "POST", f"{model}:{verb}", partial(self._parse, asked), render_view, unify=names)
             for verb, asked in (("batchGenerateContent", self.generate), ("asyncBatchEmbedContent", self.embed))
         )
-        found = (
-            Operation("batches", "GET", _PATH, act_on("batches", _list), render_view),
-            Operation("batch", "GET", one, act_on("batch", _show, IDS), render_view),
-            Operation("cancel_batch", "POST", f"{one}:cancel", act_on("cancel_batch", _cancel, IDS), render_view),
-            Operation("delete_batch", "DELETE", one, act_on("delete_batch", _delete, IDS), render_view),
+        found = tuple(
+            Operation(name, method, path, act_on(name, act, IDS.prefix), render_view)
+            for name, method, path, act in (
+                ("batches", "GET", _PATH, _list),
+                ("batch", "GET", one, _show),
+                ("cancel_batch", "POST", f"{one}:cancel", _cancel),
+                ("delete_batch", "DELETE", one, _delete),
+            )
         )
         return tuple([replace(operation, params=USUAL_PARAMS) for operation in (*made, *found)])
 
@@ -99,7 +102,7 @@ class Batches(Struct, frozen=True):
         if not named and not inlined and validation is not Validation.OFF:
             where = "BatchGenerateContentRequest.batch.input_config"
             raise Failure("bad_parameter", f"* {where}: either file_name or requests must be set and not empty\n")
-        model = model_of(http)
+        model = find_model(http)
         call = Call(NAME, MADE_BY, model, http, {"model": model, **body}, body, ids=IDS)
         return replace(call, work=partial(self._create, asked, call, validation))
 
@@ -142,15 +145,9 @@ class Batches(Struct, frozen=True):
         if named := given.get("fileName"):
             file = await find_file(str(named), objects)
             rows = await objects.on_thread(read_rows, file.data, MOST_REQUESTS + 1)
-            return [
-                Request(
-                    body=row.value.get("request") if isinstance(row.value, Mapping) else None,
-                    metadata=None,
-                    key=str(row.value.get("key") or "") if isinstance(row.value, Mapping) else "",
-                    place=f"line {row.number}",
-                )
-                for row in rows
-            ]
+            read = ((f"line {row.number}", row.value if isinstance(row.value, Mapping) else {}) for row in rows)
+            return [Request(each.get("request"), None, str(each.get("key") or ""), place) for place, each in read]
+        inlined = (given.get("requests") or {}).get("requests") or ()
         return [
             Request(
                 body=each.get("request"),
@@ -158,7 +155,7 @@ class Batches(Struct, frozen=True):
                 key=str((each.get("metadata") or {}).get("key") or ""),
                 place=f"request {at}",
             )
-            for at, each in enumerate((given.get("requests") or {}).get("requests") or (), 1)
+            for at, each in enumerate(inlined, 1)
         ]
 
     async def _answer(
@@ -273,7 +270,7 @@ async def _find(call: Call, objects: Objects) -> KeptObject:
 
 async def _list(call: Call, objects: Objects) -> ObjectView:
     found = (await objects.list(MADE_BY))[::-1]  # the newest first
-    entries, token = page_of(call.http, tuple(found))
+    entries, token = find_page(call.http, tuple(found))
     return ObjectView({"operations": [show_batch(each) for each in entries], **token} if entries else {})
 
 

@@ -1,6 +1,6 @@
 """Cached contents: created, listed, retrieved, changed and deleted (https://ai.google.dev/api/caching)."""
 
-from collections.abc import Callable
+from collections.abc import Iterator
 
 from msgspec.structs import replace
 
@@ -9,13 +9,13 @@ from mockserver.core.http import HttpRequest
 from mockserver.core.plan import Failure, Listing, Stored
 from mockserver.core.validation import Validation
 from mockserver.dialects import Operation
-from mockserver.dialects._parse import WHOLE, Body
+from mockserver.dialects._parse import Body, look_up
 from mockserver.dialects._reply import moment
+from mockserver.dialects.gemini.bodies import CACHED_CONTENT
 from mockserver.dialects.gemini.checks import check_values, mend_values
-from mockserver.dialects.gemini.messages import CACHED_CONTENT
-from mockserver.dialects.gemini.models import MODELS, page_of
-from mockserver.dialects.gemini.parse import NAME, generate_call, is_vertex, make_renamer, read
-from mockserver.dialects.gemini.replies import render_with
+from mockserver.dialects.gemini.errors import is_vertex, render_with
+from mockserver.dialects.gemini.models import MODELS, find_page
+from mockserver.dialects.gemini.request import NAME, make_call, make_renamer, read
 
 IDS = IdShape("cachedContents/", 40, "hex")
 USUAL_TTL = 3600.0  # seconds
@@ -28,28 +28,17 @@ def cache_operations() -> tuple[Operation, ...]:
     return tuple(replace(operation, params=_USUAL_PARAMS) for operation in operations)
 
 
-def _list_operations(parent: str) -> tuple[Operation, ...]:
+def _list_operations(parent: str) -> Iterator[Operation]:
     every, one, names = f"{parent}/cachedContents", f"{parent}/cachedContents/{{id}}", make_renamer(CACHED_CONTENT)
-    cache, caches, nothing = render_with(_cache), render_with(_list), render_with(_nothing)
-    return (
-        Operation("create_cached_content", "POST", every, _parse_cache, cache, unify=names),
-        Operation("update_cached_content", "PATCH", one, _parse_update, cache, unify=names),
-        Operation("cached_contents", "GET", every, _look_up("cached_contents"), caches),
-        Operation("cached_content", "GET", one, _look_up("cached_content", IDS), cache),
-        Operation("delete_cached_content", "DELETE", one, _look_up("delete_cached_content", IDS), nothing),
-    )
-
-
-def _nothing(call: Call, stored: Stored) -> Body:
-    return {}
-
-
-def _look_up(operation: str, shape: IdShape | None = None) -> Callable[[HttpRequest, Validation], Call]:
-    def parse(http: HttpRequest, validation: Validation) -> Call:
-        name = "" if shape is None else shape.prefix + http.path_params["id"]
-        return Call(NAME, operation, "", http, {"id": name}, id=name, page=WHOLE)
-
-    return parse
+    cache = render_with(_show_cache)
+    yield Operation("create_cached_content", "POST", every, _parse_cache, cache, unify=names)
+    yield Operation("update_cached_content", "PATCH", one, _parse_update, cache, unify=names)
+    for name, method, path, render in (
+        ("cached_contents", "GET", every, render_with(_show_list)),
+        ("cached_content", "GET", one, cache),
+        ("delete_cached_content", "DELETE", one, render_with(lambda call, stored: {})),
+    ):
+        yield Operation(name, method, path, look_up(NAME, name, prefix=IDS.prefix), render)
 
 
 def _parse_cache(http: HttpRequest, validation: Validation) -> Call:
@@ -63,7 +52,7 @@ def _parse_cache(http: HttpRequest, validation: Validation) -> Call:
         name = "CreateCachedContentRequest.cached_content"
         check_values(name, asked, vertex=is_vertex(http), needs_contents=False)
     model = str(body["model"]).rpartition("/")[2]
-    call = generate_call(
+    call = make_call(
         replace(http, path_params={**http.path_params, "model": model}), asked, "create_cached_content", None
     )
     return replace(call, ids=IDS, options=Options(store=True))
@@ -73,15 +62,16 @@ def _parse_update(http: HttpRequest, validation: Validation) -> Call:
     body = read(http, CACHED_CONTENT, validation)
     both = ("ttl", "expireTime")  # of which the newer one holds
     changed = {key: body.get(key) for key in both} if any(key in body for key in both) else {}
-    return replace(_look_up("update_cached_content", IDS)(http, validation), raw=changed)
+    call = look_up(NAME, "update_cached_content", prefix=IDS.prefix)(http, validation)
+    return replace(call, raw=changed)
 
 
-def _list(call: Call, outcome: Listing) -> Body:
-    entries, token = page_of(call.http, outcome.entries)
-    return {"cachedContents": [_cache(call, entry) for entry in entries], **token} if entries else {}
+def _show_list(call: Call, outcome: Listing) -> Body:
+    entries, token = find_page(call.http, outcome.entries)
+    return {"cachedContents": [_show_cache(call, entry) for entry in entries], **token} if entries else {}
 
 
-def _cache(call: Call, stored: Stored) -> Body:
+def _show_cache(call: Call, stored: Stored) -> Body:
     raw, created = stored.call.raw, stored.answer.created
     seconds = float(str(raw.get("ttl") or f"{USUAL_TTL}s")[:-1])
     vertex = is_vertex(call.http)

@@ -12,7 +12,7 @@ from mockserver.core.json import Json
 from mockserver.core.plan import Failure
 from mockserver.core.validation import Validation
 from mockserver.dialects._parse import Body, clip
-from mockserver.dialects.gemini.messages import DATA
+from mockserver.dialects.gemini.bodies import DATA
 from mockserver.dialects.gemini.proto import snake_case
 
 Line = tuple[str, str]  # a path, and what is wrong there
@@ -29,26 +29,26 @@ def check_generate(request: Body, *, model: str, vertex: bool, validation: Valid
     check_values("GenerateContentRequest", request, vertex=vertex)
     live, config = validation is Validation.LIVE, request.get("generationConfig") or {}
     for why in (
-        *(_config_sentences(config, model, vertex=vertex) if config else ()),
-        *_function_turns(request["contents"]),
-        *_cache_sentences(request),
-        *(_live_tool_sentences(request, config, model, vertex=vertex) if live else ()),
+        *(_check_config(config, model, vertex=vertex) if config else ()),
+        *_check_function_turns(request["contents"]),
+        *_check_caching(request),
+        *(_check_live_tools(request, config, model, vertex=vertex) if live else ()),
     ):
         raise Failure("bad_parameter", why)
 
 
 def check_values(name: str, request: Body, *, vertex: bool, needs_contents: bool = True) -> None:
     """Raise a Failure if values of a request are missing or out of bounds."""
-    absent = _absence_lines(request.get("contents") or ()) if needs_contents else ()
-    refuse(name, chain(absent, _generate_lines(request, vertex=vertex)))
-    for why in _roles(request["contents"]):
+    absent = _find_absence(request.get("contents") or ()) if needs_contents else ()
+    refuse(name, chain(absent, _find_mistakes(request, vertex=vertex)))
+    for why in _check_roles(request["contents"]):
         raise Failure("bad_parameter", why)
 
 
 def mend_question(name: str, request: Body) -> Body:
     """Return a request without incomplete or invalid values. Raises Failure if nothing is left to answer."""
     made = mend_values(request)
-    refuse(name, _absence_lines(made["contents"]))
+    refuse(name, _find_absence(made["contents"]))
     return made
 
 
@@ -113,7 +113,7 @@ def _mend_tool(tool: Body) -> Body:
 
 def _mend_config(config: Body) -> Body:
     stops = [stop for stop in config.get("stopSequences") or () if stop]
-    kept = {key: value for key, value in config.items() if not any(_bounds({key: value}))}
+    kept = {key: value for key, value in config.items() if not any(_check_bounds({key: value}))}
     return {**kept, **({"stopSequences": stops} if stops else {})}
 
 
@@ -138,53 +138,53 @@ def signs(model: str) -> bool:
 _GENERATION = re.compile(r"gemini-([0-9]{1,3})")
 
 
-def _generate_lines(request: Body, *, vertex: bool) -> Iterator[Line]:
-    yield from _content_lines("contents", request.get("contents") or ())
+def _find_mistakes(request: Body, *, vertex: bool) -> Iterator[Line]:
+    yield from _check_contents("contents", request.get("contents") or ())
     for at, part in enumerate((request.get("systemInstruction") or {}).get("parts") or ()):
         if not part:
             yield f"system_instruction.parts[{at}].data", _NO_DATA
         elif has_data(part) and "text" not in part:
             yield f"system_instruction.parts[{at}].data", "only text is supported in system_instruction."
     if "tools" in request or "toolConfig" in request:
-        yield from _tool_lines(request, MAX_VERTEX_NAME if vertex else MAX_NAME)
+        yield from _check_tools(request, MAX_VERTEX_NAME if vertex else MAX_NAME)
     if "safetySettings" in request:
-        yield from _safety_lines(request)
+        yield from _check_safety(request)
     if not (config := request.get("generationConfig")):
         return
-    yield from _bounds({"topK": config.get("topK")} if vertex else config)
+    yield from _check_bounds({"topK": config.get("topK")} if vertex else config)
     if "" in (stops := config.get("stopSequences") or ()):
         yield f"generation_config.stop_sequences[{stops.index('')}]", "must not be empty."
 
 
-def _absence_lines(contents: Sequence[Body]) -> Iterator[Line]:
+def _find_absence(contents: Sequence[Body]) -> Iterator[Line]:
     if not contents:
         yield "contents", "contents is not specified"
 
 
-def _content_lines(path: str, contents: Sequence[Body]) -> Iterator[Line]:
+def _check_contents(path: str, contents: Sequence[Body]) -> Iterator[Line]:
     for at, content in enumerate(contents):
         parts = content.get("parts") or ()
         if not parts:
             yield f"{path}[{at}].parts", "contents.parts must not be empty."
-        yield from part_lines(f"{path}[{at}].parts", parts)
+        yield from check_parts(f"{path}[{at}].parts", parts)
 
 
-def part_lines(path: str, parts: Sequence[Body]) -> Iterator[Line]:
+def check_parts(path: str, parts: Sequence[Body]) -> Iterator[Line]:
     """Yield the mistakes of a part. It can lack data, and describe the media or the signature of the one before."""
     for at, part in enumerate(parts):
         if "text" in part:
             continue
         if not part:
             yield f"{path}[{at}].data", _NO_DATA
-        yield from _incomplete_data(f"{path}[{at}]", part)
+        yield from _check_data(f"{path}[{at}]", part)
 
 
-def _incomplete_data(path: str, part: Body) -> Iterator[Line]:
+def _check_data(path: str, part: Body) -> Iterator[Line]:
     for name, key in _NEEDED.items():
         if name in part and not part[name].get(key):
             yield f"{path}.{snake_case(name)}.{snake_case(key)}", f"{snake_case(key)} must not be empty."
     for at, inner in enumerate((part.get("functionResponse") or {}).get("parts") or ()):
-        yield from _incomplete_data(f"{path}.function_response.parts[{at}]", inner)
+        yield from _check_data(f"{path}.function_response.parts[{at}]", inner)
 
 
 def has_data(part: Body) -> bool:
@@ -200,7 +200,7 @@ _NEEDED = {
 }
 
 
-def _tool_lines(request: Body, longest: int) -> Iterator[Line]:
+def _check_tools(request: Body, longest: int) -> Iterator[Line]:
     declared = []
     for at, tool in enumerate(request.get("tools") or ()):
         functions = tool.get("functionDeclarations") or ()
@@ -219,7 +219,7 @@ def _tool_lines(request: Body, longest: int) -> Iterator[Line]:
             parameters = function.get("parameters") or {}
             if parameters.get("type", "OBJECT") not in ("OBJECT", "TYPE_UNSPECIFIED"):
                 yield f"{here}.parameters", "schema should be of type OBJECT."
-            yield from _schema_lines(f"{here}.parameters", parameters)
+            yield from _check_schema(f"{here}.parameters", parameters)
     calling = (request.get("toolConfig") or {}).get("functionCallingConfig") or {}
     allowed, here = calling.get("allowedFunctionNames") or (), "tool_config.function_calling_config"
     if allowed and calling.get("mode") not in ("ANY", "VALIDATED"):
@@ -231,7 +231,7 @@ def _tool_lines(request: Body, longest: int) -> Iterator[Line]:
             yield f"{here}.allowed_function_names[{at}]", f"{clip(name)} is not one of the function declarations."
 
 
-def _schema_lines(path: str, schema: Body) -> Iterator[Line]:
+def _check_schema(path: str, schema: Body) -> Iterator[Line]:
     """Yield types that lack a required key, anywhere in a schema."""
     if schema.get("type") == "ARRAY" and "items" not in schema:
         yield f"{path}.items", "missing field."
@@ -241,11 +241,11 @@ def _schema_lines(path: str, schema: Body) -> Iterator[Line]:
             at = schema["required"].index(name)
             yield f"{path}.required[{at}]", "property is not defined"
     for name, inner in properties.items():
-        yield from _schema_lines(f"{path}.properties[{clip(name)}]", inner)
+        yield from _check_schema(f"{path}.properties[{clip(name)}]", inner)
     if "items" in schema:
-        yield from _schema_lines(f"{path}.items", schema["items"])
+        yield from _check_schema(f"{path}.items", schema["items"])
     for at, inner in enumerate(schema.get("anyOf") or ()):
-        yield from _schema_lines(f"{path}.any_of[{at}]", inner)
+        yield from _check_schema(f"{path}.any_of[{at}]", inner)
 
 
 _DECLARING = frozenset({"computerUse", "mcpServers"})  # tools that bring functions along
@@ -256,7 +256,7 @@ _BAD_NAME = (
 )
 
 
-def _safety_lines(request: Body) -> Iterator[Line]:
+def _check_safety(request: Body) -> Iterator[Line]:
     seen = set[Json]()
     for at, setting in enumerate(request.get("safetySettings") or ()):
         category = setting.get("category", "HARM_CATEGORY_UNSPECIFIED")
@@ -267,7 +267,7 @@ def _safety_lines(request: Body) -> Iterator[Line]:
         seen.add(category)
 
 
-def _bounds(config: Body) -> Iterator[Line]:
+def _check_bounds(config: Body) -> Iterator[Line]:
     for key, (least, most) in _RANGES.items():
         value = config.get(key)
         if value is not None and not least <= value <= most:
@@ -291,16 +291,16 @@ _RANGES: Mapping[str, tuple[float, float]] = {
 _LEAST = {"topK": 0, "maxOutputTokens": 1}
 
 
-def _roles(contents: Sequence[Body]) -> Iterator[str]:
+def _check_roles(contents: Sequence[Body]) -> Iterator[str]:
     if any(content.get("role") and content["role"] not in ROLES for content in contents):
         yield "Please use a valid role: user, model."
 
 
-def _config_sentences(config: Body, model: str, *, vertex: bool) -> Iterator[str]:
+def _check_config(config: Body, model: str, *, vertex: bool) -> Iterator[str]:
     if vertex:
-        yield from _vertex_bounds(config)
+        yield from _check_vertex_bounds(config)
     thinking = config.get("thinkingConfig") or {}
-    yield from _budget(model, thinking.get("thinkingBudget"))
+    yield from _check_budget(model, thinking.get("thinkingBudget"))
     if "thinkingLevel" in thinking and "thinkingBudget" in thinking:
         yield "You can only set only one of thinking budget and thinking level."
     if config.get("logprobs") is not None and config.get("responseLogprobs") is not True:
@@ -321,7 +321,7 @@ def _config_sentences(config: Body, model: str, *, vertex: bool) -> Iterator[str
         yield f"Response json schema in generation_config is not supported with a response mime type: '{kind}'"
 
 
-def _vertex_bounds(config: Body) -> Iterator[str]:
+def _check_vertex_bounds(config: Body) -> Iterator[str]:
     counted = {**config, "stopSequences": len(config.get("stopSequences") or ())}
     for key, (least, most, end) in _VERTEX_RANGES.items():
         value = counted.get(key)
@@ -345,7 +345,7 @@ _VERTEX_RANGES: Mapping[str, tuple[float, float, str]] = {
 MIME_TYPES = ("text/plain", "application/json", "application/xml", "application/yaml", "text/x.enum")
 
 
-def _budget(model: str, tokens: int | None) -> Iterator[str]:
+def _check_budget(model: str, tokens: int | None) -> Iterator[str]:
     """Yield a thinking budget that the model does not accept: -1 is any, 0 none."""
     least, most, off = next((each for name, each in _BUDGETS.items() if model.startswith(name)), (1, 1 << 31, True))
     if tokens is not None and tokens != -1 and not least <= tokens <= most and (tokens or not off):
@@ -360,11 +360,11 @@ _BUDGETS: Mapping[str, tuple[int, int, bool]] = {
 }
 
 
-def _function_turns(contents: Sequence[Body]) -> Iterator[str]:
+def _check_function_turns(contents: Sequence[Body]) -> Iterator[str]:
     """Yield calls that do not follow a user's turn, and turns after calls without a result for each."""
     if not any("functionCall" in part for content in contents for part in content["parts"]):
         return
-    turns = list(_turns(contents))
+    turns = list(_group_turns(contents))
     for at, (role, parts) in enumerate(turns):
         if role != "model" or not (calls := _count(parts, "functionCall")):
             continue
@@ -380,7 +380,7 @@ def _function_turns(contents: Sequence[Body]) -> Iterator[str]:
             )
 
 
-def _turns(contents: Sequence[Body]) -> Iterator[tuple[str, Sequence[Body]]]:
+def _group_turns(contents: Sequence[Body]) -> Iterator[tuple[str, Sequence[Body]]]:
     """Yield the role and the parts of each turn, which consists of consecutive contents of one role."""
     for role, turn in groupby(contents, lambda content: "model" if content.get("role") == "model" else "user"):
         yield role, [part for content in turn for part in content["parts"]]
@@ -390,7 +390,7 @@ def _count(parts: Sequence[Body], name: str) -> int:
     return sum(name in part for part in parts)
 
 
-def _cache_sentences(request: Body) -> Iterator[str]:
+def _check_caching(request: Body) -> Iterator[str]:
     if "cachedContent" in request and any(key in request for key in ("systemInstruction", "tools", "toolConfig")):
         yield (
             "CachedContent can not be used with GenerateContent request setting system_instruction, tools or "
@@ -398,7 +398,7 @@ def _cache_sentences(request: Body) -> Iterator[str]:
         )
 
 
-def _live_tool_sentences(request: Body, config: Body, model: str, *, vertex: bool) -> Iterator[str]:
+def _check_live_tools(request: Body, config: Body, model: str, *, vertex: bool) -> Iterator[str]:
     """Yield combinations that models refuse, although no documentation says so."""
     tools, calling = request.get("tools") or (), request.get("toolConfig") or {}
     functions = any(tool.get("functionDeclarations") for tool in tools)

@@ -11,12 +11,12 @@ from mockserver.core.validation import Validation
 from mockserver.dialects import Operation
 from mockserver.dialects._embeddings import make_embedding_call
 from mockserver.dialects._parse import Body
-from mockserver.dialects.gemini.checks import MAX_BATCH, MAX_INSTANCES, Line, has_data, mend_parts, part_lines, refuse
+from mockserver.dialects.gemini.bodies import BATCH_EMBED, EMBED, PREDICT
+from mockserver.dialects.gemini.checks import MAX_BATCH, MAX_INSTANCES, Line, check_parts, has_data, mend_parts, refuse
+from mockserver.dialects.gemini.errors import is_vertex, render_with
 from mockserver.dialects.gemini.media import asks_for_pictures, make_predictions, parse_imagen
-from mockserver.dialects.gemini.messages import BATCH_EMBED, EMBED, PREDICT
 from mockserver.dialects.gemini.models import USUAL_PARAMS
-from mockserver.dialects.gemini.parse import NAME, is_vertex, make_renamer, model_of, read
-from mockserver.dialects.gemini.replies import render_with
+from mockserver.dialects.gemini.request import NAME, find_model, make_renamer, read
 from mockserver.kinds.embeddings import Embeddings
 from mockserver.kinds.images import Images
 
@@ -25,9 +25,9 @@ MAX_DIMENSIONS, SMALL_DIMENSIONS = 3072, 768
 
 def embedding_operations(model: str) -> tuple[Operation, ...]:
     verbs = (
-        ("embedContent", EMBED, _parse_one, _one),
-        ("batchEmbedContents", BATCH_EMBED, _parse_batch, _batch),
-        ("predict", PREDICT, _parse_predict, _predictions),
+        ("embedContent", EMBED, _parse_one, _render_one),
+        ("batchEmbedContents", BATCH_EMBED, _parse_batch, _render_batch),
+        ("predict", PREDICT, _parse_predict, _render_predictions),
     )
     return tuple(
         Operation(
@@ -50,8 +50,8 @@ def _parse_one(http: HttpRequest, validation: Validation) -> Call:
     request = _apply_config(body)
     if validation is Validation.OFF:
         request = _mend(request)
-    refuse("EmbedContentRequest", _lines("", request))
-    return _call(http, body, [request])
+    refuse("EmbedContentRequest", _check_request("", request))
+    return _make_call(http, body, [request])
 
 
 def _apply_config(request: Body) -> Body:
@@ -62,12 +62,12 @@ def _parse_batch(http: HttpRequest, validation: Validation) -> Call:
     body = read(http, BATCH_EMBED, validation)
     requests = list(map(_apply_config, body.get("requests") or ()))
     if validation is Validation.OFF:
-        requests = [{**_mend(request), "model": model_of(http)} for request in requests]
+        requests = [{**_mend(request), "model": find_model(http)} for request in requests]
         body["requests"] = requests
     elif len(requests) > MAX_BATCH:
         refuse("BatchEmbedContentsRequest", [("requests", f"at most {MAX_BATCH} requests can be in one batch")])
-    refuse("BatchEmbedContentsRequest", _batch_lines(requests, _model_name(http)))
-    return _call(http, body, requests)
+    refuse("BatchEmbedContentsRequest", _check_batch(requests, _find_model_name(http)))
+    return _make_call(http, body, requests)
 
 
 def _parse_predict(http: HttpRequest, validation: Validation) -> Call:
@@ -84,24 +84,27 @@ def _parse_predict(http: HttpRequest, validation: Validation) -> Call:
         requests, most = list(map(_mend, requests)), max(len(requests), 1)
     if not 0 < len(requests) <= most:
         raise Failure("bad_parameter", f"{len(requests)} instance(s) are given; 1 to {MAX_INSTANCES} are allowed.")
-    refuse("PredictRequest", chain.from_iterable(_lines(f"instances[{at}].", each) for at, each in enumerate(requests)))
-    return _call(http, body, requests)
+    refuse(
+        "PredictRequest",
+        chain.from_iterable(_check_request(f"instances[{at}].", each) for at, each in enumerate(requests)),
+    )
+    return _make_call(http, body, requests)
 
 
 def _mend(request: Body) -> Body:
     """Return a request without incomplete or invalid values."""
     content: Body = request.get("content") or {}
     made = {key: value for key, value in request.items() if key != "title"}
-    if any(_size_lines("", request)):
+    if any(_check_size("", request)):
         del made["outputDimensionality"]
     return {**made, "content": {**content, "parts": mend_parts(content.get("parts") or ())}}
 
 
-def _model_name(http: HttpRequest) -> str:
-    return "" if is_vertex(http) else model_of(http)
+def _find_model_name(http: HttpRequest) -> str:
+    return "" if is_vertex(http) else find_model(http)
 
 
-def _batch_lines(requests: Sequence[Body], model: str) -> Iterator[Line]:
+def _check_batch(requests: Sequence[Body], model: str) -> Iterator[Line]:
     if not requests:
         yield "requests", "requests is not specified"
     for at, request in enumerate(requests):
@@ -109,29 +112,29 @@ def _batch_lines(requests: Sequence[Body], model: str) -> Iterator[Line]:
         if model and named != model:
             why = "model is not specified" if not named else "model must match the model of the batch request."
             yield f"requests[{at}].model", why
-        yield from _lines(f"requests[{at}].", request)
+        yield from _check_request(f"requests[{at}].", request)
 
 
-def _lines(front: str, request: Body) -> Iterator[Line]:
+def _check_request(front: str, request: Body) -> Iterator[Line]:
     parts = (request.get("content") or {}).get("parts")
     if not parts:
         yield f"{front}content", "content is not specified"
-    yield from part_lines(f"{front}content.parts", parts or ())
+    yield from check_parts(f"{front}content.parts", parts or ())
     if request.get("title") and request.get("taskType") != "RETRIEVAL_DOCUMENT":
         yield f"{front}title", "title is only valid with the task type RETRIEVAL_DOCUMENT."
-    yield from _size_lines(front, request)
+    yield from _check_size(front, request)
 
 
-def _size_lines(front: str, request: Body) -> Iterator[Line]:
+def _check_size(front: str, request: Body) -> Iterator[Line]:
     size = request.get("outputDimensionality")
     if size is not None and not 1 <= size <= MAX_DIMENSIONS:
         yield f"{front}output_dimensionality", f"output_dimensionality must be in the range [1, {MAX_DIMENSIONS}]."
 
 
-def _call(http: HttpRequest, body: Body, requests: Sequence[Body]) -> Call:
-    model = model_of(http)
-    texts = ["\n".join(map(_text, filter(has_data, request["content"]["parts"]))) for request in requests]
-    sizes = _sizes(model, requests)
+def _make_call(http: HttpRequest, body: Body, requests: Sequence[Body]) -> Call:
+    model = find_model(http)
+    texts = ["\n".join(map(_read_text, filter(has_data, request["content"]["parts"]))) for request in requests]
+    sizes = _find_sizes(model, requests)
     return make_embedding_call(
         http,
         NAME,
@@ -147,42 +150,42 @@ def _call(http: HttpRequest, body: Body, requests: Sequence[Body]) -> Call:
     )
 
 
-def _text(part: Body) -> str:
+def _read_text(part: Body) -> str:
     text: str = part.get("text", "")
     return text
 
 
-def _sizes(model: str, requests: Iterable[Body]) -> list[int]:
+def _find_sizes(model: str, requests: Iterable[Body]) -> list[int]:
     usual = SMALL_DIMENSIONS if model.startswith(("text-embedding", "embedding-")) else MAX_DIMENSIONS
     return [request.get("outputDimensionality") or usual for request in requests]
 
 
-def _one(call: Call, outcome: Embeddings) -> Body:
-    body: dict[str, Json] = {"embedding": _values(outcome)[0]}
+def _render_one(call: Call, outcome: Embeddings) -> Body:
+    body: dict[str, Json] = {"embedding": _list_values(outcome)[0]}
     if is_vertex(call.http) or "embedding-2" in call.model:
         details = [{"modality": "TEXT", "tokenCount": outcome.prompt_tokens}]
         body["usageMetadata"] = {"promptTokenCount": outcome.prompt_tokens, "promptTokenDetails": details}
     return body
 
 
-def _batch(call: Call, outcome: Embeddings) -> Body:
-    found, sizes = _values(outcome), _sizes(call.model, map(_apply_config, call.raw["requests"]))
+def _render_batch(call: Call, outcome: Embeddings) -> Body:
+    found, sizes = _list_values(outcome), _find_sizes(call.model, map(_apply_config, call.raw["requests"]))
     if len(set(sizes)) > 1:  # they are made with as many numbers as the longest has
         found = [{"values": each["values"][:size]} for each, size in zip(found, sizes, strict=True)]
     return {"embeddings": found}
 
 
-def _values(outcome: Embeddings) -> list[dict[str, Json]]:
+def _list_values(outcome: Embeddings) -> list[dict[str, Json]]:
     return [{"values": list(vector)} for vector in outcome.vectors]
 
 
-def _predictions(call: Call, outcome: Embeddings | Images) -> Body:
+def _render_predictions(call: Call, outcome: Embeddings | Images) -> Body:
     if isinstance(outcome, Images):
         return make_predictions(call, outcome)
     counts: Iterable[int] = (prompt.count(call.tokenizer) for prompt in call.prompts)
     predictions = [
         {"embeddings": {**values, "statistics": {"token_count": count, "truncated": False}}}
-        for values, count in zip(_values(outcome), counts, strict=True)
+        for values, count in zip(_list_values(outcome), counts, strict=True)
     ]
     letters = sum(len(prompt.text.replace(" ", "")) for prompt in call.prompts)
     return {"predictions": predictions, "metadata": {"billableCharacterCount": letters}}

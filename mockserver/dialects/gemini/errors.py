@@ -1,18 +1,62 @@
-"""Errors as `google.rpc.Status`: code, message, status and details."""
+"""Errors as `google.rpc.Status`, and what all replies of Google's servers have: headers, and JSON over lines."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any
 
 from mockserver.core.call import Call
-from mockserver.core.http import HttpRequest
+from mockserver.core.http import Frame, HeaderLines, Headers, HttpRequest, Reply
 from mockserver.core.json import Json
 from mockserver.core.plan import Failure
 from mockserver.dialects._errors import OPENAI_MESSAGES, ErrorRow, ErrorTable, error_rows
 from mockserver.dialects._parse import Body, bearer, clip
+from mockserver.dialects._reply import json_reply, merge_headers
 
 Details = list[dict[str, Json]]
 TYPES = "type.googleapis.com/google.rpc."
 SERVICE = "generativelanguage.googleapis.com"
+
+
+def is_vertex(http: HttpRequest) -> bool:
+    path = http.path
+    return "/publishers/" in path or "/projects/" in path or "/v1beta1/" in path
+
+
+_LINES = (
+    "vary: Origin, X-Origin, Referer\r\n"
+    "server: scaffolding on HTTPServer2\r\n"
+    "x-xss-protection: 0\r\n"
+    "x-frame-options: SAMEORIGIN\r\n"
+    "x-content-type-options: nosniff\r\n"
+    "server-timing: gfet4t7; dur=0\r\n"
+)
+JSON_TYPE = f"content-type: application/json; charset=UTF-8\r\n{_LINES}"
+EVENT_TYPE = f"content-type: text/event-stream\r\ncontent-disposition: attachment\r\n{_LINES}"
+_TIERED = f"{JSON_TYPE}x-gemini-service-tier: standard\r\n"
+
+
+def pretty_reply(http: HttpRequest, body: Body, headers: Headers = (), *, status: int = 200, tokens: int = 0) -> Reply:
+    """Return a JSON body over several lines, unless the query disables it."""
+    own = merge_headers(HeaderLines(write_head_lines(http, status)), headers)
+    return json_reply(status, body, "", (*own,), tokens=tokens, indent=find_indent(http))
+
+
+def stream_reply(frames: Iterable[Frame], headers: Headers, *, events: bool = True) -> Reply:
+    """Return a stream of server-sent events, or of the elements of an array."""
+    return Reply(200, merge_headers(HeaderLines(EVENT_TYPE if events else JSON_TYPE), headers), frames=frames)
+
+
+def find_indent(http: HttpRequest) -> int | None:
+    return None if http.query.get("prettyPrint") == "false" else 2
+
+
+def write_head_lines(http: HttpRequest, status: int) -> str:
+    return JSON_TYPE if is_vertex(http) or status not in (200, 429) else _TIERED
+
+
+def render_with(body: Callable[[Call, Any], Body]) -> Callable[[Call, Any], Reply]:
+    """Return the `render` of an operation; the function makes its body from a call and its outcome."""
+    return lambda call, outcome: pretty_reply(call.http, body(call, outcome))
 
 
 def credential(http: HttpRequest) -> str | None:
@@ -20,9 +64,9 @@ def credential(http: HttpRequest) -> str | None:
     return key or bearer(http) or http.query.get("access_token") or None
 
 
-def error_body(http: HttpRequest, failure: Failure, call: Call | None) -> tuple[int, dict[str, Json]]:
+def make_error_body(http: HttpRequest, failure: Failure, call: Call | None) -> tuple[int, dict[str, Json]]:
     """Return the HTTP status of a failure, and its envelope."""
-    variant, facts = _variant(http, failure, call), _facts(http, failure, call)
+    variant, facts = _find_variant(http, failure, call), _list_facts(http, failure, call)
     waits = failure.message is None and failure.retry_after is not None and variant in _QUOTAS
     if failure.message is None and variant in VARIANTS:
         message = VARIANTS[variant].format_map({key: clip(str(fact)) for key, fact in facts.items()})
@@ -37,14 +81,14 @@ def error_body(http: HttpRequest, failure: Failure, call: Call | None) -> tuple[
     error: dict[str, Json] = {
         "code": resolved.code if isinstance(resolved.code, int) else resolved.status,
         "message": message,
-        "status": failure.kind or _status(failure, resolved.status),
+        "status": failure.kind or _name_status(failure, resolved.status),
     }
-    if details := _details(variant, failure, message, facts):
+    if details := _list_details(variant, failure, message, facts):
         error["details"] = details
     return resolved.status, {"error": error}
 
 
-def _variant(http: HttpRequest, failure: Failure, call: Call | None) -> str:
+def _find_variant(http: HttpRequest, failure: Failure, call: Call | None) -> str:
     """Return which of Google's several answers fits a reason."""
     reason, vertex = failure.reason, "/publishers/" in http.path
     if failure.status == 499:
@@ -64,7 +108,7 @@ def _variant(http: HttpRequest, failure: Failure, call: Call | None) -> str:
     return reason
 
 
-def _facts(http: HttpRequest, failure: Failure, call: Call | None) -> Body:
+def _list_facts(http: HttpRequest, failure: Failure, call: Call | None) -> Body:
     details = {"kind": "requests", "window": "minute", "most": 20, **failure.details}
     kind, window = ("tokens" if details["kind"] == "tokens" else "requests"), details["window"]
     metric, quota = _METRICS[kind]
@@ -82,44 +126,44 @@ def _facts(http: HttpRequest, failure: Failure, call: Call | None) -> Body:
     }
 
 
-def _status(failure: Failure, status: int) -> str:
+def _name_status(failure: Failure, status: int) -> str:
     return _STATUSES.get(status) or ("INTERNAL" if status >= 500 else "INVALID_ARGUMENT")
 
 
-def _details(variant: str, failure: Failure, message: str, facts: Body) -> Details:
-    stated, usual = list(_show_stated(failure, message)), _usual_details(variant, failure, message, facts)
+def _list_details(variant: str, failure: Failure, message: str, facts: Body) -> Details:
+    stated, usual = list(_show_stated(failure, message)), _list_usual_details(variant, failure, message, facts)
     kinds = {each["@type"] for each in stated}
-    return [*(each for each in usual if each["@type"] not in kinds), *stated, *_retry_info(failure)]
+    return [*(each for each in usual if each["@type"] not in kinds), *stated, *_list_retry_info(failure)]
 
 
-def _usual_details(variant: str, failure: Failure, message: str, facts: Body) -> Details:
+def _list_usual_details(variant: str, failure: Failure, message: str, facts: Body) -> Details:
     match variant:
         case "bad_json":
             return [{"@type": f"{TYPES}BadRequest", "fieldViolations": [{"description": message}]}]
         case "invalid_key":
             localized = {"@type": f"{TYPES}LocalizedMessage", "locale": "en-US", "message": message}
-            return [_error_info("API_KEY_INVALID", service=SERVICE), localized]
+            return [_make_error_info("API_KEY_INVALID", service=SERVICE), localized]
         case "bad_token":
             method = f"google.ai.generativelanguage.{facts['version']}.GenerativeService.GenerateContent"
-            return [_error_info("ACCESS_TOKEN_TYPE_UNSUPPORTED", service=SERVICE, method=method)]
+            return [_make_error_info("ACCESS_TOKEN_TYPE_UNSUPPORTED", service=SERVICE, method=method)]
         case "rate_limit" | "over_limit" | "quota":
-            return [_HELP, _quota_failure(facts)]
+            return [_HELP, _make_quota_failure(facts)]
     return failure.details.get("google") or []
 
 
 def _show_stated(failure: Failure, message: str) -> Iterator[dict[str, Json]]:
     """Yield the details for a code and a parameter that a rule states."""
     if isinstance(failure.code, str):
-        yield _error_info(failure.code, service=SERVICE)
+        yield _make_error_info(failure.code, service=SERVICE)
     if failure.param is not None:
         yield {"@type": f"{TYPES}BadRequest", "fieldViolations": [{"field": failure.param, "description": message}]}
 
 
-def _error_info(reason: str, **metadata: Json) -> dict[str, Json]:
+def _make_error_info(reason: str, **metadata: Json) -> dict[str, Json]:
     return {"@type": f"{TYPES}ErrorInfo", "reason": reason, "domain": "googleapis.com", "metadata": metadata}
 
 
-def _quota_failure(facts: Body) -> dict[str, Json]:
+def _make_quota_failure(facts: Body) -> dict[str, Json]:
     violation = {
         "quotaMetric": facts["metric"],
         "quotaId": facts["quota"],
@@ -129,7 +173,7 @@ def _quota_failure(facts: Body) -> dict[str, Json]:
     return {"@type": f"{TYPES}QuotaFailure", "violations": [violation]}
 
 
-def _retry_info(failure: Failure) -> Details:
+def _list_retry_info(failure: Failure) -> Details:
     if failure.retry_after is None:
         return []
     seconds = f"{failure.retry_after:.9f}".rstrip("0").rstrip(".")

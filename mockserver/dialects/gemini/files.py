@@ -18,14 +18,13 @@ from mockserver.core.kept_objects import Data, KeptObject, ObjectView
 from mockserver.core.plan import Failure
 from mockserver.core.validation import Validation
 from mockserver.dialects import Operation
-from mockserver.dialects._parse import Body, clip
+from mockserver.dialects._parse import Body, Parse, clip, look_up
 from mockserver.dialects._reply import file_reply, moment
-from mockserver.dialects.gemini.errors import VARIANTS, credential
-from mockserver.dialects.gemini.messages import CREATE_FILE
-from mockserver.dialects.gemini.models import page_of
-from mockserver.dialects.gemini.parse import NAME, read
+from mockserver.dialects.gemini.bodies import CREATE_FILE
+from mockserver.dialects.gemini.errors import JSON_TYPE, VARIANTS, credential, pretty_reply
+from mockserver.dialects.gemini.models import find_page
 from mockserver.dialects.gemini.proto import read_message
-from mockserver.dialects.gemini.replies import JSON_TYPE, pretty_reply
+from mockserver.dialects.gemini.request import NAME, read
 from mockserver.kinds.objects import Objects
 from mockserver.media.large_data import cut_data, hash_data, join_data
 
@@ -47,20 +46,20 @@ def file_operations() -> tuple[Operation, ...]:
             (CREATE_FILE_OPERATION, "POST", _UPLOAD, _parse_upload),
             (CREATE_FILE_OPERATION, "POST", _FILES, _parse_upload),
             ("files", "GET", _FILES, act_on("files", _list)),
-            ("file_content", "GET", f"{_ONE}:download", act_on("file_content", _show_content, IDS)),
-            ("file_content", "GET", f"/download{_ONE}:download", act_on("file_content", _show_content, IDS)),
-            ("file", "GET", _ONE, act_on("file", _show, IDS)),
-            ("delete_file", "DELETE", _ONE, act_on("delete_file", _delete, IDS)),
+            ("file_content", "GET", f"{_ONE}:download", act_on("file_content", _show_content, IDS.prefix)),
+            ("file_content", "GET", f"/download{_ONE}:download", act_on("file_content", _show_content, IDS.prefix)),
+            ("file", "GET", _ONE, act_on("file", _show, IDS.prefix)),
+            ("delete_file", "DELETE", _ONE, act_on("delete_file", _delete, IDS.prefix)),
         )
     )
 
 
-def act_on(operation: str, act: Act, shape: IdShape | None = None) -> Callable[[HttpRequest, Validation], Call]:
+def act_on(operation: str, act: Act, prefix: str = "") -> Parse:
     """Return the `parse` of an operation without a body, on the object whose id is in the path, if there is one."""
+    find = look_up(NAME, operation, prefix=prefix)
 
     def parse(http: HttpRequest, validation: Validation) -> Call:
-        name = "" if shape is None else shape.prefix + http.path_params["id"]
-        call = Call(NAME, operation, "", http, {"id": name}, id=name)
+        call = find(http, validation)
         return replace(call, work=partial(act, call))
 
     return parse
@@ -191,7 +190,7 @@ async def find_file(name: str, objects: Objects) -> KeptObject:
 
 
 async def _list(call: Call, objects: Objects) -> ObjectView:
-    entries, token = page_of(call.http, tuple(await objects.list(CREATE_FILE_OPERATION)))
+    entries, token = find_page(call.http, tuple(await objects.list(CREATE_FILE_OPERATION)))
     return ObjectView({"files": [show_file(call.http, each) for each in entries], **token} if entries else {})
 
 

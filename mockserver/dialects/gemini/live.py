@@ -16,10 +16,10 @@ from mockserver.core.json import Json
 from mockserver.core.plan import Answer, Failure, Text
 from mockserver.core.validation import Validation
 from mockserver.dialects import Operation
-from mockserver.dialects._parse import Body
-from mockserver.dialects.gemini.messages import CLIENT_MESSAGE
-from mockserver.dialects.gemini.parse import generate_call
+from mockserver.dialects._parse import Body, read_object
+from mockserver.dialects.gemini.bodies import CLIENT_MESSAGE
 from mockserver.dialects.gemini.proto import read_message
+from mockserver.dialects.gemini.request import make_call
 from mockserver.media.samples import PCM
 
 PATH = "/ws/google.ai.generativelanguage.{version:version}.GenerativeService.BidiGenerateContent"
@@ -33,13 +33,11 @@ def turn_operation(render: Callable[[Call, Any], Reply], usual: Operation) -> Op
 
 def parse_turn(http: HttpRequest, validation: Validation) -> Call:
     """Return the call of a turn. Raises Failure."""
-    from mockserver.dialects._parse import read_object
-
     body = read_object(http)
     model = str(body.get("model") or USUAL_MODEL).rpartition("/")[2]
     asked: Body = {"contents": [], **{key: value for key, value in body.items() if key != "model"}}
     http = replace(http, path_params={**http.path_params, "model": model})
-    return replace(generate_call(http, asked, "realtime", None), stream=True)
+    return replace(make_call(http, asked, "realtime", None), stream=True)
 
 
 def play_stated(answer: Answer, frames: Iterable[Frame]) -> Iterable[Frame]:

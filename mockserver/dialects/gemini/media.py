@@ -13,14 +13,13 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from mockserver.core.call import Call, Message, Options, Prompt
-from mockserver.core.http import HeaderLines, HttpRequest, Reply
+from mockserver.core.http import HttpRequest, Reply
 from mockserver.core.json import Json
 from mockserver.core.plan import Failure
 from mockserver.core.validation import Validation
 from mockserver.dialects._parse import Body
-from mockserver.dialects._reply import merge_headers
-from mockserver.dialects.gemini.parse import NAME, is_vertex, model_of
-from mockserver.dialects.gemini.replies import EVENT_TYPE, JSON_TYPE, pretty_reply
+from mockserver.dialects.gemini.errors import is_vertex, pretty_reply, stream_reply
+from mockserver.dialects.gemini.request import NAME, find_model
 from mockserver.kinds.audio import Spoken
 from mockserver.kinds.images import Images
 from mockserver.media.file_kinds import recognize
@@ -123,8 +122,7 @@ def render_media(call: Call, outcome: Images | Spoken, *, events: bool) -> Reply
         answer = MediaAnswer(call, outcome.prompt_tokens, {"AUDIO": spoken})
     if not call.stream:
         return pretty_reply(call.http, answer.make_body(blobs), outcome.headers)
-    headers = merge_headers(HeaderLines(EVENT_TYPE if events else JSON_TYPE), outcome.headers)
-    return Reply(200, headers, frames=frame_responses(answer.list_responses(blobs), events=events))
+    return stream_reply(frame_responses(answer.list_responses(blobs), events=events), outcome.headers, events=events)
 
 
 class MediaAnswer(Struct, frozen=True):
@@ -174,7 +172,7 @@ def asks_for_pictures(http: HttpRequest, body: Mapping[str, Json]) -> bool:
     """Return whether a `predict` is about pictures, and not about embeddings."""
     instances = body.get("instances")
     first = instances[0] if isinstance(instances, list) and instances else None
-    return model_of(http).startswith("imagen") or (isinstance(first, dict) and "prompt" in first)
+    return find_model(http).startswith("imagen") or (isinstance(first, dict) and "prompt" in first)
 
 
 def parse_imagen(http: HttpRequest, body: Body, validation: Validation) -> Call:
@@ -190,9 +188,9 @@ def parse_imagen(http: HttpRequest, body: Body, validation: Validation) -> Call:
     return Call(
         dialect=NAME,
         operation="images",
-        model=model_of(http),
+        model=find_model(http),
         http=http,
-        meaning={"model": model_of(http), "prompt": prompt, "parameters": parameters},
+        meaning={"model": find_model(http), "prompt": prompt, "parameters": parameters},
         raw=body,
         messages=(Message("user", prompt or ""),),
         prompts=(Prompt(prompt or ""),),

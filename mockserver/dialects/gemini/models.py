@@ -10,8 +10,8 @@ from mockserver.core.json import Json
 from mockserver.core.plan import Failure, Models
 from mockserver.dialects import Operation
 from mockserver.dialects._parse import clip, parse_models
-from mockserver.dialects.gemini.parse import NAME, is_vertex
-from mockserver.dialects.gemini.replies import pretty_reply
+from mockserver.dialects.gemini.errors import is_vertex, pretty_reply
+from mockserver.dialects.gemini.request import NAME
 
 Entry = TypeVar("Entry")
 USUAL_PARAMS = {"version": "v1beta", "parent": "models"}
@@ -28,7 +28,7 @@ def model_operations() -> tuple[Operation, ...]:
 
 def _render(call: Call, outcome: Models) -> Reply:
     vertex = is_vertex(call.http)
-    describe = _publisher_model if vertex else _model
+    describe = _describe_publisher_model if vertex else _describe_model
     parent = call.http.path_params.get("parent", "models")
     if call.operation == "model":
         name = outcome.names[0]
@@ -36,7 +36,7 @@ def _render(call: Call, outcome: Models) -> Reply:
         return pretty_reply(call.http, {**describe(name), **named})
     if parent in _OF_USERS:
         return pretty_reply(call.http, {})
-    names, token = page_of(call.http, outcome.names)
+    names, token = find_page(call.http, outcome.names)
     body: dict[str, Json] = {"publisherModels" if vertex else "models": list(map(describe, names))}
     return pretty_reply(call.http, {**body, **token})
 
@@ -44,7 +44,7 @@ def _render(call: Call, outcome: Models) -> Reply:
 _OF_USERS = ("tunedModels", "dynamic")  # collections of models that users make: here they have made none
 
 
-def page_of(http: HttpRequest, names: tuple[Entry, ...]) -> tuple[tuple[Entry, ...], dict[str, Json]]:
+def find_page(http: HttpRequest, names: tuple[Entry, ...]) -> tuple[tuple[Entry, ...], dict[str, Json]]:
     """Return the entries of the requested page, and the token of the next one. Raises Failure for a bad query."""
     token, size = http.query.get("pageToken") or "", http.query.get("pageSize") or str(USUAL_PAGE)
     try:
@@ -62,7 +62,7 @@ def page_of(http: HttpRequest, names: tuple[Entry, ...]) -> tuple[tuple[Entry, .
     return names[start:end], following
 
 
-def _model(name: str) -> dict[str, Json]:
+def _describe_model(name: str) -> dict[str, Json]:
     embeds = "embedding" in name
     words = " ".join(word.capitalize() for word in name.split("-"))
     limits = (2048, 1) if embeds else (1_048_576, 65_536)
@@ -78,7 +78,7 @@ def _model(name: str) -> dict[str, Json]:
     return made if embeds else {**made, **_SAMPLING}
 
 
-def _publisher_model(name: str) -> dict[str, Json]:
+def _describe_publisher_model(name: str) -> dict[str, Json]:
     return {"name": f"publishers/google/models/{name}", "versionId": MODELS.get(name, "001"), "launchStage": "GA"}
 
 

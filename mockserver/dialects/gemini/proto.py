@@ -86,7 +86,7 @@ class Message(Struct, frozen=True, dict=True):
     @cached_property
     def typed(self) -> tuple[TypedModel, TypedModel]:
         """Return models that read usual bodies: with fields in camelCase, and values in their canonical form."""
-        return TypedModel(_schema_of(self, vertex=False)), TypedModel(_schema_of(self, vertex=True))
+        return TypedModel(_make_schema(self, vertex=False)), TypedModel(_make_schema(self, vertex=True))
 
 
 _Field = tuple[str, str, Type]  # its name in camelCase and in snake_case, and its type
@@ -112,20 +112,22 @@ def read_message(
 ) -> tuple[dict[str, Json], list[Violation]]:
     """Return the readable parts of a body, and its mistakes, at most as many as Google shows."""
     reader = _Reader(vertex)
-    return reader.message(message, body), reader.found
+    return reader.read_message(message, body), reader.found
 
 
 def rename_fields(message: Message, body: Mapping[str, Json], *, vertex: bool) -> dict[str, Json]:
     """Return a body as sent, but with camelCase names; unknown fields stay."""
-    return _Reader(vertex, keeps_wrong=True).message(message, body)
+    return _Reader(vertex, keeps_wrong=True).read_message(message, body)
 
 
-def _schema_of(message: Message, *, vertex: bool, level: int = 0) -> Schema:
+def _make_schema(message: Message, *, vertex: bool, level: int = 0) -> Schema:
     """Return the table of what `_Reader` accepts unchanged; it may accept several fields of a `oneof`."""
     known = _SCHEMAS.get((id(message), vertex, level))
     if known is None:
         kinds = {**message.fields, **(message.vertex if vertex else {})}
-        found = {name: _usual(kind, vertex=vertex, level=level) for name, kind in kinds.items() if name[0] != "_"}
+        found = {
+            name: _find_usual_schema(kind, vertex=vertex, level=level) for name, kind in kinds.items() if name[0] != "_"
+        }
         known = closed_shape(**{name: not_null(kind) for name, kind in found.items() if kind is not None})
         _SCHEMAS[id(message), vertex, level] = known
     return known
@@ -134,7 +136,7 @@ def _schema_of(message: Message, *, vertex: bool, level: int = 0) -> Schema:
 _SCHEMAS: dict[tuple[int, bool, int], Schema] = {}
 
 
-def _usual(kind: Type, *, vertex: bool, level: int) -> Schema | None:
+def _find_usual_schema(kind: Type, *, vertex: bool, level: int) -> Schema | None:
     """Return the schema of the usual form of a type's values; None if there is none at this depth."""
     if callable(kind):  # a message in itself
         if level == _LEVELS:
@@ -146,11 +148,11 @@ def _usual(kind: Type, *, vertex: bool, level: int) -> Schema | None:
         case Enum():
             return literal(*kind.values)
         case Repeated() | MapOf():
-            inner = _usual(kind.of, vertex=vertex, level=level)
+            inner = _find_usual_schema(kind.of, vertex=vertex, level=level)
             if inner is None:
                 return None
             return mapping(inner) if isinstance(kind, MapOf) else list_of(inner)
-    return _schema_of(kind, vertex=vertex, level=level)
+    return _make_schema(kind, vertex=vertex, level=level)
 
 
 _LEVELS = 4  # of messages in themselves
@@ -169,34 +171,34 @@ class _Reader:
         self._vertex, self._keeps_wrong = vertex, keeps_wrong
         self.found: list[Violation] = []
 
-    def message(self, message: Message, body: Mapping[str, Json], path: _Path = ()) -> dict[str, Json]:
+    def read_message(self, message: Message, body: Mapping[str, Json], path: _Path = ()) -> dict[str, Json]:
         known = message.known[self._vertex]
         made: dict[str, Json] = {}
         for key, value in body.items():
             name = key
             if (field := known.get(key)) is None:
-                self._unknown(key, "Cannot find field.", path)
-                read = self._remainder(value)
+                self._refuse_name(key, "Cannot find field.", path)
+                read = self._keep_remainder(value)
             elif value is None:
                 continue
             else:
                 name, step, kind = field
                 if isinstance(value, _NESTED) and (misplaced := _find_misplaced(kind, value)):
-                    self._unknown(key, misplaced, path)
-                    read = self._remainder(value)
+                    self._refuse_name(key, misplaced, path)
+                    read = self._keep_remainder(value)
                 else:
-                    read = self.value(kind, value, (*path, step))
+                    read = self.read_value(kind, value, (*path, step))
             if read is not _WRONG:
                 made[name] = read
         several = [name for name in made if name in message.oneof] if message.oneof else []
         for name in several[1:]:
             group = "expiration" if "ttl" in message.oneof else "data"
             why = f"oneof field '{group}' is already set. Cannot set '{name}'"
-            if self._invalid("oneof", why, made[name], path) is _WRONG:
+            if self._refuse_value("oneof", why, made[name], path) is _WRONG:
                 del made[name]
         return made
 
-    def value(self, kind: Type, value: Json, path: _Path) -> Any:
+    def read_value(self, kind: Type, value: Json, path: _Path) -> Any:
         """Return the value as its type reads it."""
         match kind:
             case Scalar():
@@ -204,36 +206,36 @@ class _Reader:
                     return kind.read(value)
                 except (ValueError, OverflowError) as error:
                     why = str(error) if error.args and kind.name == "TYPE_BYTES" else ""
-                    return self._invalid(kind.name, why or _show_value(value), value, path)
+                    return self._refuse_value(kind.name, why or _show_value(value), value, path)
             case Message() if isinstance(value, dict):
-                return self.message(kind, value, path)
+                return self.read_message(kind, value, path)
             case Repeated():
                 inner = kind.of() if callable(kind.of) else kind.of
                 values = value if isinstance(value, list) else [value]  # one message in place of a list
-                read = [self.value(inner, each, (*path, at)) for at, each in enumerate(values)]
+                read = [self.read_value(inner, each, (*path, at)) for at, each in enumerate(values)]
                 return [each for each in read if each is not _WRONG] if self.found else read
             case MapOf() if isinstance(value, dict):
                 inner = kind.of() if callable(kind.of) else kind.of
                 entries = enumerate(value.items())
-                found = {key: self.value(inner, each, (*path, at, "value")) for at, (key, each) in entries}
+                found = {key: self.read_value(inner, each, (*path, at, "value")) for at, (key, each) in entries}
                 return {key: each for key, each in found.items() if each is not _WRONG} if self.found else found
             case Enum():
                 if isinstance(value, str) and (name := value.upper() if kind.any_case else value) in kind.values:
                     return name
                 if type(value) is int and 0 <= value < len(kind.values):
                     return kind.values[value]
-        return self._invalid(TYPE_URL + getattr(kind, "name", "Map"), _show_value(value), value, path)
+        return self._refuse_value(TYPE_URL + getattr(kind, "name", "Map"), _show_value(value), value, path)
 
-    def _remainder(self, value: Json) -> Any:
+    def _keep_remainder(self, value: Json) -> Any:
         """Return what remains of a wrong value."""
         return value if self._keeps_wrong else _WRONG
 
-    def _invalid(self, kind: str, why: str, value: Json, path: _Path) -> Any:
+    def _refuse_value(self, kind: str, why: str, value: Json, path: _Path) -> Any:
         """Note the mistake in a value, and return what remains of it."""
         self._note(path, lambda at: f"Invalid value{at} ({kind}), {why}")
-        return self._remainder(value)
+        return self._keep_remainder(value)
 
-    def _unknown(self, key: str, why: str, path: _Path) -> None:
+    def _refuse_name(self, key: str, why: str, path: _Path) -> None:
         self._note(path, lambda at: f'Invalid JSON payload received. Unknown name "{clip(key)}"{at}: {why}')
 
     def _note(self, path: _Path, text: Callable[[str], str]) -> None:
@@ -269,10 +271,10 @@ def _read_type(kind: type[T]) -> Callable[[Json], T]:
     return read
 
 
-_string = _read_type(str)
+_read_string = _read_type(str)
 
 
-def _integer(bits: int) -> Callable[[Json], int]:
+def _make_integer_reader(bits: int) -> Callable[[Json], int]:
     most = 1 << (bits - 1)
 
     def read(value: Json) -> int:
@@ -287,7 +289,7 @@ def _integer(bits: int) -> Callable[[Json], int]:
     return read
 
 
-def _float(value: Json) -> float | int:
+def _read_float(value: Json) -> float | int:
     if isinstance(value, str) and _NUMBER.fullmatch(value):
         value = float(value)
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
@@ -295,8 +297,8 @@ def _float(value: Json) -> float | int:
     return value
 
 
-def _bytes(value: Json) -> str:
-    text = _string(value)
+def _read_bytes(value: Json) -> str:
+    text = _read_string(value)
     plain = text.translate(_URL_SAFE).rstrip("=")
     try:
         b64decode(plain + "=" * (-len(plain) % 4), validate=True)
@@ -305,7 +307,7 @@ def _bytes(value: Json) -> str:
     return plain + "=" * (-len(plain) % 4)
 
 
-def _like(pattern: re.Pattern[str]) -> Callable[[Json], str]:
+def _make_pattern_reader(pattern: re.Pattern[str]) -> Callable[[Json], str]:
     def read(value: Json) -> str:
         if not isinstance(value, str) or not pattern.fullmatch(value):
             raise ValueError
@@ -314,8 +316,8 @@ def _like(pattern: re.Pattern[str]) -> Callable[[Json], str]:
     return read
 
 
-def _timestamp(value: Json) -> str:
-    found = _TIMESTAMP.fullmatch(_string(value))
+def _read_timestamp(value: Json) -> str:
+    found = _TIMESTAMP.fullmatch(_read_string(value))
     if found is None:
         raise ValueError
     moment = datetime.fromisoformat(found["moment"] + found["offset"].replace("Z", "+00:00")).astimezone(UTC)
@@ -331,12 +333,12 @@ _TIMESTAMP = re.compile(
 )
 _URL_SAFE = str.maketrans("-_", "+/")
 
-STRING, BOOL = Scalar("TYPE_STRING", _string), Scalar("TYPE_BOOL", _read_type(bool))
-INT32, INT64 = Scalar("TYPE_INT32", _integer(32)), Scalar("TYPE_INT64", _integer(64))
-FLOAT, DOUBLE = Scalar("TYPE_FLOAT", _float), Scalar("TYPE_DOUBLE", _float)
-BYTES = Scalar("TYPE_BYTES", _bytes)
-DURATION = Scalar("type.googleapis.com/google.protobuf.Duration", _like(_DURATION))
-TIMESTAMP = Scalar("type.googleapis.com/google.protobuf.Timestamp", _timestamp)
+STRING, BOOL = Scalar("TYPE_STRING", _read_string), Scalar("TYPE_BOOL", _read_type(bool))
+INT32, INT64 = Scalar("TYPE_INT32", _make_integer_reader(32)), Scalar("TYPE_INT64", _make_integer_reader(64))
+FLOAT, DOUBLE = Scalar("TYPE_FLOAT", _read_float), Scalar("TYPE_DOUBLE", _read_float)
+BYTES = Scalar("TYPE_BYTES", _read_bytes)
+DURATION = Scalar("type.googleapis.com/google.protobuf.Duration", _make_pattern_reader(_DURATION))
+TIMESTAMP = Scalar("type.googleapis.com/google.protobuf.Timestamp", _read_timestamp)
 STRUCT = Scalar("type.googleapis.com/google.protobuf.Struct", _read_type(dict))
 VALUE = Scalar("type.googleapis.com/google.protobuf.Value", lambda value: value)
 _BASE64 = r"^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$"

@@ -21,7 +21,7 @@ _Place = tuple[int, int, Body]  # of a part: its content, its index, itself
 def _find_unsigned(call: Call, contents: Sequence[Body]) -> Problems:
     """Yield the first call of each step since the last user message, if it has no signature."""
     asked = [at for at, content in enumerate(contents) if _is_of_user(content)]
-    for parts in _steps(contents, asked[-1] if asked else 0):
+    for parts in _group_steps(contents, asked[-1] if asked else 0):
         first = next(((at, index, part) for at, index, part in parts if "functionCall" in part), None)
         if first is not None and "thoughtSignature" not in first[2]:
             at, index, part = first
@@ -30,24 +30,24 @@ def _find_unsigned(call: Call, contents: Sequence[Body]) -> Problems:
 
 
 def _is_of_user(content: Body) -> bool:
-    return content.get("role") != "model" and any("functionResponse" not in part for part in _parts(content))
+    return content.get("role") != "model" and any("functionResponse" not in part for part in _list_parts(content))
 
 
-def _parts(content: Body) -> Sequence[Body]:
+def _list_parts(content: Body) -> Sequence[Body]:
     return content.get("parts") or ()
 
 
-def _steps(contents: Sequence[Body], start: int) -> Iterator[list[_Place]]:
+def _group_steps(contents: Sequence[Body], start: int) -> Iterator[list[_Place]]:
     """Yield the consecutive contents of the model, each group as one turn."""
     turns = groupby(range(start, len(contents)), key=lambda at: contents[at].get("role") == "model")
     for of_model, places in turns:
         if of_model:
-            yield [(at, index, part) for at in places for index, part in enumerate(_parts(contents[at]))]
+            yield [(at, index, part) for at in places for index, part in enumerate(_list_parts(contents[at]))]
 
 
 def _find_corrupted(call: Call, contents: Sequence[Body]) -> Problems:
     for at, content in enumerate(contents):
-        for index, part in enumerate(_parts(content)):
+        for index, part in enumerate(_list_parts(content)):
             try:
                 SIGNATURE.open(part.get("thoughtSignature") or _NONE)
             except SealError:
@@ -55,11 +55,11 @@ def _find_corrupted(call: Call, contents: Sequence[Body]) -> Problems:
                 yield HistoryProblem(Failure("bad_parameter", f"{text} thought signature."), _place(at, index), _KEEP)
 
 
-def _contents(call: Call) -> Sequence[Body] | None:
+def _find_contents(call: Call) -> Sequence[Body] | None:
     """Return the contents if they have calls or signatures."""
     contents: Sequence[Body] = call.raw.get("contents") or ()
     for content in contents:
-        for part in _parts(content):
+        for part in _list_parts(content):
             if "functionCall" in part or "thoughtSignature" in part:
                 return contents
     return None
@@ -82,4 +82,4 @@ _SINCE_3 = re.compile(r"gemini-(?:(?:[3-9]|[1-9][0-9])(?![0-9])|[a-z-]+-latest)"
 # Those that are known to say it so; others say "Corrupted".
 _NEWEST = re.compile(r"gemini-(?:3\.[7-9]|[4-9]|[1-9][0-9])(?![0-9])")
 
-HISTORY = make_history_check(_contents, ReplayRule(_find_unsigned, models=_SINCE_3), ReplayRule(_find_corrupted))
+HISTORY = make_history_check(_find_contents, ReplayRule(_find_unsigned, models=_SINCE_3), ReplayRule(_find_corrupted))

@@ -10,7 +10,7 @@ from mockserver.dialects._reply import answer_reply
 from mockserver.dialects.ollama.compatible import compatible_operations
 from mockserver.dialects.ollama.embeddings import embedding_operations
 from mockserver.dialects.ollama.errors import JSON_TYPE, LINES_TYPE, fail, write_error_line
-from mockserver.dialects.ollama.models import USUAL_MODELS, json_reply, model_operations
+from mockserver.dialects.ollama.models import USUAL_MODELS, make_reply, model_operations
 from mockserver.dialects.ollama.request import NAME, parse_chat, parse_generate
 from mockserver.wire.ollama import LineOptions, LineRenderer, write_time
 
@@ -28,7 +28,7 @@ def _render_generate(call: Call, outcome: Answer | Models) -> Reply:
 
 def _render(call: Call, outcome: Answer | Models, options: LineOptions) -> Reply:
     if isinstance(outcome, Models):
-        return json_reply(_describe_loading(call, outcome, options))
+        return make_reply(_describe_loading(call, outcome, options))
     return answer_reply(outcome, _LINES, options, "", stream=call.stream, stream_lines=LINES_TYPE, json_type=JSON_TYPE)
 
 

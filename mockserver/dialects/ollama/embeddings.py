@@ -13,7 +13,7 @@ from mockserver.dialects._embeddings import ENCODINGS, MAX_DIMENSIONS, make_embe
 from mockserver.dialects._fields import Model, Object, open_shape, optional
 from mockserver.dialects._reply import json_reply
 from mockserver.dialects.ollama.errors import refuse_as
-from mockserver.dialects.ollama.request import NAME, load_call, read
+from mockserver.dialects.ollama.request import NAME, make_load_call, read
 from mockserver.kinds.embeddings import Embeddings
 from mockserver.wire.ollama import LOAD, PROMPT_TOKEN
 
@@ -46,7 +46,7 @@ def _parse(http: HttpRequest, validation: Validation) -> Call:
     texts = [given] if isinstance(given, str) else given
     if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
         raise Failure("bad_parameter", "invalid input type")
-    call = _call(http, body, parsed, texts)
+    call = _make_call(http, body, parsed, texts)
     if parsed.get("truncate") is False:
         longest = max((len(prompt.tokens(call.tokenizer)) for prompt in call.prompts), default=0)
         if longest > MAX_TOKENS:
@@ -57,13 +57,13 @@ def _parse(http: HttpRequest, validation: Validation) -> Call:
 def _parse_prompt(http: HttpRequest, validation: Validation) -> Call:
     body, parsed = read(EMBED_PROMPT, http, _refuse_prompt, validation)
     prompt = parsed.get("prompt")
-    return _call(http, body, {**parsed, "dimensions": None}, [prompt] if prompt else [])
+    return _make_call(http, body, {**parsed, "dimensions": None}, [prompt] if prompt else [])
 
 
-def _call(http: HttpRequest, body: Any, parsed: Any, texts: list[str]) -> Call:
+def _make_call(http: HttpRequest, body: Any, parsed: Any, texts: list[str]) -> Call:
     """Return the Call of texts to embed; without any, it only loads the model."""
     if not texts:
-        return load_call(http, body)
+        return make_load_call(http, body)
     size = parsed.get("dimensions") or None
     if size is not None and not 0 < size <= MAX_DIMENSIONS:
         raise Failure("bad_parameter", f"dimensions must be between 1 and {MAX_DIMENSIONS}")

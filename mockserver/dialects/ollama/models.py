@@ -51,7 +51,7 @@ def model_operations() -> tuple[Operation, ...]:
     )
 
 
-def json_reply(body: Body) -> Reply:
+def make_reply(body: Body) -> Reply:
     return data_reply(200, to_json(body), "", json_type=JSON_TYPE)
 
 
@@ -87,38 +87,38 @@ def _parse_copy(http: HttpRequest, validation: Validation) -> Call:
 
 
 def _render_list(call: Call, outcome: Models) -> Reply:
-    return json_reply({"models": [_describe(name, outcome.created) for name in outcome.names]})
+    return make_reply({"models": [_describe(name, outcome.created) for name in outcome.names]})
 
 
 def _render_running(call: Call, outcome: Models) -> Reply:
     """Return the first model as the one in memory."""
     known = zip(outcome.names[:1], outcome.limits, strict=False)
-    return json_reply({"models": [_describe_running(name, outcome.created, window) for name, (window, _) in known]})
+    return make_reply({"models": [_describe_running(name, outcome.created, window) for name, (window, _) in known]})
 
 
 def _describe(name: str, created: int) -> Object:
     return {
-        **_name(name),
+        **_write_name(name),
         "modified_at": write_time(created),
         **_measure(name),
-        "details": _details(name),
-        "capabilities": _capabilities(name),
+        "details": _describe_details(name),
+        "capabilities": _list_capabilities(name),
     }
 
 
 def _describe_running(name: str, created: int, window: int | None) -> Object:
     measures = _measure(name)
     return {
-        **_name(name),
+        **_write_name(name),
         **measures,
-        "details": _details(name),
+        "details": _describe_details(name),
         "expires_at": write_time(created + LOADED_FOR),
         "size_vram": measures["size"],
-        "context_length": window or _window(name),
+        "context_length": window or _find_window(name),
     }
 
 
-def _name(name: str) -> Object:
+def _write_name(name: str) -> Object:
     return {"name": name, "model": name}
 
 
@@ -131,8 +131,8 @@ def _digest(name: str) -> str:
     return sha256(name.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def _details(name: str) -> Object:
-    family = _family(name)
+def _describe_details(name: str) -> Object:
+    family = _find_family(name)
     return {
         "parent_model": "",
         "format": "gguf",
@@ -143,7 +143,7 @@ def _details(name: str) -> Object:
     }
 
 
-def _family(name: str) -> str:
+def _find_family(name: str) -> str:
     """Return the family of a model: the first letters of its own name."""
     found = _LETTERS.match(name.rpartition("/")[2].lower())
     return found[0] if found else "llama"
@@ -156,33 +156,33 @@ def _embeds(name: str) -> bool:
     return any(word in name.lower() for word in ("embed", "minilm", "bge-"))
 
 
-def _window(name: str) -> int:
+def _find_window(name: str) -> int:
     return EMBEDDING_WINDOW if _embeds(name) else USUAL_WINDOW
 
 
-def _capabilities(name: str) -> list[str]:
+def _list_capabilities(name: str) -> list[str]:
     return ["embedding"] if _embeds(name) else ["completion", "tools", "thinking", "vision", "insert"]
 
 
 def _render_show(call: Call, outcome: Models) -> Reply:
     name, (window, _) = outcome.names[0], outcome.limits[0]
-    family, info = _family(name), (137_000_000, 768) if _embeds(name) else (8_030_261_248, 4096)
+    family, info = _find_family(name), (137_000_000, 768) if _embeds(name) else (8_030_261_248, 4096)
     shown: Object = {
         "license": "",
         "modelfile": f"FROM {name}\nTEMPLATE {{{{ .Prompt }}}}\n",
         "parameters": "" if _embeds(name) else 'stop                           "<|im_end|>"',
         "template": "{{ .Prompt }}" if _embeds(name) else _TEMPLATE,
-        "details": _details(name),
+        "details": _describe_details(name),
         "model_info": {
             "general.architecture": family,
             "general.parameter_count": info[0],
-            f"{family}.context_length": window or _window(name),
+            f"{family}.context_length": window or _find_window(name),
             f"{family}.embedding_length": info[1],
         },
-        "capabilities": _capabilities(name),
+        "capabilities": _list_capabilities(name),
         "modified_at": write_time(outcome.created),
     }
-    return json_reply({key: value for key, value in shown.items() if value != ""})
+    return make_reply({key: value for key, value in shown.items() if value != ""})
 
 
 _TEMPLATE = (
@@ -193,7 +193,7 @@ _TEMPLATE = (
 
 
 def _render_version(call: Call, outcome: Models) -> Reply:
-    return json_reply({"version": VERSION})
+    return make_reply({"version": VERSION})
 
 
 def _render_status(call: Call, outcome: Models) -> Reply:
@@ -216,7 +216,7 @@ def _transfer(name: str, verb: str, struct: str, steps: Callable[[str], Iterable
     def render(call: Call, outcome: Models) -> Reply:
         told = list(steps(call.model))
         if not call.stream:
-            return json_reply(told[-1])
+            return make_reply(told[-1])
         frames = [Frame(to_json(step) + b"\n", None, 1, "text", "bare") for step in told]
         return Reply(200, HeaderLines(LINES_TYPE), frames=tuple(frames))
 

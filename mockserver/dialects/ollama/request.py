@@ -49,8 +49,8 @@ _Message = open_shape(
 _SHARED = {
     "model": optional(str),
     "stream": optional(bool),
-    "format": Any,
-    "keep_alive": Any,
+    "format": optional(Any),
+    "keep_alive": optional(Any),
     "options": optional(Object),
     "think": optional(union(label_member("<a boolean>", bool), label_member("<a string>", str))),
     "truncate": optional(bool),
@@ -58,7 +58,6 @@ _SHARED = {
     "logprobs": optional(bool),
     "top_logprobs": optional(int),
 }
-_OPTIONAL = {name: optional(kind) if kind is Any else kind for name, kind in _SHARED.items()}
 
 
 def _read_conversation(given: Json) -> list[dict[str, Json]]:
@@ -73,7 +72,7 @@ CHAT = Model(
     open_shape(
         messages=optional(list_of(_Message)),
         tools=optional(list_of(open_shape(type=optional(str), function=optional(_Function)))),
-        **_OPTIONAL,
+        **_SHARED,
     ),
     needed=("model",),
     conversation={"messages": _read_conversation},
@@ -88,7 +87,7 @@ GENERATE = Model(
         context=optional(list_of(int)),
         raw=optional(bool),
         images=_Images,
-        **_OPTIONAL,
+        **_SHARED,
     ),
     needed=("model",),
 )
@@ -100,13 +99,13 @@ def parse_chat(http: HttpRequest, validation: Validation) -> Call:
     body, parsed = read(CHAT, http, refuse_chat, validation)
     given = parsed.get("messages")
     if not given:
-        return load_call(http, body)
+        return make_load_call(http, body)
     said = _read_texts(given)
     if said is None:
         _check_images(given, validation)
         said = [*_read_messages(given)]
     tools = tuple(_read_tools(parsed["tools"])) if parsed.get("tools") else ()
-    return _call(http, "chat", body, parsed, messages=tuple(said), tools=tools)
+    return _make_call(http, "chat", body, parsed, messages=tuple(said), tools=tools)
 
 
 def parse_generate(http: HttpRequest, validation: Validation) -> Call:
@@ -117,20 +116,20 @@ def parse_generate(http: HttpRequest, validation: Validation) -> Call:
     body, parsed = read(GENERATE, http, refuse_generate, validation)
     prompt, images = parsed.get("prompt") or "", parsed.get("images") or ()
     if not prompt and not images:
-        return load_call(http, body)
+        return make_load_call(http, body)
     if parsed.get("raw") and any(parsed.get(key) for key in _NOT_RAW) and validation is not Validation.OFF:
         raise Failure("bad_parameter", "raw mode does not support template, system, or context")
     _check_images((parsed,), validation)
     message = Message("user", prompt, tuple(map(_read_image, images)))
     if parsed.get("raw") or parsed.get("suffix"):
         continued = Prompt(prompt, suffix=parsed.get("suffix"))
-        return _call(http, "completions", body, parsed, messages=(message,), prompts=(continued,))
+        return _make_call(http, "completions", body, parsed, messages=(message,), prompts=(continued,))
     system = parsed.get("system")
     messages = (Message("system", system), message) if system else (message,)
-    return _call(http, "completions", body, parsed, messages=messages)
+    return _make_call(http, "completions", body, parsed, messages=messages)
 
 
-def load_call(http: HttpRequest, body: Body) -> Call:
+def make_load_call(http: HttpRequest, body: Body) -> Call:
     """Return the Call that only loads a model, or unloads it."""
     model = body.get("model") or ""
     return Call(NAME, "load_model", model, http, {"model": model}, body)
@@ -151,11 +150,11 @@ def read(
     else:
         body, parsed = usual, usual
     if named and validation is not Validation.OFF:
-        refuse_first(_conflicts(parsed), refuse)
+        refuse_first(_find_conflicts(parsed), refuse)
     return body, parsed
 
 
-def _conflicts(parsed: Body) -> Iterator[Complaint]:
+def _find_conflicts(parsed: Body) -> Iterator[Complaint]:
     if not parsed.get("model"):
         yield custom_complaint("model is required", "model")
     if _CHECKED.isdisjoint(parsed):
@@ -202,24 +201,24 @@ def _read_texts(given: Sequence[Body]) -> list[Message] | None:
     return found
 
 
-def _call(http: HttpRequest, operation: str, body: Body, parsed: Body, **conversation: Any) -> Call:
+def _make_call(http: HttpRequest, operation: str, body: Body, parsed: Body, **conversation: Any) -> Call:
     tools = conversation.get("tools", ())
     return Call(
         dialect=NAME,
         operation=operation,
         model=parsed.get("model") or "",
         http=http,
-        meaning=_meaning(body, operation),
+        meaning=_find_meaning(body, operation),
         raw=body,
         tool_choice=_AUTO if tools else _NONE,
         stream=parsed.get("stream") is not False,
         tool_call_ids=TOOL_CALL_IDS,
-        options=_USUAL if _ASKING.isdisjoint(parsed) else _options(parsed),
+        options=_USUAL if _ASKING.isdisjoint(parsed) else _read_options(parsed),
         **conversation,
     )
 
 
-def _options(parsed: Body) -> Options:
+def _read_options(parsed: Body) -> Options:
     asked, form, think = parsed.get("options") or {}, parsed.get("format"), parsed.get("think")
     most, seed = asked.get("num_predict"), asked.get("seed")
     is_schema = isinstance(form, dict)
@@ -285,12 +284,12 @@ def _read_tools(given: Sequence[Body]) -> Iterator[Tool]:
             yield make_tool("function", function)
 
 
-def _meaning(body: Body, operation: str) -> dict[str, Json]:
+def _find_meaning(body: Body, operation: str) -> dict[str, Json]:
     """Return what could change the answer: no transport, no ids, and schemas as text, as the order of keys counts."""
     kept = fields_with_meaning(body, NAME, operation, _BOOKKEEPING)
     if operation == "chat":
         ordinals: dict[str, str] = {}
-        kept["messages"] = [_message_meaning(message, ordinals) for message in kept["messages"]]
+        kept["messages"] = [_find_message_meaning(message, ordinals) for message in kept["messages"]]
         if "tools" in kept:
             kept["tools"] = [to_json(tool).decode() for tool in kept["tools"]]
     if "format" in kept:
@@ -302,16 +301,16 @@ def _meaning(body: Body, operation: str) -> dict[str, Json]:
     return kept
 
 
-def _message_meaning(message: Body, ordinals: dict[str, str]) -> Body:
+def _find_message_meaning(message: Body, ordinals: dict[str, str]) -> Body:
     if _PLAIN.issuperset(message):
         return message
     kept = {key: value for key, value in replace_ids(message, ordinals).items() if value not in (None, [])}
     if "tool_calls" in kept:
-        kept["tool_calls"] = [_call_meaning(call, ordinals) for call in kept["tool_calls"]]
+        kept["tool_calls"] = [_find_call_meaning(call, ordinals) for call in kept["tool_calls"]]
     return kept
 
 
-def _call_meaning(call: Body, ordinals: dict[str, str]) -> Body:
+def _find_call_meaning(call: Body, ordinals: dict[str, str]) -> Body:
     function = {key: value for key, value in (call.get("function") or {}).items() if key != "index"}
     return {**replace_ids(call, ordinals), "function": function}
 

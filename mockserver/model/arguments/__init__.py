@@ -5,7 +5,6 @@ points of `evidence`. Knows texts and JSON Schema's types, no tools.
 """
 
 from bisect import bisect_right
-from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import islice, pairwise
@@ -83,9 +82,8 @@ class Mentions(Struct, frozen=True):
         ranked = rank_candidates(self.text, self.found, props, read_properties(properties))
         assign(own, ranked, props)
         for match in ranked:  # of a text that is but one value, weaker evidence is enough
-            if match.points >= ENOUGH_FOR_REQUIRED and match.mentions[0].end - match.mentions[0].start == len(
-                self.text
-            ):
+            first = match.mentions[0]
+            if match.points >= ENOUGH_FOR_REQUIRED and first.end - first.start == len(self.text):
                 own.take(match)
         earlier.given |= own.given
         return self._without(own.used)
@@ -181,7 +179,6 @@ def _list_left(found: tuple[Mention, ...], used: Sequence[Mention]) -> tuple[Men
 Place = tuple[int, int]
 Part = tuple[Mention, ...]
 Parted = tuple[Part, Part]  # the mentions of an object, and what others claim
-Record = tuple[Place, Mapping[str, Mention]]  # where an object stands in the text, and its mentions by property
 
 
 def split_objects(
@@ -199,7 +196,7 @@ def split_objects(
     scalar = [prop for prop in read_properties(properties) if not set(prop.types) & {"array", "object"}]
     ranked = rank_candidates(text, found, scalar)
     records = _find_records(text, found, ranked, listed=listed) if len(properties) > 1 else []
-    claimed = [(Mention("record", None, *place),) for place, _ in records] or _find_repeats(text, ranked)
+    claimed = records or _find_repeats(text, ranked)
     every = [claim for claims in claimed for claim in claims]
     shared = [mention for mention in found if not any(map(mention.overlaps, every))]
     return [
@@ -256,47 +253,28 @@ def find_record(result: str, asked: str) -> list[str]:
     return [compact(min((each for each in records if isinstance(each, dict)), key=measure))]
 
 
-def _find_records(
-    text: str, found: Sequence[Mention], ranked: Sequence[Candidate], *, listed: bool
-) -> Sequence[Record]:
-    """At least two records or none: of several ways to split the text, the one with most values.
+def _find_records(text: str, found: Sequence[Mention], ranked: Sequence[Candidate], *, listed: bool) -> list[Part]:
+    """Claim the clauses that each say several properties of one object; none unless at least two do.
 
-    Unless `listed`, all have the same properties, and nothing outside of them is said of all.
+    Unless `listed`, all say the same properties, and nothing outside of them is said of all.
     """
-    if len(found) < 4:
+    marks = [(0, 0), *(mark.span() for mark in _BREAKS.finditer(text)), (len(text), len(text))]
+    pieces = [(one[1], other[0]) for one, other in pairwise(marks) if text[one[1] : other[0]].strip()]
+    if len(found) < 4 or not 1 < len(pieces) <= _MOST_PIECES:
         return []
-    likely = [match for match in ranked if match.points >= _RECORD_LIKELY]
-    splits = [_split(pieces, likely) for pieces in _splits(text)]
-    records = max(splits, key=lambda split: sum(len(taken) for _, taken in split), default=[])
-    said = _assign_mentions([match for match in ranked if match.points >= 20]).keys()
-    alike = all(taken.keys() == records[0][1].keys() >= said for _, taken in records)
-    return records[:_MOST_SETS] if alike or listed else []
-
-
-def _splits(text: str) -> Iterator[list[Place]]:
-    """The text in pieces: by lines, by sentences, by commas; without ways that leave it whole."""
-    before = 1
-    for level in _LEVELS:
-        marks = [(0, 0), *(found.span() for found in level.finditer(text)), (len(text), len(text))]
-        pieces = [(one[1], other[0]) for one, other in pairwise(marks) if text[one[1] : other[0]].strip()]
-        if before < len(pieces) <= _MOST_PIECES:
-            yield pieces
-        before = max(before, len(pieces))
-
-
-def _split(pieces: Sequence[Place], ranked: Sequence[Candidate]) -> Sequence[Record]:
     within: list[list[Candidate]] = [[] for _ in pieces]
     for match in ranked:
         mention = match.mentions[0]
         at = bisect_right(pieces, mention.start, key=lambda piece: piece[0]) - 1
-        if at >= 0 and mention.end <= pieces[at][1]:
+        if match.points >= _RECORD_LIKELY and at >= 0 and mention.end <= pieces[at][1]:
             within[at].append(match)
     taken = [(place, _assign_mentions(matched)) for place, matched in zip(pieces, within, strict=True)]
-    full = [record for record in taken if len(record[1]) > 1]
-    counted = Counter(name for _, names in full for name in names)
-    core = {name for name, count in counted.items() if count > 1}
-    full = [record for record in full if len(record[1].keys() & core) > 1]
-    return full if len(full) > 1 else []
+    records = [(place, names.keys()) for place, names in taken if len(names) > 1][:_MOST_SETS]
+    said = _assign_mentions([match for match in ranked if match.points >= 20]).keys()
+    alike = all(names == records[0][1] >= said for _, names in records)
+    return (
+        [(Mention("record", None, *place),) for place, _ in records] if len(records) > 1 and (alike or listed) else []
+    )
 
 
 def _assign_mentions(ranked: Sequence[Candidate]) -> Mapping[str, Mention]:
@@ -331,12 +309,18 @@ def _series(text: str, found: Sequence[Candidate]) -> list[Sequence[Part]]:
 
 
 def _run(text: str, matched: Sequence[Candidate], found: Sequence[Candidate]) -> Sequence[Part]:
+    """The mentions that suit a property as well as the best, each joined to the next; in turns with its peers."""
     top = max(matched, key=lambda match: match.points)
-    if top.points < 20 and top.prop.semantic_type not in ("id", ""):
-        return ()
-    ordered = _apart(sorted((match.mentions[0] for match in matched if _suits_as_well(match, top)), key=_start))
+    best, ordered = top.mentions[0], list[Mention]()
+    for match in sorted(matched, key=lambda match: match.mentions[0].start):
+        mention = match.mentions[0]
+        as_well = match.points >= top.points - 14 or (mention.kind in _PLAIN and mention.cue in ("", best.cue))
+        apart = not ordered or mention.start >= ordered[-1].end
+        if mention.kind == best.kind and as_well and apart and mention.value not in [each.value for each in ordered]:
+            ordered.append(mention)
+    ordered = ordered[: 4 * _MOST_SETS]
     peers = sum(
-        other.mentions[0] == top.mentions[0] and other.points >= top.points - 3 and other.prop.role == top.prop.role
+        other.mentions[0] == best and other.points >= top.points - 3 and other.prop.role == top.prop.role
         for other in found
     )
     joined = all(_joins(text[one.end : other.start]) for one, other in pairwise(ordered))
@@ -347,36 +331,13 @@ def _run(text: str, matched: Sequence[Candidate], found: Sequence[Candidate]) ->
     return [tuple(ordered[at : at + peers]) for at in range(0, len(ordered), peers)]
 
 
-def _start(mention: Mention) -> int:
-    return mention.start
-
-
-def _suits_as_well(match: Candidate, top: Candidate) -> bool:
-    """Whether a mention suits as well as the best: it has the same kind, and no other preposition."""
-    one, best = match.mentions[0], top.mentions[0]
-    return one.kind == best.kind and (
-        match.points >= top.points - 14 or (one.cue in ("", best.cue) and one.kind in _PLAIN)
-    )
-
-
-def _apart(ordered: Iterable[Mention]) -> list[Mention]:
-    kept: list[Mention] = []
-    for mention in ordered:
-        if not kept or (mention.start >= kept[-1].end and mention.value not in [m.value for m in kept]):
-            kept.append(mention)
-    return kept[: 4 * _MOST_SETS]
-
-
 def _joins(between: str) -> bool:
     """Whether a conjunction or comma, with little else, stands between two mentions."""
     words = between[:200].lower().translate(_MARKS).split()
     return len(words) <= 14 and not _JOINING.isdisjoint(words)
 
 
-_LEVELS = (
-    lazy_pattern(r"\n+"),
-    lazy_pattern(r"\n+|;\s{0,4}|(?<=[.!?])\s{1,4}|,?\s(?:and|und|et|y|e|en|plus|then)\s|\s?[&+]\s|[,:]\s{1,4}"),
-)
+_BREAKS = lazy_pattern(r"\n+|;\s{0,4}|(?<=[.!?])\s{1,4}|,?\s(?:and|und|et|y|e|en|plus|then)\s|\s?[&+]\s|[,:]\s{1,4}")
 _SEVERAL = lazy_pattern(  # what parts records, or joins what is said of several
     r"(?i)[\n,;&+:|]|[.!?]\s|\b(?:and|or|und|oder|et|ou|y|e|o|en|plus|then|vs|versus|with)\b|[^\x00-\x7f]"
 )

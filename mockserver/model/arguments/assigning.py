@@ -110,29 +110,19 @@ def _is_sign(word: str) -> bool:
     return (len(word) == 1 and word.isalpha()) or (word.isdecimal() and len(word) < 4)
 
 
-def read_properties(properties: Mapping[str, Json], required: Collection[str] = ()) -> tuple[Property, ...]:
-    needed = frozenset(required).intersection(properties)
-    if len(properties) > _MOST_CACHED:
-        affordable = spend(_STEPS_OF_PROPERTY * len(properties))
-        return tuple(_read_properties(properties, needed)) if affordable else ()
+def read_properties(properties: Mapping[str, Json], required: Collection[str] = ()) -> Sequence[Property]:
+    if len(properties) > _FEW and not spend(_STEPS_OF_PROPERTY * len(properties)):
+        return ()
     written = to_json(properties, inf_nan_mode="constants")
     reading = _known_properties if len(written) <= _LONGEST_CACHED else _known_properties.__wrapped__
-    return reading(written, needed)
+    return reading(written, frozenset(required).intersection(properties))
 
 
 @lru_cache(maxsize=1024)
-def _known_properties(written: bytes, required: frozenset[str]) -> tuple[Property, ...]:
+def _known_properties(written: bytes, required: frozenset[str]) -> Sequence[Property]:
     """The same for properties that come with every request of a client, each time as new objects."""
-    return tuple(_read_properties(json.loads(written), required))
-
-
-def _read_properties(properties: Mapping[str, Json], required: frozenset[str]) -> Iterator[Property]:
-    return part_out(
-        [
-            read_property(name, schema, order, required=name in required)
-            for order, (name, schema) in enumerate(properties.items())
-        ]
-    )
+    listed = enumerate(json.loads(written).items())
+    return part_out([read_property(name, schema, at, required=name in required) for at, (name, schema) in listed])
 
 
 def assign(assignment: Assignment, ranked: Sequence[Candidate], props: Sequence[Property]) -> None:
@@ -205,8 +195,7 @@ def _find_candidates(
         yield from _find_lists(text, found, prop)
     for mention in found:
         points = score(mention, prop)
-        counted = singular(mention.unit) if mention.kind == "number" and len(mention.unit) > 3 else ""
-        if points > 0 and any(word in heads and word not in prop.words for word in (*mention.before[:1], counted)):
+        if points > 0 and any(word in heads and word not in prop.words for word in mention.before[:1]):
             points -= _AGAINST_OTHERS
         if points > 0 and not (mention.kind == "words" and _is_only_names(mention, (*heads, *prop.words))):
             yield Candidate(points, prop, (mention,))
@@ -236,8 +225,7 @@ def _remove_name(mention: Mention, prop: Property) -> Mention | None:
     if mention.kind != "words" or prop.semantic_type == "person" or not announced:
         return None
     end = mention.end - len(words[-1]) - 1
-    last = singular(words[-1])
-    is_named = last == prop.words[-1] or prop.semantic_type == "path" == heading_of("semantic_types").get(last)
+    is_named = singular(words[-1]) == prop.words[-1]
     return Mention("words", " ".join(words[:-1]), mention.start, end) if is_named else None
 
 
@@ -356,9 +344,8 @@ def _find_lists(text: str, found: Sequence[Mention], prop: Property) -> Iterator
 
 
 def _find_items(found: Sequence[Mention], item: Property, prop: Property) -> Iterator[Scored]:
-    for said in found:
-        if said.kind in _KINDS_OF_ITEMS:
-            mention = _remove_name(said, prop) or said
+    for mention in found:
+        if mention.kind in _KINDS_OF_ITEMS:
             points = max(score(mention, item), score(mention, prop))
             plain = item.semantic_type in ("", "number") and item.numeric and mention.kind in ("number", "money")
             wordy = "string" in item.types and item.semantic_type in ("", "title", "text", "query")
@@ -494,7 +481,7 @@ def _read_within(written: str, prop: Property) -> Iterator[Json]:
             yield from convert(written, mention, prop)
 
 
-_MOST_CACHED, _LONGEST_CACHED = 60, 20_000  # properties, and bytes of them as JSON
+_FEW, _LONGEST_CACHED = 60, 20_000  # properties that are no work, and bytes of those that are remembered
 _STEPS_OF_PROPERTY = 4  # what reading a property costs, as compared with a pair
 _MOST_PAIRS = 12_000  # of a mention and a property that are looked at
 _MOST_CHOICES, _MOST_EXAMPLES, _MOST_PLACES, _MOST_ITEMS = 300, 20, 20, 100

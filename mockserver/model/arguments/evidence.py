@@ -53,13 +53,15 @@ class Property(Struct, frozen=True):
         return ("string" in self.types or not self.types) and not self.choices and not self.format
 
 
-def part_out(props: Sequence[Property]) -> Iterator[Property]:
+def part_out(props: Sequence[Property]) -> Sequence[Property]:
     """Return the properties; each of those that together ask for what one mention says asks for a part of it."""
     known = frozenset(word for prop in props for word in prop.words)
-    for prop in props:
-        asked = (part for word in prop.words for part, beside in _PARTS.get(word, {}).items() if known & beside)
-        part = next(asked, "")
-        yield replace(prop, part=part) if part else prop
+    return props if known.isdisjoint(_PARTS) else [_ask_for_part(prop, known) for prop in props]
+
+
+def _ask_for_part(prop: Property, known: frozenset[str]) -> Property:
+    asked = (part for word in prop.words for part, beside in _PARTS.get(word, {}).items() if known & beside)
+    return replace(prop, part=next(asked, ""))
 
 
 def read_property(name: str, schema: Json, order: int, *, required: bool = False) -> Property:
@@ -317,10 +319,7 @@ def _score_number(mention: Mention, prop: Property) -> int:
     for weight, share, holds in _CLEAR_NUMBERS:
         if holds(mention, prop):
             return weight + int(near * share) + _score_role(mention, prop)
-    is_measured = mention.unit.lower() in heading_of("units")
     total = near + next((weight for weight, holds in _NUMBER_TYPES.get(semantic_type, ()) if holds(mention)), 2)
-    if is_measured and semantic_type not in ("money", "", "quantity") and near < 40:
-        total -= 12
     if semantic_type in ("quantity", "limit") and not prop.role and mention.cue in heading_of("cue_roles"):
         total -= 16
     for_role = _score_role(mention, prop)

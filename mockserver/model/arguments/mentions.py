@@ -251,11 +251,9 @@ def _split_run(text: str, run: Sequence[Token]) -> Iterator[Mention]:
         return
     asked, opens = _begins(text, run[0].start()), _opens(text, run[0].start())
     while run and run[0][0].lower() in word_set("requests") and (opens or run[0][0].islower()):
-        is_name = run[0][0].istitle() and len(run) > 1 and run[1][0].istitle() and run[0][0] == "New"
+        is_name = run[0][0] == "New" and len(run) > 1 and run[1][0].istitle()
         if is_name or (not asked and _is_announced(text, run[0].start())):
             break
-        run = run[1:]
-    if len(run) > 1 and run[0][0] in "x×":  # 2 x Desk Lamp
         run = run[1:]
     if run and run[0][0].islower() and _PRONOUN.search(text, max(0, run[0].start() - 6), run[0].start()):
         run = run[1:]  # "I need flour"

@@ -35,25 +35,33 @@ def answer_in_fields(call: Call, seed: Seed) -> DraftChoice | None:
     rules = excerpt("\n".join(message.text for message in call.messages if message.role != "user"), _MOST_READ)
     said = excerpt(call.last_user, _MOST_READ).removesuffix(order[0])
     given = {name: text.strip() for name, text in _FIELD.findall(said)}
-    inputs = rules.partition("output fields")[0]
-    task = "\n".join(text for name, text in given.items() if name in inputs and name != "trajectory")
-    inner = replace(call, messages=(Message("user", task), *_steps(given)), tools=tuple(_tools(rules)))
+    inputs, own = rules.partition("output fields")[0], _schema(asked, rules)
+    task = "\n".join(text for name, text in given.items() if name in inputs and name not in ("trajectory", "tools"))
+    tools = tuple(_tools(f"{rules}\n{given.get('tools', '')}"))
+    inner = replace(call, messages=(Message("user", task), *_steps(given)), tools=tools)
     values = _fill_texts(inner, [name for name, kind in asked.items() if kind == "str"], seed)
     if (result := compute(task, bare=True)) is not None:
         numeric = [name for name, kind in asked.items() if kind in ("int", "float") and {*parts(name)} & _ANSWERS]
         values |= dict.fromkeys(numeric, try_parse(result))
-    values |= _step(inner, asked, seed) if inner.tools else {}
-    schema = call.options.schema or _schema(asked, rules)
+    if calls := [name for name in asked if "tool_calls" in own["properties"][name].get("properties", ())]:
+        uses = list_tool_uses(replace(inner, tool_choice=ToolChoice("required")), seed)
+        made = [
+            {"name": use.call.name, "args": try_parse(use.call.arguments)} for use in uses if isinstance(use, ToolUse)
+        ]
+        values |= {key: {"tool_calls": made} for key in calls}
+    elif inner.tools:
+        values |= _step(inner, asked, seed)
+    schema = call.options.schema or own
     try:
-        made = instance(schema, seed.branch("schema"), mentions(excerpt(task)).stating(values))
+        filled = instance(schema, seed.branch("schema"), mentions(excerpt(task)).stating(values))
     except Failure:
         if call.options.schema:
             raise
         return None  # only the schema of a request is refused
     if call.options.response_format != "text" or "JSON" in order[0][:_OPENING]:
-        return DraftChoice((Text(compact(made)),))
-    written = {name: made[name] if isinstance(made[name], str) else compact(made[name]) for name in asked}
-    written |= {name: str(made[name]) for name in asked if isinstance(made[name], bool)}
+        return DraftChoice((Text(compact(filled)),))
+    written = {name: filled[name] if isinstance(filled[name], str) else compact(filled[name]) for name in asked}
+    written |= {name: str(filled[name]) for name in asked if isinstance(filled[name], bool)}
     shown = "".join(f"{_MARK}{name} ## ]]\n{text}\n\n" for name, text in written.items())
     return DraftChoice((Text(f"{shown}{_MARK}completed ## ]]"),))
 
@@ -108,7 +116,7 @@ def _steps(given: Mapping[str, str]) -> Iterator[Message]:
         yield Message("tool", given.get(f"observation_{at}", ""), tool_call_id=str(at))
 
 
-def _schema(asked: Mapping[str, str], rules: str) -> Json:
+def _schema(asked: Mapping[str, str], rules: str) -> dict[str, Json]:
     """The schema of all fields; that of one keeps its references to its own definitions."""
     properties: dict[str, Json] = {}
     for name, kind in asked.items():
@@ -131,6 +139,7 @@ _ASKED = lazy_pattern(
     r"(?: \(must be formatted as a valid Python ([^\n]{1,2000}?)\)(?=, then|, and|\.|$))?"
 )
 _TOOL = lazy_pattern(
-    r"(?m)^\s*\(\d{1,3}\) (\w{1,60}), whose description is <desc>(.{0,2000}?)</desc>\. It takes arguments (?=\{).",
+    r"(?m)(?:^\s*\(\d{1,3}\) |[\"'])(\w{1,60}), whose description is <desc>(.{0,2000}?)</desc>\. It takes arguments "
+    r"(?=\{).",
     re.DOTALL,
 )

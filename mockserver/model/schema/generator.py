@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from mockserver.core.json import Json
 from mockserver.core.seed import Random, Seed
-from mockserver.model.arguments import NOTHING, WHOLE, Fits, Mentions
+from mockserver.model.arguments import NOTHING, WHOLE, Mentions
 from mockserver.model.patterns import sample
 from mockserver.model.schema.document import (
     MAX_COST,
@@ -45,36 +45,6 @@ class Location(Struct, frozen=True):
         return Location(self.pointer, (*self.hints, *hints), self.depth, self.rejections + rejections)
 
 
-class PromptValues:
-    """What a prompt says and no value has taken yet; set `left` again to undo what was taken."""
-
-    def __init__(self, left: Mentions) -> None:
-        self.left = left
-        self.is_given = left is not NOTHING
-
-    def take_values(
-        self, views: Mapping[str, Json], fits: Fits, *, required: Sequence[str], nullable: Collection[str]
-    ) -> Mapping[str, Json]:
-        """Take what the prompt says of properties, given as schemas without references by their names.
-
-        Of `required` ones on weaker evidence too, but not of those that are `nullable` texts: null is better than what
-        is left of a prompt.
-        """
-        before = self.left
-        values, self.left = before.assigned(views, fits, required=required)
-        if doubtful := [name for name in nullable if isinstance(values.get(name), str)]:
-            clear = before.assigned(views, fits)[0]
-            if weak := {name for name in doubtful if name not in clear}:
-                needed = [name for name in required if name not in weak]
-                values, self.left = before.assigned(views, fits, required=needed)
-        return values
-
-    def take_count(self, name: str) -> int:
-        """Take the number of items that the prompt wants of the list with this name: "4 tasks"; 0 if it says none."""
-        count, self.left = self.left.counted(name)
-        return count or 0
-
-
 class Taken(Struct, frozen=True):
     """The values of an object that come from the prompt, and the names that were looked up there."""
 
@@ -103,7 +73,8 @@ class Attempt:
     ) -> None:
         self.compiled = compiled
         self.seed = seed
-        self.prompt = PromptValues(said)
+        self.said = said  # by the prompt, and no value has taken it yet; set it again to undo what was taken
+        self.has_prompt = said is not NOTHING
         self.work_left = work
         self.rejections = rejections
         self.minimal = minimal
@@ -119,11 +90,11 @@ class Attempt:
     def take_whole(self) -> Json:
         """Return the value that the prompt has for a schema that is not an object; None if it has none."""
         root = self.compiled.root
-        if not self.prompt.is_given or root is None or not root.parts or "object" in root.types:
+        if not self.has_prompt or root is None or not root.parts or "object" in root.types:
             return None
         name = next((part["title"] for part in root.parts if isinstance(part.get("title"), str)), WHOLE)
-        values = self.prompt.take_values(
-            {name: root.view}, lambda _, value: self.fits(root, value), required=(name,), nullable=()
+        values, self.said = self.said.assigned(
+            {name: root.view}, lambda _, value: self.fits(root, value), required=(name,)
         )
         return next((value for value in values.values() if self.fits(root, value)), None)
 
@@ -170,13 +141,13 @@ class Attempt:
         for value in self._default_and_examples(shape, location):
             if self.fits(shape, value):
                 return value
-        left = self.prompt.left
+        left = self.said
         taken = self.take_values(shape, location, _NOTHING_TAKEN)
         if taken.values:
             try:
                 return self._make_first_possible(shape, location, taken)
             except UnsatisfiableError:  # what the prompt says cannot be met together with what the schema demands
-                self.prompt.left = left
+                self.said = left
         return self._make_first_possible(shape, location, Taken(looked_up=taken.looked_up))
 
     def _default_and_examples(self, shape: Shape, location: Location) -> Sequence[Json]:
@@ -192,17 +163,15 @@ class Attempt:
     # Alternatives
 
     def _make_first_possible(self, shape: Shape, location: Location, taken: Taken) -> Json:
-        if not shape.can_hold:
-            raise shape.find_conflict()
         choices = shape.choices
         first: UnsatisfiableError | None = None
-        left = self.prompt.left
+        left = self.said
         combinations = self.combine(shape, choices, location, taken) if choices else iter([shape])
         for combination in islice(combinations, _MAX_COMBINATIONS):
             try:
                 return self._make_value(combination, location, taken)
             except UnsatisfiableError as error:
-                self.prompt.left = left
+                self.said = left
                 pointer = error.pointer if error.pointer.startswith("#") else combination.find_pointer_of(error.pointer)
                 first = first or UnsatisfiableError(error.why, pointer)
         raise first or UnsatisfiableError("none of the alternatives can be met", shape.pointer)
@@ -247,7 +216,7 @@ class Attempt:
         chance = int(self.draw_fraction(location, "alternative") * len(others)) if len(others) > 1 else 0
         nulls = [option for option in options if _is_null(option[0])]
         ordered = [*_rotate(others, chance + location.rejections), *nulls]
-        if not self.prompt.is_given or location.rejections:
+        if not self.has_prompt or location.rejections:
             return ordered
         return sorted(ordered, key=lambda option: -self.measure_evidence(self.compiled.find_shape(option[:1])))
 
@@ -314,7 +283,7 @@ class Attempt:
 
     def take_values(self, shape: Shape, location: Location, taken: Taken) -> Taken:
         """Add what the prompt says of an object's properties that were not looked up before."""
-        if not self.prompt.is_given or location.rejections or "object" not in shape.types:
+        if not self.has_prompt or location.rejections or "object" not in shape.types:
             return taken
         views = shape.views
         if taken.looked_up:
@@ -326,22 +295,26 @@ class Attempt:
             return self.fits(shape.find_property(name), value)
 
         self._spend_on_prompt(len(views))
-        found = self.prompt.take_values(views, fits, required=shape.required, nullable=shape.nullable)
+        found, left = self.said.assigned(views, fits, required=shape.required)
+        if any(isinstance(found.get(name), str) for name in shape.nullable):  # null is better than what is left
+            needed = [name for name in shape.required if name not in shape.nullable]
+            found, left = self.said.assigned(views, fits, required=needed)
+        self.said = left
         values = {name: value for name, value in found.items() if not self.is_rejected(location, name)}
         return Taken({**taken.values, **values}, taken.looked_up.union(views))
 
     def measure_evidence(self, shape: Shape | None) -> float:
         """Return how many of a shape's properties the prompt mentions: 0 for none, 1 for all."""
-        if shape is None or not self.prompt.is_given or not (shape.names or shape.options):
+        if shape is None or not self.has_prompt or not (shape.names or shape.options):
             return 0
         self.spend(1)
-        left = self.prompt.left
+        left = self.said
         key = (id(left), id(shape))
         if key not in self._evidence:
             self._evidence[key] = (left, shape), 0  # of a shape that leads to itself; nothing else gets their identity
             if shape.names:
                 self._spend_on_prompt(len(shape.views))
-                found = self.prompt.left.evidence(shape.views)
+                found = self.said.evidence(shape.views)
             else:
                 found = max(map(self.measure_evidence, shape.options))
             self._evidence[key] = (left, shape), found
@@ -353,7 +326,7 @@ class Attempt:
         return self.measure_evidence(shape.find_item(0) if shape and is_list else shape)
 
     def _spend_on_prompt(self, properties: int) -> None:
-        self.spend(3 + min(_MAX_PAIRS, properties * (1 + len(self.prompt.left.found))) // 4)
+        self.spend(3 + min(_MAX_PAIRS, properties * (1 + len(self.said.found))) // 4)
 
 
 class _ObjectMaker:
@@ -407,7 +380,7 @@ class _ObjectMaker:
         attempt, location = self.attempt, self.location
         if name in self.taken.values or attempt.measure_evidence_within(self.shape.find_property(name)) > 0:
             return True
-        if attempt.prompt.is_given and (self.taken.values or attempt.prompt.left.sparse or self.shape.required):
+        if attempt.has_prompt and (self.taken.values or attempt.said.sparse or self.shape.required):
             return False
         fraction = attempt.draw_fraction(location.descend(name), "optional")
         chance = _by_depth(_OPTIONAL_CHANCES, location) / (1 + location.rejections)
@@ -424,7 +397,7 @@ class _ObjectMaker:
     def _is_unknown(self, name: str, shape: Shape) -> bool:
         """Whether a value or null is null: the prompt says others and not this one, which has no default."""
         attempt = self.attempt
-        if not attempt.prompt.is_given or not (self.taken.values or attempt.prompt.left.sparse):
+        if not attempt.has_prompt or not (self.taken.values or attempt.said.sparse):
             return False
         if not shape.is_nullable_scalar or shape.defaults or attempt.is_rejected(self.location, name):
             return False
@@ -496,7 +469,7 @@ class _ArrayMaker:
         wanted = self._take_count()
         sets = self._split_prompt()
         if wanted > max(1, len(sets)) and self.further and self.further.names:
-            sets, self.attempt.prompt.left = (), self.attempt.prompt.left.without_phrases()
+            sets, self.attempt.said = (), self.attempt.said.without_phrases()
         contained = self.shape.list_contained(_MAX_ITEMS)
         length = self._choose_length(wanted or len(sets), len(contained))
         if len(contained) > length:
@@ -506,7 +479,7 @@ class _ArrayMaker:
         seen: set[str] = set()
         for at in range(length):
             if at < len(sets):
-                self.attempt.prompt.left = sets[at]
+                self.attempt.said = sets[at]
             shape, demanded = self.shape.find_item(at), contained[at - start : at - start + 1] if at >= start else []
             if shape and demanded:
                 shape = self.attempt.compiled.find_shape((*shape.schemas, *demanded))
@@ -520,10 +493,11 @@ class _ArrayMaker:
 
     def _take_count(self) -> int:
         """How many items the prompt wants, if it says so: "4 tasks"."""
-        prompt, hints = self.attempt.prompt, self.location.hints
-        if not prompt.is_given or self.location.rejections or not (hints or self.holds_texts):
+        attempt, hints = self.attempt, self.location.hints
+        if not attempt.has_prompt or self.location.rejections or not (hints or self.holds_texts):
             return 0
-        return min(prompt.take_count(hints[0] if hints and hints[0] != "elements" else ""), _MAX_WANTED)
+        count, attempt.said = attempt.said.counted(hints[0] if hints and hints[0] != "elements" else "")
+        return min(count or 0, _MAX_WANTED)
 
     def _choose_length(self, wanted: int, contained: int) -> int:
         fixed, length = self.shape.fixed_items, max(self.least, contained)
@@ -539,11 +513,11 @@ class _ArrayMaker:
         return min(length, self.most)
 
     def _split_prompt(self) -> Sequence[Mentions]:
-        prompt, item = self.attempt.prompt, self.further
-        if not prompt.is_given or self.location.rejections or item is None or not item.names:
+        said, item = self.attempt.said, self.further
+        if not self.attempt.has_prompt or self.location.rejections or item is None or not item.names:
             return ()
-        sets = prompt.left.sets(item.views, listed=True)
-        return sets if len(sets) > 1 or prompt.left.evidence(item.views) > _FEW_MENTIONED else ()
+        sets = said.sets(item.views, listed=True)
+        return sets if len(sets) > 1 or said.evidence(item.views) > _FEW_MENTIONED else ()
 
     def _make_item(self, at: int, shape: Shape | None, seen: set[str], *, differs: bool) -> Json:
         """Make an item; one that is not `seen` where items must differ, or should: those of "3 fruits" do."""

@@ -90,20 +90,18 @@ class Numbers:
         return low, high
 
     def _find_step(self) -> None:
+        """Take the first step that leaves some choice: a hundredth, or finer; a whole where floats have no decimals."""
         low, high = self._limit(Fraction(1))
-        step = Fraction(1) if _MAX_EXACT < low < inf or -inf < high < -_MAX_EXACT else Fraction(1, 100)
         lowest, highest = self._limit(_FINEST)
-        self._step, self._first, self._last = step, inf, -inf  # none
-        while lowest <= highest and step > _FINEST:
-            first, last = self._limit(step)
-            if inf in (-first, last) or last - first >= _MIN_STEPS:
-                self._step, self._first, self._last, self._as_decimals = step, first, last, True
+        decimals = 0 if _MAX_EXACT < low < inf or -inf < high < -_MAX_EXACT else 2
+        while decimals < _MOST_DECIMALS and lowest < highest:
+            self._step = Fraction(1, 10**decimals)
+            self._first, self._last = self._limit(self._step)
+            if inf in (-self._first, self._last) or self._last - self._first >= _MIN_STEPS:
+                self._as_decimals = True
                 return
-            if self._first <= self._last and first == last:
-                return
-            if first <= last and self._first > self._last:
-                self._step, self._first, self._last = step, first, last
-            step /= 10
+            decimals += 1
+        self._step, self._first, self._last = _FINEST, lowest, highest
 
 
 def _is_number(value: Json) -> bool:
@@ -186,7 +184,8 @@ class Texts:
 
 _CHECKED = ("pattern", "format", "minLength", "maxLength")
 _MAX_BITS = 4_096
-_FINEST = Fraction(1, 10**320)
+_MOST_DECIMALS = 320
+_FINEST = Fraction(1, 10**_MOST_DECIMALS)
 _MIN_STEPS = 20
 _MAX_EXACT = 1 << 53
 _MAX_TEXT = 20_000  # characters

@@ -149,16 +149,6 @@ class Shape:
         inner = (self.find_property(name) for name in self.required)
         return all(shape and (len(shape.parts) < 2 or shape._can_hold(depth - 1)) for shape in inner)
 
-    def find_conflict(self, depth: int = 10) -> UnsatisfiableError:
-        """Say why it cannot hold."""
-        for name in self.required:
-            inner = self.find_property(name)
-            if inner is None:
-                return UnsatisfiableError(explain_missing(name), self.pointer)
-            if depth and len(inner.parts) > 1 and not inner.can_hold:
-                return inner.find_conflict(depth - 1)
-        return UnsatisfiableError("what is demanded excludes each other", self.pointer)
-
     # What it says of the value
 
     @lazy_property

@@ -162,7 +162,18 @@ def _compile_fault(item: Json, then: ThenSpec, context: CompileContext) -> Fault
             (here.at(place) if place in stated else here).refuse_key(
                 f'"{place}" does not apply to this answer: it calls no tool'
             )
-    return replace(_make_spec(name, faults[name], table, here), path=context.inside)
+    spec = _make_spec(name, faults[name], table, here)
+    if (then.progress or then.log) and _counts_tokens(spec.bend):
+        stated_at = here.at("after_tokens") if "after_tokens" in stated else here
+        stated_at.refuse_key(
+            f'"{name}" cannot count tokens beside progress or log, as all of them are in one event; use after_frames'
+        )
+    return replace(spec, path=context.inside)
+
+
+def _counts_tokens(fault: Any) -> bool:
+    places = [getattr(fault, each.field) for each in options(type(fault)) if each.kind == "position"] if fault else []
+    return any(place.where == "after_tokens" for place in places)
 
 
 def _make_spec(name: str, fault: Any, table: Table, context: CompileContext) -> FaultSpec:

@@ -8,7 +8,7 @@ problems get a remark.
 import json
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from fnmatch import translate
 from functools import lru_cache
 from itertools import islice
@@ -18,7 +18,7 @@ from msgspec import Struct
 from mockserver.config.source import did_you_mean
 from mockserver.core.draft import PlayCassette
 from mockserver.core.json import Json
-from mockserver.core.mcp_server import McpChange, McpServer
+from mockserver.core.mcp_server import UPSTREAM, McpChange, McpServer
 from mockserver.core.plan import Forward
 from mockserver.core.text import shown
 from mockserver.rules.checks import is_for_mcp
@@ -32,6 +32,11 @@ class Remark(Struct, frozen=True):
     rule: Rule
     text: str
     before: Rule | None = None
+
+    @property
+    def line(self) -> str:
+        """Return it with the place and the name of its rule."""
+        return f"{self.rule.where}: rule{self.rule.quoted_name} {self.text}"
 
 
 def review(rules: Sequence[Rule]) -> tuple[Remark, ...]:
@@ -236,7 +241,29 @@ def _may_hold(condition: Condition, tool: str | None) -> bool:
     return bool(condition.test(tool if tool is None or field.name == "tool_result.name" else {"name": tool}))
 
 
-# Rules for MCP servers.
+# Rules that need something outside the rules files.
+
+
+def find_without_upstream(rules: Sequence[Rule], upstreams: Collection[str]) -> Iterator[Remark]:
+    """Yield a remark for each rule that forwards what has no upstream, as far as the rule says what it forwards."""
+    for rule in rules:
+        if not _may_forward(rule.spec["then"]):
+            continue
+        kind, prefix = ("mcp", UPSTREAM) if is_for_mcp(rule.when) else ("dialect", "")
+        named = find_pinned(rule.when, "host") or find_pinned(rule.when, kind) or frozenset()
+        names = {f"{prefix}{name}" for name in named if name != "compatible"}  # which is any of its hosts
+        lacking = sorted(names - set(upstreams))
+        usable = [name for name in upstreams if name.startswith(UPSTREAM) == bool(prefix)]
+        if lacking or (not names and not usable):
+            name = lacking[0] if lacking else f"{prefix}NAME" if prefix else "DIALECT"
+            yield Remark(rule, f"forwards, but no upstream is set; set --upstream {name}=URL")
+
+
+def _may_forward(then: Json) -> bool:
+    if not isinstance(then, Mapping):
+        return False
+    inner = [*(then.get("steps") or ()), *(branch["then"] for branch in then.get("one_of") or ())]
+    return "forward" in then or any(map(_may_forward, inner))
 
 
 def find_unserved(rules: Sequence[Rule], servers: Mapping[str, McpServer]) -> Iterator[Remark]:

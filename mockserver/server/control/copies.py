@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 from starlette.responses import Response
 
-from mockserver.cassettes.bodies import replace_data
+from mockserver.cassettes.event_lines import replace_data
 from mockserver.cassettes.to_rules import UnsupportedError, make_then
 from mockserver.core.event_stream import is_prelude
 from mockserver.core.exchange import Exchange, split_frames
@@ -28,7 +28,7 @@ from mockserver.server.masking import decode_request, find_row_secrets, rebuild_
 from mockserver.server.namespaces import DEFAULT
 
 if TYPE_CHECKING:
-    from mockserver.cassettes.redaction.redact import Secrets
+    from mockserver.cassettes.redaction.shown_secrets import Secrets
 
 _GAP = "\ue000"  # in place of a credential, until the text is quoted; a private-use character
 
@@ -110,7 +110,7 @@ def _quote_piece(text: str) -> str:
 
 def _hide_credentials(row: Exchange) -> tuple[str, str, Mapping[str, str]]:
     """Return the body (JSON in ASCII), the query and the headers that matter, with a gap for each credential."""
-    from mockserver.cassettes.redaction.find import CredentialFields
+    from mockserver.cassettes.redaction.credential_fields import CredentialFields
 
     secrets, fields = replace(find_row_secrets(row), instead=lambda _: _GAP), CredentialFields(lambda _: _GAP)
     sent = secrets.mask_bytes(fields.redact_body(decode_request(rebuild_request(row)).body)).decode("utf-8", "replace")

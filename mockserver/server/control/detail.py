@@ -27,7 +27,7 @@ from mockserver.server.masking import decode_request, find_row_secrets, rebuild_
 from mockserver.server.snapshot import parse_query
 
 if TYPE_CHECKING:
-    from mockserver.cassettes.redaction.redact import Secrets
+    from mockserver.cassettes.redaction.shown_secrets import Secrets
 
 _SAID = 20_001  # characters of a message that are shown
 _NEAREST, _LOOKED_AT = 3, 8  # rules that are shown of a miss, and that are looked at for one near enough to change

@@ -17,7 +17,7 @@ from mockserver.core.exchange import Exchange
 from mockserver.core.http import Frame
 from mockserver.core.json import Json
 from mockserver.core.seed import monotonic
-from mockserver.delivery.drive import WIRE, wait_until_left
+from mockserver.delivery.connection import WIRE, wait_until_left
 from mockserver.delivery.script import write_comment, write_event
 from mockserver.server.control.requests import ControlCache, ControlRequest, RefusedError
 from mockserver.server.control.rows import Rows, encode

@@ -25,7 +25,7 @@ from mockserver.server.masking import find_head_secrets, mask_texts
 from mockserver.state.journal import Journal
 
 if TYPE_CHECKING:
-    from mockserver.cassettes.redaction.redact import Secrets
+    from mockserver.cassettes.redaction.shown_secrets import Secrets
 
 SHORT, SEARCHED = 160, 1_000  # characters of a text that a digest shows, and that `contains` looks at
 

@@ -4,7 +4,6 @@ Nothing is counted, kept or sent, but for what is sent again.
 """
 
 import asyncio
-import dataclasses
 import logging
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -23,9 +22,10 @@ from mockserver.core.exchange import COMPLETE, Exchange, Piece
 from mockserver.core.http import HttpRequest, weigh
 from mockserver.core.json import Json
 from mockserver.core.seed import monotonic
-from mockserver.delivery.drive import CUT, ClientConnection
+from mockserver.delivery.connection import CUT, ClientConnection
 from mockserver.engine.engine import Engine
 from mockserver.engine.offload import on_thread
+from mockserver.engine.rule_set import make_rule_set
 from mockserver.rules.load import Rule, select_suited
 from mockserver.server.control.detail import find_target, parse_call, show_reply
 from mockserver.server.control.feed import show_mistake
@@ -150,7 +150,7 @@ async def try_request(request: ControlRequest) -> Response:
     if draft:
         rules = await on_thread(_read_draft, request, draft.get("rules", ""))
         placed = _put_draft(engine.rules, rules, draft.get("instead_of"))
-        engine = await on_thread(dataclasses.replace, engine, rules=placed)  # which indexes them
+        engine = replace(engine, rule_set=await on_thread(make_rule_set, placed))
     row, why = await _rehearse(request.live, engine, reached)
     found = {
         **earlier,

@@ -21,7 +21,7 @@ from uvicorn.protocols.utils import get_local_addr, get_remote_addr, is_ssl
 from mockserver.core.http import Fields, HeaderTable, Reply, tabulate
 from mockserver.core.plan import Failure
 from mockserver.core.seed import monotonic
-from mockserver.delivery.drive import encode_header
+from mockserver.delivery.connection import encode_header
 from mockserver.server.access import passes_page_check
 from mockserver.server.http.request_cycle import RequestCycle
 
@@ -83,7 +83,7 @@ def find_target(method: str, target: bytes, headers: list[tuple[bytes, bytes]]) 
 def read_path(target: bytes, headers: Fields) -> str:
     whole, _, query = target.partition(b"?")
     path = unquote(_AUTHORITY.sub(b"", whole, count=1).decode("latin-1"))
-    from mockserver.cassettes.redaction.redact import find_secrets  # only for the journal's rows of bad requests
+    from mockserver.cassettes.redaction.shown_secrets import find_secrets  # only for the journal's rows of bad requests
 
     return find_secrets(tuple(headers), query).mask_text(path) if path.startswith("/") else "/"
 

@@ -15,7 +15,8 @@ from mockserver.core.action import NO_CLOSE_FRAME
 from mockserver.core.exchange import COMPLETE
 from mockserver.core.http import HttpRequest, Reply, tabulate
 from mockserver.core.plan import Failure, Plan
-from mockserver.delivery.drive import MAX_WRITE, WIRE, ClientConnection, PacedStream, Wheel, frame_body
+from mockserver.delivery.connection import MAX_WRITE, WIRE, ClientConnection, frame_body
+from mockserver.delivery.paced import PacedStream, Wheel
 from mockserver.delivery.script import AT_ONCE
 from mockserver.dialects import discover_all
 from mockserver.server.app import Site

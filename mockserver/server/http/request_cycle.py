@@ -10,7 +10,8 @@ from uvicorn.protocols.http.httptools_impl import RequestResponseCycle
 
 from mockserver.core.http import WITHOUT_BODY
 from mockserver.core.plan import Failure
-from mockserver.delivery.drive import CLIENT_LEFT, STOPPED, PacedStream
+from mockserver.delivery.connection import CLIENT_LEFT, STOPPED
+from mockserver.delivery.paced import PacedStream
 
 log = logging.getLogger("mockserver")
 

@@ -13,7 +13,7 @@ from websockets.frames import CloseCode, Frame
 from websockets.http11 import Request
 
 from mockserver.core.action import NO_CLOSE_FRAME
-from mockserver.delivery.drive import MAX_WRITE, WIRE
+from mockserver.delivery.connection import MAX_WRITE, WIRE
 from mockserver.server.http.parser import DRAINED, DeadlineWatch, RequestHead
 from mockserver.server.http.tcp import count_unsent, is_abandoned, reset
 from mockserver.server.limits import Unsent

@@ -43,7 +43,7 @@ class RecordingPolicy:
 
     @cached_property
     def redactor(self) -> "Redactor":
-        from mockserver.cassettes.redaction.find import find_environment_secrets
+        from mockserver.cassettes.redaction.credential_fields import find_environment_secrets
         from mockserver.cassettes.redaction.redact import Redactor
 
         settings = self._settings

@@ -19,7 +19,7 @@ from starlette.types import Message, Receive, Scope, Send
 from mockserver.core.http import HttpRequest, Reply, SocketAnswers, SocketTurn
 from mockserver.core.json import Json, try_parse
 from mockserver.core.plan import Failure
-from mockserver.delivery.drive import CLIENT_LEFT
+from mockserver.delivery.connection import CLIENT_LEFT
 from mockserver.dialects._openai_api.realtime.recordings import make_recording_call
 from mockserver.dialects._parse import Body, clip, read_json
 from mockserver.dialects.gemini.live import (

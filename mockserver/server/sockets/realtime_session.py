@@ -21,7 +21,7 @@ from mockserver.core.plan import Failure
 from mockserver.core.seed import make_token
 from mockserver.core.tokens import APPROX
 from mockserver.core.validation import find_validation
-from mockserver.delivery.drive import CLIENT_LEFT
+from mockserver.delivery.connection import CLIENT_LEFT
 from mockserver.dialects._openai_api.realtime.events import read_event
 from mockserver.dialects._openai_api.realtime.recordings import make_recording_call
 from mockserver.dialects._openai_api.realtime.sessions import LASTS, make_session, read_output, update_session

@@ -19,7 +19,7 @@ from mockserver.core.http import HttpRequest, SocketAnswers, SocketTurn
 from mockserver.core.json import Json
 from mockserver.core.plan import Failure
 from mockserver.core.text import truncate
-from mockserver.delivery.drive import CLIENT_LEFT
+from mockserver.delivery.connection import CLIENT_LEFT
 from mockserver.dialects._parse import read_json
 from mockserver.engine.offload import on_thread
 from mockserver.server.respond import LARGE, Responder, Response, Visit

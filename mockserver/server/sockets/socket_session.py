@@ -16,7 +16,8 @@ from mockserver.core.action import NO_CLOSE_FRAME
 from mockserver.core.http import HttpRequest, SocketTurn
 from mockserver.core.plan import Failure
 from mockserver.core.state import StateLostError
-from mockserver.delivery.drive import WIRE, ClientConnection, PacedStream, Wire
+from mockserver.delivery.connection import WIRE, ClientConnection, Wire
+from mockserver.delivery.paced import PacedStream
 from mockserver.server.deliver import serve
 from mockserver.server.limits import estimate_parsed_size
 from mockserver.server.respond import LARGE, STATE_LOST, Responder, Response, Visit, return_response

@@ -8,7 +8,7 @@ from starlette.types import Message
 from mockserver.core.exchange import COMPLETE, MOST_KEPT, PIECE, REALTIME_SESSION
 from mockserver.core.http import HeaderLines
 from mockserver.core.plan import Plan
-from mockserver.delivery.drive import CLIENT_LEFT, CUT, STOPPED
+from mockserver.delivery.connection import CLIENT_LEFT, CUT, STOPPED
 from mockserver.kinds.realtime import TURN
 from mockserver.server.respond import Visit
 from mockserver.server.sockets.socket_session import CUT_SHORT, FAILED, STOPPING, SocketSession

@@ -3,9 +3,12 @@
 import json
 from typing import Any
 
-from mockserver.cli.cassette.convert import make_dialect_routes
+from msgspec.structs import replace
 
-KNOWN = make_dialect_routes()
+from mockserver.cli.cassette.convert import decode_recorded
+from mockserver.server.routes import make_dialect_routes
+
+KNOWN = replace(make_dialect_routes(), decode=decode_recorded)
 ASKED = {"model": "gpt-4o", "messages": [{"role": "user", "content": "Hi"}]}
 ANSWER = {
     "id": "chatcmpl-1",

@@ -7,16 +7,13 @@ from urllib.parse import quote
 
 import pytest
 
-from mockserver.cassettes.redaction.find import (
-    MAX_LETTERS,
-    PLACEHOLDER,
+from mockserver.cassettes.redaction.credential_fields import (
     CredentialFields,
     find_credentials,
     find_environment_secrets,
-    is_distinctive,
-    make_credentials,
 )
-from mockserver.cassettes.redaction.redact import MAX_VALUES, Secrets, find_secrets
+from mockserver.cassettes.redaction.credentials import MAX_LETTERS, PLACEHOLDER, is_distinctive, make_credentials
+from mockserver.cassettes.redaction.shown_secrets import MAX_VALUES, Secrets, find_secrets
 
 KEY = "sk-proj-0a1B2c/3+4="
 MASKED = "sk-p...(masked)"

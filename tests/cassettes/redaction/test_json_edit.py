@@ -5,8 +5,14 @@ from typing import Any
 
 import pytest
 
-from mockserver.cassettes.redaction.find import Edit
-from mockserver.cassettes.redaction.json_edit import edit_path, find_path, join_deltas, read_json, replace_fragments
+from mockserver.cassettes.redaction.json_edit import (
+    Edit,
+    edit_path,
+    find_path,
+    join_deltas,
+    read_json,
+    replace_fragments,
+)
 from mockserver.config.types import parse_json_path
 
 TREE = {"a": {"b": [1, {"c": "x"}, "y"]}, "user": "me", "éA": None, "list": []}

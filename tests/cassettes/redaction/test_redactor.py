@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mockserver.cassettes.redaction.find import MAX_LETTERS
+from mockserver.cassettes.redaction.credentials import MAX_LETTERS
 from mockserver.cassettes.redaction.redact import Redactor
 from mockserver.config.errors import CassetteError
 from mockserver.config.settings import Scrub

@@ -4,7 +4,7 @@ import json
 
 from msgspec.structs import replace
 
-from mockserver.cli.cassette.episodes import (
+from mockserver.cli.cassette.describe import (
     describe_episode,
     format_day,
     format_size,

@@ -26,7 +26,7 @@ from anthropic.types.beta import messages as beta_messages
 
 from mockserver.core.plan import Answer, Choice, Failure, Text, Usage
 from mockserver.core.validation import Validation
-from mockserver.dialects.anthropic.betas import KNOWN
+from mockserver.dialects.anthropic.request import KNOWN_BETAS
 from tests.dialects.conftest import Speaker
 from tests.kit.client_types import fields_of, smallest_bodies
 from tests.kit.local import local
@@ -124,7 +124,7 @@ def test_what_the_client_can_send_is_accepted(title: str) -> None:
 
 @pytest.mark.parametrize("title", [title for title in TYPES if "betas" in title])
 def test_the_header_of_a_beta_changes_nothing(title: str) -> None:
-    speaker, named = Speaker("anthropic"), ",".join(sorted(KNOWN))
+    speaker, named = Speaker("anthropic"), ",".join(sorted(KNOWN_BETAS))
     for place, body in bodies(title)[::7]:
         found = refusals(speaker, TYPES[title][0], body, **{"anthropic-beta": named})
         assert bool(found) == bool(excluded(place)), (place, found)
@@ -135,7 +135,7 @@ def test_every_reason_is_needed() -> None:
 
 
 def test_the_betas_of_the_client_are_known() -> None:
-    assert set(get_args(get_args(AnthropicBetaParam)[1])) == KNOWN
+    assert set(get_args(get_args(AnthropicBetaParam)[1])) == KNOWN_BETAS
 
 
 PATHS = {"chat": "messages", "input_tokens": "messages/count_tokens", "create_batch": "messages/batches"}

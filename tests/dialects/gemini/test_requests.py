@@ -7,8 +7,8 @@ import pytest
 from mockserver.core.call import Call
 from mockserver.core.http import HttpRequest
 from mockserver.core.json import compact
-from mockserver.dialects.gemini.messages import json_schema, normalize_schema
-from mockserver.dialects.gemini.parse import parse_generate
+from mockserver.dialects.gemini.request import parse_generate
+from mockserver.dialects.gemini.schemas import make_json_schema, normalize_schema
 
 Json = Any
 HI = {"contents": [{"role": "user", "parts": [{"text": "Hi"}]}]}
@@ -172,7 +172,7 @@ def test_schemas() -> None:
         "propertyOrdering": ["a", "b"],
         "required": ["a"],
     }
-    made = json_schema(schema)
+    made = make_json_schema(schema)
     assert list(made["properties"]) == ["a", "b", "c"]
     assert made["properties"] == {
         "a": {"type": ["string", "null"], "enum": ["x", None]},

@@ -40,6 +40,7 @@ def answered(text: str, *, rules: str = "", result: str = "") -> str:
         ("What is 12*12? End with FINAL ANSWER: followed by the answer.", r"12\*12 = 144\n\nFINAL ANSWER: 144"),
         ("What is 7*8? Your last line must be 'RESULT: <answer>'.", r".* = 56\n\nRESULT: 56"),
         ("Who wrote Faust? Begin your answer with 'Response:'", "Response: .+"),
+        ("Write a python function that adds two numbers", r"```python\ndef add_two_numbers\(.*\n```"),
         ("Write an email to three customers", r"[^\n]+"),
         ("Write a short story about three pigs", r"[^\n]+"),
     ],

@@ -212,7 +212,7 @@ NONSENSE: st.SearchStrategy[Any] = st.recursive(
         ({"type": "integer", "minimum": 5, "maximum": 1}, "#/properties/a/minimum"),
         ({"type": "number", "exclusiveMaximum": 1, "exclusiveMinimum": 1}, "#/properties/a"),
         ({"anyOf": [False, {"type": "integer", "minimum": 5, "maximum": 1}]}, "#/properties/a/anyOf/1/minimum"),
-        ({"allOf": [{"type": "string"}, {"type": "integer"}]}, "#/properties/a"),
+        ({"allOf": [{"type": "string"}, {"type": "integer"}]}, "#/properties/a/allOf/0/type"),
         ({"type": "array", "items": False, "minItems": 1}, "#"),
         ({"$ref": "#/$defs/loop"}, "#"),
         ({"type": "string", "pattern": "^a$", "minLength": 5}, "#/properties/a/pattern"),

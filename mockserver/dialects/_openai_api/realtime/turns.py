@@ -56,7 +56,11 @@ class RealtimeApi(Struct, frozen=True):
 
     def turn_operation(self) -> Operation:
         return Operation(
-            *("realtime", "POST", "/realtime", self._parse, self._render),
+            "realtime",
+            "POST",
+            "/realtime",
+            self._parse,
+            self._render,
             over_socket="realtime",
             error=error_event,
             streams=True,

@@ -13,10 +13,10 @@ from mockserver.dialects._fields import Model, closed_shape, fields_of, integer
 from mockserver.dialects._meaning import fields_with_meaning
 from mockserver.dialects._parse import read_object
 from mockserver.dialects._reply import EVENT_TYPE, json_reply, merge_headers, prepend_lines
+from mockserver.dialects.anthropic.bodies import NAME, MessagesBody, read_as_anthropic
 from mockserver.dialects.anthropic.conflicts import BLANK_STOP
-from mockserver.dialects.anthropic.models import NAME, MessagesBody, read_as_anthropic, refuse
-from mockserver.dialects.anthropic.replies import error_event, request_id_line
-from mockserver.dialects.anthropic.request import version_of
+from mockserver.dialects.anthropic.errors import make_error_event, refuse, request_id_line
+from mockserver.dialects.anthropic.request import read_version
 from mockserver.wire.anthropic import make_completion, stream_completion
 
 COMPLETE = Model(
@@ -33,7 +33,9 @@ _ROLES = {"Human": "user", "Assistant": "assistant"}
 
 
 def operation() -> Operation:
-    return Operation("completions", "POST", "/v1/complete", parse_completion, _render, error=error_event, body=_ask)
+    return Operation(
+        "completions", "POST", "/v1/complete", parse_completion, _render, error=make_error_event, body=_ask
+    )
 
 
 def _ask(text: str) -> dict[str, Json]:
@@ -41,7 +43,7 @@ def _ask(text: str) -> dict[str, Json]:
 
 
 def parse_completion(http: HttpRequest, validation: Validation) -> Call:
-    version_of(http, validation=validation)
+    read_version(http, validation=validation)
     body = read_as_anthropic(COMPLETE, read_object(http), validation=validation)
     stops, messages = tuple(body.get("stop_sequences") or ()), tuple(_split_prompt(body["prompt"]))
     if validation is Validation.LIVE and any(not stop.strip() for stop in stops):

@@ -15,6 +15,7 @@ from mockserver.dialects._meaning import fields_with_meaning
 from mockserver.dialects._parse import BAD_JSON, Body, read_object, read_usual
 from mockserver.dialects._pending_calls import PendingCalls
 from mockserver.dialects.gemini import proto
+from mockserver.dialects.gemini.bodies import COUNT_TOKENS, DATA, GENERATE, OF_MEDIA
 from mockserver.dialects.gemini.checks import (
     CHECKED,
     ROLES,
@@ -24,16 +25,8 @@ from mockserver.dialects.gemini.checks import (
     is_newer,
     mend_question,
 )
-from mockserver.dialects.gemini.errors import TYPES
-from mockserver.dialects.gemini.messages import (
-    COUNT_TOKENS,
-    DATA,
-    GENERATE,
-    OF_MEDIA,
-    answer_schema,
-    json_schema,
-    normalize_schema,
-)
+from mockserver.dialects.gemini.errors import TYPES, is_vertex
+from mockserver.dialects.gemini.schemas import make_answer_schema, make_json_schema, normalize_schema
 
 NAME = "gemini"
 RESPONSE_IDS = IdShape("", 23)
@@ -47,8 +40,8 @@ def parse_generate(http: HttpRequest, validation: Validation) -> Call:
     if validation is Validation.OFF:
         body, texts = mend_question("GenerateContentRequest", body), None
     elif texts is None or not CHECKED.isdisjoint(body):
-        check_generate(body, model=model_of(http), vertex=is_vertex(http), validation=validation)
-    return generate_call(http, body, "chat", texts)
+        check_generate(body, model=find_model(http), vertex=is_vertex(http), validation=validation)
+    return make_call(http, body, "chat", texts)
 
 
 def _read_contents(http: HttpRequest, validation: Validation) -> "tuple[Body, _Texts | None]":
@@ -82,7 +75,7 @@ def parse_count(http: HttpRequest, validation: Validation) -> Call:
         asked = mend_question("CountTokensRequest", asked)
     else:
         check_values("CountTokensRequest", asked, vertex=is_vertex(http))
-    return generate_call(http, asked, "input_tokens", _read_texts(asked))
+    return make_call(http, asked, "input_tokens", _read_texts(asked))
 
 
 def _check_count(body: Body, inner: Body | None) -> None:
@@ -147,12 +140,7 @@ def make_renamer(kind: proto.Message) -> Callable[[HttpRequest, Body], Body]:
     return lambda http, body: proto.rename_fields(kind, body, vertex=is_vertex(http))
 
 
-def is_vertex(http: HttpRequest) -> bool:
-    path = http.path
-    return "/publishers/" in path or "/projects/" in path or "/v1beta1/" in path
-
-
-def model_of(http: HttpRequest) -> str:
+def find_model(http: HttpRequest) -> str:
     return http.path_params["model"]
 
 
@@ -165,13 +153,13 @@ def _read_texts(body: Body) -> _Texts | None:
     meant: list[Body] = []
     system = body.get("systemInstruction")
     if system is not None:
-        texts = _texts_of(system)
+        texts = _list_texts(system)
         if texts is None:
             return None
         if text := "\n".join(texts):
             messages.append(Message("system", text))
     for content in body.get("contents") or ():
-        role, texts = content.get("role"), _texts_of(content)
+        role, texts = content.get("role"), _list_texts(content)
         if not texts or (role and role not in ROLES):
             return None
         messages.append(Message("assistant" if role == "model" else "user", "".join(texts)))
@@ -179,7 +167,7 @@ def _read_texts(body: Body) -> _Texts | None:
     return (messages, meant) if meant else None
 
 
-def _texts_of(content: Body) -> list[str] | None:
+def _list_texts(content: Body) -> list[str] | None:
     texts = []
     for part in content.get("parts") or ():
         if len(part) != 1 or "text" not in part:
@@ -188,28 +176,28 @@ def _texts_of(content: Body) -> list[str] | None:
     return texts
 
 
-def generate_call(http: HttpRequest, body: Body, operation: str, texts: _Texts | None) -> Call:
+def make_call(http: HttpRequest, body: Body, operation: str, texts: _Texts | None) -> Call:
     """Return the Call of a body; `texts` are its messages, if they are only texts."""
-    model, config = model_of(http), body.get("generationConfig")
-    tools = tuple(_tools(body)) if "tools" in body else ()
+    model, config = find_model(http), body.get("generationConfig")
+    tools = tuple(_read_tools(body)) if "tools" in body else ()
     return Call(
         dialect=NAME,
         operation=operation,
         model=model,
         http=http,
-        meaning=_meaning(body, model, _plain_contents(body["contents"]) if texts is None else texts[1]),
+        meaning=_find_meaning(body, model, _simplify_contents(body["contents"]) if texts is None else texts[1]),
         raw=body,
-        messages=tuple(messages_of(body)) if texts is None else tuple(texts[0]),
+        messages=tuple(list_messages(body)) if texts is None else tuple(texts[0]),
         tools=tools,
-        tool_choice=_tool_choice(body, tools) if tools or "toolConfig" in body else _NO_CHOICE,
+        tool_choice=_read_tool_choice(body, tools) if tools or "toolConfig" in body else _NO_CHOICE,
         stream=":stream" in http.path,
         ids=RESPONSE_IDS,
         tool_call_ids=CALL_IDS if is_newer(model) else NO_CALL_IDS,
         finishes=FINISHES,
-        previous_response_id=_cache_name(body["cachedContent"]) if "cachedContent" in body else None,
-        part_tokens=_part_tokens,
+        previous_response_id=_read_cache_name(body["cachedContent"]) if "cachedContent" in body else None,
+        part_tokens=_count_part_tokens,
         message_tokens=0,
-        options=_options(config) if config else _USUAL,
+        options=_read_options(config) if config else _USUAL,
         is_sound=texts is not None,
     )
 
@@ -218,8 +206,8 @@ _NO_CHOICE = ToolChoice("none")
 _USUAL = Options(overflow="shorten")
 
 
-def _options(config: Body) -> Options:
-    response_format, schema = _format(config)
+def _read_options(config: Body) -> Options:
+    response_format, schema = _read_format(config)
     return Options(
         n=config.get("candidateCount") or 1,
         max_tokens=config.get("maxOutputTokens"),
@@ -227,13 +215,13 @@ def _options(config: Body) -> Options:
         logprobs=(config.get("logprobs") or 0) if config.get("responseLogprobs") else None,
         seed=config.get("seed"),
         overflow="shorten",
-        effort=_effort(config.get("thinkingConfig") or {}),
+        effort=_find_effort(config.get("thinkingConfig") or {}),
         response_format=response_format,
         schema=schema,
     )
 
 
-def _cache_name(name: str) -> str | None:
+def _read_cache_name(name: str) -> str | None:
     """Return the name of a cached content without the project that contains it on Vertex AI."""
     return _OF_PROJECT.sub("", name) if name else None
 
@@ -241,7 +229,7 @@ def _cache_name(name: str) -> str | None:
 _OF_PROJECT = re.compile(r"projects/[^/]+/locations/[^/]+/(?=cachedContents/)")
 
 
-def _part_tokens(part: Mapping[str, Json]) -> int:
+def _count_part_tokens(part: Mapping[str, Json]) -> int:
     return PART_TOKENS if is_media(part) else len(compact(part)) // 4  # code and what it printed
 
 
@@ -249,7 +237,7 @@ def is_media(part: Mapping[str, Json]) -> bool:
     return part["type"] not in _DONE.values()
 
 
-def messages_of(body: Body) -> Iterator[Message]:
+def list_messages(body: Body) -> Iterator[Message]:
     system = body.get("systemInstruction")
     if system and (text := "\n".join(part.get("text", "") for part in system.get("parts") or ())):
         yield Message("system", text)
@@ -270,7 +258,7 @@ def messages_of(body: Body) -> Iterator[Message]:
             continue
         for part in parts:
             if "functionResponse" in part:
-                yield _result(part["functionResponse"], pending)
+                yield _read_result(part["functionResponse"], pending)
         rest = [part for part in parts if "functionResponse" not in part]
         if len(rest) == len(parts) or any(map(has_data, rest)):
             yield _make_message("user", rest)
@@ -279,22 +267,22 @@ def messages_of(body: Body) -> Iterator[Message]:
 def _make_message(role: str, parts: Sequence[Body], calls: tuple[ToolCall, ...] = ()) -> Message:
     text = "".join([part["text"] for part in parts if "text" in part and not part.get("thought")])
     others = [part for part in parts if "text" not in part]
-    return Message(role, text, parts=tuple(chain.from_iterable(map(_neutral, others))), tool_calls=calls)
+    return Message(role, text, parts=tuple(chain.from_iterable(map(_convert_part, others))), tool_calls=calls)
 
 
-def _neutral(part: Body) -> Iterator[Body]:
+def _convert_part(part: Body) -> Iterator[Body]:
     """Yield media in the form that rules know, and the model's use of Google's tools."""
     if (blob := part.get("inlineData")) is not None:
         kind = blob["mimeType"]
-        yield _media(kind, f"data:{kind};base64,{blob.get('data', '')}", blob)
+        yield _convert_media(kind, f"data:{kind};base64,{blob.get('data', '')}", blob)
     elif (file := part.get("fileData")) is not None:
-        yield _media(file.get("mimeType") or "", file["fileUri"], {})
+        yield _convert_media(file.get("mimeType") or "", file["fileUri"], {})
     for name, kind in _DONE.items():
         if name in part:
             yield {"type": kind, **part[name]}
 
 
-def _media(kind: str, url: str, blob: Body) -> Body:
+def _convert_media(kind: str, url: str, blob: Body) -> Body:
     if kind.startswith("image/"):
         return {"type": "image_url", "image_url": {"url": url}}
     if kind.startswith("audio/") and blob:
@@ -310,11 +298,11 @@ _DONE = {
 }
 
 
-def _result(result: Body, pending: PendingCalls) -> Message:
+def _read_result(result: Body, pending: PendingCalls) -> Message:
     """Return a tool's result, for the call with its id, or else the first one of its name without a result."""
     named, name = result.get("id"), result["name"]
     call = pending.take(name, named)
-    parts = tuple(chain.from_iterable(map(_neutral, result.get("parts") or ())))
+    parts = tuple(chain.from_iterable(map(_convert_part, result.get("parts") or ())))
     text, of_call = _unwrap_result(name, result.get("response") or {}), named or "" if call is None else call.id
     return Message("tool", text, parts=parts, tool_call_id=of_call, name=name)
 
@@ -329,12 +317,12 @@ def _unwrap_result(name: str, response: Body) -> str:
 _WRAPPED = ("result", "output", "return_value", "content")
 
 
-def _tools(body: Body) -> Iterator[Tool]:
+def _read_tools(body: Body) -> Iterator[Tool]:
     for tool in body.get("tools") or ():
         for function in tool.get("functionDeclarations") or ():
             schema = normalize_schema(function.get("parametersJsonSchema"))
             if schema is None and "parameters" in function:
-                schema = json_schema(function["parameters"])
+                schema = make_json_schema(function["parameters"])
             schema = schema if isinstance(schema, Mapping) else None
             yield Tool(function["name"], function.get("description") or "", schema)
         for name in tool:
@@ -352,7 +340,7 @@ _KINDS = {
 }
 
 
-def _tool_choice(body: Body, tools: tuple[Tool, ...]) -> ToolChoice:
+def _read_tool_choice(body: Body, tools: tuple[Tool, ...]) -> ToolChoice:
     calling = (body.get("toolConfig") or {}).get("functionCallingConfig") or {}
     allowed = tuple(calling.get("allowedFunctionNames") or ())
     functions = tuple(tool.name for tool in tools if tool.kind == "function")
@@ -368,10 +356,10 @@ def _tool_choice(body: Body, tools: tuple[Tool, ...]) -> ToolChoice:
     return ToolChoice("auto" if tools else "none")
 
 
-def _format(config: Body) -> tuple[str, Json]:
+def _read_format(config: Body) -> tuple[str, Json]:
     if "responseSchema" in config:
         kind = "enum" if config.get("responseMimeType") == "text/x.enum" else "json_schema"
-        return kind, answer_schema(config["responseSchema"])
+        return kind, make_answer_schema(config["responseSchema"])
     if "responseJsonSchema" in config:
         return "json_schema", normalize_schema(config["responseJsonSchema"])
     text: Body = next((each["text"] for each in config.get("responseFormat") or () if "text" in each), {})
@@ -382,7 +370,7 @@ def _format(config: Body) -> tuple[str, Json]:
     return ("json_object" if media == "application/json" else "text"), None
 
 
-def _effort(thinking: Body) -> str | None:
+def _find_effort(thinking: Body) -> str | None:
     """Return the requested reasoning effort: by level, by budget, or medium if thoughts are to be included."""
     if level := thinking.get("thinkingLevel"):
         return None if level.endswith("UNSPECIFIED") else level.lower()
@@ -395,7 +383,7 @@ def _effort(thinking: Body) -> str | None:
 _BUDGETS = ((1024, "low"), (8192, "medium"))
 
 
-def _meaning(body: Body, model: str, contents: list[Body]) -> dict[str, Json]:
+def _find_meaning(body: Body, model: str, contents: list[Body]) -> dict[str, Json]:
     """Return what could change the answer: schemas as text, as the order of keys counts; no ids and no signatures."""
     kept = fields_with_meaning(body, NAME, "chat", _BOOKKEEPING)
     kept["model"] = model
@@ -414,7 +402,7 @@ def _meaning(body: Body, model: str, contents: list[Body]) -> dict[str, Json]:
     return kept
 
 
-def _plain_contents(contents: Sequence[Body]) -> list[Body]:
+def _simplify_contents(contents: Sequence[Body]) -> list[Body]:
     return [
         {"role": content.get("role") or "user", "parts": list(map(_drop_ids, _complete_parts(content["parts"])))}
         for content in contents

@@ -1,0 +1,132 @@
+"""The connection to one client: what can be sent there past ASGI, and in which bytes."""
+
+from collections.abc import Callable, Iterable, Mapping
+from functools import lru_cache
+from typing import Protocol
+
+from msgspec import Struct
+from starlette.types import Receive, Send
+
+from mockserver.core.action import NO_CLOSE_FRAME, Action
+from mockserver.core.http import WITHOUT_BODY, HeaderLines, Headers, Reply
+from mockserver.delivery.paced import PacedStream
+
+WIRE = "mockserver.wire"  # the extension of an ASGI scope in which a connection offers its Wire
+IN_PROCESS = "mockserver.stage"  # the extension of an in-process client, which has no connection
+Note = Callable[[bytes], None]  # called with bytes of the body as they are sent
+
+
+class Wire(Protocol):
+    """The connection beneath an ASGI server: `gone` once the client has left."""
+
+    @property
+    def gone(self) -> bool:
+        """Return whether the client has left."""
+
+    @property
+    def stopping(self) -> bool:
+        """Return whether the server stops, so that an answer without an end should end."""
+
+    @property
+    def unsent(self) -> int:
+        """Return how many written bytes have not reached the client."""
+
+    def write(self, data: bytes) -> None:
+        """Write bytes to the connection outside HTTP framing."""
+
+    def close(self, code: int = NO_CLOSE_FRAME) -> None:
+        """Send what was written, then close, even if HTTP expects more; a WebSocket with a close frame of this code."""
+
+    def reset(self) -> None:
+        """End the connection by TCP RST."""
+
+    def send_whole(self, status: int, head: bytes, body: bytes) -> bool:
+        """Send a whole answer past ASGI: its header lines, and its body in its framing. False: nothing was sent."""
+
+    def send_piece(self, data: bytes) -> bool:
+        """Send a piece, not the last, of a chunked body past ASGI. False: nothing was sent."""
+
+    def send_paced(self, status: int, head: bytes, stream: PacedStream) -> bool:
+        """Send the head of a paced stream past ASGI, then its parts when they are due. False: nothing was sent."""
+
+
+class InProcessDriver(Protocol):
+    """Performs answers for a client in the same process, without a connection and without waiting."""
+
+    @property
+    def patient(self) -> bool:
+        """Return whether a request can wait for others."""
+
+    async def perform(self, actions: Iterable[Action], note: Note) -> str:
+        """Perform the actions and return how they ended, as the driver does."""
+
+
+class ClientConnection(Struct):
+    """An ASGI connection to one client. `began`: when the answer begins, in monotonic seconds; None: once driven."""
+
+    receive: Receive
+    send: Send
+    wire: Wire | None = None
+    began: float | None = None
+    in_process: InProcessDriver | None = None
+
+
+async def wait_until_left(receive: Receive) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass
+
+
+CLIENT_LEFT, STOPPED = "client left", "server stopped"
+CUT: Mapping[str, str] = {"end": "cut short", "close": "disconnected", "reset": "reset"}
+
+
+MAX_WRITE = 1 << 18  # bytes of a body written at once
+
+
+def join_headers(reply: Reply, more: Headers | HeaderLines) -> bytes | None:
+    """Return the header lines of a reply that can be sent at once, and the framing of its body: in chunks or by length.
+
+    None if it is not plain or too large, its status allows no body, or its headers are not clear, state another length
+    or framing, or end the connection.
+    """
+    own = reply.headers
+    if reply.script is not None or not (
+        reply.frames is reply.pieces is None and len(reply.body) <= MAX_WRITE and reply.status not in WITHOUT_BODY
+    ):
+        return None
+    if type(own) is not HeaderLines or type(more) is not HeaderLines:
+        return _check_headers(reply, (*own, *more))
+    lines = own.lines + more.lines
+    return (lines if own.sized else lines + _CHUNKED).encode("latin-1", "replace")
+
+
+def _check_headers(reply: Reply, headers: Headers) -> bytes | None:
+    """Return the lines of headers that somebody states, if they are clear and suit the body."""
+    told = "\n".join(map(": ".join, headers)) + "\n"
+    lines = told.replace("\n", "\r\n")
+    if len(lines) - len(told) != len(headers) or "\r" in told or "\0" in told:
+        return None
+    if "content-length: " in told:
+        is_true = f"content-length: {len(reply.body)}\n" in told and not reply.parts.times
+    else:
+        is_true = "transfer-encoding: " not in told and ("connection: " not in told or _STAYS in told)
+        lines += _CHUNKED
+    return lines.encode("latin-1", "replace") if is_true else None
+
+
+def frame_body(lines: bytes, body: bytes) -> bytes:
+    """Return a whole body in the framing that its header lines state: as it is, or in one chunk."""
+    if not lines.endswith(_IN_CHUNKS):
+        return body
+    return b"%x\r\n%b\r\n0\r\n\r\n" % (len(body), body) if body else b"0\r\n\r\n"
+
+
+_CHUNKED, _STAYS = "transfer-encoding: chunked\r\n", "connection: keep-alive\n"
+_IN_CHUNKS = _CHUNKED.encode()
+
+
+@lru_cache(maxsize=4096)  # most headers repeat
+def encode_header(header: tuple[str, str]) -> tuple[bytes, bytes]:
+    """Return a header as it is sent; `?` for what no header can hold."""
+    name, value = header
+    return name.lower().encode("latin-1", "replace"), value.encode("latin-1", "replace")

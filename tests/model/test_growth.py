@@ -2,6 +2,7 @@
 
 import cProfile
 from collections.abc import Callable, Sequence
+from time import process_time
 
 import pytest
 from hypothesis import given, settings
@@ -13,6 +14,7 @@ from mockserver.core.call import Call, Message, Tool, ToolChoice
 from mockserver.core.seed import Seed
 from mockserver.engine.generation import make_generator
 from mockserver.model.budget import STEPS, AnswerWork, spend
+from mockserver.model.listed_options import list_options
 from tests.kit.calls import call
 
 ANY = ToolChoice("required")
@@ -92,6 +94,16 @@ def test_tools_and_prompts_of_the_same_words(words: list[str], joint: str, said:
     answering(make(8))()
     once, twice = (steps(answering(make(size))) for size in (60, 120))
     assert twice < 3 * once + 150_000
+
+
+def test_a_long_word_is_searched_for_options_once() -> None:
+    def measure(letters: int) -> float:
+        began = process_time()
+        list_options.__wrapped__("a" * letters)
+        return process_time() - began
+
+    once, four_times = (min(measure(letters) for _ in range(5)) for letters in (1_000, 4_000))
+    assert four_times < 8 * once  # sixteen times, if it is read again from each of its letters
 
 
 def test_yaml_is_read_up_to_its_limit() -> None:

@@ -143,6 +143,7 @@ ADDRESSES: Mapping[str, str] = {
     "/gemini": "https://generativelanguage.googleapis.com",
     "/anthropic": "https://api.anthropic.com",
     "/mistral/v1": "https://api.mistral.ai/v1",
+    "/mistral": "https://api.mistral.ai/v1",
     "/ollama": "http://127.0.0.1:11434",
     "/cohere": "https://api.cohere.com",
     "/voyage/v1": "https://api.voyageai.com/v1",

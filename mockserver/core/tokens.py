@@ -310,7 +310,7 @@ class _InWords(dict[str, int]):
         return count
 
 
-_LONGEST_WORD, _MOST_WORDS = 32, 8_192
+_LONGEST_WORD, _MOST_WORDS = 64, 8_192
 _OF_FIRST_WORDS, _OF_WORDS = _OfWords(""), _OfWords(" ")
 _IN_FIRST_WORD, _in_word = _InWords(_OF_FIRST_WORDS, 0), _InWords(_OF_WORDS, 1).__getitem__
 _BLANKS = 64  # at most so many are one token

@@ -123,7 +123,8 @@ class Dialect(Struct, frozen=True, dict=True):
     segment, and paths below are included), each with the `then` of a rule that answers it.
     `host` is which of the hosts this is that speak the dialect, each in its own way.
 
-    Where clients of ours are pointed (`mounts`, `variables`, `one_key`), `_clients.py` says. Other dialects state it.
+    `base` is the path for the provider's own client, if no variable tells it. Where clients of ours are pointed
+    (`mounts`, `variables`, `one_key`, `base`), `_clients.py` says. Other dialects state it.
     """
 
     name: str
@@ -136,6 +137,7 @@ class Dialect(Struct, frozen=True, dict=True):
     own_features: frozenset[str] = frozenset()  # of OWN_FEATURES
     variables: Mapping[str, str] = {}
     one_key: tuple[str, ...] = ()
+    base: str = ""
     missing: Mapping[str, str] = {}
     bare: tuple[str, ...] = ()
     omissible: str = ""
@@ -224,7 +226,7 @@ def _import_dialect(name: str) -> Dialect:
     known = CLIENT_CONFIGS.get(name)
     if known is None:
         return dialect
-    return replace(dialect, mounts=known.mounts, variables=known.variables, one_key=known.one_key)
+    return replace(dialect, mounts=known.mounts, variables=known.variables, one_key=known.one_key, base=known.base)
 
 
 def client_configs() -> "Mapping[str, ClientConfig | Dialect]":

@@ -14,6 +14,7 @@ class ClientConfig(Struct, frozen=True):
     mounts: tuple[str, ...]
     variables: Mapping[str, str] = {}
     one_key: tuple[str, ...] = ()
+    base: str = ""
 
 
 CLIENT_CONFIGS: Mapping[str, ClientConfig] = {
@@ -131,7 +132,8 @@ CLIENT_CONFIGS: Mapping[str, ClientConfig] = {
         variables={"LM_STUDIO_API_BASE": "{address}/lmstudio/v1", "LM_STUDIO_API_KEY": "{key}"},
     ),
     "mistral": ClientConfig(
-        mounts=("/mistral/v1",),
+        mounts=("/mistral/v1", "/mistral"),
+        base="/mistral",
         variables={
             "MISTRAL_BASE_URL": "{address}/mistral/v1",
             "MISTRAL_API_BASE": "{address}/mistral/v1",

@@ -7,8 +7,8 @@ from math import isinf
 from typing import Any, TypeVar
 
 from jiter import from_json
-from msgspec import MsgspecError, Raw, Struct
-from msgspec.json import Decoder, encode
+from msgspec import Struct
+from msgspec.json import encode
 from pydantic_core import ErrorDetails, ValidationError
 
 from mockserver.core.call import Call, Page
@@ -146,24 +146,6 @@ def read_usual(model: TypedModel, http: HttpRequest) -> dict[str, Json] | None:
 
 
 _LEAST_DEEP = 2 * MAX_DEPTH  # characters
-
-
-_decode_fields = Decoder(dict[str, Raw]).decode
-
-
-def read_fields(body: bytes) -> dict[str, Raw] | None:
-    """Return the fields of an object, their values as they were written; None if this cannot be certain.
-
-    No field occurs twice; what is wrong within a value may be found later.
-    """
-    try:
-        fields = _decode_fields(body)
-    except (MsgspecError, ValueError, RecursionError):
-        return None
-    written = encode(fields)  # each key has a colon: a body with one that is stated twice has one more
-    return (
-        fields if len(written.replace(b":", b"")) - len(written) == len(body.replace(b":", b"")) - len(body) else None
-    )
 
 
 Read = TypeVar("Read")

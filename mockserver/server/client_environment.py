@@ -83,6 +83,8 @@ def find_key(env: Mapping[str, str], dialect: str) -> str:
 def make_base_url(address: str, dialect: str) -> str:
     """Return what the provider's own client takes as its base."""
     spoken = client_configs()[dialect]
+    if spoken.base:
+        return address + spoken.base
     texts = (text for text in spoken.variables.values() if "{address}" in text)
     return next(texts, "{address}" + spoken.mounts[0]).format(address=address)
 

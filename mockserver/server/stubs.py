@@ -90,12 +90,13 @@ def suggest_rule(http: HttpRequest, dialect: Dialect) -> str | None:
     then = next((then for path, then in dialect.missing.items() if _is_below(path, rest)), None)
     if then is None or "*" in http.path or len(http.path) > _LONGEST:
         return None
-    path = http.path
+    path, spoken = http.path, ""
     if front in dialect.mounts:
-        path = drop_dialect_segment(path)  # the bare one fits at the mount too
+        path = drop_dialect_segment(path)  # the bare one fits at the mount too, but at those of other dialects as well
+        spoken = f"host: {dialect.host}, " if dialect.host else f"dialect: {dialect.name}, "
     path = path if _PLAIN.fullmatch(path) else json.dumps(path, ensure_ascii=False)
     method = f", method: {http.method}" if http.method in METHODS else ""
-    return f"- {{when: {{path: {path}{method}}}, then: {then}}}"
+    return f"- {{when: {{{spoken}path: {path}{method}}}, then: {then}}}"
 
 
 def _is_below(path: str, rest: str) -> bool:

@@ -3,13 +3,13 @@
 The keys of every object are sorted, as on the wire of the live service, but for the input of tools.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 
 from msgspec import Struct
 from msgspec.structs import replace
 from pydantic_core import to_json
 
-from mockserver.core.http import Frame, Frames
+from mockserver.core.http import Frame
 from mockserver.core.json import Json
 from mockserver.core.plan import (
     Answer,
@@ -59,6 +59,8 @@ class Block(Struct, frozen=True):
 class ConverseRenderer(Renderer[ConverseOptions]):
     """Renders Converse answers."""
 
+    seals = True
+
     def body(self, answer: Answer, options: ConverseOptions) -> dict[str, Json]:
         choice = answer.choices[0]
         message = {"content": [block.body for block in list_blocks(answer, options)], "role": "assistant"}
@@ -93,11 +95,6 @@ class ConverseRenderer(Renderer[ConverseOptions]):
         calls = [part.call for part in answer.choices[0].parts if type(part) is ToolUse]
         inputs = [to_json(read_arguments(call.arguments)) for call in calls]
         return Outline((options.thoughts, options.signs, options.tells_stop, options.caches), tuple(inputs))
-
-    def stream(self, answer: Answer, options: ConverseOptions) -> Iterable[Frame]:
-        """Return the frames of a stream; each is measured and checksummed when it is written."""
-        filled = self.fill_frames(answer, options)
-        return self.frames(answer, options) if filled is None else Frames(filled.runs)
 
 
 METRICS: Body = {"latencyMs": 0}  # the time that an answer takes is not in its bytes

@@ -1,57 +1,96 @@
-"""The bodies of InvokeModel, in which each family of models has a format of its own; streams hold them in chunks."""
+"""The answers of InvokeModel, in which each family of models has a format of its own; streams hold them in chunks."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from msgspec import Struct
-from msgspec.structs import replace
 from pydantic_core import from_json, to_json
 
-from mockserver.core.http import Frame, FrameRun, Frames
+from mockserver.core.call import Options
+from mockserver.core.http import Frame
 from mockserver.core.json import Json
 from mockserver.core.plan import Answer, Usage
+from mockserver.wire.anthropic import MessageOptions, MessageRenderer, make_completion, stream_completion
 from mockserver.wire.bedrock import ConverseOptions, ConverseRenderer
+from mockserver.wire.chat import DONE, ChatRenderer
 from mockserver.wire.parts import join_spoken, list_spoken_pieces
+from mockserver.wire.renderer import Renderer
 
-Body = Mapping[str, Json]
-METRICS = "amazon-bedrock-invocationMetrics"
-_CONVERSE = ConverseRenderer()
+METRICS = "amazon-bedrock-invocationMetrics"  # in the last chunk of a stream
 
 
-def make_metrics(usage: Usage) -> Body:
-    """Return what the last chunk of a stream tells of the invocation."""
+def _add_metrics(body: bytes, usage: Usage) -> bytes:
+    """Return the last object of a stream with what it tells of the invocation."""
     counts = {"inputTokenCount": usage.prompt, "outputTokenCount": usage.completion}
-    return {**counts, "invocationLatency": 0, "firstByteLatency": 0}
+    told = to_json({METRICS: {**counts, "invocationLatency": 0, "firstByteLatency": 0}})
+    return body[:-1] + b"," + told[1:]
 
 
-def make_chunk(body: Body, part: str = "text", tokens: int = 0) -> Frame:
-    return Frame(to_json(body), "chunk", tokens, part, "chunk")
+def wrap_events(events: Iterable[Frame], usage: Usage) -> Iterator[Frame]:
+    """Yield events as chunks, the last with metrics."""
+    held: Frame | None = None
+    for event in events:
+        if held is not None:
+            yield Frame(held.data, "chunk", held.tokens, "finish" if held.part == "end" else held.part, "chunk")
+        held = event
+    if held is not None:
+        yield Frame(_add_metrics(held.data, usage), "chunk", held.tokens, "end", "chunk")
 
 
-def wrap_events(frames: Iterable[Frame | bytes], usage: Usage) -> Frames:
-    """Return the events of Anthropic as chunks, without pings and with metrics in the last."""
-    runs = frames.runs if isinstance(frames, Frames) else [frame for frame in frames if isinstance(frame, Frame)]
-    return Frames([_wrap_event(run, usage) for run in runs if run.event != "ping"])
+class ClaudeRenderer(MessageRenderer):
+    """Renders the messages of Anthropic; their streams have no pings here."""
+
+    seals = True
+
+    def frames(self, answer: Answer, options: MessageOptions) -> Iterator[Frame]:
+        events = super().frames(answer, options)
+        return wrap_events((event for event in events if event.event != "ping"), answer.usage)
 
 
-def _wrap_event(frame: Frame | FrameRun, usage: Usage) -> Frame | FrameRun:
-    if type(frame) is FrameRun:
-        return replace(frame, event="chunk", framing="chunk")
-    if frame.event == "message_stop" or (frame.event, frame.part) == _ENDED:
-        metrics = to_json({METRICS: make_metrics(usage)})
-        return Frame(frame.data[:-1] + b"," + metrics[1:], "chunk", frame.tokens, "end", "chunk")
-    return Frame(frame.data, "chunk", frame.tokens, frame.part, "chunk")
+class CompletionRenderer(Renderer[None]):
+    """Renders the text completions of Anthropic."""
+
+    seals = True
+
+    def body(self, answer: Answer, options: None) -> dict[str, Json]:
+        return make_completion(answer)
+
+    def frames(self, answer: Answer, options: None) -> Iterator[Frame]:
+        return wrap_events(stream_completion(answer), answer.usage)
 
 
-_ENDED = ("completion", "finish")  # the last event of a text completion
+class ChatChunkRenderer(ChatRenderer):
+    """Renders OpenAI's chats."""
+
+    seals = True
+
+    def frames(self, answer: Answer, options: Options) -> Iterator[Frame]:
+        return wrap_events((chunk for chunk in super().frames(answer, options) if chunk is not DONE), answer.usage)
 
 
-def make_nova_answer(answer: Answer, options: ConverseOptions) -> dict[str, Json]:
-    """Return the answer of a Nova model: that of Converse, with other names for what was cached."""
-    whole = _CONVERSE.body(answer, options)
-    return {key: whole[key] for key in ("output", "stopReason")} | {"usage": _count(answer.usage)}
+class NovaRenderer(ConverseRenderer):
+    """Renders the answers of Nova models: those of Converse, with other names for what was cached.
+
+    In a stream, each event is an object with its name.
+    """
+
+    def body(self, answer: Answer, options: ConverseOptions) -> dict[str, Json]:
+        whole = super().body(answer, options)
+        return {key: whole[key] for key in ("output", "stopReason")} | {"usage": _count(answer.usage)}
+
+    def frames(self, answer: Answer, options: ConverseOptions) -> Iterator[Frame]:
+        return wrap_events(
+            (_name_event(event, answer.usage) for event in super().frames(answer, options)), answer.usage
+        )
 
 
-def _count(usage: Usage) -> Body:
+def _name_event(frame: Frame, usage: Usage) -> Frame:
+    body: Json = from_json(frame.data)
+    if frame.event == "metadata":
+        body = {"usage": _count(usage), "metrics": {}, "trace": {}}
+    return Frame(to_json({str(frame.event): body}), tokens=frame.tokens, part=frame.part)
+
+
+def _count(usage: Usage) -> Mapping[str, Json]:
     return {
         "inputTokens": max(usage.prompt - usage.cached - usage.cache_write, 0),
         "outputTokens": usage.completion,
@@ -59,17 +98,6 @@ def _count(usage: Usage) -> Body:
         "cacheReadInputTokenCount": usage.cached,
         "cacheWriteInputTokenCount": usage.cache_write,
     }
-
-
-def stream_nova_answer(answer: Answer, options: ConverseOptions) -> Iterator[Frame]:
-    """Yield the chunks of a Nova model: Converse's events, each in an object with its name."""
-    for frame in _CONVERSE.frames(answer, options):
-        body: Json = from_json(frame.data)
-        more: Body = {}
-        if frame.event == "metadata":
-            body = {"usage": _count(answer.usage), "metrics": {}, "trace": {}}
-            more = {METRICS: make_metrics(answer.usage)}
-        yield make_chunk({str(frame.event): body, **more}, frame.part, frame.tokens)
 
 
 class TextFormat(Struct, frozen=True):
@@ -83,16 +111,26 @@ class TextFormat(Struct, frozen=True):
     whole: Callable[[str, Answer], dict[str, Json]] | None = None
 
 
-def make_text_answer(answer: Answer, form: TextFormat) -> dict[str, Json]:
-    text = join_spoken(answer.choices[0])
-    return form.piece(text, answer, True) if form.whole is None else form.whole(text, answer)
+class TextFormatRenderer(Renderer[None]):
+    """Renders answers in such a format: in a stream, what comes last has no text, but says why it ends."""
 
+    seals = True
 
-def stream_text_answer(answer: Answer, form: TextFormat) -> Iterator[Frame]:
-    """Yield a chunk for each piece of the text, and a last one that says why it ends, with metrics."""
-    for piece, weight in list_spoken_pieces(answer.choices[0], answer.tokenizer):
-        yield make_chunk(form.piece(piece, answer, False), tokens=weight)
-    yield make_chunk({**form.piece("", answer, True), METRICS: make_metrics(answer.usage)}, "end")
+    def __init__(self, form: TextFormat) -> None:
+        super().__init__()
+        self._form = form
+
+    def body(self, answer: Answer, options: None) -> dict[str, Json]:
+        form, text = self._form, join_spoken(answer.choices[0])
+        return form.piece(text, answer, True) if form.whole is None else form.whole(text, answer)
+
+    def frames(self, answer: Answer, options: None) -> Iterator[Frame]:
+        return wrap_events(self._list_pieces(answer), answer.usage)
+
+    def _list_pieces(self, answer: Answer) -> Iterator[Frame]:
+        for piece, weight in list_spoken_pieces(answer.choices[0], answer.tokenizer):
+            yield Frame(to_json(self._form.piece(piece, answer, False)), tokens=weight)
+        yield Frame(to_json(self._form.piece("", answer, True)))
 
 
 def _make_titan_piece(text: str, answer: Answer, last: bool) -> dict[str, Json]:

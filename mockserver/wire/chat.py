@@ -113,6 +113,8 @@ class ChatLayout(Struct, frozen=True):
     ending: Mapping[str, Json] = {}  # the delta of the last chunk of a choice
     thinks_in_content: bool = False  # whether reasoning is a part of the content, which is a list then
     comment: str = ""  # an SSE comment before the first chunk
+    # The `object` of the last chunk, after which a stream just ends; none: that of all chunks, and `[DONE]` is the end.
+    last_object: str = ""
     # The usage where it is not OpenAI's; else `usage` says which keys it has.
     count: Callable[[Usage], Mapping[str, Json]] | None = None
     extras: ChatExtras = _NO_EXTRAS
@@ -149,7 +151,8 @@ class ChatRenderer(Renderer[Options]):
             yield Frame(f": {self.layout.comment}\n\n".encode(), part="open", framing="bare")
         completion = _Completion(answer, self.layout, options.service_tier, include_usage=include_usage)
         yield from completion.stream_chunks()
-        yield DONE
+        if not self.layout.last_object:
+            yield DONE
 
     def stream(self, answer: Answer, options: Options) -> Iterable[Frame]:
         if self.layout.stream_usage not in _GROWING:
@@ -337,6 +340,8 @@ class _Completion:
             self._unfinished -= 1
             if not self._unfinished and self._has_usage_at_finish:
                 more["usage"] = make_chat_usage(answer.usage, layout)
+            if not self._unfinished and layout.last_object:
+                more["object"] = layout.last_object
         if layout.extras is not _NO_EXTRAS:
             choice = {**layout.extras.choice(step.finish), **choice}
             if step.opens and index == 0:

@@ -32,7 +32,15 @@ from mockserver.core.plan import (
     tokens_of,
 )
 from mockserver.core.tokens import Tokenizer, weigh_pieces
-from mockserver.wire.template import FilledFrames, FrameTemplate, Pieces, StreamTemplate, Template, cut_at
+from mockserver.wire.template import (
+    FilledFrames,
+    FrameTemplate,
+    Pieces,
+    SealedFrames,
+    StreamTemplate,
+    Template,
+    cut_at,
+)
 
 Form = tuple[Hashable, ...]
 Options = TypeVar("Options")
@@ -214,10 +222,11 @@ class Renderer(Generic[Options]):
 
     Each kind of answer has its own, which says how a body or the frames of a stream are made of an answer and what its
     request wants (`options`), and what of these options counts. `reads_model`: the name of a model also decides what
-    else is rendered, so that a template is for one model.
+    else is rendered, so that a template is for one model. `seals`: the frames of its streams are checksummed.
     """
 
     reads_model = False
+    seals = False
 
     def __init__(self) -> None:
         self._templates = dict[Form, Template | StreamTemplate | None]()
@@ -281,7 +290,10 @@ class Renderer(Generic[Options]):
         if found is None:
             found = self._find(answer, options, given, key, spoken.counts)
         template: StreamTemplate | None = found.template
-        return None if template is None else FilledFrames(template, given.values + found.values, spoken.parts)
+        if template is None:
+            return None
+        filled = SealedFrames if self.seals else FilledFrames
+        return filled(template, given.values + found.values, spoken.parts)
 
     def _outline_given(self, answer: Answer, options: Options) -> GivenValues | None:
         """Return the outline of all but choices and names: of what differs from request to request."""

@@ -113,18 +113,23 @@ class FrameTemplate(Struct, frozen=True, dict=True):
         both = replace(other, first=self.first)
         return both if follows and both == replace(self, end=other.end) else None
 
-    def fill(self, values: tuple[bytes, ...], parts: Sequence[Pieces]) -> Iterator[Frame | FrameRun]:
+    @property
+    def has_holes(self) -> bool:
+        return any(each is not None and each.holes for each in (self.before, self.again, self.after))
+
+    def fill(self, values: tuple[bytes, ...], parts: Sequence[Pieces]) -> Sequence[Frame | FrameRun]:
         frame, data = self.frame, self.before.fill(values)
         if self.part is None or self.after is None:
-            yield Frame(data, frame.event, 0, frame.part, frame.framing)
-            return
+            return (Frame(data, frame.event, 0, frame.part, frame.framing),)
         behind, shown = self.after.fill(values), parts[self.part]
         texts, weights = shown.texts[self.first : self.end], shown.tokens[self.first : self.end]
         if self.again is not None:
             texts = _repeat(texts, self.again.fill(values))
-        for at in range(0, len(texts), _RUN):
-            some, tokens = texts[at : at + _RUN], weights[at : at + _RUN]
-            yield FrameRun(data, some, behind, tokens, frame.event, frame.part, frame.framing)
+        slices = [slice(at, at + _RUN) for at in range(0, len(texts), _RUN)]
+        return [
+            FrameRun(data, texts[some], behind, weights[some], frame.event, frame.part, frame.framing)
+            for some in slices
+        ]
 
     def weigh(self, parts: Sequence[Pieces]) -> Sequence[int]:
         """Return the tokens of its frames, if they have a hole for the tokens so far."""
@@ -141,6 +146,10 @@ def _repeat(texts: Sequence[bytes], between: bytes) -> Sequence[bytes]:
     return [text + between + text for text in texts]
 
 
+# The bytes that open a stream, and its frames with holes, each with the bytes of what comes before the next.
+WrittenAhead = tuple[bytes, Sequence[tuple[FrameTemplate, bytes]]]
+
+
 class PiecesBetween(Struct, frozen=True):
     """What comes before some pieces of a part in the bytes of a stream, and between them; `again`: in one of them."""
 
@@ -154,13 +163,29 @@ class PiecesBetween(Struct, frozen=True):
 class StreamTemplate:
     """The frames of a stream with holes, which take values by their numbers, and the pieces of its parts."""
 
-    def __init__(self, frames: Sequence[FrameTemplate]) -> None:
-        self.frames = frames
+    def __init__(self, frames: Sequence[FrameTemplate], *, is_bound: bool = False) -> None:
+        self.frames, self._is_bound = frames, is_bound
         self.joined: tuple[Sequence[PiecesBetween], Template] | None = None  # made when first needed
+        self._ahead: tuple[Sequence[Pieces], WrittenAhead] | None = None
 
     def bind(self, first: int, values: Sequence[bytes]) -> "StreamTemplate":
         """Return it with these values in its holes of the numbers from `first` on."""
-        return StreamTemplate([frame.bind(first, values) for frame in self.frames])
+        return StreamTemplate([frame.bind(first, values) for frame in self.frames], is_bound=True)
+
+    def write_ahead(self, parts: Sequence[Pieces], write: Write) -> WrittenAhead:
+        """Return what of a stream of these pieces can be written before: nothing, if they are not always the same."""
+        if not self._is_bound:
+            return b"", [(frame, b"") for frame in self.frames]
+        if self._ahead is None or self._ahead[0] is not parts:
+            steps, written = list[tuple[FrameTemplate, bytes]](), b""
+            for frame in reversed(self.frames):
+                if frame.has_holes:
+                    steps.append((frame, written))
+                    written = b""
+                else:
+                    written = b"".join(map(write, frame.fill((), parts))) + written
+            self._ahead = parts, (written, steps[::-1])
+        return self._ahead[1]
 
     def join(self, write: Write) -> tuple[Sequence[PiecesBetween], Template]:
         """Return all that the stream has before pieces and between them, and its end."""
@@ -212,6 +237,22 @@ class FilledFrames(Frames):
     def weights(self) -> list[int]:
         """Return the tokens of each frame that has a hole for the tokens so far."""
         return [*chain.from_iterable([each.weigh(self.parts) for each in self._template.frames])]
+
+
+class SealedFrames(FilledFrames):
+    """Frames that are measured and checksummed when they are written, which those without holes can be before."""
+
+    __slots__ = ()
+
+    def join(self, write: Write) -> bytes:
+        """Return the bytes of all frames; `write` returns those of each."""
+        values, parts = self._values, self.parts
+        opening, steps = self._template.write_ahead(parts, write)
+        made = [opening]
+        for frame, written in steps:
+            made += map(write, frame.fill(values, parts))
+            made.append(written)
+        return b"".join(made)
 
 
 class CountedFrames(Frames):

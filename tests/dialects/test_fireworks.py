@@ -36,6 +36,13 @@ def test_a_default_can_be_stated(stated: Any) -> None:
     assert parse(**stated).options == parse().options
 
 
+def test_a_message_may_have_no_parts() -> None:
+    made = {"id": "call_1", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+    history = [{"role": "user", "content": "hi"}, {"role": "assistant", "content": [], "tool_calls": [made]}]
+    call = parse_chat(request(model="m", messages=history), Validation.PUBLISHED)
+    assert [(message.role, message.text) for message in call.messages] == [("user", "hi"), ("assistant", "")]
+
+
 def refused(**body: Any) -> Any:
     with pytest.raises(Failure) as caught:
         parse(**body)

@@ -20,9 +20,11 @@ def test_every_body_is_new() -> None:
     run("-c", "import kinds; assert all(kind.request(1) != kind.request(2) for kind in kinds.LISTED)")
 
 
-def test_what_was_released_has_each_row_and_no_other() -> None:
+def test_what_was_released_is_still_measured() -> None:
+    """A kind that is newer than the release has no ratio yet."""
     rows = json.loads(run("-c", "import json, kinds; print(json.dumps(kinds.ROWS))"))
-    assert list(json.loads((BENCHMARKS / "released.json").read_text())["kinds"]) == rows
+    released = list(json.loads((BENCHMARKS / "released.json").read_text())["kinds"])
+    assert released == [row for row in rows if row in released]
 
 
 def test_what_is_too_dear_is_found() -> None:

@@ -67,6 +67,9 @@ FLOORS: dict[str, tuple[set[str], set[str]]] = {
     "__main__": ({"core", "cli"}, set()),
 }
 
+# Dialects that carry the bodies of another, and may import it: each, and that other.
+BODIES_OF = {"bedrock": "anthropic"}
+
 CHANCE_AND_TIME = {"random", "time", "uuid", "secrets"}
 SLOW = {
     "brotli",
@@ -155,7 +158,7 @@ def _complaints(path: Path, target: str, *, at_top: bool) -> Iterator[str]:
         yield f"{here} may not import {parts[1]}"
     elif here == parts[1] == "dialects" and len(parts) > 3 and _is_dialect(parts[2]):
         dialect = path.with_suffix("").parts[1]
-        if _is_dialect(dialect) and dialect != parts[2]:
+        if _is_dialect(dialect) and parts[2] not in {dialect, BODIES_OF.get(dialect)}:
             yield f"dialect {dialect} may not import dialect {parts[2]}"
 
 

@@ -16,11 +16,15 @@ RENDERER = MessageRenderer()
 
 
 def render_message(call: Call, outcome: Answer) -> Reply:
-    options = make_message_options(call)
-    if call.raw.get("compaction") is not None:
-        outcome, options = compact_answer(outcome, options)
+    shown, options = prepare_message(call, outcome)
     own = request_id_line(call.http, call)
-    return answer_reply(outcome, RENDERER, options, own, stream=call.stream, stream_lines=EVENT_TYPE)
+    return answer_reply(shown, RENDERER, options, own, stream=call.stream, stream_lines=EVENT_TYPE)
+
+
+def prepare_message(call: Call, answer: Answer) -> tuple[Answer, MessageOptions]:
+    """Return what a message shows of an answer, and what its request wants."""
+    options = make_message_options(call)
+    return (answer, options) if call.raw.get("compaction") is None else compact_answer(answer, options)
 
 
 def make_message_options(call: Call) -> MessageOptions:

@@ -33,14 +33,16 @@ _ROLES = {"Human": "user", "Assistant": "assistant"}
 
 
 def operation() -> Operation:
-    return Operation("completions", "POST", "/v1/complete", _parse, _render, error=make_error_event, body=_ask)
+    return Operation(
+        "completions", "POST", "/v1/complete", parse_completion, _render, error=make_error_event, body=_ask
+    )
 
 
 def _ask(text: str) -> dict[str, Json]:
     return {"prompt": f"\n\nHuman: {text}\n\nAssistant:", "max_tokens_to_sample": 1024}
 
 
-def _parse(http: HttpRequest, validation: Validation) -> Call:
+def parse_completion(http: HttpRequest, validation: Validation) -> Call:
     read_version(http, validation=validation)
     body = read_as_anthropic(COMPLETE, read_object(http), validation=validation)
     stops, messages = tuple(body.get("stop_sequences") or ()), tuple(_split_prompt(body["prompt"]))

@@ -49,11 +49,16 @@ def parse_messages(http: HttpRequest, validation: Validation, model: Model = MES
     usual = read_usual(model.typed, http) if validation is Validation.PUBLISHED else None
     if usual is None:
         return make_call(http, read_object(http), validation=validation, model=model)
-    said = _read_texts(usual["messages"])
-    version = read_version(http, validation=validation)
-    if said is None or version != VERSIONS[0] or not CONFLICTING.isdisjoint(usual) or type(usual.get("system")) is list:
-        _refuse_conflicts(usual, version, list_betas(http))
-    return _make_call(http, usual, said, validation=validation)
+    return make_usual_call(http, usual)
+
+
+def make_usual_call(http: HttpRequest, body: Body) -> Call:
+    """Return the Call of a body whose fields are certainly valid. Raises Failure if they contradict each other."""
+    said = _read_texts(body["messages"])
+    version = read_version(http, validation=Validation.PUBLISHED)
+    if said is None or version != VERSIONS[0] or not CONFLICTING.isdisjoint(body) or type(body.get("system")) is list:
+        _refuse_conflicts(body, version, list_betas(http))
+    return _make_call(http, body, said, validation=Validation.PUBLISHED)
 
 
 def make_call(http: HttpRequest, body: Body, *, validation: Validation, model: Model = MESSAGES) -> Call:

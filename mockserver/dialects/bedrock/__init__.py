@@ -17,11 +17,11 @@ from mockserver.core.http import HttpRequest
 from mockserver.core.json import Json
 from mockserver.core.validation import Validation
 from mockserver.dialects import Dialect, Operation
-from mockserver.dialects._parse import object_of, parse_models, read_request
+from mockserver.dialects._parse import parse_models, read_request
 from mockserver.dialects.bedrock import checks
 from mockserver.dialects.bedrock.errors import credential, make_exception, refuse
 from mockserver.dialects.bedrock.guardrails import guardrail_operation
-from mockserver.dialects.bedrock.invoke import check_history, parse_body, parse_invoke, render_invoke
+from mockserver.dialects.bedrock.invoke import check_history, parse_invoke, render_invoke
 from mockserver.dialects.bedrock.models import COUNT, COUNTED, NAME
 from mockserver.dialects.bedrock.replay import HISTORY
 from mockserver.dialects.bedrock.replies import make_fail, render_converse, render_count, render_models, render_profiles
@@ -42,7 +42,7 @@ def _parse_count(http: HttpRequest, validation: Validation) -> Call:
             data = b64decode(invoked["body"], validate=True)
         except ValueError:
             raise checks.refuse("The body of invokeModel is not valid base64.") from None
-        call = parse_body(http, object_of(data), validation)
+        call = replace(parse_invoke(replace(http, body=data), validation), http=http)
     else:
         raise checks.refuse("CountTokensInput object must set one of the following keys: invokeModel, converse.")
     return replace(call, operation="input_tokens", meaning=[call.meaning], raw=body, stream=False)

@@ -1,11 +1,16 @@
-"""ApplyGuardrail: a moderation, whose categories are the filters of a guardrail."""
+"""Guardrails: ApplyGuardrail, which is a moderation, and what InvokeModel tells of one that a request names.
+
+Source: https://docs.aws.amazon.com/bedrock/latest/userguide/guardrails-use.html
+"""
 
 from collections.abc import Mapping
+
+from msgspec.structs import replace
 
 from mockserver.core.call import Call, Message, Prompt
 from mockserver.core.http import HttpRequest, Reply
 from mockserver.core.json import Json
-from mockserver.core.plan import Verdict
+from mockserver.core.plan import Answer, Text, Verdict
 from mockserver.core.validation import Validation
 from mockserver.dialects import Operation
 from mockserver.dialects._parse import read_request
@@ -13,7 +18,7 @@ from mockserver.dialects._reply import json_reply
 from mockserver.dialects.bedrock.errors import refuse, request_id_line
 from mockserver.dialects.bedrock.models import GUARDRAIL, NAME
 from mockserver.kinds.moderations import Moderations
-from mockserver.wire.bedrock import BLOCKED, assess, make_guardrail_usage
+from mockserver.wire.bedrock import BLOCKED, Guardrail, assess, make_guardrail_usage, write_guardrail_trace
 
 
 def guardrail_operation() -> Operation:
@@ -70,3 +75,41 @@ _CATEGORIES: Mapping[str, str] = {
     "violence": "violence",
     "self-harm": "self_harm",
 }
+
+
+# Of InvokeModel, whose bodies are the model's own.
+
+
+def find_guardrail(http: HttpRequest) -> Guardrail | None:
+    """Return the guardrail that the headers of a request to InvokeModel name."""
+    name = http.fields.get(b"x-amzn-bedrock-guardrailidentifier")
+    if not name:
+        return None
+    return Guardrail(
+        name.decode("latin-1"), http.fields.get(b"x-amzn-bedrock-trace", b"").upper().startswith(b"ENABLED")
+    )
+
+
+def block(answer: Answer) -> Answer:
+    """Return what is shown of an answer: for one that was filtered, the guardrail's message, which ends as any text."""
+    choice = answer.choices[0]
+    if choice.finish != "content_filter":
+        return answer
+    return replace(answer, choices=(replace(choice, parts=(Text(BLOCKED),), finish="stop", safety=()),))
+
+
+def tell_action(answer: Answer) -> dict[str, Json]:
+    """Return what each object that is sent tells of the guardrail."""
+    intervened = answer.choices[0].finish == "content_filter"
+    return {"amazon-bedrock-guardrailAction": "INTERVENED" if intervened else "NONE"}
+
+
+def tell_trace(guardrail: Guardrail, answer: Answer) -> dict[str, Json]:
+    """Return what the guardrail found, if that was asked for."""
+    if not guardrail.traces:
+        return {}
+    found = write_guardrail_trace(guardrail, answer.choices[0].safety, answer.prompt_safety)
+    reason = {"actionReason": found["actionReason"]} if "actionReason" in found else {}
+    outputs = found.get("outputAssessments")
+    told = {"outputs": [{guardrail.name: outputs[guardrail.name][0]}]} if outputs else {}
+    return {"amazon-bedrock-trace": {"guardrail": {**reason, "input": found["inputAssessment"], **told}}}

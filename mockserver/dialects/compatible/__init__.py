@@ -157,7 +157,7 @@ def make_dialect(host: Host) -> Dialect:
         variables={} if config is None else config.variables,
         missing=dict.fromkeys(
             (
-                *("/messages", "/score", "/search", "/images", "/audio", "/files", "/batches"),
+                *("/messages", "/score", "/search", "/images", "/audio", "/files", "/batches", "/generation"),
                 *(() if ranking else ("/rerank",)),
                 *(() if "responses" in host.operations else ("/responses",)),
             ),

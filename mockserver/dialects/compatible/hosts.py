@@ -62,6 +62,7 @@ class Host(Struct, frozen=True):
 _MESSAGE = ("role", "content", "refusal", "annotations", "reasoning_content", "reasoning", "tool_calls")
 _COMPLETION = ("id", "object", "created", "model", "choices", "usage", "system_fingerprint")
 _CHUNK = ("id", "object", "created", "model", "system_fingerprint", "choices", "usage")
+_OF_PERPLEXITY = ("id", "model", "created", "usage", "citations", "search_results", "object", "choices")
 _EMPTY = {"role": "assistant", "content": ""}
 _UUID = IdShape("", 36, "uuid")
 _CHAT_UUID = IdShape("chatcmpl-", 36, "uuid")
@@ -287,13 +288,16 @@ CEREBRAS = Host(
 PERPLEXITY = Host(
     name="perplexity",
     layout=_make_layout(
-        *("citations", "search_results"),
+        completion=_OF_PERPLEXITY,
+        chunk=_OF_PERPLEXITY,
         message=("role", "content", "reasoning_content", "tool_calls"),
-        choice=("index", "finish_reason", "message", "delta"),
-        chunk_choice=("index", "finish_reason", "message", "delta"),
+        choice=("index", "message", "delta", "finish_reason"),
+        chunk_choice=("index", "message", "delta", "finish_reason"),
+        optional=frozenset({"finish_reason"}),
         reasoning="content",
         beside=_EMPTY,
         stream_usage="every",
+        last_object="chat.completion.done",
         count=usage.count_perplexity,
         extras=ChatExtras(body=_find_citations, chunk=_find_citations, choice=lambda finish: {"delta": _EMPTY}),
     ),

@@ -145,7 +145,11 @@ DIALECT = Dialect(
         *("codestral-latest", "mistral-embed", "mistral-moderation-latest", "mistral-ocr-latest"),
     ),
     own_features=frozenset({"finish_error"}),
-    missing=dict.fromkeys(
-        ("/conversations", "/files", "/fine_tuning", "/batch", "/audio", "/libraries", "/responses"), "{json: {}}"
-    ),
+    missing={
+        "/conversations": (
+            "{json: {object: conversation.response, conversation_id: conv_1, "
+            "outputs: [{type: message.output, content: Hello}], usage: {}}}"
+        ),
+        **dict.fromkeys(("/audio", "/batch", "/files", "/fine_tuning", "/libraries", "/responses"), "{json: {}}"),
+    },
 )

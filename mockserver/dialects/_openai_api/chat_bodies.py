@@ -38,33 +38,46 @@ AudioPart = shape(type=literal("input_audio"), input_audio=shape(data=str, forma
 FilePart = shape(
     type=literal("file"), file=shape(file_data=optional(str), file_id=optional(str), filename=optional(str))
 )
-TextContent = text_or("<an array of objects>", list_of(TextPart, 1))
-UserContent = text_or("<an array of objects>", list_of(tag_union("type", TextPart, ImagePart, AudioPart, FilePart), 1))
-AssistantContent = text_or("<an array of objects>", list_of(tag_union("type", TextPart, RefusalPart), 1))
-
 FunctionCall = shape(name=str, arguments=str)  # arguments are a JSON string
 FunctionToolCall = shape(type=literal("function"), id=str, function=FunctionCall)
 CustomToolCall = shape(type=literal("custom"), id=str, custom=shape(name=str, input=str))
 ChatToolCall = tag_union("type", FunctionToolCall, CustomToolCall)
 AudioId = shape(id=str)
-RequestMessage = tag_union(
-    "role",
-    shape(role=literal("system"), content=TextContent, name=optional(str)),
-    shape(
-        role=literal("assistant"),
-        content=optional(AssistantContent),
-        refusal=optional(str),
-        name=optional(str),
-        audio=optional(AudioId),
-        tool_calls=optional(list_of(ChatToolCall)),
-        function_call=optional(FunctionCall),
-    ),
-    shape(role=literal("user"), content=UserContent, name=optional(str)),
-    # the result of a function, in the deprecated form
-    shape(role=literal("function"), content=nullable(str), name=str),
-    shape(role=literal("tool"), content=TextContent, tool_call_id=str),
-    shape(role=literal("developer"), content=TextContent, name=optional(str)),
-)
+
+
+def make_content(part: Schema, least: int | None) -> Schema:
+    """Return the form of a content: a text, or at least so many parts."""
+    return text_or("<an array of objects>", list_of(part, least))
+
+
+def make_request_message(least_parts: int | None) -> Schema:
+    """Return the form of a message whose contents have at least so many parts, if they are no texts."""
+    text_content = make_content(TextPart, least_parts)
+    return tag_union(
+        "role",
+        shape(role=literal("system"), content=text_content, name=optional(str)),
+        shape(
+            role=literal("assistant"),
+            content=optional(make_content(tag_union("type", TextPart, RefusalPart), least_parts)),
+            refusal=optional(str),
+            name=optional(str),
+            audio=optional(AudioId),
+            tool_calls=optional(list_of(ChatToolCall)),
+            function_call=optional(FunctionCall),
+        ),
+        shape(
+            role=literal("user"),
+            content=make_content(tag_union("type", TextPart, ImagePart, AudioPart, FilePart), least_parts),
+            name=optional(str),
+        ),
+        # the result of a function, in the deprecated form
+        shape(role=literal("function"), content=nullable(str), name=str),
+        shape(role=literal("tool"), content=text_content, tool_call_id=str),
+        shape(role=literal("developer"), content=text_content, name=optional(str)),
+    )
+
+
+RequestMessage = make_request_message(1)
 
 NAME_PATTERN = r"^[a-zA-Z0-9_-]+$"
 Name = text(1, 64, pattern=NAME_PATTERN)
@@ -170,7 +183,7 @@ ChatBody = shape(
     metadata=optional(Metadata),
     modalities=optional(list_of(literal("text", "audio"))),
     audio=optional(Audio),
-    prediction=optional(shape(type=literal("content"), content=TextContent)),
+    prediction=optional(shape(type=literal("content"), content=make_content(TextPart, 1))),
     web_search_options=optional(Object),
     prompt_cache_retention=optional(str),
     **ACCOUNT_FIELDS,

@@ -24,16 +24,16 @@ from mockserver.dialects._fields import (
     union,
     usually,
 )
-from mockserver.dialects._openai_api.chat_models import (
+from mockserver.dialects._openai_api.chat_bodies import (
     AllowedTools,
     ChatTool,
     FunctionChoice,
     FunctionDefinition,
     NamedCustom,
     NamedFunction,
-    RequestMessage,
     StreamOptions,
     chat_model,
+    make_request_message,
 )
 from mockserver.dialects._openai_api.completions import MAX_PROMPTS
 
@@ -206,10 +206,11 @@ _SAMPLING: dict[str, Any] = {
 CompletionRequest = closed_shape(
     **_SAMPLING, prompt=Prompts, images=optional(union(Texts, label_member("list[list[str]]", list_of(Texts))))
 )
-# `POST /chat/completions`: OpenAI's messages and tools; Fireworks publishes no schema, so unknown fields are allowed.
+# `POST /chat/completions`: OpenAI's messages and tools; Fireworks publishes no schema, so unknown fields are allowed,
+# and contents without parts, as LangChain sends them.
 ChatCompletionRequest = shape(
     **_SAMPLING,
-    messages=list_of(RequestMessage, 1),
+    messages=list_of(make_request_message(None), 1),
     tools=optional(list_of(ChatTool)),
     tool_choice=optional(ToolChoice),
     parallel_tool_calls=optional(Bool),

@@ -3,7 +3,7 @@
 Their bodies are in the provider's shape from the start: a dialect makes and changes them, the engine only keeps them.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import BinaryIO, Protocol
 
 from msgspec import Struct
@@ -72,6 +72,25 @@ class KeptObject(Struct, frozen=True):
         """Return the name of the model that exists because of it, if one does."""
         return self.model if self.status == "succeeded" else ""
 
+    def begin(self, statuses: Sequence[str]) -> "KeptObject":
+        """Return it in the first of these statuses, of which the last one stays; without any, as it is."""
+        if not statuses:
+            return self
+        *ahead, last = statuses
+        return replace(self.change(status=last), ahead=tuple(ahead))
+
+    def advance(self) -> "KeptObject":
+        """Return it one status further, as each retrieval brings it."""
+        return replace(self, ahead=self.ahead[1:]) if self.ahead else self
+
+    def end(self, status: str) -> "KeptObject":
+        """Return it in a last status, whatever was ahead."""
+        return replace(self, ahead=()).change(status=status)
+
+    def forget(self) -> "KeptObject":
+        """Return what remains of it once it is deleted."""
+        return replace(self, gone=True, data=b"", body={"id": self.id}, members=())
+
     def change(self, **fields: Json) -> "KeptObject":
         """Return it with other values of some fields."""
         return replace(self, body={**self.body, **fields})
@@ -88,3 +107,4 @@ class ObjectView(Struct, frozen=True):
     body: Mapping[str, Json] = {}
     data: Data | None = None
     headers: Headers = ()
+    status: int = 200

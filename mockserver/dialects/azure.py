@@ -41,7 +41,7 @@ from mockserver.dialects._fields import (
     union,
 )
 from mockserver.dialects._openai_api.chat import find_unmet_tool_choice, make_chat_call, make_chat_operation
-from mockserver.dialects._openai_api.chat_models import (
+from mockserver.dialects._openai_api.chat_bodies import (
     AudioPart,
     ChatBody,
     FunctionCall,

@@ -28,7 +28,7 @@ from mockserver.dialects._openai_api.images import ImagesApi
 from mockserver.dialects._openai_api.objects import object_operations
 from mockserver.dialects._openai_api.objects.references import refer_to_kept
 from mockserver.dialects._openai_api.objects.resource import ObjectsApi
-from mockserver.dialects._openai_api.realtime.connections import ConnectionsApi
+from mockserver.dialects._openai_api.realtime.connections import connection_operations
 from mockserver.dialects._openai_api.realtime.turns import RealtimeApi
 from mockserver.dialects._parse import Body, Parse, bearer
 from mockserver.dialects._reply import (
@@ -212,7 +212,7 @@ _ANSWERING = (*_OF_DEPLOYMENTS, API.responses_operation())
 _OF_RESOURCE = (
     API.responses_operation(),
     RealtimeApi(NAME, _write_lines).turn_operation(),
-    *ConnectionsApi(NAME, _write_lines).operations(),
+    *connection_operations(OBJECTS),
     *API.stored_operations(),
     *object_operations(replace(OBJECTS, operations=_ANSWERING)),
     *model_operations(NAME, _write_lines),

@@ -28,7 +28,7 @@ from mockserver.dialects._openai_api.moderations import make_moderation_operatio
 from mockserver.dialects._openai_api.objects import object_operations
 from mockserver.dialects._openai_api.objects.references import refer_to_kept
 from mockserver.dialects._openai_api.objects.resource import ObjectsApi
-from mockserver.dialects._openai_api.realtime.connections import ConnectionsApi
+from mockserver.dialects._openai_api.realtime.connections import connection_operations
 from mockserver.dialects._openai_api.realtime.turns import RealtimeApi
 from mockserver.dialects._parse import bearer, clip
 from mockserver.dialects._reply import (
@@ -159,7 +159,7 @@ ANSWERING = (
     *ImagesApi(NAME, _write_lines).operations(),
     *AudioApi(NAME, _write_lines).operations(),
     RealtimeApi(NAME, _write_lines).turn_operation(),
-    *ConnectionsApi(NAME, _write_lines).operations(),
+    *connection_operations(OBJECTS),
 )
 DIALECT = Dialect(
     name=NAME,

@@ -44,7 +44,7 @@ from mockserver.dialects._fields import (
     usually,
 )
 from mockserver.dialects._openai_api.chat import make_chat_call, make_chat_operation
-from mockserver.dialects._openai_api.chat_models import (
+from mockserver.dialects._openai_api.chat_bodies import (
     AllowedNames,
     ChatBody,
     ChatToolCall,
@@ -63,7 +63,7 @@ from mockserver.dialects._openai_api.responses import (
     make_responses_reply,
     parse_responses,
 )
-from mockserver.dialects._openai_api.responses_models import (
+from mockserver.dialects._openai_api.responses_bodies import (
     ResponseAllowedTools,
     ResponseBody,
     ResponseNamedTool,

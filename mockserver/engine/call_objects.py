@@ -12,6 +12,8 @@ from mockserver.core.seed import Seed
 from mockserver.core.state import ValueStore
 from mockserver.engine.answer import Author
 from mockserver.engine.offload import on_thread
+from mockserver.media.large_data import hash_data
+from mockserver.rules.load import Rule
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -21,7 +23,8 @@ LARGE = 1_000_000  # bytes of a file for which there may be no room
 class CallObjects(Struct, frozen=True):
     """The `Objects` of one call. `mark` makes its ids unique; `answers` answers another call, `done` has those.
 
-    `locks` are the namespaces and names of what calls hold, and `held` those of this one; None: nothing is held.
+    `rules` are those that answer calls like it. `locks` are the namespaces and names of what calls hold, and `held`
+    those of this one; None: nothing is held.
     """
 
     call: Call
@@ -36,6 +39,7 @@ class CallObjects(Struct, frozen=True):
     announces: bool = False
     statuses: Sequence[str] = ()
     mark: str = ""
+    rules: Sequence[Rule] = ()
 
     @property
     def now(self) -> int:
@@ -84,6 +88,10 @@ class CallObjects(Struct, frozen=True):
 
     async def on_thread(self, function: Callable[P, T], *args: P.args, **named: P.kwargs) -> T:
         return await on_thread(function, *args, **named)
+
+    def find_rule_file(self, digest: str) -> bytes | None:
+        files = (data for rule in self.rules for data in rule.then.files)
+        return next((data for data in files if hash_data(data) == digest), None)
 
     async def answer(self, call: Call) -> Plan:
         return await self.answers(call)

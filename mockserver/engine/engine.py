@@ -422,6 +422,7 @@ class Engine(Struct, frozen=True, eq=False):
             invents=self.policy.unmatched == "generate",
             statuses=statuses,
             mark=mark,
+            rules=self.rules,
         )
 
     async def _plan_part(self, part: Call) -> Plan:

@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 from msgspec import Struct
 
+from mockserver.config.source import did_you_mean
 from mockserver.config.tables import AsTable, AsText, ByShape, Table, field
 from mockserver.core.call import Call
 from mockserver.core.draft import ArtifactDraft, Draft, DraftChoice
@@ -84,6 +85,28 @@ class AudioSpec(Table):
     voice: str | None = field(None, min_length=1, description="the voice, in place of the request's", examples=["sage"])
 
 
+# Those of OpenAI's speech, and of Gemini's (https://ai.google.dev/gemini-api/docs/speech-generation#voices).
+OPENAI_VOICES = (
+    *("alloy", "ash", "ballad", "coral", "echo", "fable", "onyx"),
+    *("nova", "sage", "shimmer", "verse", "marin", "cedar"),
+)
+_GEMINI_VOICES = (
+    *("Zephyr", "Puck", "Charon", "Kore", "Fenrir", "Leda", "Orus", "Aoede", "Callirrhoe", "Autonoe", "Enceladus"),
+    *("Iapetus", "Umbriel", "Algieba", "Despina", "Erinome", "Algenib", "Rasalgethi", "Laomedeia", "Achernar"),
+    *("Alnilam", "Schedar", "Gacrux", "Pulcherrima", "Achird", "Zubenelgenubi", "Vindemiatrix", "Sadachbia"),
+    *("Sadaltager", "Sulafat"),
+)
+_OTHER_VOICE = re.compile(r"voice_\w+|.*{[{%].*")  # of the user's own, or what a template makes
+
+
+def _check_voice(name: str | None) -> None:
+    """Raise ValueError for a voice that nobody has."""
+    known = (*OPENAI_VOICES, *_GEMINI_VOICES)
+    if name is not None and name not in known and not _OTHER_VOICE.fullmatch(name):
+        hint = did_you_mean(name, known) or f"; voices are {', '.join(OPENAI_VOICES)}, and those of Gemini"
+        raise ValueError(f'unknown voice "{name}"{hint}')
+
+
 def _compile_audio(stated: Any, read_file: ReadFile) -> StatedAudio:
     if isinstance(stated, str):
         return StatedAudio(file=read_file(stated)) if _FILE.fullmatch(stated) else StatedAudio(text=stated)
@@ -91,6 +114,7 @@ def _compile_audio(stated: Any, read_file: ReadFile) -> StatedAudio:
         if stated.voice is not None:
             raise ValueError("a file is sent as it is; leave out its voice")
         return StatedAudio(file=read_file(stated.file), text=stated.text)
+    _check_voice(stated.voice)
     return StatedAudio(text=stated.text, voice=stated.voice)
 
 

@@ -55,8 +55,53 @@ FILES = ObjectKind(
 )
 FILE_STATUSES = ("pending", "uploaded", "processed", "error")
 SEARCHED_FILE_STATUSES = ("in_progress", "completed", "cancelled", "failed")  # of files in vector stores
-GRADERS = tuple(
-    [OperationKind(name=name, names_model=False, takes_text=False) for name in ("run_grader", "validate_grader")]
+UPLOADS = name_objects("upload", "", "complete_upload", "cancel_upload")
+UPLOAD_PARTS = name_objects("upload_part", "", takes_files=True)
+CONVERSATIONS = name_objects("conversation", "retrieve update delete")
+CONVERSATION_ITEMS = name_objects("conversation_item", "retrieve delete", plural="conversation_items")
+VECTOR_STORES = name_objects("vector_store", "retrieve update delete", "search_vector_store", plural="vector_stores")
+VECTOR_STORE_FILES = name_objects(
+    *("vector_store_file", "retrieve update delete", "vector_store_file_content"),
+    plural="vector_store_files",
+    statuses=SEARCHED_FILE_STATUSES,
+)
+FILE_BATCHES = name_objects(
+    *("vector_store_file_batch", "retrieve", "cancel_vector_store_file_batch", "vector_store_file_batch_files"),
+    statuses=SEARCHED_FILE_STATUSES,
+)
+CONTAINERS = name_objects("container", "retrieve delete", plural="containers")
+CONTAINER_FILES = name_objects(
+    "container_file", "retrieve delete", "container_file_content", plural="container_files", takes_files=True
+)
+FINE_TUNING_JOBS = name_objects(
+    *("fine_tuning_job", "retrieve", "cancel_fine_tuning_job", "pause_fine_tuning_job", "resume_fine_tuning_job"),
+    *("fine_tuning_events", "fine_tuning_checkpoints"),
+    plural="fine_tuning_jobs",
+    statuses=("validating_files", "queued", "running", "paused", "succeeded", "failed", "cancelled"),
+)
+CHECKPOINT_PERMISSIONS = name_objects("checkpoint_permission", "delete", plural="checkpoint_permissions")
+EVALS = name_objects("eval", "retrieve update delete", plural="evals")
+EVAL_RUNS = name_objects(
+    *("eval_run", "retrieve delete", "cancel_eval_run", "eval_output_items", "eval_output_item"),
+    plural="eval_runs",
+    statuses=("queued", "in_progress", "completed", "failed", "canceled"),
+)
+SKILLS = name_objects("skill", "retrieve update delete", "skill_content", plural="skills", takes_files=True)
+SKILL_VERSIONS = name_objects(
+    "skill_version", "retrieve delete", "skill_version_content", plural="skill_versions", takes_files=True
+)
+VOICES = name_objects("voice", "delete")
+VOICE_CONSENTS = name_objects("voice_consent", "retrieve update delete", plural="voice_consents")
+WEBHOOK_ENDPOINTS = name_objects(
+    *("webhook_endpoint", "retrieve update delete", "rotate_webhook_secret", "test_webhook_endpoint"),
+    plural="webhook_endpoints",
+)
+# Answered from the request alone; nothing is kept.
+OTHERS = tuple(
+    [
+        OperationKind(name=name, names_model=False, takes_text=False)
+        for name in ("run_grader", "validate_grader", "webhook_event_types")
+    ]
 )
 OPERATIONS = (
     Creation(name=BATCHES.made_by, statuses=BATCH_STATUSES, holds_calls=True, takes_text=False),
@@ -66,73 +111,9 @@ OPERATIONS = (
     Creation(name=FILES.made_by, statuses=FILE_STATUSES, takes_files=True),
     *FILES.look_ups,
     *list_object_kinds(
-        name_objects("upload", "complete_upload", "cancel_upload"),
-        name_objects("upload_part", takes_files=True),
-        name_objects("conversation", "conversation", "update_conversation", "delete_conversation"),
-        name_objects("conversation_item", "conversation_item", "delete_conversation_item", plural="conversation_items"),
-        name_objects(
-            "vector_store",
-            *("vector_store", "update_vector_store", "delete_vector_store", "search_vector_store"),
-            plural="vector_stores",
-        ),
-        name_objects(
-            "vector_store_file",
-            *("vector_store_file", "update_vector_store_file", "delete_vector_store_file", "vector_store_file_content"),
-            plural="vector_store_files",
-            statuses=SEARCHED_FILE_STATUSES,
-        ),
-        name_objects(
-            "vector_store_file_batch",
-            *("vector_store_file_batch", "cancel_vector_store_file_batch", "vector_store_file_batch_files"),
-            statuses=SEARCHED_FILE_STATUSES,
-        ),
-        name_objects("container", "container", "delete_container", plural="containers"),
-        name_objects(
-            "container_file",
-            *("container_file", "delete_container_file", "container_file_content"),
-            plural="container_files",
-            takes_files=True,
-        ),
-        name_objects(
-            "fine_tuning_job",
-            *("fine_tuning_job", "cancel_fine_tuning_job", "pause_fine_tuning_job", "resume_fine_tuning_job"),
-            *("fine_tuning_events", "fine_tuning_checkpoints"),
-            plural="fine_tuning_jobs",
-            statuses=("validating_files", "queued", "running", "paused", "succeeded", "failed", "cancelled"),
-        ),
-        name_objects("checkpoint_permission", "delete_checkpoint_permission", plural="checkpoint_permissions"),
+        *(UPLOADS, UPLOAD_PARTS, CONVERSATIONS, CONVERSATION_ITEMS, VECTOR_STORES, VECTOR_STORE_FILES, FILE_BATCHES),
+        *(CONTAINERS, CONTAINER_FILES, FINE_TUNING_JOBS, CHECKPOINT_PERMISSIONS, EVALS, EVAL_RUNS),
+        *(SKILLS, SKILL_VERSIONS, VOICES, VOICE_CONSENTS, WEBHOOK_ENDPOINTS),
     ),
-    *GRADERS,
-    *list_object_kinds(
-        name_objects("eval", "eval", "update_eval", "delete_eval", plural="evals"),
-        name_objects(
-            "eval_run",
-            *("eval_run", "delete_eval_run", "cancel_eval_run", "eval_output_items", "eval_output_item"),
-            plural="eval_runs",
-            statuses=("queued", "in_progress", "completed", "failed", "canceled"),
-        ),
-        name_objects(
-            "skill",
-            *("skill", "update_skill", "delete_skill", "skill_content"),
-            plural="skills",
-            takes_files=True,
-        ),
-        name_objects(
-            "skill_version",
-            *("skill_version", "delete_skill_version", "skill_version_content"),
-            plural="skill_versions",
-            takes_files=True,
-        ),
-        name_objects("voice", "delete_voice", plural="voices"),
-        name_objects(
-            "voice_consent", *("voice_consent", "update_voice_consent", "delete_voice_consent"), plural="voice_consents"
-        ),
-        name_objects(
-            "webhook_endpoint",
-            *("webhook_endpoint", "update_webhook_endpoint", "delete_webhook_endpoint"),
-            *("rotate_webhook_secret", "test_webhook_endpoint"),
-            plural="webhook_endpoints",
-        ),
-    ),
-    OperationKind(name="webhook_event_types", names_model=False, takes_text=False),
+    *OTHERS,
 )

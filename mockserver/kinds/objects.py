@@ -66,6 +66,11 @@ class ObjectKind(Struct, frozen=True, kw_only=True):
     takes_files: bool = False  # whether the request that makes one is a form with a file
 
     @property
+    def name(self) -> str:
+        """Return what one of them is called in the names of operations."""
+        return self.made_by.removeprefix("create_")
+
+    @property
     def look_ups(self) -> "tuple[LookUp, ...]":
         """Return its operations except the one that creates objects."""
         lists = () if self.listed_by is None else (LookUp(name=self.listed_by, objects=self),)
@@ -83,16 +88,21 @@ def list_object_kinds(*kinds: ObjectKind) -> tuple[OperationKind, ...]:
 
 def name_objects(
     name: str,
-    *acts: str,
+    usual: str,
+    *others: str,
     plural: str | None = None,
     statuses: tuple[str, ...] = (),
     takes_files: bool = False,
 ) -> ObjectKind:
-    """Return the kind of the objects that `create_<name>` makes, and that the operations in `acts` show or change."""
+    """Return the kind of the objects that `create_<name>` makes.
+
+    `usual` are what else can be done with one of them: retrieve, update, delete. `others` are names of operations.
+    """
+    names = {"retrieve": name, "update": f"update_{name}", "delete": f"delete_{name}"}
     return ObjectKind(
         made_by=f"create_{name}",
         listed_by=plural,
-        acts=dict.fromkeys(acts, show),
+        acts=dict.fromkeys((*[names[act] for act in usual.split()], *others), show),
         statuses=statuses,
         takes_files=takes_files,
     )
@@ -196,6 +206,9 @@ class Objects(Protocol):
 
     async def on_thread(self, function: Callable[P, T], *args: P.args, **named: P.kwargs) -> T:
         """Call a function that may take long, such as one that reads a file, while others are served."""
+
+    def find_rule_file(self, digest: str) -> bytes | None:
+        """Return the file beside the rules that has this SHA-256; None if no rule sends one."""
 
     async def answer(self, call: Call) -> Plan:
         """Answer a call as if it had come by itself, such as a line of a batch."""

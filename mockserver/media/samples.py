@@ -8,9 +8,7 @@ from itertools import pairwise
 
 from msgspec import Struct
 
-from mockserver.media.tone import RATE
-
-_IS_BIG_ENDIAN = array("h", [1]).tobytes() == b"\0\1"
+from mockserver.media.tone import RATE, read_levels, write_levels
 
 
 class SampleFormat(Struct, frozen=True):
@@ -37,15 +35,11 @@ class SampleFormat(Struct, frozen=True):
         """Return the samples of a sound as numbers from -32768 to 32767, at its own rate."""
         if self.width == 1:
             return array("h", map(_list_levels(self.name).__getitem__, data))
-        levels = array("h")
-        levels.frombytes(data[: len(data) // 2 * 2])
-        if _IS_BIG_ENDIAN:
-            levels.byteswap()
-        return levels
+        return read_levels(data)
 
     def decode(self, data: bytes) -> bytes:
         """Return a sound as 16-bit samples at 24 kHz."""
-        return data if self.width == 2 else _write_samples(_triple(self.read_levels(data)))
+        return data if self.width == 2 else write_levels(_triple(self.read_levels(data)))
 
     def encode(self, samples: bytes) -> bytes:
         """Return 16-bit samples at 24 kHz in this format."""
@@ -54,12 +48,6 @@ class SampleFormat(Struct, frozen=True):
         codes, levels = _list_codes(self.name), PCM.read_levels(samples)
         threes = zip(levels[0::3], levels[1::3], levels[2::3], strict=False)
         return bytes([codes[(one + two + three) // 3 + 32_768 >> 2] for one, two, three in threes])
-
-
-def _write_samples(levels: "array[int]") -> bytes:
-    if _IS_BIG_ENDIAN:
-        levels.byteswap()
-    return levels.tobytes()
 
 
 def _triple(levels: "array[int]") -> "array[int]":

@@ -15,7 +15,16 @@ from struct import pack, unpack_from
 from msgspec import Struct
 from msgspec.structs import replace
 
-from mockserver.media.tone import BEAT, MOST_HEARD, RATE, measure_speech, read_tone, write_tone
+from mockserver.media.tone import (
+    BEAT,
+    MOST_HEARD,
+    RATE,
+    measure_speech,
+    read_levels,
+    read_tone,
+    write_levels,
+    write_tone,
+)
 
 MARK = b"mockserver-transcript="  # in front of the text, which is in base64
 _MARKED = re.compile(re.escape(MARK) + rb"([A-Za-z0-9+/]*={0,2});")
@@ -23,7 +32,6 @@ _READ = 1 << 20  # bytes in which the mark is looked for
 HEARD = 2 * MOST_HEARD + _READ  # bytes in which all that is heard in a file is found
 MOST_SECONDS = 300  # of a file that is played in a conversation
 _PLAIN_CODES = (1, 0xFFFE)  # of WAV files whose samples are numbers
-_IS_BIG_ENDIAN = array("h", [1]).tobytes() == b"\0\1"
 
 
 class Speech(Struct, frozen=True):
@@ -114,17 +122,12 @@ def read_samples(data: bytes) -> bytes | None:
 
 def resample(samples: bytes, rate: int, channels: int = 1) -> bytes:
     """Return the first channel of 16-bit samples at 24 kHz, each on the line between the two that are nearest."""
-    levels = array("h", samples[: len(samples) // 2 * 2])
-    if _IS_BIG_ENDIAN:
-        levels.byteswap()
-    levels = levels[::channels][: rate * MOST_SECONDS]
+    levels = read_levels(samples)[::channels][: rate * MOST_SECONDS]
     if rate != RATE:
         count, after = len(levels) * RATE // rate, levels[1:] + levels[-1:]
         places = (divmod(at * rate, RATE) for at in range(count))  # of minutes there are millions
         levels = array("h", [levels[at] + (after[at] - levels[at]) * part // RATE for at, part in places])
-    if _IS_BIG_ENDIAN:
-        levels.byteswap()
-    return levels.tobytes()
+    return write_levels(levels)
 
 
 def write_wav(speech: Speech) -> bytes:

@@ -30,6 +30,22 @@ BEAT = RATE // 4  # samples
 _GAP = re.compile(rb"[\x00\xff]{120,}")  # of high bytes: samples close to zero
 
 
+def read_levels(data: bytes) -> "array[int]":
+    """Return 16-bit samples as numbers from -32768 to 32767."""
+    levels = array("h", data[: len(data) // 2 * 2])
+    if _IS_BIG_ENDIAN:
+        levels.byteswap()
+    return levels
+
+
+def write_levels(levels: "array[int]") -> bytes:
+    """Return numbers as 16-bit samples."""
+    if _IS_BIG_ENDIAN:
+        levels = levels[:]
+        levels.byteswap()
+    return levels.tobytes()
+
+
 def write_tone(text: str, voice: str = "alloy", *, speed: float = 1.0) -> bytes:
     """Return the samples of a tone that carries a text, as long as speech takes."""
     said = text.encode("utf-8", "replace")[:0xFFFF]
@@ -49,10 +65,7 @@ def measure_speech(text: str, speed: float = 1.0) -> float:
 
 def read_tone(samples: bytes) -> str | None:
     """Return the texts that the tones in these samples carry, one behind the other; None if there is none."""
-    heard = array("h")
-    heard.frombytes(samples[: 2 * min(len(samples) // 2, MOST_HEARD)])
-    if _IS_BIG_ENDIAN:
-        heard.byteswap()
+    heard = read_levels(samples[: 2 * MOST_HEARD])
     found, end, left = list[str](), 0, MOST_READ
     for start in _find_starts(samples):
         if start < end or left <= 0:  # inside of what was read before

@@ -236,7 +236,7 @@ def _find_form_end(sentence: str) -> int:
 
 
 _LENGTH = lazy_pattern(
-    r"(?i)\b(?:in|with|under|exactly|most|than|max|within|to|only|write|give) (?:\d{1,2} ?(?:-|–|to) ?)?"
+    r"(?i)\b(?:in|with|under|exactly|most|than|max|within|to|an?|only|write|give) (?:\d{1,2} ?(?:-|–|to) ?)?"
     rf"(?P<number>(?!an? (?!single\b)){NUMBER})[ -](?:(?:short|single|brief|complete) )?"
     r"(?P<unit>word(?!s? (?:of|for|problem|count)\b)|sentence)s?\b"
 )

@@ -50,7 +50,13 @@ def cite_sources(uses: Sequence[Item | ToolUse], text: Text) -> Text:
     actions = (use.body.get("action") for use in uses if isinstance(use, Item) and use.kind == "web_search_call")
     urls = [source["url"] for action in actions if isinstance(action, Mapping) for source in action.get("sources", ())]
     places = {"type": "url_citation", "start_index": 0, "end_index": len(text.text)}
-    return replace(text, annotations=tuple({**places, "title": url, "url": url} for url in urls)) if urls else text
+    cited = [{**places, "title": _entitle(url), "url": url} for url in urls]
+    return replace(text, annotations=(*text.annotations, *cited)) if cited else text
+
+
+def _entitle(url: str) -> str:
+    """Return the words in the address of a page that was made up: `News about whales`."""
+    return url.rpartition("/")[2].replace("-", " ").capitalize()
 
 
 def write_free_text(tool: Tool, said: Mentions, seed: Seed) -> str:
@@ -81,7 +87,8 @@ def _is_done(kind: str, call: Call) -> bool:
 def _search(tool: Tool, text: str) -> Mapping[str, Json]:
     place = find_announced(text, "query", ())
     query = " ".join((text[slice(*place)] if place else text).split())[:_LONGEST_QUERY].strip(" .?!\"'`")
-    found = "-".join(pieces(query.lower())[:_MOST_IN_ADDRESS]) or "news"
+    words = [piece for piece in pieces(query.lower()) if piece.isalnum()]
+    found = "-".join(words[:_MOST_IN_ADDRESS]) or "news"
     sources = {"sources": [f"https://example.com/{found}"]} if tool.kind.startswith("web") else {}
     return {"query": query or "news", **sources}
 

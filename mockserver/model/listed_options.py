@@ -6,7 +6,7 @@ All are chosen by `choose_name`: the one that is named, else the one whose name 
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
-from itertools import dropwhile, islice
+from itertools import islice, takewhile
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -44,13 +44,13 @@ def _read_row(text: str, row: re.Match[str]) -> ListedOptions | None:
     is_alone = "one of the following" in lead.lower()
     if len(names) < 2 - is_alone or not all(map(_LABEL.fullmatch, names)):
         return None
-    head = next(dropwhile(word_set("option_fillers").__contains__, reversed(told)), "")
-    near = told[len(told) - [*reversed(told)].index(head) :] if head else told
-    after = lead.rstrip(" [({").endswith(":")
+    near = [*takewhile(word_set("option_fillers").__contains__, reversed(told))]
+    head = told[-len(near) - 1] if len(near) < len(told) else ""
+    after = lead.rstrip().endswith((":", "[", "(", "{"))
     offers = (
         ({truth(name) for name in names} == {True, False} and len(names) == 2 and lead[-1:] not in _QUOTES)
         or is_alone
-        or head in word_set("option_nouns")
+        or (head in word_set("option_nouns") and (after or not word_set("option_links").isdisjoint(near)))
         or (head in word_set("option_orders") and (after or _CLOSED.match(text, row.end())))
         or (not word_set("option_choices").isdisjoint(told) and not word_set("option_joints").isdisjoint(near))
         or (after and not {"who", "which"}.isdisjoint(told))

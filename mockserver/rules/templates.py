@@ -79,7 +79,8 @@ Where = Callable[[int], str]  # maps a line of the text (from 1) to file and lin
 class CompileContext(Struct, frozen=True):
     """A path into a rules file. `groups` are the named groups of the rule's regular expressions.
 
-    `faults` are those of delivery, by name; `profiles` are the named timings; None accepts any name.
+    `faults` are those of delivery, by name; `profiles` are the named timings; None accepts any name. `files` collects
+    the files beside the rules that the rule names.
     """
 
     mistakes: Mistakes
@@ -90,6 +91,7 @@ class CompileContext(Struct, frozen=True):
     groups: frozenset[str] = frozenset()
     profiles: Profiles | None = field(default_factory=lambda: PROFILES)
     faults: Faults = {}
+    files: list[bytes] = field(default_factory=list)
 
     def at(self, *steps: str | int) -> "CompileContext":
         """Return the context below this one. Rules make many of them, and `replace` is three times slower."""
@@ -103,7 +105,14 @@ class CompileContext(Struct, frozen=True):
             groups=self.groups,
             profiles=self.profiles,
             faults=self.faults,
+            files=self.files,
         )
+
+    def read_file(self, name: str) -> bytes:
+        """Return the bytes of a file beside the rules. Raises ValueError that says why not."""
+        data = self.mistakes.document.read_beside(name)
+        self.files.append(data)
+        return data
 
     @property
     def label(self) -> str:

@@ -30,7 +30,7 @@ from mockserver.core.seal import Seal, claim
 from mockserver.core.tokens import spell_token, token_id, weigh_pieces
 from mockserver.wire.parts import take_turns
 from mockserver.wire.renderer import Outline, Renderer, encode_texts
-from mockserver.wire.template import HOLE, ChunkTemplate, CountedFrames, fill_holes
+from mockserver.wire.template import HOLE, ChunkTemplate, CountedFrames
 
 Object = dict[str, Json]
 
@@ -430,7 +430,7 @@ class _Stream:
         if self._is_uncounted:
             return data
         visible, total = self._visible, self._answer.usage.prompt + self._visible + self._thoughts
-        return fill_holes(data, (_SO_FAR % (visible, total), b"%d" % visible))
+        return data.replace(HOLE, _SO_FAR % (visible, total), 1).replace(HOLE, b"%d" % visible)
 
     def _make_text_event(self, form: tuple[int, int], text: Json) -> Object:
         """Return the response with a text of a candidate, with numbers in place of the tokens so far."""

@@ -112,14 +112,25 @@ def test_a_rule_sends_a_file(client: OpenAI) -> None:
     assert read((made.data or [])[0]) == b"whatever bytes"
 
 
-def test_the_url_of_a_file_says_what_it_is(client: OpenAI) -> None:
+def test_the_file_of_a_rule_has_a_url_as_long_as_a_rule_sends_it(client: OpenAI) -> None:
     made = client.images.generate(model="dall-e-3", prompt="something moving")
-    assert (made.data or [])[0].url == f"data:image/gif;base64,{b64encode(MOVING).decode()}"
+    url = (made.data or [])[0].url or ""
+    read = httpx2.get(url)
+    assert (read.headers["content-type"], read.content) == ("image/gif", MOVING)
+    other = httpx2.get(url.replace("file=", "file=0"))
+    assert (other.status_code, other.json()["error"]["type"]) == (404, "invalid_request_error")
 
 
 def test_a_rule_answers_with_a_whole_body(client: OpenAI) -> None:
     made = client.images.generate(model=MODEL, prompt="the whole body")
     assert (made.data or [])[0].url == "http://own.test/1"
+
+
+def test_the_live_api_knows_no_other_fields() -> None:
+    with served("settings: {validation: live}") as live, OpenAI(base_url=live.base("openai"), api_key="k") as client:
+        with pytest.raises(openai.BadRequestError, match="Unknown parameter: 'colour'"):
+            client.images.generate(model=MODEL, prompt="a cat", extra_body={"colour": "teal"})
+        client.images.edit(model=MODEL, prompt="a cat", image=("cat.png", write_png(draw("A cat", 64, 64, Seed()))))
 
 
 def test_the_safety_system_refuses_as_a_rule_says(client: OpenAI) -> None:

@@ -20,10 +20,10 @@ from mockserver.core.call import Call
 from mockserver.core.http import Reply
 from mockserver.core.plan import Failure
 from mockserver.core.validation import Validation
-from mockserver.dialects._openai_api.chat_models import CHAT as CHAT_MODEL
-from mockserver.dialects._openai_api.responses_models import HOSTED_CHOICES, INCLUDABLE
-from mockserver.dialects._openai_api.responses_models import RESPONSE as RESPONSE_MODEL
-from mockserver.dialects.fireworks.models import COMPLETION as COMPLETION_MODEL
+from mockserver.dialects._openai_api.chat_bodies import CHAT as CHAT_MODEL
+from mockserver.dialects._openai_api.responses_bodies import HOSTED_CHOICES, INCLUDABLE
+from mockserver.dialects._openai_api.responses_bodies import RESPONSE as RESPONSE_MODEL
+from mockserver.dialects.fireworks.bodies import COMPLETION as COMPLETION_MODEL
 from tests.dialects.conftest import HEADERS
 
 Json = Any

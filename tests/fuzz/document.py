@@ -14,21 +14,21 @@ from pydantic.json_schema import GenerateJsonSchema
 from mockserver.dialects import Operation, discover, jina, voyage
 from mockserver.dialects._fields import Model
 from mockserver.dialects._openai_api.audio import SPEECH
-from mockserver.dialects._openai_api.chat_models import CHAT
+from mockserver.dialects._openai_api.chat_bodies import CHAT
 from mockserver.dialects._openai_api.completions import COMPLETION
 from mockserver.dialects._openai_api.embeddings import EMBEDDING
 from mockserver.dialects._openai_api.images import GENERATION
 from mockserver.dialects._openai_api.moderations import MODERATION
 from mockserver.dialects._openai_api.objects.batches import Batches
-from mockserver.dialects._openai_api.responses_models import RESPONSE
+from mockserver.dialects._openai_api.responses_bodies import RESPONSE
 from mockserver.dialects._openai_api.stored import UPDATE
 from mockserver.dialects.anthropic.batches import BATCH
 from mockserver.dialects.anthropic.bodies import COUNT, MESSAGES
 from mockserver.dialects.anthropic.completions import COMPLETE
 from mockserver.dialects.azure import AZURE_CHAT, AZURE_EMBEDDING
 from mockserver.dialects.cohere import bodies as cohere
-from mockserver.dialects.fireworks.models import CHAT as FIREWORKS_CHAT
-from mockserver.dialects.fireworks.models import COMPLETION as FIREWORKS_COMPLETION
+from mockserver.dialects.fireworks.bodies import CHAT as FIREWORKS_CHAT
+from mockserver.dialects.fireworks.bodies import COMPLETION as FIREWORKS_COMPLETION
 from mockserver.dialects.gemini.bodies import BATCH as GEMINI_BATCH
 from mockserver.dialects.gemini.bodies import (
     BATCH_EMBED,

@@ -424,6 +424,15 @@ def test_the_texts_of_sounds_and_documents_are_templates(tmp_path: Path):
     assert [page["markdown"] for page in read_pages] == ["# reader", "two"]
 
 
-def test_mistakes_in_the_templates_of_sounds_are_found():
-    with pytest.raises(RuleError, match='unknown variable "nope"'):
-        local('rules: [{when: {operation: speech}, then: {audio: {text: "{{ nope }}"}}}]')
+@pytest.mark.parametrize(
+    ("audio", "mistake"),
+    [
+        ('{text: "{{ nope }}"}', 'unknown variable "nope"'),
+        ("{voice: onxy}", 'unknown voice "onxy"; did you mean "onyx"'),
+        ("{voice: puck}", 'unknown voice "puck"; did you mean "Puck"'),
+        ("{voice: Zzz}", 'unknown voice "Zzz"; voices are alloy, '),
+    ],
+)
+def test_mistakes_in_sounds_are_found(audio: str, mistake: str):
+    with pytest.raises(RuleError, match=mistake):
+        local(f"rules: [{{when: {{operation: speech}}, then: {{audio: {audio}}}}}]")

@@ -192,6 +192,37 @@ def test_silence_is_no_turn(client: Talk) -> None:
     assert client.receive()["type"] == "input_audio_buffer.cleared"
 
 
+def test_a_user_who_stays_silent_is_asked_again(client: Talk) -> None:
+    detection = {"type": "server_vad", "idle_timeout_ms": 5_000}
+    client.tell(update(**TEXT, audio={"input": {"turn_detection": detection}}), until="session.updated")
+    client.send(append(SILENCE * 9))  # nothing was answered yet
+    client.ask("hello")
+    events = client.tell(append(SILENCE * 4), append(SILENCE))
+    assert types(events)[:4] == [
+        *("input_audio_buffer.timeout_triggered", "input_audio_buffer.committed"),
+        *("conversation.item.added", "conversation.item.done"),
+    ]
+    triggered, committed = events[:2]
+    assert (triggered["audio_start_ms"], triggered["audio_end_ms"]) == (9_000, 14_000)
+    assert triggered["item_id"] == committed["item_id"]
+    assert types(events)[-1] == "rate_limits.updated"
+    assert types(client.tell(append(SILENCE * 5)))[0] == "input_audio_buffer.timeout_triggered"
+    client.send(append(SILENCE * 4), append(speech("hello") + SILENCE))
+    assert client.receive()["type"] == "input_audio_buffer.speech_started"
+
+
+def test_the_socket_beside_a_call_has_its_session(server: MockServer) -> None:
+    session = {"type": "realtime", "model": "gpt-realtime-mini", "instructions": "Be kind."}
+    files = {"sdp": (None, "v=0\r\n", "application/sdp"), "session": (None, json.dumps(session), "application/json")}
+    made = httpx.post(f"{server.url}/v1/realtime/calls", files=files)
+    name = made.headers["location"].rpartition("/")[2]
+    httpx.post(f"{server.url}/v1/realtime/calls/{name}/accept", json={"output_modalities": ["text"]})
+    with socket(server.url, f"/v1/realtime?call_id={name}") as opened:
+        begun = Talk(opened.connection).receive()["session"]
+    assert (begun["model"], begun["instructions"]) == ("gpt-realtime-mini", "Be kind.")
+    assert begun["output_modalities"] == ["text"]
+
+
 def test_a_transcription_session_answers_nothing(server: MockServer) -> None:
     with socket(server.url, "/v1/realtime?intent=transcription") as opened:
         client = Talk(opened.connection)

@@ -1,8 +1,8 @@
 """OpenAI's API, which others resemble. A dialect takes what it needs of it, and says what differs.
 
 api               the operations that most look-alikes have: chats, completions, embeddings, Responses
-chat              chats as Calls; their fields are in chat_models
-responses         Responses as Calls, and the replies; fields in responses_models, items of the input in input_items
+chat              chats as Calls; their fields are in chat_bodies
+responses         Responses as Calls, and the replies; fields in responses_bodies, items of the input in input_items
 completions, embeddings, moderations, images, audio
 stored            chats and responses that are stored and retrieved
 objects/          all else that is kept: files, batches, conversations, vector stores, ...

@@ -22,7 +22,7 @@ from mockserver.dialects._forms import Part, nest_fields, parse_form
 from mockserver.dialects._openai_api.media_files import check_recording
 from mockserver.dialects._parse import Body, Complaint, read_body, read_object, refuse_first, unknown_fields
 from mockserver.dialects._reply import STREAM_LINES, RequestLines, json_reply, merge_headers
-from mockserver.kinds.audio import Spoken, Transcript
+from mockserver.kinds.audio import OPENAI_VOICES, Spoken, Transcript
 from mockserver.media.large_data import hash_data, read_data
 from mockserver.media.sound_files import HEARD, SOUND_FORMATS, hear
 from mockserver.media.sound_length import measure
@@ -30,16 +30,12 @@ from mockserver.media.sound_length import measure
 MOST_INPUT = 4_096  # characters
 TOKENS_A_SECOND = 10  # of a recording
 PIECE = 12_000  # bytes of a sound in one event: a quarter of a second
-VOICES = (
-    *("alloy", "ash", "ballad", "coral", "echo", "fable", "onyx"),
-    *("nova", "sage", "shimmer", "verse", "marin", "cedar"),
-)
 # `POST /audio/speech`
 SPEECH = Model(
     shape(
         input=text(most=MOST_INPUT),
         model=optional(str),
-        voice=voice_of(*VOICES),
+        voice=voice_of(*OPENAI_VOICES),
         instructions=optional(text(most=MOST_INPUT)),
         response_format=optional(literal(*SOUND_FORMATS)),
         speed=optional(number(0.25, 4)),

@@ -1,6 +1,6 @@
 """OpenAI's chat request as a Call, for all dialects that resemble it.
 
-Fields have the types of `chat_models.py`; `chat_conflicts` finds what types cannot express. `chat_call` also reads the
+Fields have the types of `chat_bodies.py`; `chat_conflicts` finds what types cannot express. `chat_call` also reads the
 forms of parts that other dialects have.
 """
 
@@ -26,7 +26,7 @@ from mockserver.dialects._fields import (
     shape,
 )
 from mockserver.dialects._meaning import fields_with_meaning
-from mockserver.dialects._openai_api.chat_models import CHAT, LIVE_CHAT, MAX_CALL_ID, ChatBody, ChatTool
+from mockserver.dialects._openai_api.chat_bodies import CHAT, LIVE_CHAT, MAX_CALL_ID, ChatBody, ChatTool
 from mockserver.dialects._parse import (
     LARGE,
     Body,

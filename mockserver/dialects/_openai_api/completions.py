@@ -25,7 +25,7 @@ from mockserver.dialects._fields import (
 )
 from mockserver.dialects._meaning import fields_with_meaning
 from mockserver.dialects._openai_api.chat import find_unmet_stream_options, stop_sequences
-from mockserver.dialects._openai_api.chat_models import ChatBody
+from mockserver.dialects._openai_api.chat_bodies import ChatBody
 from mockserver.dialects._parse import (
     Body,
     Complaint,

@@ -1,7 +1,7 @@
 """Images as OpenAI's API has them: made, edited and varied (https://platform.openai.com/docs/api-reference/images)."""
 
 from base64 import b64decode, b64encode
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 from urllib.parse import unquote_to_bytes, urlencode
@@ -24,6 +24,7 @@ from mockserver.dialects._openai_api.media_files import check_picture
 from mockserver.dialects._parse import (
     Body,
     Complaint,
+    clip,
     custom_complaint,
     read_body,
     read_object,
@@ -108,35 +109,40 @@ class ImagesApi(Struct, frozen=True):
         )
 
     def _generation(self, http: HttpRequest, validation: Validation) -> Call:
-        _, parsed = read_body(GENERATION, read_object(http), refuse, validation)
-        return self._make_call("images", http, parsed, model=GENERATION, validation=validation)
+        return self._make_call("images", http, read_object(http), model=GENERATION, validation=validation)
 
     def _edit(self, http: HttpRequest, validation: Validation) -> Call:
-        if not (http.header("content-type") or "").lower().startswith("multipart/"):
-            _, parsed = read_body(EDIT, read_object(http), refuse, validation)
-            for number, reference in enumerate(parsed.get("images") or (), 1):
-                check_reference(reference, f"image {number}", validation)
-            check_reference(parsed.get("mask") or {}, "mask", validation)
-            return self._make_call("image_edits", http, parsed, model=EDIT, validation=validation)
-        body = read_image_form(http, validation)
-        _, parsed = read_body(EDIT, body, refuse, validation)
-        return self._make_call("image_edits", http, {**parsed, **_find_files(body)}, model=EDIT, validation=validation)
+        if (http.header("content-type") or "").lower().startswith("multipart/"):
+            form, files = read_image_form(http, validation)
+            return self._make_call("image_edits", http, form, model=EDIT, validation=validation, files=files)
+        call = self._make_call("image_edits", http, read_object(http), model=EDIT, validation=validation)
+        for number, reference in enumerate(call.raw.get("images") or (), 1):
+            check_reference(reference, f"image {number}", validation)
+        check_reference(call.raw.get("mask") or {}, "mask", validation)
+        return call
 
     def _variation(self, http: HttpRequest, validation: Validation) -> Call:
-        body = read_image_form(http, validation)
+        form, files = read_image_form(http, validation)
         if validation is Validation.LIVE:
             message = "The model `dall-e-2` does not exist or you do not have access to it."
             raise Failure("model_not_found", message=message)
-        _, parsed = read_body(VARIATION, body, refuse, validation)
-        return self._make_call(
-            "image_variations", http, {**parsed, **_find_files(body)}, model=VARIATION, validation=validation
-        )
+        return self._make_call("image_variations", http, form, model=VARIATION, validation=validation, files=files)
 
     def _make_call(
-        self, operation: str, http: HttpRequest, body: Body, *, model: Model, validation: Validation
+        self,
+        operation: str,
+        http: HttpRequest,
+        body: Body,
+        *,
+        model: Model,
+        validation: Validation,
+        files: Sequence[str] = (),
     ) -> Call:
+        """Return the call of a body; `files` are the hashes of the pictures in a form."""
+        parsed = read_body(model, body, refuse, validation).parsed
         if validation is Validation.LIVE:
-            refuse_first(unknown_fields(body, model.fields | {"files"}), refuse)
+            refuse_first(unknown_fields(body, model.fields), refuse)
+        body = {**parsed, **({"files": [*files]} if files else {})}
         if validation is not Validation.OFF:
             refuse_first(find_contradictions(body), refuse)
         body = {**body, **self.elsewhere(http)}
@@ -171,18 +177,24 @@ class ImagesApi(Struct, frozen=True):
         return file_reply(outcome.data or b"", self.lines(call.http, call), outcome.headers)
 
 
+_UNKNOWN_TYPE = "application/octet-stream"
 _BOOKKEEPING = ("stream", "user", "safety_identifier")
 
 
 async def _show_content(shown: Mapping[str, str], objects: Objects) -> ObjectView:
+    if digest := shown.get("file"):
+        file = objects.find_rule_file(digest)
+        if file is None:
+            raise Failure("not_found", message=f"No rule sends the file {clip(digest)} any more.")
+        return ObjectView(data=file, headers=(("content-type", recognize(file) or _UNKNOWN_TYPE),))
     width, height = (min(side, MOST_PIXELS) or 1 for side in parse_size(shown.get("size", "")) or USUAL_SIZE)
     color = find_color(shown.get("color", ""))
     data = FORMATS["png"].write(draw(shown.get("words", ""), width, height, objects.seed, color=color))
     return ObjectView(data=data, headers=(("content-type", "image/png"),))
 
 
-def read_image_form(http: HttpRequest, validation: Validation) -> dict[str, Json]:
-    """Return the fields of a form, and what tells its images apart. Raises Failure."""
+def read_image_form(http: HttpRequest, validation: Validation) -> tuple[Body, Sequence[str]]:
+    """Return the fields of a form, and the hashes of its pictures, which tell them apart. Raises Failure."""
     form = parse_form(http)
     body = nest_fields(form)
     images = form.files("image")
@@ -198,8 +210,7 @@ def read_image_form(http: HttpRequest, validation: Validation) -> dict[str, Json
         check_picture(image, f"image {number}", validation)
     for mask in masks:
         check_picture(mask, "mask", validation)
-    body["files"] = [hash_data(part.content) for part in (*images, *masks)]
-    return body
+    return body, [hash_data(part.content) for part in (*images, *masks)]
 
 
 def check_reference(reference: Body, what: str, validation: Validation) -> None:
@@ -211,10 +222,6 @@ def check_reference(reference: Body, what: str, validation: Validation) -> None:
         except ValueError:
             data = b""  # as torn as a file without bytes
         check_picture(Part("image_url", data, media_type=head.removeprefix("data:")), what, validation)
-
-
-def _find_files(body: Body) -> Body:
-    return {"files": body["files"]}
 
 
 def find_contradictions(body: Body) -> Iterator[Complaint]:
@@ -316,11 +323,8 @@ class ImageAnswer:
         return {"url": self._make_url(image), **revised}
 
     def _make_url(self, image: Picture | bytes) -> str:
-        if isinstance(image, bytes):
-            return f"data:{recognize(image) or 'image/png'};base64,{b64encode(image).decode()}"
-        http = self._call.http
-        size = f"{image.width}x{image.height}"
-        query = urlencode({"size": size, "color": image.ground.code, "words": image.words})
+        http, shown = self._call.http, {"file": hash_data(image)} if isinstance(image, bytes) else _describe(image)
+        query = urlencode(shown)
         return f"{http.server_url}{http.path.rpartition('/')[0]}/content?{query}"
 
     def _write(self, image: Picture | bytes) -> bytes:
@@ -343,6 +347,12 @@ class ImageAnswer:
             "output_tokens": written,
             "input_tokens_details": {"text_tokens": read, "image_tokens": seen},
         }
+
+
+def _describe(picture: Picture) -> dict[str, str]:
+    """Return what a URL says of a picture, which is drawn again when somebody asks for it."""
+    size = f"{picture.width}x{picture.height}"
+    return {"size": size, "color": picture.ground.code, "words": picture.words}
 
 
 def count_image_tokens(quality: str, size: tuple[int, int]) -> int:

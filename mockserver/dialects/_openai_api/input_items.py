@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pydantic_core import to_json
 
 from mockserver.core.json import Json
-from mockserver.dialects._openai_api.chat_models import NAME_PATTERN
+from mockserver.dialects._openai_api.chat_bodies import NAME_PATTERN
 from mockserver.dialects._parse import Body, Complaint, clip, custom_complaint
 from mockserver.wire.responses import ITEM_KINDS
 

@@ -23,7 +23,7 @@ from mockserver.dialects._fields import (
     union_by,
     usually,
 )
-from mockserver.dialects._openai_api.chat_models import TextPart
+from mockserver.dialects._openai_api.chat_bodies import TextPart
 from mockserver.dialects._openai_api.embeddings import MAX_INPUTS
 from mockserver.dialects._parse import read_request, refuse_first, unknown_fields
 from mockserver.dialects._reply import RequestLines, json_reply

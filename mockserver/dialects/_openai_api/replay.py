@@ -16,7 +16,7 @@ from mockserver.core.seal import SealError
 from mockserver.core.validation import HistoryProblem
 from mockserver.dialects._errors import refuse
 from mockserver.dialects._openai_api.chat import find_unanswered_calls
-from mockserver.dialects._openai_api.chat_models import MAX_CALL_ID
+from mockserver.dialects._openai_api.chat_bodies import MAX_CALL_ID
 from mockserver.dialects._openai_api.input_items import (
     INPUT_PREFIXES,
     find_input_texts_of_assistant,
@@ -117,7 +117,7 @@ def _find_input_texts(call: Call, items: Items) -> Problems:
 
 
 def _find_long_ids(call: Call, items: Items) -> Problems:
-    from mockserver.dialects._openai_api.responses_models import MAX_ID  # slow, and loaded once there is such a call
+    from mockserver.dialects._openai_api.responses_bodies import MAX_ID  # slow, and loaded once there is such a call
 
     for at, item in items:
         for key in ("id", "call_id"):

@@ -285,7 +285,7 @@ def parse_openai_responses(
 @cache
 def _make_openai_request(dialect: str, *, only_input: bool) -> ResponsesRequest:
     # Slow: a hundred types, which chats do not need.
-    from mockserver.dialects._openai_api.responses_models import RESPONSE, RESPONSE_INPUT
+    from mockserver.dialects._openai_api.responses_bodies import RESPONSE, RESPONSE_INPUT
 
     model = RESPONSE_INPUT if only_input else RESPONSE
     return ResponsesRequest(dialect, model, conflicts=find_responses_conflicts, refuse=refuse, ids=OPENAI_RESPONSE_IDS)
@@ -450,7 +450,7 @@ def find_responses_conflicts(body: Body) -> Iterator[Complaint]:
 
 def find_live_responses_mistakes(body: Body, known: frozenset[str]) -> Iterator[Complaint]:
     """Yield what OpenAI's live API refuses although its published schema allows it."""
-    from mockserver.dialects._openai_api.responses_models import LIVE_RESPONSE
+    from mockserver.dialects._openai_api.responses_bodies import LIVE_RESPONSE
 
     yield from unknown_fields(body, known)
     if not body.get("model") and not body.get("prompt"):

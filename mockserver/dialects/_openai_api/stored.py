@@ -15,7 +15,7 @@ from mockserver.core.plan import Answer, Failure, Item, Listing, Stored, Text
 from mockserver.core.validation import Validation
 from mockserver.dialects import Operation
 from mockserver.dialects._fields import Model, nullable, shape
-from mockserver.dialects._openai_api.chat_models import Metadata
+from mockserver.dialects._openai_api.chat_bodies import Metadata
 from mockserver.dialects._openai_api.input_items import INPUT_PREFIXES, find_item_type
 from mockserver.dialects._openai_api.responses import error_event, make_responses_reply
 from mockserver.dialects._parse import (

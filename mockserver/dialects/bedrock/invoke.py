@@ -13,7 +13,7 @@ from mockserver.core.json import Json
 from mockserver.core.plan import Answer, Failure, Usage
 from mockserver.core.validation import HistoryProblem, Validation
 from mockserver.dialects._openai_api.chat import make_chat_call
-from mockserver.dialects._openai_api.chat_models import CHAT
+from mockserver.dialects._openai_api.chat_bodies import CHAT
 from mockserver.dialects._parse import Body, object_of, read_body
 from mockserver.dialects._reply import answer_reply, json_reply, merge_headers
 from mockserver.dialects.anthropic.answers import prepare_message

@@ -24,7 +24,7 @@ from mockserver.dialects._fields import (
     text_or,
 )
 from mockserver.dialects._openai_api.chat import find_chat_conflicts, make_chat_call
-from mockserver.dialects._openai_api.chat_models import (
+from mockserver.dialects._openai_api.chat_bodies import (
     AudioId,
     ChatBody,
     ChatToolCall,

@@ -42,7 +42,7 @@ from mockserver.dialects._parse import (
     steps_of,
     unknown_keys,
 )
-from mockserver.dialects.fireworks.models import CHAT, COMPLETION
+from mockserver.dialects.fireworks.bodies import CHAT, COMPLETION
 from mockserver.wire.logprobs import LogprobsShape
 from mockserver.wire.text import CompletionOptions
 

@@ -120,7 +120,6 @@ class Batches(Struct, frozen=True):
         output: dict[str, Json] = {"inlinedResponses": {"inlinedResponses": results}}
         if named:
             output = {"responsesFile": await _write_file(name, results, objects)}
-        *ahead, last = objects.statuses or ("validating", "in_progress", "completed")
         kept = KeptObject(
             dialect=NAME,
             made_by=MADE_BY,
@@ -132,10 +131,8 @@ class Batches(Struct, frozen=True):
                 "count": len(results),
                 "failed": sum(["error" in each for each in results]),
                 "output": output,
-                "status": last,
             },
-            ahead=tuple(ahead),
-        )
+        ).begin(objects.statuses or ("validating", "in_progress", "completed"))
         await objects.keep(kept)
         return ObjectView(show_batch(kept))
 
@@ -275,22 +272,19 @@ async def _list(call: Call, objects: Objects) -> ObjectView:
 
 
 async def _show(call: Call, objects: Objects) -> ObjectView:
-    kept = await _find(call, objects)
-    if kept.ahead:
-        _, kept = await objects.change(kept, lambda found: replace(found, ahead=found.ahead[1:]))
+    _, kept = await objects.change(await _find(call, objects), KeptObject.advance)
     return ObjectView(show_batch(kept))
 
 
 async def _cancel(call: Call, objects: Objects) -> ObjectView:
     kept = await _find(call, objects)
     if kept.ahead:
-        await objects.change(kept, lambda found: replace(found, ahead=()).change(status="cancelled"))
+        await objects.change(kept, lambda found: found.end("cancelled"))
     elif not kept.invented:
         raise Failure("bad_parameter", f"Batch {kept.id} has ended and cannot be cancelled.")
     return ObjectView()
 
 
 async def _delete(call: Call, objects: Objects) -> ObjectView:
-    kept = await _find(call, objects)
-    await objects.change(kept, lambda found: replace(found, body={}, gone=True))
+    await objects.change(await _find(call, objects), KeptObject.forget)
     return ObjectView()

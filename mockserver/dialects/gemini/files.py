@@ -150,7 +150,7 @@ async def _keep(call: Call, objects: Objects) -> ObjectView:
         data = await _join_pieces(upload, call.http, objects)
         raw["sha256Hash"] = write_hash(data)
         if (piece := await objects.find(PIECE, upload)) is not None:
-            await objects.change(piece, lambda found: replace(found, data=b"", gone=True))
+            await objects.change(piece, KeptObject.forget)
     stated = str(raw.get("name") or "").rpartition("/")[2]
     name = f"files/{stated}" if stated else objects.draw_id(IDS)
     kept = await keep_file(name, raw, data, objects, statuses=objects.statuses)
@@ -165,9 +165,8 @@ def write_hash(data: Data) -> str:
 
 async def keep_file(name: str, described: Body, data: Data, objects: Objects, *, statuses: Sequence[str]) -> KeptObject:
     """Keep a file with what is said of it, in the first of these statuses; without any, it is ready."""
-    *ahead, last = statuses or ("processed",)
-    body = {**described, "created": objects.now, "status": last}
-    kept = KeptObject(NAME, CREATE_FILE_OPERATION, name, body, ahead=tuple(ahead), data=data)
+    kept = KeptObject(NAME, CREATE_FILE_OPERATION, name, {**described, "created": objects.now}, data=data)
+    kept = kept.begin(statuses or ("processed",))
     await objects.keep(kept)
     return kept
 
@@ -195,9 +194,7 @@ async def _list(call: Call, objects: Objects) -> ObjectView:
 
 
 async def _show(call: Call, objects: Objects) -> ObjectView:
-    kept = await find_file(call.id or "", objects)
-    if kept.ahead:
-        _, kept = await objects.change(kept, lambda found: replace(found, ahead=found.ahead[1:]))
+    _, kept = await objects.change(await find_file(call.id or "", objects), KeptObject.advance)
     return ObjectView(show_file(call.http, kept))
 
 
@@ -207,8 +204,7 @@ async def _show_content(call: Call, objects: Objects) -> ObjectView:
 
 
 async def _delete(call: Call, objects: Objects) -> ObjectView:
-    kept = await find_file(call.id or "", objects)
-    await objects.change(kept, lambda found: replace(found, data=b"", gone=True))
+    await objects.change(await find_file(call.id or "", objects), KeptObject.forget)
     return ObjectView()
 
 

@@ -222,7 +222,7 @@ def _remove_name(mention: Mention, prop: Property) -> Mention | None:
     if all(weight(word) <= _FAINT for word in map(str.lower, words[:-1])):  # my current location is none
         return None
     announced = mention.unit == "the" or (mention.cue in ("in", "as") and len(words) == 2)
-    if mention.kind != "words" or prop.semantic_type == "person" or not announced:
+    if mention.kind != "words" or not announced:
         return None
     end = mention.end - len(words[-1]) - 1
     is_named = singular(words[-1]) == prop.words[-1]
@@ -237,9 +237,7 @@ def _kind_of_text(prop: Property) -> str:
     """Which kind of free text a property takes: text, message, reason, task, topic, query, expression..."""
     named = set(prop.words)
     kind = next((kind for kind, words in _KINDS_OF_TEXT.items() if named & words), "")
-    if kind or prop.semantic_type != "text":
-        return kind or prop.semantic_type
-    return "message" if named.isdisjoint(_WHOLE_TEXTS) else "text"
+    return kind or prop.semantic_type
 
 
 # Words of the text itself
@@ -339,15 +337,14 @@ def _find_lists(text: str, found: Sequence[Mention], prop: Property) -> Iterator
                 scored = [pair for pair in scored if not pair[1].overlaps(count)]
                 yield from (each for each in _group_items(text, scored, prop, item) if len(each.mentions) > 1)
                 return
-            scored = [pair for pair in scored if pair[1].kind != "words" or not _is_only_names(pair[1], prop.words)]
     yield from _group_items(text, scored, prop, item)
 
 
 def _find_items(found: Sequence[Mention], item: Property, prop: Property) -> Iterator[Scored]:
     for mention in found:
         if mention.kind in _KINDS_OF_ITEMS:
-            points = max(score(mention, item), score(mention, prop))
-            plain = item.semantic_type in ("", "number") and item.numeric and mention.kind in ("number", "money")
+            points = score(mention, item)
+            plain = item.numeric and item.semantic_type in ("", "number") and mention.kind in ("number", "money")
             wordy = "string" in item.types and item.semantic_type in ("", "title", "text", "query")
             if points >= 10 or plain or (wordy and mention.kind in ("words", "name") and points > -10):
                 yield max(points, 10), mention
@@ -498,7 +495,6 @@ _KINDS_OF_TEXT = {
     "topic": vocabulary("topic subject theme about interest"),
     "question": vocabulary("question"),
 }
-_WHOLE_TEXTS = vocabulary("text input content sentence phrase paragraph document")
 _WORD = lazy_pattern(r"[^\W_]+(?:['’](?:t|s|re|ve|ll|d|m)\b)?|[°€$£][CFK]?|(?<![^\W\d_])[+*/-]")
 _STATED = lazy_pattern(r"\s*(?:is|are|was|to|[:=]|set to|should be|turned)?\s*([^\W\d_]+)")
 _DENIED = lazy_pattern(r"(?i)\b(?:not|no|nicht|without|non)\W+$")
@@ -549,8 +545,7 @@ def find_remainder(text: str, kind: str, used: Iterable[Mention]) -> Place | Non
         asks = kind in _QUESTIONS and text[start:end].rstrip().endswith(("?", "？"))
         place: Place | None
         if kind == "question" or (asks and not taken):
-            asked = _ASKED_OF.search(text, start, end) if kind == "" else None
-            place = asked.span(1) if asked else (start, end)
+            place = start, end
         else:
             place = _trim(text, (verb.end() if verb and not asks else start, end), taken, whole=False)
         if place and text[slice(*place)].lower() not in word_set("requests") | _POINTING:
@@ -604,7 +599,6 @@ def _trim(text: str, place: Place, taken: list[Place], *, whole: bool) -> Place 
 
 
 _REACH = 4_000  # characters
-_ASKED_OF = lazy_pattern(r"\bthe \w{1,30} (?:of|for) (?:the |an? )?([^?\n]{1,80})[?？]\s*$")
 _POINTING = vocabulary("it this that them these those")
 _QUESTION_WORDS = vocabulary("what what's who when where why how which is are was were can could will would")
 _LEADING_VERB = lazy_pattern(

@@ -123,8 +123,7 @@ def find_literals(text: str, *, sure: bool) -> Iterator[Mention]:
             continue
         for found in scanner.finditer(text):
             value = found[0].rstrip(".,;:!?)]}'" if kind == "url" else " ")
-            is_date = kind in ("expression", "id") and _DATED.fullmatch(value)
-            if not (is_date or (kind == "expression" and re.fullmatch(r"\d+-\d+|-?\d+/\d+|[\d.-]+", value))):
+            if not (kind == "expression" and re.fullmatch(r"\d+-\d+|-?\d+/\d+|[\d.-]+", value)):
                 yield Mention(kind, value, found.start(), found.start() + len(value))
 
 
@@ -249,10 +248,10 @@ def _split_run(text: str, run: Sequence[Token]) -> Iterator[Mention]:
     if _UNSPACED.match(run[0][0]):
         yield from _split_unspaced(run)
         return
-    asked, opens = _begins(text, run[0].start()), _opens(text, run[0].start())
+    opens = _opens(text, run[0].start())
     while run and run[0][0].lower() in word_set("requests") and (opens or run[0][0].islower()):
         is_name = run[0][0] == "New" and len(run) > 1 and run[1][0].istitle()
-        if is_name or (not asked and _is_announced(text, run[0].start())):
+        if is_name or (not opens and _is_announced(text, run[0].start())):
             break
         run = run[1:]
     if run and run[0][0].islower() and _PRONOUN.search(text, max(0, run[0].start() - 6), run[0].start()):
@@ -314,12 +313,6 @@ def _opens(text: str, start: int) -> bool:
     return not before or before[-1] in ".!?:\n-*•"
 
 
-def _begins(text: str, start: int) -> bool:
-    before = text[max(0, start - 16) : start].rstrip(" ")
-    last = before.rsplit(None, 1)[-1].lower().strip(",") if before.strip() else ""
-    return not before.strip() or before[-1] in ".!?:\n,;-*•" or last in ("please", "you", "and", "then", "to", "bitte")
-
-
 def _is_announced(text: str, start: int, *, articles_only: bool = False) -> bool:
     before = text[max(0, start - 12) : start].split()
     articles = word_set("articles")
@@ -351,7 +344,7 @@ def _join(text: str, last: Mention, mention: Mention) -> Mention:
         return replace(mention, unit=last.unit) if last.unit == "counted" and last.end >= mention.end else mention
     gap = text[last.end : mention.start]
     if last.kind in ("number", "unit", "duration") and mention.kind in ("words", "name") and gap in _COUNTING:
-        return mention if isinstance(last.value, float) else replace(mention, unit="counted")
+        return replace(mention, unit="counted")
     if last.kind == mention.kind and not mention.cue and LISTED.fullmatch(text, last.end, mention.start):
         return replace(mention, cue="until" if last.cue == "between" else last.cue, before=last.before)
     return mention
@@ -395,7 +388,6 @@ _QUOTED = lazy_pattern(
 )
 _QUOTES = frozenset("`\"'‘„“«「『")
 _DIGIT = lazy_pattern(r"[0-9]")
-_DATED = lazy_pattern(r"\d{4}-\d{2}-\d{2}|\d{1,2}/\d{1,2}/\d{2,4}|\d{1,2}-\d{1,2}-\d{4}")
 _SURE = frozenset(("url", "email", "uuid", "path"))
 _decode = json.JSONDecoder(parse_float=_finite, parse_constant=_finite).raw_decode
 _BRACKET = lazy_pattern(r"[\[{]")

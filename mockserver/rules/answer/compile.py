@@ -70,7 +70,7 @@ class CompiledThen(Struct, frozen=True):
     `branches` are its steps, branches and faults. `order_dependent` names the features of its faults that depend on the
     order of calls. `answers` tells for each step or branch whether it answers, or only modifies how later rules'
     answers are sent. `generators` are the generators that it uses. `known` is its answer, if that is the same for every
-    call.
+    call. `files` are the files beside the rules that it sends.
     """
 
     respond: Responder
@@ -79,6 +79,7 @@ class CompiledThen(Struct, frozen=True):
     answers: tuple[bool, ...] = (True,)
     generators: tuple[str, ...] = ()
     known: RuleAnswer | None = None
+    files: tuple[bytes, ...] = ()
 
 
 def compile_then(then: ThenSpec, context: CompileContext) -> CompiledThen:
@@ -91,6 +92,7 @@ def compile_then(then: ThenSpec, context: CompileContext) -> CompiledThen:
         answers=tuple(not leaf.model_fields_set <= {"timing", "faults"} for leaf in leaves),
         generators=tuple(_get_generate(leaf).kind for leaf in leaves if leaf.generate is not None),
         known=response.known[0] if response.known else None,
+        files=tuple(context.files),
     )
 
 
@@ -158,7 +160,7 @@ def _compile_draft(kind: str, then: ThenSpec, context: CompileContext) -> Compil
 def _compile_artifact(kind: ThenKey, then: ThenSpec, context: CompileContext) -> Compiled[ArtifactDraft]:
     stated = None
     try:
-        stated = kind.compile(getattr(then, kind.key), context.mistakes.document.read_beside)
+        stated = kind.compile(getattr(then, kind.key), context.read_file)
     except ValueError as why:
         context.at(kind.key).refuse(str(why))
     draft = ArtifactDraft(

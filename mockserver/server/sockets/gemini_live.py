@@ -5,22 +5,17 @@ tone that carries it.
 """
 
 import asyncio
-import logging
 import re
 from base64 import b64decode, b64encode
 from collections.abc import Awaitable, Callable, Mapping
-from functools import partial
 from typing import Any
 
-from msgspec.structs import replace
 from pydantic_core import to_json
 from starlette.types import Message, Receive, Scope, Send
 
 from mockserver.core.http import HttpRequest, Reply, SocketAnswers, SocketTurn
 from mockserver.core.json import Json, try_parse
 from mockserver.core.plan import Failure
-from mockserver.delivery.connection import CLIENT_LEFT
-from mockserver.dialects._openai_api.realtime.recordings import make_recording_call
 from mockserver.dialects._parse import Body, clip, read_json
 from mockserver.dialects.gemini.live import (
     count_usage,
@@ -30,7 +25,6 @@ from mockserver.dialects.gemini.live import (
     read_contents,
 )
 from mockserver.engine.offload import on_thread
-from mockserver.kinds.audio import Transcript
 from mockserver.media.samples import PCM, SampleFormat
 from mockserver.media.sound_files import resample
 from mockserver.media.speech_detection import STEP, SpeechDetector
@@ -41,8 +35,6 @@ from mockserver.server.sockets.socket_session import CUT_SHORT, FAILED
 from mockserver.server.sockets.spoken_record import RecordedSession
 from mockserver.wire.realtime import PIECE, Voice
 
-log = logging.getLogger("mockserver")
-
 INVALID, DENIED, BROKEN = 1007, 1008, 1011  # codes with which Google closes a session, by what is wrong
 SILENCE, THRESHOLD = 500, 0.5  # milliseconds that end a turn, and what is no silence
 USUAL_RATE, RATES = 16_000, range(8_000, 96_001)  # samples a second
@@ -52,7 +44,7 @@ _RATE = re.compile(r"rate=(\d{4,6})")
 
 
 class LiveSession(RecordedSession):
-    """The session of a client. `held`: bytes of `max_unsent` that it takes until it ends."""
+    """The session of a client."""
 
     expiry = "The session has reached its maximum duration."
 
@@ -69,37 +61,26 @@ class LiveSession(RecordedSession):
         self._turn: LiveTurn | None = None
         self._task: asyncio.Task[None] | None = None  # that sends the turn
         self._leave = asyncio.Event()
-        self.held = 0
 
     async def greet(self) -> bool:
         self.begin_record("")
         return True
 
-    async def take(self, message: Message) -> None:
-        """Do what a message asks; one that is wrong ends the session, as Google does."""
-        if self.record is not None:
-            self.record.take(message)
-        live = self.responder.live
-        if self.is_over:  # it was closed meanwhile
-            return
-        try:
-            body = message.get("bytes") or (message.get("text") or "").encode("utf-8", "surrogatepass")
-            read = await on_thread(read_json, body) if len(body) > LARGE else read_json(body)
-            kind, inner = read_client_message(read)
-            live.unsent.take(self, len(body), limit=live.settings.max_unsent)
-            if (self._setup is None) is not (kind == "setup"):
-                raise Failure("bad_parameter", "The first message of a session must be its setup, and no other.")
-            await _ACTS[kind](self, inner)
-        except Failure as failure:
-            await self._refuse(failure)
-        except Exception:  # a bug of mockserver
-            log.exception("internal error of mockserver on a WebSocket at %s", ascii(self.handshake.path))
-            await self.close(FAILED)
-        finally:
-            live.unsent.settle(self, self._size + len(self._heard))
+    @property
+    def size(self) -> int:
+        return self._size + len(self._heard)
 
-    async def _refuse(self, failure: Failure) -> None:
-        """Close the session in the words of the provider."""
+    async def act(self, message: Message) -> None:
+        body = message.get("bytes") or (message.get("text") or "").encode("utf-8", "surrogatepass")
+        read = await on_thread(read_json, body) if len(body) > LARGE else read_json(body)
+        kind, inner = read_client_message(read)
+        self.hold_message(body)
+        if (self._setup is None) is not (kind == "setup"):
+            raise Failure("bad_parameter", "The first message of a session must be its setup, and no other.")
+        await _ACTS[kind](self, inner)
+
+    async def complain(self, failure: Failure) -> None:
+        """Close the session in the words of the provider, as Google does."""
         await self._close_as(self.responder.dialect.fail(self.handshake, failure, None))
 
     async def _close_as(self, reply: Reply) -> None:
@@ -206,12 +187,9 @@ class LiveSession(RecordedSession):
         audio, self._heard = bytes(self._heard), bytearray()
         if not audio or self._setup is None:
             return
-        request, rate = self.make_request(b"", SocketTurn(SocketAnswers())), self._sound.rate
+        rate = self._sound.rate
         samples = audio if rate == PCM.rate else await on_thread(resample, audio, rate)
-        call = await on_thread(make_recording_call, request, self.responder.dialect.name, {}, samples, PCM)
-        engine = self.responder.live.find_engine(self.handshake.namespace)
-        plan = await engine.plan(replace(call, http=replace(request, turn=None)))
-        heard = plan.outcome.text if isinstance(plan.outcome, Transcript) else call.last_user
+        heard = (await self.hear({}, samples, PCM)).text or ""
         if "inputAudioTranscription" in self._setup:
             await self._say(serverContent={"inputTranscription": {"text": heard, "finished": True}})
         self._add([{"role": "user", "parts": [{"text": heard}]}])
@@ -245,15 +223,8 @@ class LiveSession(RecordedSession):
         config: Body = self._setup.get("generationConfig") or {}
         asked = {name: value for name, value in config.items() if name not in _OF_SPEECH}
         body = to_json({**own, "generationConfig": asked, "contents": self._contents})
-        request = self.make_request(body, SocketTurn(SocketAnswers()))
-        visit = self.admit(request)
-        try:
-            self.hold(request, visit)
-        except Failure:
-            visit.end(CLIENT_LEFT)
-            raise
         self._leave = asyncio.Event()
-        visit.receive = partial(_wait, self._leave)
+        request, visit = self.open_turn(body, SocketTurn(SocketAnswers()), self._leave)
         self._turn = LiveTurn(self, config)
         self._task = self.start_task(self._run(self._turn, request, visit))
 
@@ -267,9 +238,9 @@ class LiveSession(RecordedSession):
             elif not self._leave.is_set() and not self.is_over:  # a fault has cut it short
                 await self.close(CUT_SHORT)
         except Failure as failure:  # the session has become too long
-            await self._refuse(failure)
+            await self.complain(failure)
         except Exception:  # a bug of mockserver: nobody is to wait for what never comes
-            log.exception("internal error of mockserver on a WebSocket at %s", ascii(self.handshake.path))
+            self.log_bug()
             await self.close(FAILED)
 
     async def _respond(self, request: HttpRequest, visit: Visit, sender: TurnSender) -> Response:
@@ -384,11 +355,6 @@ _ACTS: Mapping[str, Callable[[LiveSession, Body], Awaitable[None]]] = {
 }
 _OF_TURNS = ("model", "systemInstruction", "tools")
 _OF_SPEECH = ("responseModalities", "speechConfig", "mediaResolution", "enableAffectiveDialog")
-
-
-async def _wait(left: asyncio.Event) -> Message:
-    await left.wait()
-    return {"type": "http.disconnect"}
 
 
 def _decode(text: Json) -> bytes:

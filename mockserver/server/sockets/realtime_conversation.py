@@ -169,10 +169,6 @@ class RealtimeConversation:
     def _count_sound(self) -> int:
         return sum([len(item.audio) for item in self._items.values()])
 
-    @property
-    def last_id(self) -> str | None:
-        return self._order[-1] if self._order else None
-
     def get(self, name: str) -> ConversationItem | None:
         return self._items.get(name)
 

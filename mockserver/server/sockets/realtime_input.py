@@ -20,6 +20,14 @@ class OngoingSpeech(Struct, frozen=True):
     item_id: str
 
 
+class Silence(Struct, frozen=True):
+    """Sound in which nobody spoke for so long that the session goes on by itself; from and to in milliseconds."""
+
+    start: int
+    end: int
+    audio: bytes
+
+
 class InputBuffer:
     """The sound of a client. Positions are milliseconds of all that it ever sent, so no clock has a say."""
 
@@ -27,6 +35,7 @@ class InputBuffer:
         self.sound = PCM
         self.speech: OngoingSpeech | None = None
         self._data, self._before = bytearray(), 0
+        self._answered: int | None = None  # where the last answer has been played, if nobody has spoken since
         self._stated: Body = {}
         self.configure(stated)
 
@@ -77,6 +86,18 @@ class InputBuffer:
             self._drop(excess + -excess % self.sound.width)
         return [] if self._detector is None else [*self._detector.feed(audio)]
 
+    def note_answer(self, length: int) -> None:
+        """Note that an answer of so many milliseconds is played from now on."""
+        self._answered = self.position + length
+
+    def take_silence(self) -> Silence | None:
+        """Take the sound since the last answer out of the buffer, if it is silent for as long as the session allows."""
+        timeout = (self._stated["turn_detection"] or {}).get("idle_timeout_ms")
+        if timeout is None or self._answered is None or self.speech is not None:
+            return None
+        start, end = self._answered, self._answered + timeout
+        return Silence(start, end, self.take_speech(start, end)) if self.position >= end else None
+
     def clear(self) -> None:
         """Forget the sound, and the speech in it."""
         self._drop(len(self._data))
@@ -100,7 +121,7 @@ class InputBuffer:
         first, last = (max(self.sound.count_bytes(at) - self._before, 0) for at in (start, end))
         taken = bytes(self._data[first:last])
         self._drop(last)
-        self.speech = None
+        self.speech = self._answered = None
         return taken
 
     def _drop(self, size: int) -> None:
@@ -108,6 +129,6 @@ class InputBuffer:
         del self._data[:size]
 
     def _end_speech(self) -> None:
-        self.speech = None
+        self.speech = self._answered = None
         if self._detector is not None:
             self._detector.is_speech = False

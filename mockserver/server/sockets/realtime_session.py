@@ -5,7 +5,7 @@ each event of that stream leaves as one frame. So rules, limits, timing, faults 
 HTTP.
 """
 
-import logging
+import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
 
@@ -21,9 +21,7 @@ from mockserver.core.plan import Failure
 from mockserver.core.seed import make_token
 from mockserver.core.tokens import APPROX
 from mockserver.core.validation import find_validation
-from mockserver.delivery.connection import CLIENT_LEFT
 from mockserver.dialects._openai_api.realtime.events import read_event
-from mockserver.dialects._openai_api.realtime.recordings import make_recording_call
 from mockserver.dialects._openai_api.realtime.sessions import LASTS, make_session, read_output, update_session
 from mockserver.dialects._openai_api.realtime.turns import fail_events, read_error
 from mockserver.dialects._openai_api.responses import list_connectors, read_tool
@@ -33,7 +31,7 @@ from mockserver.engine.engine import Engine
 from mockserver.engine.hosted_mcp import find_hosted_servers
 from mockserver.engine.offload import on_thread
 from mockserver.kinds.audio import Transcript
-from mockserver.kinds.realtime import CLIENT_SECRET
+from mockserver.kinds.realtime import CALLS, CLIENT_SECRET
 from mockserver.media.samples import FORMATS
 from mockserver.media.speech_detection import SpeechBorder
 from mockserver.server.access import check_key, check_model_allowed
@@ -52,8 +50,6 @@ from mockserver.server.sockets.socket_session import CUT_SHORT, FAILED
 from mockserver.server.sockets.spoken_record import RecordedSession
 from mockserver.wire.realtime import LISTED, write_listed
 
-log = logging.getLogger("mockserver")
-
 BAD_KEY, BAD_REQUEST, NO_MODEL = 3000, 4000, 4004  # codes with which a client is turned away
 BROWSER_KEY = "openai-insecure-api-key."  # how the subprotocol begins in which a browser sends its key
 MOST_AT_ONCE = 16  # responses of a session
@@ -70,7 +66,7 @@ class TurnedAway(Exception):  # noqa: N818  # it is how a session ends
 
 
 class RealtimeSession(RecordedSession):
-    """The session of a client. `held`: bytes of `max_unsent` that its sound and its items take until it ends."""
+    """The session of a client."""
 
     expiry = "Your session hit the maximum duration of 60 minutes."
 
@@ -89,7 +85,7 @@ class RealtimeSession(RecordedSession):
         self._session: Body = make_session("realtime", "", "", 0)
         self._input = InputBuffer(self._session["audio"]["input"])
         self._name = self._conversation_id = ""
-        self.held = 0
+        self._event_id: str | None = None  # of the event that is taken
 
     @property
     def subprotocol(self) -> str | None:
@@ -129,30 +125,35 @@ class RealtimeSession(RecordedSession):
             raise TurnedAway(_refuse("beta_api_shape_disabled", _NO_BETA), BAD_REQUEST)
         secret = await self._find_secret()
         self._check_key(secret)
-        stated: Body = {} if secret is None else secret.body["session"]
+        opened_by = secret or await self._find_kept(CALLS.made_by, query.get("call_id", ""))
+        stated: Body = {} if opened_by is None else opened_by.body["session"]
         model = query.get("model") or query.get("deployment") or stated.get("model") or ""
         kind = "transcription" if query.get("intent") == "transcription" else "realtime"
-        kind = kind if secret is None else stated["type"]
+        kind = stated.get("type", kind)
         if kind == "realtime" and not model and "call_id" not in query:
             raise TurnedAway(_refuse("missing_model", _NO_NAME), BAD_REQUEST)
         self._check_model(model)
         usual = make_session(kind, self._name, model, policy.clock.now() + LASTS)
-        return usual if secret is None else {**stated, **{key: usual[key] for key in ("id", "expires_at")}}
+        return {**usual, **stated, **{key: usual[key] for key in ("id", "expires_at")}}
 
     async def _find_secret(self) -> KeptObject | None:
         """Return the client secret with which the session is opened, if it is one; the key behind it then counts."""
         key = self.responder.dialect.credential(self.handshake)
         if key is None or not key.startswith("ek_"):
             return None
-        name = make_key(self.responder.dialect.name, CLIENT_SECRET.name, key)
-        found = await self._engine.memory.store.get(self.handshake.namespace, name)
-        if found is None or not isinstance(found[0], KeptObject):
+        secret = await self._find_kept(CLIENT_SECRET.name, key)
+        if secret is None:
             return None
-        secret = found[0]
         if secret.body["expires_at"] < self._engine.policy.clock.now():
             raise TurnedAway(Failure("invalid_key", details={"key": key}), BAD_KEY)
         self.handshake = _put_key(self.handshake, secret.body["key"])
         return secret
+
+    async def _find_kept(self, made_by: str, name: str) -> KeptObject | None:
+        """Return what a request over HTTP has prepared for sessions: a secret, or a call."""
+        key = make_key(self.responder.dialect.name, made_by, name)
+        found = await self._engine.memory.store.get(self.handshake.namespace, key)
+        return found[0] if found is not None and isinstance(found[0], KeptObject) else None
 
     def _check_key(self, secret: KeptObject | None) -> None:
         """Raise TurnedAway for a key that the settings do not list."""
@@ -181,7 +182,7 @@ class RealtimeSession(RecordedSession):
     async def end_answers(self, *, in_time: float | None) -> None:
         if in_time is not None:
             for turn in self._turns:
-                turn.leave()
+                turn.left.set()
         try:
             await self.end_tasks(in_time=in_time)
         finally:
@@ -190,33 +191,30 @@ class RealtimeSession(RecordedSession):
 
     # What the client sends.
 
-    async def take(self, message: Message) -> None:
-        """Do what an event asks, or say why not; the session goes on in any case."""
-        if self.record is not None:
-            self.record.take(message)
-        text, event_id, live = message.get("text"), None, self.responder.live
+    @property
+    def size(self) -> int:
+        return self._input.size + self._conversation.size
+
+    async def act(self, message: Message) -> None:
+        self._event_id, text = None, message.get("text")
+        if text is None:
+            raise Failure("bad_parameter", _NO_BINARY, code="invalid_event")
+        body = text.encode("utf-8", "surrogatepass")
         try:
-            if text is None:
-                raise Failure("bad_parameter", _NO_BINARY, code="invalid_event")
-            body = text.encode("utf-8", "surrogatepass")
-            try:
-                read = await on_thread(read_json, body) if len(body) > LARGE else read_json(body)
-            except Failure as failure:
-                raise failure.changed(code="invalid_json") from None
-            stated_id = read.get("event_id") if isinstance(read, dict) else None
-            event_id = stated_id if isinstance(stated_id, str) and len(stated_id) <= _LONGEST_ID else None
-            settings = live.settings
-            event = read_event(read, find_validation(self.responder.dialect.name, settings.validation))
-            if event["type"] in _KEEPING:
-                live.unsent.take(self, len(body), limit=settings.max_unsent)
-            await _ACTS[event["type"]](self, event)
+            read = await on_thread(read_json, body) if len(body) > LARGE else read_json(body)
         except Failure as failure:
-            await self._complain(self._word(failure), event_id)
-        except Exception:  # a bug of mockserver
-            log.exception("internal error of mockserver on a WebSocket at %s", ascii(self.handshake.path))
-            await self._complain(self._word(Failure("server_error", _BUG)), event_id)
-        finally:
-            live.unsent.settle(self, self._input.size + self._conversation.size)
+            raise failure.changed(code="invalid_json") from None
+        stated_id = read.get("event_id") if isinstance(read, dict) else None
+        self._event_id = stated_id if isinstance(stated_id, str) and len(stated_id) <= _LONGEST_ID else None
+        settings = self.responder.live.settings
+        event = read_event(read, find_validation(self.responder.dialect.name, settings.validation))
+        if event["type"] in _KEEPING:
+            self.hold_message(body)
+        await _ACTS[event["type"]](self, event)
+
+    async def complain(self, failure: Failure) -> None:
+        """Say what is wrong; the session goes on in any case."""
+        await self._complain(self._word(failure), self._event_id)
 
     async def _update(self, event: Body) -> None:
         has_spoken = self._conversation.has_spoken
@@ -248,6 +246,11 @@ class RealtimeSession(RecordedSession):
             borders = self._input.append(decode_audio(encoded))
         for border in borders:
             await self._notice(border)
+        silence = None if self._active is not None else self._input.take_silence()
+        if silence is not None:
+            name, told = self._name_item(), {"audio_start_ms": silence.start, "audio_end_ms": silence.end}
+            await self._say("input_audio_buffer.timeout_triggered", **told, item_id=name)
+            await self._end_turn(silence.audio, name, is_silent=True)
 
     async def _notice(self, border: SpeechBorder) -> None:
         """Tell that the user has begun to speak, or make a turn of what was said."""
@@ -262,7 +265,11 @@ class RealtimeSession(RecordedSession):
         if speech is None:
             return
         await self._say("input_audio_buffer.speech_stopped", audio_end_ms=border.at, item_id=speech.item_id)
-        await self._add_spoken(self._input.take_speech(speech.start, border.at), speech.item_id)
+        await self._end_turn(self._input.take_speech(speech.start, border.at), speech.item_id)
+
+    async def _end_turn(self, audio: bytes, item_id: str, *, is_silent: bool = False) -> None:
+        """Make an item of what was said, and answer it if the session does so by itself."""
+        await self._add_spoken(audio, item_id, is_silent=is_silent)
         if self._detection.get("create_response"):
             await self._respond_to({})
 
@@ -279,14 +286,14 @@ class RealtimeSession(RecordedSession):
         self._input.clear()
         await self._say("input_audio_buffer.cleared")
 
-    async def _add_spoken(self, audio: bytes, item_id: str) -> None:
+    async def _add_spoken(self, audio: bytes, item_id: str, *, is_silent: bool = False) -> None:
         """Make an item of what the user has said, and tell what that was if the session transcribes."""
         sound = self._input.sound
         part: dict[str, Json] = {"type": "input_audio", "transcript": None}
         body: dict[str, Json] = {"id": item_id, "type": "message", "status": "completed", "role": "user"}
         item = ConversationItem({**body, "content": [part]}, sound)
         item.take(audio)
-        failure = await self._listen(item)
+        failure = None if is_silent else await self._listen(item)
         previous = self._conversation.add(item)
         self._conversation.forget_sound()
         await self._say("input_audio_buffer.committed", previous_item_id=previous, item_id=item_id)
@@ -304,24 +311,17 @@ class RealtimeSession(RecordedSession):
 
         A rule may state it. Else it is what mockserver's own speech carries, or plain words that fit.
         """
-        request = self.make_request(b"", SocketTurn(SocketAnswers()))
-        transcription = self._session["audio"]["input"]["transcription"] or {}
-        dialect, audio = self.responder.dialect.name, bytes(item.audio)
-        call = await on_thread(make_recording_call, request, dialect, transcription, audio, item.sound)
-        engine = self._find_engine()
-        plan = await engine.plan(replace(call, http=replace(request, turn=None)))
-        if isinstance(plan.outcome, Transcript):
-            item.heard = plan.outcome.text
-            if plan.source.startswith("rule "):  # which is to be seen to answer; what is heard anyway is no call
-                visit = self.admit(request)
-                self.responder.finish(Response(plan.rendered, Reply(200, ()), call), request, visit)
-                visit.end(COMPLETE)
-            return None
-        if call.messages:
-            item.heard = call.messages[-1].text
-            return None
-        failure = plan.outcome if isinstance(plan.outcome, Failure) else Failure("server_error", _NOT_HEARD)
-        return self._word(failure)
+        heard = await self.hear(self._session["audio"]["input"]["transcription"] or {}, bytes(item.audio), item.sound)
+        plan, item.heard = heard.plan, heard.text or ""
+        if heard.text is None:
+            failure = plan.outcome if isinstance(plan.outcome, Failure) else Failure("server_error", _NOT_HEARD)
+            return self._word(failure)
+        # A rule is to be seen to answer; what is heard anyway is no call.
+        if isinstance(plan.outcome, Transcript) and plan.source.startswith("rule "):
+            visit = self.admit(heard.call.http)
+            self.responder.finish(Response(plan.rendered, Reply(200, ()), heard.call), heard.call.http, visit)
+            visit.end(COMPLETE)
+        return None
 
     async def _transcribe(self, item: ConversationItem, model: str) -> None:
         kind, place = "conversation.item.input_audio_transcription", {"item_id": item.id, "content_index": 0}
@@ -395,18 +395,10 @@ class RealtimeSession(RecordedSession):
             items = self._conversation.select(given, self._input.sound)
         body = self._write_turn(stated, items)
         write = partial(write_frame, body, items)
-        request = self.make_request(
-            to_json(body), SocketTurn(SocketAnswers(), write_frame=write, upstream=self._upstream)
-        )
-        visit = self.admit(request)
-        try:
-            self.hold(request, visit)
-        except Failure:
-            visit.end(CLIENT_LEFT)
-            raise
+        asked, left = SocketTurn(SocketAnswers(), write_frame=write, upstream=self._upstream), asyncio.Event()
+        request, visit = self.open_turn(to_json(body), asked, left)
         sound = FORMATS[body["audio"]["output"]["format"]["type"]]
-        turn = ResponseTurn(request, visit, body, sound)
-        visit.receive = turn.wait_until_left
+        turn = ResponseTurn(request, visit, body, sound, left)
         self._turns.add(turn)
         if converses:
             self._active = turn
@@ -435,7 +427,7 @@ class RealtimeSession(RecordedSession):
             if not turn.is_over and turn.reason is None and not self.is_over:  # a fault has cut it short
                 await self.close(CUT_SHORT)
         except Exception:  # a bug of mockserver: nobody is to wait for what never comes
-            log.exception("internal error of mockserver on a WebSocket at %s", ascii(self.handshake.path))
+            self.log_bug()
             await self.close(FAILED)
         finally:
             self._forget(turn)
@@ -481,6 +473,8 @@ class RealtimeSession(RecordedSession):
         if kind == "response.created" and turn.reason is not None:  # it was cancelled before it began
             await self._end_cancelled(turn)
         elif kind == "response.done":
+            if turn.converses:
+                self._input.note_answer(turn.sound.measure(turn.spoken))
             await self._tell_limits(event["response"])
 
     async def _send_with_item(self, turn: ResponseTurn, data: bytes, event: Event) -> None:
@@ -513,7 +507,7 @@ class RealtimeSession(RecordedSession):
     async def _end_cancelled(self, turn: ResponseTurn) -> None:
         closing = [*turn.list_closing_events()]
         turn.is_over = True
-        turn.leave()
+        turn.left.set()
         self._forget(turn)
         for event in closing:
             await self._send_with_item(turn, b"", event)
@@ -610,5 +604,4 @@ _NO_BETA = "The Realtime Beta API is no longer supported. Please use /v1/realtim
 _NO_NAME = "You must provide a model parameter, for example wss://api.openai.com/v1/realtime?model=gpt-realtime."
 _NO_RESPONSES = "A transcription session has no responses."
 _WAIT = "Wait until the response is finished before creating a new one."
-_BUG = "mockserver failed on this event; its log says how."
 _NOT_HEARD = "This recording cannot be transcribed."

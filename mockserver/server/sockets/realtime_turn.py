@@ -35,15 +35,17 @@ class OpenItem(Struct):
 class ResponseTurn:
     """A response: its request, its visit, and what was sent of it."""
 
-    def __init__(self, request: HttpRequest, visit: Visit, body: Mapping[str, Json], sound: SampleFormat) -> None:
+    def __init__(
+        self, request: HttpRequest, visit: Visit, body: Mapping[str, Json], sound: SampleFormat, left: asyncio.Event
+    ) -> None:
         self.request, self.visit, self.body, self.sound = request, visit, body, sound
+        self.left = left  # once set, its answer ends as if its client had left
         self.response: Event | None = None  # as it was when it began
         self.is_over = False  # nothing more of it is sent
         self.reason: str | None = None  # why it is cancelled
         self.output: list[Json] = []
         self.open: OpenItem | None = None
         self.spoken = 0  # bytes of sound
-        self._left = asyncio.Event()
 
     @property
     def id(self) -> str:
@@ -53,14 +55,6 @@ class ResponseTurn:
     def converses(self) -> bool:
         """Return whether its items become part of the conversation."""
         return self.body.get("conversation") != "none"
-
-    def leave(self) -> None:
-        """Have its answer end as if its client had left."""
-        self._left.set()
-
-    async def wait_until_left(self) -> Message:
-        await self._left.wait()
-        return {"type": "http.disconnect"}
 
     def follow(self, event: Event) -> None:
         """Take note of an event that is sent."""

@@ -1,21 +1,35 @@
-"""A spoken session in the journal: one row with what its client sent, what it was sent, and how it ended."""
+"""Spoken sessions: how they take messages, hear sounds and open turns, and the row that each has in the journal."""
 
+import asyncio
+import logging
 import re
+from functools import partial
 
+from msgspec import Struct
+from msgspec.structs import replace
 from pydantic_core import to_json
 from starlette.types import Message
 
+from mockserver.core.call import Call
 from mockserver.core.exchange import COMPLETE, MOST_KEPT, PIECE, REALTIME_SESSION
-from mockserver.core.http import HeaderLines
-from mockserver.core.plan import Plan
+from mockserver.core.http import HeaderLines, HttpRequest, SocketAnswers, SocketTurn
+from mockserver.core.plan import Failure, Plan
 from mockserver.delivery.connection import CLIENT_LEFT, CUT, STOPPED
+from mockserver.dialects._openai_api.realtime.recordings import make_recording_call
+from mockserver.dialects._parse import Body
+from mockserver.engine.offload import on_thread
+from mockserver.kinds.audio import Transcript
 from mockserver.kinds.realtime import TURN
+from mockserver.media.samples import SampleFormat
 from mockserver.server.respond import Visit
 from mockserver.server.sockets.socket_session import CUT_SHORT, FAILED, STOPPING, SocketSession
+
+log = logging.getLogger("mockserver")
 
 SWITCHING = 101  # the status of a handshake that leads to a session
 _EVENTS = HeaderLines("content-type: text/event-stream\r\n")  # as which the row shows them
 _SOUND = re.compile(r'"(audio|delta|data)": ?"([A-Za-z0-9+/_-]{256,}={0,2})"')
+_BUG = "mockserver failed on this event; its log says how."
 _ENDS = {STOPPING: STOPPED, CUT_SHORT: CUT["end"], FAILED: CUT["end"]}
 _FAREWELLS = (1000, 1001, 1005)  # codes of clients that mean to leave (RFC 6455, 7.4.1)
 
@@ -65,10 +79,29 @@ class SessionRecord:
         self.visit.end(how if server_code is None else _ENDS.get(server_code, COMPLETE))
 
 
+class Heard(Struct, frozen=True):
+    """A sound as a call for its transcription, and the plan for that."""
+
+    call: Call
+    plan: Plan
+
+    @property
+    def text(self) -> str | None:
+        """Return what is said; None if nobody knows."""
+        if isinstance(self.plan.outcome, Transcript):
+            return self.plan.outcome.text
+        return self.call.last_user if self.call.messages else None
+
+
 class RecordedSession(SocketSession):
-    """A session that is a row of the journal once it has begun."""
+    """A session that is a row of the journal once it has begun.
+
+    Each message is an act of the client, and each answer a turn. `held`: bytes of `max_unsent` that its sound and what
+    was said take until it ends.
+    """
 
     record: SessionRecord | None = None
+    held = 0
     _closed_with: int | None = None
 
     async def run(self) -> None:
@@ -82,6 +115,62 @@ class RecordedSession(SocketSession):
         """Return the record of this session, which begins now."""
         self.record = SessionRecord(self.admit(self.handshake), model)
         return self.record
+
+    @property
+    def size(self) -> int:
+        """Return how many bytes the session holds."""
+        raise NotImplementedError
+
+    async def act(self, message: Message) -> None:
+        """Do what a message of the client asks. Raises Failure."""
+        raise NotImplementedError
+
+    async def complain(self, failure: Failure) -> None:
+        """Tell the client what is wrong with its message."""
+        raise NotImplementedError
+
+    async def take(self, message: Message) -> None:
+        if self.record is not None:
+            self.record.take(message)
+        if self.is_over:  # it was closed meanwhile
+            return
+        try:
+            await self.act(message)
+        except Failure as failure:
+            await self.complain(failure)
+        except Exception:  # a bug of mockserver
+            self.log_bug()
+            await self.complain(Failure("server_error", _BUG))
+        finally:
+            self.responder.live.unsent.settle(self, self.size)
+
+    def log_bug(self) -> None:
+        """Log the exception that is being handled."""
+        log.exception("internal error of mockserver on a WebSocket at %s", ascii(self.handshake.path))
+
+    def hold_message(self, body: bytes) -> None:
+        """Count the bytes of a message that the session keeps. Raises Failure if all take too many."""
+        live = self.responder.live
+        live.unsent.take(self, len(body), limit=live.settings.max_unsent)
+
+    def open_turn(self, body: bytes, turn: SocketTurn, left: asyncio.Event) -> tuple[HttpRequest, Visit]:
+        """Return the request that stands for a turn, and its visit, which ends once it is `left`. Raises Failure."""
+        request = self.make_request(body, turn)
+        visit = self.admit(request)
+        try:
+            self.hold(request, visit)
+        except Failure:
+            visit.end(CLIENT_LEFT)
+            raise
+        visit.receive = partial(_wait_until_left, left)
+        return request, visit
+
+    async def hear(self, transcription: Body, audio: bytes, sound: SampleFormat) -> Heard:
+        """Return what is said in a sound: a rule may state it, or it is what mockserver's own speech carries."""
+        request, dialect = self.make_request(b"", SocketTurn(SocketAnswers())), self.responder.dialect.name
+        call = await on_thread(make_recording_call, request, dialect, transcription, audio, sound)
+        engine = self.responder.live.find_engine(self.handshake.namespace)
+        return Heard(call, await engine.plan(replace(call, http=replace(request, turn=None))))
 
     async def send_noted(self, data: bytes, *, is_text: bool) -> None:
         """Send a frame, and note it; nothing follows the end of a session."""
@@ -97,6 +186,11 @@ class RecordedSession(SocketSession):
         if not self.is_over:
             self._closed_with = code
         await super().close(code, reason)
+
+
+async def _wait_until_left(left: asyncio.Event) -> Message:
+    await left.wait()
+    return {"type": "http.disconnect"}
 
 
 def _hide_sound(event: str) -> str:

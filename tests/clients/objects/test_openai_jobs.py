@@ -15,6 +15,7 @@ from openai.types.fine_tuning import FineTuningJob
 
 from mockserver.dialects._openai_api.objects.fine_tuning import FEWEST_EXAMPLES, find_mistake
 from mockserver.dialects._openai_api.objects.skills import read_front_matter
+from tests.clients.payloads import MODEL
 
 RULES = """
 rules:
@@ -22,6 +23,7 @@ rules:
     then: {status: [validating_files, failed]}
   - when: {operation: create_eval_run, param.name: fail}
     then: {status: [queued, in_progress, failed]}
+  - {when: {last_user: add}, then: {items: [{type: code_interpreter_call, code: print(1 + 2)}], text: "3"}}
 """
 UPLOAD: Any = {"filename": "a.txt", "mime_type": "text/plain", "purpose": "user_data"}
 
@@ -80,6 +82,23 @@ def test_a_container_and_its_files(client: OpenAI) -> None:
     client.containers.delete(container.id)
     with pytest.raises(openai.NotFoundError, match=f"Container with id '{container.id}' not found"):
         client.containers.files.list(container.id)
+
+
+def test_code_is_run_in_a_container_that_can_be_looked_up(strict_client: OpenAI) -> None:
+    client = strict_client
+    file = client.files.create(file=("a.csv", b"1,2"), purpose="user_data").id
+    asked: Any = {"model": MODEL, "input": "add"}
+    tool: Any = {"type": "code_interpreter", "container": {"type": "auto", "file_ids": [file], "memory_limit": "4g"}}
+    call = client.responses.create(**asked, tools=[tool]).output[0]
+    assert call.type == "code_interpreter_call"
+    assert client.containers.retrieve(call.container_id).memory_limit == "4g"
+    assert [each.path for each in client.containers.files.list(call.container_id)] == ["/mnt/data/a.csv"]
+    again: Any = {"type": "code_interpreter", "container": call.container_id}
+    assert client.responses.create(**asked, tools=[again]).output_text == "3"
+    for unknown, what in (({"type": "auto", "file_ids": ["file-x"]}, "File object"), ("cntr_x", "Container with id")):
+        other: Any = {"type": "code_interpreter", "container": unknown}
+        with pytest.raises(openai.NotFoundError, match=what):
+            client.responses.create(**asked, tools=[other])
 
 
 def train(client: OpenAI, *examples: Any, **more: Any) -> FineTuningJob:

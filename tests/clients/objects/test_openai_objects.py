@@ -150,8 +150,19 @@ def test_a_rule_states_the_statuses_of_a_batch(client: OpenAI) -> None:
         (b"[1]", "invalid_json_line", 1),
         (b'{"custom_id": 1, "method": "POST", "url": "/v1/chat/completions", "body": {}}', *("missing", 1)),
         (b'{"custom_id": "a", "method": "POST", "url": "/v1/embeddings", "body": {}}', "url_mismatch", 1),
+        (
+            b"\n".join(
+                [
+                    json.dumps(
+                        {"custom_id": model, "method": "POST", "url": "/v1/chat/completions", "body": {"model": model}}
+                    ).encode()
+                    for model in ("gpt-5", "gpt-5-mini")
+                ]
+            ),
+            *("model_mismatch", 2),
+        ),
     ],
-    ids=["empty", "half", "list", "number", "url"],
+    ids=["empty", "half", "list", "number", "url", "model"],
 )
 def test_mistakes_in_the_input_fail_the_batch(client: OpenAI, data: bytes, code: str, line: int | None) -> None:
     file = client.files.create(file=("input.jsonl", data), purpose="batch")

@@ -9,7 +9,7 @@ from mockserver.core.http import HttpRequest
 from mockserver.core.plan import Failure
 from mockserver.core.validation import Validation
 from mockserver.dialects._parse import Complaint
-from mockserver.dialects.fireworks.models import CHAT, COMPLETION
+from mockserver.dialects.fireworks.bodies import CHAT, COMPLETION
 from mockserver.dialects.fireworks.request import read, read_or_detail, refuse, shorten
 
 

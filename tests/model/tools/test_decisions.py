@@ -10,7 +10,7 @@ from mockserver.core.json import Json
 from mockserver.core.plan import Text
 from mockserver.core.seed import Seed
 from mockserver.model.auto import auto
-from mockserver.model.listed_options import choose_speaker, choose_values, find_colleague
+from mockserver.model.listed_options import choose_speaker, choose_values, find_colleague, list_options
 from tests.kit.calls import call
 
 RULES = Message("system", "You supervise researcher and coder. If all is done, answer FINISH.")
@@ -117,3 +117,22 @@ def test_a_label_is_chosen_by_what_it_is_meant_for(text: str, label: str) -> Non
     (part,) = auto(call(text, response_format="json_schema", schema=schema), Seed(1), {}).parts
     assert isinstance(part, Text)
     assert json.loads(part.text) == {"category": label}
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("Answer with red, green or blue.", ["red", "green", "blue"]),
+        ("The workers are: ann (writes), ben (draws)", ["ann", "ben"]),
+        ("Classify it as spam or ham: buy now", ["spam", "ham"]),
+        ("Available agents:\n- billing: invoices\n- tech: bugs", ["billing", "tech"]),
+        ("Choose one of the following coworkers: Senior Data Researcher", ["Senior Data Researcher"]),
+        ("You have a team of specialists, listed below.", None),
+        ("Write a poem about love or war", None),
+        ('What does "yes or no" mean?', None),
+        ("MY_VALUE cd /path/to/working/dir", None),
+    ],
+)
+def test_options_in_words(text: str, names: list[str] | None) -> None:
+    found = list_options(text)
+    assert ([*found[0].names] if found else None) == names

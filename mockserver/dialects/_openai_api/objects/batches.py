@@ -20,10 +20,11 @@ from mockserver.dialects import Operation
 from mockserver.dialects._batch_parts import BatchPart, drop_form
 from mockserver.dialects._errors import refuse
 from mockserver.dialects._fields import Model, literal, optional, shape
-from mockserver.dialects._openai_api.chat_models import Metadata
+from mockserver.dialects._openai_api.chat_bodies import Metadata
 from mockserver.dialects._openai_api.objects.files import EXPIRY, Files, Row, read_rows
-from mockserver.dialects._openai_api.objects.resource import New, Resource
+from mockserver.dialects._openai_api.objects.resource import New, Resource, serve
 from mockserver.dialects._parse import Body, Complaint
+from mockserver.kinds.kept import BATCHES
 from mockserver.kinds.objects import Objects
 
 MOST_LINES = 50_000
@@ -57,7 +58,8 @@ def write_lines(lines: Sequence[Line], batch: str) -> bytes:
 
 
 class Batches(Resource):
-    name, plural, path = "batch", "batches", "/batches"
+    kind, path = BATCHES, "/batches"
+    lacks = ("delete_batch",)
     type, deleted = "batch", "batch"
     ids = IdShape("batch_", 32, "hex")
     unknown = "No batch found with id '{id}'."
@@ -72,11 +74,6 @@ class Batches(Resource):
     )
     statuses = ("validating", "in_progress")
     events = MappingProxyType({status: f"batch.{status}" for status in FINAL})
-
-    def operations(self) -> tuple[Operation, ...]:
-        created, listed, retrieved, *_ = super().operations()  # nothing deletes a batch
-        cancelled = self.act("cancel_batch", "POST", f"{self.path}/{{id}}/cancel", self._cancel)
-        return (created, listed, retrieved, cancelled)
 
     def read(self, http: HttpRequest, validation: Validation) -> New:
         new = super().read(http, validation)
@@ -183,7 +180,8 @@ class Batches(Resource):
         file = New(id=name, fields=fields, data=data, file_name=f"{new.id}_{what}.jsonl")
         return (await Files(self.api).create(file, objects)).id
 
-    async def _cancel(self, call: Call, objects: Objects) -> ObjectView:
+    @serve("POST", "cancel")
+    async def cancel_batch(self, call: Call, objects: Objects) -> ObjectView:
         kept = await self.find_asked(call, objects)
         before, now = await self.end_early(kept, "cancelled", objects)
         if before is now and not objects.invents:
@@ -201,6 +199,8 @@ def _list_mistakes(rows: Sequence[Row], endpoint: str) -> Iterator[Body]:
         yield _make_mistake("empty_file", "The input file is empty.", None)
     if len(rows) > MOST_LINES:
         yield _make_mistake("too_many_tasks", f"The input file has more than {MOST_LINES:,} lines.", None)
+    first = next((row.value for row in rows if isinstance(row.value, dict)), {}).get("body")
+    model = first.get("model") if isinstance(first, dict) else None
     names = Counter(str(row.value.get("custom_id")) for row in rows if isinstance(row.value, dict))
     for number, request in [(row.number, row.value) for row in rows]:
         if not isinstance(request, dict):
@@ -221,6 +221,9 @@ def _list_mistakes(rows: Sequence[Row], endpoint: str) -> Iterator[Body]:
         elif _drop_version(request["url"]) != _drop_version(endpoint):
             message = f"The URL '{request['url']}' does not match the endpoint of the batch, '{endpoint}'."
             yield _make_mistake("url_mismatch", message, number)
+        elif request["body"].get("model") != model:
+            message = f"The model '{request['body'].get('model')}' is not that of the first line, '{model}'."
+            yield _make_mistake("model_mismatch", message, number)
 
 
 def _drop_version(path: Json) -> Json:

@@ -1,18 +1,19 @@
 """Containers and their files (https://platform.openai.com/docs/api-reference/containers)."""
 
 from collections.abc import Mapping
+from typing import ClassVar
 
 from mockserver.core.call import Call, IdShape
 from mockserver.core.http import HttpRequest
 from mockserver.core.kept_objects import KeptObject, ObjectView
 from mockserver.core.validation import Validation
-from mockserver.dialects import Operation
 from mockserver.dialects._errors import refuse
 from mockserver.dialects._fields import Model, Object, integer, list_of, literal, optional, shape
 from mockserver.dialects._forms import parse_form
 from mockserver.dialects._openai_api.objects.files import Files
-from mockserver.dialects._openai_api.objects.resource import New, Resource
+from mockserver.dialects._openai_api.objects.resource import New, Resource, serve
 from mockserver.dialects._parse import Body, Complaint, read_body, read_object
+from mockserver.kinds.kept import CONTAINER_FILES, CONTAINERS
 from mockserver.kinds.objects import Objects
 
 _MINUTES = 20  # without use, after which a container expires
@@ -20,7 +21,7 @@ _SHARED = Model(shape(file_id=optional(str)))
 
 
 class Containers(Resource):
-    name, plural, path = "container", "containers", "/containers"
+    kind, path = CONTAINERS, "/containers"
     type, deleted = "container", "container.deleted"
     ids = IdShape("cntr_", 48, "hex")
     unknown = "Container with id '{id}' not found."
@@ -34,6 +35,7 @@ class Containers(Resource):
             skills=optional(list_of(Object)),
         )
     )
+    filters: ClassVar[Mapping[str, str]] = {"name": "name"}
 
     async def make(self, new: New, objects: Objects) -> Body:
         files = ContainerFiles(self.api)
@@ -49,20 +51,13 @@ class Containers(Resource):
             **({"network_policy": new.fields["network_policy"]} if new.fields.get("network_policy") else {}),
         }
 
-    def is_listed(self, kept: KeptObject, query: Mapping[str, str]) -> bool:
-        return query.get("name") in (None, kept.body["name"])
-
 
 class ContainerFiles(Resource):
-    name, plural, path = "container_file", "container_files", "/containers/{owner}/files"
+    kind, path = CONTAINER_FILES, "/containers/{owner}/files"
     type, deleted = "container.file", "container.file.deleted"
     ids = IdShape("cfile_", 32, "hex")
     unknown = "File with id '{id}' not found in container '{owner}'."
     parent = Containers
-
-    def operations(self) -> tuple[Operation, ...]:
-        content = self.act("container_file_content", "GET", f"{self.path}/{{id}}/content", self._show_content)
-        return (*super().operations(), content)
 
     def read(self, http: HttpRequest, validation: Validation) -> New:
         """Return a new file: one that comes in a form, or one that was uploaded before."""
@@ -93,6 +88,7 @@ class ContainerFiles(Resource):
             "source": "user",
         }
 
-    async def _show_content(self, call: Call, objects: Objects) -> ObjectView:
+    @serve("GET", "content")
+    async def container_file_content(self, call: Call, objects: Objects) -> ObjectView:
         kept = await self.find_asked(call, objects)
         return ObjectView(data=kept.data, headers=(("content-type", "application/binary"),))

@@ -9,33 +9,29 @@ from mockserver.core.http import HttpRequest
 from mockserver.core.json import Json
 from mockserver.core.kept_objects import KeptObject, ObjectView
 from mockserver.core.validation import Validation
-from mockserver.dialects import Operation
 from mockserver.dialects._errors import refuse
 from mockserver.dialects._fields import Model, nullable, shape
-from mockserver.dialects._openai_api.chat_models import Metadata
+from mockserver.dialects._openai_api.chat_bodies import Metadata
 from mockserver.dialects._openai_api.input_items import find_item_type
 from mockserver.dialects._openai_api.objects.resource import New, Resource
 from mockserver.dialects._openai_api.stored import complete_item, find_item_prefix
 from mockserver.dialects._parse import Body, Complaint
+from mockserver.kinds.kept import CONVERSATION_ITEMS, CONVERSATIONS
 from mockserver.kinds.objects import Objects
 
 MOST_ITEMS = 20  # of one request
 
 
 class Conversations(Resource):
-    name, plural, path = "conversation", "conversations", "/conversations"
+    kind, path = CONVERSATIONS, "/conversations"
     type, deleted = "conversation", "conversation.deleted"
     ids = IdShape("conv_", 48, "hex")
     unknown = "Conversation with id '{id}' not found."
     updates = Model(shape(metadata=nullable(Metadata)))
 
-    def operations(self) -> tuple[Operation, ...]:
-        created, _, *others = super().operations()  # nothing lists conversations
-        return (created, *others)
-
     def find_model(self) -> Model:
         from mockserver.dialects._openai_api import (
-            responses_models as models,  # slow: a hundred types, which chats do not need
+            responses_bodies as models,  # slow: a hundred types, which chats do not need
         )
 
         return models.NEW_CONVERSATION
@@ -51,7 +47,7 @@ class Conversations(Resource):
 
 
 class ConversationItems(Resource):
-    name, plural, path = "conversation_item", "conversation_items", "/conversations/{owner}/items"
+    kind, path = CONVERSATION_ITEMS, "/conversations/{owner}/items"
     type, deleted = "conversation.item", "conversation.item.deleted"
     ids = IdShape("msg_", 48, "hex")
     unknown = "Item with id '{id}' not found in conversation '{owner}'."
@@ -59,7 +55,7 @@ class ConversationItems(Resource):
 
     def find_model(self) -> Model:
         from mockserver.dialects._openai_api import (
-            responses_models as models,  # slow: a hundred types, which chats do not need
+            responses_bodies as models,  # slow: a hundred types, which chats do not need
         )
 
         return models.NEW_ITEMS

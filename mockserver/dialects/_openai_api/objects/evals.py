@@ -11,13 +11,12 @@ from mockserver.core.call import Call, IdShape, fingerprint
 from mockserver.core.json import Json
 from mockserver.core.kept_objects import KeptObject, ObjectView
 from mockserver.core.plan import Failure
-from mockserver.dialects import Operation
 from mockserver.dialects._fields import Model, Object, list_of, optional, shape
-from mockserver.dialects._openai_api.chat_models import Metadata
+from mockserver.dialects._openai_api.chat_bodies import Metadata
 from mockserver.dialects._openai_api.objects.files import Files, read_rows
-from mockserver.dialects._openai_api.objects.resource import New, Resource, turn_to_page
-from mockserver.dialects._openai_api.stored import list_body
+from mockserver.dialects._openai_api.objects.resource import New, Resource, serve, show_page
 from mockserver.dialects._parse import Body, clip
+from mockserver.kinds.kept import EVAL_RUNS, EVALS
 from mockserver.kinds.objects import Objects
 
 FINAL = ("completed", "failed", "canceled")
@@ -29,7 +28,7 @@ _SOURCE: Body = {"type": "jsonl", "source": {"type": "file_content", "content": 
 
 
 class Evals(Resource):
-    name, plural, path = "eval", "evals", "/evals"
+    kind, path = EVALS, "/evals"
     type, deleted = "eval", "eval.deleted"
     ids = IdShape("eval_", 32, "hex")
     unknown = "Eval with id '{id}' not found."
@@ -64,7 +63,7 @@ class Evals(Resource):
 
 
 class EvalRuns(Resource):
-    name, plural, path = "eval_run", "eval_runs", "/evals/{owner}/runs"
+    kind, path = EVAL_RUNS, "/evals/{owner}/runs"
     type, deleted = "eval.run", "eval.run.deleted"
     ids = IdShape("evalrun_", 32, "hex")
     unknown = "Run with id '{id}' not found in eval '{owner}'."
@@ -75,17 +74,7 @@ class EvalRuns(Resource):
         {"completed": "eval.run.succeeded", "failed": "eval.run.failed", "canceled": "eval.run.canceled"}
     )
     words: ClassVar[Mapping[str, Sequence[str]]] = {**Resource.words, "status": ("queued", "in_progress", *FINAL)}
-
-    def operations(self) -> tuple[Operation, ...]:
-        one = f"{self.path}/{{id}}"
-        items = f"{self.path}/{{id}}/output_items"
-        return (
-            *super().operations(),
-            self.act("cancel_eval_run", "POST", f"{one}/cancel", self._cancel),
-            self.act("cancel_eval_run", "POST", one, self._cancel),  # as the reference has it
-            self.act("eval_output_items", "GET", items, self._list_items),
-            self.act("eval_output_item", "GET", f"{items}/{{item}}", self._show_item),
-        )
+    filters: ClassVar[Mapping[str, str]] = {"status": "status"}
 
     async def make(self, new: New, objects: Objects) -> Body:
         source = new.fields.get("data_source") or _SOURCE
@@ -122,9 +111,6 @@ class EvalRuns(Resource):
     def show_deleted(self, kept: KeptObject) -> Body:
         return {"object": self.deleted, "deleted": True, "run_id": kept.id}
 
-    def is_listed(self, kept: KeptObject, query: Mapping[str, str]) -> bool:
-        return query.get("status") in (None, kept.status)
-
     async def _list_rows(self, source: Body, objects: Objects) -> list[Body]:
         """Return the items that a data source names: those in it, or those of a file."""
         inner = source.get("source")
@@ -136,18 +122,20 @@ class EvalRuns(Resource):
         rows = [row for row in content if isinstance(row, dict)] if isinstance(content, list) else []
         return [row["item"] if isinstance(row.get("item"), dict) else row for row in rows[:MOST_ITEMS]]
 
-    async def _cancel(self, call: Call, objects: Objects) -> ObjectView:
+    @serve("POST", "cancel", "")  # as the clients send it, and as the reference has it
+    async def cancel_eval_run(self, call: Call, objects: Objects) -> ObjectView:
         kept = await self.find_asked(call, objects)
         _, now = await self.end_early(kept, "canceled", objects)
         return ObjectView(self.show(now))
 
-    async def _list_items(self, call: Call, objects: Objects) -> ObjectView:
-        query = call.http.query
-        items = [] if query.get("status") == "fail" else await self._make_items(call, objects)
-        page, more = turn_to_page(items, query, objects, lambda body: body["id"], usual=self.page_size)
-        return ObjectView(list_body(page, more=more))
+    @serve("GET", "output_items")
+    async def eval_output_items(self, call: Call, objects: Objects) -> ObjectView:
+        wants_failed = call.http.query.get("status") == "fail"
+        items = [] if wants_failed else await self._make_items(call, objects)
+        return show_page(items, call, objects, usual=self.page_size)
 
-    async def _show_item(self, call: Call, objects: Objects) -> ObjectView:
+    @serve("GET", "output_items/{item}")
+    async def eval_output_item(self, call: Call, objects: Objects) -> ObjectView:
         name, run = call.http.path_params["item"], await self.find_asked(call, objects)
         made = next((item for item in await self._make_items(call, objects) if item["id"] == name), None)
         if made is None and not objects.invents:

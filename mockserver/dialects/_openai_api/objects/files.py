@@ -1,22 +1,22 @@
 """Files that clients upload (https://platform.openai.com/docs/api-reference/files)."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 from msgspec import Struct
 
 from mockserver.core.call import Call, IdShape
 from mockserver.core.http import HttpRequest
 from mockserver.core.json import Json
-from mockserver.core.kept_objects import Data, KeptObject, ObjectView
+from mockserver.core.kept_objects import Data, ObjectView
 from mockserver.core.plan import Failure
 from mockserver.core.validation import Validation
-from mockserver.dialects import Operation
 from mockserver.dialects._errors import refuse
 from mockserver.dialects._fields import Model, integer, literal, optional, shape
 from mockserver.dialects._forms import nest_fields, parse_form
-from mockserver.dialects._openai_api.objects.resource import New, Resource
+from mockserver.dialects._openai_api.objects.resource import New, Resource, serve
 from mockserver.dialects._parse import Body, Complaint, clip, read_body, read_json
+from mockserver.kinds.kept import FILES
 from mockserver.kinds.objects import Objects
 from mockserver.media.large_data import list_lines
 
@@ -26,16 +26,13 @@ EXPIRY = shape(anchor=literal("created_at"), seconds=integer())
 
 
 class Files(Resource):
-    name, plural, path = "file", "files", "/files"
+    kind, path = FILES, "/files"
     type, deleted = "file", "file"
     ids = IdShape("file-", 22)
     unknown = "No such File object: {id}"
     fields = Model(shape(purpose=str, expires_after=optional(EXPIRY)))
     page_size = largest_page = 10_000
-
-    def operations(self) -> tuple[Operation, ...]:
-        content = self.act("file_content", "GET", f"{self.path}/{{id}}/content", self._show_content)
-        return (*super().operations(), content)
+    filters: ClassVar[Mapping[str, str]] = {"purpose": "purpose"}
 
     def read(self, http: HttpRequest, validation: Validation) -> New:
         form = parse_form(http)
@@ -65,13 +62,11 @@ class Files(Resource):
             "status_details": None,
         }
 
-    def is_listed(self, kept: KeptObject, query: Mapping[str, str]) -> bool:
-        return query.get("purpose") in (None, kept.body["purpose"])
-
     def refuse_unknown(self, name: str, owner: str) -> Failure:
         return Failure("not_found", message=self.unknown.format(id=clip(name)), param="id")
 
-    async def _show_content(self, call: Call, objects: Objects) -> ObjectView:
+    @serve("GET", "content")
+    async def file_content(self, call: Call, objects: Objects) -> ObjectView:
         kept = await self.find_asked(call, objects)
         disposition = f'attachment; filename="{quote_file_name(kept.body["filename"])}"'
         headers = (("content-type", "application/octet-stream"), ("content-disposition", disposition))

@@ -17,11 +17,12 @@ from mockserver.core.plan import Failure
 from mockserver.core.validation import Validation
 from mockserver.dialects import Operation
 from mockserver.dialects._fields import Model, Object, integer, list_of, literal, open_shape, optional, shape, text
-from mockserver.dialects._openai_api.chat_models import Metadata
+from mockserver.dialects._openai_api.chat_bodies import Metadata
 from mockserver.dialects._openai_api.objects.files import Files
-from mockserver.dialects._openai_api.objects.resource import New, Resource, turn_to_page
+from mockserver.dialects._openai_api.objects.resource import New, Resource, serve, show_page
 from mockserver.dialects._openai_api.stored import list_body
 from mockserver.dialects._parse import Body, clip
+from mockserver.kinds.kept import CHECKPOINT_PERMISSIONS, FINE_TUNING_JOBS
 from mockserver.kinds.objects import Objects
 from mockserver.media.large_data import list_lines
 
@@ -34,7 +35,7 @@ _LOSSES = "step,train_loss,train_accuracy,valid_loss,valid_mean_token_accuracy"
 
 
 class FineTuningJobs(Resource):
-    name, plural, path = "fine_tuning_job", "fine_tuning_jobs", "/fine_tuning/jobs"
+    kind, path = FINE_TUNING_JOBS, "/fine_tuning/jobs"
     type, deleted = "fine_tuning.job", "fine_tuning.job"
     ids = IdShape("ftjob-", 24)
     unknown = "Could not find fine tune: {id}"
@@ -53,18 +54,6 @@ class FineTuningJobs(Resource):
     )
     statuses = ("validating_files", "running")
     events = MappingProxyType({status: f"fine_tuning.job.{status}" for status in FINAL})
-
-    def operations(self) -> tuple[Operation, ...]:
-        created, listed, retrieved, *_ = super().operations()  # nothing deletes a job
-        one = f"{self.path}/{{id}}"
-        return (
-            *(created, listed, retrieved),
-            self.act("cancel_fine_tuning_job", "POST", f"{one}/cancel", self._cancel),
-            self.act("pause_fine_tuning_job", "POST", f"{one}/pause", self._pause),
-            self.act("resume_fine_tuning_job", "POST", f"{one}/resume", self._resume),
-            self.act("fine_tuning_events", "GET", f"{one}/events", self._list_events),
-            self.act("fine_tuning_checkpoints", "GET", f"{one}/checkpoints", self._list_checkpoints),
-        )
 
     async def make(self, new: New, objects: Objects) -> Body:
         fields = new.fields
@@ -144,7 +133,8 @@ class FineTuningJobs(Resource):
         )
         return (await Files(self.api).create(file, objects)).id
 
-    async def _cancel(self, call: Call, objects: Objects) -> ObjectView:
+    @serve("POST", "cancel")
+    async def cancel_fine_tuning_job(self, call: Call, objects: Objects) -> ObjectView:
         kept = await self.find_asked(call, objects)
         before, now = await self.end_early(kept, "cancelled", objects)
         if before is now and not objects.invents:
@@ -152,7 +142,8 @@ class FineTuningJobs(Resource):
             raise Failure("bad_parameter", message=message, code="invalid_cancel_request")
         return ObjectView(self.show(now))
 
-    async def _pause(self, call: Call, objects: Objects) -> ObjectView:
+    @serve("POST", "pause")
+    async def pause_fine_tuning_job(self, call: Call, objects: Objects) -> ObjectView:
         """Let a job stay as it is until it is resumed."""
         kept = await self.find_asked(call, objects)
         _, now = await objects.change(
@@ -160,7 +151,8 @@ class FineTuningJobs(Resource):
         )
         return ObjectView(self.show(now))
 
-    async def _resume(self, call: Call, objects: Objects) -> ObjectView:
+    @serve("POST", "resume")
+    async def resume_fine_tuning_job(self, call: Call, objects: Objects) -> ObjectView:
         kept = await self.find_asked(call, objects)
         _, now = await objects.change(
             kept, lambda found: replace(found, ahead=tuple([each for each in found.ahead if each != "paused"]))
@@ -170,18 +162,20 @@ class FineTuningJobs(Resource):
     async def advance(self, kept: KeptObject, objects: Objects) -> KeptObject:
         return kept if kept.status == "paused" else await super().advance(kept, objects)
 
-    async def _list_events(self, call: Call, objects: Objects) -> ObjectView:
+    @serve("GET", "events")
+    async def fine_tuning_events(self, call: Call, objects: Objects) -> ObjectView:
         job = await self.find_asked(call, objects)
-        return _show_page(list(list_events(job)), call, objects, usual=20)
+        return show_page(list(list_events(job)), call, objects, usual=20)
 
-    async def _list_checkpoints(self, call: Call, objects: Objects) -> ObjectView:
+    @serve("GET", "checkpoints")
+    async def fine_tuning_checkpoints(self, call: Call, objects: Objects) -> ObjectView:
         job = await self.find_asked(call, objects)
         made = list(list_checkpoints(job)) if job.status == "succeeded" else []
-        return _show_page(made, call, objects, usual=10)
+        return show_page(made, call, objects, usual=10)
 
 
 class CheckpointPermissions(Resource):
-    name, plural = "checkpoint_permission", "checkpoint_permissions"
+    kind = CHECKPOINT_PERMISSIONS
     path = "/fine_tuning/checkpoints/{owner}/permissions"
     type, deleted = "checkpoint.permission", "checkpoint.permission"
     ids = IdShape("cp_", 24)
@@ -189,16 +183,10 @@ class CheckpointPermissions(Resource):
     fields = Model(shape(project_ids=list_of(str)))
     page_size = 10
     words: ClassVar[Mapping[str, Sequence[str]]] = {"order": ("ascending", "descending")}
-
-    def operations(self) -> tuple[Operation, ...]:
-        created, listed, _, deleted = super().operations()  # nothing retrieves a single one
-        return (created, listed, deleted)
+    filters: ClassVar[Mapping[str, str]] = {"project_id": "project_id"}
 
     async def make(self, new: New, objects: Objects) -> Body:
         return {"project_id": new.fields.get("project_id", "proj_unknown")}
-
-    def is_listed(self, kept: KeptObject, query: Mapping[str, str]) -> bool:
-        return query.get("project_id") in (None, kept.body["project_id"])
 
     async def _create(self, new: New, call: Call, objects: Objects) -> ObjectView:
         """Permit a model to each project, and list these permissions."""
@@ -209,20 +197,20 @@ class CheckpointPermissions(Resource):
         return ObjectView(list_body([kept.body for kept in made], more=False))
 
 
+_RUN = Model(shape(grader=Object, model_sample=optional(str), item=optional(Object)))
+_VALIDATION = Model(shape(grader=Object))
+
+
 class Graders(Resource):
     """Graders are run and checked, but not kept."""
 
-    name, plural, path = "grader", "graders", "/fine_tuning/alpha/graders"
-    runs = Model(shape(grader=Object, model_sample=optional(str), item=optional(Object)))
-    checks = Model(shape(grader=Object))
+    path = "/fine_tuning/alpha/graders"
 
     def operations(self) -> tuple[Operation, ...]:
-        return (
-            self.act_on_body("run_grader", f"{self.path}/run", self.runs, self._run),
-            self.act_on_body("validate_grader", f"{self.path}/validate", self.checks, self._validate),
-        )
+        return self.list_served()
 
-    async def _run(self, call: Call, objects: Objects) -> ObjectView:
+    @serve("POST", f"{path}/run", body=_RUN)
+    async def run_grader(self, call: Call, objects: Objects) -> ObjectView:
         grader = call.raw["grader"]
         metadata = {
             "errors": {**dict.fromkeys(_GRADER_ERRORS, False), **dict.fromkeys(_GRADER_DETAILS)},
@@ -236,7 +224,8 @@ class Graders(Resource):
         result = {"reward": 1.0, "metadata": metadata, "sub_rewards": {}, "model_grader_token_usage_per_model": {}}
         return ObjectView(result)
 
-    async def _validate(self, call: Call, objects: Objects) -> ObjectView:
+    @serve("POST", f"{path}/validate", body=_VALIDATION)
+    async def validate_grader(self, call: Call, objects: Objects) -> ObjectView:
         return ObjectView({"grader": call.raw["grader"]})
 
 
@@ -315,11 +304,6 @@ def _list_losses() -> Iterator[tuple[int, float, float]]:
     """Yield each step with its loss, which falls, and its accuracy."""
     for step in range(1, _EPOCHS * _STEPS_OF_EPOCH + 1):
         yield step, round(2 / (1 + step / 5), 4), round(1 - 0.5 / (1 + step / 5), 4)
-
-
-def _show_page(bodies: Sequence[Body], call: Call, objects: Objects, *, usual: int) -> ObjectView:
-    page, more = turn_to_page(bodies, call.http.query, objects, lambda body: body["id"], usual=usual)
-    return ObjectView(list_body(page, more=more))
 
 
 def _read_hyperparameters(stated: Json, method: Body) -> Body:

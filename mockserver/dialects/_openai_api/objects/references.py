@@ -1,6 +1,6 @@
-"""What a chat or a response refers to: the conversation before it, files in its prompt, vector stores that it searches.
+"""What a chat or a response refers to: the conversation before it, files in its prompt, stores and containers of tools.
 
-Sources: https://platform.openai.com/docs/guides/conversation-state and /docs/guides/tools-file-search.
+Sources: https://platform.openai.com/docs/guides/conversation-state, /tools-file-search and /tools-code-interpreter.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -15,9 +15,10 @@ from mockserver.core.hosted_tools import make_item
 from mockserver.core.json import Json
 from mockserver.core.plan import Answer, Failure, Item, Part, Text
 from mockserver.dialects._openai_api.input_items import find_item_type
+from mockserver.dialects._openai_api.objects.containers import Containers
 from mockserver.dialects._openai_api.objects.conversations import ConversationItems
 from mockserver.dialects._openai_api.objects.files import Files
-from mockserver.dialects._openai_api.objects.resource import ObjectsApi
+from mockserver.dialects._openai_api.objects.resource import New, ObjectsApi
 from mockserver.dialects._openai_api.objects.search import Found, find_sentence
 from mockserver.dialects._openai_api.objects.vector_stores import VectorStores
 from mockserver.dialects._openai_api.responses import RESPONSE_LAYOUT, make_response_options, read_input
@@ -27,6 +28,8 @@ from mockserver.wire.responses import list_output_items
 
 _LOCKED = "Another process is currently operating on this conversation. Please retry in a few seconds."
 _FILE_SEARCH, _FILE_SEARCH_CALL = "file_search", "file_search_call"
+_CODE_INTERPRETER, _CODE_CALL = "code_interpreter", "code_interpreter_call"
+_OF_OBJECTS = (_FILE_SEARCH, _CODE_INTERPRETER)  # tools that work on kept objects
 _LONGEST_QUERY = 200  # characters
 # Shares of the words of a question that a part of a file must have to be quoted: by a search, and where none is made.
 _LEAST_SHARE, _LIKELY_SHARE = 0.01, 0.3
@@ -41,13 +44,18 @@ class KeptReferences(Struct, frozen=True):
     conversation: str | None = None
     files: Sequence[str] = ()
     searches: Sequence[Tool] = ()
+    interpreters: Sequence[Tool] = ()
 
     async def read(self, call: Call, objects: Objects) -> Sequence[Message]:
         """Return the messages of the conversation. Raises Failure if something does not exist."""
-        for name in self.files:
+        containers = [tool.options.get("container") for tool in self.interpreters]
+        shared = [name for each in containers if isinstance(each, dict) for name in each.get("file_ids") or ()]
+        for name in (*self.files, *shared):
             await Files(self.api).find(objects, name)
         for name in [name for tool in self.searches for name in list_store_ids(tool)]:
             await VectorStores(self.api).find(objects, name)
+        for name in [each for each in containers if isinstance(each, str) and each]:
+            await Containers(self.api).find(objects, name)
         if self.conversation is None:
             return ()
         items = ConversationItems(self.api)
@@ -65,9 +73,21 @@ class KeptReferences(Struct, frozen=True):
             parts = await self._search(first.parts, objects)
             if parts is not first.parts:
                 answer = replace(answer, choices=(replace(first, parts=parts), *others))
+        for part in answer.choices[0].parts if self.interpreters and answer.choices else ():
+            if type(part) is Item and part.kind == _CODE_CALL:
+                await self._keep_container(str(part.body.get("container_id")), objects)
         if self.conversation is not None and answer.broken is None:
             await self._append(self.conversation, call, answer, objects)
         return answer
+
+    async def _keep_container(self, name: str, objects: Objects) -> None:
+        """Keep the container in which code was run, with the files that the request puts there, if it is a new one."""
+        if await objects.find(Containers.kind.made_by, name) is not None:
+            return
+        containers = [tool.options.get("container") for tool in self.interpreters]
+        stated: Body = next((each for each in containers if isinstance(each, dict)), {})
+        fields = {key: value for key, value in stated.items() if key in Containers.fields.fields}
+        await Containers(self.api).create(New(id=name, fields={**fields, "name": "auto"}), objects)
 
     async def _append(self, conversation: str, call: Call, answer: Answer, objects: Objects) -> None:
         """Add what was said to a conversation, unless nobody made it."""
@@ -137,10 +157,10 @@ class KeptReferences(Struct, frozen=True):
 
 def refer_to_kept(call: Call, api: ObjectsApi) -> Call:
     """Return the call with its `References`, if its body names objects."""
-    searches = tuple([tool for tool in call.tools if tool.kind == _FILE_SEARCH]) if call.tools else ()
+    tools = tuple([tool for tool in call.tools if tool.kind in _OF_OBJECTS]) if call.tools else ()
     has_parts = any(map(_read_parts, call.messages))
     conversation: Json = call.raw.get("conversation") if call.operation == _RESPONSES else None
-    if not (conversation or has_parts or searches):  # as in most
+    if not (conversation or has_parts or tools):  # as in most
         return call
     if isinstance(conversation, Mapping):
         conversation = conversation.get("id")
@@ -148,9 +168,10 @@ def refer_to_kept(call: Call, api: ObjectsApi) -> Call:
         api=api,
         conversation=conversation if isinstance(conversation, str) else None,
         files=tuple(_list_file_ids(call)) if has_parts else (),
-        searches=searches,
+        searches=tuple([tool for tool in tools if tool.kind == _FILE_SEARCH]),
+        interpreters=tuple([tool for tool in tools if tool.kind == _CODE_INTERPRETER]),
     )
-    if references.conversation is None and not references.files and not references.searches:
+    if references == KeptReferences(api=api):
         return call
     return replace(call, references=references)
 

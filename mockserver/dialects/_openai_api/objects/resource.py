@@ -4,7 +4,7 @@ A `Resource` has all of this; what is special about a kind of objects is a class
 """
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
 from itertools import takewhile
 from types import MappingProxyType
@@ -34,7 +34,7 @@ from mockserver.dialects._parse import (
     unknown_fields,
 )
 from mockserver.dialects._reply import RequestLines, file_reply, json_reply
-from mockserver.kinds.objects import Objects
+from mockserver.kinds.objects import ObjectKind, Objects
 from mockserver.media.large_data import hash_data
 
 MAX_PAGE_SIZE = 10_000
@@ -68,19 +68,39 @@ class New(Struct, frozen=True):
     invented: bool = False  # nobody makes it: it is a function of its id
 
 
-class Resource:
-    """Objects of one kind. Subclasses state what is special, and `make` a body of a request's fields.
+class Served(Struct, frozen=True):
+    """A method that answers the operation of its name, at these paths; its requests have a body if there is a model."""
 
-    `name` and `plural` name the operations, as `kinds/` has them. `path` is that of the list, with the id of the
-    `parent`, if objects belong to another one. `type` is what a body has in `object`, and `deleted` the same after a
-    deletion. `unknown` is the message about an id that nobody made. `statuses` are those that an object has before its
-    last one, one after each retrieval, unless a rule states others; `events` are what webhooks
-    tell of an object with such a last one. `words` are the values that parameters of the list
-    can have.
+    work: Callable[[Any, Call, Objects], Awaitable[ObjectView]]
+    method: str
+    paths: tuple[str, ...]
+    body: Model | None
+
+
+def serve(
+    method: str, *paths: str, body: Model | None = None
+) -> Callable[[Callable[[Any, Call, Objects], Awaitable[ObjectView]]], Served]:
+    """Have a method answer the operation that is called like it.
+
+    Paths are below that of one object, or whole if they begin with a slash. What the model of the `body` has is then
+    the call's `raw`.
+    """
+    return partial(Served, method=method, paths=paths, body=body)
+
+
+class Resource:
+    """Objects of one kind. Subclasses state what is special, `make` a body of a request's fields, and `serve` more.
+
+    The kind names the operations, and tells which of the usual ones there are; the dialect may lack some (`lacks`).
+    `path` is that of the list, with the id of the `parent`, if objects belong to another one. `type` is what a body has
+    in `object`, and `deleted` the same after a deletion. `unknown` is the message about an id that nobody made.
+    `statuses` are those that an object has before its last one, one after each retrieval, unless a rule states others;
+    `events` are what webhooks tell of an object with such a last one. `words` are the values that parameters of the
+    list can have, and `filters` the fields that its parameters select by.
     """
 
-    name: ClassVar[str]
-    plural: ClassVar[str]
+    kind: ClassVar[ObjectKind]
+    lacks: ClassVar[Sequence[str]] = ()
     path: ClassVar[str]
     type: ClassVar[str]
     deleted: ClassVar[str]
@@ -94,6 +114,7 @@ class Resource:
     page_size: ClassVar[int] = 20
     largest_page: ClassVar[int] = 100
     words: ClassVar[Mapping[str, Sequence[str]]] = {"order": ORDERS}
+    filters: ClassVar[Mapping[str, str]] = MappingProxyType({})
 
     def __init__(self, api: ObjectsApi) -> None:
         self.api = api
@@ -117,9 +138,7 @@ class Resource:
 
     async def advance(self, kept: KeptObject, objects: Objects) -> KeptObject:
         """Return an object that was retrieved, one status further."""
-        if kept.ahead:
-            _, kept = await objects.change(kept, drop_status)
-        return kept
+        return (await objects.change(kept, KeptObject.advance))[1]
 
     def show_deleted(self, kept: KeptObject) -> Body:
         """Return the body of the answer to a deletion."""
@@ -127,12 +146,7 @@ class Resource:
 
     def read(self, http: HttpRequest, validation: Validation) -> New:
         """Return what a request makes an object of. Raises Failure."""
-        body = read_object(http) if http.body.strip() else {}
-        model = self.find_model()
-        _, parsed = read_body(model, body, refuse, validation)
-        if validation is Validation.LIVE:
-            refuse_first(unknown_fields(body, model.fields), refuse)
-        return New(fields=parsed)
+        return New(fields=read_fields(self.find_model(), http, validation))
 
     def find_model(self) -> Model:
         """Return the model of the body that makes an object."""
@@ -140,43 +154,51 @@ class Resource:
 
     def is_listed(self, kept: KeptObject, query: Mapping[str, str]) -> bool:
         """Return whether a list with this query has an object."""
-        return True
+        shown = self.show(kept)
+        return all(query.get(name) in (None, shown[field]) for name, field in self.filters.items())
 
     # The operations that all have.
 
     def operations(self) -> tuple[Operation, ...]:
         """Return the operations on objects of this kind."""
+        kind, one = self.kind, f"{self.path}/{{id}}"
+        usual = [Operation(kind.made_by, "POST", self.path, self._parse_creation, self.render)]
+        if kind.listed_by is not None:
+            usual.append(Operation(kind.listed_by, "GET", self.path, self._parse_list, self.render))
+        for name, method, work, body in (
+            (kind.name, "GET", self._retrieve, None),
+            (f"update_{kind.name}", "POST", self._update, self.updates),
+            (f"delete_{kind.name}", "DELETE", self._delete, None),
+        ):
+            if name in kind.acts and name not in self.lacks:
+                usual.append(Operation(name, method, one, self._parse_as(name, work, body), self.render))
+        return (*usual, *self.list_served())
+
+    def list_served(self) -> tuple[Operation, ...]:
+        """Return the operations that methods serve."""
         one = f"{self.path}/{{id}}"
-        return (
-            Operation(f"create_{self.name}", "POST", self.path, self._parse_creation, self.render),
-            Operation(self.plural, "GET", self.path, self.parse_as(self.plural, self._list), self.render),
-            Operation(self.name, "GET", one, self.parse_as(self.name, self._retrieve), self.render),
-            *(() if self.updates is None else [self._update_operation(one, self.updates)]),
-            self.act(f"delete_{self.name}", "DELETE", one, self._delete),
+        return tuple(
+            [
+                Operation(
+                    name,
+                    served.method,
+                    path if path.startswith("/") else f"{one}/{path}".rstrip("/"),
+                    self._parse_as(name, partial(served.work, self), served.body),
+                    self.render,
+                )
+                for name, served in vars(type(self)).items()
+                if isinstance(served, Served)
+                for path in served.paths
+            ]
         )
 
-    def act(self, name: str, method: str, path: str, work: Callable[[Call, Objects], Any]) -> Operation:
-        """Return an operation whose request has no body: `work(call, objects)` answers it with a ObjectView."""
-        return Operation(name, method, path, self.parse_as(name, work), self.render)
-
-    def act_on_body(self, name: str, path: str, model: Model, work: Callable[[Call, Objects], Any]) -> Operation:
-        """Return an operation whose request has a JSON body of this model, which is then the call's `raw`."""
-
-        def parse(http: HttpRequest, validation: Validation) -> Call:
-            body = read_object(http) if http.body.strip() else {}
-            check_path(http, validation)
-            return self.make_call(name, http, read_body(model, body, refuse, validation).parsed, work)
-
-        return Operation(name, "POST", path, parse, self.render)
-
-    def parse_as(self, operation: str, work: Callable[[Call, Objects], Any]) -> Parse:
-        """Return the `parse` of an operation that has no body."""
+    def _parse_as(self, operation: str, work: Callable[[Call, Objects], Any], model: Model | None = None) -> Parse:
+        """Return the `parse` of an operation, whose requests have a JSON body if there is a model of it."""
 
         def parse(http: HttpRequest, validation: Validation) -> Call:
             check_path(http, validation)
-            if operation == self.plural:
-                self.check_query(http, validation)
-            return self.make_call(operation, http, {}, work)
+            body = {} if model is None else read_fields(model, http, validation)
+            return self.make_call(operation, http, body, work)
 
         return parse
 
@@ -207,18 +229,20 @@ class Resource:
         """Return the reply: JSON, or the bytes of a file."""
         lines = self.api.lines(call.http, call)
         if outcome.data is None:
-            return json_reply(200, outcome.body, lines, outcome.headers)
-        return file_reply(outcome.data, lines, outcome.headers)
+            return json_reply(outcome.status, outcome.body, lines, outcome.headers)
+        return replace(file_reply(outcome.data, lines, outcome.headers), status=outcome.status)
 
     def _parse_creation(self, http: HttpRequest, validation: Validation) -> Call:
         check_path(http, validation)
         new = self.read(http, validation)
         new = replace(new, owner=find_owner(http), http=http, validation=validation)
         body = {**new.fields, **({"file": digest_file(new)} if new.data or new.file_name else {})}
-        return self.make_call(f"create_{self.name}", http, body, partial(self._create, new))
+        return self.make_call(self.kind.made_by, http, body, partial(self._create, new))
 
-    def _update_operation(self, one: str, updates: Model) -> Operation:
-        return self.act_on_body(f"update_{self.name}", one, updates, self._update)
+    def _parse_list(self, http: HttpRequest, validation: Validation) -> Call:
+        check_path(http, validation)
+        self.check_query(http, validation)
+        return self.make_call(self.kind.listed_by or "", http, {}, self._list)
 
     # What they do.
 
@@ -229,11 +253,7 @@ class Resource:
     async def create(self, new: New, objects: Objects, statuses: Sequence[str] = ()) -> KeptObject:
         """Make and keep an object, in the first of its statuses; a rule may state these."""
         made = await self.finish(replace(new, id=new.id or objects.draw_id(self.ids), created=objects.now), objects)
-        if statuses:
-            *ahead, last = statuses
-            made = replace(made.change(status=last), ahead=tuple(ahead))
-        else:
-            made = replace(made, ahead=tuple(self.statuses))
+        made = made.begin(statuses) if statuses else replace(made, ahead=tuple(self.statuses))
         if made.ahead and objects.announces and (event := self.events.get(str(made.body.get("status")))):
             await objects.keep(replace(made, ahead=()))
             objects.announce(event, made.id)
@@ -247,7 +267,7 @@ class Resource:
         head: dict[str, Json] = {"id": new.id, "object": self.type, "created_at": new.created}
         return KeptObject(
             dialect=self.api.dialect,
-            made_by=f"create_{self.name}",
+            made_by=self.kind.made_by,
             id=new.id,
             body={**head, **own},
             owner=new.owner,
@@ -261,7 +281,7 @@ class Resource:
         Raises Failure if it was deleted, or if unknown ones are errors.
         """
         await self.find_parent(objects, owner)
-        kept = await objects.find(f"create_{self.name}", name, owner)
+        kept = await objects.find(self.kind.made_by, name, owner)
         if kept is None and objects.invents:
             return await self.finish(New(id=name, created=objects.now, owner=owner, invented=True), objects)
         if kept is None or kept.gone:
@@ -277,12 +297,12 @@ class Resource:
     async def is_parent_kept(self, owner: str, objects: Objects) -> bool:
         """Return whether somebody made what objects belong to."""
         above, _, name = owner.rpartition("/")
-        found = None if self.parent is None else await objects.find(f"create_{self.parent.name}", name, above)
+        found = None if self.parent is None else await objects.find(self.parent.kind.made_by, name, above)
         return found is not None and not found.gone
 
     async def list_all(self, owner: str, objects: Objects) -> Sequence[KeptObject]:
         """Return all objects that belong to another one, the oldest first."""
-        return await objects.list(f"create_{self.name}", owner)
+        return await objects.list(self.kind.made_by, owner)
 
     def refuse_unknown(self, name: str, owner: str) -> Failure:
         """Return the failure about an id that nobody made."""
@@ -301,12 +321,12 @@ class Resource:
         """List objects, the newest first unless the query asks otherwise."""
         query, owner = call.http.query, find_owner(call.http)
         await self.find_parent(objects, owner)
-        kept = [each for each in await objects.list(f"create_{self.name}", owner) if self.is_listed(each, query)]
-        return ObjectView(await self.make_page(kept, query, objects))
+        return ObjectView(await self.make_page(await self.list_all(owner, objects), query, objects))
 
     async def make_page(self, kept: Sequence[KeptObject], query: Mapping[str, str], objects: Objects) -> Body:
         """Return the page of a list that a query asks for. Raises Failure."""
-        entries, more = turn_to_page(kept, query, objects, lambda each: each.body["id"], usual=self.page_size)
+        listed = [each for each in kept if self.is_listed(each, query)]
+        entries, more = turn_to_page(listed, query, objects, lambda each: each.body["id"], usual=self.page_size)
         return list_body([await self.view(each, objects) for each in entries], more=more)
 
     async def _update(self, call: Call, objects: Objects) -> ObjectView:
@@ -318,7 +338,7 @@ class Resource:
         """Give an object its last status, unless it has ended; return how it was and how it is now."""
 
         def end(found: KeptObject) -> KeptObject:
-            return found if found.status in self.events else replace(found, ahead=()).change(status=last)
+            return found if found.status in self.events else found.end(last)
 
         before, now = await objects.change(kept, end)
         if before is not now and objects.announces:
@@ -327,21 +347,20 @@ class Resource:
 
     async def _delete(self, call: Call, objects: Objects) -> ObjectView:
         kept = await self.find_asked(call, objects)
-        await objects.change(kept, forget)
+        await objects.change(kept, KeptObject.forget)
         return ObjectView(self.show_deleted(kept))
 
 
 ResourceClass = type[Resource]
 
 
-def drop_status(kept: KeptObject) -> KeptObject:
-    """Return an object one status further."""
-    return replace(kept, ahead=kept.ahead[1:])
-
-
-def forget(kept: KeptObject) -> KeptObject:
-    """Return what remains of a deleted object."""
-    return replace(kept, gone=True, data=b"", body={"id": kept.body["id"]}, members=())
+def read_fields(model: Model, http: HttpRequest, validation: Validation) -> Body:
+    """Return the fields of a JSON body, of which an empty one has none. Raises Failure."""
+    body = read_object(http) if http.body.strip() else {}
+    parsed: Body = read_body(model, body, refuse, validation).parsed
+    if validation is Validation.LIVE:
+        refuse_first(unknown_fields(body, model.fields), refuse)
+    return parsed
 
 
 def find_owner(http: HttpRequest) -> str:
@@ -374,6 +393,12 @@ def turn_to_page(
         if cursor is not None and not objects.invents and cursor not in map(name, entries):
             raise Failure("bad_parameter", message=f"Invalid '{which}': there is no '{clip(cursor)}'.", param=which)
     return page.of(entries, name)
+
+
+def show_page(bodies: Sequence[Body], call: Call, objects: Objects, *, usual: int) -> ObjectView:
+    """Return the page that a call asks for of what is not kept. Raises Failure."""
+    page, more = turn_to_page(bodies, call.http.query, objects, lambda body: body["id"], usual=usual)
+    return ObjectView(list_body(page, more=more))
 
 
 def check_path(http: HttpRequest, validation: Validation) -> None:

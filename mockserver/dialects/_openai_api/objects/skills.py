@@ -8,12 +8,12 @@ from mockserver.core.http import HttpRequest
 from mockserver.core.kept_objects import KeptObject, ObjectView
 from mockserver.core.plan import Failure
 from mockserver.core.validation import Validation
-from mockserver.dialects import Operation
 from mockserver.dialects._errors import refuse
 from mockserver.dialects._fields import Model, shape
 from mockserver.dialects._forms import Part, nest_fields, parse_form
-from mockserver.dialects._openai_api.objects.resource import New, Resource
+from mockserver.dialects._openai_api.objects.resource import New, Resource, serve
 from mockserver.dialects._parse import Body, Complaint
+from mockserver.kinds.kept import SKILL_VERSIONS, SKILLS
 from mockserver.kinds.objects import Objects
 
 _MOST_READ = 100_000  # bytes of SKILL.md
@@ -21,15 +21,11 @@ _ZIP = b"PK\x03\x04"
 
 
 class Skills(Resource):
-    name, plural, path = "skill", "skills", "/skills"
+    kind, path = SKILLS, "/skills"
     type, deleted = "skill", "skill.deleted"
     ids = IdShape("skill_", 32, "hex")
     unknown = "Skill with id '{id}' not found."
     updates = Model(shape(default_version=str))
-
-    def operations(self) -> tuple[Operation, ...]:
-        content = self.act("skill_content", "GET", f"{self.path}/{{id}}/content", self._show_content)
-        return (*super().operations(), content)
 
     def read(self, http: HttpRequest, validation: Validation) -> New:
         return read_skill(http, validation)
@@ -43,7 +39,8 @@ class Skills(Resource):
         described = {key: new.fields.get(key, usual) for key, usual in _USUAL.items()}
         return {**described, "default_version": "1", "latest_version": "1"}
 
-    async def _show_content(self, call: Call, objects: Objects) -> ObjectView:
+    @serve("GET", "content")
+    async def skill_content(self, call: Call, objects: Objects) -> ObjectView:
         kept = await self.find_asked(call, objects)
         versions = SkillVersions(self.api)
         return show_zip(await versions.find(objects, str(kept.body["default_version"]), kept.id))
@@ -52,15 +49,11 @@ class Skills(Resource):
 class SkillVersions(Resource):
     """Versions are known by their numbers, and have an id besides."""
 
-    name, plural, path = "skill_version", "skill_versions", "/skills/{owner}/versions"
+    kind, path = SKILL_VERSIONS, "/skills/{owner}/versions"
     type, deleted = "skill.version", "skill.version.deleted"
     ids = IdShape("skillver_", 32, "hex")
     unknown = "Version '{id}' of skill '{owner}' not found."
     parent = Skills
-
-    def operations(self) -> tuple[Operation, ...]:
-        content = self.act("skill_version_content", "GET", f"{self.path}/{{id}}/content", self._show_content)
-        return (*super().operations(), content)
 
     def read(self, http: HttpRequest, validation: Validation) -> New:
         return read_skill(http, validation)
@@ -85,7 +78,8 @@ class SkillVersions(Resource):
     def show_deleted(self, kept: KeptObject) -> Body:
         return {"id": kept.body["id"], "object": self.deleted, "deleted": True, "version": kept.id}
 
-    async def _show_content(self, call: Call, objects: Objects) -> ObjectView:
+    @serve("GET", "content")
+    async def skill_version_content(self, call: Call, objects: Objects) -> ObjectView:
         return show_zip(await self.find_asked(call, objects))
 
 

@@ -12,13 +12,13 @@ from mockserver.core.json import Json
 from mockserver.core.kept_objects import Data, KeptObject, ObjectView
 from mockserver.core.plan import Failure
 from mockserver.core.validation import Validation
-from mockserver.dialects import Operation
 from mockserver.dialects._errors import refuse
 from mockserver.dialects._fields import Model, integer, list_of, literal, optional, shape
 from mockserver.dialects._forms import parse_form
 from mockserver.dialects._openai_api.objects.files import EXPIRY, PURPOSES, Files
-from mockserver.dialects._openai_api.objects.resource import New, Resource, forget
+from mockserver.dialects._openai_api.objects.resource import New, Resource, serve
 from mockserver.dialects._parse import Body, Complaint, clip
+from mockserver.kinds.kept import UPLOAD_PARTS, UPLOADS
 from mockserver.kinds.objects import Objects
 from mockserver.media.large_data import DataWriter, split_data
 
@@ -27,19 +27,13 @@ _COMPLETION = Model(shape(part_ids=list_of(str), md5=optional(str)))
 
 
 class Uploads(Resource):
-    name, plural, path = "upload", "uploads", "/uploads"
+    kind, path = UPLOADS, "/uploads"
     type, deleted = "upload", "upload"
     ids = IdShape("upload_", 32, "hex")
     unknown = "No upload found with id '{id}'."
     fields = Model(
         shape(bytes=integer(0), filename=str, mime_type=str, purpose=literal(*PURPOSES), expires_after=optional(EXPIRY))
     )
-
-    def operations(self) -> tuple[Operation, ...]:
-        created, *_ = super().operations()  # nothing lists, retrieves or deletes an upload
-        one = f"{self.path}/{{id}}"
-        completed = self.act_on_body("complete_upload", f"{one}/complete", _COMPLETION, self._complete)
-        return (created, completed, self.act("cancel_upload", "POST", f"{one}/cancel", self._cancel))
 
     async def make(self, new: New, objects: Objects) -> Body:
         return {
@@ -62,7 +56,8 @@ class Uploads(Resource):
             raise Failure("bad_parameter", message=f"Upload '{clip(name)}' is {kept.status}: it can no longer change.")
         return kept
 
-    async def _complete(self, call: Call, objects: Objects) -> ObjectView:
+    @serve("POST", "complete", body=_COMPLETION)
+    async def complete_upload(self, call: Call, objects: Objects) -> ObjectView:
         upload = await self.find_pending(objects, call.http.path_params["id"])
         parts = [await self._find_part(objects, upload, name) for name in call.raw["part_ids"]]
         data = await _join_parts(parts, upload, call.raw.get("md5"))
@@ -76,11 +71,11 @@ class Uploads(Resource):
             file = await files.create(new, objects)
         _, done = await objects.change(upload, lambda kept: kept.change(status="completed", file=files.show(file)))
         for part in parts:
-            await objects.change(part, forget)
+            await objects.change(part, KeptObject.forget)
         return ObjectView(self.show(done))
 
     async def _find_part(self, objects: Objects, upload: KeptObject, name: str) -> KeptObject:
-        part = await objects.find(f"create_{UploadParts.name}", name, upload.id)
+        part = await objects.find(UploadParts.kind.made_by, name, upload.id)
         if part is not None and not part.gone:
             return part
         if upload.invented:
@@ -88,21 +83,19 @@ class Uploads(Resource):
         message = f"No part found with id '{clip(name)}' in upload '{upload.id}'."
         raise Failure("bad_parameter", message=message, param="part_ids")
 
-    async def _cancel(self, call: Call, objects: Objects) -> ObjectView:
+    @serve("POST", "cancel")
+    async def cancel_upload(self, call: Call, objects: Objects) -> ObjectView:
         upload = await self.find_pending(objects, call.http.path_params["id"])
         _, now = await objects.change(upload, lambda kept: kept.change(status="cancelled"))
         return ObjectView(self.show(now))
 
 
 class UploadParts(Resource):
-    name, plural, path = "upload_part", "upload_parts", "/uploads/{owner}/parts"
+    kind, path = UPLOAD_PARTS, "/uploads/{owner}/parts"
     type, deleted = "upload.part", "upload.part"
     ids = IdShape("part_", 32, "hex")
     unknown = "No part found with id '{id}' in upload '{owner}'."
     parent = Uploads
-
-    def operations(self) -> tuple[Operation, ...]:
-        return super().operations()[:1]  # parts can only be added
 
     def read(self, http: HttpRequest, validation: Validation) -> New:
         parts = [part for part in parse_form(http).parts if part.name == "data"]

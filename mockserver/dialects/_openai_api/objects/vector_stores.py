@@ -11,7 +11,6 @@ from mockserver.core.call import Call, IdShape
 from mockserver.core.json import Json
 from mockserver.core.kept_objects import KeptObject, ObjectView
 from mockserver.core.plan import Failure
-from mockserver.dialects import Operation
 from mockserver.dialects._fields import (
     Model,
     Object,
@@ -25,9 +24,9 @@ from mockserver.dialects._fields import (
     tag_union,
     text_or,
 )
-from mockserver.dialects._openai_api.chat_models import Metadata
+from mockserver.dialects._openai_api.chat_bodies import Metadata
 from mockserver.dialects._openai_api.objects.files import Files
-from mockserver.dialects._openai_api.objects.resource import New, Resource
+from mockserver.dialects._openai_api.objects.resource import New, Resource, serve
 from mockserver.dialects._openai_api.objects.search import (
     MOST_QUERIES,
     MOST_READ,
@@ -38,7 +37,7 @@ from mockserver.dialects._openai_api.objects.search import (
     select_best,
 )
 from mockserver.dialects._parse import Body
-from mockserver.kinds.kept import SEARCHED_FILE_STATUSES
+from mockserver.kinds.kept import FILE_BATCHES, SEARCHED_FILE_STATUSES, VECTOR_STORE_FILES, VECTOR_STORES
 from mockserver.kinds.objects import Objects
 from mockserver.media.large_data import read_data
 
@@ -52,9 +51,19 @@ _Static = shape(max_chunk_size_tokens=integer(), chunk_overlap_tokens=integer())
 _Chunking = tag_union("type", shape(type=literal("auto")), shape(type=literal("static"), static=_Static))
 _NewFile = shape(file_id=str, attributes=optional(Object), chunking_strategy=optional(_Chunking))
 
+_SEARCH = Model(
+    shape(
+        query=text_or("<an array of strings>", list_of(str, most=MOST_QUERIES)),
+        max_num_results=optional(integer()),
+        rewrite_query=optional(bool),
+        ranking_options=optional(shape(ranker=optional(literal(*RANKERS)), score_threshold=optional(number()))),
+        filters=optional(Object),
+    )
+)
+
 
 class VectorStores(Resource):
-    name, plural, path = "vector_store", "vector_stores", "/vector_stores"
+    kind, path = VECTOR_STORES, "/vector_stores"
     type, deleted = "vector_store", "vector_store.deleted"
     ids = IdShape("vs_", 32, "hex")
     unknown = "Vector store with id '{id}' not found."
@@ -69,19 +78,6 @@ class VectorStores(Resource):
         )
     )
     updates = Model(shape(name=optional(str), expires_after=optional(_Expiry), metadata=optional(Metadata)))
-    searches = Model(
-        shape(
-            query=text_or("<an array of strings>", list_of(str, most=MOST_QUERIES)),
-            max_num_results=optional(integer()),
-            rewrite_query=optional(bool),
-            ranking_options=optional(shape(ranker=optional(literal(*RANKERS)), score_threshold=optional(number()))),
-            filters=optional(Object),
-        )
-    )
-
-    def operations(self) -> tuple[Operation, ...]:
-        path = f"{self.path}/{{id}}/search"
-        return (*super().operations(), self.act_on_body("search_vector_store", path, self.searches, self._search))
 
     async def make(self, new: New, objects: Objects) -> Body:
         files = VectorStoreFiles(self.api)
@@ -133,7 +129,8 @@ class VectorStores(Resource):
                 await asyncio.sleep(0)  # let other requests run
         return select_best(found, asked)
 
-    async def _search(self, call: Call, objects: Objects) -> ObjectView:
+    @serve("POST", "search", body=_SEARCH)
+    async def search_vector_store(self, call: Call, objects: Objects) -> ObjectView:
         query = call.raw["query"]
         queries = [query] if isinstance(query, str) else query
         found = await self.search(call.http.path_params["id"], {**call.raw, "queries": queries}, objects)
@@ -149,7 +146,7 @@ class VectorStores(Resource):
 
 
 class VectorStoreFiles(Resource):
-    name, plural, path = "vector_store_file", "vector_store_files", "/vector_stores/{owner}/files"
+    kind, path = VECTOR_STORE_FILES, "/vector_stores/{owner}/files"
     type, deleted = "vector_store.file", "vector_store.file.deleted"
     ids = Files.ids
     unknown = "No file found with id '{id}' in vector store '{owner}'."
@@ -158,10 +155,7 @@ class VectorStoreFiles(Resource):
     parent = VectorStores
     statuses = ("in_progress",)
     words: ClassVar[Mapping[str, Sequence[str]]] = {**Resource.words, "filter": SEARCHED_FILE_STATUSES}
-
-    def operations(self) -> tuple[Operation, ...]:
-        path = f"{self.path}/{{id}}/content"
-        return (*super().operations(), self.act("vector_store_file_content", "GET", path, self._show_content))
+    filters: ClassVar[Mapping[str, str]] = {"filter": "status"}
 
     async def create(self, new: New, objects: Objects, statuses: Sequence[str] = ()) -> KeptObject:
         """Attach a file. Raises Failure if there is no such file."""
@@ -180,7 +174,7 @@ class VectorStoreFiles(Resource):
             return failed
 
     async def make(self, new: New, objects: Objects) -> Body:
-        file = await objects.find(f"create_{Files.name}", new.id)
+        file = await objects.find(Files.kind.made_by, new.id)
         stated = new.fields.get("chunking_strategy") or {}
         return {
             "usage_bytes": len(file.data) if file is not None else 0,
@@ -200,19 +194,17 @@ class VectorStoreFiles(Resource):
         changes = {key: value or {} for key, value in call.raw.items()}
         return await super()._update(replace(call, raw=changes), objects)
 
-    def is_listed(self, kept: KeptObject, query: Mapping[str, str]) -> bool:
-        return query.get("filter") in (None, kept.status)
-
     async def read_source(self, kept: KeptObject, objects: Objects) -> Source:
         """Return a file of a store as searches read it."""
-        file = await objects.find(f"create_{Files.name}", kept.id)
+        file = await objects.find(Files.kind.made_by, kept.id)
         if file is None or file.gone:
             return Source(kept.id, "", "", kept.body["attributes"], kept.body["chunking_strategy"])
         name = str(file.body["filename"])
         text = read_text(read_data(file.data, MOST_READ), name)
         return Source(kept.id, name, text, kept.body["attributes"], kept.body["chunking_strategy"])
 
-    async def _show_content(self, call: Call, objects: Objects) -> ObjectView:
+    @serve("GET", "content")
+    async def vector_store_file_content(self, call: Call, objects: Objects) -> ObjectView:
         source = await self.read_source(await self.find_asked(call, objects), objects)
         data = [{"type": "text", "text": source.text}]
         page = {"object": "vector_store.file_content.page", "data": data, "has_more": False, "next_page": None}
@@ -220,7 +212,7 @@ class VectorStoreFiles(Resource):
 
 
 class FileBatches(Resource):
-    name, plural = "vector_store_file_batch", "vector_store_file_batches"
+    kind = FILE_BATCHES
     path = "/vector_stores/{owner}/file_batches"
     type, deleted = "vector_store.files_batch", "vector_store.files_batch"
     ids = IdShape("vsfb_", 32, "hex")
@@ -235,16 +227,6 @@ class FileBatches(Resource):
     )
     parent = VectorStores
     statuses = ("in_progress",)
-
-    def operations(self) -> tuple[Operation, ...]:
-        created, _, retrieved, *_ = super().operations()  # nothing lists or deletes them
-        one = f"{self.path}/{{id}}"
-        return (
-            created,
-            retrieved,
-            self.act("cancel_vector_store_file_batch", "POST", f"{one}/cancel", self._cancel),
-            self.act("vector_store_file_batch_files", "GET", f"{one}/files", self._list_files),
-        )
 
     async def create(self, new: New, objects: Objects, statuses: Sequence[str] = ()) -> KeptObject:
         """Attach all files, and keep which these were; they have the statuses of their batch."""
@@ -273,21 +255,18 @@ class FileBatches(Resource):
         wanted = frozenset(kept.members)
         return [file for file in await VectorStoreFiles(self.api).list_all(kept.owner, objects) if file.id in wanted]
 
-    async def _cancel(self, call: Call, objects: Objects) -> ObjectView:
+    @serve("POST", "cancel")
+    async def cancel_vector_store_file_batch(self, call: Call, objects: Objects) -> ObjectView:
         kept = await self.find_asked(call, objects)
         for file in await self.list_members(kept, objects):
             await objects.change(file, _cancel_file)
         _, now = await objects.change(kept, _cancel_file)
         return ObjectView(await self.view(now, objects))
 
-    async def _list_files(self, call: Call, objects: Objects) -> ObjectView:
-        files, query = VectorStoreFiles(self.api), call.http.query
-        kept = [
-            file
-            for file in await self.list_members(await self.find_asked(call, objects), objects)
-            if files.is_listed(file, query)
-        ]
-        return ObjectView(await files.make_page(kept, query, objects))
+    @serve("GET", "files")
+    async def vector_store_file_batch_files(self, call: Call, objects: Objects) -> ObjectView:
+        members = await self.list_members(await self.find_asked(call, objects), objects)
+        return ObjectView(await VectorStoreFiles(self.api).make_page(members, call.http.query, objects))
 
 
 def count_files(statuses: Iterable[str]) -> dict[str, Json]:
@@ -297,4 +276,4 @@ def count_files(statuses: Iterable[str]) -> dict[str, Json]:
 
 
 def _cancel_file(kept: KeptObject) -> KeptObject:
-    return replace(kept, ahead=()).change(status="cancelled") if kept.ahead else kept
+    return kept.end("cancelled") if kept.ahead else kept

@@ -6,13 +6,13 @@
 from mockserver.core.call import IdShape
 from mockserver.core.http import HttpRequest
 from mockserver.core.validation import Validation
-from mockserver.dialects import Operation
 from mockserver.dialects._errors import refuse
 from mockserver.dialects._fields import Model, literal, optional, shape, text
 from mockserver.dialects._forms import nest_fields, parse_form
 from mockserver.dialects._openai_api.media_files import check_recording
 from mockserver.dialects._openai_api.objects.resource import New, Resource
 from mockserver.dialects._parse import Body, Complaint, read_body
+from mockserver.kinds.kept import VOICE_CONSENTS, VOICES
 from mockserver.kinds.objects import Objects
 
 
@@ -32,16 +32,12 @@ def read_recording(http: HttpRequest, field: str, model: Model, validation: Vali
 class Voices(Resource):
     """Voices can be made and deleted, but not looked up."""
 
-    name, plural, path = "voice", "voices", "/audio/voices"
+    kind, path = VOICES, "/audio/voices"
     type, deleted = "audio.voice", "audio.voice.deleted"
     ids = IdShape("voice_", 24)
     unknown = "Voice with id '{id}' not found."
     fields = Model(shape(name=text(1), type=literal("prompt"), prompt=text(1), script_hint=optional(str)))
     of_forms = Model(shape(name=text(1), type=optional(literal("audio_sample")), consent=str))
-
-    def operations(self) -> tuple[Operation, ...]:
-        made = ("create_voice", "delete_voice")
-        return tuple([operation for operation in super().operations() if operation.name in made])
 
     def read(self, http: HttpRequest, validation: Validation) -> New:
         """Return a voice that is made from a prompt, or from a recording and the consent to it."""
@@ -58,7 +54,7 @@ class Voices(Resource):
 
 
 class VoiceConsents(Resource):
-    name, plural, path = "voice_consent", "voice_consents", "/audio/voice_consents"
+    kind, path = VOICE_CONSENTS, "/audio/voice_consents"
     type = deleted = "audio.voice_consent"
     ids = IdShape("cons_", 24)
     unknown = "Voice consent with id '{id}' not found."

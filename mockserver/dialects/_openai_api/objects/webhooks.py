@@ -5,10 +5,10 @@ Their URLs are kept and never called: webhooks go to the URL of the settings, an
 
 from mockserver.core.call import Call, IdShape
 from mockserver.core.kept_objects import KeptObject, ObjectView
-from mockserver.dialects import Operation
 from mockserver.dialects._fields import Model, list_of, optional, shape
-from mockserver.dialects._openai_api.objects.resource import New, Resource
+from mockserver.dialects._openai_api.objects.resource import New, Resource, serve
 from mockserver.dialects._parse import Body
+from mockserver.kinds.kept import WEBHOOK_ENDPOINTS
 from mockserver.kinds.objects import Objects
 
 EVENT_TYPES = (
@@ -22,21 +22,12 @@ _TEST = Model(shape(event_type=str))
 
 
 class WebhookEndpoints(Resource):
-    name, plural, path = "webhook_endpoint", "webhook_endpoints", "/webhook_endpoints"
+    kind, path = WEBHOOK_ENDPOINTS, "/webhook_endpoints"
     type, deleted = "webhook_endpoint", "webhook_endpoint.deleted"
     ids = IdShape("whe_", 32, "hex")
     unknown = "Webhook endpoint with id '{id}' not found."
     fields = Model(shape(name=str, url=str, event_types=list_of(str)))
     updates = Model(shape(name=optional(str), url=optional(str), event_types=optional(list_of(str))))
-
-    def operations(self) -> tuple[Operation, ...]:
-        one = f"{self.path}/{{id}}"
-        return (
-            *super().operations(),
-            self.act("rotate_webhook_secret", "POST", f"{one}/rotate_secret", self._rotate_secret),
-            self.act_on_body("test_webhook_endpoint", f"{one}/test", _TEST, self._test),
-            self.act("webhook_event_types", "GET", "/webhook_event_types", self._list_event_types),
-        )
 
     async def make(self, new: New, objects: Objects) -> Body:
         return {
@@ -48,10 +39,12 @@ class WebhookEndpoints(Resource):
     async def _create(self, new: New, call: Call, objects: Objects) -> ObjectView:
         return _show_with_secret(await self.create(new, objects), objects)
 
-    async def _rotate_secret(self, call: Call, objects: Objects) -> ObjectView:
+    @serve("POST", "rotate_secret")
+    async def rotate_webhook_secret(self, call: Call, objects: Objects) -> ObjectView:
         return _show_with_secret(await self.find_asked(call, objects), objects)
 
-    async def _test(self, call: Call, objects: Objects) -> ObjectView:
+    @serve("POST", "test", body=_TEST)
+    async def test_webhook_endpoint(self, call: Call, objects: Objects) -> ObjectView:
         kept = await self.find_asked(call, objects)
         kind = call.raw["event_type"]
         objects.announce(kind, f"{kind.partition('.')[0]}_test")
@@ -65,7 +58,8 @@ class WebhookEndpoints(Resource):
             }
         )
 
-    async def _list_event_types(self, call: Call, objects: Objects) -> ObjectView:
+    @serve("GET", "/webhook_event_types")
+    async def webhook_event_types(self, call: Call, objects: Objects) -> ObjectView:
         return ObjectView({"object": "list", "data": list(EVENT_TYPES)})
 
 

@@ -3,15 +3,10 @@
 (https://platform.openai.com/docs/api-reference/realtime-sessions, .../realtime-calls)
 """
 
-from collections.abc import Callable, Iterator
-from functools import partial
-from typing import Any
-
-from msgspec import Struct
-from msgspec.structs import replace
+from collections.abc import Iterator
 
 from mockserver.core.call import Call, IdShape
-from mockserver.core.http import HeaderLines, HttpRequest, Reply, essence
+from mockserver.core.http import HttpRequest, essence
 from mockserver.core.json import Json
 from mockserver.core.kept_objects import KeptObject, ObjectView
 from mockserver.core.plan import Failure
@@ -20,126 +15,114 @@ from mockserver.dialects import Operation
 from mockserver.dialects._errors import refuse
 from mockserver.dialects._fields import Model, closed_shape, integer, literal, optional, shape, text
 from mockserver.dialects._forms import parse_form
-from mockserver.dialects._openai_api.realtime.sessions import SESSION, TRANSLATION, make_session, update_session
-from mockserver.dialects._parse import Body, Complaint, bearer, object_of, read_body, read_object
-from mockserver.dialects._reply import RequestLines, json_reply
+from mockserver.dialects._openai_api.objects.resource import New, ObjectsApi, Resource, serve
+from mockserver.dialects._openai_api.realtime.sessions import (
+    ACCEPTANCE,
+    SESSION,
+    TRANSLATION,
+    make_session,
+    update_session,
+)
+from mockserver.dialects._parse import Body, Complaint, bearer, clip, object_of, read_body
 from mockserver.kinds.objects import Objects
-from mockserver.kinds.realtime import CALLS, CLIENT_SECRET, TRANSLATION_SECRET
-from mockserver.media.large_data import read_data
+from mockserver.kinds.realtime import CALLS, CLIENT_SECRET
 
-SECRETS = IdShape("ek_", 32, "hex")
-_SESSIONS, _CALLS = IdShape("sess_", 21), IdShape("rtc_", 32, "hex")
+_SESSIONS = IdShape("sess_", 21)
 _EXPIRES = optional(closed_shape(anchor=optional(literal("created_at")), seconds=optional(integer(10, 7200))))
 _SECRET = Model(shape(expires_after=_EXPIRES, session=optional(SESSION)))
 _TRANSLATION = Model(shape(expires_after=_EXPIRES, session=TRANSLATION))
-_REFERRAL = Model(shape(target_uri=text(1)))
-_REJECTION = Model(shape(status_code=optional(integer())))
-_ANYTHING = Model(shape())
-_ACCEPTANCE = Model(shape(type=optional(literal("realtime"))))
+_USUAL: Body = {"type": "realtime"}
 
 
-class ConnectionsApi(Struct, frozen=True):
-    """The operations of a dialect whose replies have these header lines."""
+def connection_operations(api: ObjectsApi) -> tuple[Operation, ...]:
+    """Return the operations on secrets and calls."""
+    return (*Secrets(api).operations(), *Calls(api).operations())
 
-    dialect: str
-    lines: RequestLines
+
+class Secrets(Resource):
+    """Keys with which a browser opens a session that is configured already."""
+
+    path = "/realtime"
+    ids = IdShape("ek_", 32, "hex")
 
     def operations(self) -> tuple[Operation, ...]:
-        call = "/realtime/calls/{id}"
-        return (
-            Operation(CLIENT_SECRET.name, "POST", "/realtime/client_secrets", self._parse_secret, self._render),
-            Operation(
-                *(TRANSLATION_SECRET.name, "POST", "/realtime/translations/client_secrets"),
-                *(self._parse_translation, self._render),
-            ),
-            Operation(CALLS.made_by, "POST", "/realtime/calls", self._parse_offer, self._render_answer),
-            self._act("accept_call", f"{call}/accept", _ACCEPTANCE),
-            self._act("hang_up_call", f"{call}/hangup", _ANYTHING),
-            self._act("refer_call", f"{call}/refer", _REFERRAL),
-            self._act("reject_call", f"{call}/reject", _REJECTION),
-        )
+        return self.list_served()
 
-    def _make_call(self, operation: str, http: HttpRequest, body: Body, work: Callable[..., Any]) -> Call:
-        call = Call(
-            dialect=self.dialect,
-            operation=operation,
-            model="",
-            http=http,
-            meaning={**http.path_params, **body},
-            raw=body,
-            id=http.path_params.get("id", ""),
-        )
-        return replace(call, work=partial(work, call))
+    @serve("POST", "/realtime/client_secrets", body=_SECRET)
+    async def create_client_secret(self, call: Call, objects: Objects) -> ObjectView:
+        session = configure(call.raw.get("session"), objects.draw_id(_SESSIONS, "session"))
+        return await self._keep(call, objects, session)
 
-    def _parse_secret(self, http: HttpRequest, validation: Validation) -> Call:
-        body = read_object(http) if http.body.strip() else {}
-        parsed = read_body(_SECRET, body, refuse, validation).parsed
-        return self._make_call(CLIENT_SECRET.name, http, parsed, self._make_secret)
-
-    def _parse_translation(self, http: HttpRequest, validation: Validation) -> Call:
-        parsed = read_body(_TRANSLATION, read_object(http), refuse, validation).parsed
-        return self._make_call(TRANSLATION_SECRET.name, http, parsed, self._make_translation_secret)
-
-    async def _make_secret(self, call: Call, objects: Objects) -> ObjectView:
-        """Make a key with which a browser opens a session that is configured already."""
-        stated = call.raw.get("session") or {"type": "realtime"}
-        name = objects.draw_id(_SESSIONS, "session")
-        usual = make_session(stated["type"], name, stated.get("model") or "", 0)
-        return await self._keep_secret(call, objects, update_session(usual, stated))
-
-    async def _make_translation_secret(self, call: Call, objects: Objects) -> ObjectView:
+    @serve("POST", "/realtime/translations/client_secrets", body=_TRANSLATION)
+    async def create_translation_secret(self, call: Call, objects: Objects) -> ObjectView:
         session = {"id": objects.draw_id(_SESSIONS, "session"), "type": "translation", "audio": {}, "expires_at": 0}
-        return await self._keep_secret(call, objects, {**session, **call.raw["session"]})
+        return await self._keep(call, objects, {**session, **call.raw["session"]})
 
-    async def _keep_secret(self, call: Call, objects: Objects, session: Body) -> ObjectView:
+    async def _keep(self, call: Call, objects: Objects, session: Body) -> ObjectView:
         """Keep what a new key is for, and for whom: who made it, as only that key may be listed in the settings."""
         seconds = (call.raw.get("expires_after") or {}).get("seconds") or 600
-        value, expires_at = objects.draw_id(SECRETS), objects.now + seconds
-        shown: dict[str, Json] = {"value": value, "expires_at": expires_at, "session": session}
-        kept = KeptObject(
-            self.dialect,
-            CLIENT_SECRET.name,
-            value,
-            {**shown, "key": bearer(call.http) or call.http.header("api-key") or ""},
-        )
-        await objects.keep(kept)
+        value = objects.draw_id(self.ids)
+        shown: dict[str, Json] = {"value": value, "expires_at": objects.now + seconds, "session": session}
+        made_for = {"key": bearer(call.http) or call.http.header("api-key") or ""}
+        await objects.keep(KeptObject(self.api.dialect, CLIENT_SECRET.name, value, {**shown, **made_for}))
         return ObjectView(shown)
 
-    def _parse_offer(self, http: HttpRequest, validation: Validation) -> Call:
+
+class Calls(Resource):
+    """Calls have a session, for the socket beside them, and nothing to look at."""
+
+    kind, path = CALLS, "/realtime/calls"
+    type = "realtime.call"
+    ids = IdShape("rtc_", 32, "hex")
+    unknown = "No call found with id '{id}'."
+
+    def read(self, http: HttpRequest, validation: Validation) -> New:
         offer, session = read_offer(http)
         if validation is not Validation.OFF and session is not None:
             read_body(_SECRET, {"session": session}, refuse, validation)
-        return self._make_call(CALLS.made_by, http, {"sdp": offer, "session": session}, self._answer_offer)
+        return New(fields={"sdp": offer, "session": session})
 
-    async def _answer_offer(self, call: Call, objects: Objects) -> ObjectView:
-        name = objects.draw_id(_CALLS)
-        await objects.keep(KeptObject(self.dialect, CALLS.made_by, name, {"id": name}))
-        path = f"{call.http.prefix}/v1/realtime/calls/{name}"
-        return ObjectView(data=answer_offer(call.raw["sdp"]).encode(), headers=(("location", path),))
+    async def make(self, new: New, objects: Objects) -> Body:
+        return {"session": configure(new.fields.get("session"), new.id)}
 
-    def _act(self, name: str, path: str, model: Model) -> Operation:
-        def parse(http: HttpRequest, validation: Validation) -> Call:
-            body = read_object(http) if http.body.strip() else {}
-            return self._make_call(name, http, read_body(model, body, refuse, validation).parsed, self._act_on_call)
+    async def _create(self, new: New, call: Call, objects: Objects) -> ObjectView:
+        made = await self.create(new, objects)
+        location = f"{call.http.prefix}/v1{self.path}/{made.id}"
+        headers = (("location", location), ("content-type", "application/sdp"))
+        return ObjectView(data=answer_offer(new.fields["sdp"]).encode(), headers=headers, status=201)
 
-        return Operation(name, "POST", path, parse, self._render_nothing)
+    def refuse_unknown(self, name: str, owner: str) -> Failure:
+        return Failure("not_found", self.unknown.format(id=clip(name)), code="call_id_not_found")
 
-    async def _act_on_call(self, call: Call, objects: Objects) -> ObjectView:
-        kept = await objects.find(CALLS.made_by, call.id)
-        if kept is None and not objects.invents:
-            raise Failure("not_found", f"No call found with id '{call.id}'.", code="call_id_not_found")
-        return ObjectView()
+    @serve("POST", "accept", body=Model(ACCEPTANCE))
+    async def accept_call(self, call: Call, objects: Objects) -> ObjectView:
+        """Accept a call; the socket beside it has the session that is stated."""
+        kept = await self.find_asked(call, objects)
+        session = update_session(kept.body["session"], {**_USUAL, **call.raw})
+        await objects.change(kept, lambda found: found.change(session=session))
+        return ObjectView(data=b"")
 
-    def _render(self, call: Call, outcome: ObjectView) -> Reply:
-        return json_reply(200, outcome.body, self.lines(call.http, call), outcome.headers)
+    @serve("POST", "hangup")
+    async def hang_up_call(self, call: Call, objects: Objects) -> ObjectView:
+        return await self._acknowledge(call, objects)
 
-    def _render_answer(self, call: Call, outcome: ObjectView) -> Reply:
-        data = read_data(outcome.data or b"")
-        own = (*outcome.headers, ("content-type", "application/sdp"), ("content-length", str(len(data))))
-        return Reply(201, (*HeaderLines(self.lines(call.http, call)), *own), data)
+    @serve("POST", "refer", body=Model(shape(target_uri=text(1))))
+    async def refer_call(self, call: Call, objects: Objects) -> ObjectView:
+        return await self._acknowledge(call, objects)
 
-    def _render_nothing(self, call: Call, outcome: ObjectView) -> Reply:
-        return Reply(200, (*HeaderLines(self.lines(call.http, call)), ("content-length", "0")))
+    @serve("POST", "reject", body=Model(shape(status_code=optional(integer()))))
+    async def reject_call(self, call: Call, objects: Objects) -> ObjectView:
+        return await self._acknowledge(call, objects)
+
+    async def _acknowledge(self, call: Call, objects: Objects) -> ObjectView:
+        await self.find_asked(call, objects)
+        return ObjectView(data=b"")
+
+
+def configure(stated: Json, name: str) -> dict[str, Json]:
+    """Return a new session with this id, as it is stated."""
+    session: Body = stated or _USUAL
+    return update_session(make_session(session["type"], name, session.get("model") or "", 0), session)
 
 
 def read_offer(http: HttpRequest) -> tuple[str, Json]:

@@ -19,7 +19,7 @@ from mockserver.dialects._fields import (
     tag_union,
     text,
 )
-from mockserver.dialects._openai_api.chat_models import Metadata
+from mockserver.dialects._openai_api.chat_bodies import Metadata
 from mockserver.dialects._openai_api.realtime.sessions import OF_RESPONSES, OUTPUT, SESSION
 from mockserver.dialects._parse import Body, read_body
 

@@ -21,12 +21,13 @@ from mockserver.dialects._fields import (
     union,
     voice_of,
 )
-from mockserver.dialects._openai_api.chat_models import Name
+from mockserver.dialects._openai_api.chat_bodies import Name
 from mockserver.dialects._parse import Body
+from mockserver.kinds.audio import OPENAI_VOICES
 
 USUAL_MODEL = "gpt-realtime"
 LASTS = 3600  # seconds
-VOICES = ("alloy", "ash", "ballad", "coral", "echo", "sage", "shimmer", "verse", "marin", "cedar")
+VOICES = tuple([name for name in OPENAI_VOICES if name not in ("fable", "onyx", "nova")])  # which only files have
 
 SOUND_FORMAT = tag_union(
     "type",
@@ -82,17 +83,18 @@ OF_RESPONSES: dict[str, Any] = {
     "reasoning": optional(open_shape(effort=optional(literal("minimal", "low", "medium", "high", "xhigh")))),
     "prompt": optional(Object),
 }
+_OF_REALTIME: dict[str, Any] = {
+    "model": optional(str),
+    "audio": optional(closed_shape(input=optional(_INPUT), output=optional(OUTPUT))),
+    "include": optional(list_of(str)),
+    "tracing": optional(text_or("<an object>", Object)),
+    "truncation": optional(text_or("<an object>", Object)),
+    **OF_RESPONSES,
+}
+ACCEPTANCE = closed_shape(type=optional(literal("realtime")), **_OF_REALTIME)  # of a call, with its session
 SESSION = tag_union(
     "type",
-    closed_shape(
-        type=literal("realtime"),
-        model=optional(str),
-        audio=optional(closed_shape(input=optional(_INPUT), output=optional(OUTPUT))),
-        include=optional(list_of(str)),
-        tracing=optional(text_or("<an object>", Object)),
-        truncation=optional(text_or("<an object>", Object)),
-        **OF_RESPONSES,
-    ),
+    closed_shape(type=literal("realtime"), **_OF_REALTIME),
     closed_shape(
         type=literal("transcription"),
         audio=optional(closed_shape(input=optional(_INPUT))),

@@ -23,7 +23,7 @@ from mockserver.dialects._errors import refuse
 from mockserver.dialects._fields import Model, list_of, literal, optional, shape
 from mockserver.dialects._meaning import fields_with_meaning
 from mockserver.dialects._openai_api.chat import replace_ids
-from mockserver.dialects._openai_api.chat_models import Metadata
+from mockserver.dialects._openai_api.chat_bodies import Metadata
 from mockserver.dialects._openai_api.realtime.events import INPUT_ITEM
 from mockserver.dialects._openai_api.realtime.sessions import OF_RESPONSES, OUTPUT, USUAL_MODEL
 from mockserver.dialects._openai_api.responses import list_connectors, read_input, read_tool, read_tool_choice

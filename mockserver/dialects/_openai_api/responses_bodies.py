@@ -26,7 +26,7 @@ from mockserver.dialects._fields import (
     union_by,
     usually,
 )
-from mockserver.dialects._openai_api.chat_models import (
+from mockserver.dialects._openai_api.chat_bodies import (
     ACCOUNT_FIELDS,
     NAME_PATTERN,
     Efforts,

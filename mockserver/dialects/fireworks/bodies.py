@@ -24,7 +24,7 @@ from mockserver.dialects._fields import (
     union,
     usually,
 )
-from mockserver.dialects._openai_api.chat_models import (
+from mockserver.dialects._openai_api.chat_bodies import (
     AllowedTools,
     ChatTool,
     FunctionChoice,

@@ -126,6 +126,9 @@ def test_mistaken(mockserver):
     mockserver.on(last_user="bye").reply("Bye!")
     mockserver.on(last_usr="bye").reply("Bye!")
 
+def test_mistaken_for_a_table(mockserver):
+    mockserver.on({"last_user": "bye"}).reply("Bye!")
+
 def test_in_setup(started):
     pass
 
@@ -141,8 +144,9 @@ def test_endpoint(mockserver):
     httpx.post(f"{mockserver.base_url('anthropic')}/v1/skills").raise_for_status()
 """
     result = ran(pytester, tests, "--tb=short")
-    result.assert_outcomes(failed=7, errors=1)
+    result.assert_outcomes(failed=8, errors=1)
     told = result.stdout.str()
+    assert "def merge_text" not in told and "options.py" not in told
     assert "no calls received: the code made none, or its client does not use this server." in told
     assert 'call 1: chat gpt-4o "hello" -> rule test_it.py:6 greeting' in told
     assert "test_it.py:7 answered 0 of 1 expected call" in told

@@ -6,7 +6,7 @@ import pytest
 from pydantic_core import SchemaValidator, ValidationError
 
 from mockserver.dialects._fields import union
-from mockserver.dialects.fireworks import models
+from mockserver.dialects.fireworks import bodies
 
 
 def outcome(kind: Any, value: Any) -> Any:
@@ -32,7 +32,7 @@ def outcome(kind: Any, value: Any) -> Any:
     ],
 )
 def test_integers(value: Any, expected: Any) -> None:
-    read = outcome(models.Int, value)
+    read = outcome(bodies.Int, value)
     assert read == expected
     assert type(read) is type(expected)
 
@@ -49,7 +49,7 @@ def test_integers(value: Any, expected: Any) -> None:
     ],
 )
 def test_numbers(value: Any, expected: Any) -> None:
-    assert outcome(models.Number, value) == expected
+    assert outcome(bodies.Number, value) == expected
 
 
 @pytest.mark.parametrize(
@@ -68,19 +68,19 @@ def test_numbers(value: Any, expected: Any) -> None:
     ],
 )
 def test_truths(value: Any, expected: Any) -> None:
-    read = outcome(models.Bool, value)
+    read = outcome(bodies.Bool, value)
     assert read == expected
     assert type(read) is type(expected)
 
 
 @pytest.mark.parametrize(("value", "kind"), [(True, bool), (1, int), (0, int), (False, bool), (1.0, int)])
 def test_a_truth_and_an_integer_are_distinct(value: Any, kind: type) -> None:
-    assert type(outcome(union(models.FewInt, models.Bool), value)) is kind
+    assert type(outcome(union(bodies.FewInt, bodies.Bool), value)) is kind
 
 
 @pytest.mark.parametrize(
     ("kind", "low", "high"),
-    [(models.Share, 0, 1), (models.FromZeroToTwo, 0, 2), (models.Penalty, -2, 2), (models.Bias, -100, 100)],
+    [(bodies.Share, 0, 1), (bodies.FromZeroToTwo, 0, 2), (bodies.Penalty, -2, 2), (bodies.Bias, -100, 100)],
 )
 def test_bounds(kind: Any, low: float, high: float) -> None:
     assert (outcome(kind, low), outcome(kind, high)) == (low, high)
@@ -88,7 +88,7 @@ def test_bounds(kind: Any, low: float, high: float) -> None:
 
 
 def test_of_many_wrong_entries_few_are_told() -> None:
-    assert outcome(models.Pairs, {str(n): None for n in range(5000)}) == ["string_type"]
-    assert outcome(models.Pairs, {"a": 1, "b": 2}) == ["string_type"] * 2
-    assert outcome(models.Biases, {str(n): 1 for n in range(100)}) == {str(n): 1.0 for n in range(100)}
-    assert outcome(models.Ints, ["x"] * 5000) == ["int_parsing"]
+    assert outcome(bodies.Pairs, {str(n): None for n in range(5000)}) == ["string_type"]
+    assert outcome(bodies.Pairs, {"a": 1, "b": 2}) == ["string_type"] * 2
+    assert outcome(bodies.Biases, {str(n): 1 for n in range(100)}) == {str(n): 1.0 for n in range(100)}
+    assert outcome(bodies.Ints, ["x"] * 5000) == ["int_parsing"]

@@ -153,12 +153,14 @@ class MockServer(Assertions):
             self._stack = stack.pop_all()
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: object) -> None:
         with self._stack:
-            if kind is None:
+            if error is None:
                 self.verify()
                 remarks = self.remarks()
                 warn_of_test(self.close_open(), remarks)
+            elif isinstance(error, Exception) and (problems := self.problems()):
+                error.add_note(write_failure(problems))  # which may be its cause
 
     @property
     def url(self) -> str:

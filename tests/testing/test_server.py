@@ -53,13 +53,17 @@ def test_a_reset_forgets_all_but_the_address_and_what_stands(server: MockServer)
 
 
 def test_an_error_in_the_block_says_what_no_rule_answered() -> None:
-    with pytest.raises(TimeoutError) as caught, MockServer() as server:
-        server.on(last_user="bye").reply("Bye!")
-        posted(server)
-        raise TimeoutError
+    def wait_in_vain(text: str) -> None:
+        with MockServer() as server:
+            server.on(last_user="bye").reply("Bye!")
+            posted(server, text)
+            raise TimeoutError
+
+    with pytest.raises(TimeoutError) as caught:
+        wait_in_vain("hello")
     assert caught.value.__notes__[0].startswith('no rule answered "hello" (call 1); nearest ')
-    with pytest.raises(TimeoutError) as caught, MockServer() as server:
-        raise TimeoutError
+    with pytest.raises(TimeoutError) as caught:
+        wait_in_vain("bye")
     assert not hasattr(caught.value, "__notes__")
 
 

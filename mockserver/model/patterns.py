@@ -71,13 +71,15 @@ def estimate_pattern_work(pattern: str) -> int:
         each = 250  # a class of Unicode's letters is written out for each repeat
     else:
         each = 50 if backtracks or _LARGE_CLASS.search(pattern) else 5
-    return 50 + each * estimate_size(_UP_TO.sub(r"{\1}", pattern))
+    translated = len(_SHORTHAND.findall(pattern))  # the library writes the pattern anew for each
+    return 50 + each * estimate_size(_UP_TO.sub(r"{\1}", pattern)) + 2 * translated**2
 
 
 MAX_PATTERN_WORK = 250_000
 _MAX_BACKTRACKS = 100_000  # some 15 ms
 _LARGE_PATTERN = 1_000
 _BACKTRACKS = lazy_pattern(r"\(\?[=!<]|\\[1-9k]")
+_SHORTHAND = lazy_pattern(r"\\[dDsSwW]")
 _LARGE_CLASS = lazy_pattern(r"\\[dDsS]|\[\^|\(\?i")
 _UP_TO = lazy_pattern(r"\{\d*,(\d+)\}")
 
@@ -334,7 +336,7 @@ def _compile_whole(pattern: str) -> Any:
         raise _refuse(f"it has more than {_MAX_PATTERN:,} characters.")
     if _SURROGATE.search(pattern):
         raise _InvalidPatternError("half of a character")
-    if estimate_size(pattern) > _MAX_SIZE:
+    if estimate_size(pattern) > _MAX_SIZE or estimate_pattern_work(pattern) > MAX_PATTERN_WORK:
         raise _InvalidPatternError("it repeats too much")
     validator = find_text_validator([{"pattern": f"^(?:{pattern})$"}])
     if validator is not None and find_text_validator([{"pattern": pattern}]) is not None:
@@ -345,7 +347,7 @@ def _compile_whole(pattern: str) -> Any:
         raise _InvalidPatternError(error.msg, error.pos or 0) from None
     except ValueError as error:
         raise _InvalidPatternError(str(error)) from None
-    raise _InvalidPatternError("it is nested too deeply, or not in the syntax of Rust")
+    raise _InvalidPatternError("it is too large, nested too deeply, or not in the syntax of Rust")
 
 
 def draw_usual_texts(rng: Random) -> Iterator[str]:
@@ -379,8 +381,11 @@ class _Grammar:
 
     def write(self, rng: Random, values: list[str]) -> str:
         """Write the shortest text, with values where expressions match them."""
-        line = ""
-        for piece in self._find_shortest(rng):  # joined as people do: no blank in brackets or before a comma
+        line, pieces = "", self._find_shortest(rng)
+        patterns = {piece.token.value for piece in pieces if piece.token.type == "REGEXP"}
+        if sum(map(estimate_pattern_work, patterns)) > MAX_PATTERN_WORK:
+            raise _refuse(f"its regular expressions repeat too much{_INSTEAD}")
+        for piece in pieces:  # joined as people do: no blank in brackets or before a comma
             text = _write_token(piece.token, rng, values)
             close = not line or line[-1] in "([{." or text[:1] in ",;:.)]}" or line[-1].isspace() or text[:1].isspace()
             line += text if piece.is_glued or close or not self.ignores_blanks else f" {text}"

@@ -117,9 +117,9 @@ class Directory:
 
     def refuse(self, method: str, path: str, query: bytes) -> FoundResponder:
         """Return what answers at a path at which nothing is: rules, else a 404 that names the nearest path."""
+        path = tidy(path)
         if (named := _NAMED.fullmatch(path)) and not is_namespace(named["name"]):
             return self._refuse(named["path"], DEFAULT, refusal=_BAD_NAME)
-        path = tidy(path)
         namespace, inner = split_namespace(path)
         nearest = _find_control_path(method, inner, namespace) or find_nearest_path(
             method, inner, self._endpoints, query.decode()

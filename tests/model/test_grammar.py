@@ -80,6 +80,7 @@ BODIES = (
     *('INT ("," INT)*\n%import common.INT\n%ignore " "', 'A B\nA.2: "x"\nB: /[a-z]+/'),
 )
 
+TOO_MUCH = "start: " + " ".join(f'/{"s".join([chr(92) + "w"] * 150)}{at}/' for at in range(10))
 MISSING = "a rule 'start' that derives a short text is missing; answer with a rule"
 INVALID = {
     'begin: "a"': MISSING,
@@ -166,6 +167,8 @@ def test_a_match_in_the_prompt_comes_first(pattern: str, prompt: str, text: str)
         ("regex", "a(b", "missing ), unterminated subpattern: line 1, column 2."),
         ("regex", "[\ud800-\udfff]", "half of a character: line 1, column 1."),
         ("regex", "a\nb)", "unbalanced parenthesis: line 2, column 2."),
+        ("regex", "|".join([r"\w\w"] * 1_500), "it repeats too much: line 1, column 1."),
+        ("lark", TOO_MUCH, "its regular expressions repeat too much; answer with a rule."),
         ("regex", "a" * 10_000, "it has more than 8,000 characters."),
         ("regex", "a(?!a)a", "no text was found that the regular expression matches; answer with a rule."),
         ("regex", "((a{1000}){1000}){1000}", "it repeats too much: line 1, column 1."),

@@ -104,7 +104,7 @@ def test_an_evicted_namespace_is_forgotten(tmp_path: Path) -> None:
     assert [server.chat("mine", namespace="a").source for _ in range(2)] == [once, f"rule {tmp_path}/rules.yaml:1"]
 
 
-@pytest.mark.parametrize("name", ["x" * 101, "%0a", "%20", "*"])
+@pytest.mark.parametrize("name", ["x" * 101, "%0a", "%20", "*", "/a%0ab"])
 @pytest.mark.parametrize(("dialect", "path"), [("openai", "v1/chat/completions"), ("azure", "azure/chat/completions")])
 def test_an_invalid_name_gets_the_404_of_its_dialect(tmp_path: Path, name: str, dialect: str, path: str) -> None:
     server = controlled_server(tmp_path)

@@ -155,6 +155,7 @@ def test_the_compiler_gets_no_schema_that_it_would_write_out(keyword: str) -> No
             {"properties": {f"p{at}": {"pattern": rf"(?=a)\w{{99}}{at}"} for at in range(29)}},
             "patterns repeat too much",
         ),
+        ({"pattern": "|".join([r"\w\w"] * 6_000)}, "patterns repeat too much"),
     ],
     ids=lambda value: str(value)[:30],
 )

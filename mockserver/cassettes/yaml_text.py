@@ -22,10 +22,8 @@ from yaml.events import (
     StreamEndEvent,
 )
 
-from mockserver.config.yaml_reader import LOADER, YamlProblem, explain, find_unprintable, shorten
+from mockserver.config.yaml_reader import LOADER, MAX_DEPTH, TOO_DEEP, YamlProblem, explain, find_unprintable, shorten
 from mockserver.core.json import Json
-
-MAX_DEPTH = 100
 
 Spot = tuple[int, int]  # line and column in the document, from 0
 
@@ -98,7 +96,7 @@ def _read_node(event: Any, next_event: Callable[[], Any], depth: int) -> Node:
     if kind is ScalarEvent:
         return Node(event.value, event, event.implicit[0])
     if depth >= MAX_DEPTH:
-        raise Refused(f"this is nested more than {MAX_DEPTH} levels deep", _find_spot(event))
+        raise Refused(TOO_DEEP, _find_spot(event))
     if kind is MappingStartEvent:
         return _read_table(event, next_event, depth + 1)
     items = []

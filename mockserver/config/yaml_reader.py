@@ -142,7 +142,10 @@ _COLON = 'this ":" is not allowed here: put text that contains ": " in quotes, o
 _INDENT = 'this line is not indented like the "-" above it'
 
 # Part of the parser's message, the mark to point at, and our words; the first match wins.
+MAX_DEPTH = 100
+TOO_DEEP = f"this is nested more than {MAX_DEPTH} levels deep; flatten it"
 _PHRASES: tuple[tuple[str, Callable[[Any], Any], str | Callable[[str, str], str]], ...] = (
+    ("maximum nesting depth", _get_problem_mark, TOO_DEEP),  # PyYAML has a limit of its own since 6.0.4
     ("scanning an alias", _get_context_mark, BARE_STAR),
     ("scanning an anchor", _get_context_mark, 'text that starts with "&" needs quotes'),
     ("scanning a tag", _get_context_mark, 'text that starts with "!" needs quotes'),
@@ -176,7 +179,6 @@ _PHRASES: tuple[tuple[str, Callable[[Any], Any], str | Callable[[str, str], str]
 )
 
 
-MAX_DEPTH = 100
 MAX_ALIASED = 200_000  # values that the aliases of a file may repeat, all together
 MAX_PROBLEMS = 100
 
@@ -283,7 +285,7 @@ class _Parser:
         if type(event) is ScalarEvent:
             return self.parse_scalar(event)
         if depth >= MAX_DEPTH:
-            self.refuse(f"this is nested more than {MAX_DEPTH} levels deep; flatten it", event)
+            self.refuse(TOO_DEEP, event)
             raise _Stop
         if type(event) is MappingStartEvent:
             return self.parse_mapping(event, depth + 1)

@@ -142,6 +142,20 @@ def text_or(name: str, kind: Type) -> Schema:
     return union(STRING, label_member(name, kind))
 
 
+def text_or_list(kind: Type) -> Schema:
+    """Return the type of a text or a list; any other value is refused as not a text."""
+    return _text_unless(list, "<a list>", list_of(kind))
+
+
+def text_or_object(kind: Type) -> Schema:
+    """Return the type of a text or an object; any other value is refused as not a text."""
+    return _text_unless(dict, "<an object>", kind)
+
+
+def _text_unless(other: type, name: str, kind: Type) -> Schema:
+    return union_by(lambda value: name if isinstance(value, other) else "<a string>", STRING, label_member(name, kind))
+
+
 def voice_of(*names: str) -> Schema:
     """Return the type of a voice that speaks: one of the provider's, or the id of one that the user has made."""
     return union(label_member("<a string>", literal(*names)), label_member("<an object>", shape(id=str)))

@@ -278,13 +278,13 @@ _LONGEST_REQUEST, _LONGEST_LEAD = 1_500, 120  # characters
 _QUOTES = ("'", '"', "`")
 _AROUND = "\"'`“”‘’*()[]{}<>. \t-"
 _WORD = r"(?:\"[^\"\n]{1,40}\"|'[^'\n]{1,40}'|[`“‘]?(?<![\w+-])[\w+-]++[`”’]?)"
-_ITEM = r"[\"'`“‘]?[\w+-]+(?: [\w+-]+){0,4}(?: ?\([^()\n]{0,60}\))?[\"'`”’]?"
+_ITEM = r"[\"'`“‘]?[\w+-]{1,60}(?: [\w+-]{1,60}){0,4}(?: ?\([^()\n]{0,60}\))?[\"'`”’]?"
 _OR = r"\s*,\s*(?:or\s+|and\s+)?|\s*[/|]\s*|\s+or\s+"
 _ROW = lazy_pattern(rf"(?i){_WORD}(?:(?:{_OR}){_WORD}){{1,30}}")
 _ROW_BEHIND = lazy_pattern(rf"(?i)(?<=[:\[({{])\s?[\[({{]?{_ITEM}(?:(?:{_OR}|\s+and\s+){_ITEM}){{0,30}}")
 _SEPARATOR = lazy_pattern(rf"(?i){_OR}|\s+and\s+")
 _ASIDE = lazy_pattern(r"\([^()\n]*\)")
-_LABEL = lazy_pattern(r"[\w+-]+(?: [\w+-]+){0,4}")
+_LABEL = lazy_pattern(r"[\w+-]{1,60}(?: [\w+-]{1,60}){0,4}")
 _TOKEN = lazy_pattern(r"[a-z]+")
 _CLOSED = lazy_pattern(r"[\s.!?,)\"]*(?:$|\n|[.!?):]|\b(?:and nothing|only|for|to|based|depending)\b)")
 _LINES = lazy_pattern(

@@ -49,7 +49,7 @@ from mockserver.model.prose import (
     write_text_on,
 )
 from mockserver.model.shapes import Described, asks_for_json, find_shape
-from mockserver.model.tool_uses import fill_schema, list_tool_uses, make_tool_use, waits
+from mockserver.model.tool_uses import fill_schema, list_tool_uses, make_tool_use, waits, with_earlier_results
 from mockserver.model.vocabulary import excerpt, phrase
 
 Options = Mapping[str, Json]
@@ -68,7 +68,7 @@ def reply(call: Call, seed: Seed, options: Options) -> DraftChoice:
     if (quoted := find_citation(call)) is not None:
         return DraftChoice((*thoughts, *uses, quoted))
     answer = _OF_FORMAT.get(call.options.response_format, answer_in_words)
-    said = answer(remaining, seed, options)
+    said = answer(with_earlier_results(remaining, seed), seed, options)
     if not (thoughts or uses or call.options.prefill):
         return said
     begun = call.options.prefill.strip()  # by the client

@@ -18,6 +18,7 @@ from msgspec.structs import replace
 from mockserver.core.call import (
     CLIENT_RUN_TOOLS,
     Call,
+    Message,
     Tool,
     ToolCall,
     list_recent_tool_calls,
@@ -206,6 +207,24 @@ def fill_schema(schema: Json, seed: Seed, said: Mentions) -> Json:
 def waits(use: Use) -> bool:
     """Whether the model continues only when the client has answered; the provider runs other tools itself."""
     return isinstance(use, ToolUse) or use.kind in CLIENT_RUN_TOOLS or use.kind == "mcp_approval_request"
+
+
+def with_earlier_results(call: Call, seed: Seed) -> Call:
+    """Return the call, with results of earlier turns after a message that asks for them again."""
+    is_asked = call.last_turn is not None and call.last_turn.role == "user"
+    if call.tool_choice.mode != "auto" or not tool_calls(call) or not is_asked:
+        return call
+    pending = [
+        each for each in find_pending_calls(without_form(call), _list_offered(call)) if each.tool.kind in CLIENT_KINDS
+    ]
+    lenient = call.options.lenient_schema
+    uses = [(each, make_tool_use(each.tool, each.said, seed, lenient=lenient)) for each in pending]
+    found = [old for each, use in uses if (old := find_earlier_call(call, each, use.call))]
+    if not found:
+        return call
+    ids = {old.id for old in found}
+    results = (message for message in call.messages if message.tool_call_id in ids)
+    return replace(call, messages=(*call.messages, Message("assistant", tool_calls=tuple(found)), *results))
 
 
 def _list_offered(call: Call) -> tuple[Tool, ...]:

@@ -216,6 +216,7 @@ def keys(word: str) -> Keys:
     return meant | {group for each in meant for group in _groups().get(each, ())}
 
 
+@lru_cache(maxsize=4096)
 def roots(word: str) -> Keys:
     """Return the stem of a word, and of each English word that it translates to."""
     return frozenset({stem(word), *_translated().get(word, ())})

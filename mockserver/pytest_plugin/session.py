@@ -313,7 +313,7 @@ class ServerUse(Struct):
             awaited = self.server.declares and report.when == "call" and not isinstance(error, MockserverError)
             awaited = awaited and not self.server.guard.blocked
             if calls or problems or awaited:
-                remarks = (*self.server.list_ignored_timings(), *(remark.text for remark in self.server.remarks()))
+                remarks = (*self.server.list_hints(), *(remark.text for remark in self.server.remarks()))
                 texts = (*map(str, find_unrecorded(calls)), *remarks, write_server_report(calls, problems))
                 report.sections.append(("mockserver", rename_options("\n\n".join(texts))))
         elif report.when == "call" and report.passed and (cassette := self.server.find_played_cassette()) is not None:

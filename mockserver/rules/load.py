@@ -189,24 +189,26 @@ class _Loader:
     def _compile(self, spec: Json, context: CompileContext) -> Rule | None:
         model = validate_table(RuleSpec, spec, whole="a rule", add=context.add)
         raw = spec if isinstance(spec, Mapping) else {}
+        name = self._claim_name(raw.get("name"), context)
         written: Condition = All()
+        groups: frozenset[str] | None = frozenset()
         if (when := raw.get("when")) is not None:
+            already = len(context.mistakes.found)
             written = compile_when(when, partial(context.at("when").add, key=True))
+            groups = _find_groups(written) if len(context.mistakes.found) == already else None
             check_when(when, context, self.known, self.hosts)
         if model is None:
             return None
         check = AnswerCheck(written, model.then, context)
         check.check_features(self.known)
         check.check_operations()
-        name = self._claim_name(model.name, context)
-        patterns = [leaf.expected for leaf in written.leaves if leaf.predicate == "regex"]
         then_context = CompileContext(
             context.mistakes,
             context.templates,
             rule=name,
             path=(*context.path, "then"),
             depth=context.depth,
-            groups=frozenset(group for pattern in patterns for group in _GROUP.findall(pattern)),
+            groups=groups,
             profiles=self.profiles,
             faults=self.faults,
         )
@@ -225,9 +227,9 @@ class _Loader:
             service=model.service,
         )
 
-    def _claim_name(self, name: str | None, context: CompileContext) -> str:
+    def _claim_name(self, name: Json, context: CompileContext) -> str:
         """Return the rule's name. It must be unique, as counters and random choices are keyed by it."""
-        claimed, here = (context.rule, context) if name is None else (name, context.at("name"))
+        claimed, here = (name, context.at("name")) if isinstance(name, str) else (context.rule, context)
         first = self.names.setdefault(claimed, here)
         if first is not here:
             place = first.mistakes.document.find_place(first.path)
@@ -235,6 +237,11 @@ class _Loader:
             hint = "" if name else "; a rule without a name is named after its number"
             here.refuse(f'the name "{claimed}" is already used {used}{hint}')
         return claimed
+
+
+def _find_groups(when: Condition) -> frozenset[str]:
+    patterns = [leaf.expected for leaf in when.leaves if leaf.predicate == "regex"]
+    return frozenset(group for pattern in patterns for group in _GROUP.findall(pattern))
 
 
 _GROUP = re.compile(r"\(\?P?<([A-Za-z_]\w*)>")

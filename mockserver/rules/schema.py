@@ -497,7 +497,7 @@ class StateSpec(Table):
 
     example = "{is: start, becomes: asked}"
 
-    is_: str = field("start", alias="is", description="the state in which the rule answers; the first is start")
+    is_: str = field("start", alias="is", description="the state in which the rule answers (default: start, the first)")
     becomes: str | None = field(None, description="the state after the answer (default: unchanged)")
 
 

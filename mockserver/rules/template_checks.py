@@ -47,10 +47,13 @@ class TemplateChecker:
         self._environment = environment
         self._calls = CallCheck(environment, tuple(map(make_plain, SAMPLES)))
 
-    def find_mistakes(self, source: str, variables: Iterable[str], groups: frozenset[str]) -> Iterator[TemplateMistake]:
+    def find_mistakes(
+        self, source: str, variables: Iterable[str], groups: frozenset[str] | None
+    ) -> Iterator[TemplateMistake]:
         """Yield each mistake.
 
-        `variables` are the names that the template reads, `groups` the named groups of the rule's patterns.
+        `variables` are the names that the template reads, `groups` the named groups of the rule's patterns,
+        or None if these are unknown.
         """
         for variable in sorted(variables):
             if (wrong := self._check_variable(variable, groups)) is not None:
@@ -66,13 +69,13 @@ class TemplateChecker:
             if (failure := self._calls.explain_failure(call, kinds)) is not None:
                 yield TemplateMistake(failure, code.count("\n", 0, call.offset) + 1)
 
-    def _check_variable(self, variable: str, groups: frozenset[str]) -> _WrongWord | None:
+    def _check_variable(self, variable: str, groups: frozenset[str] | None) -> _WrongWord | None:
         root, _, rest = variable.partition(".")
         member = rest.partition(".")[0]
         if root == "fake" and member and member not in list_providers():
             words = f'unknown provider "fake.{member}"{did_you_mean(member, list_providers())}'
             return _WrongWord(words, variable)
-        if root == "match" and member and member not in groups:
+        if root == "match" and member and groups is not None and member not in groups:
             return _WrongWord(_explain_missing_group(member, groups), variable)
         if root in MEMBERS and member and member not in MEMBERS[root]:
             return _WrongWord(f'"{root}" has no "{member}"{suggest(member, MEMBERS[root])}', variable)

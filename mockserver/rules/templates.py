@@ -77,8 +77,9 @@ Where = Callable[[int], str]  # maps a line of the text (from 1) to file and lin
 
 
 class CompileContext(Struct, frozen=True):
-    """A path into a rules file. `groups` are the named groups of the rule's regular expressions.
+    """A path into a rules file.
 
+    `groups` are the named groups of the rule's regular expressions; None: unknown, as its `when` has mistakes.
     `faults` are those of delivery, by name; `profiles` are the named timings; None accepts any name. `files` collects
     the files beside the rules that the rule names.
     """
@@ -88,7 +89,7 @@ class CompileContext(Struct, frozen=True):
     rule: str
     path: Path = ()
     depth: int = 2  # of the rule in its file: `rules`, and its number
-    groups: frozenset[str] = frozenset()
+    groups: frozenset[str] | None = frozenset()
     profiles: Profiles | None = field(default_factory=lambda: PROFILES)
     faults: Faults = {}
     files: list[bytes] = field(default_factory=list)

@@ -15,6 +15,8 @@ from typing import Any, Literal, TypedDict
 
 from mockserver.config.errors import ConfigError, SourceLocation
 
+__tracebackhide__ = True  # pytest shows the line of the test instead
+
 _MAX_PART = 150  # bytes of a part of a cassette's name
 
 

@@ -153,12 +153,14 @@ class MockServer(Assertions):
             self._stack = stack.pop_all()
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: object) -> None:
         with self._stack:
-            if kind is None:
+            if error is None:
                 self.verify()
                 remarks = self.remarks()
                 warn_of_test(self.close_open(), remarks)
+            elif isinstance(error, Exception) and (problems := self.problems()):
+                error.add_note(write_failure(problems))  # which may be its cause
 
     @property
     def url(self) -> str:
@@ -470,11 +472,18 @@ class MockServer(Assertions):
         impossible = find_impossible_answers(remarked) if lint == "warn" else ()  # as an error, it is a problem
         return (*hidden, *explain_unanswerable(missed), *never, *impossible, *find_refused_histories(remarked))
 
-    def list_ignored_timings(self) -> Iterator[str]:
-        """Yield the rules whose timing is ignored, as answers take no time in tests unless that is asked for."""
-        for one in self._declared if not self._setup.timed else ():
-            if one.rule is not None and "timing" in one.rule.spec["then"]:
+    def list_hints(self) -> Iterator[str]:
+        """Yield why a test may fail though its rules answer: timing that tests ignore, a step that is repeated."""
+        for one in self._declared:
+            then = one.rule.spec["then"] if one.rule is not None else {}
+            if "timing" in then and not self._setup.timed:  # answers take no time in tests unless that is asked for
                 yield f"{one.where}: its timing is ignored; set timing=True in the mark, or for the MockServer"
+            turns = [call.asked.turn for call in one.calls if call.asked is not None] if "steps" in then else []
+            if len(turns) > len(set(turns)) == 1 and turns[0] + 1 < len(then["steps"]):
+                yield (
+                    f"{one.where}: {len(turns)} calls got step {turns[0] + 1}, as the number of assistant messages in a"
+                    " request chooses its step; for one answer per call, declare a rule with times(1) for each"
+                )
 
     def verify(self) -> None:
         """Raise AssertionError with all problems, if there are any."""

@@ -73,7 +73,7 @@ def test_so_it_does_in_a_chat(client: OpenAI) -> None:
 
 @pytest.mark.parametrize(
     ("tool", "place"),
-    [(custom("lark", 'start: "a"\nb: ('), "line 2, column 5"), (custom("regex", "a(b"), "line 1, column 4")],
+    [(custom("lark", 'start: "a"\nb: ('), "line 2, column 5"), (custom("regex", "a(b"), "line 1, column 2")],
 )
 def test_a_broken_grammar_is_a_bad_request(client: OpenAI, tool: Any, place: str) -> None:
     with pytest.raises(openai.BadRequestError, match=f"Invalid grammar: .*: {place}") as caught:

@@ -161,7 +161,7 @@ _INTERNAL = (
         "close_open",
         "problems",
     ),
-    *("remarks", "list_ignored_timings", "find_played_cassette", "wait_until_idle", "keep_declared", "override"),
+    *("remarks", "list_hints", "find_played_cassette", "wait_until_idle", "keep_declared", "override"),
 )
 
 

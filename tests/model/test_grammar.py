@@ -80,7 +80,7 @@ BODIES = (
     *('INT ("," INT)*\n%import common.INT\n%ignore " "', 'A B\nA.2: "x"\nB: /[a-z]+/'),
 )
 
-TOO_MUCH = "start: " + " ".join(f'/{"s".join([chr(92) + "w"] * 150)}{at}/' for at in range(10))
+TOO_MUCH = "start: " + " ".join(f"/{'s'.join([chr(92) + 'w'] * 150)}{at}/" for at in range(10))
 MISSING = "a rule 'start' that derives a short text is missing; answer with a rule"
 INVALID = {
     'begin: "a"': MISSING,

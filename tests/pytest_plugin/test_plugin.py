@@ -126,6 +126,9 @@ def test_mistaken(mockserver):
     mockserver.on(last_user="bye").reply("Bye!")
     mockserver.on(last_usr="bye").reply("Bye!")
 
+def test_mistaken_for_a_table(mockserver):
+    mockserver.on({"last_user": "bye"}).reply("Bye!")
+
 def test_in_setup(started):
     pass
 
@@ -136,20 +139,26 @@ def test_waits(mockserver):
     mockserver.on().reply("Hi!", timing={"first_token": "9s"})
     assert 0
 
+def test_steps(mockserver):
+    mockserver.on().steps("One.", "Two.")
+    assert [greet(), greet()] == ["One.", "Two."]
+
 def test_endpoint(mockserver):
     import httpx
     httpx.post(f"{mockserver.base_url('anthropic')}/v1/skills").raise_for_status()
 """
     result = ran(pytester, tests, "--tb=short")
-    result.assert_outcomes(failed=7, errors=1)
+    result.assert_outcomes(failed=9, errors=1)
     told = result.stdout.str()
+    assert "options.py" not in told
     assert "no calls received: the code made none, or its client does not use this server." in told
     assert 'call 1: chat gpt-4o "hello" -> rule test_it.py:6 greeting' in told
     assert "test_it.py:7 answered 0 of 1 expected call" in told
     assert 'no rule answered "too early" (call 1)' in told
     assert ": its timing is ignored; set timing=True in the mark" in told
+    assert ": 2 calls got step 1, as the number of assistant messages in a request chooses its step; for one" in told
     assert 'mockserver.on(path="/v1/skills", method="POST").reply(json={})' in told
-    assert told.count("- mockserver -") == 5
+    assert told.count("- mockserver -") == 6
 
 
 def test_ini_file_and_command_line(pytester: pytest.Pytester) -> None:

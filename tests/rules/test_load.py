@@ -67,6 +67,29 @@ def test_the_mistakes_of_all_files_come_at_once():
     ]
 
 
+@pytest.mark.parametrize(
+    ("when", "expected"),
+    [
+        ("{regex: '(?P<city>x'}", "1:29: invalid regular expression: missing ) at position 10"),
+        ("{regexp: '(?P<city>x)'}", '1:29: unknown predicate "regexp"; did you mean "regex"?'),
+    ],
+)
+def test_a_mistake_in_a_condition_causes_no_second_one_in_the_templates(when, expected):
+    rule = f"{{when: {{last_user: {when}}}, then: {{text: '{{{{ match.city }}}}'}}}}"
+    with pytest.raises(RuleError) as caught:
+        loaded(f"rules: [{rule}]", "a.yaml")
+    assert [str(mistake).partition("  [")[0] for mistake in caught.value.mistakes] == [f"a.yaml:{expected}"]
+
+
+def test_the_name_of_a_rule_with_a_mistake_is_taken():
+    with pytest.raises(RuleError) as caught:
+        loaded("rules:\n  - {name: a, tims: 2, then: {text: a}}\n  - {name: a, then: {text: b}}\n", "a.yaml")
+    assert [str(mistake).partition("  [")[0] for mistake in caught.value.mistakes] == [
+        'a.yaml:2:15: unknown key "tims"; did you mean "times"?',
+        'a.yaml:3:12: the name "a" is already used at a.yaml:2',
+    ]
+
+
 def test_a_mistake_shows_its_line():
     with pytest.raises(RuleError) as caught:
         loaded("rules:\n  - then: {txt: a}\n", "rules.yaml")

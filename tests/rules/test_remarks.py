@@ -66,6 +66,15 @@ def test_a_rule_that_leaves_the_answer_to_others_shadows_none(then: str, shadows
     assert [remark.text.partition(":")[0] for remark in found] == ["never answers"] * shadows
 
 
+def test_a_state_that_a_rule_needs_and_another_misspells() -> None:
+    bill = "state: {becomes: billed}, when: {model: a}"
+    found = remarks(bill, "state: {is: biled, becomes: start}, when: {model: b}")
+    assert found[1] == 'r1 needs the state "biled", to which no rule leads'
+    for known in ("billed", "start", "set by hand"):  # a program can set any state
+        assert len(remarks(bill, f"state: {{is: {known}}}, when: {{model: b}}")) == 2
+    assert len(remarks("state: {is: billed}", "state: {is: biled}, when: {model: b}")) == 2
+
+
 def test_everything_that_counts_is_named() -> None:
     state = "state: {is: a, becomes: b}, times: 2, when: {attempt: 1}"
     assert remarks(state) == ["r0 depends on the order of calls: it uses times, state, attempt"]

@@ -52,6 +52,21 @@ def test_a_reset_forgets_all_but_the_address_and_what_stands(server: MockServer)
         said(client, "always")
 
 
+def test_an_error_in_the_block_says_what_no_rule_answered() -> None:
+    def wait_in_vain(text: str) -> None:
+        with MockServer() as server:
+            server.on(last_user="bye").reply("Bye!")
+            posted(server, text)
+            raise TimeoutError
+
+    with pytest.raises(TimeoutError) as caught:
+        wait_in_vain("hello")
+    assert caught.value.__notes__[0].startswith('no rule answered "hello" (call 1); nearest ')
+    with pytest.raises(TimeoutError) as caught:
+        wait_in_vain("bye")
+    assert not hasattr(caught.value, "__notes__")
+
+
 def test_what_a_test_fails_for(server: MockServer) -> None:
     server.on(last_user="once").reply("x").times(2)
     server.on(last_user="broken").reply(lambda call: 1 / 0)

@@ -28,6 +28,8 @@ from mockserver.dialects._fields import (
     optional,
     tag_union,
     text,
+    text_or_list,
+    text_or_object,
     union_by,
     usually,
 )
@@ -110,24 +112,6 @@ Share = usually(number(0, 1), BeforeValidator(_check_range)(number()))
 CacheControl = closed_shape(type=literal("ephemeral"), ttl=not_null(literal("5m", "1h")), scope=optional(str))
 
 
-def _make_text_or_list(kind: Type) -> Type:
-    """Return a type for a text or a list; any other value is refused as not a text."""
-    return union_by(
-        lambda value: "<a list>" if isinstance(value, list) else "<a string>",
-        label_member("<a string>", str),
-        label_member("<a list>", list_of(kind)),
-    )
-
-
-def _make_text_or_object(kind: Type) -> Type:
-    """Return the same with an object."""
-    return union_by(
-        lambda value: "<an object>" if isinstance(value, dict) else "<a string>",
-        label_member("<a string>", str),
-        label_member("<an object>", kind),
-    )
-
-
 def _make_block_type(kind: str, **fields: Type) -> Type:
     return closed_shape(type=literal(kind), **fields)
 
@@ -155,7 +139,7 @@ Document = _make_cacheable_block_type(
         "type",
         _make_block_type("base64", media_type=literal("application/pdf"), data=str),
         _make_block_type("text", media_type=literal("text/plain"), data=str),
-        _make_block_type("content", content=_make_text_or_list(tag_union("type", Text, Image))),
+        _make_block_type("content", content=text_or_list(tag_union("type", Text, Image))),
         _URL,
         _FILE,
     ),
@@ -178,7 +162,7 @@ ToolResult = _make_cacheable_block_type(
     "tool_result",
     **_RESULT_ID,
     content=optional(
-        _make_text_or_list(
+        text_or_list(
             tag_union(
                 "type",
                 *(Text, Image, Document, SearchResult, ToolReference),
@@ -212,10 +196,10 @@ Block = tag_union(
     open_shape(type=literal(*_BETA)),
 )
 _EFFORT = {"effort": optional(literal("low", "medium", "high", "xhigh", "max"))}
-Turn = closed_shape(role=literal("user", "assistant"), content=_make_text_or_list(Block))
+Turn = closed_shape(role=literal("user", "assistant"), content=text_or_list(Block))
 SystemMessage = closed_shape(
     role=literal("system"),
-    content=not_null(_make_text_or_list(Block)),
+    content=not_null(text_or_list(Block)),
     output_config=optional(closed_shape(**_EFFORT)),
     clear_at=optional(literal("next_user_message", "never")),
 )
@@ -332,7 +316,7 @@ Thinking = tag_union(
 OutputFormat = _make_block_type("json_schema", schema=Object)
 Thread = tag_union("type", _make_block_type("create"), _make_block_type("continue", previous_message_id=str))
 _SKILL = closed_shape(skill_id=str, type=literal("anthropic", "custom"), version=not_null(str))
-Container = _make_text_or_object(closed_shape(id=optional(str), skills=optional(list_of(_SKILL))))
+Container = text_or_object(closed_shape(id=optional(str), skills=optional(list_of(_SKILL))))
 
 
 # The readable parts of requests that Anthropic would refuse: turns, blocks and tools in the format of chats. Values in
@@ -461,7 +445,7 @@ _LENIENT = {"messages": _read_turns, "system": _read_blocks, "tools": _read_offe
 
 # What counting tokens takes, too.
 _COUNTED: dict[str, Type] = {
-    "system": not_null(_make_text_or_list(Text)),
+    "system": not_null(text_or_list(Text)),
     "tools": not_null(list_of(Tool)),
     "tool_choice": not_null(ToolChoice),
     "thinking": not_null(Thinking),
@@ -497,7 +481,7 @@ _REST: dict[str, Type] = {
     # of betas
     "fallbacks": optional(Any),
     "fallback_credit_token": optional(
-        _make_text_or_object(closed_shape(token=str, mode=not_null(literal("strict", "best_effort"))))
+        text_or_object(closed_shape(token=str, mode=not_null(literal("strict", "best_effort"))))
     ),
     "thread": optional(Thread),
 }

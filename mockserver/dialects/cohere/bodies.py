@@ -9,7 +9,6 @@ from mockserver.dialects._fields import (
     Object,
     Type,
     integer,
-    label_member,
     list_of,
     literal,
     mapping,
@@ -18,7 +17,7 @@ from mockserver.dialects._fields import (
     shape,
     tag_union,
     text_or,
-    union_by,
+    text_or_object,
     usually,
 )
 from mockserver.dialects._openai_api.lenient import read_messages, read_tools
@@ -30,17 +29,8 @@ MAX_DIMENSIONS = 4096
 _TextPart = shape(type=literal("text"), text=str)
 
 
-def _make_text_or_object(kind: Type) -> Type:
-    """Return a type for a text or an object."""
-    return union_by(
-        lambda value: "<an object>" if isinstance(value, dict) else "<a string>",
-        label_member("<a string>", str),
-        label_member("<an object>", kind),
-    )
-
-
-_Data = _make_text_or_object(Object)
-Document = _make_text_or_object(shape(id=optional(str), data=_Data))
+_Data = text_or_object(Object)
+Document = text_or_object(shape(id=optional(str), data=_Data))
 
 
 def _make_content_type(*parts: Type) -> Type:
@@ -177,7 +167,7 @@ EMBED = Model(
 )
 OLD_EMBED = Model(shape(model=optional(str), input_type=optional(_INPUT_TYPE), **_EMBEDDING))
 
-_Documents = usually(list_of(str), list_of(_make_text_or_object(Object)))
+_Documents = usually(list_of(str), list_of(text_or_object(Object)))
 # `POST /v2/rerank`, and the same of v1.
 RERANK = Model(
     shape(

@@ -251,7 +251,8 @@ def _split_run(text: str, run: Sequence[Token]) -> Iterator[Mention]:
     opens = _opens(text, run[0].start())
     while run and run[0][0].lower() in word_set("requests") and (opens or run[0][0].islower()):
         is_name = run[0][0] == "New" and len(run) > 1 and run[1][0].istitle()
-        if is_name or (not opens and _is_announced(text, run[0].start())):
+        is_item = len(run) == 1 and _is_item(text, run[0])
+        if is_name or is_item or (not opens and _is_announced(text, run[0].start())):
             break
         run = run[1:]
     if run and run[0][0].islower() and _PRONOUN.search(text, max(0, run[0].start() - 6), run[0].start()):
@@ -268,6 +269,12 @@ def _split_run(text: str, run: Sequence[Token]) -> Iterator[Mention]:
         part.append(token)
     if part:
         yield _make_phrase(text, part)
+
+
+def _is_item(text: str, token: Token) -> bool:
+    """Whether a word is one of a list after a colon, and requests nothing there: "tags: refund, order"."""
+    before = _BEFORE_ITEM.search(text, max(0, token.start() - _REACH), token.start())
+    return before is not None and (before["others"] or _NEXT_ITEM.match(text, token.end())) is not None
 
 
 def _make_phrase(text: str, part: Sequence[Token]) -> Mention:
@@ -397,6 +404,8 @@ _PAIR = lazy_pattern(
 )
 _END_OF_VALUE = lazy_pattern(r"[.!?](?=\s|$)|,(?=\s)|;|\)(?!\S)")
 _CLOSING = {'"': '"', "'": "'", "“": "”", "‘": "’", "«": "»", "「": "」"}
+_BEFORE_ITEM = lazy_pattern(r"\w:[ \t]{1,4}(?P<others>[^\n:.!?;]{1,70}(?:,|,? and|,? or)[ ])?$")
+_NEXT_ITEM = lazy_pattern(r",| and | or ")
 _SAID = lazy_pattern(
     r"(?<!\w)(?:[Tt]he|[Mm]y|[Ii]ts|[Hh]is|[Hh]er|[Oo]ur|[Tt]heir|[Yy]our|[Mm]eine?|[Ll][ae]|[Ee]l|[Mm]i)"
     r" (?P<key>[^\W\d_A-Z][\w-]{1,30}(?: [^\W\d_A-Z][\w-]{1,30}){0,2}?) (?:is|are|was|were|ist|est|es) (?:that of )?"

@@ -1,8 +1,8 @@
 """Remarks on rules that load but may not be as intended, found by reading only the rules.
 
 A rule may never answer because an earlier one matches whenever it does, miss a tool's result because the rule that
-calls the tool answers again, name what no MCP server has, or depend on the order in which calls arrive. Only certain
-problems get a remark.
+calls the tool answers again, name what no MCP server has or a state to which no rule leads, or depend on the order in
+which calls arrive. Only certain problems get a remark.
 """
 
 import json
@@ -20,6 +20,7 @@ from mockserver.core.draft import PlayCassette
 from mockserver.core.json import Json
 from mockserver.core.mcp_server import UPSTREAM, McpChange, McpServer
 from mockserver.core.plan import Forward
+from mockserver.core.state import START
 from mockserver.core.text import shown
 from mockserver.rules.checks import is_for_mcp
 from mockserver.rules.load import Rule
@@ -43,12 +44,15 @@ def review(rules: Sequence[Rule]) -> tuple[Remark, ...]:
     """Return all remarks on these rules, in the order of the rules."""
     found: list[Remark] = []
     earlier, rounds = _EarlierRules(rules), _ToolRounds()
+    entered = {rule.state.becomes for rule in rules if rule.state and rule.state.becomes != rule.state.is_}
     for rule in rules:
         if (wider := earlier.find_wider(rule)) is not None:
             found.append(Remark(rule, f"never answers: {_describe_earlier(wider)} matches whenever it does", wider))
         else:
             found += rounds.find_remarks(rule)
             rounds.add(rule)
+        if rule.state and rule.state.is_ not in (START, *entered) and (meant := did_you_mean(rule.state.is_, entered)):
+            found.append(Remark(rule, f"needs the state {shown(rule.state.is_)}, to which no rule leads{meant}"))
         if rule.order_dependence:
             found.append(Remark(rule, f"depends on the order of calls: it uses {', '.join(rule.order_dependence)}"))
         if not rule.counts and all(rule.then.answers):

@@ -84,6 +84,13 @@ def test_a_stream_says_what_a_plain_answer_says(name: str) -> None:
     assert plain == whole
 
 
+def test_a_client_that_takes_json_alone_gets_a_line_for_each_event() -> None:
+    asked = request("calls", stream=True)
+    lines = SERVER.ask(NEW, asked, headers={"accept": "application/json"})
+    assert lines.headers["content-type"] == "application/stream+json"
+    assert [*map(json.loads, lines.body.splitlines())] == [*events(SERVER.ask(NEW, asked).body)]
+
+
 @pytest.mark.parametrize("name", OLD_FEATURES)
 def test_lines_of_v1_say_what_a_plain_answer_says(name: str) -> None:
     body = {"message": HI["message"], **OLD_FEATURES[name]}

@@ -28,6 +28,19 @@ def test_the_next_form_is_given_where_the_first_does_not_fit() -> None:
     assert mentions("at 10:30").assigned(properties, lambda name, value: value == "10:30")[0] == {"time": "10:30"}
 
 
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("The lamp is broken, tags: lamp, refund", ["lamp", "refund"]),
+        ("tags: order, book, lamp", ["order", "book", "lamp"]),
+        ("tags: report and refund", ["report", "refund"]),
+    ],
+)
+def test_words_that_request_something_elsewhere_are_items_of_a_list(text: str, expected: list[str]) -> None:
+    schema = {"tags": {"type": "array", "items": STRING}}
+    assert mentions(text).assigned(schema, lambda name, value: isinstance(value, list))[0] == {"tags": expected}
+
+
 def test_work_is_bounded_by_pairs() -> None:
     text = "in Rome, " * 400
     properties = {f"city{at}": STRING for at in range(2_000)}

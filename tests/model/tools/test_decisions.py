@@ -136,3 +136,8 @@ def test_a_label_is_chosen_by_what_it_is_meant_for(text: str, label: str) -> Non
 def test_options_in_words(text: str, names: list[str] | None) -> None:
     found = list_options(text)
     assert ([*found[0].names] if found else None) == names
+
+
+@pytest.mark.parametrize("piece", ["a+b-", "a", "a, ", ": a b c ", "x:\n- a\n", "'a' or "])
+def test_no_text_lists_too_much(piece: str) -> None:
+    assert len(list_options(piece * (10_000 // len(piece)))) <= 2

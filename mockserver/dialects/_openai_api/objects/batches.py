@@ -199,8 +199,9 @@ def _list_mistakes(rows: Sequence[Row], endpoint: str) -> Iterator[Body]:
         yield _make_mistake("empty_file", "The input file is empty.", None)
     if len(rows) > MOST_LINES:
         yield _make_mistake("too_many_tasks", f"The input file has more than {MOST_LINES:,} lines.", None)
-    first = next((row.value for row in rows if isinstance(row.value, dict)), {}).get("body")
-    model = first.get("model") if isinstance(first, dict) else None
+    bodies = [row.value.get("body") for row in rows if isinstance(row.value, dict)]
+    models = [body.get("model") for body in bodies if isinstance(body, dict)]
+    model = next(filter(None, models), None)
     names = Counter(str(row.value.get("custom_id")) for row in rows if isinstance(row.value, dict))
     for number, request in [(row.number, row.value) for row in rows]:
         if not isinstance(request, dict):
@@ -221,8 +222,8 @@ def _list_mistakes(rows: Sequence[Row], endpoint: str) -> Iterator[Body]:
         elif _drop_version(request["url"]) != _drop_version(endpoint):
             message = f"The URL '{request['url']}' does not match the endpoint of the batch, '{endpoint}'."
             yield _make_mistake("url_mismatch", message, number)
-        elif request["body"].get("model") != model:
-            message = f"The model '{request['body'].get('model')}' is not that of the first line, '{model}'."
+        elif request["body"].get("model", model) != model:  # a line without a model is refused on its own
+            message = f"The model '{request['body']['model']}' is not that of the first line, '{model}'."
             yield _make_mistake("model_mismatch", message, number)
 
 

@@ -109,13 +109,16 @@ def list_mcp_addresses(address: str, servers: Iterable[str]) -> dict[str, str]:
 def render_home(http: HttpRequest, settings: Settings, servers: Iterable[str] = ()) -> Reply:
     """Return what this server is, and where to point a client: a page for browsers, JSON for programs.
 
-    Names no rules.
+    Within a namespace (`GET /ns/NAME`), the addresses are those of the namespace. Names no rules.
     """
     from html import escape  # these two are slow: all of HTML's entities, and Starlette's responses
 
     from mockserver.server.access import SANDBOX, SECURITY
+    from mockserver.server.namespaces import DEFAULT
 
     address = f"http://{http.header('host') or f'{settings.host}:{settings.port}'}"
+    if http.namespace != DEFAULT:
+        address += f"/ns/{http.namespace}"
     tools = list_mcp_addresses(address, servers)
     if "text/html" in (http.header("accept") or ""):
         bases = {name: escape(make_base_url(address, name)) for name in client_configs()}

@@ -255,6 +255,8 @@ def test_the_root_says_where_to_point_a_client(rules: str) -> None:
     told = server.ask("/", method="GET", headers={"host": "127.0.0.1:8000"}).json
     assert told["base_url"] == "http://127.0.0.1:8000/v1"
     assert told["base_urls"]["fireworks"] == "http://127.0.0.1:8000/fireworks/inference/v1"
+    told = server.ask("/ns/a", method="GET", headers={"host": "127.0.0.1:8000"}).json
+    assert told["base_url"] == "http://127.0.0.1:8000/ns/a/v1"
     assert server.ask("/", method="HEAD", headers=HTML).status == 200
     assert server.ask("/", {}).status == 404
     ruled = app(stub("{path: /}", "{raw: {body: mine}}")).ask("/", method="GET", headers=HTML)

@@ -9,6 +9,7 @@ their plan.
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from msgspec import Struct
+from msgspec.structs import replace
 from pydantic_core import to_json
 
 from mockserver.core.http import Frame
@@ -106,6 +107,15 @@ class CohereRenderer(Renderer[CohereOptions]):
 
     def outline(self, answer: Answer, options: CohereOptions) -> Outline | None:
         return Outline((options.thinking,), ())
+
+
+class CohereLineRenderer(CohereRenderer):
+    """Renders messages, and streams of them with a line of JSON for each event."""
+
+    def frames(self, answer: Answer, options: CohereOptions) -> Iterator[Frame]:
+        for frame in super().frames(answer, options):
+            if frame is not DONE:
+                yield replace(frame, data=frame.data + b"\n", event=None, framing="bare")
 
 
 def lay_out(choice: Choice, options: CohereOptions) -> MessageLayout:

@@ -1,11 +1,7 @@
 """Cohere: chat, embed and rerank, in v2 and v1 (https://docs.cohere.com/reference/about)."""
 
-from collections.abc import Iterator
-
-from msgspec.structs import replace
-
 from mockserver.core.call import Call
-from mockserver.core.http import Frame, HttpRequest, Reply
+from mockserver.core.http import HttpRequest, Reply
 from mockserver.core.plan import Answer
 from mockserver.dialects import Dialect, Operation
 from mockserver.dialects._parse import bearer
@@ -14,32 +10,26 @@ from mockserver.dialects.cohere.bodies import NAME
 from mockserver.dialects.cohere.embed import embed_operations
 from mockserver.dialects.cohere.errors import fail, header_lines, list_rate_limit_headers, make_error_event
 from mockserver.dialects.cohere.models import model_operations
-from mockserver.dialects.cohere.old_chat import make_stream_of_lines, old_chat_operations
+from mockserver.dialects.cohere.old_chat import LINES_TYPE, old_chat_operations
 from mockserver.dialects.cohere.request import parse_chat
 from mockserver.dialects.cohere.rerank import rerank_operations
 from mockserver.dialects.cohere.tokens import token_operations
-from mockserver.wire.cohere import DONE, CohereOptions, CohereRenderer
+from mockserver.wire.cohere import CohereLineRenderer, CohereOptions, CohereRenderer
 
-_RENDERER = CohereRenderer()
+_RENDERER, _LINE_RENDERER = CohereRenderer(), CohereLineRenderer()
 
 
 def _render_chat(call: Call, outcome: Answer) -> Reply:
     options = CohereOptions(thinking=call.options.effort is not None)
-    if call.stream and _wants_lines(call.http):
-        return make_stream_of_lines(call, outcome, tuple(_write_lines(outcome, options)))
     own = header_lines(call.http, call)
+    if call.stream and _wants_lines(call.http):
+        return answer_reply(outcome, _LINE_RENDERER, options, own, stream=True, stream_lines=LINES_TYPE)
     return answer_reply(outcome, _RENDERER, options, own, stream=call.stream, stream_lines=EVENT_TYPE)
 
 
 def _wants_lines(http: HttpRequest) -> bool:
     """Return whether a client takes no server-sent events: LiteLLM asks so, and reads a line of JSON for each event."""
     return http.fields.get(b"accept") == b"application/json"
-
-
-def _write_lines(answer: Answer, options: CohereOptions) -> Iterator[Frame]:
-    for frame in _RENDERER.frames(answer, options):
-        if frame is not DONE:
-            yield replace(frame, data=frame.data + b"\n", event=None, framing="bare")
 
 
 DIALECT = Dialect(

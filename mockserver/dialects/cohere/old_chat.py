@@ -20,7 +20,7 @@ from mockserver.dialects.cohere.request import FINISHES, IDS, attach_documents, 
 from mockserver.wire.cohere_v1 import OldOptions, make_generation, make_old_chat, stream_generation, stream_old_chat
 
 USUAL_MODEL = "command-a-03-2025"
-_STREAM_TYPE = "content-type: application/stream+json\r\n"
+LINES_TYPE = "content-type: application/stream+json\r\n"
 
 
 def old_chat_operations() -> tuple[Operation, Operation]:
@@ -136,7 +136,7 @@ def _render_chat(call: Call, outcome: Answer) -> Reply:
     said = ({"role": "USER", "message": raw["message"]},) if raw.get("message") else ()
     options = OldOptions(history=(*(raw.get("chat_history") or ()), *said), documents=_list_documents(raw))
     if call.stream:
-        return make_stream_of_lines(call, outcome, stream_old_chat(outcome, options))
+        return _make_stream_reply(call, outcome, stream_old_chat(outcome, options))
     return _make_json_reply(call, outcome, make_old_chat(outcome, options))
 
 
@@ -174,7 +174,7 @@ def _parse_generate(http: HttpRequest, validation: Validation) -> Call:
 def _render_generate(call: Call, outcome: Answer) -> Reply:
     prompt = str(call.raw["prompt"])
     if call.stream:
-        return make_stream_of_lines(call, outcome, stream_generation(outcome, prompt))
+        return _make_stream_reply(call, outcome, stream_generation(outcome, prompt))
     return _make_json_reply(call, outcome, make_generation(outcome, prompt))
 
 
@@ -182,9 +182,8 @@ def _make_json_reply(call: Call, answer: Answer, body: Mapping[str, Json]) -> Re
     return json_reply(200, body, header_lines(call.http, call), answer.headers, tokens=answer.weight)
 
 
-def make_stream_of_lines(call: Call, answer: Answer, frames: Any) -> Reply:
-    """Return a stream of one line of JSON for each event."""
-    reply = Reply(200, merge_headers(HeaderLines(_STREAM_TYPE), answer.headers), frames=frames)
+def _make_stream_reply(call: Call, answer: Answer, frames: Any) -> Reply:
+    reply = Reply(200, merge_headers(HeaderLines(LINES_TYPE), answer.headers), frames=frames)
     return prepend_lines(reply, header_lines(call.http, call))
 
 

@@ -1,7 +1,7 @@
 """Responses as streams: the numbered events of the object, and of each of its items."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from itertools import count, repeat
+from itertools import chain, count, repeat
 
 from msgspec import Struct
 from msgspec.json import encode
@@ -68,7 +68,15 @@ def _make_ending(answer: Answer, layout: ResponseLayout, options: ResponseOption
     return _make_event(f"response.{status}", final, part="finish")
 
 
-_NUMBER = b"%d".__mod__
+_write_number = b"%d".__mod__
+_NUMBERS = tuple(map(_write_number, range(256)))  # as many as most streams have events
+
+
+def _count() -> Iterator[bytes]:
+    """Yield 0, 1, 2, ... as they are written."""
+    return chain(_NUMBERS, map(_write_number, count(len(_NUMBERS))))
+
+
 _NOWHERE: Mapping[str, Json] = {}
 
 
@@ -95,8 +103,8 @@ class ResponseRenderer(Renderer[ResponseOptions]):
     def stream(self, answer: Answer, options: ResponseOptions) -> Iterable[Frame]:
         filled = self.fill_frames(answer, options)
         if filled is None:
-            return tell(self.frames(answer, options), map(_NUMBER, count()))
-        return CountedFrames(filled, lambda: map(_NUMBER, count()))
+            return tell(self.frames(answer, options), _count())
+        return CountedFrames(filled, _count)
 
     def outline(self, answer: Answer, options: ResponseOptions) -> Outline | None:
         repeated, sealed = options.request_fields, "reasoning.encrypted_content" in options.include

@@ -480,17 +480,17 @@ def _list_asked(sentence: Sequence[Clause], offers: Offers) -> list[list[Tool]]:
     asked = list[list[Tool]]()
     for before, clause in pairwise((sentence[0], *sentence)):
         named = [] if clause.idle else sorted(offers.named(clause.text), key=lambda each: each[0])
-        asked.append([tool for _, tool in named] or _described(clause, offers, sentence[0], before))
+        asked.append([tool for _, tool in named] or _find_described(clause, offers, sentence[0], before))
     joined = " , ".join(clause.text for clause in sentence)
     if len(asked) > 1 and not any(asked) and len(joined) <= _LONGEST_SENTENCE:
         idle = any(clause.idle for clause in sentence)
         written = " , ".join(clause.written for clause in sentence)
         whole = replace(sentence[0], text=joined, written=written, idle=idle)
-        asked[0] = _described(whole, offers, whole, whole)
+        asked[0] = _find_described(whole, offers, whole, whole)
     return asked
 
 
-def _described(clause: Clause, offers: Offers, head: Clause, before: Clause) -> list[Tool]:
+def _find_described(clause: Clause, offers: Offers, head: Clause, before: Clause) -> list[Tool]:
     """The tool that a clause describes best, if it does so well.
 
     `head` is the first clause of its sentence, `before` the clause before it.

@@ -24,20 +24,20 @@ def drawing(rng: Random) -> Iterator[Any]:
 
 def generator() -> Any:
     with _FIRST:  # or two threads would make one each
-        return _made()
+        return _make_generator()
 
 
 @cache
-def _made() -> Any:
+def _make_generator() -> Any:
     from faker import Faker  # slow to import, and few answers need it
 
     faker = Faker(LOCALE)
     faker.seed_instance(0)  # some providers use the system's randomness until this is called
-    faker.add_provider(_anchored_dates())
+    faker.add_provider(_anchor_dates())
     return faker._factories[0]
 
 
-def _anchored_dates() -> Any:
+def _anchor_dates() -> Any:
     from importlib.util import module_from_spec, spec_from_file_location
 
     from faker.providers import date_time

@@ -31,11 +31,11 @@ class Assertions:
     """Assertions on calls, with the same text and keywords as `on(...)`; without any, every call matches."""
 
     @abstractmethod
-    def _received(self) -> "Calls": ...
+    def _list_received(self) -> "Calls": ...
 
     def assert_called(self, *text: str, **when: Unpack[When]) -> None:
         """Assert that at least one call matches."""
-        expected, calls = compile_expectation(when, text), self._received()
+        expected, calls = compile_expectation(when, text), self._list_received()
         if not _select_matching(calls, expected):
             raise AssertionError(explain_too_few(calls, expected, "at least 1", calls.among))
 
@@ -45,7 +45,7 @@ class Assertions:
 
     def assert_called_times(self, number: int, /, *text: str, **when: Unpack[When]) -> None:
         """Assert that exactly this number of calls matches."""
-        expected, calls = compile_expectation(when, text), self._received()
+        expected, calls = compile_expectation(when, text), self._list_received()
         found = _select_matching(calls, expected)
         if len(found) < number:
             raise AssertionError(explain_too_few(calls, expected, str(number), calls.among))
@@ -54,7 +54,7 @@ class Assertions:
 
     def assert_called_once_with(self, *text: str, **when: Unpack[When]) -> None:
         """Assert that there was exactly one call, and that it matches."""
-        calls = self._received()
+        calls = self._list_received()
         if len(calls) > 1:
             raise AssertionError(explain_too_many(calls, compile_expectation({}), 1))
         self.assert_called_times(1, *text, **when)
@@ -62,7 +62,7 @@ class Assertions:
     def assert_not_called(self, *text: str, **when: Unpack[When]) -> None:
         """Assert that no call matches."""
         expected = compile_expectation(when, text)
-        if found := _select_matching(self._received(), expected):
+        if found := _select_matching(self._list_received(), expected):
             raise AssertionError(explain_too_many(found, expected, 0))
 
     def assert_sequence(self, *steps: str | Mapping[str, Any]) -> None:
@@ -71,7 +71,7 @@ class Assertions:
         A text is short for `{"last_user": text}`.
         """
         expected = [compile_expectation({"last_user": step} if isinstance(step, str) else step) for step in steps]
-        calls = self._received()
+        calls = self._list_received()
         matches = [step.matches(call) for step, call in zip(expected, calls, strict=False)]
         if len(calls) != len(expected) or not all(matches):
             raise AssertionError(explain_sequence(calls, expected))
@@ -137,7 +137,7 @@ class Calls(Assertions, Sequence[ReceivedCall]):
         """Return the requests as a stable text for approval tests; ids that vary are numbered."""
         return write_snapshot(call.asked for call in self._calls if call.asked is not None)
 
-    def _received(self) -> "Calls":
+    def _list_received(self) -> "Calls":
         return self
 
     def _select(self, calls: Iterable[ReceivedCall]) -> "Calls":

@@ -167,7 +167,7 @@ class McpMock(Assertions):
     def _serves(self, call: Call) -> bool:
         return call.mcp is not None and call.mcp.server == self.name
 
-    def _received(self) -> Calls:
+    def _list_received(self) -> Calls:
         return self.calls
 
     def _declare(self, kind: str, name: str, stated: Mapping[str, Any]) -> None:

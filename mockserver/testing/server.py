@@ -500,7 +500,7 @@ class MockServer(Assertions):
                     MockServerWarning(f"assert_not_called cannot fail: {remark.text.partition(': ')[2]}"), stacklevel=2
                 )
 
-    def _received(self) -> Calls:
+    def _list_received(self) -> Calls:
         return self.calls
 
     def find_played_cassette(self) -> PlayedCassette | None:

@@ -458,7 +458,7 @@ def is_follow_up(text: str) -> bool:
 
 
 def refers_back(text: str) -> bool:
-    return _POINTS_BACK.search(text) is not None
+    return POINTS_BACK.search(text) is not None
 
 
 def _denied_names(denied: str, offers: Offers) -> Iterator[str]:
@@ -548,8 +548,8 @@ _COMPOSED = _FORMS | vocabulary(
     "explain describe define compose history write discuss opinion meaning mean means difference teach rewrite"
     " rephrase brainstorm"
 )
-_POINTS_BACK = lazy_pattern(
-    r"(?i)\b(?:it|its|them|their|those|the\s+(?:results?|answer)|that(?!\s+(?:I|you|we|he|she|they|the|my|it|is|are)\b)"
+POINTS_BACK = lazy_pattern(
+    r"(?i)\b(?:it|its|them|their|those|the\s+(?:results?|answer|output|sum|product)|that(?!\s+(?:I|you|we|he|she|they|the|my|it|is|are)\b)"
     r"|the\s+(?:\w{2,12}est|best|first|last|top|second)(?:\s+(?:one|result|option|match|of\s+them)\b|(?=\s+for\s"
     r"|\s*(?:[.,!]|$)))"
     r"|whichever|this(?!\s+(?:week|month|year|morning|afternoon|evening|weekend|summer|winter|spring|fall|\w+day)\b)"

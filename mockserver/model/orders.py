@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from functools import cache, lru_cache
+from itertools import dropwhile
 
 from msgspec import Struct
 
@@ -167,6 +168,7 @@ def decide(request: Request) -> str | None:
     """
     for order in (request.text, request.rules):
         outcomes = [*_OUTCOME.finditer(order)] if len(_CASE.findall(order)) > 1 else []
+        outcomes = [*dropwhile(lambda each: not each["ordered"], outcomes)]
         spoken = {(each["quoted"] or each["caps"]).strip(): each for each in outcomes}
         is_rating = all(map(str.isdecimal, spoken)) and _RATED.search(order)
         if not spoken or is_rating or (len(spoken) < 2 and not _OTHERWISE.search(order)):
@@ -181,7 +183,8 @@ def decide(request: Request) -> str | None:
             after = order[each.end() : outcomes[at + 1].start() if at + 1 < len(outcomes) else len(order)]
             conditions[word] = before if _CASE.search(before) else _CLAUSE_END.split(after, maxsplit=1)[0]
         stated = {word: said for word, said in conditions.items() if not _OTHERWISE.search(said)}
-        approving = next((word for word, said in conditions.items() if _APPROVED.search(said)), None)
+        told = {word: said if word in stated else f"{said} {word}" for word, said in conditions.items()}
+        approving = next((word for word, said in told.items() if _APPROVED.search(said)), None)
         fitting = find_option(request.found or rest, stated)
         if approving is None and len(spoken) < 2 and fitting is None:
             return None
@@ -316,13 +319,14 @@ _OTHERWISE = lazy_pattern(r"(?i)\b(?:otherwise|else|in (?:all|any) other cases?|
 _CLAUSE_END = lazy_pattern(r"[.;!\n]|,\s+(?:and|else|or)\b|\band\b")
 _APPROVED = lazy_pattern(
     r"(?i)\b(?:good|complete|correct|right|fine|harmless|ok|acceptable|satisf\w+|ready|approved?|passes|yes|accurate"
-    r"|no (?:more |further )?(?:changes?|comments?|issues?|problems?))\b"
+    r"|no (?:more |further |major )?(?:changes?|comments?|issues?|problems?))\b"
 )
 _RATED = lazy_pattern(r"(?i)\b(?:scores?|rat(?:e|ing)|scale)\b")
 _OUTCOME = lazy_pattern(
-    r"(?:\b(?i:reply|respond|say|answer|return|output|print|write|use|give)\b(?i:\s+(?:with|only|just|exactly"
-    r"|simply|the|word|a|single)\b){0,5}\s*:?\s*|(?:[,;.]|\b(?i:else|otherwise|and|or))\s+)(?:[\"'`“](?P<quoted>["
-    r"^\"'`”\n]{1,40})[\"'`”]|(?P<caps>(?!I\b|A\b|JSON\b)[A-Z][A-Z_]*|\d{1,2})(?![\w']))"
+    r"(?:\b(?P<ordered>(?i:reply|respond|say|answer|return|output|print|write|use|give)\b(?i:\s+(?:with|only|just|exactly"
+    r"|simply|the|words?|phrase|a|single)\b){0,5}\s*:?\s*)|(?:[,;.]|\b(?i:else|otherwise|and|or))\s+)(?:[\"'`“]"
+    r"(?P<quoted>[^\"'`”\n]{1,40})[\"'`”]|(?P<caps>(?!I\b|A\b|JSON\b)[A-Z][A-Z_]*|\d{1,2})(?![\w']))"
+    r"(?=\s*(?:[^\w\s]|\Z)|\s*\n|\s+(?i:if|when|whenever|unless|for|else|otherwise|in|and|or)\b)"  # it ends a clause
 )
 _LETTERED = lazy_pattern(
     r"(?m)(?:^[ \t]*\(?([A-Ha-h])[).:]|(?<=[\s,;?!.:])\(?([A-H][).]|[a-h]\)))[ \t]+([^\n]{1,200}?)"

@@ -226,6 +226,10 @@ PHRASINGS["conditional words"] = [
         "Review the draft. If it is good, reply exactly APPROVED. Otherwise reply REVISE: followed by one sentence.\n\nDraft: Bees fly.",
         matches("APPROVED|REVISE: .*"),
     ),
+    (
+        "IF you see 1-2 ways to improve it, name them. ELSE respond exactly with the phrase 'No major issues.'\n\nBees fly.",
+        matches("No major issues."),
+    ),
     ("Say SAFE if the message is harmless and UNSAFE if not. Message: hello there", matches("SAFE|UNSAFE")),
     ('Output "MATCH" if both are the same, else "DIFFERENT". A: cat B: cat', matches("MATCH|DIFFERENT")),
     ("Answer 1 when the user is angry; answer 0 in all other cases. User: I love this!", matches("1|0")),

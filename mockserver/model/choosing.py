@@ -206,8 +206,17 @@ def _spelling(name: str) -> str:
 
 
 def properties_of(tool: Tool) -> Mapping[str, Json]:
-    properties = tool.parameters.get("properties") if isinstance(tool.parameters, Mapping) else None
-    return properties if isinstance(properties, Mapping) else {}
+    """Return the schemas of a tool's parameters by name, each with the definition that it refers to."""
+    whole = tool.parameters if isinstance(tool.parameters, Mapping) else {}
+    properties, known = whole.get("properties"), whole.get("$defs")
+    if not isinstance(properties, Mapping) or not isinstance(known, Mapping):
+        return properties if isinstance(properties, Mapping) else {}
+
+    def resolve(inner: Json) -> Json:
+        reference = inner.get("$ref") if isinstance(inner, Mapping) else None
+        return known.get(str(reference).removeprefix("#/$defs/"), inner) if reference else inner
+
+    return {name: resolve(inner) for name, inner in properties.items()}
 
 
 def required_of(tool: Tool) -> frozenset[str]:

@@ -161,7 +161,10 @@ def schema_of_note(note: str) -> dict[str, Json]:
 
 
 def with_told_bounds(schema: Json, levels: int = 6) -> Json:
-    """Return a schema with the bounds of numbers that only descriptions tell: `the verdict (0 or 1)`, `from 1 to 5`."""
+    """Return a schema with the bounds and options that only descriptions tell.
+
+    `the verdict (0 or 1)`, `from 1 to 5`, `Allowed categories: TRAVEL, MEALS`.
+    """
     if not isinstance(schema, Mapping) or not levels:
         return schema
     told = dict(schema)
@@ -169,10 +172,14 @@ def with_told_bounds(schema: Json, levels: int = 6) -> Json:
         if isinstance(inner := schema.get(key), Mapping):
             told[key] = {name: with_told_bounds(each, levels - 1) for name, each in inner.items()}
     told |= {key: with_told_bounds(schema[key], levels - 1) for key in ("items",) if key in schema}
-    said = schema.get("description") if schema.get("type") in ("integer", "number") else None
-    if isinstance(said, str) and schema.keys().isdisjoint(_BOUNDS) and (found := _TOLD_RANGE.search(said)):
+    said, kind = schema.get("description"), schema.get("type")
+    if not isinstance(said, str) or not schema.keys().isdisjoint(_BOUNDS):
+        return told
+    if kind in ("integer", "number") and (found := _TOLD_RANGE.search(said)):
         low, high = sorted(map(loads, found.groups()))
         told |= {"minimum": low, "maximum": high}
+    if kind == "string" and (listed := _TOLD_OPTIONS.search(said)):
+        told |= options_of_note(f"one of {listed[1]}")
     return told
 
 
@@ -268,6 +275,9 @@ _FRACTIONS = vocabulary(
 _WORD_OR_WORD = lazy_pattern(r"[\w-]{1,24}(?:, ?[\w-]{1,24}){0,10},? or [\w-]{1,24}")
 _LITERAL = lazy_pattern(r"Literal\[([^\[\]]{1,2000})\]")
 _BOUNDS = frozenset(("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "enum", "const", "multipleOf"))
+_TOLD_OPTIONS = lazy_pattern(
+    r"(?i)\b(?:(?:allowed|possible|valid|available|supported) \w{4,20}|must be one of|one of(?=:)):? ([^\n.;]{3,200})"
+)
 _TOLD_RANGE = lazy_pattern(
     r"(?i)(?:\(|\b(?:between|from|of|either|is)\s)(-?(?:0|[1-9]\d{0,5})(?:\.\d{1,4})?)\s?(?:-|–|to|and|or|/)\s?"
     r"((?:0|[1-9]\d{0,5})(?:\.\d{1,4})?)(?![\w.%])"

@@ -22,7 +22,7 @@ class Stated(Mentions, frozen=True):
     values: Any = ()
     parted: Any = ()
 
-    def assigned(self, properties: Mapping[str, Any], fits: Any, *, required: Any = ()) -> Any:
+    def assigned(self, properties: Mapping[str, Any], fits: Any, *, required: Any = (), owner: str = "") -> Any:
         values = dict(self.values)
         taken = {name: values.pop(name) for name in properties if name in values and fits(name, values[name])}
         return taken, Stated(values=tuple(values.items()), parted=self.parted)
@@ -119,7 +119,7 @@ def test_properties_are_shown_with_their_references_resolved() -> None:
     seen: dict[str, Any] = {}
 
     class Listening(Mentions, frozen=True):
-        def assigned(self, properties: Mapping[str, Any], fits: Any, *, required: Any = ()) -> Any:
+        def assigned(self, properties: Mapping[str, Any], fits: Any, *, required: Any = (), owner: str = "") -> Any:
             seen.update(properties, required=tuple(required))
             return {}, self
 

@@ -64,7 +64,7 @@ def ask_command(
         from mockserver.server.respond import Responder  # slow: Starlette
 
         responder = Responder(live, reached.place.dialect, reached.place.operations)
-        response = asyncio.run(responder.respond(reached.http))
+        response = asyncio.run(responder.respond(responder.admit(reached.http)))
         plan = response.plan
         output = _write_reply(response.reply)
         status = response.reply.status

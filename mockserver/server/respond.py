@@ -19,10 +19,10 @@ from mockserver.config.settings import Settings
 from mockserver.core.call import WEBSOCKET, Call
 from mockserver.core.episode import Recorded
 from mockserver.core.exchange import COMPLETE, Exchange
-from mockserver.core.http import HeaderLines, Headers, HttpRequest, Reply, write_lines
+from mockserver.core.http import HeaderLines, Headers, HttpRequest, Reply, weigh, write_lines
 from mockserver.core.json import Json
 from mockserver.core.plan import UNTIMED, Answer, Failure, Forward, Outcome, Plan, Raw, Usage
-from mockserver.core.seed import Seed
+from mockserver.core.seed import Seed, monotonic
 from mockserver.core.state import StateLostError
 from mockserver.core.text import escape_line, lines
 from mockserver.core.validation import HistoryProblem, find_validation
@@ -101,13 +101,16 @@ async def stay_forever() -> Message:
 class Visit(Struct, eq=False):
     """One request while it is answered: its row of the journal, what it holds, and what is known of its client.
 
-    `receive` tells when the client has left. A client that is not `patient` cannot wait for others. One `in_process` is
-    no browser, and has no connection whose bytes count. `passes_page_check`: its headers have shown that it comes from
-    no web page.
+    `request` has no content codings any more once these are undone, and `settings` are those that it is answered by: a
+    reload is for the next request. `receive` tells when the client has left. A client that is not `patient` cannot wait
+    for others. One `in_process` is no browser, and has no connection whose bytes count. `passes_page_check`: its
+    headers have shown that it comes from no web page.
     """
 
-    live: Live
-    journal: Journal  # a reset may replace that of `live`
+    responder: "Responder"
+    request: HttpRequest
+    settings: Settings
+    journal: Journal  # a reset may replace that of the server
     row: Exchange
     receive: Receive = stay_forever
     patient: bool = True
@@ -115,10 +118,18 @@ class Visit(Struct, eq=False):
     passes_page_check: bool = False
     operation: Operation | None = None
     reservation: Reservation | None = None
-    request: HttpRequest = HttpRequest("GET", "/")  # without its content codings, once these are undone
-    settings: Settings = Settings()  # those that it is answered by: a reload is for the next request
     call: Call | None = None  # of the request, once that is read
     release: Callable[[], None] | None = None  # gives back what its call holds
+
+    @property
+    def live(self) -> Live:
+        return self.responder.live
+
+    def receive_body(self, body: bytes) -> None:
+        """Take note of the body, which has come after the head."""
+        self.row.asked = monotonic()
+        self.row.take(body)
+        self.request = replace(self.request, body=body)
 
     async def listen(self) -> Message:
         """Return the next message of the client, as ASGI has it; `receive` may become known after the start."""
@@ -149,25 +160,34 @@ class Responder(Struct, eq=False):
     nearest: str | None = None  # the known path that the 404 suggests
     refusal: str | None = None  # the message of the 404, in place of the dialect's own
 
-    def admit(self, method: str, path: str, namespace: str) -> Visit:
-        """Return the visit of a request that has begun."""
+    def admit(
+        self, request: HttpRequest, query: bytes = b"", *, weight: int | None = None, is_whole: bool = True
+    ) -> Visit:
+        """Return the visit of a request that has come whole, or whose body is still to come.
+
+        `query` is that part of its URL as it was sent, and `weight` the bytes of its headers' values, if known.
+        """
+        method = request.method
         journal = self.live.journal
-        row = journal.open(method, path, self.dialect.name, namespace)
+        row = journal.open(method, request.path, self.dialect.name, request.namespace)
+        row.query = query
+        row.headers = request.headers
+        row.unweighed = weigh(request.headers) if weight is None else weight
+        if is_whole:
+            row.asked = row.began
+            row.take(request.body)
         operation = find_operation(method, self.operations)
         if operation is not None:
             row.operation = operation.name
-        return Visit(self.live, journal, row, operation=operation)
+        return Visit(self, request, self.live.settings, journal, row, operation=operation)
 
-    async def respond(self, request: HttpRequest, visit: Visit | None = None) -> Response:
+    async def respond(self, visit: Visit) -> Response:
         """Return the response to a request. It waits for threads, queues and Redis only, never for the client.
 
         Raises ClientLeftError if the client leaves while its request waits for others.
         """
-        if visit is None:
-            visit = self.admit(request.method, request.path, request.namespace)
-        visit.request = request
         try:
-            response = await self._answer(request, visit)
+            response = await self._answer(visit.request, visit)
         except Failure as failure:
             if len(visit.request.body) > LARGE:
                 response = await on_thread(self.refuse, visit.request, failure, visit.call)
@@ -180,7 +200,7 @@ class Responder(Struct, eq=False):
         except Exception as error:
             log.error("%s", describe_crash(error, visit.request))
             response = self.refuse(visit.request, Failure("server_error", _BUG))
-        return self.finish(response, visit.request, visit, tells_limits=response.forwarded is None)
+        return self.finish(response, visit, tells_limits=response.forwarded is None)
 
     async def _answer(self, request: HttpRequest, visit: Visit) -> Response:
         """Return the response to a request that is not refused. Raises Failure, StateLostError, ClientLeftError."""
@@ -457,11 +477,12 @@ class Responder(Struct, eq=False):
         headers = replace_upload_urls(reply.headers, request, self.dialect)
         return reply if headers is reply.headers else replace(reply, headers=headers)
 
-    def finish(self, response: Response, request: HttpRequest, visit: Visit, *, tells_limits: bool = True) -> Response:
+    def finish(self, response: Response, visit: Visit, *, tells_limits: bool = True) -> Response:
         """Add the headers that every response has, and note it in the journal.
 
         `tells_limits`: what is left of them is told, too. What an upstream answers tells of the provider's own.
         """
+        request = visit.request
         row = visit.row
         plan = response.plan
         reply = response.reply

@@ -173,7 +173,8 @@ def _answer(text: str | bytes) -> None:
             continue
         place, parameters = found.endpoint, found.params
         asked = HttpRequest("POST", path, body=json.dumps(body).encode(), path_params=parameters)
-        answer = asyncio.run(Responder(live, place.dialect, place.operations).respond(asked))
+        responder = Responder(live, place.dialect, place.operations)
+        answer = asyncio.run(responder.respond(responder.admit(asked)))
         b"".join(map(write_event, answer.reply.frames or ()))
         assert answer.reply.status < 500 or answer.plan.source.startswith("rule "), answer
 

@@ -75,7 +75,8 @@ class Local:
             path_params=params,
             namespace=namespace,
         )
-        response = asyncio.run(Responder(self.live, place.dialect, place.operations).respond(http))
+        responder = Responder(self.live, place.dialect, place.operations)
+        response = asyncio.run(responder.respond(responder.admit(http)))
         return _answered(response.reply, response.plan)
 
 

@@ -108,7 +108,7 @@ class RealtimeSession(RecordedSession):
             self._session = await self._open()
         except TurnedAway as refused:
             error = self._word(refused.failure)
-            response = await self.refuse(self.handshake, refused.failure, record.visit)
+            response = await self.refuse(refused.failure, record.visit)
             record.refuse(response.plan, response.reply.status)
             await self._complain(error, None)
             await self.close(refused.code, f"{error['type']}.{error['code']}")
@@ -330,7 +330,7 @@ class RealtimeSession(RecordedSession):
         # A rule is to be seen to answer; what is heard anyway is no call.
         if isinstance(plan.outcome, Transcript) and plan.source.startswith("rule "):
             visit = self.admit(heard.call.http)
-            self.responder.finish(Response(plan.rendered, Reply(200, ()), heard.call), heard.call.http, visit)
+            self.responder.finish(Response(plan.rendered, Reply(200, ()), heard.call), visit)
             visit.end(COMPLETE)
         return None
 
@@ -411,9 +411,9 @@ class RealtimeSession(RecordedSession):
         write = partial(write_frame, body, items)
         asked = SocketTurn(SocketAnswers(), write_frame=write, upstream=self._upstream)
         left = asyncio.Event()
-        request, visit = self.open_turn(to_json(body), asked, left)
+        visit = self.open_turn(to_json(body), asked, left)
         sound = FORMATS[body["audio"]["output"]["format"]["type"]]
-        turn = ResponseTurn(request, visit, body, sound, left)
+        turn = ResponseTurn(visit, body, sound, left)
         self._turns.add(turn)
         if converses:
             self._active = turn
@@ -454,7 +454,7 @@ class RealtimeSession(RecordedSession):
 
     async def _respond(self, turn: ResponseTurn, sender: TurnSender) -> Response:
         """Return the response to a turn; one that is refused is a stream of events, too."""
-        response = await self.responder.respond(turn.request, turn.visit)
+        response = await self.responder.respond(turn.visit)
         reply = response.reply
         if response.forwarded is None and reply.status >= 400 and not is_stream(response):
             name = f"resp_{self._engine.policy.seed.alnum(21, 'failed response', self._name, str(self._name_item()))}"

@@ -162,11 +162,10 @@ class ResponsesSession(SocketSession):
         if event.answer:
             await EventSender(self.send, event.lane).send_frame(event.answer)
             return
-        request = self._make_request(event)
-        turn = Turn(event, self.admit(request))
+        turn = Turn(event, self.admit(self._make_request(event)))
         if event.refusal is None:
             try:
-                self.hold(request, turn.visit)
+                self.hold(turn.visit)
             except Failure as failure:
                 turn = Turn(replace(event, refusal=failure), turn.visit)
         if turn.event.refusal is not None:
@@ -225,11 +224,11 @@ class ResponsesSession(SocketSession):
             await self.close(CUT_SHORT)
 
     async def _respond(self, event: ClientEvent, visit: Visit, sender: EventSender) -> Response:
-        request = self._make_request(event)
+        visit.request = self._make_request(event)
         if event.refusal is not None:
-            response = await self.refuse(request, event.refusal, visit)
+            response = await self.refuse(event.refusal, visit)
         else:
-            response = await self.responder.respond(request, visit)
+            response = await self.responder.respond(visit)
         response = fit_to_socket(response, visit)
         sender.expect(response)
         return response

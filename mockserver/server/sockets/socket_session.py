@@ -148,9 +148,9 @@ class SocketSession:
 
         visit = self.admit(self.handshake)
         visit.receive = self._receive_leaving
-        response = return_response(self.responder.finish(refusal, self.handshake, visit))
+        response = return_response(self.responder.finish(refusal, visit))
         client = ClientConnection(visit.receive, send, self._wire if refusal.plan.faults else None)
-        await serve(self.responder, response, visit, client, self._make_scope(visit))
+        await serve(response, visit, client, self._make_scope(visit))
         if self.is_gone and not self._has_left.is_set():  # by a fault, which nobody has noticed yet
             await self._receive_leaving()
 
@@ -234,32 +234,29 @@ class SocketSession:
 
     def admit(self, request: HttpRequest) -> Visit:
         """Return the visit of a request that the client makes."""
-        visit = self.responder.admit(request.method, request.path, request.namespace)
-        row = visit.row
-        row.query = self._scope["query_string"]
-        row.headers = request.headers
-        row.is_socket = True
-        row.take(request.body)
+        visit = self.responder.admit(request, self._scope["query_string"], is_whole=False)
+        visit.row.is_socket = True
+        visit.row.take(request.body)
         visit.receive = self.wait_until_left
         return visit
 
-    def hold(self, request: HttpRequest, visit: Visit) -> None:
+    def hold(self, visit: Visit) -> None:
         """Count the bytes of a request that waits for its answer. Raises Failure if all requests take too many."""
-        size = len(request.body)
-        visit.take(estimate_parsed_size(request.body) if size > LARGE else size)
+        body = visit.request.body
+        visit.take(estimate_parsed_size(body) if len(body) > LARGE else len(body))
 
     async def answer(self, response: Awaitable[Response], visit: Visit, send: Send) -> None:
         """Send the response to a request, as the messages of ASGI that HTTP has, until its visitor leaves."""
         client = ClientConnection(visit.receive, send, self._wire)
         with self._note_answering():
-            await serve(self.responder, response, visit, client, self._make_scope(visit))
+            await serve(response, visit, client, self._make_scope(visit))
 
     def _make_scope(self, visit: Visit) -> Scope:
         """Return the scope of a request over HTTP."""
         return {**self._scope, "type": "http", "method": visit.row.method, "http_version": "1.1"}
 
-    async def refuse(self, request: HttpRequest, failure: Failure, visit: Visit) -> Response:
-        return self.responder.finish(self.responder.refuse(request, failure), request, visit)
+    async def refuse(self, failure: Failure, visit: Visit) -> Response:
+        return self.responder.finish(self.responder.refuse(visit.request, failure), visit)
 
     async def send(self, message: Message) -> None:
         """Send a message of ASGI, unless the client has left."""

@@ -29,8 +29,8 @@ from mockserver.core.plan import (
 )
 from mockserver.delivery.script import write_event
 from mockserver.dialects import discover_all
+from mockserver.server.compose import start
 from mockserver.server.explain import BODIES, describe_faults, explain_call, make_usual_request, reach, read_request
-from mockserver.server.live import start
 from mockserver.server.masking import find_request_secrets
 
 _USUAL_MODEL = "gpt-4o"

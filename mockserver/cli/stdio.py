@@ -223,8 +223,8 @@ def _make_server(name: str, rules: tuple[Path, ...], flags: Mapping[str, Json]) 
     from mockserver.core.action import Cut, Wait, Write
     from mockserver.core.http import Frame, HttpRequest
     from mockserver.dialects._mcp import DIALECT
+    from mockserver.server.compose import start
     from mockserver.server.deliver import list_actions
-    from mockserver.server.live import start
     from mockserver.server.respond import Responder
 
     live = start(find_sources(rules, {**flags, "record": "none"}))

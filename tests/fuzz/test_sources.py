@@ -20,7 +20,8 @@ from mockserver.core.http import HttpRequest
 from mockserver.delivery.script import write_event
 from mockserver.dialects import discover
 from mockserver.rules.load import Rule, load
-from mockserver.server.live import Live, start
+from mockserver.server.compose import start
+from mockserver.server.live import Live
 from mockserver.server.respond import Responder
 from mockserver.server.routes import find_endpoint, list_endpoints
 from mockserver.server.sources import Sources

@@ -15,7 +15,8 @@ from mockserver.core.http import HttpRequest, Reply
 from mockserver.core.plan import Plan
 from mockserver.delivery.script import write_event
 from mockserver.dialects import discover_all
-from mockserver.server.live import Live, start
+from mockserver.server.compose import start
+from mockserver.server.live import Live
 from mockserver.server.respond import Responder
 from mockserver.server.routes import Endpoint, FoundEndpoint, find_endpoint, list_endpoints
 from mockserver.server.sources import Sources

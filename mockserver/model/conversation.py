@@ -11,9 +11,8 @@ from msgspec.structs import replace
 from mockserver.core.call import Call, Message, ToolCall
 from mockserver.core.json import compact
 from mockserver.core.lazy import lazy_pattern
-from mockserver.model.orders import word_group
 from mockserver.model.shapes import read_loosely
-from mockserver.model.vocabulary import words
+from mockserver.model.vocabulary import english, words
 
 
 def unwrap(call: Call) -> Call:
@@ -46,7 +45,7 @@ def _is_nudge(before: Message, last: Message) -> bool:
     if before.role != "assistant" or before.tool_calls or last.role != "user" or last.parts:
         return False
     asked = words(_SENTENCE_END.split(last.text.strip(), maxsplit=1)[0][:_LONGEST_NUDGE])
-    goes_on = bool(asked) and word_group("going_on").issuperset(asked)
+    goes_on = bool(asked) and {*english("going_on", "formats")}.issuperset(asked)
     return goes_on or _MISSES_CALL.search(last.text) is not None
 
 
@@ -54,7 +53,8 @@ def _unwrap(message: Message) -> Message:
     text = message.text
     if message.role != "user" or not ("<" in text or text[:1] in ('"', "“")):
         return message
-    kept, at = list[str](), 0
+    kept = list[str]()
+    at = 0
     for found in _CONTEXT.finditer(text):
         end = text.find(f"</{found['tag']}>", found.end())
         if end < 0:
@@ -136,14 +136,17 @@ _OF_PREVIOUS = lazy_pattern(  # You must format the previous response as structu
     r"(?i)[^.!?\n]{0,40}\b(?:format|restate|convert|structure|extract)\b[^.!?\n]{0,40}"
     r"\b(?:previous|preceding|above|last)\s(?:response|answer|message|text|output|conversation)\b[^.!?\n]{0,80}[.!]?"
 )
-_SENTENCE_END, _LONGEST_NUDGE = lazy_pattern(r"[.!?\n]"), 200  # characters
+_SENTENCE_END = lazy_pattern(r"[.!?\n]")
+_LONGEST_NUDGE = 200  # characters
 _MISSES_CALL = lazy_pattern(  # You did not use a tool in your previous response!
     r"(?i)\b(?:no|not|n't|without|must|missing)\b.{0,40}\b(?:tool|function)s?[ _]?(?:calls?|use)?\b"
 )
-_OF_OTHERS, _LONGEST_TRANSCRIPT = "For context:", 100_000
+_OF_OTHERS = "For context:"
+_LONGEST_TRANSCRIPT = 100_000
 _ACT = lazy_pattern(
     r"\[[\w -]{1,80}\] (?:called tool `(?P<made>[^`\n]{1,128})` with parameters:|"
     r"`(?P<of>[^`\n]{1,128})` tool returned result:|said:)"
 )
 _MARKERS = lazy_pattern(r"<<<(?:BEGIN|END)_\w{1,60}>>>")
-_CALLING, _OBSERVED = "Calling tools:", "Observation:"
+_CALLING = "Calling tools:"
+_OBSERVED = "Observation:"

@@ -133,8 +133,9 @@ _REQUEST = lazy_pattern(
     r"\s*</(?P=tag)>\s*"
 )
 _OF_PREVIOUS = lazy_pattern(  # You must format the previous response as structured output.
-    r"(?i)[^.!?\n]{0,40}\b(?:format|restate|convert|structure|extract)\b[^.!?\n]{0,40}"
-    r"\b(?:previous|preceding|above|last)\s(?:response|answer|message|text|output|conversation)\b[^.!?\n]{0,80}[.!]?"
+    r"(?i)(?:<\w{1,20}>)?[^.!?\n]{0,40}\b(?:format|restate|convert|structure|extract|reflect on)\b[^.!?\n]{0,40}"
+    r"\b(?:previous|preceding|above|last|original)\s(?:response|answer|message|text|output|conversation|question)\b"
+    r"[^.!?\n]{0,80}[.!]?(?:\s+(?:respond|answer)\b[^.!?\n]{0,80}[.!]?)?(?:</\w{1,20}>)?"
 )
 _SENTENCE_END = lazy_pattern(r"[.!?\n]")
 _LONGEST_NUDGE = 200  # characters

@@ -21,7 +21,7 @@ from msgspec.structs import replace
 
 from mockserver.core.call import Call, Tool
 from mockserver.core.draft import DraftChoice
-from mockserver.core.json import Json, compact
+from mockserver.core.json import Json, compact, try_parse
 from mockserver.core.lazy import lazy_pattern
 from mockserver.core.plan import Failure, Text
 from mockserver.core.seed import Random, Seed
@@ -32,7 +32,7 @@ from mockserver.model.form import find_closing, find_form, finish_answer, write_
 from mockserver.model.hosted import cite_sources
 from mockserver.model.listed_options import choose_speaker, choose_values
 from mockserver.model.notations import answer_in_notation
-from mockserver.model.orders import Request, decide, obey
+from mockserver.model.orders import Request, compute, decide, obey
 from mockserver.model.passages import (
     describe_results,
     find_citation,
@@ -50,7 +50,7 @@ from mockserver.model.prose import (
 )
 from mockserver.model.shapes import Described, asks_for_json, find_shape
 from mockserver.model.tool_uses import fill_schema, list_tool_uses, make_tool_use, waits, with_earlier_results
-from mockserver.model.vocabulary import excerpt, phrase
+from mockserver.model.vocabulary import excerpt, phrase, words
 
 Options = Mapping[str, Json]
 
@@ -191,9 +191,21 @@ def _fill(schema: Json, call: Call, seed: Seed, said: str) -> Json:
     if quoted := _MATERIAL.search(said):
         said = quoted[1]
     results = [text for result in list_result_texts(call) for text in (*find_record(result, said), result)]
-    spoken = mentions(*results, _remove_nulls(said)).stating(choose_values(call, schema))
+    stated = choose_values(call, schema) | _find_answer(call, schema, said)
+    spoken = mentions(*results, _remove_nulls(said)).stating(stated)
     nulls = any(_remove_nulls(text) != text for text in (said, rules))
-    return fill_schema(schema, seed.branch("schema"), replace(spoken, sparse=nulls and bool(spoken.text)))
+    spoken = replace(spoken, sparse=nulls and bool(spoken.text), is_settled=bool(results or _DONE.search(said)))
+    return fill_schema(schema, seed.branch("schema"), spoken)
+
+
+def _find_answer(call: Call, schema: Json, said: str) -> dict[str, Json]:
+    """The value of the property that takes the answer to the user's question, if the conversation has the answer."""
+    names = [name for name in properties_of(Tool("", parameters=schema)) if words(name)[-1:] in _OF_ANSWERS]
+    if not names or list_result_texts(call):
+        return {}
+    result = compute(said, bare=True)
+    found = find_passage(call, find_topic(call)) if result is None else try_parse(result, result)
+    return dict.fromkeys(names[:1], found) if found is not None else {}
 
 
 def _remove_nulls(text: str) -> str:
@@ -230,6 +242,11 @@ _END_OF_SENTENCE = lazy_pattern(r"(?<=[.!?\n;])")
 _MATERIAL = lazy_pattern(  # quoted, to be read for values
     r"(?:[:\n]|\b[Ee]xtract)\s{0,9}[\"“`]((?:[^\"“”`\s]+\s+){3,400}[^\"“”`\s]+)[\"”`]"
 )
+_DONE = lazy_pattern(  # You have currently done the follow steps:
+    r"(?i)\b(?:past|previous|completed|executed|done|finished|taken)\b[^:\n]{0,40}\b(?:steps?|tasks?|actions?)\b[^:\n]{0,20}"
+    r":\s*[^\s\w]"
+)
+_OF_ANSWERS = (("answer",), ("response",), ("reply",))
 _NULL = lazy_pattern(
     r"(?i)\b(?:use|return|put|set|leave|write|give|otherwise|else|is|be|to|as|with)\b.{0,40}?\bnull\b|\bnull if\b"
 )

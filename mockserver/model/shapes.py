@@ -456,7 +456,7 @@ def _find_list(text: str) -> FoundValue | None:
 
 def _find_example(text: str) -> FoundValue | None:
     """The object that is shown as an answer; else the first that the words around it call a shape or an example."""
-    objects = [*find_objects(text)]
+    objects = _join_types(text, [*find_objects(text)])
     for found in objects:
         if found.value and _SHOWN_AS_ANSWER.search(text[max(0, found.start - _NEAR) : found.start]):
             return replace(found, value=shape_of(found.value))
@@ -469,6 +469,31 @@ def _find_example(text: str) -> FoundValue | None:
         if found.value and (is_shown or _IS_SHAPE.match(behind) or _TO_FILL.search(before)):
             return replace(found, value=shape_of(found.value))
     return None
+
+
+def _join_types(text: str, objects: list[FoundValue]) -> list[FoundValue]:
+    """The objects of a text; of TypeScript's types only those that no other refers to, with the types they refer to."""
+    named = ((found, _NAME_OF_TYPE.search(text[max(0, found.start - _NEAR) : found.start])) for found in objects)
+    types = {name[1]: found for found, name in named if name}
+    used = set[str]()
+
+    def put(value: Json, levels: int = 4) -> Json:
+        if isinstance(value, Mapping):
+            return {key: put(inner, levels) for key, inner in value.items()}
+        name = value.strip().removesuffix("[]") if isinstance(value, str) else ""
+        if name not in types or not levels:
+            return value if not re.fullmatch(r"[\w-]+", name) or schema_of_note(name) else f"Literal[{name}]"
+        used.add(name)
+        inner = put(types[name].value, levels - 1)
+        return [inner] if str(value).endswith("[]") else inner
+
+    if len(types) < 2:
+        return objects
+    joined = [replace(found, value=put(found.value)) for found in objects]
+    parts = [types[name] for name in used]
+    end = max((part.end for part in parts), default=0)
+    starts = [part.start for part in parts]
+    return [replace(found, end=max(found.end, end)) for found in joined if found.start not in starts]
 
 
 def _find_keys(text: str) -> FoundValue | None:
@@ -526,6 +551,7 @@ _MOST_FOR_KEYS = 8_000  # characters
 _CUE = 160  # characters before an object that may say what it is
 _NEAR = 60
 _SCHEMA_TYPES = (*NAMES_OF_TYPES, "array")
+_NAME_OF_TYPE = lazy_pattern(r"\b(?:interface|type|class)\s+(\w{1,40})\s*=?\s*$")
 _OF_TOOL = lazy_pattern(r"(?i)\b(?:arg(?:ument)?s?|inputs?|param(?:eter)?s?|tools?|functions?)\b")
 _ORDERED = lazy_pattern(
     r"(?:return|respond|reply|output|answer|give|produce|make|use|generate|provide|format|formatted|write|create"

@@ -46,6 +46,7 @@ class Mentions(Struct, frozen=True):
     found: tuple[Mention, ...] = ()
     used: tuple[Mention, ...] = ()
     sparse: bool = False  # for arguments: what nobody says is left out
+    is_settled: bool = False  # work was done: of an answer and more work, the answer is due
     later: "tuple[Mentions, ...]" = ()  # of other texts, for properties that this one leaves empty
 
     def assigned(

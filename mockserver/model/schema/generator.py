@@ -20,7 +20,7 @@ from mockserver.model.schema.document import (
 )
 from mockserver.model.schema.scalars import find_natural_range, hint_at_owner
 from mockserver.model.schema.shape import Alternatives, CompiledSchema, Option, Shape, explain_missing, make_json_key
-from mockserver.model.vocabulary import noun
+from mockserver.model.vocabulary import noun, vocabulary, words
 
 T = TypeVar("T")
 
@@ -225,7 +225,10 @@ class Attempt:
         ordered = [*_rotate(others, chance + location.rejections), *nulls]
         if not self.has_prompt or location.rejections:
             return ordered
-        return sorted(ordered, key=lambda option: -self.measure_evidence(self.compiled.find_shape(option[:1])))
+        shapes = {id(option): self.compiled.find_shape(option[:1]) for option in ordered}
+        if self.said.is_settled and (answers := [option for option in ordered if _answers(shapes[id(option)])]):
+            return [*answers, *(option for option in ordered if option not in answers)]
+        return sorted(ordered, key=lambda option: -self.measure_evidence(shapes[id(option)]))
 
     # One value
 
@@ -563,6 +566,12 @@ def _rotate(items: Sequence[T], by: int) -> Sequence[T]:
     return [*items[turn:], *items[:turn]]
 
 
+def _answers(shape: Shape | None) -> bool:
+    """Whether an alternative is the answer, by its title or its only property: Response, final_answer."""
+    names = (*shape.hints[:1], *shape.names) if shape is not None and len(shape.names) < _FEW_NAMES else ()
+    return any(not _ANSWERS.isdisjoint(words(name)) for name in names if len(name) < _LONGEST_NAME)
+
+
 def _is_null(schema: Json) -> bool:
     if not isinstance(schema, dict):
         return False
@@ -583,4 +592,7 @@ _INVENTED = 3  # items of a list that is to be invented
 _MAX_ITEM_ATTEMPTS = 30
 _FEW_MENTIONED = 0.4  # share of the properties of a list's only item above which the prompt has no further items
 _MAX_MISSES = 24
+_ANSWERS = vocabulary("answer respond response reply final finish done")
+_FEW_NAMES = 4  # properties of an answer
+_LONGEST_NAME = 40  # characters
 _MAX_PAIRS = 12_000  # of a property and a mention that are looked at

@@ -11,6 +11,7 @@ from mockserver.core.json import Json
 from mockserver.core.plan import Text
 from mockserver.core.seed import Seed
 from mockserver.model.arguments import Mentions, mentions
+from mockserver.model.auto import auto
 from mockserver.model.reply import schema
 from mockserver.model.schema import instance
 from tests.kit.calls import call
@@ -232,3 +233,16 @@ def test_a_number_before_what_is_listed() -> None:
     texts = {"type": "array", "items": {"type": "string"}}
     schema = {"type": "object", "properties": {"tags": texts}, "required": ["tags"]}
     assert instance(schema, Seed(1), mentions("Use these 3 tags: red, green, blue"))["tags"] == ["red", "green", "blue"]
+
+
+def test_once_work_was_done_the_answer_comes_before_more_work() -> None:
+    answer = {"type": "object", "title": "Response", "properties": {"response": {"type": "string"}}}
+    work = {"type": "object", "title": "Plan", "properties": {"steps": {"type": "array", "items": {"type": "string"}}}}
+    schema = {"type": "object", "required": ["action"], "properties": {"action": {"anyOf": [work, answer]}}}
+    schema["properties"]["action"]["anyOf"] = [{**each, "required": [*each["properties"]]} for each in (work, answer)]
+    prompt = (
+        "What is the tallest hill?\nYou have done the following steps:\n[('look it up', 'Rysy')]\nUpdate your plan."
+    )
+    (part,) = auto(call(prompt, response_format="json_schema", schema=schema), Seed(0), {}).parts
+    assert isinstance(part, Text)
+    assert loads(part.text)["action"].keys() == {"response"}

@@ -114,6 +114,12 @@ def choose_values(call: Call, schema: Json, about: str = "") -> dict[str, Json]:
     return found
 
 
+def find_endings(schema: Json) -> dict[str, Json]:
+    """Return the option that answers, of each property with options: `answer` of search and answer."""
+    listed = ((name, option) for name, inner in _properties(schema).items() for option in _list_values(inner, {}))
+    return {name: option for name, option in listed if {*parts(option)} <= word_set("answers")}
+
+
 def _remove_names(text: str, names: Sequence[str]) -> str:
     """A text without the first place of each name."""
     for name in names:

@@ -195,7 +195,14 @@ def decide(request: Request) -> str | None:
 
 
 def choose(request: Request, rng: Random) -> str | None:
-    """One of the options that the prompt or the rules allow: if possible the true one, or the one that is named."""
+    """One of the options that the prompt or the rules allow, behind the label that is ordered: `ANSWER: $LETTER`."""
+    chosen = _choose_option(request, rng)
+    label = request.find(_LABELLED_LETTER)
+    return f"{label[1]}{chosen[:1]}" if chosen and label and _LETTER.match(chosen) else chosen
+
+
+def _choose_option(request: Request, rng: Random) -> str | None:
+    """The true option if possible, or the one that is named."""
     if (number := _choose_number(request, rng)) is not None:
         return number
     lettered = _find_lettered(request.text)
@@ -292,7 +299,9 @@ _VERBATIM = lazy_pattern(
     r"|letters?|after me|entire|whole|(?:any|no)thing|token)\b"
 )
 _ALONE = lazy_pattern(r"(?!SQL\b)[A-Z][A-Z_]{1,19}(?:,? and nothing\b|,? only\b| unless\b)")
-_DESCRIBED = lazy_pattern(rf"(?i)(?![^(<\[{{]*[^\W_])|\S+(?: or |/)\S+?(?:[.!?]\s|[\s.!?]*$)|{NUMBER}[\s-]+[a-z]")
+_DESCRIBED = lazy_pattern(
+    rf"(?i)(?:[\w-]+ ){{0,4}}questions?\b|(?![^(<\[{{]*[^\W_])|\S+(?: or |/)\S+?(?:[.!?]\s|[\s.!?]*$)|{NUMBER}[\s-]+[a-z]"
+)
 _CONDITION = lazy_pattern(r"(?i)\b(?:if|when|whenever|unless|in case|otherwise|once|until)\b[^.!?\n]*\Z")
 _IF = lazy_pattern(r"(?i)[\s,]{0,3}(?:if|when|whenever|unless|in case|where)\b")
 _MET = lazy_pattern(
@@ -347,6 +356,8 @@ _RANKING = lazy_pattern(
     r"(?P<arrow>\[\d{1,3}\] > \[\d{1,3}\])[^\n]*"
     r"|(?P<doc>\b[A-Z]\w{2,8}: )\d{1,3}(?P<relevance>, [A-Z]\w{3,9}: )\d{1,2}\b"
 )
+_LETTER = lazy_pattern(r"[A-Za-z](?:\)|$)")
+_LABELLED_LETTER = lazy_pattern(r"(\w{3,12}: ?)(?:\$LETTER|\[LETTER\]|<letter>)")
 _LETTER_ALONE = lazy_pattern(r"(?i)\bletters?\b|\bonly (?:a |the |one )?(?:single )?(?:choice|option)\b")
 _DENIAL = lazy_pattern(r"(?i)\b(?:not|no|never|none|cannot|\w+n't|false)\b")
 

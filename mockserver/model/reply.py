@@ -30,7 +30,7 @@ from mockserver.model.choosing import properties_of
 from mockserver.model.conversation import unwrap
 from mockserver.model.form import find_closing, find_form, finish_answer, write_list
 from mockserver.model.hosted import cite_sources
-from mockserver.model.listed_options import choose_speaker, choose_values
+from mockserver.model.listed_options import choose_speaker, choose_values, find_endings
 from mockserver.model.notations import answer_in_notation
 from mockserver.model.orders import Request, compute, decide, obey
 from mockserver.model.passages import (
@@ -192,9 +192,11 @@ def _fill(schema: Json, call: Call, seed: Seed, said: str) -> Json:
         said = quoted[1]
     results = [text for result in list_result_texts(call) for text in (*find_record(result, said), result)]
     stated = choose_values(call, schema) | _find_answer(call, schema, said)
+    if is_settled := bool(results or _DONE.search(said)):
+        stated |= find_endings(schema)
     spoken = mentions(*results, _remove_nulls(said)).stating(stated)
     nulls = any(_remove_nulls(text) != text for text in (said, rules))
-    spoken = replace(spoken, sparse=nulls and bool(spoken.text), is_settled=bool(results or _DONE.search(said)))
+    spoken = replace(spoken, sparse=nulls and bool(spoken.text), is_settled=is_settled)
     return fill_schema(schema, seed.branch("schema"), spoken)
 
 
@@ -243,7 +245,7 @@ _MATERIAL = lazy_pattern(  # quoted, to be read for values
     r"(?:[:\n]|\b[Ee]xtract)\s{0,9}[\"“`]((?:[^\"“”`\s]+\s+){3,400}[^\"“”`\s]+)[\"”`]"
 )
 _DONE = lazy_pattern(  # You have currently done the follow steps:
-    r"(?i)\b(?:past|previous|completed|executed|done|finished|taken)\b[^:\n]{0,40}\b(?:steps?|tasks?|actions?)\b[^:\n]{0,20}"
+    r"(?im)^\W{0,3}(?:results?|observations?|findings)\b[^:\n]{0,20}:\s*\S|\b(?:past|previous|completed|executed|done|finished|taken)\b[^:\n]{0,40}\b(?:steps?|tasks?|actions?)\b[^:\n]{0,20}"
     r":\s*[^\s\w]"
 )
 _OF_ANSWERS = (("answer",), ("response",), ("reply",))

@@ -207,7 +207,7 @@ def shape_of_type(word: str) -> dict[str, Json]:
 
 def options_of_note(text: str) -> dict[str, Json]:
     """The words to choose from: quoted ones, or those after "one of", or single ones between `|`, `/` and "or"."""
-    text = text[:500].strip("<>()[] ")
+    text = text[:500].strip("<>()[] ").replace(" OR ", " or ")
     words = [word.strip() for word in QUOTED_OPTION.findall(text)]
     chosen = _ONE_OF.search(text)
     if len(words) < 2:
@@ -556,7 +556,7 @@ _OF_TOOL = lazy_pattern(r"(?i)\b(?:arg(?:ument)?s?|inputs?|param(?:eter)?s?|tool
 _ORDERED = lazy_pattern(
     r"(?:return|respond|reply|output|answer|give|produce|make|use|generate|provide|format|formatted|write|create"
     r"|extract"
-    r"|convert|print|conform|parse|fill|as|in|only|valid|using|want)\b[^.\n]{0,80}?\bjson\b|\bjson\b[^.\n]{0,40}"
+    r"|convert|translate|print|conform|parse|fill|as|in|only|valid|using|want)\b[^.\n]{0,80}?\bjson\b|\bjson\b[^.\n]{0,40}"
     r"\b(?:only|schema|format|please|matching|conforming|keys?|fields?|back|object with)\b|\bjson:\s{0,3}\{"
 )
 _ABOUT_JSON = lazy_pattern(

@@ -20,7 +20,7 @@ from mockserver.model.schema.document import (
 )
 from mockserver.model.schema.scalars import find_natural_range, hint_at_owner
 from mockserver.model.schema.shape import Alternatives, CompiledSchema, Option, Shape, explain_missing, make_json_key
-from mockserver.model.vocabulary import noun, vocabulary, words
+from mockserver.model.vocabulary import noun, word_set, words
 
 T = TypeVar("T")
 
@@ -569,7 +569,7 @@ def _rotate(items: Sequence[T], by: int) -> Sequence[T]:
 def _answers(shape: Shape | None) -> bool:
     """Whether an alternative is the answer, by its title or its only property: Response, final_answer."""
     names = (*shape.hints[:1], *shape.names) if shape is not None and len(shape.names) < _FEW_NAMES else ()
-    return any(not _ANSWERS.isdisjoint(words(name)) for name in names if len(name) < _LONGEST_NAME)
+    return any(not word_set("answers").isdisjoint(words(name)) for name in names if len(name) < _LONGEST_NAME)
 
 
 def _is_null(schema: Json) -> bool:
@@ -592,7 +592,6 @@ _INVENTED = 3  # items of a list that is to be invented
 _MAX_ITEM_ATTEMPTS = 30
 _FEW_MENTIONED = 0.4  # share of the properties of a list's only item above which the prompt has no further items
 _MAX_MISSES = 24
-_ANSWERS = vocabulary("answer respond response reply final finish done")
 _FEW_NAMES = 4  # properties of an answer
 _LONGEST_NAME = 40  # characters
 _MAX_PAIRS = 12_000  # of a property and a mention that are looked at

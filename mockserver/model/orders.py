@@ -300,7 +300,8 @@ _VERBATIM = lazy_pattern(
 )
 _ALONE = lazy_pattern(r"(?!SQL\b)[A-Z][A-Z_]{1,19}(?:,? and nothing\b|,? only\b| unless\b)")
 _DESCRIBED = lazy_pattern(
-    rf"(?i)(?:[\w-]+ ){{0,4}}questions?\b|(?![^(<\[{{]*[^\W_])|\S+(?: or |/)\S+?(?:[.!?]\s|[\s.!?]*$)|{NUMBER}[\s-]+[a-z]"
+    r"(?i)(?:[\w-]+ ){0,4}questions?\b"
+    rf"|(?![^(<\[{{]*[^\W_])|\S+(?: or |/)\S+?(?:[.!?]\s|[\s.!?]*$)|{NUMBER}[\s-]+[a-z]"
 )
 _CONDITION = lazy_pattern(r"(?i)\b(?:if|when|whenever|unless|in case|otherwise|once|until)\b[^.!?\n]*\Z")
 _IF = lazy_pattern(r"(?i)[\s,]{0,3}(?:if|when|whenever|unless|in case|where)\b")

@@ -27,6 +27,7 @@ from mockserver.core.plan import Failure, Text
 from mockserver.core.seed import Random, Seed
 from mockserver.model.arguments import find_record, mentions
 from mockserver.model.choosing import properties_of
+from mockserver.model.code_stubs import write_code_values
 from mockserver.model.conversation import unwrap
 from mockserver.model.form import find_closing, find_form, finish_answer, write_list
 from mockserver.model.hosted import cite_sources
@@ -191,7 +192,9 @@ def _fill(schema: Json, call: Call, seed: Seed, said: str) -> Json:
     if quoted := _MATERIAL.search(said):
         said = quoted[1]
     results = [text for result in list_result_texts(call) for text in (*find_record(result, said), result)]
-    stated = choose_values(call, schema) | _find_answer(call, schema, said)
+    properties = properties_of(Tool("", parameters=schema))
+    stated = choose_values(call, schema) | _find_answer(call, properties, said)
+    stated |= write_code_values(properties, said, call.system)
     if is_settled := bool(results or _DONE.search(said)):
         stated |= find_endings(schema)
     spoken = mentions(*results, _remove_nulls(said)).stating(stated)
@@ -200,9 +203,9 @@ def _fill(schema: Json, call: Call, seed: Seed, said: str) -> Json:
     return fill_schema(schema, seed.branch("schema"), spoken)
 
 
-def _find_answer(call: Call, schema: Json, said: str) -> dict[str, Json]:
+def _find_answer(call: Call, properties: Mapping[str, Json], said: str) -> dict[str, Json]:
     """The value of the property that takes the answer to the user's question, if the conversation has the answer."""
-    names = [name for name in properties_of(Tool("", parameters=schema)) if words(name)[-1:] in _OF_ANSWERS]
+    names = [name for name in properties if words(name)[-1:] in _OF_ANSWERS]
     if not names or list_result_texts(call):
         return {}
     result = compute(said, bare=True)

@@ -45,11 +45,12 @@ from mockserver.model.choosing import (
     refers_back,
     required_of,
 )
+from mockserver.model.code_stubs import write_code_values
 from mockserver.model.form import WHEN_DONE, without_form
 from mockserver.model.hosted import limit_to_choice, make_hosted_use, write_free_text
 from mockserver.model.listed_options import choose_values, find_colleague
 from mockserver.model.orders import compute, find_courtesy
-from mockserver.model.passages import describe_results
+from mockserver.model.passages import describe_results, list_result_texts
 from mockserver.model.schema import instance
 from mockserver.model.shapes import with_told_bounds
 from mockserver.model.vocabulary import RULING, ends, is_verb, keys, stem, vocabulary, weight, words
@@ -192,8 +193,12 @@ def make_tool_use(tool: Tool, said: Mentions, seed: Seed, *, lenient: bool = Fal
     if tool.kind == "custom":
         return ToolUse(ToolCall("", tool.name, write_free_text(tool, said, seed), "custom", tool.namespace))
     said = replace(said, sparse=True) if said.text else said
+    drawn = seed.branch("arguments", tool.name)
     try:
-        made = fill_schema(tool.parameters, seed.branch("arguments", tool.name), said) if tool.parameters else {}
+        made = fill_schema(tool.parameters, drawn, said) if tool.parameters else {}
+        texts = [name for name in properties_of(tool) if _FOR_PEOPLE.intersection(words(name))] if not made else []
+        if texts and said.text:  # all are optional, but one is the point of the call
+            made = fill_schema(tool.parameters, drawn, said.stating({texts[0]: said.text.strip()}))
     except Failure:
         if not lenient:
             raise
@@ -267,6 +272,8 @@ def _use(call: Call, pending: PendingCall, seed: Seed, at: int = 0) -> Use | Non
     if pending.tool.kind not in CLIENT_KINDS:
         return make_hosted_use(pending.tool, call, seed, pending.said.text)
     stated = choose_values(call, pending.tool.parameters, pending.tool.description)
+    context = "\n".join((*list_result_texts(call), call.system))
+    stated |= write_code_values(properties_of(pending.tool), call.last_user, context)
     said = pending.said.stating(stated | find_colleague(call, pending.tool))
     return make_tool_use(pending.tool, said, seed, lenient=call.options.lenient_schema)
 

@@ -29,9 +29,12 @@ def unwrap(call: Call) -> Call:
     points_back = last.role == "user" and _OF_PREVIOUS.fullmatch(last.text.strip())
     if points_back and any(message.role == "user" for message in before):
         call = replace(call, messages=tuple(before))  # whose values are to be put in the format, not those of the order
-    *before, last = call.messages or (Message("user"),)
-    if call.tools and call.tool_choice.mode == "auto" and before and _is_nudge(before[-1], last):
-        call = replace(call, messages=tuple(before), tool_choice=replace(call.tool_choice, mode="required"))
+    if call.tools and call.tool_choice.mode == "auto":
+        kept = call.messages
+        while len(kept) > 1 and _is_nudge(*kept[-2:]):
+            kept = kept[:-1]
+        if kept != call.messages:
+            call = replace(call, messages=kept, tool_choice=replace(call.tool_choice, mode="required"))
     spoken = [message.text for message in call.messages if message.role == "user"]
     if call.tools and any(text.startswith(_OBSERVED) for text in spoken):
         call = replace(call, messages=tuple(_read_observed(call.messages)))
@@ -41,12 +44,12 @@ def unwrap(call: Call) -> Call:
 
 
 def _is_nudge(before: Message, last: Message) -> bool:
-    """Whether a message only keeps an agent going that answered without a call."""
-    if before.role != "assistant" or before.tool_calls or last.role != "user" or last.parts:
+    """Whether a message only keeps an agent going that answered without a call, or complains that it made none."""
+    if last.role != "user" or last.parts or before.role not in ("user", "assistant") or before.tool_calls:
         return False
     asked = words(_SENTENCE_END.split(last.text.strip(), maxsplit=1)[0][:_LONGEST_NUDGE])
     goes_on = bool(asked) and {*english("going_on", "formats")}.issuperset(asked)
-    return goes_on or _MISSES_CALL.search(last.text) is not None
+    return (goes_on and before.role == "assistant") or _MISSES_CALL.search(last.text) is not None
 
 
 def _unwrap(message: Message) -> Message:
@@ -140,7 +143,8 @@ _OF_PREVIOUS = lazy_pattern(  # You must format the previous response as structu
 _SENTENCE_END = lazy_pattern(r"[.!?\n]")
 _LONGEST_NUDGE = 200  # characters
 _MISSES_CALL = lazy_pattern(  # You did not use a tool in your previous response!
-    r"(?i)\b(?:no|not|n't|without|must|missing)\b.{0,40}\b(?:tool|function)s?[ _]?(?:calls?|use)?\b"
+    r"(?i)\bno (?:tool|function)[ _]calls?\b|\b(?:did not|didn't|failed to|does not|must)\b.{0,30}?"
+    r"\b(?:use|call|include|contain|make|have)\b.{0,30}?\b(?:tool|function)\b"
 )
 _OF_OTHERS = "For context:"
 _LONGEST_TRANSCRIPT = 100_000

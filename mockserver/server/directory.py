@@ -14,13 +14,13 @@ from mockserver.dialects._parse import clip
 from mockserver.server.access import is_control
 from mockserver.server.live import Live
 from mockserver.server.namespaces import DEFAULT, LONGEST, is_namespace, split_namespace
+from mockserver.server.nearest_path import find_nearest_path
 from mockserver.server.respond import Responder
 from mockserver.server.routes import (
     MCP_ENDPOINTS,
     Endpoint,
     EndpointIndex,
     complete_path,
-    find_nearest_path,
     find_owner,
     list_endpoints,
     list_own_endpoints,

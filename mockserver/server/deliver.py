@@ -54,8 +54,8 @@ def list_actions(response: Response, visit: Visit) -> Iterable[Action]:
     if not faults or call is None:
         return actions
     streamed = reply.frames is not None or reply.script is not None
-    shape = responder.find_operation(call.http.method).error if streamed else error_frame
-    if call.http.turn is not None and responder.find_operation(call.http.method).over_socket == "responses":
+    shape = responder.require_operation(call.http.method).error if streamed else error_frame
+    if call.http.turn is not None and responder.require_operation(call.http.method).over_socket == "responses":
         from mockserver.server.socket_frames import make_error_frame  # few servers need it
 
         shape = make_error_frame
@@ -116,7 +116,7 @@ async def _relay(response: Response, visit: Visit, client: ClientConnection, sco
     responder = visit.responder
     if client.in_process is not None:
         raise ConfigError(_NO_RELAY)
-    own_urls = responder.find_operation(visit.row.method).own_urls
+    own_urls = responder.require_operation(visit.row.method).own_urls
     relay = Relay(responder.live, responder.dialect, response, client, visit.row, own_urls)
     try:
         return await relay.run(scope, response.extra_headers)

@@ -24,11 +24,11 @@ from mockserver.dialects.gemini.live import (
     read_client_message,
     read_contents,
 )
-from mockserver.engine.offload import on_thread
+from mockserver.engine.offload import LARGEST_IN_LOOP, on_thread
 from mockserver.media.samples import PCM, SampleFormat
 from mockserver.media.sound_files import resample
 from mockserver.media.speech_detection import STEP, SpeechDetector
-from mockserver.server.respond import LARGE, Responder, Response, Visit
+from mockserver.server.respond import Responder, Response, Visit
 from mockserver.server.socket_frames import fit_to_socket, is_stream
 from mockserver.server.sockets.realtime_turn import Event, TurnSender
 from mockserver.server.sockets.socket_session import CUT_SHORT, FAILED
@@ -79,7 +79,7 @@ class LiveSession(RecordedSession):
 
     async def act(self, message: Message) -> None:
         body = message.get("bytes") or (message.get("text") or "").encode("utf-8", "surrogatepass")
-        read = await on_thread(read_json, body) if len(body) > LARGE else read_json(body)
+        read = await on_thread(read_json, body) if len(body) > LARGEST_IN_LOOP else read_json(body)
         kind, inner = read_client_message(read)
         self.hold_message(body)
         if (self._setup is None) is not (kind == "setup"):

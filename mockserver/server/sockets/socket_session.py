@@ -18,9 +18,10 @@ from mockserver.core.plan import Failure
 from mockserver.core.state import StateLostError
 from mockserver.delivery.connection import WIRE, ClientConnection, Wire
 from mockserver.delivery.paced import PacedStream
+from mockserver.engine.offload import LARGEST_IN_LOOP
 from mockserver.server.deliver import serve
 from mockserver.server.limits import estimate_parsed_size
-from mockserver.server.respond import LARGE, STATE_LOST, Responder, Response, Visit, return_response
+from mockserver.server.respond import STATE_LOST, Responder, Response, Visit, return_response
 
 # codes with which connections are closed (RFC 6455, 7.4)
 STOPPING = 1012
@@ -243,7 +244,7 @@ class SocketSession:
     def hold(self, visit: Visit) -> None:
         """Count the bytes of a request that waits for its answer. Raises Failure if all requests take too many."""
         body = visit.request.body
-        visit.take(estimate_parsed_size(body) if len(body) > LARGE else len(body))
+        visit.take(estimate_parsed_size(body) if len(body) > LARGEST_IN_LOOP else len(body))
 
     async def answer(self, response: Awaitable[Response], visit: Visit, send: Send) -> None:
         """Send the response to a request, as the messages of ASGI that HTTP has, until its visitor leaves."""

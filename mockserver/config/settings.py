@@ -39,7 +39,7 @@ from mockserver.config.types import (
     parse_json_path,
     split_texts,
 )
-from mockserver.core.http import is_loopback
+from mockserver.core.hosts import is_loopback
 from mockserver.core.json import Json
 from mockserver.core.mcp_server import is_upstream_name
 from mockserver.core.plan import Timing

@@ -12,9 +12,9 @@ from msgspec import Struct
 from pydantic_core import InitErrorDetails, PydanticCustomError, ValidationError
 
 from mockserver.config.tables import AfterValidator, BeforeValidator, Change, WithJsonSchema, field
-from mockserver.core.hosts import is_address, read_host, read_origin
 from mockserver.core.json import Json
 from mockserver.core.lazy import lazy_pattern
+from mockserver.core.origins import is_address, read_host, read_origin
 from mockserver.core.seed import FROZEN_AT
 from mockserver.core.text import shown
 

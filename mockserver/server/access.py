@@ -15,10 +15,10 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from mockserver.config.settings import KeySettings, Settings
-from mockserver.core.hosts import is_address, is_everywhere, is_loopback, matches_host, read_host
-from mockserver.core.hosts import read_origin as canonical
 from mockserver.core.http import CONTROL, HeaderLines, Headers, HttpRequest, essence, write_lines
 from mockserver.core.mcp_server import McpServer
+from mockserver.core.origins import is_address, is_everywhere, is_loopback, matches_host, read_host
+from mockserver.core.origins import read_origin as canonical
 from mockserver.core.plan import Failure
 from mockserver.dialects._mcp import NAME as MCP_DIALECT
 from mockserver.engine.catalogue import Catalogue, fits

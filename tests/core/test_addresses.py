@@ -2,7 +2,7 @@
 
 import pytest
 
-from mockserver.core.hosts import is_address, is_everywhere, is_loopback, matches_host, read_host, read_origin
+from mockserver.core.origins import is_address, is_everywhere, is_loopback, matches_host, read_host, read_origin
 
 
 @pytest.mark.parametrize(

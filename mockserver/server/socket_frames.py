@@ -74,7 +74,7 @@ class EventSender:
 
 
 def fit_to_socket(response: Response, visit: Visit) -> Response:
-    """Return a response as its faults are to find it over a WebSocket: the body of one that does not stream is its frame.
+    """Return a response as its faults are to find it over a WebSocket, where a body is one frame unless it streams.
 
     Faults of what only HTTP has are left out, with a remark.
     """

@@ -17,6 +17,7 @@ from mockserver.core.json import Json
 from mockserver.core.plan import Failure
 from mockserver.core.validation import Validation
 from mockserver.dialects._fields import Model, Reading, TypedModel
+from mockserver.kinds.objects import Work
 
 LARGE = 65_536  # bytes
 
@@ -205,15 +206,24 @@ def parse_models(dialect: str, http: HttpRequest, validation: Validation) -> Cal
     return Call(dialect, "model" if model else "models", model=model, http=http, meaning={"model": model})
 
 
-def look_up(dialect: str, operation: str, name: str = "id", page: Page = WHOLE, *, prefix: str = "") -> Parse:
+def look_up(
+    dialect: str,
+    operation: str,
+    name: str = "id",
+    page: Page = WHOLE,
+    *,
+    prefix: str = "",
+    work: Work | None = None,
+) -> Parse:
     """Return the `parse` of an operation on stored objects: the path names one, unless it is a list.
 
-    Its id is this part of the path behind the `prefix`.
+    Its id is this part of the path behind the `prefix`, and `work` what it does, unless it looks up an answer.
     """
 
     def parse(http: HttpRequest, validation: Validation) -> Call:
         wanted = f"{prefix}{http.path_params[name]}" if name in http.path_params else ""
-        return Call(dialect, operation, model="", http=http, meaning={"id": wanted}, id=wanted, page=page)
+        meaning = {"id": wanted}
+        return Call(dialect, operation, model="", http=http, meaning=meaning, id=wanted, page=page, work=work)
 
     return parse
 

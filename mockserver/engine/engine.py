@@ -402,7 +402,7 @@ class Engine(Struct, frozen=True, eq=False):
             mark = str(times) if times > 1 or self.policy.unique_ids else ""
         share_work()
         objects = self._open_objects(call, statuses, mark)
-        view = await work(objects)
+        view = await work(call, objects)
         return Plan(view, source or "stored", carried_out=tuple(objects.done), events=tuple(objects.events))
 
     def _open_objects(

@@ -236,4 +236,4 @@ class References(Protocol):
         """
 
 
-Work = Callable[[Objects], Awaitable[ObjectView]]  # what a call does with objects; raises Failure
+Work = Callable[[Call, Objects], Awaitable[ObjectView]]  # what a call does with objects; raises Failure

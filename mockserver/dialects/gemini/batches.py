@@ -22,10 +22,10 @@ from mockserver.core.validation import Validation
 from mockserver.dialects import Operation
 from mockserver.dialects._batch_parts import BatchPart, Fail, drop_form
 from mockserver.dialects._openai_api.objects.files import read_rows
-from mockserver.dialects._parse import Body
+from mockserver.dialects._parse import Body, look_up
 from mockserver.dialects._reply import moment
 from mockserver.dialects.gemini.bodies import BATCH
-from mockserver.dialects.gemini.files import act_on, find_file, keep_file, render_view, write_hash
+from mockserver.dialects.gemini.files import find_file, keep_file, render_view, write_hash
 from mockserver.dialects.gemini.models import USUAL_PARAMS, find_page
 from mockserver.dialects.gemini.request import NAME, find_model, make_renamer, read
 from mockserver.kinds.objects import Objects
@@ -85,8 +85,8 @@ class Batches(Struct, frozen=True):
             for verb, asked in (("batchGenerateContent", self.generate), ("asyncBatchEmbedContent", self.embed))
         )
         found = tuple(
-            Operation(name, method, path, act_on(name, act, IDS.prefix), render_view)
-            for name, method, path, act in (
+            Operation(name, method, path, look_up(NAME, name, prefix=IDS.prefix, work=work), render_view)
+            for name, method, path, work in (
                 ("batches", "GET", _PATH, _list),
                 ("batch", "GET", one, _show),
                 ("cancel_batch", "POST", f"{one}:cancel", _cancel),
@@ -103,10 +103,10 @@ class Batches(Struct, frozen=True):
             where = "BatchGenerateContentRequest.batch.input_config"
             raise Failure("bad_parameter", f"* {where}: either file_name or requests must be set and not empty\n")
         model = find_model(http)
-        call = Call(NAME, MADE_BY, model, http, {"model": model, **body}, body, ids=IDS)
-        return replace(call, work=partial(self._create, asked, call, validation))
+        work = partial(self._create, asked, validation)
+        return Call(NAME, MADE_BY, model, http, {"model": model, **body}, body, work=work)
 
-    async def _create(self, asked: Operation, call: Call, validation: Validation, objects: Objects) -> ObjectView:
+    async def _create(self, asked: Operation, validation: Validation, call: Call, objects: Objects) -> ObjectView:
         """Answer all requests, and keep the batch in the first of its states."""
         body, name = call.raw, objects.draw_id(IDS)
         named = (body.get("inputConfig") or {}).get("fileName")

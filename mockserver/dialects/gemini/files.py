@@ -5,8 +5,7 @@ The metadata of a resumable upload is in its URL, so that no state is needed but
 
 import json
 from base64 import b64encode, urlsafe_b64decode, urlsafe_b64encode
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from functools import partial
+from collections.abc import Mapping, Sequence
 from urllib.parse import quote
 
 from msgspec.structs import replace
@@ -18,14 +17,14 @@ from mockserver.core.kept_objects import Data, KeptObject, ObjectView
 from mockserver.core.plan import Failure
 from mockserver.core.validation import Validation
 from mockserver.dialects import Operation
-from mockserver.dialects._parse import Body, Parse, clip, look_up
+from mockserver.dialects._parse import Body, clip, look_up
 from mockserver.dialects._reply import file_reply, moment
 from mockserver.dialects.gemini.bodies import CREATE_FILE
 from mockserver.dialects.gemini.errors import JSON_TYPE, VARIANTS, credential, pretty_reply
 from mockserver.dialects.gemini.models import find_page
 from mockserver.dialects.gemini.proto import read_message
 from mockserver.dialects.gemini.request import NAME, read
-from mockserver.kinds.objects import Objects
+from mockserver.kinds.objects import Objects, Work
 from mockserver.media.large_data import cut_data, hash_data, join_data
 
 IDS = IdShape("files/", 12, "hex")
@@ -36,33 +35,20 @@ _FILES, _UPLOAD = "/{version:version}/files", "/upload/{version:version}/files"
 _ONE = f"{_FILES}/{{id}}"
 _LINES = JSON_TYPE.partition("\r\n")[2]  # the headers of Google's servers, without a type
 
-Act = Callable[[Call, Objects], Awaitable[ObjectView]]
-
 
 def file_operations() -> tuple[Operation, ...]:
-    return tuple(
-        Operation(name, method, path, parse, render_view, params={"version": "v1beta"})
-        for name, method, path, parse in (
-            (CREATE_FILE_OPERATION, "POST", _UPLOAD, _parse_upload),
-            (CREATE_FILE_OPERATION, "POST", _FILES, _parse_upload),
-            ("files", "GET", _FILES, act_on("files", _list)),
-            ("file_content", "GET", f"{_ONE}:download", act_on("file_content", _show_content, IDS.prefix)),
-            ("file_content", "GET", f"/download{_ONE}:download", act_on("file_content", _show_content, IDS.prefix)),
-            ("file", "GET", _ONE, act_on("file", _show, IDS.prefix)),
-            ("delete_file", "DELETE", _ONE, act_on("delete_file", _delete, IDS.prefix)),
+    made = [Operation(CREATE_FILE_OPERATION, "POST", path, _parse_upload, render_view) for path in (_UPLOAD, _FILES)]
+    found = [
+        Operation(name, method, path, look_up(NAME, name, prefix=IDS.prefix, work=work), render_view)
+        for name, method, path, work in (
+            ("files", "GET", _FILES, _list),
+            ("file_content", "GET", f"{_ONE}:download", _show_content),
+            ("file_content", "GET", f"/download{_ONE}:download", _show_content),
+            ("file", "GET", _ONE, _show),
+            ("delete_file", "DELETE", _ONE, _delete),
         )
-    )
-
-
-def act_on(operation: str, act: Act, prefix: str = "") -> Parse:
-    """Return the `parse` of an operation without a body, on the object whose id is in the path, if there is one."""
-    find = look_up(NAME, operation, prefix=prefix)
-
-    def parse(http: HttpRequest, validation: Validation) -> Call:
-        call = find(http, validation)
-        return replace(call, work=partial(act, call))
-
-    return parse
+    ]
+    return tuple([replace(operation, params={"version": "v1beta"}) for operation in (*made, *found)])
 
 
 def render_view(call: Call, view: ObjectView) -> Reply:
@@ -104,9 +90,8 @@ def _find_description(upload: str) -> dict[str, Json] | None:
     return None if wrong else found.get("file")
 
 
-def _make_call(http: HttpRequest, raw: Body, act: Act) -> Call:
-    call = Call(NAME, CREATE_FILE_OPERATION, "", http, dict(raw), raw, ids=IDS)
-    return replace(call, work=partial(act, call))
+def _make_call(http: HttpRequest, raw: Body, act: Work) -> Call:
+    return Call(NAME, CREATE_FILE_OPERATION, "", http, dict(raw), raw, work=act)
 
 
 async def _refuse(call: Call, objects: Objects) -> ObjectView:

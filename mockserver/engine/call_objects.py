@@ -21,7 +21,10 @@ LARGE = 1_000_000  # bytes of a file for which there may be no room
 
 
 class CallObjects(Struct, frozen=True):
-    """The `Objects` of one call. `mark` makes its ids unique; `answers` answers another call, `done` has those.
+    """The `Objects` of one call. `answers` answers another call, `done` has those.
+
+    `times` says how often the same call has made something, this time included: it makes ids unique, which all are to
+    be if `unique_ids`. `source` is the rule that states `statuses`.
 
     `rules` are those that answer calls like it. `locks` are the namespaces and names of what calls hold, and `held`
     those of this one; None: nothing is held.
@@ -38,7 +41,9 @@ class CallObjects(Struct, frozen=True):
     invents: bool = True
     announces: bool = False
     statuses: Sequence[str] = ()
-    mark: str = ""
+    source: str = ""
+    times: int = 0
+    unique_ids: bool = False
     rules: Sequence[Rule] = ()
 
     @property
@@ -50,7 +55,17 @@ class CallObjects(Struct, frozen=True):
         return self.author.seed
 
     def draw_id(self, shape: IdShape, purpose: str = "") -> str:
-        return self.author.drawer(shape, f"object {purpose}")(self.call.fingerprint + self.mark)
+        mark = str(self.times) if self.times > 1 or (self.times and self.unique_ids) else ""
+        return self.author.drawer(shape, f"object {purpose}")(self.call.fingerprint + mark)
+
+    def derive_id(self, shape: IdShape) -> str:
+        mark = str(self.times) if self.unique_ids else ""
+        return self.author.drawer(shape, "id")(self.call.fingerprint + mark)
+
+    def refuse_statuses(self) -> None:
+        if self.statuses:
+            why = f"{self.source}: {self.call.dialect} has no statuses that a rule can state"
+            raise Failure("server_error", why, status=500)
 
     async def find(self, made_by: str, name: str, owner: str = "") -> KeptObject | None:
         key = make_key(self.call.dialect, made_by, f"{owner}/{name}" if owner else name)

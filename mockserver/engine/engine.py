@@ -345,9 +345,7 @@ class Engine(Struct, frozen=True, eq=False):
         A cassette or the provider's own server may give the answer for it.
         """
         if type(outcome) is ArtifactDraft and outcome.key == STATUS.key:
-            if call.work is None:
-                why = f"{call.dialect} has no statuses that a rule can state"
-                raise Failure("server_error", f"{source}: {why}", status=500)
+            assert call.work is not None  # noqa: S101  # as of all that makes an object
             return await self._work(call, call.work, outcome.stated, source)
         if type(outcome) is ArtifactDraft and call.operation in CONVERSATIONS:
             outcome = _write_conversation(call.operation, outcome, source)
@@ -396,19 +394,21 @@ class Engine(Struct, frozen=True, eq=False):
 
         `statuses` are those that a rule states for a new object, and `source` is that rule. Raises Failure.
         """
-        mark = ""
+        times = 0
         if call.operation in CREATIONS:
             times = await self.counters.count(call.http.namespace, name_ids_counter(call))
-            mark = str(times) if times > 1 or self.policy.unique_ids else ""
         share_work()
-        objects = self._open_objects(call, statuses, mark)
-        view = await work(call, objects)
-        return Plan(view, source or "stored", carried_out=tuple(objects.done), events=tuple(objects.events))
+        objects = replace(self._open_objects(call), statuses=statuses, source=source, times=times)
+        try:
+            view = await work(call, objects)
+        except Failure as refusal:
+            if refusal.source is None:
+                raise
+            return Plan(refusal, source or refusal.source)
+        return Plan(view, source or view.source, carried_out=tuple(objects.done), events=tuple(objects.events))
 
-    def _open_objects(
-        self, call: Call, statuses: Sequence[str] = (), mark: str = "", locks: set[tuple[str, str]] | None = None
-    ) -> CallObjects:
-        """Return the kept objects of a call's namespace; a `mark` makes new ids unique."""
+    def _open_objects(self, call: Call, locks: set[tuple[str, str]] | None = None) -> CallObjects:
+        """Return the kept objects of a call's namespace."""
         return CallObjects(
             call=call,
             store=self.memory.store,
@@ -420,8 +420,7 @@ class Engine(Struct, frozen=True, eq=False):
             locks=locks,
             announces=self.policy.announces,
             invents=self.policy.unmatched == "generate",
-            statuses=statuses,
-            mark=mark,
+            unique_ids=self.policy.unique_ids,
             rules=self.rules,
         )
 

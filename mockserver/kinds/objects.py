@@ -190,6 +190,12 @@ class Objects(Protocol):
     def draw_id(self, shape: IdShape, purpose: str = "") -> str:
         """Return an id that follows from the call; the same call gets another one the next time."""
 
+    def derive_id(self, shape: IdShape) -> str:
+        """Return an id that equal calls have in common, unless the settings want all ids to be unique."""
+
+    def refuse_statuses(self) -> None:
+        """Raise Failure if a rule gives statuses to the new object, which has none."""
+
     async def find(self, made_by: str, name: str, owner: str = "") -> KeptObject | None:
         """Return an object by its id, also one that is gone; None if it was never made."""
 
@@ -221,6 +227,21 @@ class Objects(Protocol):
 
     def note(self, done: CarriedOut) -> None:
         """Note such a call for the journal, where it gets a row of its own."""
+
+
+async def find_object(
+    call: Call, made_by: str, objects: Objects, invent: Callable[[], KeptObject] | None = None
+) -> KeptObject:
+    """Return the object that a call is about; one that nobody made is what `invent` returns, where unknown ones exist.
+
+    Raises Failure if there is none.
+    """
+    kept = await objects.find(made_by, call.id)
+    if kept is None and invent is not None and objects.invents:
+        return invent()
+    if kept is None or kept.gone:
+        raise Failure("not_found", source="unmatched" if kept is None else "stored")
+    return kept
 
 
 class References(Protocol):

@@ -29,7 +29,7 @@ from mockserver.core.plan import (
     ToolUse,
 )
 from mockserver.core.state import ValueStore
-from mockserver.kinds import CONVERSATIONS, CREATIONS, LOOK_UPS, OPERATIONS
+from mockserver.kinds import CONVERSATIONS, LOOK_UPS, OPERATIONS
 from mockserver.kinds.kept import CACHED_CONTENTS
 from mockserver.kinds.kind import Question
 from mockserver.kinds.objects import BARE_SIZE, Creation, LookUp, ObjectKind
@@ -48,17 +48,18 @@ class Memory(Struct, frozen=True):
         conversation = CONVERSATIONS.get(call.operation, RESPONSE)  # others ask about a response
         name = call.previous_response_id or ""
         turn = call.http.turn
-        stored: Stored | None = None if turn is None else turn.answers.get(name)
-        stored = stored or await self._find(call, conversation.continues, name)
-        stored = stored or await self._find(call, CACHED_CONTENTS.made_by, name)
-        if stored is None:
+        kept: Kept | None = None if turn is None else turn.answers.get(name)
+        kept = kept or await self._find(call, conversation.continues, name)
+        kept = kept or await self._find(call, CACHED_CONTENTS.made_by, name)
+        if kept is None:
             return None
-        if stored.gone:
+        if kept.gone:
             return Failure("previous_not_found")
-        keeps_tools = conversation.needs_previous or stored.call.operation in CREATIONS
-        if keeps_tools and not call.tools:
-            call = replace(call, tools=stored.call.tools, tool_choice=stored.call.tool_choice)
-        return continue_conversation(call, (*stored.call.spoken, *write_messages(stored.answer)))
+        previous: Call = kept.call
+        said = write_messages(kept.answer) if isinstance(kept, Stored) else ()
+        if not call.tools and (conversation.needs_previous or isinstance(kept, KeptObject)):
+            call = replace(call, tools=previous.tools, tool_choice=previous.tool_choice)
+        return continue_conversation(call, (*previous.spoken, *said))
 
     async def knows(self, call: Call) -> bool:
         """Return whether the object that a call is about is kept."""
@@ -160,9 +161,9 @@ class Memory(Struct, frozen=True):
                 await self.store.change(namespace, kept.key, (without, found[1]), size=without.size)
         return names
 
-    async def _find(self, call: Call, operation: str, name: str) -> Stored | None:
+    async def _find(self, call: Call, operation: str, name: str) -> Kept | None:
         found = await self.store.get(call.http.namespace, make_key(call.dialect, operation, name))
-        return found[0] if found is not None and isinstance(found[0], Stored) else None
+        return None if found is None else found[0]
 
     async def _list(self, call: Call, objects: ObjectKind) -> Listing:
         wanted: Mapping[str, Json] = call.raw.get("metadata") or {}

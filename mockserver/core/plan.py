@@ -328,14 +328,13 @@ class Broken(Struct, frozen=True):
 
 
 class Stored(Struct, frozen=True):
-    """A stored answer and its call. `gone`: it was deleted. `results`: those of a batch, each with its call."""
+    """A stored answer and its call. `gone`: it was deleted."""
 
     call: Call
     answer: Answer
     gone: bool = False
     polls: int = 0  # how many more look-ups find it in progress
     size: int = 0  # approximate bytes
-    results: "tuple[tuple[Call, Outcome], ...]" = ()
 
     @property
     def key(self) -> str:

@@ -4,7 +4,6 @@ Knows no wire shape and opens no connection.
 """
 
 import asyncio
-import json
 from collections.abc import Awaitable, Collection, Mapping, Sequence
 from typing import Protocol, cast
 
@@ -22,7 +21,7 @@ from mockserver.core.draft import (
     RuleOutcome,
 )
 from mockserver.core.mcp_server import VERSIONS, McpServer, McpTool
-from mockserver.core.plan import Answer, CarriedOut, Failure, Forward, Models, Outcome, Plan, Raw, Timing
+from mockserver.core.plan import Answer, Failure, Forward, Models, Plan, Raw, Timing
 from mockserver.core.state import Counters
 from mockserver.engine.answer import (
     ALONE,
@@ -45,10 +44,11 @@ from mockserver.engine.offload import is_demanding, is_large, makes_long, on_thr
 from mockserver.engine.overrides import NO_OVERRIDES, DeliveryOverrides, FaultSelection, FaultSpecs
 from mockserver.engine.policy import Policy, Terms
 from mockserver.engine.rule_set import RuleSearch, RuleSet
-from mockserver.kinds import CONVERSATIONS, CREATIONS, LOOK_UPS, OPERATIONS, QUESTIONS
+from mockserver.kinds import ANSWER_LOOK_UPS, CONVERSATIONS, CREATIONS, LOOK_UPS, OPERATIONS, QUESTIONS
 from mockserver.kinds.kind import ModelListing, Question
 from mockserver.kinds.mcp import SESSION, McpOperation
-from mockserver.kinds.objects import STATUS, Creation, LookUp, ObjectKind, References, Work
+from mockserver.kinds.objects import STATUS, References, Work
+from mockserver.kinds.stored_answers import AnswerLookUp
 from mockserver.model import GENERATORS
 from mockserver.model.budget import REQUEST_WORK
 from mockserver.rules.checks import explain_misfit, is_for_mcp
@@ -449,14 +449,12 @@ class Engine(Struct, frozen=True, eq=False):
             case ModelListing(deletes=deletes):
                 made = await self.memory.list_made_models(call, delete=deletes)
                 return Plan(self._models(call, made), "generated")
-            case Creation(holds_calls=True):
-                return await _plan_batch(self, call)
-            case Creation() | Question(silent=True):
+            case Question(silent=True):
                 return replace(await self._plan_generated(call, _SILENCE), timing=Timing())
             case Question():
                 return await self._generate(call, overrides)
-            case LookUp(objects=objects):
-                return await self._look_up(call, objects, overrides)
+            case AnswerLookUp():
+                return await self._look_up(call, overrides)
             case McpOperation() if call.mcp is not None:
                 stated = find_resource_draft(self.servers[call.mcp.server], call.mcp)
                 if stated is not None:
@@ -466,12 +464,12 @@ class Engine(Struct, frozen=True, eq=False):
             return Plan(Failure("unmatched", **{"message": why, **self.policy.error}), "unmatched")
         return await self._generate(limit_for_generator(call), overrides)
 
-    async def _look_up(self, call: Call, objects: ObjectKind, overrides: DeliveryOverrides) -> Plan:
+    async def _look_up(self, call: Call, overrides: DeliveryOverrides) -> Plan:
         """Plan what a look-up finds; where answers are generated, it finds what nobody made, too."""
         found = await self.memory.look_up(call)
         if found is not None:
             return Plan(found, "stored")
-        if self.policy.unmatched == "error" or objects.must_exist:
+        if self.policy.unmatched == "error":
             return Plan(Failure("not_found"), "unmatched")
         call = replace(call, model=next(iter(self._models(call).names), ""))
         return await self._generate(call, overrides)
@@ -562,28 +560,6 @@ def _write_remarks(rule: Rule, whys: Sequence[str]) -> tuple[str, ...]:
     return tuple([f"{rule.where}{rule.quoted_name}: the answer {why}" for why in whys])
 
 
-async def _plan_batch(engine: Engine, call: Call) -> Plan:
-    """Answer each call of a batch, and keep the results for when they are looked up."""
-    share_work()
-    plan = await engine._plan_generated(call, _SILENCE)
-    assert isinstance(plan.outcome, Answer)  # noqa: S101  # of a draft
-    results, done = list[tuple[Call, Outcome]](), list[CarriedOut]()
-    for number, asked in enumerate(call.batch, 1):
-        part_of = f"request {number} of {plan.outcome.id}"
-        if isinstance(asked, Failure):
-            results.append((call, asked))
-            http = replace(call.http, body=b"")
-            done.append(CarriedOut(http=http, call=None, plan=Plan(asked, "invalid"), part_of=part_of))
-        elif isinstance(asked, Call):
-            planned = await engine._plan_part(asked)
-            results.append((asked, planned.outcome))
-            part_of += f", custom_id {json.dumps(asked.custom_id)}"
-            done.append(CarriedOut(http=asked.http, call=asked, plan=planned, part_of=part_of))
-        await asyncio.sleep(0)
-    stored = await engine.memory.keep_batch(call, plan.outcome, tuple(results))
-    return Plan(stored, "generated", carried_out=tuple(done))
-
-
 def _write_conversation(operation: str, stated: ArtifactDraft, source: str) -> Draft:
     """Return what a key beside text says in a conversation. Raises Failure."""
     write = CONVERSATIONS[operation].write
@@ -595,7 +571,7 @@ def _write_conversation(operation: str, stated: ArtifactDraft, source: str) -> D
 
 
 _LIMITED_BY_MODEL = frozenset(name for name, kind in OPERATIONS.items() if kind.names_model)
-_ABOUT_KEPT = frozenset((*LOOK_UPS, *CREATIONS, *QUESTIONS))  # the answer is about what is kept, whether it is or not
+_ABOUT_KEPT = frozenset((*ANSWER_LOOK_UPS, *QUESTIONS))  # the answer is about what is kept, whether it is or not
 _SILENCE = Draft((DraftChoice(()),))
 _NOT_FORWARDED = Failure(
     "unsupported",

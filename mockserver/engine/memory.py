@@ -19,7 +19,6 @@ from mockserver.core.plan import (
     Item,
     Kept,
     Listing,
-    Outcome,
     Part,
     Plan,
     Refusal,
@@ -29,11 +28,11 @@ from mockserver.core.plan import (
     ToolUse,
 )
 from mockserver.core.state import ValueStore
-from mockserver.kinds import CONVERSATIONS, LOOK_UPS, OPERATIONS
+from mockserver.kinds import ANSWER_LOOK_UPS, CONVERSATIONS, LOOK_UPS, OPERATIONS
 from mockserver.kinds.kept import CACHED_CONTENTS
 from mockserver.kinds.kind import Question
-from mockserver.kinds.objects import BARE_SIZE, Creation, LookUp, ObjectKind
 from mockserver.kinds.responses import RESPONSE
+from mockserver.kinds.stored_answers import BARE_SIZE, AnswerLookUp
 
 
 class Memory(Struct, frozen=True):
@@ -62,11 +61,11 @@ class Memory(Struct, frozen=True):
         return continue_conversation(call, (*previous.spoken, *said))
 
     async def knows(self, call: Call) -> bool:
-        """Return whether the object that a call is about is kept."""
+        """Return whether what a call looks up is kept."""
         look_up = LOOK_UPS.get(call.operation)
         if look_up is None:
             return False
-        key = make_key(call.dialect, look_up.objects.made_by, call.id)
+        key = make_key(call.dialect, look_up.made_by, call.id)
         return await self.store.get(call.http.namespace, key) is not None
 
     async def leave(self, call: Call, plan: Plan) -> Plan:
@@ -75,13 +74,10 @@ class Memory(Struct, frozen=True):
         if not isinstance(answer, Answer):
             return plan
         match OPERATIONS[call.operation]:
-            case LookUp():
+            case AnswerLookUp():
                 return replace(plan, outcome=await self.suppose(call, answer))
             case Question():
                 return replace(plan, outcome=Stored(call, answer))
-            case Creation():
-                kept = await self.keep(call, answer) if call.options.store else Stored(call, answer)
-                return replace(plan, outcome=kept)
         turn = call.http.turn
         if turn is not None:
             stored = _make_stored(call, answer)
@@ -100,12 +96,6 @@ class Memory(Struct, frozen=True):
         await self._put(stored)
         return stored
 
-    async def keep_batch(self, call: Call, answer: Answer, results: tuple[tuple[Call, Outcome], ...]) -> Stored:
-        asked = replace(call, http=_strip(call.http), batch=())
-        size = BARE_SIZE * (1 + len(results)) + 2 * len(call.http.body)
-        await self._put(Stored(asked, answer, polls=1, size=size, results=results))
-        return Stored(call, answer, polls=1, results=results)
-
     def put(self, stored: Stored) -> Awaitable[None] | None:
         """Keep an answer; it is kept once what this returns, if anything, was awaited."""
         return self.store.put(stored.call.http.namespace, stored.key, stored, size=stored.size)
@@ -116,18 +106,17 @@ class Memory(Struct, frozen=True):
 
     async def look_up(self, call: Call) -> Stored | Listing | Failure | None:
         """Perform a look-up and return what it finds, or None for an unknown id."""
-        look_up = LOOK_UPS[call.operation]
-        objects = look_up.objects
-        if look_up.is_list:
-            return await self._list(call, objects)
-        key = make_key(call.dialect, objects.made_by, call.id)
+        look_up = ANSWER_LOOK_UPS[call.operation]
+        if look_up.act is None:
+            return await self._list(call, look_up.made_by)
+        key = make_key(call.dialect, look_up.made_by, call.id)
         while (found := await self.store.get(call.http.namespace, key)) is not None:
             stored, version = found
             if not isinstance(stored, Stored):
                 return None
             if stored.gone:
                 return Failure("not_found")
-            now = objects.acts[call.operation](call, stored)
+            now = look_up.act(call, stored)
             if isinstance(now, Failure):
                 return now
             kept = now.kept
@@ -137,15 +126,13 @@ class Memory(Struct, frozen=True):
 
     async def suppose(self, call: Call, answer: Answer) -> Stored | Listing | Failure:
         """Perform a look-up on an answer from elsewhere, as if it had been kept; nothing of it stays."""
-        look_up = LOOK_UPS[call.operation]
-        objects = look_up.objects
-        is_at_work = call.operation in objects.ends
-        options = replace(call.options, store=True, background=is_at_work)
-        asked = replace(call, operation=objects.made_by, stream=False, options=options)
-        stored = Stored(asked, answer, polls=int(is_at_work), size=BARE_SIZE)
-        if look_up.is_list:
+        look_up = ANSWER_LOOK_UPS[call.operation]
+        options = replace(call.options, store=True, background=look_up.ends)
+        asked = replace(call, operation=look_up.made_by, stream=False, options=options)
+        stored = Stored(asked, answer, polls=int(look_up.ends), size=BARE_SIZE)
+        if look_up.act is None:
             return Listing((stored,))
-        now = objects.acts[call.operation](call, stored)
+        now = look_up.act(call, stored)
         return now if isinstance(now, Failure) else now.seen
 
     async def list_made_models(self, call: Call, *, delete: bool = False) -> Sequence[str]:
@@ -165,13 +152,13 @@ class Memory(Struct, frozen=True):
         found = await self.store.get(call.http.namespace, make_key(call.dialect, operation, name))
         return None if found is None else found[0]
 
-    async def _list(self, call: Call, objects: ObjectKind) -> Listing:
+    async def _list(self, call: Call, made_by: str) -> Listing:
         wanted: Mapping[str, Json] = call.raw.get("metadata") or {}
         fitting = [
             stored
             for stored in await self.store.values(call.http.namespace)
             if isinstance(stored, Stored) and not stored.gone
-            if (stored.call.dialect, stored.call.operation) == (call.dialect, objects.made_by)
+            if (stored.call.dialect, stored.call.operation) == (call.dialect, made_by)
             if call.model in ("", stored.call.model, stored.answer.model)
             if wanted.items() <= (stored.call.raw.get("metadata") or {}).items()
         ]

@@ -3,57 +3,24 @@
 `objects.py` says what such a kind is; a dialect adds how its objects are made and shown.
 """
 
-from msgspec.structs import replace
-
-from mockserver.core.call import Call
-from mockserver.core.plan import Stored
 from mockserver.kinds.kind import OperationKind
-from mockserver.kinds.objects import (
-    Creation,
-    Found,
-    ObjectKind,
-    cancel,
-    delete,
-    list_object_kinds,
-    name_objects,
-    show,
-    update,
+from mockserver.kinds.objects import name_objects
+
+BATCHES = name_objects(
+    *("batch", "retrieve delete", "cancel_batch", "batch_results"),
+    plural="batches",
+    statuses=(
+        *("validating", "in_progress", "finalizing", "completed", "failed", "expired"),
+        *("cancelling", "cancelled"),
+    ),
 )
-
-
-def _end(call: Call, stored: Stored) -> Found:
-    """Show a batch, which has ended by the time it is retrieved."""
-    if not stored.polls:
-        return Found(stored)
-    ended = replace(stored, polls=0)
-    return Found(ended, ended)
-
-
-def _delete_ended(call: Call, stored: Stored) -> Found:
-    return Found(stored) if stored.polls else delete(call, stored)
-
-
-BATCHES = ObjectKind(
-    made_by="create_batch",
-    listed_by="batches",
-    acts={"batch": _end, "delete_batch": _delete_ended, "cancel_batch": cancel, "batch_results": show},
+CACHED_CONTENTS = name_objects("cached_content", "retrieve update delete", plural="cached_contents")
+FILES = name_objects(
+    *("file", "retrieve delete", "file_content"),
+    plural="files",
+    statuses=("pending", "uploaded", "processed", "error"),
+    takes_files=True,
 )
-BATCH_STATUSES = (
-    *("validating", "in_progress", "finalizing", "completed", "failed", "expired"),
-    *("cancelling", "cancelled"),
-)
-CACHED_CONTENTS = ObjectKind(
-    made_by="create_cached_content",
-    listed_by="cached_contents",
-    acts={"update_cached_content": update, "cached_content": show, "delete_cached_content": delete},
-    must_exist=True,  # no call goes on without its contents
-)
-FILES = ObjectKind(
-    made_by="create_file",
-    listed_by="files",
-    acts={"file": show, "delete_file": delete, "file_content": show},
-)
-FILE_STATUSES = ("pending", "uploaded", "processed", "error")
 SEARCHED_FILE_STATUSES = ("in_progress", "completed", "cancelled", "failed")  # of files in vector stores
 UPLOADS = name_objects("upload", "", "complete_upload", "cancel_upload")
 UPLOAD_PARTS = name_objects("upload_part", "", takes_files=True)
@@ -103,17 +70,10 @@ OTHERS = tuple(
         for name in ("run_grader", "validate_grader", "webhook_event_types")
     ]
 )
-OPERATIONS = (
-    Creation(name=BATCHES.made_by, statuses=BATCH_STATUSES, holds_calls=True, takes_text=False),
-    *BATCHES.look_ups,
-    Creation(name=CACHED_CONTENTS.made_by),
-    *CACHED_CONTENTS.look_ups,
-    Creation(name=FILES.made_by, statuses=FILE_STATUSES, takes_files=True),
-    *FILES.look_ups,
-    *list_object_kinds(
-        *(UPLOADS, UPLOAD_PARTS, CONVERSATIONS, CONVERSATION_ITEMS, VECTOR_STORES, VECTOR_STORE_FILES, FILE_BATCHES),
-        *(CONTAINERS, CONTAINER_FILES, FINE_TUNING_JOBS, CHECKPOINT_PERMISSIONS, EVALS, EVAL_RUNS),
-        *(SKILLS, SKILL_VERSIONS, VOICES, VOICE_CONSENTS, WEBHOOK_ENDPOINTS),
-    ),
-    *OTHERS,
+_KINDS = (
+    *(BATCHES, CACHED_CONTENTS, FILES),
+    *(UPLOADS, UPLOAD_PARTS, CONVERSATIONS, CONVERSATION_ITEMS, VECTOR_STORES, VECTOR_STORE_FILES, FILE_BATCHES),
+    *(CONTAINERS, CONTAINER_FILES, FINE_TUNING_JOBS, CHECKPOINT_PERMISSIONS, EVALS, EVAL_RUNS),
+    *(SKILLS, SKILL_VERSIONS, VOICES, VOICE_CONSENTS, WEBHOOK_ENDPOINTS),
 )
+OPERATIONS = (*[operation for kind in _KINDS for operation in kind.operations], *OTHERS)

@@ -24,7 +24,7 @@ from mockserver.core.http import is_loopback
 from mockserver.core.json import Json
 from mockserver.core.kept_objects import KeptObject
 from mockserver.core.lazy import LazyMapping
-from mockserver.core.plan import Kept, Stored
+from mockserver.core.plan import Kept
 from mockserver.core.rates import LimitStore
 from mockserver.core.seed import Seed, WallClock, make_token, monotonic
 from mockserver.core.state import Counters, ValueStore
@@ -337,13 +337,7 @@ def show_settings(settings: Settings) -> dict[str, Json]:
 
 def count_kept_on_disk(kept: Kept) -> int:
     """Return how many bytes of an object are in a file."""
-    if type(kept) is KeptObject:
-        return count_on_disk(kept.data)
-    data = kept.call.raw.get("data", b"") if isinstance(kept, Stored) and kept.call.operation == _UPLOAD else b""
-    return count_on_disk(data)
-
-
-_UPLOAD = "create_file"  # which some dialects keep with what was uploaded
+    return count_on_disk(kept.data) if type(kept) is KeptObject else 0
 
 
 def make_value_store(settings: Settings) -> MemoryValueStore[Kept]:

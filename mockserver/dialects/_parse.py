@@ -11,7 +11,7 @@ from msgspec import Struct
 from msgspec.json import encode
 from pydantic_core import ErrorDetails, ValidationError
 
-from mockserver.core.call import Call, Page
+from mockserver.core.call import Call
 from mockserver.core.http import HttpRequest, essence
 from mockserver.core.json import Json
 from mockserver.core.plan import Failure
@@ -35,7 +35,6 @@ def parse_json(body: bytes) -> Json:
 
 MAX_DEPTH = 100
 _TOO_DEEP = f"it is nested more than {MAX_DEPTH} levels deep."
-WHOLE = Page(limit=1 << 30, backwards=True)  # of a list that the reply cuts
 Path = tuple[str | int, ...]
 Body = Mapping[str, Json]
 
@@ -206,24 +205,15 @@ def parse_models(dialect: str, http: HttpRequest, validation: Validation) -> Cal
     return Call(dialect, "model" if model else "models", model=model, http=http, meaning={"model": model})
 
 
-def look_up(
-    dialect: str,
-    operation: str,
-    name: str = "id",
-    page: Page = WHOLE,
-    *,
-    prefix: str = "",
-    work: Work | None = None,
-) -> Parse:
-    """Return the `parse` of an operation on stored objects: the path names one, unless it is a list.
+def look_up(dialect: str, operation: str, name: str = "id", *, prefix: str = "", work: Work | None = None) -> Parse:
+    """Return the `parse` of an operation on what is kept: the path names one, unless it is a list.
 
-    Its id is this part of the path behind the `prefix`, and `work` what it does, unless it looks up an answer.
+    Its id is this part of the path behind the `prefix`. `work` is what it does with objects; None: it is on answers.
     """
 
     def parse(http: HttpRequest, validation: Validation) -> Call:
         wanted = f"{prefix}{http.path_params[name]}" if name in http.path_params else ""
-        meaning = {"id": wanted}
-        return Call(dialect, operation, model="", http=http, meaning=meaning, id=wanted, page=page, work=work)
+        return Call(dialect, operation, model="", http=http, meaning={"id": wanted}, id=wanted, work=work)
 
     return parse
 

@@ -4,7 +4,7 @@ Knows calls and answers, no wire shape; how much there is room for is the store'
 """
 
 import json
-from collections.abc import Awaitable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -93,16 +93,9 @@ class Memory(Struct, frozen=True):
         """Keep an answer under its id; one of the background that is not streamed has its polls before it."""
         polls = self.polls if call.options.background and not call.stream else 0
         stored = _make_stored(call, answer, polls=polls)
-        await self._put(stored)
-        return stored
-
-    def put(self, stored: Stored) -> Awaitable[None] | None:
-        """Keep an answer; it is kept once what this returns, if anything, was awaited."""
-        return self.store.put(stored.call.http.namespace, stored.key, stored, size=stored.size)
-
-    async def _put(self, stored: Stored) -> None:
-        if (kept := self.put(stored)) is not None:
+        if (kept := self.store.put(call.http.namespace, stored.key, stored, size=stored.size)) is not None:
             await kept
+        return stored
 
     async def look_up(self, call: Call) -> Stored | Listing | Failure | None:
         """Perform a look-up and return what it finds, or None for an unknown id."""

@@ -37,7 +37,8 @@ BATCH = Model(
         requests=list_of(closed_shape(custom_id=text(pattern="^[a-zA-Z0-9_-]{1,64}$"), params=Object), 1, 100_000)
     )
 )
-_IDS, _DAY = IdShape("msgbatch_01", 22, "base58"), 86_400
+_IDS = IdShape("msgbatch_01", 22, "base58")
+_DAY = 86_400  # seconds
 _PATH = "/v1/messages/batches"
 _RESULTS_URL = re.compile(rb'("results_url"\s*:\s*")[^"]*/v1/messages/batches(/[^"]*")')
 _COUNTS = ("processing", "succeeded", "errored", "canceled", "expired")
@@ -99,27 +100,29 @@ def _check_histories(call: Call, validation: Validation) -> list[HistoryProblem]
 async def _create(call: Call, objects: Objects) -> ObjectView:
     """Answer all requests, and keep their results for when the batch is looked up: the first time, it has ended."""
     objects.refuse_statuses()
-    name, names = objects.derive_id(_IDS), [request["custom_id"] for request in call.raw["requests"]]
-    lines, kinds = list[bytes](), Counter[str]()
-    for number, asked in enumerate(call.batch, 1):
+    name = objects.derive_id(_IDS)
+    names = [request["custom_id"] for request in call.raw["requests"]]
+    lines = list[bytes]()
+    counts = Counter[str]()
+    for number, (custom_id, asked) in enumerate(zip(names, call.batch, strict=True), 1):
         part_of = f"request {number} of {name}"
         if isinstance(asked, Call):
             plan = await objects.answer(asked)
-            part_of += f", custom_id {json.dumps(asked.custom_id)}"
+            part_of += f", custom_id {json.dumps(custom_id)}"
             objects.note(CarriedOut(asked.http, asked, plan, part_of=part_of))
             result = _render_result(asked, plan.outcome)
         else:
             assert isinstance(asked, Failure)  # noqa: S101  # as parsed
             objects.note(CarriedOut(replace(call.http, body=b""), None, Plan(asked, "invalid"), part_of=part_of))
             result = _render_result(call, asked)
-        lines.append(_write_line(names[number - 1], result))
-        kinds[result["type"]] += 1
+        lines.append(_write_line(custom_id, result))
+        counts[result["type"]] += 1
         await asyncio.sleep(0)  # let other requests run
     kept = KeptObject(
         dialect=NAME,
         made_by=BATCHES.made_by,
         id=name,
-        body={"created": objects.now, "names": names, "counts": kinds},
+        body={"created": objects.now, "names": names, "counts": counts},
         data=b"".join(lines),
     ).begin(("in_progress", "ended"))
     await objects.keep(kept)
@@ -154,13 +157,14 @@ async def _find(call: Call, objects: Objects) -> KeptObject:
 
 def _describe(call: Call, kept: KeptObject) -> dict[str, Json]:
     """Return a batch as clients see it."""
-    created, status, url = moment(kept.body["created"]), kept.status, _find_base_url(call.http)
-    cancelled = status == "canceled"
-    if cancelled:
+    created = moment(kept.body["created"])
+    status = kept.status
+    is_cancelled = status == "canceled"
+    if is_cancelled:
         status = "canceling" if call.operation == "cancel_batch" else "ended"
     has_ended = status == "ended"
     count = len(kept.body["names"])
-    counts = {"processing": count} if not has_ended else {"canceled": count} if cancelled else kept.body["counts"]
+    counts = {"processing": count} if not has_ended else {"canceled": count} if is_cancelled else kept.body["counts"]
     return {
         "id": kept.id,
         "type": "message_batch",
@@ -170,8 +174,8 @@ def _describe(call: Call, kept: KeptObject) -> dict[str, Json]:
         "expires_at": moment(kept.body["created"] + _DAY),
         "ended_at": created if has_ended else None,
         "archived_at": None,
-        "cancel_initiated_at": created if cancelled else None,
-        "results_url": f"{url}/{kept.id}/results" if has_ended else None,
+        "cancel_initiated_at": created if is_cancelled else None,
+        "results_url": f"{_find_base_url(call.http)}/{kept.id}/results" if has_ended else None,
     }
 
 

@@ -23,7 +23,8 @@ from mockserver.kinds.kept import FILES
 from mockserver.kinds.objects import Objects, find_object
 from mockserver.media.large_data import hash_data
 
-_IDS, _PATH = IdShape("file_01", 22, "base58"), "/v1/files"
+_IDS = IdShape("file_01", 22, "base58")
+_PATH = "/v1/files"
 _SECONDS = (3600, 7_776_000)  # that a file may be kept, if it expires
 
 
@@ -96,7 +97,8 @@ async def _find(call: Call, objects: Objects) -> KeptObject:
 
 
 async def _list(call: Call, objects: Objects) -> ObjectView:
-    http, listed = call.http, [_describe(kept) for kept in reversed(await objects.list(FILES.made_by))]
+    http = call.http
+    listed = [_describe(kept) for kept in reversed(await objects.list(FILES.made_by))]
     if FILES_BETA in list_betas(http):  # which has another shape of lists
         return ObjectView(find_page(listed, http))
     if (wanted := http.query.get("ids[]")) is not None:
@@ -110,7 +112,8 @@ async def _list(call: Call, objects: Objects) -> ObjectView:
 
 def _describe(kept: KeptObject) -> dict[str, Json]:
     """Return a file as clients see it."""
-    stated, created = kept.body, kept.body["created"]
+    stated = kept.body
+    created = stated["created"]
     expires = stated.get("expires_in_seconds")
     return {
         "id": kept.id,

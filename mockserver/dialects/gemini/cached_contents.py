@@ -35,7 +35,9 @@ def cache_operations() -> tuple[Operation, ...]:
 
 
 def _list_operations(parent: str) -> Iterator[Operation]:
-    every, one, names = f"{parent}/cachedContents", f"{parent}/cachedContents/{{id}}", make_renamer(CACHED_CONTENT)
+    every = f"{parent}/cachedContents"
+    one = f"{parent}/cachedContents/{{id}}"
+    names = make_renamer(CACHED_CONTENT)
     yield Operation(_MADE_BY, "POST", every, _parse_creation, render_view, unify=names)
     yield Operation("update_cached_content", "PATCH", one, _parse_update, render_view, unify=names)
     for name, method, path, work in (
@@ -105,7 +107,8 @@ async def _delete(call: Call, objects: Objects) -> ObjectView:
 
 def _describe(call: Call, kept: KeptObject) -> Body:
     """Return a cached content as clients see it; on Vertex AI, in the project that the call names."""
-    stated, created = kept.body, kept.body["created"]
+    stated = kept.body
+    created = stated["created"]
     seconds = float(str(stated.get("ttl") or f"{USUAL_TTL}s")[:-1])
     models = "publishers/google/models" if is_vertex(call.http) else "models"
     parent = call.http.path.partition("/projects/")[2].rpartition("cachedContents")[0]

@@ -23,8 +23,8 @@ LARGE_FILE = 1_000_000  # bytes of a file for which there may be no room
 class CallObjects(Struct, frozen=True):
     """The `Objects` of one call. `answers` answers another call, `done` has those.
 
-    `times` says how often the same call has made something, this time included: it makes ids unique, which all are to
-    be if `unique_ids`. `source` is the rule that states `statuses`.
+    `mark` tells the ids of what the call makes from those of equal calls before it; if `unique_ids`, no call may have
+    the same. `source` is the rule that states `statuses`.
 
     `rules` are those that answer calls like it. `locks` are the namespaces and names of what calls hold, and `held`
     those of this one; None: nothing is held.
@@ -42,7 +42,7 @@ class CallObjects(Struct, frozen=True):
     announces: bool = False
     statuses: Sequence[str] = ()
     source: str = ""
-    times: int = 0
+    mark: str = ""
     unique_ids: bool = False
     rules: Sequence[Rule] = ()
 
@@ -55,12 +55,10 @@ class CallObjects(Struct, frozen=True):
         return self.author.seed
 
     def draw_id(self, shape: IdShape, purpose: str = "") -> str:
-        mark = str(self.times) if self.times > 1 or (self.times and self.unique_ids) else ""
-        return self.author.drawer(shape, f"object {purpose}")(self.call.fingerprint + mark)
+        return self.author.drawer(shape, f"object {purpose}")(self.call.fingerprint + self.mark)
 
     def derive_id(self, shape: IdShape) -> str:
-        mark = str(self.times) if self.unique_ids else ""
-        return self.author.drawer(shape, "id")(self.call.fingerprint + mark)
+        return self.author.drawer(shape, "id")(self.call.fingerprint + (self.mark if self.unique_ids else ""))
 
     def refuse_statuses(self) -> None:
         if self.statuses:

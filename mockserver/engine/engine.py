@@ -397,11 +397,12 @@ class Engine(Struct, frozen=True, eq=False):
 
         `statuses` are those that a rule states for a new object, and `source` is that rule. Raises Failure.
         """
-        times = 0
+        mark = ""
         if call.operation in CREATIONS:
             times = await self.counters.count(call.http.namespace, name_ids_counter(call))
+            mark = str(times) if times > 1 or self.policy.unique_ids else ""
         share_work()
-        objects = replace(self._open_objects(call), statuses=statuses, source=source, times=times)
+        objects = replace(self._open_objects(call), statuses=statuses, source=source, mark=mark)
         try:
             view = await work(call, objects)
         except Failure as refusal:

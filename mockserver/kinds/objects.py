@@ -35,52 +35,37 @@ STATUS = ThenKey(
 )
 
 
-class ObjectKind(Struct, frozen=True, kw_only=True):
-    """Objects of one kind, which the operation `made_by` creates.
+class ObjectKind(Struct, frozen=True):
+    """Objects of one kind, by their `name` in the names of operations: `create_file` makes a `file`.
 
-    `acts` are the operations on one object; `listed_by` is the operation that lists objects. `statuses` are those that
-    a rule can state of a new object.
+    `usual` are what else can be done with one of them: retrieve, update, delete. `others` are more operations on one,
+    and `listed_by` is the one that lists them. `statuses` are those that a rule can state of a new one.
     """
 
-    made_by: str
-    acts: tuple[str, ...]
+    name: str
+    usual: str = ""
+    others: tuple[str, ...] = ()
     listed_by: str | None = None
     statuses: tuple[str, ...] = ()
     takes_files: bool = False  # whether the request that makes one is a form with a file
 
     @property
-    def name(self) -> str:
-        """Return what one of them is called in the names of operations."""
-        return self.made_by.removeprefix("create_")
+    def made_by(self) -> str:
+        """Return the operation that makes one."""
+        return f"create_{self.name}"
+
+    @property
+    def acts(self) -> tuple[str, ...]:
+        """Return the operations on one of them."""
+        names = {"retrieve": self.name, "update": f"update_{self.name}", "delete": f"delete_{self.name}"}
+        return (*[names[act] for act in self.usual.split()], *self.others)
 
     @property
     def operations(self) -> tuple[OperationKind, ...]:
-        """Return its operations."""
+        """Return all operations."""
         names = (*filter(None, [self.listed_by]), *self.acts)
         look_ups = [LookUp(name=name, made_by=self.made_by, takes_text=False) for name in names]
         return (Creation(name=self.made_by, statuses=self.statuses, takes_files=self.takes_files), *look_ups)
-
-
-def name_objects(
-    name: str,
-    usual: str,
-    *others: str,
-    plural: str | None = None,
-    statuses: tuple[str, ...] = (),
-    takes_files: bool = False,
-) -> ObjectKind:
-    """Return the kind of the objects that `create_<name>` makes.
-
-    `usual` are what else can be done with one of them: retrieve, update, delete. `others` are names of operations.
-    """
-    names = {"retrieve": name, "update": f"update_{name}", "delete": f"delete_{name}"}
-    return ObjectKind(
-        made_by=f"create_{name}",
-        listed_by=plural,
-        acts=(*[names[act] for act in usual.split()], *others),
-        statuses=statuses,
-        takes_files=takes_files,
-    )
 
 
 class Creation(OperationKind, frozen=True, kw_only=True):
@@ -169,16 +154,14 @@ class Objects(Protocol):
         """Note such a call for the journal, where it gets a row of its own."""
 
 
-async def find_object(
-    call: Call, made_by: str, objects: Objects, invent: Callable[[], KeptObject] | None = None
-) -> KeptObject:
-    """Return the object that a call is about; one that nobody made is what `invent` returns, where unknown ones exist.
+async def find_object(call: Call, made_by: str, objects: Objects, *, invented: KeptObject | None = None) -> KeptObject:
+    """Return the object that a call is about; where unknown ones exist, one that nobody made is as `invented`.
 
     Raises Failure if there is none.
     """
     kept = await objects.find(made_by, call.id)
-    if kept is None and invent is not None and objects.invents:
-        return invent()
+    if kept is None and invented is not None and objects.invents:
+        return invented
     if kept is None or kept.gone:
         raise Failure("not_found", source="unmatched" if kept is None else "stored")
     return kept

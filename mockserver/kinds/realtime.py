@@ -16,8 +16,5 @@ TURN = Conversation(
     write=write_turn,
 )
 CLIENT_SECRET, TRANSLATION_SECRET = (Creation(name=f"create_{name}_secret") for name in ("client", "translation"))
-CALLS = ObjectKind(
-    made_by="create_call",
-    acts=("accept_call", "hang_up_call", "refer_call", "reject_call"),
-)
+CALLS = ObjectKind("call", others=("accept_call", "hang_up_call", "refer_call", "reject_call"))
 OPERATIONS = (TURN, CLIENT_SECRET, TRANSLATION_SECRET, *CALLS.operations)

@@ -147,12 +147,9 @@ def _write_line(name: str, result: Mapping[str, Json]) -> bytes:
 
 async def _find(call: Call, objects: Objects) -> KeptObject:
     """Return the batch of a call; one that nobody made has ended, without requests. Raises Failure."""
-
-    def invent() -> KeptObject:
-        body = {"created": objects.now, "names": [], "counts": {}, "status": "ended"}
-        return KeptObject(NAME, BATCHES.made_by, call.id, body, invented=True)
-
-    return await find_object(call, BATCHES.made_by, objects, invent)
+    body = {"created": objects.now, "names": [], "counts": {}, "status": "ended"}
+    invented = KeptObject(NAME, BATCHES.made_by, call.id, body, invented=True)
+    return await find_object(call, BATCHES.made_by, objects, invented=invented)
 
 
 def _describe(call: Call, kept: KeptObject) -> dict[str, Json]:

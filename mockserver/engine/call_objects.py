@@ -25,7 +25,6 @@ class CallObjects(Struct, frozen=True):
 
     `mark` tells the ids of what the call makes from those of equal calls before it; if `unique_ids`, no call may have
     the same. `source` is the rule that states `statuses`.
-
     `rules` are those that answer calls like it. `locks` are the namespaces and names of what calls hold, and `held`
     those of this one; None: nothing is held.
     """

@@ -31,6 +31,7 @@ from mockserver.dialects.anthropic.replay import HISTORY
 from mockserver.dialects.anthropic.request import make_call, read_version
 from mockserver.kinds.kept import BATCHES
 from mockserver.kinds.objects import Objects, find_object
+from mockserver.media.large_data import read_data
 
 BATCH = Model(
     closed_shape(
@@ -100,29 +101,28 @@ def _check_histories(call: Call, validation: Validation) -> list[HistoryProblem]
 async def _create(call: Call, objects: Objects) -> ObjectView:
     """Answer all requests, and keep their results for when the batch is looked up: the first time, it has ended."""
     objects.refuse_statuses()
-    name = objects.derive_id(_IDS)
-    names = [request["custom_id"] for request in call.raw["requests"]]
+    batch = objects.derive_id(_IDS)
     lines = list[bytes]()
     counts = Counter[str]()
-    for number, (custom_id, asked) in enumerate(zip(names, call.batch, strict=True), 1):
-        part_of = f"request {number} of {name}"
+    for number, (request, asked) in enumerate(zip(call.raw["requests"], call.batch, strict=True), 1):
+        part_of = f"request {number} of {batch}"
         if isinstance(asked, Call):
             plan = await objects.answer(asked)
-            part_of += f", custom_id {json.dumps(custom_id)}"
+            part_of += f", custom_id {json.dumps(asked.custom_id)}"
             objects.note(CarriedOut(asked.http, asked, plan, part_of=part_of))
             result = _render_result(asked, plan.outcome)
         else:
             assert isinstance(asked, Failure)  # noqa: S101  # as parsed
             objects.note(CarriedOut(replace(call.http, body=b""), None, Plan(asked, "invalid"), part_of=part_of))
             result = _render_result(call, asked)
-        lines.append(_write_line(custom_id, result))
+        lines.append(_write_line(request["custom_id"], result))
         counts[result["type"]] += 1
         await asyncio.sleep(0)  # let other requests run
     kept = KeptObject(
         dialect=NAME,
         made_by=BATCHES.made_by,
-        id=name,
-        body={"created": objects.now, "names": names, "counts": counts},
+        id=batch,
+        body={"created": objects.now, "counts": counts},
         data=b"".join(lines),
     ).begin(("in_progress", "ended"))
     await objects.keep(kept)
@@ -141,13 +141,13 @@ def _render_result(call: Call, outcome: Outcome) -> dict[str, Json]:
     return {"type": "errored", "error": make_error_body(call.http, failure, call if call.messages else None)[0]}
 
 
-def _write_line(name: str, result: Mapping[str, Json]) -> bytes:
-    return to_json({"custom_id": name, "result": result}) + b"\n"
+def _write_line(custom_id: str, result: Mapping[str, Json]) -> bytes:
+    return to_json({"custom_id": custom_id, "result": result}) + b"\n"
 
 
 async def _find(call: Call, objects: Objects) -> KeptObject:
     """Return the batch of a call; one that nobody made has ended, without requests. Raises Failure."""
-    body = {"created": objects.now, "names": [], "counts": {}, "status": "ended"}
+    body = {"created": objects.now, "counts": {}, "status": "ended"}
     invented = KeptObject(NAME, BATCHES.made_by, call.id, body, invented=True)
     return await find_object(call, BATCHES.made_by, objects, invented=invented)
 
@@ -155,13 +155,12 @@ async def _find(call: Call, objects: Objects) -> KeptObject:
 def _describe(call: Call, kept: KeptObject) -> dict[str, Json]:
     """Return a batch as clients see it."""
     created = moment(kept.body["created"])
-    status = kept.status
-    is_cancelled = status == "canceled"
-    if is_cancelled:
-        status = "canceling" if call.operation == "cancel_batch" else "ended"
+    is_cancelled = kept.status == "canceled"
+    status = "ended" if is_cancelled else kept.status
+    if is_cancelled and call.operation == "cancel_batch":
+        status = "canceling"
     has_ended = status == "ended"
-    count = len(kept.body["names"])
-    counts = {"processing": count} if not has_ended else {"canceled": count} if is_cancelled else kept.body["counts"]
+    counts = kept.body["counts"] if has_ended else {"processing": sum(kept.body["counts"].values())}
     return {
         "id": kept.id,
         "type": "message_batch",
@@ -197,9 +196,17 @@ async def _show(call: Call, objects: Objects) -> ObjectView:
 
 
 async def _cancel(call: Call, objects: Objects) -> ObjectView:
-    kept = await _find(call, objects)
-    _, now = await objects.change(kept, lambda found: found.end("canceled") if found.ahead else found)
-    return ObjectView(_describe(call, now), source=kept.source)
+    _, kept = await objects.change(await _find(call, objects), _cancel_requests)
+    return ObjectView(_describe(call, kept), source=kept.source)
+
+
+def _cancel_requests(kept: KeptObject) -> KeptObject:
+    """Return a batch whose requests were cancelled, all of them, unless it has ended."""
+    if not kept.ahead:
+        return kept
+    custom_ids = [json.loads(line)["custom_id"] for line in read_data(kept.data).splitlines()]
+    data = b"".join([_write_line(custom_id, {"type": "canceled"}) for custom_id in custom_ids])
+    return replace(kept.end("canceled").change(counts={"canceled": len(custom_ids)}), data=data)
 
 
 async def _delete(call: Call, objects: Objects) -> ObjectView:
@@ -214,7 +221,5 @@ async def _show_results(call: Call, objects: Objects) -> ObjectView:
     kept = await _find(call, objects)
     if kept.ahead:
         raise refuse("The batch has no results yet: it has not ended.")
-    data = kept.data
-    if kept.status == "canceled":
-        data = b"".join([_write_line(name, {"type": "canceled"}) for name in kept.body["names"]])
-    return ObjectView(data=data, headers=(("content-type", "application/x-jsonl"),), source=kept.source)
+    headers = (("content-type", "application/x-jsonl"),)
+    return ObjectView(data=kept.data, headers=headers, source=kept.source)

@@ -154,16 +154,23 @@ class Objects(Protocol):
         """Note such a call for the journal, where it gets a row of its own."""
 
 
-async def find_object(call: Call, made_by: str, objects: Objects, *, invented: KeptObject | None = None) -> KeptObject:
-    """Return the object that a call is about; where unknown ones exist, one that nobody made is as `invented`.
+async def find_object(
+    objects: Objects,
+    made_by: str,
+    name: str,
+    *,
+    invented: KeptObject | None = None,
+    refusal: Failure | None = None,
+) -> KeptObject:
+    """Return an object by its id; where unknown ones exist, one that nobody made is as `invented`.
 
-    Raises Failure if there is none.
+    Raises the `refusal` if there is none; the usual one counts as an answer.
     """
-    kept = await objects.find(made_by, call.id)
+    kept = await objects.find(made_by, name)
     if kept is None and invented is not None and objects.invents:
         return invented
     if kept is None or kept.gone:
-        raise Failure("not_found", source="unmatched" if kept is None else "stored")
+        raise refusal or Failure("not_found", source="unmatched" if kept is None else "stored")
     return kept
 
 

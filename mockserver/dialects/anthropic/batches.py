@@ -149,7 +149,7 @@ async def _find(call: Call, objects: Objects) -> KeptObject:
     """Return the batch of a call; one that nobody made has ended, without requests. Raises Failure."""
     body = {"created": objects.now, "counts": {}, "status": "ended"}
     invented = KeptObject(NAME, BATCHES.made_by, call.id, body, invented=True)
-    return await find_object(call, BATCHES.made_by, objects, invented=invented)
+    return await find_object(objects, BATCHES.made_by, call.id, invented=invented)
 
 
 def _describe(call: Call, kept: KeptObject) -> dict[str, Json]:

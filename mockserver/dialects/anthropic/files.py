@@ -90,7 +90,7 @@ async def _find(call: Call, objects: Objects) -> KeptObject:
     """Return the file of a call; one that nobody uploaded to this server is a text that names it. Raises Failure."""
     text = f"This is the file {call.id}.\n".encode()
     invented = KeptObject(NAME, FILES.made_by, call.id, {"created": objects.now}, data=text, invented=True)
-    return await find_object(call, FILES.made_by, objects, invented=invented)
+    return await find_object(objects, FILES.made_by, call.id, invented=invented)
 
 
 async def _list(call: Call, objects: Objects) -> ObjectView:

@@ -85,7 +85,7 @@ def _parse_update(http: HttpRequest, validation: Validation) -> Call:
 
 
 async def _update(call: Call, objects: Objects) -> ObjectView:
-    kept = await find_object(call, _MADE_BY, objects)
+    kept = await find_object(objects, _MADE_BY, call.id)
     _, now = await objects.change(kept, lambda found: found.change(**call.raw))
     return ObjectView(_describe(call, now))
 
@@ -97,11 +97,11 @@ async def _list(call: Call, objects: Objects) -> ObjectView:
 
 
 async def _show(call: Call, objects: Objects) -> ObjectView:
-    return ObjectView(_describe(call, await find_object(call, _MADE_BY, objects)))
+    return ObjectView(_describe(call, await find_object(objects, _MADE_BY, call.id)))
 
 
 async def _delete(call: Call, objects: Objects) -> ObjectView:
-    await objects.change(await find_object(call, _MADE_BY, objects), KeptObject.forget)
+    await objects.change(await find_object(objects, _MADE_BY, call.id), KeptObject.forget)
     return ObjectView()
 
 

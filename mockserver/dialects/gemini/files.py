@@ -24,12 +24,12 @@ from mockserver.dialects.gemini.errors import JSON_TYPE, VARIANTS, credential, p
 from mockserver.dialects.gemini.models import find_page
 from mockserver.dialects.gemini.proto import read_message
 from mockserver.dialects.gemini.request import NAME, read
-from mockserver.kinds.objects import Objects, Work
+from mockserver.kinds.kept import FILES
+from mockserver.kinds.objects import Objects, Work, find_object
 from mockserver.media.large_data import cut_data, hash_data, join_data
 
 IDS = IdShape("files/", 12, "hex")
 TTL = 172_800.0  # seconds
-CREATE_FILE_OPERATION = "create_file"
 PIECE = "create_file_piece"
 STATES = {"pending": "PROCESSING", "uploaded": "PROCESSING", "processed": "ACTIVE", "error": "FAILED"}
 _FILES = "/{version:version}/files"
@@ -39,7 +39,7 @@ _LINES = JSON_TYPE.partition("\r\n")[2]  # the headers of Google's servers, with
 
 
 def file_operations() -> tuple[Operation, ...]:
-    made = [Operation(CREATE_FILE_OPERATION, "POST", path, _parse_upload, render_view) for path in (_UPLOAD, _FILES)]
+    made = [Operation(FILES.made_by, "POST", path, _parse_upload, render_view) for path in (_UPLOAD, _FILES)]
     found = [
         Operation(name, method, path, look_up(NAME, name, prefix=IDS.prefix, work=work), render_view)
         for name, method, path, work in (
@@ -94,7 +94,7 @@ def _find_description(upload: str) -> dict[str, Json] | None:
 
 
 def _make_call(http: HttpRequest, raw: Body, act: Work) -> Call:
-    return Call(NAME, CREATE_FILE_OPERATION, "", http, dict(raw), raw, work=act)
+    return Call(NAME, FILES.made_by, "", http, dict(raw), raw, work=act)
 
 
 async def _refuse(call: Call, objects: Objects) -> ObjectView:
@@ -154,7 +154,7 @@ def write_hash(data: Data) -> str:
 
 async def keep_file(name: str, described: Body, data: Data, objects: Objects, *, statuses: Sequence[str]) -> KeptObject:
     """Keep a file with what is said of it, in the first of these statuses; without any, it is ready."""
-    kept = KeptObject(NAME, CREATE_FILE_OPERATION, name, {**described, "created": objects.now}, data=data)
+    kept = KeptObject(NAME, FILES.made_by, name, {**described, "created": objects.now}, data=data)
     kept = kept.begin(statuses or ("processed",))
     await objects.keep(kept)
     return kept
@@ -169,17 +169,15 @@ _EMPTY = ("content-length", "0")
 
 async def find_file(name: str, objects: Objects) -> KeptObject:
     """Return a file; one that nobody made is invented, unless that is an error. Raises Failure."""
-    kept = await objects.find(CREATE_FILE_OPERATION, name)
-    if kept is None and objects.invents:
-        body = {"created": objects.now, "status": "processed"}
-        return KeptObject(NAME, CREATE_FILE_OPERATION, name, body, invented=True)
-    if kept is None or kept.gone:
-        raise Failure("not_found", VARIANTS["no_file"].format(id=clip(name.removeprefix(IDS.prefix))), status=403)
-    return kept
+    body = {"created": objects.now, "status": "processed"}
+    invented = KeptObject(NAME, FILES.made_by, name, body, invented=True)
+    message = VARIANTS["no_file"].format(id=clip(name.removeprefix(IDS.prefix)))
+    refusal = Failure("not_found", message, status=403)
+    return await find_object(objects, FILES.made_by, name, invented=invented, refusal=refusal)
 
 
 async def _list(call: Call, objects: Objects) -> ObjectView:
-    entries, token = find_page(call.http, tuple(await objects.list(CREATE_FILE_OPERATION)))
+    entries, token = find_page(call.http, tuple(await objects.list(FILES.made_by)))
     return ObjectView({"files": [show_file(call.http, each) for each in entries], **token} if entries else {})
 
 

@@ -13,9 +13,10 @@ from typing import Any
 from pydantic_core import to_json
 from starlette.types import Message, Receive, Scope, Send
 
-from mockserver.core.http import HttpRequest, Reply, SocketAnswers, SocketTurn
+from mockserver.core.http import HttpRequest, Reply
 from mockserver.core.json import Json, try_parse
 from mockserver.core.plan import Failure
+from mockserver.core.socket_turn import SocketAnswers, SocketTurn
 from mockserver.dialects._parse import Body, clip, read_json
 from mockserver.dialects.gemini.live import (
     count_usage,
@@ -308,7 +309,7 @@ class LiveTurn:
         return said + [{"functionCall": call} for call in self._calls]
 
     async def pass_on(self, data: bytes, event: Event | None) -> None:
-        """Send what a response of the stream has; what is no response, as a rule or a fault made it."""
+        """Send what a response of the stream has; what is not a response, as a rule or a fault made it."""
         if self.is_over:
             return
         if event is None:

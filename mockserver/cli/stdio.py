@@ -18,7 +18,8 @@ from mockserver.config.errors import ConfigError
 from mockserver.core.json import Json
 from mockserver.core.mcp_server import INTERNAL_ERROR, McpServer
 
-ADDRESS, KEY = "MOCKSERVER_URL", "MOCKSERVER_MCP_KEY"
+ADDRESS = "MOCKSERVER_URL"
+KEY = "MOCKSERVER_MCP_KEY"
 _META = "io.modelcontextprotocol/protocolVersion"
 Enter = Callable[[str | None], None]  # takes the session that an answer begins, if it does
 Emit = Callable[[bytes], None]  # takes each message of the server
@@ -47,7 +48,8 @@ class _Message:
     """A message of the client, and what is said of it over HTTP."""
 
     def __init__(self, line: bytes, verb: str = "POST") -> None:
-        self.line, self.verb = line, verb
+        self.line = line
+        self.verb = verb
         try:
             content = json.loads(line) if line else {}
         except (ValueError, RecursionError):
@@ -261,7 +263,8 @@ def _make_server(name: str, rules: tuple[Path, ...], flags: Mapping[str, Json]) 
                     pieces = []
             elif isinstance(action, Cut):
                 os._exit(0)  # there is no other connection to break than that of the process
-        rest, kind = b"".join(pieces), dict(response.reply.headers).get("content-type", "")
+        rest = b"".join(pieces)
+        kind = dict(response.reply.headers).get("content-type", "")
         if "text/event-stream" in kind or rest.startswith((b"event:", b"data:")):
             _emit_events(rest, emit)
         else:

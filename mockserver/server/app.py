@@ -23,7 +23,8 @@ class Site:
     """The application of one server, as its settings are now."""
 
     def __init__(self, live: Live, lifespan: Lifespan[Router] | None = None) -> None:
-        self._live, self._lifespan = live, Router(lifespan=lifespan)
+        self._live = live
+        self._lifespan = Router(lifespan=lifespan)
         self._directories = dict[str, Directory]()  # by their default dialects
         self._settings, self._directory = live.settings, self._choose_directory()
 

@@ -27,11 +27,13 @@ async def answer(found: FoundResponder, scope: Scope, receive: Receive, send: Se
     lent = scope.get("extensions") or {}
     client = ClientConnection(receive, send, lent.get(WIRE), in_process=lent.get(IN_PROCESS))
     visit = found.responder.admit(scope["method"], found.path, found.namespace)
-    visit.row.query, visit.row.headers = scope["query_string"], scope["headers"]
+    visit.row.query = scope["query_string"]
+    visit.row.headers = scope["headers"]
     visit.row.weigh(weigh(scope["headers"]))
     visit.receive = receive
     if client.in_process is not None:
-        visit.in_process, visit.patient = True, client.in_process.patient
+        visit.in_process = True
+        visit.patient = client.in_process.patient
     request = found.make_request(scope["method"], scope["query_string"], scope["headers"])
     await serve(found.responder, _respond(found.responder, request, visit), visit, client, scope)
 
@@ -44,9 +46,11 @@ async def _respond(responder: Responder, request: HttpRequest, visit: Visit) -> 
         if takes_files and _may_go_to_disk(request, visit):
             return await _respond_to_form(responder, request, visit)
         if takes_files:
-            limit, setting = live.settings.max_upload, "max_upload"
+            limit = live.settings.max_upload
+            setting = "max_upload"
         else:
-            limit, setting = live.settings.max_body, "max_body"
+            limit = live.settings.max_body
+            setting = "max_body"
         body = await read_body(visit.receive, limit, request.headers, visit.take, setting=setting)
         if len(body) > LARGE or live.unsent.held > live.settings.max_unsent:
             visit.take(estimate_parsed_size(body))
@@ -101,7 +105,9 @@ def _check_sender(responder: Responder, request: HttpRequest, visit: Visit) -> N
 
 async def _read_form(reader: FormReader, request: HttpRequest, visit: Visit) -> None:
     """Read a form while it comes, and count what of it is in memory. Raises like `read_body`."""
-    start, received, counted = bytearray(), 0, 0
+    start = bytearray()
+    received = 0
+    counted = 0
     limit = visit.live.settings.max_upload
     async for piece in receive_pieces(visit.receive, limit, request.headers, setting="max_upload"):
         reader.write(piece)

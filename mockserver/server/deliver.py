@@ -48,7 +48,9 @@ async def serve(
 
 def list_actions(responder: Responder, response: Response, visit: Visit) -> Iterable[Action]:
     """Return the actions that send a response, as its faults change them."""
-    reply, faults, call = response.reply, response.plan.faults, response.call
+    reply = response.reply
+    faults = response.plan.faults
+    call = response.call
     actions = make_script(reply, response.pace, response.extra_headers, apart=bool(faults))
     if not faults or call is None:
         return actions
@@ -139,7 +141,9 @@ async def _turn_away(responder: Responder, visit: Visit, client: ClientConnectio
     try:
         await drive(list_actions(responder, refused, visit), client, row.note)
     except RuntimeError:  # the head was sent already
-        row.plan, row.status, row.reply_headers = before.plan, before.status, before.reply_headers
+        row.plan = before.plan
+        row.status = before.status
+        row.reply_headers = before.reply_headers
         return False
     return True
 

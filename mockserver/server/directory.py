@@ -41,7 +41,10 @@ class FoundResponder(Struct, frozen=True):
         """Return a whole request to this path, and its visit. Each plain request comes here: it calls little."""
         visit = self.responder.admit(method, self.path, self.namespace)
         row = visit.row
-        row.query, row.headers, row.unweighed, row.asked = query, table.headers, table.weight, row.began
+        row.query = query
+        row.headers = table.headers
+        row.unweighed = table.weight
+        row.asked = row.began
         row.take(body)
         request = HttpRequest(
             method=method,
@@ -79,7 +82,8 @@ class Directory:
 
     def __init__(self, live: Live) -> None:
         self._live = live
-        self._dialects, self._default = discover_all(live.settings.hosts), live.settings.dialect
+        self._dialects = discover_all(live.settings.hosts)
+        self._default = live.settings.dialect
         self._own = EndpointIndex(list_own_endpoints(self._dialects[self._default]))
         self.known = Memo[str, FoundResponder](most=_MOST_FOUND)  # paths that were looked up
 
@@ -131,7 +135,8 @@ class Directory:
         return FoundResponder(Responder(self._live, owner, {}, **why), path, {}, namespace)
 
 
-_MOST_FOUND, _RESPONDER = 1 << 20, 1_000  # bytes, about
+_MOST_FOUND = 1 << 20  # bytes, about
+_RESPONDER = 1_000  # bytes, about
 
 
 def _find_control_path(method: str, path: str, namespace: str) -> str | None:

@@ -133,7 +133,9 @@ class Live(Struct):
 
     def share(self, fleet: Sharing, counters: Counters, answers: ValueStore[Kept], limits: LimitStore) -> None:
         """Remember in a state that several servers share from now on."""
-        self.fleet, self.counters, self._limiter = fleet, counters, Limiter(limits)
+        self.fleet = fleet
+        self.counters = counters
+        self._limiter = Limiter(limits)
         self.engine = replace(self.engine, counters=counters, memory=replace(self.engine.memory, store=answers))
 
     @property
@@ -158,8 +160,11 @@ class Live(Struct):
     def renew(self, settings: Settings, engine: Engine, journal: Journal, *, timed: bool = True) -> None:
         """Forget everything, start over with these; `timed`: answers take their time unless overridden."""
         self.namespaces = Namespaces(timed=timed)
-        self._limiter, self.budgets = Limiter(MemoryLimitStore(self.now)), {}
-        self.settings, self.counters, self.journal = settings, engine.counters, journal
+        self._limiter = Limiter(MemoryLimitStore(self.now))
+        self.budgets = {}
+        self.settings = settings
+        self.counters = engine.counters
+        self.journal = journal
         self.engine.streams.end()
         self.engine = replace(engine, streams=McpStreams())
         self._limited = None
@@ -167,7 +172,8 @@ class Live(Struct):
     def swap(self, settings: Settings, engine: Engine) -> tuple[str, ...]:
         """Go on with these; return the names of changed settings that need a restart."""
         kept = {name: getattr(self.settings, name) for name in AT_START}
-        self.settings, self.engine = settings.model_copy(update=kept), engine
+        self.settings = settings.model_copy(update=kept)
+        self.engine = engine
         return tuple(name for name in AT_START if getattr(settings, name) != kept[name])
 
     @asynccontextmanager
@@ -207,12 +213,14 @@ class Live(Struct):
 
     def has_room_for(self, body: bytes) -> bool:
         """Return whether a request with this body can be answered without counting what it takes."""
-        settings, size = self.settings, len(body)
+        settings = self.settings
+        size = len(body)
         return size <= SMALL and size <= settings.max_body and self.unsent.held <= settings.max_unsent
 
     @property
     def limiter(self) -> Limiter | None:
-        settings, limiter = self.settings, self._limiter
+        settings = self.settings
+        limiter = self._limiter
         if self._limited is not settings:
             limiter.configure(settings.limits, settings.keys, self.engine.policy.models)
             self._limited = settings
@@ -243,7 +251,9 @@ def compose(sources: Sources, counters: Counters, before: "Live | None" = None) 
     Raises MockserverError.
     """
     loaded = sources.load()
-    settings, errors, player = loaded.settings, loaded.errors, None
+    settings = loaded.settings
+    errors = loaded.errors
+    player = None
     if not errors.found or before is None:  # else the running server would miss changes of cassettes that are read here
         player = errors.attempt(partial(make_player, sources, settings, before))
         store = player.store if player else CassetteStore(settings.cassettes, settings.match, settings.hosts)
@@ -273,9 +283,11 @@ def compose(sources: Sources, counters: Counters, before: "Live | None" = None) 
 
 
 def make_player(sources: Sources, settings: Settings, before: "Live | None" = None) -> Player:
-    store, fresh = CassetteStore(settings.cassettes, settings.match, settings.hosts), False
+    store = CassetteStore(settings.cassettes, settings.match, settings.hosts)
+    fresh = False
     if before is not None and before.settings.cassettes == settings.cassettes:
-        store, choice = before.player.store.copy_unloaded(settings.match, settings.hosts), before.player.choice
+        store = before.player.store.copy_unloaded(settings.match, settings.hosts)
+        choice = before.player.choice
         fresh = choice.fresh and (choice.name, choice.record) == (settings.cassette, settings.record)
     made = Player(store, upstreams=tuple(settings.upstream), policy=RecordingPolicy(settings, sources.environ))
     return made.choose(settings.cassette, settings.record, fresh=fresh)
@@ -325,7 +337,8 @@ async def reload(live: Live, sources: Sources) -> tuple[str, ...]:
 
 def show_settings(settings: Settings) -> dict[str, Json]:
     """Show the settings that differ from their defaults, without secrets: of keys only how many there are."""
-    usual, found = Settings(), dict[str, Json]()
+    usual = Settings()
+    found = dict[str, Json]()
     for name in _SHOWN_SETTINGS:
         value = getattr(settings, name)
         if value != getattr(usual, name):
@@ -383,7 +396,8 @@ async def watch(live: Live, sources: Sources, say: Callable[[str], None]) -> Non
     files = {path.resolve() for path in sources.files}
     folders = {path.parent for path in files}  # editors replace files, so the folder is what must be watched
     mine = lambda _change, path: Path(path) in files  # noqa: E731  # the shape that watchfiles wants
-    wait, over = partial(watched, debounce=100, step=20, rust_timeout=_EVERY, yield_on_timeout=True), Event()
+    wait = partial(watched, debounce=100, step=20, rust_timeout=_EVERY, yield_on_timeout=True)
+    over = Event()
     changes = wait(*folders, watch_filter=mine, stop_event=over, recursive=False)
     try:
         while True:

@@ -93,7 +93,8 @@ class Acceptor:
     """
 
     def __init__(self, listeners: Sequence[socket.socket], make_protocol: Callable[..., asyncio.Protocol]) -> None:
-        self._listeners, self._make_protocol = listeners, make_protocol
+        self._listeners = listeners
+        self._make_protocol = make_protocol
         self._is_called = False  # in this turn
         self._openings = set[asyncio.Task[object]]()
 
@@ -228,7 +229,8 @@ class Running:
         self.live = live
         self._listener = bind(live.settings.host, live.settings.port)
         self.address = _format_address(self._listener)
-        self._ready, self._process = Event(), os.getpid()
+        self._ready = Event()
+        self._process = os.getpid()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._watching = watch_sources(live, sources or Sources(), say or (lambda _: None))
         self._server = _PromptServer(configure_uvicorn(live, self._lifespan, grace=THREAD_GRACE))

@@ -33,7 +33,8 @@ def share(live: Live) -> None:
     if live.control_token is not None and settings.control_token is None:
         raise ConfigError(f"servers that share a state need the same token at {settings.host}: set --control-token")
     state = check_state(settings.state)
-    client, codec = state.client, make_codec(lambda model: live.engine.policy.tokenizer(model))  # after reloads, too
+    client = state.client
+    codec = make_codec(lambda model: live.engine.policy.tokenizer(model))  # after reloads, too
     answers = RedisValueStore(client, codec, count=settings.stored_answers, size=settings.stored_bytes)
     fleet = Fleet(live, client, state.address.make_connection, Control(live).answer_question)
     live.share(fleet, RedisCounters(client), answers, RedisLimitStore(client))

@@ -93,7 +93,8 @@ class Setup(Struct, frozen=True):
         settings: dict[str, Any] = {
             name: str(value) if isinstance(value, Path) else value for name, value in options.items()
         }
-        timing, allowed = settings.pop("timing", False), check_hosts(settings.pop("allow_hosts", ()))
+        timing = settings.pop("timing", False)
+        allowed = check_hosts(settings.pop("allow_hosts", ()))
         if not isinstance(timing, bool):
             settings["timing"] = timing
         return cls(tuple(map(Path, rules)), {**DEFAULTS, **settings}, timing is not False, allowed)

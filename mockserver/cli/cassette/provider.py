@@ -30,7 +30,8 @@ from mockserver.server.sources import Sources
 if TYPE_CHECKING:
     from httpx import Client
 
-_FIRST_ERROR, _FIRST_FAULT = 400, 500  # statuses
+_FIRST_ERROR = 400  # statuses
+_FIRST_FAULT = 500  # statuses
 _PASSING = (408, 409, 425, 429)  # statuses of errors that the same request does not get again
 _SAFE = "/:@!$&'()*+,;=-._~"  # in a path
 
@@ -82,7 +83,8 @@ class Provider(Struct):
         for chain in find_chains(episodes):
             if wanted.isdisjoint(at + 1 for at in chain):
                 continue
-            renewal, failed = Renewal(), 0
+            renewal = Renewal()
+            failed = 0
             for at in chain:
                 if failed:
                     why = f"not sent, {_FAILED.format(failed)}"

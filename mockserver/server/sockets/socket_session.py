@@ -22,7 +22,11 @@ from mockserver.server.deliver import serve
 from mockserver.server.limits import estimate_parsed_size
 from mockserver.server.respond import LARGE, STATE_LOST, Responder, Response, Visit, return_response
 
-STOPPING, CUT_SHORT, EXPIRED, FAILED = 1012, 1000, 1001, 1011  # codes with which connections are closed (RFC 6455, 7.4)
+# codes with which connections are closed (RFC 6455, 7.4)
+STOPPING = 1012
+CUT_SHORT = 1000
+EXPIRED = 1001
+FAILED = 1011
 FAREWELL = 1.0  # seconds that answers get to notice that their client has left
 LONGEST = 3600.0  # seconds that a session lasts
 
@@ -81,8 +85,11 @@ class SocketSession:
     def __init__(
         self, responder: Responder, handshake: HttpRequest, *, scope: Scope, receive: Receive, send: Send
     ) -> None:
-        self.responder, self.handshake = responder, handshake
-        self._scope, self._receive, self._send = scope, receive, send
+        self.responder = responder
+        self.handshake = handshake
+        self._scope = scope
+        self._receive = receive
+        self._send = send
         wire: ConnectionWire | None = (scope.get("extensions") or {}).get(WIRE)
         self._wire = None if wire is None else SocketWire(wire)
         self.close_code: int | None = None  # with which the client has closed it
@@ -125,9 +132,11 @@ class SocketSession:
             return self.responder.refuse(self.handshake, STATE_LOST)
 
     async def _count_handshake(self) -> None:
-        responder, limiter = self.responder, self.responder.live.limiter
+        responder = self.responder
+        limiter = self.responder.live.limiter
         if limiter is not None:
-            dialect, handshake = responder.dialect, self.handshake
+            dialect = responder.dialect
+            handshake = self.handshake
             key = dialect.credential(handshake)
             await limiter.count_handshake(handshake.namespace, key, dialect.rate_limit_headers)
 
@@ -227,7 +236,9 @@ class SocketSession:
         """Return the visit of a request that the client makes."""
         visit = self.responder.admit(request.method, request.path, request.namespace)
         row = visit.row
-        row.query, row.headers, row.is_socket = self._scope["query_string"], request.headers, True
+        row.query = self._scope["query_string"]
+        row.headers = request.headers
+        row.is_socket = True
         row.take(request.body)
         visit.receive = self.wait_until_left
         return visit

@@ -50,11 +50,15 @@ class SessionRecord:
 
     def _state(self, operation: str, plan: Plan, status: int) -> None:
         row = self.visit.row
-        row.operation, row.plan, row.status, row.reply_headers = operation, plan, status, _EVENTS
+        row.operation = operation
+        row.plan = plan
+        row.status = status
+        row.reply_headers = _EVENTS
 
     def take(self, message: Message) -> None:
         """Note what the client has sent."""
-        row, text = self.visit.row, message.get("text")
+        row = self.visit.row
+        text = message.get("text")
         if not isinstance(text, str):
             text = (message.get("bytes") or b"").decode("utf-8", "replace")
         line = _hide_sound(text)
@@ -167,7 +171,8 @@ class RecordedSession(SocketSession):
 
     async def hear(self, transcription: Body, audio: bytes, sound: SampleFormat) -> Heard:
         """Return what is said in a sound: a rule may state it, or it is what mockserver's own speech carries."""
-        request, dialect = self.make_request(b"", SocketTurn(SocketAnswers())), self.responder.dialect.name
+        request = self.make_request(b"", SocketTurn(SocketAnswers()))
+        dialect = self.responder.dialect.name
         call = await on_thread(make_recording_call, request, dialect, transcription, audio, sound)
         engine = self.responder.live.find_engine(self.handshake.namespace)
         return Heard(call, await engine.plan(replace(call, http=replace(request, turn=None))))

@@ -29,8 +29,8 @@ from mockserver.core.plan import (
 )
 from mockserver.delivery.script import write_event
 from mockserver.dialects import discover_all
+from mockserver.server.compose import start
 from mockserver.server.explain import BODIES, describe_faults, explain_call, make_usual_request, reach, read_request
-from mockserver.server.live import start
 from mockserver.server.masking import find_request_secrets
 
 _USUAL_MODEL = "gpt-4o"
@@ -64,7 +64,7 @@ def ask_command(
         from mockserver.server.respond import Responder  # slow: Starlette
 
         responder = Responder(live, reached.place.dialect, reached.place.operations)
-        response = asyncio.run(responder.respond(reached.http))
+        response = asyncio.run(responder.respond(responder.admit(reached.http)))
         plan = response.plan
         output = _write_reply(response.reply)
         status = response.reply.status

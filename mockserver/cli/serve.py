@@ -24,7 +24,8 @@ from mockserver.core.text import LONGEST, escape_line, lines, plural
 from mockserver.dialects import client_configs
 from mockserver.rules.lint.remarks import find_without_upstream
 from mockserver.server.client_environment import list_mcp_addresses, make_bare_url, make_base_url, write_openai_hint
-from mockserver.server.live import Live, Worker, start
+from mockserver.server.compose import start
+from mockserver.server.live import Live, Worker
 from mockserver.server.masking import find_row_secrets
 from mockserver.server.recording.cassette_store import name_file
 from mockserver.server.recording.player import CassetteChoice

@@ -8,7 +8,6 @@ from msgspec import Struct
 from pydantic_core import to_json
 from starlette.types import Message
 
-from mockserver.core.http import HttpRequest
 from mockserver.core.json import Json, try_parse
 from mockserver.core.plan import Usage
 from mockserver.core.tokens import APPROX
@@ -33,12 +32,9 @@ class OpenItem(Struct):
 
 
 class ResponseTurn:
-    """A response: its request, its visit, and what was sent of it."""
+    """A response: the visit of its request, and what was sent of it."""
 
-    def __init__(
-        self, request: HttpRequest, visit: Visit, body: Mapping[str, Json], sound: SampleFormat, left: asyncio.Event
-    ) -> None:
-        self.request = request
+    def __init__(self, visit: Visit, body: Mapping[str, Json], sound: SampleFormat, left: asyncio.Event) -> None:
         self.visit = visit
         self.body = body
         self.sound = sound

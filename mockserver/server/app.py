@@ -7,7 +7,7 @@ from msgspec import Struct
 from starlette.routing import Router
 from starlette.types import ASGIApp, Lifespan, Receive, Scope, Send
 
-from mockserver.core.http import CONTROL, Fields, HttpRequest, tabulate
+from mockserver.core.http import CONTROL, HttpRequest, RawHeaders, tabulate
 from mockserver.core.lazy import LazyTable
 from mockserver.server.access import OPEN, Guard, is_control
 from mockserver.server.asgi_entrance import answer
@@ -75,11 +75,11 @@ class Site:
             self._follow_settings()
         return self._directory.find(path)
 
-    def admits_socket(self, path: str, query: bytes, headers: Fields) -> bool:
+    def admits_socket(self, path: str, query: bytes, headers: RawHeaders) -> bool:
         """Return whether the connection of a handshake is to go on as a WebSocket."""
         return self.find_socket(path, query, headers) is not None
 
-    def find_socket(self, path: str, query: bytes, headers: Fields) -> "FoundSocket | None":
+    def find_socket(self, path: str, query: bytes, headers: RawHeaders) -> "FoundSocket | None":
         """Return what answers a handshake at a path, if its client may go on over a WebSocket."""
         if not self._live.settings.sockets:
             return None

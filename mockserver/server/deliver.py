@@ -10,7 +10,7 @@ from starlette.types import Scope
 from mockserver.config.errors import ConfigError
 from mockserver.core.action import Action
 from mockserver.core.exchange import COMPLETE
-from mockserver.core.http import Frame
+from mockserver.core.frames import Frame
 from mockserver.core.plan import Failure
 from mockserver.delivery.connection import CLIENT_LEFT, CUT, STOPPED, ClientConnection, Wire, frame_body, join_headers
 from mockserver.delivery.drive import drive, send_paced

@@ -48,7 +48,7 @@ class FoundResponder(Struct, frozen=True):
             namespace=self.namespace,
             path_params=self.params,
         )
-        vars(request)["fields"] = table.by_name  # which it would make once more
+        vars(request)["header_values"] = table.by_name  # which it would make once more
         return request
 
 

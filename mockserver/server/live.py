@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from mockserver.config.errors import Mistake
 from mockserver.config.settings import Settings
 from mockserver.core.episode import Episode
-from mockserver.core.http import is_loopback
+from mockserver.core.origins import is_loopback
 from mockserver.core.plan import Kept
 from mockserver.core.rates import LimitStore
 from mockserver.core.seed import make_token, monotonic

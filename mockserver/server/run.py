@@ -20,7 +20,7 @@ from starlette.routing import Router
 from starlette.types import Lifespan
 
 from mockserver.config.errors import ConfigError
-from mockserver.core.http import is_everywhere
+from mockserver.core.origins import is_everywhere
 from mockserver.server.access import add_cors
 from mockserver.server.app import Site
 from mockserver.server.http.parser import Deadlines

@@ -13,9 +13,10 @@ from typing import Any
 from pydantic_core import to_json
 from starlette.types import Message, Receive, Scope, Send
 
-from mockserver.core.http import HttpRequest, Reply, SocketAnswers, SocketTurn
+from mockserver.core.http import HttpRequest, Reply
 from mockserver.core.json import Json, try_parse
 from mockserver.core.plan import Failure
+from mockserver.core.socket_turn import SocketAnswers, SocketTurn
 from mockserver.dialects._parse import Body, clip, read_json
 from mockserver.dialects.gemini.live import (
     count_usage,

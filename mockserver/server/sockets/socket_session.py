@@ -13,8 +13,9 @@ from msgspec import Struct
 from starlette.types import Message, Receive, Scope, Send
 
 from mockserver.core.action import NO_CLOSE_FRAME
-from mockserver.core.http import HttpRequest, SocketTurn
+from mockserver.core.http import HttpRequest
 from mockserver.core.plan import Failure
+from mockserver.core.socket_turn import SocketTurn
 from mockserver.core.state import StateLostError
 from mockserver.delivery.connection import WIRE, ClientConnection, Wire
 from mockserver.delivery.paced import PacedStream

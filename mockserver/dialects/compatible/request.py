@@ -89,7 +89,7 @@ Tool = tag_union(
     ),
 )
 ResponseFormat = shape(
-    type=literal("text", "json_object", "json_schema", "structural_tag", "grammar", "regex"),
+    type=literal("text", "json", "json_object", "json_schema", "structural_tag", "grammar", "regex"),
     json_schema=optional(shape(name=not_null(str), schema=optional(Object), strict=optional(bool))),
 )
 CHAT = chat_model(
@@ -185,13 +185,14 @@ def _find_model(chat: Body) -> str:
 def _restate_schema(body: Body) -> Body:
     """Return the `response_format` with a JSON Schema that the body has in the host's own place; empty if it has none.
 
-    Together and llama.cpp read `response_format.schema`, vLLM `structured_outputs.json` (before 0.12: `guided_json`).
+    Together and llama.cpp read `response_format.schema`, Hugging Face's servers `response_format.value`, vLLM
+    `structured_outputs.json` (before 0.12: `guided_json`).
     """
     if _WITH_SCHEMAS.isdisjoint(body):
         return {}
     form, constraint = body.get("response_format"), body.get("structured_outputs")
     for given in (
-        form.get("schema") if isinstance(form, dict) and form.get("type") in _JSON_FORMATS else None,
+        form.get("schema", form.get("value")) if isinstance(form, dict) and form.get("type") in _JSON_FORMATS else None,
         constraint.get("json") if isinstance(constraint, dict) else None,
         body.get("guided_json"),
     ):
@@ -202,7 +203,7 @@ def _restate_schema(body: Body) -> Body:
 
 
 _WITH_SCHEMAS = frozenset(("response_format", "structured_outputs", "guided_json"))
-_JSON_FORMATS = ("json_object", "json_schema")
+_JSON_FORMATS = ("json", "json_object", "json_schema")
 
 
 def _find_effort(host: Host, chat: Body) -> str | None:

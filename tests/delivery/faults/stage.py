@@ -5,6 +5,7 @@ from typing import Any
 
 from mockserver.core.action import Action, Cut, FaultContext, Flush, Head, RawWrite, Wait, Write
 from mockserver.core.http import Frame
+from mockserver.core.json import compact
 from mockserver.core.seed import Seed
 from mockserver.delivery.script import write_event
 
@@ -39,8 +40,8 @@ PLAIN = (PLAIN_HEAD, Write(BODY, 4))
 def scene(*, streamed: bool = True) -> FaultContext:
     """A scene with a provider whose errors say why they are, and where they stand."""
 
-    def error(reason: str, frames: int) -> Frame:
-        return Frame(f'{{"error":"{reason} after {frames}"}}'.encode())
+    def error(reason: str, last: bytes) -> Frame:
+        return Frame(compact({"error": reason, "after": last.decode()}).encode())
 
     return FaultContext(Seed().stream("test"), error, streamed)
 

@@ -78,6 +78,17 @@ def test_openrouter_shows_what_its_clients_require() -> None:
     assert not any("system_fingerprint" in chunk for chunk in chunks)
 
 
+def test_together_reads_how_many_alternatives_to_show() -> None:
+    for asked, shown in ((2, 2), (1, 1), (True, 0)):
+        answer = ask(local(), "/together/chat/completions", logprobs=asked).json
+        assert {len(token["top_logprobs"]) for token in answer["choices"][0]["logprobs"]["content"]} == {shown}
+    assert ask(local(), "/together/chat/completions", logprobs=0).json["choices"][0]["logprobs"] is None
+    refused = ask(local(), "/together/chat/completions", logprobs="many")
+    assert (refused.status, refused.json["error"]["param"]) == (400, "logprobs")
+    assert "a boolean or integer" in refused.json["error"]["message"]
+    assert ask(local(), "/deepseek/chat/completions", logprobs=1).status == 400
+
+
 def test_texts_of_hosts_whose_clients_expect_another_shape() -> None:
     asked = {"model": "m", "prompt": "Hello", "max_tokens": 3}
     assert "system_fingerprint" in local().ask("/cerebras/completions", asked).json

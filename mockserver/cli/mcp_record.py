@@ -16,6 +16,7 @@ from mockserver.cli.cassette.folder import open_folder
 from mockserver.cli.options import add_setting_flags, rules_option
 from mockserver.config.errors import CassetteError, ConfigError
 from mockserver.core.episode import Episode, Recorded, RecordedEvent, Sent
+from mockserver.core.frames import Frame, write_event
 from mockserver.core.json import Json, compact
 from mockserver.core.mcp_messages import Message, find_response, is_response, read_message
 from mockserver.core.seed import monotonic, wall
@@ -134,7 +135,9 @@ class StdioRecorder:
     """Passes lines on between this process's client and a server that it starts, and saves what is answered."""
 
     def __init__(self, name: str, cassette: str, player: Player) -> None:
-        self._name, self._cassette, self._player = name, cassette, player
+        self._name = name
+        self._cassette = cassette
+        self._player = player
         self._listener = StdioListener()
         self._saving = set[asyncio.Task[None]]()
         self._order = asyncio.Lock()  # answers are saved as they came
@@ -184,7 +187,8 @@ class StdioRecorder:
 
     async def _save(self, exchanged: Exchanged) -> None:
         sent = Sent("POST", f"{DIALECT.mounts[0]}/{self._name}", "", _HEADERS, exchanged.request)
-        call, response = parse_sent(DIALECT.name, sent), find_response(exchanged.answer)
+        call = parse_sent(DIALECT.name, sent)
+        response = find_response(exchanged.answer)
         if call is None or call.mcp is None or call.mcp.is_housekeeping:
             return
         if call.mcp.is_handshake and response is not None and "error" in response:  # which older servers refuse
@@ -208,7 +212,7 @@ _HEADERS = (("accept", "application/json, text/event-stream"), ("content-type", 
 
 
 def _write_event(line: bytes) -> bytes:
-    return b"event: message\ndata: " + line.strip() + b"\n\n"
+    return write_event(Frame(line.strip(), "message"))
 
 
 def _read_table(value: Json) -> Mapping[str, Json]:

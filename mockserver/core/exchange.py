@@ -15,10 +15,11 @@ from mockserver.core.event_stream import (
     read_message,
     split_messages,
 )
-from mockserver.core.http import HeaderLines, Headers, is_stream_type
+from mockserver.core.http import HeaderLines, Headers, RawHeaders, is_stream_type
 from mockserver.core.mcp_server import SESSION_OPERATION
 from mockserver.core.plan import Plan, Usage
 from mockserver.core.seed import monotonic, wall
+from mockserver.core.server_sent_events import END_OF_EVENT, find_data
 from mockserver.core.text import plural
 
 Piece = tuple[float, bytes]  # the time, and the bytes sent then
@@ -46,8 +47,7 @@ class SentFrame(Struct, frozen=True):
         """Return the data of an event, or what a message of Amazon's event streams says."""
         if (message := read_message(self.raw)) is not None:
             return describe_message(message)
-        texts = [line[5:].removeprefix(b" ") for line in self._lines if line[:5] == b"data:"]
-        return (b"\n".join(texts) if texts else self.raw).decode("utf-8", "replace")
+        return (find_data(self.raw) or self.raw).decode("utf-8", "replace")
 
     @property
     def _lines(self) -> Sequence[bytes]:
@@ -74,7 +74,7 @@ def count_frames(data: bytes) -> int:
 
 def _list_event_ends(data: bytes) -> Iterator[tuple[int, int]]:
     """Yield where each server-sent event ends, without its blank line and with it."""
-    return (found.span() for found in _BLANK.finditer(data))
+    return (found.span() for found in END_OF_EVENT.finditer(data))
 
 
 def _list_line_ends(data: bytes) -> Iterator[tuple[int, int]]:
@@ -92,7 +92,9 @@ def _list_message_ends(data: bytes) -> Iterator[tuple[int, int]]:
 
 
 def _cut_frames(data: bytes, ends: Iterable[tuple[int, int]], pieces: Sequence[Piece]) -> Iterator[SentFrame]:
-    start, row, reached = 0, 0, len(pieces[0][1]) if pieces else 0
+    start = 0
+    row = 0
+    reached = len(pieces[0][1]) if pieces else 0
     for end, following in ends:
         while reached < following:
             row += 1
@@ -105,7 +107,6 @@ def _cut_frames(data: bytes, ends: Iterable[tuple[int, int]], pieces: Sequence[P
 
 
 _LINE = re.compile(rb"\r\n|\n|\r")
-_BLANK = re.compile(rb"\r\n\r\n|\n\n|\r\r")
 
 
 REALTIME_SESSION = "realtime_session"  # the operation of a session as a whole
@@ -151,11 +152,14 @@ class SentParts(Sequence[Piece]):
     __slots__ = ("_before", "_body", "_log")
 
     def __init__(self, body: bytes, log: list[SentPart], before: Sequence[SentPart] = ()) -> None:
-        self._body, self._log, self._before = body, log, before
+        self._body = body
+        self._log = log
+        self._before = before
 
     def detach(self, *, unsent_last: bool = False) -> None:
         """Stop growing with the log, whose last part may be unsent."""
-        self._before, self._log = self.parts[: len(self) - unsent_last], []
+        self._before = self.parts[: len(self) - unsent_last]
+        self._log = []
 
     @property
     def parts(self) -> list[SentPart]:
@@ -194,7 +198,7 @@ class Exchange(Struct, eq=False):
     began: float = field(default_factory=monotonic)
     sent: list[Piece] | SentParts = []
     query: bytes = b""
-    headers: Sequence[tuple[bytes, bytes]] = ()
+    headers: RawHeaders = ()
     body: bytes = b""
     received: int = 0
     call: Call | None = None  # dropped when closed, unless the journal keeps calls
@@ -277,14 +281,17 @@ class Exchange(Struct, eq=False):
 
     def note(self, data: bytes) -> None:
         """Note bytes of the answer's body that were sent."""
-        now, size, length = monotonic(), self.size, len(data)
+        now = monotonic()
+        size = self.size
+        length = len(data)
         if not size:
             self.first = now - self.began
         self.size = total = size + length
         if total > MOST_KEPT or not self.kept:
             room = max(MOST_KEPT - size, 0) if self.kept else 0
             self.unkept += count_frames(data[room:])
-            data, length = data[:room], room
+            data = data[:room]
+            length = room
             if not room:
                 return
         assert isinstance(self.sent, list)  # noqa: S101  # paced streams note nothing
@@ -298,7 +305,10 @@ class Exchange(Struct, eq=False):
         self.kept = False
         self.unkept += sum(count_frames(data) for _, data in self.sent)
         self.sent = []
-        self.body, self.headers, self.unweighed, self.weight = b"", (), 0, 0
+        self.body = b""
+        self.headers = ()
+        self.unweighed = 0
+        self.weight = 0
 
     @property
     def streams(self) -> bool:

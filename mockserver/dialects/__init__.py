@@ -15,7 +15,8 @@ from msgspec.structs import replace
 
 from mockserver.config.hosts import GENERIC, HOST_NAMES, HostSettings
 from mockserver.core.call import Call
-from mockserver.core.http import Frame, Headers, HttpRequest, Reply
+from mockserver.core.frames import Frame
+from mockserver.core.http import Headers, HttpRequest, Reply
 from mockserver.core.json import Json, try_parse
 from mockserver.core.lazy import LazyMapping, Memo, lazy_property
 from mockserver.core.plan import Failure
@@ -90,7 +91,8 @@ class Operation(Struct, frozen=True):
         try:
             return self.parse(http, Validation.PUBLISHED)  # so that a request means the same in every mode
         except Failure:
-            call, sent = self.parse(http, Validation.OFF), try_parse(http.body.decode("utf-8", "replace"))
+            call = self.parse(http, Validation.OFF)
+            sent = try_parse(http.body.decode("utf-8", "replace"))
         if not isinstance(sent, dict):
             return replace(call, is_checked=False)
         return keep_unread(call, sent if self.unify is None else self.unify(http, sent))

@@ -18,7 +18,8 @@ from mockserver.core.json import Json
 from mockserver.kinds import ARTIFACTS, CONVERSATIONS, CREATIONS, OPERATIONS, SERVED, THEN_KEYS, list_answered
 from mockserver.kinds.kind import OF_TOOLS
 from mockserver.kinds.objects import STATUS
-from mockserver.rules.match.conditions import All, Condition, find_pinned, mark_implied
+from mockserver.rules.match.conditions import All, Condition, mark_implied
+from mockserver.rules.match.index import find_pinned
 from mockserver.rules.match.parse import compile_when
 from mockserver.rules.schema import ContentSpec, ThenSpec
 from mockserver.rules.templates import CompileContext
@@ -146,7 +147,9 @@ class AnswerCheck:
     """Checks whether the answer of a rule suits the requests that its condition selects."""
 
     def __init__(self, when: Condition, then: ThenSpec, context: CompileContext) -> None:
-        self._when, self._then, self._context = when, then, context
+        self._when = when
+        self._then = then
+        self._context = context
         self._purposes = list(_find_purposes(then))
         self._names_operation = "operation" in when.uses
         self._names_path = "path" in when.uses

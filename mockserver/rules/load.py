@@ -22,7 +22,8 @@ from mockserver.core.state import Precondition, name_times_counter
 from mockserver.core.text import shown
 from mockserver.rules.answer.compile import CompiledThen, compile_then
 from mockserver.rules.checks import AnswerCheck, Known, check_when
-from mockserver.rules.match.conditions import All, Condition, find_pinned
+from mockserver.rules.match.conditions import All, Condition
+from mockserver.rules.match.index import find_pinned
 from mockserver.rules.match.parse import compile_when, require_calls
 from mockserver.rules.mcp_definitions import find_servers, list_rules_beside
 from mockserver.rules.schema import RulesHead, RuleSpec
@@ -62,7 +63,8 @@ class Rule(Struct, frozen=True, dict=True):
     @lazy_property
     def precondition(self) -> Precondition:
         """Return the state and counts that `times` and `state` require before the rule answers."""
-        counter, state = name_times_counter(self.name), self.state
+        counter = name_times_counter(self.name)
+        state = self.state
         if state is None:
             return Precondition(counter, self.times)
         return Precondition(counter, self.times, state.is_, None if state.becomes == state.is_ else state.becomes)
@@ -153,7 +155,10 @@ class _Loader:
     """Loads the rules of several files, whose names must differ across the files."""
 
     def __init__(self, known: Known, faults: Faults, profiles: Profiles | None, hosts: Collection[str] | None) -> None:
-        self.known, self.faults, self.profiles, self.hosts = known, faults, profiles, hosts
+        self.known = known
+        self.faults = faults
+        self.profiles = profiles
+        self.hosts = hosts
         self.templates = Templates()
         self.names: dict[str, CompileContext] = {}  # and where each is defined
         self.mistakes: list[Mistakes] = []

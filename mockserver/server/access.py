@@ -15,21 +15,10 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from mockserver.config.settings import KeySettings, Settings
-from mockserver.core.http import (
-    CONTROL,
-    HeaderLines,
-    Headers,
-    HttpRequest,
-    essence,
-    host_of,
-    is_address,
-    is_everywhere,
-    is_loopback,
-    matches,
-    write_lines,
-)
-from mockserver.core.http import origin as canonical
+from mockserver.core.http import CONTROL, HeaderLines, Headers, HttpRequest, essence, write_lines
 from mockserver.core.mcp_server import McpServer
+from mockserver.core.origins import is_address, is_everywhere, is_loopback, matches_host, read_host
+from mockserver.core.origins import read_origin as canonical
 from mockserver.core.plan import Failure
 from mockserver.dialects._mcp import NAME as MCP_DIALECT
 from mockserver.engine.catalogue import Catalogue, fits
@@ -84,7 +73,7 @@ def check_page(http: HttpRequest, settings: Settings, *, forwarded: bool = False
     a GET to an address that is neither localhost nor https they send neither, but all of them call themselves Mozilla.
     If `cors` is `*`, any page may ask; but for browsers only what comes from a listed origin is forwarded.
     """
-    fields = http.fields
+    fields = http.header_values
     host = fields.get(b"host")
     if host and not _is_unchangeable(host) and (wrong := _check_host({"host": host.decode("latin-1")}, settings)):
         raise Failure("forbidden", wrong.message)
@@ -106,7 +95,7 @@ def _is_of_browser(method: str, fields: Mapping[bytes, bytes]) -> bool:
 @lru_cache(maxsize=256)
 def _is_unchangeable(authority: bytes) -> bool:
     """Return whether nobody outside can make a Host lead here: it is an address, or a name not in the public DNS."""
-    host = host_of(authority.decode("latin-1"))
+    host = read_host(authority.decode("latin-1"))
     return host is not None and (is_address(host) or "." not in host or host.endswith(_PRIVATE))
 
 
@@ -132,7 +121,7 @@ def _check_browser(http: HttpRequest, settings: Settings, *, forwarded: bool) ->
 
 def may_be_shown(http: HttpRequest) -> bool:
     """Return whether a browser may show the answer as a page of this server, now or from its cache."""
-    fields = http.fields
+    fields = http.header_values
     if not _OF_BROWSERS.isdisjoint(fields):
         return True
     accept = fields.get(b"accept")
@@ -188,8 +177,11 @@ class Guard(Struct, frozen=True, eq=False):
 
     def _refuse(self, scope: Scope) -> Response | None:
         """Return the answer to the first thing that is wrong with a request to a control path, or None."""
-        fields, method, settings = join_fields(scope["headers"]), scope["method"], self.live.settings
-        status, headers = 403, dict[str, str]()
+        fields = join_fields(scope["headers"])
+        method = scope["method"]
+        settings = self.live.settings
+        status = 403
+        headers = dict[str, str]()
         visit = (method, fields.get("sec-fetch-mode"), fields.get("sec-fetch-dest")) == ("GET", "navigate", "document")
         wrong = (
             _check_host(fields, settings)
@@ -197,7 +189,8 @@ class Guard(Struct, frozen=True, eq=False):
             or _check_change(fields, method)
         )
         if wrong is None and scope["path"] not in self.open and (wrong := _check_token(fields, self.live)) is not None:
-            status, headers = 401, {"www-authenticate": 'Bearer realm="mockserver"'}
+            status = 401
+            headers = {"www-authenticate": 'Bearer realm="mockserver"'}
         if wrong is None:
             return None
         content = {"error": wrong.message, "code": wrong.code}
@@ -210,19 +203,20 @@ def join_fields(headers: Iterable[tuple[bytes, bytes]]) -> _Fields:
     """Return the headers of a request by name. Repeated ones are joined, so that no check can take the wrong one."""
     fields: dict[str, str] = {}
     for name, value in headers:
-        key, text = name.decode("latin-1").lower(), value.decode("latin-1").strip()
+        key = name.decode("latin-1").lower()
+        text = value.decode("latin-1").strip()
         fields[key] = f"{fields[key]}, {text}" if key in fields else text
     return fields
 
 
 def _check_host(fields: _Fields, settings: Settings) -> Objection | None:
     """Refuse unknown hosts. After DNS rebinding, a page whose name now leads here still sends that name."""
-    host = host_of(fields.get("host", ""))
+    host = read_host(fields.get("host", ""))
     if host is not None and (
         is_loopback(host)
         or host == settings.host.lower()
         or (is_everywhere(settings.host) and is_address(host))
-        or any(matches(host, pattern) for pattern in settings.allowed_hosts)
+        or any(matches_host(host, pattern) for pattern in settings.allowed_hosts)
     ):
         return None
     named = _quote(fields["host"]) if fields.get("host") else ""
@@ -237,7 +231,8 @@ def _check_origin(fields: _Fields, settings: Settings, *, visit: bool = False) -
 
     `visit`: a link was followed to a control path. The page that held the link sees nothing of the answer.
     """
-    said, site = fields.get("origin"), fields.get("sec-fetch-site", "none")
+    said = fields.get("origin")
+    site = fields.get("sec-fetch-site", "none")
     if said is not None and canonical(said) in settings.cors:
         return None
     if said is not None and not _is_same(said, fields.get("host", "")):
@@ -272,7 +267,8 @@ def has_token(fields: _Fields, live: Live) -> bool:
 
 
 def _check_token(fields: _Fields, live: Live) -> Objection | None:
-    wanted, given = live.control_token, list(_list_tokens(fields))
+    wanted = live.control_token
+    given = list(_list_tokens(fields))
     if wanted is None or any(compare_digest(each.encode(), wanted.encode()) for each in given):
         return None
     wrong = "The token is wrong" if any(given) else "Control paths require a token here"

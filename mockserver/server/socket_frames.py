@@ -6,9 +6,11 @@ from msgspec.structs import replace
 from pydantic_core import to_json
 from starlette.types import Message, Send
 
-from mockserver.core.http import Frame, Reply
+from mockserver.core.frames import Frame
+from mockserver.core.http import Reply
 from mockserver.core.json import Json, try_parse
 from mockserver.core.lazy import lazy_pattern
+from mockserver.core.server_sent_events import END_OF_EVENT, find_data
 from mockserver.delivery.faults import ONLY_OVER_HTTP
 from mockserver.server.respond import Response, Visit
 
@@ -20,8 +22,10 @@ class EventSender:
     """
 
     def __init__(self, send: Send, lane: str) -> None:
-        self._send, self._lane = send, lane
-        self._status, self._headers = 0, dict[str, str]()
+        self._send = send
+        self._lane = lane
+        self._status = 0
+        self._headers = dict[str, str]()
         self._is_stream: bool | None = None  # None: as its head says
         self._is_framed = False  # the body is the frame
         self._unsent = b""  # bytes of an event whose end has not come, or of a plain body
@@ -43,12 +47,13 @@ class EventSender:
             return
         self._unsent += message.get("body", b"")
         if self._is_stream:
-            *events, self._unsent = _END_OF_EVENT.split(self._unsent)
+            *events, self._unsent = END_OF_EVENT.split(self._unsent)
             for event in events:
                 await self.send_event(event)
         elif not message.get("more_body"):
             frame = self._unsent if self._is_framed else make_frame(self._status, self._headers, self._unsent)
-            self.is_over, self.has_failed = bool(frame), self._status >= 400
+            self.is_over = bool(frame)
+            self.has_failed = self._status >= 400
             if frame:
                 await self.send_frame(frame)
 
@@ -68,24 +73,22 @@ class EventSender:
         await self._send({"type": "websocket.send", "text": data.decode("utf-8", "replace")})
 
 
-def find_data(event: bytes) -> bytes:
-    """Return the data of an event of a stream."""
-    return b"\n".join([found[1] for found in _DATA.finditer(event)])
-
-
 def fit_to_socket(response: Response, visit: Visit) -> Response:
     """Return a response as its faults are to find it over a WebSocket: the body of one that is no stream is its frame.
 
     Faults of what only HTTP has are left out, with a remark.
     """
-    plan, reply, row = response.plan, response.reply, visit.row
+    plan = response.plan
+    reply = response.reply
+    row = visit.row
     if not plan.faults or response.forwarded is not None:
         return response
     kept = tuple([fault for fault in plan.faults if fault.name not in ONLY_OVER_HTTP])
     useless = dict.fromkeys([fault.name for fault in plan.faults if fault.name in ONLY_OVER_HTTP])
     if useless:
         remarks = [f"the fault {name} does nothing over a WebSocket" for name in useless]
-        row.plan, row.unaffected = replace(plan, remarks=(*plan.remarks, *remarks)), not kept
+        row.plan = replace(plan, remarks=(*plan.remarks, *remarks))
+        row.unaffected = not kept
     response.plan = replace(plan, faults=kept)
     if kept and not is_stream(response):
         event = make_frame(reply.status, dict(reply.headers), reply.body)
@@ -142,8 +145,6 @@ def find_type(event: bytes) -> Json:
 
 
 LAST_TYPES = ("error", "response.completed", "response.failed", "response.incomplete")
-_END_OF_EVENT = lazy_pattern(rb"\r\n\r\n|\n\n|\r\r")
-_DATA = lazy_pattern(rb"(?:\A|(?<=[\r\n]))data: ?([^\r\n]*)")
 _LAST = lazy_pattern(rb'"(?:error|response\.(?:completed|failed|incomplete))"')
 _TYPE = lazy_pattern(rb'"type": ?"([^"]*)"')
 _STATUS = {"rate_limit_exceeded": 429, "insufficient_quota": 429, "invalid_prompt": 400}

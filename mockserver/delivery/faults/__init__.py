@@ -30,7 +30,8 @@ from mockserver.core.action import (
     Write,
 )
 from mockserver.core.event_stream import MEDIA_TYPE, is_prelude, read_message
-from mockserver.core.http import WITHOUT_BODY, Frame, Headers, essence
+from mockserver.core.frames import Frame, write_comment, write_event
+from mockserver.core.http import WITHOUT_BODY, Headers, essence
 from mockserver.core.json import Json, compact
 from mockserver.delivery.faults.positions import (
     HERE,
@@ -46,7 +47,6 @@ from mockserver.delivery.faults.positions import (
     state_length,
     state_true_length,
 )
-from mockserver.delivery.script import write_comment, write_event
 
 
 def apply_faults(
@@ -77,7 +77,8 @@ def _compare_with_intact(
     same = True
     for action in actions:
         if same and action != next(intact, None):
-            same, intact = False, iter(())  # frees what tee holds back
+            same = False
+            intact = iter(())  # frees what tee holds back
         yield action
     if same and next(intact, None) is None:
         on_unchanged()
@@ -185,7 +186,8 @@ class WrongContentLength(Struct, frozen=True):
         left = size
         for action in actions:
             if isinstance(action, Write):
-                inside, outside = action.data[:left], action.data[left:]
+                inside = action.data[:left]
+                outside = action.data[left:]
                 left -= len(inside)
                 yield replace(action, data=inside)
                 if outside:
@@ -353,7 +355,8 @@ def _change_json(actions: Iterable[FlaggedAction], change: Callable[[Json], bool
     """
 
     def rewrite(data: bytes) -> bytes:
-        start, end = data.find(b"{"), data.rfind(b"}") + 1
+        start = data.find(b"{")
+        end = data.rfind(b"}") + 1
         try:
             value = json.loads(data[start:end])
         except (ValueError, RecursionError):
@@ -463,9 +466,11 @@ class SplitUtf8(Struct, frozen=True):
 def _find_within_character(data: bytes) -> int:
     """Return the place behind the first byte of a character that has several; the middle, where none has."""
     if is_prelude(data):  # a message, which has numbers before and after what it says
-        start, said = data.find(b"{") + 1, data[data.find(b"{") + 1 : -4]
+        start = data.find(b"{") + 1
+        said = data[data.find(b"{") + 1 : -4]
     else:
-        start, said = 1, data[1:]
+        start = 1
+        said = data[1:]
     return next((at for at, byte in enumerate(said, start) if byte & 0xC0 == 0x80), _find_middle(data))
 
 

@@ -51,7 +51,8 @@ def _parse(http: HttpRequest, validation: Validation) -> Call:
 def _render(call: Call, outcome: Moderations) -> Reply:
     result = outcome.results[0]
     verdicts = [Verdict(category, "high", filtered=True) for category in _sort(result.flagged)]
-    size, whole = len(call.last_user), call.raw.get("outputScope") == "FULL"
+    size = len(call.last_user)
+    whole = call.raw.get("outputScope") == "FULL"
     body: dict[str, Json] = {
         "action": "GUARDRAIL_INTERVENED" if verdicts else "NONE",
         "actionReason": "Guardrail blocked." if verdicts else "No action.",
@@ -82,11 +83,11 @@ _CATEGORIES: Mapping[str, str] = {
 
 def find_guardrail(http: HttpRequest) -> Guardrail | None:
     """Return the guardrail that the headers of a request to InvokeModel name."""
-    name = http.fields.get(b"x-amzn-bedrock-guardrailidentifier")
+    name = http.header_values.get(b"x-amzn-bedrock-guardrailidentifier")
     if not name:
         return None
     return Guardrail(
-        name.decode("latin-1"), http.fields.get(b"x-amzn-bedrock-trace", b"").upper().startswith(b"ENABLED")
+        name.decode("latin-1"), http.header_values.get(b"x-amzn-bedrock-trace", b"").upper().startswith(b"ENABLED")
     )
 
 

@@ -16,7 +16,8 @@ from mockserver.dialects.cohere.rerank import rerank_operations
 from mockserver.dialects.cohere.tokens import token_operations
 from mockserver.wire.cohere import CohereLineRenderer, CohereOptions, CohereRenderer
 
-_RENDERER, _LINE_RENDERER = CohereRenderer(), CohereLineRenderer()
+_RENDERER = CohereRenderer()
+_LINE_RENDERER = CohereLineRenderer()
 
 
 def _render_chat(call: Call, outcome: Answer) -> Reply:
@@ -29,7 +30,7 @@ def _render_chat(call: Call, outcome: Answer) -> Reply:
 
 def _wants_lines(http: HttpRequest) -> bool:
     """Return whether a client takes no server-sent events: LiteLLM asks so, and reads a line of JSON for each event."""
-    return http.fields.get(b"accept") == b"application/json"
+    return http.header_values.get(b"accept") == b"application/json"
 
 
 DIALECT = Dialect(

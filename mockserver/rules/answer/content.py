@@ -11,8 +11,9 @@ from msgspec.structs import replace
 from mockserver.config.source import suggest
 from mockserver.core.call import ToolCall
 from mockserver.core.draft import AFTER_LAST_TOKEN, DraftChoice, RenderContext
+from mockserver.core.frames import Frame
 from mockserver.core.hosted_tools import make_item
-from mockserver.core.http import HOP_BY_HOP, Frame, Headers
+from mockserver.core.http import HOP_BY_HOP, Headers
 from mockserver.core.json import Json
 from mockserver.core.mcp_server import McpExtras
 from mockserver.core.plan import (
@@ -137,7 +138,8 @@ def _make_noted(harms: HarmsSpec) -> Safety:
 
 
 def compile_error(then: ThenSpec, context: CompileContext) -> Compiled[Failure]:
-    error, here = then.error, context.at("error")
+    error = then.error
+    here = context.at("error")
     table = error if isinstance(error, ErrorSpec) else ErrorSpec()
     failure = _make_free_failure(table, here) if isinstance(error, ErrorSpec) else _make_short_failure(error, here)
     headers = compile_headers(then.headers, context.at("headers"))
@@ -340,7 +342,8 @@ def _compile_message(message: MessageSpec, cut: Chunks, context: CompileContext)
     if message.annotations and message.content is not None:
         context.at("annotations").refuse_key('"annotations" belong to a text; put them into its part')
     for at, part in enumerate(message.content or ()):
-        here, apart = context.at("content", at), at == 0
+        here = context.at("content", at)
+        apart = at == 0
         if part.type == "refusal":
             yield here.at("refusal").compile_text(part.refusal).map(partial(Refusal, chunks=cut))
         else:
@@ -439,7 +442,8 @@ def find_cut(chunks: ChunksSpec | None) -> Chunks:
 
 
 def _compile_parts(content: ContentSpec, context: CompileContext) -> Iterator[Compiled[Part]]:
-    cut, notes = find_cut(content.chunks), _NO_NOTES
+    cut = find_cut(content.chunks)
+    notes = _NO_NOTES
     if content.annotations:
         notes = compile_json(content.annotations, context.at("annotations")).map(tuple)
     if content.citations:

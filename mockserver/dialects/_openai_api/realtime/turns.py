@@ -13,7 +13,8 @@ from msgspec import Struct
 from pydantic_core import to_json
 
 from mockserver.core.call import Call, IdShape, Message, Options, ToolChoice
-from mockserver.core.http import Frame, HeaderLines, HttpRequest, Reply
+from mockserver.core.frames import Frame
+from mockserver.core.http import HeaderLines, HttpRequest, Reply
 from mockserver.core.json import Json, try_parse
 from mockserver.core.plan import Answer
 from mockserver.core.tokens import IMAGES
@@ -70,7 +71,8 @@ class RealtimeApi(Struct, frozen=True):
         body, parsed = read_body(TURN, read_object(http), refuse, validation)
         items = parsed.get("input") or []
         messages = read_input([_speak_in_text(item) for item in items])
-        instructions, most = parsed.get("instructions"), parsed.get("max_output_tokens")
+        instructions = parsed.get("instructions")
+        most = parsed.get("max_output_tokens")
         tools = tuple(map(read_tool, parsed.get("tools") or ()))
         limit = MOST_TOKENS if most in (None, "inf") else most
         return Call(

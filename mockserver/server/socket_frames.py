@@ -118,7 +118,7 @@ def make_frame(status: int, headers: dict[str, str], body: bytes) -> bytes:
     return json.dumps(event, separators=(",", ":"), ensure_ascii=False).encode("utf-8", "replace")
 
 
-def make_error_frame(reply: Reply, frames: int) -> Frame:
+def make_error_frame(reply: Reply, last: bytes) -> Frame:
     """Return the error of a provider as it sends it over a WebSocket, as `Operation.error` does for a stream."""
     return Frame(make_frame(reply.status, dict(reply.headers), reply.body))
 

@@ -31,6 +31,7 @@ from mockserver.core.json import Json
 from mockserver.core.lazy import lazy_property
 from mockserver.core.plan import Answer
 from mockserver.core.validation import Validation
+from mockserver.dialects import read_event
 from mockserver.dialects._errors import refuse
 from mockserver.dialects._fields import Model
 from mockserver.dialects._meaning import BOOKKEEPING, fields_with_meaning
@@ -565,7 +566,7 @@ def _show_tool(tool: Body) -> Body:
     return {"type": "function", "description": None, "name": tool["name"], "parameters": None, "strict": True, **tool}
 
 
-def error_event(failed: Reply, frames: int) -> Frame:
+def error_event(failed: Reply, last: bytes) -> Frame:
     """Return a failed reply as the last event of a stream, numbered after the others.
 
     The error is nested, as the live API sends it; its reference shows the fields beside the type.
@@ -573,7 +574,8 @@ def error_event(failed: Reply, frames: int) -> Frame:
     told = json.loads(failed.body)["error"]
     fields = told if isinstance(told, dict) else {"message": told}
     error = {key: fields.get(key) for key in ("type", "code", "message", "param")}
-    return Frame(to_json({"type": "error", "sequence_number": frames, "error": error}), "error", part="finish")
+    number = read_event(last).get("sequence_number", -1) + 1
+    return Frame(to_json({"type": "error", "sequence_number": number, "error": error}), "error", part="finish")
 
 
 OPENAI_RESPONSE_IDS = IdShape("resp_", 50, "hex")

@@ -123,6 +123,8 @@ _LISTING = re.compile(r"^(?:(?:http_)?interactions|requests)[ \t]*+:|^-[ \t]++re
 
 
 def _find_vcrpy_rows(root: Json) -> Sequence[Row] | None:
+    if isinstance(root, Mapping) and {"request", "response"} <= root.keys():  # a file for each interaction
+        return [Row((), root)]
     rows = _list_rows(root, "interactions") if isinstance(root, Mapping) else _list_rows(root)
     if rows == [] and isinstance(root, Mapping):  # nothing was recorded
         return rows
@@ -136,7 +138,7 @@ def _read_vcrpy(interaction: Json) -> ForeignExchange:
         url=_read_text(request, "uri", "url"),
         headers=_read_headers(request.get("headers")),
         body=_read_message_body(request),
-        status=_read_status(response.get("status")),
+        status=_read_status(response.get("status") or response.get("status_code")),
         reply_headers=_read_headers(response.get("headers")),
         reply=_read_message_body(response),
         at=read_time(interaction.get("recorded_at")),
@@ -364,9 +366,11 @@ def _encode_text(text: str) -> bytes:
 
 
 def _decode_base64(text: str, what: str) -> bytes:
+    """Return the bytes of a text, or of a JSON array with the text of each chunk, as Polly.JS writes it."""
     try:
-        return b64decode(text, validate=True)
-    except ValueError:
+        chunks = json.loads(text) if text.startswith("[") else [text]
+        return b"".join([b64decode(chunk, validate=True) for chunk in chunks])
+    except (ValueError, TypeError):
         raise UnreadableError(f"its {what} is not valid base64") from None
 
 
@@ -420,7 +424,7 @@ def _read_foreign_file(data: bytes, file: str) -> ForeignFile:
         return ForeignFile(file, text, _parse_json(text, file))
     if _OWN.match(text):
         raise CassetteError(f"{file}: this is a mockserver cassette already: move it into the cassettes folder")
-    parsed = parse_yaml(text, binary=True)
+    parsed = parse_yaml(text, foreign=True)
     mistakes = tuple(_make_mistake(problem, text, file) for problem in parsed.problems)
     return ForeignFile(file, text, root=parsed.data, spot=parsed.spot, mistakes=mistakes)
 

@@ -123,8 +123,9 @@ _LISTING = re.compile(r"^(?:(?:http_)?interactions|requests)[ \t]*+:|^-[ \t]++re
 
 
 def _find_vcrpy_rows(root: Json) -> Sequence[Row] | None:
-    if isinstance(root, Mapping) and {"request", "response"} <= root.keys():  # a file for each interaction
-        return [Row((), root)]
+    if isinstance(root, Mapping) and isinstance(request := root.get("request"), Mapping) and "response" in root:
+        whole = "://" in str(request.get("url") or request.get("uri"))  # stubs of WireMock have paths
+        return [Row((), root)] if whole else None
     rows = _list_rows(root, "interactions") if isinstance(root, Mapping) else _list_rows(root)
     if rows == [] and isinstance(root, Mapping):  # nothing was recorded
         return rows
@@ -265,8 +266,47 @@ def _read_posted(posted: Json) -> bytes:
 
 HAR = RecorderFormat("HAR", "entry", lambda root: _list_rows(root, "log", "entries"), _read_har)
 
+
+# Fixtures of nock, as `nock.back` and its recorder write them.
+
+
+def _find_nock_rows(root: Json) -> Sequence[Row] | None:
+    rows = _list_rows(root)
+    return rows if any(isinstance(row.content, Mapping) and "scope" in row.content for row in rows or ()) else None
+
+
+def _read_nock(scope: Json) -> ForeignExchange:
+    if not isinstance(scope, Mapping):
+        raise UnreadableError("it is not a table")
+    headers = scope.get("rawHeaders") or scope.get("headers")
+    if isinstance(headers, list):  # names and values in turn
+        headers = [{"name": name, "value": value} for name, value in zip(headers[::2], headers[1::2], strict=False)]
+    return ForeignExchange(
+        method=_read_method(scope),
+        url=_read_text(scope, "scope") + _read_text(scope, "path"),
+        headers=_read_headers(scope.get("reqheaders")),
+        body=_read_body(scope.get("body")),
+        status=_read_status(scope.get("status")),
+        reply_headers=_read_headers(headers),
+        reply=_read_nock_reply(scope.get("response"), is_binary=scope.get("responseIsBinary") is True),
+    )
+
+
+def _read_nock_reply(response: Json, *, is_binary: bool) -> bytes:
+    """Return the answer: text, JSON, or the bytes of each chunk in hex if they have a content coding."""
+    chunks = [response] if is_binary else response
+    try:
+        if isinstance(chunks, list):
+            return b"".join(map(bytes.fromhex, chunks))
+    except (TypeError, ValueError):  # an array of other JSON
+        pass
+    return _read_body(response)
+
+
+NOCK = RecorderFormat("nock", "scope", _find_nock_rows, _read_nock)
+
 # The first that recognises a file reads it: go-vcr's files have the keys of vcrpy's, and more.
-RECORDERS = (HAR, LANGCHAIN, RUBY_VCR, GO_VCR, VCRPY)
+RECORDERS = (HAR, LANGCHAIN, RUBY_VCR, GO_VCR, VCRPY, NOCK)
 KNOWN = f"{', '.join(recorder.name for recorder in RECORDERS[:-1])} and {RECORDERS[-1].name}"
 
 

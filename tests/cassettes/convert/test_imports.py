@@ -19,7 +19,7 @@ from tests.cassettes.convert.kit import ANSWER, ASKED, JSON, KNOWN, STREAM, URL,
 BODY = json.dumps(ANSWER).encode()
 EVENTS = {"content-type": "text/event-stream; charset=utf-8"}
 DATE = "Thu, 09 Oct 2025 08:53:20 GMT"
-TOOLS = "you can import files of HAR, langchain-tests, VCR for Ruby, go-vcr and vcrpy"
+TOOLS = "you can import files of HAR, langchain-tests, VCR for Ruby, go-vcr, vcrpy and nock"
 UNKNOWN = "not written by a known recorder"
 REMEDY = "restore it, or record it again"
 VCR = json.dumps({"interactions": [interaction()], "version": 1}).encode()
@@ -236,6 +236,29 @@ def test_a_cassette_of_older_vcrpy_with_httpx() -> None:
 
 def test_a_file_for_each_exchange() -> None:
     assert taken(interaction()).reply.body == BODY
+    with pytest.raises(CassetteError, match='it has "request", "response"'):
+        taken(interaction(request={"uri": "/v1/chat/completions"}))
+
+
+CODED = gzip.compress(BODY).hex()
+
+
+@pytest.mark.parametrize(
+    ("response", "more"),
+    [
+        (ANSWER, {"headers": {"content-type": "application/json"}}),
+        (BODY.decode(), {"rawHeaders": ["Content-Type", "application/json"]}),
+        ([CODED[:40], CODED[40:]], {"rawHeaders": {"content-type": "application/json", "content-encoding": "gzip"}}),
+        (CODED, {"responseIsBinary": True, "headers": {"content-type": "application/json"}}),
+    ],
+    ids=["JSON", "text", "chunks", "binary"],
+)
+def test_a_fixture_of_nock(response: Any, more: Any) -> None:
+    path = "/v1/chat/completions"
+    asked = {"scope": "https://api.openai.com:443", "method": "POST", "path": path, "body": ASKED}
+    made = taken([{**asked, "status": 200, "response": response, **more}])
+    assert (json.loads(made.request.body), json.loads(made.reply.body)) == (ASKED, ANSWER)
+    assert made.reply.headers == (("content-type", "application/json"),)
 
 
 def test_an_entry_of_polly_in_chunks() -> None:

@@ -102,8 +102,19 @@ def test_defaults_that_a_recorded_or_a_live_request_states_change_nothing(tmp_pa
 
 
 def test_a_recorded_answer_to_an_approved_call_of_an_mcp_server_is_played() -> None:
-    tool = {"type": "mcp", "server_label": "dice", "server_url": "https://dice.example/mcp", "require_approval": "always"}
-    request = {"type": "mcp_approval_request", "id": "mcpr_1", "server_label": "dice", "name": "roll", "arguments": "{}"}
+    tool = {
+        "type": "mcp",
+        "server_label": "dice",
+        "server_url": "https://dice.example/mcp",
+        "require_approval": "always",
+    }
+    request = {
+        "type": "mcp_approval_request",
+        "id": "mcpr_1",
+        "server_label": "dice",
+        "name": "roll",
+        "arguments": "{}",
+    }
     said = {"type": "mcp_approval_response", "approval_request_id": "mcpr_1", "approve": True}
     asked = {"model": "gpt-4o", "tools": [tool], "input": [{"role": "user", "content": "Roll"}, request, said]}
     recorded = episode(asked, '{"output": []}', path="/openai/v1/responses", operation="responses")

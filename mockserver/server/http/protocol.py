@@ -473,12 +473,14 @@ def resume(begun: Coroutine[Any, Any, Response], awaited: object) -> Generator[A
         yield awaited
     except BaseException as error:
         thrown = error
+    response: Response
     if thrown is None:
-        return (yield from begun)
+        response = yield from begun
+        return response
     try:
         awaited = begun.throw(thrown)
     except StopIteration as done:
-        response: Response = done.value
+        response = done.value
         return response
     return (yield from resume(begun, awaited))
 

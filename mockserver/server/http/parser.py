@@ -122,25 +122,20 @@ class RequestParser:
         is_start = self.stage is Stage.BETWEEN and not self._received
         self._received += len(data)
         self._known = None
-        failure: Failure | None = None
         rest: bytes | memoryview | None = data
         while rest is not None:
-            start = rest[:2]
             try:
                 rest = self._feed(rest)
             except HttpParserError as error:
-                failure = refuse_unclear(_TLS) if start == _HANDSHAKE else self._explain(error)
-                rest = None
-            parts = self._parts
-            if rest is None or parts[-1].is_last:
-                self.rest = rest or b""
+                yield from self._parts
+                raise self._explain(error, data) from None
+            if rest is None or self._parts[-1].is_last:
+                parts = self._parts
                 self._parts = []
                 yield from parts
-        if failure is None and self.stage is not Stage.BETWEEN:
-            failure = self._check_unfinished()
-        if failure is not None:
-            raise failure
-        if is_start and len(parts) == 1:
+        if self.stage is not Stage.BETWEEN:
+            self._check_unfinished()
+        elif is_start and len(parts) == 1:
             self._known = remember(parts[0], data)
 
     def close(self) -> None:
@@ -172,26 +167,32 @@ class RequestParser:
             rest = memoryview(data)[upgrade.args[0] :]
             self._llhttp.feed_data(head)
             self._received = len(rest)
+            self.rest = rest
             return rest
         return None
 
-    def _explain(self, error: HttpParserError) -> Failure:
+    def _explain(self, error: HttpParserError, data: bytes) -> Failure:
+        """Return why these bytes, or those before them, cannot be read any further."""
         reason = error.__context__
-        if reason is not None and not isinstance(reason, Failure):
+        if isinstance(reason, Failure):
+            return reason
+        if reason is not None:
             raise error
-        if reason is None and self.stage is Stage.HEAD:
-            reason = check_size(self._url, self._headers, measure_head(self._url, self._headers))
-        return reason or refuse_unclear(f"This is not valid HTTP: {error}.")
+        if data.startswith(_HANDSHAKE):
+            return refuse_unclear(_TLS)
+        if self.stage is Stage.HEAD:
+            check_size(self._url, self._headers, measure_head(self._url, self._headers))
+        return refuse_unclear(f"This is not valid HTTP: {error}.")
 
-    def _check_unfinished(self) -> Failure | None:
-        """Return what is wrong with a request of which more is to come."""
+    def _check_unfinished(self) -> None:
+        """Raise Failure if a request of which more is to come is too large already."""
         head = self._head
         if head is None:
-            return check_size(self._url, self._headers, self._received)
+            check_size(self._url, self._headers, self._received)
+            return
         framing = self._received - measure_head(self._url, head.table.headers) - self._body_bytes
         if framing > MAX_FRAMING + self._body_bytes:
-            return refuse_unclear("The body has too much chunked framing.")
-        return None
+            raise refuse_unclear("The body has too much chunked framing.")
 
     def on_message_begin(self) -> None:
         self.stage = Stage.HEAD
@@ -217,9 +218,7 @@ class RequestParser:
         headers = self._headers
         target = self._url
         telling = self._telling
-        arrived = measure_head(target, headers) if self._received > MAX_HEAD else 0
-        if failure := check_size(target, headers, arrived):
-            raise failure
+        check_size(target, headers, measure_head(target, headers) if self._received > MAX_HEAD else 0)
         method = llhttp.get_method().decode()
         version = llhttp.get_http_version()
         if telling != self._clear or version != "1.1":
@@ -323,14 +322,14 @@ def measure_head(target: bytes, headers: Iterable[Field]) -> int:
     return len(target) + sum([len(name) + len(value) + 4 for name, value in headers])
 
 
-def check_size(target: bytes, headers: Fields, arrived: int) -> Failure | None:
+def check_size(target: bytes, headers: Fields, arrived: int) -> None:
+    """Raise Failure for a head that is too large; `arrived`: its bytes, or none."""
     if len(target) > MAX_TARGET:
-        return Failure("bad_parameter", f"The target of the request is longer than {MAX_TARGET} bytes.", status=414)
+        raise Failure("bad_parameter", f"The target of the request is longer than {MAX_TARGET} bytes.", status=414)
     if len(headers) > MAX_HEADERS:
-        return Failure("bad_parameter", f"The request has more than {MAX_HEADERS} headers.", status=431)
+        raise Failure("bad_parameter", f"The request has more than {MAX_HEADERS} headers.", status=431)
     if arrived > MAX_HEAD:
-        return Failure("bad_parameter", f"The head of the request is larger than {MAX_HEAD} bytes.", status=431)
-    return None
+        raise Failure("bad_parameter", f"The head of the request is larger than {MAX_HEAD} bytes.", status=431)
 
 
 def check_clear(version: str, telling: Fields) -> None:

@@ -245,7 +245,7 @@ class ConnectionProtocol(asyncio.Protocol):
 
     def refuse(self, failure: Failure) -> None:
         """Answer the earlier requests, then refuse the one that is being read, and ignore what follows."""
-        self.phase = Phase.DEAF
+        self._pass_to(Phase.DEAF)
         self.whole_by = inf
         latest = self._latest
         if latest is not None and self.parser.stage is Stage.BODY:
@@ -335,10 +335,13 @@ class ConnectionProtocol(asyncio.Protocol):
         return True
 
     def _leave_server(self) -> None:
-        self.phase = Phase.GONE
+        self._pass_to(Phase.GONE)
         self.connections.discard(self)
         self.shared.watch.leave(self)
         self.parser.close()
+
+    def _pass_to(self, phase: Phase) -> None:
+        self.phase = max(self.phase, phase)
 
     def _queue(self, cycle: RequestCycle, app: ASGIApp) -> None:
         self._latest = cycle
@@ -460,7 +463,7 @@ class ConnectionProtocol(asyncio.Protocol):
         reset(self.transport)
 
     def _stop_answering(self) -> None:
-        self.phase = max(self.phase, Phase.LEAVING)
+        self._pass_to(Phase.LEAVING)
         if self._running is not None:
             self._running.response_started = self._running.response_complete = True
 

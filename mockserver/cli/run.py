@@ -36,8 +36,9 @@ from mockserver.rules.nearest import find_unmatched
 from mockserver.server.agents import AGENTS, check_unmatched, find_agent
 from mockserver.server.agents import RULES as AGENT_RULES
 from mockserver.server.call_budget import BUDGET, MAX_CALLS, CallBudget
+from mockserver.server.compose import start
 from mockserver.server.explain import explain_call, is_unmatched
-from mockserver.server.live import Live, SaveEpisode, start
+from mockserver.server.live import Live, SaveEpisode
 from mockserver.server.masking import find_row_secrets
 from mockserver.server.programs import find_command, read_exit_code
 from mockserver.server.recording.cassette_store import name_file

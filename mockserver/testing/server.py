@@ -43,7 +43,7 @@ from mockserver.rules.load import Rule
 from mockserver.server.agents import Agent, check_unmatched, find_agent
 from mockserver.server.call_budget import MAX_CALLS, CallBudget
 from mockserver.server.client_environment import list_mcp_servers, make_base_url, make_environment
-from mockserver.server.live import start
+from mockserver.server.compose import start
 from mockserver.server.namespaces import DEFAULT
 from mockserver.server.programs import run_captured
 from mockserver.server.recording.player import Player

@@ -13,7 +13,7 @@ from httptools import HttpParserError, HttpParserUpgrade, HttpRequestParser
 from msgspec import Struct
 from msgspec.structs import replace
 
-from mockserver.core.http import Fields, HeaderTable, tabulate
+from mockserver.core.http import HeaderTable, RawHeaders, tabulate
 from mockserver.core.plan import Failure
 from mockserver.server.access import passes_page_check
 
@@ -322,7 +322,7 @@ def measure_head(target: bytes, headers: Iterable[Field]) -> int:
     return len(target) + sum([len(name) + len(value) + 4 for name, value in headers])
 
 
-def check_size(target: bytes, headers: Fields, arrived: int) -> None:
+def check_size(target: bytes, headers: RawHeaders, arrived: int) -> None:
     """Raise Failure for a head that is too large; `arrived`: its bytes, or none."""
     if len(target) > MAX_TARGET:
         raise Failure("bad_parameter", f"The target of the request is longer than {MAX_TARGET} bytes.", status=414)
@@ -332,7 +332,7 @@ def check_size(target: bytes, headers: Fields, arrived: int) -> None:
         raise Failure("bad_parameter", f"The head of the request is larger than {MAX_HEAD} bytes.", status=431)
 
 
-def check_clear(version: str, telling: Fields) -> None:
+def check_clear(version: str, telling: RawHeaders) -> None:
     """Raise Failure for an ambiguous request; `telling`: those of its headers that matter here."""
     if version not in ("1.1", "1.0"):
         raise refuse_unclear("This server speaks HTTP/1.1 and 1.0.")
@@ -373,7 +373,7 @@ def replace_host(target: bytes, headers: list[Field]) -> tuple[bytes, list[Field
     return path, [(name, host if name == b"host" else value) for name, value in headers]
 
 
-def read_path(target: bytes, headers: Fields) -> str:
+def read_path(target: bytes, headers: RawHeaders) -> str:
     """Return the path of a target that may be unclear, without credentials."""
     whole, _, query = target.partition(b"?")
     path = unquote(_AUTHORITY.sub(b"", whole, count=1).decode("latin-1"))
@@ -382,7 +382,7 @@ def read_path(target: bytes, headers: Fields) -> str:
     return find_secrets(tuple(headers), query).mask_text(path) if path.startswith("/") else "/"
 
 
-def drop_upgrade(method: bytes, target: bytes, version: str, headers: Fields) -> bytes:
+def drop_upgrade(method: bytes, target: bytes, version: str, headers: RawHeaders) -> bytes:
     """Return the bytes of a head without what asks to change protocols."""
     lines = [b"%b %b HTTP/%b\r\n" % (method, target, version.encode())]
     for name, value in headers:

@@ -30,7 +30,7 @@ from mockserver.server.http.parser import RequestHead, RequestParser, Stage
 from mockserver.server.http.request_cycle import RequestCycle, StreamTask
 from mockserver.server.http.tcp import DRAINED, count_unsent, is_abandoned, reset
 from mockserver.server.limits import Unsent
-from mockserver.server.respond import Responder, Response, Visit, return_response
+from mockserver.server.respond import Response, Visit, return_response
 
 MAX_BUFFERED = 16_384  # bytes that wait in a connection before nothing more is written
 MAX_HELD = 2 * MAX_WRITE  # bytes of an answer that is being sent which are made at once
@@ -232,16 +232,16 @@ class ConnectionProtocol(asyncio.Protocol):
                 cycle.take_body(body, is_last=whole)
             self._queue(cycle, self.app)
             return
-        request, visit = found.admit(head.method, head.query, head.table, body)
+        request = found.make_request(head.method, head.query, head.table, body)
+        visit = found.responder.admit(request, head.query, weight=head.table.weight)
         visit.passes_page_check = head.passes_page_check
-        responder = found.responder
-        first_step = responder.respond(request, visit)
+        first_step = found.responder.respond(visit)
         try:
             awaited = first_step.send(None)
         except StopIteration as done:
-            self._send(done.value, visit, responder, head)
+            self._send(done.value, visit, head)
         else:
-            self._serve(resume(first_step, awaited), visit, responder, head)
+            self._serve(resume(first_step, awaited), visit, head)
 
     def refuse(self, failure: Failure) -> None:
         """Answer the earlier requests, then refuse the one that is being read, and ignore what follows."""
@@ -370,11 +370,11 @@ class ConnectionProtocol(asyncio.Protocol):
 
     # Answers
 
-    def _send(self, response: Response, visit: Visit, responder: Responder, head: RequestHead) -> None:
+    def _send(self, response: Response, visit: Visit, head: RequestHead) -> None:
         """Send the response to a plain request, while nothing else is being sent."""
         lines = find_lines(response)
         if lines is None:
-            self._serve(return_response(response), visit, responder, head)
+            self._serve(return_response(response), visit, head)
         elif response.pace is AT_ONCE:
             body = response.reply.body
             self.write_head(response.reply.status, lines, frame_body(lines, body))
@@ -390,13 +390,13 @@ class ConnectionProtocol(asyncio.Protocol):
             cycle.begin_paced(response.reply.status, lines, stream)
             self.shared.wheel.add(stream)
 
-    def _serve(self, response: Awaitable[Response], visit: Visit, responder: Responder, head: RequestHead) -> None:
+    def _serve(self, response: Awaitable[Response], visit: Visit, head: RequestHead) -> None:
         """Send a response to a plain request that is to come, or that is sent in steps."""
         cycle = RequestCycle(self, head, whole=True)
         visit.receive = cycle.receive  # now, before what waits for the client to leave has its first turn
 
         async def answer(scope: Scope, receive: Receive, send: Send) -> None:
-            await serve(responder, response, visit, ClientConnection(receive, send, self), scope)
+            await serve(response, visit, ClientConnection(receive, send, self), scope)
 
         self._queue(cycle, answer)
 

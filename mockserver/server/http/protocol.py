@@ -188,6 +188,7 @@ class ConnectionProtocol(asyncio.Protocol):
             self.close()
 
     def handle_deadline(self, now: float) -> None:
+        """End what takes too long: a client that takes or sends nothing more, has left, or does not begin."""
         cycle = self._running
         limits = self.shared.deadlines
         if self.is_closing():
@@ -425,14 +426,14 @@ class ConnectionProtocol(asyncio.Protocol):
 
     def send_whole(self, status: int, lines: bytes, body: bytes) -> bool:
         cycle = self._running
-        if cycle is None or self.is_closing() or not cycle.is_simple(status):
+        if cycle is None or self.is_closing() or not cycle.is_simple:
             return False
         cycle.send_whole(status, lines, body)
         return True
 
     def send_paced(self, status: int, lines: bytes, stream: PacedStream) -> bool:
         cycle = self._running
-        if cycle is None or self.is_closing() or not cycle.is_simple(status):
+        if cycle is None or self.is_closing() or not cycle.is_simple:
             return False
         cycle.begin_paced(status, lines, stream)
         self.shared.wheel.add(stream)

@@ -10,7 +10,6 @@ from starlette.types import ASGIApp, Message, Scope
 from uvicorn.protocols.http.flow_control import HIGH_WATER_LIMIT
 from uvicorn.protocols.http.httptools_impl import RequestResponseCycle
 
-from mockserver.core.http import WITHOUT_BODY
 from mockserver.core.plan import Failure
 from mockserver.delivery.connection import CLIENT_LEFT, STOPPED, encode_header
 from mockserver.delivery.paced import PacedStream
@@ -125,12 +124,17 @@ class RequestCycle(RequestResponseCycle):
         self.body = bytearray()
         return {"type": "http.request", "body": body, "more_body": self.more_body}
 
-    def is_simple(self, status: int) -> bool:
-        """Return whether an answer of this status can be sent past ASGI: none has begun, and it needs no care."""
+    @property
+    def is_simple(self) -> bool:
+        """Whether an answer with a body can be written past ASGI.
+
+        The request is whole, nothing was sent, the client is there and takes bytes, it knows chunks and wants a body,
+        and the connection stays open.
+        """
         return (
             not (self.more_body or self.response_started or self.disconnected or self.flow.write_paused)
             and (self.keep_alive and self.scope["http_version"] == "1.1")
-            and (self.scope["method"] != "HEAD" and status not in WITHOUT_BODY)
+            and self.scope["method"] != "HEAD"
         )
 
     def send_whole(self, status: int, lines: bytes, body: bytes) -> None:

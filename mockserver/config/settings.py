@@ -39,9 +39,9 @@ from mockserver.config.types import (
     parse_json_path,
     split_texts,
 )
-from mockserver.core.http import is_loopback
 from mockserver.core.json import Json
 from mockserver.core.mcp_server import is_upstream_name
+from mockserver.core.origins import is_loopback
 from mockserver.core.plan import Timing
 from mockserver.core.rates import UNLIMITED, Kind, Limits, Rate, Rates, Window
 from mockserver.core.seed import FROZEN_AT

@@ -15,7 +15,7 @@ from starlette.types import Scope
 
 from mockserver.cassettes.addresses import find_dialect, find_local_target
 from mockserver.core.action import Head
-from mockserver.core.http import is_loopback
+from mockserver.core.origins import is_loopback
 from mockserver.core.seed import wall
 from mockserver.server.routes import make_dialect_routes
 from mockserver.testing.client_response import ClientResponse, Received

@@ -35,12 +35,25 @@ def unwrap(call: Call) -> Call:
             kept = kept[:-1]
         if kept != call.messages:
             call = replace(call, messages=kept, tool_choice=replace(call.tool_choice, mode="required"))
+    *before, last = call.messages or (Message("user"),)
+    if last.role == "user" and (call.tools or call.options.schema is not None):
+        call = replace(call, messages=(*before, replace(last, text=cut_examples(last.text))))
     spoken = [message.text for message in call.messages if message.role == "user"]
     if call.tools and any(text.startswith(_OBSERVED) for text in spoken):
         call = replace(call, messages=tuple(_read_observed(call.messages)))
     if any(text.startswith(_OF_OTHERS) for text in spoken):
         call = replace(call, messages=tuple(each for message in call.messages for each in _read_acts(message)))
     return call
+
+
+def cut_examples(text: str) -> str:
+    """Return the case that a prompt ends with behind examples: `Q: ...`, and `A:` without an answer; else all of it."""
+    label = _LAST_LABEL.search(text)
+    first = text.find(f"\n{label[1]}:") if label else -1
+    start = text.rfind("\n\n", 0, label.start()) if label else -1
+    if label is None or not 0 <= first < start:
+        return text
+    return text[start : label.start()].strip()
 
 
 def _is_nudge(before: Message, last: Message) -> bool:
@@ -142,6 +155,7 @@ _OF_PREVIOUS = lazy_pattern(  # You must format the previous response as structu
 )
 _SENTENCE_END = lazy_pattern(r"[.!?\n]")
 _LONGEST_NUDGE = 200  # characters
+_LAST_LABEL = lazy_pattern(r"\n([A-Za-z][\w ]{0,30}):\s*\Z")
 _MISSES_CALL = lazy_pattern(  # You did not use a tool in your previous response!
     r"(?i)\bno (?:tool|function)[ _]calls?\b|\b(?:did not|didn't|failed to|does not|must)\b.{0,30}?"
     r"\b(?:use|call|include|contain|make|have)\b.{0,30}?\b(?:tool|function)\b"

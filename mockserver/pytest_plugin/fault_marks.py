@@ -12,7 +12,7 @@ from msgspec.structs import asdict, replace
 from mockserver.config.errors import ConfigError, MockserverError, SourceLocation
 from mockserver.reports.calls import NO_CALLS
 from mockserver.testing.fault_matrix import FaultCase, FaultMatrix, FaultRow, HungError, RunResult, TimeLimit
-from mockserver.testing.stepped_request import EndlessError
+from mockserver.testing.in_process import EndlessError
 
 if TYPE_CHECKING:
     from mockserver.testing import MockServer

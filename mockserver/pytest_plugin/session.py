@@ -14,7 +14,9 @@ from msgspec import Struct, field
 from msgspec.structs import asdict
 
 from mockserver.config.errors import ConfigError, MockserverError
+from mockserver.config.settings import RECORD_MODES
 from mockserver.config.source import did_you_mean
+from mockserver.pytest_plugin.plugin_options import FAULT_MARK, MARK
 from mockserver.reports.failures import (
     PlayedCassette,
     Problem,
@@ -27,16 +29,15 @@ from mockserver.reports.failures import (
 from mockserver.testing import MockServer, MockServerTestCase, Setup
 from mockserver.testing.clients import EnvironmentPatch, patch_environ
 from mockserver.testing.options import ServerOptions, name_cassette, shorten_path
+from mockserver.testing.server_session import ServerSession
 from mockserver.testing.setup import MockServerWarning, find_left_open, find_unrecorded
 
-MARK = "mockserver"
-FAULTS = "mockserver_faults"
 FOLDER = "cassettes"  # next to the test file
 KEYS = ("rules", "verify", "max_calls", *ServerOptions.__annotations__)
-MAX_CALLS = 10_000  # of a test, unless its mark allows more: an agent that is always told to call a tool never stops
+MAX_TEST_CALLS = 10_000  # unless the mark allows more: an agent that is always told to call a tool never stops
 _CHOICES: Mapping[str, tuple[object, ...]] = {
     "verify": (True, False),
-    "record": ("none", "once", "new_episodes", "all"),
+    "record": RECORD_MODES,
 }
 
 Config = dict[str, Any]  # by the keys of the mark
@@ -47,12 +48,12 @@ def configure(item: pytest.Item, options: Mapping[str, Any]) -> Config:
 
     Raises ConfigError.
     """
-    if item.get_closest_marker(FAULTS) is not None:
+    if item.get_closest_marker(FAULT_MARK) is not None:
         from mockserver.pytest_plugin.fault_marks import find_matrix
 
         find_matrix(item)
         if not hasattr(item, "callspec"):
-            raise ConfigError(f"@pytest.mark.{FAULTS} is for functions and plain classes, not for a TestCase")
+            raise ConfigError(f"@pytest.mark.{FAULT_MARK} is for functions and plain classes, not for a TestCase")
     found = dict(options)
     for node, mark in reversed(tuple(item.iter_markers_with_node(MARK))):
         if isinstance(node, pytest.Class | pytest.Function) and _has_own_server(item):
@@ -142,7 +143,7 @@ def _check(mark: pytest.Mark) -> None:
             raise ConfigError(
                 f"@pytest.mark.{MARK}({name}=...) takes {', '.join(map(str, choices))}, not {value!r}{hint}"
             )
-    if type(limit := mark.kwargs.get("max_calls", MAX_CALLS)) is not int or limit < 1:
+    if type(limit := mark.kwargs.get("max_calls", MAX_TEST_CALLS)) is not int or limit < 1:
         raise ConfigError(f"@pytest.mark.{MARK}(max_calls=...) takes a number of calls, not {limit!r}")
 
 
@@ -227,7 +228,7 @@ class Run:
         found: dict[str, list[pytest.Item]] = {}
         for item in items:
             try:
-                self.server.check(make_setup(add_cassette(item, self._find_configuration(item))))
+                self.server._session.check(make_setup(add_cassette(item, self._find_configuration(item))))
             except MockserverError as error:
                 found.setdefault("\n".join(mistake.render() for mistake in error.mistakes), []).append(item)
         yield from ((rename_options(text), affected) for text, affected in found.items())
@@ -235,25 +236,30 @@ class Run:
     @contextmanager
     def serve(self, item: pytest.Item, server: MockServer) -> Iterator["ServerUse"]:
         """Configure a server for a test, and set the environment. Raises MockserverError."""
-        config = self._find_configuration(item, {} if server is self._server else server.default_setup.options)
-        server.keep_declared()
-        server.rename_options = rename_options
-        config, own = add_cassette(item, config), "cassette" not in config
-        server.reset(make_setup(self._continue_recording(config)))
-        server.limit_calls(config.get("max_calls", MAX_CALLS))
-        strict = own and item.config.getini("mockserver_unplayed") == "fail"
-        use = ServerUse(server, verify=bool(config.get("verify", True)), strict=strict)
-        if own and "cassette" not in config:
+        session = server._session
+        stated = self._find_configuration(item, {} if server is self._server else session.default_setup.options)
+        config = add_cassette(item, stated)
+        is_own_cassette = "cassette" not in stated
+        session.rules.keep_declared()
+        session.rename_options = rename_options
+        session.reset(make_setup(self._continue_recording(config)))
+        server.limit_calls(config.get("max_calls", MAX_TEST_CALLS))
+        use = ServerUse(
+            server,
+            verify=bool(config.get("verify", True)),
+            strict=is_own_cassette and item.config.getini("mockserver_unplayed") == "fail",
+        )
+        if is_own_cassette and "cassette" not in config:
             use.absent = partial(find_absent_cassette, item, config)
         use.patch.set(server.env)
-        server.guard.error = partial(pytest.fail.Exception, pytrace=False)
-        server.guard.start()
+        session.guard.error = partial(pytest.fail.Exception, pytrace=False)
+        session.guard.start()
         yield use
         use.restore()
         calls = server.calls
-        remarks = server.remarks()
-        left = server.close_open()
-        server.reset()
+        remarks = session.find_remarks()
+        left = session.server.close_open()
+        session.reset()
         texts = (*map(str, (*find_left_open(left), *find_unrecorded(calls))), *(remark.text for remark in remarks))
         for text in texts if not use.failed else ():
             item.warn(MockServerWarning(rename_options(text)))
@@ -286,22 +292,27 @@ class ServerUse(Struct):
     reported: str = ""
 
     @property
+    def session(self) -> ServerSession:
+        """What the server knows of the test."""
+        return self.server._session
+
+    @property
     def problems(self) -> tuple[Problem, ...]:
         """Why the test should fail; if calls were unmatched, also that its cassette has another name."""
-        found = self.server.problems()
+        found = self.session.find_problems()
         return (*found, *self.absent()) if any(call.source == "unmatched" for call in self.server.calls) else found
 
     def restore(self) -> None:
         """Restore the environment, and let connections through."""
         self.patch.restore()
-        self.server.guard.stop()
+        self.session.guard.stop()
 
     def explain_failure(self) -> str:
         """Return why the test should fail at its end; empty if it should not."""
-        cassette = self.server.find_played_cassette() if self.strict else None
+        cassette = self.session.find_played_cassette() if self.strict else None
         unplayed = () if cassette is None else find_unplayed(cassette)
         found = (*self.problems, *unplayed) if self.verify else ()
-        self.reported = rename_options(write_failure((*found, *self.server.remarks()))) if found else ""
+        self.reported = rename_options(write_failure((*found, *self.session.find_remarks()))) if found else ""
         return self.reported
 
     def add_to(self, report: pytest.TestReport, error: BaseException | None) -> None:
@@ -318,13 +329,17 @@ class ServerUse(Struct):
         if report.failed and not ours:
             calls = self.server.calls
             problems = [each for each in self.problems if rename_options(each.text) not in report.longreprtext]
-            awaited = self.server.declares and report.when == "call" and not isinstance(error, MockserverError)
-            awaited = awaited and not self.server.guard.blocked
-            if calls or problems or awaited:
-                remarks = (*self.server.list_hints(), *(remark.text for remark in self.server.remarks()))
+            awaits_calls = (
+                report.when == "call"
+                and bool(self.session.rules.declared)
+                and not isinstance(error, MockserverError)
+                and not self.session.guard.blocked
+            )
+            if calls or problems or awaits_calls:
+                remarks = (*self.session.list_hints(), *(remark.text for remark in self.session.find_remarks()))
                 texts = (*map(str, find_unrecorded(calls)), *remarks, write_server_report(calls, problems))
                 report.sections.append(("mockserver", rename_options("\n\n".join(texts))))
-        elif report.when == "call" and report.passed and (cassette := self.server.find_played_cassette()) is not None:
+        elif report.when == "call" and report.passed and (cassette := self.session.find_played_cassette()) is not None:
             setattr(report, CASSETTE, asdict(cassette))
 
 

@@ -38,9 +38,9 @@ from mockserver.engine.offload import on_thread
 from mockserver.engine.policy import Policy
 from mockserver.engine.rule_set import make_rule_set
 from mockserver.media.large_data import count_on_disk
-from mockserver.server.call_budget import CallBudget
 from mockserver.server.limits import Limiter, Unsent
 from mockserver.server.namespaces import Namespace, Namespaces
+from mockserver.server.programs import CallBudget
 from mockserver.server.recording.cassette_store import CassetteStore, check_cassettes, name_file
 from mockserver.server.recording.player import Player
 from mockserver.server.recording.recorder import RecordingPolicy

@@ -14,6 +14,7 @@ from types import FrameType
 from typing import Any, Literal, TypedDict
 
 from mockserver.config.errors import ConfigError, SourceLocation
+from mockserver.config.settings import RecordMode
 
 __tracebackhide__ = True  # pytest shows the line of the test instead
 
@@ -137,7 +138,7 @@ class ServerOptions(TypedDict, total=False):
     timing: bool | str | Mapping[str, Any]
     cassette: str | None
     cassettes: str | Path
-    record: Literal["none", "once", "new_episodes", "all"]
+    record: RecordMode
     record_errors: bool
     upstream: Mapping[str, str]
     allow_hosts: Sequence[str]

@@ -14,7 +14,7 @@ from mockserver.config.settings import UPSTREAM_KEY, Settings
 from mockserver.core.json import Json
 from mockserver.engine.memory import Memory
 from mockserver.reports.calls import ReceivedCall, describe_call
-from mockserver.reports.failures import PlayedCassette, Problem
+from mockserver.reports.failures import PlayedCassette
 from mockserver.rules.load import Rule
 from mockserver.server.live import Composed, Live, compose, make_value_store
 from mockserver.server.sources import Sources, compile_rules
@@ -45,12 +45,6 @@ def find_unrecorded(calls: Iterable[ReceivedCall]) -> Iterator[MockServerWarning
     for why, (first, *others) in lost.items():
         head = f"{len(others) + 1} answers were not recorded, first" if others else "an answer was not recorded,"
         yield MockServerWarning(f"{head} {describe_call(first)}: {why}")
-
-
-def warn_of_test(left: Iterable[ReceivedCall], remarks: Iterable[Problem]) -> None:
-    """Issue warnings of answers left open and of remarks for the caller's caller."""
-    for warning in (*find_left_open(left), *(MockServerWarning(remark.text) for remark in remarks)):
-        warnings.warn(warning, stacklevel=3)
 
 
 class LoadedCassette(Struct, frozen=True):

@@ -112,10 +112,12 @@ def test_a_synchronous_client(
     server: MockServer, connect: Callable[[], object], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     attempts = list[str]()
-    monkeypatch.setattr(server.guard, "error", lambda text: attempts.append(text) or BlockedConnectionError(text))
+    monkeypatch.setattr(
+        server._session.guard, "error", lambda text: attempts.append(text) or BlockedConnectionError(text)
+    )
     with pytest.raises(BlockedConnectionError, match=r"stopped a connection to api\.openai\.com:443 at tests/testing/"):
         connect()
-    (told,) = server.problems()
+    (told,) = server._session.find_problems()
     assert attempts == [told.text]  # nothing is tried again
     assert f"{__file__.rpartition('/')[2]}:" in told.headline
 
@@ -127,7 +129,7 @@ def test_an_asynchronous_client(
 ) -> None:
     with pytest.raises(BlockedConnectionError, match=r"stopped a connection to api\.openai\.com:443"):
         runner(connect())
-    assert len(server.problems()) == 1
+    assert len(server._session.find_problems()) == 1
 
 
 async def asked_with_a_limit() -> None:
@@ -383,7 +385,7 @@ def test_a_patch_of_others_that_outlasts_ours(monkeypatch: pytest.MonkeyPatch) -
             ours = socket.getaddrinfo
             others.setattr(socket, "getaddrinfo", lambda *args: ours(*args))
         assert socket.getaddrinfo("api.openai.com", 443)  # ours is still in use, and lets it through
-    server.guard.stop()
+    server._session.guard.stop()
     server.stop()
     assert socket.getaddrinfo is before
 

@@ -68,23 +68,23 @@ def test_fail_twice_then_succeed(server: MockServer) -> None:
     client = server.client().with_options(max_retries=2)
     assert client.chat.completions.create(model="m", messages=[{"role": "user", "content": "x"}])
     assert (len(failing.calls), len(answering.calls), [call.attempt for call in server.calls]) == (2, 1, [1, 2, 3])
-    assert server.problems() == ()
+    assert server._session.find_problems() == ()
 
 
 @pytest.mark.parametrize("name", [None, "letter"])
 def test_rules_of_one_line_and_of_one_name_are_counted_apart(server: MockServer, name: str | None) -> None:
     [standing] = [server.on(name=name, last_user=text).reply("standing") for text in "z"]
-    server.keep_declared()
+    server._rules.keep_declared()
     server.reset()
     rules = [server.on(name=name, last_user=text).reply(text).times(1) for text in "abc"]
     assert [asked(server, text).choices[0].message.content for text in "ab"] == ["a", "b"]
     assert [len(rule.calls) for rule in rules] == [1, 1, 0]
     assert len({call.source for call in server.calls}) == 2
-    [problem] = server.problems()
+    [problem] = server._session.find_problems()
     assert "answered 0 of 1 expected call" in problem.headline
     assert asked(server, "c").choices[0].message.content == "c"
     assert asked(server, "z").choices[0].message.content == "standing"
-    assert (server.problems(), len(standing.calls)) == ((), 1)
+    assert (server._session.find_problems(), len(standing.calls)) == ((), 1)
     standing.remove()
 
 
@@ -116,7 +116,7 @@ def test_a_function_may_fail(server: MockServer) -> None:
     for text, why in (("number", "it must return a text or a table like `then`, not int"), ("x", 'unknown key "txt"')):
         with pytest.raises(APIStatusError, match=why):
             asked(server, text)
-    assert [where == rule.where for where, _ in server.errors] == [True, False]
+    assert [where == rule.where for where, _ in server._rules.failures] == [True, False]
 
 
 @pytest.mark.filterwarnings("error")
@@ -173,7 +173,7 @@ def test_a_positional_text_is_what_the_user_says(server: MockServer) -> None:
 
 
 def declared(server: MockServer) -> list[Declared]:
-    return server._declared
+    return server._rules.declared
 
 
 BODY = {"model": "gpt-4o", "messages": [{"role": "user", "content": "hello"}]}

@@ -38,13 +38,13 @@ def test_rules_answer_in_order_before_those_of_files(server: MockServer, tmp_pat
 def test_a_reset_forgets_all_but_the_address_and_what_stands(server: MockServer) -> None:
     client, address = server.client(), server.url
     standing = server.on(last_user="*always*").reply("standing")
-    server.keep_declared()
+    server._rules.keep_declared()
     server.reset()
     server.on(last_user="*").reply("in front").times(1)
     assert [said(client, "always"), said(client, "always")] == ["in front", "standing"]
     for _ in range(2):
         server.reset()
-        server.keep_declared()
+        server._rules.keep_declared()
         assert (len(server.calls), server.url) == (0, address)
         assert said(client, "always") == "standing"
     standing.remove()
@@ -77,7 +77,7 @@ def test_what_a_test_fails_for(server: MockServer) -> None:
     for text in ("broken", "unknown"):
         with pytest.raises(APIStatusError):
             said(client, text)
-    told = [problem.headline for problem in server.problems()]
+    told = [problem.headline for problem in server._session.find_problems()]
     assert [line.partition(":")[0] for line in told if line.startswith("tests")] == ["tests/testing/test_server.py"] * 2
     assert f"{unfinished.where}: on(...) has no answer" in told[0], "it may be the cause of the others"
     assert told[1].startswith("ZeroDivisionError: division by zero in the function of tests/testing/test_server.py:")
@@ -109,15 +109,15 @@ def test_requests_of_a_batch_count_as_calls(server: MockServer) -> None:
 
     greeting = server.on("hi *").reply("Hello").times(2)
     ask("hi a", "hi b")
-    assert (server.problems(), len(greeting.calls)) == ((), 2)
+    assert (server._session.find_problems(), len(greeting.calls)) == ((), 2)
     server.assert_called(last_user="hi b")
     server.assert_not_called(last_user="bye")
     server.reset()
     server.on("hi *").reply("Hello").times(2)
     ask("hi a", "bye")
-    [unmatched, unmet] = [problem.headline for problem in server.problems()]
+    [unmatched, unmet] = [problem.headline for problem in server._session.find_problems()]
     assert unmatched.startswith('no rule answered "bye" (call 3, request 2 of msgbatch_')
-    assert ', custom_id "r1"); nearest tests/testing/test_server.py:' in server.problems()[0].text
+    assert ', custom_id "r1"); nearest tests/testing/test_server.py:' in server._session.find_problems()[0].text
     assert "answered 1 of 2 expected calls" in unmet
 
 
@@ -135,7 +135,7 @@ def test_an_unmatched_line_of_a_batch_is_reported_like_a_call(server: MockServer
         f'line 1 of {batch.id}, custom_id "a"',
         f'line 2 of {batch.id}, custom_id "b"',
     ]
-    [unmatched] = server.problems()
+    [unmatched] = server._session.find_problems()
     assert unmatched.text.startswith(f'no rule answered "bye" (call 3, line 1 of {batch.id}, custom_id "a"); nearest')
     assert "MISS  last_user" in unmatched.text
     server.assert_called_once(last_user="bye")
@@ -162,7 +162,7 @@ def test_a_function_that_fails_late_is_no_problem_of_the_next_test(server: MockS
     thread.join()
     over.set()
     told.wait(10)
-    assert (server.problems(), server.errors) == ((), [])
+    assert (server._session.find_problems(), server._rules.failures) == ((), [])
 
 
 def test_a_block_starts_stops_and_verifies() -> None:
@@ -206,8 +206,8 @@ def test_mistakes_are_told_at_once(server: MockServer, tmp_path: Path) -> None:
 
 def test_rules_that_are_laid_over_all_others(server: MockServer) -> None:
     server.on().reply("Hello")
-    server.override(
-        server.compile_rule({"name": "busy", "times": 1, "then": {"error": 503}}, SourceLocation("here.py", 1, 1))
+    server._rules.override(
+        server._rules.compile({"name": "busy", "times": 1, "then": {"error": 503}}, SourceLocation("here.py", 1, 1))
     )
     assert [posted(server).status_code, posted(server).status_code] == [503, 200]
     assert server.calls[0].source == "rule here.py:1 busy"
@@ -220,7 +220,7 @@ def test_what_goes_out_is_waited_for_as_long_as_somebody_takes_it(server: MockSe
     server.on().reply("Hello", faults=[{"stall": {"after_tokens": 1}}])
     body = {"model": "gpt-4o", "stream": True, "messages": [{"role": "user", "content": "hello"}]}
     with httpx.stream("POST", server.url + CHAT, json=body):
-        server.wait_until_idle(0.05)
+        server._server.wait_until_idle(0.05)
         assert server.calls[0].ended == "open"
-    server.wait_until_idle(20)
+    server._server.wait_until_idle(20)
     assert server.calls[0].ended.startswith("client left after 2 frames")

@@ -15,7 +15,7 @@ from mockserver.cli import resume_collection
 from mockserver.cli.options import GroupedCommand, add_setting_flags, find_server_sources, rules_option
 from mockserver.config.errors import ConfigError, MockserverError, SourceLocation
 from mockserver.config.settings import Settings
-from mockserver.server.live import start
+from mockserver.server.compose import start
 from mockserver.server.programs import Completed, run_captured
 from mockserver.server.sources import Sources
 from mockserver.testing.assertions import Calls

@@ -35,8 +35,9 @@ from mockserver.engine.engine import FORWARDED, Engine
 from mockserver.rules.nearest import find_unmatched
 from mockserver.server.agents import AGENTS, check_unmatched, find_agent
 from mockserver.server.agents import RULES as AGENT_RULES
+from mockserver.server.compose import start
 from mockserver.server.explain import explain_call, is_unmatched
-from mockserver.server.live import Live, SaveEpisode, start
+from mockserver.server.live import Live, SaveEpisode
 from mockserver.server.masking import find_row_secrets
 from mockserver.server.programs import BUDGET, MAX_RUN_CALLS, CallBudget, find_command, read_exit_code
 from mockserver.server.recording.cassette_store import name_file

@@ -18,13 +18,15 @@ import click
 from mockserver.cli.options import GroupedCommand, add_setting_flags, find_sources, rules_argument
 from mockserver.config.settings import Settings
 from mockserver.core.exchange import Exchange
-from mockserver.core.http import CONTROL, is_loopback
+from mockserver.core.http import CONTROL
 from mockserver.core.json import Json
+from mockserver.core.origins import is_loopback
 from mockserver.core.text import LONGEST, escape_line, lines, plural
 from mockserver.dialects import client_configs
 from mockserver.rules.lint.remarks import find_without_upstream
 from mockserver.server.client_environment import list_mcp_addresses, make_bare_url, make_base_url, write_openai_hint
-from mockserver.server.live import Live, Worker, start
+from mockserver.server.compose import start
+from mockserver.server.live import Live, Worker
 from mockserver.server.masking import find_row_secrets
 from mockserver.server.recording.cassette_store import name_file
 from mockserver.server.recording.player import CassetteChoice

@@ -221,10 +221,11 @@ def _make_server(name: str, rules: tuple[Path, ...], flags: Mapping[str, Json]) 
     from msgspec.structs import replace
 
     from mockserver.core.action import Cut, Wait, Write
-    from mockserver.core.http import Frame, HttpRequest
+    from mockserver.core.frames import Frame
+    from mockserver.core.http import HttpRequest
     from mockserver.dialects._mcp import DIALECT
+    from mockserver.server.compose import start
     from mockserver.server.deliver import list_actions
-    from mockserver.server.live import start
     from mockserver.server.respond import Responder
 
     live = start(find_sources(rules, {**flags, "record": "none"}))
@@ -242,9 +243,9 @@ def _make_server(name: str, rules: tuple[Path, ...], flags: Mapping[str, Json]) 
     async def talk(message: _Message, headers: Mapping[str, str], enter: Enter, emit: Emit) -> None:
         fields = [(key.encode(), value.encode()) for key, value in headers.items()]
         request = HttpRequest(message.verb, path, headers=fields, body=message.line, path_params={"server": name})
-        visit = responder.admit(message.verb, path, request.namespace)
+        visit = responder.admit(request)
         visit.in_process = True
-        response = await responder.respond(request, visit)
+        response = await responder.respond(visit)
         if response.forwarded is not None:
             visit.end("complete")
             raise ConfigError(_NO_RELAY)
@@ -253,7 +254,7 @@ def _make_server(name: str, rules: tuple[Path, ...], flags: Mapping[str, Json]) 
             return
         enter(dict(response.reply.headers).get("mcp-session-id"))
         pieces: list[bytes] = []
-        for action in list_actions(responder, response, visit):
+        for action in list_actions(response, visit):
             if isinstance(action, Wait):
                 await asyncio.sleep(min(action.seconds, _LONGEST_WAIT))
             elif isinstance(action, Write):

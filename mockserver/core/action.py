@@ -6,7 +6,8 @@ from typing import Annotated, Any, Literal, get_args, get_type_hints
 from msgspec import Struct
 from msgspec.structs import fields
 
-from mockserver.core.http import Frame, Headers
+from mockserver.core.frames import Frame
+from mockserver.core.http import Headers
 from mockserver.core.seed import Random, Seed
 
 Where = Literal["at_start", "after_frames", "after_tokens", "after_bytes", "in_tool_arguments", "before_done"]

@@ -10,7 +10,8 @@ from msgspec.structs import replace
 from mockserver.core.action import Fault
 from mockserver.core.call import TOOL_NAME, Call, Message, ToolCall
 from mockserver.core.episode import Recorded
-from mockserver.core.http import Frame, Headers, HttpRequest, Reply
+from mockserver.core.frames import Frame
+from mockserver.core.http import Headers, HttpRequest, Reply
 from mockserver.core.json import Json
 from mockserver.core.kept_objects import KeptObject, ObjectView, make_key
 from mockserver.core.mcp_server import McpDocument, McpEventId, McpExtras, McpState, McpStream

@@ -15,7 +15,8 @@ from msgspec.structs import replace
 
 from mockserver.config.hosts import GENERIC, HOST_NAMES, HostSettings
 from mockserver.core.call import Call
-from mockserver.core.http import Frame, Headers, HttpRequest, Reply
+from mockserver.core.frames import Frame
+from mockserver.core.http import Headers, HttpRequest, Reply
 from mockserver.core.json import Json, try_parse
 from mockserver.core.lazy import LazyMapping, Memo, lazy_property
 from mockserver.core.plan import Failure

@@ -17,7 +17,7 @@ from mockserver.rules.load import Rule
 
 P = ParamSpec("P")
 T = TypeVar("T")
-LARGE = 1_000_000  # bytes of a file for which there may be no room
+LARGE_FILE = 1_000_000  # bytes of a file for which there may be no room
 
 
 class CallObjects(Struct, frozen=True):
@@ -69,7 +69,7 @@ class CallObjects(Struct, frozen=True):
         """Keep an object. Raises Failure if its file is larger than all that there is room for, unless none is kept."""
         if (kept := self.store.put(self._namespace, made.key, made, size=made.size)) is not None:
             await kept
-        if self.store.most and len(made.data) > LARGE and await self.store.get(self._namespace, made.key) is None:
+        if self.store.most and len(made.data) > LARGE_FILE and await self.store.get(self._namespace, made.key) is None:
             allows = "stored_bytes" if isinstance(made.data, bytes) else self.store.bounds_files
             raise Failure("too_large", f"A file of {len(made.data)} bytes is not kept; {allows} allows more.")
 

@@ -45,11 +45,11 @@ async def on_thread(function: Callable[P, T], *args: P.args, **named: P.kwargs) 
 def is_large(call: Call) -> bool:
     """Return whether work for a call may take long, by what it works on: of many prompts that is one at a time."""
     if call.prompts or call.previous_response_id is not None:  # token ids, and what was said before
-        if sum([len(message.text) for message in call.messages]) > LARGE:
+        if sum([len(message.text) for message in call.messages]) > LARGEST_IN_LOOP:
             return True
         if len(call.prompts) == 1:
             return False
-    return len(call.http.body) > LARGE
+    return len(call.http.body) > LARGEST_IN_LOOP
 
 
 def is_demanding(call: Call) -> bool:
@@ -77,9 +77,9 @@ def is_long(call: Call, outcome: Outcome) -> bool:
         case Artifact(size=size):
             return size > LONG
         case Stored(call=kept, answer=answer, size=size):
-            return size > LARGE or is_long(kept, answer)
+            return size > LARGEST_IN_LOOP or is_long(kept, answer)
         case Listing(entries=entries):
-            return sum(entry.size for entry in entries) > LARGE
+            return sum(entry.size for entry in entries) > LARGEST_IN_LOOP
     return False
 
 
@@ -155,7 +155,7 @@ _COSTLY = b'Ref" ref" pattern" grammar" Items" Length" nProperties" xProperties"
 _ESCAPE = rb"\\u00"
 _ESCAPED_LETTER = re.compile(rb"\\\\u00[0-7]")
 THREADS = 4  # no faster than one, but shares the time fairly
-LARGE = 32_768  # bytes of a request, or characters of a conversation
+LARGEST_IN_LOOP = 32_768  # bytes of a request, or characters of a conversation; larger ones go to a thread
 DEMANDING = 8_192  # the same, of one whose answer is generated
 LONG = 20_000  # tokens of an answer with their alternatives, or numbers of its vectors
 LETTERS = 4  # per token, roughly

@@ -7,20 +7,20 @@ from urllib.parse import quote
 
 from msgspec import Struct
 
-from mockserver.core.http import CONTROL, Fields, HeaderTable, HttpRequest
+from mockserver.core.http import CONTROL, HeaderTable, HttpRequest
 from mockserver.core.lazy import Memo
 from mockserver.dialects import discover_all
 from mockserver.dialects._parse import clip
 from mockserver.server.access import is_control
 from mockserver.server.live import Live
 from mockserver.server.namespaces import DEFAULT, LONGEST, is_namespace, split_namespace
-from mockserver.server.respond import Responder, Visit
+from mockserver.server.nearest_path import find_nearest_path
+from mockserver.server.respond import Responder
 from mockserver.server.routes import (
     MCP_ENDPOINTS,
     Endpoint,
     EndpointIndex,
     complete_path,
-    find_nearest_path,
     find_owner,
     list_endpoints,
     list_own_endpoints,
@@ -37,15 +37,8 @@ class FoundResponder(Struct, frozen=True):
     params: Mapping[str, str]
     namespace: str
 
-    def admit(self, method: str, query: bytes, table: HeaderTable, body: bytes) -> tuple[HttpRequest, Visit]:
-        """Return a whole request to this path, and its visit. Each plain request comes here: it calls little."""
-        visit = self.responder.admit(method, self.path, self.namespace)
-        row = visit.row
-        row.query = query
-        row.headers = table.headers
-        row.unweighed = table.weight
-        row.asked = row.began
-        row.take(body)
+    def make_request(self, method: str, query: bytes, table: HeaderTable, body: bytes = b"") -> HttpRequest:
+        """Return a request to this path as a value, also the handshake of a WebSocket."""
         request = HttpRequest(
             method=method,
             path=self.path,
@@ -55,20 +48,8 @@ class FoundResponder(Struct, frozen=True):
             namespace=self.namespace,
             path_params=self.params,
         )
-        vars(request)["fields"] = table.by_name  # which it would make once more
-        return request, visit
-
-    def make_request(self, method: str, query: bytes, headers: Fields, body: bytes = b"") -> HttpRequest:
-        """Return a request to this path as a value, also the handshake of a WebSocket."""
-        return HttpRequest(
-            method=method,
-            path=self.path,
-            query=parse_query(query),
-            headers=headers,
-            body=body,
-            namespace=self.namespace,
-            path_params=self.params,
-        )
+        vars(request)["header_values"] = table.by_name  # which it would make once more
+        return request
 
 
 _NOTHING: Mapping[str, str] = {}
@@ -85,7 +66,7 @@ class Directory:
         self._dialects = discover_all(live.settings.hosts)
         self._default = live.settings.dialect
         self._own = EndpointIndex(list_own_endpoints(self._dialects[self._default]))
-        self.known = Memo[str, FoundResponder](most=_MOST_FOUND)  # paths that were looked up
+        self._known = Memo[str, FoundResponder](most=_MOST_FOUND)  # paths that were looked up
 
     @cached_property
     def _endpoints(self) -> tuple[Endpoint, ...]:
@@ -97,15 +78,16 @@ class Directory:
 
     def find(self, path: str) -> FoundResponder | None:
         """Return what answers at a path, or None."""
-        if path in self.known:
-            return self.known[path]
+        known = self._known.get(path)
+        if known is not None:
+            return known
         namespace, inner = split_namespace(path)
         place = None if is_control(path) else self._own.find(inner) or self._all.find(inner)
         if place is None:
             return None
         responder = Responder(self._live, place.endpoint.dialect, place.endpoint.operations)
         found = FoundResponder(responder, inner, place.params, namespace)
-        return self.known.keep(path, found, _RESPONDER + 4 * len(path))
+        return self._known.keep(path, found, _RESPONDER + 4 * len(path))
 
     def find_meant(self, path: str) -> FoundResponder | None:
         """Return what answers at the path that an unknown one stands for, or None."""

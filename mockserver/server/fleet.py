@@ -17,7 +17,7 @@ from msgspec.structs import replace
 
 from mockserver import __version__
 from mockserver.config.errors import MockserverError
-from mockserver.config.settings import Settings
+from mockserver.config.settings import Settings, show_settings
 from mockserver.config.source import Document
 from mockserver.core.json import Json
 from mockserver.core.plan import Failure
@@ -26,7 +26,8 @@ from mockserver.core.state import StateLostError
 from mockserver.engine.engine import Engine
 from mockserver.engine.offload import on_thread
 from mockserver.rules.load import Rule
-from mockserver.server.live import ConflictError, Live, compose, show_settings
+from mockserver.server.compose import compose
+from mockserver.server.live import ConflictError, Live
 from mockserver.server.namespaces import ADDED, Namespace
 from mockserver.server.recording.player import CassetteChoice
 from mockserver.server.sources import compile_rules

@@ -19,10 +19,10 @@ from mockserver.config.settings import Settings
 from mockserver.core.call import WEBSOCKET, Call
 from mockserver.core.episode import Recorded
 from mockserver.core.exchange import COMPLETE, Exchange
-from mockserver.core.http import HeaderLines, Headers, HttpRequest, Reply, write_lines
+from mockserver.core.http import HeaderLines, Headers, HttpRequest, Reply, weigh, write_lines
 from mockserver.core.json import Json
 from mockserver.core.plan import UNTIMED, Answer, Failure, Forward, Outcome, Plan, Raw, Usage
-from mockserver.core.seed import Seed
+from mockserver.core.seed import Seed, monotonic
 from mockserver.core.state import StateLostError
 from mockserver.core.text import escape_line, lines
 from mockserver.core.validation import HistoryProblem, find_validation
@@ -33,7 +33,7 @@ from mockserver.dialects._reply import drop_headers, merge_headers
 from mockserver.engine.answer import use_tokenizer
 from mockserver.engine.engine import Engine
 from mockserver.engine.mcp_answers import name_only_server
-from mockserver.engine.offload import is_large, is_long, on_thread
+from mockserver.engine.offload import LARGEST_IN_LOOP, is_large, is_long, on_thread
 from mockserver.server.access import (
     add_origin_headers,
     check_key,
@@ -57,7 +57,6 @@ from mockserver.server.snapshot import ClientLeftError, decode_body
 from mockserver.server.stubs import is_stubbed, make_stub_operation, suggest_rule
 from mockserver.state.journal import Journal
 
-LARGE = 32_768  # bytes of a request that is parsed on a thread
 TOKEN_COST = 100  # bytes that a token of an answer takes
 PROMPT_COST = 5_000  # the same of a prompt among many
 MANY_CHOICES = 16  # of an answer that is planned when few others are
@@ -101,13 +100,16 @@ async def stay_forever() -> Message:
 class Visit(Struct, eq=False):
     """One request while it is answered: its row of the journal, what it holds, and what is known of its client.
 
-    `receive` tells when the client has left. A client that is not `patient` cannot wait for others. One `in_process` is
-    no browser, and has no connection whose bytes count. `passes_page_check`: its headers have shown that it comes from
-    no web page.
+    `request` has no content codings any more once these are undone, and `settings` are those that it is answered by: a
+    reload is for the next request. `receive` tells when the client has left. A client that is not `patient` cannot wait
+    for others. One `in_process` is no browser, and has no connection whose bytes count. `passes_page_check`: its
+    headers have shown that it comes from no web page.
     """
 
-    live: Live
-    journal: Journal  # a reset may replace that of `live`
+    responder: "Responder"
+    request: HttpRequest
+    settings: Settings
+    journal: Journal  # a reset may replace that of the server
     row: Exchange
     receive: Receive = stay_forever
     patient: bool = True
@@ -115,10 +117,18 @@ class Visit(Struct, eq=False):
     passes_page_check: bool = False
     operation: Operation | None = None
     reservation: Reservation | None = None
-    request: HttpRequest = HttpRequest("GET", "/")  # without its content codings, once these are undone
-    settings: Settings = Settings()  # those that it is answered by: a reload is for the next request
     call: Call | None = None  # of the request, once that is read
     release: Callable[[], None] | None = None  # gives back what its call holds
+
+    @property
+    def live(self) -> Live:
+        return self.responder.live
+
+    def receive_body(self, body: bytes) -> None:
+        """Take note of the body, which has come after the head."""
+        self.row.asked = monotonic()
+        self.row.take(body)
+        self.request = replace(self.request, body=body)
 
     async def listen(self) -> Message:
         """Return the next message of the client, as ASGI has it; `receive` may become known after the start."""
@@ -149,27 +159,36 @@ class Responder(Struct, eq=False):
     nearest: str | None = None  # the known path that the 404 suggests
     refusal: str | None = None  # the message of the 404, in place of the dialect's own
 
-    def admit(self, method: str, path: str, namespace: str) -> Visit:
-        """Return the visit of a request that has begun."""
+    def admit(
+        self, request: HttpRequest, query: bytes = b"", *, weight: int | None = None, is_whole: bool = True
+    ) -> Visit:
+        """Return the visit of a request that has come whole, or whose body is still to come.
+
+        `query` is that part of its URL as it was sent, and `weight` the bytes of its headers' values, if known.
+        """
+        method = request.method
         journal = self.live.journal
-        row = journal.open(method, path, self.dialect.name, namespace)
+        row = journal.open(method, request.path, self.dialect.name, request.namespace)
+        row.query = query
+        row.headers = request.headers
+        row.unweighed = weigh(request.headers) if weight is None else weight
+        if is_whole:
+            row.asked = row.began
+            row.take(request.body)
         operation = find_operation(method, self.operations)
         if operation is not None:
             row.operation = operation.name
-        return Visit(self.live, journal, row, operation=operation)
+        return Visit(self, request, self.live.settings, journal, row, operation=operation)
 
-    async def respond(self, request: HttpRequest, visit: Visit | None = None) -> Response:
+    async def respond(self, visit: Visit) -> Response:
         """Return the response to a request. It waits for threads, queues and Redis only, never for the client.
 
         Raises ClientLeftError if the client leaves while its request waits for others.
         """
-        if visit is None:
-            visit = self.admit(request.method, request.path, request.namespace)
-        visit.request = request
         try:
-            response = await self._answer(request, visit)
+            response = await self._answer(visit)
         except Failure as failure:
-            if len(visit.request.body) > LARGE:
+            if len(visit.request.body) > LARGEST_IN_LOOP:
                 response = await on_thread(self.refuse, visit.request, failure, visit.call)
             else:
                 response = self.refuse(visit.request, failure, visit.call)
@@ -180,11 +199,12 @@ class Responder(Struct, eq=False):
         except Exception as error:
             log.error("%s", describe_crash(error, visit.request))
             response = self.refuse(visit.request, Failure("server_error", _BUG))
-        return self.finish(response, visit.request, visit, tells_limits=response.forwarded is None)
+        return self.finish(response, visit, tells_limits=response.forwarded is None)
 
-    async def _answer(self, request: HttpRequest, visit: Visit) -> Response:
+    async def _answer(self, visit: Visit) -> Response:
         """Return the response to a request that is not refused. Raises Failure, StateLostError, ClientLeftError."""
         live = self.live
+        request = visit.request
         namespace = request.namespace
         if live.fleet is not None and not live.fleet.is_current(namespace):
             await live.fleet.catch_up(namespace)
@@ -200,12 +220,12 @@ class Responder(Struct, eq=False):
             fixed = self._find_fixed_response(request, engine, visit)
             if fixed is not None:
                 return fixed
-        operation = visit.operation or self.find_operation(request.method)
+        operation = visit.operation or self.require_operation(request.method)
         key = None if settings.keys is None else self.dialect.credential(request)
         if settings.keys is not None and not has_own_login(request, self.dialect.name, engine.servers):
             check_key(key, settings.keys)
         sent = request
-        if b"content-encoding" in request.fields:
+        if b"content-encoding" in request.header_values:
             request = visit.request = await _decode(request, visit, settings)
         try:
             call, remarks = await self._read_call(operation, visit)
@@ -221,7 +241,9 @@ class Responder(Struct, eq=False):
         else:
             if settings.keys is not None and call.mcp is None:  # whose calls name no model
                 check_model_allowed(call.model, key, settings.keys, engine.policy.models)
-            timed = read_timing(request) if _TIMING in request.fields else None  # raises before anything is counted
+            timed = (
+                read_timing(request) if _TIMING in request.header_values else None
+            )  # raises before anything is counted
             if live.limiter is None and call.options.n * len(call.prompts or ".") <= MANY_CHOICES:
                 plan = await engine.plan(call)
             else:
@@ -241,7 +263,7 @@ class Responder(Struct, eq=False):
         if remarks and not _is_recorded_success(plan.outcome):
             plan = replace(plan, history_remarks=remarks)
         timed = space.timed if timed is None else timed
-        if len(request.body) > LARGE or is_long(call, plan.outcome):
+        if len(request.body) > LARGEST_IN_LOOP or is_long(call, plan.outcome):
             response = await on_thread(self._render, operation, call, plan, timed=timed)
         else:
             response = self._render(operation, call, plan, timed=timed)
@@ -253,7 +275,7 @@ class Responder(Struct, eq=False):
         """Return the call of a request, and remarks on the history that it sends back. Raises Failure."""
         request = visit.request
         settings = visit.settings
-        large = len(request.body) > LARGE or request.form is not None
+        large = len(request.body) > LARGEST_IN_LOOP or request.form is not None
         validation = find_validation(self.dialect.name, settings.validation)
         if large:
             call = await on_thread(operation.call, request, validation)
@@ -268,7 +290,7 @@ class Responder(Struct, eq=False):
             problems = operation.history(call, validation)
         return _apply_problems(problems, call, settings) if problems else (call, ())
 
-    def find_operation(self, method: str) -> Operation:
+    def require_operation(self, method: str) -> Operation:
         """Return the operation that a method asks for. Raises Failure if the path has none."""
         if not self.operations:
             return make_stub_operation(self.dialect.name, self.dialect.host)
@@ -356,7 +378,7 @@ class Responder(Struct, eq=False):
         """Return what was recorded of a request that is refused here, if its provider took it."""
         if engine.player is None or engine.player.is_empty:
             return None
-        if len(request.body) > LARGE or request.form is not None:
+        if len(request.body) > LARGEST_IN_LOOP or request.form is not None:
             call = await on_thread(parse_recorded, operation, self.dialect, request)
         else:
             call = parse_recorded(operation, self.dialect, request)
@@ -457,12 +479,12 @@ class Responder(Struct, eq=False):
         headers = replace_upload_urls(reply.headers, request, self.dialect)
         return reply if headers is reply.headers else replace(reply, headers=headers)
 
-    def finish(self, response: Response, request: HttpRequest, visit: Visit, *, tells_limits: bool = True) -> Response:
+    def finish(self, response: Response, visit: Visit, *, tells_limits: bool = True) -> Response:
         """Add the headers that every response has, and note it in the journal.
 
         `tells_limits`: what is left of them is told, too. What an upstream answers tells of the provider's own.
         """
-        row = visit.row
+        request = visit.request
         plan = response.plan
         reply = response.reply
         settings = self.live.settings
@@ -475,24 +497,10 @@ class Responder(Struct, eq=False):
             own = drop_headers(own, dict(limits))
         if own is not reply.headers:
             response.reply = replace(reply, headers=own)
-        row.plan = plan
-        row.status = reply.status
         more = write_lines(limits) if limits else ""
-        if not limits:
-            row.reply_headers = own
-        elif type(own) is HeaderLines:
-            row.reply_headers = HeaderLines(own.lines + more, own.sized)
-        else:
-            row.reply_headers = (*own, *limits)
-        call = response.call
-        if plan is HOME:  # a look at the server is no call
-            visit.journal.forget(row)
-        if call is not None:
-            row.call = call
-            row.model = call.model
-            row.operation = call.operation
+        _note(response, visit, more)
         if settings.source_headers:
-            more += f"{_write_source_line(plan.source)}x-mockserver-call: {row.seq}\r\n"
+            more += f"{_write_source_line(plan.source)}x-mockserver-call: {visit.row.seq}\r\n"
             if self.live.fleet is not None and self.live.fleet.lost:
                 more += "x-mockserver-state: lost\r\n"
         if settings.cors and response.forwarded is None:  # what an upstream answers is not known yet
@@ -504,13 +512,34 @@ class Responder(Struct, eq=False):
         return response
 
 
+def _note(response: Response, visit: Visit, limits: str) -> None:
+    """Note a response, with its own headers and the lines about limits; a look at the server is no call."""
+    row = visit.row
+    row.plan = response.plan
+    row.status = response.reply.status
+    headers = response.reply.headers
+    if not limits:
+        row.reply_headers = headers
+    elif type(headers) is HeaderLines:
+        row.reply_headers = HeaderLines(headers.lines + limits, headers.sized)
+    else:
+        row.reply_headers = (*headers, *HeaderLines(limits))
+    call = response.call
+    if call is not None:
+        row.call = call
+        row.model = call.model
+        row.operation = call.operation
+    if response.plan is HOME:
+        visit.journal.forget(row)
+
+
 async def _decode(request: HttpRequest, visit: Visit, settings: Settings) -> HttpRequest:
     """Return the request without the content codings of its body."""
-    if len(request.body) > LARGE:
+    if len(request.body) > LARGEST_IN_LOOP:
         plain = await on_thread(decode_body, request, settings.max_body)
     else:
         plain = decode_body(request, settings.max_body)
-    if plain is not request and len(plain.body) > LARGE:
+    if plain is not request and len(plain.body) > LARGEST_IN_LOOP:
         visit.take(estimate_parsed_size(plain.body))
     return plain
 
@@ -589,7 +618,7 @@ def _prepare(reply: Reply, pace: Pace, plan: Plan) -> Reply:
 
 def read_timing(request: HttpRequest) -> bool | None:
     """The timing override of a request, or None. Raises Failure for any other value than on and off."""
-    value = request.fields.get(_TIMING)
+    value = request.header_values.get(_TIMING)
     if value is None:
         return None
     text = value.decode("latin-1")

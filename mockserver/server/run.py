@@ -20,12 +20,13 @@ from starlette.routing import Router
 from starlette.types import Lifespan
 
 from mockserver.config.errors import ConfigError
-from mockserver.core.http import is_everywhere
+from mockserver.core.origins import is_everywhere
 from mockserver.server.access import add_cors
 from mockserver.server.app import Site
 from mockserver.server.http.parser import Deadlines
 from mockserver.server.http.protocol import make_protocol_factory, make_refuse
-from mockserver.server.live import Live, watch
+from mockserver.server.live import Live
+from mockserver.server.reload import watch
 from mockserver.server.sources import Sources
 
 BACKLOG = 65_535  # connections that wait to be accepted; systems allow less, and reset those that are too many

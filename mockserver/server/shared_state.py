@@ -17,8 +17,9 @@ from mockserver.core import call, episode, http, kept_objects, plan
 from mockserver.core.plan import Failure, Kept
 from mockserver.core.tokens import Tokenizer
 from mockserver.media.large_data import DataOnDisk, read_data
+from mockserver.server.compose import count_kept_on_disk
 from mockserver.server.fleet import Fleet
-from mockserver.server.live import Live, count_kept_on_disk
+from mockserver.server.live import Live
 from mockserver.state.redis.client import Address, RedisClient, UnusableStateError, open_client, read_address
 from mockserver.state.redis.stores import Codec, RedisCounters, RedisLimitStore, RedisValueStore
 

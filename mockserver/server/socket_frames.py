@@ -6,9 +6,11 @@ from msgspec.structs import replace
 from pydantic_core import to_json
 from starlette.types import Message, Send
 
-from mockserver.core.http import Frame, Reply
+from mockserver.core.frames import Frame
+from mockserver.core.http import Reply
 from mockserver.core.json import Json, try_parse
 from mockserver.core.lazy import lazy_pattern
+from mockserver.core.server_sent_events import END_OF_EVENT, find_data
 from mockserver.delivery.faults import ONLY_OVER_HTTP
 from mockserver.server.respond import Response, Visit
 
@@ -45,7 +47,7 @@ class EventSender:
             return
         self._unsent += message.get("body", b"")
         if self._is_stream:
-            *events, self._unsent = _END_OF_EVENT.split(self._unsent)
+            *events, self._unsent = END_OF_EVENT.split(self._unsent)
             for event in events:
                 await self.send_event(event)
         elif not message.get("more_body"):
@@ -69,11 +71,6 @@ class EventSender:
         if self._lane and data.endswith(b"}"):
             data = b'%b,"stream_id":"%b"}' % (data[:-1], self._lane.encode())
         await self._send({"type": "websocket.send", "text": data.decode("utf-8", "replace")})
-
-
-def find_data(event: bytes) -> bytes:
-    """Return the data of an event of a stream."""
-    return b"\n".join([found[1] for found in _DATA.finditer(event)])
 
 
 def fit_to_socket(response: Response, visit: Visit) -> Response:
@@ -148,8 +145,6 @@ def find_type(event: bytes) -> Json:
 
 
 LAST_TYPES = ("error", "response.completed", "response.failed", "response.incomplete")
-_END_OF_EVENT = lazy_pattern(rb"\r\n\r\n|\n\n|\r\r")
-_DATA = lazy_pattern(rb"(?:\A|(?<=[\r\n]))data: ?([^\r\n]*)")
 _LAST = lazy_pattern(rb'"(?:error|response\.(?:completed|failed|incomplete))"')
 _TYPE = lazy_pattern(rb'"type": ?"([^"]*)"')
 _STATUS = {"rate_limit_exceeded": 429, "insufficient_quota": 429, "invalid_prompt": 400}

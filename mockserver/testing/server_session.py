@@ -25,7 +25,7 @@ from mockserver.reports.failures import (
 from mockserver.rules.lint.remarks import Remark, find_repeated_calls
 from mockserver.rules.load import Rule
 from mockserver.server.agents import Agent
-from mockserver.server.live import start
+from mockserver.server.compose import start
 from mockserver.server.namespaces import DEFAULT
 from mockserver.server.programs import CallBudget
 from mockserver.server.recording.player import Player

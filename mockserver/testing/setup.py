@@ -16,7 +16,8 @@ from mockserver.engine.memory import Memory
 from mockserver.reports.calls import ReceivedCall, describe_call
 from mockserver.reports.failures import PlayedCassette
 from mockserver.rules.load import Rule
-from mockserver.server.live import Composed, Live, compose, make_value_store
+from mockserver.server.compose import Composed, compose, make_value_store
+from mockserver.server.live import Live
 from mockserver.server.sources import Sources, compile_rules
 from mockserver.state.in_memory import MemoryCounters
 from mockserver.testing.connections import check_hosts

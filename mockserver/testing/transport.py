@@ -12,7 +12,7 @@ from weakref import WeakSet
 from starlette.types import Scope
 
 from mockserver.cassettes.addresses import find_dialect, find_local_target
-from mockserver.core.http import is_loopback
+from mockserver.core.origins import is_loopback
 from mockserver.core.seed import wall
 from mockserver.server.handshakes import asks_for_socket
 from mockserver.server.routes import make_dialect_routes

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from pydantic_core import to_json
 
 from mockserver.core.call import fingerprint
-from mockserver.core.http import Frame
+from mockserver.core.frames import Frame
 from mockserver.core.json import Json, try_parse
 from mockserver.core.plan import (
     Answer,

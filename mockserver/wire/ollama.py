@@ -10,7 +10,7 @@ from functools import lru_cache
 from msgspec import Struct
 from pydantic_core import to_json
 
-from mockserver.core.http import Frame
+from mockserver.core.frames import Frame
 from mockserver.core.json import Json, compact, try_parse
 from mockserver.core.plan import Answer, Item, Logprob, Part, Reasoning, Text, ToolUse, Usage, tokens_of
 from mockserver.core.tokens import weigh_pieces

@@ -11,7 +11,7 @@ from msgspec import Struct, field
 from pydantic_core import to_json
 
 from mockserver.core.call import Prompt
-from mockserver.core.http import Frame
+from mockserver.core.frames import Frame
 from mockserver.core.json import Json
 from mockserver.core.lazy import map_lazily
 from mockserver.core.plan import Answer, Choice, Text, tokens_of

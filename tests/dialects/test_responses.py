@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from mockserver.core.call import Message, ToolCall
-from mockserver.core.http import Frame, Reply
+from mockserver.core.frames import Frame
+from mockserver.core.http import Reply
 from mockserver.core.plan import Answer, Choice, Failure, Reasoning, Text, Usage
 from mockserver.dialects._openai_api.responses import (
     RESPONSE_LAYOUT,

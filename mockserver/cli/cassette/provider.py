@@ -20,7 +20,8 @@ from mockserver.core.validation import Validation
 from mockserver.dialects import client_configs
 from mockserver.reports.calls import find_error_message
 from mockserver.server.client_environment import find_key
-from mockserver.server.live import Live, make_policy, start
+from mockserver.server.compose import make_policy, start
+from mockserver.server.live import Live
 from mockserver.server.recording.cassette_store import CassetteStore, parse_episode
 from mockserver.server.recording.player import CassetteChoice, Player
 from mockserver.server.recording.recorder import RecordingPolicy

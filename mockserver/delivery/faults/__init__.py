@@ -30,7 +30,8 @@ from mockserver.core.action import (
     Write,
 )
 from mockserver.core.event_stream import MEDIA_TYPE, is_prelude, read_message
-from mockserver.core.http import WITHOUT_BODY, Frame, Headers, essence
+from mockserver.core.frames import Frame, write_comment, write_event
+from mockserver.core.http import WITHOUT_BODY, Headers, essence
 from mockserver.core.json import Json, compact
 from mockserver.delivery.faults.positions import (
     HERE,
@@ -46,7 +47,6 @@ from mockserver.delivery.faults.positions import (
     state_length,
     state_true_length,
 )
-from mockserver.delivery.script import write_comment, write_event
 
 
 def apply_faults(

@@ -14,7 +14,8 @@ from msgspec.structs import replace
 from pydantic_core import to_json
 
 from mockserver.core.call import Call
-from mockserver.core.http import Frame, HeaderLines, Headers, HttpRequest, Reply
+from mockserver.core.frames import Frame
+from mockserver.core.http import HeaderLines, Headers, HttpRequest, Reply
 from mockserver.core.json import Json, try_parse
 from mockserver.core.lazy import lazy_pattern
 from mockserver.core.mcp_server import (

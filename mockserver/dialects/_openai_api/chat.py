@@ -28,7 +28,7 @@ from mockserver.dialects._fields import (
 from mockserver.dialects._meaning import fields_with_meaning
 from mockserver.dialects._openai_api.chat_bodies import CHAT, LIVE_CHAT, MAX_CALL_ID, ChatBody, ChatTool
 from mockserver.dialects._parse import (
-    LARGE,
+    LONG_BODY,
     Body,
     Complaint,
     Refuse,
@@ -81,7 +81,9 @@ def make_chat_call(http: HttpRequest, body: Body, chat: Body, *, dialect: str) -
 def _read_typed(http: HttpRequest, dialect: str, elsewhere: Body) -> Call | None:
     """Return the Call of a body that is certainly valid; else None."""
     body = http.body
-    if len(body) > LARGE or http.fields.get(b"content-type") != b"application/json":  # jiter reads long texts faster
+    if (
+        len(body) > LONG_BODY or http.header_values.get(b"content-type") != b"application/json"
+    ):  # jiter reads long texts faster
         return None
     chat = _TYPED_CHAT.read(body)
     if chat is None:

@@ -11,7 +11,8 @@ from msgspec.structs import replace
 from pydantic_core import to_json
 
 from mockserver.core.call import Call, Message, Options, Prompt
-from mockserver.core.http import Frame, HeaderLines, HttpRequest, Reply
+from mockserver.core.frames import Frame
+from mockserver.core.http import HeaderLines, HttpRequest, Reply
 from mockserver.core.json import Json
 from mockserver.core.kept_objects import ObjectView
 from mockserver.core.plan import Failure

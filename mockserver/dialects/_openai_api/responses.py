@@ -25,7 +25,8 @@ from mockserver.core.call import (
     ToolCall,
     ToolChoice,
 )
-from mockserver.core.http import Frame, HttpRequest, Reply
+from mockserver.core.frames import Frame
+from mockserver.core.http import HttpRequest, Reply
 from mockserver.core.json import Json
 from mockserver.core.lazy import lazy_property
 from mockserver.core.plan import Answer

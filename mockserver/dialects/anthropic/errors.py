@@ -6,7 +6,8 @@ from math import ceil
 from pydantic_core import to_json
 
 from mockserver.core.call import Call
-from mockserver.core.http import Frame, Headers, HttpRequest, Reply
+from mockserver.core.frames import Frame
+from mockserver.core.http import Headers, HttpRequest, Reply
 from mockserver.core.json import Json
 from mockserver.core.plan import Failure
 from mockserver.core.rates import Standing, Standings

@@ -7,7 +7,8 @@ from pydantic_core import to_json
 
 from mockserver.core.call import Call
 from mockserver.core.event_stream import make_error, make_event
-from mockserver.core.http import Frame, HttpRequest, Reply
+from mockserver.core.frames import Frame
+from mockserver.core.http import HttpRequest, Reply
 from mockserver.core.json import Json, compact, try_parse
 from mockserver.core.plan import Failure
 from mockserver.dialects._errors import (

@@ -5,7 +5,8 @@ from collections.abc import Mapping
 from pydantic_core import from_json
 
 from mockserver.core.call import Call
-from mockserver.core.http import Frame, Headers, HttpRequest, Reply
+from mockserver.core.frames import Frame
+from mockserver.core.http import Headers, HttpRequest, Reply
 from mockserver.core.plan import Failure
 from mockserver.core.rates import Standings
 from mockserver.dialects._errors import (

@@ -6,7 +6,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 from pydantic_core import from_json, to_json
 
-from mockserver.core.http import Frame, HttpRequest, Reply
+from mockserver.core.frames import Frame
+from mockserver.core.http import HttpRequest, Reply
 from mockserver.core.json import Json
 from mockserver.core.plan import Failure
 from mockserver.dialects import error_frame

@@ -10,7 +10,8 @@ from msgspec.structs import replace
 from pydantic_core import from_json, to_json
 
 from mockserver.core.call import Call, Message
-from mockserver.core.http import Frame, HeaderLines, HttpRequest, Reply
+from mockserver.core.frames import Frame
+from mockserver.core.http import HeaderLines, HttpRequest, Reply
 from mockserver.core.json import Json
 from mockserver.core.plan import Answer, Failure, Stored, Usage
 from mockserver.core.seed import FROZEN_AT

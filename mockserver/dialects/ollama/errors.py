@@ -6,7 +6,8 @@ from collections.abc import Callable, Mapping
 from pydantic_core import to_json
 
 from mockserver.core.call import Call
-from mockserver.core.http import Frame, HeaderLines, HttpRequest, Reply
+from mockserver.core.frames import Frame
+from mockserver.core.http import HeaderLines, HttpRequest, Reply
 from mockserver.core.json import Json
 from mockserver.core.plan import Failure
 from mockserver.dialects import discover

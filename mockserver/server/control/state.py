@@ -13,6 +13,7 @@ from starlette.responses import Response
 
 from mockserver import __version__
 from mockserver.config.errors import MockserverError
+from mockserver.config.settings import show_settings
 from mockserver.core.json import Json
 from mockserver.core.state import START, STATE, TIMES, StateLostError
 from mockserver.dialects import client_configs
@@ -21,8 +22,9 @@ from mockserver.server.client_environment import make_bare_url, make_base_url
 from mockserver.server.control.feed import show_problem
 from mockserver.server.control.requests import ControlRequest, RefusedError, make_json_response
 from mockserver.server.control.sharing import View, ask_all, change, list_servers, retry
-from mockserver.server.live import Live, reload, show_settings
+from mockserver.server.live import Live
 from mockserver.server.namespaces import ALL
+from mockserver.server.reload import reload
 
 if TYPE_CHECKING:
     from mockserver.server.fleet import Fleet

@@ -19,7 +19,6 @@ from mockserver.config.errors import ConfigError, RuleError
 from mockserver.core.action import Action, Cut, Wait, Write
 from mockserver.core.call import Call
 from mockserver.core.exchange import COMPLETE, Exchange, Piece
-from mockserver.core.http import HttpRequest, weigh
 from mockserver.core.json import Json
 from mockserver.core.seed import monotonic
 from mockserver.delivery.connection import CUT, ClientConnection
@@ -48,7 +47,7 @@ from mockserver.server.explain import (
 )
 from mockserver.server.live import Live
 from mockserver.server.masking import find_request_secrets, find_row_secrets, mask_texts
-from mockserver.server.respond import HOME, Responder, Visit
+from mockserver.server.respond import HOME, Responder
 from mockserver.server.respond import Response as Answer
 from mockserver.state.journal import Journal
 
@@ -181,11 +180,11 @@ async def _rehearse(live: Live, engine: Engine, reached: Reached) -> Rehearsal:
     )
     alone.namespaces.touch(http.namespace).timed = live.namespaces.get(http.namespace).timed
     responder = Responder(alone, reached.place.dialect, reached.place.operations)
-    visit = _admit(responder, http, query=urlencode(http.query, errors="surrogateescape").encode())
+    visit = responder.admit(http, urlencode(http.query, errors="surrogateescape").encode())
     visit.in_process = True
     visit.patient = False
     row = visit.row
-    response = await responder.respond(http, visit)
+    response = await responder.respond(visit)
     if response.plan is HOME:
         raise RefusedError(400, f"there is no operation at {http.path}")
     if response.forwarded is not None:
@@ -193,22 +192,10 @@ async def _rehearse(live: Live, engine: Engine, reached: Reached) -> Rehearsal:
         row.status = 0
         visit.end(COMPLETE)
         return Rehearsal(row, "it would be sent upstream")
-    ended, due = _note_pieces(list_actions(responder, response, visit), row)
+    ended, due = _note_pieces(list_actions(response, visit), row)
     visit.end(ended)
     row.elapsed = due
     return Rehearsal(row)
-
-
-def _admit(responder: Responder, http: HttpRequest, query: bytes) -> Visit:
-    """Return the visit of a request that has arrived whole."""
-    visit = responder.admit(http.method, http.path, http.namespace)
-    row = visit.row
-    row.query = query
-    row.headers = http.headers
-    row.asked = monotonic()
-    row.weigh(weigh(http.headers))
-    row.take(http.body)
-    return visit
 
 
 def _note_pieces(actions: Iterable[Action], row: Exchange) -> tuple[str, float]:
@@ -354,7 +341,7 @@ async def send_again(request: ControlRequest) -> Response:
         raise upstream
     responder = Responder(live, reached.place.dialect, reached.place.operations)
     http = replace(reached.http, headers=row.headers, body=row.body)  # as it came: its body may be compressed
-    visit = _admit(responder, http, row.query)
+    visit = responder.admit(http, row.query)
     begun = asyncio.get_running_loop().create_future()
     visit.receive = _leave_later
 
@@ -363,7 +350,7 @@ async def send_again(request: ControlRequest) -> Response:
             begun.set_result(True)
 
     async def respond() -> Answer:
-        answer = await responder.respond(http, visit)
+        answer = await responder.respond(visit)
         if answer.forwarded is not None and not forward:  # the rules have changed since it was rehearsed
             raise upstream
         return answer
@@ -372,7 +359,7 @@ async def send_again(request: ControlRequest) -> Response:
         """Answer it; return whether that was not left to the upstream."""
         scope = {"raw_path": quote(http.path, safe="/:").encode(), "http_version": "1.1"}
         try:
-            await serve(responder, respond(), visit, ClientConnection(_leave_later, send), scope)
+            await serve(respond(), visit, ClientConnection(_leave_later, send), scope)
         except RefusedError:
             live.journal.forget(visit.row)
             return False

@@ -18,7 +18,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from uvicorn.protocols.http.flow_control import HIGH_WATER_LIMIT, FlowControl
 from uvicorn.protocols.utils import get_local_addr, get_remote_addr, is_ssl
 
-from mockserver.core.http import Fields, HeaderTable, Reply, tabulate
+from mockserver.core.http import HeaderTable, RawHeaders, Reply, tabulate
 from mockserver.core.plan import Failure
 from mockserver.core.seed import monotonic
 from mockserver.delivery.connection import encode_header
@@ -40,7 +40,7 @@ def measure_head(target: bytes, headers: Iterable[tuple[bytes, bytes]]) -> int:
     return len(target) + sum([len(name) + len(value) + 4 for name, value in headers])
 
 
-def check_size(target: bytes, headers: Fields, arrived: int) -> Failure | None:
+def check_size(target: bytes, headers: RawHeaders, arrived: int) -> Failure | None:
     if len(target) > MAX_TARGET:
         return Failure("bad_parameter", f"The target of the request is longer than {MAX_TARGET} bytes.", status=414)
     if len(headers) > MAX_HEADERS:
@@ -50,7 +50,7 @@ def check_size(target: bytes, headers: Fields, arrived: int) -> Failure | None:
     return None
 
 
-def check_clear(version: str, telling: Fields) -> None:
+def check_clear(version: str, telling: RawHeaders) -> None:
     """Raise Failure for an ambiguous request; `telling`: those of its headers that matter here."""
     if version not in ("1.1", "1.0"):
         raise refuse_unclear("This server speaks HTTP/1.1 and 1.0.")
@@ -83,7 +83,7 @@ def find_target(method: str, target: bytes, headers: list[tuple[bytes, bytes]]) 
     return rest if rest.startswith(b"/") else b"/" + rest
 
 
-def read_path(target: bytes, headers: Fields) -> str:
+def read_path(target: bytes, headers: RawHeaders) -> str:
     whole, _, query = target.partition(b"?")
     path = unquote(_AUTHORITY.sub(b"", whole, count=1).decode("latin-1"))
     from mockserver.cassettes.redaction.shown_secrets import find_secrets  # only for the journal's rows of bad requests
@@ -91,7 +91,7 @@ def read_path(target: bytes, headers: Fields) -> str:
     return find_secrets(tuple(headers), query).mask_text(path) if path.startswith("/") else "/"
 
 
-def drop_upgrade(method: bytes, target: bytes, version: str, headers: Fields) -> bytes:
+def drop_upgrade(method: bytes, target: bytes, version: str, headers: RawHeaders) -> bytes:
     lines = [b"%b %b HTTP/%b\r\n" % (method, target, version.encode())]
     for name, value in headers:
         if name == b"connection":

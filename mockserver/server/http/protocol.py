@@ -38,7 +38,7 @@ from mockserver.server.http.tcp import count_unsent, is_abandoned, reset
 from mockserver.server.limits import Unsent
 from mockserver.server.live import Live
 from mockserver.server.namespaces import split_namespace
-from mockserver.server.respond import Responder, Response, Visit, return_response
+from mockserver.server.respond import Response, Visit, return_response
 from mockserver.server.routes import find_owner
 
 
@@ -161,16 +161,16 @@ class ConnectionProtocol(RequestParser):
             scope = head.scope(**self.addresses, state=self.app_state.copy(), extensions=self.lent)
             self._queue(self._new_cycle(scope, head, body, whole=whole), self.app)
             return
-        request, visit = found.admit(head.method, head.query, head.table, body)
+        request = found.make_request(head.method, head.query, head.table, body)
+        visit = found.responder.admit(request, head.query, weight=head.table.weight)
         visit.passes_page_check = head.passes_page_check
-        responder = found.responder
-        first_step = responder.respond(request, visit)
+        first_step = found.responder.respond(visit)
         try:
             awaited = first_step.send(None)
         except StopIteration as done:
-            self._send(done.value, visit, responder, head)
+            self._send(done.value, visit, head)
         else:
-            self._serve(Resumed(first_step, awaited), visit, responder, head)
+            self._serve(Resumed(first_step, awaited), visit, head)
 
     def _hand_over(self, head: RequestHead, site: Site) -> None:
         """Leave the connection to a client that asks for a WebSocket where there is one."""
@@ -192,11 +192,11 @@ class ConnectionProtocol(RequestParser):
         self.successor = protocol
         protocol.begin(head)
 
-    def _send(self, response: Response, visit: Visit, responder: Responder, head: RequestHead) -> None:
+    def _send(self, response: Response, visit: Visit, head: RequestHead) -> None:
         """Send a response that is ready."""
         lines = find_lines(response)
         if lines is None:
-            self._serve(return_response(response), visit, responder, head)
+            self._serve(return_response(response), visit, head)
         elif response.pace is AT_ONCE:
             body = response.reply.body
             self.write_head(response.reply.status, lines, frame_body(lines, body))
@@ -210,13 +210,13 @@ class ConnectionProtocol(RequestParser):
             stream = PacedStream(response.reply, row.began, row, lambda _, how: visit.end(how))
             self.send_paced(response.reply.status, lines, stream)
 
-    def _serve(self, response: Awaitable[Response], visit: Visit, responder: Responder, head: RequestHead) -> None:
+    def _serve(self, response: Awaitable[Response], visit: Visit, head: RequestHead) -> None:
         """Send a response that is to come, or that is sent in steps."""
         cycle = self._new_cycle(head.scope(), head, whole=True)
         visit.receive = cycle.receive  # now, before what waits for the client to leave has its first turn
 
         async def answer(scope: Scope, receive: Receive, send: Send) -> None:
-            await serve(responder, response, visit, ClientConnection(receive, send, self), scope)
+            await serve(response, visit, ClientConnection(receive, send, self), scope)
 
         self._queue(cycle, answer)
 

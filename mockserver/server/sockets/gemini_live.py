@@ -13,9 +13,10 @@ from typing import Any
 from pydantic_core import to_json
 from starlette.types import Message, Receive, Scope, Send
 
-from mockserver.core.http import HttpRequest, Reply, SocketAnswers, SocketTurn
+from mockserver.core.http import HttpRequest, Reply
 from mockserver.core.json import Json, try_parse
 from mockserver.core.plan import Failure
+from mockserver.core.socket_turn import SocketAnswers, SocketTurn
 from mockserver.dialects._parse import Body, clip, read_json
 from mockserver.dialects.gemini.live import (
     count_usage,
@@ -24,11 +25,11 @@ from mockserver.dialects.gemini.live import (
     read_client_message,
     read_contents,
 )
-from mockserver.engine.offload import on_thread
+from mockserver.engine.offload import LARGEST_IN_LOOP, on_thread
 from mockserver.media.samples import PCM, SampleFormat
 from mockserver.media.sound_files import resample
 from mockserver.media.speech_detection import STEP, SpeechDetector
-from mockserver.server.respond import LARGE, Responder, Response, Visit
+from mockserver.server.respond import Responder, Response, Visit
 from mockserver.server.socket_frames import fit_to_socket, is_stream
 from mockserver.server.sockets.realtime_turn import Event, TurnSender
 from mockserver.server.sockets.socket_session import CUT_SHORT, FAILED
@@ -79,7 +80,7 @@ class LiveSession(RecordedSession):
 
     async def act(self, message: Message) -> None:
         body = message.get("bytes") or (message.get("text") or "").encode("utf-8", "surrogatepass")
-        read = await on_thread(read_json, body) if len(body) > LARGE else read_json(body)
+        read = await on_thread(read_json, body) if len(body) > LARGEST_IN_LOOP else read_json(body)
         kind, inner = read_client_message(read)
         self.hold_message(body)
         if (self._setup is None) is not (kind == "setup"):
@@ -233,15 +234,15 @@ class LiveSession(RecordedSession):
         asked = {name: value for name, value in config.items() if name not in _OF_SPEECH}
         body = to_json({**own, "generationConfig": asked, "contents": self._contents})
         self._leave = asyncio.Event()
-        request, visit = self.open_turn(body, SocketTurn(SocketAnswers()), self._leave)
+        visit = self.open_turn(body, SocketTurn(SocketAnswers()), self._leave)
         self._turn = LiveTurn(self, config)
-        self._task = self.start_task(self._run(self._turn, request, visit))
+        self._task = self.start_task(self._run(self._turn, visit))
 
-    async def _run(self, turn: "LiveTurn", request: HttpRequest, visit: Visit) -> None:
+    async def _run(self, turn: "LiveTurn", visit: Visit) -> None:
         """Answer a turn to its end, whatever happens."""
         sender = LiveSender(turn.pass_on)
         try:
-            await self.answer(self._respond(request, visit, sender), visit, sender)
+            await self.answer(self._respond(visit, sender), visit, sender)
             if turn.is_over:
                 self._add([{"role": "model", "parts": turn.parts}] if turn.parts else [])
             elif not self._leave.is_set() and not self.is_over:  # a fault has cut it short
@@ -252,8 +253,8 @@ class LiveSession(RecordedSession):
             self.log_bug()
             await self.close(FAILED)
 
-    async def _respond(self, request: HttpRequest, visit: Visit, sender: TurnSender) -> Response:
-        response = await self.responder.respond(request, visit)
+    async def _respond(self, visit: Visit, sender: TurnSender) -> Response:
+        response = await self.responder.respond(visit)
         if response.forwarded is None and response.reply.status >= 400 and not is_stream(response):
             await self._close_as(response.reply)
         response = fit_to_socket(response, visit)

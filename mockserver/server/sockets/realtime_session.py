@@ -14,11 +14,12 @@ from pydantic_core import to_json
 from starlette.types import Message, Receive, Scope, Send
 
 from mockserver.core.exchange import COMPLETE
-from mockserver.core.http import HeaderLines, HttpRequest, Reply, SocketAnswers, SocketTurn
+from mockserver.core.http import HeaderLines, HttpRequest, Reply
 from mockserver.core.json import Json
 from mockserver.core.kept_objects import KeptObject, make_key
 from mockserver.core.plan import Failure
 from mockserver.core.seed import make_token
+from mockserver.core.socket_turn import SocketAnswers, SocketTurn
 from mockserver.core.tokens import APPROX
 from mockserver.core.validation import find_validation
 from mockserver.dialects._openai_api.realtime.events import read_event
@@ -29,13 +30,13 @@ from mockserver.dialects._parse import Body, read_json
 from mockserver.dialects._reply import STREAM_LINES
 from mockserver.engine.engine import Engine
 from mockserver.engine.hosted_mcp import find_hosted_servers
-from mockserver.engine.offload import on_thread
+from mockserver.engine.offload import LARGEST_IN_LOOP, on_thread
 from mockserver.kinds.audio import Transcript
 from mockserver.kinds.realtime import CALLS, CLIENT_SECRET
 from mockserver.media.samples import FORMATS
 from mockserver.media.speech_detection import SpeechBorder
 from mockserver.server.access import check_key, check_model_allowed
-from mockserver.server.respond import LARGE, Responder, Response
+from mockserver.server.respond import Responder, Response
 from mockserver.server.socket_frames import find_type, fit_to_socket, is_stream
 from mockserver.server.sockets.realtime_conversation import (
     ConversationItem,
@@ -108,7 +109,7 @@ class RealtimeSession(RecordedSession):
             self._session = await self._open()
         except TurnedAway as refused:
             error = self._word(refused.failure)
-            response = await self.refuse(self.handshake, refused.failure, record.visit)
+            response = await self.refuse(refused.failure, record.visit)
             record.refuse(response.plan, response.reply.status)
             await self._complain(error, None)
             await self.close(refused.code, f"{error['type']}.{error['code']}")
@@ -209,7 +210,7 @@ class RealtimeSession(RecordedSession):
             raise Failure("bad_parameter", _NO_BINARY, code="invalid_event")
         body = text.encode("utf-8", "surrogatepass")
         try:
-            read = await on_thread(read_json, body) if len(body) > LARGE else read_json(body)
+            read = await on_thread(read_json, body) if len(body) > LARGEST_IN_LOOP else read_json(body)
         except Failure as failure:
             raise failure.changed(code="invalid_json") from None
         stated_id = read.get("event_id") if isinstance(read, dict) else None
@@ -248,7 +249,7 @@ class RealtimeSession(RecordedSession):
 
     async def _append(self, event: Body) -> None:
         encoded = event["audio"]
-        if len(encoded) > LARGE:
+        if len(encoded) > LARGEST_IN_LOOP:
             borders = await on_thread(lambda: self._input.append(decode_audio(encoded)))
         else:
             borders = self._input.append(decode_audio(encoded))
@@ -330,7 +331,7 @@ class RealtimeSession(RecordedSession):
         # A rule is to be seen to answer; what is heard anyway is no call.
         if isinstance(plan.outcome, Transcript) and plan.source.startswith("rule "):
             visit = self.admit(heard.call.http)
-            self.responder.finish(Response(plan.rendered, Reply(200, ()), heard.call), heard.call.http, visit)
+            self.responder.finish(Response(plan.rendered, Reply(200, ()), heard.call), visit)
             visit.end(COMPLETE)
         return None
 
@@ -411,9 +412,9 @@ class RealtimeSession(RecordedSession):
         write = partial(write_frame, body, items)
         asked = SocketTurn(SocketAnswers(), write_frame=write, upstream=self._upstream)
         left = asyncio.Event()
-        request, visit = self.open_turn(to_json(body), asked, left)
+        visit = self.open_turn(to_json(body), asked, left)
         sound = FORMATS[body["audio"]["output"]["format"]["type"]]
-        turn = ResponseTurn(request, visit, body, sound, left)
+        turn = ResponseTurn(visit, body, sound, left)
         self._turns.add(turn)
         if converses:
             self._active = turn
@@ -454,7 +455,7 @@ class RealtimeSession(RecordedSession):
 
     async def _respond(self, turn: ResponseTurn, sender: TurnSender) -> Response:
         """Return the response to a turn; one that is refused is a stream of events, too."""
-        response = await self.responder.respond(turn.request, turn.visit)
+        response = await self.responder.respond(turn.visit)
         reply = response.reply
         if response.forwarded is None and reply.status >= 400 and not is_stream(response):
             name = f"resp_{self._engine.policy.seed.alnum(21, 'failed response', self._name, str(self._name_item()))}"

@@ -8,14 +8,14 @@ from msgspec import Struct
 from pydantic_core import to_json
 from starlette.types import Message
 
-from mockserver.core.http import HttpRequest
 from mockserver.core.json import Json, try_parse
 from mockserver.core.plan import Usage
+from mockserver.core.server_sent_events import find_data
 from mockserver.core.tokens import APPROX
 from mockserver.dialects._openai_api.realtime.turns import count_images, make_options
 from mockserver.media.samples import SampleFormat
 from mockserver.server.respond import Visit
-from mockserver.server.socket_frames import EventSender, find_data
+from mockserver.server.socket_frames import EventSender
 from mockserver.server.sockets.realtime_conversation import ConversationItem
 from mockserver.wire.realtime import TOKEN_OF_ASSISTANT, make_usage
 
@@ -33,12 +33,9 @@ class OpenItem(Struct):
 
 
 class ResponseTurn:
-    """A response: its request, its visit, and what was sent of it."""
+    """A response: the visit of its request, and what was sent of it."""
 
-    def __init__(
-        self, request: HttpRequest, visit: Visit, body: Mapping[str, Json], sound: SampleFormat, left: asyncio.Event
-    ) -> None:
-        self.request = request
+    def __init__(self, visit: Visit, body: Mapping[str, Json], sound: SampleFormat, left: asyncio.Event) -> None:
         self.visit = visit
         self.body = body
         self.sound = sound

@@ -15,14 +15,15 @@ from msgspec.structs import replace
 from pydantic_core import to_json
 from starlette.types import Message, Receive, Scope, Send
 
-from mockserver.core.http import HttpRequest, SocketAnswers, SocketTurn
+from mockserver.core.http import HttpRequest
 from mockserver.core.json import Json
 from mockserver.core.plan import Failure
+from mockserver.core.socket_turn import SocketAnswers, SocketTurn
 from mockserver.core.text import truncate
 from mockserver.delivery.connection import CLIENT_LEFT
 from mockserver.dialects._parse import read_json
-from mockserver.engine.offload import on_thread
-from mockserver.server.respond import LARGE, Responder, Response, Visit
+from mockserver.engine.offload import LARGEST_IN_LOOP, on_thread
+from mockserver.server.respond import Responder, Response, Visit
 from mockserver.server.socket_frames import EventSender, fit_to_socket
 from mockserver.server.sockets.socket_session import CUT_SHORT, FAILED, SocketSession
 from mockserver.server.sockets.upstream import UpstreamSocket
@@ -153,7 +154,7 @@ class ResponsesSession(SocketSession):
         text = message.get("text")
         if text is None:
             event: ClientEvent | None = refuse_event(b"", "invalid_json", _NO_BINARY)
-        elif len(text) > LARGE:
+        elif len(text) > LARGEST_IN_LOOP:
             event = await on_thread(self._events.read, text)
         else:
             event = self._events.read(text)
@@ -162,11 +163,10 @@ class ResponsesSession(SocketSession):
         if event.answer:
             await EventSender(self.send, event.lane).send_frame(event.answer)
             return
-        request = self._make_request(event)
-        turn = Turn(event, self.admit(request))
+        turn = Turn(event, self.admit(self._make_request(event)))
         if event.refusal is None:
             try:
-                self.hold(request, turn.visit)
+                self.hold(turn.visit)
             except Failure as failure:
                 turn = Turn(replace(event, refusal=failure), turn.visit)
         if turn.event.refusal is not None:
@@ -225,11 +225,11 @@ class ResponsesSession(SocketSession):
             await self.close(CUT_SHORT)
 
     async def _respond(self, event: ClientEvent, visit: Visit, sender: EventSender) -> Response:
-        request = self._make_request(event)
+        visit.request = self._make_request(event)
         if event.refusal is not None:
-            response = await self.refuse(request, event.refusal, visit)
+            response = await self.refuse(event.refusal, visit)
         else:
-            response = await self.responder.respond(request, visit)
+            response = await self.responder.respond(visit)
         response = fit_to_socket(response, visit)
         sender.expect(response)
         return response

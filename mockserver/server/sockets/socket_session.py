@@ -13,14 +13,16 @@ from msgspec import Struct
 from starlette.types import Message, Receive, Scope, Send
 
 from mockserver.core.action import NO_CLOSE_FRAME
-from mockserver.core.http import HttpRequest, SocketTurn
+from mockserver.core.http import HttpRequest
 from mockserver.core.plan import Failure
+from mockserver.core.socket_turn import SocketTurn
 from mockserver.core.state import StateLostError
 from mockserver.delivery.connection import WIRE, ClientConnection, Wire
 from mockserver.delivery.paced import PacedStream
+from mockserver.engine.offload import LARGEST_IN_LOOP
 from mockserver.server.deliver import serve
 from mockserver.server.limits import estimate_parsed_size
-from mockserver.server.respond import LARGE, STATE_LOST, Responder, Response, Visit, return_response
+from mockserver.server.respond import STATE_LOST, Responder, Response, Visit, return_response
 
 # codes with which connections are closed (RFC 6455, 7.4)
 STOPPING = 1012
@@ -148,9 +150,9 @@ class SocketSession:
 
         visit = self.admit(self.handshake)
         visit.receive = self._receive_leaving
-        response = return_response(self.responder.finish(refusal, self.handshake, visit))
+        response = return_response(self.responder.finish(refusal, visit))
         client = ClientConnection(visit.receive, send, self._wire if refusal.plan.faults else None)
-        await serve(self.responder, response, visit, client, self._make_scope(visit))
+        await serve(response, visit, client, self._make_scope(visit))
         if self.is_gone and not self._has_left.is_set():  # by a fault, which nobody has noticed yet
             await self._receive_leaving()
 
@@ -234,32 +236,29 @@ class SocketSession:
 
     def admit(self, request: HttpRequest) -> Visit:
         """Return the visit of a request that the client makes."""
-        visit = self.responder.admit(request.method, request.path, request.namespace)
-        row = visit.row
-        row.query = self._scope["query_string"]
-        row.headers = request.headers
-        row.is_socket = True
-        row.take(request.body)
+        visit = self.responder.admit(request, self._scope["query_string"], is_whole=False)
+        visit.row.is_socket = True
+        visit.row.take(request.body)
         visit.receive = self.wait_until_left
         return visit
 
-    def hold(self, request: HttpRequest, visit: Visit) -> None:
+    def hold(self, visit: Visit) -> None:
         """Count the bytes of a request that waits for its answer. Raises Failure if all requests take too many."""
-        size = len(request.body)
-        visit.take(estimate_parsed_size(request.body) if size > LARGE else size)
+        body = visit.request.body
+        visit.take(estimate_parsed_size(body) if len(body) > LARGEST_IN_LOOP else len(body))
 
     async def answer(self, response: Awaitable[Response], visit: Visit, send: Send) -> None:
         """Send the response to a request, as the messages of ASGI that HTTP has, until its visitor leaves."""
         client = ClientConnection(visit.receive, send, self._wire)
         with self._note_answering():
-            await serve(self.responder, response, visit, client, self._make_scope(visit))
+            await serve(response, visit, client, self._make_scope(visit))
 
     def _make_scope(self, visit: Visit) -> Scope:
         """Return the scope of a request over HTTP."""
         return {**self._scope, "type": "http", "method": visit.row.method, "http_version": "1.1"}
 
-    async def refuse(self, request: HttpRequest, failure: Failure, visit: Visit) -> Response:
-        return self.responder.finish(self.responder.refuse(request, failure), request, visit)
+    async def refuse(self, failure: Failure, visit: Visit) -> Response:
+        return self.responder.finish(self.responder.refuse(visit.request, failure), visit)
 
     async def send(self, message: Message) -> None:
         """Send a message of ASGI, unless the client has left."""

@@ -12,8 +12,10 @@ from starlette.types import Message
 
 from mockserver.core.call import Call
 from mockserver.core.exchange import COMPLETE, MOST_KEPT, PIECE, REALTIME_SESSION
-from mockserver.core.http import HeaderLines, HttpRequest, SocketAnswers, SocketTurn
+from mockserver.core.frames import Frame, write_event
+from mockserver.core.http import HeaderLines
 from mockserver.core.plan import Failure, Plan
+from mockserver.core.socket_turn import SocketAnswers, SocketTurn
 from mockserver.delivery.connection import CLIENT_LEFT, CUT, STOPPED
 from mockserver.dialects._openai_api.realtime.recordings import make_recording_call
 from mockserver.dialects._parse import Body
@@ -69,7 +71,7 @@ class SessionRecord:
 
     def note(self, text: str) -> None:
         """Note what is sent to the client."""
-        self.visit.row.note(b"data: %b\n\n" % _hide_sound(text).encode("utf-8", "replace"))
+        self.visit.row.note(write_event(Frame(_hide_sound(text).encode("utf-8", "replace"))))
 
     def end(self, client_code: int | None, server_code: int | None) -> None:
         """Close the row: the client has closed the session with a code, or the server has; neither: it broke off."""
@@ -157,17 +159,16 @@ class RecordedSession(SocketSession):
         live = self.responder.live
         live.unsent.take(self, len(body), limit=live.settings.max_unsent)
 
-    def open_turn(self, body: bytes, turn: SocketTurn, left: asyncio.Event) -> tuple[HttpRequest, Visit]:
-        """Return the request that stands for a turn, and its visit, which ends once it is `left`. Raises Failure."""
-        request = self.make_request(body, turn)
-        visit = self.admit(request)
+    def open_turn(self, body: bytes, turn: SocketTurn, left: asyncio.Event) -> Visit:
+        """Return the visit of the request that stands for a turn; it ends once it is `left`. Raises Failure."""
+        visit = self.admit(self.make_request(body, turn))
         try:
-            self.hold(request, visit)
+            self.hold(visit)
         except Failure:
             visit.end(CLIENT_LEFT)
             raise
         visit.receive = partial(_wait_until_left, left)
-        return request, visit
+        return visit
 
     async def hear(self, transcription: Body, audio: bytes, sound: SampleFormat) -> Heard:
         """Return what is said in a sound: a rule may state it, or it is what mockserver's own speech carries."""

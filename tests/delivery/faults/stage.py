@@ -4,9 +4,8 @@ from collections.abc import Iterable
 from typing import Any
 
 from mockserver.core.action import Action, Cut, FaultContext, Flush, Head, RawWrite, Wait, Write
-from mockserver.core.http import Frame
+from mockserver.core.frames import Frame, write_event
 from mockserver.core.seed import Seed
-from mockserver.delivery.script import write_event
 
 HEAD = Head(200, (("content-type", "text/event-stream"),))
 

@@ -3,9 +3,8 @@
 import pytest
 
 from mockserver.core.action import Action, Cut, Position, Write
-from mockserver.core.http import Frame
+from mockserver.core.frames import Frame, write_event
 from mockserver.delivery.faults import Crlf, DropUsage, ErrorEvent, MissingField
-from mockserver.delivery.script import write_event
 from tests.delivery.faults.stage import HEAD, PLAIN, STREAM, frame, plain, sized, streamed
 
 

@@ -11,7 +11,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from mockserver.config.errors import ConfigError
 from mockserver.core.action import Action, Cut, Flush, Head, RawWrite, Wait, Write
-from mockserver.core.http import Frame
+from mockserver.core.frames import Frame
 from mockserver.delivery.connection import IN_PROCESS
 from mockserver.engine.offload import Work
 from mockserver.server.snapshot import ClientLeftError

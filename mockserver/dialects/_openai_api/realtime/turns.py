@@ -13,7 +13,8 @@ from msgspec import Struct
 from pydantic_core import to_json
 
 from mockserver.core.call import Call, IdShape, Message, Options, ToolChoice
-from mockserver.core.http import Frame, HeaderLines, HttpRequest, Reply
+from mockserver.core.frames import Frame
+from mockserver.core.http import HeaderLines, HttpRequest, Reply
 from mockserver.core.json import Json, try_parse
 from mockserver.core.plan import Answer
 from mockserver.core.tokens import IMAGES

@@ -24,6 +24,7 @@ from starlette.types import ASGIApp, Message, Scope
 from mockserver.core.action import Action, Cut, Flush, Head, RawWrite, Wait, Write
 from mockserver.core.exchange import COMPLETE
 from mockserver.core.http import WITHOUT_BODY, is_stream_type
+from mockserver.core.server_sent_events import split_events
 from mockserver.delivery.connection import CUT, IN_PROCESS, Note, encode_header
 from mockserver.engine.offload import STEPPED, Work
 from mockserver.server.snapshot import ClientLeftError
@@ -231,7 +232,7 @@ class WireHead(NamedTuple):
 
 
 class ReceivedBody(Struct, eq=False):
-    """What came of a body: the pieces that the client has not taken yet. Of a stream, each event is a piece.
+    """What came of a body: the pieces that the client has not taken yet. Of a stream, each event or line is one.
 
     `length`: its bytes by its head, infinite if it comes in chunks; `left`: those still to come.
     """
@@ -248,7 +249,7 @@ class ReceivedBody(Struct, eq=False):
             data = data[: int(self.left)]
         self.left -= len(data)
         if self.is_stream and write.frame is None:
-            self.pieces.extend(_split_events(data))
+            self.pieces.extend(data.splitlines(keepends=True) if data.startswith(b"{") else split_events(data))
         elif data:
             self.pieces.append(data)
 
@@ -257,15 +258,6 @@ class ReceivedBody(Struct, eq=False):
         if self.length < math.inf:
             return f"received {self.length - self.left:.0f} bytes, expected {self.length:.0f}"
         return "incomplete chunked read" if cut == "close" else ""
-
-
-def _split_events(data: bytes) -> Iterable[bytes]:
-    blank = b"\r\n\r\n" if data.endswith(b"\r\n\r\n") else b"\n\n"
-    end = b"\n" if data[:1] == b"{" else blank  # a line of JSON, or an event
-    *events, rest = data.split(end)
-    yield from (event + end for event in events)
-    if rest:
-        yield rest
 
 
 MakeError = Callable[[str, str], Exception]  # from the name of an error of the client's library, and a message
@@ -315,19 +307,12 @@ class InProcessResponse:
 
     async def receive_piece(self) -> bytes | None:
         """Return the next piece of the body; None at its end. Raises the error that the client gets instead."""
-        body = self._body
-        asked = self._clock.now()
-        while not body.pieces:
-            if body.left == 0:  # the client has the advertised length, whatever follows
-                self._run_on(math.inf)
-                self._request.leave()
-                return None
-            write = await self._receive(asked)
-            if not isinstance(write, Write):
-                self._check_end()
-                return None
-            body.add(write)
-        piece = body.pieces.popleft()
+        pieces = self._body.pieces
+        if not pieces:
+            await self._wait_for_piece()
+        if not pieces:
+            return None
+        piece = pieces.popleft()
         self._request.note(piece)
         return piece
 
@@ -343,6 +328,21 @@ class InProcessResponse:
         if not self._request.over:
             self._cut = "reset"
             self._request.leave()
+
+    async def _wait_for_piece(self) -> None:
+        """Return once a piece of the body has come, or its end."""
+        body = self._body
+        asked = self._clock.now()
+        while not body.pieces:
+            if body.left == 0:  # the client has the advertised length, whatever follows
+                self._run_on(math.inf)
+                self._request.leave()
+                return
+            write = await self._receive(asked)
+            if not isinstance(write, Write):
+                self._check_end()
+                return
+            body.add(write)
 
     async def _receive(self, since: float) -> Head | Write | None:
         """Return what comes next, when it is due; None at the end. The client waits since a moment."""

@@ -148,7 +148,7 @@ def _work(orders: "SimpleQueue[_Order]") -> None:
 
 if sys.platform != "win32":
     os.register_at_fork(after_in_child=_start_threads.cache_clear)  # threads do not survive a fork
-STEPPED: ContextVar[bool] = ContextVar("stepped", default=False)  # no loop runs the coroutines
+STEPPED: ContextVar[bool] = ContextVar("stepped", default=False)  # coroutines are stepped by hand, by no loop
 # In schemas and grammars, what may take long; an escaped letter may be a part of it. Looked for one by one, as a
 # pattern of them all takes twenty times as long. `additionalProperties` costs little, and is in every strict schema.
 _COSTLY = b'Ref" ref" pattern" grammar" Items" Length" nProperties" xProperties" dProperties" Contains" Of"'.split()

@@ -268,7 +268,7 @@ def _run(config: pytest.Config) -> Run:
     if RUN not in config.stash:
         from mockserver.pytest_plugin.session import Run
 
-        run = config.stash[RUN] = Run(_read_options(config), recording=_may_record(config))
+        run = config.stash[RUN] = Run(_read_options(config), may_record=_may_record(config))
         config.add_cleanup(run.close)
     return config.stash[RUN]
 

@@ -26,8 +26,8 @@ from mockserver.config.errors import ConfigError
 from mockserver.dialects import discover_all
 from mockserver.reports.failures import Problem, make_problem
 from mockserver.server.recording.upstreams import relaying
+from mockserver.testing.callers import find_test_frames, find_user_line, is_user_file, shorten_path, walk_frames
 from mockserver.testing.clients import is_set_early
-from mockserver.testing.options import find_test_frames, find_user_line, is_user_file, shorten_path, walk_frames
 
 
 class BlockedConnectionError(BaseException):

@@ -23,8 +23,9 @@ from mockserver.rules.templates import is_template
 from mockserver.server.namespaces import DEFAULT
 from mockserver.server.sources import compile_rules
 from mockserver.testing.assertions import Calls
+from mockserver.testing.callers import find_caller
 from mockserver.testing.local_server import LocalServer
-from mockserver.testing.options import Details, ErrorName, Then, When, find_caller, merge_text
+from mockserver.testing.options import Details, ErrorName, Then, When, merge_text
 from mockserver.testing.setup import MockServerWarning, load_rules
 
 __tracebackhide__ = True  # pytest shows the line of the test instead

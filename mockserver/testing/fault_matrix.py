@@ -24,7 +24,8 @@ from mockserver.reports.calls import ReceivedCall, describe_call
 from mockserver.rules.answer.faults import ANSWER_FAULTS
 from mockserver.rules.load import Rule
 from mockserver.server.sources import compile_rules
-from mockserver.testing.options import find_test_frames, find_user_line, flatten_when
+from mockserver.testing.callers import find_test_frames, find_user_line
+from mockserver.testing.options import flatten_when
 
 # What a program does under a fault.
 OUTCOMES = {

@@ -70,12 +70,12 @@ class LocalServer:
 
     @property
     def calls(self) -> Calls:
-        """All calls since the last reset in order of arrival, without those for which rules are of service."""
+        """All calls since the last reset in order of arrival, except those that service rules answered."""
         return Calls.from_rows(self._list_settled_rows(), recall=self._recall)
 
     @property
     def service_calls(self) -> Calls:
-        """The calls that `calls` leaves out."""
+        """The calls that service rules answered; and whole Realtime sessions."""
         return Calls.from_rows(self._list_settled_rows(), service=True)
 
     def check_here(self) -> None:

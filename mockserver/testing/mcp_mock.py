@@ -17,8 +17,9 @@ from mockserver.engine.mcp_streams import McpEvent
 from mockserver.rules.mcp_definitions import find_servers
 from mockserver.server.namespaces import DEFAULT
 from mockserver.testing.assertions import Assertions, Calls
+from mockserver.testing.callers import find_caller
 from mockserver.testing.declared import Declared, RuleBook
-from mockserver.testing.options import Details, Then, When, find_caller
+from mockserver.testing.options import Details, Then, When
 
 __tracebackhide__ = True  # pytest shows the line of the test instead
 Arguments = Mapping[str, Any]  # names and types: `{"path": str, "lines?": int}`, or a JSON Schema

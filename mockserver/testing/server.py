@@ -16,6 +16,7 @@ from mockserver.server.namespaces import DEFAULT
 from mockserver.server.programs import MAX_RUN_CALLS, CallBudget
 from mockserver.server.stubs import find_unreachable
 from mockserver.testing.assertions import Assertions, Calls
+from mockserver.testing.callers import find_caller, resolve_path
 from mockserver.testing.clients import (
     check_dialect,
     find_own_environ,
@@ -28,7 +29,7 @@ from mockserver.testing.clock import Clock
 from mockserver.testing.coding_agents import AgentEnvironment, CodingAgent
 from mockserver.testing.declared import Declared
 from mockserver.testing.mcp_mock import McpMock, McpSettings, find_mcp_key
-from mockserver.testing.options import ServerOptions, When, find_caller, merge_text, resolve_path
+from mockserver.testing.options import ServerOptions, When, merge_text
 from mockserver.testing.server_session import ServerSession
 from mockserver.testing.setup import MockServerWarning, Setup
 

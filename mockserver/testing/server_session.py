@@ -214,6 +214,5 @@ class ServerSession:
         """Return the cassette that is replayed, if any, and which episodes were played."""
         if self._cassette is None:
             return None
-        return self._cassette.count_played(
-            (*self.server.calls, *self.server.service_calls)
-        )  # of MCP servers, lists, too
+        calls = (*self.server.calls, *self.server.service_calls)  # of MCP servers, lists, too
+        return self._cassette.count_played(calls)

@@ -1,8 +1,10 @@
 """A test's configuration of its server, and the settings and engine made from it; files are read once."""
 
 import os
+import re
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
+from hashlib import sha256
 from pathlib import Path
 from typing import Any, Unpack
 
@@ -20,8 +22,9 @@ from mockserver.server.compose import Composed, compose, make_value_store
 from mockserver.server.live import Live
 from mockserver.server.sources import Sources, compile_rules
 from mockserver.state.in_memory import MemoryCounters
+from mockserver.testing.callers import shorten_path
 from mockserver.testing.connections import check_hosts
-from mockserver.testing.options import ServerOptions, shorten_path
+from mockserver.testing.options import ServerOptions
 
 
 class MockServerWarning(UserWarning):
@@ -68,6 +71,28 @@ class LoadedCassette(Struct, frozen=True):
         head = f"cassette {self.name}#"
         numbers = {int(call.source.removeprefix(head)) for call in calls if call.source.startswith(head)}
         return PlayedCassette(shorten_path(self.file), self.size, tuple(sorted(numbers)))
+
+
+def name_cassette(parts: Iterable[str]) -> str:
+    """Return the cassette of a test, such as `test_app/TestChat.test_greets[gpt-4o]`.
+
+    A part that file systems might reject, or confuse with another, gets a hash suffix.
+    """
+    return "/".join(map(_make_safe, parts))
+
+
+def _make_safe(part: str) -> str:
+    kept = _LEADING.sub("", _UNSAFE.sub("-", part)).encode()[:_MAX_PART].decode(errors="ignore").rstrip(" .")
+    if kept and kept == part and not _AMBIGUOUS.search(part):
+        return part
+    return f"{kept or '_'}~{sha256(part.encode(errors='backslashreplace')).hexdigest()[:8]}"
+
+
+_UNSAFE = re.compile(r"[^\w .@+=,()\[\]~-]")
+_LEADING = re.compile(r"^[^\w\[]+")
+# Case-insensitive file systems confuse parameters that differ only in case; functions hardly ever do.
+_AMBIGUOUS = re.compile(r"\[.*[A-Z]|\.yaml$")
+_MAX_PART = 150  # bytes
 
 
 DEFAULTS: Mapping[str, Json] = {"unmatched": "error", "port": 0, "reload": False, "journal_calls": 10_000}

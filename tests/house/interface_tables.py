@@ -9,7 +9,7 @@ import click
 from mockserver.cli import COMMANDS, commands
 from mockserver.config.settings import Settings
 from mockserver.pytest_plugin import pytest_addoption
-from mockserver.pytest_plugin.session import KEYS
+from mockserver.pytest_plugin.configuration import KEYS
 from mockserver.reports.calls import ReceivedCall
 from mockserver.server.control import calls
 from mockserver.testing import Declared, MockServer

@@ -10,18 +10,9 @@ from mockserver.config.settings import Settings
 from mockserver.pytest_plugin.plugin_options import OPTIONS
 from mockserver.rules.match.fields import FIELDS
 from mockserver.rules.schema import ErrorSpec, ThenSpec
-from mockserver.testing.options import (
-    FAMILIES,
-    Details,
-    ServerOptions,
-    Then,
-    When,
-    find_caller,
-    flatten_when,
-    name_cassette,
-    resolve_path,
-    shorten_path,
-)
+from mockserver.testing.callers import find_caller, resolve_path, shorten_path
+from mockserver.testing.options import FAMILIES, Details, ServerOptions, Then, When, flatten_when
+from mockserver.testing.setup import name_cassette
 
 OURS = {"host", "port", "cors", "allowed_hosts", "control_token", "reload", "log", "stored_bytes", "journal_bytes"}
 OURS |= {"inspector", "inspector_writes", "state", "workers", "stored_files"}

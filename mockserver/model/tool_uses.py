@@ -321,7 +321,7 @@ def find_ending_tools(tools: Sequence[Tool]) -> tuple[Tool, ...]:
 
 
 def find_answering_tools(tools: Sequence[Tool]) -> tuple[Tool, ...]:
-    """Return the tools that take the answer itself: those that say so, or a lone class that is no action."""
+    """Return the tools that take the answer itself: those that say so, or a lone class that is not an action."""
     said = tuple(
         tool for tool in tools if tool.kind == "function" and _read_end(tool.name, tool.description) == "answer"
     )

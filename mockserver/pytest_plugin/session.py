@@ -171,26 +171,42 @@ class ServerUse(Struct):
         A TestCase that fails by itself was asked for its failure, too: unittest reports its own later.
         """
         self.failed |= report.failed
-        ours = bool(self.reported) and self.reported in report.longreprtext
-        if ours and (crash := getattr(report.longrepr, "reprcrash", None)) is not None:
-            # the test's, not the plugin's
-            crash.path = report.location[0]
-            crash.lineno = (report.location[1] or 0) + 1
-        if report.failed and not ours:
-            calls = self.server.calls
-            problems = [each for each in self.problems if rename_options(each.text) not in report.longreprtext]
-            awaits_calls = (
-                report.when == "call"
-                and bool(self.session.rules.declared)
-                and not isinstance(error, MockserverError)
-                and not self.session.guard.blocked
-            )
-            if calls or problems or awaits_calls:
-                remarks = (*self.session.list_hints(), *(remark.text for remark in self.session.find_remarks()))
-                texts = (*map(str, find_unrecorded(calls)), *remarks, write_server_report(calls, problems))
-                report.sections.append(("mockserver", rename_options("\n\n".join(texts))))
-        elif report.when == "call" and report.passed and (cassette := self.session.find_played_cassette()) is not None:
+        if self.reported and self.reported in report.longreprtext:
+            _point_to_test(report)
+        elif report.failed:
+            if text := self._describe(report, error):
+                report.sections.append(("mockserver", text))
+        elif report.passed and report.when == "call" and (cassette := self.session.find_played_cassette()) is not None:
             setattr(report, CASSETTE, asdict(cassette))
+
+    def _describe(self, report: pytest.TestReport, error: BaseException | None) -> str:
+        """Return what helps to understand a failed test; empty if it has nothing to do with its server."""
+        calls = self.server.calls
+        problems = [each for each in self.problems if rename_options(each.text) not in report.longreprtext]
+        awaits_calls = (
+            report.when == "call"
+            and bool(self.session.rules.declared)
+            and not isinstance(error, MockserverError)
+            and not self.session.guard.blocked
+        )
+        if not (calls or problems or awaits_calls):
+            return ""
+        texts = (
+            *map(str, find_unrecorded(calls)),
+            *self.session.list_hints(),
+            *(remark.text for remark in self.session.find_remarks()),
+            write_server_report(calls, problems),
+        )
+        return rename_options("\n\n".join(texts))
+
+
+def _point_to_test(report: pytest.TestReport) -> None:
+    """Let a failure that the plugin reports be where its test is, not where the plugin is."""
+    crash = getattr(report.longrepr, "reprcrash", None)
+    if crash is not None:
+        file, line, _ = report.location
+        crash.path = file
+        crash.lineno = (line or 0) + 1
 
 
 def rename_options(text: str) -> str:

@@ -49,6 +49,11 @@ class LocalServer:
             running.stop()
 
     @property
+    def is_running(self) -> bool:
+        """Whether it listens."""
+        return self._running is not None
+
+    @property
     def address(self) -> str:
         """Where it listens, such as http://127.0.0.1:49152. Raises ConfigError if it is not running."""
         return self._require_running().address

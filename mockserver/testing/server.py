@@ -11,13 +11,14 @@ from mockserver.config.errors import MockserverError
 from mockserver.dialects import discover_all
 from mockserver.reports.failures import Budget, write_failure
 from mockserver.server.agents import check_unmatched, find_agent
-from mockserver.server.client_environment import list_mcp_servers, make_base_url, make_environment
+from mockserver.server.client_environment import list_mcp_servers, make_base_url, make_environment, name_mcp_variable
 from mockserver.server.namespaces import DEFAULT
 from mockserver.server.programs import MAX_RUN_CALLS, CallBudget
 from mockserver.server.stubs import find_unreachable
 from mockserver.testing.assertions import Assertions, Calls
 from mockserver.testing.callers import find_caller, resolve_path
 from mockserver.testing.clients import (
+    add_to_environ,
     check_dialect,
     find_own_environ,
     find_socket_mount,
@@ -204,6 +205,8 @@ class MockServer(Assertions):
         mock = self._session.mcp.get(name)
         if mock is None:
             mock = self._session.mcp[name] = McpMock(self._rules, name)
+            if self._server.is_running:
+                add_to_environ(self.url, {name_mcp_variable(name): mock.url})
         return mock.configure(**settings) if settings else mock
 
     @property

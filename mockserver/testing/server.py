@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Self, Unpack
 
 from mockserver.config.errors import MockserverError
 from mockserver.dialects import discover_all
-from mockserver.reports.failures import Budget, write_failure
+from mockserver.reports.failures import Budget, Problem, write_failure
 from mockserver.server.agents import check_unmatched, find_agent
 from mockserver.server.client_environment import list_mcp_servers, make_base_url, make_environment, name_mcp_variable
 from mockserver.server.namespaces import DEFAULT
@@ -99,7 +99,7 @@ class MockServer(Assertions):
         with self._stack:
             if error is None:
                 self._session.end()
-            elif isinstance(error, Exception) and (problems := self._session.find_problems()):
+            elif isinstance(error, Exception) and (problems := self.problems()):
                 error.add_note(write_failure(problems))  # which may be its cause
 
     @property
@@ -252,6 +252,10 @@ class MockServer(Assertions):
     def limit_calls(self, count: int) -> None:
         """Refuse the calls beyond this number until the next reset, so that an agent that never stops ends."""
         self._live.budgets[DEFAULT] = CallBudget(count, "test")
+
+    def problems(self) -> tuple[Problem, ...]:
+        """List what would fail the test: blocked or unmatched calls, uncalled rules, functions that raise, a budget."""
+        return self._session.find_problems()
 
     def verify(self) -> None:
         """Raise AssertionError with all problems, if there are any."""

@@ -124,7 +124,7 @@ class ServerSession:
             warnings.warn(warning, stacklevel=3)
 
     def find_problems(self) -> tuple[Problem, ...]:
-        """List why the test should fail: blocked or unmatched calls, uncalled rules, functions that raise, a budget."""
+        """List what would fail the test: blocked or unmatched calls, uncalled rules, functions that raise, a budget."""
         live = self.server.live
         calls = self.server.calls
         return (

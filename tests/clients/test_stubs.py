@@ -129,7 +129,7 @@ def mock() -> Iterator[MockServer]:
 def test_a_call_that_no_stub_answers_fails_the_test(mock: MockServer) -> None:
     mock.on(path="/weather", query={"city": "Oslo"}).reply(json={})
     assert httpx.get(f"{mock.url}/weather?city=Rome").status_code == 404
-    (problem,) = mock._session.find_problems()
+    (problem,) = mock.problems()
     assert problem.headline.startswith("no answer to GET /weather")
     assert 'MISS  query.city equals "Oslo": got "Rome"' in problem.text
     assert 'mockserver.on(method="GET", path="/weather").reply(json={})' in problem.text

@@ -70,7 +70,7 @@ def golden(name: str, text: str, *, update: bool) -> None:
 def test_what_a_failed_test_is_told(name: str, running: MockServer, update: bool) -> None:
     running.reset()
     FAILED[name](running)
-    problems = running._session.find_problems()
+    problems = running.problems()
     golden(name, write_failure(problems), update=update)
     assert all(len(problem.headline) <= 100 for problem in problems)
     assert all(line.isprintable() for problem in problems for line in problem.text.splitlines())
@@ -85,7 +85,7 @@ def test_what_a_failed_assertion_says(name: str, running: MockServer, update: bo
 def test_what_is_told_of_a_test_that_failed_by_itself(running: MockServer, update: bool) -> None:
     running.reset()
     refused(running)
-    golden("refused", write_server_report(running.calls, running._session.find_problems()), update=update)
+    golden("refused", write_server_report(running.calls, running.problems()), update=update)
 
 
 def test_every_golden_text_is_used() -> None:
@@ -100,7 +100,7 @@ def test_what_is_told_to_paste_answers_the_very_call(name: str, running: MockSer
     running.reset()
     FAILED[name](running)
     call = next(call for call in running.calls if call.source == "unmatched")
-    found = PASTED.search(write_failure(running._session.find_problems()) + "\n")
+    found = PASTED.search(write_failure(running.problems()) + "\n")
     assert found is not None
     (tmp_path / "pasted.yaml").write_text(f"rules:\n{found[2]}")
 

@@ -375,6 +375,6 @@ def test_the_rule_that_a_failed_test_suggests_has_the_bare_path() -> None:
     with MockServer() as server:
         server.on(path="/v1/videos", method="POST").reply(json={})
         httpx.get(f"{server.url}/openai/v1/videos")
-        (problem,) = server._session.find_problems()
+        (problem,) = server.problems()
         assert 'on(method="GET", path="/v1/videos")' in problem.text
         server.reset()

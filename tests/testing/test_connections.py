@@ -117,7 +117,7 @@ def test_a_synchronous_client(
     )
     with pytest.raises(BlockedConnectionError, match=r"stopped a connection to api\.openai\.com:443 at tests/testing/"):
         connect()
-    (told,) = server._session.find_problems()
+    (told,) = server.problems()
     assert attempts == [told.text]  # nothing is tried again
     assert f"{__file__.rpartition('/')[2]}:" in told.headline
 
@@ -129,7 +129,7 @@ def test_an_asynchronous_client(
 ) -> None:
     with pytest.raises(BlockedConnectionError, match=r"stopped a connection to api\.openai\.com:443"):
         runner(connect())
-    assert len(server._session.find_problems()) == 1
+    assert len(server.problems()) == 1
 
 
 async def asked_with_a_limit() -> None:

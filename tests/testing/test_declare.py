@@ -68,7 +68,7 @@ def test_fail_twice_then_succeed(server: MockServer) -> None:
     client = server.client().with_options(max_retries=2)
     assert client.chat.completions.create(model="m", messages=[{"role": "user", "content": "x"}])
     assert (len(failing.calls), len(answering.calls), [call.attempt for call in server.calls]) == (2, 1, [1, 2, 3])
-    assert server._session.find_problems() == ()
+    assert server.problems() == ()
 
 
 @pytest.mark.parametrize("name", [None, "letter"])
@@ -80,11 +80,11 @@ def test_rules_of_one_line_and_of_one_name_are_counted_apart(server: MockServer,
     assert [asked(server, text).choices[0].message.content for text in "ab"] == ["a", "b"]
     assert [len(rule.calls) for rule in rules] == [1, 1, 0]
     assert len({call.source for call in server.calls}) == 2
-    [problem] = server._session.find_problems()
+    [problem] = server.problems()
     assert "answered 0 of 1 expected call" in problem.headline
     assert asked(server, "c").choices[0].message.content == "c"
     assert asked(server, "z").choices[0].message.content == "standing"
-    assert (server._session.find_problems(), len(standing.calls)) == ((), 1)
+    assert (server.problems(), len(standing.calls)) == ((), 1)
     standing.remove()
 
 

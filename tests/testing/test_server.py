@@ -77,7 +77,7 @@ def test_what_a_test_fails_for(server: MockServer) -> None:
     for text in ("broken", "unknown"):
         with pytest.raises(APIStatusError):
             said(client, text)
-    told = [problem.headline for problem in server._session.find_problems()]
+    told = [problem.headline for problem in server.problems()]
     assert [line.partition(":")[0] for line in told if line.startswith("tests")] == ["tests/testing/test_server.py"] * 2
     assert f"{unfinished.where}: on(...) has no answer" in told[0], "it may be the cause of the others"
     assert told[1].startswith("ZeroDivisionError: division by zero in the function of tests/testing/test_server.py:")
@@ -109,15 +109,15 @@ def test_requests_of_a_batch_count_as_calls(server: MockServer) -> None:
 
     greeting = server.on("hi *").reply("Hello").times(2)
     ask("hi a", "hi b")
-    assert (server._session.find_problems(), len(greeting.calls)) == ((), 2)
+    assert (server.problems(), len(greeting.calls)) == ((), 2)
     server.assert_called(last_user="hi b")
     server.assert_not_called(last_user="bye")
     server.reset()
     server.on("hi *").reply("Hello").times(2)
     ask("hi a", "bye")
-    [unmatched, unmet] = [problem.headline for problem in server._session.find_problems()]
+    [unmatched, unmet] = [problem.headline for problem in server.problems()]
     assert unmatched.startswith('no rule answered "bye" (call 3, request 2 of msgbatch_')
-    assert ', custom_id "r1"); nearest tests/testing/test_server.py:' in server._session.find_problems()[0].text
+    assert ', custom_id "r1"); nearest tests/testing/test_server.py:' in server.problems()[0].text
     assert "answered 1 of 2 expected calls" in unmet
 
 
@@ -135,7 +135,7 @@ def test_an_unmatched_line_of_a_batch_is_reported_like_a_call(server: MockServer
         f'line 1 of {batch.id}, custom_id "a"',
         f'line 2 of {batch.id}, custom_id "b"',
     ]
-    [unmatched] = server._session.find_problems()
+    [unmatched] = server.problems()
     assert unmatched.text.startswith(f'no rule answered "bye" (call 3, line 1 of {batch.id}, custom_id "a"); nearest')
     assert "MISS  last_user" in unmatched.text
     server.assert_called_once(last_user="bye")
@@ -162,7 +162,7 @@ def test_a_function_that_fails_late_is_no_problem_of_the_next_test(server: MockS
     thread.join()
     over.set()
     told.wait(10)
-    assert (server._session.find_problems(), server._rules.failures) == ((), [])
+    assert (server.problems(), server._rules.failures) == ((), [])
 
 
 def test_a_block_starts_stops_and_verifies() -> None:

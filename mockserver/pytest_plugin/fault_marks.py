@@ -12,8 +12,10 @@ from msgspec.structs import asdict, replace
 from mockserver.config.errors import ConfigError, MockserverError, SourceLocation
 from mockserver.pytest_plugin.plugin_options import FAULT, FAULT_MARK, FIXTURE
 from mockserver.reports.calls import NO_CALLS
-from mockserver.testing.fault_matrix import FaultCase, FaultMatrix, FaultRow, HungError, RunResult, TimeLimit
+from mockserver.testing.fault_cases import FaultCase
+from mockserver.testing.fault_matrix import FaultMatrix, FaultRow, RunResult
 from mockserver.testing.in_process import EndlessError
+from mockserver.testing.time_limit import HungError, TimeLimit
 
 if TYPE_CHECKING:
     from mockserver.testing import MockServer

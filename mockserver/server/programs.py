@@ -55,7 +55,8 @@ def run_captured(
         out, err = process.communicate(timeout=limit)
         code: int | None = read_exit_code(process.returncode)
     except subprocess.TimeoutExpired:
-        (out, err), code = _terminate(process), None
+        out, err = _terminate(process)
+        code = None
     except BaseException:
         _terminate(process)
         raise

@@ -45,7 +45,9 @@ class AgentEnvironment(dict[str, str]):
     def __init__(self, agent: Agent, *, address: str, environ: dict[str, str], namespace: str) -> None:
         self._folder = TemporaryDirectory(prefix="mockserver-", ignore_cleanup_errors=True)
         self._patch = EnvironmentPatch()
-        self.agent, self.namespace, self.home = agent, namespace, Path(self._folder.name)
+        self.agent = agent
+        self.namespace = namespace
+        self.home = Path(self._folder.name)
         super().__init__(agent.settle(self.home, address=address, environ=environ))
 
     def __repr__(self) -> str:

@@ -166,7 +166,8 @@ class Declared:
         if text and "last_user" in when and name is None:  # the text was the name in earlier versions
             why = f"on({text[0]!r}, last_user=...): the first text is now short for last_user; write name={text[0]!r}"
             warnings.warn(MockServerWarning(why), stacklevel=3)
-            text, name = text[1:], text[0]
+            name = text[0]
+            text = text[1:]
         self.expected_calls: int | None = None  # as set by `times`
         self.rule: Rule | None = None
         self._rules = rules

@@ -11,17 +11,9 @@ from mockserver.config.errors import MockserverError, SourceLocation
 from mockserver.delivery.faults import FAULTS
 from mockserver.rules.answer.faults import ANSWER_FAULTS
 from mockserver.testing import MockServer
-from mockserver.testing.fault_matrix import (
-    BAD,
-    DEFAULT_FAULTS,
-    FaultCase,
-    FaultMatrix,
-    FaultRow,
-    HungError,
-    RunResult,
-    TimeLimit,
-    write_matrix,
-)
+from mockserver.testing.fault_cases import DEFAULT_FAULTS, FaultCase
+from mockserver.testing.fault_matrix import BAD, FaultMatrix, FaultRow, RunResult, write_matrix
+from mockserver.testing.time_limit import HungError, TimeLimit
 
 HERE = SourceLocation("test_app.py", 7, 1)
 

@@ -1,4 +1,4 @@
-"""A test's configuration of its server, and the settings and engine made from it; files are read once."""
+"""The setup of a test: rules, settings and cassette, the engine made from them, and warnings of what it left undone."""
 
 import os
 import re

@@ -150,5 +150,6 @@ def test_the_id_of_what_was_not_found_is_told(speak: Callable[[str], Any]) -> No
     ],
 )
 def test_an_error_as_an_event(said: Any, error: Any) -> None:
-    event = error_event(Reply(500, (), json.dumps({"error": said}).encode()), 7)
+    before = b'event: response.created\ndata: {"type":"response.created","sequence_number":6}\n\n'
+    event = error_event(Reply(500, (), json.dumps({"error": said}).encode()), before)
     assert (event.event, json.loads(event.data)) == ("error", {"type": "error", "sequence_number": 7, "error": error})

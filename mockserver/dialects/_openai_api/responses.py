@@ -561,9 +561,13 @@ def _keep_known_keys(given: Body, keys: Collection[str]) -> dict[str, Json]:
 
 
 def _show_tool(tool: Body) -> Body:
-    if tool["type"] != "function":
-        return tool
-    return {"type": "function", "description": None, "name": tool["name"], "parameters": None, "strict": True, **tool}
+    match tool["type"]:
+        case "function":
+            unset = {"description": None, "name": tool["name"], "parameters": None, "strict": True}
+            return {"type": "function", **unset, **tool}
+        case "custom":
+            return {"format": {"type": "text"}, **tool}
+    return tool
 
 
 def error_event(failed: Reply, last: bytes) -> Frame:

@@ -102,7 +102,15 @@ ECHOED: list[tuple[dict[str, Any], dict[str, Any]]] = [
         {
             "tools": [
                 {**F, "description": None, "parameters": None, "strict": True},
-                {"type": "web_search", "search_context_size": "low"},
+                {
+                    "type": "web_search",
+                    "filters": None,
+                    "search_context_size": "low",
+                    "user_location": {
+                        **{"type": "approximate", "country": "US"},
+                        **dict.fromkeys(("city", "region", "timezone")),
+                    },
+                },
             ],
             "tool_choice": F,
         },

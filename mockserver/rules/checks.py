@@ -265,7 +265,7 @@ def explain_misfit(outcome: RuleOutcome, call: Call) -> str | None:
         purpose = outcome.key
     else:
         return None
-    if _suits(purpose, call.operation) and (call.work is None or purpose != "text"):
+    if _suits(purpose, call.operation):
         return None
     return f'this rule answers with {_WORDS[purpose]}, which cannot answer the operation "{call.operation}"'
 

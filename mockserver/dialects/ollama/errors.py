@@ -129,7 +129,7 @@ _GO_TYPES_OF_JSON = {"a string": "string", "an integer": "int", "a decimal": "fl
 
 
 def _word_bad_json(http: HttpRequest, failure: Failure) -> str | None:
-    """Return what Go says of a body that is no JSON object."""
+    """Return what Go says of a body that is not a JSON object."""
     body = http.body
     if not body.strip():
         return "missing request body"

@@ -309,7 +309,7 @@ class LiveTurn:
         return said + [{"functionCall": call} for call in self._calls]
 
     async def pass_on(self, data: bytes, event: Event | None) -> None:
-        """Send what a response of the stream has; what is no response, as a rule or a fault made it."""
+        """Send what a response of the stream has; what is not a response, as a rule or a fault made it."""
         if self.is_over:
             return
         if event is None:

@@ -107,7 +107,8 @@ ECHOED: list[tuple[dict[str, Any], dict[str, Any]]] = [
                     "filters": None,
                     "search_context_size": "low",
                     "user_location": {
-                        "type": "approximate", "country": "US",
+                        "type": "approximate",
+                        "country": "US",
                         **dict.fromkeys(("city", "region", "timezone")),
                     },
                 },

@@ -178,8 +178,9 @@ class RequestParser:
             return reason
         if reason is not None:
             raise error
-        if data.startswith(_HANDSHAKE):
-            return refuse_unclear(_TLS)
+        for beginning, why in _OTHER_PROTOCOLS.items():
+            if data.startswith(beginning):
+                return refuse_unclear(why)
         if self.stage is Stage.HEAD:
             check_size(self._url, self._headers, measure_head(self._url, self._headers))
         return refuse_unclear(f"This is not valid HTTP: {error}.")
@@ -415,5 +416,7 @@ _HOST = re.compile(rb"(?:\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._~!$&'()*+;=%-]*)(?::\d{0
 _LENGTH = b"content-length"
 _LENGTH_LINE = re.compile(rb"\r\n[Cc]ontent-[Ll]ength: ?(\d+)(?=\r\n)")
 _END_OF_HEAD = b"\r\n\r\n"
-_HANDSHAKE = b"\x16\x03"
-_TLS = "This is a TLS handshake: the URL must begin with http://, not https://."
+_OTHER_PROTOCOLS = {
+    b"\x16\x03": "This is a TLS handshake: the URL must begin with http://, not https://.",
+    b"PRI * HTTP/2": "This is HTTP/2: the client must speak HTTP/1.1.",
+}

@@ -584,9 +584,9 @@ def _keep_known_keys(given: Body, keys: Collection[str]) -> dict[str, Json]:
 
 
 def _show_tool(tool: Body) -> Body:
-    if tool["type"] != "function":
-        return tool
-    return {"type": "function", "description": None, "name": tool["name"], "parameters": None, "strict": True, **tool}
+    """Return a tool as the response shows it: with the defaults of what the request left out."""
+    kind = tool["type"]
+    return {"type": kind, **_UNSET_OF_TOOLS[kind], **tool} if kind in _UNSET_OF_TOOLS else tool
 
 
 def error_event(failed: Reply, last: bytes) -> Frame:
@@ -615,6 +615,23 @@ _OF_FORMATS: Mapping[str, Collection[str]] = {
     "text": ("type",),
     "json_object": ("type",),
     "json_schema": ("type", "name", "schema", "description", "strict"),
+}
+_PLACE = {"type": "approximate", "city": None, "country": "US", "region": None, "timezone": None}
+_UNSET_OF_TOOLS: Mapping[str, Body] = {
+    "function": {"description": None, "name": None, "parameters": None, "strict": True},
+    "custom": {"name": None, "format": {"type": "text"}},
+    "file_search": {
+        "filters": None,
+        "max_num_results": 20,
+        "ranking_options": {"ranker": "auto", "score_threshold": 0.0},
+    },
+    "web_search": {"filters": None, "search_context_size": "medium", "user_location": _PLACE},
+    "web_search_preview": {"search_context_size": "medium", "user_location": _PLACE},
+    "image_generation": {
+        **dict.fromkeys(("background", "moderation", "quality", "size"), "auto"),
+        "output_compression": 100,
+        "output_format": "png",
+    },
 }
 _SERVICE_TIERS = {"fast": "priority"}  # the tier that serves a request is called by one of its two names
 _UNCHANGED_FIELDS = frozenset(

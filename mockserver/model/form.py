@@ -202,7 +202,11 @@ def without_form(call: Call) -> Call:
 
 
 def _strip_form(text: str, names: Sequence[str]) -> str:
-    """A text without sentences that order a form and name no tool; if nothing is left, what follows the first form."""
+    """A text without sentences that order a form and name no tool; if nothing is left, what follows the first form.
+
+    The manual of a coding agent, behind the task and under headings of its own, orders only forms.
+    """
+    text = cut_manual(text)
     if _form_words().isdisjoint(_TOKEN.findall(text.lower())):
         return text
     masked = _BRACES.sub(lambda found: "_" * len(found[0]), text)
@@ -220,6 +224,12 @@ def _strip_form(text: str, names: Sequence[str]) -> str:
         goes_on = bool(end) and masked[place[1] - 1] == ":" and not _LISTING.isdisjoint(words(piece))
     rest = "".join(kept)
     return rest if not rests or _TWO_LETTERS.search(rest) else "".join(rests)
+
+
+def cut_manual(text: str) -> str:
+    """Return what stands before the manual of a coding agent."""
+    manual = _MANUAL.search(text)
+    return text[: manual.start()] if manual else text
 
 
 @cache
@@ -395,6 +405,10 @@ def _describe(blank: str, names: Sequence[str], text: str, notes: Mapping[str, s
 
 
 _MOST_EXAMPLES = 8
+_MANUAL = lazy_pattern(
+    r"(?<=\n)#{1,3} [^\n]{0,40}\b(?i:workflow|rules|instructions|guidelines|requirements|format|boundaries)\b"
+    r"[^\n]{0,40}\n"
+)
 _YAML = lazy_pattern(  # Return your response in this format:
     r"(?i)\b(?:format|return|output|respond|answer|reply|structure|as shown|like this)\b[^`]{0,200}:\s*```ya?ml\n"
     r"(?P<shown>(?:[^`]|`(?!``)){1,4000})```"

@@ -329,14 +329,13 @@ class Broken(Struct, frozen=True):
 
 
 class Stored(Struct, frozen=True):
-    """A stored answer and its call. `gone`: it was deleted. `results`: those of a batch, each with its call."""
+    """A stored answer and its call. `gone`: it was deleted."""
 
     call: Call
     answer: Answer
     gone: bool = False
     polls: int = 0  # how many more look-ups find it in progress
     size: int = 0  # approximate bytes
-    results: "tuple[tuple[Call, Outcome], ...]" = ()
 
     @property
     def key(self) -> str:
@@ -373,7 +372,8 @@ class Failure(Exception):  # noqa: N818  # also used as a value
     """An error for the client, as a value and an exception at once.
 
     `reason` is a key of REASONS; each dialect gives it its own status, type, code and words.
-    A field that is not None wins over the dialect's.
+    A field that is not None wins over the dialect's. One with a `source` is an answer like any other, which that gave;
+    without, the request is refused.
     """
 
     reason: str
@@ -385,6 +385,7 @@ class Failure(Exception):  # noqa: N818  # also used as a value
     retry_after: float | None = None  # seconds
     details: Mapping[str, Json] = field(default_factory=dict)
     headers: Headers = ()
+    source: str | None = None
 
     def __post_init__(self) -> None:
         super().__init__(self.message or self.reason)

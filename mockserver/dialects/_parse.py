@@ -11,12 +11,13 @@ from msgspec import Struct
 from msgspec.json import encode
 from pydantic_core import ErrorDetails, ValidationError
 
-from mockserver.core.call import Call, Page
+from mockserver.core.call import Call
 from mockserver.core.http import HttpRequest, essence
 from mockserver.core.json import Json
 from mockserver.core.plan import Failure
 from mockserver.core.validation import Validation
 from mockserver.dialects._fields import Model, Reading, TypedModel
+from mockserver.kinds.objects import Work
 
 LONG_BODY = 65_536  # bytes; jiter reads longer ones faster, and no garbage is collected meanwhile
 
@@ -34,7 +35,6 @@ def parse_json(body: bytes) -> Json:
 
 MAX_DEPTH = 100
 _TOO_DEEP = f"it is nested more than {MAX_DEPTH} levels deep."
-WHOLE = Page(limit=1 << 30, backwards=True)  # of a list that the reply cuts
 Path = tuple[str | int, ...]
 Body = Mapping[str, Json]
 
@@ -42,9 +42,9 @@ Body = Mapping[str, Json]
 class Complaint(Struct, frozen=True):
     """What is wrong with one field of a body.
 
-    `kind` is missing, type, value, below, above, short, long, pattern, unknown or conflict; `expected` has names of
-    types ("a string") or the allowed values, `bound` the exceeded limit. `message` is for mistakes that these cannot
-    express.
+    `kind` is missing, type, value, below, above, short, long, pattern, unknown, conflict, parameters or schema;
+    `expected` has names of types ("a string") or the allowed values, `bound` the exceeded limit. `message` is for
+    mistakes that these cannot express.
     """
 
     kind: str
@@ -207,15 +207,15 @@ def parse_models(dialect: str, http: HttpRequest, validation: Validation) -> Cal
     return Call(dialect, "model" if model else "models", model=model, http=http, meaning={"model": model})
 
 
-def look_up(dialect: str, operation: str, name: str = "id", page: Page = WHOLE, *, prefix: str = "") -> Parse:
-    """Return the `parse` of an operation on stored objects: the path names one, unless it is a list.
+def look_up(dialect: str, operation: str, name: str = "id", *, prefix: str = "", work: Work | None = None) -> Parse:
+    """Return the `parse` of an operation on what is kept: the path names one, unless it is a list.
 
-    Its id is this part of the path behind the `prefix`.
+    Its id is this part of the path behind the `prefix`. `work` is what it does with objects; None: it is on answers.
     """
 
     def parse(http: HttpRequest, validation: Validation) -> Call:
         wanted = f"{prefix}{http.path_params[name]}" if name in http.path_params else ""
-        return Call(dialect, operation, model="", http=http, meaning={"id": wanted}, id=wanted, page=page)
+        return Call(dialect, operation, model="", http=http, meaning={"id": wanted}, id=wanted, work=work)
 
     return parse
 

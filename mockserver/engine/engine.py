@@ -4,7 +4,6 @@ Knows no wire shape and opens no connection.
 """
 
 import asyncio
-import json
 from collections.abc import Awaitable, Collection, Mapping, Sequence
 from typing import Protocol, cast
 
@@ -22,7 +21,7 @@ from mockserver.core.draft import (
     RuleOutcome,
 )
 from mockserver.core.mcp_server import VERSIONS, McpServer, McpTool
-from mockserver.core.plan import Answer, CarriedOut, Failure, Forward, Models, Outcome, Plan, Raw, Timing
+from mockserver.core.plan import Answer, Failure, Forward, Models, Plan, Raw, Timing
 from mockserver.core.state import Counters
 from mockserver.engine.answer import (
     ALONE,
@@ -45,10 +44,11 @@ from mockserver.engine.offload import is_demanding, is_large, makes_long, on_thr
 from mockserver.engine.overrides import NO_OVERRIDES, DeliveryOverrides, FaultSelection, FaultSpecs
 from mockserver.engine.policy import Policy, Terms
 from mockserver.engine.rule_set import RuleSearch, RuleSet
-from mockserver.kinds import CONVERSATIONS, CREATIONS, LOOK_UPS, OPERATIONS, QUESTIONS
+from mockserver.kinds import ANSWER_LOOK_UPS, CONVERSATIONS, CREATIONS, LOOK_UPS, OPERATIONS, QUESTIONS
 from mockserver.kinds.kind import ModelListing, Question
 from mockserver.kinds.mcp import SESSION, McpOperation
-from mockserver.kinds.objects import STATUS, Creation, LookUp, ObjectKind, References, Work
+from mockserver.kinds.objects import STATUS, References, Work
+from mockserver.kinds.stored_answers import AnswerLookUp
 from mockserver.model import GENERATORS
 from mockserver.model.budget import REQUEST_WORK
 from mockserver.rules.checks import explain_misfit, is_for_mcp
@@ -243,7 +243,7 @@ class Engine(Struct, frozen=True, eq=False):
         if not call.connectors:
             return await self._plan_conversation(call, asked, terms, lost=lost)
         hosted = find_hosted_servers(call.connectors, self.servers, call.tools)
-        return await HostedAnswer(call, hosted, _TurnPlanner(self, call, asked, terms, lost)).plan()
+        return await HostedAnswer(call, hosted, _TurnPlanner(self, asked, terms, lost)).plan()
 
     async def _plan_conversation(self, call: Call, asked: Call, terms: Terms, *, lost: bool = False) -> Plan:
         """Plan a conversation. If the previous response is `lost`, only rules that match on it or forward answer."""
@@ -348,9 +348,7 @@ class Engine(Struct, frozen=True, eq=False):
         A cassette or the provider's own server may give the answer for it.
         """
         if type(outcome) is ArtifactDraft and outcome.key == STATUS.key:
-            if call.work is None:
-                why = f"{call.dialect} has no statuses that a rule can state"
-                raise Failure("server_error", f"{source}: {why}", status=500)
+            assert call.work is not None  # noqa: S101  # as of all that makes an object
             return await self._work(call, call.work, outcome.stated, source)
         if type(outcome) is ArtifactDraft and call.operation in CONVERSATIONS:
             outcome = _write_conversation(call.operation, outcome, source)
@@ -404,14 +402,17 @@ class Engine(Struct, frozen=True, eq=False):
             times = await self.counters.count(call.http.namespace, name_ids_counter(call))
             mark = str(times) if times > 1 or self.policy.unique_ids else ""
         share_work()
-        objects = self._open_objects(call, statuses, mark)
-        view = await work(objects)
-        return Plan(view, source or "stored", carried_out=tuple(objects.done), events=tuple(objects.events))
+        objects = replace(self._open_objects(call), statuses=statuses, source=source, mark=mark)
+        try:
+            view = await work(call, objects)
+        except Failure as refusal:
+            if refusal.source is None:
+                raise
+            return Plan(refusal, source or refusal.source)
+        return Plan(view, source or view.source, carried_out=tuple(objects.done), events=tuple(objects.events))
 
-    def _open_objects(
-        self, call: Call, statuses: Sequence[str] = (), mark: str = "", locks: set[tuple[str, str]] | None = None
-    ) -> CallObjects:
-        """Return the kept objects of a call's namespace; a `mark` makes new ids unique."""
+    def _open_objects(self, call: Call, locks: set[tuple[str, str]] | None = None) -> CallObjects:
+        """Return the kept objects of a call's namespace."""
         return CallObjects(
             call=call,
             store=self.memory.store,
@@ -423,8 +424,7 @@ class Engine(Struct, frozen=True, eq=False):
             locks=locks,
             announces=self.policy.announces,
             invents=self.policy.unmatched == "generate",
-            statuses=statuses,
-            mark=mark,
+            unique_ids=self.policy.unique_ids,
             rules=self.rules,
         )
 
@@ -453,14 +453,12 @@ class Engine(Struct, frozen=True, eq=False):
             case ModelListing(deletes=deletes):
                 made = await self.memory.list_made_models(call, delete=deletes)
                 return Plan(self._models(call, made), "generated")
-            case Creation(holds_calls=True):
-                return await _plan_batch(self, call)
-            case Creation() | Question(silent=True):
+            case Question(silent=True):
                 return replace(await self._plan_generated(call, _SILENCE), timing=Timing())
             case Question():
                 return await self._generate(call, overrides)
-            case LookUp(objects=objects):
-                return await self._look_up(call, objects, overrides)
+            case AnswerLookUp():
+                return await self._look_up(call, overrides)
             case McpOperation() if call.mcp is not None:
                 stated = find_resource_draft(self.servers[call.mcp.server], call.mcp)
                 if stated is not None:
@@ -470,12 +468,12 @@ class Engine(Struct, frozen=True, eq=False):
             return Plan(Failure("unmatched", **{"message": why, **self.policy.error}), "unmatched")
         return await self._generate(limit_for_generator(call), overrides)
 
-    async def _look_up(self, call: Call, objects: ObjectKind, overrides: DeliveryOverrides) -> Plan:
+    async def _look_up(self, call: Call, overrides: DeliveryOverrides) -> Plan:
         """Plan what a look-up finds; where answers are generated, it finds what nobody made, too."""
         found = await self.memory.look_up(call)
         if found is not None:
             return Plan(found, "stored")
-        if self.policy.unmatched == "error" or objects.must_exist:
+        if self.policy.unmatched == "error":
             return Plan(Failure("not_found"), "unmatched")
         call = replace(call, model=next(iter(self._models(call).names), ""))
         return await self._generate(call, overrides)
@@ -523,17 +521,15 @@ def _find_event(answer: Answer) -> str:
 
 
 class _TurnPlanner(Struct, frozen=True):
-    """Plans the turns of an answer with the tools of MCP servers; the first is that of the request itself."""
+    """Plans the turns of an answer with the tools of MCP servers; recordings of the first are looked up as `asked`."""
 
     engine: Engine
-    call: Call
     asked: Call
     terms: Terms
     lost: bool
 
-    async def plan_turn(self, call: Call) -> Plan:
+    async def plan_turn(self, call: Call, *, is_first: bool) -> Plan:
         """Plan one turn of the model."""
-        is_first = call.meaning is self.call.meaning
         return await self.engine._plan_conversation(call, self.asked if is_first else call, self.terms, lost=self.lost)
 
     async def plan_tool(self, call: Call, hosted: HostedServer) -> Plan:
@@ -566,29 +562,6 @@ def _write_remarks(rule: Rule, whys: Sequence[str]) -> tuple[str, ...]:
     return tuple([f"{rule.where}{rule.quoted_name}: the answer {why}" for why in whys])
 
 
-async def _plan_batch(engine: Engine, call: Call) -> Plan:
-    """Answer each call of a batch, and keep the results for when they are looked up."""
-    share_work()
-    plan = await engine._plan_generated(call, _SILENCE)
-    assert isinstance(plan.outcome, Answer)  # noqa: S101  # of a draft
-    results = list[tuple[Call, Outcome]]()
-    done = list[CarriedOut]()
-    for number, asked in enumerate(call.batch, 1):
-        part_of = f"request {number} of {plan.outcome.id}"
-        if isinstance(asked, Failure):
-            results.append((call, asked))
-            http = replace(call.http, body=b"")
-            done.append(CarriedOut(http=http, call=None, plan=Plan(asked, "invalid"), part_of=part_of))
-        elif isinstance(asked, Call):
-            planned = await engine._plan_part(asked)
-            results.append((asked, planned.outcome))
-            part_of += f", custom_id {json.dumps(asked.custom_id)}"
-            done.append(CarriedOut(http=asked.http, call=asked, plan=planned, part_of=part_of))
-        await asyncio.sleep(0)
-    stored = await engine.memory.keep_batch(call, plan.outcome, tuple(results))
-    return Plan(stored, "generated", carried_out=tuple(done))
-
-
 def _write_conversation(operation: str, stated: ArtifactDraft, source: str) -> Draft:
     """Return what a key beside text says in a conversation. Raises Failure."""
     write = CONVERSATIONS[operation].write
@@ -600,7 +573,7 @@ def _write_conversation(operation: str, stated: ArtifactDraft, source: str) -> D
 
 
 _LIMITED_BY_MODEL = frozenset(name for name, kind in OPERATIONS.items() if kind.names_model)
-_ABOUT_KEPT = frozenset((*LOOK_UPS, *CREATIONS, *QUESTIONS))  # the answer is about what is kept, whether it is or not
+_ABOUT_KEPT = frozenset((*ANSWER_LOOK_UPS, *QUESTIONS))  # the answer is about what is kept, whether it is or not
 _SILENCE = Draft((DraftChoice(()),))
 _NOT_FORWARDED = Failure(
     "unsupported",

@@ -60,9 +60,9 @@ def list_actions(response: Response, visit: Visit) -> Iterable[Action]:
 
         shape = make_error_frame
 
-    def error(reason: str, frames: int) -> Frame:
+    def error(reason: str, last: bytes) -> Frame:
         """How the provider reports an error in the middle of this answer: as an event, if it is a stream."""
-        return shape(responder.dialect.fail(call.http, Failure(reason), call), frames)
+        return shape(responder.dialect.fail(call.http, Failure(reason), call), last)
 
     def note_unchanged() -> None:
         visit.row.unaffected = True

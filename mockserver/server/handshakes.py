@@ -40,7 +40,7 @@ def check_handshake(http: HttpRequest, dialect: Dialect, settings: Settings, *, 
 
 
 def _check_lists(http: HttpRequest) -> None:
-    """Refuse what is no list of protocols or of extensions. Raises Failure."""
+    """Refuse what is not a list of protocols or of extensions. Raises Failure."""
     from websockets.exceptions import InvalidHeaderFormat  # few servers need it
     from websockets.headers import parse_extension, parse_subprotocol
 

@@ -297,7 +297,7 @@ _RETRY = 100  # milliseconds: a test need not wait longer
 
 
 def _takes_beginning(http: HttpRequest) -> bool:
-    """Return whether a client understands an event without data; older ones take it for a message that is no JSON."""
+    """Return whether a client understands an event without data; older ones take it for a message that is not JSON."""
     return (http.header("mcp-protocol-version") or BATCHING) >= "2025-11-25"
 
 

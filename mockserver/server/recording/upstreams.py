@@ -118,7 +118,7 @@ class Upstream(Struct, frozen=True):
             return field
         try:
             target = urljoin(url, field[1].decode("latin-1"))
-        except ValueError:  # it is no URL
+        except ValueError:  # it is not a URL
             return field
         rest = target.removeprefix(self.address)
         if rest == target or not rest.startswith("/"):

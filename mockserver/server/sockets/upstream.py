@@ -174,7 +174,7 @@ class UpstreamSocket:
 
 
 def make_refusal(status: int, body: bytes, request: "Request", headers: Sequence[tuple[str, str]] = ()) -> "Response":
-    """Return an answer that is no stream but JSON."""
+    """Return an answer that is not a stream but JSON."""
     from httpx2 import AsyncByteStream, Response
 
     class Whole(AsyncByteStream):

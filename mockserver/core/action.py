@@ -120,7 +120,7 @@ class RawWrite(Struct, frozen=True):
 
 
 Action = Head | Write | Wait | Flush | RawWrite | Cut
-ErrorFrame = Callable[[str, int], Frame]  # takes a reason and the number of frames sent before
+ErrorFrame = Callable[[str, bytes], Frame]  # takes a reason and the bytes of the event before
 
 
 class FaultContext(Struct, frozen=True):

@@ -40,13 +40,13 @@ class Wire(Protocol):
     def reset(self) -> None:
         """End the connection by TCP RST."""
 
-    def send_whole(self, status: int, head: bytes, body: bytes) -> bool:
+    def send_whole(self, status: int, lines: bytes, body: bytes) -> bool:
         """Send a whole answer past ASGI: its header lines, and its body in its framing. False: nothing was sent."""
 
     def send_piece(self, data: bytes) -> bool:
         """Send a piece, not the last, of a chunked body past ASGI. False: nothing was sent."""
 
-    def send_paced(self, status: int, head: bytes, stream: PacedStream) -> bool:
+    def send_paced(self, status: int, lines: bytes, stream: PacedStream) -> bool:
         """Send the head of a paced stream past ASGI, then its parts when they are due. False: nothing was sent."""
 
 

@@ -120,7 +120,8 @@ PassedThrough = shape(
     max_completion_tokens=optional(integer(0)),
 )
 AZURE_CHAT = chat_model(shape(**AzureChatBody["fields"], **PassedThrough["fields"]))
-_OF_CHATS = frozenset(AzureChatBody["fields"])
+# The service takes two of those all the same, although its reference lacks them.
+_OF_CHATS = frozenset(AzureChatBody["fields"]) | {"stream_options", "reasoning_effort"}
 
 # `POST /embeddings`.
 AzureEmbeddingBody = shape(

@@ -392,6 +392,8 @@ def _find_sampling(call: Call) -> Mapping[str, Json] | None:
         value = call.raw.get(name)
         if value is not None and value != default:
             return {"param": name, "default": default}
+    if call.raw.get("stop"):
+        return {"param": "stop"}
     renamed = call.operation == "chat" and call.raw.get("max_tokens") is not None
     return {"param": "max_tokens"} if renamed else None
 

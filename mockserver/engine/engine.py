@@ -242,7 +242,7 @@ class Engine(Struct, frozen=True, eq=False):
         if not call.connectors:
             return await self._plan_conversation(call, asked, terms, lost=lost)
         hosted = find_hosted_servers(call.connectors, self.servers, call.tools)
-        return await HostedAnswer(call, hosted, _TurnPlanner(self, call, asked, terms, lost)).plan()
+        return await HostedAnswer(call, hosted, _TurnPlanner(self, asked, terms, lost)).plan()
 
     async def _plan_conversation(self, call: Call, asked: Call, terms: Terms, *, lost: bool = False) -> Plan:
         """Plan a conversation. If the previous response is `lost`, only rules that match on it or forward answer."""
@@ -521,17 +521,15 @@ def _find_event(answer: Answer) -> str:
 
 
 class _TurnPlanner(Struct, frozen=True):
-    """Plans the turns of an answer with the tools of MCP servers; the first is that of the request itself."""
+    """Plans the turns of an answer with the tools of MCP servers; recordings of the first are looked up as `asked`."""
 
     engine: Engine
-    call: Call
     asked: Call
     terms: Terms
     lost: bool
 
-    async def plan_turn(self, call: Call) -> Plan:
+    async def plan_turn(self, call: Call, *, is_first: bool) -> Plan:
         """Plan one turn of the model."""
-        is_first = call.meaning is self.call.meaning
         return await self.engine._plan_conversation(call, self.asked if is_first else call, self.terms, lost=self.lost)
 
     async def plan_tool(self, call: Call, hosted: HostedServer) -> Plan:

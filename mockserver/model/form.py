@@ -5,6 +5,7 @@ An answer is shaped whatever it comes from: the results of tools, the conversati
 
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from functools import cache
 from itertools import islice
 
@@ -339,7 +340,9 @@ _LISTING = vocabulary("key keys field fields properties format schema shape like
 
 
 def find_form(text: str) -> Described | None:
-    """Return the form that a text orders, such as `name|age`, `Name: <name>` or `<a>what it holds</a>`."""
+    """Return the form that a text orders, such as `name|age`, `Name: <name>`, `<a>what it holds</a>` or YAML."""
+    if (in_yaml := _find_yaml(text)) is not None:
+        return in_yaml
     if (cue := _SHOWING.search(text)) and (shown := _ELEMENTS.match(text, cue.end())):
         notes = {leaf["name"]: " ".join(leaf["note"].split()) for leaf in _LEAF.finditer(shown[0])}
         blank = _LEAF.sub(r"<\g<name>>\0</\g<name>>", shown[0].strip())
@@ -352,6 +355,25 @@ def find_form(text: str) -> Described | None:
     names = [name[0].strip("<>{}[] ") for name in gap.finditer(form)]
     rest = text[: found.start()] + text[found.end() :]
     return _describe(gap.sub("\0", form), names, rest) if len(names) > 1 else None
+
+
+def _find_yaml(text: str) -> Described | None:
+    """The last example in YAML that a text shows as the format of the answer."""
+    import yaml  # few prompts show any
+
+    for found in reversed([*islice(_YAML.finditer(text), _MOST_EXAMPLES)]):
+        with suppress(yaml.YAMLError, ValueError, RecursionError):
+            value = yaml.safe_load(found["shown"]) if "&" not in found["shown"] else None
+            if isinstance(value, Mapping) and value and all(isinstance(name, str) for name in value):
+                rest = text[: found.start()] + text[found.end() :]
+                return Described(shape_of(value), rest, _write_yaml)
+    return None
+
+
+def _write_yaml(value: Json) -> str:
+    import yaml
+
+    return f"```yaml\n{yaml.safe_dump(value, sort_keys=False, allow_unicode=True, width=1_000)}```"
 
 
 def _describe(blank: str, names: Sequence[str], text: str, notes: Mapping[str, str] = {}) -> Described | None:
@@ -372,6 +394,11 @@ def _describe(blank: str, names: Sequence[str], text: str, notes: Mapping[str, s
     return Described(record_of(wanted), rest, write)
 
 
+_MOST_EXAMPLES = 8
+_YAML = lazy_pattern(  # Return your response in this format:
+    r"(?i)\b(?:format|return|output|respond|answer|reply|structure|as shown|like this)\b[^`]{0,200}:\s*```ya?ml\n"
+    r"(?P<shown>(?:[^`]|`(?!``)){1,4000})```"
+)
 _SHOWING = lazy_pattern(
     r"(?i)\b(?:format|structure|template|like this|as follows)\b[^\n<]{0,60}:?[ \t]*\n\s*(?=<[a-z][\w-]{0,30}>)"
 )

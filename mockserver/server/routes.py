@@ -130,7 +130,7 @@ def complete_path(path: str, dialect: Dialect, known: Sequence[Endpoint]) -> str
 
 
 def find_owner(path: str, dialects: Mapping[str, Dialect], default: str) -> Dialect:
-    """Return the dialect that an unknown path belongs to: the one mounted in front of it, else the default.
+    """Return the dialect that an unknown path belongs to: the one mounted nearest in front of it, else the default.
 
     Of several at one mount, it is the one that has operations below the next segment too.
     """
@@ -139,12 +139,16 @@ def find_owner(path: str, dialects: Mapping[str, Dialect], default: str) -> Dial
         return MCP
     first, second = ("/".join(path.split("/")[:deep]) for deep in (2, 3))
     named = [
-        (any("/".join((mount + each.path).split("/")[:3]) == second for each in dialect.operations), dialect)
+        (
+            len(mount) if f"{path}/".startswith(f"{mount}/") else 0,
+            any("/".join((mount + each.path).split("/")[:3]) == second for each in dialect.operations),
+            dialect,
+        )
         for dialect in dialects.values()
         for mount in dialect.mounts
         if mount == first or mount.startswith(first + "/")
     ]
-    return max(named, key=itemgetter(0), default=(False, dialects[default]))[1]
+    return max(named, key=itemgetter(0, 1), default=(0, False, dialects[default]))[-1]
 
 
 def find_operation(method: str, operations: Mapping[str, Operation]) -> Operation | None:

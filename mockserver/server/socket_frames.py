@@ -74,7 +74,7 @@ class EventSender:
 
 
 def fit_to_socket(response: Response, visit: Visit) -> Response:
-    """Return a response as its faults are to find it over a WebSocket: the body of one that does not stream is its frame.
+    """Return a response as its faults are to find it over a WebSocket, where a body is one frame unless it streams.
 
     Faults of what only HTTP has are left out, with a remark.
     """
@@ -118,7 +118,7 @@ def make_frame(status: int, headers: dict[str, str], body: bytes) -> bytes:
     return json.dumps(event, separators=(",", ":"), ensure_ascii=False).encode("utf-8", "replace")
 
 
-def make_error_frame(reply: Reply, frames: int) -> Frame:
+def make_error_frame(reply: Reply, last: bytes) -> Frame:
     """Return the error of a provider as it sends it over a WebSocket, as `Operation.error` does for a stream."""
     return Frame(make_frame(reply.status, dict(reply.headers), reply.body))
 

@@ -66,6 +66,13 @@ def patch_environ(variables: Mapping[str, str]) -> Iterator[None]:
         patch.restore()
 
 
+def add_to_environ(address: str, variables: Mapping[str, str]) -> None:
+    """Set variables beside those that lead to the server at this address, for as long as those are set."""
+    patch = next((patch for patch in reversed(_ACTIVE) if patch._set.get(ADDRESS) == address), None)
+    if patch is not None:
+        patch.set(variables)
+
+
 def find_own_environ() -> Mapping[str, str]:
     """Return the environment without the active patches."""
     if not _ACTIVE:

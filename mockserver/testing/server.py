@@ -42,7 +42,7 @@ from mockserver.rules.lint.remarks import Remark, find_repeated_calls
 from mockserver.rules.load import Rule
 from mockserver.server.agents import Agent, check_unmatched, find_agent
 from mockserver.server.call_budget import MAX_CALLS, CallBudget
-from mockserver.server.client_environment import list_mcp_servers, make_base_url, make_environment
+from mockserver.server.client_environment import list_mcp_servers, make_base_url, make_environment, name_mcp_variable
 from mockserver.server.compose import start
 from mockserver.server.namespaces import DEFAULT
 from mockserver.server.programs import run_captured
@@ -53,6 +53,7 @@ from mockserver.state.journal import Journal
 from mockserver.testing.agent_runs import AgentEnvironment, AgentRun, begin_with_prompt, load_service_rules
 from mockserver.testing.assertions import Assertions, Calls
 from mockserver.testing.clients import (
+    add_to_environ,
     check_dialect,
     find_own_environ,
     find_socket_mount,
@@ -294,6 +295,8 @@ class MockServer(Assertions):
         """
         if name not in self._mcp:
             self._mcp[name] = McpMock(self, name)
+            if self._running is not None:
+                add_to_environ(self.url, {name_mcp_variable(name): self._mcp[name].url})
         return self._mcp[name].configure(**settings) if settings else self._mcp[name]
 
     def serve_mcp(self, mock: McpMock, declared: McpServer) -> McpServer:

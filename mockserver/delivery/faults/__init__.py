@@ -298,14 +298,15 @@ class ErrorEvent(Struct, frozen=True):
 
     def _replace(self, actions: Iterable[Action], scene: FaultContext) -> Iterator[Action]:
         marked = mark_position(actions, self.at, scene, exact=False) if scene.streamed else mark_behind_head(actions)
-        frames = 0
+        last = b""
         for action in marked:
             if action is HERE:
-                frame = scene.error(self.reason, frames)
+                frame = scene.error(self.reason, last)
                 yield Write(write_event(frame), frame=frame) if scene.streamed else Write(frame.data)
                 yield Cut("end")
                 return
-            frames += isinstance(action, Write) and action.frame is not None
+            if isinstance(action, Write) and action.frame is not None:
+                last = action.data
             yield action
 
 

@@ -388,6 +388,6 @@ _LANGUAGES = {
 }
 
 
-def error_event(failed: Reply, frames: int) -> Frame:
+def error_event(failed: Reply, last: bytes) -> Frame:
     """Return a failed reply as an event of a stream."""
     return Frame(b'{"type":"error",' + failed.body.lstrip()[1:], part="finish")

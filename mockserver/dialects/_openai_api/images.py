@@ -394,6 +394,6 @@ def _wants_url(call: Call) -> bool:
     return stated == "url" or (stated is None and call.model.startswith("dall-e"))
 
 
-def error_event(failed: Reply, frames: int) -> Frame:
+def error_event(failed: Reply, last: bytes) -> Frame:
     """Return a failed reply as an event of a stream."""
     return Frame(b'{"type":"error",' + failed.body.lstrip()[1:], event="error", part="finish")

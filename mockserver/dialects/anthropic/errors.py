@@ -62,7 +62,7 @@ def _word_schema_failure(failure: Failure, call: Call | None) -> str | None:
     return f"{next(named, 'output_config.format.schema')}: {failure.details.get('why')}"
 
 
-def make_error_event(failed: Reply, frames: int) -> Frame:
+def make_error_event(failed: Reply, last: bytes) -> Frame:
     data = failed.body
     if not data.startswith(b'{"type":"error"'):  # a refusal, which is none once the message has begun
         request = next(value for name, value in failed.headers if name == "request-id")

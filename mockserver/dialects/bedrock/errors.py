@@ -74,7 +74,7 @@ def _word(failure: Failure) -> Failure:
     return failure
 
 
-def make_exception(failed: Reply, frames: int) -> Frame:
+def make_exception(failed: Reply, last: bytes) -> Frame:
     """Return a failed reply as an exception of a stream; as an error, if the service's model has no such exception."""
     headers = dict(failed.headers)
     kind = headers.get("x-amzn-errortype", "").partition(":")[0]

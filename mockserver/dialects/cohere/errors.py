@@ -100,12 +100,12 @@ def fail(http: HttpRequest, failure: Failure, call: Call | None) -> Reply:
     return json_reply(resolved.status, body, lines, failure.headers)
 
 
-def make_error_event(failed: Reply, frames: int) -> Frame:
+def make_error_event(failed: Reply, last: bytes) -> Frame:
     """Return the event that ends a stream of v2 which fails."""
     return break_off(str(from_json(failed.body)["message"]))
 
 
-def make_old_error_event(failed: Reply, frames: int) -> Frame:
+def make_old_error_event(failed: Reply, last: bytes) -> Frame:
     """Return the line that ends a stream of v1 which fails."""
     return break_off_line(str(from_json(failed.body)["message"]))
 

@@ -137,7 +137,7 @@ async def _keep(call: Call, objects: Objects) -> ObjectView:
     data: Data = b""
     if upload is not None:
         data = await _join_pieces(upload, call.http, objects)
-        raw["sha256Hash"] = write_hash(data)
+        raw |= {"sha256Hash": write_hash(data), "sizeBytes": len(data)}
         if (piece := await objects.find(PIECE, upload)) is not None:
             await objects.change(piece, KeptObject.forget)
     stated = str(raw.get("name") or "").rpartition("/")[2]

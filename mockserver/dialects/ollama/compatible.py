@@ -89,8 +89,8 @@ def _render_messages(call: Call, outcome: Answer) -> Reply:
     return _find_messages().render(call, outcome)
 
 
-def _write_event(failed: Reply, frames: int) -> Frame:
-    return _find_messages().error(failed, frames)
+def _write_event(failed: Reply, last: bytes) -> Frame:
+    return _find_messages().error(failed, last)
 
 
 def _ask(text: str) -> dict[str, Json]:

@@ -55,7 +55,7 @@ def fail(http: HttpRequest, failure: Failure, call: Call | None) -> Reply:
 _SEARCH = Frame(b'{"status":"pulling manifest"}\n', framing="bare")
 
 
-def write_error_line(failed: Reply, frames: int) -> Frame:
+def write_error_line(failed: Reply, last: bytes) -> Frame:
     """Return a failed reply as a line of a stream."""
     return Frame(failed.body + b"\n", part="finish", framing="bare")
 

@@ -118,6 +118,7 @@ def _read_last_message(call: Call) -> str | None:
 
 def read_path_without_mount(call: Call) -> str:
     # Mounts begin with their dialect's or host's name, or its first word: /openai/v1, /azure-openai, /azure, /groq.
+    # Others are those of another provider, whose path counts as a whole: /gemini/v1beta/openai.
     segment, slash, rest = call.http.path[1:].partition("/")
     return f"/{rest}" if slash and f"{call.label}_".startswith(f"{segment}_".replace("-", "_")) else call.http.path
 

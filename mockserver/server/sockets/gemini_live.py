@@ -337,11 +337,12 @@ class LiveTurn:
         if self._voice is not None:
             await self._speak(self._sound or await on_thread(self._voice.speak, self._text))
         self.is_sent = True
-        if self._calls:  # all at once, and last: a client answers them as soon as it has got them
-            await send({"toolCall": {"functionCalls": self._calls}})
-        if self._text or not self._calls:
-            await send({"serverContent": {"generationComplete": True}})
-        await send({"serverContent": {"turnComplete": True}, "usageMetadata": count_usage(event)})
+        usage = count_usage(event)
+        if self._calls:  # all at once, and last: the turn goes on with their results, so that one loop receives it all
+            await send({"toolCall": {"functionCalls": self._calls}, "usageMetadata": usage})
+            return
+        await send({"serverContent": {"generationComplete": True}})
+        await send({"serverContent": {"turnComplete": True}, "usageMetadata": usage})
 
     async def _speak(self, sound: bytes) -> None:
         size = PCM.count_bytes(PIECE)

@@ -66,13 +66,13 @@ class SocketWire(Struct, frozen=True):
     def reset(self) -> None:
         self.wire.reset()
 
-    def send_whole(self, status: int, head: bytes, body: bytes) -> bool:
+    def send_whole(self, status: int, lines: bytes, body: bytes) -> bool:
         return False
 
     def send_piece(self, data: bytes) -> bool:
         return False
 
-    def send_paced(self, status: int, head: bytes, stream: PacedStream) -> bool:
+    def send_paced(self, status: int, lines: bytes, stream: PacedStream) -> bool:
         return False
 
 

@@ -174,7 +174,7 @@ def read_error(reply: Reply) -> dict[str, Json]:
     return {"type": kind, "code": known.get("code"), "message": message, "param": known.get("param")}
 
 
-def error_event(failed: Reply, frames: int) -> Frame:
+def error_event(failed: Reply, last: bytes) -> Frame:
     """Return a failed reply as an event in the middle of a response."""
     return Frame(to_json({"type": "error", "error": {**read_error(failed), "event_id": None}}), "error", part="finish")
 
@@ -185,7 +185,7 @@ def fail_events(failed: Reply, response_id: str, body: Body) -> tuple[Frame, ...
     So clients that count responses learn that theirs is over.
     """
     if failed.status < 500 and failed.status not in _FAILING:
-        return (error_event(failed, 0),)
+        return (error_event(failed, b""),)
     options = make_options(body)
     error = {key: value for key, value in read_error(failed).items() if key != "param"}
     started: dict[str, Any] = {

@@ -576,7 +576,8 @@ _FENCED = lazy_pattern(
     r"(?:```|markdown (?:code|json|block|fence|snippet)|(?:json )?code ?-?(?:block|fence|snippet)|backticks)"
 )
 _SHOWN_AS_ANSWER = lazy_pattern(
-    r"(?i)(?:<output>|\boutput:|\bexample json:|\bexample output:|\n(?:a|answer|response|result):)\s*(?:```(?:json)?\s*)?$"
+    r"(?i)(?:<output>|\boutput:|\bexample json:|\bexample output:|\n(?:a|answer|response|result):)\s*"
+    r"(?:```(?:json)?\s*)?$"
 )
 _LIKE = lazy_pattern(
     r"(?i)\b(?:like|format|formatted|shape|structure|form|example|following|template|schema|respond|response|return"

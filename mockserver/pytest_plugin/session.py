@@ -320,8 +320,9 @@ class ServerUse(Struct):
             problems = [each for each in self.problems if rename_options(each.text) not in report.longreprtext]
             awaited = self.server.declares and report.when == "call" and not isinstance(error, MockserverError)
             awaited = awaited and not self.server.guard.blocked
-            if calls or problems or awaited:
-                remarks = (*self.server.list_hints(), *(remark.text for remark in self.server.remarks()))
+            closed = (_CLOSED_LOOP,) if "Event loop is closed" in report.longreprtext else ()
+            if calls or problems or awaited or closed:
+                remarks = (*closed, *self.server.list_hints(), *(remark.text for remark in self.server.remarks()))
                 texts = (*map(str, find_unrecorded(calls)), *remarks, write_server_report(calls, problems))
                 report.sections.append(("mockserver", rename_options("\n\n".join(texts))))
         elif report.when == "call" and report.passed and (cassette := self.server.find_played_cassette()) is not None:
@@ -343,6 +344,10 @@ def list_unplayed(reports: Iterable[object]) -> Iterator[str]:
     )
 
 
+_CLOSED_LOOP = (
+    "a client used a connection of an event loop that is closed: create an asynchronous client in each test, or let "
+    "all tests share a loop (with pytest-asyncio: asyncio_default_test_loop_scope = session)"
+)
 _OF_TESTS = ("rules", "record", "cassettes")  # options that the server does not need until a test does
 _QUOTED = re.compile(r'("(?:[^"\\\n]|\\.)*")')
 _RENAMED_OPTIONS = (

@@ -7,7 +7,8 @@ from urllib.parse import unquote, urlsplit
 
 from msgspec import Struct
 
-from mockserver.core.http import Headers, is_loopback
+from mockserver.core.http import Headers
+from mockserver.core.origins import is_loopback
 
 
 class LocalTarget(NamedTuple):

@@ -60,7 +60,7 @@ class Form(Struct, frozen=True):
         return tuple([part for part in self.parts if part.is_file and part.name.partition("[")[0] in names])
 
     def fields(self) -> Iterator[tuple[str, str]]:
-        """Yield the name and the text of each field that is no file."""
+        """Yield the name and the text of each field that is not a file."""
         return ((part.name, part.text) for part in self.parts if not part.is_file)
 
 

@@ -175,7 +175,7 @@ def _parse_embeddings(http: HttpRequest, validation: Validation) -> Call:
 
 def _read(model: Model, known: frozenset[str], http: HttpRequest, validation: Validation) -> Reading:
     """Return the body of a request, of which the API itself knows these fields."""
-    if validation is Validation.PUBLISHED and b"extra-parameters" not in http.fields:
+    if validation is Validation.PUBLISHED and b"extra-parameters" not in http.header_values:
         usual = read_usual(model.typed, http)
         if usual is not None and known.issuperset(usual):
             return Reading(usual, usual)

@@ -1,22 +1,22 @@
-"""Stored objects: which operations create them, and what other operations do with them."""
+"""Kept objects: which operations create and look them up, and what these can do with the objects of a namespace."""
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import Annotated, Any, Literal, ParamSpec, Protocol, TypeVar
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from mockserver.config.tables import AsList, ByShape, Tag, field
 from mockserver.core.call import Call, IdShape, Message
-from mockserver.core.kept_objects import KeptObject, ObjectView
-from mockserver.core.plan import Answer, CarriedOut, Failure, Plan, Stored
-from mockserver.core.seed import Seed
+from mockserver.core.kept_objects import KeptObject, ObjectView, make_key
+from mockserver.core.plan import Answer, CarriedOut, Failure, Kept, Plan
+from mockserver.core.seed import Seed, WallClock
+from mockserver.core.state import ValueStore
 from mockserver.kinds.kind import OperationKind, ThenKey
+from mockserver.media.large_data import hash_data
 
 P = ParamSpec("P")
 T = TypeVar("T")
-BARE_SIZE = 3500  # bytes of an object without any text
-
+LARGE_FILE = 1_000_000  # bytes of a file for which there may be no room
 
 STATUSES = (
     *("pending", "queued", "validating", "validating_files", "uploaded", "processed", "running", "in_progress"),
@@ -38,96 +38,45 @@ STATUS = ThenKey(
 )
 
 
-class Found(Struct, frozen=True):
-    """The result of a look-up, and the object to store from now on; None leaves it as it is."""
+class ObjectKind(Struct, frozen=True):
+    """Objects of one kind, by their `name` in the names of operations: `create_file` makes a `file`.
 
-    seen: Stored
-    kept: Stored | None = None
-
-
-Act = Callable[[Call, Stored], Found | Failure]
-
-
-class ObjectKind(Struct, frozen=True, kw_only=True):
-    """Objects of one kind, which the operation `made_by` creates.
-
-    `acts` are the operations on one object, each with its effect; `listed_by` is the operation that lists objects in
-    the order of their creation. If answers are generated, an unknown object is invented, unless it `must_exist`, or a
-    look-up in `ends` asks to end it: then it is still in progress. `statuses` are those that a rule can state of a new
-    object.
+    `usual` are what else can be done with one of them: retrieve, update, delete. `others` are more operations on one,
+    and `listed_by` is the one that lists them. `statuses` are those that a rule can state of a new one.
     """
 
-    made_by: str
-    acts: Mapping[str, Act]
+    name: str
+    usual: str = ""
+    others: tuple[str, ...] = ()
     listed_by: str | None = None
-    must_exist: bool = False
-    ends: frozenset[str] = frozenset()
     statuses: tuple[str, ...] = ()
     takes_files: bool = False  # whether the request that makes one is a form with a file
 
     @property
-    def name(self) -> str:
-        """Return what one of them is called in the names of operations."""
-        return self.made_by.removeprefix("create_")
+    def made_by(self) -> str:
+        """Return the operation that makes one."""
+        return f"create_{self.name}"
 
     @property
-    def look_ups(self) -> "tuple[LookUp, ...]":
-        """Return its operations except the one that creates objects."""
-        lists = () if self.listed_by is None else (LookUp(name=self.listed_by, objects=self),)
-        return (*lists, *[LookUp(name=name, objects=self) for name in self.acts])
-
-
-def list_object_kinds(*kinds: ObjectKind) -> tuple[OperationKind, ...]:
-    """Return the operations of several kinds of objects."""
-    found: list[OperationKind] = []
-    for kind in kinds:
-        made = Creation(name=kind.made_by, statuses=kind.statuses, takes_files=kind.takes_files, takes_text=False)
-        found += [made, *kind.look_ups]
-    return tuple(found)
-
-
-def name_objects(
-    name: str,
-    usual: str,
-    *others: str,
-    plural: str | None = None,
-    statuses: tuple[str, ...] = (),
-    takes_files: bool = False,
-) -> ObjectKind:
-    """Return the kind of the objects that `create_<name>` makes.
-
-    `usual` are what else can be done with one of them: retrieve, update, delete. `others` are names of operations.
-    """
-    names = {"retrieve": name, "update": f"update_{name}", "delete": f"delete_{name}"}
-    return ObjectKind(
-        made_by=f"create_{name}",
-        listed_by=plural,
-        acts=dict.fromkeys((*[names[act] for act in usual.split()], *others), show),
-        statuses=statuses,
-        takes_files=takes_files,
-    )
-
-
-class LookUp(OperationKind, frozen=True, kw_only=True):
-    """An operation that retrieves, changes or deletes stored objects."""
-
-    objects: ObjectKind
-    names_model: bool = False
+    def acts(self) -> tuple[str, ...]:
+        """Return the operations on one of them."""
+        names = {"retrieve": self.name, "update": f"update_{self.name}", "delete": f"delete_{self.name}"}
+        return (*[names[act] for act in self.usual.split()], *self.others)
 
     @property
-    def is_list(self) -> bool:
-        return self.name == self.objects.listed_by
+    def operations(self) -> tuple[OperationKind, ...]:
+        """Return all operations."""
+        names = (*filter(None, [self.listed_by]), *self.acts)
+        look_ups = [LookUp(name=name, made_by=self.made_by, takes_text=False) for name in names]
+        return (Creation(name=self.made_by, statuses=self.statuses, takes_files=self.takes_files), *look_ups)
 
 
 class Creation(OperationKind, frozen=True, kw_only=True):
-    """An operation that creates an object from its request alone. If it `holds_calls`, these are answered, too.
-
-    `statuses` are those that a rule can state of the object.
-    """
+    """An operation that creates an object; `statuses` are those that a rule can state of it."""
 
     statuses: tuple[str, ...] = ()
-    holds_calls: bool = False
     names_model: bool = False
+    takes_text: bool = False
 
     @property
     def then(self) -> ThenKey | None:
@@ -135,92 +84,163 @@ class Creation(OperationKind, frozen=True, kw_only=True):
         return STATUS if self.statuses else None
 
 
-def show(call: Call, stored: Stored) -> Found:
-    """Show an object unchanged."""
-    if stored.polls:
-        stored = replace(stored, answer=replace(stored.answer, phase="in_progress"))
-    return Found(stored)
+class LookUp(OperationKind, frozen=True, kw_only=True):
+    """An operation that retrieves, changes, deletes or lists what the operation `made_by` has left."""
+
+    made_by: str
+    names_model: bool = False
 
 
-def delete(call: Call, stored: Stored) -> Found:
-    """Delete an object; later look-ups learn that it is gone."""
-    made = replace(stored.call, raw={}, messages=())
-    gone = Stored(made, replace(stored.answer, choices=()), gone=True, size=BARE_SIZE)
-    return Found(gone, gone)
+class OnThread(Protocol):
+    """Calls a function that may take long, such as one that reads a file, while others are served."""
+
+    async def __call__(self, function: Callable[P, T], *args: P.args, **named: P.kwargs) -> T: ...
 
 
-def cancel(call: Call, stored: Stored) -> Found:
-    """End an object that is still in progress."""
-    if not stored.polls:
-        return Found(stored, stored)
-    stored = replace(stored, answer=replace(stored.answer, phase="cancelled"))
-    return Found(stored, replace(stored, polls=0))  # it is seen as still in progress
-
-
-def update(call: Call, stored: Stored) -> Found:
-    """Change the fields that the request states."""
-    changed = replace(stored, call=replace(stored.call, raw={**stored.call.raw, **call.raw}))
-    return Found(show(call, changed).seen, changed)
-
-
-class Objects(Protocol):
+class Objects(Struct, frozen=True, kw_only=True):
     """The objects of one namespace, while one call is answered.
 
-    `invents`: an unknown object is answered as if it existed. `announces`: webhooks tell how objects end, which then do
-    so by themselves. `statuses` are those that a rule gives the new object.
+    `answer` answers another call as if it had come by itself, such as a line of a batch; `done` has those that were.
+    `invents`: an unknown object is answered as if it existed. `statuses` are those that a rule, the `source`, gives the
+    new object. `mark` tells the ids of what the call makes from those of equal calls before it; if `unique_ids`, no two
+    may be the same. `rule_files` are the files beside the rules that rules send.
+
+    `announces`: webhooks tell how objects end, which then do so by themselves: `events` has the kinds and the ids.
+    `locks` are the namespaces and names of what calls hold, and `held` those of this one; None: nothing is held.
     """
 
-    @property
-    def invents(self) -> bool: ...
-
-    @property
-    def announces(self) -> bool: ...
-
-    @property
-    def statuses(self) -> Sequence[str]: ...
+    call: Call
+    store: ValueStore[Kept]
+    seed: Seed
+    clock: WallClock
+    on_thread: OnThread
+    answer: Callable[[Call], Awaitable[Plan]]
+    invents: bool
+    announces: bool
+    unique_ids: bool
+    rule_files: Iterable[bytes]
+    statuses: Sequence[str] = ()
+    source: str = ""
+    mark: str = ""
+    locks: set[tuple[str, str]] | None = None
+    held: list[tuple[str, str]] = []
+    done: list[CarriedOut] = []
+    events: list[tuple[str, str]] = []
 
     @property
     def now(self) -> int:
         """Return the time in seconds."""
-
-    @property
-    def seed(self) -> Seed:
-        """Return what generated values follow from."""
+        return self.clock.now()
 
     def draw_id(self, shape: IdShape, purpose: str = "") -> str:
         """Return an id that follows from the call; the same call gets another one the next time."""
+        return self._draw_id(shape, f"object {purpose}", self.mark)
+
+    def derive_id(self, shape: IdShape) -> str:
+        """Return an id that equal calls have in common, unless the settings want all ids to be unique."""
+        return self._draw_id(shape, "id", self.mark if self.unique_ids else "")
+
+    def _draw_id(self, shape: IdShape, purpose: str, mark: str) -> str:
+        draw = self.seed.drawer(shape.prefix, shape.alphabet, shape.length, purpose)
+        return draw(self.call.fingerprint + mark)
+
+    def refuse_statuses(self) -> None:
+        """Raise Failure if a rule gives statuses to the new object, which has none."""
+        if self.statuses:
+            why = f"{self.source}: {self.call.dialect} has no statuses that a rule can state"
+            raise Failure("server_error", why, status=500)
 
     async def find(self, made_by: str, name: str, owner: str = "") -> KeptObject | None:
         """Return an object by its id, also one that is gone; None if it was never made."""
+        key = make_key(self.call.dialect, made_by, f"{owner}/{name}" if owner else name)
+        found = await self.store.get(self._namespace, key)
+        return found[0] if found is not None and isinstance(found[0], KeptObject) else None
 
     async def list(self, made_by: str, owner: str = "") -> Sequence[KeptObject]:
         """Return all objects of a kind and owner that are not gone, oldest first."""
+        wanted = (self.call.dialect, made_by, owner)
+        return [
+            each
+            for each in await self.store.values(self._namespace)
+            if isinstance(each, KeptObject) and not each.gone and (each.dialect, each.made_by, each.owner) == wanted
+        ]
 
     async def keep(self, made: KeptObject) -> None:
-        """Keep an object as the newest, in place of one with the same id."""
+        """Keep an object as the newest, in place of one with the same id.
+
+        Raises Failure if its file is larger than all that there is room for, unless nothing is kept.
+        """
+        if (kept := self.store.put(self._namespace, made.key, made, size=made.size)) is not None:
+            await kept
+        if self.store.most and len(made.data) > LARGE_FILE and await self.store.get(self._namespace, made.key) is None:
+            allows = "stored_bytes" if isinstance(made.data, bytes) else self.store.bounds_files
+            raise Failure("too_large", f"A file of {len(made.data)} bytes is not kept; {allows} allows more.")
 
     async def change(
         self, kept: KeptObject, change: Callable[[KeptObject], KeptObject]
     ) -> tuple[KeptObject, KeptObject]:
         """Change an object in one step; return how it was and how it is now. One that nobody made stays as it was."""
-
-    async def on_thread(self, function: Callable[P, T], *args: P.args, **named: P.kwargs) -> T:
-        """Call a function that may take long, such as one that reads a file, while others are served."""
+        while (found := await self.store.get(self._namespace, kept.key)) is not None:
+            before, version = found
+            assert isinstance(before, KeptObject)  # noqa: S101  # by its key
+            after = change(before)
+            if after is before:
+                return before, after
+            if await self.store.change(self._namespace, kept.key, (after, version), size=after.size):
+                return before, after
+        return kept, change(kept)
 
     def find_rule_file(self, digest: str) -> bytes | None:
         """Return the file beside the rules that has this SHA-256; None if no rule sends one."""
-
-    async def answer(self, call: Call) -> Plan:
-        """Answer a call as if it had come by itself, such as a line of a batch."""
+        return next((data for data in self.rule_files if hash_data(data) == digest), None)
 
     def hold(self, name: str) -> bool:
         """Keep other calls from something until the call is answered; return whether no other has kept this one."""
+        key = (self._namespace, name)
+        if self.locks is None:
+            return True
+        if key in self.locks:
+            return False
+        self.locks.add(key)
+        self.held.append(key)
+        return True
+
+    def release(self) -> None:
+        """Give back what the call holds."""
+        if self.locks is not None:
+            self.locks.difference_update(self.held)
 
     def announce(self, kind: str, about: str) -> None:
         """Have a webhook tell that something has happened to an object: `batch.completed`, and its id."""
+        self.events.append((kind, about))
 
     def note(self, done: CarriedOut) -> None:
-        """Note such a call for the journal, where it gets a row of its own."""
+        """Note a call that was answered for the journal, where it gets a row of its own."""
+        self.done.append(done)
+
+    @property
+    def _namespace(self) -> str:
+        return self.call.http.namespace
+
+
+async def find_object(
+    objects: Objects,
+    made_by: str,
+    name: str,
+    *,
+    invented: KeptObject | None = None,
+    refusal: Failure | None = None,
+) -> KeptObject:
+    """Return an object by its id; where unknown ones exist, one that nobody made is as `invented`.
+
+    Raises the `refusal` if there is none; the usual one counts as an answer.
+    """
+    kept = await objects.find(made_by, name)
+    if kept is None and invented is not None and objects.invents:
+        return invented
+    if kept is None or kept.gone:
+        raise refusal or Failure("not_found", source="unmatched" if kept is None else "stored")
+    return kept
 
 
 class References(Protocol):
@@ -236,4 +256,4 @@ class References(Protocol):
         """
 
 
-Work = Callable[[Objects], Awaitable[ObjectView]]  # what a call does with objects; raises Failure
+Work = Callable[[Call, Objects], Awaitable[ObjectView]]  # what a call does with objects; raises Failure

@@ -225,7 +225,7 @@ class Responder(Struct, eq=False):
         if settings.keys is not None and not has_own_login(request, self.dialect.name, engine.servers):
             check_key(key, settings.keys)
         sent = request
-        if b"content-encoding" in request.fields:
+        if b"content-encoding" in request.header_values:
             request = visit.request = await _decode(request, visit, settings)
         try:
             call, remarks = await self._read_call(operation, visit)
@@ -241,7 +241,9 @@ class Responder(Struct, eq=False):
         else:
             if settings.keys is not None and call.mcp is None:  # whose calls name no model
                 check_model_allowed(call.model, key, settings.keys, engine.policy.models)
-            timed = read_timing(request) if _TIMING in request.fields else None  # raises before anything is counted
+            timed = (
+                read_timing(request) if _TIMING in request.header_values else None
+            )  # raises before anything is counted
             if live.limiter is None and call.options.n * len(call.prompts or ".") <= MANY_CHOICES:
                 plan = await engine.plan(call)
             else:
@@ -616,7 +618,7 @@ def _prepare(reply: Reply, pace: Pace, plan: Plan) -> Reply:
 
 def read_timing(request: HttpRequest) -> bool | None:
     """The timing override of a request, or None. Raises Failure for any other value than on and off."""
-    value = request.fields.get(_TIMING)
+    value = request.header_values.get(_TIMING)
     if value is None:
         return None
     text = value.decode("latin-1")

@@ -83,7 +83,7 @@ def _read_typed(http: HttpRequest, dialect: str, elsewhere: Body) -> Call | None
     """Return the Call of a body that is certainly valid; else None."""
     body = http.body
     if (
-        len(body) > LONG_BODY or http.fields.get(b"content-type") != b"application/json"
+        len(body) > LONG_BODY or http.header_values.get(b"content-type") != b"application/json"
     ):  # jiter reads long texts faster
         return None
     chat = _TYPED_CHAT.read(body)

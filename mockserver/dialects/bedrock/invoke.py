@@ -8,7 +8,8 @@ from msgspec.structs import replace
 from pydantic_core import from_json, to_json
 
 from mockserver.core.call import Call, IdShape, Message, Options
-from mockserver.core.http import Frame, HeaderLines, HttpRequest, Reply
+from mockserver.core.frames import Frame
+from mockserver.core.http import HeaderLines, HttpRequest, Reply
 from mockserver.core.json import Json
 from mockserver.core.plan import Answer, Failure, Usage
 from mockserver.core.validation import HistoryProblem, Validation

@@ -15,9 +15,10 @@ from msgspec.structs import replace
 from pydantic_core import to_json
 from starlette.types import Message, Receive, Scope, Send
 
-from mockserver.core.http import HttpRequest, SocketAnswers, SocketTurn
+from mockserver.core.http import HttpRequest
 from mockserver.core.json import Json
 from mockserver.core.plan import Failure
+from mockserver.core.socket_turn import SocketAnswers, SocketTurn
 from mockserver.core.text import truncate
 from mockserver.delivery.connection import CLIENT_LEFT
 from mockserver.dialects._parse import read_json

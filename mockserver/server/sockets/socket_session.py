@@ -13,8 +13,9 @@ from msgspec import Struct
 from starlette.types import Message, Receive, Scope, Send
 
 from mockserver.core.action import NO_CLOSE_FRAME
-from mockserver.core.http import HttpRequest, SocketTurn
+from mockserver.core.http import HttpRequest
 from mockserver.core.plan import Failure
+from mockserver.core.socket_turn import SocketTurn
 from mockserver.core.state import StateLostError
 from mockserver.delivery.connection import WIRE, ClientConnection, Wire
 from mockserver.delivery.paced import PacedStream
@@ -65,13 +66,13 @@ class SocketWire(Struct, frozen=True):
     def reset(self) -> None:
         self.wire.reset()
 
-    def send_whole(self, status: int, head: bytes, body: bytes) -> bool:
+    def send_whole(self, status: int, lines: bytes, body: bytes) -> bool:
         return False
 
     def send_piece(self, data: bytes) -> bool:
         return False
 
-    def send_paced(self, status: int, head: bytes, stream: PacedStream) -> bool:
+    def send_paced(self, status: int, lines: bytes, stream: PacedStream) -> bool:
         return False
 
 

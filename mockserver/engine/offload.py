@@ -30,7 +30,7 @@ T = TypeVar("T")
 async def on_thread(function: Callable[P, T], *args: P.args, **named: P.kwargs) -> T:
     """Call a function with these arguments on a thread."""
     work = partial(function, *args, **named) if args or named else function
-    if IN_PROCESS_DRIVER.get():
+    if STEPPED.get():
         done: T = await Work(work)
         return done
     loop = get_running_loop()
@@ -148,7 +148,7 @@ def _work(orders: "SimpleQueue[_Order]") -> None:
 
 if sys.platform != "win32":
     os.register_at_fork(after_in_child=_start_threads.cache_clear)  # threads do not survive a fork
-IN_PROCESS_DRIVER: ContextVar[bool] = ContextVar("by hand", default=False)  # no loop steps the coroutines
+STEPPED: ContextVar[bool] = ContextVar("stepped", default=False)  # coroutines are stepped by hand, by no loop
 # In schemas and grammars, what may take long; an escaped letter may be a part of it. Looked for one by one, as a
 # pattern of them all takes twenty times as long. `additionalProperties` costs little, and is in every strict schema.
 _COSTLY = b'Ref" ref" pattern" grammar" Items" Length" nProperties" xProperties" dProperties" Contains" Of"'.split()

@@ -517,7 +517,7 @@ def _find_described(clause: Clause, offers: Offers, head: Clause, before: Clause
     `head` is the first clause of its sentence, `before` the clause before it.
     """
     own = words(clause.text)
-    if "`" in clause.written and leading(own) in ("run", "execute"):  # what is quoted is blank
+    if leading(own) in ("run", "execute"):  # what is run may be quoted, and so blank
         own = (*own, "command")
     if clause.idle or not any(map(keys, own)):
         return []

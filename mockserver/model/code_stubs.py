@@ -47,6 +47,8 @@ def write_code_values(properties: Mapping[str, Json], said: str, context: str) -
         about = f"{name} {inner.get('description', '')}"[:_LONGEST_NOTE]
         if _SQL.search(about) and not _HAS_SQL.search(said):
             made[name] = write_sql(said, context)
+        elif _OF_SHELL.search(about) and not _HAS_COMMAND.search(said):
+            made[name] = _fill_stub("bash", said.replace('"', "'"))
         elif _OF_CODE.search(about) and not _HAS_CODE.search(said):
             made[name] = _fill_stub("python", said)
     return made
@@ -72,6 +74,10 @@ _SQL_ORDERED = lazy_pattern(
 _HAS_SQL = lazy_pattern(r"(?is)\bselect\b.{1,200}\bfrom\b|\b(?:insert into|update \w+ set|delete from)\b")
 _OF_CODE = lazy_pattern(
     r"(?i)\bcode (?:block|snippet)s?\b|\b(?:python|source|executable)[ _]code\b|\bcode to (?:run|execute)\b"
+)
+_OF_SHELL = lazy_pattern(r"(?i)\b(?:bash|shell|terminal) commands?\b")
+_HAS_COMMAND = lazy_pattern(
+    r"(?im)[`$|]|--|\./|(?:^|[.:;,]\s+|\b(?:please|then|and|use)\s+)(?:run|execute|ls|cd|pwd|cat|git|grep|echo)\b"
 )
 _HAS_CODE = lazy_pattern(r"[`'\"()=;{}]|\d\s?[-+*/^]")
 _TABLE = lazy_pattern(r"(?i)\bcreate table (?:if not exists )?[\[\"`]?(\w{1,60})")

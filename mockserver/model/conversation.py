@@ -29,9 +29,15 @@ def unwrap(call: Call) -> Call:
     points_back = last.role == "user" and _OF_PREVIOUS.fullmatch(last.text.strip())
     if points_back and any(message.role == "user" for message in before):
         call = replace(call, messages=tuple(before))  # whose values are to be put in the format, not those of the order
+    if call.tools and call.tool_choice.mode == "auto":
+        kept = call.messages
+        while len(kept) > 1 and _is_nudge(*kept[-2:]):
+            kept = kept[:-1]
+        if kept != call.messages:
+            call = replace(call, messages=kept, tool_choice=replace(call.tool_choice, mode="required"))
     *before, last = call.messages or (Message("user"),)
-    if call.tools and call.tool_choice.mode == "auto" and before and _is_nudge(before[-1], last):
-        call = replace(call, messages=tuple(before), tool_choice=replace(call.tool_choice, mode="required"))
+    if last.role == "user" and (call.tools or call.options.schema is not None):
+        call = replace(call, messages=(*before, replace(last, text=cut_examples(last.text))))
     spoken = [message.text for message in call.messages if message.role == "user"]
     if call.tools and any(text.startswith(_OBSERVED) for text in spoken):
         call = replace(call, messages=tuple(_read_observed(call.messages)))
@@ -40,13 +46,23 @@ def unwrap(call: Call) -> Call:
     return call
 
 
+def cut_examples(text: str) -> str:
+    """Return the case that a prompt ends with behind examples: `Q: ...`, and `A:` without an answer; else all of it."""
+    label = _LAST_LABEL.search(text)
+    first = text.find(f"\n{label[1]}:") if label else -1
+    start = text.rfind("\n\n", 0, label.start()) if label else -1
+    if label is None or not 0 <= first < start:
+        return text
+    return text[start : label.start()].strip()
+
+
 def _is_nudge(before: Message, last: Message) -> bool:
-    """Whether a message only keeps an agent going that answered without a call."""
-    if before.role != "assistant" or before.tool_calls or last.role != "user" or last.parts:
+    """Whether a message only keeps an agent going that answered without a call, or complains that it made none."""
+    if last.role != "user" or last.parts or before.role not in ("user", "assistant") or before.tool_calls:
         return False
     asked = words(_SENTENCE_END.split(last.text.strip(), maxsplit=1)[0][:_LONGEST_NUDGE])
     goes_on = bool(asked) and {*english("going_on", "formats")}.issuperset(asked)
-    return goes_on or _MISSES_CALL.search(last.text) is not None
+    return (goes_on and before.role == "assistant") or _MISSES_CALL.search(last.text) is not None
 
 
 def _unwrap(message: Message) -> Message:
@@ -139,8 +155,10 @@ _OF_PREVIOUS = lazy_pattern(  # You must format the previous response as structu
 )
 _SENTENCE_END = lazy_pattern(r"[.!?\n]")
 _LONGEST_NUDGE = 200  # characters
+_LAST_LABEL = lazy_pattern(r"\n([A-Za-z][\w ]{0,30}):\s*\Z")
 _MISSES_CALL = lazy_pattern(  # You did not use a tool in your previous response!
-    r"(?i)\b(?:no|not|n't|without|must|missing)\b.{0,40}\b(?:tool|function)s?[ _]?(?:calls?|use)?\b"
+    r"(?i)\bno (?:tool|function)[ _]calls?\b|\b(?:did not|didn't|failed to|does not|must)\b.{0,30}?"
+    r"\b(?:use|call|include|contain|make|have)\b.{0,30}?\b(?:tool|function)\b"
 )
 _OF_OTHERS = "For context:"
 _LONGEST_TRANSCRIPT = 100_000

@@ -9,7 +9,6 @@ from contextlib import suppress
 from functools import cache
 from itertools import islice
 
-import yaml
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -203,7 +202,11 @@ def without_form(call: Call) -> Call:
 
 
 def _strip_form(text: str, names: Sequence[str]) -> str:
-    """A text without sentences that order a form and name no tool; if nothing is left, what follows the first form."""
+    """A text without sentences that order a form and name no tool; if nothing is left, what follows the first form.
+
+    The manual of a coding agent, behind the task and under headings of its own, orders only forms.
+    """
+    text = cut_manual(text)
     if _form_words().isdisjoint(_TOKEN.findall(text.lower())):
         return text
     masked = _BRACES.sub(lambda found: "_" * len(found[0]), text)
@@ -221,6 +224,12 @@ def _strip_form(text: str, names: Sequence[str]) -> str:
         goes_on = bool(end) and masked[place[1] - 1] == ":" and not _LISTING.isdisjoint(words(piece))
     rest = "".join(kept)
     return rest if not rests or _TWO_LETTERS.search(rest) else "".join(rests)
+
+
+def cut_manual(text: str) -> str:
+    """Return what stands before the manual of a coding agent."""
+    manual = _MANUAL.search(text)
+    return text[: manual.start()] if manual else text
 
 
 @cache
@@ -360,6 +369,8 @@ def find_form(text: str) -> Described | None:
 
 def _find_yaml(text: str) -> Described | None:
     """The last example in YAML that a text shows as the format of the answer."""
+    import yaml  # few prompts show any
+
     for found in reversed([*islice(_YAML.finditer(text), _MOST_EXAMPLES)]):
         with suppress(yaml.YAMLError, ValueError, RecursionError):
             value = yaml.safe_load(found["shown"]) if "&" not in found["shown"] else None
@@ -370,6 +381,8 @@ def _find_yaml(text: str) -> Described | None:
 
 
 def _write_yaml(value: Json) -> str:
+    import yaml
+
     return f"```yaml\n{yaml.safe_dump(value, sort_keys=False, allow_unicode=True, width=1_000)}```"
 
 
@@ -392,6 +405,10 @@ def _describe(blank: str, names: Sequence[str], text: str, notes: Mapping[str, s
 
 
 _MOST_EXAMPLES = 8
+_MANUAL = lazy_pattern(
+    r"(?<=\n)#{1,3} [^\n]{0,40}\b(?i:workflow|rules|instructions|guidelines|requirements|format|boundaries)\b"
+    r"[^\n]{0,40}\n"
+)
 _YAML = lazy_pattern(  # Return your response in this format:
     r"(?i)\b(?:format|return|output|respond|answer|reply|structure|as shown|like this)\b[^`]{0,200}:\s*```ya?ml\n"
     r"(?P<shown>(?:[^`]|`(?!``)){1,4000})```"

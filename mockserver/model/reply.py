@@ -28,7 +28,7 @@ from mockserver.core.seed import Random, Seed
 from mockserver.model.arguments import find_record, mentions
 from mockserver.model.choosing import properties_of
 from mockserver.model.code_stubs import write_code_values
-from mockserver.model.conversation import unwrap
+from mockserver.model.conversation import cut_examples, unwrap
 from mockserver.model.form import find_closing, find_form, finish_answer, write_list
 from mockserver.model.hosted import cite_sources
 from mockserver.model.listed_options import choose_speaker, choose_values, find_endings
@@ -191,6 +191,7 @@ def _fill(schema: Json, call: Call, seed: Seed, said: str) -> Json:
     rules = excerpt(call.system)
     if quoted := _MATERIAL.search(said):
         said = quoted[1]
+    said = cut_examples(said)
     results = [text for result in list_result_texts(call) for text in (*find_record(result, said), result)]
     properties = properties_of(Tool("", parameters=schema))
     stated = choose_values(call, schema) | _find_answer(call, properties, said)

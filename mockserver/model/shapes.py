@@ -315,7 +315,8 @@ def find_shape(said: str, rules: str = "", *, json_anyway: bool = False) -> Desc
             believed = text in asking or (find is _find_schema and bool(asking)) or not asking
             if believed and (found := find(text)) is not None:
                 return _shape_in(text, found, said)
-    return None
+    shown = _find_shown(said)
+    return None if shown is None else _shape_in(said, shown, said)
 
 
 def _undouble(text: str) -> str:
@@ -456,17 +457,22 @@ def _find_list(text: str) -> FoundValue | None:
 
 def _find_example(text: str) -> FoundValue | None:
     """The object that is shown as an answer; else the first that the words around it call a shape or an example."""
-    objects = _join_types(text, [*find_objects(text)])
-    for found in objects:
-        if found.value and _SHOWN_AS_ANSWER.search(text[max(0, found.start - _NEAR) : found.start]):
-            return replace(found, value=shape_of(found.value))
-    for found in objects:
+    if (shown := _find_shown(text)) is not None:
+        return shown
+    for found in _join_types(text, [*find_objects(text)]):
         before = text[max(0, found.start - _CUE) : found.start]
         behind = text[found.end : found.end + _NEAR]
         if _OF_KEY.search(before) and (keys := _find_keys(text)):
             return keys
         is_shown = _LIKE.search(before) and not _GIVEN.search(before[-_NEAR:])
         if found.value and (is_shown or _IS_SHAPE.match(behind) or _TO_FILL.search(before)):
+            return replace(found, value=shape_of(found.value))
+    return None
+
+
+def _find_shown(text: str) -> FoundValue | None:
+    for found in find_objects(text):
+        if found.value and _SHOWN_AS_ANSWER.search(text[max(0, found.start - _NEAR) : found.start]):
             return replace(found, value=shape_of(found.value))
     return None
 
@@ -569,7 +575,10 @@ _FENCED = lazy_pattern(
     r"(?:in|within|inside|as|using|be|with)\s+(?:a |an |the )*"
     r"(?:```|markdown (?:code|json|block|fence|snippet)|(?:json )?code ?-?(?:block|fence|snippet)|backticks)"
 )
-_SHOWN_AS_ANSWER = lazy_pattern(r"(?i)(?:<output>|\boutput:|\bexample json:|\bexample output:)\s*(?:```(?:json)?\s*)?$")
+_SHOWN_AS_ANSWER = lazy_pattern(
+    r"(?i)(?:<output>|\boutput:|\bexample json:|\bexample output:|\n(?:a|answer|response|result):)\s*"
+    r"(?:```(?:json)?\s*)?$"
+)
 _LIKE = lazy_pattern(
     r"(?i)\b(?:like|format|formatted|shape|structure|form|example|following|template|schema|respond|response|return"
     r"|output|reply|answer|keys|fields|e\.g\.|looks?|object|json|type|interface|generate|give)\b"

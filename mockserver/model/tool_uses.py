@@ -159,6 +159,10 @@ _CALLING = lazy_pattern(
 # Calls
 
 
+_COMMANDS = vocabulary("command cmd")
+FINISHING = lazy_pattern(  # finish your work by issuing the following command: `echo DONE`
+    r"(?i)\b(?:finish|submit|complete|end)\b[^`\n]{0,80}\b(?:command|issu\w+|run|running|execut\w+)\b[^`\n]{0,60}`([^`\n]{2,120})`"
+)
 Use = ToolUse | Item
 
 
@@ -176,13 +180,29 @@ def list_tool_uses(call: Call, seed: Seed) -> tuple[Use, ...]:
     offered = _list_offered(call)
     if mode not in ("auto", "required", "named") or not offered:
         return ()
+    last = _find_last_command(call, offered)
     call = without_form(call)
     uses = () if mode == "named" else tuple(_use_pending(call, find_pending_calls(call, offered), seed))
+    if not uses and last is not None:
+        return (ToolUse(last),)
     if not uses:
         uses = tuple(_use_answering(call, offered, seed) if mode == "auto" else _use_demanded(call, offered, seed))
     if call.options.parallel_tool_calls:
         return uses
     return uses[: next((at for at, use in enumerate(uses, 1) if waits(use)), len(uses))]
+
+
+def _find_last_command(call: Call, offered: Sequence[Tool]) -> ToolCall | None:
+    """The call that ends the work, once some was done, with the command that instructions name for that."""
+    made = tool_calls(call)
+    takes = ((tool, name) for tool in offered for name in required_of(tool) if _COMMANDS.intersection(words(name)))
+    tool, name = next(takes, (None, ""))
+    if tool is None or not made:
+        return None
+    told = (FINISHING.search(ends(each.text, _LONGEST_END, _LONGEST_END)) for each in call.messages if each.text)
+    found = next(filter(None, told), None)
+    last = found and ToolCall("", tool.name, compact({name: found[1]}), namespace=tool.namespace)
+    return None if last is None or any(same_arguments(old.arguments, last.arguments) for old in made) else last
 
 
 def make_tool_use(tool: Tool, said: Mentions, seed: Seed, *, lenient: bool = False) -> ToolUse:
@@ -273,7 +293,7 @@ def _use(call: Call, pending: PendingCall, seed: Seed, at: int = 0) -> Use | Non
         return make_hosted_use(pending.tool, call, seed, pending.said.text)
     stated = choose_values(call, pending.tool.parameters, pending.tool.description)
     context = "\n".join((*list_result_texts(call), call.system))
-    stated |= write_code_values(properties_of(pending.tool), call.last_user, context)
+    stated |= write_code_values(properties_of(pending.tool), pending.said.text, context)
     said = pending.said.stating(stated | find_colleague(call, pending.tool))
     return make_tool_use(pending.tool, said, seed, lenient=call.options.lenient_schema)
 

@@ -164,5 +164,5 @@ def test_a_coroutine_function_is_refused(server: MockServer) -> None:
     files = server.mcp("files")
     files.tool("a").reply(answer)  # type: ignore[arg-type,unused-ignore]
     assert "error" in call(server, "a")
-    assert server.errors
-    server.errors.clear()
+    assert server._rules.failures
+    server._rules.failures.clear()

@@ -84,7 +84,7 @@ def _refuse_own(body: Body) -> None:
     for key in _OF_PATH:
         if key in body:
             raise Failure("bad_parameter", f"{key}: Extra inputs are not permitted")
-    if "anthropic_version" not in body:
+    if "anthropic_version" not in body and not is_completion(body):
         raise Failure("bad_parameter", "anthropic_version: Field required")
 
 

@@ -122,7 +122,7 @@ class Mentions(Struct, frozen=True):
     @property
     def orders_to_invent(self) -> bool:
         """Whether the text asks for something new, `generate a recipe`, and not for what it says."""
-        return _MAKING.match(self.text) is not None
+        return _MAKING.match(self.text) is not None and _SOURCE.search(self.text) is None
 
     def evidence(self, properties: Mapping[str, Json]) -> float:
         """Return the share of an object's properties that the text mentions, from 0 to 1."""
@@ -142,6 +142,7 @@ class Mentions(Struct, frozen=True):
 
 NOTHING = Mentions()
 _ANY_LIST = vocabulary("data element entry item list object result value")
+_SOURCE = lazy_pattern(r"(?i)\b(?:following|below|given|based on|from)\b|\n")
 _INVENT = r"(?:create|generate|invent|produce|suggest|propose|make up|come up with)\s+"
 _MAKING, _IS_MADE = (
     lazy_pattern(rf"(?i)\s*(?:please\s+)?{_INVENT}"),

@@ -366,7 +366,7 @@ def _find_lists(text: str, found: Sequence[Mention], prop: Property) -> Iterator
 
 def _find_items(found: Sequence[Mention], item: Property, prop: Property) -> Iterator[Scored]:
     for mention in found:
-        if mention.kind in _KINDS_OF_ITEMS:
+        if mention.kind in _KINDS_OF_ITEMS and mention.unit != "label":
             points = score(mention, item)
             plain = item.numeric and item.semantic_type in ("", "number") and mention.kind in ("number", "money")
             wordy = "string" in item.types and item.semantic_type in ("", "title", "text", "query")

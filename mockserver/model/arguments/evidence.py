@@ -80,7 +80,7 @@ def read_property(name: str, schema: Json, order: int, *, required: bool = False
         schema=flat,
         types=types,
         words=words,
-        semantic_type=_find_semantic_type(flat, types, (*parts(owner)[-1:], *words), described),
+        semantic_type=_find_semantic_type(flat, types, (*_list_named(owner), *words), described),
         role=next(filter(None, map(roles.get, words)), ""),
         choices=_list_choices(flat),
         hints=frozenset(_find_hints(described)),
@@ -88,6 +88,11 @@ def read_property(name: str, schema: Json, order: int, *, required: bool = False
         numeric=bool(types) and set(types) <= {"integer", "number", "null"},
         required=required,
     )
+
+
+def _list_named(owner: str) -> list[str]:
+    """The word for an owner whose name is of a kind of its own."""
+    return [word for word in parts(owner)[-1:] if heading_of("semantic_types").get(word) in _NAMED_TYPES]
 
 
 def read_item(list_: Property) -> Property:
@@ -144,6 +149,8 @@ def _find_semantic_type(schema: Mapping[str, Json], types: Sequence[str], words:
         named = next((each for each in reversed(known) if each not in ("", "name", "code")), named)
     if not named and words[-1] in ("start", "end", "begin", "until", "due", "since", "deadline"):
         named = "moment"
+    if "reason" in words and "reasoning" in parts(described):
+        return "opinion"
     if named or not described:
         return named
     words = parts(re.split(r"e\.g|such as|for example|\(", described)[0])[:8]
@@ -423,6 +430,7 @@ _EXAMPLES = lazy_pattern(r"(?i)(?:e\.?g\.?|such as|for example|like|one of|i\.e\
 _ADDRESSED = vocabulary("to recipient cc bcc address receiver sender")
 _NUMBERS = vocabulary("number money ordinal")
 _NAMED_BY_NEIGHBOURS = vocabulary("number id quoted name channel version")
+_NAMED_TYPES = vocabulary("person org place title room")
 _LISTED_TYPES = {"language": "language_codes", "currency": "currencies", "unit": "units"}
 _TYPES_OF_TIME = vocabulary("duration days time")
 _SPANS = vocabulary("second minute hour")

@@ -222,10 +222,8 @@ class ConnectionProtocol(asyncio.Protocol):
 
     def answer(self, head: RequestHead, body: bytes, *, whole: bool) -> None:
         """Answer a plain request at once, if nothing has to be awaited for it; else run the application."""
-        site = self._site
-        is_free = self._running is None and self.phase is Phase.OPEN and not (self.half_closed or self.stopping)
-        is_simple = is_free and whole and head.is_plain and not self.flow.write_paused
-        found = site.find(head.path) if is_simple and site is not None else None
+        is_free = self._running is None and not (self.half_closed or self.stopping or self.flow.write_paused)
+        found = self._site.find(head.path) if is_free and whole and head.is_plain and self._site else None
         if found is None or not found.responder.live.has_room_for(body):
             scope = head.scope(**self.addresses, state=self.app_state.copy(), extensions=self.lent)
             cycle = RequestCycle(self, head, scope, whole=whole)

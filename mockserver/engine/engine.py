@@ -193,9 +193,12 @@ class Engine(Struct, frozen=True, eq=False):
         """Plan the same; what is held of the `objects` stays so."""
         try:
             call = await self.recall(call, objects)
-        except Failure as refusal:
+        except Failure:
             forward = self.rule_set.find_forward(call)  # the provider may know what this server does not
-            return await self._replay_despite(refusal, call, asked) if forward is None else Plan(forward, FORWARDED)
+            plan = await self._replay_refused(call, asked) if forward is None else Plan(forward, FORWARDED)
+            if plan is None:
+                raise
+            return plan
         if call.previous_response_id is not None:
             return await self._plan_continuation(call, asked, terms)
         plan = await self._leave(call, await self._plan_answer(call, asked, terms))
@@ -256,8 +259,11 @@ class Engine(Struct, frozen=True, eq=False):
                     call = await on_thread(apply_limits, call, terms.model, terms.refusing)
                 else:
                     call = apply_limits(call, terms.model, terms.refusing)
-            except Failure as refusal:
-                return await self._replay_despite(refusal, call, asked)
+            except Failure:
+                plan = await self._replay_refused(call, asked)
+                if plan is None:
+                    raise
+                return plan
         if self.rule_set.counts_attempts:
             call = replace(call, attempt=await find_attempt(call, self.counters))
         overrides, search = NO_OVERRIDES, RuleSearch(self.rule_set, call, self.counters, large=large, lost=lost)
@@ -317,13 +323,14 @@ class Engine(Struct, frozen=True, eq=False):
     def _records_server(self, call: Call) -> bool:
         return self.player is not None and self.player.knows_server(call)
 
-    async def _replay_despite(self, refusal: Failure, call: Call, asked: Call) -> Plan:
-        """Plan a call that its model would refuse: an answer in the cassette is what the provider really said."""
+    async def _replay_refused(self, call: Call, asked: Call) -> Plan | None:
+        """Plan a call that its model would refuse, if a cassette has an answer: that is what the provider really said.
+
+        It is not handed the refusal: a frame that raised what it has would keep the call alive, by a cycle.
+        """
         self.policy.models.admit(call.model)
         plan = await self.replay(asked)
-        if plan is None or isinstance(plan.outcome, Failure):
-            raise refusal
-        return plan
+        return None if plan is None or isinstance(plan.outcome, Failure) else plan
 
     async def _ask_rule(self, rule: Rule, call: Call, groups: Mapping[str, str], *, large: bool) -> RuleAnswer:
         """Return what a rule says to a call. Raises Failure."""

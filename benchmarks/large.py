@@ -62,7 +62,7 @@ def _ask(port: int, request: bytes) -> None:
 _LOAD = """
 import sys, time
 from pathlib import Path
-from mockserver.server.live import start
+from mockserver.server.compose import start
 from mockserver.server.sources import Sources
 began = time.process_time()
 start(Sources((Path(sys.argv[1]),)))

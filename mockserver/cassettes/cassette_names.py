@@ -35,7 +35,8 @@ def list_names(folder: Path) -> tuple[str, ...]:
 
 def describe_missing(folder: Path, name: str) -> str:
     """Return the message that a cassette does not exist, with those that do."""
-    existing, plain = list_names(folder), name.removeprefix(f"{folder}/").removesuffix(SUFFIX)
+    existing = list_names(folder)
+    plain = name.removeprefix(f"{folder}/").removesuffix(SUFFIX)
     words = f'there is no cassette "{name[:120]}" in {folder}'
     listed = f"; there are {', '.join(existing[:_MAX_LISTED])}" if existing else ""
     return words + (did_you_mean(plain, existing) or listed)

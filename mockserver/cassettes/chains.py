@@ -45,9 +45,11 @@ class AnswerParts(Struct, frozen=True):
         """Read it from an answer, without what its request names itself."""
         if episode.operation in _LISTS:
             return cls()
-        reply, frames = episode.reply, episode.reply.frames
+        reply = episode.reply
+        frames = episode.reply.frames
         values = [_parse(reply.body)] if frames is None else [event.json for event in parse_events(frames)]
-        known, ids = _write_out(episode.request), defaultdict[str, dict[str, None]](dict)
+        known = _write_out(episode.request)
+        ids = defaultdict[str, dict[str, None]](dict)
         for value in values:
             for key, id in _list_ids(value):
                 if id not in known:
@@ -144,7 +146,8 @@ class _RequestIndex:
 
     def __init__(self, requests: Sequence[RequestParts], answers: Sequence[AnswerParts]) -> None:
         self.requests = requests
-        self.by_text, self.by_word = defaultdict[str, set[int]](set), defaultdict[str, set[int]](set)
+        self.by_text = defaultdict[str, set[int]](set)
+        self.by_word = defaultdict[str, set[int]](set)
         wanted = {word for said in answers for id in said.ids.values() for word in _WORD.findall(id)}
         for at, request in enumerate(requests):
             for text in request.texts:
@@ -188,7 +191,8 @@ class Renewal(Struct):
 
     def learn(self, old: Episode, new: Episode) -> None:
         """Note what a new answer says in place of an old one."""
-        before, after = AnswerParts.read(old), AnswerParts.read(new)
+        before = AnswerParts.read(old)
+        after = AnswerParts.read(new)
         self.ids |= {id: after.ids[place] for place, id in before.ids.items() if place in after.ids}
         self.texts |= {text: after.texts[place] for place, text in before.texts.items() if place in after.texts}
         self.lost.append(
@@ -208,8 +212,10 @@ class Renewal(Struct):
         for said in renewed:
             said.put(self.texts[said.text])
         body = compact(tree).encode() if renewed else sent.body
-        path, query = sent.path, sent.query
+        path = sent.path
+        query = sent.query
         for old, new in self.ids.items():
-            path, query = path.replace(old, new), query.replace(old, new)
+            path = path.replace(old, new)
+            query = query.replace(old, new)
             body = body.replace(old.encode(), new.encode())
         return replace(sent, path=path, query=query, body=body)

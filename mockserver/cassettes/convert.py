@@ -52,7 +52,9 @@ def import_file(data: bytes, file: str, routes: DialectRoutes, dialect: str | No
 
     Raises CassetteError if the file is in no known format.
     """
-    episodes, skipped, hosts = list[ImportedEpisode](), list[SkippedExchange](), Counter[str]()
+    episodes = list[ImportedEpisode]()
+    skipped = list[SkippedExchange]()
+    hosts = Counter[str]()
     for place, found in read_recording(data, file):
         try:
             if isinstance(found, UnreadableError):
@@ -68,7 +70,8 @@ def import_file(data: bytes, file: str, routes: DialectRoutes, dialect: str | No
 def make_episode(found: ForeignExchange, routes: DialectRoutes, dialect: str | None = None) -> Episode:
     """Return the episode of an exchange. Raises UnreadableError or UnknownHostError."""
     try:
-        host, path = urlsplit(found.url).hostname, urlsplit(found.url).path
+        host = urlsplit(found.url).hostname
+        path = urlsplit(found.url).path
         name = dialect or find_dialect(found.url, routes)
     except ValueError:
         raise UnreadableError(f"{found.url[:80]!r} is not a URL") from None

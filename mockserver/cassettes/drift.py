@@ -44,12 +44,15 @@ def find_drift(old: Recorded, new: Recorded) -> Iterator[str]:
         return
     try:
         if old.frames is not None and new.frames is not None:
-            before, after = parse_events(old.frames), parse_events(new.frames)
+            before = parse_events(old.frames)
+            after = parse_events(new.frames)
             constant = _find_constant_names(before) | _find_constant_names(after) | _BOOKKEEPING
             yield from _compare_order(list_kinds(before, constant), list_kinds(after, constant))
-            one, other = _find_shape_of_events(before), _find_shape_of_events(after)
+            one = _find_shape_of_events(before)
+            other = _find_shape_of_events(after)
         else:
-            one, other = find_shape(_parse(old)), find_shape(_parse(new))
+            one = find_shape(_parse(old))
+            other = find_shape(_parse(new))
     except RecursionError:
         yield "cannot be compared: its JSON is nested too deeply"
         return

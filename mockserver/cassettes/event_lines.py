@@ -132,7 +132,8 @@ def _read_message(table: Mapping[str, Node], value: Node) -> bytes:
 def read_event(node: Node, layout: EventLayout) -> RecordedEvent:
     """Return the event of a line. Raises Refused."""
     kind = read_kind(node, "an event", _EVENT_KINDS)
-    table, value = node.value, node.value[kind]
+    table = node.value
+    value = node.value[kind]
     at = read_seconds(table["at"]) if "at" in table else 0.0
     if kind == "base64":
         return at, read_base64(value)
@@ -155,7 +156,8 @@ def read_events_fast(lines: Sequence[str], layout: EventLayout) -> tuple[Recorde
     encode = _ENCODERS.get(layout.style)
     if encode is None:
         return None
-    events, end = list[RecordedEvent](), LINE_ENDS[layout.ends]
+    events = list[RecordedEvent]()
+    end = LINE_ENDS[layout.ends]
     try:
         for line in lines:
             found = _LINE.fullmatch(line)
@@ -199,7 +201,8 @@ class EventText(NamedTuple):
         if not end:
             data = text.removesuffix("\n")
             return cls(None, data) if text[:1] == "{" and data != text and not {"\n", "\r"} & {*data} else None
-        name, rest = None, text
+        name = None
+        rest = text
         if text.startswith("event: "):
             name, _, rest = text[7:].partition(end)
         if not rest.startswith("data: ") or not rest.endswith(end * 2):
@@ -250,7 +253,8 @@ _MILLISECONDS = re.compile(r"[0-9]{1,12}+(?:\.[0-9]{1,6}+)?")
 _LINE = re.compile(
     r" *+- \{at: ([0-9]{1,12}+(?:\.[0-9]{1,6}+)?)(?:, event: ([A-Za-z][A-Za-z0-9_.-]*+))?, data: ([\[{\"].*)\}"
 )
-_DEEP, _LONG = 50, 1000
+_DEEP = 50
+_LONG = 1000
 _PLAIN_DECODER = JSONDecoder(parse_constant=refuse_constant)
 _write_spaced = JSONEncoder(ensure_ascii=False).encode
 _ENCODERS = {

@@ -339,14 +339,16 @@ _CUT_OFF = (
 
 def summarize(episode: Episode) -> str:
     """Return a summary such as `openai chat gpt-4o, streamed: "What is the weather in Oslo?" -> 200, 12 events`."""
-    request, reply = episode.request, episode.reply
+    request = episode.request
+    reply = episode.reply
     body = try_parse(request.body.decode("utf-8", "replace"))
     said = _shorten(_find_question(body)) if isinstance(body, Mapping) else ""
     shown = f': "{said}"' if said else f": {_shorten(request.method)} {_shorten(request.path)}"
     streamed = ", streamed" if reply.frames is not None else ""
     events = "" if reply.frames is None else f", {plural(len(reply.frames), 'event')}"
     if episode.dialect == "mcp":
-        asked, arguments = _shorten(name_request(episode)), _find_arguments(body)
+        asked = _shorten(name_request(episode))
+        arguments = _find_arguments(body)
         return f"{asked}{f' {_shorten(compact(arguments))}' if arguments else ''} -> {reply.status}{events}"
     named = " ".join(_shorten(word) for word in (episode.dialect, episode.operation, episode.model) if word)
     return f"{named}{streamed}{shown} -> {reply.status}{events}"

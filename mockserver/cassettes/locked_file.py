@@ -42,7 +42,8 @@ class LockedFile:
 
     def __init__(self, descriptor: int) -> None:
         self.descriptor = descriptor
-        self._is_open, self._process = True, os.getpid()
+        self._is_open = True
+        self._process = os.getpid()
 
     @property
     def stamp(self) -> Stamp:
@@ -163,7 +164,8 @@ def _lock(descriptor: int, path: Path, *, exclusive: bool) -> None:
 
 def _lock_on_posix(descriptor: int, kind: int) -> None:
     """Lock as soon as others unlock. Raises BlockingIOError after a time, which the system itself would not."""
-    until, pause = monotonic() + LOCK_TIMEOUT, Event()
+    until = monotonic() + LOCK_TIMEOUT
+    pause = Event()
     while True:
         try:
             return fcntl.flock(descriptor, kind | fcntl.LOCK_NB)
@@ -190,7 +192,8 @@ def _sync_folder(folder: Path) -> None:
             os.close(descriptor)
 
 
-FILE_MODE, FOLDER_MODE = 0o600, 0o700
+FILE_MODE = 0o600
+FOLDER_MODE = 0o700
 _FLAGS = getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0) | getattr(os, "O_NONBLOCK", 0)
 _MAX_TRIES = 1000  # to lock a file that others keep replacing
 _PAUSE = 0.005  # seconds

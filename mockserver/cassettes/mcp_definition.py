@@ -106,7 +106,9 @@ _ENTRIES = {"tools": _define_tool, "resources": _define_resource, "prompts": _de
 
 def make_call_rules(answers: Iterable[RecordedMcpAnswer]) -> DraftedRules:
     """Return a rule for each call of a tool or prompt. Answers to equal calls are given in turn."""
-    groups, conditions, skipped = dict[str, list[AnsweredCall]](), dict[str, Table](), list[SkippedCall]()
+    groups = dict[str, list[AnsweredCall]]()
+    conditions = dict[str, Table]()
+    skipped = list[SkippedCall]()
     for answer in answers:
         if answer.method in _FIELDS:
             when = _make_when(answer)
@@ -143,7 +145,8 @@ def _make_then(answer: RecordedMcpAnswer) -> Table:
         if text is None:
             raise UnsupportedError("its prompt is more than one text; keep the cassette")
         return {"text": escape_template(text)}
-    content, structured = read_rows(answer.result.get("content")), answer.result.get("structuredContent")
+    content = read_rows(answer.result.get("content"))
+    structured = answer.result.get("structuredContent")
     text = _find_only_text(content)
     if answer.result.get("isError") is True:
         if text is None:

@@ -51,7 +51,8 @@ def _compare_field(name: str, one: Json, other: Json) -> Sequence[Difference]:
     if fingerprint(one) == fingerprint(other):
         return ()
     if name == "tools":  # no tools are the same as an empty list
-        one, other = one or [], other or []
+        one = one or []
+        other = other or []
     found = find_differences(_mark_absent(one), _mark_absent(other), pair=_pair_parts)
     where = one_line(name[:SHOWN])
     return [_describe(name, where, each) for each in found] or [
@@ -70,11 +71,14 @@ def _describe(field: str, where: str, found: JsonDifference) -> Difference:
         where = str(step) if isinstance(step, _ToolStep) else f"{where}{step}"
     if found.kind != "changed":
         is_tool = bool(found.path) and isinstance(found.path[-1], _ToolStep)
-        recorded, requested = _show(found.one, in_short=is_tool), _show(found.other, in_short=is_tool)
+        recorded = _show(found.one, in_short=is_tool)
+        requested = _show(found.other, in_short=is_tool)
         return Difference(field, where, recorded=recorded, requested=requested)
-    one, other = _simplify(found.one), _simplify(found.other)
+    one = _simplify(found.one)
+    other = _simplify(found.other)
     if is_equal(one, other):  # a text, and the same as a part
-        one, other = found.one, found.other
+        one = found.one
+        other = found.other
     if isinstance(one, str) and isinstance(other, str):
         return Difference(field, where, *_show_spans(one, other), (one, other))
     return Difference(field, where, recorded=shown(one, SHOWN), requested=shown(other, SHOWN))
@@ -88,11 +92,13 @@ def _pair_parts(one: Json, other: Json) -> Pairs | None:
     """Pair the parts of two values, each with its step as text; what is equal needs no pairs."""
     if is_equal(one, other):
         return ()
-    one, other = _simplify(one), _simplify(other)
+    one = _simplify(one)
+    other = _simplify(other)
     if isinstance(one, Mapping) and isinstance(other, Mapping):
         return _pair_values(one, other)
     if isinstance(one, list) and isinstance(other, list):
-        mine, theirs = _index_tools(one), _index_tools(other)
+        mine = _index_tools(one)
+        theirs = _index_tools(other)
         return _pair_entries(one, other) if mine is None or theirs is None else _pair_tools(mine, theirs)
     return None
 
@@ -207,7 +213,8 @@ def report_miss(cassette: Cassette, call: Call) -> str:
 
 def summarize_entry(cassette: Cassette, entry: CassetteEntry) -> str:
     """Return a text such as `chat.yaml#3, recorded 2026-11-22: openai chat gpt-4o "What is the weather in Oslo?"`."""
-    episode, call = entry.episode, cassette.parse(entry.episode)
+    episode = entry.episode
+    call = cassette.parse(entry.episode)
     said = "" if call is None else call.last_user
     when = f", recorded {datetime.fromtimestamp(episode.at, UTC):%Y-%m-%d}" if episode.at else ""
     about = (one_line(name_request(episode)), said and shown(said, SHOWN))
@@ -232,7 +239,8 @@ def _compare_requests(cassette: Cassette, entry: CassetteEntry, call: Call, want
 
 
 def _advise(cassette: Cassette, found: Sequence[Difference]) -> str:
-    name, fields = cassette.file.removesuffix(".yaml"), tuple(dict.fromkeys(each.field for each in found))
+    name = cassette.file.removesuffix(".yaml")
+    fields = tuple(dict.fromkeys(each.field for each in found))
     if fields == (STREAM,):
         command = f"mockserver cassette rules {name}"
         return f"a stream and a plain answer cannot replace each other; `{command}` makes rules for both"
@@ -287,7 +295,8 @@ def find_varying_pattern(one: str, other: str) -> str | None:
 
     It is None if they differ in other words.
     """
-    mine, theirs = _WORD.findall(one), _WORD.findall(other)
+    mine = _WORD.findall(one)
+    theirs = _WORD.findall(other)
     words = zip(("", *mine), mine, theirs, strict=False)
     found = dict.fromkeys(_find_pattern(before, word, changed) for before, word, changed in words if word != changed)
     if len(mine) != len(theirs) or None in found or not 0 < len(found) <= _MAX_PATTERNS:
@@ -327,7 +336,8 @@ def _escape(word: str) -> str:
 _MAX_PATTERNS = 3
 _MOST_COMPARED = 200_000  # characters of both texts
 _NUMBER = r"\d+"
-_DIGITS, _SPECIAL = re.compile(r"\d+"), re.compile(r"[.+]")
+_DIGITS = re.compile(r"\d+")
+_SPECIAL = re.compile(r"[.+]")
 _WORD = re.compile(r"\w(?:[\w.:/+-]*\w)?")
 _ID = re.compile(r"(?=.*\d)[0-9a-fA-F-]{16,}")
 _IDS = "[0-9a-fA-F-]{16,}"

@@ -179,7 +179,8 @@ _LAST_CHUNK = "chat.completion.done"  # of Perplexity, which sends no [DONE]
 
 def _read_choices(bodies: Sequence[Table], *, streamed: bool = False) -> ParsedResponse:
     """Return a chat or text completion, from its body or its chunks: texts add up, of other fields the last counts."""
-    messages, last = dict[int, _Message](), dict[int, dict[str, Json]]()
+    messages = dict[int, _Message]()
+    last = dict[int, dict[str, Json]]()
     for body in bodies:
         for position, choice in enumerate(read_rows(body.get("choices"))):
             at = _read_number(choice.get("index"), position)
@@ -229,7 +230,8 @@ class _Message(Struct):
         before = self.calls.get(at, ParsedToolCall("", ""))
         custom = before.custom or "custom" in delta
         used = read_table(delta.get("custom" if custom else "function"))
-        name, text = _read_text(used.get("name")), _read_text(used.get("input" if custom else "arguments"))
+        name = _read_text(used.get("name"))
+        text = _read_text(used.get("input" if custom else "arguments"))
         self.calls[at] = ParsedToolCall(before.name + name, before.text + text, custom)
 
     def build(self, fields: Table) -> ParsedChoice:
@@ -284,7 +286,8 @@ def _read_spoken(found: Sequence[Event]) -> ParsedResponse:
 
 def _collect_items(found: Sequence[Event]) -> list[Table]:
     """Return the finished items, and the text of unfinished messages."""
-    items, texts = dict[int, Table](), dict[int, str]()
+    items = dict[int, Table]()
+    texts = dict[int, str]()
     for event in found:
         at = _read_number(event.table.get("output_index"), 0)
         match event.table.get("type"):
@@ -299,7 +302,8 @@ def _collect_items(found: Sequence[Event]) -> list[Table]:
 
 def _read_contents(bodies: Sequence[Table]) -> ParsedResponse:
     """Return a response of Gemini, or the responses of its stream: pieces of a text add up."""
-    found, ends = dict[int, list[ParsedPart]](), dict[int, str]()
+    found = dict[int, list[ParsedPart]]()
+    ends = dict[int, str]()
     for body in bodies:
         for position, candidate in enumerate(read_rows(body.get("candidates"))):
             at = _read_number(candidate.get("index"), position)
@@ -375,7 +379,9 @@ def _read_lines(found: Sequence[Event]) -> ParsedResponse:
 
 def _join_lines(bodies: Sequence[Table]) -> ParsedResponse:
     """Return an answer of Ollama's own API, from its body or the lines of its stream: pieces of texts add up."""
-    thoughts, said, calls = list[str](), list[str](), list[ParsedToolCall]()
+    thoughts = list[str]()
+    said = list[str]()
+    calls = list[ParsedToolCall]()
     for body in bodies:
         message = read_table(body.get("message")) or body
         thoughts.append(_read_text(message.get("thinking")))
@@ -416,7 +422,8 @@ def _read_item(item: Table) -> Iterator[ParsedPart]:
             if text := "\n".join(_read_text(row.get("text")) for row in texts):
                 yield ParsedPart("reasoning", text)
         case "function_call" | "custom_tool_call" as kind:
-            name, namespace = _read_text(item.get("name")), _read_text(item.get("namespace"))
+            name = _read_text(item.get("name"))
+            namespace = _read_text(item.get("namespace"))
             custom = kind == "custom_tool_call"
             text = _read_text(item.get("input" if custom else "arguments"))
             yield ParsedPart("call", call=ParsedToolCall(name, text, custom=custom, namespace=namespace))
@@ -480,9 +487,12 @@ def _write_input(arguments: Json) -> str:
 
 def _read_message_events(found: Sequence[Event]) -> ParsedResponse:
     """Return a streamed message: its blocks with what was added to each, and what the last events say."""
-    message, blocks, usage = dict[str, Json](), dict[int, dict[str, Json]](), dict[str, Json]()
+    message = dict[str, Json]()
+    blocks = dict[int, dict[str, Json]]()
+    usage = dict[str, Json]()
     for event in found:
-        body, at = event.table, _read_number(event.table.get("index"), 0)
+        body = event.table
+        at = _read_number(event.table.get("index"), 0)
         match body.get("type"):
             case "message_start":
                 message |= read_table(body.get("message"))
@@ -551,13 +561,18 @@ def _read_cohere_events(found: Sequence[Event]) -> ParsedResponse:
     """Return a streamed message: its blocks and calls with what was added to each, and what the last event says."""
     if any("event_type" in event.table for event in found):
         return _read_old_cohere_events(found)
-    blocks, calls = dict[int, dict[str, Json]](), dict[int, dict[str, Json]]()
-    citations, ended, plan = list[Table](), dict[str, Json](), ""
+    blocks = dict[int, dict[str, Json]]()
+    calls = dict[int, dict[str, Json]]()
+    citations = list[Table]()
+    ended = dict[str, Json]()
+    plan = ""
     for event in found:
-        body, at = event.table, _read_number(event.table.get("index"), 0)
+        body = event.table
+        at = _read_number(event.table.get("index"), 0)
         delta = read_table(body.get("delta"))
         message = read_table(delta.get("message"))
-        content, call = read_table(message.get("content")), read_table(message.get("tool_calls"))
+        content = read_table(message.get("content"))
+        call = read_table(message.get("tool_calls"))
         match body.get("type"):
             case "content-start":
                 blocks[at] = {**content}
@@ -568,7 +583,8 @@ def _read_cohere_events(found: Sequence[Event]) -> ParsedResponse:
             case "tool-call-start":
                 calls[at] = {**read_table(call.get("function"))}
             case "tool-call-delta":
-                function, more = calls.setdefault(at, {}), read_table(call.get("function"))
+                function = calls.setdefault(at, {})
+                more = read_table(call.get("function"))
                 function["arguments"] = _read_text(function.get("arguments")) + _read_text(more.get("arguments"))
             case "citation-start":
                 citations.append(read_table(message.get("citations")))
@@ -661,7 +677,8 @@ def _read_converse_block(block: Table) -> Iterator[ParsedPart]:
 
 def _read_converse_events(found: Sequence[Event]) -> ParsedResponse:
     """Return a streamed answer of Converse: the blocks with what was added to each, and what the last events say."""
-    blocks, told = dict[int, dict[str, Json]](), dict[str, Json]()
+    blocks = dict[int, dict[str, Json]]()
+    told = dict[str, Json]()
     names = set[str]()
     for event in found:
         name, body = _name_event(event)

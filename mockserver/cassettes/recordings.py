@@ -130,7 +130,8 @@ def _find_vcrpy_rows(root: Json) -> Sequence[Row] | None:
 
 
 def _read_vcrpy(interaction: Json) -> ForeignExchange:
-    request, response = _read_table(interaction, "request"), _read_table(interaction, "response")
+    request = _read_table(interaction, "request")
+    response = _read_table(interaction, "response")
     return ForeignExchange(
         method=_read_method(request),
         url=_read_text(request, "uri", "url"),
@@ -157,7 +158,8 @@ VCRPY = RecorderFormat("vcrpy", "interaction", _find_vcrpy_rows, _read_vcrpy)
 
 
 def _find_langchain_rows(root: Json) -> Sequence[Row] | None:
-    requests, responses = _list_rows(root, "requests"), _list_rows(root, "responses")
+    requests = _list_rows(root, "requests")
+    responses = _list_rows(root, "responses")
     if requests is None or responses is None:
         return None
     return [
@@ -187,7 +189,8 @@ def _find_go_vcr_rows(root: Json) -> Sequence[Row] | None:
 
 
 def _read_go_vcr(interaction: Json) -> ForeignExchange:
-    request, response = _read_table(interaction, "request"), _read_table(interaction, "response")
+    request = _read_table(interaction, "request")
+    response = _read_table(interaction, "response")
     return ForeignExchange(
         method=_read_method(request),
         url=_read_text(request, "url"),
@@ -222,7 +225,9 @@ GO_VCR = RecorderFormat("go-vcr", "interaction", _find_go_vcr_rows, _read_go_vcr
 
 
 def _read_har(entry: Json) -> ForeignExchange:
-    request, response, time = _read_table(entry, "request"), _read_table(entry, "response"), entry.get("time")
+    request = _read_table(entry, "request")
+    response = _read_table(entry, "response")
+    time = entry.get("time")
     return ForeignExchange(
         method=_read_method(request),
         url=_read_text(request, "url"),
@@ -238,7 +243,8 @@ def _read_har(entry: Json) -> ForeignExchange:
 
 def _read_reply_headers(response: Mapping[str, Json]) -> Headers:
     """Return the headers; a log without any still knows the type of the content."""
-    headers, content = _read_headers(response.get("headers")), response.get("content")
+    headers = _read_headers(response.get("headers"))
+    content = response.get("content")
     kind = content.get("mimeType") if isinstance(content, Mapping) else None
     if isinstance(kind, str) and kind and all(name != "content-type" for name, _ in headers):
         return (*headers, ("content-type", kind))

@@ -81,7 +81,8 @@ class AnsweredCall(Struct, frozen=True):
 
 def make_rules(calls: Iterable[RecordedCall]) -> DraftedRules:
     """Return rules that answer the calls as they were answered, the more specific first."""
-    answered, skipped = list[AnsweredCall](), list[SkippedCall]()
+    answered = list[AnsweredCall]()
+    skipped = list[SkippedCall]()
     for call in calls:
         try:
             if call.fields.get("operation") not in CONVERSATIONS:
@@ -101,10 +102,12 @@ def make_rules(calls: Iterable[RecordedCall]) -> DraftedRules:
 def _rank_generality(rule: RuleDraft) -> tuple[bool, int, int, int]:
     text = rule.when.get("last_user", rule.when.get("last_message"))
     if text is None:
-        pattern, fixed = 2, 0
+        pattern = 2
+        fixed = 0
     else:
         open_ended = "regex" in text if isinstance(text, dict) else "*" in str(text)
-        pattern, fixed = int(open_ended), len(str(text)) if open_ended else 0
+        pattern = int(open_ended)
+        fixed = len(str(text)) if open_ended else 0
     return "tool_result" not in rule.when, pattern, -fixed, -len(rule.when)
 
 
@@ -364,7 +367,8 @@ MAX_SPAN = 6  # words
 
 def generalise(rules: Sequence[RuleDraft], field: str) -> list[RuleDraft]:
     """Merge rules that are equal except for a span of this field."""
-    taken, made = set[int](), list[RuleDraft]()
+    taken = set[int]()
+    made = list[RuleDraft]()
     for pattern, fits in _list_shared_patterns(rules, field):
         fresh = [fit for fit in fits if fit.at not in taken]
         if len({fit.span for fit in fresh}) > 1:
@@ -423,11 +427,13 @@ def _cut_spans(rule: RuleDraft, field: str) -> Iterator[tuple[_Pattern, str]]:
     others = compact({name: value for name, value in rule.when.items() if name != field})
     for first in range(len(words)):
         for last in range(first, min(first + MAX_SPAN, len(words))):
-            start, end = words[first].start(), words[last].end()
+            start = words[first].start()
+            end = words[last].end()
             if "\n" in text[start:end]:
                 break
             then = compact(_replace_span(rule.then, text[start:end], MARK))
-            quoted, kept = MARK in then, len(words) - (last - first + 1)
+            quoted = MARK in then
+            kept = len(words) - (last - first + 1)
             if kept >= (1 if quoted else max(2, last - first + 2)):
                 yield _Pattern(text[:start], text[end:], then, others, quoted), text[start:end]
 
@@ -440,7 +446,9 @@ def _replace_span(then: Then, span: str, instead: str) -> Any:
 
 def _merge(rules: Sequence[RuleDraft], pattern: _Pattern, *, field: str, span: str) -> RuleDraft:
     """Return one rule for those that fit a pattern; `span` is that of the first."""
-    first, before, after = rules[0], pattern.before, pattern.after
+    first = rules[0]
+    before = pattern.before
+    after = pattern.after
     then = _replace_span(first.then, span, f"{{{{ match.{NAME} }}}}") if pattern.quoted else first.then
     if not pattern.quoted and "\\" not in before + after:
         when: Json = "*".join(text.replace("*", r"\*") for text in (before, after))
@@ -481,7 +489,8 @@ def _name_rules(rules: Sequence[RuleDraft]) -> list[str]:
     for rule in rules:
         text = ", ".join(rule.sources)
         plain = text if len(text) <= MAX_NAME - 10 else f"{rule.sources[0]} and {len(rule.sources) - 1} more"
-        name, number = plain, 1
+        name = plain
+        number = 1
         while name in names:
             number += 1
             name = f"{plain} ({number})"

@@ -15,7 +15,8 @@ from mockserver.core.json import Json
 from mockserver.core.text import plural
 from mockserver.kinds import ARTIFACTS
 
-HOUR, DAY = 3_600, 86_400
+HOUR = 3_600
+DAY = 86_400
 MAX_FINDINGS = 3  # of one kind about one episode
 
 
@@ -81,7 +82,8 @@ def find_misshapen(episode: Episode) -> Iterator[str]:
 
     Errors are not judged: clients read them in any shape, and gateways send many.
     """
-    reply, form = episode.reply, episode.format
+    reply = episode.reply
+    form = episode.format
     if reply.status >= 300:
         return
     if reply.frames is not None:
@@ -112,7 +114,8 @@ def _check_json(text: bytes, adapter: TypeAdapter[Any], what: str) -> Iterator[s
         adapter.validate_python(value, strict=True)
     except ValidationError as error:
         for details in error.errors(include_url=False, include_input=False)[:MAX_FINDINGS]:
-            path, message = _write_path(details["loc"]), details["msg"]
+            path = _write_path(details["loc"])
+            message = details["msg"]
             if details["type"] == "missing":
                 yield f"{what} has no {path}; add it, or record it again"
             else:

@@ -30,7 +30,8 @@ class LazyGroup(click.Group):
 
     def __init__(self, *args: Any, table: Mapping[str, LazyCommand], package: str, **more: Any) -> None:
         super().__init__(*args, **more)
-        self.table, self.package = table, package
+        self.table = table
+        self.package = package
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(self.table)
@@ -113,7 +114,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except click.ClickException as error:
         _fail(error.format_message())
     except MockserverError as error:
-        first, more = error.mistakes[0], len(error.mistakes) - 1
+        first = error.mistakes[0]
+        more = len(error.mistakes) - 1
         _fail(f"{first}" + (f"  (and {more} more; mockserver check shows them all)" if more else ""))
     except OSError as error:  # such as a full disk behind standard output
         _fail(f"{error.filename or 'output'}: {error.strerror or error}")

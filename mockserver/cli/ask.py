@@ -29,8 +29,8 @@ from mockserver.core.plan import (
 )
 from mockserver.delivery.script import write_event
 from mockserver.dialects import discover_all
+from mockserver.server.compose import start
 from mockserver.server.explain import BODIES, describe_faults, explain_call, make_usual_request, reach, read_request
-from mockserver.server.live import start
 from mockserver.server.masking import find_request_secrets
 
 _USUAL_MODEL = "gpt-4o"
@@ -64,17 +64,21 @@ def ask_command(
         from mockserver.server.respond import Responder  # slow: Starlette
 
         responder = Responder(live, reached.place.dialect, reached.place.operations)
-        response = asyncio.run(responder.respond(reached.http))
-        plan, output, status = response.plan, _write_reply(response.reply), response.reply.status
+        response = asyncio.run(responder.respond(responder.admit(reached.http)))
+        plan = response.plan
+        output = _write_reply(response.reply)
+        status = response.reply.status
     else:
         call = reached.call(live.settings)
         plan = asyncio.run(live.engine.plan(call))
         if isinstance(plan.outcome, Failure):
             reply = reached.place.dialect.fail(reached.http, plan.outcome, call)
             said = "error" if reply.status >= 400 else "refused"
-            output, status = f"{said} {reply.status}: {reply.body.decode()}", reply.status
+            output = f"{said} {reply.status}: {reply.body.decode()}"
+            status = reply.status
         else:
-            output, status = "\n".join(_write_outcome(plan.outcome, call)), getattr(plan.outcome, "status", 200)
+            output = "\n".join(_write_outcome(plan.outcome, call))
+            status = getattr(plan.outcome, "status", 200)
     click.echo(output)
     click.echo(f"({plan.source}{describe_faults(plan.faults)})", err=True)
     return int(status >= 400)

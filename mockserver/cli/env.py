@@ -62,7 +62,8 @@ def env_command(name: str, address: str, home: Path, written: str) -> None:
     \b
     eval "$(mockserver env --for codex --home .codex-home)"
     """
-    agent, before = find_agent(name), dict(os.environ)
+    agent = find_agent(name)
+    before = dict(os.environ)
     if not address.startswith(("http://", "https://")):
         raise ConfigError(f"--address takes a URL such as http://127.0.0.1:8000, not {address!r}")
     address = address.rstrip("/")

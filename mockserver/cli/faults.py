@@ -15,7 +15,7 @@ from mockserver.cli import resume_collection
 from mockserver.cli.options import GroupedCommand, add_setting_flags, find_server_sources, rules_option
 from mockserver.config.errors import ConfigError, MockserverError, SourceLocation
 from mockserver.config.settings import Settings
-from mockserver.server.live import start
+from mockserver.server.compose import start
 from mockserver.server.programs import Completed, run_captured
 from mockserver.server.sources import Sources
 from mockserver.testing.assertions import Calls
@@ -62,10 +62,8 @@ def faults_command(program: tuple[str, ...], rules: tuple[Path, ...], **options:
     flags = {name: options.pop(name) for name in Settings.model_fields}
     output = options.pop("output")
     matrix = _make_matrix(options)
-    runner, rows = (
-        _ProgramRunner(program, find_server_sources(rules, flags), matrix=matrix, output=output),
-        list[FaultRow](),
-    )
+    runner = _ProgramRunner(program, find_server_sources(rules, flags), matrix=matrix, output=output)
+    rows = list[FaultRow]()
     width = max(len(case.name) for case in matrix.cases)
     click.echo(shlex.join(program))
     for row in runner.try_faults():
@@ -80,7 +78,9 @@ def _make_matrix(options: dict[str, Any]) -> FaultMatrix:
     for each in options.pop("expect"):
         name, _, outcome = each.rpartition("=")
         expect.setdefault(name, []).append(outcome)
-    times, faults, errors = options.pop("times"), options.pop("faults"), options.pop("errors")
+    times = options.pop("times")
+    faults = options.pop("faults")
+    errors = options.pop("errors")
     if times != "all" and not (times.isdecimal() and int(times)):
         raise ConfigError(f'--times must be "all" or a whole number of at least 1, not {times!r}')
     try:
@@ -100,7 +100,8 @@ class _ProgramRunner(Struct, frozen=True):
 
     def try_faults(self) -> Iterator[FaultRow]:
         """Yield how it copes with each fault. Raises ConfigError if it fails without one, or makes no calls."""
-        name, intact = shlex.join(self.program), ""
+        name = shlex.join(self.program)
+        intact = ""
         for case in self.matrix.cases:
             ran, calls = self._run(case)
             if self.output:

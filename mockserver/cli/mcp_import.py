@@ -93,7 +93,8 @@ class Catalogue:
     """Reads what a server offers: after a handshake or, of servers that know none, without."""
 
     def __init__(self, name: str, exchange: Exchange) -> None:
-        self._name, self._exchange = name, exchange
+        self._name = name
+        self._exchange = exchange
         self._meta: Mapping[str, Json] = {}
         self._asked = 0
 
@@ -168,13 +169,15 @@ class HttpConnection:
         try:
             sent = Request(self._url, json.dumps(message).encode(), headers, method="POST")  # noqa: S310  # of the user
             with urlopen(sent, timeout=TIMEOUT) as answered:  # noqa: S310
-                body, kind = answered.read(), answered.headers.get("content-type", "")
+                body = answered.read()
+                kind = answered.headers.get("content-type", "")
                 if session := answered.headers.get("mcp-session-id"):
                     self._headers["mcp-session-id"] = session
         except HTTPError as error:
             if error.code in (401, 403):
                 raise ConfigError(f"{self._masked_url}: {error.code}: set a key with --header") from None
-            body, kind = error.read(), error.headers.get("content-type", "")
+            body = error.read()
+            kind = error.headers.get("content-type", "")
         except (URLError, OSError, ValueError) as error:
             raise ConfigError(f"{self._masked_url}: {getattr(error, 'reason', error)}") from None
         if "event-stream" in kind:

@@ -134,7 +134,9 @@ class StdioRecorder:
     """Passes lines on between this process's client and a server that it starts, and saves what is answered."""
 
     def __init__(self, name: str, cassette: str, player: Player) -> None:
-        self._name, self._cassette, self._player = name, cassette, player
+        self._name = name
+        self._cassette = cassette
+        self._player = player
         self._listener = StdioListener()
         self._saving = set[asyncio.Task[None]]()
         self._order = asyncio.Lock()  # answers are saved as they came
@@ -184,7 +186,8 @@ class StdioRecorder:
 
     async def _save(self, exchanged: Exchanged) -> None:
         sent = Sent("POST", f"{DIALECT.mounts[0]}/{self._name}", "", _HEADERS, exchanged.request)
-        call, response = parse_sent(DIALECT.name, sent), find_response(exchanged.answer)
+        call = parse_sent(DIALECT.name, sent)
+        response = find_response(exchanged.answer)
         if call is None or call.mcp is None or call.mcp.is_housekeeping:
             return
         if call.mcp.is_handshake and response is not None and "error" in response:  # which older servers refuse

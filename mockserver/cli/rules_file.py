@@ -53,7 +53,7 @@ def _check_files(given: "Sources") -> "tuple[Settings, Sequence[Rule]]":
     """Return the settings and the rules of files. Raises MockserverError."""
     loaded = given.load()
     if loaded.uses_cassettes:
-        from mockserver.server.live import start  # a third of the time that this command takes otherwise
+        from mockserver.server.compose import start  # a third of the time that this command takes otherwise
 
         live = start(given)
         return live.settings, live.engine.rules

@@ -36,8 +36,9 @@ from mockserver.rules.nearest import find_unmatched
 from mockserver.server.agents import AGENTS, check_unmatched, find_agent
 from mockserver.server.agents import RULES as AGENT_RULES
 from mockserver.server.call_budget import BUDGET, MAX_CALLS, CallBudget
+from mockserver.server.compose import start
 from mockserver.server.explain import explain_call, is_unmatched
-from mockserver.server.live import Live, SaveEpisode, start
+from mockserver.server.live import Live, SaveEpisode
 from mockserver.server.masking import find_row_secrets
 from mockserver.server.programs import find_command, read_exit_code
 from mockserver.server.recording.cassette_store import name_file
@@ -187,14 +188,16 @@ class Report(Struct):
         expects_rules = bool(engine.rules or choice.name) or exchange.source not in _WITHOUT_RULES
         self.calls += 1
         self.expects_rules |= expects_rules
-        unmatched, rejected = expects_rules and is_unmatched(exchange), exchange.source == "invalid"
+        unmatched = expects_rules and is_unmatched(exchange)
+        rejected = exchange.source == "invalid"
         self.shares[_find_share(exchange, unmatched=unmatched)] += 1
         if exchange.source == FORWARDED and choice.name and (choice.forwards or exchange.unrecorded):
             self.targets.add(name_file(choice.name))
         if exchange.remarks:
             self.remarks.update(list_remarks(exchange))
         if (unmatched or rejected) and len(self.unanswered) < MAX_REPORTED:
-            request, call = f"{exchange.method} {exchange.path}", exchange.call if unmatched else None
+            request = f"{exchange.method} {exchange.path}"
+            call = exchange.call if unmatched else None
             call = call and find_unmatched(engine.rules, call)[0]
             secrets = find_row_secrets(exchange)
             self.unanswered.append(
@@ -251,7 +254,8 @@ class Report(Struct):
         return f": {', '.join(counts)}" if counts else ""
 
     def _describe_cassettes(self) -> Iterator[str]:
-        choice, store = self.live.player.choice, self.live.player.store
+        choice = self.live.player.choice
+        store = self.live.player.store
         targets = {*self.targets, *((name_file(choice.name),) if choice.name and choice.forwards else ())}
         for file in dict.fromkeys((*self.sizes, *self.recorded, *sorted(targets))):
             if self.recorded[file]:
@@ -279,7 +283,8 @@ _SHARES = ("by rules", "from cassettes", "forwarded", "unmatched", "generated", 
 _LOOKUP = "look-up"
 
 
-NOT_EXECUTABLE, NOT_FOUND = 126, 127
+NOT_EXECUTABLE = 126
+NOT_FOUND = 127
 _FORWARDED = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
 
 
@@ -303,7 +308,8 @@ def run_child(program: Sequence[str], environ: Mapping[str, str]) -> int:
 @contextmanager
 def _forward_signals() -> Iterator[Callable[["subprocess.Popen[bytes]"], None]]:
     """Send signals that end a program to the process that the function gets instead of ending this one."""
-    started, early = list["subprocess.Popen[bytes]"](), list[int]()
+    started = list["subprocess.Popen[bytes]"]()
+    early = list[int]()
 
     def forward(number: int, _: FrameType | None = None) -> None:
         if number == signal.SIGINT and _is_foreground():

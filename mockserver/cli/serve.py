@@ -24,7 +24,8 @@ from mockserver.core.text import LONGEST, escape_line, lines, plural
 from mockserver.dialects import client_configs
 from mockserver.rules.lint.remarks import find_without_upstream
 from mockserver.server.client_environment import list_mcp_addresses, make_bare_url, make_base_url, write_openai_hint
-from mockserver.server.live import Live, Worker, start
+from mockserver.server.compose import start
+from mockserver.server.live import Live, Worker
 from mockserver.server.masking import find_row_secrets
 from mockserver.server.recording.cassette_store import name_file
 from mockserver.server.recording.player import CassetteChoice
@@ -82,7 +83,8 @@ def log_server(live: Live) -> Callable[[str], None]:
 def write_banner(live: Live, given: Sources, port: int) -> str:
     """Return where the server listens, what it answers with, and the base URL of each dialect."""
     host = f"[{live.settings.host}]" if ":" in live.settings.host else live.settings.host
-    address, default = f"http://{host}:{port}", live.settings.dialect
+    address = f"http://{host}:{port}"
+    default = live.settings.dialect
     bases = [f"  {name:<12} {make_base_url(address, name)}{write_openai_hint(name)}" for name in client_configs()]
     bases.append(f"  {'':<12} {make_bare_url(address, default)}{write_openai_hint(default)}  (speaks {default})")
     servers = list_mcp_addresses(address, live.engine.servers)
@@ -110,7 +112,8 @@ def _describe_inspector(live: Live, address: str) -> Iterator[str]:
 
 
 def _describe_recording(live: Live) -> Iterator[str]:
-    choice, parts = live.player.choice, list[str]()
+    choice = live.player.choice
+    parts = list[str]()
     if choice.name is not None:
         cassette = live.player.store.get(choice.name)
         count = 0 if cassette is None else cassette.size
@@ -130,7 +133,8 @@ def list_warnings(live: Live) -> Iterator[str]:
 
     Only this and the inspector's address print a generated control token.
     """
-    settings, record = live.settings, f"  record is {live.settings.record}, but"
+    settings = live.settings
+    record = f"  record is {live.settings.record}, but"
     yield from () if live.fleet is None else (f"  {warning}" for warning in live.fleet.warnings)
     if settings.record != "none" and settings.cassette is None:
         yield f"{record} there is no cassette to record into; set --cassette NAME"
@@ -193,7 +197,8 @@ def list_remarks(exchange: Exchange) -> list[str]:
     return [escape_line(find_row_secrets(exchange).mask_text(remark), _LONGEST_REMARK) for remark in exchange.remarks]
 
 
-_MAX_REMARKS, _LONGEST_REMARK = 1_000, 1_500  # a remark may quote a whole error of the provider
+_MAX_REMARKS = 1_000
+_LONGEST_REMARK = 1_500  # characters: a remark may quote a whole error of the provider
 
 
 def _write_text_line(exchange: Exchange, worker: Worker | None) -> str:

@@ -18,7 +18,8 @@ from mockserver.config.errors import ConfigError
 from mockserver.core.json import Json
 from mockserver.core.mcp_server import INTERNAL_ERROR, McpServer
 
-ADDRESS, KEY = "MOCKSERVER_URL", "MOCKSERVER_MCP_KEY"
+ADDRESS = "MOCKSERVER_URL"
+KEY = "MOCKSERVER_MCP_KEY"
 _META = "io.modelcontextprotocol/protocolVersion"
 Enter = Callable[[str | None], None]  # takes the session that an answer begins, if it does
 Emit = Callable[[bytes], None]  # takes each message of the server
@@ -47,7 +48,8 @@ class _Message:
     """A message of the client, and what is said of it over HTTP."""
 
     def __init__(self, line: bytes, verb: str = "POST") -> None:
-        self.line, self.verb = line, verb
+        self.line = line
+        self.verb = verb
         try:
             content = json.loads(line) if line else {}
         except (ValueError, RecursionError):
@@ -221,8 +223,8 @@ def _make_server(name: str, rules: tuple[Path, ...], flags: Mapping[str, Json]) 
     from mockserver.core.action import Cut, Wait, Write
     from mockserver.core.http import Frame, HttpRequest
     from mockserver.dialects._mcp import DIALECT
+    from mockserver.server.compose import start
     from mockserver.server.deliver import list_actions
-    from mockserver.server.live import start
     from mockserver.server.respond import Responder
 
     live = start(find_sources(rules, {**flags, "record": "none"}))
@@ -240,9 +242,9 @@ def _make_server(name: str, rules: tuple[Path, ...], flags: Mapping[str, Json]) 
     async def talk(message: _Message, headers: Mapping[str, str], enter: Enter, emit: Emit) -> None:
         fields = [(key.encode(), value.encode()) for key, value in headers.items()]
         request = HttpRequest(message.verb, path, headers=fields, body=message.line, path_params={"server": name})
-        visit = responder.admit(message.verb, path, request.namespace)
+        visit = responder.admit(request)
         visit.in_process = True
-        response = await responder.respond(request, visit)
+        response = await responder.respond(visit)
         if response.forwarded is not None:
             visit.end("complete")
             raise ConfigError(_NO_RELAY)
@@ -251,7 +253,7 @@ def _make_server(name: str, rules: tuple[Path, ...], flags: Mapping[str, Json]) 
             return
         enter(dict(response.reply.headers).get("mcp-session-id"))
         pieces: list[bytes] = []
-        for action in list_actions(responder, response, visit):
+        for action in list_actions(response, visit):
             if isinstance(action, Wait):
                 await asyncio.sleep(min(action.seconds, _LONGEST_WAIT))
             elif isinstance(action, Write):
@@ -261,7 +263,8 @@ def _make_server(name: str, rules: tuple[Path, ...], flags: Mapping[str, Json]) 
                     pieces = []
             elif isinstance(action, Cut):
                 os._exit(0)  # there is no other connection to break than that of the process
-        rest, kind = b"".join(pieces), dict(response.reply.headers).get("content-type", "")
+        rest = b"".join(pieces)
+        kind = dict(response.reply.headers).get("content-type", "")
         if "text/event-stream" in kind or rest.startswith((b"event:", b"data:")):
             _emit_events(rest, emit)
         else:

@@ -58,10 +58,12 @@ def assemble_valid(
     dialects: Collection[str] = (),
 ) -> ValidSettings:
     """Assemble the settings that are valid, as `assemble` does."""
-    settings, mistakes = Settings(), list[Mistake]()
+    settings = Settings()
+    mistakes = list[Mistake]()
     flagged = _Layer(flags, str if isinstance(flags, Keywords) else format_flag)
     layers = (*map(_read_document, documents), _read_environ(environ), flagged)
-    profiles, hosts = _find_profiles(layers), _find_hosts(layers)
+    profiles = _find_profiles(layers)
+    hosts = _find_hosts(layers)
     for layer in layers:
         try:
             settings = settings.model_copy(update=layer.check(dialects, profiles, hosts))
@@ -106,7 +108,8 @@ class _Layer(Struct, frozen=True):
         try:
             known = {name: values[name] for name in names if name not in unknown} if unknown else values
             # Flags and variables are texts, which stand for numbers; in a file, "8000" in quotes is not a number.
-            strict, context = self.document is not None, {"profiles": profiles}
+            strict = self.document is not None
+            context = {"profiles": profiles}
             settings = Settings.model_validate(known, strict=strict, context=context)
         except ValidationError as error:
             found = find_mistakes(error, Settings, Wording(self._name, "setting", "must be"))

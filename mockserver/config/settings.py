@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterator, Mapping
 from typing import Annotated, ClassVar, Literal, Self
 from urllib.parse import urlsplit
 
+from msgspec import to_builtins
 from pydantic_core import InitErrorDetails, PydanticCustomError, ValidationError
 
 from mockserver.config.hosts import HostTable
@@ -569,3 +570,25 @@ class Settings(BaseTable, title="settings"):
 
     def find_validation(self, dialect: str) -> Validation:
         return find_validation(dialect, self.validation)
+
+
+def show_settings(settings: Settings) -> dict[str, Json]:
+    """Show the settings that differ from their defaults, without secrets: of keys only how many there are."""
+    usual = Settings()
+    found = dict[str, Json]()
+    for name in _SHOWN_SETTINGS:
+        value = getattr(settings, name)
+        if value != getattr(usual, name):
+            found[name] = value.model_dump(exclude_none=True) if isinstance(value, BaseTable) else to_builtins(value)
+    if settings.keys is not None:
+        found["keys"] = len(settings.keys)
+    return found
+
+
+_SHOWN_SETTINGS = (
+    *("host", "port", "workers", "dialect", "unmatched", "seed", "ids", "tokenizer", "timing", "known_models"),
+    *("validation", "lint", "replay", "journal_calls", "journal_bytes", "stored_answers", "stored_bytes", "max_body"),
+    *("max_upload", "stored_files"),
+    *("cassette", "cassettes", "record", "record_errors", "replay_speed", "limits"),
+    *("cors", "allowed_hosts", "reload", "log", "inspector_writes"),
+)

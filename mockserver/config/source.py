@@ -65,7 +65,8 @@ class Document(Struct, frozen=True):
                 break
             key_line, key_column, (line, column, inner) = found
             if key and depth == len(path):
-                line, column = key_line, key_column
+                line = key_line
+                column = key_column
         return make_place(self.file, self._lines, line, column)
 
     def find_line(self, path: Path, line: int) -> SourceLocation | None:

@@ -334,7 +334,8 @@ def is_table(kind: Any) -> TypeGuard[type[BaseTable]]:
 
 def _build(kind: Any, definitions: Schema) -> Schema:
     """Build the schema of a type; the tables in it become definitions."""
-    origin, args = get_origin(kind), get_args(kind)
+    origin = get_origin(kind)
+    args = get_args(kind)
     if origin is Annotated:
         written = next((each.annotation for each in args if isinstance(each, WrittenAs)), args[0])
         schema = _build(written, definitions)

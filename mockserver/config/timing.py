@@ -148,7 +148,8 @@ def _make_profiles(tables: Mapping[str, TimingTable]) -> Profiles:
         raise _make_error((name, "profile"), f'profile "{name}" starts from itself', tables[name].profile) from None
     found: Profiles = {}
     for name in order:
-        table, known = tables[name], {**PROFILES, **found}
+        table = tables[name]
+        known = {**PROFILES, **found}
         if table.profile is not None and table.profile not in known:
             why = explain_unknown_profile(table.profile, {**PROFILES, **tables})
             raise _make_error((name, "profile"), why, table.profile)

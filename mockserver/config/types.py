@@ -239,7 +239,8 @@ def parse_json_path(text: str) -> JsonPath:
     """Parse a path such as `$.messages[*].name`, `$..user` or `$['x y'][0]`. Raises ValueError with the position."""
     if text[:1] != "$":
         raise ValueError("it must begin with $, as in $.user")
-    at, found = 1, list[Step]()
+    at = 1
+    found = list[Step]()
     while at < len(text):
         step = _STEP.match(text, at)
         if step is None:

@@ -69,8 +69,11 @@ class _FoundError:
     """One error of pydantic-core in a table, and how to put it into words."""
 
     def __init__(self, details: ErrorDetails, model: type[BaseTable], wording: Wording) -> None:
-        self.kind, self.loc, self.value = details["type"], details["loc"], details["input"]
-        self.details, self.wording = details, wording
+        self.kind = details["type"]
+        self.loc = details["loc"]
+        self.value = details["input"]
+        self.details = details
+        self.wording = wording
         self.annotation, self.path = _walk(model, self.loc)
         self.outer = _walk(model, self.loc[:-1])[0]  # the annotation of the table that holds the value
 
@@ -104,7 +107,9 @@ class _FoundError:
 
     def _explain_value(self) -> TableMistake:
         """Say what was expected, what there is instead, and what to write."""
-        path, example, hint = self.path, "", self._find_hint()
+        path = self.path
+        example = ""
+        hint = self._find_hint()
         if self.kind in _OF_TABLES:
             example = _write_example(self.annotation)
         elif self.kind == "string_type" and isinstance(self.value, Mapping):
@@ -125,8 +130,10 @@ class _FoundError:
         return _EXPECTED.get(self.kind) or self.details["msg"]
 
     def _explain_unknown_key(self) -> TableMistake:
-        table, key = _find_table(self.outer), str(self.path[-1])
-        known, instead = tuple(table.model_keys) if table else (), getattr(table, "instead", {})
+        table = _find_table(self.outer)
+        key = str(self.path[-1])
+        known = tuple(table.model_keys) if table else ()
+        instead = getattr(table, "instead", {})
         if key in instead:
             words = f'unknown {self.wording.key} "{key}"; write {instead[key]}'
         else:
@@ -136,7 +143,8 @@ class _FoundError:
 
     def _explain_type(self, table: Mapping[str, Any]) -> TableMistake:
         """Explain a table whose `type` says nothing, or nothing that is known."""
-        types, path = list(_list_alternatives(self.annotation)), self.path
+        types = list(_list_alternatives(self.annotation))
+        path = self.path
         if "type" not in table:
             return TableMistake(f'{self.name} needs "type": one of {", ".join(types)}', path)
         name = table["type"]

@@ -269,7 +269,8 @@ class _Parser:
     def parse_value(self, event: Any, depth: int) -> _Found:
         if type(event) is AliasEvent:
             return self.resolve_alias(event)
-        anchor, before = event.anchor, self.values
+        anchor = event.anchor
+        before = self.values
         self.values += 1
         if self.values > self.most:
             self.refuse(f"this has more than {self.most:,} values; split it", event)

@@ -128,7 +128,8 @@ class Page(Struct, frozen=True):
         Nothing is after an unknown name, or before it.
         """
         ordered = entries[::-1] if self.backwards else entries
-        start, end = 0, len(ordered)
+        start = 0
+        end = len(ordered)
         if self.after is not None:
             start = next((at + 1 for at, entry in enumerate(ordered) if name(entry) == self.after), end)
         if self.before is not None:
@@ -188,7 +189,8 @@ def _selects(selection: Json, tool: McpTool) -> bool:
         return tool.name in selection
     if not isinstance(selection, Mapping):
         return False
-    names, read_only = selection.get("tool_names"), selection.get("read_only")
+    names = selection.get("tool_names")
+    read_only = selection.get("read_only")
     is_reading = (tool.annotations or {}).get("readOnlyHint") is True
     is_named = names is None or (isinstance(names, list) and tool.name in names)
     return is_named and (read_only is None or is_reading is read_only)
@@ -371,7 +373,8 @@ class Call(Struct, frozen=True, dict=True):
         """Return the prompt's token count: texts, tool calls, tools and images, with their overhead."""
         if self.prompts:
             return sum([prompt.count(self.tokenizer) for prompt in self.prompts])
-        count, messages = self.tokenizer.count, self.messages
+        count = self.tokenizer.count
+        messages = self.messages
         tokens = self.message_tokens * (len(messages) + 1)
         if self.tokenizer.exact and self.message_tokens:  # the estimate ignores the roles
             tokens += sum([count(message.role) for message in messages])
@@ -496,7 +499,9 @@ def _declare_function(tool: Tool) -> Iterator[str]:
 
 
 def _declare_members(schema: Mapping[str, Json], depth: int) -> Iterator[str]:
-    required, properties, indent = schema.get("required"), schema.get("properties"), " " * (2 * depth)
+    required = schema.get("required")
+    properties = schema.get("properties")
+    indent = " " * (2 * depth)
     if not isinstance(properties, Mapping):
         return
     needed = frozenset(name for name in required if isinstance(name, str)) if isinstance(required, list) else ()

@@ -58,7 +58,8 @@ class Draft(Struct, frozen=True, dict=True):
     def plain(self) -> PlainChoices | None:
         """Return the choices of an answer to which nothing is done; None if one of them is more than that."""
         choices: list[Choice] = []
-        most, tokens = 0, 0
+        most = 0
+        tokens = 0
         is_counted = True
         for choice in self.choices:
             if not choice.parts or choice.finish is not None or choice.logprobs is not None:

@@ -76,7 +76,8 @@ class Recorded(Struct, frozen=True, eq=False, dict=True):
     @lazy_property
     def joined_reply(self) -> Reply:
         """Return the same with its frames joined to a body, unless that is large, and its headers as lines."""
-        reply, body = self.reply, self.bytes
+        reply = self.reply
+        body = self.bytes
         if self.frames is not None and len(body) > MAX_JOINED:
             return reply
         headers = tuple(reply.headers)
@@ -100,7 +101,8 @@ _SHOWN_AS_TEXT = (
     "application/x-ndjson",
     "text/event-stream",
 )  # by browsers, which run no script in them
-_NAME, _VALUE = re.compile(r"[!#$%&'*+.^_`|~0-9a-z-]+"), re.compile(r"[\t\x20-\x7e\x80-\xff]*")
+_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9a-z-]+")
+_VALUE = re.compile(r"[\t\x20-\x7e\x80-\xff]*")
 # Headers of the connection and the coding that an answer was recorded with; the server sends its own date.
 _OF_THE_CONNECTION = HOP_BY_HOP | {"content-length", "content-encoding", "date", "server"}
 

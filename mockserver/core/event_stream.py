@@ -87,7 +87,8 @@ def _open_chunk(payload: bytes) -> tuple[bytes, str | None] | None:
     """Return the contents and the padding of a chunk, if `close_chunk` restores it of them."""
     try:
         held = json.loads(payload)
-        data, padding = b64decode(held["bytes"], validate=True), held.get("p")
+        data = b64decode(held["bytes"], validate=True)
+        padding = held.get("p")
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None
     return (data, padding) if close_chunk(data, padding) == payload else None
@@ -114,8 +115,10 @@ def _write_event(name: str, payload: bytes) -> bytes:
 
 def _write_run(name: str, before: bytes, pieces: Sequence[bytes], after: bytes) -> bytes:
     """What comes before a piece depends on its length only: it is made, and its checksum begun, once for each."""
-    head, begun = _write_event_headers(name), dict[int, tuple[bytes, int]]()
-    around, made = len(head) + len(before) + len(after) + _AROUND, list[bytes]()
+    head = _write_event_headers(name)
+    begun = dict[int, tuple[bytes, int]]()
+    around = len(head) + len(before) + len(after) + _AROUND
+    made = list[bytes]()
     pack = _NUMBER.pack
     for piece in pieces:
         known = begun.get(len(piece))
@@ -126,7 +129,9 @@ def _write_run(name: str, before: bytes, pieces: Sequence[bytes], after: bytes) 
     return b"".join(made)
 
 
-_SHORT_EVENT, _FEW, _SHORT_TEXT = 256, 256, 4_096  # bytes, pieces, bytes
+_SHORT_EVENT = 256  # bytes
+_FEW = 256  # pieces
+_SHORT_TEXT = 4_096  # bytes
 _write_short_event = lru_cache(maxsize=1024)(_write_event)
 _write_short_run = lru_cache(maxsize=512)(_write_run)
 
@@ -176,7 +181,8 @@ def _write_event_headers(name: str) -> bytes:
 def _write_headers(headers: MessageHeaders) -> bytes:
     written = list[bytes]()
     for name, value in headers:
-        key, data = name.encode(), value.encode("utf-8", "replace")[:_LONGEST_VALUE]
+        key = name.encode()
+        data = value.encode("utf-8", "replace")[:_LONGEST_VALUE]
         written += (bytes((len(key),)), key, _TEXT, _SHORT.pack(len(data)), data)
     return b"".join(written)
 
@@ -224,7 +230,8 @@ def read_message(data: bytes) -> EventMessage | None:
 
 def _read_headers(data: bytes) -> MessageHeaders | None:
     """Return the headers, if they are texts and written as here."""
-    found, at = list[tuple[str, str]](), 0
+    found = list[tuple[str, str]]()
+    at = 0
     try:
         while at < len(data):
             name = data[at + 1 : at + 1 + data[at]]
@@ -238,8 +245,11 @@ def _read_headers(data: bytes) -> MessageHeaders | None:
         return None
 
 
-_LENGTHS, _NUMBER, _SHORT = struct.Struct(">II"), struct.Struct(">I"), struct.Struct(">H")
-PRELUDE, _AROUND = 12, 16  # bytes before the headers, and of all numbers
+_LENGTHS = struct.Struct(">II")
+_NUMBER = struct.Struct(">I")
+_SHORT = struct.Struct(">H")
+PRELUDE = 12  # bytes before the headers
+_AROUND = 16  # bytes of all numbers
 LARGEST = 1 << 25  # bytes of a message: clients take 24 MB of payload
 _TEXT = b"\x07"  # the type of a header whose value is text
 _LONGEST_VALUE = 32_767  # bytes

@@ -92,7 +92,9 @@ def _list_message_ends(data: bytes) -> Iterator[tuple[int, int]]:
 
 
 def _cut_frames(data: bytes, ends: Iterable[tuple[int, int]], pieces: Sequence[Piece]) -> Iterator[SentFrame]:
-    start, row, reached = 0, 0, len(pieces[0][1]) if pieces else 0
+    start = 0
+    row = 0
+    reached = len(pieces[0][1]) if pieces else 0
     for end, following in ends:
         while reached < following:
             row += 1
@@ -151,11 +153,14 @@ class SentParts(Sequence[Piece]):
     __slots__ = ("_before", "_body", "_log")
 
     def __init__(self, body: bytes, log: list[SentPart], before: Sequence[SentPart] = ()) -> None:
-        self._body, self._log, self._before = body, log, before
+        self._body = body
+        self._log = log
+        self._before = before
 
     def detach(self, *, unsent_last: bool = False) -> None:
         """Stop growing with the log, whose last part may be unsent."""
-        self._before, self._log = self.parts[: len(self) - unsent_last], []
+        self._before = self.parts[: len(self) - unsent_last]
+        self._log = []
 
     @property
     def parts(self) -> list[SentPart]:
@@ -277,14 +282,17 @@ class Exchange(Struct, eq=False):
 
     def note(self, data: bytes) -> None:
         """Note bytes of the answer's body that were sent."""
-        now, size, length = monotonic(), self.size, len(data)
+        now = monotonic()
+        size = self.size
+        length = len(data)
         if not size:
             self.first = now - self.began
         self.size = total = size + length
         if total > MOST_KEPT or not self.kept:
             room = max(MOST_KEPT - size, 0) if self.kept else 0
             self.unkept += count_frames(data[room:])
-            data, length = data[:room], room
+            data = data[:room]
+            length = room
             if not room:
                 return
         assert isinstance(self.sent, list)  # noqa: S101  # paced streams note nothing
@@ -298,7 +306,10 @@ class Exchange(Struct, eq=False):
         self.kept = False
         self.unkept += sum(count_frames(data) for _, data in self.sent)
         self.sent = []
-        self.body, self.headers, self.unweighed, self.weight = b"", (), 0, 0
+        self.body = b""
+        self.headers = ()
+        self.unweighed = 0
+        self.weight = 0
 
     @property
     def streams(self) -> bool:

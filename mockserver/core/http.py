@@ -141,7 +141,8 @@ class SocketAnswers:
 
     def keep(self, name: str, lane: str, answer: Any, *, size: int) -> None:
         """Keep an answer of about so many bytes; of too many, or too large ones, the oldest are forgotten."""
-        self._kept[name], self._sizes[name] = (lane, answer), size
+        self._kept[name] = (lane, answer)
+        self._sizes[name] = size
         while len(self._kept) > MOST_SOCKET_ANSWERS or (
             len(self._kept) > 1 and sum(self._sizes.values()) > MOST_SOCKET_BYTES
         ):
@@ -162,7 +163,8 @@ class SocketAnswers:
             del self._kept[name], self._sizes[name]
 
 
-MOST_SOCKET_ANSWERS, MOST_SOCKET_BYTES = 256, 16_000_000
+MOST_SOCKET_ANSWERS = 256
+MOST_SOCKET_BYTES = 16_000_000
 
 
 class SocketTurn(Struct, frozen=True, eq=False):

@@ -20,7 +20,9 @@ class LazySequence(Sequence[T]):
     __slots__ = ("_count", "_make", "tokens")
 
     def __init__(self, make: Callable[[], Iterator[T]], count: int, tokens: Sequence[str] = ()) -> None:
-        self._make, self._count, self.tokens = make, count, tokens
+        self._make = make
+        self._count = count
+        self.tokens = tokens
 
     def __iter__(self) -> Iterator[T]:
         return self._make()
@@ -52,13 +54,15 @@ def map_lazily(change: Callable[[Any], Any], items: Sequence[Any], *, few: int =
 
 def join_batches(pieces: Iterable[bytes], least: int) -> Iterator[bytes]:
     """Join pieces to larger ones, but not all of them: together they may fill the memory."""
-    some, size = list[bytes](), 0
+    some = list[bytes]()
+    size = 0
     for piece in pieces:
         some.append(piece)
         size += len(piece)
         if size >= least:
             yield b"".join(some)
-            some, size = [], 0
+            some = []
+            size = 0
     if some:
         yield b"".join(some)
 
@@ -67,7 +71,8 @@ class lazy_property(Generic[V]):  # noqa: N801  # used as a decorator
     """functools.cached_property without its lock, which takes longer than many a property in Python 3.11."""
 
     def __init__(self, make: Callable[[Any], V]) -> None:
-        self._make, self.__doc__ = make, make.__doc__
+        self._make = make
+        self.__doc__ = make.__doc__
 
     def __set_name__(self, owner: type, name: str) -> None:
         self._name = name
@@ -90,7 +95,8 @@ class lazy_field(Generic[V]):  # noqa: N801  # as lazy_property
     """A field of a struct class, which `field` reads, whose values may be made later. The struct has a dict, too."""
 
     def __init__(self, field: Any) -> None:
-        self._field, self._name = field, field.__name__
+        self._field = field
+        self._name = field.__name__
 
     def __get__(self, instance: Any, owner: type | None = None) -> V:
         value = self._field.__get__(instance)
@@ -117,7 +123,9 @@ class LazyMapping(Mapping[str, T]):
     """Values by name, each made when it is first read; the names are known without any."""
 
     def __init__(self, names: Iterable[str], make: Callable[[str], T]) -> None:
-        self._names, self._make, self._made = dict.fromkeys(names), make, dict[str, T]()
+        self._names = dict.fromkeys(names)
+        self._make = make
+        self._made = dict[str, T]()
 
     def __getitem__(self, name: str) -> T:
         if name not in self._made:

@@ -8,16 +8,21 @@ from msgspec.structs import replace
 
 from mockserver.core.json import Json
 
-MODERN, LEGACY = ("2026-07-28",), ("2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05")  # revisions, latest first
+MODERN = ("2026-07-28",)  # revisions, latest first
+LEGACY = ("2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05")
 META = "io.modelcontextprotocol/"  # how the keys of the protocol begin in what a message says of itself
 UNCACHED: Mapping[str, Json] = {"ttlMs": 0, "cacheScope": "private"}  # a client that caches would hide calls
 VERSIONS = (*MODERN, *LEGACY)
 BATCHING = "2025-03-26"  # the only one with arrays of messages
-OPEN_STREAM, END_SESSION = "GET", "DELETE"  # as methods of requests that have no message
+OPEN_STREAM = "GET"  # as methods of requests that have no message
+END_SESSION = "DELETE"
 # The steps of a login, as methods.
 LOGIN = "login/"
-RESOURCE_METADATA, SERVER_METADATA = f"{LOGIN}resource", f"{LOGIN}server"
-REGISTER, AUTHORIZE, TOKEN = f"{LOGIN}register", f"{LOGIN}authorize", f"{LOGIN}token"
+RESOURCE_METADATA = f"{LOGIN}resource"
+SERVER_METADATA = f"{LOGIN}server"
+REGISTER = f"{LOGIN}register"
+AUTHORIZE = f"{LOGIN}authorize"
+TOKEN = f"{LOGIN}token"
 REPLY = "response"  # as the method of what a client answers to a request of the server
 
 
@@ -314,7 +319,14 @@ class McpDocument(Struct, frozen=True):
 
 
 # The codes of errors (JSON-RPC 2.0, 5.1, and MCP 2026-07-28).
-PARSE_ERROR, INVALID_REQUEST, METHOD_NOT_FOUND, INVALID_PARAMS, INTERNAL_ERROR = -32700, -32600, -32601, -32602, -32603
-UNKNOWN_RESOURCE, HEADER_MISMATCH, MISSING_CAPABILITY, UNSUPPORTED_VERSION = -32002, -32020, -32021, -32022
+PARSE_ERROR = -32700
+INVALID_REQUEST = -32600
+METHOD_NOT_FOUND = -32601
+INVALID_PARAMS = -32602
+INTERNAL_ERROR = -32603
+UNKNOWN_RESOURCE = -32002
+HEADER_MISMATCH = -32020
+MISSING_CAPABILITY = -32021
+UNSUPPORTED_VERSION = -32022
 UNMATCHED = -32001  # of our own: no rule answers
 SERVER_ERROR = -32000

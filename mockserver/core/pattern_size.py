@@ -45,7 +45,8 @@ def _keep_group(found: "re.Match[str]") -> str:
 
 
 def _estimate_plain(pattern: str) -> int:
-    sizes, last = [0], 0
+    sizes = [0]
+    last = 0
     for piece in _PIECE.finditer(pattern):
         if piece[0] == "(":
             sizes.append(0)

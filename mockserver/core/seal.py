@@ -40,7 +40,8 @@ class Seal(Struct, frozen=True):
             raise SealError
         if raw.find(_MARK, 0, _FURTHEST) < 0:
             return None
-        content, head = raw[:-_CHECK], self._head
+        content = raw[:-_CHECK]
+        head = self._head
         if not content.startswith(head) or len(raw) != self.size or raw[-_CHECK:] != _check(content):
             raise SealError
         start = len(head) + 1
@@ -75,7 +76,8 @@ def _decode(text: str) -> bytes:
     return raw
 
 
-_MARK, _FURTHEST = b"mockserver", 32  # what values that were made here hold, and up to where
+_MARK = b"mockserver"  # what values that were made here hold
+_FURTHEST = 32  # up to where
 _CHECK = 16  # bytes
 _SHORTEST = 24  # bytes: what a provider signs is longer
 _STANDARD = str.maketrans("-_", "+/")

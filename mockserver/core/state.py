@@ -52,7 +52,8 @@ def name_times_counter(rule: str) -> str:
     return TIMES + rule
 
 
-STATE, START = "state", "start"  # the key of a scenario's state, and the state in which every scenario begins
+STATE = "state"  # the key of a scenario's state
+START = "start"  # the state in which every scenario begins
 
 
 class ValueStore(Protocol[Value]):

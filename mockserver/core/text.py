@@ -19,7 +19,8 @@ def plural(count: int, noun: str) -> str:
 
 def shown(value: object, longest: int = SHOWN) -> str:
     """A value as JSON on one line, cut after `longest` characters."""
-    text, whole = "", truncate(value, longest) if isinstance(value, str) else value
+    text = ""
+    whole = truncate(value, longest) if isinstance(value, str) else value
     for piece in json.JSONEncoder(ensure_ascii=False, default=str).iterencode(whole):
         text += piece
         if len(text) > longest + 2:
@@ -52,7 +53,8 @@ def limit_lines(lines: Sequence[str], most: int) -> Iterator[str]:
 
 def count_shared_start(one: str, other: str) -> int:
     """Return how many characters two texts begin with alike, by bisection, as both may be huge."""
-    low, high = 0, min(len(one), len(other))
+    low = 0
+    high = min(len(one), len(other))
     while low < high:
         middle = (low + high + 1) // 2
         low, high = (middle, high) if one[low:middle] == other[low:middle] else (low, middle - 1)

@@ -23,7 +23,8 @@ Chunks = str | int | tuple[str, ...]
 
 UNFINISHED = "\ufffd"  # shown where a text ends within a character
 HUGE = 65_536  # characters; a longer text is never kept in tokens, and its count is an estimate
-_SAMPLES, _SAMPLED_LENGTH = 16, 1_024  # of a longer text: how many parts are counted, and the characters of each
+_SAMPLES = 16  # parts of a longer text that are counted
+_SAMPLED_LENGTH = 1_024  # characters of each
 _GOLDEN = 618  # thousandths
 
 
@@ -39,7 +40,8 @@ class Token(str):
 
     def __new__(cls, text: str, number: int, raw: bytes) -> "Token":
         token = super().__new__(cls, text)
-        token.number, token.raw = number, raw
+        token.number = number
+        token.raw = raw
         return token
 
 
@@ -93,9 +95,12 @@ def weigh_pieces(tokens: Sequence[str], chunks: Chunks) -> Iterable[tuple[str, i
 
 def spans(pieces: Iterable[str], tokens: Sequence[str]) -> Iterator[slice]:
     """Yield for each piece of a text the tokens that end within it; an empty one goes with the next."""
-    at, end, length = 0, 0, 0
+    at = 0
+    end = 0
+    length = 0
     for piece in pieces:
-        first, length = at, length + len(piece)
+        first = at
+        length = length + len(piece)
         while at < len(tokens) and end + len(tokens[at]) <= length and (tokens[at] or end < length):
             end += len(tokens[at])
             at += 1
@@ -254,7 +259,8 @@ def _split(text: str) -> tuple[str, ...]:
 
 def _estimate(text: str) -> int:
     """Return about how many tokens a huge text has, by those of parts of it."""
-    size, counted = len(text), 0
+    size = len(text)
+    counted = 0
     for number in range(_SAMPLES):
         start = (size - _SAMPLED_LENGTH) * (number * _GOLDEN % 1000) // 1000  # spread, but in step with no period
         counted += _count_in_part(text, start, start + _SAMPLED_LENGTH)
@@ -297,7 +303,8 @@ class _InWords(dict[str, int]):
     """How many tokens words have. Raises KeyError for one that ends with white space."""
 
     def __init__(self, tokens: _OfWords, before: int) -> None:
-        self._tokens, self._before = tokens, before
+        self._tokens = tokens
+        self._before = before
 
     def __missing__(self, word: str) -> int:
         if word.isdecimal() and word.isascii():
@@ -310,18 +317,23 @@ class _InWords(dict[str, int]):
         return count
 
 
-_LONGEST_WORD, _MOST_WORDS = 64, 8_192
-_OF_FIRST_WORDS, _OF_WORDS = _OfWords(""), _OfWords(" ")
-_IN_FIRST_WORD, _in_word = _InWords(_OF_FIRST_WORDS, 0), _InWords(_OF_WORDS, 1).__getitem__
+_LONGEST_WORD = 64
+_MOST_WORDS = 8_192
+_OF_FIRST_WORDS = _OfWords("")
+_OF_WORDS = _OfWords(" ")
+_IN_FIRST_WORD = _InWords(_OF_FIRST_WORDS, 0)
+_in_word = _InWords(_OF_WORDS, 1).__getitem__
 _BLANKS = 64  # at most so many are one token
 _TOKEN_SIZE = 64  # bytes, about
-_COUNTS, _SPLITS = _Counts(most=1 << 22), _Splits(most=1 << 23)
+_COUNTS = _Counts(most=1 << 22)
+_SPLITS = _Splits(most=1 << 23)
 
 
 class Approximate:
     """Estimates tokens: fast, without a vocabulary, the same everywhere."""
 
-    name, exact = "approx", False
+    name = "approx"
+    exact = False
 
     def __init__(self) -> None:
         self.count: Callable[[str], int] = _COUNTS.__getitem__  # no function of Python's for a text that is known
@@ -337,12 +349,17 @@ class Approximate:
 
 
 APPROX = Approximate()
-split, count = APPROX.split, APPROX.count
+split = APPROX.split
+count = APPROX.count
 
 IMAGES = ("image_url", "input_image", "image")  # types of message parts that hold an image
 _READ = 65_536  # bytes that are read: the header is near the start
 _PER_PART = 85  # tokens of a part that is no image
-_IMAGE, _TILE, _SIDE, _SHORTEST, _LONGEST = 85, 170, 512, 768, 2048  # tokens, tokens, then pixels
+_IMAGE = 85  # tokens
+_TILE = 170  # tokens
+_SIDE = 512  # pixels, as are the next two
+_SHORTEST = 768
+_LONGEST = 2048
 _USUAL_IMAGE = (1024, 1024)  # assumed for images given by URL
 
 Size = tuple[int, int]  # width and height in pixels
@@ -361,10 +378,12 @@ def part_tokens(part: Mapping[str, Json]) -> int:
 def count_image_tokens(width: int, height: int) -> int:
     longest = max(width, height, 1)
     if longest > _LONGEST:
-        width, height = width * _LONGEST // longest, height * _LONGEST // longest
+        width = width * _LONGEST // longest
+        height = height * _LONGEST // longest
     shortest = max(min(width, height), 1)
     if shortest > _SHORTEST:
-        width, height = width * _SHORTEST // shortest, height * _SHORTEST // shortest
+        width = width * _SHORTEST // shortest
+        height = height * _SHORTEST // shortest
     return _IMAGE + _TILE * -(-max(width, 1) // _SIDE) * -(-max(height, 1) // _SIDE)
 
 
@@ -399,7 +418,8 @@ def _read_gif(read: bytes) -> Size | None:
 def _read_jpeg(read: bytes) -> Size | None:
     at = 2
     while at + 9 <= len(read) and read[at] == 0xFF:
-        marker, length = read[at + 1], int.from_bytes(read[at + 2 : at + 4])
+        marker = read[at + 1]
+        length = int.from_bytes(read[at + 2 : at + 4])
         if marker == 0xFF:  # filling
             at += 1
         elif 0xC0 <= marker <= 0xCF and marker not in (0xC4, 0xC8, 0xCC):

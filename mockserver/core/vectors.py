@@ -16,7 +16,9 @@ class PaletteVector(Sequence[float]):
     __slots__ = ("_indexes", "_others", "_palette")
 
     def __init__(self, palette: Sequence[float], indexes: bytes, others: Mapping[int, float]) -> None:
-        self._palette, self._indexes, self._others = palette, indexes, others
+        self._palette = palette
+        self._indexes = indexes
+        self._others = others
 
     def __len__(self) -> int:
         return len(self._indexes)
@@ -49,7 +51,8 @@ class PaletteVector(Sequence[float]):
         found = bytearray(_FLOAT.size * len(self))
         for octet in range(_FLOAT.size):  # of all numbers at once
             found[octet :: _FLOAT.size] = self._indexes.translate(palette[octet :: _FLOAT.size].ljust(256, b"\0"))
-        write, size = _FLOAT.pack_into, _FLOAT.size
+        write = _FLOAT.pack_into
+        size = _FLOAT.size
         for at, number in self._others.items():
             write(found, size * at, number)
         return found

@@ -76,7 +76,8 @@ async def wait_until_left(receive: Receive) -> None:
         pass
 
 
-CLIENT_LEFT, STOPPED = "client left", "server stopped"
+CLIENT_LEFT = "client left"
+STOPPED = "server stopped"
 CUT: Mapping[str, str] = {"end": "cut short", "close": "disconnected", "reset": "reset"}
 
 
@@ -121,7 +122,8 @@ def frame_body(lines: bytes, body: bytes) -> bytes:
     return b"%x\r\n%b\r\n0\r\n\r\n" % (len(body), body) if body else b"0\r\n\r\n"
 
 
-_CHUNKED, _STAYS = "transfer-encoding: chunked\r\n", "connection: keep-alive\n"
+_CHUNKED = "transfer-encoding: chunked\r\n"
+_STAYS = "connection: keep-alive\n"
 _IN_CHUNKS = _CHUNKED.encode()
 
 

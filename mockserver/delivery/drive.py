@@ -30,7 +30,8 @@ class Buffer:
     __slots__ = ("_note", "_pieces", "_wire", "head", "size")
 
     def __init__(self, client: ClientConnection, note: Note | None) -> None:
-        self._wire, self._note = client.wire, note
+        self._wire = client.wire
+        self._note = note
         self.head: Head | None = None
         self._pieces: list[bytes] = []
         self.size = 0
@@ -81,7 +82,9 @@ class Schedule:
         self, actions: Iterable[Action], client: ClientConnection, note: Note | None, clock: LoopClock
     ) -> None:
         self.outbox = Buffer(client, note)
-        self._actions, self._client, self._clock = iter(actions), client, clock
+        self._actions = iter(actions)
+        self._client = client
+        self._clock = clock
         self._due = clock.time() if client.began is None else client.began
         self._alarm: asyncio.TimerHandle | None = None
         self._rests = False  # a wait has begun
@@ -160,10 +163,14 @@ class Schedule:
 
 
 Handed = Write | Head | Flush | RawWrite | Cut | Departed | None
-_LEFT, _FLUSH, _WAIT = Departed(), Flush(), Wait(0.0)
+_LEFT = Departed()
+_FLUSH = Flush()
+_WAIT = Wait(0.0)
 
 
-_LOOKS, _BETWEEN_LOOKS = 1000, 0.003  # how long a client may take to read what precedes a reset
+# how long a client may take to read what precedes a reset
+_LOOKS = 1000
+_BETWEEN_LOOKS = 0.003
 
 
 async def drive(
@@ -246,7 +253,8 @@ async def _flush(outbox: Buffer, client: ClientConnection, *, last: bool = False
         outbox.head = None
     if not outbox.size and not last:
         return
-    body, swallowed = outbox.take(), 0
+    body = outbox.take()
+    swallowed = 0
     while len(body) - swallowed > MAX_WRITE:
         mouthful = body[swallowed : swallowed + MAX_WRITE]
         await client.send({"type": "http.response.body", "body": mouthful, "more_body": True})

@@ -35,7 +35,10 @@ class PacedStream:
     write: Callable[[bytes], None]
 
     def __init__(self, reply: Reply, began: float, row: Exchange, on_end: Callable[[Exchange, str], None]) -> None:
-        self.body, self.parts, self.row, self._on_end = reply.body, reply.parts, row, on_end
+        self.body = reply.body
+        self.parts = reply.parts
+        self.row = row
+        self._on_end = on_end
         self.began = math.ceil(began * TICKS) / TICKS  # never early
         self.at = 0  # the part with which it goes on, if it is in no cohort
         self.over = self.stalled = False
@@ -51,7 +54,8 @@ class PacedStream:
 
     def leave_others(self, *, unsent_last: bool = False) -> None:
         """Go on without the others, or not at all; they may be sending a part that this stream does not send."""
-        row, sent = self.row, self._sent
+        row = self.row
+        sent = self._sent
         if sent is not None:
             sent.detach(unsent_last=unsent_last)
             row.size = sent.size
@@ -67,7 +71,8 @@ class PacedStream:
             self.finish(ended)
 
     def finish(self, ended: str) -> None:
-        self.over, self.body = True, b""
+        self.over = True
+        self.body = b""
         self._on_end(self.row, ended)
 
 
@@ -87,23 +92,32 @@ class Cohort:
 
     def wake(self, now: float) -> None:
         """Send what is due; late parts leave in one chunk. Streams that end or whose clients take nothing drop out."""
-        streams, first = self.streams, self.at
-        parts, began = streams[0].parts, streams[0].began
-        at, last = first + 1, len(parts.times)
+        streams = self.streams
+        first = self.at
+        parts = streams[0].parts
+        began = streams[0].began
+        at = first + 1
+        last = len(parts.times)
         while at < last and began + parts.times[at] <= now:
             at += 1
-        start, end = parts.ends[first - 1] if first else 0, parts.ends[at - 1]
+        start = parts.ends[first - 1] if first else 0
+        end = parts.ends[at - 1]
         opening = parts.openings[first] if at == first + 1 else b"%x\r\n" % (end - start)
         ends = at == last
-        self.at, self.due = at, math.inf if ends else began + parts.times[at]
+        self.at = at
+        self.due = math.inf if ends else began + parts.times[at]
         self._log.append((now, start, end))
-        body, drops, failure = b"", ends, None
+        body = b""
+        drops = ends
+        failure = None
         for stream in streams:
             if stream.over:
                 drops = True
                 continue
             if stream.flow.write_paused:
-                stream.at, stream.stalled, drops = first, True, True
+                stream.at = first
+                stream.stalled = True
+                drops = True
                 stream.leave_others(unsent_last=True)
                 continue
             if stream.body is not body:
@@ -123,10 +137,12 @@ class Cohort:
                     row.weigh(len(body) + PIECE * last)
                 if ends:
                     row = stream.row
-                    row.size, row.unkept = end, 0 if row.kept else count_frames(body)
+                    row.size = end
+                    row.unkept = 0 if row.kept else count_frames(body)
                     stream.finish(COMPLETE)
             except Exception as error:  # the others go on
-                drops, failure = True, error
+                drops = True
+                failure = error
                 if not stream.over:
                     stream.over = True
                     stream.leave_others(unsent_last=unsent)
@@ -147,7 +163,8 @@ class Wheel:
     """
 
     def __init__(self, clock: LoopClock | None = None, *, is_crowded: Callable[[], bool] = lambda: False) -> None:
-        self._clock, self._is_crowded = clock or CLOCK, is_crowded
+        self._clock = clock or CLOCK
+        self._is_crowded = is_crowded
         self._unbegun = list[Due]()  # a heap of those that have sent nothing yet
         self._begun = list[Due]()
         self._numbers = itertools.count()
@@ -178,7 +195,9 @@ class Wheel:
 
     def _turn(self) -> None:
         """Wake what is due by now, for a while: then others have their turn. First parts go before all others."""
-        self._timer, self._set_for = None, -math.inf  # nothing sets a timer meanwhile
+        # nothing sets a timer meanwhile
+        self._timer = None
+        self._set_for = -math.inf
         self._new.clear()
         try:
             are_first_parts_late = self._wake_due(self._unbegun, TURN)

@@ -52,8 +52,11 @@ class Moments:
     """When the tokens of one answer are sent, in seconds from its start; ask in ascending order."""
 
     def __init__(self, timing: Timing, factors: Iterator[float]) -> None:
-        self._per_token, self._factors, self._token = timing.per_token, factors, 1
-        first, factor = timing.first_token, next(factors)
+        self._per_token = timing.per_token
+        self._factors = factors
+        self._token = 1
+        first = timing.first_token
+        factor = next(factors)
         exact = timing.total is not None  # the first token is part of the promise
         self._at = (timing.per_token if first is None else first) * (1.0 if exact else factor)
 
@@ -72,7 +75,8 @@ def _draw_factors(timing: Timing, seed: Seed) -> Iterator[float]:
     """Return the factor of each token's wait: 1 on average, never below 0."""
     if not timing.jitter:
         return repeat(1.0)
-    draw, random = _DRAWS[timing.distribution], seed.stream("jitter")
+    draw = _DRAWS[timing.distribution]
+    random = seed.stream("jitter")
     return (draw(random, timing.jitter) for _ in repeat(None))
 
 
@@ -156,7 +160,8 @@ def join_frames(reply: Reply) -> Reply:
     if isinstance(reply.frames, Frames) and len(body := reply.frames.join(write_event)) <= _BATCH:
         return Reply(reply.status, reply.headers, body)
     several = _batch_frames(reply.frames)
-    first, second = next(several, b""), next(several, None)
+    first = next(several, b"")
+    second = next(several, None)
     if second is None:
         return Reply(reply.status, reply.headers, first)
     return replace(reply, frames=chain((first, second), several))
@@ -190,13 +195,15 @@ def write_event(frame: Frame | FrameRun | bytes) -> bytes:
     if type(frame) is Frame:
         whole = before + frame.data + after
         return whole if frame.id is None else b"id: " + frame.id.encode() + b"\n" + whole
-    before, after = before + frame.before, frame.after + after
+    before = before + frame.before
+    after = frame.after + after
     return before + (after + before).join(frame.pieces) + after
 
 
 def _write_messages(frame: Frame | FrameRun) -> bytes:
     """Return an event, or a run of them, as messages of Amazon's event streams."""
-    holds_chunks, name = frame.framing == "chunk", frame.event or ""
+    holds_chunks = frame.framing == "chunk"
+    name = frame.event or ""
     if type(frame) is Frame:
         return write_chunk(frame.data) if holds_chunks else write_event_message(name, frame.data)
     around = frame.before, frame.pieces, frame.after
@@ -252,7 +259,9 @@ def _time_frames(frames: Iterable[Frame | bytes], pace: Pace) -> Iterator[tuple[
     if pace.timing.total is not None:
         frames = tuple(frames)
         pace = pace.fit(sum(map(_count_tokens, frames)))
-    moments, token, now = pace.moments(), 0, 0.0
+    moments = pace.moments()
+    token = 0
+    now = 0.0
     for frame in frames:
         tokens = _count_tokens(frame)
         token += tokens

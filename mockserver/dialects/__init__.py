@@ -84,7 +84,8 @@ class Operation(Struct, frozen=True):
         try:
             return self.parse(http, Validation.PUBLISHED)  # so that a request means the same in every mode
         except Failure:
-            call, sent = self.parse(http, Validation.OFF), try_parse(http.body.decode("utf-8", "replace"))
+            call = self.parse(http, Validation.OFF)
+            sent = try_parse(http.body.decode("utf-8", "replace"))
         if not isinstance(sent, dict):
             return replace(call, is_checked=False)
         return keep_unread(call, sent if self.unify is None else self.unify(http, sent))

@@ -32,8 +32,10 @@ class BatchPart(Struct, frozen=True):
 
     async def answer(self, fail: Fail, objects: Objects) -> CarriedOut:
         """Return what it gets, with its reply, and note it for the journal; `fail` words failures."""
-        http, operation = self.http, self.operation
-        call, plan = None, Plan(Failure("route_not_found"), "invalid")
+        http = self.http
+        operation = self.operation
+        call = None
+        plan = Plan(Failure("route_not_found"), "invalid")
         if operation is not None:
             try:
                 call = replace(operation.call(http, self.validation), custom_id=self.custom_id)

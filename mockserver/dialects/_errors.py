@@ -107,7 +107,8 @@ class _Facts(dict[str, Json]):
 
 
 def _gather_facts(failure: Failure, http: HttpRequest, call: Call | None, credential: Credential) -> Mapping[str, Json]:
-    details, wait = failure.details, failure.retry_after or 1.0
+    details = failure.details
+    wait = failure.retry_after or 1.0
     reached = {**_REACHED, **details}
     return {
         **_USUAL,
@@ -282,7 +283,8 @@ _OF_GATEWAYS: Mapping[int, tuple[str, str]] = {
 def make_gateway_rows(**own: ErrorRow) -> Rows:
     """Return the rows of a gateway, given those that differ from other gateways' or have no common one."""
     common = {status: ErrorRow(status, *row) for status, row in _OF_GATEWAYS.items()}
-    forbidden, unknown = own["forbidden"], own["unknown_model"]
+    forbidden = own["forbidden"]
+    unknown = own["unknown_model"]
     common |= {402: own["billing"], 403: forbidden, 500: own["server_error"]}
     return error_rows(
         common.__getitem__,
@@ -315,7 +317,9 @@ def refuse_without_code(complaint: Complaint) -> Failure:
 
 def _word_complaint(complaint: Complaint) -> tuple[str, str | None]:
     """Return OpenAI's message for a complaint, and its code."""
-    where, bound, kind = complaint.where, complaint.bound, complaint.kind
+    where = complaint.where
+    bound = complaint.bound
+    kind = complaint.kind
     if complaint.message is not None:
         return complaint.message, "invalid_value" if kind == "value" else None
     got = json_type(complaint.got)  # with an article
@@ -389,7 +393,8 @@ def word_schema_failure(failure: Failure, call: Call | None, *, coded: bool) -> 
 def _find_in_format(call: Call, schema: Json) -> tuple[str, str, str | None] | None:
     if call.options.schema is not schema:
         return None
-    chat, responses = _find_table(call.raw, "response_format", "json_schema"), _find_table(call.raw, "text", "format")
+    chat = _find_table(call.raw, "response_format", "json_schema")
+    responses = _find_table(call.raw, "text", "format")
     name = clip(str(chat.get("name") or responses.get("name") or ""))
     what = f"response_format '{name}'" if name else "response_format"
     return (what, "text.format.schema", "invalid_json_schema") if responses else (what, "response_format", None)

@@ -29,7 +29,8 @@ def describe_unreadable(http: HttpRequest, failure: Failure) -> Mapping[str, Jso
     try:
         value = json.loads(text)
     except json.JSONDecodeError as error:
-        why, place = error.msg, error.pos
+        why = error.msg
+        place = error.pos
     except (ValueError, RecursionError):
         pass
     else:

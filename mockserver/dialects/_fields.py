@@ -173,7 +173,8 @@ class TypedModel:
     """
 
     def __init__(self, schema: Mapping[str, Any], texts: Collection[str] = ()) -> None:
-        self._schema, self._texts = schema, texts
+        self._schema = schema
+        self._texts = texts
 
     @lazy_property
     def _type(self) -> type[Struct]:
@@ -359,7 +360,8 @@ class Model:
         self.fields = frozenset(schema["fields"])
         required = [name for name, field in schema["fields"].items() if field["required"]]
         self._needed = required if needed is None else needed
-        self._conversation, self._lenient = conversation or {}, lenient or {}
+        self._conversation = conversation or {}
+        self._lenient = lenient or {}
 
     def read(self, body: Mapping[str, Json], validation: Validation) -> Reading:
         """Return a body as this model reads it; if nothing is checked, without wrong values.

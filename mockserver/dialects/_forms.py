@@ -71,10 +71,12 @@ def write_form(fields: Mapping[str, Json | bytes]) -> tuple[str, bytes]:
     for name, value in fields.items():
         if isinstance(value, bytes):
             ending = "wav" if value.startswith(b"RIFF") else "png"
-            head, content = f'name="{name}"; filename="{name}.{ending}"', value
+            head = f'name="{name}"; filename="{name}.{ending}"'
+            content = value
         else:
             text = value if isinstance(value, str) else json.dumps(value)
-            head, content = f'name="{name}"', text.encode()
+            head = f'name="{name}"'
+            content = text.encode()
         parts.append(f"--{boundary}\r\ncontent-disposition: form-data; {head}\r\n\r\n".encode() + content + b"\r\n")
     return f"multipart/form-data; boundary={boundary}", b"".join((*parts, f"--{boundary}--\r\n".encode()))
 
@@ -152,7 +154,8 @@ class FormReader:
 
     def close(self, problem: str) -> None:
         """Read no more; if there is a problem, nothing of what was read is kept here."""
-        self._problem, self._parser = problem, None  # which refers to this
+        self._problem = problem
+        self._parser = None  # which refers to this
         if problem:
             self._parts.clear()
             self._writer.discard()
@@ -160,7 +163,8 @@ class FormReader:
     def _begin(self) -> None:
         if len(self._parts) >= MAX_PARTS:
             raise ValueError(f"the body has more than {MAX_PARTS:,} parts")
-        self._writer, self._headers = DataWriter(max(LARGE - self._ended_held, _SMALL)), {}
+        self._writer = DataWriter(max(LARGE - self._ended_held, _SMALL))
+        self._headers = {}
 
     def _add_data(self, data: bytes, start: int, end: int) -> None:
         self._writer.write(memoryview(data)[start:end])
@@ -180,7 +184,8 @@ class FormReader:
         from python_multipart.multipart import parse_options_header
 
         _, options = parse_options_header(self._headers.get(b"content-disposition", b""))
-        name, file_name = options.get(b"name"), options.get(b"filename")
+        name = options.get(b"name")
+        file_name = options.get(b"filename")
         media_type = self._headers.get(b"content-type")
         content = self._writer.finish()
         self._ended_held += self._writer.held + sum(map(len, self._headers.values()))

@@ -32,7 +32,8 @@ def drop_defaults(fields: Fields, defaults: Fields, bookkeeping: Set[str] = froz
             if callable(default):
                 default = default(fields)
             if isinstance(value, dict) and isinstance(default, dict):
-                value, default = drop_defaults(value, default), {}
+                value = drop_defaults(value, default)
+                default = {}
             if value == default and isinstance(value, bool) == isinstance(default, bool):
                 continue
         kept[key] = value

@@ -252,7 +252,8 @@ def _make_json_failure(why: str) -> Failure:
 
 
 # How OpenAI's words begin.
-BAD_JSON, OTHER_MEDIA = "We could not parse the JSON body of your request: ", "Invalid Content-Type header"
+BAD_JSON = "We could not parse the JSON body of your request: "
+OTHER_MEDIA = "Invalid Content-Type header"
 
 
 def reword_unreadable(failure: Failure, bad_json: str, other_media: str) -> Failure:
@@ -290,7 +291,8 @@ def is_deep(body: Body) -> bool:
     depth = 0
     while level and depth <= MAX_DEPTH:
         inner = [value for each in level for value in (each.values() if type(each) is dict else each)]
-        level, depth = [value for value in inner if type(value) is dict or type(value) is list], depth + 1
+        level = [value for value in inner if type(value) is dict or type(value) is list]
+        depth = depth + 1
     return depth > MAX_DEPTH
 
 
@@ -361,7 +363,8 @@ def _list_readings(loc: Sequence[str | int], at: Json) -> Iterator[Path]:
     if not loc:
         yield ()
         return
-    step, rest = loc[0], loc[1:]
+    step = loc[0]
+    rest = loc[1:]
     if is_label(step) or step == "[key]" or (isinstance(at, dict) and step in (at.get("role"), at.get("type"))):
         yield from _list_readings(rest, at)
     if not is_label(step):
@@ -379,7 +382,10 @@ def _find_value(value: Json, path: Path) -> Json:
 
 
 def _make_complaint(error: ErrorDetails, body: Json) -> Complaint:
-    kind, path, got, limits = error["type"], _find_path(error["loc"], error, body), error["input"], error.get("ctx", {})
+    kind = error["type"]
+    path = _find_path(error["loc"], error, body)
+    got = error["input"]
+    limits = error.get("ctx", {})
     if kind in _TYPES:
         return Complaint("type", path, got=got, expected=(_TYPES[kind],))
     if kind.startswith("union_tag"):

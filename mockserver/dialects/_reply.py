@@ -54,7 +54,8 @@ def json_reply(
     data = None if long else _write_whole(body, indent)
     if data is None:
         several = join_batches(_write_pieces(body), LARGE_BODY)
-        data, more = next(several), next(several, None)
+        data = next(several)
+        more = next(several, None)
         if more is not None:
             pieces = chain((data, more), several)
             headers = merge_headers(HeaderLines(json_type + lines), stated)

@@ -137,7 +137,8 @@ AZURE_EMBEDDING = Model(
 
 
 NAME = "azure"
-EMBEDDING_MODEL, DIMENSIONS = "Cohere-embed-v3-english", 1024  # the model if none is named
+EMBEDDING_MODEL = "Cohere-embed-v3-english"  # the model if none is named
+DIMENSIONS = 1024
 MODELS = ("Phi-4", "Llama-3.3-70B-Instruct", "mistral-large-2411")
 _IDS = IdShape("", 32, "hex")
 _VERSION = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}(-preview)?")
@@ -203,7 +204,8 @@ def _is_unsupported(complaint: Complaint) -> bool:
 
 def read_passing_extras(http: HttpRequest, known: frozenset[str], validation: Validation) -> Body:
     """Return the body; its `extra-parameters` header decides about parameters that the API does not know."""
-    body, mode = read_object(http), http.header("extra-parameters")
+    body = read_object(http)
+    mode = http.header("extra-parameters")
     extras = unknown_keys(body, known)
     match (mode or "error").strip().lower():
         case "pass-through":
@@ -253,7 +255,8 @@ def credential(http: HttpRequest) -> str | None:
 
 def _render_embeddings(call: Call, outcome: Embeddings) -> Reply:
     named = replace(outcome, model=outcome.model or EMBEDDING_MODEL)
-    encoding, lines = call.raw.get("encoding_format"), _write_lines(call.http, call)
+    encoding = call.raw.get("encoding_format")
+    lines = _write_lines(call.http, call)
     return make_embeddings_reply(named, encoding, lines=lines, identity=request_hex(call.http, call))
 
 
@@ -305,11 +308,13 @@ def _make_row(status: int) -> ErrorRow:
 def _find_detail(failure: Failure, resolved: ProviderError, call: Call | None) -> Mapping[str, Json]:
     """Return the place and value of the parameter; if a rule names one, the request's own value."""
     if "loc" in failure.details:
-        loc, value = failure.details["loc"], show_value(failure.details["value"])
+        loc = failure.details["loc"]
+        value = show_value(failure.details["value"])
     else:
         steps = steps_of(resolved.param)
         found = find_value_at(call.raw, steps) if call is not None and steps else None
-        loc, value = ("body", *map(str, steps)), "" if found is None else show_value(found)
+        loc = ("body", *map(str, steps))
+        value = "" if found is None else show_value(found)
     return {"loc": list(loc), "value": value, "input": value}
 
 

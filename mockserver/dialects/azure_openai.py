@@ -41,7 +41,8 @@ from mockserver.wire.chat import ChatLayout, ChatRenderer, prompt_filter
 from mockserver.wire.text import TextLayout, TextRenderer
 
 NAME = "azure_openai"
-REQUESTS_LEFT, TOKENS_PER_MINUTE = 999, 1_000_000
+REQUESTS_LEFT = 999
+TOKENS_PER_MINUTE = 1_000_000
 
 
 def credential(http: HttpRequest) -> str | None:

@@ -94,7 +94,8 @@ def _parse_embeddings(http: HttpRequest, validation: Validation) -> Call:
 def _read_input(given: Json) -> Message:
     if isinstance(given, str):
         return Message("user", given)
-    text, image = given.get("text"), given.get("image")
+    text = given.get("text")
+    image = given.get("image")
     parts = () if image is None else ({"type": "image_url", "image_url": {"url": image}},)
     return Message("user", text or "", parts=parts)
 

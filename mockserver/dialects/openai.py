@@ -42,7 +42,8 @@ from mockserver.wire.chat import ChatLayout, ChatRenderer
 from mockserver.wire.text import TextRenderer
 
 NAME = "openai"
-REQUESTS_PER_MINUTE, TOKENS_PER_MINUTE = 10_000, 2_000_000
+REQUESTS_PER_MINUTE = 10_000
+TOKENS_PER_MINUTE = 2_000_000
 
 
 def _parse_deletion(http: HttpRequest, validation: Validation) -> Call:

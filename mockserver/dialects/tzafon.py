@@ -119,7 +119,8 @@ def _make_item_type(kind: str, **fields: Any) -> Any:
     return open_shape(type=literal(kind), **fields)
 
 
-_OF_FILE, _RANGE = {"file_id": str}, {"start_index": int, "end_index": int}
+_OF_FILE = {"file_id": str}
+_RANGE = {"start_index": int, "end_index": int}
 Annotation = tag_union(
     "type",
     _make_item_type("file_citation", **_OF_FILE, filename=str, index=int),
@@ -349,7 +350,8 @@ def _find_lonely(body: Body) -> Iterator[Complaint]:
         yield custom_complaint("when using `top_logprobs`, `logprobs` must be set to true.", "top_logprobs")
     if body.get("cache_salt") == "":
         yield _make_salt_complaint()
-    choice, tools = body.get("tool_choice"), body.get("tools")
+    choice = body.get("tool_choice")
+    tools = body.get("tools")
     if choice not in (None, "none", "auto") and not tools:
         yield custom_complaint("When using `tool_choice`, `tools` must be set.", "tool_choice")
 

@@ -105,7 +105,8 @@ def _word_complaint(complaint: Complaint) -> str:
 
 
 def _word_argument(complaint: Complaint) -> str:
-    where, bound = complaint.where, complaint.bound
+    where = complaint.where
+    bound = complaint.bound
     if complaint.message is not None:
         return complaint.message
     match complaint.kind:
@@ -182,7 +183,8 @@ def _list_chunks(document: str | Sequence[str]) -> Sequence[str]:
 
 
 def _render_contextualized(call: Call, outcome: Embeddings) -> Reply:
-    vectors, write = iter(outcome.vectors), _find_writer(call)
+    vectors = iter(outcome.vectors)
+    write = _find_writer(call)
     documents: list[Json] = []
     for number, document in enumerate(call.raw["inputs"]):
         data = []

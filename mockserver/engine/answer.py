@@ -82,8 +82,11 @@ class Author(Struct, frozen=True, dict=True):
 
 def answer(call: Call, draft: Draft, author: Author, mark: str = "") -> Answer:
     """Turn a draft into the answer to a call. `mark` makes its ids unique; without one, they follow the call."""
-    identity, options, tokenizer = call.fingerprint + mark, call.options, call.tokenizer
-    plain, most = draft.plain, options.max_tokens
+    identity = call.fingerprint + mark
+    options = call.options
+    tokenizer = call.tokenizer
+    plain = draft.plain
+    most = options.max_tokens
     choices: tuple[Choice, ...] = ()
     written = thought = 0
     if plain is None or options.stop or options.echo or options.logprobs is not None:
@@ -169,14 +172,16 @@ class _Limited(Struct, frozen=True):
 
 
 def _make_choice(call: Call, limited: _Limited, author: Author, identity: str) -> Choice:
-    draft, parts = limited.draft, limited.parts
+    draft = limited.draft
+    parts = limited.parts
     is_text = _is_one_text(parts)
     if not is_text:
         parts = _complete(call, parts, author, identity)
     echo = find_echo(call) if call.options.echo else ()
     asked = call.options.logprobs is not None or draft.logprobs
     weighed = _make_logprobs(call, draft, echo, limited.parts, author.seed) if asked else None
-    finish, stop = draft.finish or limited.finish, "" if draft.finish else limited.stop
+    finish = draft.finish or limited.finish
+    stop = "" if draft.finish else limited.stop
     if finish not in call.finishes:
         finish = OWN_FINISHES.get(finish, finish)
     safety = limited.safety if draft.safety else ()
@@ -211,17 +216,24 @@ def find_echo(call: Call) -> tuple[str, ...]:
 
 def _limit(call: Call, draft: DraftChoice) -> _Limited:
     """Return a choice within what the call asks for: its calls, stop sequences and number of tokens."""
-    options, tokenizer = call.options, call.tokenizer
+    options = call.options
+    tokenizer = call.tokenizer
     is_text = _is_one_text(draft.parts)
     is_free = options.parallel_tool_calls and options.max_tool_calls is None and not options.bare_functions
     whole = draft.parts if is_text or (is_free and not call.prompts) else _keep_allowed(call, draft.parts)
     parts, stop = _stop_parts(whole, options.stop) if options.stop else (whole, "")
-    tokens, finish = weigh_parts(parts, tokenizer), "stop"
-    trip, most = draft.filter_after, options.max_tokens
+    tokens = weigh_parts(parts, tokenizer)
+    finish = "stop"
+    trip = draft.filter_after
+    most = options.max_tokens
     if trip is not None and not (parts != whole and tokens <= trip) and (most is None or most >= min(trip, tokens)):
-        parts, finish, tokens = _shorten_parts(parts, trip, tokenizer), "content_filter", min(trip, tokens)
+        parts = _shorten_parts(parts, trip, tokenizer)
+        finish = "content_filter"
+        tokens = min(trip, tokens)
     elif most is not None and tokens > most:
-        parts, finish, tokens = _shorten_parts(parts, most, tokenizer), "length", most
+        parts = _shorten_parts(parts, most, tokenizer)
+        finish = "length"
+        tokens = most
     if finish == "stop" and not is_text and ToolUse in map(type, parts):
         finish = "function_call" if options.bare_functions else "tool_calls"
     return _Limited(draft, parts, finish, tokens, stop if finish == "stop" else "")
@@ -287,7 +299,8 @@ def _keep_first_tokens(part: Part, tokens: tuple[str, ...]) -> Part:
     """Return the part with its first tokens, which are kept: splitting the text again might give others."""
     if isinstance(part, Item):
         return part
-    shown, chunks = end_tokens(tokens), _trim_chunks(part.chunks, sum(map(len, tokens)))
+    shown = end_tokens(tokens)
+    chunks = _trim_chunks(part.chunks, sum(map(len, tokens)))
     if shown is not tokens and isinstance(chunks, tuple):
         chunks = (*chunks, shown[-1])
     return replace(_replace_text(part, "".join(shown), chunks), tokens=shown)
@@ -349,7 +362,8 @@ def _make_logprobs(
     call: Call, draft: DraftChoice, echo: tuple[str, ...], parts: Parts, seed: Seed
 ) -> Sequence[Logprob]:
     if _is_one_text(parts):
-        text, tokens = words_of(parts[0]), tokens_of(parts[0], call.tokenizer)
+        text = words_of(parts[0])
+        tokens = tokens_of(parts[0], call.tokenizer)
     else:
         texts = [part for part in parts if type(part) is Text]
         text = "".join([part.text for part in texts])

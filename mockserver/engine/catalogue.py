@@ -317,12 +317,16 @@ def apply_limits(call: Call, known: Known, refusing: Model) -> Call:
         return call
     if refusing.lacks:
         check_features(call, refusing)
-    options, stated, most, window = call.options, known.stated, refusing.max_output_tokens, refusing.context_window
+    options = call.options
+    stated = known.stated
+    most = refusing.max_output_tokens
+    window = refusing.context_window
     asked = options.max_tokens if options.usual_tokens is None else None  # the provider's default does not count
     if most is not None and asked is not None and asked > most:
         call = _fit_output(call, asked, most)
     if window is not None:
-        room, bounds = window - call.prompt_tokens, stated.context_window is not None
+        room = window - call.prompt_tokens
+        bounds = stated.context_window is not None
         if bounds or room <= 0 or (asked is not None and asked > room):
             call = _fit_window(call, window, bounds=bounds)
     return call if stated.max_output_tokens is None else _limit_tokens(call, stated.max_output_tokens)
@@ -340,7 +344,8 @@ def _fit_output(call: Call, asked: int, limit: int) -> Call:
 
 
 def _fit_window(call: Call, window: int, *, bounds: bool) -> Call:
-    prompt, options = call.prompt_tokens, call.options
+    prompt = call.prompt_tokens
+    options = call.options
     asked = options.max_tokens if options.usual_tokens is None else None
     may_forget = CONVERSATIONS[call.operation].may_forget and not call.prompts
     if prompt > window and call.options.overflow == "truncate" and may_forget:

@@ -37,7 +37,8 @@ def name_episodes_counter(cassette: str, key: str) -> str:
 
 def select_counters(rule: str, names: Iterable[str]) -> Iterator[str]:
     """Yield those of the names that are counters of a rule or of its faults."""
-    own, faults = name_times_counter(rule), name_fault_counter(rule, "then/")
+    own = name_times_counter(rule)
+    faults = name_fault_counter(rule, "then/")
     return (name for name in names if name == own or name.startswith(faults))
 
 
@@ -90,11 +91,14 @@ class Attempts:
 
     def _forget(self) -> None:
         self.found: dict[int, tuple[int, int | None]] = {}  # by number: the attempt, and the call that was the first
-        self._counts, self._firsts = Counter[int](), dict[int, int]()
-        self._last, self._incomplete = 0, list[Exchange]()
+        self._counts = Counter[int]()
+        self._firsts = dict[int, int]()
+        self._last = 0
+        self._incomplete = list[Exchange]()
 
     def _count(self, row: Exchange) -> None:
-        self._last, same = row.seq, hash((row.namespace, row.method, row.path, row.query, row.body))
+        self._last = row.seq
+        same = hash((row.namespace, row.method, row.path, row.query, row.body))
         self._counts[same] += 1
         attempt = read_attempt(row) or self._counts[same]
         if attempt == 1:

@@ -216,7 +216,8 @@ class Engine(Struct, frozen=True, eq=False):
         """Return the plan for a call, and keep what it adds to objects, and what later calls may look up."""
         if call.references is not None and type(plan.outcome) is Answer:
             references: References = call.references
-            objects, is_generated = self._open_objects(call), plan.source == "generated"
+            objects = self._open_objects(call)
+            is_generated = plan.source == "generated"
             written = await references.write(call, plan.outcome, objects, is_generated=is_generated)
             plan = replace(plan, outcome=written)
         return self._announce(call, await self.memory.leave(call, plan))
@@ -266,7 +267,8 @@ class Engine(Struct, frozen=True, eq=False):
                 return plan
         if self.rule_set.counts_attempts:
             call = replace(call, attempt=await find_attempt(call, self.counters))
-        overrides, search = NO_OVERRIDES, RuleSearch(self.rule_set, call, self.counters, large=large, lost=lost)
+        overrides = NO_OVERRIDES
+        search = RuleSearch(self.rule_set, call, self.counters, large=large, lost=lost)
         while (match := await search.find_next()) is not None:
             rule = match.rule
             if match.failure is not None:
@@ -334,7 +336,8 @@ class Engine(Struct, frozen=True, eq=False):
 
     async def _ask_rule(self, rule: Rule, call: Call, groups: Mapping[str, str], *, large: bool) -> RuleAnswer:
         """Return what a rule says to a call. Raises Failure."""
-        scope, kinds = RenderContext(call, groups, self.policy.seed, make_generator), rule.then.generators
+        scope = RenderContext(call, groups, self.policy.seed, make_generator)
+        kinds = rule.then.generators
         demands = kinds and (is_demanding(call) or not all(map(GENERATORS.is_imported, kinds)))
         slow = large or rule.slow or demands
         return await on_thread(rule.then.respond, scope) if slow else rule.then.respond(scope)
@@ -575,7 +578,8 @@ async def _plan_batch(engine: Engine, call: Call) -> Plan:
     share_work()
     plan = await engine._plan_generated(call, _SILENCE)
     assert isinstance(plan.outcome, Answer)  # noqa: S101  # of a draft
-    results, done = list[tuple[Call, Outcome]](), list[CarriedOut]()
+    results = list[tuple[Call, Outcome]]()
+    done = list[CarriedOut]()
     for number, asked in enumerate(call.batch, 1):
         part_of = f"request {number} of {plan.outcome.id}"
         if isinstance(asked, Failure):

@@ -52,4 +52,5 @@ def make_generator(call: Call, seed: Seed, budget: AnswerWork | None = None) -> 
     return generate
 
 
-_FEWEST_CHOICES, _MOST_READ = 8, 1_000_000  # bytes read, over all choices
+_FEWEST_CHOICES = 8  # bytes read, over all choices
+_MOST_READ = 1_000_000  # bytes read, over all choices

@@ -137,7 +137,9 @@ class HostedAnswer:
     """The answer to a request with such servers, which grows turn by turn."""
 
     def __init__(self, call: Call, hosted: Sequence[HostedServer], planner: Planner) -> None:
-        self._call, self._hosted, self._planner = call, hosted, planner
+        self._call = call
+        self._hosted = hosted
+        self._planner = planner
         self._parts: list[Part] = []
         self._carried: list[CarriedOut] = []
         self._made: set[tuple[str, str]] = set()  # names and arguments of calls that the model made
@@ -151,7 +153,8 @@ class HostedAnswer:
         spent = thought = turns = 0
         sources: list[str] = []
         while True:
-            plan, turns = await self._planner.plan_turn(turn), turns + 1
+            plan = await self._planner.plan_turn(turn)
+            turns = turns + 1
             is_last = turns == MAX_TURNS or (isinstance(plan.outcome, Answer) and self._repeats(plan.outcome))
             if is_last:  # a rule that always asks for the same is done with that
                 plan = await self._planner.write_text(replace(turn, tools=(), tool_choice=ToolChoice("none")))
@@ -159,7 +162,8 @@ class HostedAnswer:
                 return replace(plan, carried_out=tuple(self._carried))
             answer = plan.outcome
             first = first or answer
-            spent, thought = spent + answer.usage.completion, thought + answer.usage.reasoning
+            spent = spent + answer.usage.completion
+            thought = thought + answer.usage.reasoning
             following = await self._take_turn(turn, answer.choices[0])
             if not self._used and not any(each.is_defined for each in self._hosted):
                 return plan  # as it has nothing to do with a server
@@ -173,7 +177,8 @@ class HostedAnswer:
         """Return the plan of the whole answer; rules of earlier `sources` had a part in it."""
         told = {part.body.get("server_label") for part in self._parts if type(part) is Item and part.kind == _LIST}
         lists = [item for item in self._list_tools() if item.body["server_label"] not in told]
-        parts, last = (*lists, *self._parts), answer.choices[0]
+        parts = (*lists, *self._parts)
+        last = answer.choices[0]
         waits = any(type(part) is ToolUse for part in parts)
         finish = "stop" if last.finish == "tool_calls" and not waits else last.finish
         choice = Choice(parts, finish, last.safety, None, last.echo, last.stop)
@@ -203,7 +208,8 @@ class HostedAnswer:
                 goes_on = goes_on and type(part) is Reasoning
                 said += [part.text] if type(part) is Text else []
             elif type(part) is ToolUse:
-                hosted, made = used, part.call
+                hosted = used
+                made = part.call
                 tool = hosted.find_tool(made.name)
                 if tool is not None and hosted.connector.needs_approval(tool):
                     asked = {"server_label": hosted.label, "name": made.name, "arguments": made.arguments}
@@ -215,7 +221,8 @@ class HostedAnswer:
                     exchanged.append((made, await self._carry_out(hosted, made)))
                     goes_on = True
             elif type(part) is Item and self._has_calls_left():  # which a rule states without its result
-                name, arguments = str(part.body.get("name")), str(part.body.get("arguments"))
+                name = str(part.body.get("name"))
+                arguments = str(part.body.get("arguments"))
                 await self._carry_out(used, ToolCall("", name, arguments))
                 goes_on = False
         if waits or not goes_on or not exchanged:
@@ -385,5 +392,6 @@ def _describe_tool(name: str, tool: McpTool) -> Mapping[str, Json]:
     }
 
 
-_LIST, _CALL = "mcp_list_tools", "mcp_call"
+_LIST = "mcp_list_tools"
+_CALL = "mcp_call"
 _RESULTS = "mcp_results"  # of earlier turns, in the meaning of a call

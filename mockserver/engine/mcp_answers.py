@@ -98,7 +98,8 @@ def generate_mcp_result(server: McpServer, call: Call, seed: Seed) -> Draft:
 
 def find_completions(server: McpServer, request: McpRequest) -> tuple[str, ...]:
     """Return the values of a prompt's argument that begin with what a client has typed."""
-    asked, argument = request.params.get("ref"), request.params.get("argument")
+    asked = request.params.get("ref")
+    argument = request.params.get("argument")
     if not isinstance(asked, Mapping) or not isinstance(argument, Mapping):
         return ()
     prompt = server.find_prompt(str(asked.get("name", "")))

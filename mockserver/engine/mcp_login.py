@@ -36,7 +36,8 @@ def is_login(request: McpRequest) -> bool:
 
 def check_login(server: McpServer, call: Call, seed: Seed) -> None:
     """Raise Failure (401) for a client that has not logged in where it must."""
-    login, request = server.login, call.mcp
+    login = server.login
+    request = call.mcp
     if login is None or request is None:
         return
     wanted = _make_token(server, seed) if login.token is None else login.token

@@ -50,7 +50,8 @@ from mockserver.kinds.mcp import ANSWERED, read_message, refuse_message
 from mockserver.rules.mcp_definitions import find_output_mistake
 
 LEVELS = ("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")
-SESSION_LOST, BREAKS_SCHEMA = "session_lost", "breaks_schema"  # faults
+SESSION_LOST = "session_lost"  # faults
+BREAKS_SCHEMA = "breaks_schema"  # faults
 NEWS = "news"  # the name of the stream that a client opens; those with answers have numbers
 _META = "io.modelcontextprotocol/"
 Result = TypeVar("Result")
@@ -128,7 +129,8 @@ class McpService(Struct, frozen=True):
 
     async def _knows_session(self, server: McpServer, call: Call) -> bool:
         """Return whether a session was begun, and not ended."""
-        request, entries = read_message(call), await self.counters.entries(call.http.namespace)
+        request = read_message(call)
+        entries = await self.counters.entries(call.http.namespace)
         session = request.session or ""
         number = session.partition("-")[0]
         if not number.isdecimal() or len(number) > 8 or session != self._name_session(server, int(number)):
@@ -209,7 +211,8 @@ class McpService(Struct, frozen=True):
         """Return the rest of a stream after the event that a client got last. Raises Failure if it is unknown."""
         stream, _, stated = last.rpartition("-")
         number = int(stated) if stated.isdecimal() and len(stated) < 10 else -1
-        after, answer = McpEventId(stream, number), self.streams.find_answer(client, stream)
+        after = McpEventId(stream, number)
+        answer = self.streams.find_answer(client, stream)
         if stream == NEWS and number >= 0:
             return self._tell_news(client, number)
         if answer is None or not 0 <= number <= _count_messages(answer.outcome):
@@ -254,7 +257,8 @@ class McpService(Struct, frozen=True):
 
     async def _plan_call(self, server: McpServer, call: Call, respond: Respond) -> Plan:
         """Plan the answer of a tool, a resource or a prompt; tell who listens what changes after it."""
-        number, now = 0, server
+        number = 0
+        now = server
         if server.changes:
             number = await self.counters.count(call.http.namespace, _name_counter("calls", server))
             now = server.change(number - 1)
@@ -303,7 +307,8 @@ class McpService(Struct, frozen=True):
         """Return an answer that is a stream; a session can take it up again."""
         if not _can_resume(server, call):
             return McpStream(messages)
-        client, resumable = _find_client(call), ResumableMessages(messages)
+        client = _find_client(call)
+        resumable = ResumableMessages(messages)
         begins_at = McpEventId(self.streams.name_answer(client), 0)
         self.streams.keep(client, begins_at.stream, ResumableAnswer(call, resumable))
         return McpStream(resumable.follow(begins_at), begins_at)
@@ -336,7 +341,8 @@ class McpService(Struct, frozen=True):
 
     def _ask(self, plan: Plan, extras: McpExtras, server: McpServer, call: Call, respond: Respond) -> Iterator[object]:
         """Yield the questions of a call as requests of the server, and its answer once the client has replied."""
-        client, replies = _find_client(call), dict[str, Json]()
+        client = _find_client(call)
+        replies = dict[str, Json]()
         for notice in self._select_notices(extras, call):
             yield {"jsonrpc": "2.0", "method": f"notifications/{notice.kind}", "params": notice.params}
         while extras.questions:
@@ -445,7 +451,8 @@ def _find_output_remark(plan: Plan, server: McpServer, request: McpRequest) -> s
     tool = server.find_tool(request.target) if request.method == "tools/call" else None
     if tool is None or tool.output is None or not isinstance(answer, Answer) or not plan.source.startswith("rule "):
         return None
-    choice, extras = answer.choices[0], answer.mcp
+    choice = answer.choices[0]
+    extras = answer.mcp
     is_meant = any(fault.name == BREAKS_SCHEMA for fault in plan.faults)
     if is_meant or choice.finish == TOOL_ERROR or (extras is not None and extras.questions):
         return None

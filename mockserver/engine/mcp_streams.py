@@ -52,7 +52,8 @@ class ResumableMessages:
     """The messages of a stream; who takes it up again gets those that it has missed, and the rest."""
 
     def __init__(self, messages: Iterator[object]) -> None:
-        self._messages, self.sent = messages, list[object]()
+        self._messages = messages
+        self.sent = list[object]()
 
     def follow(self, after: McpEventId) -> Iterator[McpSent | float]:
         """Yield the messages after an event, and the seconds to wait for others."""
@@ -83,9 +84,11 @@ class _Memory:
     def __init__(self) -> None:
         self.level: str | None = None
         self.subscribed = frozenset[str]()
-        self.events, self.told = deque[McpEvent](maxlen=_MOST), 0
+        self.events = deque[McpEvent](maxlen=_MOST)
+        self.told = 0
         self.unread: int | None = None  # the last event before those for the first stream that it opens
-        self.answers, self.answered = OrderedDict[str, ResumableAnswer](), 0
+        self.answers = OrderedDict[str, ResumableAnswer]()
+        self.answered = 0
 
     def concerns(self, event: McpEvent) -> bool:
         """Return whether the client gets an event: one about a resource, only if it has subscribed to it."""
@@ -99,7 +102,8 @@ class _Memory:
 
     def take_unread(self, after: int | None) -> list[McpEvent]:
         """Return the events that a stream begins with: those after one, or those that no stream has sent."""
-        start, self.unread = self.unread if after is None else after, None
+        start = self.unread if after is None else after
+        self.unread = None
         return [] if start is None else [event for event in self.events if event.number > start]
 
 
@@ -107,7 +111,9 @@ class _Channel:
     """A stream that a client has opened, until nobody reads it any more."""
 
     def __init__(self, client: McpClient, wants: Callable[[McpEvent], bool], *, has_wishes: bool) -> None:
-        self.client, self.wants, self.has_wishes = client, wants, has_wishes
+        self.client = client
+        self.wants = wants
+        self.has_wishes = has_wishes
         self.waiting: deque[McpEvent] = deque(maxlen=_MOST)
         self.is_over = False
 

@@ -149,7 +149,8 @@ class Memory(Struct, frozen=True):
 
     async def list_made_models(self, call: Call, *, delete: bool = False) -> Sequence[str]:
         """Return the names of the models that jobs have made; `delete` that of the call's model."""
-        namespace, names = call.http.namespace, list[str]()
+        namespace = call.http.namespace
+        names = list[str]()
         for kept in await self.store.values(namespace):
             if not isinstance(kept, KeptObject) or kept.gone or kept.dialect != call.dialect or not kept.made_model:
                 continue
@@ -217,7 +218,8 @@ def write_messages(answer: Answer) -> tuple[Message, ...]:
 
 def _list_texts(parts: Sequence[Part]) -> Iterator[str]:
     """Return the texts, one per message."""
-    text, before = "", False
+    text = ""
+    before = False
     for part in parts:
         spoken = isinstance(part, Text | Refusal)
         if before and (not spoken or (isinstance(part, Text) and part.apart)):

@@ -84,7 +84,8 @@ def is_long(call: Call, outcome: Outcome) -> bool:
 
 
 def makes_long(call: Call, draft: Draft | ArtifactDraft) -> bool:
-    n, logprobs = call.options.n, call.options.logprobs
+    n = call.options.n
+    logprobs = call.options.logprobs
     if n == 1 and logprobs is None and type(draft) is Draft:
         return False
     if isinstance(draft, ArtifactDraft):
@@ -150,7 +151,8 @@ IN_PROCESS_DRIVER: ContextVar[bool] = ContextVar("by hand", default=False)  # no
 # In schemas and grammars, what may take long; an escaped letter may be a part of it. Looked for one by one, as a
 # pattern of them all takes twenty times as long. `additionalProperties` costs little, and is in every strict schema.
 _COSTLY = b'Ref" ref" pattern" grammar" Items" Length" nProperties" xProperties" dProperties" Contains" Of"'.split()
-_ESCAPE, _ESCAPED_LETTER = rb"\\u00", re.compile(rb"\\\\u00[0-7]")
+_ESCAPE = rb"\\u00"
+_ESCAPED_LETTER = re.compile(rb"\\\\u00[0-7]")
 THREADS = 4  # no faster than one, but shares the time fairly
 LARGE = 32_768  # bytes of a request, or characters of a conversation
 DEMANDING = 8_192  # the same, of one whose answer is generated

@@ -33,7 +33,8 @@ class FaultSelection(Struct, frozen=True):
         return tuple([each for each in specs if await self._applies(each, call, rule, attempt)])
 
     async def _applies(self, spec: FaultSpec, call: Call, rule: str, attempt: int) -> bool:
-        chance, label = spec.probability, f"{rule} {spec.label}"
+        chance = spec.probability
+        label = f"{rule} {spec.label}"
         if chance is not None and self.seed.fraction("fault", label, call.fingerprint, str(attempt)) >= chance:
             return False
         if spec.times is None:

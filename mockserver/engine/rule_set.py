@@ -128,7 +128,8 @@ class RuleSearch(Struct, eq=False):
 
         A rule whose condition fails is the last one.
         """
-        call, rules = self.call, self.rule_set.rules
+        call = self.call
+        rules = self.rule_set.rules
         if self._left is None:
             self._left = iter(self.rule_set.index.find_candidates(call))
         found: list[RuleMatch] = []

@@ -140,7 +140,8 @@ def write_turn(draft: ArtifactDraft) -> Draft:
     if stated.file is None:
         if stated.text is None:
             raise ValueError("audio needs a text or a file where it answers a conversation")
-        text, sound = stated.text, Speech(stated.text, stated.voice) if stated.voice else None
+        text = stated.text
+        sound = Speech(stated.text, stated.voice) if stated.voice else None
     else:
         if read_samples(stated.file) is None:
             raise ValueError("a conversation plays WAV files with 16-bit samples only")
@@ -167,7 +168,8 @@ def _invent(call: Call, seconds: float, seed: Seed) -> str:
     return " ".join([" ".join(sentence).capitalize() + "." for sentence in sentences])
 
 
-_MOST_INVENTED, _SENTENCE = 5_000, 9  # words
+_MOST_INVENTED = 5_000  # words
+_SENTENCE = 9  # words
 _WORDS = (
     *("we", "meet", "again", "today", "and", "talk", "about", "the", "plan", "for", "next", "week", "then", "you"),
     *("said", "that", "it", "was", "late", "so", "they", "left", "after", "lunch", "with", "a", "note", "on", "my"),

@@ -89,7 +89,8 @@ def find_dimensions(model: str) -> int:
 
 def embed(text: str, dimensions: int, seed: Seed) -> Vector:
     indexes = shake_256(seed.digest("embedding", text)).digest(dimensions).translate(_INDEXES)
-    words, sums = _WORD.findall(_lower(text[:_READ])), dict[int, int]()
+    words = _WORD.findall(_lower(text[:_READ]))
+    sums = dict[int, int]()
     for place, times in Counter(chain.from_iterable([_places(word, dimensions, seed) for word in words])).items():
         if place < dimensions:
             sums[place] = sums.get(place, _ODD[indexes[place]]) + _HASH_WEIGHT * times

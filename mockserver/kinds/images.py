@@ -20,7 +20,8 @@ from mockserver.kinds.kind import ArtifactKind, OperationKind, Origins, ReadFile
 from mockserver.media.formats import FORMATS, write_png
 from mockserver.media.picture import Color, Picture, draw, find_color
 
-USUAL_SIZE, MOST_PIXELS = (1024, 1024), 4096  # of a picture, of a side
+USUAL_SIZE = (1024, 1024)  # of a picture
+MOST_PIXELS = 4096  # of a side
 _SIZE = re.compile(r"([0-9]{1,5})x([0-9]{1,5})")
 _SHOWN = ("background", "output_format", "quality", "size")  # what an item tells of its picture
 

@@ -79,7 +79,8 @@ def compress(data: bytes) -> bytes:
     return b"\x78\x01" + bits.finish() + pack(">I", adler32(data))
 
 
-_SHORTEST, _LONGEST = 3, 258  # bytes that one code repeats
+_SHORTEST = 3  # bytes that one code repeats
+_LONGEST = 258
 
 
 _RUN = re.compile(rb"(.)\1*", re.DOTALL)
@@ -262,9 +263,12 @@ def _cut(data: bytes, size: int) -> Iterator[bytes]:
 
 def _compress_codes(picture: Picture) -> bytes:
     """Return the pixels in the codes of GIF (LZW), each of which stands for a row of them."""
-    bits, clear = _Bits(), 1 << _CODE_SIZE
+    bits = _Bits()
+    clear = 1 << _CODE_SIZE
     known: dict[int, int] = {}  # by the code of a row without its last pixel, and that pixel
-    following, width, row = clear + 2, _CODE_SIZE + 1, -1
+    following = clear + 2
+    width = _CODE_SIZE + 1
+    row = -1
     bits.add(clear, width)
     for tiles in picture.lines():
         for pixel in _list_pixels(tiles, picture):
@@ -282,7 +286,9 @@ def _compress_codes(picture: Picture) -> bytes:
             following += 1
             if following > _MOST_CODES:
                 bits.add(clear, width)
-                known, following, width = {}, clear + 2, _CODE_SIZE + 1
+                known = {}
+                following = clear + 2
+                width = _CODE_SIZE + 1
             row = pixel
     bits.add(row, width)
     bits.add(clear + 1, width)  # the end
@@ -294,7 +300,8 @@ def _list_pixels(tiles: int, picture: Picture) -> bytes:
     return line[: picture.width]
 
 
-_CODE_SIZE, _MOST_CODES = 2, 4095  # bits of the smallest codes, codes
+_CODE_SIZE = 2  # bits of the smallest codes
+_MOST_CODES = 4095
 
 
 def write_svg(picture: Picture) -> bytes:

@@ -27,7 +27,9 @@ class DataOnDisk:
     __slots__ = ("__weakref__", "_path", "_size", "sha256")
 
     def __init__(self, path: str, size: int, sha256: str) -> None:
-        self._path, self._size, self.sha256 = path, size, sha256
+        self._path = path
+        self._size = size
+        self.sha256 = sha256
         weakref.finalize(self, _remove, path)
 
     def __len__(self) -> int:
@@ -45,7 +47,8 @@ class DataWriter:
         self._most = most
         self._held = bytearray()
         self._file: BinaryIO | None = None
-        self._path, self._size = "", 0
+        self._path = ""
+        self._size = 0
         self._hash = sha256()
 
     @property
@@ -65,7 +68,8 @@ class DataWriter:
             self._held += piece
             if self._size <= self._most:
                 return
-            piece, self._held = bytes(self._held), bytearray()
+            piece = bytes(self._held)
+            self._held = bytearray()
         self._hash.update(piece)
         try:
             if self._file is None:

@@ -2,7 +2,8 @@
 
 from collections.abc import Mapping
 
-WIDTH, HEIGHT = 5, 7
+WIDTH = 5
+HEIGHT = 7
 
 _DRAWN = """
 A 01110 10001 10001 11111 10001 10001 10001

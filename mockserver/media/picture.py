@@ -164,8 +164,10 @@ def _widen(bits: int, scale: int) -> int:
 
 MOST_DRAWN = 1_000  # letters of a prompt
 MOST_SCALED = 8  # tiles for each tile of a letter
-_HEX, _WORD = re.compile("[0-9a-f]{3}|[0-9a-f]{6}"), re.compile(r"[a-z]+")
-BLACK, WHITE = Color(0, 0, 0), Color(255, 255, 255)
+_HEX = re.compile("[0-9a-f]{3}|[0-9a-f]{6}")
+_WORD = re.compile(r"[a-z]+")
+BLACK = Color(0, 0, 0)
+WHITE = Color(255, 255, 255)
 COLORS: Mapping[str, Color] = {
     "black": BLACK,
     "white": WHITE,

@@ -45,7 +45,8 @@ class SampleFormat(Struct, frozen=True):
         """Return 16-bit samples at 24 kHz in this format."""
         if self.width == 2:
             return samples
-        codes, levels = _list_codes(self.name), PCM.read_levels(samples)
+        codes = _list_codes(self.name)
+        levels = PCM.read_levels(samples)
         threes = zip(levels[0::3], levels[1::3], levels[2::3], strict=False)
         return bytes([codes[(one + two + three) // 3 + 32_768 >> 2] for one, two, three in threes])
 
@@ -70,7 +71,8 @@ def _read_ulaw(code: int) -> int:
 def _read_alaw(code: int) -> int:
     """Return the sample of a code of the A-law (ITU-T G.711, table 1a)."""
     code ^= 0x55
-    level, segment = ((code & 0x0F) << 4) + 8, code >> 4 & 0x07
+    level = ((code & 0x0F) << 4) + 8
+    segment = code >> 4 & 0x07
     if segment:
         level = level + 0x100 << segment - 1
     return level if code & 0x80 else -level

@@ -96,7 +96,8 @@ def find_wave(data: bytes, total: int | None = None) -> Wave | None:
     """
     if data[:4] != b"RIFF" or data[8:12] != b"WAVE":
         return None
-    at, wave = 12, Wave(b"")
+    at = 12
+    wave = Wave(b"")
     try:
         while True:
             name, size = unpack_from("<4sI", data, at)
@@ -124,7 +125,8 @@ def resample(samples: bytes, rate: int, channels: int = 1) -> bytes:
     """Return the first channel of 16-bit samples at 24 kHz, each on the line between the two that are nearest."""
     levels = read_levels(samples)[::channels][: rate * MOST_SECONDS]
     if rate != RATE:
-        count, after = len(levels) * RATE // rate, levels[1:] + levels[-1:]
+        count = len(levels) * RATE // rate
+        after = levels[1:] + levels[-1:]
         places = (divmod(at * rate, RATE) for at in range(count))  # of minutes there are millions
         levels = array("h", [levels[at] + (after[at] - levels[at]) * part // RATE for at, part in places])
     return write_levels(levels)
@@ -177,7 +179,9 @@ class _Subframe(Struct, frozen=True):
 @lru_cache(maxsize=4)
 def _write_subframe(block: bytes) -> _Subframe:
     swapped = bytearray(block)
-    swapped[::2], swapped[1::2] = block[1::2], block[::2]  # the higher byte first
+    # the higher byte first
+    swapped[::2] = block[1::2]
+    swapped[1::2] = block[::2]
     data = b"\x02" + bytes(swapped)  # as they are
     return _Subframe(data, _check(_CRC_16, data, 16))
 
@@ -246,12 +250,14 @@ def _write_page(number: int, packet: bytes, *, played: int, flag: int = 0) -> by
 
 def _list_comments(speech: Speech) -> bytes:
     """Return Vorbis comments (https://xiph.org/vorbis/doc/v-comment.html) with the text."""
-    name, comment = b"mockserver", speech.mark
+    name = b"mockserver"
+    comment = speech.mark
     return pack("<I", len(name)) + name + pack("<II", 1, len(comment)) + comment
 
 
 def _make_table(polynomial: int, width: int) -> Sequence[int]:
-    top, mask = 1 << width - 1, (1 << width) - 1
+    top = 1 << width - 1
+    mask = (1 << width) - 1
     table = []
     for byte in range(256):
         value = byte << width - 8
@@ -263,13 +269,17 @@ def _make_table(polynomial: int, width: int) -> Sequence[int]:
 
 def _check(table: Sequence[int], data: bytes, width: int) -> int:
     """Return the check sum of data, the highest bit first, from zero on."""
-    value, mask, shift = 0, (1 << width) - 1, width - 8
+    value = 0
+    mask = (1 << width) - 1
+    shift = width - 8
     for byte in data:
         value = (value << 8 ^ table[value >> shift ^ byte]) & mask
     return value
 
 
-_CRC_8, _CRC_16, _CRC_32 = _make_table(0x07, 8), _make_table(0x8005, 16), _make_table(0x04C11DB7, 32)
+_CRC_8 = _make_table(0x07, 8)
+_CRC_16 = _make_table(0x8005, 16)
+_CRC_32 = _make_table(0x04C11DB7, 32)
 
 
 class SoundFormat(Struct, frozen=True):

@@ -19,7 +19,8 @@ def measure(data: bytes, total: int | None = None) -> float:
         return _read_flac(data) or size / _BYTES_A_SECOND
     tag = _find_id3_end(data)
     if tag < size:  # else it is no tag, or there is nothing behind it
-        data, size = data[tag:], size - tag
+        data = data[tag:]
+        size = size - tag
     here = _read_opus(data) if data.startswith(b"OggS") else _count_adts(data)
     return here * size / len(data) if here else size / _BYTES_A_SECOND
 
@@ -27,7 +28,8 @@ def measure(data: bytes, total: int | None = None) -> float:
 def _read_flac(data: bytes) -> float:
     """Return the seconds that the head of a FLAC states (RFC 9639, section 8.2); 0 if it states none."""
     stated = int.from_bytes(data[18:26], "big")
-    rate, count = stated >> 44, stated & (1 << 36) - 1
+    rate = stated >> 44
+    count = stated & (1 << 36) - 1
     return count / rate if rate else 0
 
 
@@ -42,9 +44,11 @@ def _read_opus(data: bytes) -> float:
 
 def _count_adts(data: bytes) -> float:
     """Return the seconds of the frames of AAC in ADTS (ISO/IEC 14496-3); 0 without any."""
-    at, seconds = 0, 0.0
+    at = 0
+    seconds = 0.0
     while len(data) >= at + _ADTS_HEAD and data[at] == 0xFF and data[at + 1] & 0xF6 == 0xF0:
-        rate, length = data[at + 2] >> 2 & 0xF, int.from_bytes(data[at + 3 : at + 6], "big") >> 5 & 0x1FFF
+        rate = data[at + 2] >> 2 & 0xF
+        length = int.from_bytes(data[at + 3 : at + 6], "big") >> 5 & 0x1FFF
         if rate >= len(_ADTS_RATES) or length < _ADTS_HEAD:
             break
         seconds += _ADTS_SAMPLES / _ADTS_RATES[rate]

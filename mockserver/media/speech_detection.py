@@ -27,10 +27,13 @@ class SpeechDetector:
     """
 
     def __init__(self, sound: SampleFormat, *, threshold: float, silence: int, position: int = 0) -> None:
-        self._sound, self._silence = sound, silence
+        self._sound = sound
+        self._silence = silence
         level = 32_768 * 10 ** (4 * threshold - 4)  # 0.5: 40 dB below the loudest
         self._energy = level * level
-        self._unread, self._position, self._silent_since = b"", position, position
+        self._unread = b""
+        self._position = position
+        self._silent_since = position
         self.is_speech = False
 
     def feed(self, data: bytes) -> Iterator[SpeechBorder]:
@@ -39,7 +42,8 @@ class SpeechDetector:
         size = self._sound.count_bytes(STEP)
         whole = len(data) // size * size
         self._unread = data[whole:]
-        levels, count = self._sound.read_levels(data[:whole]), size // self._sound.width
+        levels = self._sound.read_levels(data[:whole])
+        count = size // self._sound.width
         for start in range(0, len(levels), count):
             step = levels[start : start + count]
             border = self._take(is_loud=sum(map(mul, step, step)) >= self._energy * count)
@@ -47,7 +51,8 @@ class SpeechDetector:
                 yield border
 
     def _take(self, *, is_loud: bool) -> SpeechBorder | None:
-        began, self._position = self._position, self._position + STEP
+        began = self._position
+        self._position = self._position + STEP
         if is_loud:
             self._silent_since = self._position
             if not self.is_speech:

@@ -24,7 +24,8 @@ MOST_READ = 2 * MOST_HEARD  # samples of tones
 _BIT = 20  # samples
 _LOUDNESS = 3_000
 _BEGINNING = b"\xa5\x5a"
-_HEAD, _TAIL = 4, 2  # bytes: the beginning with the length, and the check sum
+_HEAD = 4  # bytes: the beginning with the length
+_TAIL = 2  # bytes of the check sum
 _PAUSE = bytes(2 * 240)
 BEAT = RATE // 4  # samples
 _GAP = re.compile(rb"[\x00\xff]{120,}")  # of high bytes: samples close to zero
@@ -66,13 +67,16 @@ def measure_speech(text: str, speed: float = 1.0) -> float:
 def read_tone(samples: bytes) -> str | None:
     """Return the texts that the tones in these samples carry, one behind the other; None if there is none."""
     heard = read_levels(samples[: 2 * MOST_HEARD])
-    found, end, left = list[str](), 0, MOST_READ
+    found = list[str]()
+    end = 0
+    left = MOST_READ
     for start in _find_starts(samples):
         if start < end or left <= 0:  # inside of what was read before
             continue
         tone = _read_from(heard, start)
         if tone is not None:
-            end, left = tone.end, left - (tone.end - start)
+            end = tone.end
+            left = left - (tone.end - start)
             found += () if tone.text is None else (tone.text,)
     return " ".join(found) if found else None
 
@@ -100,7 +104,8 @@ def _read_from(heard: "array[int]", start: int) -> _Tone | None:
         return None
     size = int.from_bytes(_read_bytes(heard, begun, _HEAD)[2:], "big")
     whole = _read_bytes(heard, begun, _HEAD + size + _TAIL)
-    said, check = whole[_HEAD : _HEAD + size], whole[_HEAD + size :]
+    said = whole[_HEAD : _HEAD + size]
+    check = whole[_HEAD + size :]
     is_right = check == pack(">H", crc_hqx(said, 0))
     return _Tone(said.decode("utf-8", "replace") if is_right else None, begun + len(whole) * 8 * _BIT)
 

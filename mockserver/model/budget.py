@@ -21,7 +21,8 @@ class AnswerWork:
     __slots__ = ("_before", "left", "request", "spent")
 
     def __init__(self) -> None:
-        self.left, self.spent = STEPS, 0
+        self.left = STEPS
+        self.spent = 0
         self.request = REQUEST_WORK.get() or RequestWork()
 
     def __enter__(self) -> None:

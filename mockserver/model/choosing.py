@@ -71,7 +71,8 @@ class Offers:
 
     def named(self, text: str) -> list[tuple[int, Tool]]:
         """Return the tools that a text names, and where."""
-        small, found = text.lower(), list[tuple[int, Tool]]()
+        small = text.lower()
+        found = list[tuple[int, Tool]]()
         for offer in self._offers:
             if any(name.lower() in small for name in offer.names):
                 place = re.search("|".join(map(_spelling, offer.names)), text, re.IGNORECASE)
@@ -127,7 +128,8 @@ class _ReadTool(NamedTuple):
 
 
 def _read_tool(tool: Tool, hint: str) -> _ReadTool:
-    options, properties = tool.options or {}, properties_of(tool)
+    options = tool.options or {}
+    properties = properties_of(tool)
     listed = (
         () if tool.description else (inner.get("enum") for inner in properties.values() if isinstance(inner, Mapping))
     )
@@ -166,7 +168,8 @@ def _read_offers(tools: tuple[_ReadTool, ...]) -> Sequence[Offer]:
     for at, (tool, name, told) in enumerate(zip(tools, names, about, strict=True)):
         properties = islice(tool.properties, most * _PROPERTIES)
         parameters = frozenset().union(*(keys(word) for each in properties for word in words(each[:_LONGEST])[:most]))
-        own, scale = frozenset().union(*map(keys, name)), _WEIGHTS["word of a choice"] if tool.choices else 1
+        own = frozenset().union(*map(keys, name))
+        scale = _WEIGHTS["word of a choice"] if tool.choices else 1
         offer = Offer(
             at=at,
             names=tool.names,
@@ -259,9 +262,11 @@ def _score_description(offer: Offer, heard: Keys) -> float:
 
 def _score_verb(offer: Offer, said: Said) -> float:
     """What the verb of the text says for or against a tool."""
-    own, verbs = [word for word in offer.name if is_action(word.word)], said.verbs
+    own = [word for word in offer.name if is_action(word.word)]
+    verbs = said.verbs
     if not own and said.is_action:
-        own, verbs = [*offer.name[:1]], [said.leading]
+        own = [*offer.name[:1]]
+        verbs = [said.leading]
     other = own and verbs and not any(one.keys & keys(verb) for one in own for verb in verbs)
     if other or (said.is_action and reads(offer.verb) and not keys(said.leading) & keys(offer.verb)):
         return _WEIGHTS["other verb"]
@@ -279,8 +284,10 @@ def _score_verb(offer: Offer, said: Said) -> float:
 _PROMISING = 0.2  # score from which arguments are worth looking for
 _FAINT = 0.5  # weight of words that tell less than most verbs
 _SHORT_DESCRIPTION = 2.5  # weight of a description that one or two words tell
-_MOST_WORDS, _LONGEST = 80, 900  # words and characters of a description: it begins with what the tool does
-_FEWEST_WORDS, _MOST_READ = 4, 20_000  # words of a tool, and of all tools together
+_MOST_WORDS = 80  # words of a description: it begins with what the tool does
+_LONGEST = 900  # characters of one
+_FEWEST_WORDS = 4  # words of a tool
+_MOST_READ = 20_000  # words of all tools together
 _PROPERTIES = 4  # for each word that is read of a tool
 _MOST_ALIKE = 64  # tools that are compared with a clause
 _NAMESPACE = lazy_pattern(r"__|[./:]|-(?=[^\W_]*_)|(?<=[a-z])-(?=[A-Z])")  # Plugin-get_function
@@ -328,7 +335,10 @@ class Clause(Struct, frozen=True):
 
 def split_clauses(text: str) -> tuple[Clause, ...]:
     """Return the clauses of a text, in order; of a long one those at both ends."""
-    blanked, found, joint, start = blank_quotes(text), list[Clause](), ".", 0
+    blanked = blank_quotes(text)
+    found = list[Clause]()
+    joint = "."
+    start = 0
     for sign in (*_JOINT.finditer(blanked), None):
         end = sign.start() if sign else len(text)
         piece = blanked[start:end]
@@ -404,7 +414,8 @@ class ToolRequest(Struct, frozen=True):
 def find_tool_requests(text: str, tools: Sequence[Tool], hints: Mapping[str, str]) -> tuple[ToolRequest, ...]:
     """Return what a text asks for, in its order; a tool more than once, where several places ask for it."""
     text = ends(text, _LONGEST_END, _LONGEST_END)
-    offers, clauses = Offers(tools, hints), split_clauses(text)
+    offers = Offers(tools, hints)
+    clauses = split_clauses(text)
     if unwanted := {name for clause in clauses if clause.denied for name in _denied_names(clause.denied, offers)}:
         offers = Offers([tool for tool in tools if tool.name not in unwanted], hints)
     begins = [at for at, clause in enumerate(clauses) if clause.first or not at]
@@ -441,7 +452,8 @@ def find_option(text: str, options: Mapping[str, str]) -> str | None:
 
 def rank_options(text: str, options: Mapping[str, str]) -> list[str]:
     """Return the options that have to do with a text, those that fit it best first, by what is said of each."""
-    offers, said = Offers([Tool(name, about) for name, about in options.items()]), Said(words(text))
+    offers = Offers([Tool(name, about) for name, about in options.items()])
+    said = Said(words(text))
     scores = {offers.tools[each.at].name: score_words(each, said) for each in offers.alike(said)}
     return sorted(scores, key=lambda name: -scores[name])
 
@@ -500,7 +512,8 @@ def _find_described(clause: Clause, offers: Offers, head: Clause, before: Clause
         own = (*own, "command")
     if clause.idle or not any(map(keys, own)):
         return []
-    alone, composed = Said(own), _composed(clause, own, head)
+    alone = Said(own)
+    composed = _composed(clause, own, head)
     said = Said((*own, *words(before.text))) if refers_back(clause.text) else alone
 
     def weigh_against(offer: Offer) -> float:
@@ -539,8 +552,11 @@ def _join_clauses(text: str, found: Sequence[Clause]) -> str:
     return _LOOSE.sub("", "".join(pieces)).strip() or found[0].text.strip()
 
 
-_LONGEST_END, _LONGEST_SENTENCE, _LONGEST_JOINT = 8_000, 240, 40  # characters
-_MOST_AROUND, _FIRST_WORDS = 10, 5
+_LONGEST_END = 8_000  # characters
+_LONGEST_SENTENCE = 240  # characters
+_LONGEST_JOINT = 40  # characters
+_MOST_AROUND = 10  # characters
+_FIRST_WORDS = 5
 _UNFIT = -10.0  # for what the words of the clause itself do not speak
 _PENALTIES = {"does anything": 0.3, "composes": -0.6, "explains": -1.5}
 _FORMS = vocabulary("poem story joke essay haiku song limerick riddle")

@@ -40,7 +40,8 @@ def _unwrap(message: Message) -> Message:
     text = message.text
     if message.role != "user" or not ("<" in text or text[:1] in ('"', "“")):
         return message
-    kept, at = list[str](), 0
+    kept = list[str]()
+    at = 0
     for found in _CONTEXT.finditer(text):
         end = text.find(f"</{found['tag']}>", found.end())
         if end < 0:
@@ -122,10 +123,12 @@ _OF_PREVIOUS = lazy_pattern(  # You must format the previous response as structu
     r"(?i)[^.!?\n]{0,40}\b(?:format|restate|convert|structure|extract)\b[^.!?\n]{0,40}"
     r"\b(?:previous|preceding|above|last)\s(?:response|answer|message|text|output|conversation)\b[^.!?\n]{0,80}[.!]?"
 )
-_OF_OTHERS, _LONGEST_TRANSCRIPT = "For context:", 100_000
+_OF_OTHERS = "For context:"
+_LONGEST_TRANSCRIPT = 100_000
 _ACT = lazy_pattern(
     r"\[[\w -]{1,80}\] (?:called tool `(?P<made>[^`\n]{1,128})` with parameters:|"
     r"`(?P<of>[^`\n]{1,128})` tool returned result:|said:)"
 )
 _MARKERS = lazy_pattern(r"<<<(?:BEGIN|END)_\w{1,60}>>>")
-_CALLING, _OBSERVED = "Calling tools:", "Observation:"
+_CALLING = "Calling tools:"
+_OBSERVED = "Observation:"

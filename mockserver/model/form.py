@@ -37,10 +37,13 @@ from mockserver.model.vocabulary import (
 
 def write_list(request: Request, rng: Random) -> str | None:
     """Return the list that a prompt orders, of what tools returned first; None if it orders none."""
-    counted, order = _find_counted(request.text), request.text
-    points, is_bulleted = request.find(_POINTS), request.find(_BULLETED) is not None
+    counted = _find_counted(request.text)
+    order = request.text
+    points = request.find(_POINTS)
+    is_bulleted = request.find(_BULLETED) is not None
     if counted is None and (_SEPARATED.search(request.rules) or is_bulleted):
-        counted, order = _find_counted(request.rules), f"{request.rules}\n{request.text}"
+        counted = _find_counted(request.rules)
+        order = f"{request.rules}\n{request.text}"
     if not (counted or points or is_bulleted or _LIST.search(folded(request.text))):
         return None
     counting = counted or points
@@ -72,14 +75,16 @@ def _find_material(text: str) -> str:
 def _make_items(noun: str, number: int, about: str, rng: Random) -> list[str]:
     """Return so many items of a noun; questions, searches and keywords are made of the words of a text."""
     thing = singular(noun)
-    last, telling = words(thing)[-1:] or ("",), content_words(about, ENGLISH)
+    last = words(thing)[-1:] or ("",)
+    telling = content_words(about, ENGLISH)
     is_reworded = about.endswith("?") and last[0] in english("wording", "list_items")
     kind = next((kind for kind in ("question", "query", "keyword") if last[0] in english(kind, "list_items")), "")
     kind = "question" if is_reworded else kind
     if kind == "keyword" and about:
         return [*telling, *(word for word in english("aspects") if word not in telling)][:number]
     if kind and about:
-        templates, subject = english(f"{kind}_templates", "list_items"), " ".join(telling[:5]) or about[:80]
+        templates = english(f"{kind}_templates", "list_items")
+        subject = " ".join(telling[:5]) or about[:80]
         first = rng.randrange(len(templates))
         pairs = [rng.sample(english("aspects"), 2) for _ in range(number)]
         turned = [*templates[first:], *templates[:first], *templates[-1:] * number]
@@ -202,7 +207,9 @@ def _strip_form(text: str, names: Sequence[str]) -> str:
     masked = _BRACES.sub(lambda found: "_" * len(found[0]), text)
     places = [found.span() for found in _SENTENCE_OR_HEAD.finditer(masked)]
     forms = {place: _find_form_end(text[slice(*place)]) for place in places}
-    kept, rests, goes_on = list[str](), list[str](), False
+    kept = list[str]()
+    rests = list[str]()
+    goes_on = False
     for place, end in forms.items():
         piece = text[slice(*place)]
         if (end and not any(name in piece for name in names)) or goes_on:

@@ -94,7 +94,8 @@ def _search(tool: Tool, text: str) -> Mapping[str, Json]:
 
 
 def _code(tool: Tool, text: str) -> Mapping[str, Json]:
-    container, said = tool.options.get("container"), mentions(text)
+    container = tool.options.get("container")
+    said = mentions(text)
     named = {"container_id": container} if isinstance(container, str) and container else {}
     numbers = [str(each.value) for each in said.found if each.kind == "number"][:50]
     summed = f"numbers = [{', '.join(numbers)}]\nprint(sum(numbers))" if numbers else "print('done')"
@@ -145,7 +146,8 @@ def limit_to_choice(tool: Tool, choice: ToolChoice) -> Tool | None:
 
 def _mcp_use(tool: Tool, call: Call, said: str, seed: Seed) -> Item | None:
     """A call of a server's tool, or first the question whether it may be made; None after that."""
-    label, names = str(tool.options.get("server_label") or "server"), list_allowed(tool)
+    label = str(tool.options.get("server_label") or "server")
+    names = list_allowed(tool)
     parts = [part for message in call.since_user for part in message.parts if part.get("server_label") == label]
     if not names:
         return None if parts else make_item("mcp_list_tools", {"server_label": label, "tools": []})
@@ -190,7 +192,8 @@ def _computer_step(tool: Tool, call: Call, said: str, seed: Seed) -> Item | None
 
 
 def _list_actions(tool: Tool, text: str, seed: Seed) -> Iterator[Action]:
-    said, rng = mentions(text[:_MOST_READ]), seed.stream("computer")
+    said = mentions(text[:_MOST_READ])
+    rng = seed.stream("computer")
     yield {"type": "screenshot"}
     if text := _find(said, "quoted", "code"):
         yield {"type": "type", "text": text}
@@ -203,8 +206,10 @@ def _list_actions(tool: Tool, text: str, seed: Seed) -> Iterator[Action]:
         yield {"type": "click", "button": "left", "x": x, "y": y}
 
 
-_MOST_READ, _LONGEST_QUERY, _LONGEST_MCP_QUERY = 4_000, 200, 1_000  # characters
-_POLITE = lazy_pattern(r"^\s*(?:please|can you|could you|would you|kindly)\s+", re.IGNORECASE)
+_MOST_READ = 4_000  # characters
+_LONGEST_QUERY = 200  # characters
+_LONGEST_MCP_QUERY = 1_000  # characters
+_POLITE = lazy_pattern(r"^\s*(?:please|can you|could you|would you|kindly)\s+", re.IGNORECASE)  # characters
 _MOST_IN_ADDRESS = 6  # words
 _USUAL_SIZE = {"width": 1024, "height": 768}
 # Tools that are used once for each message of the user, by how their types begin: the item, and what it says.

@@ -100,7 +100,8 @@ def choose_values(call: Call, schema: Json, about: str = "") -> dict[str, Json]:
         if ends and len(options) > len(ends):
             best = _choose_next(call, [option for option in options if option not in ends], ends[0])
         elif len(options) > 1 and "default" not in inner:
-            hints, said = find_hints(options, _join_rules(call)), {*parts(excerpt(call.last_user, _LONGEST_REQUEST))}
+            hints = find_hints(options, _join_rules(call))
+            said = {*parts(excerpt(call.last_user, _LONGEST_REQUEST))}
             if hints or not any(said.issuperset(parts(option)) for option in options):
                 best = choose_name(call.last_user, options, hints)
         elif not options and isinstance(inner, Mapping) and inner.get("type") == "string":
@@ -132,7 +133,8 @@ def _find_names(call: Call, name: str, described: str, about: str) -> Sequence[s
     if len(quoted) > 1:
         return quoted
     words = [word for word in parts(name) if word not in ("name", "id", "to")]  # workers for a `worker_id`
-    own, rules = list_options(excerpt(described)), _join_rules(call)
+    own = list_options(excerpt(described))
+    rules = _join_rules(call)
     listed = [*list_options(excerpt(about)), *list_options(rules), *_list_rosters(rules)]
     fitting = (each.names for each in listed if any(alike(word, noun) for word in words for noun in each.about))
     return own[0].names if own else next(fitting, [])
@@ -203,7 +205,8 @@ def choose_speaker(call: Call) -> str | None:
 
 def _list_roles(text: str) -> list[str]:
     """The roles that a text has to choose from: those after "select the next role", or with an end such as FINISH."""
-    asks, end = _TURN.search(folded(text[-_LONGEST_REQUEST:])) is not None, _END.search(text)
+    asks = _TURN.search(folded(text[-_LONGEST_REQUEST:])) is not None
+    end = _END.search(text)
     if not (asks or end):
         return []
     listed = [
@@ -232,7 +235,9 @@ def _read_conversation(call: Call, workers: Sequence[str], end: str) -> tuple[st
     """The last request of the user, and who replied what to it since; "" for somebody whom nobody knows."""
     known = {worker.lower(): worker for worker in workers}
     speakers = re.compile(rf"(?im)^\W{{0,4}}({'|'.join(map(re.escape, (*workers, *_USERS)))})\W{{0,3}}(?::|\]|\n|> |$)")
-    request, replies, chosen = "", list[tuple[str, str]](), ""
+    request = ""
+    replies = list[tuple[str, str]]()
+    chosen = ""
     for message in call.messages[-_MOST_MESSAGES:]:
         if message.role in RULING:
             continue
@@ -248,7 +253,8 @@ def _read_conversation(call: Call, workers: Sequence[str], end: str) -> tuple[st
                 replies += [(worker, text)] if text.strip() or message.role == "tool" else []
                 chosen = ""
             elif not (end and request and _names(text, end)):  # who acts next?
-                request, replies = text, []
+                request = text
+                replies = []
     return request, replies
 
 
@@ -267,16 +273,19 @@ def _find_decision(message: Message, workers: Sequence[str]) -> str:
 
 def _is_end(option: str, name: Sequence[str]) -> bool:
     """Whether an option ends the work: FINISH, __end__; done or stop only if the property chooses what is next."""
-    said, said_of_ends = parts(option), word_set("ends") | word_set("around_ends")
+    said = parts(option)
+    said_of_ends = word_set("ends") | word_set("around_ends")
     if not said or not said_of_ends.issuperset(said) or word_set("ends").isdisjoint(said):
         return False
     return option.isupper() or option.startswith("_") or not word_set("routing").isdisjoint(name)
 
 
-_MOST, _MOST_MESSAGES = 50, 200
-_LONGEST_REQUEST, _LONGEST_LEAD = 1_500, 120  # characters
-_QUOTES = ("'", '"', "`")
-_AROUND = "\"'`“”‘’*()[]{}<>. \t-"
+_MOST = 50
+_MOST_MESSAGES = 200
+_LONGEST_REQUEST = 1_500  # characters
+_LONGEST_LEAD = 120  # characters
+_QUOTES = ("'", '"', "`")  # characters
+_AROUND = "\"'`“”‘’*()[]{}<>. \t-"  # characters
 _WORD = r"(?:\"[^\"\n]{1,40}\"|'[^'\n]{1,40}'|[`“‘]?(?<![\w+-])[\w+-]++[`”’]?)"
 _ITEM = r"[\"'`“‘]?[\w+-]{1,60}(?: [\w+-]{1,60}){0,4}(?: ?\([^()\n]{0,60}\))?[\"'`”’]?"
 _OR = r"\s*,\s*(?:or\s+|and\s+)?|\s*[/|]\s*|\s+or\s+"

@@ -16,7 +16,9 @@ def logprobs(tokens: tuple[str, ...], rng: Random, top: int, tokenizer: Tokenize
 
 def each_logprob(tokens: tuple[str, ...], rng: Random, top: int, tokenizer: Tokenizer = APPROX) -> Iterator[Logprob]:
     # One loop without calls of its own functions: this is most of what such an answer costs.
-    draw, draw_bits, words = rng.random, rng.getrandbits, len(_COMMON)
+    draw = rng.random
+    draw_bits = rng.getrandbits
+    words = len(_COMMON)
     usual, after_blank = _list_alternatives(tokenizer) if top > 0 else ((), ())
     parts = _HALVES[: top - 1]
     for token in tokens:

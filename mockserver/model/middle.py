@@ -10,9 +10,11 @@ def fill_middle(prompt: Prompt) -> str | None:
     if suffix is None or not _CODE.search(f"{prompt.text}\n{suffix}"):
         return None
     *above, line = prompt.text.split("\n")
-    said, braces = line.rstrip(), _BRACES.search(f"{prompt.text}\n{suffix}") is not None
+    said = line.rstrip()
+    braces = _BRACES.search(f"{prompt.text}\n{suffix}") is not None
     head = next((each for each in (line, *reversed(above)) if _FUNCTION.search(each)), "")
-    value, statement = _find_value(head, braces=braces), _write_statement(head, suffix, braces=braces)
+    value = _find_value(head, braces=braces)
+    statement = _write_statement(head, suffix, braces=braces)
     if not said:
         return statement
     gap = "" if line != said else " "

@@ -142,7 +142,8 @@ def rate(request: Request, rng: Random) -> str | None:
     if bounds is None:
         return None
     low, high = sorted((int(bounds[1]), int(bounds[2])))
-    number, marked = rng.randrange(low, high + 1), request.find(_MARKED)
+    number = rng.randrange(low, high + 1)
+    marked = request.find(_MARKED)
     return str(number) if marked is None else f"{marked[1]}[[{number}]]"
 
 
@@ -217,7 +218,8 @@ def pick(options: Mapping[str, str], said: str, request: Request, rng: Random) -
     truths = {truth(option): option for option in options}
     if truths.keys() == {True, False} and (is_true := _is_true(request)) is not None:
         return truths[is_true]
-    result, spoken = compute(request.text, bare=True), set(re.findall(r"[\w+-]+", said.lower()))
+    result = compute(request.text, bare=True)
+    spoken = set(re.findall(r"[\w+-]+", said.lower()))
     right = [option for option, text in options.items() if text == result]
     named = [option for option in options if option.lower() in spoken and truth(option) is None and len(option) > 1]
     found = right or named
@@ -230,7 +232,8 @@ def _choose_number(request: Request, rng: Random) -> str | None:
     """The number of the passage that fits best, or of all that fit, as shown: `Doc: 9, Relevance: 7`, `[2] > [1]`."""
     shown = _RANKING.search(request.text)
     said = request.text.replace(shown[0], " ") if shown else request.text
-    options, rest = {line[1]: line[2] for line in _NUMBERED.finditer(said)}, _NUMBERED.sub("", said)
+    options = {line[1]: line[2] for line in _NUMBERED.finditer(said)}
+    rest = _NUMBERED.sub("", said)
     if len(options) < 2 or not (shown or request.find(_NUMBER_OF_ONE)):
         return None
     if shown is None:
@@ -258,8 +261,9 @@ def _find_lettered(text: str) -> dict[str, str]:
     return run if "ABCDEFGH".startswith(letters[first:]) else {}
 
 
-_LONGEST_COURTESY, _LONGEST_ORDER = 120, 2_000  # characters
-_COURTESY = lazy_pattern(
+_LONGEST_COURTESY = 120  # characters
+_LONGEST_ORDER = 2_000  # characters
+_COURTESY = lazy_pattern(  # characters
     r"(?i)\W*(?:(?:ok|okay|great|perfect|cool|nice|that's (?:it|all)|that helped)\W+)*"
     r"(?:(?P<greetings>(?:hi|hello|hey|good (?:morning|afternoon|evening|day))(?:[\s,]+\w+)?"
     r"(?:\W+how(?:'s| is| are) (?:you|it going)(?: today)?)?)|(?P<farewells>(?:(?:thanks|thank you)\b[^.!?,]{0,40}\W+)?"
@@ -365,7 +369,8 @@ def compute(text: str, *, bare: bool) -> str | None:
 
 def _is_question(text: str, found: re.Match[str]) -> bool:
     """Whether a sum is the question, and not a date or a number of some thing."""
-    before, behind = text[max(0, found.start() - 40) : found.start()], text[found.end() :].lstrip()
+    before = text[max(0, found.start() - 40) : found.start()]
+    behind = text[found.end() :].lstrip()
     alone = before.rstrip()[-1:] in ("", ".", "!", "?", ":") and not behind[:3].strip(" =?.\n")
     asked = behind.startswith(("?", "？", "؟")) and _SPACED.search(found[0])  # but not `on 5/12?`
     return bool(alone or _CUE.search(before) or behind.startswith(("=", "equals")) or asked)

@@ -44,7 +44,8 @@ class _Statement(Struct, frozen=True):
 
 def write_plain_prose(call: Call, seed: Seed) -> DraftChoice | None:
     """Return what `write_prose_on` does, in English; None if a call may want something else, or more."""
-    asked, said = call.options, ""
+    asked = call.options
+    said = ""
     if call.tools or call.prompts or asked.prefill or asked.effort is not None or asked.response_format != "text":
         return None
     if asked.ignore_eos or not call.messages or call.messages[-1].role != "user":
@@ -144,7 +145,8 @@ def _is_statement(said: str) -> bool:
 
 
 def _best(said: str, sentences: Sequence[_Statement], *, yes: bool) -> _Statement | None:
-    keys, mine = _keys(said), _MINE.search(said) is not None
+    keys = _keys(said)
+    mine = _MINE.search(said) is not None
     needed = keys & _keys(" ".join(_NAMED.findall(said.lstrip(SIGNS).partition(" ")[2])))
     fitting = [
         sentence
@@ -343,8 +345,13 @@ def _cut(text: str) -> str:
     return text if len(text) <= _MAX_SAID else text[:_MAX_SAID].rstrip() + "…"
 
 
-_MAX_RESULTS, _MAX_LEAVES, _MAX_DEPTH = 16, 24, 4
-_MAX_NAME, _MAX_LINE, _MAX_SAID, _MAX_RESULT = 60, 300, 2000, 100_000  # characters
+_MAX_RESULTS = 16
+_MAX_LEAVES = 24
+_MAX_DEPTH = 4
+_MAX_NAME = 60  # characters
+_MAX_LINE = 300  # characters
+_MAX_SAID = 2000  # characters
+_MAX_RESULT = 100_000  # characters
 _WORD = lazy_pattern(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+|[^\W0-9_A-Za-z]+")
 _VERBS = vocabulary("get fetch search lookup look find list read query retrieve check show load")
 _PIECES = lazy_pattern(r"[,;\n]|\.\s")

@@ -212,7 +212,8 @@ def _write_for_python(pattern: str, *, in_class: bool = False) -> str:
         if found["class"]:
             return r"[\s\S]" if text == "[^]" else f"[{_write_for_python(text[1:-1], in_class=True)}]"
         if found["property"]:
-            name, refused = found["property"].strip("{}^").rpartition("=")[2], text[1] == "P"
+            name = found["property"].strip("{}^").rpartition("=")[2]
+            refused = text[1] == "P"
             letters = _PROPERTIES.get(name[:2], _PROPERTIES.get(name[:1], "a-zA-Z"))
             if in_class:
                 return letters if not refused else "0-9 " if "a" in letters.lower() else "a-z"
@@ -271,7 +272,8 @@ def text_of(syntax: str, definition: str, seed: Seed, said: Mentions = NOTHING) 
     `syntax` is `regex` or `lark`, `definition` what the client wrote. Raises Failure if that is invalid, or if no text
     is found.
     """
-    rng, values = seed.stream(syntax), _find_phrases(said)
+    rng = seed.stream(syntax)
+    values = _find_phrases(said)
     try:
         match syntax:
             case "lark":
@@ -352,7 +354,9 @@ def _compile_whole(pattern: str) -> Any:
 
 def draw_usual_texts(rng: Random) -> Iterator[str]:
     """Words, numbers, dates and the like, as people write them."""
-    word, other, number = rng.choice(_WORDS), rng.choice(_WORDS), rng.randrange(1, 100)
+    word = rng.choice(_WORDS)
+    other = rng.choice(_WORDS)
+    number = rng.randrange(1, 100)
     day = _FIRST_DAY + timedelta(days=rng.randrange(366))
     time = f"{rng.randrange(24):02}:{rng.randrange(60):02}"
     yield from (word, f"{word}_{other}", word.capitalize(), word.upper(), f"{word}{number}", f"{word}-{other}")
@@ -381,7 +385,8 @@ class _Grammar:
 
     def write(self, rng: Random, values: list[str]) -> str:
         """Write the shortest text, with values where expressions match them."""
-        line, pieces = "", self._find_shortest(rng)
+        line = ""
+        pieces = self._find_shortest(rng)
         patterns = {piece.token.value for piece in pieces if piece.token.type == "REGEXP"}
         if sum(map(estimate_pattern_work, patterns)) > MAX_PATTERN_WORK:
             raise _refuse(f"its regular expressions repeat too much{_INSTEAD}")
@@ -394,7 +399,8 @@ class _Grammar:
     def _find_shortest(self, rng: Random) -> list[_Piece]:
         """Derive each name from shorter and shorter derivations of others, within a limit of work."""
         known: dict[str, list[_Piece]] = {}
-        left, changed = _MAX_WORK, True
+        left = _MAX_WORK
+        changed = True
         while changed and left > 0:
             changed = False
             for name in (*self.bodies, *reversed([*self.bodies])):  # definitions mostly use those before or after them
@@ -495,7 +501,8 @@ def _read_least(times: "Sequence[Token]") -> int:
     """Read how often something is there at least: after `?`, `*`, `+`, `~2` or `~2..4`; an optional part never."""
     if not times or times[0].type == "OP":
         return int(bool(times) and times[0].value == "+")
-    least, most = int(times[0]), int(times[-1])
+    least = int(times[0])
+    most = int(times[-1])
     if not 0 <= least <= most <= _MAX_REPEATS:
         raise _refuse_at(f"a range of repetitions that is empty or above {_MAX_REPEATS:,}, {least}..{most}", times[0])
     return least
@@ -520,11 +527,14 @@ def _write_token(token: "Token", rng: Random, values: list[str]) -> str:
 
 _INSTEAD = "; answer with a rule."
 _MAX_CHARACTERS, _MAX_PATTERN = 64_000, 8_000  # of a grammar, which takes a third of a second; of a regular expression
-_MAX_REPEATS, _MAX_MENTIONS = 1_000, 40
-_MAX_WORK, _MAX_TOKENS = 200_000, 5_000  # tokens of all derivations, and of the smallest
+_MAX_REPEATS = 1_000
+_MAX_MENTIONS = 40
+_MAX_WORK = 200_000  # tokens of all derivations
+_MAX_TOKENS = 5_000  # tokens of the smallest
 _TOO_MANY = range(_MAX_TOKENS + 1)
 _MAX_PHRASE = 2_000  # characters
-_SAMPLES, _MAX_SIZE = 8, 20_000
+_SAMPLES = 8
+_MAX_SIZE = 20_000
 _SURROGATE = lazy_pattern("[\ud800-\udfff]")
 _FIRST_DAY = date(2024, 1, 1)
 _WORDS = (

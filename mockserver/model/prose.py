@@ -85,7 +85,8 @@ def question(request: str) -> tuple[str, str, str]:
     plain = (_QUOTES.sub("", request) if _QUOTES.search(request) else request).strip()
     plain = plain[polite.end() :] if (polite := _POLITE.match(plain)) else plain
     if found := _INTERROGATIVE.match(plain):
-        rest, kind = plain[found.end() :], str(found.lastgroup)
+        rest = plain[found.end() :]
+        kind = str(found.lastgroup)
         if kind == "how":
             return kind, "", _phrase(rest)
         being = _BEING.match(rest) if kind != "why" else None
@@ -138,7 +139,8 @@ def _request(text: str) -> str:
 
 
 def _trimmed(request: str, language: str) -> str:
-    silent, clause = stop_words(language), _CLAUSE.split(request.strip(SIGNS), maxsplit=1)[0]
+    silent = stop_words(language)
+    clause = _CLAUSE.split(request.strip(SIGNS), maxsplit=1)[0]
     if language in UNSPACED:
         return clause[:24]
     words = clause.split()[:14]
@@ -339,7 +341,8 @@ def lorem(call: Call, seed: Seed, options: Mapping[str, Json]) -> DraftChoice:
 def words(call: Call, seed: Seed, options: Mapping[str, Json]) -> DraftChoice:
     """Random English words: about `options["tokens"]` tokens."""
     rng = seed.stream("words")
-    pieces, tokens = list[str](), _length(call, rng, options)
+    pieces = list[str]()
+    tokens = _length(call, rng, options)
     while tokens > 0:
         pieces.append(" " * bool(pieces) + draw_word(rng))
         tokens -= count(pieces[-1])
@@ -353,7 +356,8 @@ def echo(call: Call, seed: Seed, options: Mapping[str, Json]) -> DraftChoice:
 
 def markdown(call: Call, seed: Seed, options: Mapping[str, Json]) -> DraftChoice:
     """Headings, lists, a table and code in Markdown on the prompt's subject: about `options["tokens"]` tokens."""
-    rng, about = seed.stream("markdown"), find_topic(call)
+    rng = seed.stream("markdown")
+    about = find_topic(call)
     wanted = _length(call, rng, {"tokens": 200, **options})
     title = about.subject or "a short document"
     text = f"# {title[:1].upper()}{title[1:]}"
@@ -409,7 +413,8 @@ def separator_after_prompt(call: Call) -> str:
 
 def _limited(texts: list[str], counts: list[int], call: Call, options: Mapping[str, Json]) -> Piece:
     """The texts that fit into the request's limit, but always the first; all if a length is stated."""
-    most, tokens = call.options.max_tokens, sum(counts)
+    most = call.options.max_tokens
+    tokens = sum(counts)
     if most is not None and tokens > most and "tokens" not in options and not call.options.ignore_eos:
         fitting = max(1, sum(1 for _ in takewhile(lambda total: total <= most, accumulate(counts))))
         return "".join(texts[:fitting]), sum(counts[:fitting])
@@ -417,7 +422,8 @@ def _limited(texts: list[str], counts: list[int], call: Call, options: Mapping[s
 
 
 def _length(call: Call, rng: Random, options: Mapping[str, Json]) -> int:
-    wanted, natural = call.options, 20 + rng.below(60)
+    wanted = call.options
+    natural = 20 + rng.below(60)
     if wanted.verbosity is not None or wanted.effort is not None:
         natural = int(natural * _VERBOSITY.get(wanted.verbosity or "", 1) * _EFFORT.get(wanted.effort, 1))
     if wanted.ignore_eos and wanted.max_tokens is not None:
@@ -430,7 +436,8 @@ def _length(call: Call, rng: Random, options: Mapping[str, Json]) -> int:
 
 def _paragraphs(sentences: Iterator[Piece], rng: Random, between: str, tokens: int) -> tuple[list[str], list[int]]:
     """Return sentences of about so many tokens, each with what separates it from the one before, and their tokens."""
-    before, left = "", 0  # sentences to the end of the paragraph
+    before = ""
+    left = 0  # sentences to the end of the paragraph
     texts: list[str] = []  # annotated: `list[str]()` takes twenty times as long
     counts: list[int] = []
     for text, known in sentences:
@@ -449,7 +456,8 @@ def _paragraphs(sentences: Iterator[Piece], rng: Random, between: str, tokens: i
 def _thought(call: Call, seed: Seed, most: int) -> str:
     """Reasoning of at most so many tokens, in whole sentences if one fits."""
     about = find_topic(call)
-    between, text = blank(about), ""
+    between = blank(about)
+    text = ""
     for made in islice(Speaker(about, seed.stream("reasoning")).thoughts(), most):
         longer = text + between + made if text else made
         if count(longer) > most:
@@ -510,7 +518,8 @@ class Gap(Struct, frozen=True):
 
 def sentence_of(source: str) -> Sentence:
     first, *others = source.split(" ")
-    tokens, counted = 0, list[Gap]()
+    tokens = 0
+    counted = list[Gap]()
     for piece in (first, *[f" {other}" for other in others]):
         before, *gap = _GAP.split(piece)
         if not gap:
@@ -543,10 +552,13 @@ class Speaker:
     __slots__ = ("_aspects", "_fillings", "_gaps", "_rng", "_topic")
 
     def __init__(self, topic: Topic, rng: Random) -> None:
-        self._topic, self._rng, self._aspects = topic, rng, some_aspects(rng)
+        self._topic = topic
+        self._rng = rng
+        self._aspects = some_aspects(rng)
         fillings = self._fillings = {"topic": topic.subject} if topic.subject else {}
         if topic.said:
-            fillings["said"], fillings["Said"] = topic.said, capitalized(topic.said)
+            fillings["said"] = topic.said
+            fillings["Said"] = capitalized(topic.said)
         if topic.act:
             fillings["act"] = topic.act
         self._gaps = frozenset(fillings)
@@ -571,8 +583,11 @@ class Speaker:
 
     def speak(self, sentence: Sentence | None = None) -> Iterator[Piece]:
         """Yield a sentence with its gaps filled, then others without end: none comes back before all were said."""
-        fillings, aspects, random = self._fillings, self._aspects, self._rng.random
-        words, middles = self._topic.words or ("this",), _sayable(self._gaps, "middles")
+        fillings = self._fillings
+        aspects = self._aspects
+        random = self._rng.random
+        words = self._topic.words or ("this",)
+        middles = _sayable(self._gaps, "middles")
         left: list[Sentence] = []
         while True:
             if sentence is None:
@@ -581,10 +596,13 @@ class Speaker:
             at = floor(random() * 4)  # from here on as `two_of`, which takes twice as long
             other = at + 1 + floor(random() * (4 - at))
             if random() < 0.5:
-                fillings["a"], fillings["b"] = aspects[other], aspects[at]
+                fillings["a"] = aspects[other]
+                fillings["b"] = aspects[at]
             else:
-                fillings["a"], fillings["b"] = aspects[at], aspects[other]
-            drawn, tokens = random(), sentence.tokens
+                fillings["a"] = aspects[at]
+                fillings["b"] = aspects[other]
+            drawn = random()
+            tokens = sentence.tokens
             if sentence.counted:
                 fillings["word"] = words[floor(drawn * len(words))]
                 fillings["A"] = fillings["a"].capitalize()
@@ -595,9 +613,13 @@ class Speaker:
             sentence = None
 
     def _foreign(self, *, opened: bool) -> Iterator[Piece]:
-        topic, rng, random = self._topic, self._rng, self._rng.random
-        words, subject = lexicon(topic.language), topic.subject if opened else ""
-        between, full_stop = blank(topic), languages()[topic.language].get("full_stop", ".")
+        topic = self._topic
+        rng = self._rng
+        random = self._rng.random
+        words = lexicon(topic.language)
+        subject = topic.subject if opened else ""
+        between = blank(topic)
+        full_stop = languages()[topic.language].get("full_stop", ".")
         while True:
             made = [words[floor(random() * len(words))] for _ in range(5 + rng.below(7))]
             if subject:

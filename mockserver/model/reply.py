@@ -86,8 +86,10 @@ def answer_in_words(call: Call, seed: Seed, options: Options) -> DraftChoice:
         return _draft(word)
     end = find_closing(call)
     call = end.call
-    asked, rng = _read_request(call), seed.stream("prose")
-    about, results = asked.topic, asked.found or None
+    asked = _read_request(call)
+    rng = seed.stream("prose")
+    about = asked.topic
+    results = asked.found or None
     if "tokens" in options or call.options.ignore_eos:
         return _draft(results or separator_after_prompt(call) + write_text_on(about, call, rng, options)[0])
     answer = obey(asked, rng)
@@ -98,7 +100,8 @@ def answer_in_words(call: Call, seed: Seed, options: Options) -> DraftChoice:
 
 
 def _read_request(call: Call) -> Request:
-    about, results = find_topic(call), describe_results(call)
+    about = find_topic(call)
+    results = describe_results(call)
     return Request(about.text, excerpt(_ruling(call)), about, list_facts(call) if results else (), results or "")
 
 
@@ -135,8 +138,10 @@ def arguments(call: Call, seed: Seed, options: Options) -> DraftChoice:
 
     After `options["before"]` calls of it, it takes the next of the values that the prompt lists.
     """
-    tool, before = call.tool(options["tool"], options.get("namespace", "")), options.get("before", 0)
-    tool, lenient = tool or Tool(options["tool"]), call.options.lenient_schema
+    tool = call.tool(options["tool"], options.get("namespace", ""))
+    before = options.get("before", 0)
+    tool = tool or Tool(options["tool"])
+    lenient = call.options.lenient_schema
     said = mentions(call.last_user)
     if not before:
         return DraftChoice((make_tool_use(tool, said, seed, lenient=lenient),))
@@ -147,7 +152,8 @@ def arguments(call: Call, seed: Seed, options: Options) -> DraftChoice:
 
 def find_described_value(call: Call, seed: Seed) -> DraftChoice | None:
     """Return the value that a prompt describes when the request names no format, in its notation; None if none."""
-    said, rules = call.last_user, "\n".join((_ruling(call), *_list_orders(call)))
+    said = call.last_user
+    rules = "\n".join((_ruling(call), *_list_orders(call)))
     found = find_shape(said, rules)
     if found is None and any(map(asks_for_json, (excerpt(said), excerpt(rules)))):
         return json(call, seed, {})
@@ -180,7 +186,8 @@ def _fill_shape(found: Described, call: Call, seed: Seed) -> Json:
 
 
 def _fill(schema: Json, call: Call, seed: Seed, said: str) -> Json:
-    said, rules = _AROUND.sub(" ", excerpt(said)), excerpt(call.system)
+    said = _AROUND.sub(" ", excerpt(said))
+    rules = excerpt(call.system)
     if quoted := _MATERIAL.search(said):
         said = quoted[1]
     results = [text for result in list_result_texts(call) for text in (*find_record(result, said), result)]

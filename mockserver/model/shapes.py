@@ -180,7 +180,8 @@ def _in_range(note: str) -> dict[str, Json]:
     found = _RANGE.search(note)
     if found is None or not (found[1] or found[0].strip("<>() ") == note.strip("<>() ")):
         return {}
-    low, high = float(found[2]), float(found[3])
+    low = float(found[2])
+    high = float(found[3])
     fraction = "." in found[2] + found[3] or high - low <= 1 or (found[1] or "").lower() in ("float", "decimal")
     if low >= high:
         return {}
@@ -316,7 +317,9 @@ def _undouble(text: str) -> str:
 
 
 def _shape_in(text: str, found: FoundValue, said: str) -> Described:
-    schema, before, after = found.value, text[: found.start], text[found.end :]
+    schema = found.value
+    before = text[: found.start]
+    after = text[found.end :]
     notes = f"{before[-_MOST_FOR_KEYS:]}\n{after[:_MOST_FOR_KEYS]}"
     if "json" in notes.lower():
         schema = _add_notes(schema, notes)
@@ -329,7 +332,8 @@ def _shape_in(text: str, found: FoundValue, said: str) -> Described:
         rest = re.sub(rf"\b{re.escape(str(title))}\b", " ", rest)
     counted = _COUNT.search(f"{text}\n{rest}") if schema.get("type") == "array" else None
     if counted:
-        schema, rest = _set_number(schema, counted), rest.replace(counted[0], " ")
+        schema = _set_number(schema, counted)
+        rest = rest.replace(counted[0], " ")
     fenced = any(_FENCED.search(folded(each)) for each in (text, said))
     opening, closing = ("```json\n", "\n```") if fenced else ("", "")
     return Described(schema, rest, lambda value: f"{opening}{compact(value)}{closing}")
@@ -384,7 +388,8 @@ def _unordered(part: str) -> str:
 
 
 def _remove_examples(text: str) -> str:
-    kept, at = list[str](), 0
+    kept = list[str]()
+    at = 0
     for found in find_objects(text):
         if isinstance(found.value, Mapping) and _is_schema(found.value):  # what follows explains it
             return "".join((*kept, text[at : text.rfind("\n", 0, found.start) + 1]))
@@ -446,7 +451,8 @@ def _find_example(text: str) -> FoundValue | None:
         if found.value and _SHOWN_AS_ANSWER.search(text[max(0, found.start - _NEAR) : found.start]):
             return replace(found, value=shape_of(found.value))
     for found in objects:
-        before, behind = text[max(0, found.start - _CUE) : found.start], text[found.end : found.end + _NEAR]
+        before = text[max(0, found.start - _CUE) : found.start]
+        behind = text[found.end : found.end + _NEAR]
         if _OF_KEY.search(before) and (keys := _find_keys(text)):
             return keys
         is_shown = _LIKE.search(before) and not _GIVEN.search(before[-_NEAR:])
@@ -480,7 +486,8 @@ def _notes(text: str, at: int, key: re.Pattern[str]) -> tuple[dict[str, str], in
     notes: dict[str, str] = {}
     end = at
     while (found := key.match(text, at)) is not None and len(notes) < MOST_KEYS:
-        name, at = found["name"], found.end()
+        name = found["name"]
+        at = found.end()
         note = next((part.strip() for part in found.groups()[found.re.groupindex["name"] :] if part), "")
         joint = _GAP.match(text, at)
         if (
@@ -490,7 +497,10 @@ def _notes(text: str, at: int, key: re.Pattern[str]) -> tuple[dict[str, str], in
             and not schema_of_note(note)
             and (not joint or "" in notes.values())
         ):
-            note, at, joint = "", found.end("name"), None  # what to read: `name and email: bob@example.com`
+            # what to read: `name and email: bob@example.com`
+            note = ""
+            at = found.end("name")
+            joint = None
         if name not in _NO_KEYS:
             notes[name] = f"{found.groupdict().get('optional') or ''}{note}".strip()
         end = at
@@ -501,8 +511,10 @@ def _notes(text: str, at: int, key: re.Pattern[str]) -> tuple[dict[str, str], in
     return notes, end
 
 
-_MOST_READ, _MOST_FOR_KEYS = 50_000, 8_000  # characters
-_CUE, _NEAR = 160, 60  # characters before an object that may say what it is
+_MOST_READ = 50_000  # characters
+_MOST_FOR_KEYS = 8_000  # characters
+_CUE = 160  # characters before an object that may say what it is
+_NEAR = 60
 _SCHEMA_TYPES = (*NAMES_OF_TYPES, "array")
 _OF_TOOL = lazy_pattern(r"(?i)\b(?:arg(?:ument)?s?|inputs?|param(?:eter)?s?|tools?|functions?)\b")
 _ORDERED = lazy_pattern(

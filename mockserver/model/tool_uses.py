@@ -82,18 +82,21 @@ def read_instructions(call: Call, tools: Sequence[Tool]) -> Instructions:
 
 @lru_cache(maxsize=32)  # as the same come with each request of a client
 def _read_instructions(text: str, names: tuple[str, ...]) -> Instructions:
-    told, spoken = Instructions(), {*words(text)}
+    told = Instructions()
+    spoken = {*words(text)}
     known = [name for name in names if name.lower() in text.lower() or {*words(name)} <= spoken][:_MOST_NAMED]
     for sentence in islice(filter(str.strip, _END.split(blank_quotes(text))), _MOST_SENTENCES):
         found = _find_named(sentence, known)
-        conditional, joint = _CONDITION.search(sentence), _JOINT.search(sentence)
+        conditional = _CONDITION.search(sentence)
+        joint = _JOINT.search(sentence)
         if not conditional and (denied := _FORBIDDEN.search(sentence)):
             told.never.update(names if denied["all"] and not found else found)
         elif _HANDING_OVER.search(sentence) and WHEN_DONE.search(sentence):
             handing = ((name, verb) for name in names if (verb := HANDOFF.match(name)) and name not in told.last)
             told.last += [name for name, verb in handing if {*words(name[verb.end() :])} <= {*words(sentence)}][:1]
         elif len(found) == 2 and joint and len(told.pairs) < _MOST_ORDERS:
-            is_before, leads = joint[0].lower() == "before", not words(sentence[: joint.start()])
+            is_before = joint[0].lower() == "before"
+            leads = not words(sentence[: joint.start()])
             first, second = found if is_before != leads else reversed(found)
             told.pairs.append(Pair(first, second, cause=second if is_before else first))
         elif not conditional and _OBLIGATION.search(sentence):
@@ -107,8 +110,10 @@ def _find_named(sentence: str, known: Sequence[str]) -> list[str]:
     """The tools that a sentence names, in its order: as they are written, or by all words of a name of several."""
     if not known:
         return []
-    lowered, heard = sentence.lower(), frozenset().union(*map(keys, words(sentence)))
-    is_called, places = _CALLING.search(sentence) is not None, dict[str, int]()
+    lowered = sentence.lower()
+    heard = frozenset().union(*map(keys, words(sentence)))
+    is_called = _CALLING.search(sentence) is not None
+    places = dict[str, int]()
     for name in known:
         told = [word for word in words(name) if keys(word)]
         written = re.search(rf"(?<!\w){re.escape(name)}(?!\w)", sentence, re.I) if name.lower() in lowered else None
@@ -122,7 +127,9 @@ def _find_named(sentence: str, known: Sequence[str]) -> list[str]:
 
 
 _LONGEST_END, _LONGEST_HINT, _MOST_RULING = 20_000, 900, 3  # characters; messages
-_MOST_SENTENCES, _MOST_NAMED, _MOST_ORDERS = 2_000, 100, 64  # sentences, tools that they name, tools always called
+_MOST_SENTENCES = 2_000
+_MOST_NAMED = 100  # tools that sentences name
+_MOST_ORDERS = 64  # tools that are always called
 _END = lazy_pattern(r"(?<=[.!?])\s+|\n+|;\s")
 _FORBIDDEN = lazy_pattern(
     r"(?i)\b(?:never|do\s+not|don't|must\s+not|may\s+not|cannot|should\s+not|shouldn't|avoid)\b[^.]{0,20}?"
@@ -163,7 +170,8 @@ class PendingCall(Struct, frozen=True):
 
 def list_tool_uses(call: Call, seed: Seed) -> tuple[Use, ...]:
     """Return the calls that come next, in order; none where the model answers in text."""
-    mode, offered = call.tool_choice.mode, _list_offered(call)
+    mode = call.tool_choice.mode
+    offered = _list_offered(call)
     if mode not in ("auto", "required", "named") or not offered:
         return ()
     call = without_form(call)
@@ -235,7 +243,8 @@ def _list_offered(call: Call) -> tuple[Tool, ...]:
 
 def _use_pending(call: Call, pending: Sequence[PendingCall], seed: Seed) -> Iterator[Use]:
     """The calls of the first stage that waits, each once, without those that were made before."""
-    made, stage = list[ToolCall](), None
+    made = list[ToolCall]()
+    stage = None
     for at, each in enumerate(pending):
         if stage not in (None, each.stage):
             return
@@ -263,7 +272,8 @@ def _use(call: Call, pending: PendingCall, seed: Seed, at: int = 0) -> Use | Non
 
 def _use_answering(call: Call, offered: Sequence[Tool], seed: Seed) -> Iterator[Use]:
     """A call of the tool that takes the final answer, where there is one: clients wait for it, not for a text."""
-    tools, made = find_answering_tools(offered), {old.name for old in list_recent_tool_calls(call)}
+    tools = find_answering_tools(offered)
+    made = {old.name for old in list_recent_tool_calls(call)}
     if tools and made.isdisjoint(tool.name for tool in tools) and not find_courtesy(call.last_user):
         use = _use(call, make_ending_call(call, _sort_by_mentions(tools, call.last_user)[0]), seed)
         yield from filter(None, [use])
@@ -284,7 +294,8 @@ def _use_demanded(call: Call, offered: Sequence[Tool], seed: Seed) -> Iterator[U
 
 def _find_likeliest(call: Call, offered: Sequence[Tool]) -> Tool:
     """The tool for a model that has to call one: the best for the text, else one that ends the turn, else a new one."""
-    ending, made = find_ending_tools(offered), [old.name for old in list_recent_tool_calls(call)]
+    ending = find_ending_tools(offered)
+    made = [old.name for old in list_recent_tool_calls(call)]
     names = {*made, *(tool.name for tool in ending)}
     work = [tool for tool in offered if tool.name not in names]
     if not made and (fitting := find_best(call.last_user, work, {})) is not None:
@@ -333,7 +344,8 @@ def _begins_with_verb(name: str) -> bool:
 @lru_cache(maxsize=1024)
 def _read_end(name: str, description: str) -> str:
     """What a tool says that it ends with: the `answer` itself, which it takes, the `turn`, or "" for nothing."""
-    named, description = words(name), description[:_LONGEST]
+    named = words(name)
+    description = description[:_LONGEST]
     ends_with = _ENDS.search(description) or (named not in _WHOLE and _OUTPUT.search(description))
     if "final" in named or ends_with:
         return "answer"
@@ -386,14 +398,16 @@ def _find_wanted(call: Call, tools: Sequence[Tool], ordered: Instructions) -> Se
 
     Where he asks for no tool, his words are for a colleague whom they name or fit, or for a search.
     """
-    text, ends = call.last_user, {tool.name for tool in find_ending_tools(tools)}
+    text = call.last_user
+    ends = {tool.name for tool in find_ending_tools(tools)}
     work = [tool for tool in tools if tool.name not in ends]
     if found := find_tool_requests(text, work, ordered.hints):
         return _add_sources(found, work, text)
     if named := [ToolRequest(tool, text) for tool in work if find_colleague(call, tool)]:
         return named
     if is_follow_up(text):
-        made, recent = tool_calls(call), list_recent_tool_calls(call)
+        made = tool_calls(call)
+        recent = list_recent_tool_calls(call)
         names = [old.name for old in reversed(made[: len(made) - len(recent)])]
         tool = next((tool for name in names for tool in work if tool.name == name), None)
         spoken = tool is not None and mentions(text).evidence(properties_of(tool)) > 0
@@ -415,7 +429,8 @@ def _add_sources(found: Sequence[ToolRequest], tools: Sequence[Tool], text: str)
     asked = [request.tool for request in found]
     if not any(map(required_of, asked)):
         return found
-    said, named = frozenset(map(stem, words(text))), list[Tool]()
+    said = frozenset(map(stem, words(text)))
+    named = list[Tool]()
     for tool in tools:
         nouns = [stem(word) for word in words(tool.name) if not is_verb(word)]
         needs_nothing = tool.kind == "function" and not properties_of(tool) and tool not in asked
@@ -450,7 +465,8 @@ def _add_ordered(
     asked: Sequence[ToolRequest], ordered: Instructions, tools: Sequence[Tool], text: str
 ) -> list[ToolRequest]:
     """What is asked for with what instructions order: always before it, pairs where they are caused, the end last."""
-    known, ending = {tool.name: tool for tool in reversed(tools)}, find_ending_tools(tools)
+    known = {tool.name: tool for tool in reversed(tools)}
+    ending = find_ending_tools(tools)
     every = [known[name] for name in ordered.always]
     always = [tool for tool in every if tool not in ending]
     rest = [request for request in asked if request.tool not in always]
@@ -476,9 +492,11 @@ def _wait(asked: Sequence[ToolRequest], tools: Sequence[Tool], text: str) -> Ite
 
 def _each(call: Call, request: ToolRequest, stage: int) -> Iterator[PendingCall]:
     """The calls for a request: one for each set of values in its words; else all values that can be meant."""
-    said, needed = mentions(request.text), required_of(request.tool)
+    said = mentions(request.text)
+    needed = required_of(request.tool)
     given = _find_stated(request.tool, said)
-    whole, sets = given.keys(), said.sets(properties_of(request.tool))[:_MOST_SETS]
+    whole = given.keys()
+    sets = said.sets(properties_of(request.tool))[:_MOST_SETS]
     repeats = len(sets) > 1 and not any(isinstance(value, list) for value in given.values())
     if repeats and all(whole & needed <= _find_stated(request.tool, each).keys() for each in sets):
         yield from (PendingCall(request.tool, each, stage) for each in sets)
@@ -526,7 +544,8 @@ def find_earlier_call(call: Call, pending: PendingCall, made: ToolCall) -> ToolC
     for old in reversed(earlier):
         if same_arguments(old.arguments, made.arguments):
             return old
-    arguments, said = try_parse(made.arguments), _find_stated(pending.tool, pending.said) if earlier else {}
+    arguments = try_parse(made.arguments)
+    said = _find_stated(pending.tool, pending.said) if earlier else {}
     given = {name: arguments[name] for name in said if name in arguments} if isinstance(arguments, dict) else {}
     for old in reversed(earlier[: len(earlier) - sum(old.name == made.name for old in recent)]):
         known = try_parse(old.arguments)

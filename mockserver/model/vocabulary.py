@@ -39,7 +39,8 @@ def excerpt(text: str, most: int = 10_000) -> str:
 
     Long runs of blanks are shortened: patterns with several `\\s*` would try all ways to divide them.
     """
-    head, tail = most // 5, most * 4 // 5
+    head = most // 5
+    tail = most * 4 // 5
     if len(text) > 4 * most and (read := _ends_of(text[: 2 * head], text[len(text) - 2 * tail :])) is not None:
         return read
     return ends((_shortened if len(text) <= 4 * most else _shortened.__wrapped__)(text), head, tail)
@@ -48,8 +49,10 @@ def excerpt(text: str, most: int = 10_000) -> str:
 @lru_cache(maxsize=32)
 def _ends_of(first: str, last: str) -> str | None:
     """Return the excerpt of a text that begins and ends so; None if what is not blank of that is too short."""
-    head, tail = len(first) // 2, len(last) // 2
-    first, last = _shortened(first), _shortened(last.lstrip())
+    head = len(first) // 2
+    tail = len(last) // 2
+    first = _shortened(first)
+    last = _shortened(last.lstrip())
     return f"{first[:head]}\n{last[len(last) - tail :]}" if len(first) > head and len(last) >= tail else None
 
 
@@ -69,7 +72,8 @@ RULING = ("system", "developer")  # roles of messages whose orders hold for the 
 
 def number_of(word: str) -> int:
     """Return what a number in digits or one of NUMBER_WORDS means."""
-    known, word = {"a": 1, "an": 1, "single": 1, "hundred": 100}, folded(word)
+    known = {"a": 1, "an": 1, "single": 1, "hundred": 100}
+    word = folded(word)
     return int(word) if word.isdecimal() else known.get(word) or int(heading_of("numbers")[word])
 
 
@@ -392,7 +396,8 @@ def note(rng: Random) -> str:
 
 
 def remark(rng: Random) -> str:
-    aspects, remarked = some_aspects(rng), pick(english("remarks"), rng)
+    aspects = some_aspects(rng)
+    remarked = pick(english("remarks"), rng)
     first, second = two_of(aspects, rng)
     rng.random()  # once drawn for a word of the prompt; without it what follows would change
     return remarked.format(a=first, b=second, A=capitalized(first))
@@ -400,12 +405,14 @@ def remark(rng: Random) -> str:
 
 def some_aspects(rng: Random) -> list[str]:
     """Five aspects that a text keeps to."""
-    left, random = list(english("aspects")), rng.random
+    left = list(english("aspects"))
+    random = rng.random
     return [left.pop(floor(random() * size)) for size in range(len(left), len(left) - 5, -1)]
 
 
 def two_of(aspects: Sequence[str], rng: Random) -> tuple[str, str]:
-    random, last = rng.random, len(aspects) - 1
+    random = rng.random
+    last = len(aspects) - 1
     at = floor(random() * last)
     other = at + 1 + floor(random() * (last - at))
     return (aspects[other], aspects[at]) if random() < 0.5 else (aspects[at], aspects[other])

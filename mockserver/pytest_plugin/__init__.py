@@ -27,7 +27,8 @@ if TYPE_CHECKING:
     from mockserver.pytest_plugin.session import Run, ServerUse
     from mockserver.testing import MockServer
 
-MARK, FAULTS = "mockserver", "mockserver_faults"
+MARK = "mockserver"
+FAULTS = "mockserver_faults"
 FIXTURES = {"mockserver", "mockserver_session"}
 RUN: pytest.StashKey[Run] = pytest.StashKey()
 USE: pytest.StashKey[ServerUse] = pytest.StashKey()
@@ -149,7 +150,8 @@ def pytest_itemcollected(item: pytest.Item) -> None:
     """Give a marked test the fixture, before its other function-scoped fixtures, if it does not request it."""
     marked = item.get_closest_marker(MARK) or item.get_closest_marker(FAULTS)
     if marked is not None and isinstance(item, pytest.Function) and "mockserver" not in item.fixturenames:
-        known, names = item._fixtureinfo.name2fixturedefs, item.fixturenames
+        known = item._fixtureinfo.name2fixturedefs
+        names = item.fixturenames
         wider = [name for name in names if name in known and known[name][-1].scope != "function"]
         # a new list, as the other parameters of the test share the old one
         item.fixturenames = [*wider, "mockserver", *(name for name in names if name not in wider)]
@@ -168,7 +170,8 @@ def mockserver(request: pytest.FixtureRequest, mockserver_session: MockServer) -
     stash = request.node.stash
     translated = _translate_mistakes(_FAILED, request.node)
     with translated, _run(request.config).serve(request.node, mockserver_session) as use:
-        stash[USE], stash[RESTORE] = use, use.restore
+        stash[USE] = use
+        stash[RESTORE] = use.restore
         yield use.server
         del stash[USE]
 

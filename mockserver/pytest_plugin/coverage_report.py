@@ -50,8 +50,11 @@ class RuleCoverage:
     """The plugin for one run. Unused rules are reported if all tests ran; those of a test file, if all of its did."""
 
     def __init__(self, unused: str, reports: Sequence[Report], fixtures: Set[str]) -> None:
-        self._unused, self._reports, self._fixtures = unused, reports, fixtures
-        self._watch, self._partial = Watch(), False
+        self._unused = unused
+        self._reports = reports
+        self._fixtures = fixtures
+        self._watch = Watch()
+        self._partial = False
         self._skipped = set[str]()
         self._passing: dict[str, bool] = {}  # by test file: whether all its tests pass so far
         watching.append(self._watch)
@@ -104,7 +107,8 @@ class RuleCoverage:
         for kind, path in self._reports:
             _write_report(terminalreporter, kind, path, self._watch.coverage(str(config.rootpath)))
         if unused := self._list_unused_rules(config):
-            failing, were = self._unused == "fail", "was" if len(unused) == 1 else "were"
+            failing = self._unused == "fail"
+            were = "was" if len(unused) == 1 else "were"
             title = f"mockserver: {plural(len(unused), 'rule')} {were} never used"
             terminalreporter.section(title, red=failing, yellow=not failing)
             for line in unused:
@@ -115,7 +119,8 @@ class RuleCoverage:
     def _list_unused_rules(self, config: pytest.Config) -> list[str]:
         if self._unused == "ignore" or self._partial or self._watch.empty or _is_filtered(config):
             return []
-        whole, found = not _selects_part(config), list_unused_rules(self._watch.coverage(str(config.rootpath)))
+        whole = not _selects_part(config)
+        found = list_unused_rules(self._watch.coverage(str(config.rootpath)))
         return [line for file, line in found if self._passing.get(file, whole)]
 
 
@@ -125,7 +130,8 @@ def _is_interrupted(session: pytest.Session) -> bool:
 
 def _is_filtered(config: pytest.Config) -> bool:
     """Return whether not even the tests of one file all run."""
-    option, arguments = config.option, [*map(str, config.invocation_params.args), *config.args]
+    option = config.option
+    arguments = [*map(str, config.invocation_params.args), *config.args]
     left_out = any(each.startswith("--ignore") or "::" in each for each in arguments)
     return option.collectonly or getattr(option, "lf", False) or left_out
 
@@ -140,7 +146,8 @@ def _selects_part(config: pytest.Config) -> bool:
     folders = [Path(os.path.abspath(config.invocation_params.dir / argument)) for argument in config.args]
     if any(path.is_file() for path in folders):
         return True
-    root, patterns = config.rootpath, config.getini("testpaths")
+    root = config.rootpath
+    patterns = config.getini("testpaths")
     known = [root / path for pattern in patterns for path in glob(pattern, root_dir=root, recursive=True)]
     if known:
         return not all(any(path.is_relative_to(folder) for folder in folders) for path in known)

@@ -17,7 +17,9 @@ from mockserver.testing.stepped_request import EndlessError
 if TYPE_CHECKING:
     from mockserver.testing import MockServer
 
-MARK, PARAMETER, SERVER = "mockserver_faults", "mockserver_fault", "mockserver"
+MARK = "mockserver_faults"
+PARAMETER = "mockserver_fault"
+SERVER = "mockserver"
 _CLOSING = 0.3  # seconds in which a stream can be closed after the test
 _NOT_JUDGED = (KeyboardInterrupt, pytest.exit.Exception, pytest.skip.Exception, pytest.xfail.Exception)
 

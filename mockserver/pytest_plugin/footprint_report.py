@@ -30,8 +30,10 @@ from mockserver.reports.footprint import (
 if TYPE_CHECKING:
     from mockserver.testing import MockServer
 
-FIXTURE, FAULT = "mockserver", "mockserver_fault"
-FILE, GROWTH = "mockserver-footprint.yaml", "10%"
+FIXTURE = "mockserver"
+FAULT = "mockserver_fault"
+FILE = "mockserver-footprint.yaml"
+GROWTH = "10%"
 _MEASURED = "mockserver_footprint"  # the attribute of reports for what a test used, and the key of a worker's output
 _MAX_LISTED = 20  # tests
 _UPDATE = "--mockserver-footprint-update"
@@ -106,7 +108,8 @@ class FootprintReport:
         if before is None:
             new = f"{self._path.name} has no footprint of this test; add it with {_UPDATE}: {Total.add_up(found)}"
             return new if found else ""
-        options, grown = self._options, find_growth(before, found, self._options.growth)
+        options = self._options
+        grown = find_growth(before, found, self._options.growth)
         if not grown:
             return ""
         costs = [compute_cost(calls, options.prices) for calls in (before, found)]
@@ -180,7 +183,8 @@ class FootprintReport:
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """Show the totals of the tests that ran, what was recorded of them before, and what is to be done."""
-        measured, options = self._measured, self._options
+        measured = self._measured
+        options = self._options
         if not (measured or self._deleted or self._message):
             return
         terminalreporter.section("mockserver: footprint", sep="-")

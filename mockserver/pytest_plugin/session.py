@@ -29,7 +29,8 @@ from mockserver.testing.clients import EnvironmentPatch, patch_environ
 from mockserver.testing.options import ServerOptions, name_cassette, shorten_path
 from mockserver.testing.setup import MockServerWarning, find_left_open, find_unrecorded
 
-MARK, FAULTS = "mockserver", "mockserver_faults"
+MARK = "mockserver"
+FAULTS = "mockserver_faults"
 FOLDER = "cassettes"  # next to the test file
 KEYS = ("rules", "verify", "max_calls", *ServerOptions.__annotations__)
 MAX_CALLS = 10_000  # of a test, unless its mark allows more: an agent that is always told to call a tool never stops
@@ -115,7 +116,8 @@ _MAX_OTHERS = 3
 
 
 def _split_name(item: pytest.Item, *, with_folders: bool) -> Sequence[str]:
-    root, file = item.config.rootpath, item.path
+    root = item.config.rootpath
+    file = item.path
     near = Path(os.path.relpath(file, root)) if with_folders else Path(file.name)
     within = [node.name for node in item.listchain() if node.path == file and not isinstance(node, pytest.File)]
     return (*(near.with_suffix("") if near.suffix == ".py" else near).parts, ".".join(within))
@@ -176,7 +178,8 @@ class Run:
     """
 
     def __init__(self, options: Config, *, recording: bool) -> None:
-        self._options, self._recording = options, recording
+        self._options = options
+        self._recording = recording
         self._server: MockServer | None = None
         self._running = ExitStack()
         self._started = False
@@ -194,7 +197,8 @@ class Run:
             try:
                 self._server = MockServer(*self._options.get("rules", ()), **options)
             except MockserverError as error:
-                self._server, self.mistake = MockServer(), error
+                self._server = MockServer()
+                self.mistake = error
         return self._server
 
     def start(self) -> MockServer:
@@ -246,7 +250,9 @@ class Run:
         server.guard.start()
         yield use
         use.restore()
-        calls, remarks, left = server.calls, server.remarks(), server.close_open()
+        calls = server.calls
+        remarks = server.remarks()
+        left = server.close_open()
         server.reset()
         texts = (*map(str, (*find_left_open(left), *find_unrecorded(calls))), *(remark.text for remark in remarks))
         for text in texts if not use.failed else ():
@@ -306,7 +312,9 @@ class ServerUse(Struct):
         self.failed |= report.failed
         ours = bool(self.reported) and self.reported in report.longreprtext
         if ours and (crash := getattr(report.longrepr, "reprcrash", None)) is not None:
-            crash.path, crash.lineno = report.location[0], (report.location[1] or 0) + 1  # the test's, not the plugin's
+            # the test's, not the plugin's
+            crash.path = report.location[0]
+            crash.lineno = (report.location[1] or 0) + 1
         if report.failed and not ours:
             calls = self.server.calls
             problems = [each for each in self.problems if rename_options(each.text) not in report.longreprtext]

@@ -374,8 +374,10 @@ def _write_json(value: Json) -> str:
 
 
 _SERVER = "http://mockserver/"  # in place of the address, whose port varies
-_FIRST_ERROR, _RULE_FAILED = 400, 500  # statuses
-_MAX_NAME, _MAX_ERROR = 40, 500  # characters
+_FIRST_ERROR = 400  # statuses
+_RULE_FAILED = 500  # statuses
+_MAX_NAME = 40  # characters
+_MAX_ERROR = 500  # characters
 _MAX_SCANNED = 2_000  # characters of a text that are searched for credentials
 # In a URL, or (such as audio) bare.
 _BASE64 = re.compile(r"^(data:[^,]{0,200};base64,(?=.{64})|(?=[\w+/=-]{256,}$))(.+)$", re.ASCII | re.DOTALL)

@@ -145,7 +145,8 @@ class Watch:
 
     def _count_hits(self) -> Counter[str]:
         """Return the hits of each rule: the source of an answer to several prompts names several."""
-        counted, known = Counter[str](), set[str]()
+        counted = Counter[str]()
+        known = set[str]()
         for rules in self._places.values():
             for source in rules["sources"]:
                 known |= {source, *(f"{source}: {path}" for path in rules["branches"])}

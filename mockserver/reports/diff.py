@@ -24,10 +24,12 @@ MAX_TEXT = 60  # characters of a text in a comparison
 CONTEXT = 20  # characters before the first difference, if a text is cut
 MAX_PATHS = 4
 MAX_NAMES = 5
-FIRST, LAST = 1, 4  # messages shown of a long conversation
+FIRST = 1  # messages shown of a long conversation
+LAST = 4
 _MIN_SHARED = 3  # characters that two texts must share for a caret to help
 _MAX_LOOSENED = 100_000  # characters of a text that is compared again without case and space
-_MAX_PASSAGE, _MAX_SEARCHED = 200, 5_000  # characters of a passage, and of the text searched for it
+_MAX_PASSAGE = 200  # characters of a passage
+_MAX_SEARCHED = 5_000  # characters of the text searched for it
 _MAX_SCANNED = 2_000  # characters of a text that are searched for credentials
 _POOL = 24  # calls whose texts are compared in detail
 _EMOJI = "\ufe0f"
@@ -40,7 +42,8 @@ def explain_result(result: ConditionResult) -> Iterator[str]:
     if result.ok:
         yield from render_results((result,))
         return
-    expected, actual = result.expected, result.actual
+    expected = result.expected
+    actual = result.actual
     if isinstance(actual, str) and (span := find_span(result)) is not None:
         yield from _mark_span(result, str(expected), actual, span)
     elif isinstance(actual, list | tuple | Mapping) and (parts := list(_explain_parts(result))):
@@ -70,7 +73,9 @@ def find_loosening(result: ConditionResult) -> tuple[str, ...]:
 
 def find_span(result: ConditionResult) -> range | None:
     """Return which characters of a text make a condition fail (none if some are missing); None if too few are alike."""
-    wanted, text, find = result.expected, result.actual, _DIFFERENCES.get(result.predicate)
+    wanted = result.expected
+    text = result.actual
+    find = _DIFFERENCES.get(result.predicate)
     if find is None or not isinstance(text, str):
         return None
     seen = _make_lens(result.ignoring)
@@ -120,7 +125,8 @@ def _compare_pattern(wanted: str, text: str) -> range | None:
 
 def _compare_passage(wanted: str, text: str, start: int = 0) -> range | None:
     """Return what differs in the part of a text that is most similar to a passage."""
-    wanted, text = wanted[:_MAX_PASSAGE], text[start : start + _MAX_SEARCHED]
+    wanted = wanted[:_MAX_PASSAGE]
+    text = text[start : start + _MAX_SEARCHED]
     found = SequenceMatcher(None, wanted, text, autojunk=False).find_longest_match()
     if found.size < max(_MIN_SHARED, len(wanted) // 3):
         return None
@@ -131,7 +137,8 @@ def _compare_passage(wanted: str, text: str, start: int = 0) -> range | None:
     apart = [code for code in codes if code[0] != "equal"]
     if not apart:
         return None
-    first, last = apart[0][3], apart[-1][4]
+    first = apart[0][3]
+    last = apart[-1][4]
     return range(start + begin + first, start + begin + last)
 
 
@@ -164,7 +171,8 @@ def _measure_width(text: str) -> int:
 
 
 def _explain_parts(result: ConditionResult) -> Iterator[str]:
-    expected, actual = result.expected, result.actual
+    expected = result.expected
+    actual = result.actual
     if result.predicate == "length" and isinstance(actual, Sequence | Mapping):
         yield f"its length is {len(actual)}"
     elif result.predicate == "includes" or (isinstance(expected, list | tuple) and isinstance(actual, list | tuple)):

@@ -35,10 +35,12 @@ from mockserver.rules.nearest import NearMiss, explain_closed, find_nearest, fin
 
 MAX_IN_FULL = 3  # unmatched calls
 MAX_NEAREST = 3  # rules per call, or calls per rule
-_MAX_HEADLINE, _MAX_ERROR_LINE = 100, 500  # characters
+_MAX_HEADLINE = 100  # characters
+_MAX_ERROR_LINE = 500  # characters
 _MAX_FRAMES = 10  # of a function that raised
 # How the server's own messages begin.
-_NO_RULE, _NO_EPISODE = "no rule answers this request", "no episode of "
+_NO_RULE = "no rule answers this request"
+_NO_EPISODE = "no episode of "
 _NO_ENDPOINT = "mockserver does not have this endpoint; a rule can answer it"
 _PACKAGE = str(Path(__file__).parents[1])
 
@@ -98,7 +100,9 @@ class Budget(Struct, frozen=True):
             yield from self._check_tokens(calls, self.max_tokens)
 
     def _check_tokens(self, calls: Sequence[ReceivedCall], allowed: int) -> Iterator[Problem]:
-        total, over, lines = 0, None, list[str]()
+        total = 0
+        over = None
+        lines = list[str]()
         for call in calls:
             used = 0 if call.usage is None else call.usage.total
             total += used
@@ -230,7 +234,8 @@ def _group_equal(calls: Sequence[ReceivedCall]) -> Iterator[list[ReceivedCall]]:
 
 def _explain_unanswered(group: Sequence[ReceivedCall]) -> Problem:
     """Return calls for which a cassette or the memory of answers had nothing."""
-    call, request = group[0], group[0].asked
+    call = group[0]
+    request = group[0].asked
     error = call.secrets.mask_text(call.error)
     first, *others = (one_line(line[:_MAX_ERROR_LINE]) for line in error.split("\n"))
     lines = [] if request is None else list(describe_request(request, call.secrets))
@@ -238,7 +243,8 @@ def _explain_unanswered(group: Sequence[ReceivedCall]) -> Problem:
         head = f"{first.partition(' answers ')[0]} answers {_name_group(group)}"
         lines += [first, *others]
     else:
-        head, lines = f"no answer to {_name_group(group)}; {first}", [*lines, *others]
+        head = f"no answer to {_name_group(group)}; {first}"
+        lines = [*lines, *others]
     if call.operation in LOOK_UPS or (request is not None and request.previous_response_id is not None):
         lines.append("answers are stored until the test ends, except with store: false")
     return make_problem(head, [*lines, *_suggest_rule_lines(call, lost=True)])
@@ -247,7 +253,8 @@ def _explain_unanswered(group: Sequence[ReceivedCall]) -> Problem:
 def _explain_no_rule(
     group: Sequence[ReceivedCall], request: Call, rules: Sequence[Rule], used: Container[str]
 ) -> Problem:
-    call, secrets = group[0], group[0].secrets
+    call = group[0]
+    secrets = group[0].secrets
     near = find_nearest(select_answering(call.rules, request), request, limit=MAX_NEAREST)
     free = [each for each in near if each.rule.source not in used or each.rule.times is not None]
     changes = [(each, text) for each in free if (text := suggest_change(each, request, secrets)) is not None]
@@ -392,7 +399,8 @@ def explain_too_many(calls: Sequence[ReceivedCall], expected: Expectation, numbe
 
 def explain_sequence(calls: Sequence[ReceivedCall], steps: Sequence[Expectation]) -> str:
     """Return calls aligned with expected steps, so that a missing or an extra call does not shift the others."""
-    rows, number = list(_align(calls, steps)), 0
+    rows = list(_align(calls, steps))
+    number = 0
     lines = [_find_first_difference(rows), f"expected {plural(len(steps), 'call')}, received {len(calls)}:"]
     for step, call in rows:
         number += step is not None

@@ -31,7 +31,8 @@ HEAD = """\
 # Calls and tokens of each test, kept by mockserver. To accept changes: pytest --mockserver-footprint-update
 """
 _FIRST_ERROR = 400  # status
-_MAX_CHANGED, _MAX_LINES = 10, 40  # calls, and lines of the difference of a text, that are shown
+_MAX_CHANGED = 10  # calls that are shown
+_MAX_LINES = 40  # lines of the difference of a text that are shown
 
 
 class CallFootprint(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -227,7 +228,8 @@ class Growth(Struct, frozen=True):
 
 def find_growth(before: Footprint, after: Footprint, allowed: float) -> tuple[Growth, ...]:
     """Return what grew by more than a share (0.1: a tenth). A prompt of which less is cached grows, too."""
-    one, other = Total.add_up(before), Total.add_up(after)
+    one = Total.add_up(before)
+    other = Total.add_up(after)
     pairs = {name: (getattr(one, name), getattr(other, name)) for name in ("calls", "prompt", "tools", "completion")}
     if one.cached > other.cached:
         pairs["uncached prompt"] = one.prompt - one.cached, other.prompt - other.cached
@@ -245,7 +247,8 @@ def describe_changes(before: Footprint, after: Footprint) -> Iterator[str]:
 
 def pair_calls(before: Footprint, after: Footprint) -> Iterator[tuple[CallFootprint | None, CallFootprint | None]]:
     """Pair the calls that differ, first those of one name; None on the side where there is no counterpart."""
-    left, right = _subtract(before, after), _subtract(after, before)
+    left = _subtract(before, after)
+    right = _subtract(after, before)
     for name in dict.fromkeys(call.name for call in left):
         ones = [call for call in left if call.name == name]
         others = [call for call in right if call.name == name]
@@ -257,7 +260,8 @@ def pair_calls(before: Footprint, after: Footprint) -> Iterator[tuple[CallFootpr
 
 
 def _subtract(calls: Footprint, others: Footprint) -> list[CallFootprint]:
-    left, known = list[CallFootprint](), Counter(map(_freeze, others))
+    left = list[CallFootprint]()
+    known = Counter(map(_freeze, others))
     for call in calls:
         if known[_freeze(call)]:
             known[_freeze(call)] -= 1
@@ -279,7 +283,8 @@ def _describe_change(one: CallFootprint | None, other: CallFootprint | None) -> 
         return
     yield f"  {other.name}: prompt {one.prompt} -> {other.prompt}"
     for found in find_differences(asdict(one), asdict(other)):
-        kept, step = found.path[0], one_line(str(found.path[-1]))
+        kept = found.path[0]
+        step = one_line(str(found.path[-1]))
         if kept == "texts":
             yield from _describe_text(step, str(found.one), str(found.other)) if found.kind == "changed" else ()
         elif kept == "prompt":  # in the line above

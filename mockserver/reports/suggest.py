@@ -54,7 +54,8 @@ class Suggestion(Struct, frozen=True):
 
 def suggest_rule(call: Call, secrets: "Secrets", *, lost: bool = False) -> Suggestion | None:
     """Return a rule for this call, as specific as possible; `lost`: the answer that it continues is unknown."""
-    specific, operation = _make_specific(call, secrets, lost=lost), {"operation": call.operation}
+    specific = _make_specific(call, secrets, lost=lost)
+    operation = {"operation": call.operation}
     general = {"model": _match_exactly(call.model), **operation} if _is_clean(call.model, secrets) else operation
     if call.operation == OTHER and "path" not in specific:
         return None
@@ -87,7 +88,8 @@ class ConditionChange(NamedTuple):
 
 def find_change(near: NearMiss, call: Call, secrets: "Secrets") -> ConditionChange | None:
     """Return how to change the only condition that misses; None if there are others, or no change helps."""
-    failed, when = [result for result in near.results if not result.ok], near.rule.spec.get("when")
+    failed = [result for result in near.results if not result.ok]
+    when = near.rule.spec.get("when")
     if len(failed) != 1 or not isinstance(when, Mapping) or failed[0].field not in when or _is_unrelated(failed[0]):
         return None
     [result] = failed

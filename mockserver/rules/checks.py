@@ -146,7 +146,9 @@ class AnswerCheck:
     """Checks whether the answer of a rule suits the requests that its condition selects."""
 
     def __init__(self, when: Condition, then: ThenSpec, context: CompileContext) -> None:
-        self._when, self._then, self._context = when, then, context
+        self._when = when
+        self._then = then
+        self._context = context
         self._purposes = list(_find_purposes(then))
         self._names_operation = "operation" in when.uses
         self._names_path = "path" in when.uses

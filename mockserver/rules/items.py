@@ -206,7 +206,8 @@ def _make_status(*words: str) -> tuple[Any, str]:
     return Literal[("completed", "in_progress", *words)], "the status, unless completed"
 
 
-_WITHOUT_FAILURE, _DONE = _make_status("incomplete"), _make_status()
+_WITHOUT_FAILURE = _make_status("incomplete")
+_DONE = _make_status()
 _SEARCHED = _make_status("searching", "incomplete", "failed")
 _DONE_OR_FAILED = (Literal["completed", "failed"], "the status, unless completed")
 _WHOLE_ACTION = "the same as the API's object, with its other fields"

@@ -143,9 +143,11 @@ _PATTERN = {"type": "string", "pattern": "[*]"}
 def make_rules_schema(faults: Faults, dialects: Collection[str] = ()) -> Schema:
     """Return the JSON Schema (draft 2020-12) of a rules file; `faults` are those of delivery, by name."""
     schema: Schema = _tidy(json.loads(json.dumps(RulesFile.model_json_schema()).replace('Spec"', '"')))
-    when, settings = make_when_schema(dialects), Settings.model_json_schema()
+    when = make_when_schema(dialects)
+    settings = Settings.model_json_schema()
     definitions = {**schema.pop("$defs"), **when.pop("$defs"), **settings.pop("$defs")}
-    properties, rule = schema["properties"], definitions["Rule"]["properties"]
+    properties = schema["properties"]
+    rule = definitions["Rule"]["properties"]
     properties["settings"] |= settings
     if dialects:
         settings["properties"]["dialect"]["enum"] = list(dialects)
@@ -230,7 +232,8 @@ def _resolve(schema: Schema, definitions: Schema) -> Schema:
 
 def _restrict(definitions: Schema) -> None:
     """Add the constraints between keys, which the loader checks after the shape."""
-    then, generate = definitions["Then"], definitions["Generate"]["properties"]
+    then = definitions["Then"]
+    generate = definitions["Generate"]["properties"]
     for table in (then, definitions["Choice"]):
         table |= _exclude_other_answers(table["properties"])
     for kind, ways in WAYS.items():
@@ -244,7 +247,8 @@ def _restrict(definitions: Schema) -> None:
     then["properties"]["error"]["anyOf"] = [{"$ref": "#/$defs/Error"}, statuses, {"enum": list(ERROR_NAMES)}]
     then["properties"]["generate"]["anyOf"] = [{"$ref": "#/$defs/Generate"}, {"enum": list(KINDS)}]
     definitions["Error"]["properties"]["reason"]["enum"] = list(ERROR_NAMES)
-    generate["kind"]["enum"], generate["tokens"]["maximum"] = list(KINDS), MAX_TEXT_TOKENS
+    generate["kind"]["enum"] = list(KINDS)
+    generate["tokens"]["maximum"] = MAX_TEXT_TOKENS
 
 
 def _merge(schema: Schema, more: Mapping[str, Json]) -> None:

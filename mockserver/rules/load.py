@@ -62,7 +62,8 @@ class Rule(Struct, frozen=True, dict=True):
     @lazy_property
     def precondition(self) -> Precondition:
         """Return the state and counts that `times` and `state` require before the rule answers."""
-        counter, state = name_times_counter(self.name), self.state
+        counter = name_times_counter(self.name)
+        state = self.state
         if state is None:
             return Precondition(counter, self.times)
         return Precondition(counter, self.times, state.is_, None if state.becomes == state.is_ else state.becomes)
@@ -153,7 +154,10 @@ class _Loader:
     """Loads the rules of several files, whose names must differ across the files."""
 
     def __init__(self, known: Known, faults: Faults, profiles: Profiles | None, hosts: Collection[str] | None) -> None:
-        self.known, self.faults, self.profiles, self.hosts = known, faults, profiles, hosts
+        self.known = known
+        self.faults = faults
+        self.profiles = profiles
+        self.hosts = hosts
         self.templates = Templates()
         self.names: dict[str, CompileContext] = {}  # and where each is defined
         self.mistakes: list[Mistakes] = []

@@ -10,7 +10,8 @@ from typing import Any
 from mockserver.core.seed import FROZEN_AT, Random
 
 LOCALE = "en_US"
-_TURN, _FIRST = Lock(), Lock()
+_TURN = Lock()
+_FIRST = Lock()
 
 
 @contextmanager

@@ -21,7 +21,8 @@ _LONGEST_NAME = 128  # characters of a tool
 Add = Callable[..., None]  # takes a message and the path of what is wrong
 
 
-_SHORT, _ANSWER = {"path": "string"}, {"text": "# Hello"}
+_SHORT = {"path": "string"}
+_ANSWER = {"text": "# Hello"}
 
 
 class McpToolSpec(Table):
@@ -206,7 +207,8 @@ def list_rules_beside(document: Document) -> Iterator[LocatedRule]:
             for entry, path in _list_entries(spec, kind):
                 if isinstance(entry.get("then"), Mapping):
                     when = {"mcp": {"equals": name}, key: {"equals": entry.get("name")}}
-                    after, labels = 0, list[str]()
+                    after = 0
+                    labels = list[str]()
                     if path[0] == "changes":
                         after = spec["changes"][path[1]].get("after")
                         labels.append(f"changes[{path[1]}]")
@@ -290,7 +292,9 @@ def _make_offer(
 
 
 def _make_change(spec: McpChangeSpec, path: Path, add: Add) -> McpChange:
-    tools, resources, prompts = spec.tools, spec.resources, spec.prompts
+    tools = spec.tools
+    resources = spec.resources
+    prompts = spec.prompts
     offer = _make_offer(
         tools.add if tools else None,
         resources.add if resources else None,
@@ -426,7 +430,8 @@ _BAD_NAME = (
 
 def find_argument_mistake(tool: McpTool, arguments: Json) -> str | None:
     """Return why a tool does not accept arguments, or None if it does; what may be left out may be null, too."""
-    mistake, required = _find_mistake(tool.input, arguments), tool.input.get("required")
+    mistake = _find_mistake(tool.input, arguments)
+    required = tool.input.get("required")
     if mistake is None or not isinstance(arguments, Mapping):
         return mistake
     needed = required if isinstance(required, list) else ()

@@ -183,7 +183,8 @@ class CallCheck:
     """Tries calls in an environment; `samples` stand for values that depend on the request."""
 
     def __init__(self, environment: "Environment", samples: Sequence[Any]) -> None:
-        self._environment, self._samples = environment, samples
+        self._environment = environment
+        self._samples = samples
         self._known: dict[object, str | None] = {}
 
     def explain_failure(self, call: TemplateCall, kinds: Sequence[type] = ()) -> str | None:
@@ -270,16 +271,19 @@ class _Trial:
                     if getattr(error, "kind", "") == "UnknownMethod":
                         break  # of this subject, whatever the arguments
                 else:
-                    self.succeeds, self.subject = True, subject
+                    self.succeeds = True
+                    self.subject = subject
                     return
 
     def _note(self, error: BaseException) -> None:
-        kind, said = getattr(error, "kind", ""), str(error).partition("\n")[0].partition(" (in ")[0]
+        kind = getattr(error, "kind", "")
+        said = str(error).partition("\n")[0].partition(" (in ")[0]
         reason = getattr(error, "detail", "") or _REASONS.get(kind) or said
         miscounts = kind in _REASONS
         if isinstance(error, TypeError) and (found := _COUNTED.search(said)):  # raised by functions written in Python
             lacks = "missing" in said or "at least" in said
-            miscounts, reason = True, _REASONS["MissingArgument" if lacks else "TooManyArguments"]
+            miscounts = True
+            reason = _REASONS["MissingArgument" if lacks else "TooManyArguments"]
             if found[1]:
                 reason = f"unknown keyword argument {found[1]}"
         self.failures.append(reason)
@@ -312,10 +316,13 @@ def _read_blocks(source: str) -> Iterator[list[_Token]]:
     """Yield the tokens of each `{{ }}` and `{% %}`."""
     at = 0
     while (opening := _OPENING.search(source, at)) is not None:
-        closing, depth, tokens = ("}}" if opening[0] == "{{" else "%}"), 0, list[_Token]()
+        closing = "}}" if opening[0] == "{{" else "%}"
+        depth = 0
+        tokens = list[_Token]()
         at = opening.end()
         while (found := _TOKEN.match(source, at)) is not None:
-            text, at = found[1], found.end()
+            text = found[1]
+            at = found.end()
             if depth == 0 and source.startswith(closing, found.start(1)):
                 edges = (opening.end(), found.start(1) - 1)  # a sign there trims the text around the block
                 yield [token for token in tokens if token.text not in "-+" or token.offset not in edges]
@@ -401,7 +408,8 @@ def _read_macro_header(tokens: Sequence[_Token]) -> tuple[str, str] | None:
     """Return the name of a macro, and its header with the parameters, without their defaults."""
     if len(tokens) < 3 or tokens[0].text != "macro":
         return None
-    parameters, depth = list[str](), 0
+    parameters = list[str]()
+    depth = 0
     for before, token in pairwise(tokens[2:]):
         if depth == 0 and token.is_name and before.text in ("(", ","):
             parameters.append(token.text)
@@ -433,7 +441,8 @@ _USUAL_KEYWORDS = ("length", "width", "attribute", "reverse", "default", "by", "
 
 _OPENING = lazy_pattern(r"\{\{|\{%")
 _TOKEN = lazy_pattern(r"""\s*("(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|\d[\w.]*|[^\W\d]\w*|\*\*|//|[=!<>]=|\S)""")
-_OPEN, _CLOSE = {"(", "[", "{"}, {")", "]", "}"}
+_OPEN = {"(", "[", "{"}
+_CLOSE = {")", "]", "}"}
 _CONSTANTS = {"true", "false", "none", "True", "False", "None"}
 _KEYWORDS = {*_CONSTANTS, *("and", "or", "not", "in", "is", "if", "else", "elif", "for", "set", "recursive")}
 _AFTER_TEST = {

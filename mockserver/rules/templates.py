@@ -50,7 +50,8 @@ def constant(value: T) -> Compiled[T]:
 def combine(one: Compiled[T], other: Compiled[U], build: Callable[[T, U], V]) -> Compiled[V]:
     if one.known and other.known:
         return constant(build(one.known[0], other.known[0]))
-    first, second = one.make, other.make
+    first = one.make
+    second = other.make
     if other.known:
         value = other.known[0]
         return Compiled(lambda scope: build(first(scope), value))
@@ -149,11 +150,14 @@ class CompileContext(Struct, frozen=True):
     def make_locator(self) -> Where:
         """Return a function that maps lines of the text here to file and line, without keeping the document."""
         document = self.mistakes.document
-        start, first = document.find_place(self.path), document.find_line(self.path, 1)
+        start = document.find_place(self.path)
+        first = document.find_line(self.path, 1)
         if start is None or first is None:
             known_as = f"{document.file} {self.rule}"
             return lambda _: known_as
-        file, at, is_block = start.file, first.line, first.line > start.line
+        file = start.file
+        at = first.line
+        is_block = first.line > start.line
         return lambda line: f"{file}:{at + line - 1 if is_block else at}"
 
 

@@ -188,8 +188,11 @@ class Guard(Struct, frozen=True, eq=False):
 
     def _refuse(self, scope: Scope) -> Response | None:
         """Return the answer to the first thing that is wrong with a request to a control path, or None."""
-        fields, method, settings = join_fields(scope["headers"]), scope["method"], self.live.settings
-        status, headers = 403, dict[str, str]()
+        fields = join_fields(scope["headers"])
+        method = scope["method"]
+        settings = self.live.settings
+        status = 403
+        headers = dict[str, str]()
         visit = (method, fields.get("sec-fetch-mode"), fields.get("sec-fetch-dest")) == ("GET", "navigate", "document")
         wrong = (
             _check_host(fields, settings)
@@ -197,7 +200,8 @@ class Guard(Struct, frozen=True, eq=False):
             or _check_change(fields, method)
         )
         if wrong is None and scope["path"] not in self.open and (wrong := _check_token(fields, self.live)) is not None:
-            status, headers = 401, {"www-authenticate": 'Bearer realm="mockserver"'}
+            status = 401
+            headers = {"www-authenticate": 'Bearer realm="mockserver"'}
         if wrong is None:
             return None
         content = {"error": wrong.message, "code": wrong.code}
@@ -210,7 +214,8 @@ def join_fields(headers: Iterable[tuple[bytes, bytes]]) -> _Fields:
     """Return the headers of a request by name. Repeated ones are joined, so that no check can take the wrong one."""
     fields: dict[str, str] = {}
     for name, value in headers:
-        key, text = name.decode("latin-1").lower(), value.decode("latin-1").strip()
+        key = name.decode("latin-1").lower()
+        text = value.decode("latin-1").strip()
         fields[key] = f"{fields[key]}, {text}" if key in fields else text
     return fields
 
@@ -237,7 +242,8 @@ def _check_origin(fields: _Fields, settings: Settings, *, visit: bool = False) -
 
     `visit`: a link was followed to a control path. The page that held the link sees nothing of the answer.
     """
-    said, site = fields.get("origin"), fields.get("sec-fetch-site", "none")
+    said = fields.get("origin")
+    site = fields.get("sec-fetch-site", "none")
     if said is not None and canonical(said) in settings.cors:
         return None
     if said is not None and not _is_same(said, fields.get("host", "")):
@@ -272,7 +278,8 @@ def has_token(fields: _Fields, live: Live) -> bool:
 
 
 def _check_token(fields: _Fields, live: Live) -> Objection | None:
-    wanted, given = live.control_token, list(_list_tokens(fields))
+    wanted = live.control_token
+    given = list(_list_tokens(fields))
     if wanted is None or any(compare_digest(each.encode(), wanted.encode()) for each in given):
         return None
     wrong = "The token is wrong" if any(given) else "Control paths require a token here"

@@ -3,10 +3,12 @@
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
 from starlette.routing import Router
 from starlette.types import ASGIApp, Lifespan, Receive, Scope, Send
 
-from mockserver.core.http import CONTROL, Fields
+from mockserver.core.http import CONTROL, Fields, HttpRequest, tabulate
+from mockserver.core.lazy import LazyTable
 from mockserver.server.access import OPEN, Guard, is_control
 from mockserver.server.asgi_entrance import answer
 from mockserver.server.directory import Directory, FoundResponder
@@ -19,11 +21,35 @@ if TYPE_CHECKING:
     from mockserver.server.sockets.socket_session import SocketSession
 
 
+# What serves a client over a WebSocket, by what operations are spoken there; few servers need it.
+SESSIONS: LazyTable["type[SocketSession]"] = LazyTable(
+    {
+        "live": "mockserver.server.sockets.gemini_live:LiveSession",
+        "realtime": "mockserver.server.sockets.realtime_session:RealtimeSession",
+        "responses": "mockserver.server.sockets.responses_session:ResponsesSession",
+    }
+)
+
+
+class FoundSocket(Struct, frozen=True):
+    """What answers at a path over a WebSocket, and the handshake of its client."""
+
+    responder: Responder
+    handshake: HttpRequest
+
+    @property
+    def session(self) -> "type[SocketSession]":
+        """Return what serves the client."""
+        spoken = {each.over_socket for each in self.responder.operations.values()}
+        return next(SESSIONS[name] for name in SESSIONS if name in spoken)
+
+
 class Site:
     """The application of one server, as its settings are now."""
 
     def __init__(self, live: Live, lifespan: Lifespan[Router] | None = None) -> None:
-        self._live, self._lifespan = live, Router(lifespan=lifespan)
+        self._live = live
+        self._lifespan = Router(lifespan=lifespan)
         self._directories = dict[str, Directory]()  # by their default dialects
         self._settings, self._directory = live.settings, self._choose_directory()
 
@@ -47,20 +73,21 @@ class Site:
         """Return what answers at a path, for entrances without a scope; None: the application has to look."""
         if self._live.settings is not self._settings:
             self._follow_settings()
-        return self._directory.known.get(path) or self._directory.find(path)
+        return self._directory.find(path)
 
     def admits_socket(self, path: str, query: bytes, headers: Fields) -> bool:
         """Return whether the connection of a handshake is to go on as a WebSocket."""
-        found = self.find_socket(path)
-        return found is not None and found.responder.admits_socket(found.make_request("GET", query, headers))
+        return self.find_socket(path, query, headers) is not None
 
-    def find_socket(self, path: str) -> FoundResponder | None:
-        """Return what answers at a path over a WebSocket, or None."""
+    def find_socket(self, path: str, query: bytes, headers: Fields) -> "FoundSocket | None":
+        """Return what answers a handshake at a path, if its client may go on over a WebSocket."""
         if not self._live.settings.sockets:
             return None
         found = self.find(path) or self._directory.find_meant(path)
-        speaks = found is not None and any(each.over_socket for each in found.responder.operations.values())
-        return found if speaks else None
+        if found is None or not any(each.over_socket for each in found.responder.operations.values()):
+            return None
+        handshake = found.make_request("GET", query, tabulate(headers))
+        return FoundSocket(found.responder, handshake) if found.responder.admits_socket(handshake) else None
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         path = find_path(scope)
@@ -80,14 +107,12 @@ class Site:
 
     async def _connect(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve a client over a WebSocket, where there is one; else refuse it (403)."""
-        found = self.find_socket(find_path(scope))
-        handshake = None if found is None else found.make_request("GET", scope["query_string"], scope["headers"])
-        if found is None or handshake is None or not found.responder.admits_socket(handshake):
+        found = self.find_socket(find_path(scope), scope["query_string"], scope["headers"])
+        if found is None:
             await receive()
             await send({"type": "websocket.close"})
             return
-        session = _find_session(found.responder)
-        await session(found.responder, handshake, scope=scope, receive=receive, send=send).run()
+        await found.session(found.responder, found.handshake, scope=scope, receive=receive, send=send).run()
 
     def _follow_settings(self) -> None:
         """Take note of other settings, as after a reload."""
@@ -104,22 +129,6 @@ class Site:
 def _move(scope: Scope, path: str) -> Scope:
     """Return a request as if it had come to another path."""
     return {**scope, "path": path, "raw_path": path.encode(), "root_path": ""}
-
-
-def _find_session(responder: Responder) -> "type[SocketSession]":
-    """Return what serves a client over a WebSocket; few servers need it."""
-    spoken = {operation.over_socket for operation in responder.operations.values()}
-    if "live" in spoken:
-        from mockserver.server.sockets.gemini_live import LiveSession
-
-        return LiveSession
-    if "realtime" in spoken:
-        from mockserver.server.sockets.realtime_session import RealtimeSession
-
-        return RealtimeSession
-    from mockserver.server.sockets.responses_session import ResponsesSession
-
-    return ResponsesSession
 
 
 _OF_THE_SERVER = ((b"allow", b"GET, HEAD, POST, DELETE, OPTIONS"),)

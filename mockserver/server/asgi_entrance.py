@@ -6,7 +6,7 @@ from msgspec.structs import replace
 from starlette.types import Receive, Scope, Send
 
 from mockserver.core.exchange import MOST_KEPT
-from mockserver.core.http import HttpRequest, weigh
+from mockserver.core.http import tabulate
 from mockserver.core.plan import Failure
 from mockserver.core.seed import monotonic
 from mockserver.delivery.connection import IN_PROCESS, WIRE, ClientConnection
@@ -18,7 +18,7 @@ from mockserver.server.deliver import serve
 from mockserver.server.directory import FoundResponder
 from mockserver.server.limits import estimate_parsed_size
 from mockserver.server.recording.player import Player
-from mockserver.server.respond import LARGE, Responder, Response, Visit
+from mockserver.server.respond import LARGE, Response, Visit
 from mockserver.server.snapshot import find_codings, find_length, read_body, receive_pieces
 
 
@@ -26,39 +26,43 @@ async def answer(found: FoundResponder, scope: Scope, receive: Receive, send: Se
     """Answer a request at a path."""
     lent = scope.get("extensions") or {}
     client = ClientConnection(receive, send, lent.get(WIRE), in_process=lent.get(IN_PROCESS))
-    visit = found.responder.admit(scope["method"], found.path, found.namespace)
-    visit.row.query, visit.row.headers = scope["query_string"], scope["headers"]
-    visit.row.weigh(weigh(scope["headers"]))
+    table = tabulate(scope["headers"])
+    request = found.make_request(scope["method"], scope["query_string"], table)
+    visit = found.responder.admit(request, scope["query_string"], weight=table.weight, is_whole=False)
     visit.receive = receive
     if client.in_process is not None:
-        visit.in_process, visit.patient = True, client.in_process.patient
-    request = found.make_request(scope["method"], scope["query_string"], scope["headers"])
-    await serve(found.responder, _respond(found.responder, request, visit), visit, client, scope)
+        visit.in_process = True
+        visit.patient = client.in_process.patient
+    await serve(_respond(visit), visit, client, scope)
 
 
-async def _respond(responder: Responder, request: HttpRequest, visit: Visit) -> Response:
+async def _respond(visit: Visit) -> Response:
     """Return the response to a request whose body is still to be read."""
-    live = responder.live
+    responder = visit.responder
+    request = visit.request
+    live = visit.live
     try:
         takes_files = visit.operation is not None and OPERATIONS[visit.operation.name].takes_files
-        if takes_files and _may_go_to_disk(request, visit):
-            return await _respond_to_form(responder, request, visit)
+        if takes_files and _may_go_to_disk(visit):
+            return await _respond_to_form(visit)
         if takes_files:
-            limit, setting = live.settings.max_upload, "max_upload"
+            limit = live.settings.max_upload
+            setting = "max_upload"
         else:
-            limit, setting = live.settings.max_body, "max_body"
+            limit = live.settings.max_body
+            setting = "max_body"
         body = await read_body(visit.receive, limit, request.headers, visit.take, setting=setting)
         if len(body) > LARGE or live.unsent.held > live.settings.max_unsent:
             visit.take(estimate_parsed_size(body))
     except Failure as failure:
-        return responder.finish(responder.refuse(request, failure), request, visit)
-    visit.row.asked = monotonic()
-    visit.row.take(body)
-    return await responder.respond(replace(request, body=body), visit)
+        return responder.finish(responder.refuse(request, failure), visit)
+    visit.receive_body(body)
+    return await responder.respond(visit)
 
 
-def _may_go_to_disk(request: HttpRequest, visit: Visit) -> bool:
+def _may_go_to_disk(visit: Visit) -> bool:
     """Return whether it is a large form that will not have to be sent to an upstream."""
+    request = visit.request
     if (find_length(request.headers) or inf) <= LARGEST_IN_MEMORY:
         return False
     media = (request.header("content-type") or "").lower()
@@ -68,21 +72,22 @@ def _may_go_to_disk(request: HttpRequest, visit: Visit) -> bool:
     return is_form and not records and not engine.rule_set.forwards
 
 
-async def _respond_to_form(responder: Responder, request: HttpRequest, visit: Visit) -> Response:
+async def _respond_to_form(visit: Visit) -> Response:
     """Respond to a form, whose files go to disk while it comes: until then, or as long as an object keeps them.
 
     Raises like `read_body`; before it is read, for a sender that may not ask.
     """
+    responder = visit.responder
     try:
-        reader = FormReader(request.header("content-type") or "")
+        reader = FormReader(visit.request.header("content-type") or "")
     except ValueError:  # its type does not say where its parts end
-        return await responder.respond(request, visit)
-    request = replace(request, form=reader)
+        return await responder.respond(visit)
+    visit.request = replace(visit.request, form=reader)
     try:
-        _check_sender(responder, request, visit)
-        await _read_form(reader, request, visit)
+        _check_sender(visit)
+        await _read_form(reader, visit)
         visit.row.asked = monotonic()
-        response = await responder.respond(request, visit)
+        response = await responder.respond(visit)
     finally:
         reader.close("the form is no longer kept")
     if response.forwarded is not None:  # rules or a recording have changed meanwhile
@@ -90,20 +95,22 @@ async def _respond_to_form(responder: Responder, request: HttpRequest, visit: Vi
     return response
 
 
-def _check_sender(responder: Responder, request: HttpRequest, visit: Visit) -> None:
+def _check_sender(visit: Visit) -> None:
     """Refuse what the request would be refused for after it was read. Raises Failure."""
-    settings = responder.live.settings
+    settings = visit.live.settings
     if not visit.in_process:
-        check_page(request, settings)
+        check_page(visit.request, settings)
     if settings.keys is not None:
-        check_key(responder.dialect.credential(request), settings.keys)
+        check_key(visit.responder.dialect.credential(visit.request), settings.keys)
 
 
-async def _read_form(reader: FormReader, request: HttpRequest, visit: Visit) -> None:
+async def _read_form(reader: FormReader, visit: Visit) -> None:
     """Read a form while it comes, and count what of it is in memory. Raises like `read_body`."""
-    start, received, counted = bytearray(), 0, 0
+    start = bytearray()
+    received = 0
+    counted = 0
     limit = visit.live.settings.max_upload
-    async for piece in receive_pieces(visit.receive, limit, request.headers, setting="max_upload"):
+    async for piece in receive_pieces(visit.receive, limit, visit.request.headers, setting="max_upload"):
         reader.write(piece)
         if reader.held > counted:
             visit.take(reader.held - counted)

@@ -31,7 +31,8 @@ def make_environment(
     """
     facts = {"address": address, "key": next((key for key, its in (settings.keys or {}).items() if its.allowed), KEY)}
     configs = client_configs()
-    spoken, found = configs[settings.dialect], {ADDRESS: address}
+    spoken = configs[settings.dialect]
+    found = {ADDRESS: address}
     found |= {_name_mcp_variable(name): f"{address}/mcp/{quote(name, safe='')}" for name in servers}
     if settings.keys:
         found[MCP_KEY] = facts["key"]
@@ -96,7 +97,8 @@ def make_bare_url(address: str, dialect: str) -> str:
 
 def write_openai_hint(dialect: str) -> str:
     """Return what to say behind a base URL that is too short for OpenAI's client."""
-    mount, base = client_configs()[dialect].mounts[0], make_base_url("", dialect)
+    mount = client_configs()[dialect].mounts[0]
+    base = make_base_url("", dialect)
     is_longer = mount.startswith(base) and mount != base
     return f"  (OpenAI's client: append {mount.removeprefix(base)})" if is_longer else ""
 
@@ -126,7 +128,8 @@ def render_home(http: HttpRequest, settings: Settings, servers: Iterable[str] = 
             f"<tr><td>{name}<td><code>{base}</code>{write_openai_hint(name)}" for name, base in bases.items()
         )
         rows += "".join(f"<tr><td>mcp {escape(name)}<td><code>{escape(url)}</code>" for name, url in tools.items())
-        usual, control = escape(make_bare_url(address, settings.dialect)), f"{CONTROL}/api/calls"
+        usual = escape(make_bare_url(address, settings.dialect))
+        control = f"{CONTROL}/api/calls"
         kind = "text/html; charset=utf-8"
         body = _PAGE.format(usual=usual, dialect=settings.dialect, rows=rows, control=control).encode()
     else:
@@ -135,7 +138,8 @@ def render_home(http: HttpRequest, settings: Settings, servers: Iterable[str] = 
         found = {"server": "mockserver", "base_url": usual, "dialect": settings.dialect, "base_urls": bases}
         if tools:
             found["mcp_servers"] = tools
-        kind, body = "application/json", json.dumps(found).encode()
+        kind = "application/json"
+        body = json.dumps(found).encode()
     safe = {**{name.decode(): value.decode() for name, value in SECURITY}, **dict(SANDBOX)}.items()
     return Reply(200, (("content-type", kind), ("content-length", str(len(body))), *safe), body)
 

@@ -10,7 +10,7 @@ from starlette.types import Scope
 from mockserver.config.errors import ConfigError
 from mockserver.core.action import Action
 from mockserver.core.exchange import COMPLETE
-from mockserver.core.http import Frame, HttpRequest
+from mockserver.core.http import Frame
 from mockserver.core.plan import Failure
 from mockserver.delivery.connection import CLIENT_LEFT, CUT, STOPPED, ClientConnection, Wire, frame_body, join_headers
 from mockserver.delivery.drive import drive, send_paced
@@ -18,26 +18,24 @@ from mockserver.delivery.faults import apply_faults
 from mockserver.delivery.script import AT_ONCE, make_script
 from mockserver.dialects import error_frame
 from mockserver.server.relay import Relay
-from mockserver.server.respond import Responder, Response, Visit
+from mockserver.server.respond import Response, Visit
 from mockserver.server.snapshot import ClientLeftError
 
 STOPPING = Failure("overloaded", "The server is stopping.")
 
 
-async def serve(
-    responder: Responder, response: Awaitable[Response], visit: Visit, client: ClientConnection, scope: Scope
-) -> None:
+async def serve(response: Awaitable[Response], visit: Visit, client: ClientConnection, scope: Scope) -> None:
     """Await a response, send it, and end its visit: with a 503 if the server stops before anything was sent."""
     ended = CLIENT_LEFT
     try:
-        ended = await _deliver(responder, await response, visit, client, scope)
+        ended = await _deliver(await response, visit, client, scope)
     except ClientLeftError:
         pass
     except asyncio.CancelledError:  # the server stops
         if client.wire is not None and client.wire.gone:  # or the client left long ago
             return
         ended = STOPPED
-        if not await _turn_away(responder, visit, client):
+        if not await _turn_away(visit, client):
             raise
     except Exception:  # a bug of mockserver, while the answer was sent
         ended = CUT["close"]
@@ -46,9 +44,12 @@ async def serve(
         visit.end(ended)
 
 
-def list_actions(responder: Responder, response: Response, visit: Visit) -> Iterable[Action]:
+def list_actions(response: Response, visit: Visit) -> Iterable[Action]:
     """Return the actions that send a response, as its faults change them."""
-    reply, faults, call = response.reply, response.plan.faults, response.call
+    responder = visit.responder
+    reply = response.reply
+    faults = response.plan.faults
+    call = response.call
     actions = make_script(reply, response.pace, response.extra_headers, apart=bool(faults))
     if not faults or call is None:
         return actions
@@ -80,16 +81,14 @@ def find_lines(response: Response) -> bytes | None:
     return None
 
 
-async def _deliver(
-    responder: Responder, response: Response, visit: Visit, client: ClientConnection, scope: Scope
-) -> str:
+async def _deliver(response: Response, visit: Visit, client: ClientConnection, scope: Scope) -> str:
     if response.forwarded is not None:
-        return await _relay(responder, response, visit, client, scope)
+        return await _relay(response, visit, client, scope)
     row = visit.row
     if client.in_process is not None:
         if response.reply.script is not None:
             raise ConfigError(_NO_SCRIPT)
-        return await client.in_process.perform(list_actions(responder, response, visit), row.note)
+        return await client.in_process.perform(list_actions(response, visit), row.note)
     if client.wire is not None and response.pace is AT_ONCE and (lines := find_lines(response)) is not None:
         body = response.reply.body
         if client.wire.send_whole(response.reply.status, lines, frame_body(lines, body)):
@@ -99,7 +98,7 @@ async def _deliver(
         client.began = (visit.reservation and visit.reservation.waited_until) or row.asked
         if ended := await send_paced(response.reply, response.extra_headers, client, row):
             return ended
-    actions = list_actions(responder, response, visit)
+    actions = list_actions(response, visit)
     if response.reply.script is not None:
         actions = _end_with_server(actions, client.wire)
     return await drive(actions, client, row.note)
@@ -113,7 +112,8 @@ def _end_with_server(actions: Iterable[Action], wire: Wire | None) -> Iterable[A
         yield action
 
 
-async def _relay(responder: Responder, response: Response, visit: Visit, client: ClientConnection, scope: Scope) -> str:
+async def _relay(response: Response, visit: Visit, client: ClientConnection, scope: Scope) -> str:
+    responder = visit.responder
     if client.in_process is not None:
         raise ConfigError(_NO_RELAY)
     own_urls = responder.find_operation(visit.row.method).own_urls
@@ -124,22 +124,23 @@ async def _relay(responder: Responder, response: Response, visit: Visit, client:
         assert response.forwarded is not None  # noqa: S101
         refused = responder.refuse(response.forwarded, failure, response.call)
         refused.plan = replace(refused.plan, source=response.plan.source)
-        responder.finish(refused, response.forwarded, visit, tells_limits=False)
-        return await _deliver(responder, refused, visit, client, scope)
+        responder.finish(refused, visit, tells_limits=False)
+        return await _deliver(refused, visit, client, scope)
 
 
-async def _turn_away(responder: Responder, visit: Visit, client: ClientConnection) -> bool:
+async def _turn_away(visit: Visit, client: ClientConnection) -> bool:
     """Send a 503; False if the answer has begun, which then breaks off."""
     row = visit.row
-    request = HttpRequest(row.method, row.path, headers=row.headers, namespace=row.namespace)
-    refused = responder.refuse(request, STOPPING)
+    refused = visit.responder.refuse(visit.request, STOPPING)
     refused.plan = replace(refused.plan, source="invalid")  # no limit refuses it
     before = copy(row)
-    responder.finish(refused, request, visit, tells_limits=False)
+    visit.responder.finish(refused, visit, tells_limits=False)
     try:
-        await drive(list_actions(responder, refused, visit), client, row.note)
+        await drive(list_actions(refused, visit), client, row.note)
     except RuntimeError:  # the head was sent already
-        row.plan, row.status, row.reply_headers = before.plan, before.status, before.reply_headers
+        row.plan = before.plan
+        row.status = before.status
+        row.reply_headers = before.reply_headers
         return False
     return True
 

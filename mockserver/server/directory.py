@@ -7,14 +7,14 @@ from urllib.parse import quote
 
 from msgspec import Struct
 
-from mockserver.core.http import CONTROL, Fields, HeaderTable, HttpRequest
+from mockserver.core.http import CONTROL, HeaderTable, HttpRequest
 from mockserver.core.lazy import Memo
 from mockserver.dialects import discover_all
 from mockserver.dialects._parse import clip
 from mockserver.server.access import is_control
 from mockserver.server.live import Live
 from mockserver.server.namespaces import DEFAULT, LONGEST, is_namespace, split_namespace
-from mockserver.server.respond import Responder, Visit
+from mockserver.server.respond import Responder
 from mockserver.server.routes import (
     MCP_ENDPOINTS,
     Endpoint,
@@ -37,12 +37,8 @@ class FoundResponder(Struct, frozen=True):
     params: Mapping[str, str]
     namespace: str
 
-    def admit(self, method: str, query: bytes, table: HeaderTable, body: bytes) -> tuple[HttpRequest, Visit]:
-        """Return a whole request to this path, and its visit. Each plain request comes here: it calls little."""
-        visit = self.responder.admit(method, self.path, self.namespace)
-        row = visit.row
-        row.query, row.headers, row.unweighed, row.asked = query, table.headers, table.weight, row.began
-        row.take(body)
+    def make_request(self, method: str, query: bytes, table: HeaderTable, body: bytes = b"") -> HttpRequest:
+        """Return a request to this path as a value, also the handshake of a WebSocket."""
         request = HttpRequest(
             method=method,
             path=self.path,
@@ -53,19 +49,7 @@ class FoundResponder(Struct, frozen=True):
             path_params=self.params,
         )
         vars(request)["fields"] = table.by_name  # which it would make once more
-        return request, visit
-
-    def make_request(self, method: str, query: bytes, headers: Fields, body: bytes = b"") -> HttpRequest:
-        """Return a request to this path as a value, also the handshake of a WebSocket."""
-        return HttpRequest(
-            method=method,
-            path=self.path,
-            query=parse_query(query),
-            headers=headers,
-            body=body,
-            namespace=self.namespace,
-            path_params=self.params,
-        )
+        return request
 
 
 _NOTHING: Mapping[str, str] = {}
@@ -79,9 +63,10 @@ class Directory:
 
     def __init__(self, live: Live) -> None:
         self._live = live
-        self._dialects, self._default = discover_all(live.settings.hosts), live.settings.dialect
+        self._dialects = discover_all(live.settings.hosts)
+        self._default = live.settings.dialect
         self._own = EndpointIndex(list_own_endpoints(self._dialects[self._default]))
-        self.known = Memo[str, FoundResponder](most=_MOST_FOUND)  # paths that were looked up
+        self._known = Memo[str, FoundResponder](most=_MOST_FOUND)  # paths that were looked up
 
     @cached_property
     def _endpoints(self) -> tuple[Endpoint, ...]:
@@ -93,15 +78,16 @@ class Directory:
 
     def find(self, path: str) -> FoundResponder | None:
         """Return what answers at a path, or None."""
-        if path in self.known:
-            return self.known[path]
+        known = self._known.get(path)
+        if known is not None:
+            return known
         namespace, inner = split_namespace(path)
         place = None if is_control(path) else self._own.find(inner) or self._all.find(inner)
         if place is None:
             return None
         responder = Responder(self._live, place.endpoint.dialect, place.endpoint.operations)
         found = FoundResponder(responder, inner, place.params, namespace)
-        return self.known.keep(path, found, _RESPONDER + 4 * len(path))
+        return self._known.keep(path, found, _RESPONDER + 4 * len(path))
 
     def find_meant(self, path: str) -> FoundResponder | None:
         """Return what answers at the path that an unknown one stands for, or None."""
@@ -131,7 +117,8 @@ class Directory:
         return FoundResponder(Responder(self._live, owner, {}, **why), path, {}, namespace)
 
 
-_MOST_FOUND, _RESPONDER = 1 << 20, 1_000  # bytes, about
+_MOST_FOUND = 1 << 20  # bytes, about
+_RESPONDER = 1_000  # bytes, about
 
 
 def _find_control_path(method: str, path: str, namespace: str) -> str | None:

@@ -75,7 +75,8 @@ def read_content(content: Json, file: str, dialect: str, path: str | None = None
         raise ConfigError(f"{file}: expected a JSON object: the body of a request, or method, path, headers and body")
     if not ("body" in content or ("path" in content and content.keys() <= {"method", "path", "headers"})):
         content = {"body": content}
-    body, headers = content.get("body", {}), content.get("headers")
+    body = content.get("body", {})
+    headers = content.get("headers")
     if not isinstance(headers, dict | None):
         raise ConfigError(f"{file}: headers must be an object of names and values")
     method = content.get("method", "POST" if "body" in content else "GET")
@@ -109,7 +110,8 @@ def make_usual_request(dialect: str, operation: str, model: str, text: str, *, s
     body = BODIES[operation](text) if found.body is None else found.body(text)
     named = {} if "{model}" in found.path else {"model": model}
     streamed = {"stream": True} if stream and found.streams is None else {}
-    path, asked = _write_path(found, dialect, model), {**named, **body, **streamed}
+    path = _write_path(found, dialect, model)
+    asked = {**named, **body, **streamed}
     if operation not in ARTIFACTS or not ARTIFACTS[operation].files:
         return RequestFile(path, asked)
     files = {name: write(text) for name, write in ARTIFACTS[operation].files.items()}

@@ -17,7 +17,7 @@ from msgspec.structs import replace
 
 from mockserver import __version__
 from mockserver.config.errors import MockserverError
-from mockserver.config.settings import Settings
+from mockserver.config.settings import Settings, show_settings
 from mockserver.config.source import Document
 from mockserver.core.json import Json
 from mockserver.core.plan import Failure
@@ -26,7 +26,8 @@ from mockserver.core.state import StateLostError
 from mockserver.engine.engine import Engine
 from mockserver.engine.offload import on_thread
 from mockserver.rules.load import Rule
-from mockserver.server.live import ConflictError, Live, compose, show_settings
+from mockserver.server.compose import compose
+from mockserver.server.live import ConflictError, Live
 from mockserver.server.namespaces import ADDED, Namespace
 from mockserver.server.recording.player import CassetteChoice
 from mockserver.server.sources import compile_rules
@@ -64,7 +65,9 @@ class Fleet:
     def __init__(
         self, live: Live, client: RedisClient, connect: Connect, answer_request: Callable[[Json], Awaitable[bytes]]
     ) -> None:
-        self.live, self.client, self._answer_request = live, client, answer_request
+        self.live = live
+        self.client = client
+        self._answer_request = answer_request
         self.member = Member(client, connect, self._answer, lambda: (live.journal.last // SLOTS, self.digest))
         self.member.on_join = lambda first: live.journal.number_from(first * SLOTS + self.slot, SLOTS)
         self._versions: dict[str, _Version] = {}  # of namespaces, as they were read
@@ -93,7 +96,8 @@ class Fleet:
             yield
 
     def is_current(self, namespace: str) -> bool:
-        member, now = self.member, boottime()
+        member = self.member
+        now = boottime()
         changed = member.changed.get(namespace, 0)
         if changed:
             if member.used.get(namespace, now) < now - MAX_IDLE:  # it may have expired
@@ -149,7 +153,8 @@ class Fleet:
 
     async def _take(self, namespace: str, content: Mapping[str, Any]) -> None:
         """Swap in what a namespace has of its own."""
-        live, added = self.live, content.get("rules", [])
+        live = self.live
+        added = content.get("rules", [])
         space = live.namespaces.get(namespace)
         rules: tuple[Rule, ...] = ()
         if added:
@@ -160,7 +165,8 @@ class Fleet:
                 words = f"the rules that were added to {namespace!a} cannot be read here: {error.mistakes[0]}"
                 log.error("%s", words)
                 raise Failure("server_error", f"{words}.") from error
-        version, batches = self._version(namespace), {spec["name"]: rev for rev, spec in added}
+        version = self._version(namespace)
+        batches = {spec["name"]: rev for rev, spec in added}
         cleared = content.get("cleared", 0)
         if cleared != version.cleared:
             version.cleared = cleared
@@ -169,7 +175,9 @@ class Fleet:
             if batches.get(rule.name) != version.batches.get(rule.name):
                 live.journal.forget_hits(namespace, rule.source)
         version.batches = batches
-        choice, timed, named = content.get("choice"), content.get("timed", True), content.get("named", 0)
+        choice = content.get("choice")
+        timed = content.get("timed", True)
+        named = content.get("named", 0)
         if rules or choice or named or not timed:
             choice = None if choice is None else CassetteChoice(**choice)
             live.namespaces.put(namespace, Namespace(rules, timed, named=named, choice=choice))
@@ -181,7 +189,8 @@ class Fleet:
         """Yield a copy of a namespace to change; all servers know it when the block has ended. Raises ConflictError."""
         if boottime() >= self.member.until:
             raise StateLostError("the lease of this server has ended")
-        version, before = self._versions.get(namespace, _Version()), self.live.namespaces.get(namespace)
+        version = self._versions.get(namespace, _Version())
+        before = self.live.namespaces.get(namespace)
         read_at = abs(version.rev)
         if not (self.is_current(namespace) or (cleared and read_at == self.member.changed.get(namespace))):
             raise ConflictError  # what the change goes by has changed since
@@ -204,7 +213,10 @@ class Fleet:
             await self.catch_up(namespace)
         await self.live.forget_counted(namespace)
         async with self.change(namespace, cleared=True) as space:
-            space.rules, space.choice, space.timed, space.named = (), None, True, 0
+            space.rules = ()
+            space.choice = None
+            space.timed = True
+            space.named = 0
 
     def forget(self, namespace: str) -> None:
         """Forget what was read of a namespace; it is read again when it is used."""

@@ -48,7 +48,8 @@ class Unsent:
     __slots__ = ("_lock", "_released", "held")
 
     def __init__(self) -> None:
-        self.held, self._lock = 0, Lock()
+        self.held = 0
+        self._lock = Lock()
         self._released = 0  # since garbage was last collected
 
     def take(self, holder: Holder, size: int, *, limit: int) -> None:
@@ -103,7 +104,9 @@ class Limiter:
         self.configure(Limits(), None, Catalogue())
 
     def configure(self, limits: Limits, keys: Mapping[str, KeySettings] | None, models: Catalogue) -> None:
-        self.limits, self._keys, self._models = limits, keys or {}, models
+        self.limits = limits
+        self._keys = keys or {}
+        self._models = models
         stated = (limits.rates, *(key.limits for key in self._keys.values()))
         stated += tuple(model.limits for model in (models.entries or {}).values())
         self.active = limits.concurrent is not None or any(stated)  # there are limits at all
@@ -111,7 +114,8 @@ class Limiter:
 
     def _charge_of(self, key: str | None, model: str) -> "Charge":
         """Return the buckets that a request of this key to this model draws from; all names of a model share theirs."""
-        known, entry = self._models.find(model), self._keys.get(key or "")
+        known = self._models.find(model)
+        entry = self._keys.get(key or "")
         rates = layer_rates(self.limits.rates, known.stated.limits or (), (entry and entry.limits) or ())
         name = fingerprint(key or "", known.name)
         return Charge(
@@ -149,7 +153,9 @@ class Bucket(Struct, frozen=True):
 
 
 def _make_bucket(rate: Rate, name: str) -> Bucket:
-    name, window, one = f"{rate.kind} {rate.window} {name}", rate.seconds, rate.refill(1)
+    name = f"{rate.kind} {rate.window} {name}"
+    window = rate.seconds
+    one = rate.refill(1)
     counts_tokens = rate.kind == "tokens"
     return Bucket(
         name,
@@ -178,7 +184,8 @@ class Charge(Struct, frozen=True):
 
     @property
     def draws(self) -> Sequence[Draw]:
-        needed, spent = self.needed, self.spent
+        needed = self.needed
+        spent = self.spent
         return [each.draw(needed, spent) if each.counts_tokens else each.request for each in self.buckets]
 
     @property
@@ -224,7 +231,8 @@ class Reservation(Struct):
 
     async def take(self, charge: Charge) -> None:
         """Draw a charge and wait for a slot. Raises Failure if refused, ClientLeftError if the client leaves."""
-        limits, store = self.limiter.limits, self.limiter.store
+        limits = self.limiter.limits
+        store = self.limiter.store
         if not charge.rates and limits.concurrent is None:
             return
         too_large = charge.too_large
@@ -238,7 +246,8 @@ class Reservation(Struct):
                 raise _refuse_over_limit(too_large, charge, self._remaining(charge, entry.waits))
             if entry.result == "empty":
                 raise _limit_failure(charge, draws, entry.waits, self._remaining(charge, entry.waits))
-            self._drawn, self._headers = (charge, entry.waits), None
+            self._drawn = (charge, entry.waits)
+            self._headers = None
         if entry.result != "queued":
             return
         try:
@@ -276,7 +285,8 @@ class Reservation(Struct):
             stated = getattr(outcome, "headers", ())
         names = frozenset([name.lower() for name, _ in stated]) if stated else _NO_NAMES
         charge = charge.of(charge.needed, spent, names)
-        self._drawn, self._headers = (charge, waits), None
+        self._drawn = (charge, waits)
+        self._headers = None
         return charge
 
     def release(self) -> None:
@@ -313,7 +323,8 @@ def _find_standings(rates: Rates, waits: Sequence[float]) -> Standings:
     """Return what remains of requests and of tokens; of minute and day the one that leaves less."""
     found: dict[Kind, Standing] = {}
     for rate, wait in zip(rates, waits, strict=True):
-        standing, other = rate.standing(wait), found.get(rate.kind)
+        standing = rate.standing(wait)
+        other = found.get(rate.kind)
         if other is None or (standing.left, -standing.reset) < (other.left, -other.reset):
             found[rate.kind] = standing
     return Standings(found.get("requests"), found.get("tokens"))

@@ -1,54 +1,31 @@
-"""What a server runs with: settings and engine, made from its sources, and what it remembers. A reload swaps the first.
+"""What a server runs with: settings and engine, which a reload swaps, and what it remembers."""
 
-Sources are rules files, flags and the environment.
-"""
-
-from asyncio import Lock, Semaphore, to_thread
+from asyncio import Lock, Semaphore
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from functools import partial
-from pathlib import Path
-from threading import Event
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
-from msgspec import Struct, field, to_builtins
+from msgspec import Struct, field
 from msgspec.structs import replace
 
-from mockserver.config.errors import Mistake, MockserverError
-from mockserver.config.settings import ModelSettings as ModelSetting
-from mockserver.config.settings import Settings, UnmatchedError
-from mockserver.config.tables import BaseTable
-from mockserver.config.yaml_reader import pause_collector
+from mockserver.config.errors import Mistake
+from mockserver.config.settings import Settings
 from mockserver.core.episode import Episode
 from mockserver.core.http import is_loopback
-from mockserver.core.json import Json
-from mockserver.core.kept_objects import KeptObject
-from mockserver.core.lazy import LazyMapping
-from mockserver.core.plan import Kept, Stored
+from mockserver.core.plan import Kept
 from mockserver.core.rates import LimitStore
-from mockserver.core.seed import Seed, WallClock, make_token, monotonic
+from mockserver.core.seed import make_token, monotonic
 from mockserver.core.state import Counters, ValueStore
-from mockserver.core.text import plural
-from mockserver.dialects import discover
-from mockserver.engine.catalogue import Catalogue, Model
 from mockserver.engine.engine import Engine
 from mockserver.engine.mcp_streams import McpStreams
-from mockserver.engine.memory import Memory
-from mockserver.engine.offload import on_thread
-from mockserver.engine.policy import Policy
-from mockserver.engine.rule_set import make_rule_set
-from mockserver.media.large_data import count_on_disk
 from mockserver.server.call_budget import CallBudget
 from mockserver.server.limits import Limiter, Unsent
 from mockserver.server.namespaces import Namespace, Namespaces
-from mockserver.server.recording.cassette_store import CassetteStore, check_cassettes, name_file
 from mockserver.server.recording.player import Player
-from mockserver.server.recording.recorder import RecordingPolicy
 from mockserver.server.recording.upstreams import UpstreamClient
 from mockserver.server.sources import Sources
-from mockserver.state.in_memory import MemoryCounters, MemoryLimitStore, MemoryValueStore
+from mockserver.state.in_memory import MemoryLimitStore
 from mockserver.state.journal import Journal
-from mockserver.tokenizers import chosen
 
 SMALL = 32_768  # bytes of a request that counts for nothing
 PLANNED = 2  # calls with many choices that are planned at once
@@ -133,7 +110,9 @@ class Live(Struct):
 
     def share(self, fleet: Sharing, counters: Counters, answers: ValueStore[Kept], limits: LimitStore) -> None:
         """Remember in a state that several servers share from now on."""
-        self.fleet, self.counters, self._limiter = fleet, counters, Limiter(limits)
+        self.fleet = fleet
+        self.counters = counters
+        self._limiter = Limiter(limits)
         self.engine = replace(self.engine, counters=counters, memory=replace(self.engine.memory, store=answers))
 
     @property
@@ -158,8 +137,11 @@ class Live(Struct):
     def renew(self, settings: Settings, engine: Engine, journal: Journal, *, timed: bool = True) -> None:
         """Forget everything, start over with these; `timed`: answers take their time unless overridden."""
         self.namespaces = Namespaces(timed=timed)
-        self._limiter, self.budgets = Limiter(MemoryLimitStore(self.now)), {}
-        self.settings, self.counters, self.journal = settings, engine.counters, journal
+        self._limiter = Limiter(MemoryLimitStore(self.now))
+        self.budgets = {}
+        self.settings = settings
+        self.counters = engine.counters
+        self.journal = journal
         self.engine.streams.end()
         self.engine = replace(engine, streams=McpStreams())
         self._limited = None
@@ -167,7 +149,8 @@ class Live(Struct):
     def swap(self, settings: Settings, engine: Engine) -> tuple[str, ...]:
         """Go on with these; return the names of changed settings that need a restart."""
         kept = {name: getattr(self.settings, name) for name in AT_START}
-        self.settings, self.engine = settings.model_copy(update=kept), engine
+        self.settings = settings.model_copy(update=kept)
+        self.engine = engine
         return tuple(name for name in AT_START if getattr(settings, name) != kept[name])
 
     @asynccontextmanager
@@ -207,206 +190,22 @@ class Live(Struct):
 
     def has_room_for(self, body: bytes) -> bool:
         """Return whether a request with this body can be answered without counting what it takes."""
-        settings, size = self.settings, len(body)
+        settings = self.settings
+        size = len(body)
         return size <= SMALL and size <= settings.max_body and self.unsent.held <= settings.max_unsent
 
     @property
     def limiter(self) -> Limiter | None:
-        settings, limiter = self.settings, self._limiter
+        settings = self.settings
+        limiter = self._limiter
         if self._limited is not settings:
             limiter.configure(settings.limits, settings.keys, self.engine.policy.models)
             self._limited = settings
         return limiter if limiter.active else None
 
 
-def start(sources: Sources) -> Live:
-    """Return a server's state from its sources. Raises MockserverError."""
-    counters = MemoryCounters()
-    settings, engine = compose(sources, counters)
-    journal = Journal(count=settings.journal_calls, size=settings.journal_bytes)
-    live = Live(settings, engine, journal=journal, counters=counters, sources=sources)
-    live.save_episode = lambda cassette, episode: live.player.save(cassette, episode)  # a reload swaps the player
-    return live
-
-
-class Composed(NamedTuple):
-    """What sources become: the settings of a server, and its engine."""
-
-    settings: Settings
-    engine: Engine
-
-
-@pause_collector()
-def compose(sources: Sources, counters: Counters, before: "Live | None" = None) -> Composed:
-    """Return settings and engine of the sources; what `before`, a running server, has kept stays.
-
-    Raises MockserverError.
-    """
-    loaded = sources.load()
-    settings, errors, player = loaded.settings, loaded.errors, None
-    if not errors.found or before is None:  # else the running server would miss changes of cassettes that are read here
-        player = errors.attempt(partial(make_player, sources, settings, before))
-        store = player.store if player else CassetteStore(settings.cassettes, settings.match, settings.hosts)
-        errors.attempt(partial(check_cassettes, loaded.documents, store))
-    if errors.found or player is None:
-        raise errors.merged
-    listed = LazyMapping(discover(), lambda name: discover()[name].models)
-    thinking = LazyMapping(discover(), lambda name: discover()[name].thinking)
-    if before is None:
-        answers: ValueStore[Kept] = make_value_store(settings)
-    else:
-        answers = before.engine.memory.store
-        before.namespaces.load_cassettes(player.store)
-    streams = McpStreams() if before is None else before.engine.streams
-    engine = Engine(
-        rule_set=make_rule_set(loaded.rules),
-        policy=make_policy(settings),
-        counters=counters,
-        memory=Memory(answers, settings.polls),
-        listed=listed,
-        thinking=thinking,
-        player=player,
-        servers=loaded.servers,
-        streams=streams,
-    )
-    return Composed(settings, engine)
-
-
-def make_player(sources: Sources, settings: Settings, before: "Live | None" = None) -> Player:
-    store, fresh = CassetteStore(settings.cassettes, settings.match, settings.hosts), False
-    if before is not None and before.settings.cassettes == settings.cassettes:
-        store, choice = before.player.store.copy_unloaded(settings.match, settings.hosts), before.player.choice
-        fresh = choice.fresh and (choice.name, choice.record) == (settings.cassette, settings.record)
-    made = Player(store, upstreams=tuple(settings.upstream), policy=RecordingPolicy(settings, sources.environ))
-    return made.choose(settings.cassette, settings.record, fresh=fresh)
-
-
-def make_policy(settings: Settings) -> Policy:
-    models = settings.models
-    entries = None if models is None else {name: _make_model(model) for name, model in models.items()}
-    catalogue = Catalogue(entries, published=settings.known_models, validation=settings.validation)
-    return Policy(
-        seed=Seed(settings.seed),
-        clock=WallClock(settings.clock),
-        unmatched=settings.unmatched if isinstance(settings.unmatched, str) else "error",
-        error={} if isinstance(settings.unmatched, str) else _state_failure(settings.unmatched),
-        unique_ids=settings.ids == "unique",
-        announces=settings.webhook_url is not None,
-        lints=settings.lint != "off",
-        models=catalogue,
-        timing=settings.timing,
-        tokenizer=chosen(settings.tokenizer, lambda name: catalogue.find_properties(name).tokenizer),
-    )
-
-
-def _state_failure(stated: UnmatchedError) -> dict[str, Json]:
-    """Return the stated fields of a Failure, which OpenAI's clients must not retry: it would fail again."""
-    return {**stated.model_dump(exclude_none=True), "headers": (("x-should-retry", "false"),)}
-
-
-def _make_model(setting: ModelSetting) -> Model:
-    stated = {name: getattr(setting, name) for name in setting.model_fields_set}
-    return Model(**stated, unlimited=frozenset(name for name, value in stated.items() if value is None))
-
-
-async def reload(live: Live, sources: Sources) -> tuple[str, ...]:
-    """Swap in the sources, or nothing; return changed settings that need a restart. Raises MockserverError."""
-    reloading = live.reloading
-    async with reloading.lock:
-        try:
-            settings, engine = await on_thread(compose, sources, live.counters, live)
-            reloading.check(settings, engine)
-        except MockserverError as error:
-            reloading.problem = error.mistakes
-            raise
-        reloading.problem = ()
-        return live.swap(settings, engine)
-
-
-def show_settings(settings: Settings) -> dict[str, Json]:
-    """Show the settings that differ from their defaults, without secrets: of keys only how many there are."""
-    usual, found = Settings(), dict[str, Json]()
-    for name in _SHOWN_SETTINGS:
-        value = getattr(settings, name)
-        if value != getattr(usual, name):
-            found[name] = value.model_dump(exclude_none=True) if isinstance(value, BaseTable) else to_builtins(value)
-    if settings.keys is not None:
-        found["keys"] = len(settings.keys)
-    return found
-
-
-def count_kept_on_disk(kept: Kept) -> int:
-    """Return how many bytes of an object are in a file."""
-    if type(kept) is KeptObject:
-        return count_on_disk(kept.data)
-    data = kept.call.raw.get("data", b"") if isinstance(kept, Stored) and kept.call.operation == _UPLOAD else b""
-    return count_on_disk(data)
-
-
-_UPLOAD = "create_file"  # which some dialects keep with what was uploaded
-
-
-def make_value_store(settings: Settings) -> MemoryValueStore[Kept]:
-    """Return where one process keeps answers and objects."""
-    return MemoryValueStore(
-        count=settings.stored_answers,
-        size=settings.stored_bytes,
-        disk=settings.stored_files,
-        measure=count_kept_on_disk,
-    )
-
-
-_SHOWN_SETTINGS = (
-    *("host", "port", "workers", "dialect", "unmatched", "seed", "ids", "tokenizer", "timing", "known_models"),
-    *("validation", "lint", "replay", "journal_calls", "journal_bytes", "stored_answers", "stored_bytes", "max_body"),
-    *("max_upload", "stored_files"),
-    *("cassette", "cassettes", "record", "record_errors", "replay_speed", "limits"),
-    *("cors", "allowed_hosts", "reload", "log", "inspector_writes"),
-)
 # Settings that a running server cannot change.
 AT_START = (
     *("host", "port", "workers", "state", "log", "reload", "cors"),
     *("stored_answers", "stored_bytes", "stored_files", "journal_calls", "journal_bytes"),
 )
-
-
-_EVERY = 500  # milliseconds after which cassettes are looked at
-
-
-async def watch(live: Live, sources: Sources, say: Callable[[str], None]) -> None:
-    """Reload when a file or a cassette changes, until cancelled; `say` gets the results.
-
-    Cassettes are polled: which ones are played changes, and so do their folders.
-    """
-    from watchfiles import watch as watched  # slow to import, and only serving needs it
-
-    files = {path.resolve() for path in sources.files}
-    folders = {path.parent for path in files}  # editors replace files, so the folder is what must be watched
-    mine = lambda _change, path: Path(path) in files  # noqa: E731  # the shape that watchfiles wants
-    wait, over = partial(watched, debounce=100, step=20, rust_timeout=_EVERY, yield_on_timeout=True), Event()
-    changes = wait(*folders, watch_filter=mine, stop_event=over, recursive=False)
-    try:
-        while True:
-            changed = await to_thread(next, changes)  # not awatch, whose tasks and threads are slow to import
-            cassettes = () if changed else await on_thread(live.player.store.list_changed)
-            if changed or cassettes:
-                await _reload(live, sources, cassettes, say)
-    finally:
-        over.set()
-
-
-async def _reload(live: Live, sources: Sources, cassettes: Sequence[str], say: Callable[[str], None]) -> None:
-    try:
-        waiting = await reload(live, sources)
-    except MockserverError as error:
-        before = "the previous recordings stay in effect" if cassettes else "the previous rules stay in effect"
-        say("\n".join([f"not reloaded; {before}:", *(m.render() for m in error.mistakes)]))
-    else:
-        what = ", ".join(_describe_cassette(live, name) for name in cassettes) or plural(len(live.engine.rules), "rule")
-        later = f"; restart the server to apply {', '.join(waiting)}" if waiting else ""
-        say(f"reloaded: {what}{later}")
-
-
-def _describe_cassette(live: Live, name: str) -> str:
-    cassette = live.player.store.get(name)
-    return f"cassette {name_file(name)}, " + ("not there" if cassette is None else plural(cassette.size, "episode"))

@@ -63,7 +63,10 @@ class Namespace(Struct):
 
         Another thread may put new rules meanwhile.
         """
-        made, rules, choice, servers = self._made, self.rules, self.choice, self.servers
+        made = self._made
+        rules = self.rules
+        choice = self.choice
+        servers = self.servers
         if not rules and choice is None and not servers:
             return base
         is_made = made is not None and made.rules is rules and made.choice is choice and made.servers is servers

@@ -71,13 +71,13 @@ class Relay(Struct, eq=False):
         from httpx2 import HTTPError
 
         relaying.set(True)  # this task is for nothing else
-        asked, call, forward = self.response.forwarded, self.response.call, self.response.plan.outcome
+        asked = self.response.forwarded
+        call = self.response.call
+        forward = self.response.plan.outcome
         assert asked is not None and call is not None and isinstance(forward, Forward)  # noqa: PT018, S101
         live = self.live
-        upstream, keep = (
-            find_upstream(self.dialect, call, live.settings.upstream, live.sources.environ),
-            live.save_episode,
-        )
+        upstream = find_upstream(self.dialect, call, live.settings.upstream, live.sources.environ)
+        keep = live.save_episode
         if forward.cassette is not None and keep is not None and asked.method != "HEAD":  # which has not all of it
             is_probe = call.mcp is not None and call.mcp.method == "server/discover"  # which older servers refuse
             errors = False if is_probe else live.settings.record_errors
@@ -106,7 +106,8 @@ class Relay(Struct, eq=False):
     async def _send_request(self, upstream: Upstream, asked: HttpRequest, scope: Scope) -> "Received":
         from httpx2 import HTTPError, InvalidURL, Request, Timeout
 
-        client, seconds = self.live.upstreams, self.live.settings.upstream_timeout
+        client = self.live.upstreams
+        seconds = self.live.settings.upstream_timeout
         headers = [*upstream.build_headers(asked.headers), *client.sign(asked.headers)]
         if self.own_urls is not None:  # which are not to be found in coded bodies
             others = (field for field in headers if field[0] != b"accept-encoding")
@@ -142,7 +143,10 @@ class Relay(Struct, eq=False):
             self._note_sent()
 
     async def _send_answer(self, response: "Received", upstream: Upstream, more: Headers | HeaderLines) -> str:
-        recorder, client, status, asked = self._recorder, self.client, response.status_code, self.response.forwarded
+        recorder = self._recorder
+        client = self.client
+        status = response.status_code
+        asked = self.response.forwarded
         assert asked is not None  # noqa: S101
         if status > _LAST_STATUS:
             raise Failure(
@@ -160,7 +164,8 @@ class Relay(Struct, eq=False):
             length = str(len(self._held[0])).encode()
             headers = [(name, length if name == b"content-length" else value) for name, value in headers]
         texts = _decode_headers(headers)
-        self.exchange.status, self.exchange.reply_headers = status, texts
+        self.exchange.status = status
+        self.exchange.reply_headers = texts
         more = (*more, *forbid_scripts(asked, texts))
         shown = replace_upload_urls(texts, asked, self.dialect)
         if origins := self.live.settings.cors:

@@ -19,10 +19,10 @@ from mockserver.config.settings import Settings
 from mockserver.core.call import WEBSOCKET, Call
 from mockserver.core.episode import Recorded
 from mockserver.core.exchange import COMPLETE, Exchange
-from mockserver.core.http import HeaderLines, Headers, HttpRequest, Reply, write_lines
+from mockserver.core.http import HeaderLines, Headers, HttpRequest, Reply, weigh, write_lines
 from mockserver.core.json import Json
 from mockserver.core.plan import UNTIMED, Answer, Failure, Forward, Outcome, Plan, Raw, Usage
-from mockserver.core.seed import Seed
+from mockserver.core.seed import Seed, monotonic
 from mockserver.core.state import StateLostError
 from mockserver.core.text import escape_line, lines
 from mockserver.core.validation import HistoryProblem, find_validation
@@ -101,13 +101,16 @@ async def stay_forever() -> Message:
 class Visit(Struct, eq=False):
     """One request while it is answered: its row of the journal, what it holds, and what is known of its client.
 
-    `receive` tells when the client has left. A client that is not `patient` cannot wait for others. One `in_process` is
-    no browser, and has no connection whose bytes count. `passes_page_check`: its headers have shown that it comes from
-    no web page.
+    `request` has no content codings any more once these are undone, and `settings` are those that it is answered by: a
+    reload is for the next request. `receive` tells when the client has left. A client that is not `patient` cannot wait
+    for others. One `in_process` is no browser, and has no connection whose bytes count. `passes_page_check`: its
+    headers have shown that it comes from no web page.
     """
 
-    live: Live
-    journal: Journal  # a reset may replace that of `live`
+    responder: "Responder"
+    request: HttpRequest
+    settings: Settings
+    journal: Journal  # a reset may replace that of the server
     row: Exchange
     receive: Receive = stay_forever
     patient: bool = True
@@ -115,10 +118,18 @@ class Visit(Struct, eq=False):
     passes_page_check: bool = False
     operation: Operation | None = None
     reservation: Reservation | None = None
-    request: HttpRequest = HttpRequest("GET", "/")  # without its content codings, once these are undone
-    settings: Settings = Settings()  # those that it is answered by: a reload is for the next request
     call: Call | None = None  # of the request, once that is read
     release: Callable[[], None] | None = None  # gives back what its call holds
+
+    @property
+    def live(self) -> Live:
+        return self.responder.live
+
+    def receive_body(self, body: bytes) -> None:
+        """Take note of the body, which has come after the head."""
+        self.row.asked = monotonic()
+        self.row.take(body)
+        self.request = replace(self.request, body=body)
 
     async def listen(self) -> Message:
         """Return the next message of the client, as ASGI has it; `receive` may become known after the start."""
@@ -149,25 +160,34 @@ class Responder(Struct, eq=False):
     nearest: str | None = None  # the known path that the 404 suggests
     refusal: str | None = None  # the message of the 404, in place of the dialect's own
 
-    def admit(self, method: str, path: str, namespace: str) -> Visit:
-        """Return the visit of a request that has begun."""
+    def admit(
+        self, request: HttpRequest, query: bytes = b"", *, weight: int | None = None, is_whole: bool = True
+    ) -> Visit:
+        """Return the visit of a request that has come whole, or whose body is still to come.
+
+        `query` is that part of its URL as it was sent, and `weight` the bytes of its headers' values, if known.
+        """
+        method = request.method
         journal = self.live.journal
-        row = journal.open(method, path, self.dialect.name, namespace)
+        row = journal.open(method, request.path, self.dialect.name, request.namespace)
+        row.query = query
+        row.headers = request.headers
+        row.unweighed = weigh(request.headers) if weight is None else weight
+        if is_whole:
+            row.asked = row.began
+            row.take(request.body)
         operation = find_operation(method, self.operations)
         if operation is not None:
             row.operation = operation.name
-        return Visit(self.live, journal, row, operation=operation)
+        return Visit(self, request, self.live.settings, journal, row, operation=operation)
 
-    async def respond(self, request: HttpRequest, visit: Visit | None = None) -> Response:
+    async def respond(self, visit: Visit) -> Response:
         """Return the response to a request. It waits for threads, queues and Redis only, never for the client.
 
         Raises ClientLeftError if the client leaves while its request waits for others.
         """
-        if visit is None:
-            visit = self.admit(request.method, request.path, request.namespace)
-        visit.request = request
         try:
-            response = await self._answer(request, visit)
+            response = await self._answer(visit.request, visit)
         except Failure as failure:
             if len(visit.request.body) > LARGE:
                 response = await on_thread(self.refuse, visit.request, failure, visit.call)
@@ -180,11 +200,12 @@ class Responder(Struct, eq=False):
         except Exception as error:
             log.error("%s", describe_crash(error, visit.request))
             response = self.refuse(visit.request, Failure("server_error", _BUG))
-        return self.finish(response, visit.request, visit, tells_limits=response.forwarded is None)
+        return self.finish(response, visit, tells_limits=response.forwarded is None)
 
     async def _answer(self, request: HttpRequest, visit: Visit) -> Response:
         """Return the response to a request that is not refused. Raises Failure, StateLostError, ClientLeftError."""
-        live, namespace = self.live, request.namespace
+        live = self.live
+        namespace = request.namespace
         if live.fleet is not None and not live.fleet.is_current(namespace):
             await live.fleet.catch_up(namespace)
         if not (visit.passes_page_check or visit.in_process):  # no page reaches a client in this process
@@ -215,7 +236,8 @@ class Responder(Struct, eq=False):
             if replayed is None:
                 raise
             call, plan = replayed
-            timed, remarks = read_timing(request), ()
+            timed = read_timing(request)
+            remarks = ()
         else:
             if settings.keys is not None and call.mcp is None:  # whose calls name no model
                 check_model_allowed(call.model, key, settings.keys, engine.policy.models)
@@ -224,7 +246,8 @@ class Responder(Struct, eq=False):
                 plan = await engine.plan(call)
             else:
                 plan = await self._plan_within_limits(engine, call, visit)
-        visit.call, visit.release = call, plan.release
+        visit.call = call
+        visit.release = plan.release
         if plan.carried_out:
             self._note_carried_out(visit, plan)
         if plan.events and settings.webhook_url is not None and not visit.in_process:
@@ -248,7 +271,8 @@ class Responder(Struct, eq=False):
 
     async def _read_call(self, operation: Operation, visit: Visit) -> tuple[Call, tuple[str, ...]]:
         """Return the call of a request, and remarks on the history that it sends back. Raises Failure."""
-        request, settings = visit.request, visit.settings
+        request = visit.request
+        settings = visit.settings
         large = len(request.body) > LARGE or request.form is not None
         validation = find_validation(self.dialect.name, settings.validation)
         if large:
@@ -279,7 +303,8 @@ class Responder(Struct, eq=False):
         query = handshake.query
         model = query.get("model") or query.get("deployment") or ""
         call = Call(self.dialect.name, WEBSOCKET, model, handshake, ["websocket", handshake.path, dict(query)])
-        live, namespace = self.live, handshake.namespace
+        live = self.live
+        namespace = handshake.namespace
         if live.fleet is not None and not live.fleet.is_current(namespace):
             await live.fleet.catch_up(namespace)
         space = live.namespaces.touch(namespace)
@@ -330,7 +355,8 @@ class Responder(Struct, eq=False):
         """Whether no rule answers at this path that no dialect knows, not even one that wants another key."""
         if self.refusal or not engine.rule_set.stubs or is_control(request.path):
             return True
-        keys, key = self.live.settings.keys, self.dialect.credential(request)
+        keys = self.live.settings.keys
+        key = self.dialect.credential(request)
         admitted = keys is None or (key is not None and key in keys and keys[key].allowed)
         return not admitted and not is_stubbed(request, self.dialect, engine.rules)
 
@@ -359,7 +385,8 @@ class Responder(Struct, eq=False):
 
     async def _plan_within_limits(self, engine: Engine, call: Call, visit: Visit) -> Plan:
         """Plan the answer to a call within the limits of its key and model; of those with many choices few at once."""
-        limiter, charge = self.live.limiter, None
+        limiter = self.live.limiter
+        charge = None
         if limiter is not None and call.operation in LIMITED:
             visit.reservation = Reservation(
                 limiter, call.http.namespace, self.dialect.rate_limit_headers, visit.listen, patient=visit.patient
@@ -377,7 +404,8 @@ class Responder(Struct, eq=False):
 
     def _render(self, operation: Operation, call: Call, plan: Plan, *, timed: bool) -> Response:
         """Turn a plan into the reply that the dialect gives; `timed`: it takes its time."""
-        outcome, settings = plan.outcome, self.live.settings
+        outcome = plan.outcome
+        settings = self.live.settings
         at_once = plan.timing == UNTIMED or plan.timing.at_once
         pace = AT_ONCE if at_once else _find_pace(call, plan, self.live.engine.policy.seed)
         if type(outcome) is Answer:  # first, as most are; isinstance takes far longer for a Struct
@@ -409,10 +437,14 @@ class Responder(Struct, eq=False):
     def _note_carried_out(self, visit: Visit, plan: Plan) -> None:
         """Note the calls in the journal that were answered for the one of this visit."""
         for done in plan.carried_out:
-            http, call, outcome = done.http, done.call, done.plan.outcome
+            http = done.http
+            call = done.call
+            outcome = done.plan.outcome
             dialect = MCP if call is not None and call.mcp is not None else self.dialect
             row = visit.journal.open(http.method, http.path, dialect.name, http.namespace)
-            row.headers, row.operation, row.part_of = http.headers, done.operation, done.part_of
+            row.headers = http.headers
+            row.operation = done.operation
+            row.part_of = done.part_of
             row.take(http.body)
             if done.reply is not None:
                 reply = done.reply
@@ -423,12 +455,16 @@ class Responder(Struct, eq=False):
             else:
                 operation = next(each for each in dialect.operations if each.name == call.operation)
                 reply = self._render(operation, call, done.plan, timed=False).reply
-            row.rules, row.plan = visit.row.rules, done.plan.rendered
-            row.status, row.reply_headers = reply.status, reply.headers
+            row.rules = visit.row.rules
+            row.plan = done.plan.rendered
+            row.status = reply.status
+            row.reply_headers = reply.headers
             if reply.body:
                 row.note(reply.body)
             if call is not None:
-                row.call, row.model, row.operation = call, call.model, call.operation
+                row.call = call
+                row.model = call.model
+                row.operation = call.operation
             visit.journal.close(row, COMPLETE)
 
     def _use_own_urls(self, operation: Operation, reply: Reply, request: HttpRequest) -> Reply:
@@ -441,12 +477,16 @@ class Responder(Struct, eq=False):
         headers = replace_upload_urls(reply.headers, request, self.dialect)
         return reply if headers is reply.headers else replace(reply, headers=headers)
 
-    def finish(self, response: Response, request: HttpRequest, visit: Visit, *, tells_limits: bool = True) -> Response:
+    def finish(self, response: Response, visit: Visit, *, tells_limits: bool = True) -> Response:
         """Add the headers that every response has, and note it in the journal.
 
         `tells_limits`: what is left of them is told, too. What an upstream answers tells of the provider's own.
         """
-        row, plan, reply, settings = visit.row, response.plan, response.reply, self.live.settings
+        request = visit.request
+        row = visit.row
+        plan = response.plan
+        reply = response.reply
+        settings = self.live.settings
         limits = visit.reservation.headers if tells_limits and visit.reservation is not None else ()
         own = reply.headers
         is_safe = type(own) is HeaderLines and not plan.faults  # which may change the type
@@ -456,7 +496,8 @@ class Responder(Struct, eq=False):
             own = drop_headers(own, dict(limits))
         if own is not reply.headers:
             response.reply = replace(reply, headers=own)
-        row.plan, row.status = plan, reply.status
+        row.plan = plan
+        row.status = reply.status
         more = write_lines(limits) if limits else ""
         if not limits:
             row.reply_headers = own
@@ -468,7 +509,9 @@ class Responder(Struct, eq=False):
         if plan is HOME:  # a look at the server is no call
             visit.journal.forget(row)
         if call is not None:
-            row.call, row.model, row.operation = call, call.model, call.operation
+            row.call = call
+            row.model = call.model
+            row.operation = call.operation
         if settings.source_headers:
             more += f"{_write_source_line(plan.source)}x-mockserver-call: {row.seq}\r\n"
             if self.live.fleet is not None and self.live.fleet.lost:
@@ -531,7 +574,8 @@ async def _plan_many(engine: Engine, call: Call, visit: Visit) -> Plan:
 async def _reserve(reservation: Reservation, engine: Engine, call: Call, key: str | None) -> tuple[Charge, Call]:
     """Reserve what a call takes; return it with its tokens if limits count them. Raises Failure, ClientLeftError."""
     engine.policy.models.admit(call.model)
-    charge, tokens = reservation.limiter.charge(key, call.model), 0
+    charge = reservation.limiter.charge(key, call.model)
+    tokens = 0
     if charge.counts_tokens:
         call = use_tokenizer(call, engine.policy.tokenizer(call.model))
         tokens = await on_thread(getattr, call, "prompt_tokens") if is_large(call) else call.prompt_tokens
@@ -541,7 +585,8 @@ async def _reserve(reservation: Reservation, engine: Engine, call: Call, key: st
 
 
 def _find_pace(call: Call, plan: Plan, seed: Seed) -> Pace:
-    timing, outcome = plan.timing, plan.outcome
+    timing = plan.timing
+    outcome = plan.outcome
     if timing.prompt_per_1k:
         timing = timing.after(outcome.usage.prompt if isinstance(outcome, Answer) else call.prompt_tokens)
     return Pace(timing, seed.branch("jitter", call.fingerprint)) if timing.jitter else Pace(timing)

@@ -37,7 +37,8 @@ class EndpointIndex:
     """Finds the endpoint that serves a path without trying one after another: whole, or by its first segment."""
 
     def __init__(self, endpoints: Iterable[Endpoint]) -> None:
-        self._fixed, self._below = dict[str, FoundEndpoint](), defaultdict[str, list[Endpoint]](list)
+        self._fixed = dict[str, FoundEndpoint]()
+        self._below = defaultdict[str, list[Endpoint]](list)
         for endpoint in endpoints:
             if "{" in endpoint.path:
                 self._below[endpoint.path.split("/", 2)[1]].append(endpoint)
@@ -78,7 +79,8 @@ def list_endpoints(dialects: Mapping[str, Dialect], default: str) -> tuple[Endpo
 def make_dialect_routes() -> DialectRoutes:
     """Return the paths of all dialects, for those who look up where the URL of a provider leads here."""
     known = discover_all()
-    served, mounts = list_endpoints(known, "openai"), {name: dialect.mounts for name, dialect in known.items()}
+    served = list_endpoints(known, "openai")
+    mounts = {name: dialect.mounts for name, dialect in known.items()}
     return DialectRoutes(mounts, lambda method, path: find_operation_name(method, path, served))
 
 
@@ -171,7 +173,8 @@ def find_nearest_path(method: str, path: str, known: Sequence[Endpoint], query: 
 
 def _find_by_ending(method: str, path: str, known: Sequence[Endpoint], query: str) -> Endpoint | None:
     """Return the place whose own path ends the path: the client's base URL is too long, or another provider's."""
-    usual, found = {"", *(segment for place in known for segment in place.shown.split("/"))}, []
+    usual = {"", *(segment for place in known for segment in place.shown.split("/"))}
+    found = []
     for place in known:
         own = place.operations[method].path if method in place.operations else ""
         matched = compile_template(f"{{base:path}}{own}").fullmatch(path) if own else None

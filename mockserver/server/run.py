@@ -25,7 +25,8 @@ from mockserver.server.access import add_cors
 from mockserver.server.app import Site
 from mockserver.server.http.parser import Deadlines
 from mockserver.server.http.protocol import make_protocol_factory, make_refuse
-from mockserver.server.live import Live, watch
+from mockserver.server.live import Live
+from mockserver.server.reload import watch
 from mockserver.server.sources import Sources
 
 BACKLOG = 65_535  # connections that wait to be accepted; systems allow less, and reset those that are too many
@@ -93,7 +94,8 @@ class Acceptor:
     """
 
     def __init__(self, listeners: Sequence[socket.socket], make_protocol: Callable[..., asyncio.Protocol]) -> None:
-        self._listeners, self._make_protocol = listeners, make_protocol
+        self._listeners = listeners
+        self._make_protocol = make_protocol
         self._is_called = False  # in this turn
         self._openings = set[asyncio.Task[object]]()
 
@@ -228,7 +230,8 @@ class Running:
         self.live = live
         self._listener = bind(live.settings.host, live.settings.port)
         self.address = _format_address(self._listener)
-        self._ready, self._process = Event(), os.getpid()
+        self._ready = Event()
+        self._process = os.getpid()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._watching = watch_sources(live, sources or Sources(), say or (lambda _: None))
         self._server = _PromptServer(configure_uvicorn(live, self._lifespan, grace=THREAD_GRACE))

@@ -17,8 +17,9 @@ from mockserver.core import call, episode, http, kept_objects, plan
 from mockserver.core.plan import Failure, Kept
 from mockserver.core.tokens import Tokenizer
 from mockserver.media.large_data import DataOnDisk, read_data
+from mockserver.server.compose import count_kept_on_disk
 from mockserver.server.fleet import Fleet
-from mockserver.server.live import Live, count_kept_on_disk
+from mockserver.server.live import Live
 from mockserver.state.redis.client import Address, RedisClient, UnusableStateError, open_client, read_address
 from mockserver.state.redis.stores import Codec, RedisCounters, RedisLimitStore, RedisValueStore
 
@@ -33,7 +34,8 @@ def share(live: Live) -> None:
     if live.control_token is not None and settings.control_token is None:
         raise ConfigError(f"servers that share a state need the same token at {settings.host}: set --control-token")
     state = check_state(settings.state)
-    client, codec = state.client, make_codec(lambda model: live.engine.policy.tokenizer(model))  # after reloads, too
+    client = state.client
+    codec = make_codec(lambda model: live.engine.policy.tokenizer(model))  # after reloads, too
     answers = RedisValueStore(client, codec, count=settings.stored_answers, size=settings.stored_bytes)
     fleet = Fleet(live, client, state.address.make_connection, Control(live).answer_question)
     live.share(fleet, RedisCounters(client), answers, RedisLimitStore(client))

@@ -109,7 +109,8 @@ def decode_body(http: HttpRequest, limit: int) -> HttpRequest:
     unknown = "Unsupported Content-Encoding; this server takes gzip, deflate, br and zstd."
     if not all(name in _STAGES for name in codings):
         raise Failure("unsupported_media_type", unknown, headers=(("accept-encoding", "gzip, deflate, br, zstd"),))
-    body, decoding = http.body, Decoding(codings, limit)
+    body = http.body
+    decoding = Decoding(codings, limit)
     try:
         plain = b"".join([decoding.feed(body[at : at + _PIECE]) for at in range(0, len(body), _PIECE)])
         whole = decoding.whole
@@ -163,7 +164,9 @@ class _Members:
     """Members one after another, each with a decoder of its own, as zlib and zstd have them."""
 
     def __init__(self, begin: Callable[[bytes], Any], limit: int = MAX_MEMBERS, begins: int = 1) -> None:
-        self._fresh, self._left, self._begins = begin, limit, begins
+        self._fresh = begin
+        self._left = limit
+        self._begins = begins
         self._member: Any = None
         self._held = b""  # of a member that has just begun
 
@@ -173,7 +176,8 @@ class _Members:
 
     def feed(self, piece: bytes, room: int) -> bytes:
         """Return what comes out, at most one byte more than there is room for."""
-        plain, piece = bytearray(), self._held + piece
+        plain = bytearray()
+        piece = self._held + piece
         self._held = b""
         while piece and len(plain) <= room:
             if self._member is None or self._member.eof:

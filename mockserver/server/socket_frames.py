@@ -20,8 +20,10 @@ class EventSender:
     """
 
     def __init__(self, send: Send, lane: str) -> None:
-        self._send, self._lane = send, lane
-        self._status, self._headers = 0, dict[str, str]()
+        self._send = send
+        self._lane = lane
+        self._status = 0
+        self._headers = dict[str, str]()
         self._is_stream: bool | None = None  # None: as its head says
         self._is_framed = False  # the body is the frame
         self._unsent = b""  # bytes of an event whose end has not come, or of a plain body
@@ -48,7 +50,8 @@ class EventSender:
                 await self.send_event(event)
         elif not message.get("more_body"):
             frame = self._unsent if self._is_framed else make_frame(self._status, self._headers, self._unsent)
-            self.is_over, self.has_failed = bool(frame), self._status >= 400
+            self.is_over = bool(frame)
+            self.has_failed = self._status >= 400
             if frame:
                 await self.send_frame(frame)
 
@@ -78,14 +81,17 @@ def fit_to_socket(response: Response, visit: Visit) -> Response:
 
     Faults of what only HTTP has are left out, with a remark.
     """
-    plan, reply, row = response.plan, response.reply, visit.row
+    plan = response.plan
+    reply = response.reply
+    row = visit.row
     if not plan.faults or response.forwarded is not None:
         return response
     kept = tuple([fault for fault in plan.faults if fault.name not in ONLY_OVER_HTTP])
     useless = dict.fromkeys([fault.name for fault in plan.faults if fault.name in ONLY_OVER_HTTP])
     if useless:
         remarks = [f"the fault {name} does nothing over a WebSocket" for name in useless]
-        row.plan, row.unaffected = replace(plan, remarks=(*plan.remarks, *remarks)), not kept
+        row.plan = replace(plan, remarks=(*plan.remarks, *remarks))
+        row.unaffected = not kept
     response.plan = replace(plan, faults=kept)
     if kept and not is_stream(response):
         event = make_frame(reply.status, dict(reply.headers), reply.body)

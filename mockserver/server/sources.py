@@ -60,7 +60,8 @@ class Sources(Struct, frozen=True):
 
         Raises MockserverError for files that cannot be read; `errors` holds others.
         """
-        documents, errors = self.read_documents(), Errors()
+        documents = self.read_documents()
+        errors = Errors()
         settings, mistaken = assemble_valid(self.flags, self.environ, documents, dialects=discover_all())
         if mistaken:
             errors.found.append(ConfigError(*mistaken))
@@ -126,7 +127,8 @@ def find_cassettes(then: Json) -> Iterator[str]:
         if isinstance(each := pending.pop(0), Mapping):
             if isinstance(name := each.get("cassette"), str):
                 yield name
-            steps, branches = _read_list(each.get("steps")), _read_list(each.get("one_of"))
+            steps = _read_list(each.get("steps"))
+            branches = _read_list(each.get("one_of"))
             pending[:0] = [*steps, *(branch.get("then") for branch in branches if isinstance(branch, Mapping))]
 
 

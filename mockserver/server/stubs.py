@@ -90,7 +90,8 @@ def suggest_rule(http: HttpRequest, dialect: Dialect) -> str | None:
     then = next((then for path, then in dialect.missing.items() if _is_below(path, rest)), None)
     if then is None or "*" in http.path or len(http.path) > _LONGEST:
         return None
-    path, spoken = http.path, ""
+    path = http.path
+    spoken = ""
     if front in dialect.mounts:
         path = drop_dialect_segment(path)  # the bare one fits at the mount too, but at those of other dialects as well
         spoken = f"host: {dialect.host}, " if dialect.host else f"dialect: {dialect.name}, "
@@ -101,7 +102,8 @@ def suggest_rule(http: HttpRequest, dialect: Dialect) -> str | None:
 
 def _is_below(path: str, rest: str) -> bool:
     """Return whether a path is this one, in which `*` is any segment, or below it."""
-    wanted, segments = path.split("/"), rest.split("/")
+    wanted = path.split("/")
+    segments = rest.split("/")
     return len(wanted) <= len(segments) and all(
         mine in ("*", theirs) for mine, theirs in zip(wanted, segments, strict=False)
     )
@@ -143,7 +145,8 @@ def _explain_unreachable(rule: Rule, dialect: str) -> str | None:
 
 
 def _explain_no_socket(rule: Rule) -> str | None:
-    named, known = find_pinned(rule.when, "dialect"), discover_all()
+    named = find_pinned(rule.when, "dialect")
+    known = discover_all()
     if named is None or any(each.over_socket for name in named for each in known[str(name)].operations):
         return None
     return f"{_join_names(named)} has no WebSockets"

@@ -24,8 +24,9 @@ from mockserver.config.errors import ConfigError, MockserverError
 from mockserver.config.settings import Settings
 from mockserver.engine.engine import Engine
 from mockserver.media.large_data import find_folder, share_folder
+from mockserver.server.compose import compose, start
 from mockserver.server.limits import Limiter
-from mockserver.server.live import Live, Worker, compose, start
+from mockserver.server.live import Live, Worker
 from mockserver.server.recording.cassette_store import name_file
 from mockserver.server.recording.player import Player
 from mockserver.server.run import COLLECT, DRAIN, GRACE, configure_uvicorn, watch_sources
@@ -34,7 +35,8 @@ from mockserver.server.sources import Sources, find_cassettes
 from mockserver.state.in_memory import MemoryCounters
 
 _NAMED = 5  # of the reasons against workers that share nothing
-_PATIENCE, _SILENT = 30, 5  # seconds that a successor may take to start, and a worker to answer its parent
+_PATIENCE = 30  # seconds that a successor may take to start
+_SILENT = 5  # seconds that a worker may take to answer its parent
 
 log = logging.getLogger("mockserver")
 Prepare = Callable[[Live], Callable[[str], None]]  # makes a worker log; returns what prints its messages
@@ -73,7 +75,8 @@ def _find_stateful(settings: Settings, engine: Engine) -> Iterator[str]:
 
 def run_workers(live: Live, prepare: Prepare, listener: socket.socket, announce: Callable[[], None]) -> None:
     """Start the workers, and keep as many running until a signal; `live` is what this process has compiled."""
-    worker, folder = Worker(0, live.settings.workers), find_folder()
+    worker = Worker(0, live.settings.workers)
+    folder = find_folder()
     supervisor = _Supervisor(
         _WorkerConfig(live.sources, worker, prepare=prepare, token=live.made_token, uploads=folder), [listener]
     )
@@ -90,7 +93,10 @@ class _WorkerConfig(uvicorn.Config):
 
     def __init__(self, sources: Sources, worker: Worker, prepare: Prepare, token: str, uploads: str) -> None:
         super().__init__("mockserver", workers=worker.count, log_config=None, timeout_worker_healthcheck=_SILENT)
-        self.sources, self.worker, self.prepare, self.token = sources, worker, prepare, token
+        self.sources = sources
+        self.worker = worker
+        self.prepare = prepare
+        self.token = token
         self.uploads = uploads
         self.next_number: Callable[[], int] = lambda: worker.number
 
@@ -125,7 +131,8 @@ def start_worker(sources: Sources, worker: Worker, token: str) -> Live:
         live = start(replace(sources, flags={**sources.flags, "stored_answers": 0}))
         live.reloading.check = partial(check_stateless, worker.count)
         live.reloading.check(live.settings, live.engine)
-    live.worker, live.made_token = worker, token
+    live.worker = worker
+    live.made_token = token
     return live
 
 

@@ -19,7 +19,8 @@ class MemoryCounters:
 
     def __init__(self, *, max_namespaces: int = MAX_NAMESPACES, max_keys: int = MAX_KEYS) -> None:
         self._spaces: OrderedDict[str, OrderedDict[str, str]] = OrderedDict()
-        self._max_namespaces, self._max_keys = max_namespaces, max_keys
+        self._max_namespaces = max_namespaces
+        self._max_keys = max_keys
 
     async def open(self, namespace: str, preconditions: Sequence[Precondition], found: str | None) -> int | None:
         space = self._find_space(namespace)
@@ -92,7 +93,8 @@ class MemoryLimitStore:
     ) -> None:
         self._now = now
         self._spaces: dict[str, dict[str, float]] = {}
-        self._max_namespaces, self._max_buckets = max_namespaces, max_buckets
+        self._max_namespaces = max_namespaces
+        self._max_buckets = max_buckets
         self._active: dict[str, int] = {}
         self._queues: dict[str, dict[str, Future[None]]] = {}  # in order of arrival
         self._places = 0
@@ -101,7 +103,8 @@ class MemoryLimitStore:
         if limits.concurrent is None:
             drawn, waits = self._draw(namespace, draws)
             return Admission("entered" if drawn else "empty", waits)
-        queue, active = self._queues.get(namespace, _NOBODY), self._active.get(namespace, 0)
+        queue = self._queues.get(namespace, _NOBODY)
+        active = self._active.get(namespace, 0)
         free = active < limits.concurrent and not queue
         if not free and len(queue) >= limits.queue:
             return Admission("no_room")
@@ -127,7 +130,8 @@ class MemoryLimitStore:
     def leave(self, namespace: str, place: str, limits: Limits) -> None:
         """Give a place back; the requests that have waited longest get the slots that are free now."""
         most = inf if limits.concurrent is None else limits.concurrent
-        queue, active = self._queues.get(namespace, {}), self._active.get(namespace, 0)
+        queue = self._queues.get(namespace, {})
+        active = self._active.get(namespace, 0)
         if queue.pop(place, None) is None:
             active -= 1
         while queue and active < most:
@@ -147,7 +151,8 @@ class MemoryLimitStore:
 
     def _draw(self, namespace: str, draws: Sequence[Draw]) -> tuple[bool, list[float]]:
         """Draw all or nothing. Return whether it was drawn, and each bucket's seconds until it is full."""
-        now, space = self._now(), self._spaces.get(namespace)
+        now = self._now()
+        space = self._spaces.get(namespace)
         if space is None:
             space = self._open_space(namespace)
         soon = now + _HAIR
@@ -235,8 +240,11 @@ class MemoryValueStore(Generic[Value]):
         max_namespaces: int = MAX_NAMESPACES,
     ) -> None:
         self._spaces: OrderedDict[str, _Space[Value]] = OrderedDict()
-        self.most, self._size, self._max_namespaces = count, size, max_namespaces
-        self._disk, self._measure = disk, measure
+        self.most = count
+        self._size = size
+        self._max_namespaces = max_namespaces
+        self._disk = disk
+        self._measure = measure
         self._whole = self._on_disk = 0  # bytes of all namespaces
 
     @property
@@ -248,7 +256,8 @@ class MemoryValueStore(Generic[Value]):
         return None if entry is None else (entry.value, entry.version)
 
     def put(self, namespace: str, key: str, value: Value, *, size: int) -> None:
-        space, on_disk = self._find_space(namespace), self._measure(value)
+        space = self._find_space(namespace)
+        on_disk = self._measure(value)
         before = space.size, space.on_disk
         if key in space.entries:  # the newest is the last
             space.drop(key)

@@ -49,7 +49,8 @@ class Tally:
 
     def add(self, row: Exchange) -> None:
         """Count a finished request."""
-        plan, elapsed = row.plan, row.elapsed
+        plan = row.plan
+        elapsed = row.elapsed
         sums = self.ways.get((row.dialect, row.operation, row.status, "" if plan is None else plan.source, row.ended))
         if sums is None:
             sums = self._find_sums(row)
@@ -110,10 +111,14 @@ class Journal:
         on_close: Callable[[Exchange], None] | None = None,
     ) -> None:
         self._pages: OrderedDict[str, NamespaceRows] = OrderedDict()
-        self._last, self._step = 0, 1  # the number of the latest row, and to the next
-        self.count, self.room, self._max_namespaces = count, size, max_namespaces
+        self._last = 0  # the number of the latest row
+        self._step = 1  # to the number of the next
+        self.count = count
+        self.room = size
+        self._max_namespaces = max_namespaces
         self.held = 0  # approximate bytes of the rows
-        self.on_close, self.keeps_calls = on_close, False
+        self.on_close = on_close
+        self.keeps_calls = False
         self.on_remark: Callable[[Exchange], None] | None = None
         self.tally = Tally()
 
@@ -137,7 +142,8 @@ class Journal:
     def number_from(self, first: int, step: int) -> None:
         """Number the rows to come `first` + `step` and so on, unless they are numbered in these steps already."""
         if (self._step, self._last % step) != (step, first % step) or self._last < first:
-            self._last, self._step = first, step
+            self._last = first
+            self._step = step
 
     def close(self, exchange: Exchange, ended: str) -> None:
         exchange.ended = ended
@@ -245,7 +251,8 @@ class NamespaceRows:
 
     def close(self, exchange: Exchange) -> None:
         """Count what a finished exchange keeps, and the hits of its rule or episode."""
-        plan, hits = exchange.plan, self.hits
+        plan = exchange.plan
+        hits = self.hits
         if plan is not None:
             hits[plan.source] = hits.get(plan.source, 0) + 1
             for source in plan.modified_by:

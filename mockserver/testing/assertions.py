@@ -20,7 +20,8 @@ __tracebackhide__ = True  # pytest shows the line of the test instead
 
 def compile_expectation(when: Mapping[str, Any], text: Sequence[str] = ()) -> Expectation:
     """Return the keywords, and the text, of `on(...)` as a condition. Raises ConfigError with the line of the test."""
-    spec, mistakes = merge_text(text, when), list[Mistake]()
+    spec = merge_text(text, when)
+    mistakes = list[Mistake]()
     condition = compile_when(spec, lambda message, path: mistakes.append(Mistake(message, find_caller())))
     if mistakes:
         raise ConfigError(*mistakes)
@@ -35,7 +36,8 @@ class Assertions:
 
     def assert_called(self, *text: str, **when: Unpack[When]) -> None:
         """Assert that at least one call matches."""
-        expected, calls = compile_expectation(when, text), self._list_received()
+        expected = compile_expectation(when, text)
+        calls = self._list_received()
         if not _select_matching(calls, expected):
             raise AssertionError(explain_too_few(calls, expected, "at least 1", calls.among))
 
@@ -45,7 +47,8 @@ class Assertions:
 
     def assert_called_times(self, number: int, /, *text: str, **when: Unpack[When]) -> None:
         """Assert that exactly this number of calls matches."""
-        expected, calls = compile_expectation(when, text), self._list_received()
+        expected = compile_expectation(when, text)
+        calls = self._list_received()
         found = _select_matching(calls, expected)
         if len(found) < number:
             raise AssertionError(explain_too_few(calls, expected, str(number), calls.among))
@@ -85,7 +88,8 @@ class Calls(Assertions, Sequence[ReceivedCall]):
     """The received calls in order of arrival."""
 
     def __init__(self, calls: Iterable[ReceivedCall], among: "Sequence[ReceivedCall]" = ()) -> None:
-        self._calls, self.among = tuple(calls), among
+        self._calls = tuple(calls)
+        self.among = among
 
     @classmethod
     def from_rows(
@@ -95,7 +99,8 @@ class Calls(Assertions, Sequence[ReceivedCall]):
 
         `recall` returns a request after the conversation that it continues.
         """
-        attempts, found = Attempts(), list[ReceivedCall]()
+        attempts = Attempts()
+        found = list[ReceivedCall]()
         rows = [row for row in rows if row.is_service is service]
         attempts.update(rows)
         for row in rows:

@@ -21,7 +21,9 @@ class ClientResponse:
     """An answer that a client receives, waiting at most `read_timeout` seconds for each piece."""
 
     def __init__(self, steps: SteppedRequest, clock: Clock, make_error: MakeError, read_timeout: float | None) -> None:
-        self._steps, self._clock, self._make_error = steps, clock, make_error
+        self._steps = steps
+        self._clock = clock
+        self._make_error = make_error
         self._read_timeout = math.inf if read_timeout is None else read_timeout
         self._due = clock.now()
         self._pieces: deque[bytes] = deque()
@@ -34,7 +36,8 @@ class ClientResponse:
 
         `bare`: the answer to HEAD, without a body. `last`: the client closes the connection afterwards.
         """
-        self._begun, headers = True, list(map(encode_header, head.headers))
+        self._begun = True
+        headers = list(map(encode_header, head.headers))
         if last:
             headers = [*(header for header in headers if header[0] != b"connection"), (b"connection", b"close")]
         for name, value in headers:
@@ -88,7 +91,8 @@ class ClientResponse:
             raise
 
     async def _run_to_piece(self, meet: Meet) -> Received:
-        since, step = self._clock.now(), self._steps.next()
+        since = self._clock.now()
+        step = self._steps.next()
         while step is not END:
             match step:
                 case Head():

@@ -112,7 +112,8 @@ def _find_options(env: Mapping[str, str], dialect: str) -> dict[str, Any]:
     spoken = discover_all()[dialect]
     if dialect in _OWN:
         raise ConfigError(f"OpenAI's client can't call {dialect}; use {_OWN[dialect]}")
-    base, key = env[ADDRESS] + spoken.mounts[0], find_key(env, dialect)
+    base = env[ADDRESS] + spoken.mounts[0]
+    key = find_key(env, dialect)
     if dialect == _AZURE:
         return {"azure_endpoint": base, "api_key": key, "api_version": spoken.variables["OPENAI_API_VERSION"]}
     return {"base_url": base, "api_key": key}

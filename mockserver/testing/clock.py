@@ -13,7 +13,8 @@ class Clock:
     """Real time plus skipped time; used by rate limits and by the transport."""
 
     def __init__(self) -> None:
-        self._skipped, self._lock = 0.0, Lock()
+        self._skipped = 0.0
+        self._lock = Lock()
         self._due: list[float] = []  # of waiters in event loops
 
     def now(self) -> float:

@@ -100,7 +100,8 @@ class Declared:
             text, name = text[1:], text[0]
         self.expected_calls: int | None = None  # as set by `times`
         self.rule: Rule | None = None
-        self._server, self._name = server, name
+        self._server = server
+        self._name = name
         self._when = merge_text(text, when)
 
     def reply(self, text: str | Function | None = None, **then: Unpack[Then]) -> Self:

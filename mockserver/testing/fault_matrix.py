@@ -58,7 +58,8 @@ class FaultRow(Struct, frozen=True):
 
 def write_matrix(rows: Sequence[FaultRow]) -> Iterator[str]:
     """Yield the matrix as lines: each test with its faults, then the totals."""
-    width, ordered = max([len(row.fault) for row in rows], default=0), sorted(rows, key=lambda row: (row.test, row.at))
+    width = max([len(row.fault) for row in rows], default=0)
+    ordered = sorted(rows, key=lambda row: (row.test, row.at))
     for test in dict.fromkeys(row.test for row in ordered):
         yield test
         yield from write_rows([row for row in ordered if row.test == test], width)
@@ -94,8 +95,11 @@ class TimeLimit:
     """
 
     def __init__(self, seconds: float, abort: Callable[[], None]) -> None:
-        self.seconds, self.exceeded, self.where = seconds, False, ""
-        self._abort, self._over = abort, threading.Event()
+        self.seconds = seconds
+        self.exceeded = False
+        self.where = ""
+        self._abort = abort
+        self._over = threading.Event()
         self._timer = threading.Thread(target=self._wait, name="mockserver limit", daemon=True)
         self._limited = threading.current_thread()
         self._interrupts = _SIGNAL is not None and self._limited is threading.main_thread()
@@ -117,7 +121,8 @@ class TimeLimit:
         if self._over.wait(self.seconds):
             return
         frame = sys._current_frames().get(self._limited.ident or 0)
-        self.exceeded, self.where = True, find_user_line(find_test_frames(frame))
+        self.exceeded = True
+        self.where = find_user_line(find_test_frames(frame))
         self._abort()
         if not self._over.wait(_GRACE) and self._interrupts:
             signal.pthread_kill(self._limited.ident or 0, _SIGNAL)  # type: ignore[arg-type]
@@ -287,7 +292,8 @@ class _Run(Struct, frozen=True):
 
     def judge(self) -> FaultVerdict:
         """Say what came of the run in the first place."""
-        result, retries = self.result, len(self.find_retries(self.hit[0])) if self.hit else 0
+        result = self.result
+        retries = len(self.find_retries(self.hit[0])) if self.hit else 0
         after = f", {retries} retr{'y' if retries == 1 else 'ies'}" if retries else ""
         if result.hung:
             return FaultVerdict("hung", f"hung: {result.hung}{after}")
@@ -312,7 +318,8 @@ class _Run(Struct, frozen=True):
         if still is not None and not self.result.hung:
             yield FaultVerdict("left_open", f"left the stream of call {still.number} open")
         for call in self.hit:
-            advertised, retries = _retry_after(call), self.find_retries(call)
+            advertised = _retry_after(call)
+            retries = self.find_retries(call)
             waited = (
                 retries[0].row.began - (call.row.began + call.row.elapsed) if advertised and retries else advertised
             )
@@ -338,7 +345,8 @@ class _Run(Struct, frozen=True):
 
     def _is_truncated(self, call: ReceivedCall) -> bool:
         """Return whether an answer lacks its end because of the fault, not because the program stopped reading."""
-        row, missed = call.row, self.result.how == "failed" or _has_waited(call)
+        row = call.row
+        missed = self.result.how == "failed" or _has_waited(call)
         left = self.case.kind == "stall" and row.ended == "client left" and row.size > 0 and missed
         cut = row.ended in ("cut short", "disconnected", "reset", "complete")
         empty = row.ended == "complete" and not row.size  # a 204, for one
@@ -351,7 +359,8 @@ class _Run(Struct, frozen=True):
 
 
 def _is_same_call(one: ReceivedCall, other: ReceivedCall) -> bool:
-    first, second = one.asked, other.asked
+    first = one.asked
+    second = other.asked
     if first is None or second is None or not first.messages:
         return bool(one.body == other.body)
     texts = [[(message.role, message.text) for message in call.messages] for call in (first, second)]
@@ -429,7 +438,8 @@ class FaultMatrix(Struct, frozen=True):
                     raise ValueError(f'a fault matrix has no option "{name}"{hint}')
                 if name in ("expect", "when") and not isinstance(given[name], Mapping | None):
                     raise ValueError(f"{name} must be a table, not {given[name]!r}")
-            limit, cases = given.get("limit"), _make_cases(place, faults, given)
+            limit = given.get("limit")
+            cases = _make_cases(place, faults, given)
             expect = _read_expected(given.get("expect") or {}, cases)
             return cls(
                 cases,
@@ -474,7 +484,8 @@ def _read_limit(written: float | str) -> float:
 
 def _read_expected(written: Mapping[Any, Any], cases: Sequence[FaultCase]) -> Mapping[str, tuple[str, ...]]:
     """Return the expected outcomes, by the name of a case or of its fault."""
-    known, found = {name for case in cases for name in (case.name, case.kind)}, {}
+    known = {name for case in cases for name in (case.name, case.kind)}
+    found = {}
     for key, outcomes in written.items():
         name = f"error={key}" if f"error={key}" in known else str(key)
         if name not in known:

@@ -61,7 +61,8 @@ class McpMock(Assertions):
     """
 
     def __init__(self, server: McpBook, name: str) -> None:
-        self.name, self._server = name, server
+        self.name = name
+        self._server = server
         self._declared: dict[str, dict[str, dict[str, Any]]] = {}
         self._settings: McpSettings = {}
         self._answers: dict[tuple[str, str], DeclaredTool] = {}
@@ -69,7 +70,8 @@ class McpMock(Assertions):
 
     def clear(self) -> None:
         """Forget what was declared."""
-        self._declared, self._answers = {"tools": {}, "resources": {}, "prompts": {}}, {}
+        self._declared = {"tools": {}, "resources": {}, "prompts": {}}
+        self._answers = {}
         self._settings = {}
 
     def configure(self, **settings: Unpack[McpSettings]) -> Self:

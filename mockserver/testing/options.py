@@ -44,7 +44,8 @@ _AMBIGUOUS = re.compile(r"\[.*[A-Z]|\.yaml$")
 def find_caller() -> SourceLocation:
     """Return the innermost line outside this package, with its text."""
     frame = _find_calling_frame()
-    file, line = frame.f_code.co_filename, frame.f_lineno
+    file = frame.f_code.co_filename
+    line = frame.f_lineno
     text = linecache.getline(file, line).rstrip("\n")
     return SourceLocation(shorten_path(file), line, column=len(text) - len(text.lstrip()) + 1, text=text)
 
@@ -89,7 +90,8 @@ def shorten_path(file: str | Path) -> str:
 
 @lru_cache(maxsize=256)
 def _shorten_path(file: str, folder: str) -> str:
-    path, here = Path(file), Path(folder)
+    path = Path(file)
+    here = Path(folder)
     return path.relative_to(here).as_posix() if path.is_relative_to(here) else file
 
 

@@ -43,7 +43,7 @@ from mockserver.rules.load import Rule
 from mockserver.server.agents import Agent, check_unmatched, find_agent
 from mockserver.server.call_budget import MAX_CALLS, CallBudget
 from mockserver.server.client_environment import list_mcp_servers, make_base_url, make_environment
-from mockserver.server.live import start
+from mockserver.server.compose import start
 from mockserver.server.namespaces import DEFAULT
 from mockserver.server.programs import run_captured
 from mockserver.server.recording.player import Player
@@ -125,11 +125,13 @@ class MockServer(Assertions):
 
     def stop(self) -> None:
         """Stop listening; answers that are still being sent are aborted. The usual client is closed."""
-        client, self._client = self._client, None
+        client = self._client
+        self._client = None
         if client is not None:
             client.close()
         self._leave_agents()
-        running, self._running = self._running, None
+        running = self._running
+        self._running = None
         if running is not None:
             running.hang_up()
             running.stop()
@@ -238,7 +240,8 @@ class MockServer(Assertions):
         its own until the test ends, and an error once it has made `max_calls` calls. Raises ConfigError, also for a
         server that makes answers up, unless you `let_it_run`.
         """
-        led, live = find_agent(agent), self._live
+        led = find_agent(agent)
+        live = self._live
         check_unmatched(live.settings, let_it_run=let_it_run)
         if not self._environments:
             self._service = load_service_rules()
@@ -333,7 +336,8 @@ class MockServer(Assertions):
 
     def keep_declared(self) -> None:
         """Keep the rules declared so far through resets; they are tried after those declared later."""
-        self._kept, self._declared = (*self._kept, *self._declared), []
+        self._kept = (*self._kept, *self._declared)
+        self._declared = []
 
     def reset(self, setup: Setup | None = None) -> None:
         """Start again with a setup (by default its own): without calls, counters and declared rules.
@@ -354,18 +358,24 @@ class MockServer(Assertions):
         self._live.renew(settings, engine, journal, timed=self._setup.timed)
         if settings.upstream:
             self._live.sources = self._setup.sources  # the environment may have its key by now
-        self._declared, self._loaded, self._overrides, self.errors = [], (), (), []
+        self._declared = []
+        self._loaded = ()
+        self._overrides = ()
+        self.errors = []
         for mock in self._mcp.values():
             mock.clear()
-        self.guard.allowed, self.guard.blocked = self._setup.allow_hosts, []
-        self._budget, self.names = Budget(), UniqueNames(one.rule for one in self._kept if one.rule is not None)
+        self.guard.allowed = self._setup.allow_hosts
+        self.guard.blocked = []
+        self._budget = Budget()
+        self.names = UniqueNames(one.rule for one in self._kept if one.rule is not None)
         self._cassette = LoadedCassette.find(self._live)
         self.update_rules()
 
     def _leave_agents(self) -> None:
         for each in self._environments:
             each.close()
-        self._environments, self._service = [], ()
+        self._environments = []
+        self._service = ()
 
     def check(self, setup: Setup) -> None:
         """Raise MockserverError if a setup has mistakes."""
@@ -373,7 +383,8 @@ class MockServer(Assertions):
 
     def wait_until_idle(self, seconds: float) -> None:
         """Wait until no answer is being sent to a connected client, at most so many seconds."""
-        end, pause = monotonic() + seconds, Event()
+        end = monotonic() + seconds
+        pause = Event()
         while self._live.journal.tally.open and monotonic() < end:
             self._listening.hang_up(all_of_them=False)
             pause.wait(_POLL)
@@ -431,7 +442,8 @@ class MockServer(Assertions):
 
     def problems(self) -> tuple[Problem, ...]:
         """List why the test should fail: blocked or unmatched calls, uncalled rules, functions that raise, a budget."""
-        calls, rules = self.calls, self._live.find_engine(DEFAULT).rules
+        calls = self.calls
+        rules = self._live.find_engine(DEFAULT).rules
         failed: dict[tuple[str, str], list[Exception]] = {}
         for where, error in self.errors:
             failed.setdefault((where, repr(error)), []).append(error)
@@ -457,7 +469,8 @@ class MockServer(Assertions):
 
         Rules that hide others, answers that no model could give, histories that a live provider would refuse.
         """
-        lint, rules = self._live.settings.lint, [one.rule for one in self._declared if one.rule is not None]
+        lint = self._live.settings.lint
+        rules = [one.rule for one in self._declared if one.rule is not None]
         wide = not all("name" in rule.spec or rule.spec["when"] for rule in rules)
         hidden = tuple(find_never_reached(rules)) if wide else ()
         repeated = () if hidden else find_repeated_calls(rules)
@@ -558,7 +571,9 @@ class CodingAgent:
     def __init__(
         self, server: MockServer, environment: AgentEnvironment, folder: Path, allow: Sequence[str] = ()
     ) -> None:
-        self.agent, self.environment, self.cwd = environment.agent, environment, folder.absolute()
+        self.agent = environment.agent
+        self.environment = environment
+        self.cwd = folder.absolute()
         unknown = [word for word in allow if word not in self.agent.tools]
         if isinstance(allow, str) or unknown:
             raise ConfigError(f"allow takes a list of {', '.join(self.agent.tools)}, not {allow!r}")
@@ -583,7 +598,8 @@ class CodingAgent:
 
         Raises TimeoutError if it is still running after so many seconds; it is stopped then.
         """
-        before, began = len(self.calls), monotonic()
+        before = len(self.calls)
+        began = monotonic()
         command = [self._program, *self.agent.arguments, prompt, *self._granted, *arguments]
         environ = {**self.environment, "PWD": str(self.cwd)}  # where opencode looks
         ran = run_captured(command, environ, timeout, folder=self.cwd)
@@ -605,7 +621,9 @@ class AgentRule:
     """What an agent is answered to a prompt: calls of tools, one after the other, then a text."""
 
     def __init__(self, server: MockServer, agent: Agent, declared: Declared) -> None:
-        self._server, self._agent, self._declared = server, agent, declared
+        self._server = server
+        self._agent = agent
+        self._declared = declared
         self._calls: list[dict[str, object]] = []
 
     def uses(self, tool: str, **arguments: object) -> Self:

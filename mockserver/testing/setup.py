@@ -16,7 +16,8 @@ from mockserver.engine.memory import Memory
 from mockserver.reports.calls import ReceivedCall, describe_call
 from mockserver.reports.failures import PlayedCassette, Problem
 from mockserver.rules.load import Rule
-from mockserver.server.live import Composed, Live, compose, make_value_store
+from mockserver.server.compose import Composed, compose, make_value_store
+from mockserver.server.live import Live
 from mockserver.server.sources import Sources, compile_rules
 from mockserver.state.in_memory import MemoryCounters
 from mockserver.testing.connections import check_hosts
@@ -93,7 +94,8 @@ class Setup(Struct, frozen=True):
         settings: dict[str, Any] = {
             name: str(value) if isinstance(value, Path) else value for name, value in options.items()
         }
-        timing, allowed = settings.pop("timing", False), check_hosts(settings.pop("allow_hosts", ()))
+        timing = settings.pop("timing", False)
+        allowed = check_hosts(settings.pop("allow_hosts", ()))
         if not isinstance(timing, bool):
             settings["timing"] = timing
         return cls(tuple(map(Path, rules)), {**DEFAULTS, **settings}, timing is not False, allowed)

@@ -33,7 +33,8 @@ class SteppedRequest:
     """
 
     def __init__(self, app: ASGIApp, scope: Scope, body: bytes, *, patient: bool, lock: "RLock | None" = None) -> None:
-        self.patient, self.over = patient, False
+        self.patient = patient
+        self.over = False
         self._lock = lock or RLock()
         self._note: Note | None = None
         self._body: bytes | None = body
@@ -81,7 +82,8 @@ class SteppedRequest:
 
     async def _receive(self) -> Message:
         """Return the body of the request, then nothing: `leave` raises if the client leaves."""
-        body, self._body = self._body, None
+        body = self._body
+        self._body = None
         if body is None:
             await asyncio.get_running_loop().create_future()
         return {"type": "http.request", "body": body, "more_body": False}

@@ -44,7 +44,9 @@ class Transport(_Base):
     """
 
     def __init__(self, site: "Site", clock: Clock, find_address: Callable[[], str] | None = None) -> None:
-        self._site, self._clock, self._path = site, clock, make_path_finder()
+        self._site = site
+        self._clock = clock
+        self._path = make_path_finder()
         self._lock = RLock()  # of the site, which makes one step at a time, on any thread
         self._find_address = find_address
         self._answers = WeakSet[ClientResponse]()

@@ -70,7 +70,8 @@ class MockServerTestCase(TestCase):
     def _serve(self) -> Iterator[None]:
         server = self._start()
         server.reset()
-        name, own = self._testMethodName, vars(self)
+        name = self._testMethodName
+        own = vars(self)
         before = own.get(name)  # pytest sets one, and removes it itself
         own[name] = _run_after(getattr(self, name), self._verify)
         try:

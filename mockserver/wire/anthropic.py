@@ -144,7 +144,8 @@ def _count_input(counted: Usage) -> dict[str, Json]:
 
 def _make_output_details(counted: Usage, parts: Iterable[Part]) -> dict[str, Json]:
     kinds = [part.kind for part in parts if isinstance(part, Item)]
-    searches, fetches = kinds.count("web_search_call"), kinds.count("web_fetch_tool_result")
+    searches = kinds.count("web_search_call")
+    fetches = kinds.count("web_fetch_tool_result")
     searches += kinds.count("web_search_tool_result")
     asked = {"web_search_requests": searches, "web_fetch_requests": fetches}
     thought = {"output_tokens_details": {"thinking_tokens": counted.reasoning}} if counted.reasoning else {}
@@ -202,7 +203,8 @@ def _make_citations(note: Body, text: str) -> Iterator[Body]:
     inner = note.get("url_citation")
     cited = inner if isinstance(inner, Mapping) else note
     start, end = (at if isinstance(at := cited.get(key), int) else None for key in ("start_index", "end_index"))
-    url, title = cited.get("url") or "", cited.get("title")
+    url = cited.get("url") or ""
+    title = cited.get("title")
     sealed = _seal_text(f"{url}{title}")
     yield {
         "type": "web_search_result_location",
@@ -218,21 +220,25 @@ def _make_hosted_blocks(item: Item, name: Callable[[str], str], last: str) -> It
     body = item.body
     match item.kind:
         case "web_search_call":
-            action, made = body["action"], name("srvtoolu_01")
+            action = body["action"]
+            made = name("srvtoolu_01")
             found = [_make_search_result(source["url"]) for source in action.get("sources", ())]
             asked = {"query": action.get("query", "")}
             yield {"type": "server_tool_use", "id": made, "name": "web_search", "input": asked, "caller": _DIRECT}
             yield {"type": "web_search_tool_result", "tool_use_id": made, "content": found, "caller": _DIRECT}
         case "code_interpreter_call":
-            made, outputs = name("srvtoolu_01"), body.get("outputs") or ()
+            made = name("srvtoolu_01")
+            outputs = body.get("outputs") or ()
             printed = "".join(output.get("logs", "") for output in outputs)
             ran = {"type": "code_execution_result", "stdout": printed, "stderr": "", "return_code": 0, "content": []}
             asked = {"code": body["code"]}
             yield {"type": "server_tool_use", "id": made, "name": "code_execution", "input": asked, "caller": _DIRECT}
             yield {"type": "code_execution_tool_result", "tool_use_id": made, "content": ran}
         case "mcp_call":
-            made, asked = name("mcptoolu_01"), read_arguments(body["arguments"])
-            server, failed = body["server_label"], body.get("error") is not None
+            made = name("mcptoolu_01")
+            asked = read_arguments(body["arguments"])
+            server = body["server_label"]
+            failed = body.get("error") is not None
             text = _explain_mcp_error(body["error"]) if failed else str(body.get("output") or "")
             said = [{"type": "text", "text": text, "citations": None}]
             yield {"type": "mcp_tool_use", "id": made, "name": body["name"], "server_name": server, "input": asked}
@@ -315,7 +321,8 @@ def _frame(event: str, body: Body, part: str, tokens: int = 0) -> Frame:
 
 
 def _list_block_events(index: int, block: Block, answer: Answer) -> Iterator[Frame]:
-    body, part = block.body, "arguments" if isinstance(block.part, ToolUse) else "text"
+    body = block.body
+    part = "arguments" if isinstance(block.part, ToolUse) else "text"
     deltas = None if block.part is None else _DELTAS.get(body["type"])
     if body["type"] == "compaction":
         started: Body = {**body, "content": None, "encrypted_content": None}
@@ -373,7 +380,8 @@ def _write_input_deltas(block: Block, answer: Answer) -> Deltas:
 
 def _space_out(pieces: list[tuple[str, int]]) -> Iterator[tuple[str, int]]:
     """Yield the pieces of a JSON text, with a space after each colon and comma, as Anthropic streams it."""
-    text, at = "".join(piece for piece, _ in pieces), 0
+    text = "".join(piece for piece, _ in pieces)
+    at = 0
     spaced = {found.end() for found in _SEPARATOR.finditer(text) if found[0] in ":,"}
     for piece, weight in pieces:
         if not spaced.isdisjoint(range(at, at + len(piece))):

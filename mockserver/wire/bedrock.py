@@ -192,7 +192,8 @@ def _list_block_events(index: int, block: Block, answer: Answer) -> Iterator[Fra
 
 def _list_deltas(block: Block, answer: Answer) -> Iterator[tuple[bytes, int]]:
     """Yield the deltas of a block as JSON, each with its weight in tokens."""
-    body, part = block.body, block.part
+    body = block.body
+    part = block.part
     pieces = list_pieces(part, answer.tokenizer)
     if isinstance(part, Reasoning):
         text = body["reasoningContent"]["reasoningText"]
@@ -227,7 +228,8 @@ def replace_filtered(answer: Answer, options: ConverseOptions) -> Answer:
 
 def make_trace(answer: Answer, options: ConverseOptions) -> Body:
     """Return what the guardrail tells of an answer, if it is to be told."""
-    guardrail, choice = options.guardrail, answer.choices[0]
+    guardrail = options.guardrail
+    choice = answer.choices[0]
     if guardrail is None or not guardrail.traces:
         return {}
     return {"trace": {"guardrail": write_guardrail_trace(guardrail, choice.safety, answer.prompt_safety)}}

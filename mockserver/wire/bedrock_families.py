@@ -121,7 +121,8 @@ class TextFormatRenderer(Renderer[None]):
         self._form = form
 
     def body(self, answer: Answer, options: None) -> dict[str, Json]:
-        form, text = self._form, join_spoken(answer.choices[0])
+        form = self._form
+        text = join_spoken(answer.choices[0])
         return form.piece(text, answer, True) if form.whole is None else form.whole(text, answer)
 
     def frames(self, answer: Answer, options: None) -> Iterator[Frame]:
@@ -214,6 +215,7 @@ def _find_cohere_reason(answer: Answer) -> str:
 
 TITAN = TextFormat(_make_titan_piece, _make_titan_answer)
 LLAMA = TextFormat(_make_llama_piece)
-MISTRAL, DEEPSEEK = _list_under("outputs"), _list_under("choices")
+MISTRAL = _list_under("outputs")
+DEEPSEEK = _list_under("choices")
 COMMAND = TextFormat(_make_command_piece, _make_command_answer)
 COMMAND_R = TextFormat(_make_command_r_piece, _make_command_r_answer)

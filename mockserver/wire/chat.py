@@ -137,7 +137,8 @@ class ChatRenderer(Renderer[Options]):
 
     def __init__(self, layout: ChatLayout) -> None:
         super().__init__()
-        self.layout, self.reads_model = layout, layout.reads_model
+        self.layout = layout
+        self.reads_model = layout.reads_model
         self._write_usage = lru_cache(maxsize=1024)(lambda usage: to_json(make_chat_usage(usage, layout)))
         self._find_writer = lru_cache(maxsize=256)(self._make_writer)
 
@@ -202,7 +203,9 @@ class _Completion:
     def __init__(
         self, answer: Answer, layout: ChatLayout, tier: str | None = None, *, include_usage: bool = False
     ) -> None:
-        self._answer, self._layout, self._include_usage = answer, layout, include_usage
+        self._answer = answer
+        self._layout = layout
+        self._include_usage = include_usage
         self._head: Object = {
             "id": answer.id,
             "object": "chat.completion",
@@ -214,7 +217,8 @@ class _Completion:
         self._unfinished = len(answer.choices)
 
     def make_body(self) -> Object:
-        answer, layout = self._answer, self._layout
+        answer = self._answer
+        layout = self._layout
         body: Object = {
             **self._head,
             "choices": map_lazily(self._make_choice, range(len(answer.choices))),
@@ -228,7 +232,8 @@ class _Completion:
 
     def stream_chunks(self) -> Iterator[Frame]:
         """Yield the frames of a stream: choices open in index order, then take turns."""
-        answer, layout = self._answer, self._layout
+        answer = self._answer
+        layout = self._layout
         self._head |= {"object": "chat.completion.chunk"}
         if layout.stream_usage == "null" or (self._include_usage and layout.stream_usage == "requested"):
             self._head["usage"] = None
@@ -251,7 +256,8 @@ class _Completion:
             yield Frame(to_json(self._make_usage_chunk()), part="usage")
 
     def _make_choice(self, index: int) -> Object:
-        choice, layout = self._answer.choices[index], self._layout
+        choice = self._answer.choices[index]
+        layout = self._layout
         full: Object = {
             "index": index,
             "message": self._make_message(choice),
@@ -322,7 +328,8 @@ class _Completion:
         return shown
 
     def _make_chunk(self, index: int, step: _Increment) -> dict[str, Json]:
-        layout, answer = self._layout, self._answer
+        layout = self._layout
+        answer = self._answer
         choice: dict[str, Json] = {
             "index": index,
             "delta": dict(step.delta),
@@ -362,7 +369,8 @@ class _Completion:
         return place == "with_finish" or (place == "finish" and not self._include_usage)
 
     def _make_usage_chunk(self) -> dict[str, Json]:
-        layout, choices = self._layout, list[dict[str, Json]]()
+        layout = self._layout
+        choices = list[dict[str, Json]]()
         if layout.stream_usage == "last_choice":
             finish = self._answer.choices[-1].finish
             choice = {"index": 0, "delta": dict(layout.beside), "finish_reason": layout.finishes.get(finish, finish)}
@@ -409,9 +417,11 @@ class _Completion:
         yield end
 
     def _list_part_increments(self, choice: Choice) -> Iterator[_Increment]:
-        layout, tokenizer = self._layout, self._answer.tokenizer
+        layout = self._layout
+        tokenizer = self._answer.tokenizer
         parts = [(part, tokens_of(part, tokenizer)) for part in self._list_visible_parts(choice.parts)]
-        calls, logprobs = 0, self._find_logprobs(parts, choice)
+        calls = 0
+        logprobs = self._find_logprobs(parts, choice)
         for part, tokens in parts:
             pieces = weigh_pieces(tokens, part.chunks)
             match part:
@@ -580,7 +590,8 @@ def _add_role(step: _Increment, more: Mapping[str, Json]) -> _Increment:
 
 def _call_increments(part: ToolUse, pieces: Iterable[tuple[str, int]], index: int) -> Iterator[_Increment]:
     """Yield the fragments of a tool call: the first has its name, the others only its index and arguments."""
-    call, custom = part.call, part.call.kind == "custom"
+    call = part.call
+    custom = part.call.kind == "custom"
     kind, key = ("custom", "input") if custom else ("function", "arguments")
     first = {"index": index, "id": call.id, "type": kind, kind: {"name": call.name, key: ""}}
     yield _Increment({"tool_calls": [first]}, part="arguments")

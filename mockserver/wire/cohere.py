@@ -119,7 +119,9 @@ class CohereLineRenderer(CohereRenderer):
 
 
 def lay_out(choice: Choice, options: CohereOptions) -> MessageLayout:
-    thoughts, texts, calls = list[Part](), list[Part](), list[ToolUse]()
+    thoughts = list[Part]()
+    texts = list[Part]()
+    calls = list[ToolUse]()
     for part in choice.parts:
         match part:
             case Text() | Refusal():
@@ -130,9 +132,11 @@ def lay_out(choice: Choice, options: CohereOptions) -> MessageLayout:
                 calls.append(wrap_arguments(part) if call.kind == "custom" else part)
     plan: list[Part] = []
     if calls:
-        plan, texts = texts, []
+        plan = texts
+        texts = []
         if not plan and not options.thinking:
-            plan, thoughts = thoughts, []
+            plan = thoughts
+            thoughts = []
     blocks = [Block("thinking", tuple(thoughts))] if thoughts else []
     if texts or not calls:
         blocks.append(Block("text", tuple(texts)))
@@ -218,7 +222,8 @@ def _stream_block(
     yield _frame("content-start", {"index": index, "delta": {"message": {"content": begun}}}, "text")
     pieces = [found for part in block.parts for found in list_pieces(part, answer.tokenizer)]
     weighed = iter(() if logprobs is None else _list_logprobs([piece for piece, _ in pieces], logprobs))
-    left, sent = list(enumerate(citations)), 0
+    left = list(enumerate(citations))
+    sent = 0
     for piece, weight in pieces:
         delta: dict[str, Json] = {"index": index, "delta": {"message": {"content": {block.kind: piece}}}}
         if (shown := next(weighed, None)) is not None:

@@ -26,7 +26,8 @@ class OldOptions(Struct, frozen=True):
 
 def make_old_chat(answer: Answer, options: OldOptions) -> dict[str, Json]:
     choice = answer.choices[0]
-    text, calls = join_spoken(choice), _list_calls(choice)
+    text = join_spoken(choice)
+    calls = _list_calls(choice)
     said: dict[str, Json] = {"role": "CHATBOT", "message": text, **({"tool_calls": calls} if calls else {})}
     body: dict[str, Json] = {"response_id": answer.id, "text": text, "generation_id": answer.id}
     body |= {

@@ -330,10 +330,12 @@ def _make_grounding(choice: Choice, options: GeminiOptions) -> Object:
 
 def _make_segment(note: Mapping[str, Json], text: str, at: int) -> Object:
     """Return a stretch of a text: in bytes, its end exclusive; zeros are not printed."""
-    start, end = note.get("start_index"), note.get("end_index")
+    start = note.get("start_index")
+    end = note.get("end_index")
     if not isinstance(start, int) or not isinstance(end, int):
         return {}
-    before, within = text[:start].encode("utf-8", "replace"), text[start:end]
+    before = text[:start].encode("utf-8", "replace")
+    within = text[start:end]
     inside = within.encode("utf-8", "replace")
     places = {"partIndex": at, "startIndex": len(before), "endIndex": len(before) + len(inside)}
     return {**{key: place for key, place in places.items() if place}, "text": within}
@@ -360,7 +362,8 @@ def stream_array(answer: Answer, options: GeminiOptions) -> Iterator[Frame]:
 
 def frame_responses(responses: Sequence[Object], *, events: bool) -> Iterator[Frame]:
     """Return whole responses as a stream: as server-sent events, or as the elements of one JSON array."""
-    write, last = _write_one_line if events else write_indented, len(responses) - 1
+    write = _write_one_line if events else write_indented
+    last = len(responses) - 1
     frames = (
         Frame(write(response), part="finish" if at == last else "text", framing="crlf")
         for at, response in enumerate(responses)
@@ -398,13 +401,16 @@ class _Stream:
     def __init__(
         self, answer: Answer, options: GeminiOptions, *, indented: bool = False, is_uncounted: bool = False
     ) -> None:
-        self._answer, self._options, self._is_uncounted = answer, options, is_uncounted
+        self._answer = answer
+        self._options = options
+        self._is_uncounted = is_uncounted
         self._encode = write_indented if indented else _write_one_line
         self._texts = None if indented else ChunkTemplate(self._make_text_event, _encode_with_holes)
         self._visible = self._thoughts = 0  # tokens so far
 
     def events(self) -> Iterator[Frame]:
-        answer, options = self._answer, self._options
+        answer = self._answer
+        options = self._options
         steps = [_list_steps(choice, at, answer, options) for at, choice in enumerate(answer.choices)]
         left = [*map(len, steps)]
         for index, (part, tokens, kind, thoughts) in take_turns(steps):
@@ -429,7 +435,8 @@ class _Stream:
         data = self._texts.fill((index, self._thoughts), part)
         if self._is_uncounted:
             return data
-        visible, total = self._visible, self._answer.usage.prompt + self._visible + self._thoughts
+        visible = self._visible
+        total = self._answer.usage.prompt + self._visible + self._thoughts
         return data.replace(HOLE, _SO_FAR % (visible, total), 1).replace(HOLE, b"%d" % visible)
 
     def _make_text_event(self, form: tuple[int, int], text: Json) -> Object:
@@ -464,12 +471,14 @@ def _make_part(part: str | Object | None) -> Object:
 def _list_steps(choice: Choice, index: int, answer: Answer, options: GeminiOptions) -> list[_Step]:
     """Return what the events of a candidate add; hidden tokens go with the next step, or the last one."""
     steps: list[_Step] = []
-    hidden, thoughts = 0, 0
+    hidden = 0
+    thoughts = 0
     for part in choice.parts:
         tokens = tokens_of(part, answer.tokenizer)
         made = _list_part_steps(part, tokens, options)
         if not made:
-            hidden, thoughts = hidden + len(tokens), thoughts + len(tokens) * isinstance(part, Reasoning)
+            hidden = hidden + len(tokens)
+            thoughts = thoughts + len(tokens) * isinstance(part, Reasoning)
         elif hidden:
             made[0] = _count_hidden(made[0], hidden, thoughts)
             hidden = thoughts = 0

@@ -29,7 +29,8 @@ def make_logprobs_block(choice: Choice) -> Block | None:
 
 
 def spread_logprobs(pieces: Sequence[str], logprobs: Sequence[Logprob]) -> Iterator[Block]:
-    tokens, coming = _list_tokens(logprobs), iter(logprobs)
+    tokens = _list_tokens(logprobs)
+    coming = iter(logprobs)
     for span in spans(pieces, tokens):
         some = islice(coming, span.stop - span.start)
         yield {"content": [_make_token_logprob(logprob) for logprob in some], "refusal": None}

@@ -19,7 +19,10 @@ from mockserver.wire.renderer import Outline, Renderer
 from mockserver.wire.template import ChunkTemplate
 
 Object = dict[str, Json]
-LOAD, PROMPT_TOKEN, TOKEN = 1_000_000, 1_000_000, 10_000_000  # nanoseconds that a model takes for each
+# nanoseconds that a model takes for each
+LOAD = 1_000_000
+PROMPT_TOKEN = 1_000_000
+TOKEN = 10_000_000
 
 
 class LineOptions(Struct, frozen=True):
@@ -51,7 +54,9 @@ class LineRenderer(Renderer[LineOptions]):
 
     def frames(self, answer: Answer, options: LineOptions) -> Iterator[Frame]:
         """Yield an answer as the lines of a stream."""
-        choice, calls, waiting = answer.choices[0], 0, 0
+        choice = answer.choices[0]
+        calls = 0
+        waiting = 0
         template = ChunkTemplate(lambda kind, piece: _make_line(answer, _make_piece(piece, options, thinks=bool(kind))))
         for part in choice.parts:
             shown = next(iter(_list_visible_parts((part,), options)), None)
@@ -61,7 +66,8 @@ class LineRenderer(Renderer[LineOptions]):
             elif type(shown) is ToolUse:
                 line = _make_line(answer, _make_said("", options, calls=[_make_call(shown, calls)]))
                 yield Frame(to_json(line) + b"\n", None, len(tokens) + waiting, "arguments", "bare")
-                calls, waiting = calls + 1, 0
+                calls = calls + 1
+                waiting = 0
             elif type(shown) is not Item:
                 thinks = type(shown) is Reasoning
                 if shown is not part:  # a call that cannot be read
@@ -154,7 +160,8 @@ def _make_end(answer: Answer, options: LineOptions, said: Object, logprobs: Json
     """Return a whole answer, or the last line of a stream: with its reason, its counts and its durations."""
     finish = answer.choices[0].finish
     made = {**_make_line(answer, said), "done": True, "done_reason": "length" if finish == "length" else "stop"}
-    usage, weighed = _make_metrics(answer.usage), {} if logprobs is None else {"logprobs": logprobs}
+    usage = _make_metrics(answer.usage)
+    weighed = {} if logprobs is None else {"logprobs": logprobs}
     if not options.generates:
         return {**made, **weighed, **usage}
     return {**made, **({"context": CONTEXT} if options.context else {}), **usage, **weighed}
@@ -177,7 +184,8 @@ def _make_metrics(usage: Usage) -> Object:
 
 
 def _make_durations(usage: Usage) -> Mapping[str, int]:
-    prompt, answer = usage.prompt * PROMPT_TOKEN, usage.completion * TOKEN
+    prompt = usage.prompt * PROMPT_TOKEN
+    answer = usage.completion * TOKEN
     return {"total": LOAD + prompt + answer, "prompt": prompt, "answer": answer}
 
 

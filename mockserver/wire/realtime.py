@@ -20,7 +20,9 @@ from mockserver.media.tone import LETTERS_A_SECOND, write_tone
 from mockserver.wire.parts import list_pieces
 
 PIECE = 250  # milliseconds of sound in one event
-TOKEN_OF_ASSISTANT, TOKEN_OF_USER = 50, 100  # milliseconds of sound that are a token
+# milliseconds of sound that are a token
+TOKEN_OF_ASSISTANT = 50
+TOKEN_OF_USER = 100
 LONGEST = 300  # seconds that an answer takes; what is longer is said faster
 LISTED = "mcp_list_tools"  # the type of items that tell which tools a server has
 
@@ -139,7 +141,8 @@ def name_item(*labels: str) -> str:
 
 
 def _make_item(answer: Answer, index: int, parts: Sequence[Part], options: RealtimeOptions) -> SpokenItem:
-    name, first = name_item(answer.id, str(index)), parts[0]
+    name = name_item(answer.id, str(index))
+    first = parts[0]
     if isinstance(first, Item):
         return SpokenItem(name, index, first, str(first.body.get("arguments") or ""))
     if isinstance(first, ToolUse):
@@ -187,7 +190,8 @@ def _explain_status(answer: Answer, status: str) -> Json:
 
 def make_usage(usage: Usage, options: RealtimeOptions, *, spoken: int) -> dict[str, Json]:
     """Return the tokens of a response; those of sound come on top of those of texts and images."""
-    heard, spoken = usage.prompt_audio or options.heard, usage.completion_audio or spoken
+    heard = usage.prompt_audio or options.heard
+    spoken = usage.completion_audio or spoken
     seen = min(options.seen, usage.prompt)
     return {
         "total_tokens": usage.total + heard + spoken,
@@ -259,7 +263,8 @@ class _ItemEvents(Struct, frozen=True):
         return {"response_id": self.answer.id, "item_id": self.item.id, "output_index": self.item.index}
 
     def _call(self, use: ToolUse, *, is_whole: bool) -> Iterator[Frame]:
-        kind, place = "response.function_call_arguments", {**self._place, "call_id": use.call.id}
+        kind = "response.function_call_arguments"
+        place = {**self._place, "call_id": use.call.id}
         for piece, weight in list_pieces(self.item.part, self.answer.tokenizer):
             yield _make_event(f"{kind}.delta", {**place, "delta": piece}, tokens=weight, carries="arguments")
         if is_whole:
@@ -272,7 +277,8 @@ class _ItemEvents(Struct, frozen=True):
             for what in ("in_progress", "completed"):
                 yield _make_event(f"{LISTED}.{what}", {"item_id": self.item.id})
         elif item.kind == "mcp_call":
-            told, text = "response.mcp_call_arguments", self.item.text
+            told = "response.mcp_call_arguments"
+            text = self.item.text
             yield _make_event(f"{told}.delta", {**self._place, "delta": text}, carries="arguments")
             yield _make_event(f"{told}.done", {**self._place, "arguments": text})
             yield _make_event("response.mcp_call.in_progress", index)
@@ -292,7 +298,10 @@ class _ItemEvents(Struct, frozen=True):
         """Yield words, each before the sound up to it."""
         place = {**self._place, "content_index": 0}
         yield _make_event("response.content_part.added", {**place, "part": {"type": "audio", "transcript": ""}})
-        sound, size, sent, said = self.item.sound, voice.sound.count_bytes(PIECE), 0, 0
+        sound = self.item.sound
+        size = voice.sound.count_bytes(PIECE)
+        sent = 0
+        said = 0
         for piece, weight in list_pieces(self.item.part, self.answer.tokenizer):
             yield _make_event("response.output_audio_transcript.delta", {**place, "delta": piece}, tokens=weight)
             said += len(piece)

@@ -49,7 +49,8 @@ Kept = TypeVar("Kept")
 MAX_KEPT = 100  # characters of a value of the request or the answer that outlines keep
 MAX_TEMPLATES = 512  # of one renderer
 MAX_BOUND = 16  # templates that are kept with a choice
-MAX_CHOICES, MAX_PARTS = 4, 8  # of an answer, of a choice: more have too many forms
+MAX_CHOICES = 4  # of an answer: more have too many forms
+MAX_PARTS = 8  # of a choice
 MAX_PIECES = 4_096  # of a stream whose frames are made at once
 
 
@@ -118,7 +119,8 @@ class Marks:
     """Texts and numbers that stand for values: each is given once, and no other series has it."""
 
     def __init__(self, series: int) -> None:
-        self._series, self._given = series, 0
+        self._series = series
+        self._given = 0
 
     def draw_text(self, instead_of: str | None = " ") -> str:
         """Return a mark for a text; what is empty stays as it is."""
@@ -302,7 +304,8 @@ class Renderer(Generic[Options]):
             return None
         ids: tuple[bytes, ...] = ()
         try:
-            own, name = self.outline(answer, options), encode(answer.id)[1:-1]
+            own = self.outline(answer, options)
+            name = encode(answer.id)[1:-1]
             for choice in choices:
                 if "unsigned" in vars(choice):
                     for part in choice.parts:
@@ -333,13 +336,15 @@ class Renderer(Generic[Options]):
                 outline = find_outline(choice)
                 if outline is None:
                     return None
-                form, values = (*form, outline.form), values + outline.values
+                form = (*form, outline.form)
+                values = values + outline.values
                 if choice.logprobs is None:
                     continue
                 written = self.encode_logprobs(choice.logprobs)
                 if written is None:
                     return None
-                form, values = (*form, (Logprob, bool(written))), (*values, written)
+                form = (*form, (Logprob, bool(written)))
+                values = (*values, written)
         except UnicodeEncodeError:
             return None
         return Outline(form, values)
@@ -373,7 +378,8 @@ class Renderer(Generic[Options]):
         return once if once == again else None
 
     def _cut_body(self, answer: Answer, options: Options, marks: Marks) -> Template | None:
-        marked, asked = self._mark_answer(answer, marks), self.mark(options, marks)
+        marked = self._mark_answer(answer, marks)
+        asked = self.mark(options, marks)
         values = self._encode_marked(answer, options, marked, asked)
         return None if values is None else cut_at(values, self.encode(self.body(marked, asked), asked))
 
@@ -385,7 +391,8 @@ class Renderer(Generic[Options]):
         self, answer: Answer, options: Options, marked: Answer, asked: Options
     ) -> Sequence[bytes] | None:
         """Return the JSON of the marks, no bytes where there is no hole; None if the form is not that of the values."""
-        own, other = self._outline(answer, options), self._outline(marked, asked)
+        own = self._outline(answer, options)
+        other = self._outline(marked, asked)
         if own is None or other is None or own.form != other.form:
             return None
         return [b"" if each == b"0" else each for each in other.values]
@@ -409,7 +416,8 @@ class Renderer(Generic[Options]):
     def _cut_frames(
         self, answer: Answer, options: Options, counts: Sequence[int], marks: Marks
     ) -> list[FrameTemplate] | None:
-        marked, asked = self._mark_answer(answer, marks, counts), self.mark(options, marks)
+        marked = self._mark_answer(answer, marks, counts)
+        asked = self.mark(options, marks)
         values = self._encode_marked(answer, options, marked, asked)
         texts = [tokens_of(part, answer.tokenizer) for part in marked.choices[0].parts]
         if values is None or [*map(len, texts)] != [*counts]:
@@ -423,11 +431,14 @@ class Renderer(Generic[Options]):
                 made.append(FrameTemplate(empty, cut_at(values, frame.data)))
                 continue
             cuts = cut_at([*pieces, *values], frame.data)
-            between, found = cuts.between, cuts.holes
+            between = cuts.between
+            found = cuts.holes
             shown = [at for at, number in enumerate(found) if number < len(pieces)]
             if frame.tokens != 1 or len(shown) not in (1, 2) or found[shown[0]] != found[shown[-1]]:
                 return None
-            at, last, marks_of = shown[0], shown[-1], [number - len(pieces) for number in found]
+            at = shown[0]
+            last = shown[-1]
+            marks_of = [number - len(pieces) for number in found]
             part, first, end = places[found[at]]
             cut = FrameTemplate(
                 empty,

@@ -95,7 +95,8 @@ class ResponseRenderer(Renderer[ResponseOptions]):
         yield from _make_opening(answer, self.layout, options)
         if answer.phase:
             return
-        items, partial_images = list_output_items(answer, self.layout, options), _count_partial_images(options)
+        items = list_output_items(answer, self.layout, options)
+        partial_images = _count_partial_images(options)
         for index, item in enumerate(items):
             yield from ItemStream(index, item, answer.tokenizer, partial_images).list_events()
         yield _make_ending(answer, self.layout, options, items)
@@ -107,7 +108,8 @@ class ResponseRenderer(Renderer[ResponseOptions]):
         return CountedFrames(filled, _count)
 
     def outline(self, answer: Answer, options: ResponseOptions) -> Outline | None:
-        repeated, sealed = options.request_fields, "reasoning.encrypted_content" in options.include
+        repeated = options.request_fields
+        sealed = "reasoning.encrypted_content" in options.include
         values = [
             encode(value) if type(value) is str else to_json(value)
             for key, value in repeated.items()
@@ -182,7 +184,8 @@ class ItemStream(Struct, frozen=True):
 
         What all share is serialised once.
         """
-        name, part = f"response.{event}.delta", self._part
+        name = f"response.{event}.delta"
+        part = self._part
         before = to_json({**place, "delta": ""})[1:-3]
         for (piece, weight), after in pieces:
             yield _make_event(name, before + to_json(piece) + after, weight, part)
@@ -230,13 +233,15 @@ class ItemStream(Struct, frozen=True):
             yield from self._stream_reasoning_part("content_part", {"content_index": at}, content)
 
     def _stream_reasoning_part(self, event: str, place: Mapping[str, Json], content: Mapping[str, Json]) -> Events:
-        text, text_event = content["text"], _REASONING_TEXT[content["type"]]
+        text = content["text"]
+        text_event = _REASONING_TEXT[content["type"]]
         yield self._make_event(f"{event}.added", {**place, "part": {**content, "text": ""}})
         yield from self._stream_string(text_event, text, self.item.parts[0], {"text": text}, place)
         yield self._make_event(f"{event}.done", {**place, "part": content})
 
     def _stream_tool_call(self) -> Events:
-        body, part = self.item.body, self.item.parts[0]
+        body = self.item.body
+        part = self.item.parts[0]
         if body["type"] == "custom_tool_call":
             return self._stream_string("custom_tool_call_input", body["input"], part, {"input": body["input"]})
         done = {"name": body["name"], "arguments": body["arguments"]}

@@ -306,7 +306,8 @@ def _check(told: bytes) -> bytes:
     return checked.digest()
 
 
-_ANSWERS, _CHECKED = blake2b(digest_size=9), blake2b(digest_size=4, key=b"output item")
+_ANSWERS = blake2b(digest_size=9)
+_CHECKED = blake2b(digest_size=4, key=b"output item")
 _ITEM_ID = re.compile(r"[a-z]+_([0-9a-f]{32})")
 
 
@@ -331,7 +332,8 @@ class _ItemBuilder(Struct, frozen=True):
     logprobs: Iterator[list[Block]] | None
 
     def make_item(self, parts: tuple[Part, ...], status: ItemStatus, before: list[OutputItem]) -> Mapping[str, Json]:
-        at, stored = len(before), self.options.stored
+        at = len(before)
+        stored = self.options.stored
         name = make_item_id(self.answer_id, at, stored=stored)
         match parts[0]:
             case Reasoning() as reasoning:

@@ -48,7 +48,8 @@ class Template(Struct, frozen=True, dict=True):
 
     def bind(self, first: int, values: Sequence[bytes]) -> "Template":
         """Return it with these values in its holes of the numbers from `first` on."""
-        between, holes = self.between[:1], list[int]()
+        between = self.between[:1]
+        holes = list[int]()
         for number, text in zip(self.holes, self.between[1:], strict=True):
             if number < first:
                 holes.append(number)
@@ -61,7 +62,9 @@ class Template(Struct, frozen=True, dict=True):
 def cut_at(marks: Sequence[bytes], data: bytes) -> Template:
     """Cut bytes at marks: each hole has the number of its mark. An empty mark is none, nor is one within another."""
     places = sorted((at, -len(mark), number) for number, mark in enumerate(marks) if mark for at in _find(mark, data))
-    between, found, end = list[bytes](), list[int](), 0
+    between = list[bytes]()
+    found = list[int]()
+    end = 0
     for at, length, number in places:
         if at >= end:
             between.append(data[end:at])
@@ -71,7 +74,8 @@ def cut_at(marks: Sequence[bytes], data: bytes) -> Template:
 
 
 def _find(mark: bytes, data: bytes) -> Iterator[int]:
-    at, is_number = data.find(mark), mark.isdigit()
+    at = data.find(mark)
+    is_number = mark.isdigit()
     while at >= 0:
         end = at + len(mark)
         within = is_number and (data[max(at - 1, 0) : at].isdigit() or data[end : end + 1].isdigit())
@@ -118,11 +122,14 @@ class FrameTemplate(Struct, frozen=True, dict=True):
         return any(each is not None and each.holes for each in (self.before, self.again, self.after))
 
     def fill(self, values: tuple[bytes, ...], parts: Sequence[Pieces]) -> Sequence[Frame | FrameRun]:
-        frame, data = self.frame, self.before.fill(values)
+        frame = self.frame
+        data = self.before.fill(values)
         if self.part is None or self.after is None:
             return (Frame(data, frame.event, 0, frame.part, frame.framing),)
-        behind, shown = self.after.fill(values), parts[self.part]
-        texts, weights = shown.texts[self.first : self.end], shown.tokens[self.first : self.end]
+        behind = self.after.fill(values)
+        shown = parts[self.part]
+        texts = shown.texts[self.first : self.end]
+        weights = shown.tokens[self.first : self.end]
         if self.again is not None:
             texts = _repeat(texts, self.again.fill(values))
         slices = [slice(at, at + _RUN) for at in range(0, len(texts), _RUN)]
@@ -164,7 +171,8 @@ class StreamTemplate:
     """The frames of a stream with holes, which take values by their numbers, and the pieces of its parts."""
 
     def __init__(self, frames: Sequence[FrameTemplate], *, is_bound: bool = False) -> None:
-        self.frames, self._is_bound = frames, is_bound
+        self.frames = frames
+        self._is_bound = is_bound
         self.joined: tuple[Sequence[PiecesBetween], Template] | None = None  # made when first needed
         self._ahead: tuple[Sequence[Pieces], WrittenAhead] | None = None
 
@@ -177,7 +185,8 @@ class StreamTemplate:
         if not self._is_bound:
             return b"", [(frame, b"") for frame in self.frames]
         if self._ahead is None or self._ahead[0] is not parts:
-            steps, written = list[tuple[FrameTemplate, bytes]](), b""
+            steps = list[tuple[FrameTemplate, bytes]]()
+            written = b""
             for frame in reversed(self.frames):
                 if frame.has_holes:
                     steps.append((frame, written))
@@ -189,7 +198,8 @@ class StreamTemplate:
 
     def join(self, write: Write) -> tuple[Sequence[PiecesBetween], Template]:
         """Return all that the stream has before pieces and between them, and its end."""
-        made, text = list[PiecesBetween](), Template([b""], [])
+        made = list[PiecesBetween]()
+        text = Template([b""], [])
         for each in self.frames:
             before, after = write(replace(each.frame, data=_HERE)).split(_HERE)
             if each.part is None or each.after is None:
@@ -212,21 +222,28 @@ class FilledFrames(Frames):
     __slots__ = ("_template", "_values", "parts")
 
     def __init__(self, template: StreamTemplate, values: tuple[bytes, ...], parts: Sequence[Pieces]) -> None:
-        self._template, self._values, self.parts = template, values, parts
+        self._template = template
+        self._values = values
+        self.parts = parts
 
     @property
     def runs(self) -> list[Frame | FrameRun]:
         """Return the frames, those that are alike as one."""
-        values, parts = self._values, self.parts
+        values = self._values
+        parts = self.parts
         return [frame for each in self._template.frames for frame in each.fill(values, parts)]
 
     def join(self, write: Write) -> bytes:
         """Return the bytes of all frames; `write` returns those of each."""
-        template, values, parts = self._template, self._values, self.parts
+        template = self._template
+        values = self._values
+        parts = self.parts
         steps, end = template.joined or template.join(write)
         made: list[bytes] = []
         for step in steps:
-            before, between, texts = step.before, step.between, parts[step.part].texts[step.shown]
+            before = step.before
+            between = step.between
+            texts = parts[step.part].texts[step.shown]
             if step.again is not None:
                 texts = _repeat(texts, step.again.fill(values))
             made += (before.form % before.pick(values), (between.form % between.pick(values)).join(texts))
@@ -246,7 +263,8 @@ class SealedFrames(FilledFrames):
 
     def join(self, write: Write) -> bytes:
         """Return the bytes of all frames; `write` returns those of each."""
-        values, parts = self._values, self.parts
+        values = self._values
+        parts = self.parts
         opening, steps = self._template.write_ahead(parts, write)
         made = [opening]
         for frame, written in steps:
@@ -261,7 +279,8 @@ class CountedFrames(Frames):
     __slots__ = ("_list_told", "_uncounted")
 
     def __init__(self, uncounted: FilledFrames, list_told: Callable[[], Iterator[bytes]]) -> None:
-        self._uncounted, self._list_told = uncounted, list_told
+        self._uncounted = uncounted
+        self._list_told = list_told
 
     @property
     def runs(self) -> list[Frame]:
@@ -303,7 +322,8 @@ class ChunkTemplate:
 
     def __init__(self, make: Callable[[Any, Json], Json], write: Callable[[Json], bytes] = to_json) -> None:
         """`make(form, value)` returns a whole chunk that contains `value`."""
-        self._make, self._write = make, write
+        self._make = make
+        self._write = write
         self._around = dict[Hashable, tuple[bytes, bytes]]()
 
     def fill(self, form: Hashable, value: Json) -> bytes:

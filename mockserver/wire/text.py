@@ -91,7 +91,9 @@ class _Completion:
     """An answer in one layout, as its request wants it."""
 
     def __init__(self, answer: Answer, layout: TextLayout, options: CompletionOptions) -> None:
-        self._answer, self._layout, self._options = answer, layout, options
+        self._answer = answer
+        self._layout = layout
+        self._options = options
         self._head: dict[str, Json] = {
             "id": answer.id,
             "object": "text_completion",
@@ -124,7 +126,9 @@ class _Completion:
             yield Frame(to_json(self._pick_chunk([], usage=self._make_usage())), part="usage")
 
     def _make_choice(self, index: int, piece: _Piece) -> Any:
-        choice, layout, shaped = self._answer.choices[index], self._layout, None
+        choice = self._answer.choices[index]
+        layout = self._layout
+        shaped = None
         if piece.logprobs is not None:
             shaped = shape_logprobs(piece.logprobs, self._options.logprobs, echoes=bool(choice.echo))
         shown: dict[str, Json] = {
@@ -145,7 +149,9 @@ class _Completion:
         return pick(shown, layout.choice)
 
     def _make_raw_output(self, index: int) -> dict[str, Json]:
-        choice, options, sent = self._answer.choices[index], self._options, self._find_prompt(index)
+        choice = self._answer.choices[index]
+        options = self._options
+        sent = self._find_prompt(index)
         prompt = sent.tokens(self._answer.tokenizer)
         logprobs = [(offset, token) for offset, token in add_offsets(choice) if offset >= len(choice.echo)]
         weighed = None if choice.logprobs is None else make_content_logprobs(logprobs, options.logprobs)
@@ -205,7 +211,8 @@ class _Completion:
             piece for part, tokens in parts if isinstance(part, Text) for piece in weigh_pieces(tokens, part.chunks)
         ]
         shown = [(choice.echo, 0), *pieces] if choice.echo else pieces
-        texts, has_ids = [text for text, _ in shown], self._options.token_ids
+        texts = [text for text, _ in shown]
+        has_ids = self._options.token_ids
         logprobs = repeat(None) if choice.logprobs is None else group_by_piece(texts, add_offsets(choice))
         written = _pick_written_tokens(choice, texts, self._list_tokens(choice)) if has_ids else repeat(None)
         # The first piece waits for parts that a text completion does not show, such as reasoning.

@@ -37,7 +37,8 @@ class Prefix:
         if block["type"] in ("thinking", "redacted_thinking"):
             self.thought = claim(text_bytes(str(block.get("signature") or block.get("data"))))
         elif block.get("text") != "":
-            turn, self._role = "" if role == self._role else role, role
+            turn = "" if role == self._role else role
+            self._role = role
             self._said.update(canonical([turn, _make_block(block)]))
 
     @property

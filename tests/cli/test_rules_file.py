@@ -8,7 +8,7 @@ import pytest
 
 from mockserver.cli.serve import write_banner
 from mockserver.config.source import read
-from mockserver.server.live import start
+from mockserver.server.compose import start
 from mockserver.server.sources import Sources
 from tests.kit.program import run
 

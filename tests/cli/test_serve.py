@@ -21,7 +21,7 @@ from mockserver.cli.serve import (
 from mockserver.core.exchange import Exchange
 from mockserver.core.plan import Plan
 from mockserver.dialects import discover_all
-from mockserver.server.live import start
+from mockserver.server.compose import start
 from mockserver.server.sources import Sources
 from tests.kit.episodes import chat
 from tests.kit.processes import Served as Server

@@ -36,7 +36,7 @@ TESTING = (
 SERVED = """
 import sys
 from urllib.request import Request, urlopen
-from mockserver.server.live import start
+from mockserver.server.compose import start
 from mockserver.server.run import Running
 from mockserver.server.sources import Sources
 from pathlib import Path

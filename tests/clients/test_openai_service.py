@@ -21,7 +21,7 @@ from openai import AzureOpenAI, OpenAI
 from tzafon import Lightcone
 
 from mockserver.cli.serve import write_banner
-from mockserver.server.live import start
+from mockserver.server.compose import start
 from mockserver.server.sources import Sources
 from tests.clients.payloads import MODEL, say
 from tests.kit.capture import ResponseCapture

@@ -16,7 +16,7 @@ from mockserver.engine.generation import generate_draft
 from mockserver.engine.memory import Memory
 from mockserver.engine.rule_set import FEW
 from mockserver.model.budget import REQUEST_WORK, RequestWork
-from mockserver.server.live import start
+from mockserver.server.compose import start
 from mockserver.server.sources import Sources
 from mockserver.state.in_memory import MemoryCounters, MemoryValueStore
 from tests.kit import calls

@@ -20,7 +20,8 @@ from mockserver.core.http import HttpRequest
 from mockserver.delivery.script import write_event
 from mockserver.dialects import discover
 from mockserver.rules.load import Rule, load
-from mockserver.server.live import Live, start
+from mockserver.server.compose import start
+from mockserver.server.live import Live
 from mockserver.server.respond import Responder
 from mockserver.server.routes import find_endpoint, list_endpoints
 from mockserver.server.sources import Sources
@@ -173,7 +174,8 @@ def _answer(text: str | bytes) -> None:
             continue
         place, parameters = found.endpoint, found.params
         asked = HttpRequest("POST", path, body=json.dumps(body).encode(), path_params=parameters)
-        answer = asyncio.run(Responder(live, place.dialect, place.operations).respond(asked))
+        responder = Responder(live, place.dialect, place.operations)
+        answer = asyncio.run(responder.respond(responder.admit(asked)))
         b"".join(map(write_event, answer.reply.frames or ()))
         assert answer.reply.status < 500 or answer.plan.source.startswith("rule "), answer
 

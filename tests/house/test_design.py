@@ -1,4 +1,4 @@
-"""docs/explain/design.md lists the types of a request: at most twenty, each in the module it says."""
+"""What docs/explain/design.md says of the code is so: the types of a request, modules, who imports whom, who waits."""
 
 import ast
 import re
@@ -10,10 +10,12 @@ MOST = 20
 _ROW = re.compile(r"^\| `(\w+)` \| `([\w/]+\.py)` \|", re.MULTILINE)
 
 
+PAGE = (ROOT / "docs" / "explain" / "design.md").read_text(encoding="utf-8")
+
+
 def listed() -> dict[str, str]:
     """Return the types of the page, each with its module."""
-    page = (ROOT / "docs" / "explain" / "design.md").read_text(encoding="utf-8")
-    return dict(_ROW.findall(page[page.index("<!-- types -->") :]))
+    return dict(_ROW.findall(PAGE[PAGE.index("<!-- types -->") :]))
 
 
 def classes(module: Path) -> dict[str, ast.ClassDef]:
@@ -61,3 +63,45 @@ def waits(module: Path) -> list[str]:
 def test_of_what_decides_only_the_drivers_wait() -> None:
     waiting = {path.relative_to(PACKAGE): waits(path) for part in DECIDING for path in (PACKAGE / part).rglob("*.py")}
     assert {str(path) for path, found in waiting.items() if found} == {"delivery/drive.py", "delivery/paced.py"}
+
+
+_PATH = re.compile(r"`((?:\w+/)+(?:\w+\.\w+)?|\w+\.py)`")
+
+
+def test_paths_on_the_page_exist() -> None:
+    """A path stands from the project, the package or its `model`; a module may go by its name alone."""
+    named = set(_PATH.findall(PAGE))
+    modules = {path.name for path in PACKAGE.rglob("*.py")}
+    assert len(named) > 50
+    assert not {
+        path
+        for path in named
+        if not any((at / path).exists() for at in (ROOT, PACKAGE, PACKAGE / "model")) and path not in modules
+    }
+
+
+def read_parts_of_model() -> list[str]:
+    """Return the parts of the model in the order of the page, each of which imports only from those behind it."""
+    told = PAGE[PAGE.index("## The model without weights") :].split("```")[1]
+    return [line.split()[0] for line in told.splitlines()[1:]]
+
+
+def find_imported_parts(part: str) -> set[str]:
+    """Return the parts of the model from which a module or a folder of modules imports."""
+    module = PACKAGE / "model" / f"{part}.py"
+    found = set[str]()
+    for path in [module] if module.exists() else (PACKAGE / "model" / part).rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("mockserver.model."):
+                found.add(str(node.module).split(".")[2])
+    return found - {part}
+
+
+def test_parts_of_the_model_import_from_those_below() -> None:
+    parts = read_parts_of_model()
+    there = {
+        path.stem for path in (PACKAGE / "model").iterdir() if path.suffix == ".py" or (path / "__init__.py").exists()
+    }
+    assert {*parts} == there - {"__init__"}
+    wrong = {part: find_imported_parts(part) - {*parts[at + 1 :]} for at, part in enumerate(parts)}
+    assert not {part: others for part, others in wrong.items() if others}

@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from mockserver.server.app import Site
-from mockserver.server.live import Live, start
+from mockserver.server.compose import start
+from mockserver.server.live import Live
 from mockserver.server.sources import Sources
 from tests.kit.asgi import App
 from tests.kit.local import Answered

@@ -16,8 +16,10 @@ from mockserver.core.exchange import Exchange
 from mockserver.server.access import add_cors
 from mockserver.server.app import Site
 from mockserver.server.asgi_entrance import answer
+from mockserver.server.compose import start
 from mockserver.server.directory import FoundResponder
-from mockserver.server.live import Live, reload, start
+from mockserver.server.live import Live
+from mockserver.server.reload import reload
 from mockserver.server.run import Running
 from mockserver.server.sources import Sources
 from mockserver.testing.clock import Clock

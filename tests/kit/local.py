@@ -15,7 +15,8 @@ from mockserver.core.http import HttpRequest, Reply
 from mockserver.core.plan import Plan
 from mockserver.delivery.script import write_event
 from mockserver.dialects import discover_all
-from mockserver.server.live import Live, start
+from mockserver.server.compose import start
+from mockserver.server.live import Live
 from mockserver.server.respond import Responder
 from mockserver.server.routes import Endpoint, FoundEndpoint, find_endpoint, list_endpoints
 from mockserver.server.sources import Sources
@@ -75,7 +76,8 @@ class Local:
             path_params=params,
             namespace=namespace,
         )
-        response = asyncio.run(Responder(self.live, place.dialect, place.operations).respond(http))
+        responder = Responder(self.live, place.dialect, place.operations)
+        response = asyncio.run(responder.respond(responder.admit(http)))
         return _answered(response.reply, response.plan)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from mockserver.cassettes.cassette_file import CassetteFile
 from mockserver.core.episode import Episode
-from mockserver.server.live import start
+from mockserver.server.compose import start
 from mockserver.server.run import Running
 from mockserver.server.sources import Sources
 from tests.kit.raw import Raw, RawResponse

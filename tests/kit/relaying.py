@@ -10,7 +10,8 @@ from mockserver.core.call import Call
 from mockserver.core.episode import Episode
 from mockserver.core.plan import Forward, Plan
 from mockserver.engine.engine import Engine
-from mockserver.server.live import Live, start
+from mockserver.server.compose import start
+from mockserver.server.live import Live
 from mockserver.server.run import Running
 from mockserver.server.sources import Sources
 

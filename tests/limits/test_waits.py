@@ -61,8 +61,8 @@ class Asking:
         live = answering().live
         live._limiter, live._limited = self.limiter, live.settings
         responder = Responder(live, place.dialect, place.operations)
-        visit = responder.admit(http.method, http.path, http.namespace)
-        answer = await responder.respond(http, visit)
+        visit = responder.admit(http)
+        answer = await responder.respond(visit)
         visit.end(COMPLETE)
         return answer.reply.status, float(dict(answer.reply.headers).get("retry-after", 0))
 

@@ -12,7 +12,7 @@ import pytest
 from mcp import Client, MCPError
 
 from mockserver.cassettes.cassette_file import CassetteFile
-from mockserver.server.live import start
+from mockserver.server.compose import start
 from mockserver.server.run import Running
 from mockserver.server.sources import Sources
 from tests.kit.notes_server import serving_notes

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from mockserver.cassettes.cassette_file import CassetteFile
-from mockserver.server.live import start
+from mockserver.server.compose import start
 from mockserver.server.run import Running
 from mockserver.server.sources import Sources
 from tests.kit.cassette_folder import chat, episode

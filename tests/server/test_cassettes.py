@@ -17,7 +17,7 @@ from mockserver.core.call import Call
 from mockserver.core.episode import Recorded
 from mockserver.core.plan import Failure, Forward, Plan, Timing
 from mockserver.delivery.script import AT_ONCE, Pace
-from mockserver.server.live import start
+from mockserver.server.compose import start
 from mockserver.server.recording.cassette_store import CassetteStore, check_cassettes, parse_episode, parse_sent
 from mockserver.server.recording.player import Player, Record, make_sent, pace_reply
 from mockserver.server.recording.recorder import RecordingPolicy

@@ -16,7 +16,7 @@ import pytest
 import redis
 
 from mockserver.cassettes.cassette_file import CassetteFile
-from mockserver.server.live import start
+from mockserver.server.compose import start
 from mockserver.server.run import Running
 from mockserver.server.shared_state import share
 from mockserver.server.sources import Sources

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from mockserver.core.http import HttpRequest
+from mockserver.core.http import HttpRequest, tabulate
 from mockserver.core.plan import Failure
 from mockserver.dialects import discover
 from mockserver.server.app import Site
@@ -218,7 +218,7 @@ def test_a_request_has_what_the_wire_said(live: Live) -> None:
     found = Directory(live).find("/ns/mine/v1/chat/completions")
     assert found is not None
     query, headers = b"a=1&b=%20x&empty=&a=2&c[]=1&c%5B%5D=2", ((b"x-one", b"1"), (b"x-one", b"2"))
-    http = found.make_request("POST", query, headers, b"{}")
+    http = found.make_request("POST", query, tabulate(headers), b"{}")
     assert (http.method, http.path, http.namespace) == ("POST", "/v1/chat/completions", "mine")
     assert http.query == {"a": "2", "b": " x", "empty": "", "c[]": "1,2"}
     assert (http.header("X-One"), http.header("x-two")) == ("1", None)

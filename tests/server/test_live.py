@@ -15,9 +15,11 @@ from mockserver.core.episode import Recorded
 from mockserver.core.plan import Timing
 from mockserver.core.seed import Seed, WallClock
 from mockserver.engine.catalogue import Catalogue, Model
-from mockserver.server.live import Live, make_policy, reload, start, watch
+from mockserver.server.compose import make_policy, start
+from mockserver.server.live import Live
 from mockserver.server.namespaces import DEFAULT, LONGEST, Namespaces, is_namespace
 from mockserver.server.recording.cassette_store import parse_sent
+from mockserver.server.reload import reload, watch
 from mockserver.server.sources import Sources
 from tests.kit.cassette_folder import chat, episode
 from tests.kit.control import controlled_server, rule

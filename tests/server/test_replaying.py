@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from mockserver.core.episode import Recorded
-from mockserver.server.live import start
+from mockserver.server.compose import start
 from mockserver.server.run import Running
 from mockserver.server.sources import Sources
 from tests.kit.cassette_folder import HEADERS, chat, episode, folder, streamed

@@ -52,7 +52,7 @@ def test_a_server_may_open_as_many_files_as_the_system_permits() -> None:
 def test_a_signal_before_it_serves_is_not_lost(number: signal.Signals) -> None:
     script = """
 import gc, os, signal, sys
-from mockserver.server.live import start
+from mockserver.server.compose import start
 from mockserver.server.sources import Sources
 from mockserver.server.run import bind, serve
 gc.freeze = lambda: os.kill(os.getpid(), int(sys.argv[1]))  # the last thing before it serves

@@ -55,7 +55,8 @@ def asked(server: Local, path: str, body: Any, **headers: str) -> Response:
     named = tuple((name.replace("_", "-").encode(), value.encode()) for name, value in headers.items())
     body = json.dumps({"model": "gpt-4o", **body}).encode()
     http = HttpRequest("POST", path, body=body, headers=named, path_params=params)
-    return asyncio.run(Responder(server.live, place.dialect, place.operations).respond(http))
+    responder = Responder(server.live, place.dialect, place.operations)
+    return asyncio.run(responder.respond(responder.admit(http)))
 
 
 def waits(answer: Response) -> list[float]:
@@ -83,13 +84,14 @@ async def test_a_reload_amid_a_request_is_for_the_next() -> None:
     body = json.dumps({"model": "m", "messages": [{"role": "user", "content": "x" * LARGE}]}).encode()
     openai = discover()["openai"]
     operations = {each.method: each for each in openai.operations if each.name == "chat"}
-    handler = Responder(live, openai, operations)
-    task = asyncio.create_task(handler.respond(HttpRequest("POST", CHAT, body=body)))
+    responder = Responder(live, openai, operations)
+    request = HttpRequest("POST", CHAT, body=body)
+    task = asyncio.create_task(responder.respond(responder.admit(request)))
     await asyncio.sleep(0)
     live.engine = other.engine
     assert not task.done()
     assert b'"before"' in (await task).reply.body
-    assert b'"after"' in (await handler.respond(HttpRequest("POST", CHAT, body=body))).reply.body
+    assert b'"after"' in (await responder.respond(responder.admit(request))).reply.body
 
 
 def test_a_longer_prompt_makes_the_first_token_later() -> None:

@@ -14,7 +14,8 @@ import pytest
 
 from mockserver.cassettes.cassette_file import CassetteFile
 from mockserver.config.errors import ConfigError
-from mockserver.server.live import Worker, reload
+from mockserver.server.live import Worker
+from mockserver.server.reload import reload
 from mockserver.server.sources import Sources
 from mockserver.server.workers import start_worker
 from tests.kit.episodes import chat

@@ -14,7 +14,7 @@ import pytest
 from openai import APIStatusError, OpenAI
 
 from mockserver.core.seed import monotonic
-from mockserver.server.live import start
+from mockserver.server.compose import start
 from mockserver.server.run import Running
 from mockserver.server.shared_state import make_codec, share
 from mockserver.server.sources import Sources

@@ -184,7 +184,8 @@ def is_page_token(name: bytes) -> bool:
     return _PAGE_TOKEN.search(name) is not None
 
 
-_LONGEST_NAME, _LONGEST_BASIC = 100, 4096
+_LONGEST_NAME = 100
+_LONGEST_BASIC = 4096
 _WITH_SCHEME = (b"authorization", b"auth")  # headers with a scheme before the credential
 # The key and the signature in the header of a signed request of AWS.
 _OF_SIGNATURE = re.compile(rb"\b(?:Credential|Signature)=([^/,\s]{8,200})")

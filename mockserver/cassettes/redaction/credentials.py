@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 
 
 PLACEHOLDER = "<API_KEY>"
-MIN_PLAIN, MIN_MIXED = 8, 6  # letters of a value that is replaced everywhere, if all are alike or not
+MIN_PLAIN = 8  # letters of a value that is replaced everywhere, if all are of one kind
+MIN_MIXED = 6  # if they are not
 MAX_LETTERS = 32_000  # of all values together
 MAX_CACHED = 4_000  # letters of values whose finder is kept
 
@@ -68,7 +69,8 @@ class Credentials(Struct, frozen=True, dict=True):
         """Return bytes without any of them; the same object if none is in it."""
         if not self.are_in(data) or not (found := self.find_edits(data)):
             return data
-        pieces, reached = list[bytes](), 0
+        pieces = list[bytes]()
+        reached = 0
         for start, end, instead in found:
             pieces += (data[reached:start], instead.encode())
             reached = end
@@ -88,11 +90,15 @@ class Credentials(Struct, frozen=True, dict=True):
     def _find_letters(self, text: str) -> Sequence[Edit]:
         """Return where they occur in a text, by its letters."""
         data = text.encode("utf-8", "surrogatepass")
-        edits, letters, reached = list[Edit](), 0, 0
+        edits = list[Edit]()
+        letters = 0
+        reached = 0
         for start, end, instead in self.find_edits(data):
-            before, within = _count_letters(data[reached:start]), _count_letters(data[start:end])
+            before = _count_letters(data[reached:start])
+            within = _count_letters(data[start:end])
             edits.append(Edit(letters + before, letters + before + within, instead))
-            letters, reached = letters + before + within, end
+            letters = letters + before + within
+            reached = end
         return edits
 
     def find_edits(self, data: bytes) -> list[Edit]:
@@ -108,7 +114,8 @@ class Credentials(Struct, frozen=True, dict=True):
 
     @cached_property
     def _finders(self) -> "tuple[_Finder, ...]":
-        plain, coded = dict[bytes, _CredentialPattern](), dict[bytes, _CredentialPattern]()
+        plain = dict[bytes, _CredentialPattern]()
+        coded = dict[bytes, _CredentialPattern]()
         for value, total in zip(self.values, accumulate(map(len, self.values)), strict=True):
             if total > MAX_LETTERS:
                 break
@@ -142,7 +149,8 @@ class _Finder(Struct, frozen=True):
         return found
 
     def find_edits(self, view: "View") -> Iterator[Edit]:
-        data, reached = view.data, 0
+        data = view.data
+        reached = 0
         for number, start, end in self.find(data.lower()):
             pattern = self.patterns[number]
             if end <= reached or not pattern.matches(data[start:end]):
@@ -165,7 +173,8 @@ def _make_finder(patterns: Mapping[bytes, _CredentialPattern]) -> _Finder:
 def _extend_run(data: bytes, start: int, end: int, reached: int) -> tuple[int, int]:
     """Return the whole run of base64 around a piece of it, without the letters of an escape."""
     first = reached + len(data[reached:start].rstrip(_LETTERS))
-    escape, tail = _ESCAPE.match(data, first - 1, start) if first else None, _RUN.match(data, end)
+    escape = _ESCAPE.match(data, first - 1, start) if first else None
+    tail = _RUN.match(data, end)
     return escape.end() if escape else first, tail.end() if tail else end
 
 
@@ -173,7 +182,8 @@ def _count_letters(data: bytes) -> int:
     return len(data) if data.isascii() else sum(byte & 0xC0 != 0x80 for byte in data)
 
 
-_FAST, _MAX_FINDERS = 63, 16  # up to 64 patterns are found ten times as fast as more
+_FAST = 63  # up to 64 patterns are found ten times as fast as more
+_MAX_FINDERS = 16
 _cached = lru_cache(32)(Credentials)  # the same ones come again and again, and a finder is costly to make
 _NOWHERE = _CredentialPattern("", (b"",))  # a placeholder stays as it is
 _LETTERS = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/-_"

@@ -77,7 +77,8 @@ class Detector(Struct, frozen=True):
         for needle in self.needles:
             at = within.find(needle)
             while at >= 0:
-                start, end = at - self.back, at + len(needle)
+                start = at - self.back
+                end = at + len(needle)
                 match = self.pattern.match(data, start) if start >= 0 and self.begins(within, start) else None
                 if match and self.check(match[group].decode("latin-1")):
                     yield match.span(group)
@@ -244,7 +245,8 @@ DETECTORS = (
 
 
 HASH = "sha256:"
-SHOWN, MIN_DIGITS = 16, 8  # hexadecimal digits of a hash that are suggested, and that are required
+SHOWN = 16  # hexadecimal digits of a hash that are suggested
+MIN_DIGITS = 8  # that are required
 
 
 class AllowedSecrets(Struct, frozen=True):
@@ -327,7 +329,8 @@ def _find_leaks(episode: Episode, allows: AllowedSecrets) -> Iterator[Leak]:
         small = data.lower()
         for detector in DETECTORS:
             for start, end in detector.find(data, small):
-                found, value = data[start:end], data[start:end].decode("utf-8", "replace")
+                found = data[start:end]
+                value = data[start:end].decode("utf-8", "replace")
                 if found not in seen and value not in allows:
                     seen.add(found)
                     yield Leak(
@@ -339,7 +342,8 @@ def _find_leaks(episode: Episode, allows: AllowedSecrets) -> Iterator[Leak]:
 
 
 def _list_surfaces(episode: Episode) -> Iterator[_Surface]:
-    sent, reply = episode.request, episode.reply
+    sent = episode.request
+    reply = episode.reply
     yield _name_surface(episode.model, "model")
     yield _name_surface(sent.path, "request, path")
     for query in dict.fromkeys((sent.query, unquote_plus(sent.query))):
@@ -366,7 +370,8 @@ def _show_message(frame: bytes) -> bytes:
 
 def _list_joined(events: tuple[str | None, ...], of: str) -> Iterator[_Surface]:
     for joined in join_deltas(events):
-        first, last = joined.pieces[0], joined.pieces[-1]
+        first = joined.pieces[0]
+        last = joined.pieces[-1]
         within = f", events {first.event + 1} to {last.event + 1}" if first.event != last.event else ""
         yield _name_surface(joined.text, of + within)
 

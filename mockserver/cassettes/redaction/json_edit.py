@@ -99,7 +99,8 @@ def _write_step(key: Key) -> str:
 
 def apply_edits(text: str, edits: Sequence[Edit]) -> str:
     """Return the text after these edits, which are in order and do not overlap."""
-    pieces, reached = [], 0
+    pieces = []
+    reached = 0
     for start, end, instead in edits:
         pieces += [text[reached:start], instead]
         reached = end

@@ -34,7 +34,8 @@ def _count_word_letters(text: str) -> int:
 
 
 _KINDS = 8  # different letters in any random text
-_DIGIT, _LETTER = re.compile("[0-9]"), re.compile("[A-Za-z]")
+_DIGIT = re.compile("[0-9]")
+_LETTER = re.compile("[A-Za-z]")
 _WORD = re.compile("[A-Z]?[a-z]{4,}+|[A-Z]{5,}+")
 _VOWEL = re.compile("[aeiouyAEIOUY]")
 _NEITHER = re.compile("[^a-z0-9]+")

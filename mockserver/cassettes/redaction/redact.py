@@ -167,8 +167,10 @@ class Redactor(Struct, frozen=True, dict=True):
 
         Raises CassetteError for too many credentials, or a rule that takes too long.
         """
-        sent, reply = episode.request, episode.reply
-        in_fields, others = _find_field_credentials(sent), _find_header_credentials(sent)
+        sent = episode.request
+        reply = episode.reply
+        in_fields = _find_field_credentials(sent)
+        others = _find_header_credentials(sent)
         of_reply = self._make_credentials((*others, *in_fields))
         if of_reply.are_too_many:
             raise CassetteError(
@@ -214,13 +216,16 @@ class Redactor(Struct, frozen=True, dict=True):
 
     def _redact_sent(self, sent: Sent, others: tuple[str, ...], in_fields: tuple[str, ...]) -> Sent:
         hidden = self._make_credentials((*others, *in_fields))
-        query, body = sent.query, sent.body
+        query = sent.query
+        body = sent.body
         if in_fields:
             redacted = self._fields.redact_query(query.encode("utf-8", "surrogateescape"))
             query = redacted.decode("utf-8", "surrogateescape")
             body = self._fields.redact_body(body)
-        query, body = self._redact_query(hidden.redact_text(query)), self._rules.redact_body(hidden.redact(body))
-        path, headers = self._redact_text(sent.path, hidden), self._redact_headers(sent.headers, hidden)
+        query = self._redact_query(hidden.redact_text(query))
+        body = self._rules.redact_body(hidden.redact(body))
+        path = self._redact_text(sent.path, hidden)
+        headers = self._redact_headers(sent.headers, hidden)
         if body is sent.body and query == sent.query and path == sent.path and headers is sent.headers:
             return sent
         return replace(sent, path=path, query=query, headers=headers, body=body)

@@ -73,7 +73,8 @@ class RedactionRules(Struct, frozen=True, dict=True):
 
     def find_edits(self, text: str) -> Iterator[Edit]:
         """Yield what the patterns find in a text, in order and without overlaps."""
-        deadline, reached = _set_deadline(text), 0
+        deadline = _set_deadline(text)
+        reached = 0
         every = [edit for rule in self._patterns for edit in self._find(*rule, text, deadline)]
         for edit in sorted(every):
             if edit.start >= reached:

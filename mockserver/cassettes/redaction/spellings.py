@@ -102,7 +102,8 @@ class View(Struct, frozen=True):
         """Return the start and end, in the text as it was, of what is between these; no escape is split."""
         if self.outer is None:
             return start, end
-        first, last = bisect_right(self.starts, start) - 1, bisect_left(self.starts, end) - 1
+        first = bisect_right(self.starts, start) - 1
+        last = bisect_left(self.starts, end) - 1
         if first >= 0:
             start = self.lefts[first] if start < self.ends[first] else self.rights[first] + start - self.ends[first]
         if last >= 0:
@@ -113,7 +114,8 @@ class View(Struct, frozen=True):
         """Return the view without these escapes, or None if it has none."""
         if escape.letter not in self.data or escape.sign.search(self.data) is None:
             return None
-        made, reached = bytearray(), 0
+        made = bytearray()
+        reached = 0
         starts, ends, lefts, rights = (array("I") for _ in range(4))
         for match in escape.pattern.finditer(self.data):
             if (meant := escape.meaning(match)) is not None:

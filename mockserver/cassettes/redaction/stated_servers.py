@@ -33,7 +33,8 @@ def may_name_servers(body: bytes) -> bool:
 
 def find_server_members(body: bytes) -> ServerMembers:
     """Return what a body says of MCP servers, wherever it names them; nothing if it is no JSON."""
-    urls, headers = set[TextMember](), set[TextMember]()
+    urls = set[TextMember]()
+    headers = set[TextMember]()
     for place in _list_tables(try_parse(body.decode("utf-8", "surrogateescape"))):
         servers = place.get("mcp_servers")
         for server in servers if isinstance(servers, list) else ():
@@ -59,7 +60,8 @@ def edit_members(body: bytes, change: Callable[[TextMember], bytes | None]) -> b
     def edit(found: re.Match[bytes]) -> bytes:
         if found[1] is None:
             return found[0]
-        name, value = try_parse(found[2].decode("utf-8", "replace")), try_parse(found[3].decode("utf-8", "replace"))
+        name = try_parse(found[2].decode("utf-8", "replace"))
+        value = try_parse(found[3].decode("utf-8", "replace"))
         changed = change(TextMember(name, value)) if isinstance(name, str) and isinstance(value, str) else None
         return found[0] if changed is None else found[1] + changed
 

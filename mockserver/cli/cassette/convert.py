@@ -98,7 +98,9 @@ def rules_command(names: tuple[str, ...], output: Path | None, force: bool, **fl
     mockserver cassette rules chat
     mockserver cassette rules chat#1 chat#4 --output rules.yaml
     """
-    folder, calls, refused = open_folder(flags), list[RecordedCall](), list[str]()
+    folder = open_folder(flags)
+    calls = list[RecordedCall]()
+    refused = list[str]()
     answers: list[RecordedMcpAnswer] = []
     for name in names:
         for source, episode in folder.load(name).items():
@@ -109,7 +111,8 @@ def rules_command(names: tuple[str, ...], output: Path | None, force: bool, **fl
             calls += found
             if not found:
                 refused.append(f"{source}: {episode.dialect} refuses its request")
-    drafted, of_servers = make_rules(calls), make_call_rules(answers)
+    drafted = make_rules(calls)
+    of_servers = make_call_rules(answers)
     servers = define_servers(answers)
     loadable, broken = _split_loadable([*of_servers.rules, *drafted.rules], servers)
     skipped = {call.source: call.why for call in (*drafted.skipped, *of_servers.skipped)}
@@ -125,7 +128,8 @@ def rules_command(names: tuple[str, ...], output: Path | None, force: bool, **fl
 
 def read_mcp_answers(episode: Episode, source: str) -> Iterator[RecordedMcpAnswer]:
     """Yield what an MCP server answered, if it did."""
-    call, response = parse_episode(episode), find_response(episode.reply)
+    call = parse_episode(episode)
+    response = find_response(episode.reply)
     if call is not None and call.mcp is not None and response is not None:
         yield RecordedMcpAnswer(
             call.mcp.server, call.mcp.method, params=call.mcp.params, response=response, source=source
@@ -253,7 +257,8 @@ def import_command(files: tuple[str, ...], into: str | None, dialect: str | None
     """
     if dialect is not None and dialect not in discover_all():
         raise ConfigError(f'unknown dialect "{dialect}"; known: {", ".join(discover_all())}')
-    folder, routes = open_folder(flags), replace(make_dialect_routes(), decode=decode_recorded)
+    folder = open_folder(flags)
+    routes = replace(make_dialect_routes(), decode=decode_recorded)
     sources = [source for file in files for source in _find_sources(file)]
     reports = [
         _import(source, folder.get(name), folder=folder, routes=routes, dialect=dialect)
@@ -352,7 +357,8 @@ def _name_operation(episode: Episode) -> Episode:
 
 def _identify(episode: Episode) -> tuple[object, ...]:
     """Return what two recordings of one interaction share, whenever they were made."""
-    sent, reply = episode.request, episode.reply
+    sent = episode.request
+    reply = episode.reply
     return sent.method, sent.path, sent.query, sent.body, reply.status, reply.bytes
 
 
@@ -369,7 +375,8 @@ def _print_report(report: FileReport) -> None:
         click.echo(shorten_line(f"skipped {place}: {why}", _LONGEST_REASON), err=True)
     if report.unknown_hosts:
         click.echo(shorten_line(f"skipped {_describe_hosts(report.unknown_hosts)}", _LONGEST_REASON), err=True)
-    file, path = report.source.file, report.cassette.path
+    file = report.source.file
+    path = report.cassette.path
     if report.found:
         known = f"; {report.known} already there" if report.known else ""
         click.echo(f"{path}: {plural(report.imported, 'episode')} from {file}{known}")
@@ -388,7 +395,8 @@ def _print_table(reports: Sequence[FileReport], root: Path) -> None:
         rows += [("", "", "", "", reason) for reason in others]
     for row in align_columns(rows, right=(0, 1)):
         click.echo(row)
-    imported, left_out = sum(report.imported for report in reports), sum(report.left_out for report in reports)
+    imported = sum(report.imported for report in reports)
+    left_out = sum(report.left_out for report in reports)
     click.echo(f"{plural(len(reports), 'file')}: {plural(imported, 'episode')} imported, {left_out} skipped")
 
 

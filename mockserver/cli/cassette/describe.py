@@ -78,7 +78,8 @@ def _describe_error(response: ParsedResponse) -> str:
 
 def describe_episode(source: str, episode: Episode, call: Call | None) -> Iterator[str]:
     """Yield the lines of an episode: request, answer and timing."""
-    sent, recorded = episode.request, f", recorded {format_day(episode.at)}" if episode.at else ""
+    sent = episode.request
+    recorded = f", recorded {format_day(episode.at)}" if episode.at else ""
     query = f"?{sent.query}" if sent.query else ""
     yield shorten_line(f"{source}: {name_request(episode)}{recorded}")
     yield shorten_line(f"{sent.method} {sent.path}{query}")
@@ -138,7 +139,8 @@ def _label(label: str, text: str) -> Iterator[str]:
 
 
 def _describe_answer(episode: Episode) -> Iterator[str]:
-    reply, response = episode.reply, parse_response(episode.reply, episode.format)
+    reply = episode.reply
+    response = parse_response(episode.reply, episode.format)
     yield f"-> {reply.status}{_describe_timing(episode)}"
     for at, choice in enumerate(response.choices):
         if len(response.choices) > 1:

@@ -65,7 +65,8 @@ def list_command(names: tuple[str, ...], **flags: Json) -> int:
 
 
 def _list_all(folder: CassetteFolder) -> int:
-    broken, rows = 0, list[Sequence[str]]()
+    broken = 0
+    rows = list[Sequence[str]]()
     for name in folder.list_names():
         try:
             rows.append(_make_row(folder, folder.get(name)))
@@ -157,7 +158,9 @@ def verify_command(
                 broken += 1
                 click.echo(f"mockserver: {error.mistakes[0]}", err=True)
                 continue
-            cassettes, episodes, found = cassettes + 1, episodes + verified.episodes, found + len(verified.findings)
+            cassettes = cassettes + 1
+            episodes = episodes + verified.episodes
+            found = found + len(verified.findings)
             broken += len(verified.unchecked)
             for finding in verified.findings:
                 click.echo(finding)
@@ -211,7 +214,8 @@ def _verify(folder: CassetteFolder, name: str, checks: Checks, provider: "Provid
 
 def explain_unplayable(episode: Episode) -> Iterator[str]:
     """Yield why the episode can never be replayed, or what it states wrongly about its request."""
-    dialect, sent = episode.dialect, episode.request
+    dialect = episode.dialect
+    sent = episode.request
     if find_dialect(dialect) is None:
         yield f'can never be replayed: unknown dialect "{dialect}"{did_you_mean(dialect, discover())}'
         return

@@ -47,7 +47,8 @@ class CassetteFolder(Struct, frozen=True):
 
     def get(self, name: str) -> CassetteFile:
         """Return the cassette of a name or path, which may not exist yet. Raises CassetteError."""
-        path, plain = find_path(self.path, name), name.removeprefix(f"{self.path}/")
+        path = find_path(self.path, name)
+        plain = name.removeprefix(f"{self.path}/")
         return CassetteFile(path if plain == name or path.exists() else find_path(self.path, plain))
 
     def find(self, name: str) -> CassetteFile:
@@ -62,7 +63,8 @@ class CassetteFolder(Struct, frozen=True):
         """Return the episodes of a cassette, or one of them, by their names: `chat.yaml#3`. Raises CassetteError."""
         file, number = parse_name(name)
         cassette = self.find(file)
-        episodes, source = cassette.load(), cassette.path.relative_to(self.path).as_posix()
+        episodes = cassette.load()
+        source = cassette.path.relative_to(self.path).as_posix()
         check_number(cassette, number, len(episodes))
         return {f"{source}#{at}": episode for at, episode in enumerate(episodes, 1) if number in (None, at)}
 
@@ -187,7 +189,8 @@ def write_output(text: str, output: Path | None, summary: str, *, force: bool) -
 
 MAX_FILE = 200_000_000  # bytes of a file to import
 _NEXT = "record something with --record once, import it, or set --cassettes FOLDER"
-_PLAYED_PATH, _CALLS_PATH = "/__mockserver__/api/cassette?namespace=*", "/__mockserver__/api/calls?namespace=*"
+_PLAYED_PATH = "/__mockserver__/api/cassette?namespace=*"
+_CALLS_PATH = "/__mockserver__/api/calls?namespace=*"
 _TIMEOUT = 10  # seconds
 _NUMBER = re.compile(r"[1-9]\d{0,8}")
 _DAYS = re.compile(r"(\d{1,6}(?:\.\d{1,6})?)\s*([dw])")

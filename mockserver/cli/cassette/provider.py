@@ -20,7 +20,8 @@ from mockserver.core.validation import Validation
 from mockserver.dialects import client_configs
 from mockserver.reports.calls import find_error_message
 from mockserver.server.client_environment import find_key
-from mockserver.server.live import Live, make_policy, start
+from mockserver.server.compose import make_policy, start
+from mockserver.server.live import Live
 from mockserver.server.recording.cassette_store import CassetteStore, parse_episode
 from mockserver.server.recording.player import CassetteChoice, Player
 from mockserver.server.recording.recorder import RecordingPolicy
@@ -30,7 +31,8 @@ from mockserver.server.sources import Sources
 if TYPE_CHECKING:
     from httpx import Client
 
-_FIRST_ERROR, _FIRST_FAULT = 400, 500  # statuses
+_FIRST_ERROR = 400  # statuses
+_FIRST_FAULT = 500  # statuses
 _PASSING = (408, 409, 425, 429)  # statuses of errors that the same request does not get again
 _SAFE = "/:@!$&'()*+,;=-._~"  # in a path
 
@@ -82,7 +84,8 @@ class Provider(Struct):
         for chain in find_chains(episodes):
             if wanted.isdisjoint(at + 1 for at in chain):
                 continue
-            renewal, failed = Renewal(), 0
+            renewal = Renewal()
+            failed = 0
             for at in chain:
                 if failed:
                     why = f"not sent, {_FAILED.format(failed)}"

@@ -80,8 +80,10 @@ def _count_changed(found: Sequence[Resent]) -> int:
 
 
 def _summarize(found: Sequence[Resent], size: int, *, write: bool) -> str:
-    counts, changed = Counter(each.outcome for each in found), _count_changed(found)
-    answered, failed = counts[Outcome.ANSWERED] + counts[Outcome.KEPT], counts[Outcome.FAILED]
+    counts = Counter(each.outcome for each in found)
+    changed = _count_changed(found)
+    answered = counts[Outcome.ANSWERED] + counts[Outcome.KEPT]
+    failed = counts[Outcome.FAILED]
     told = f"{answered} of {plural(size, 'episode')} answered again, {changed} changed in meaning, {failed} failed"
     for outcome in (Outcome.KEPT, Outcome.NOT_SENT, Outcome.SKIPPED):
         told += f", {counts[outcome]} {outcome.value}" if counts[outcome] else ""

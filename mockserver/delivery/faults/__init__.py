@@ -77,7 +77,8 @@ def _compare_with_intact(
     same = True
     for action in actions:
         if same and action != next(intact, None):
-            same, intact = False, iter(())  # frees what tee holds back
+            same = False
+            intact = iter(())  # frees what tee holds back
         yield action
     if same and next(intact, None) is None:
         on_unchanged()
@@ -185,7 +186,8 @@ class WrongContentLength(Struct, frozen=True):
         left = size
         for action in actions:
             if isinstance(action, Write):
-                inside, outside = action.data[:left], action.data[left:]
+                inside = action.data[:left]
+                outside = action.data[left:]
                 left -= len(inside)
                 yield replace(action, data=inside)
                 if outside:
@@ -352,7 +354,8 @@ def _change_json(actions: Iterable[FlaggedAction], change: Callable[[Json], bool
     """
 
     def rewrite(data: bytes) -> bytes:
-        start, end = data.find(b"{"), data.rfind(b"}") + 1
+        start = data.find(b"{")
+        end = data.rfind(b"}") + 1
         try:
             value = json.loads(data[start:end])
         except (ValueError, RecursionError):
@@ -462,9 +465,11 @@ class SplitUtf8(Struct, frozen=True):
 def _find_within_character(data: bytes) -> int:
     """Return the place behind the first byte of a character that has several; the middle, where none has."""
     if is_prelude(data):  # a message, which has numbers before and after what it says
-        start, said = data.find(b"{") + 1, data[data.find(b"{") + 1 : -4]
+        start = data.find(b"{") + 1
+        said = data[data.find(b"{") + 1 : -4]
     else:
-        start, said = 1, data[1:]
+        start = 1
+        said = data[1:]
     return next((at for at, byte in enumerate(said, start) if byte & 0xC0 == 0x80), _find_middle(data))
 
 

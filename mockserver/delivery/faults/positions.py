@@ -131,7 +131,8 @@ def mark_behind_head(actions: Iterable[Action]) -> Marked:
 
 
 def _mark_after_count(actions: Iterable[Action], count: int, weight: Callable[[Write], int]) -> Marked:
-    left, met = count, False
+    left = count
+    met = False
     for action in actions:
         yield action
         if isinstance(action, Write):
@@ -142,7 +143,8 @@ def _mark_after_count(actions: Iterable[Action], count: int, weight: Callable[[W
 
 
 def _mark_after_bytes(actions: Iterable[Action], count: int, exact: bool) -> Marked:
-    left, met = count, False
+    left = count
+    met = False
     for action in actions:
         size = len(action.data) if isinstance(action, Write) else 0
         if isinstance(action, Write) and not met and (left < size or (left == size and exact)):
@@ -203,7 +205,8 @@ def _ends(action: Action) -> bool:
 
 def _mark_in_tool_arguments(actions: Iterable[Action], _count: int, exact: bool) -> Marked:
     """Find the place between two pieces of arguments; inside the one that is alone, or before it."""
-    held, met = list[Action](), False  # the first piece, and what stands behind it
+    held = list[Action]()  # the first piece and what stands behind it
+    met = False
     for action in actions:
         if held and isinstance(action, Write):
             met = True

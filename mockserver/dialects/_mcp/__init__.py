@@ -106,10 +106,13 @@ def _read_message(http: HttpRequest, body: Json, validation: Validation) -> McpR
     """Return a message. Raises Failure for what is none; of what a server may refuse, it keeps the reason."""
     if not isinstance(body, Mapping) or body.get("jsonrpc") != "2.0":
         raise refuse_message("Invalid Request: a JSON-RPC 2.0 object is expected.", INVALID_REQUEST, status=400)
-    name, method, params = body.get("id"), body.get("method"), body.get("params", {})
+    name = body.get("id")
+    method = body.get("method")
+    params = body.get("params", {})
     is_reply = "method" not in body and ("result" in body or "error" in body)
     if is_reply:
-        method, name = REPLY, None
+        method = REPLY
+        name = None
     is_request = "id" in body and not is_reply
     if not isinstance(method, str) or (is_request and not _is_id(name)):
         raise refuse_message('Invalid Request: "method" or "id" is not valid.', INVALID_REQUEST, status=400)
@@ -127,7 +130,8 @@ def _read_message(http: HttpRequest, body: Json, validation: Validation) -> McpR
 
 def _fill_request(http: HttpRequest, request: McpRequest) -> McpRequest:
     """Return a request with what its path and headers say."""
-    server, session = http.path_params.get("server", ""), http.header("mcp-session-id")
+    server = http.path_params.get("server", "")
+    session = http.header("mcp-session-id")
     return replace(request, server=server, session=session, token=bearer(http))
 
 
@@ -267,12 +271,14 @@ def _reply(
         {"jsonrpc": "2.0", "method": f"notifications/{notice.kind}", "params": notice.params}
         for notice in extras.notices
     ]
-    frames, beats = [_make_frame(message) for message in (*notices, body)], [notice.at for notice in extras.notices]
+    frames = [_make_frame(message) for message in (*notices, body)]
+    beats = [notice.at for notice in extras.notices]
     if extras.stream is not None:
         ids = [McpEventId(extras.stream, number) for number in range(len(frames) + 1)]
         frames = [replace(frame, id=str(each)) for frame, each in zip(frames, ids[1:], strict=True)]
         if _takes_beginning(http):
-            frames, beats = [_make_beginning(ids[0]), *frames], [0.0, *beats]
+            frames = [_make_beginning(ids[0]), *frames]
+            beats = [0.0, *beats]
     merged = merge_headers(HeaderLines(lines + STREAM_LINES), headers)
     return Reply(200, merged, frames=tuple(frames), beats=(*beats, 0.0))
 
@@ -374,7 +380,8 @@ def _describe_session(state: McpState, request: McpRequest) -> dict[str, Json]:
     server = state.server
     match request.method:
         case "initialize":
-            asked, known = request.params.get("protocolVersion"), [each for each in server.versions if each in LEGACY]
+            asked = request.params.get("protocolVersion")
+            known = [each for each in server.versions if each in LEGACY]
             version = asked if asked in known else known[0]
             return {"protocolVersion": version, **_describe_server(server), "serverInfo": _name_server(server)}
         case "server/discover":

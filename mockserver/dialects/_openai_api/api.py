@@ -67,7 +67,8 @@ class OpenAIApi(Struct, frozen=True):
             return parse_completion(http, self.dialect, self.elsewhere(http), validation=validation)
 
         def render(call: Call, outcome: Answer) -> Reply:
-            options, lines = make_completion_options(call), self._answer_lines(call, outcome)
+            options = make_completion_options(call)
+            lines = self._answer_lines(call, outcome)
             return answer_reply(outcome, self.text, options, lines, stream=call.stream)
 
         return Operation("completions", "POST", "/completions", parse, render)

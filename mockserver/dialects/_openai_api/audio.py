@@ -85,7 +85,8 @@ class AudioApi(Struct, frozen=True):
         if validation is Validation.LIVE:
             refuse_first(unknown_fields(body, SPEECH.fields), refuse)
         parsed = {**parsed, **self.elsewhere(http)}
-        said, voice = parsed["input"], parsed.get("voice")
+        said = parsed["input"]
+        voice = parsed.get("voice")
         name = voice["id"] if isinstance(voice, dict) else voice
         return Call(
             dialect=self.dialect,
@@ -101,7 +102,8 @@ class AudioApi(Struct, frozen=True):
         )
 
     def _render_speech(self, call: Call, outcome: Spoken) -> Reply:
-        lines, speech = self.lines(call.http, call), outcome.speech
+        lines = self.lines(call.http, call)
+        speech = outcome.speech
         form = SOUND_FORMATS[call.raw.get("response_format") or "mp3"]
         data = speech if isinstance(speech, bytes) else form.write(speech)
         tokens = ceil(len(data) / PIECE) if isinstance(speech, bytes) else count_tokens(speech.seconds)
@@ -121,7 +123,8 @@ class AudioApi(Struct, frozen=True):
     def _hear(self, operation: str, http: HttpRequest, validation: Validation) -> Call:
         """Return the call of a recording: what is said in it is the user's message."""
         form = parse_form(http)
-        body, files = {**nest_fields(form), **self.elsewhere(http)}, form.files("file")
+        body = {**nest_fields(form), **self.elsewhere(http)}
+        files = form.files("file")
         if not files and validation is not Validation.OFF:
             raise refuse(Complaint("missing", ("file",)))
         file = files[0] if files else Part("file", b"")
@@ -149,7 +152,8 @@ class AudioApi(Struct, frozen=True):
         )
 
     def _render_transcript(self, call: Call, outcome: Transcript) -> Reply:
-        lines, wanted = self.lines(call.http, call), call.raw.get("response_format")
+        lines = self.lines(call.http, call)
+        wanted = call.raw.get("response_format")
         wanted = wanted if wanted in _FORMATS else "json"
         written = Transcription(call, outcome)
         if call.stream:
@@ -191,7 +195,9 @@ class Transcription:
     """A transcript in the forms that the API has for it."""
 
     def __init__(self, call: Call, outcome: Transcript) -> None:
-        self._call, self._text, self._seconds = call, outcome.text, outcome.seconds
+        self._call = call
+        self._text = outcome.text
+        self._seconds = outcome.seconds
 
     def make_body(self) -> Body:
         if self._call.operation == "translations":
@@ -266,7 +272,8 @@ class Transcription:
     def _usage(self) -> Body:
         if "gpt-4o" not in self._call.model:
             return self._seconds_usage
-        heard, written = count_tokens(self._seconds), self._call.tokenizer.count(self._text)
+        heard = count_tokens(self._seconds)
+        written = self._call.tokenizer.count(self._text)
         return {
             "type": "tokens",
             "total_tokens": heard + written,
@@ -300,7 +307,8 @@ class Transcription:
         }
 
 
-_FIRST_TOKEN, _TOKENS = 50_364, 400  # any numbers of tokens
+_FIRST_TOKEN = 50_364  # any number will do, as for the next
+_TOKENS = 400
 
 
 def split_words(text: str) -> list[str]:
@@ -327,7 +335,8 @@ def divide(whole: Segment, split: Callable[[str], list[str]]) -> list[Segment]:
     """Return the parts of a text, and when each is said."""
     parts = split(whole.text)
     letters = sum(map(len, parts)) or 1
-    ends, said = [whole.start], 0
+    ends = [whole.start]
+    said = 0
     for part in parts:
         said += len(part)
         ends.append(round(whole.start + (whole.end - whole.start) * said / letters, 3))

@@ -86,10 +86,12 @@ def _read_typed(http: HttpRequest, dialect: str, elsewhere: Body) -> Call | None
     chat = _TYPED_CHAT.read(body)
     if chat is None:
         return None
-    given, offered = chat.messages, chat.tools
+    given = chat.messages
+    offered = chat.tools
     chat.messages = chat.tools = UNSET
     fields = to_builtins(chat)
-    chat.messages, chat.tools = given, offered
+    chat.messages = given
+    chat.tools = offered
     if elsewhere:
         fields.update(elsewhere)
     if len(fields) > 1:
@@ -109,7 +111,8 @@ def _read_typed(http: HttpRequest, dialect: str, elsewhere: Body) -> Call | None
         return None
     if len(fields) == 1:
         fields["messages"] = given
-        meaning, left = fields, 0
+        meaning = fields
+        left = 0
     else:
         meaning = _reduce_to_meaning(fields, given, offer.meaning, dialect)
         left = len(fields) + 1 - len(meaning)
@@ -144,7 +147,8 @@ def _read_messages(given: list[Any], ordinals: dict[str, str]) -> list[Message] 
     """Read typed messages, and replace their ids by ordinals; return None if a message may be invalid."""
     messages: list[Message] = []
     for message in given:
-        role, content = message.role, message.content
+        role = message.role
+        content = message.content
         if role in _SPEAKING and type(content) is str:
             name = message.name
             messages.append(Message(role, content, (), (), None, None if name is UNSET else name))
@@ -232,7 +236,8 @@ def _call(
 
 
 def _read_options(chat: Body) -> Options:
-    bare, stop = bool(chat.get("functions")) and not chat.get("tools"), chat.get("stop")
+    bare = bool(chat.get("functions")) and not chat.get("tools")
+    stop = chat.get("stop")
     response_format, schema, strict = _read_response_format(chat.get("response_format"))
     return Options(
         parallel_tool_calls=chat.get("parallel_tool_calls") is not False and not bare,
@@ -255,7 +260,8 @@ def _read_options(chat: Body) -> Options:
 
 _TYPED_CHAT = TypedModel(ChatBody, texts=("tools",))
 _TYPED_TOOLS = TypedModel(shape(tools=optional(list_of(ChatTool))))
-_NO_OFFER, _OFFERS = _Offer(), _Offers(most=1 << 22)
+_NO_OFFER = _Offer()
+_OFFERS = _Offers(most=1 << 22)
 _SPEAKING = frozenset(("user", "system", "developer"))  # roles whose messages have only content and a name
 _besides_calls = attrgetter("name", "function_call", "audio", "refusal")
 _ONLY_CALLS = (UNSET,) * 4
@@ -286,7 +292,8 @@ def max_tokens(chat: Body) -> int | None:
 
 
 def _read_message(message: Body) -> Message:
-    role, content = message["role"], message.get("content")
+    role = message["role"]
+    content = message.get("content")
     if isinstance(content, str) and role in ("user", "system", "developer"):
         return Message(role, content, name=message.get("name"))
     text: str | None = content
@@ -333,7 +340,8 @@ def _read_earlier_call(call: Body) -> ToolCall:
 
 
 def _read_tools(body: Body) -> tuple[Tool, ...]:
-    offered, functions = body.get("tools"), body.get("functions")
+    offered = body.get("tools")
+    functions = body.get("functions")
     if not offered and not functions:
         return ()
     tools = [make_tool(tool["type"], tool[tool["type"]]) for tool in offered or ()]
@@ -341,7 +349,8 @@ def _read_tools(body: Body) -> tuple[Tool, ...]:
 
 
 def make_tool(kind: str, tool: Body) -> Tool:
-    about, parameters = tool.get("description"), tool.get("parameters")
+    about = tool.get("description")
+    parameters = tool.get("parameters")
     return Tool(
         str(tool.get("name")),
         description=about if isinstance(about, str) else "",
@@ -540,7 +549,8 @@ def find_unanswered_calls(messages: Iterable[Body]) -> Iterator[Complaint]:
         elif waiting:
             break
         else:
-            asked, at = (), index
+            asked = ()
+            at = index
             if role == "assistant" and (calls := message.get("tool_calls")):  # elsewhere, it is any field
                 for call in calls:
                     waiting[call["id"]] = waiting.get(call["id"], 0) + 1
@@ -569,7 +579,8 @@ def _are_answered(messages: Iterable[Message]) -> bool:
 
 _USUAL, _ASKING = find_usual(_read_options)
 _, _CONFLICTING = find_usual(lambda body: [*_find_conflicts_of_fields(body)])
-_AUTO, _NONE = ToolChoice("auto"), ToolChoice("none")
+_AUTO = ToolChoice("auto")
+_NONE = ToolChoice("none")
 _TEXTUAL = frozenset({"text", "refusal"})
 _CALLING = frozenset({"tool_calls", "function_call"})
 _WITH_IDS = frozenset({"id", "tool_call_id", "tool_calls", "audio"})

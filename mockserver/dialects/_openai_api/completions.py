@@ -171,7 +171,8 @@ def too_long(call: Call) -> str | None:
 
 
 def _find_conflicts(parsed: Body) -> Iterator[Complaint]:
-    n, best_of = parsed.get("n") or 1, parsed.get("best_of")
+    n = parsed.get("n") or 1
+    best_of = parsed.get("best_of")
     yield from find_unmet_stream_options(parsed)
     if best_of is not None and best_of < n:
         yield custom_complaint(

@@ -100,7 +100,9 @@ class ImagesApi(Struct, frozen=True):
     elsewhere: Callable[[HttpRequest], Body] = lambda http: {}
 
     def operations(self) -> tuple[Operation, ...]:
-        generate, edit, vary = self._generation, self._edit, self._variation
+        generate = self._generation
+        edit = self._edit
+        vary = self._variation
         return (
             Operation("images", "POST", "/images/generations", generate, self._render, error=error_event),
             Operation("image_edits", "POST", "/images/edits", edit, self._render, error=error_event),
@@ -161,7 +163,8 @@ class ImagesApi(Struct, frozen=True):
         )
 
     def _render(self, call: Call, outcome: Images) -> Reply:
-        lines, answer = self.lines(call.http, call), ImageAnswer(call, outcome)
+        lines = self.lines(call.http, call)
+        answer = ImageAnswer(call, outcome)
         if not call.stream:
             return json_reply(200, answer.make_body(), lines, outcome.headers)
         headers = merge_headers(HeaderLines(STREAM_LINES + lines), outcome.headers)
@@ -226,7 +229,8 @@ def check_reference(reference: Body, what: str, validation: Validation) -> None:
 
 def find_contradictions(body: Body) -> Iterator[Complaint]:
     """Yield complaints about what the asked format cannot have."""
-    form, compression = body.get("output_format") or "png", body.get("output_compression")
+    form = body.get("output_format") or "png"
+    compression = body.get("output_compression")
     if body.get("background") == "transparent" and form == "jpeg":
         yield custom_complaint("Transparent background is not supported for JPEG output format", "background")
     if form in _MOVING and body.get("stream"):
@@ -263,7 +267,8 @@ class ImageAnswer:
 
     def __init__(self, call: Call, outcome: Images) -> None:
         body = call.raw
-        self._call, self._outcome = call, outcome
+        self._call = call
+        self._outcome = outcome
         self._format = body.get("output_format") or "png"
         self._quality = _name_quality(body.get("quality"))
         self._is_transparent = body.get("background") == "transparent"
@@ -323,7 +328,8 @@ class ImageAnswer:
         return {"url": self._make_url(image), **revised}
 
     def _make_url(self, image: Picture | bytes) -> str:
-        http, shown = self._call.http, {"file": hash_data(image)} if isinstance(image, bytes) else _describe(image)
+        http = self._call.http
+        shown = {"file": hash_data(image)} if isinstance(image, bytes) else _describe(image)
         query = urlencode(shown)
         return f"{http.server_url}{http.path.rpartition('/')[0]}/content?{query}"
 

@@ -22,7 +22,8 @@ def _read_message(given: Json) -> dict[str, Json] | None:
         return {"role": "user", "content": given}
     if not isinstance(given, Mapping):
         return None
-    role, content = read_role(given), read_content(given.get("content"), _read_part)
+    role = read_role(given)
+    content = read_content(given.get("content"), _read_part)
     calls = [made for each in read_list(given.get("tool_calls")) if (made := read_tool_call(each)) is not None]
     function = read_function(given.get("function_call"))
     if role is None and content is None and not calls:
@@ -113,7 +114,8 @@ def read_format(given: Json) -> Json:
     if not isinstance(given, Mapping) or given.get("type") != "json_schema":
         return given
     stated = given["json_schema"] if isinstance(given.get("json_schema"), Mapping) else given
-    name, schema = stated.get("name"), stated.get("schema")
+    name = stated.get("name")
+    schema = stated.get("schema")
     if not isinstance(schema, Mapping):
         return given
     strict = stated.get("strict") is True

@@ -14,7 +14,8 @@ from mockserver.media.sound_files import find_wave
 
 SOUND_ENDINGS = ("flac", "m4a", "mp3", "mp4", "mpeg", "mpga", "oga", "ogg", "wav", "webm")
 _UNTYPED = "application/octet-stream"  # what clients send that do not know the type
-_SHORTEST, _LONGEST = 0.1, 25 << 20  # seconds and bytes of a recording
+_SHORTEST = 0.1  # seconds of a recording
+_LONGEST = 25 << 20  # bytes of a recording
 _TYPES = {
     **dict.fromkeys(SOUND_ENDINGS, "audio/mpeg"),
     "png": "image/png",
@@ -27,7 +28,8 @@ _TYPES = {
 
 def check_picture(file: Part, what: str, validation: Validation) -> None:
     """Raise Failure unless a file can be a picture that is edited; `what` names it: `image 1`, or `mask`."""
-    found, stated = recognize(file.head), _find_stated_type(file)
+    found = recognize(file.head)
+    stated = _find_stated_type(file)
     is_placeholder = bool(file.content) and found is None and (stated is None or stated in PICTURES)
     if validation is Validation.OFF or (is_placeholder and validation is not Validation.LIVE):
         return
@@ -47,7 +49,8 @@ def check_picture(file: Part, what: str, validation: Validation) -> None:
 
 def check_recording(file: Part, model: str, validation: Validation) -> None:
     """Raise Failure unless a file can be a recording, in the words of the model that is to hear it."""
-    found, stated = recognize(file.head), _find_stated_type(file)
+    found = recognize(file.head)
+    stated = _find_stated_type(file)
     is_live = validation is Validation.LIVE
     is_placeholder = bool(file.content) and found is None and (stated is None or is_sound(stated))
     if validation is Validation.OFF or (is_placeholder and not is_live):

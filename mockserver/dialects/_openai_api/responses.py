@@ -292,7 +292,9 @@ def _make_openai_request(dialect: str, *, only_input: bool) -> ResponsesRequest:
 
 
 def _make_responses_call(http: HttpRequest, body: Body, parsed: Body, spec: ResponsesRequest) -> Call:
-    given, instructions, choice = parsed.get("input"), parsed.get("instructions"), parsed.get("tool_choice")
+    given = parsed.get("input")
+    instructions = parsed.get("instructions")
+    choice = parsed.get("tool_choice")
     messages = read_input(given)
     tools = tuple(_read_tools(parsed)) if type(given) is list or "tools" in parsed else ()
     return Call(
@@ -500,7 +502,8 @@ def make_responses_reply(
 
 def make_response_options(call: Call, layout: ResponseLayout) -> ResponseOptions:
     """Return the fields of the request that the object repeats, and the optional values that it includes."""
-    body, repeated = call.raw, request_fields(call, layout.keys)
+    body = call.raw
+    repeated = request_fields(call, layout.keys)
     if _SHOWING.isdisjoint(body):
         return ResponseOptions(repeated)
     reasoning = body.get("reasoning") or {}
@@ -516,7 +519,8 @@ _SHOWING = frozenset(("include", "reasoning", "store"))  # fields that decide wh
 
 
 def request_fields(call: Call, fields: Collection[str]) -> dict[str, Json]:
-    body, options = call.raw, call.options
+    body = call.raw
+    options = call.options
     shown = {
         key: value for key, value in body.items() if key in _UNCHANGED_FIELDS and key in fields and value is not None
     }

@@ -48,7 +48,8 @@ def _tag_part(part: Any) -> str:
 
 _TEXTUAL = ("input_text", "output_text", "text", "summary_text", "reasoning_text")
 _PART_TAGS = {**dict.fromkeys(_TEXTUAL, "<a text>"), "refusal": "<a refusal>"}
-_Text, _Refusal = open_shape(type=literal(*_TEXTUAL), text=str), open_shape(type=literal("refusal"), refusal=str)
+_Text = open_shape(type=literal(*_TEXTUAL), text=str)
+_Refusal = open_shape(type=literal("refusal"), refusal=str)
 Part = usually(
     tag_union("type", _Text, _Refusal, open_shape(type=literal("input_image", "input_audio", "input_file"))),
     union_by(

@@ -74,7 +74,8 @@ UPDATE = Model(shape(metadata=nullable(Metadata)))
 def stored_chats(dialect: str, completion: Render, lines: RequestLines, refuse: Refuse) -> tuple[Operation, ...]:
 
     def parse_list(http: HttpRequest, validation: Validation) -> Call:
-        model, page = http.query.get("model", ""), read_page(http, refuse, order="asc")
+        model = http.query.get("model", "")
+        page = read_page(http, refuse, order="asc")
         found = ((_METADATA.fullmatch(name), value) for name, value in http.query.items())
         metadata = {match[1]: value for match, value in found if match}
         return Call(dialect, "stored_chats", model=model, http=http, meaning={}, raw={"metadata": metadata}, page=page)
@@ -209,13 +210,15 @@ class StoredResponses(Struct, frozen=True):
         after = read_integer_parameter(call.http, "starting_after", self.refuse)
         include = (*(asked.raw.get("include") or ()), *_read_include(call.http))
         requested = replace(asked, stream=call.stream, raw={**asked.raw, "include": include})
-        lines, after = self.lines(call.http, call), -1 if after is None else after
+        lines = self.lines(call.http, call)
+        after = -1 if after is None else after
         return make_responses_reply(requested, stored.answer, renderer=self.renderer, lines=lines, after=after)
 
     def _render_cancelled(self, call: Call, stored: Stored) -> Reply:
         if self.final and not stored.polls:
             raise Failure("not_cancellable")
-        asked, lines = replace(stored.call, stream=False), self.lines(call.http, call)
+        asked = replace(stored.call, stream=False)
+        lines = self.lines(call.http, call)
         return make_responses_reply(asked, stored.answer, renderer=self.renderer, lines=lines)
 
     def _show(self, show: Callable[[Call, Stored], Body]) -> Callable[[Call, Stored], Reply]:

@@ -28,7 +28,8 @@ def prepare_message(call: Call, answer: Answer) -> tuple[Answer, MessageOptions]
 
 
 def make_message_options(call: Call) -> MessageOptions:
-    raw, prefix = call.raw, defer_prefix(call)
+    raw = call.raw
+    prefix = defer_prefix(call)
     if _SHOWN.isdisjoint(raw):
         return MessageOptions(prefix=prefix)
     shown = (raw.get("thinking") or {}).get("display") != "omitted"

@@ -31,7 +31,8 @@ BATCH = Model(
         requests=list_of(closed_shape(custom_id=text(pattern="^[a-zA-Z0-9_-]{1,64}$"), params=Object), 1, 100_000)
     )
 )
-_IDS, _DAY = IdShape("msgbatch_01", 22, "base58"), 86_400
+_IDS = IdShape("msgbatch_01", 22, "base58")
+_DAY = 86_400
 _PATH = "/v1/messages/batches"
 _RESULTS_URL = re.compile(rb'("results_url"\s*:\s*")[^"]*/v1/messages/batches(/[^"]*")')
 _COUNTS = ("processing", "succeeded", "errored", "canceled", "expired")
@@ -98,7 +99,8 @@ def _render_list(call: Call, outcome: Listing) -> Reply:
 
 
 def _render_batch(call: Call, stored: Stored) -> dict[str, Json]:
-    answer, cancelled = stored.answer, stored.answer.phase == "cancelled"
+    answer = stored.answer
+    cancelled = stored.answer.phase == "cancelled"
     status = (
         "canceling" if call.operation == "cancel_batch" and cancelled else "in_progress" if stored.polls else "ended"
     )

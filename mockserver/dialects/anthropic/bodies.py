@@ -120,7 +120,8 @@ def _make_cacheable_block_type(kind: str, **fields: Type) -> Type:
     return _make_block_type(kind, cache_control=optional(CacheControl), **fields)
 
 
-_URL, _FILE = _make_block_type("url", url=str), _make_block_type("file", file_id=str)
+_URL = _make_block_type("url", url=str)
+_FILE = _make_block_type("file", file_id=str)
 _CITATIONS = optional(closed_shape(enabled=not_null(bool)))
 Text = _make_cacheable_block_type("text", text=str, citations=optional(list_of(Object)))
 Image = _make_cacheable_block_type(
@@ -334,7 +335,9 @@ def _read_turn(given: Json) -> Body | None:
         return {"role": "user", "content": given}
     if not isinstance(given, Mapping):
         return None
-    role, content, calls = read_role(given), _read_blocks(given.get("content")), list(_list_calls(given))
+    role = read_role(given)
+    content = _read_blocks(given.get("content"))
+    calls = list(_list_calls(given))
     if role is None and content is None and not calls:
         return None
     if role in ("tool", "function"):
@@ -398,7 +401,8 @@ def _read_loose_block(given: Json) -> Json:
 
 def _read_result(given: Body) -> Body:
     """Return the result of a tool: an object that is not a block becomes text."""
-    named, content = given.get("tool_use_id"), given.get("content")
+    named = given.get("tool_use_id")
+    content = given.get("content")
     if isinstance(content, Mapping) and "type" not in content:
         content = compact(content)
     return {**given, "tool_use_id": named if isinstance(named, str) else "", "content": _read_blocks(content)}

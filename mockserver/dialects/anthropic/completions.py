@@ -45,7 +45,8 @@ def _ask(text: str) -> dict[str, Json]:
 def parse_completion(http: HttpRequest, validation: Validation) -> Call:
     read_version(http, validation=validation)
     body = read_as_anthropic(COMPLETE, read_object(http), validation=validation)
-    stops, messages = tuple(body.get("stop_sequences") or ()), tuple(_split_prompt(body["prompt"]))
+    stops = tuple(body.get("stop_sequences") or ())
+    messages = tuple(_split_prompt(body["prompt"]))
     if validation is Validation.LIVE and any(not stop.strip() for stop in stops):
         raise refuse(BLANK_STOP)
     return Call(

@@ -279,7 +279,8 @@ def _find_unsupported(schema: Json) -> Messages:
 
 _PAIRED = frozenset({"tool_use", "tool_result"})
 _SAMPLING = ("temperature", "top_p", "top_k")
-_MOST_CACHED, _LARGEST_IMAGE = 4, 5 << 20  # blocks, bytes
+_MOST_CACHED = 4  # blocks
+_LARGEST_IMAGE = 5 << 20  # bytes
 _LEAST_TOP_P = 0.95
 # From which generation on a family is without something, or with it only.
 _WITH_EITHER = re.compile(r"claude-opus-4-[1-9](?!\d)|claude-(?:sonnet|haiku)-4-[5-9](?!\d)|claude-[a-z]+-[5-9](?!\d)")

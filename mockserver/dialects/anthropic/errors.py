@@ -90,7 +90,8 @@ def _round_left(tokens: Standing) -> int:
     return tokens.left if tokens.limit < _ROUND else min((tokens.left + _ROUND // 2) // _ROUND * _ROUND, tokens.limit)
 
 
-_KINDS, _ROUND = ("input-", "output-"), 1000
+_KINDS = ("input-", "output-")
+_ROUND = 1000
 _BLOCKED = "Output blocked by content filtering policy"
 _OF_JSON = ("We could not parse the JSON body of your request:", "The request body is not valid JSON:")
 _TYPES: Mapping[int, str] = {
@@ -112,7 +113,8 @@ _RATE = (
     "current usage. Please reduce the prompt length or the maximum tokens requested, or try again later. You may also "
     "contact sales at https://www.anthropic.com/contact-sales to discuss your options for a rate limit increase."
 )
-_NO_MODEL, _TIMEOUT = "model: {model}", "The request timed out."
+_NO_MODEL = "model: {model}"
+_TIMEOUT = "The request timed out."
 MESSAGES: Mapping[str, str] = {
     **PLAIN_PERMISSION_MESSAGES,
     "bad_json": "The request body is not valid JSON.",

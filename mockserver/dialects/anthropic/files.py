@@ -21,7 +21,8 @@ from mockserver.dialects.anthropic.models import find_page, read_integer
 from mockserver.dialects.anthropic.request import FILES_BETA, list_betas
 from mockserver.media.large_data import hash_data
 
-_IDS, _PATH = IdShape("file_01", 22, "base58"), "/v1/files"
+_IDS = IdShape("file_01", 22, "base58")
+_PATH = "/v1/files"
 _SECONDS = (3600, 7_776_000)  # that a file may be kept, if it expires
 
 
@@ -74,7 +75,8 @@ def _render(call: Call, kept: Stored) -> Reply:
 
 
 def _render_list(call: Call, outcome: Listing) -> Reply:
-    http, listed = call.http, [_render_file(entry) for entry in outcome.entries]
+    http = call.http
+    listed = [_render_file(entry) for entry in outcome.entries]
     if FILES_BETA in list_betas(http):  # which has another shape of lists
         return json_reply(200, find_page(listed, http), request_id_line(http, call))
     if (wanted := http.query.get("ids[]")) is not None:
@@ -88,7 +90,8 @@ def _render_list(call: Call, outcome: Listing) -> Reply:
 
 
 def _render_file(kept: Stored) -> dict[str, Json]:
-    raw, created = kept.call.raw, kept.answer.created
+    raw = kept.call.raw
+    created = kept.answer.created
     expires = raw.get("expires_in_seconds")
     return {
         "id": kept.answer.id,

@@ -57,7 +57,8 @@ def find_page(entries: Sequence[Body], http: HttpRequest) -> dict[str, Json]:
     """Return the part of a list that a query asks for: `limit` entries after, or before, one of them."""
     limit = read_integer("limit", http.query.get("limit", "20"), 1, _LARGEST_PAGE)
     names = [entry["id"] for entry in entries]
-    start, end = 0, len(entries)
+    start = 0
+    end = len(entries)
     if (after := http.query.get("after_id")) is not None:
         start = names.index(after) + 1 if after in names else end
     if (before := http.query.get("before_id")) is not None:

@@ -55,7 +55,8 @@ class _Thought(Struct, frozen=True):
 def _list_thoughts(call: Call) -> Sequence[_Thought] | None:
     """Return the thinking blocks of the assistant, if messages have more than texts."""
     messages: Json = call.body.get("messages")
-    held, latest = list[tuple[int, list[Json]]](), -1
+    held = list[tuple[int, list[Json]]]()
+    latest = -1
     for at, message in enumerate(messages if isinstance(messages, list) else ()):
         if isinstance(message, dict):
             latest = at if message.get("role") == "assistant" else latest
@@ -103,7 +104,8 @@ def _find_modified(call: Call, thoughts: Sequence[_Thought]) -> Problems:
         begins = place == 0 and first <= 0
         if thought.is_edited or (place <= last and not begins):
             yield HistoryProblem(refuse(f"{thought.place}: {_MODIFIED}"), thought.place, _KEEP)
-        first, last = place if first < 0 else first, place
+        first = place if first < 0 else first
+        last = place
 
 
 def _find_displaced(call: Call, thoughts: Sequence[_Thought]) -> Problems:

@@ -42,7 +42,8 @@ FINISHES = frozenset(
         *("tool_use", "refusal"),
     )
 )
-MESSAGE_IDS, TOOL_CALL_IDS = IdShape("msg_01", 22, "base58"), IdShape("toolu_01", 22, "base58")
+MESSAGE_IDS = IdShape("msg_01", 22, "base58")
+TOOL_CALL_IDS = IdShape("toolu_01", 22, "base58")
 
 
 def parse_messages(http: HttpRequest, validation: Validation, model: Model = MESSAGES) -> Call:
@@ -63,7 +64,8 @@ def make_usual_call(http: HttpRequest, body: Body) -> Call:
 
 def make_call(http: HttpRequest, body: Body, *, validation: Validation, model: Model = MESSAGES) -> Call:
     """Return the Call of a body that `model` accepts. Raises Failure as Anthropic refuses it."""
-    version, betas = read_version(http, validation=validation), list_betas(http)
+    version = read_version(http, validation=validation)
+    betas = list_betas(http)
     unknown = [beta for beta in betas if beta not in KNOWN_BETAS]
     read = read_as_anthropic(model, body, validation=validation, tolerant=bool(unknown))
     if validation is Validation.OFF and not read["messages"]:
@@ -109,7 +111,8 @@ def read_version(http: HttpRequest, *, validation: Validation) -> str:
 
 def _make_call(http: HttpRequest, body: Body, said: list[Message] | None, *, validation: Validation) -> Call:
     """Return the Call of a body; `said` are its messages, if they are only texts."""
-    messages, choice = body["messages"], body.get("tool_choice")
+    messages = body["messages"]
+    choice = body.get("tool_choice")
     tools = tuple(read_tools(body["tools"])) if body.get("tools") else ()
     is_sound = said is not None
     if said is None:
@@ -140,10 +143,12 @@ def _make_call(http: HttpRequest, body: Body, said: list[Message] | None, *, val
 
 
 def _read_options(body: Body, validation: Validation) -> Options:
-    lenient, most = validation is not Validation.LIVE, body.get("max_tokens")
+    lenient = validation is not Validation.LIVE
+    most = body.get("max_tokens")
     if _ASKING.isdisjoint(body) and body["messages"][-1]["role"] != "assistant":
         return Options(max_tokens=most, lenient_schema=lenient)
-    form, stops = find_output_format(body), body.get("stop_sequences")
+    form = find_output_format(body)
+    stops = body.get("stop_sequences")
     return Options(
         parallel_tool_calls=not (body.get("tool_choice") or {}).get("disable_parallel_tool_use"),
         max_tokens=most,
@@ -170,7 +175,8 @@ def _read_system(system: str | list[Body]) -> Message:
 
 def _read_messages(message: Body, citable: Citable) -> Iterator[Message]:
     """Yield the results of a turn, each as a message, then its other content; texts added in tags come first."""
-    role, content = message["role"], message.get("content")
+    role = message["role"]
+    content = message.get("content")
     if content is None:  # a system message that only configures
         return
     if isinstance(content, str):
@@ -248,7 +254,8 @@ def _make_file(source: Body) -> Body:
 
 def count_part_tokens(part: Body) -> int:
     """Return about width times height / 750 for an image, a text's tokens, or those of a page for anything else."""
-    image, file = part.get("image_url"), part.get("file")
+    image = part.get("image_url")
+    file = part.get("file")
     if isinstance(image, Mapping):
         width, height = read_image_size(str(image.get("url"))) or _USUAL_IMAGE
         return max(1, min(width * height // 750, _LARGEST_IMAGE))
@@ -310,11 +317,14 @@ _LOADED = "Tool loaded."  # what a client says of a tool that it found
 _ADDED = re.compile(r"\s*<(?P<tag>system[-_][a-z]+|environment[-_][a-z]+|env)>")
 _UNSAID = ("cache_control", "signature")
 _ROLE_AND_CONTENT = 2  # fields
-_AUTO, _NONE = ToolChoice("auto"), ToolChoice("none")
+_AUTO = ToolChoice("auto")
+_NONE = ToolChoice("none")
 _ASKING = frozenset(  # fields that make options unusual
     ("tool_choice", "stop_sequences", "thinking", "output_config", "output_format", "thread")
 )
-_USUAL_IMAGE, _LARGEST_IMAGE, _PDF = (1024, 1024), 1600, 1500  # pixels, tokens, tokens
+_USUAL_IMAGE = (1024, 1024)  # pixels
+_LARGEST_IMAGE = 1600  # tokens
+_PDF = 1500  # tokens
 _BOOKKEEPING = BOOKKEEPING | {
     *("speed", "inference_geo", "cache_control", "diagnostics", "container", "thread"),
     *("fallbacks", "fallback_credit_token", "billing_policy", "user_profile_id", "context_management"),

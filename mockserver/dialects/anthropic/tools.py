@@ -17,7 +17,8 @@ Schema = Mapping[str, Json]
 
 def read_tools(tools: Iterable[Body]) -> Iterator[Tool]:
     for tool in tools:
-        kind, name = "custom" if tool.get("type") is None else tool["type"], tool.get("name")
+        kind = "custom" if tool.get("type") is None else tool["type"]
+        name = tool.get("name")
         for member, schema in _TOOLSETS.get(kind.partition("_toolset")[0], {}).items() if is_toolset(kind) else ():
             yield Tool(member, parameters=schema)
         if not isinstance(name, str) or is_toolset(kind):
@@ -50,7 +51,8 @@ def list_connectors(body: Body) -> Iterator[McpConnector]:
     tools = [tool for tool in _list_tables(body.get("tools")) if tool.get("type") == "mcp_toolset"]
     toolsets = {str(tool.get("mcp_server_name")): tool for tool in tools}
     for server in _list_tables(body.get("mcp_servers")):
-        name, token = server.get("name"), server.get("authorization_token")
+        name = server.get("name")
+        token = server.get("authorization_token")
         if isinstance(name, str) and _is_enabled(server.get("tool_configuration")):
             bearer = f"Bearer {token}".encode("latin-1", "replace")
             allowed, refused = _select_tools(toolsets.get(name), server.get("tool_configuration"))
@@ -169,7 +171,8 @@ def _make_one_of(*words: str) -> Schema:
     return {"type": "string", "enum": list(words)}
 
 
-_TEXT, _NUMBER = {"type": "string"}, {"type": "integer"}
+_TEXT = {"type": "string"}
+_NUMBER = {"type": "integer"}
 _PAIR = {"type": "array", "items": _NUMBER, "minItems": 2, "maxItems": 2}
 _EDITED = {"path": _TEXT, "view_range": _PAIR, "file_text": _TEXT, "old_str": _TEXT, "new_str": _TEXT}
 _NOTHING: Schema = {"type": "object", "properties": {}}

@@ -80,7 +80,8 @@ def find_unions(body: Body) -> Problems:
                     yield from _check_union(each, "ToolResultContentBlock", where, _RESULT)
             for kind in ("image", "document", "video", "audio"):
                 if media := block.get(kind):
-                    source, name = media.get("source") or {}, f"{kind.capitalize()}Source"
+                    source = media.get("source") or {}
+                    name = f"{kind.capitalize()}Source"
                     yield from _check_union(source, name, f"{place}.{kind}.source", _SOURCE)
     for at, block in enumerate(body.get("system") or ()):
         yield from _check_union(block, "SystemContentBlock", f"system.{at}", _SYSTEM)
@@ -166,7 +167,8 @@ CONTENT = (
 )
 _RESULT = ("text", "image", "document", "json", "video", "searchResult")
 _SOURCE = ("bytes", "s3Location", "text", "content")
-_SYSTEM, _TOOL = ("text", "guardContent", "cachePoint"), ("toolSpec", "systemTool", "cachePoint")
+_SYSTEM = ("text", "guardContent", "cachePoint")
+_TOOL = ("toolSpec", "systemTool", "cachePoint")
 NO_MESSAGES = (
     "A conversation must start with a user message. Try again with a conversation that starts with a user message."
 )

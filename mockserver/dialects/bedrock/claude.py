@@ -38,7 +38,8 @@ _CALL_IDS = IdShape("toolu_bdrk_01", 22, "base58")
 def parse_claude(http: HttpRequest, validation: Validation) -> Call:
     """Return the Call of a request to a model of Anthropic. Raises Failure with Anthropic's messages."""
     model = model_of(http)
-    asked, raw = replace(http, headers=_USUAL_HEADERS), None
+    asked = replace(http, headers=_USUAL_HEADERS)
+    raw = None
     if validation is Validation.PUBLISHED:
         raw = read_usual(_MESSAGES.typed, asked)
     if raw is None:
@@ -97,7 +98,8 @@ def _drop_own(body: Body, model: str) -> dict[str, Json]:
 
 def _move_headers(http: HttpRequest, body: Body) -> HttpRequest:
     """Return the request with what Bedrock has in the body in headers."""
-    version, betas = body.get("anthropic_version"), body.get("anthropic_beta")
+    version = body.get("anthropic_version")
+    betas = body.get("anthropic_beta")
     named = _VERSION if version in (None, _USUAL_VERSION) else str(version)
     sent = [field for field in http.headers if field[0] == b"anthropic-beta"]
     listed = [(b"anthropic-beta", _encode(beta)) for beta in (betas if isinstance(betas, list) else ())]
@@ -108,7 +110,8 @@ def _encode(value: Json) -> bytes:
     return str(value).encode("latin-1", "replace")
 
 
-_USUAL_VERSION, _VERSION = "bedrock-2023-05-31", "2023-06-01"  # one version, as Bedrock and Anthropic name it
+_USUAL_VERSION = "bedrock-2023-05-31"  # one version, as Bedrock names it
+_VERSION = "2023-06-01"  # as Anthropic names it
 _JSON = (b"content-type", b"application/json")
 _USUAL_HEADERS: Fields = (_JSON, (b"anthropic-version", _VERSION.encode()))
 

@@ -22,7 +22,8 @@ from mockserver.dialects._errors import (
 from mockserver.dialects._parse import Complaint, bearer, clip, json_type, reword_unreadable
 from mockserver.dialects._reply import json_reply, request_uuid
 
-SERIALIZATION, VALIDATION = "SerializationException", "ValidationException"
+SERIALIZATION = "SerializationException"
+VALIDATION = "ValidationException"
 
 
 def credential(http: HttpRequest) -> str | None:
@@ -42,7 +43,8 @@ def request_id_line(http: HttpRequest, call: Call | None) -> str:
 
 def fail_plainly(http: HttpRequest, failure: Failure, call: Call | None) -> Reply:
     """Return the reply to a request that is refused."""
-    resolved, row = ERRORS.resolve(_word(failure), http, call), ROWS.get(failure.reason)
+    resolved = ERRORS.resolve(_word(failure), http, call)
+    row = ROWS.get(failure.reason)
     usual = resolved.kind if row is not None and row.status == resolved.status else _KINDS.get(resolved.status)
     kind = failure.kind or (failure.code if isinstance(failure.code, str) else usual)
     body: dict[str, Json] = {"message": resolved.message}
@@ -78,7 +80,8 @@ def make_exception(failed: Reply, frames: int) -> Frame:
     body = try_parse(failed.body.decode("utf-8", "replace"))
     message = str(body.get("message")) if isinstance(body, dict) else ""
     if failed.frames is not None:  # a prompt that a filter blocks, which is no error before the stream
-        kind, message = VALIDATION, MESSAGES["content_filter"]
+        kind = VALIDATION
+        message = MESSAGES["content_filter"]
     if (name := _EXCEPTIONS.get(kind)) is None:
         written = make_error(kind or "InternalFailure", message)
     else:
@@ -174,7 +177,8 @@ _KINDS: Mapping[int, str] = {
     500: "InternalServerException",
     503: "ServiceUnavailableException",
 }
-_TOKEN, _DENIED = "UnrecognizedClientException", "AccessDeniedException"
+_TOKEN = "UnrecognizedClientException"  # noqa: S105  # an exception
+_DENIED = "AccessDeniedException"
 _IDENTIFIER = ErrorRow(400, VALIDATION)
 ROWS = error_rows(
     lambda status: ErrorRow(status, _KINDS.get(status)),

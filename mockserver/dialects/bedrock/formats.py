@@ -19,7 +19,8 @@ def malformed(why: str) -> Failure:
 
 def refuse_malformed(complaint: Complaint) -> Failure:
     """Return the Failure of a body that does not fit its JSON Schema."""
-    path, got = complaint.path, complaint.got
+    path = complaint.path
+    got = complaint.got
     place = "#" + "".join(f"/{clip(str(step))}" for step in path)
     outer = "#" + "".join(f"/{clip(str(step))}" for step in path[:-1])
     match complaint.kind:
@@ -101,7 +102,8 @@ def _look_up(body: Body, path: tuple[str, ...]) -> Any:
     return found
 
 
-_SHARE, _STOPS = optional(number(0, 1)), optional(list_of(str))
+_SHARE = optional(number(0, 1))
+_STOPS = optional(list_of(str))
 _TITAN = shape(
     inputText=str,
     textGenerationConfig=optional(

@@ -51,7 +51,8 @@ def _parse(http: HttpRequest, validation: Validation) -> Call:
 def _render(call: Call, outcome: Moderations) -> Reply:
     result = outcome.results[0]
     verdicts = [Verdict(category, "high", filtered=True) for category in _sort(result.flagged)]
-    size, whole = len(call.last_user), call.raw.get("outputScope") == "FULL"
+    size = len(call.last_user)
+    whole = call.raw.get("outputScope") == "FULL"
     body: dict[str, Json] = {
         "action": "GUARDRAIL_INTERVENED" if verdicts else "NONE",
         "actionReason": "Guardrail blocked." if verdicts else "No action.",

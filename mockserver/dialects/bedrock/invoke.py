@@ -70,7 +70,8 @@ def parse_body(http: HttpRequest, body: Body, validation: Validation) -> Call:
     family = _find_family(model, body)
     if family is None:
         raise malformed("#: required key [messages] not found")
-    call, stream = family.parse(http, body, validation), http.path.endswith("-stream")
+    call = family.parse(http, body, validation)
+    stream = http.path.endswith("-stream")
     return call if call.stream == stream else replace(call, stream=stream)
 
 
@@ -91,7 +92,8 @@ def render_invoke(call: Call, outcome: Answer | Embeddings | Ranking) -> Reply:
         shown, options = family.prepare(call, outcome)
         return answer_reply(shown, family.renderer, options, lines, stream=call.stream, stream_lines="")
     shown, options = family.prepare(call, block(outcome))
-    told, trace = tell_action(outcome), tell_trace(guardrail, outcome)
+    told = tell_action(outcome)
+    trace = tell_trace(guardrail, outcome)
     if call.stream:
         chunks = _add_keys(family.renderer.frames(shown, options), told, trace)
         return Reply(200, merge_headers(HeaderLines(lines), outcome.headers), frames=chunks)
@@ -152,7 +154,8 @@ def _make_prompted(form: Prompted) -> Family:
 
     def parse(http: HttpRequest, body: Body, validation: Validation) -> Call:
         read = form.read(body, validation)
-        messages, model = form.list_messages(read), model_of(http)
+        messages = form.list_messages(read)
+        model = model_of(http)
         return Call(
             dialect=NAME,
             operation="chat",

@@ -47,7 +47,8 @@ _VIDEOS = literal("mkv", "mov", "mp4", "webm", "flv", "mpeg", "mpg", "wmv", "thr
 _AUDIOS = literal(
     *("mp3", "opus", "wav", "aac", "flac", "mp4", "ogg", "mkv", "mka", "x-aac", "m4a", "mpeg", "mpga", "pcm", "webm")
 )
-_Video, _Audio = shape(format=_VIDEOS, source=_Media), shape(format=_AUDIOS, source=_Media)
+_Video = shape(format=_VIDEOS, source=_Media)
+_Audio = shape(format=_AUDIOS, source=_Media)
 _ToolName = text(1, 64, pattern="^[a-zA-Z0-9_-]+$")
 _ToolUseId = text(1, 64, pattern="^[a-zA-Z0-9_.:-]+$")
 _ToolResult = shape(
@@ -174,7 +175,8 @@ def _read_block(given: Json) -> Json:
 
 
 CONVERSE = Model(ConverseBody, lenient={"messages": _read_turns, "system": read_blocks})
-COUNT, GUARDRAIL = Model(CountBody), Model(GuardrailBody)
+COUNT = Model(CountBody)
+GUARDRAIL = Model(GuardrailBody)
 
 
 # Names of models.

@@ -78,7 +78,8 @@ def _has(value: Json, wanted: str | None) -> bool:
 
 
 def _describe(name: str) -> dict[str, Json]:
-    vendor, embeds = find_vendor(name), "embed" in name
+    vendor = find_vendor(name)
+    embeds = "embed" in name
     words = find_base_model(name).rpartition(".")[2].split("-")
     return {
         "customizationsSupported": [],

@@ -21,7 +21,8 @@ from mockserver.dialects.bedrock.errors import refuse
 from mockserver.dialects.bedrock.models import CONVERSE, NAME, is_claude
 from mockserver.wire.bedrock import ConverseOptions, Guardrail
 
-MESSAGE_IDS, TOOL_CALL_IDS = IdShape("msg_bdrk_01", 22, "base58"), IdShape("tooluse_", 22)
+MESSAGE_IDS = IdShape("msg_bdrk_01", 22, "base58")
+TOOL_CALL_IDS = IdShape("tooluse_", 22)
 FINISHES = frozenset(
     (
         *("end_turn", "tool_use", "max_tokens", "stop_sequence", "guardrail_intervened", "content_filtered"),
@@ -73,7 +74,8 @@ def converse_options(call: Call) -> ConverseOptions:
     if _SHOWN.isdisjoint(raw) and has_only_texts(raw):
         return _SIGNED if is_claude(call.model) else _UNSIGNED
     guardrail: Body = raw.get("guardrailConfig") or {}
-    named, paths = guardrail.get("guardrailIdentifier"), raw.get("additionalModelResponseFieldPaths") or ()
+    named = guardrail.get("guardrailIdentifier")
+    paths = raw.get("additionalModelResponseFieldPaths") or ()
     return ConverseOptions(
         thoughts=_thinking(raw).get("display") != "omitted",
         signs=is_claude(call.model),
@@ -91,7 +93,8 @@ _SHOWN = frozenset(
         *("performanceConfig", "serviceTier"),
     )
 )
-_SIGNED, _UNSIGNED = ConverseOptions(), ConverseOptions(signs=False)
+_SIGNED = ConverseOptions()
+_UNSIGNED = ConverseOptions(signs=False)
 
 
 def _caches(body: Body) -> bool:
@@ -113,7 +116,9 @@ def _split_turn(role: str, content: Sequence[Body]) -> Iterator[Message]:
     if len(content) == 1 and isinstance(content[0].get("text"), str):  # as most are
         yield Message(role, content[0]["text"])
         return
-    texts, calls, others = list[str](), list[ToolCall](), list[Body]()
+    texts = list[str]()
+    calls = list[ToolCall]()
+    others = list[Body]()
     results = 0
     for block in content:
         match block:
@@ -144,7 +149,8 @@ def _text_of(block: Body) -> str | None:
 
 
 def _read_result(result: Body) -> Message:
-    texts, parts = list[str](), list[Body]()
+    texts = list[str]()
+    parts = list[Body]()
     for block in result["content"]:
         if block.get("json") is not None:
             texts.append(compact(block["json"]))
@@ -161,7 +167,8 @@ def _list_parts(block: Body) -> Iterator[Body]:
         if not isinstance(held, Mapping):
             continue
         source: Body = held.get("source") or {} if isinstance(held.get("source"), Mapping) else {}
-        form, data = held.get("format", ""), source.get("bytes")
+        form = held.get("format", "")
+        data = source.get("bytes")
         place = (source.get("s3Location") or {}).get("uri")
         match kind:
             case "image":
@@ -201,7 +208,9 @@ def _read_choice(choice: Body) -> ToolChoice:
     return _REQUIRED if choice.get("any") is not None else _AUTO
 
 
-_AUTO, _NONE, _REQUIRED = ToolChoice("auto"), ToolChoice("none"), ToolChoice("required")
+_AUTO = ToolChoice("auto")
+_NONE = ToolChoice("none")
+_REQUIRED = ToolChoice("required")
 
 
 def _read_options(body: Body, messages: Sequence[Message], model: str) -> Options:
@@ -238,7 +247,8 @@ def _thinking(body: Body) -> Body:
 
 
 def _find_effort(body: Body) -> str | None:
-    thinking, config = _thinking(body), body.get("outputConfig") or {}
+    thinking = _thinking(body)
+    config = body.get("outputConfig") or {}
     if thinking.get("type") in ("enabled", "adaptive"):
         stated = (config.get("effort"), _extra(body, "output_config", "effort"), thinking.get("maxReasoningEffort"))
         return next((effort for effort in stated if isinstance(effort, str)), "medium")

@@ -16,7 +16,8 @@ from mockserver.dialects.cohere.rerank import rerank_operations
 from mockserver.dialects.cohere.tokens import token_operations
 from mockserver.wire.cohere import CohereLineRenderer, CohereOptions, CohereRenderer
 
-_RENDERER, _LINE_RENDERER = CohereRenderer(), CohereLineRenderer()
+_RENDERER = CohereRenderer()
+_LINE_RENDERER = CohereLineRenderer()
 
 
 def _render_chat(call: Call, outcome: Answer) -> Reply:

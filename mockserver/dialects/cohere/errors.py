@@ -36,7 +36,8 @@ def make_refuse(page: str) -> Refuse:
 
 
 def _word_complaint(complaint: Complaint, page: str) -> str:
-    where, bound = complaint.where, complaint.bound
+    where = complaint.where
+    bound = complaint.bound
     if complaint.message is not None:
         return f"invalid request: {complaint.message}"
     match complaint.kind:
@@ -45,7 +46,8 @@ def _word_complaint(complaint: Complaint, page: str) -> str:
         case "unknown":
             return f"unknown field: parameter '{where}' is not a valid field."
         case "type":
-            got, wanted = _GOT.get(json_type(complaint.got), "null"), _word_types(complaint)
+            got = _GOT.get(json_type(complaint.got), "null")
+            wanted = _word_types(complaint)
             usage = f"For proper usage, please refer to https://docs.cohere.com/{page}"
             return f"invalid type: parameter '{where}' is of type {got} but should be of type {wanted}. {usage}"
         case "value":

@@ -25,7 +25,8 @@ from mockserver.dialects._parse import (
 from mockserver.dialects.cohere.bodies import CHAT, NAME
 from mockserver.dialects.cohere.errors import NOTHING_SAID, make_refuse
 
-IDS, TOOL_CALL_IDS = IdShape("", 32, "uuid"), IdShape(f"{TOOL_NAME}_", 12, "hex")
+IDS = IdShape("", 32, "uuid")
+TOOL_CALL_IDS = IdShape(f"{TOOL_NAME}_", 12, "hex")
 FINISHES = frozenset(("COMPLETE", "STOP_SEQUENCE", "MAX_TOKENS", "TOOL_CALL", "ERROR", "TIMEOUT"))
 _refuse = make_refuse("v2/reference/chat")
 
@@ -119,7 +120,8 @@ def _list_documents(body: Body) -> Iterator[Body]:
         if isinstance(document, str):
             yield {"id": name, "text": document}
             continue
-        name, data = document.get("id") or name, document["data"]
+        name = document.get("id") or name
+        data = document["data"]
         yield {"id": name, "text": data} if isinstance(data, str) else {"id": name, **data}
 
 
@@ -156,7 +158,8 @@ def _read_tool_choice(choice: Json, *, is_offered: bool) -> ToolChoice:
 def read_options(body: Body) -> Options:
     if _ASKING.isdisjoint(body):
         return _USUAL
-    form, thinking = body.get("response_format") or {}, body.get("thinking") or {}
+    form = body.get("response_format") or {}
+    thinking = body.get("thinking") or {}
     schema = form.get("json_schema") or form.get("schema")
     is_json = form.get("type") == "json_object"
     return Options(
@@ -183,7 +186,8 @@ def _find_meaning(body: Body) -> dict[str, Json]:
 _SENTENCE = re.compile(r"[^\s.!?][^.!?\n]{0,2000}[.!?]*")
 _UNCITING = ("OFF", "DISABLED")
 _UNCITED = ("id", "title", "url")
-_AUTO, _NONE = ToolChoice("auto"), ToolChoice("none")
+_AUTO = ToolChoice("auto")
+_NONE = ToolChoice("none")
 _CHOICES: Mapping[Json, ToolChoice] = {"REQUIRED": ToolChoice("required"), "NONE": _NONE}
 _USUAL = Options(lenient_schema=True)
 _CONFLICTING = frozenset(("response_format", "tool_choice"))

@@ -66,7 +66,8 @@ def _find_number(token: str) -> int:
 
 
 def _render_text(call: Call, stored: Stored) -> Reply:
-    numbers, tokenizer = call.raw["tokens"], stored.call.tokenizer
+    numbers = call.raw["tokens"]
+    tokenizer = stored.call.tokenizer
     texts = tokenizer.read(numbers) if tokenizer.exact else [*map(_read_number, numbers)]
     return _make_reply(call, {"text": "".join(texts)})
 

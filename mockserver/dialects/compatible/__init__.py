@@ -56,7 +56,8 @@ class _Chats:
         if _CHANGING.isdisjoint(body):
             return self._usual
         layout = self._usual.layout
-        place, usage = _find_place(body), layout.stream_usage
+        place = _find_place(body)
+        usage = layout.stream_usage
         streamed = body.get("stream_options")
         if usage == "requested" and isinstance(streamed, Mapping) and streamed.get("continuous_usage_stats") is True:
             usage = "every_requested"

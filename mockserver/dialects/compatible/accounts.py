@@ -257,7 +257,8 @@ def _render_language_models(call: Call, outcome: Models) -> Reply:
 def _parse_tokens(http: HttpRequest, validation: Validation) -> Call:
     """Return the call of `/tokenize`, whose text is a prompt or that of messages. Raises Failure without either."""
     body = read_object(http)
-    prompt, messages = body.get("prompt"), body.get("messages")
+    prompt = body.get("prompt")
+    messages = body.get("messages")
     if not isinstance(prompt, str):
         if not isinstance(messages, list):
             raise _REFUSE(custom_complaint("Either `prompt` or `messages` must be provided.", "prompt"))

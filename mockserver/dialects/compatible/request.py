@@ -189,7 +189,8 @@ def _restate_schema(body: Body) -> Body:
     """
     if _WITH_SCHEMAS.isdisjoint(body):
         return {}
-    form, constraint = body.get("response_format"), body.get("structured_outputs")
+    form = body.get("response_format")
+    constraint = body.get("structured_outputs")
     for given in (
         form.get("schema") if isinstance(form, dict) and form.get("type") in _JSON_FORMATS else None,
         constraint.get("json") if isinstance(constraint, dict) else None,

@@ -6,8 +6,11 @@ from mockserver.core.json import Json
 from mockserver.core.plan import Usage
 
 Count = Mapping[str, Json]
-_PROMPT_PRICE, _COMPLETION_PRICE = 3e-6, 15e-6  # dollars for a token
-_QUEUE_TIME, _PROMPT_TIME, _COMPLETION_TIME = 0.01, 0.02, 0.25  # seconds
+_PROMPT_PRICE = 3e-6  # dollars for a token
+_COMPLETION_PRICE = 15e-6  # dollars for a token
+_QUEUE_TIME = 0.01  # seconds
+_PROMPT_TIME = 0.02  # seconds
+_COMPLETION_TIME = 0.25  # seconds
 
 
 def count_deepseek(usage: Usage) -> Count:
@@ -21,7 +24,8 @@ def count_deepseek(usage: Usage) -> Count:
 
 
 def count_openrouter(usage: Usage) -> Count:
-    prompt, completion = usage.prompt * _PROMPT_PRICE, usage.completion * _COMPLETION_PRICE
+    prompt = usage.prompt * _PROMPT_PRICE
+    completion = usage.completion * _COMPLETION_PRICE
     cost = round(prompt + completion, 9)
     return {
         **_count_tokens(usage),
@@ -87,7 +91,8 @@ def count_together(usage: Usage) -> Count:
 
 
 def count_perplexity(usage: Usage) -> Count:
-    prompt, completion = usage.prompt * 1e-6, usage.completion * 1e-6
+    prompt = usage.prompt * 1e-6
+    completion = usage.completion * 1e-6
     request = 0.005
     return {
         **_count_tokens(usage),

@@ -40,11 +40,13 @@ from mockserver.dialects.fireworks.request import (
 from mockserver.wire.chat import ChatLayout, ChatRenderer
 from mockserver.wire.text import TextLayout, TextRenderer
 
-TOKENS_OF_PROMPTS, TOKENS_GENERATED = 600_000, 120_000  # in a minute
+TOKENS_OF_PROMPTS = 600_000  # in a minute
+TOKENS_GENERATED = 120_000  # in a minute
 
 
 def _render_completion(call: Call, outcome: Answer) -> Reply:
-    lines, options = _answer_lines(call, outcome), make_completion_options(call, outcome)
+    lines = _answer_lines(call, outcome)
+    options = make_completion_options(call, outcome)
     return answer_reply(outcome, _TEXT, options, lines, stream=call.stream)
 
 
@@ -135,7 +137,8 @@ CHAT_LAYOUT = ChatLayout(
     content_logprobs=True,
     finishes=_FILTERED,
 )
-_CHAT, _TEXT = ChatRenderer(CHAT_LAYOUT), TextRenderer(TEXT_LAYOUT)
+_CHAT = ChatRenderer(CHAT_LAYOUT)
+_TEXT = TextRenderer(TEXT_LAYOUT)
 _SAMPLING = dict.fromkeys(  # in this order
     ("max_tokens", "max_completion_tokens", "temperature", "top_p", "top_k", "min_p", "n", "seed")
 ).keys()

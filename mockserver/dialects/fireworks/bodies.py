@@ -112,7 +112,9 @@ Ints = label_member("list[int]", list_of(Int))
 Pairs = usually(mapping(str), BeforeValidator(_select_refused)(mapping(str)))
 Bias = number(-100.0, 100.0)
 Biases = usually(mapping(Bias), BeforeValidator(_select_refused)(mapping(Bias)))
-Share, FromZeroToTwo, Penalty = number(0.0, 1.0), number(0.0, 2.0), number(-2.0, 2.0)
+Share = number(0.0, 1.0)
+FromZeroToTwo = number(0.0, 2.0)
+Penalty = number(-2.0, 2.0)
 FewInt = integer(0, 5)
 
 ImageURL = closed_shape(url=str, detail=optional(str))
@@ -219,4 +221,5 @@ ChatCompletionRequest = shape(
     stream_options=optional(StreamOptions),
     prompt_truncate_len=optional(Int),
 )
-COMPLETION, CHAT = Model(CompletionRequest), chat_model(ChatCompletionRequest)
+COMPLETION = Model(CompletionRequest)
+CHAT = chat_model(ChatCompletionRequest)

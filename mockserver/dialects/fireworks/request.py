@@ -93,9 +93,11 @@ def read(http: HttpRequest) -> dict[str, Json]:
 
 
 def _make_detail_of_error(error: ErrorDetails) -> Body:
-    kind, message = error["type"], error["msg"]
+    kind = error["type"]
+    message = error["msg"]
     if kind == "dict_type" and error["loc"][-1] not in _MAPPINGS:
-        kind, message = _NO_OBJECT, _NO_OBJECT_SAID
+        kind = _NO_OBJECT
+        message = _NO_OBJECT_SAID
     detail = _make_detail(kind, tuple(map(_name_step, error["loc"])), message, error["input"])
     if "ctx" not in error:
         return detail
@@ -231,7 +233,8 @@ def _find_effort(parsed: Body) -> str | int | None:
 
 
 def make_completion_options(call: Call, answer: Answer) -> CompletionOptions:
-    body, options = call.raw, call.options
+    body = call.raw
+    options = call.options
     legacy = type(body.get("logprobs")) is not bool
     return CompletionOptions(
         prompts=call.prompts,
@@ -320,7 +323,8 @@ def _find_repeating_field(parsed: Body) -> str | None:
 
 def _count_alternatives(parsed: Body) -> int | None:
     """Return how many alternatives each token has: `top_logprobs` if it is given, else an integer `logprobs`."""
-    logprobs, top = parsed.get("logprobs"), parsed.get("top_logprobs")
+    logprobs = parsed.get("logprobs")
+    top = parsed.get("top_logprobs")
     if logprobs is None or logprobs is False:
         return None
     if top is not None:
@@ -390,7 +394,8 @@ def _select_fingerprint_fields(fields: Body, messages: Sequence[Message], schema
 
 
 _USUAL, _ASKING = find_usual(_read_options)
-_LEVELS, _ALWAYS_REASONING = ("low", "medium", "high"), ("gpt-oss", "minimax-m2")
+_LEVELS = ("low", "medium", "high")
+_ALWAYS_REASONING = ("gpt-oss", "minimax-m2")
 _BUDGETS = ((1024, "low"), (8192, "medium"), (inf, "high"))
 _PAIRS = (("max_tokens", "max_completion_tokens"), ("thinking", "reasoning_effort"))
 _CONFLICTING = frozenset(("max_completion_tokens", "thinking", "reasoning_effort"))

@@ -70,7 +70,8 @@ def render_count(call: Call, outcome: Stored) -> Reply:
     asked = outcome.call  # with the cached content, where there is one
     if call.previous_response_id is not None and (asked.messages, asked.tools) == (call.messages, call.tools):
         raise Failure("previous_not_found")
-    tokens, options = outcome.answer.usage.prompt, _make_options(call)
+    tokens = outcome.answer.usage.prompt
+    options = _make_options(call)
     cached = max(tokens - call.prompt_tokens, 0) if call.previous_response_id is not None else 0
     options = _count_cached(options, cached, asked.messages) if cached else options
     body = {"totalTokens": tokens, "promptTokensDetails": list_modalities(tokens, options.media)}
@@ -102,7 +103,8 @@ def _make_options(call: Call) -> GeminiOptions:
 
 def _count_cached(options: GeminiOptions, cached: int, messages: Iterable[Message]) -> GeminiOptions:
     """Return a call with this many cached tokens; `messages` are those of its cached content and its own."""
-    media, own = _count_media(messages), options.media
+    media = _count_media(messages)
+    own = options.media
     of_cached = {modality: count - own.get(modality, 0) for modality, count in media.items()}
     shown = {modality: count for modality, count in of_cached.items() if count}
     return replace(options, media=media, cached=cached, cached_media=shown)

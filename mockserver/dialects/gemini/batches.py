@@ -79,7 +79,8 @@ class Batches(Struct, frozen=True):
 
     def operations(self, model: str) -> tuple[Operation, ...]:
         """Return the operations; `model` is the path of one."""
-        one, names = f"{_PATH}/{{id}}", make_renamer(BATCH)
+        one = f"{_PATH}/{{id}}"
+        names = make_renamer(BATCH)
         made = tuple(
             Operation(MADE_BY, "POST", f"{model}:{verb}", partial(self._parse, asked), render_view, unify=names)
             for verb, asked in (("batchGenerateContent", self.generate), ("asyncBatchEmbedContent", self.embed))
@@ -98,7 +99,8 @@ class Batches(Struct, frozen=True):
     def _parse(self, asked: Operation, http: HttpRequest, validation: Validation) -> Call:
         body: Body = read(http, BATCH, validation).get("batch") or {}
         given: Body = body.get("inputConfig") or {}
-        named, inlined = given.get("fileName"), (given.get("requests") or {}).get("requests")
+        named = given.get("fileName")
+        inlined = (given.get("requests") or {}).get("requests")
         if not named and not inlined and validation is not Validation.OFF:
             where = "BatchGenerateContentRequest.batch.input_config"
             raise Failure("bad_parameter", f"* {where}: either file_name or requests must be set and not empty\n")
@@ -108,7 +110,8 @@ class Batches(Struct, frozen=True):
 
     async def _create(self, asked: Operation, call: Call, validation: Validation, objects: Objects) -> ObjectView:
         """Answer all requests, and keep the batch in the first of its states."""
-        body, name = call.raw, objects.draw_id(IDS)
+        body = call.raw
+        name = objects.draw_id(IDS)
         named = (body.get("inputConfig") or {}).get("fileName")
         requests = await self._read_requests(body, objects)
         results = list[dict[str, Json]]()
@@ -217,10 +220,12 @@ async def _write_file(batch: str, results: Sequence[Mapping[str, Json]], objects
 def show_batch(kept: KeptObject) -> dict[str, Json]:
     """Return a batch in its present state, as an operation that runs long."""
     body = kept.body
-    state, created = STATES.get(kept.status, "RUNNING"), moment(body["created"])
+    state = STATES.get(kept.status, "RUNNING")
+    created = moment(body["created"])
     is_over = state not in _WORKING
     has_output = state == "SUCCEEDED"
-    count, failed = body["count"], body["failed"]
+    count = body["count"]
+    failed = body["failed"]
     done = {"successfulRequestCount": count - failed, "failedRequestCount": failed} if has_output else {}
     stats = {"requestCount": count, **(done if is_over else {"pendingRequestCount": count})}
     metadata: dict[str, Json] = {

@@ -29,7 +29,9 @@ def cache_operations() -> tuple[Operation, ...]:
 
 
 def _list_operations(parent: str) -> Iterator[Operation]:
-    every, one, names = f"{parent}/cachedContents", f"{parent}/cachedContents/{{id}}", make_renamer(CACHED_CONTENT)
+    every = f"{parent}/cachedContents"
+    one = f"{parent}/cachedContents/{{id}}"
+    names = make_renamer(CACHED_CONTENT)
     cache = render_with(_show_cache)
     yield Operation("create_cached_content", "POST", every, _parse_cache, cache, unify=names)
     yield Operation("update_cached_content", "PATCH", one, _parse_update, cache, unify=names)
@@ -72,7 +74,8 @@ def _show_list(call: Call, outcome: Listing) -> Body:
 
 
 def _show_cache(call: Call, stored: Stored) -> Body:
-    raw, created = stored.call.raw, stored.answer.created
+    raw = stored.call.raw
+    created = stored.answer.created
     seconds = float(str(raw.get("ttl") or f"{USUAL_TTL}s")[:-1])
     vertex = is_vertex(call.http)
     parent = call.http.path.partition("/projects/")[2].rpartition("cachedContents")[0]

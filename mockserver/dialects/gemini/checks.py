@@ -16,9 +16,13 @@ from mockserver.dialects.gemini.bodies import DATA
 from mockserver.dialects.gemini.proto import snake_case
 
 Line = tuple[str, str]  # a path, and what is wrong there
-MAX_STOPS, MAX_VERTEX_STOPS, MAX_BATCH, MAX_INSTANCES = 5, 16, 100, 250
-MAX_NAME, MAX_VERTEX_NAME = 64, 128  # characters of a function's name
-ROLES = ("user", "model", "function")
+MAX_STOPS = 5
+MAX_VERTEX_STOPS = 16
+MAX_BATCH = 100
+MAX_INSTANCES = 250
+MAX_NAME = 64  # characters of a function's name
+MAX_VERTEX_NAME = 128  # characters of a function's name
+ROLES = ("user", "model", "function")  # characters of a function's name
 CHECKED = frozenset(  # fields that may be wrong even beside mere texts
     ("tools", "toolConfig", "safetySettings", "generationConfig", "cachedContent")
 )
@@ -27,7 +31,8 @@ CHECKED = frozenset(  # fields that may be wrong even beside mere texts
 def check_generate(request: Body, *, model: str, vertex: bool, validation: Validation) -> None:
     """Raise the Failure of an invalid generateContent request."""
     check_values("GenerateContentRequest", request, vertex=vertex)
-    live, config = validation is Validation.LIVE, request.get("generationConfig") or {}
+    live = validation is Validation.LIVE
+    config = request.get("generationConfig") or {}
     for why in (
         *(_check_config(config, model, vertex=vertex) if config else ()),
         *_check_function_turns(request["contents"]),
@@ -207,7 +212,8 @@ def _check_tools(request: Body, longest: int) -> Iterator[Line]:
         if not functions and not any(key != "functionDeclarations" for key in tool):
             yield f"tools[{at}].tool_type", "required one_of 'tool_type' must have one initialized field"
         for index, function in enumerate(functions):
-            here, name = f"tools[{at}].function_declarations[{index}]", function.get("name") or ""
+            here = f"tools[{at}].function_declarations[{index}]"
+            name = function.get("name") or ""
             if not _NAME.fullmatch(name) or len(name) > longest:
                 yield f"{here}.name", f"{_BAD_NAME} {longest}."
             if name in declared:
@@ -221,7 +227,8 @@ def _check_tools(request: Body, longest: int) -> Iterator[Line]:
                 yield f"{here}.parameters", "schema should be of type OBJECT."
             yield from _check_schema(f"{here}.parameters", parameters)
     calling = (request.get("toolConfig") or {}).get("functionCallingConfig") or {}
-    allowed, here = calling.get("allowedFunctionNames") or (), "tool_config.function_calling_config"
+    allowed = calling.get("allowedFunctionNames") or ()
+    here = "tool_config.function_calling_config"
     if allowed and calling.get("mode") not in ("ANY", "VALIDATED"):
         yield f"{here}.allowed_function_names", "allowed_function_names is only valid with the mode ANY or VALIDATED."
     if any(_DECLARING & tool.keys() for tool in request.get("tools") or ()):
@@ -400,7 +407,8 @@ def _check_caching(request: Body) -> Iterator[str]:
 
 def _check_live_tools(request: Body, config: Body, model: str, *, vertex: bool) -> Iterator[str]:
     """Yield combinations that models refuse, although no documentation says so."""
-    tools, calling = request.get("tools") or (), request.get("toolConfig") or {}
+    tools = request.get("tools") or ()
+    calling = request.get("toolConfig") or {}
     functions = any(tool.get("functionDeclarations") for tool in tools)
     old = model.startswith(("gemini-1.", "gemini-2."))
     kind = config.get("responseMimeType")

@@ -20,7 +20,8 @@ from mockserver.dialects.gemini.request import NAME, find_model, make_renamer, r
 from mockserver.kinds.embeddings import Embeddings
 from mockserver.kinds.images import Images
 
-MAX_DIMENSIONS, SMALL_DIMENSIONS = 3072, 768
+MAX_DIMENSIONS = 3072
+SMALL_DIMENSIONS = 768
 
 
 def embedding_operations(model: str) -> tuple[Operation, ...]:
@@ -169,7 +170,8 @@ def _render_one(call: Call, outcome: Embeddings) -> Body:
 
 
 def _render_batch(call: Call, outcome: Embeddings) -> Body:
-    found, sizes = _list_values(outcome), _find_sizes(call.model, map(_apply_config, call.raw["requests"]))
+    found = _list_values(outcome)
+    sizes = _find_sizes(call.model, map(_apply_config, call.raw["requests"]))
     if len(set(sizes)) > 1:  # they are made with as many numbers as the longest has
         found = [{"values": each["values"][:size]} for each, size in zip(found, sizes, strict=True)]
     return {"embeddings": found}

@@ -66,7 +66,8 @@ def credential(http: HttpRequest) -> str | None:
 
 def make_error_body(http: HttpRequest, failure: Failure, call: Call | None) -> tuple[int, dict[str, Json]]:
     """Return the HTTP status of a failure, and its envelope."""
-    variant, facts = _find_variant(http, failure, call), _list_facts(http, failure, call)
+    variant = _find_variant(http, failure, call)
+    facts = _list_facts(http, failure, call)
     waits = failure.message is None and failure.retry_after is not None and variant in _QUOTAS
     if failure.message is None and variant in VARIANTS:
         message = VARIANTS[variant].format_map({key: clip(str(fact)) for key, fact in facts.items()})
@@ -90,7 +91,8 @@ def make_error_body(http: HttpRequest, failure: Failure, call: Call | None) -> t
 
 def _find_variant(http: HttpRequest, failure: Failure, call: Call | None) -> str:
     """Return which of Google's several answers fits a reason."""
-    reason, vertex = failure.reason, "/publishers/" in http.path
+    reason = failure.reason
+    vertex = "/publishers/" in http.path
     if failure.status == 499:
         return "cancelled"
     if reason == "invalid_key" and failure.status == 401:
@@ -110,7 +112,8 @@ def _find_variant(http: HttpRequest, failure: Failure, call: Call | None) -> str
 
 def _list_facts(http: HttpRequest, failure: Failure, call: Call | None) -> Body:
     details = {"kind": "requests", "window": "minute", "most": 20, **failure.details}
-    kind, window = ("tokens" if details["kind"] == "tokens" else "requests"), details["window"]
+    kind = "tokens" if details["kind"] == "tokens" else "requests"
+    window = details["window"]
     metric, quota = _METRICS[kind]
     return {
         "model": call.model if call is not None else "",
@@ -131,7 +134,8 @@ def _name_status(failure: Failure, status: int) -> str:
 
 
 def _list_details(variant: str, failure: Failure, message: str, facts: Body) -> Details:
-    stated, usual = list(_show_stated(failure, message)), _list_usual_details(variant, failure, message, facts)
+    stated = list(_show_stated(failure, message))
+    usual = _list_usual_details(variant, failure, message, facts)
     kinds = {each["@type"] for each in stated}
     return [*(each for each in usual if each["@type"] not in kinds), *stated, *_list_retry_info(failure)]
 

@@ -30,9 +30,11 @@ from mockserver.media.large_data import cut_data, hash_data, join_data
 
 IDS = IdShape("files/", 12, "hex")
 TTL = 172_800.0  # seconds
-CREATE_FILE_OPERATION, PIECE = "create_file", "create_file_piece"
+CREATE_FILE_OPERATION = "create_file"
+PIECE = "create_file_piece"
 STATES = {"pending": "PROCESSING", "uploaded": "PROCESSING", "processed": "ACTIVE", "error": "FAILED"}
-_FILES, _UPLOAD = "/{version:version}/files", "/upload/{version:version}/files"
+_FILES = "/{version:version}/files"
+_UPLOAD = "/upload/{version:version}/files"
 _ONE = f"{_FILES}/{{id}}"
 _LINES = JSON_TYPE.partition("\r\n")[2]  # the headers of Google's servers, without a type
 
@@ -79,7 +81,8 @@ def render_view(call: Call, view: ObjectView) -> Reply:
 
 def _parse_upload(http: HttpRequest, validation: Validation) -> Call:
     """Return the call of a file's metadata, the start of an upload, or a piece of one, the last of which ends it."""
-    command, upload = http.header("x-goog-upload-command"), http.query.get("upload_id")
+    command = http.header("x-goog-upload-command")
+    upload = http.query.get("upload_id")
     if upload is None:
         file = (read(http, CREATE_FILE, validation).get("file") or {}) if http.body else {}
         size, kind = (http.header(f"x-goog-upload-header-content-{name}") for name in ("length", "type"))
@@ -144,7 +147,8 @@ async def _join_pieces(upload: str, http: HttpRequest, objects: Objects) -> Data
 
 
 async def _keep(call: Call, objects: Objects) -> ObjectView:
-    raw, upload = dict(call.raw), call.http.query.get("upload_id")
+    raw = dict(call.raw)
+    upload = call.http.query.get("upload_id")
     data: Data = b""
     if upload is not None:
         data = await _join_pieces(upload, call.http, objects)
@@ -171,7 +175,8 @@ async def keep_file(name: str, described: Body, data: Data, objects: Objects, *,
     return kept
 
 
-_GOES_ON, _EMPTY = ("x-goog-upload-status", "active"), ("content-length", "0")
+_GOES_ON = ("x-goog-upload-status", "active")
+_EMPTY = ("content-length", "0")
 
 
 # Files.

@@ -27,7 +27,8 @@ from mockserver.media.formats import FORMATS
 from mockserver.media.picture import Picture
 from mockserver.wire.gemini import frame_responses, list_modalities
 
-IMAGE_TOKENS, TOKENS_A_SECOND = 1290, 25  # of a picture, of speech
+IMAGE_TOKENS = 1290  # of a picture
+TOKENS_A_SECOND = 25  # of speech
 SAMPLES = "audio/L16;codec=pcm;rate=24000"
 PIECE = 48_000  # bytes of speech in one response of a stream: a second
 MOST_PICTURES = 8  # of Imagen at once
@@ -69,7 +70,8 @@ def ask_for_media(call: Call, operation: str) -> Call:
 def _read_size(config: Body) -> tuple[int, int]:
     """Return the pixels of a picture. Raises Failure for a ratio or a size that is none."""
     asked: Body = config.get("imageConfig") or {}
-    ratio, size = asked.get("aspectRatio") or "1:1", asked.get("imageSize") or "1K"
+    ratio = asked.get("aspectRatio") or "1:1"
+    size = asked.get("imageSize") or "1K"
     for name, value, known in (("aspect_ratio", ratio, SIZES), ("image_size", size, _SCALES)):
         if value not in known:
             where = f"GenerateContentRequest.generation_config.image_config.{name}"
@@ -159,7 +161,8 @@ class MediaAnswer(Struct, frozen=True):
 
     def list_responses(self, blobs: Sequence[Blob]) -> list[dict[str, Json]]:
         """Return the responses of a stream: one for each second of speech, or for all pictures."""
-        first, pieces = blobs[0], [blobs]
+        first = blobs[0]
+        pieces = [blobs]
         if first.media_type == SAMPLES:
             pieces = [[Blob(SAMPLES, first.data[at : at + PIECE])] for at in range(0, len(first.data), PIECE)]
         return [self.make_body(piece, is_last=piece is pieces[-1]) for piece in pieces]

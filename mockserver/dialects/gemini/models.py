@@ -15,11 +15,13 @@ from mockserver.dialects.gemini.request import NAME
 
 Entry = TypeVar("Entry")
 USUAL_PARAMS = {"version": "v1beta", "parent": "models"}
-USUAL_PAGE, LARGEST_PAGE = 50, 1000
+USUAL_PAGE = 50
+LARGEST_PAGE = 1000
 
 
 def model_operations() -> tuple[Operation, ...]:
-    every, parse = "/{version:version}/{parent:models}", partial(parse_models, NAME)
+    every = "/{version:version}/{parent:models}"
+    parse = partial(parse_models, NAME)
     return (
         Operation("models", "GET", every, parse, _render, params=USUAL_PARAMS),
         Operation("model", "GET", every + "/{model:id}", parse, _render, params=USUAL_PARAMS),
@@ -46,7 +48,8 @@ _OF_USERS = ("tunedModels", "dynamic")  # collections of models that users make:
 
 def find_page(http: HttpRequest, names: tuple[Entry, ...]) -> tuple[tuple[Entry, ...], dict[str, Json]]:
     """Return the entries of the requested page, and the token of the next one. Raises Failure for a bad query."""
-    token, size = http.query.get("pageToken") or "", http.query.get("pageSize") or str(USUAL_PAGE)
+    token = http.query.get("pageToken") or ""
+    size = http.query.get("pageSize") or str(USUAL_PAGE)
     try:
         start = int(urlsafe_b64decode(token)) if token else 0
     except ValueError:

@@ -141,7 +141,8 @@ def _find_usual_schema(kind: Type, *, vertex: bool, level: int) -> Schema | None
     if callable(kind):  # a message in itself
         if level == _LEVELS:
             return None
-        kind, level = kind(), level + 1
+        kind = kind()
+        level = level + 1
     match kind:
         case Scalar():
             return _USUAL.get(kind.name)
@@ -168,7 +169,8 @@ class _Reader:
     """Reads messages and collects mistakes; wrong values are left out unless it `keeps_wrong` ones."""
 
     def __init__(self, vertex: bool, *, keeps_wrong: bool = False) -> None:
-        self._vertex, self._keeps_wrong = vertex, keeps_wrong
+        self._vertex = vertex
+        self._keeps_wrong = keeps_wrong
         self.found: list[Violation] = []
 
     def read_message(self, message: Message, body: Mapping[str, Json], path: _Path = ()) -> dict[str, Json]:
@@ -333,9 +335,12 @@ _TIMESTAMP = re.compile(
 )
 _URL_SAFE = str.maketrans("-_", "+/")
 
-STRING, BOOL = Scalar("TYPE_STRING", _read_string), Scalar("TYPE_BOOL", _read_type(bool))
-INT32, INT64 = Scalar("TYPE_INT32", _make_integer_reader(32)), Scalar("TYPE_INT64", _make_integer_reader(64))
-FLOAT, DOUBLE = Scalar("TYPE_FLOAT", _read_float), Scalar("TYPE_DOUBLE", _read_float)
+STRING = Scalar("TYPE_STRING", _read_string)
+BOOL = Scalar("TYPE_BOOL", _read_type(bool))
+INT32 = Scalar("TYPE_INT32", _make_integer_reader(32))
+INT64 = Scalar("TYPE_INT64", _make_integer_reader(64))
+FLOAT = Scalar("TYPE_FLOAT", _read_float)
+DOUBLE = Scalar("TYPE_DOUBLE", _read_float)
 BYTES = Scalar("TYPE_BYTES", _read_bytes)
 DURATION = Scalar("type.googleapis.com/google.protobuf.Duration", _make_pattern_reader(_DURATION))
 TIMESTAMP = Scalar("type.googleapis.com/google.protobuf.Timestamp", _read_timestamp)

@@ -30,7 +30,8 @@ from mockserver.dialects.gemini.schemas import make_answer_schema, make_json_sch
 
 NAME = "gemini"
 RESPONSE_IDS = IdShape("", 23)
-CALL_IDS, NO_CALL_IDS = IdShape("", 8, "hex"), IdShape("", 0)
+CALL_IDS = IdShape("", 8, "hex")
+NO_CALL_IDS = IdShape("", 0)
 FINISHES = frozenset(filter(str.isupper, OWN_FINISHES))
 PART_TOKENS = 258  # of an image, a page, ...
 
@@ -38,7 +39,8 @@ PART_TOKENS = 258  # of an image, a page, ...
 def parse_generate(http: HttpRequest, validation: Validation) -> Call:
     body, texts = _read_contents(http, validation)
     if validation is Validation.OFF:
-        body, texts = mend_question("GenerateContentRequest", body), None
+        body = mend_question("GenerateContentRequest", body)
+        texts = None
     elif texts is None or not CHECKED.isdisjoint(body):
         check_generate(body, model=find_model(http), vertex=is_vertex(http), validation=validation)
     return make_call(http, body, "chat", texts)
@@ -112,7 +114,8 @@ def _explain_broken(body: bytes, failure: Failure) -> str:
     found = _PLACE.fullmatch(why)
     if found is None:
         return 'Unknown name "": Root element must be a message.' if "an object" in why else why
-    ended, before = found["why"].startswith("EOF"), body.split(b"\n")[: int(found["line"]) - 1]
+    ended = found["why"].startswith("EOF")
+    before = body.split(b"\n")[: int(found["line"]) - 1]
     at = sum(len(line) + 1 for line in before) + int(found["column"]) - (not ended)
     begins = max(at - _AROUND, 0)
     expected = next((text for word, text in _EXPECTED.items() if word in found["why"]), "Unexpected token.")
@@ -159,7 +162,8 @@ def _read_texts(body: Body) -> _Texts | None:
         if text := "\n".join(texts):
             messages.append(Message("system", text))
     for content in body.get("contents") or ():
-        role, texts = content.get("role"), _list_texts(content)
+        role = content.get("role")
+        texts = _list_texts(content)
         if not texts or (role and role not in ROLES):
             return None
         messages.append(Message("assistant" if role == "model" else "user", "".join(texts)))
@@ -178,7 +182,8 @@ def _list_texts(content: Body) -> list[str] | None:
 
 def make_call(http: HttpRequest, body: Body, operation: str, texts: _Texts | None) -> Call:
     """Return the Call of a body; `texts` are its messages, if they are only texts."""
-    model, config = find_model(http), body.get("generationConfig")
+    model = find_model(http)
+    config = body.get("generationConfig")
     tools = tuple(_read_tools(body)) if "tools" in body else ()
     return Call(
         dialect=NAME,
@@ -242,9 +247,12 @@ def list_messages(body: Body) -> Iterator[Message]:
     if system and (text := "\n".join(part.get("text", "") for part in system.get("parts") or ())):
         yield Message("system", text)
     pending = PendingCalls()
-    made, speaker = 0, ""
+    made = 0
+    speaker = ""
     for content in body["contents"]:
-        parts, earlier, speaker = content["parts"], speaker, content.get("role") or "user"
+        parts = content["parts"]
+        earlier = speaker
+        speaker = content.get("role") or "user"
         if speaker == "model":
             calls = tuple(
                 ToolCall(call.get("id") or f"call_{made + at}", call["name"], compact(call.get("args") or {}))
@@ -300,10 +308,12 @@ _DONE = {
 
 def _read_result(result: Body, pending: PendingCalls) -> Message:
     """Return a tool's result, for the call with its id, or else the first one of its name without a result."""
-    named, name = result.get("id"), result["name"]
+    named = result.get("id")
+    name = result["name"]
     call = pending.take(name, named)
     parts = tuple(chain.from_iterable(map(_convert_part, result.get("parts") or ())))
-    text, of_call = _unwrap_result(name, result.get("response") or {}), named or "" if call is None else call.id
+    text = _unwrap_result(name, result.get("response") or {})
+    of_call = named or "" if call is None else call.id
     return Message("tool", text, parts=parts, tool_call_id=of_call, name=name)
 
 

@@ -108,7 +108,8 @@ _TYPES = {
     "an object": ("dict_type", "dictionary"),
 }
 
-ORDER, CALLS = "invalid_request_message_order", "invalid_function_call"
+ORDER = "invalid_request_message_order"
+CALLS = "invalid_function_call"
 _RATE_LIMIT = ErrorRow(429, "rate_limited", "1300")
 _MODEL = ErrorRow(400, "invalid_model", "1500")
 ROWS = error_rows(

@@ -54,7 +54,8 @@ CLASSIFY_CHAT = Model(
 
 def judging_operations() -> Sequence[Operation]:
     """Return the operations on texts and on chats."""
-    moderate, classify = _make_renderer(_judge), _make_renderer(_classify)
+    moderate = _make_renderer(_judge)
+    classify = _make_renderer(_classify)
     return (
         Operation("moderations", "POST", "/moderations", partial(_parse_texts, "moderations"), moderate),
         Operation("moderations", "POST", "/chat/moderations", _parse_chats, moderate),

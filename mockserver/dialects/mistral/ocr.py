@@ -63,7 +63,8 @@ def parse_ocr(http: HttpRequest, validation: Validation) -> Call:
     body, parsed = read_request(OCR, http, refuse, validation)
     if validation is Validation.LIVE:
         refuse_first(unknown_fields(body, OCR.fields), refuse)
-    document, model = parsed["document"], parsed.get("model") or USUAL_MODEL
+    document = parsed["document"]
+    model = parsed.get("model") or USUAL_MODEL
     meaning = {key: value for key, value in body.items() if value is not None}
     return Call(
         dialect=NAME,

@@ -35,7 +35,8 @@ from mockserver.dialects._parse import Body, read_body, read_object, read_reques
 from mockserver.dialects.mistral.errors import refuse
 
 NAME = "mistral"
-CHAT_IDS, TOOL_CALL_IDS = IdShape("", 32, "hex"), IdShape("", 9)
+CHAT_IDS = IdShape("", 32, "hex")
+TOOL_CALL_IDS = IdShape("", 9)
 USUAL_MODEL = "mistral-small-latest"
 
 URL = text_or("<an object>", open_shape(url=str))

@@ -22,7 +22,8 @@ def _render_chat(call: Call, outcome: Answer | Models) -> Reply:
 
 
 def _render_generate(call: Call, outcome: Answer | Models) -> Reply:
-    thinks, context = call.raw.get("think") is not False, not call.raw.get("raw")
+    thinks = call.raw.get("think") is not False
+    context = not call.raw.get("raw")
     return _render(call, outcome, LineOptions(generates=True, thinks=thinks, context=context))
 
 

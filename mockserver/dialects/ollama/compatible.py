@@ -29,7 +29,8 @@ CHAT_LAYOUT = ChatLayout(
     empty_content="",
 )
 _FINGERPRINT = "fp_ollama"
-_CHAT_IDS, _TEXT_IDS = IdShape("chatcmpl-", 3, "digits"), IdShape("cmpl-", 3, "digits")
+_CHAT_IDS = IdShape("chatcmpl-", 3, "digits")
+_TEXT_IDS = IdShape("cmpl-", 3, "digits")
 
 
 def compatible_operations() -> tuple[Operation, ...]:

@@ -26,7 +26,8 @@ _OPTIONS = {
 }
 EMBED = Model(open_shape(input=optional(Any), dimensions=optional(int), **_OPTIONS), needed=("model",))
 EMBED_PROMPT = Model(open_shape(prompt=optional(str), **_OPTIONS), needed=("model",))
-_refuse_embed, _refuse_prompt = refuse_as("EmbedRequest"), refuse_as("EmbeddingRequest")
+_refuse_embed = refuse_as("EmbedRequest")
+_refuse_prompt = refuse_as("EmbeddingRequest")
 
 
 def embedding_operations() -> tuple[Operation, ...]:
@@ -82,7 +83,8 @@ def _make_call(http: HttpRequest, body: Any, parsed: Any, texts: list[str]) -> C
 def _render(call: Call, outcome: Embeddings | Models) -> Reply:
     if isinstance(outcome, Models):
         return json_reply(200, {"model": call.model, "embeddings": []})
-    write, prompt = ENCODINGS["float"], outcome.prompt_tokens
+    write = ENCODINGS["float"]
+    prompt = outcome.prompt_tokens
     body: dict[str, Json] = {
         "model": outcome.model,
         "embeddings": [write(vector) for vector in outcome.vectors],

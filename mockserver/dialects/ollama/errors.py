@@ -144,7 +144,8 @@ def _word_bad_json(http: HttpRequest, failure: Failure) -> str | None:
     if found is None or after is None:
         return failure.message
     lines = body.split(b"\n")
-    line, column = int(found["line"]) - 1, int(found["column"]) - 1
+    line = int(found["line"]) - 1
+    column = int(found["column"]) - 1
     rest = lines[line][max(column, 0) :] if line < len(lines) else b""
     character = rest.decode("utf-8", "replace")[:1] or "\\n"
     return f"invalid character '{character}' {after}"

@@ -24,7 +24,8 @@ from mockserver.wire.ollama import write_time
 
 VERSION = "0.12.6"
 USUAL_MODELS = ("llama3.2:latest", "qwen3:latest", "gpt-oss:20b", "nomic-embed-text:latest")
-USUAL_WINDOW, EMBEDDING_WINDOW = 131_072, 2048  # tokens
+USUAL_WINDOW = 131_072  # tokens
+EMBEDDING_WINDOW = 2048  # tokens
 LOADED_FOR = 300  # seconds that a model stays in memory
 _STEPS = 4  # lines about the download of a layer
 
@@ -166,7 +167,8 @@ def _list_capabilities(name: str) -> list[str]:
 
 def _render_show(call: Call, outcome: Models) -> Reply:
     name, (window, _) = outcome.names[0], outcome.limits[0]
-    family, info = _find_family(name), (137_000_000, 768) if _embeds(name) else (8_030_261_248, 4096)
+    family = _find_family(name)
+    info = (137_000_000, 768) if _embeds(name) else (8_030_261_248, 4096)
     shown: Object = {
         "license": "",
         "modelfile": f"FROM {name}\nTEMPLATE {{{{ .Prompt }}}}\n",
@@ -248,7 +250,8 @@ def _list_create_steps(model: str) -> Iterator[Object]:
 
 def _list_layer_steps(verb: str, model: str) -> Iterator[Object]:
     measures = _measure(model)
-    digest, total = measures["digest"], measures["size"]
+    digest = measures["digest"]
+    total = measures["size"]
     layer = {"status": f"{verb} {digest[:12]}", "digest": f"sha256:{digest}", "total": total}
     yield layer
     for step in range(1, _STEPS + 1):

@@ -91,7 +91,8 @@ GENERATE = Model(
     ),
     needed=("model",),
 )
-refuse_chat, refuse_generate = refuse_as("ChatRequest"), refuse_as("GenerateRequest")
+refuse_chat = refuse_as("ChatRequest")
+refuse_generate = refuse_as("GenerateRequest")
 
 
 def parse_chat(http: HttpRequest, validation: Validation) -> Call:
@@ -114,7 +115,8 @@ def parse_generate(http: HttpRequest, validation: Validation) -> Call:
     A prompt is answered like the message of a chat, unless it is `raw`, or has a text to end with: these are continued.
     """
     body, parsed = read(GENERATE, http, refuse_generate, validation)
-    prompt, images = parsed.get("prompt") or "", parsed.get("images") or ()
+    prompt = parsed.get("prompt") or ""
+    images = parsed.get("images") or ()
     if not prompt and not images:
         return make_load_call(http, body)
     if parsed.get("raw") and any(parsed.get(key) for key in _NOT_RAW) and validation is not Validation.OFF:
@@ -148,7 +150,8 @@ def read(
     if usual is None:
         body, parsed = read_body(model, object_of(http.body), refuse, validation)
     else:
-        body, parsed = usual, usual
+        body = usual
+        parsed = usual
     if named and validation is not Validation.OFF:
         refuse_first(_find_conflicts(parsed), refuse)
     return body, parsed
@@ -194,7 +197,8 @@ def _read_texts(given: Sequence[Body]) -> list[Message] | None:
     """Return the messages if each is only a role and a text."""
     found = []
     for message in given:
-        role, content = message.get("role"), message.get("content")
+        role = message.get("role")
+        content = message.get("content")
         if len(message) != _ROLE_AND_CONTENT or type(content) is not str or role not in _SPEAKING:
             return None
         found.append(Message(role, content))
@@ -219,8 +223,11 @@ def _make_call(http: HttpRequest, operation: str, body: Body, parsed: Body, **co
 
 
 def _read_options(parsed: Body) -> Options:
-    asked, form, think = parsed.get("options") or {}, parsed.get("format"), parsed.get("think")
-    most, seed = asked.get("num_predict"), asked.get("seed")
+    asked = parsed.get("options") or {}
+    form = parsed.get("format")
+    think = parsed.get("think")
+    most = asked.get("num_predict")
+    seed = asked.get("seed")
     is_schema = isinstance(form, dict)
     return Options(
         max_tokens=int(most) if isinstance(most, int | float) and most > 0 else None,
@@ -237,9 +244,11 @@ def _read_options(parsed: Body) -> Options:
 
 def _read_messages(given: Iterable[Body]) -> Iterator[Message]:
     """Yield the messages; a result belongs to the call of its id, else of its name, else to the first without one."""
-    pending, made = PendingCalls(), 0
+    pending = PendingCalls()
+    made = 0
     for message in given:
-        role, content = (message.get("role") or "user").lower(), _read_text(message.get("content"))
+        role = (message.get("role") or "user").lower()
+        content = _read_text(message.get("content"))
         images = tuple(map(_read_image, message.get("images") or ()))
         if role == "tool":
             name = message.get("tool_name")
@@ -334,7 +343,8 @@ _PLAIN = frozenset(("role", "content"))
 _ROLE_AND_CONTENT = 2  # fields
 _SPEAKING = ("system", "user", "assistant")
 _NOT_RAW = ("template", "system", "context")
-_AUTO, _NONE = ToolChoice("auto"), ToolChoice("none")
+_AUTO = ToolChoice("auto")
+_NONE = ToolChoice("none")
 _OVERFLOW = "shorten"  # num_predict may be more than the context has room for
 _USUAL = Options(lenient_schema=True, overflow=_OVERFLOW)
 _ASKING = frozenset(("options", "logprobs", "think", "format"))  # fields that make options unusual

@@ -32,7 +32,8 @@ from mockserver.model.vocabulary import ends, parts, vocabulary
 
 __all__ = ["NOTHING", "WHOLE", "Fits", "Mention", "Mentions", "mentions"]
 
-_LONGEST, _LATER = 20_000, 20_000  # characters read of the first text, and of all others together
+_LONGEST = 20_000  # characters read of the first text
+_LATER = 20_000  # characters read of all others together
 _DENSE = 8_000  # characters read of a text with more digits and signs than words: each may be a mention
 _MOST_PROPERTIES = 1_000  # of an object that get values from a text
 _TAIL = 0.4  # share of these characters that is read at the end of a long text
@@ -311,7 +312,8 @@ def _series(text: str, found: Sequence[Candidate]) -> list[Sequence[Part]]:
 def _run(text: str, matched: Sequence[Candidate], found: Sequence[Candidate]) -> Sequence[Part]:
     """The mentions that suit a property as well as the best, each joined to the next; in turns with its peers."""
     top = max(matched, key=lambda match: match.points)
-    best, ordered = top.mentions[0], list[Mention]()
+    best = top.mentions[0]
+    ordered = list[Mention]()
     for match in sorted(matched, key=lambda match: match.mentions[0].start):
         mention = match.mentions[0]
         as_well = match.points >= top.points - 14 or (mention.kind in _PLAIN and mention.cue in ("", best.cue))
@@ -341,8 +343,10 @@ _BREAKS = lazy_pattern(r"\n+|;\s{0,4}|(?<=[.!?])\s{1,4}|,?\s(?:and|und|et|y|e|en
 _SEVERAL = lazy_pattern(  # what parts records, or joins what is said of several
     r"(?i)[\n,;&+:|]|[.!?]\s|\b(?:and|or|und|oder|et|ou|y|e|o|en|plus|then|vs|versus|with)\b|[^\x00-\x7f]"
 )
-_MOST_PIECES, _MOST_SETS = 80, 32
-_RECORD_LIKELY, _SETS_LIKELY = 2, 8  # points from which a mention may belong to a record, or be one of several
+_MOST_PIECES = 80
+_MOST_SETS = 32
+_RECORD_LIKELY = 2  # points from which a mention may belong to a record
+_SETS_LIKELY = 8  # points from which it may be one of several
 _PLAIN = ("name", "quoted", "number")
 _MARKS = str.maketrans(dict.fromkeys(",\n;?.", " , "))
 _JOINING = vocabulary(", and or und oder et ou y e o & plus then vs versus with")

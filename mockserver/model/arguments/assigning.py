@@ -70,7 +70,8 @@ class Assignment(Struct):
 
     def take(self, match: Candidate) -> bool:
         """Give a property its value, unless it has one, its mentions are used or no form of them fits."""
-        name, used = match.prop.name, self.used
+        name = match.prop.name
+        used = self.used
         if match.prop.semantic_type == "currency":  # an amount of money says two things
             used = [other for other in used if other.kind in ("currency", "money")]
         if name in self.given or any(mention.overlaps(other) for mention in match.mentions for other in used):
@@ -291,7 +292,8 @@ def find_boolean(text: str, prop: Property) -> bool | None:
     words = tuple(word for word in prop.words if word not in _AUXILIARY) or prop.words
     places = (*_find_runs(text, words), *_find_runs(text, ("".join(words),)))
     if not places:
-        tokens, length = _index(text)[0], len(words)
+        tokens = _index(text)[0]
+        length = len(words)
         starts = range(len(tokens) - length + 1)
         alike = (at for at in starts if all(map(_is_form, [word for word, _, _ in tokens[at : at + length]], words)))
         places = tuple((tokens[at][1], tokens[at + length - 1][2]) for at in islice(alike, 1))
@@ -371,9 +373,11 @@ def find_count_of_items(text: str, found: Sequence[Mention], nouns: Collection[s
     """Find where a text says how many items it wants: `4 tasks`, `five European capitals`; without a noun, of any."""
     for mention in found:
         if mention.kind == "number" and isinstance(mention.value, int):
-            end, following = mention.end, _NEXT_WORDS.match(text, mention.end)
+            end = mention.end
+            following = _NEXT_WORDS.match(text, mention.end)
             for word in following[0].split() if following else ():
-                end, one = end + 1 + len(word), singular(word.lower())
+                end = end + 1 + len(word)
+                one = singular(word.lower())
                 if any(_is_form(one, noun) for noun in nouns) or (not nouns and one != word.lower()):
                     return Mention("count", mention.value, mention.start, end)
     return None
@@ -478,10 +482,14 @@ def _read_within(written: str, prop: Property) -> Iterator[Json]:
             yield from convert(written, mention, prop)
 
 
-_FEW, _LONGEST_CACHED = 60, 20_000  # properties that are no work, and bytes of those that are remembered
+_FEW = 60  # properties that are no work
+_LONGEST_CACHED = 20_000  # bytes of those that are remembered
 _STEPS_OF_PROPERTY = 4  # what reading a property costs, as compared with a pair
 _MOST_PAIRS = 12_000  # of a mention and a property that are looked at
-_MOST_CHOICES, _MOST_EXAMPLES, _MOST_PLACES, _MOST_ITEMS = 300, 20, 20, 100
+_MOST_CHOICES = 300
+_MOST_EXAMPLES = 20
+_MOST_PLACES = 20
+_MOST_ITEMS = 100
 _WEAK = 8  # points from which a name is better than nothing for a required property
 _AGAINST_OTHERS = 24  # points against a mention with the name of another property before it
 _FAINT = 0.1  # weight of adjectives that tell nothing
@@ -523,14 +531,16 @@ Place = tuple[int, int]  # where something starts and ends
 
 def find_announced(text: str, kind: str, used: Iterable[Mention]) -> Place | None:
     """Return where free text of a kind stands, cut before used mentions; None where nothing announces it."""
-    taken, sentences = _sort_places(used), [*_split_sentences(text[:_REACH])]
+    taken = _sort_places(used)
+    sentences = [*_split_sentences(text[:_REACH])]
     for cue in word_lists("patterns")["announced"].get(kind, ()):
         pattern = _announcements()[cue]
         for start, end in sentences:
             found = (pattern.match if cue == "asking" else pattern.search)(text, start, end)
             if found is None:
                 continue
-            begin, whole = found.end(), kind in ("message", "text") and cue in ("colon", "saying")
+            begin = found.end()
+            whole = kind in ("message", "text") and cue in ("colon", "saying")
             end = _end_after_colon(text, begin) if cue == "colon" else end
             if place := _trim(text, (begin, end), taken, whole=whole):
                 return place

@@ -68,7 +68,8 @@ def read_property(name: str, schema: Json, order: int, *, required: bool = False
     """Read a property; alternatives of `anyOf` and `oneOf` are taken together."""
     flat = _flatten(schema if isinstance(schema, Mapping) else {})
     types = _list_types(flat)
-    words, roles = parts(name) or (singular(name),), heading_of("roles")
+    words = parts(name) or (singular(name),)
+    roles = heading_of("roles")
     described = " ".join(str(flat.get(key) or "") for key in ("title", "description"))[:600]
     return Property(
         name=name,
@@ -88,7 +89,8 @@ def read_property(name: str, schema: Json, order: int, *, required: bool = False
 
 def read_item(list_: Property) -> Property:
     """Return what an array asks for as its items; they have the name of the array."""
-    items, first = list_.schema.get("items"), list_.schema.get("prefixItems")
+    items = list_.schema.get("items")
+    first = list_.schema.get("prefixItems")
     items = items if isinstance(items, Mapping) else first[0] if isinstance(first, list) and first else {}
     return read_property(list_.name, items, list_.order, required=list_.required)
 
@@ -163,7 +165,9 @@ def _find_hints(described: str) -> Iterator[str]:
 
 # Points
 
-ENOUGH, ENOUGH_FOR_REQUIRED, _FOR_PART = 30, 20, 62
+ENOUGH = 30
+ENOUGH_FOR_REQUIRED = 20
+_FOR_PART = 62
 UNTOLD = vocabulary("id name number value is has to from the of key code type string text")
 
 
@@ -224,7 +228,8 @@ def _refine_kind(mention: Mention, prop: Property) -> str:
     """The kind of a mention; for a word of a list of the property's type, the name of that list."""
     if mention.kind not in ("name", "words", "quoted", "id") or not isinstance(mention.value, str):
         return mention.kind
-    word, semantic_type = mention.value.lower(), prop.semantic_type
+    word = mention.value.lower()
+    semantic_type = prop.semantic_type
     if semantic_type in _LISTED_TYPES:
         return semantic_type if word in heading_of(_LISTED_TYPES[semantic_type]) else "other"
     if semantic_type == "color":
@@ -311,7 +316,8 @@ def _score_json(mention: Mention, prop: Property) -> int:
 
 
 def _score_number(mention: Mention, prop: Property) -> int:
-    near, semantic_type = _score_neighbours(mention, prop), prop.semantic_type
+    near = _score_neighbours(mention, prop)
+    semantic_type = prop.semantic_type
     if prop.types == ("string",) and semantic_type not in _COUNTED_AS_TEXT:
         if semantic_type in _NEVER_NUMBERS:
             return 0
@@ -401,13 +407,15 @@ _PARTS: Mapping[str, Mapping[str, frozenset[str]]] = {
     "town": {"city": vocabulary("state province")},
 }
 _HEADS = vocabulary("time date place person")
-_VAGUE, _VAGUE_NAMES = vocabulary("query text number title name"), ("", "name", "title", "code")
+_VAGUE = vocabulary("query text number title name")
+_VAGUE_NAMES = ("", "name", "title", "code")
 _EXAMPLES = lazy_pattern(r"(?i)(?:e\.?g\.?|such as|for example|like|one of|i\.e\.|either|:|\()[,:]?\s*([^.()]{2,200})")
 _ADDRESSED = vocabulary("to recipient cc bcc address receiver sender")
 _NUMBERS = vocabulary("number money ordinal")
 _NAMED_BY_NEIGHBOURS = vocabulary("number id quoted name channel version")
 _LISTED_TYPES = {"language": "language_codes", "currency": "currencies", "unit": "units"}
-_TYPES_OF_TIME, _SPANS = vocabulary("duration days time"), vocabulary("second minute hour")
+_TYPES_OF_TIME = vocabulary("duration days time")
+_SPANS = vocabulary("second minute hour")
 _TYPES_OF_NUMBERS = vocabulary("quantity money currency id")
 _COUNTS = vocabulary("quantity qty amount count")
 _THINGS = ("", "title", "text", "place")

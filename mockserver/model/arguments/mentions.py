@@ -31,9 +31,11 @@ from mockserver.model.vocabulary import (
 @lru_cache(maxsize=64)
 def read(text: str) -> tuple[Mention, ...]:
     """Return what a text mentions, in order. Mentions may overlap: a pair and the number in it."""
-    claimed, counts = bytearray(len(text)), quantities.may_have_quantities(text)
+    claimed = bytearray(len(text))
+    counts = quantities.may_have_quantities(text)
     fragments = list(_claim(find_fragments(text), claimed))
-    strict, inner = [*fragments], [member for fragment in fragments for member in _read_members(text, fragment)]
+    strict = [*fragments]
+    inner = [member for fragment in fragments for member in _read_members(text, fragment)]
     forms: list[Iterator[Mention]] = [find_quoted(text), find_literals(text, sure=True)]
     forms += [quantities.find_moments(text), quantities.find_durations(text), quantities.find_times(text)] * counts
     forms += [find_literals(text, sure=False), *[quantities.find_numbers(text)] * counts]
@@ -155,7 +157,9 @@ def _measure_depth(value: Json) -> int:
 
 
 def _read_members(text: str, fragment: Mention) -> Iterator[Mention]:
-    waiting, at, left = [fragment.value], fragment.start, _MOST_MEMBERS
+    waiting = [fragment.value]
+    at = fragment.start
+    left = _MOST_MEMBERS
     while waiting and left:
         value = waiting.pop(0)
         for key, inner in list(value.items() if isinstance(value, dict) else ())[:left]:
@@ -219,7 +223,8 @@ def find_phrases(text: str, claimed: bytearray) -> Iterator[Mention]:
 def _list_phrases(text: str, claimed: bytearray) -> Iterator[Mention]:
     stops = words_between_phrases(language_of_prepositions(text))
     free = "".join("\0" if taken else char for char, taken in zip(text, claimed, strict=True)) if any(claimed) else text
-    run, tokens = list[Token](), [*_TOKEN.finditer(free)]
+    run = list[Token]()
+    tokens = [*_TOKEN.finditer(free)]
     for token, following in zip(tokens, (*tokens[1:], None), strict=False):
         is_joined = not run or free[run[-1].end() : token.start()] in (" ", "  ")
         is_stop = token[0].lower() in stops and not (
@@ -278,7 +283,8 @@ def _is_item(text: str, token: Token) -> bool:
 
 
 def _make_phrase(text: str, part: Sequence[Token]) -> Mention:
-    start, end = part[0].start(), part[-1].end()
+    start = part[0].start()
+    end = part[-1].end()
     is_name = part[0][0][0].isupper()
     state = _STATE.match(text, end) if is_name else None
     end = state.end() if state else end
@@ -386,7 +392,11 @@ def _read_after(text: str, end: int) -> tuple[str, ...]:
     return tuple(words[:3])
 
 
-_MOST_MENTIONS, _MOST_TRIES, _MOST_MEMBERS, _DEEPEST, _REACH = 400, 48, 200, 24, 70
+_MOST_MENTIONS = 400
+_MOST_TRIES = 48
+_MOST_MEMBERS = 200
+_DEEPEST = 24
+_REACH = 70
 _QUOTED = lazy_pattern(
     r"```(?:[\w+-]*[ \t]*\n)?(?P<fenced>(?:[^`]|`(?!``))+)```|`(?P<code>[^`\n]{1,2000})`"
     r"|(?<![\w\"'\\])\"((?:[^\"\\\n]|\\.|\n(?!\n)){1,4000})\""
@@ -429,7 +439,8 @@ _VERBS = vocabulary(
 _PRONOUN = lazy_pattern(r"(?i)(?<![\w'’])(?:i|we|you|they|he|she) $")
 _ONE = lazy_pattern(r"(?i)\ban? $")
 _DOES = lazy_pattern(r"(?i)\b(?:do|does|did) (?:(?:an?|the|my|your|our|this|that|these|those|one) )?$")
-_OF_THE_NAME, _BY = lazy_pattern(r" the [A-Z]"), lazy_pattern(r" by [A-Z]")
+_OF_THE_NAME = lazy_pattern(r" the [A-Z]")
+_BY = lazy_pattern(r" by [A-Z]")
 _STATE = lazy_pattern(r", [A-Z]{2}\b")
 # The values in a mention, by its kind, in groups that are named as their own kinds.
 _PARTS: Mapping[str, re.Pattern[str]] = {

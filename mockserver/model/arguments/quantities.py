@@ -62,10 +62,13 @@ def _read_number(text: str, found: re.Match[str], number: int | float) -> Iterat
     scale = (found["scale"] or "").strip().lower()
     number = _whole_if_equal(round(number * _SCALES[scale], 6)) if scale in _SCALES else number
     number = -number if found["sign"] in ("-", "−") else number
-    unit, start, end = found["glued"] or "", found.start() + found[0].startswith(" "), found.end()
+    unit = found["glued"] or ""
+    start = found.start() + found[0].startswith(" ")
+    end = found.end()
     place = (end - len(unit), end)
     if not unit and not found["ordinal"] and (after := _find_unit(text, end)):
-        unit, place = after[1], after.span(1)
+        unit = after[1]
+        place = after.span(1)
     end = min(end, place[0]) if unit not in ("%", "") else end
     if coin := found["coin"]:
         yield Mention("money", number, found.end("coin"), end, unit=_COINS[coin])
@@ -124,10 +127,12 @@ def _sum_words(text: str, run: Sequence[re.Match[str]]) -> Iterator[Mention]:
         if word not in _TIMES:
             group += WORDS[word]
         elif _TIMES[word] >= 1000:
-            total, group = total + max(group, 1) * _TIMES[word], 0
+            total = total + max(group, 1) * _TIMES[word]
+            group = 0
         else:
             group = max(group, 1) * _TIMES[word]
-    unit, where = _find_unit(text, run[-1].end()), (run[0].start(), run[-1].end())
+    unit = _find_unit(text, run[-1].end())
+    where = (run[0].start(), run[-1].end())
     yield from _with_unit(total + group, where, unit[1] if unit else "", unit.span(1) if unit else where)
 
 
@@ -210,7 +215,8 @@ _RELATIVE = lazy_pattern(
 
 
 def _find_dates(text: str) -> Iterator[Mention]:
-    text, stated = _fold(text), dict[int, str]()
+    text = _fold(text)
+    stated = dict[int, str]()
     for form in _DATES:
         for found in form.finditer(text):
             if day := _read_day(found.groupdict()):
@@ -225,7 +231,8 @@ def _find_dates(text: str) -> Iterator[Mention]:
 def _read_day(groups: dict[str, str | None]) -> date | None:
     """The next such day, where no year is given; 03/04/2025 is in March, as in America."""
     month, year, day = (groups.get(part) or "" for part in ("month", "year", "day"))
-    at, number = int(heading_of("months").get(month.lower(), month)), int(day or 1)
+    at = int(heading_of("months").get(month.lower(), month))
+    number = int(day or 1)
     at, number = (number, at) if at > 12 else (at, number)
     with suppress(ValueError):
         if year:

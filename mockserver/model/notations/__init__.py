@@ -99,7 +99,9 @@ def read_steps(
     `read_calls` returns the names and the inputs of the calls in a text. `pattern` is what is said of a request
     besides: its group `said`, or else nothing of it, is the request.
     """
-    request, steps, pending = "", list[AgentStep](), list[tuple[str, str]]()
+    request = ""
+    steps = list[AgentStep]()
+    pending = list[tuple[str, str]]()
     for message in call.messages:
         if message.role in RULING:
             continue
@@ -109,7 +111,8 @@ def read_steps(
         if pending:
             steps += [AgentStep(name, given, message.text) for name, given in pending]
         else:
-            request, steps = pattern.sub(r"\g<said>", message.text) if pattern else message.text, []
+            request = pattern.sub(r"\g<said>", message.text) if pattern else message.text
+            steps = []
         pending = []
     return request, steps
 

@@ -26,7 +26,8 @@ class Labels(Struct, frozen=True):
     thought: str
 
     def write_calls(self, calls: Sequence[ToolCall]) -> str:
-        name, arguments = calls[0].name, try_parse(calls[0].arguments)
+        name = calls[0].name
+        arguments = try_parse(calls[0].arguments)
         values = [*arguments.values()] if isinstance(arguments, Mapping) else []
         value = values[0] if len(values) == 1 and not self.is_json else arguments
         written = value if isinstance(value, str) else compact(value)
@@ -49,7 +50,8 @@ class Labels(Struct, frozen=True):
 
 
 def read(call: Call, prompt: str) -> TextAgent | None:
-    formats, blob = [*islice(_ACTION.finditer(prompt), MOST)], _BLOB.search(prompt)
+    formats = [*islice(_ACTION.finditer(prompt), MOST)]
+    blob = _BLOB.search(prompt)
     shown = next((each for each in formats if _NAMES.search(each[0])), next(iter(formats), None))
     if shown is None and blob is None and _FINAL.search(prompt) is None:
         return None
@@ -66,10 +68,14 @@ def read(call: Call, prompt: str) -> TextAgent | None:
         is_blob=blob is not None,
         thought="Thought: " * ("Thought:" in prompt and not call.messages[-1].text.rstrip().endswith("Thought:")),
     )
-    request, name, given, steps = "", "", "", list[AgentStep]()
+    request = ""
+    name = ""
+    given = ""
+    steps = list[AgentStep]()
     for kind, text in labels.read_parts("\n".join(_list_texts(call, labels))):
         if kind == "asked":
-            request, steps = _FRAME.sub("", text), []
+            request = _FRAME.sub("", text)
+            steps = []
         elif kind == "name":
             name, given = _read_action(text)
         elif kind == "input":

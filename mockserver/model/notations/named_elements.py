@@ -39,7 +39,8 @@ def read(call: Call, prompt: str) -> TextAgent | None:
     tools = [tool for tool in read_tools(prompt[: shown.start()]) if tool.name != shown["name"]]
     if not tools:
         return None
-    answer, seen = _ANSWER.search(prompt), _SEEN.search(prompt)
+    answer = _ANSWER.search(prompt)
+    seen = _SEEN.search(prompt)
     names = ElementNames(shown["tool"], shown["given"], answer[1] if answer else "")
     step = re.compile(
         rf"(?s)<{names.tool}>\s*([\w.-]{{1,60}})\s*</{names.tool}>\s*<{names.given}>(.*?)</{names.given}>"

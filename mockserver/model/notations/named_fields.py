@@ -35,7 +35,8 @@ def answer_in_fields(call: Call, seed: Seed) -> DraftChoice | None:
     rules = excerpt("\n".join(message.text for message in call.messages if message.role != "user"), _MOST_READ)
     said = excerpt(call.last_user, _MOST_READ).removesuffix(order[0])
     given = {name: text.strip() for name, text in _FIELD.findall(said)}
-    inputs, own = rules.partition("output fields")[0], _schema(asked, rules)
+    inputs = rules.partition("output fields")[0]
+    own = _schema(asked, rules)
     task = "\n".join(text for name, text in given.items() if name in inputs and name not in ("trajectory", "tools"))
     tools = tuple(_tools(f"{rules}\n{given.get('tools', '')}"))
     inner = replace(call, messages=(Message("user", task), *_steps(given)), tools=tools)
@@ -80,8 +81,10 @@ def _step(call: Call, asked: Mapping[str, str], seed: Seed) -> dict[str, Json]:
 
 def _fill_texts(call: Call, fields: Sequence[str], seed: Seed) -> dict[str, Json]:
     """Thoughts for fields of reasoning; for an answer a result, a sentence of the prompt, or prose."""
-    about, rng = find_topic(call), seed.stream("fields")
-    asked, speaker = Request(about.text, "", about), Speaker(about, rng)
+    about = find_topic(call)
+    rng = seed.stream("fields")
+    asked = Request(about.text, "", about)
+    speaker = Speaker(about, rng)
     values: dict[str, Json] = {}
     for name in fields:
         if name == fields[-1] and (results := describe_results(call)):
@@ -127,10 +130,13 @@ def _schema(asked: Mapping[str, str], rules: str) -> dict[str, Json]:
     return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
 
 
-_THOUGHTS, _ANSWERS = vocabulary("reasoning rationale thought"), vocabulary("answer response reply output")
+_THOUGHTS = vocabulary("reasoning rationale thought")
+_ANSWERS = vocabulary("answer response reply output")
 _MARK = "[[ ## "
-_OPENING, _MOST_READ, _LONGEST_ORDER = 40, 50_000, 5_000  # characters
-_MOST_STEPS = 100
+_OPENING = 40  # characters
+_MOST_READ = 50_000  # characters
+_LONGEST_ORDER = 5_000  # characters
+_MOST_STEPS = 100  # characters
 _FIELD = lazy_pattern(r"\[\[ ## (\w{1,60}) ## \]\]\n(.*?)(?=\n\[\[ ## |\Z)", re.DOTALL)
 _TAGGED = lazy_pattern(r"<((?:tool_name|tool_args|observation)_\d{1,3})>(.{0,8000}?)</\1>", re.DOTALL)
 _ORDER = lazy_pattern(r"Respond with (?:the corresponding output fields|a JSON object)([^\n]*)\s*$")

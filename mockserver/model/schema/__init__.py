@@ -58,7 +58,8 @@ def _search(compiled: CompiledSchema, seed: Seed, said: Mentions) -> Json:
     """
     stuck: UnsatisfiableError | None = None
     rejections = Counter[str]()  # by JSON pointer
-    work, minimal = find_request_work(), False
+    work = find_request_work()
+    minimal = False
     work_left = min(_MAX_WORK, work.left)
     work.left -= compiled.document.values // _COMPILED_PER_STEP
     for number in range(_MAX_ATTEMPTS):
@@ -87,7 +88,8 @@ def _search(compiled: CompiledSchema, seed: Seed, said: Mentions) -> Json:
             continue
         finally:
             spent = share - max(0, attempt.work_left)
-            work_left, work.left = work_left - spent, work.left - spent
+            work_left = work_left - spent
+            work.left = work.left - spent
         if not compiled.validator.is_cheap:
             cost = compiled.validator.estimate_cost(*measure_depth_and_size(value))
             if cost > MAX_COST:

@@ -111,7 +111,8 @@ class SchemaDocument:
         if uri not in self._named:
             raise UnsatisfiableError(f"{reference!r} refers to another document, and nothing is fetched", place)
         if fragment and not fragment.startswith("/"):
-            uri, fragment = f"{uri}#{fragment}", ""
+            uri = f"{uri}#{fragment}"
+            fragment = ""
         try:
             return _follow_pointer(self._named[uri], fragment)
         except LookupError:
@@ -149,7 +150,8 @@ class SchemaDocument:
         return base
 
     def _count(self, schema: Schema, pointer: str) -> None:
-        required, patterns = schema.get("required"), schema.get("patternProperties")
+        required = schema.get("required")
+        patterns = schema.get("patternProperties")
         stated = [schema.get("pattern"), *(patterns if isinstance(patterns, Mapping) else ())]
         fresh = {pattern for pattern in stated if isinstance(pattern, str)} - self._patterns
         self._patterns |= fresh  # each is compiled once
@@ -211,11 +213,14 @@ def _shorten(pointer: str) -> str:
 _MAX_DEPTH = 250  # levels of the document; the validator's compiler goes about as deep
 _MAX_POINTER = 200  # characters in messages
 _MAX_REFERENCES = 5_000
-_MAX_PARTS, _MAX_VALUES = 20_000, 200_000
+_MAX_PARTS = 20_000
+_MAX_VALUES = 200_000
 MAX_PROPERTIES = 2_000  # of one object
 REFERENCES = ("$ref", "$dynamicRef", "$recursiveRef")
 # Of a schema that is written out: values, options of one alternative, and ways to combine all of them.
-_MAX_RESOLVED, _MAX_OPTIONS, _MAX_COMBINATIONS = 2_000, 40, 4_096
+_MAX_RESOLVED = 2_000
+_MAX_OPTIONS = 40
+_MAX_COMBINATIONS = 4_096
 _META_SCHEMAS = ("http://json-schema.org/draft", "https://json-schema.org/draft", "http://json-schema.org/schema")
 _ANY_SCHEMA: Schema = {"type": "object"}  # an empty schema is one that every meta-schema allows
 
@@ -226,14 +231,16 @@ class MinDepths:
     def __init__(self, document: SchemaDocument) -> None:
         self._document = document
         self._known: dict[int, float] = dict.fromkeys(map(id, document.schemas), inf)
-        changed, steps = True, _MAX_DEPTH_STEPS
+        changed = True
+        steps = _MAX_DEPTH_STEPS
         while changed and steps > 0:
             steps -= document.values
             changed = False
             for schema in reversed(document.schemas):  # what a schema contains comes after it, definitions mostly too
                 depth = self._depth(schema)
                 if depth < self._known[id(schema)]:
-                    self._known[id(schema)], changed = depth, document.references > 0
+                    self._known[id(schema)] = depth
+                    changed = document.references > 0
         if changed:  # too large to know all: what has no depth yet may end after all
             self._known = {key: 0 if depth == inf else depth for key, depth in self._known.items()}
 
@@ -404,7 +411,8 @@ def _refuse_to_fetch(uri: str) -> Json:
     raise ValueError(f"{uri} is not fetched")
 
 
-_DEEP, _FEW = 41, 300  # levels of any value that is generated, and schemas tried on each value within it
+_DEEP = 41  # levels of any value that is generated
+_FEW = 300  # schemas tried on each value within it
 MAX_COST = 5_000_000  # schemas tried: some 80 ms
 _MAX_COMPILING = 10_000  # schemas written out: some 100 ms
 _DATA = frozenset(("enum", "const", "default", "example", "examples"))  # keywords whose values are no schemas

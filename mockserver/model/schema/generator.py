@@ -181,7 +181,8 @@ class Attempt:
     ) -> Iterator[Shape]:
         """Add one option of each choice, in every way that agrees with what the prompt says."""
         left: list[tuple[Shape, Option, Sequence[Alternatives]]] = [(shape, (), choices)]
-        found, stuck = False, shape.pointer
+        found = False
+        stuck = shape.pointer
         while left:
             narrow, option, further = left.pop()
             self.spend(1 + (len(narrow.parts) + len(further)) // 20)
@@ -377,7 +378,8 @@ class _ObjectMaker:
 
         The prompt also decides on the optional properties of arguments, and on those beside required ones.
         """
-        attempt, location = self.attempt, self.location
+        attempt = self.attempt
+        location = self.location
         if name in self.taken.values or attempt.measure_evidence_within(self.shape.find_property(name)) > 0:
             return True
         if attempt.has_prompt and (self.taken.values or attempt.said.sparse or self.shape.required):
@@ -427,13 +429,15 @@ class _ObjectMaker:
         while misses < _MAX_MISSES:
             further = self._make_name(at)
             fits = further not in (None, *values, *self.shape.names) and self._is_allowed(str(further))
-            at, misses = at + 1, 0 if fits else misses + 1
+            at = at + 1
+            misses = 0 if fits else misses + 1
             if fits:
                 yield str(further)
 
     def _make_name(self, at: int) -> str | None:
         rng = self.attempt.stream(self.location, f"name {at}")
-        shape, patterns = self.shape.name_shape, self.shape.name_patterns
+        shape = self.shape.name_shape
+        patterns = self.shape.name_patterns
         if shape and at % 2 == 0:
             location = Location(f"{self.location.pointer}/~name {at}", (), self.location.depth)
             try:
@@ -469,7 +473,8 @@ class _ArrayMaker:
         wanted = self._take_count()
         sets = self._split_prompt()
         if wanted > max(1, len(sets)) and self.further and self.further.names:
-            sets, self.attempt.said = (), self.attempt.said.without_phrases()
+            sets = ()
+            self.attempt.said = self.attempt.said.without_phrases()
         contained = self.shape.list_contained(_MAX_ITEMS)
         length = self._choose_length(wanted or len(sets), len(contained))
         if len(contained) > length:
@@ -480,7 +485,8 @@ class _ArrayMaker:
         for at in range(length):
             if at < len(sets):
                 self.attempt.said = sets[at]
-            shape, demanded = self.shape.find_item(at), contained[at - start : at - start + 1] if at >= start else []
+            shape = self.shape.find_item(at)
+            demanded = contained[at - start : at - start + 1] if at >= start else []
             if shape and demanded:
                 shape = self.attempt.compiled.find_shape((*shape.schemas, *demanded))
             try:
@@ -493,14 +499,16 @@ class _ArrayMaker:
 
     def _take_count(self) -> int:
         """How many items the prompt wants, if it says so: "4 tasks"."""
-        attempt, hints = self.attempt, self.location.hints
+        attempt = self.attempt
+        hints = self.location.hints
         if not attempt.has_prompt or self.location.rejections or not (hints or self.holds_texts):
             return 0
         count, attempt.said = attempt.said.counted(hints[0] if hints and hints[0] != "elements" else "")
         return min(count or 0, _MAX_WANTED)
 
     def _choose_length(self, wanted: int, contained: int) -> int:
-        fixed, length = self.shape.fixed_items, max(self.least, contained)
+        fixed = self.shape.fixed_items
+        length = max(self.least, contained)
         if self.attempt.is_generous(self.location):
             fraction = self.attempt.draw_fraction(self.location, "length")
             natural = fixed or 1 + int(fraction * max(1, 3 - self.location.depth // 2))
@@ -513,7 +521,8 @@ class _ArrayMaker:
         return min(length, self.most)
 
     def _split_prompt(self) -> Sequence[Mentions]:
-        said, item = self.attempt.said, self.further
+        said = self.attempt.said
+        item = self.further
         if not self.attempt.has_prompt or self.location.rejections or item is None or not item.names:
             return ()
         sets = said.sets(item.views, listed=True)
@@ -560,7 +569,8 @@ _MAX_OPTIONAL = (20, 8, 4, 2)  # optional properties of one object, by depth
 _MAX_COMBINATIONS = 16
 _MAX_LISTED = 50
 _MAX_EXAMPLES = 4
-_MAX_ITEMS, _MAX_WANTED = 1_000, 50
+_MAX_ITEMS = 1_000
+_MAX_WANTED = 50
 _MAX_ITEM_ATTEMPTS = 30
 _FEW_MENTIONED = 0.4  # share of the properties of a list's only item above which the prompt has no further items
 _MAX_MISSES = 24

@@ -66,7 +66,8 @@ class Numbers:
         if self._first > high:
             low, high = int(self._first), int(self._first) + high - low
         elif self._last < low:
-            low, high = int(self._last) - high + low, int(self._last)
+            low = int(self._last) - high + low
+            high = int(self._last)
         number = rng.randrange(int(max(low, self._first)), int(min(high, self._last)) + 1) * self._step
         if number.denominator == 1 and not (self._as_decimals and abs(number) < _MAX_EXACT):
             return number.numerator
@@ -77,7 +78,8 @@ class Numbers:
 
     def _limit(self, step: Fraction) -> Range:
         """Return the least and the greatest number of steps that are allowed."""
-        low, high = -inf, inf
+        low = -inf
+        high = inf
         for part in self._parts:
             for closed, opened in (("minimum", "exclusiveMinimum"), ("maximum", "exclusiveMaximum")):
                 for keyword, is_open in ((closed, part.get(opened) is True), (opened, True)):  # a boolean to draft 4
@@ -101,7 +103,9 @@ class Numbers:
                 self._as_decimals = True
                 return
             decimals += 1
-        self._step, self._first, self._last = _FINEST, lowest, highest
+        self._step = _FINEST
+        self._first = lowest
+        self._last = highest
 
 
 def _is_number(value: Json) -> bool:
@@ -128,7 +132,8 @@ class Texts:
         self._content = next((part for part in parts if "contentEncoding" in part or "contentMediaType" in part), {})
         self._stated = [{keyword: part[keyword] for keyword in _CHECKED if keyword in part} for part in parts]
         limit = upper_limit(parts, "maxLength")
-        self._shortest, self._longest = lower_limit(parts, "minLength"), inf if limit is None else limit
+        self._shortest = lower_limit(parts, "minLength")
+        self._longest = inf if limit is None else limit
         if self._shortest > self._longest:
             why = f"no text has {self._shortest:,} characters and no more than {self._longest:,}"
             raise UnsatisfiableError(why, "minLength")
@@ -140,7 +145,8 @@ class Texts:
         """Draw one; `hints` are its names and descriptions. Raises UnsatisfiableError if none is found."""
         rejected = 0
         for attempt in range(_MAX_ATTEMPTS):
-            rng, rejected = streams(attempt, rejected), 0
+            rng = streams(attempt, rejected)
+            rejected = 0
             for text in self._draw_candidates(attempt, hints, rng):
                 if self._allows(text):
                     return text

@@ -288,7 +288,8 @@ class Shape:
     def _item_schemas(self, at: int) -> Sequence[Json]:
         found: list[Json] = []
         for part in self.parts:
-            items, first = part.get("items"), _first_items(part)
+            items = part.get("items")
+            first = _first_items(part)
             further = part.get("additionalItems") if isinstance(items, list) else items
             if at < len(first):
                 found.append(first[at])
@@ -541,7 +542,8 @@ _TEXT: Json = {"type": "string"}
 _MAX_DESCRIPTION = 80
 _MAX_OPTIONS = 8
 _FEW_SCHEMAS = 8
-_MAX_VIEWS, _MAX_VIEWED_OPTIONS = 200, 50
+_MAX_VIEWS = 200
+_MAX_VIEWED_OPTIONS = 50
 _IMPLYING: Mapping[str, Sequence[str]] = {
     "object": (
         *("properties", "required", "additionalProperties", "patternProperties", "propertyNames", "minProperties"),

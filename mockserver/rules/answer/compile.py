@@ -144,7 +144,8 @@ def _fit_json(draft: Draft, call: Call) -> Draft | Raw:
 
 
 def _compile_draft(kind: str, then: ThenSpec, context: CompileContext) -> Compiled[Draft]:
-    model, usage = _check_model(then, context), _make_usage(then.usage)
+    model = _check_model(then, context)
+    usage = _make_usage(then.usage)
     safety = make_verdicts(then.annotate, None, "prompt")
     headers = compile_headers(then.headers, context.at("headers")) if then.headers else ()
     broken = compile_failed(then.failed, context.at("failed"))
@@ -218,7 +219,8 @@ def _find_unknown_cut(then: ThenSpec, context: CompileContext) -> Chunks:
 def _compile_generated(then: ThenSpec, context: CompileContext) -> _Choices:
     spec = _get_generate(then)
     _check_generate(spec, context.at("generate"), is_table=spec is then.generate)
-    kind, options = spec.kind, spec.model_dump(exclude_unset=True, exclude={"kind"}, by_alias=True)
+    kind = spec.kind
+    options = spec.model_dump(exclude_unset=True, exclude={"kind"}, by_alias=True)
     cut = _find_unknown_cut(then, context)
 
     def make(scope: RenderContext) -> tuple[DraftChoice, ...]:

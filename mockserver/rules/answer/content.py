@@ -137,7 +137,8 @@ def _make_noted(harms: HarmsSpec) -> Safety:
 
 
 def compile_error(then: ThenSpec, context: CompileContext) -> Compiled[Failure]:
-    error, here = then.error, context.at("error")
+    error = then.error
+    here = context.at("error")
     table = error if isinstance(error, ErrorSpec) else ErrorSpec()
     failure = _make_free_failure(table, here) if isinstance(error, ErrorSpec) else _make_short_failure(error, here)
     headers = compile_headers(then.headers, context.at("headers"))
@@ -340,7 +341,8 @@ def _compile_message(message: MessageSpec, cut: Chunks, context: CompileContext)
     if message.annotations and message.content is not None:
         context.at("annotations").refuse_key('"annotations" belong to a text; put them into its part')
     for at, part in enumerate(message.content or ()):
-        here, apart = context.at("content", at), at == 0
+        here = context.at("content", at)
+        apart = at == 0
         if part.type == "refusal":
             yield here.at("refusal").compile_text(part.refusal).map(partial(Refusal, chunks=cut))
         else:
@@ -439,7 +441,8 @@ def find_cut(chunks: ChunksSpec | None) -> Chunks:
 
 
 def _compile_parts(content: ContentSpec, context: CompileContext) -> Iterator[Compiled[Part]]:
-    cut, notes = find_cut(content.chunks), _NO_NOTES
+    cut = find_cut(content.chunks)
+    notes = _NO_NOTES
     if content.annotations:
         notes = compile_json(content.annotations, context.at("annotations")).map(tuple)
     if content.citations:

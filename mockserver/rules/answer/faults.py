@@ -144,7 +144,8 @@ def _compile_fault(item: Json, then: ThenSpec, context: CompileContext) -> Fault
     if isinstance(item, Mapping) and len(item) == 1:
         ((name, stated),) = item.items()
     else:
-        name, stated = item, {}
+        name = item
+        stated = {}
     if not isinstance(name, str):
         context.refuse(_WRITTEN if isinstance(item, Mapping | list) else f"{_WRITTEN}, not {shown(item)}")
         return None
@@ -182,7 +183,8 @@ def _make_spec(name: str, fault: Any, table: Table, context: CompileContext) -> 
     if len(places) > 1:
         context.at(places[1]).refuse_key(f'use "{places[0]}" or "{places[1]}", not both')
     made = fault(**_make_fields(fault, given))
-    chance, times = given.get("probability"), given.get("times")
+    chance = given.get("probability")
+    times = given.get("times")
     change, bend = (made, None) if name in ANSWER_FAULTS else (None, made)
     return FaultSpec(name, context.label, bend=bend, change=change, probability=chance, times=times)
 

@@ -23,9 +23,11 @@ _FORCED = ("named", "required")  # tool choices that require a call, after which
 _CALLED = ("function", "custom")  # kinds of tools that are called by their names
 _NESTING = ("namespace", "tool_search")  # tools that offer others
 _MAX_COST = 10_000  # of validating, as `SchemaValidator.estimate_cost` estimates it: some ms
-_MAX_WHY, _MAX_WHYS = 200, 3  # characters of a reason, and how many reasons a schema gives
+_MAX_WHY = 200  # characters of a reason
+_MAX_WHYS = 3  # reasons that a schema gives
 _NOT_JSON = object()
-_MEMORY, _MOST_REMEMBERED = "reasons", 8  # the attribute of a draft, and how many kinds of calls it has reasons for
+_MEMORY = "reasons"  # the attribute of a draft
+_MOST_REMEMBERED = 8  # kinds of calls that it has reasons for
 _NEED_NO_TOOL = ("_tool_result", "redacted_thinking", "container_upload")  # items that follow a call, or stand alone
 
 
@@ -75,7 +77,8 @@ class _Known(Struct, frozen=True):
 
 def _find_key(call: Call) -> Hashable:
     """Return everything besides the draft that the reasons depend on; None for calls that are rarely repeated."""
-    options, choice = call.options, call.tool_choice
+    options = call.options
+    choice = call.tool_choice
     if type(call.tools) is not Toolset or options.response_format in _JSON or call.operation == "responses":
         return None
     how = call.label, choice.mode, choice.names, options.n, options.parallel_tool_calls, options.bare_functions
@@ -119,7 +122,8 @@ def _check_call(call: Call, made: ToolCall, *, whole: bool) -> str | None:
     meant = [tool for tool in call.find_tools(made.name, made.namespace) if tool.kind in _CALLED]
     if not meant:
         return _check_unknown_tool(call, made)
-    tool, choice = meant[0], call.tool_choice
+    tool = meant[0]
+    choice = call.tool_choice
     if len(meant) > 1:
         where = " and ".join([shown(each.namespace) for each in meant if each.namespace])
         return f"calls {shown(made.name)}, which several namespaces offer: {where}; add namespace to the call"
@@ -184,7 +188,8 @@ def _check_json(call: Call, parts: Sequence[Part]) -> Iterator[str]:
         return
     begins = max((at for at, part in enumerate(texts) if part.apart), default=0)  # the last message
     value = try_parse("".join(part.text for part in texts[begins:]), _NOT_JSON)
-    kind, schema = call.options.response_format, call.options.schema if call.options.strict_schema else None
+    kind = call.options.response_format
+    schema = call.options.schema if call.options.strict_schema else None
     if value is _NOT_JSON:
         yield f"has text that is not JSON, but response_format is {kind}"
     elif kind == "json_object" and not isinstance(value, dict):

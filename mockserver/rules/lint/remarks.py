@@ -43,7 +43,8 @@ class Remark(Struct, frozen=True):
 def review(rules: Sequence[Rule]) -> tuple[Remark, ...]:
     """Return all remarks on these rules, in the order of the rules."""
     found: list[Remark] = []
-    earlier, rounds = _EarlierRules(rules), _ToolRounds()
+    earlier = _EarlierRules(rules)
+    rounds = _ToolRounds()
     entered = {rule.state.becomes for rule in rules if rule.state and rule.state.becomes != rule.state.is_}
     for rule in rules:
         if (wider := earlier.find_wider(rule)) is not None:
@@ -90,7 +91,8 @@ class _Criterion(Struct, frozen=True):
         """Return whether this holds whenever the other does, as far as their texts show."""
         if self == other:
             return True
-        pattern, text = self.pattern if self.field == other.field else None, other.text
+        pattern = self.pattern if self.field == other.field else None
+        text = other.text
         return pattern is not None and text is not None and not set("*\\") & set(text) and bool(pattern.match(text))
 
 
@@ -121,7 +123,8 @@ def _do_all_follow(wanted: Iterable[_Criterion], given: Sequence[_Criterion]) ->
 def _answers_operations_of(general: Rule, special: Rule) -> bool:
     if not any(leaf.implied for leaf in general.when.leaves):
         return True
-    operations, answered = find_pinned(special.when, "operation"), find_pinned(general.when, "operation")
+    operations = find_pinned(special.when, "operation")
+    answered = find_pinned(general.when, "operation")
     return operations is not None and answered is not None and operations <= answered
 
 

@@ -207,7 +207,8 @@ def _make_step(condition: Condition) -> _Step:
 
 def _read_if_needed(field: Field) -> Read:
     """Return a reader of a true-or-false field that reads nothing if the value cannot be true."""
-    read, needs = field.read, field.needs
+    read = field.read
+    needs = field.needs
 
     def read_if_needed(call: Call) -> Json:
         written = call.written
@@ -299,7 +300,8 @@ class RuleIndex:
     def __init__(self, conditions: Sequence[Condition]) -> None:
         clauses = [tuple(list_clauses(condition)) for condition in conditions]
         keys = tuple(chain.from_iterable(chain.from_iterable(clauses)))
-        common, costly = Counter(keys), [key for key in keys if key.look.field.costly]
+        common = Counter(keys)
+        costly = [key for key in keys if key.look.field.costly]
         common.update(dict.fromkeys(costly, _FEW))  # as if this many more conditions shared them
         fields = Counter(key.look.field for key in costly)
         tried = {field for field, count in fields.items() if count <= _FEW}  # they are not read for the index
@@ -349,7 +351,9 @@ class JoinedIndex:
     """Two indexes as one: `size` conditions of the first, followed by those of the other."""
 
     def __init__(self, first: "Index", size: int, other: "Index") -> None:
-        self._first, self._size, self._other = first, size, other
+        self._first = first
+        self._size = size
+        self._other = other
 
     def find_candidates(self, call: Call) -> Iterator[int]:
         yield from self._first.find_candidates(call)
@@ -514,7 +518,8 @@ def _make_piece_finder(rows: Mapping[Json, Rows], lens: Lens | None) -> Find:
     import ahocorasick_rs  # imported only if there are pieces to look for
 
     few = [(str(piece), found) for piece, found in rows.items()] if len(rows) <= _VERY_FEW_PIECES else []
-    sought, found = [str(piece).encode("utf-8", "replace") for piece in rows], tuple(rows.values())
+    sought = [str(piece).encode("utf-8", "replace") for piece in rows]
+    found = tuple(rows.values())
     look = ahocorasick_rs.BytesAhoCorasick(sought).find_matches_as_indexes  # that of str is half as fast
     # This one leaves out hits that overlap, but where there are none it is twenty times as fast.
     first = ahocorasick_rs.BytesAhoCorasick(sought[:_FEW_PIECES], ahocorasick_rs.MatchKind.LeftmostFirst)

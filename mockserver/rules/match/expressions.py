@@ -53,7 +53,8 @@ def find_needed(text: str) -> bytes:
 
 def _find_literal(node: Node) -> str:
     """Return a text that every value that satisfies an expression contains; an empty one if there may be none."""
-    kind, children = node["type"], node["children"]
+    kind = node["type"]
+    children = node["children"]
     if kind == "and_expression":
         return max(map(_find_literal, children), key=len)
     if kind == "filter_projection":
@@ -122,7 +123,8 @@ def _compile_steps(node: Node) -> Evaluate:
 
 def _compile_comparator(node: Node) -> Evaluate:
     left, right = node["children"]
-    operator, wanted = node["value"], right.get("value")
+    operator = node["value"]
+    wanted = right.get("value")
     if operator not in ("eq", "ne") or right["type"] != "literal" or wanted in (0, 1):  # which differ from booleans
         return partial(_INTERPRETER.visit, node)
     read = _compile(left)
@@ -194,11 +196,13 @@ def _compile_flatten(node: Node) -> Evaluate:
 
 
 def _compile_function(node: Node) -> Evaluate:
-    name, arguments = node["value"], [_compile(child) for child in node["children"]]
+    name = node["value"]
+    arguments = [_compile(child) for child in node["children"]]
     return lambda value: _FUNCTIONS.call_function(name, [argument(value) for argument in arguments])
 
 
-_INTERPRETER, _FUNCTIONS = TreeInterpreter(), Functions()
+_INTERPRETER = TreeInterpreter()
+_FUNCTIONS = Functions()
 _FORMS: Mapping[str, Callable[[Node], Evaluate]] = {
     "field": _compile_field,
     "index": _compile_index,
@@ -239,7 +243,8 @@ def _check_functions(node: Json) -> None:
 
 
 def _check_arguments(node: Json, signature: tuple[Mapping[str, Json], ...]) -> None:
-    given, wanted = len(node["children"]), len(signature)
+    given = len(node["children"])
+    wanted = len(signature)
     variadic = bool(signature) and bool(signature[-1].get("variadic"))
     if given < wanted or (given > wanted and not variadic):
         raise ValueError(f"{node['value']}() takes {plural(wanted, 'argument')}, not {given}")

@@ -92,7 +92,8 @@ def make_expression_field(text: str) -> Field:
     """Return a field that reads the request body with a JMESPath expression. Raises ValueError if it is invalid."""
     from mockserver.rules.match import expressions  # slow to import, and few rules need it
 
-    name, evaluate = f"body {json.dumps(text, ensure_ascii=False)}", expressions.compile_expression(text)
+    name = f"body {json.dumps(text, ensure_ascii=False)}"
+    evaluate = expressions.compile_expression(text)
     read = _keep(lambda call: evaluate(call.body), name)
     return Field(name, "json", read, "", costly=True, needs=expressions.find_needed(text))
 
@@ -203,7 +204,8 @@ def _make_param_reader(name: str) -> Read:
 
 def find_nested_param(field: str, call: Call) -> str:
     """Return the field for a key that is missing at the top of a body: `param.generationConfig.temperature`."""
-    name, tables = field.removeprefix("param."), call.body.items() if field.startswith("param.") else ()
+    name = field.removeprefix("param.")
+    tables = call.body.items() if field.startswith("param.") else ()
     return next((f"param.{at}.{name}" for at, table in tables if isinstance(table, Mapping) and name in table), "")
 
 

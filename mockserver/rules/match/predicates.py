@@ -36,7 +36,9 @@ _ELEMENT = lazy_pattern(
 def find_literals(pattern: str) -> tuple[str, ...]:
     """Return literal texts that every match of the pattern must contain; none if that is not obvious."""
     runs: list[str] = []
-    run, depth, at = "", 0, 0
+    run = ""
+    depth = 0
+    at = 0
     while at < len(pattern):
         element = _ELEMENT.match(pattern, at)
         kind = element.lastgroup if element else None
@@ -188,7 +190,8 @@ def _build_glob(expected: str, lens: Lens) -> Test:
 
 def _occur_in_order(text: str, first: str, middle: list[str], last: str) -> bool:
     # Taking each piece at its first occurrence suffices, and keeps the time linear.
-    at, end = len(first), len(text) - len(last)
+    at = len(first)
+    end = len(text) - len(last)
     if at > end or not text.startswith(first) or not text.endswith(last):
         return False
     for piece in middle:
@@ -209,7 +212,8 @@ def _build_contains(expected: Json, lens: Lens) -> Test:
 
 def _build_affix(fits: Callable[[str, str], bool]) -> Callable[[Json, Lens], Test]:
     def build(expected: str, lens: Lens) -> Test:
-        wanted, end = lens(expected), slice(None)
+        wanted = lens(expected)
+        end = slice(None)
         if lens.fold and not lens.squeeze:  # folding makes no text shorter
             end = slice(len(wanted)) if fits is str.startswith else slice(-len(wanted), None)
         return lambda actual: isinstance(actual, str) and fits(lens(actual[end]), wanted)
@@ -275,7 +279,8 @@ def _is_simple(pattern: str) -> bool:
     return pattern.count("*") + pattern.count("+") <= 1 and ")*" not in pattern and ")+" not in pattern
 
 
-_SIMPLE, _SHORT = 60, 200  # characters of a pattern and a text: the search then stays far below its time limit
+_SIMPLE = 60  # characters of a pattern: the search then stays far below its time limit
+_SHORT = 200  # characters of a text
 _LONGEST_ALIKE = 200  # characters
 _ALIKE = lazy_pattern(
     r"""(?:
@@ -358,7 +363,8 @@ def _build_schema(expected: Json, _lens: Lens) -> Test:
     return validates
 
 
-_DEEP, _FEW_TRIED = 64, 10_000  # levels of a value, and schemas tried on each value within it
+_DEEP = 64  # levels of a value
+_FEW_TRIED = 10_000  # schemas tried on each value within it
 
 
 def _refuse_retrieval(uri: str) -> Json:

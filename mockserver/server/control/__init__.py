@@ -115,7 +115,8 @@ class Control(Struct, frozen=True):
         return self.live.worker if self.live.fleet is None else None
 
     async def _respond(self, scope: Scope, receive: Receive) -> Response:
-        method, path = "GET" if scope["method"] == "HEAD" else scope["method"], find_path(scope).removeprefix(CONTROL)
+        method = "GET" if scope["method"] == "HEAD" else scope["method"]
+        path = find_path(scope).removeprefix(CONTROL)
         if self.live.settings.inspector and (not path or path in ASSETS):
             return _show_page(method, path, scope)
         routes, item = find_routes(path)

@@ -48,7 +48,8 @@ async def list_calls(request: ControlRequest) -> Response:
     if unknown is not None:
         raise RefusedError(400, f'unknown filter "{unknown[:60]}"{did_you_mean(unknown, known)}')
     filters = [(FILTERS[name], FILTERS[name].wanted(request, name)) for name in request.query if name in FILTERS]
-    rows, limit = _select_between(request.rows.select(request.namespaces), request), request.read_number("limit")
+    rows = _select_between(request.rows.select(request.namespaces), request)
+    limit = request.read_number("limit")
     if not request.read_switch("service"):
         rows = [row for row in rows if not row.is_service]
     if filters:
@@ -80,7 +81,9 @@ def join_lists(answers: Sequence[Any], request: ControlRequest) -> dict[str, Jso
 
 
 def _select_between(rows: list[Exchange], request: ControlRequest) -> list[Exchange]:
-    since, before, by = request.read_number("since"), request.read_number("before"), attrgetter("seq")
+    since = request.read_number("since")
+    before = request.read_number("before")
+    by = attrgetter("seq")
     if since is not None and request.group is not None:  # it is a call of another server
         since_at = -inf if request.since_at is None else request.since_at
         since = max((row.seq for row in request.live.journal if row.at <= since_at), default=0)
@@ -90,7 +93,8 @@ def _select_between(rows: list[Exchange], request: ControlRequest) -> list[Excha
 
 async def _select_containing(request: ControlRequest, rows: list[Exchange], limit: int | None) -> list[Exchange]:
     """Return the calls in which a text was said or answered, the newest ones until there are enough."""
-    wanted, found = request.query.get("contains", "").lower(), list[Exchange]()
+    wanted = request.query.get("contains", "").lower()
+    found = list[Exchange]()
     if not wanted:
         return rows
     known = find_known_secrets()
@@ -103,7 +107,9 @@ async def _select_containing(request: ControlRequest, rows: list[Exchange], limi
 
 
 async def _encode_rows(rows: Sequence[Exchange], request: ControlRequest) -> AsyncIterator[bytes]:
-    known, compact, digests = find_known_secrets(), request.read_switch("compact"), request.read_switch("digest")
+    known = find_known_secrets()
+    compact = request.read_switch("compact")
+    digests = request.read_switch("digest")
     for at, row in enumerate(rows):
         if not at % _TURN:
             await sleep(0)
@@ -151,7 +157,8 @@ async def show_call(request: ControlRequest) -> Response:
 
 async def _find_conversation(row: Exchange, rows: Sequence[Exchange], request: ControlRequest) -> list[int]:
     """Return the calls that begin as this one does, and those that continue them by the id of an answer."""
-    known, found = find_known_secrets(), {row.seq}
+    known = find_known_secrets()
+    found = {row.seq}
     mine = await find_digest(row, request, known)
     if mine.conversation is not None:
         near = (other for other in rows if (other.dialect, other.operation) == (row.dialect, row.operation))
@@ -173,7 +180,8 @@ def _follow_links(found: Collection[int], rows: Sequence[Exchange]) -> set[int]:
         if id in answers:
             neighbours[seq].add(answers[id])
             neighbours[answers[id]].add(seq)
-    linked, ahead = set(found), list(found)
+    linked = set(found)
+    ahead = list(found)
     while ahead:
         new = neighbours[ahead.pop()] - linked
         linked |= new
@@ -252,7 +260,9 @@ def _compare(rows: list[Exchange], request: ControlRequest) -> Json:
 
 
 def _read_parts(row: Exchange, request: ControlRequest) -> dict[str, Json]:
-    summary, sent, said = request.rows.summarize(row), show_bodies(row), show_answer(row)
+    summary = request.rows.summarize(row)
+    sent = show_bodies(row)
+    said = show_answer(row)
     head = {name: summary.get(name) for name in _HEAD}
     head |= {f"header {name}": value for name, value in sent["request"]["headers"].items()}
     if not said["choices"] and "error" not in said and "body" in sent["reply"]:
@@ -285,7 +295,8 @@ def _cut_texts(one: str, other: str) -> dict[str, Json]:
 
 
 MOST_DIFFERENCES = 500  # of each part
-_LONGEST, _BEFORE = 2_000, 100  # characters of a value, and of those before a difference far behind
+_LONGEST = 2_000  # characters of a value
+_BEFORE = 100  # characters before a difference far behind
 # fmt: off
 _HEAD = (
     "namespace", "method", "path", "dialect", "operation", "model", "source", "modified_by", "status", "faults",

@@ -41,8 +41,10 @@ def join_cassettes(answers: Sequence[Any], request: ControlRequest) -> dict[str,
 
 async def play_cassette(request: ControlRequest) -> Response:
     """Use another cassette in this namespace, in a record mode."""
-    wanted, live = request.read_table("name", "record"), request.live
-    name, record = wanted.get("name"), wanted.get("record", live.settings.record)
+    wanted = request.read_table("name", "record")
+    live = request.live
+    name = wanted.get("name")
+    record = wanted.get("record", live.settings.record)
     if "name" not in wanted or not (name is None or (isinstance(name, str) and name)):
         raise RefusedError(400, 'the body must be {"name": "..."}, the cassette to play, or null for none')
     if record not in RECORDS:
@@ -75,8 +77,11 @@ async def _put_choice(request: ControlRequest, choice: CassetteChoice | None) ->
 
 
 def _show_choice(request: ControlRequest, namespace: str) -> Response:
-    live, player = request.live, _find_player(request, namespace)
-    hits, cassette, unplayed = live.journal.hits(namespace), player.cassette, list[int]()
+    live = request.live
+    player = _find_player(request, namespace)
+    hits = live.journal.hits(namespace)
+    cassette = player.cassette
+    unplayed = list[int]()
     if cassette is not None:
         unplayed = [*cassette.refused, *(entry.number for entry in cassette.entries if not hits[entry.reply.source])]
     return make_json_response(
@@ -101,7 +106,8 @@ async def list_episodes(request: ControlRequest) -> Response:
     """List episodes of the cassette in use."""
     namespace = request.one_namespace
     cassette = _find_player(request, namespace).cassette
-    after, limit = request.read_number("after") or 0, request.read_number("limit") or _LISTED
+    after = request.read_number("after") or 0
+    limit = request.read_number("limit") or _LISTED
     entries = [] if cassette is None else [entry for entry in cassette.entries if entry.number > after][:limit]
     hits = request.live.journal.hits(namespace)
     shown = await on_thread(lambda: [_show_episode(entry, cassette, hits) for entry in entries])
@@ -109,7 +115,8 @@ async def list_episodes(request: ControlRequest) -> Response:
 
 
 def _show_episode(entry: CassetteEntry, cassette: Cassette | None, hits: Mapping[str, int]) -> dict[str, Json]:
-    reply, call = entry.reply, None if cassette is None else cassette.parse(entry.episode)
+    reply = entry.reply
+    call = None if cassette is None else cassette.parse(entry.episode)
     asked = "" if call is None else call.last_user or next((prompt.text for prompt in call.prompts), "")
     return {
         "number": entry.number,

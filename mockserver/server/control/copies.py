@@ -35,7 +35,8 @@ _GAP = "\ue000"  # in place of a credential, until the text is quoted; a private
 
 async def show_body(request: ControlRequest) -> Response:
     """Return the bytes of the reply, or of the request, as text."""
-    row, of = request.find_call(), request.query.get("of", "reply")
+    row = request.find_call()
+    of = request.query.get("of", "reply")
     if of not in ("request", "reply"):
         raise RefusedError(400, "?of= must be request or reply")
     read = _read_request_body if of == "request" else _read_reply_body
@@ -44,7 +45,8 @@ async def show_body(request: ControlRequest) -> Response:
 
 async def copy_call(request: ControlRequest) -> Response:
     """Return the call to copy, without credentials."""
-    row, form = request.find_call(), request.query.get("form", "curl")
+    row = request.find_call()
+    form = request.query.get("form", "curl")
     if form not in FORMS:
         raise RefusedError(400, f"?form= must be one of {', '.join(FORMS)}")
     return _make_text_response(await on_thread(FORMS[form], row, request))
@@ -112,7 +114,8 @@ def _hide_credentials(row: Exchange) -> tuple[str, str, Mapping[str, str]]:
     """Return the body (JSON in ASCII), the query and the headers that matter, with a gap for each credential."""
     from mockserver.cassettes.redaction.credential_fields import CredentialFields
 
-    secrets, fields = replace(find_row_secrets(row), instead=lambda _: _GAP), CredentialFields(lambda _: _GAP)
+    secrets = replace(find_row_secrets(row), instead=lambda _: _GAP)
+    fields = CredentialFields(lambda _: _GAP)
     sent = secrets.mask_bytes(fields.redact_body(decode_request(rebuild_request(row)).body)).decode("utf-8", "replace")
     found = try_parse(sent)
     text = sent if found is None else json.dumps(found).replace("\\ue000", _GAP)
@@ -153,7 +156,8 @@ def _write_test(row: Exchange, request: ControlRequest) -> str:
 
 def _make_rule(row: Exchange, request: ControlRequest) -> tuple[Mapping[str, Json], Mapping[str, Json]]:
     """Make the `when` and `then` of a rule: with any answer if no rule gives the call's, or it holds a credential."""
-    secrets, call = find_row_secrets(row), parse_call(row, request.live)
+    secrets = find_row_secrets(row)
+    call = parse_call(row, request.live)
     suggested = None if call is None else suggest_rule(call, secrets)
     if suggested is None:
         raise RefusedError(409, f"no rule answers call {row.seq}: its request is refused before any rule is tried")

@@ -30,7 +30,8 @@ if TYPE_CHECKING:
     from mockserver.cassettes.redaction.shown_secrets import Secrets
 
 _SAID = 20_001  # characters of a message that are shown
-_NEAREST, _LOOKED_AT = 3, 8  # rules that are shown of a miss, and that are looked at for one near enough to change
+_NEAREST = 3  # rules that are shown of a miss
+_LOOKED_AT = 8  # rules that are looked at for one near enough to change
 
 
 def show_bodies(row: Exchange) -> dict[str, Json]:
@@ -223,7 +224,8 @@ def _show_finding(result: ConditionResult, secrets: "Secrets") -> dict[str, Json
     hints = [f"it would hold with {name}: true" for name in find_loosening(result)]
     hints += [f"the request has {result.elsewhere}"] if result.elsewhere else []
     found |= {"hint": " and ".join(hints)} if hints else {}
-    text, span = result.actual, find_span(result)
+    text = result.actual
+    span = find_span(result)
     if span is None or not isinstance(text, str) or secrets.mask_text(text) != text:
         return found
     start = max(0, span.start - _BEFORE_SPAN) if len(text) > SHOWN and span.stop > SHOWN else 0
@@ -238,10 +240,13 @@ def show_reply(row: Exchange, secrets: "Secrets") -> dict[str, Json]:
     if not row.streams:
         (text,) = secrets.mask_events((b"".join(data for _, data in row.sent).decode("utf-8", "replace"),))
         return {**head, "body": try_parse(text, text or None), **cut_off}
-    left, sent, before = split_frames(row.sent), list[Json](), row.began
+    left = split_frames(row.sent)
+    sent = list[Json]()
+    before = row.began
     texts = secrets.mask_events([frame.text for frame in left])
     for frame, text, adds in zip(left, texts, _find_added_texts(row, texts), strict=True):
-        event, broken = {"event": frame.event} if frame.event else {}, {} if frame.whole else {"whole": False}
+        event = {"event": frame.event} if frame.event else {}
+        broken = {} if frame.whole else {"whole": False}
         times = {
             "at_ms": convert_to_milliseconds(frame.at - row.began),
             "gap_ms": convert_to_milliseconds(frame.at - before),
@@ -255,7 +260,8 @@ def _find_added_texts(row: Exchange, texts: Sequence[str]) -> list[str]:
     """Return the text that each frame adds to the answer."""
     from mockserver.cassettes.redaction.json_edit import join_deltas
 
-    found, form = [""] * len(texts), find_format(row.dialect, row.operation, row.path)
+    found = [""] * len(texts)
+    form = find_format(row.dialect, row.operation, row.path)
     for joined in join_deltas(texts):
         for piece in joined.pieces:
             if "logprobs" not in piece.path and piece.path:

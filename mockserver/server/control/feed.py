@@ -23,8 +23,10 @@ from mockserver.server.control.requests import ControlCache, ControlRequest, Ref
 from mockserver.server.control.rows import Rows, encode
 from mockserver.server.masking import find_known_secrets
 
-LOOK, QUIET = 0.1, 15.0  # seconds between looks, and until a comment keeps the connection open
-MOST_FEEDS, MOST_ROWS = 16, 20
+LOOK = 0.1  # seconds between looks
+QUIET = 15.0  # seconds until a comment keeps the connection open
+MOST_FEEDS = 16
+MOST_ROWS = 20
 MOST_CHANGED = 10  # of the rows of a look: calls that were open before
 
 
@@ -44,10 +46,12 @@ class FeedResponse(Response):
     def __init__(self, feed: "Feed", cache: ControlCache) -> None:
         super().__init__(headers={"x-accel-buffering": "no"})
         del self.headers["content-length"]
-        self._feed, self._cache = feed, cache
+        self._feed = feed
+        self._cache = cache
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        connection, gone = scope.get("extensions", {}).get(WIRE), create_task(wait_until_left(receive))
+        connection = scope.get("extensions", {}).get(WIRE)
+        gone = create_task(wait_until_left(receive))
         self._cache.open_feeds += 1
         try:
             await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})
@@ -75,7 +79,8 @@ class Feed:
     """What a feed has told, compared with what there is. `since`: the last call that is known already, or 0."""
 
     def __init__(self, request: ControlRequest, since: int) -> None:
-        self._request, self._since = request, since
+        self._request = request
+        self._since = since
         self._rows: Rows | None = None
         self._last = 0  # the number of the newest call that was told
         self._open: dict[int, tuple[Exchange, tuple[int, int]]] = {}  # with its size and status as they were told
@@ -94,17 +99,20 @@ class Feed:
     def _write_hello(self, rows: Rows) -> bytes:
         last = rows.journal.last
         since = self._since if self._rows is None and 0 < self._since <= last else last
-        self._rows, self._last = rows, since
+        self._rows = rows
+        self._last = since
         kept = [row for row in rows.select(self._request.namespaces) if row.seq <= since]
         self._open = {row.seq: (row, _find_state(row)) for row in kept if not row.ended}
         self._first = {} if since == last else dict.fromkeys(self._request.namespaces, 1)
-        self._rules, self._problem = self._list_all_rules(), self._request.live.reloading.problem
+        self._rules = self._list_all_rules()
+        self._problem = self._request.live.reloading.problem
         content = {"boot": rows.boot, "version": __version__, "since": since, "last": last, "rules": self._count()}
         return _write_event("hello", {**content, "first": kept[0].seq if kept else None, "open": list(self._open)})
 
     def _write_gone(self) -> Iterator[bytes]:
         """Yield which calls are no longer kept: those before the oldest one of their namespace."""
-        journal, before = self._request.live.journal, self._first
+        journal = self._request.live.journal
+        before = self._first
         self._first = {name: journal.first(name) or 0 for name in self._request.namespaces}
         for name, first in before.items():
             now = self._first.get(name) or journal.last + 1
@@ -125,14 +133,16 @@ class Feed:
             if row.kept and not row.ended:  # last, so that with many open calls each has its turn
                 self._open[row.seq] = row, _find_state(row)
         if changed or fresh:
-            room, known = MOST_ROWS - len(changed), find_known_secrets()
+            room = MOST_ROWS - len(changed)
+            known = find_known_secrets()
             later = fresh[: max(0, len(fresh) - room)]
             listed = b",".join([rows.encode_call(row, known).compact for row in (*changed, *fresh[len(later) :])])
             more = b',"more":%b' % encode([later[0].seq, later[-1].seq]) if later else b""
             yield write_event(Frame(b'{"rows":[%b]%b}' % (listed, more), "calls"))
 
     def _write_changes(self) -> Iterator[bytes]:
-        rules, live = self._list_all_rules(), self._request.live
+        rules = self._list_all_rules()
+        live = self._request.live
         if len(rules) != len(self._rules) or any(one is not other for one, other in zip(rules, self._rules)):  # noqa: B905
             self._rules = rules
             yield _write_event("rules", {"count": self._count()})

@@ -42,7 +42,9 @@ class Medium(Struct, frozen=True):
 
 async def show_medium(request: ControlRequest) -> Response:
     """Return a picture or a sound of the reply, or of the request."""
-    row, of, at = request.find_call(), request.query.get("of", "reply"), request.read_number("at") or 0
+    row = request.find_call()
+    of = request.query.get("of", "reply")
+    at = request.read_number("at") or 0
     if of not in _FINDERS:
         raise RefusedError(400, "?of= must be request or reply")
     found = await on_thread(_FINDERS[of], row)
@@ -94,7 +96,9 @@ def _find_in_body(body: bytes, media_type: str) -> list[Medium]:
 
 def _find_in_events(events: Iterable[Json]) -> Iterator[Medium]:
     """Yield the media in values; sounds that come in pieces are joined."""
-    samples, pieces, rate = bytearray(), bytearray(), RATE
+    samples = bytearray()
+    pieces = bytearray()
+    rate = RATE
     for event in events:
         for place, text in _walk(event, _Place()):
             if place.kind.endswith("output_audio.delta"):
@@ -102,7 +106,8 @@ def _find_in_events(events: Iterable[Json]) -> Iterator[Medium]:
             elif place.kind == "speech.audio.delta":
                 pieces += _decode(text)
             elif (stated := _SAMPLES.match(place.media_type)) is not None:
-                samples, rate = samples + _decode(text), int(stated[1] or RATE)
+                samples = samples + _decode(text)
+                rate = int(stated[1] or RATE)
             else:
                 yield from _recognize(_decode(text))
     if samples:
@@ -126,7 +131,8 @@ def _walk(value: Json, place: _Place) -> Iterator[tuple[_Place, str]]:
         for each in value:
             yield from _walk(each, place)
     elif isinstance(value, Mapping):
-        kind, stated = value.get("type"), value.get("mimeType") or value.get("media_type")
+        kind = value.get("type")
+        stated = value.get("mimeType") or value.get("media_type")
         here = _Place(kind if isinstance(kind, str) else place.kind, str(stated or ""))
         for each in value.values():
             yield from _walk(each, here)

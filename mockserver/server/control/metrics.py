@@ -117,7 +117,8 @@ class _Counted(NamedTuple):
 
 
 def _list_counters(tally: Tally) -> Iterator[_Counted]:
-    ways, sums = tally.ways.items(), tally.ways.values()
+    ways = tally.ways.items()
+    sums = tally.ways.values()
     kinds = [
         ((dialect, operation or "none", str(status), _find_kind(source)), each.count)
         for (dialect, operation, status, source, _), each in ways
@@ -138,7 +139,8 @@ def _find_kind(source: str) -> str:
     return source.partition(" ")[0] or "none"
 
 
-_WHOLE, _FIRST = "Seconds until the last byte of an answer had left.", "Seconds until the first byte of its body."
+_WHOLE = "Seconds until the last byte of an answer had left."
+_FIRST = "Seconds until the first byte of its body."
 _TIMES: Sequence[tuple[str, str, Callable[[Sums], tuple[Sequence[int], float]]]] = (
     ("request_seconds", _WHOLE, lambda sums: (sums.durations, sums.elapsed)),
     ("first_byte_seconds", _FIRST, lambda sums: (sums.firsts, sums.first)),

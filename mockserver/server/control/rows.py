@@ -27,7 +27,8 @@ from mockserver.state.journal import Journal
 if TYPE_CHECKING:
     from mockserver.cassettes.redaction.shown_secrets import Secrets
 
-SHORT, SEARCHED = 160, 1_000  # characters of a text that a digest shows, and that `contains` looks at
+SHORT = 160  # characters of a text that a digest shows
+SEARCHED = 1_000  # characters that `contains` looks at
 
 
 class Digest(Struct, frozen=True):
@@ -61,7 +62,8 @@ class Rows:
     """What was worked out of the calls of one journal. `boot` names this journal: another one has other calls."""
 
     def __init__(self, journal: Journal) -> None:
-        self.journal, self.boot = journal, make_token()
+        self.journal = journal
+        self.boot = make_token()
         self.again: dict[int, int] = {}  # calls that were sent again, by the number of the new one
         self._encoded: dict[int, EncodedCall] = {}
         self._attempts: dict[str, Attempts] = {}
@@ -88,16 +90,19 @@ class Rows:
 
     def find_tries(self, row: Exchange) -> list[int]:
         """Return the calls that are attempts of one, of which this is one."""
-        counted, first = self._attempts.get(row.namespace), self.find_attempt(row)[1] or row.seq
+        counted = self._attempts.get(row.namespace)
+        first = self.find_attempt(row)[1] or row.seq
         found = {} if counted is None else counted.found
         return [seq for seq, (_, start) in found.items() if (seq if start is None else start) == first] or [row.seq]
 
     def encode_call(self, row: Exchange, known: tuple[str, ...]) -> EncodedCall:
         """Return a call as JSON, without credentials; `known` are those of the environment."""
-        kept, stamp = self._encoded.get(row.seq), (row.recorded, row.unrecorded, self.find_attempt(row))
+        kept = self._encoded.get(row.seq)
+        stamp = (row.recorded, row.unrecorded, self.find_attempt(row))
         if kept is not None and kept.stamp == stamp:
             return kept
-        secrets, whole = find_head_secrets(row, known), self.summarize(row)
+        secrets = find_head_secrets(row, known)
+        whole = self.summarize(row)
         made = EncodedCall(stamp, _encode_masked(whole, secrets), _encode_masked(_shorten_summary(whole), secrets))
         if row.ended:
             self._encoded[row.seq] = made
@@ -106,7 +111,8 @@ class Rows:
     def summarize(self, row: Exchange) -> dict[str, Json]:
         """Show a call in short, as lists do."""
         attempt, first = self.find_attempt(row)
-        again, streamed = self.again.get(row.seq), row.streams
+        again = self.again.get(row.seq)
+        streamed = row.streams
         return {
             "call": row.seq,
             "at": datetime.fromtimestamp(row.at, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z"),
@@ -173,7 +179,8 @@ def encode(content: Json) -> bytes:
 
 def read_answer(row: Exchange) -> ParsedResponse:
     """Return what was answered, read from what was sent."""
-    body, pieces = b"".join([data for _, data in row.sent]), tuple((at - row.began, data) for at, data in row.sent)
+    body = b"".join([data for _, data in row.sent])
+    pieces = tuple((at - row.began, data) for at, data in row.sent)
     sent = Recorded(row.status, (*row.reply_headers,), *((b"", pieces) if row.streams else (body,)))
     return parse_response(sent, find_format(row.dialect, row.operation, row.path))
 

@@ -25,9 +25,10 @@ from mockserver.engine.offload import on_thread
 from mockserver.rules.lint.remarks import review
 from mockserver.rules.load import Rule
 from mockserver.server.control.requests import ControlRequest, RefusedError, make_json_response
-from mockserver.server.live import Live, reload
+from mockserver.server.live import Live
 from mockserver.server.namespaces import ADDED, Namespace
 from mockserver.server.recording.cassette_store import check_cassettes
+from mockserver.server.reload import reload
 from mockserver.server.sources import Sources, compile_rules, find_rules
 from mockserver.server.stubs import find_unreachable
 
@@ -67,7 +68,8 @@ class RulesFile(Struct, frozen=True):
 @lru_cache(maxsize=16)
 def read_rules_file(data: bytes, shown: str) -> RulesFile:
     """Read a rules file. Raises MockserverError if it is not YAML."""
-    document, lines = read(data, shown), tuple(data.decode("utf-8", "replace").splitlines(keepends=True))
+    document = read(data, shown)
+    lines = tuple(data.decode("utf-8", "replace").splitlines(keepends=True))
     found = dict[int, WrittenRule]()
     for at, spec in enumerate(find_rules(document)):
         place = document.find_place(("rules", at))
@@ -81,7 +83,8 @@ def _find_lines(lines: Sequence[str], first: int, column: int) -> RuleLines | No
     before = lines[first - 1][: column - 1]
     if before.strip() != "-":
         return None
-    dash, last = before.index("-"), first
+    dash = before.index("-")
+    last = first
     for number, line in enumerate(lines[first:], first + 1):
         written = line.strip()
         if len(line) - len(line.lstrip()) > dash:
@@ -93,9 +96,12 @@ def _find_lines(lines: Sequence[str], first: int, column: int) -> RuleLines | No
 
 async def list_rules(request: ControlRequest) -> Response:
     """List rules in the order in which they are tried."""
-    live, name = request.live, request.one_namespace
-    own, hits = live.namespaces.get(name), live.journal.hits(name)
-    after, limit = request.read_number("after") or 0, request.read_number("limit")
+    live = request.live
+    name = request.one_namespace
+    own = live.namespaces.get(name)
+    hits = live.journal.hits(name)
+    after = request.read_number("after") or 0
+    limit = request.read_number("limit")
     rules = own.find_engine(live.engine).rules
     last = {row.source: row.seq for row in live.journal.rows(name) if row.source.startswith("rule ")}
     remarks, files = await on_thread(lambda: (_find_remarks(rules, request), _read_files(live.sources)))
@@ -119,7 +125,8 @@ async def list_rules(request: ControlRequest) -> Response:
 
 def join_rules(answers: Sequence[Any], _: ControlRequest) -> dict[str, Json]:
     """Join the hits and the last calls of rules at several servers."""
-    hits, last = Counter[str](), dict[str, int]()
+    hits = Counter[str]()
+    last = dict[str, int]()
     for answer in answers:
         hits.update({rule["source"]: rule["hits"] for rule in answer["rules"]})
         for rule in answer["rules"]:
@@ -240,7 +247,8 @@ def _name_rules(document: Document, named: int) -> Document:
         )
     if not listed:
         return document
-    rules, numbers = list[Json](), count(named + 1)
+    rules = list[Json]()
+    numbers = count(named + 1)
     for rule in listed:
         is_nameless = isinstance(rule, Mapping) and rule.get("name") is None
         rules.append({**rule, "name": f"added {next(numbers)}"} if is_nameless else rule)
@@ -258,7 +266,9 @@ def _place_mistakes(document: Document, error: MockserverError, settings: Settin
 
 async def add_rules(request: ControlRequest) -> Response:
     """Add rules in front of all others: all, or none if one has a mistake."""
-    live, name, replaces = request.live, request.one_namespace, request.read_switch("replace")
+    live = request.live
+    name = request.one_namespace
+    replaces = request.read_switch("replace")
     async with live.reloading.lock:
         added = await on_thread(read_rules, request, live.namespaces.get(name).named)
         rules = added.rules
@@ -298,8 +308,10 @@ async def _remove(request: ControlRequest, names: Container[str] | None) -> Resp
 
 async def _reset_counters(request: ControlRequest, space: Namespace, rules: Iterable[Rule]) -> None:
     """Reset the counters of removed rules: one that is added again by the same name starts over."""
-    live, namespace = request.live, request.namespace
-    counted, gone = await live.counters.entries(namespace), list[str]()
+    live = request.live
+    namespace = request.namespace
+    counted = await live.counters.entries(namespace)
+    gone = list[str]()
     for rule in rules:
         if live.fleet is None:
             live.journal.forget_hits(namespace, rule.source)
@@ -312,7 +324,8 @@ async def _reset_counters(request: ControlRequest, space: Namespace, rules: Iter
 
 
 def _check_names(rules: Sequence[Rule], space: Namespace, others: Sequence[Rule], *, replace: bool) -> None:
-    own, filed = {rule.name for rule in space.rules}, {rule.name: rule.where for rule in others}
+    own = {rule.name for rule in space.rules}
+    filed = {rule.name: rule.where for rule in others}
     found = [(rule.name, f" at {filed[rule.name]}") for rule in rules if rule.name in filed]
     if not replace:
         added = " by a rule that was added; use ?replace=true to replace it"
@@ -334,12 +347,14 @@ def _explain_missing(name: str, space: Namespace, others: Sequence[Rule]) -> str
 
 async def write_rule(request: ControlRequest) -> Response:
     """Replace the lines of a rule in the first rules file, or put one in, if `inspector_writes` allows it."""
-    live, wanted = request.live, request.read_table("from", "to", "text", "sha256")
+    live = request.live
+    wanted = request.read_table("from", "to", "text", "sha256")
     if not live.settings.inspector_writes:
         raise RefusedError(403, "rules files cannot be changed here; to allow it, set inspector_writes")
     if request.item != "0" or not live.sources.files:
         raise RefusedError(404, "only the first rules file can be changed: PUT files/0")
-    first, last = wanted.get("from"), wanted.get("to")
+    first = wanted.get("from")
+    last = wanted.get("to")
     texts = all(isinstance(wanted.get(name), str) for name in ("text", "sha256"))
     if type(first) is not int or type(last) is not int or not texts:
         raise RefusedError(400, 'the body must be {"from": 5, "to": 7, "text": "- name: ...", "sha256": "..."}')
@@ -390,7 +405,8 @@ def _replace_lines(file: RulesFile, text: str, *, first: int, last: int) -> byte
     if not text.lstrip().startswith("-"):
         raise RefusedError(400, '"text" must be one item of `rules`: - name: ...')
     rule = indent(dedent(text).strip("\n"), " " * at.dash)
-    before, after = "".join(file.lines[: first - 1]), "".join(file.lines[max(last, first - 1) :])
+    before = "".join(file.lines[: first - 1])
+    after = "".join(file.lines[max(last, first - 1) :])
     end = "\r\n" if file.lines[min(first, len(file.lines)) - 1].endswith("\r\n") else "\n"
     if before and len((before + "x").splitlines()) < first:  # the last line of the file has no end
         before += end

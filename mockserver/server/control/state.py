@@ -13,6 +13,7 @@ from starlette.responses import Response
 
 from mockserver import __version__
 from mockserver.config.errors import MockserverError
+from mockserver.config.settings import show_settings
 from mockserver.core.json import Json
 from mockserver.core.state import START, STATE, TIMES, StateLostError
 from mockserver.dialects import client_configs
@@ -21,8 +22,9 @@ from mockserver.server.client_environment import make_bare_url, make_base_url
 from mockserver.server.control.feed import show_problem
 from mockserver.server.control.requests import ControlRequest, RefusedError, make_json_response
 from mockserver.server.control.sharing import View, ask_all, change, list_servers, retry
-from mockserver.server.live import Live, reload, show_settings
+from mockserver.server.live import Live
 from mockserver.server.namespaces import ALL
+from mockserver.server.reload import reload
 
 if TYPE_CHECKING:
     from mockserver.server.fleet import Fleet
@@ -39,7 +41,8 @@ async def show_readiness(request: ControlRequest) -> Response:
 
 
 def _show_readiness(request: ControlRequest) -> dict[str, Json]:
-    live, settings = request.live, request.live.settings
+    live = request.live
+    settings = request.live.settings
     found: dict[str, Json] = {
         "status": "ready",
         "version": __version__,
@@ -70,7 +73,8 @@ async def share_readiness(_: View, request: ControlRequest, fleet: "Fleet") -> R
     found = _show_readiness(request)
     if not request.live.is_lost:
         with suppress(StateLostError):
-            members, others = len(await fleet.member.find_members()), fleet.member.others
+            members = len(await fleet.member.find_members())
+            others = fleet.member.others
             differ = {"differ": sorted(slot for slot in others if others[slot])} if any(others.values()) else {}
             found |= {"worker": fleet.slot, "workers": members, "digest": fleet.digest, **differ}
     return make_json_response(found)
@@ -96,7 +100,8 @@ def join_states(answers: Sequence[Any], _: ControlRequest) -> dict[str, Json]:
 
 async def set_state(request: ControlRequest) -> Response:
     """Set the scenario's state."""
-    live, state = request.live, request.read_table("state").get("state")
+    live = request.live
+    state = request.read_table("state").get("state")
     if not isinstance(state, str) or not state:
         raise RefusedError(400, 'the body must be {"state": "..."}, the state that rules ask for')
     namespace = request.one_namespace
@@ -116,7 +121,8 @@ async def share_set_state(view: View, request: ControlRequest, fleet: "Fleet") -
 
 
 async def _show_namespace(name: str, live: Live) -> dict[str, Json]:
-    space, rows = live.namespaces.get(name), live.journal.rows(name)
+    space = live.namespaces.get(name)
+    rows = live.journal.rows(name)
     return {
         "namespace": name,
         **await _show_counters(name, live),
@@ -131,7 +137,8 @@ async def _show_namespace(name: str, live: Live) -> dict[str, Json]:
 async def _show_counters(name: str, live: Live) -> dict[str, Json]:
     """Return what may be shared with other servers: null while that is out of reach."""
     try:
-        entries, stored = await live.counters.entries(name), await live.engine.memory.store.count(name)
+        entries = await live.counters.entries(name)
+        stored = await live.engine.memory.store.count(name)
     except StateLostError:
         return dict.fromkeys(("state", "times", "attempts", "stored_answers"))
     times, attempts = [

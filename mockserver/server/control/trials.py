@@ -19,7 +19,6 @@ from mockserver.config.errors import ConfigError, RuleError
 from mockserver.core.action import Action, Cut, Wait, Write
 from mockserver.core.call import Call
 from mockserver.core.exchange import COMPLETE, Exchange, Piece
-from mockserver.core.http import HttpRequest, weigh
 from mockserver.core.json import Json
 from mockserver.core.seed import monotonic
 from mockserver.delivery.connection import CUT, ClientConnection
@@ -48,7 +47,7 @@ from mockserver.server.explain import (
 )
 from mockserver.server.live import Live
 from mockserver.server.masking import find_request_secrets, find_row_secrets, mask_texts
-from mockserver.server.respond import HOME, Responder, Visit
+from mockserver.server.respond import HOME, Responder
 from mockserver.server.respond import Response as Answer
 from mockserver.state.journal import Journal
 
@@ -101,7 +100,8 @@ def find_reached(content: Json, request: ControlRequest) -> Asked:
     """
     if isinstance(content, dict) and "call" in content:
         return _find_earlier(content["call"], request)
-    dialect, namespace = request.live.settings.dialect, request.one_namespace
+    dialect = request.live.settings.dialect
+    namespace = request.one_namespace
     stubs = request.live.find_engine(namespace).rule_set.stubs
     try:
         if isinstance(content, dict) and "dialect" in content and ("body" in content or "path" in content):
@@ -172,42 +172,37 @@ class Rehearsal(NamedTuple):
 
 async def _rehearse(live: Live, engine: Engine, reached: Reached) -> Rehearsal:
     """Answer a request without sending, counting or keeping anything."""
-    http, journal = reached.http, Journal()
+    http = reached.http
+    journal = Journal()
     entries = await engine.counters.entries(http.namespace)
     alone = Live(
         live.settings, await copy_engine(engine, http.namespace, entries), journal=journal, counters=live.counters
     )
     alone.namespaces.touch(http.namespace).timed = live.namespaces.get(http.namespace).timed
     responder = Responder(alone, reached.place.dialect, reached.place.operations)
-    visit = _admit(responder, http, query=urlencode(http.query, errors="surrogateescape").encode())
-    visit.in_process, visit.patient = True, False
+    visit = responder.admit(http, urlencode(http.query, errors="surrogateescape").encode())
+    visit.in_process = True
+    visit.patient = False
     row = visit.row
-    response = await responder.respond(http, visit)
+    response = await responder.respond(visit)
     if response.plan is HOME:
         raise RefusedError(400, f"there is no operation at {http.path}")
     if response.forwarded is not None:
-        row.plan, row.status = (await plan_answer(engine, reached.call(alone.settings), entries)), 0
+        row.plan = await plan_answer(engine, reached.call(alone.settings), entries)
+        row.status = 0
         visit.end(COMPLETE)
         return Rehearsal(row, "it would be sent upstream")
-    ended, due = _note_pieces(list_actions(responder, response, visit), row)
+    ended, due = _note_pieces(list_actions(response, visit), row)
     visit.end(ended)
     row.elapsed = due
     return Rehearsal(row)
 
 
-def _admit(responder: Responder, http: HttpRequest, query: bytes) -> Visit:
-    """Return the visit of a request that has arrived whole."""
-    visit = responder.admit(http.method, http.path, http.namespace)
-    row = visit.row
-    row.query, row.headers, row.asked = query, http.headers, monotonic()
-    row.weigh(weigh(http.headers))
-    row.take(http.body)
-    return visit
-
-
 def _note_pieces(actions: Iterable[Action], row: Exchange) -> tuple[str, float]:
     """Note the pieces of an answer at the times when they are due, without waiting; return how it ends, and when."""
-    due, pieces, ended = 0.0, list[Piece](), COMPLETE
+    due = 0.0
+    pieces = list[Piece]()
+    ended = COMPLETE
     for action in actions:
         match action:
             case Wait(seconds):
@@ -249,7 +244,8 @@ def _put_draft(rules: Sequence[Rule], drafts: Sequence[Rule], instead_of: Json) 
 async def try_rules(request: ControlRequest) -> Response:
     """Return which of the latest calls a draft of rules would answer, hide, or take from the rule it replaces."""
     wanted = request.read_table("rules", "instead_of", "calls")
-    most, instead = wanted.get("calls", MOST_CALLS), wanted.get("instead_of")
+    most = wanted.get("calls", MOST_CALLS)
+    instead = wanted.get("instead_of")
     if type(most) is not int or not 0 <= most <= 10_000:
         raise RefusedError(400, '"calls" must be a number of calls, at most 10000')
     rows = request.rows.select((request.one_namespace,))
@@ -267,7 +263,8 @@ async def try_rules(request: ControlRequest) -> Response:
             ]
         return make_json_response(found)
     trial = _Trial(_put_draft(engine.rules, drafts, instead), frozenset(map(id, drafts)), engine, instead)
-    until, latest = monotonic() + SECONDS, rows[::-1][:most]
+    until = monotonic() + SECONDS
+    latest = rows[::-1][:most]
     for at in range(0, len(latest), _TURN):
         turn = latest[at : at + _TURN]
         for row, kind, entry in await on_thread(list[Change], trial.find_changes(turn, request.live)):
@@ -332,7 +329,8 @@ async def send_again(request: ControlRequest) -> Response:
     forward = request.read_table("forward").get("forward", False) if request.body else False
     if not isinstance(forward, bool):
         raise RefusedError(400, '"forward" must be true or false')
-    live, row = request.live, request.find_call()
+    live = request.live
+    row = request.find_call()
     reached = find_target(row, live)
     if reached is None:
         raise RefusedError(
@@ -343,7 +341,8 @@ async def send_again(request: ControlRequest) -> Response:
         raise upstream
     responder = Responder(live, reached.place.dialect, reached.place.operations)
     http = replace(reached.http, headers=row.headers, body=row.body)  # as it came: its body may be compressed
-    visit, begun = _admit(responder, http, row.query), asyncio.get_running_loop().create_future()
+    visit = responder.admit(http, row.query)
+    begun = asyncio.get_running_loop().create_future()
     visit.receive = _leave_later
 
     async def send(message: Message) -> None:
@@ -351,7 +350,7 @@ async def send_again(request: ControlRequest) -> Response:
             begun.set_result(True)
 
     async def respond() -> Answer:
-        answer = await responder.respond(http, visit)
+        answer = await responder.respond(visit)
         if answer.forwarded is not None and not forward:  # the rules have changed since it was rehearsed
             raise upstream
         return answer
@@ -360,7 +359,7 @@ async def send_again(request: ControlRequest) -> Response:
         """Answer it; return whether that was not left to the upstream."""
         scope = {"raw_path": quote(http.path, safe="/:").encode(), "http_version": "1.1"}
         try:
-            await serve(responder, respond(), visit, ClientConnection(_leave_later, send), scope)
+            await serve(respond(), visit, ClientConnection(_leave_later, send), scope)
         except RefusedError:
             live.journal.forget(visit.row)
             return False

@@ -25,10 +25,13 @@ from mockserver.delivery.connection import encode_header
 from mockserver.server.access import passes_page_check
 from mockserver.server.http.request_cycle import RequestCycle
 
-MAX_TARGET, MAX_HEAD, MAX_HEADERS = 32_768, 65_536, 100  # bytes of the target, bytes in all, headers
+MAX_TARGET = 32_768  # bytes of the target
+MAX_HEAD = 65_536  # bytes in all
+MAX_HEADERS = 100
 MAX_FRAMING = 65_536  # bytes of a chunked body that frame it, beyond as many again as it holds
 MAX_TRAILERS = 8_192  # bytes
-_HANDSHAKE, _TLS = b"\x16\x03", "This is a TLS handshake: the URL must begin with http://, not https://."
+_HANDSHAKE = b"\x16\x03"
+_TLS = "This is a TLS handshake: the URL must begin with http://, not https://."
 
 TELLING = (b"host", b"transfer-encoding", b"expect")  # the headers that `vet` looks at
 
@@ -146,7 +149,8 @@ class DeadlineWatch:
     """Checks the connections of one server, which say when they are due, by one timer; renders their refusals."""
 
     def __init__(self, refuse: Refuse, deadlines: Deadlines) -> None:
-        self.refuse, self.deadlines = refuse, deadlines
+        self.refuse = refuse
+        self.deadlines = deadlines
         self._passed = 0.0  # seconds, when last looked
         self._looked = 0.0  # the loop's time then
         self.idle_until = inf  # when a connection is due that is idle from now on, roughly
@@ -180,7 +184,8 @@ class DeadlineWatch:
 
     def _look(self) -> None:
         loop = asyncio.get_running_loop()
-        self._passed, self._looked = self.time, loop.time()
+        self._passed = self.time
+        self._looked = loop.time()
         now = self._passed
         self.idle_until = now + self.deadlines.look + self.deadlines.idle
         for one in [one for one in self._inside if one.due <= now]:
@@ -291,14 +296,17 @@ class KnownHead(Struct, eq=False):
 
     def _adapt(self, data: bytes, length: int) -> bool:
         """Become a head with this length, unless its bytes differ in more than that."""
-        old, new = b"%d" % self.length, b"%d" % length
+        old = b"%d" % self.length
+        new = b"%d" % length
         if data != self.data[: self.at] + new + self.data[self.at + len(old) :]:
             return False
         table = self.head.table
         headers = [*table.headers]
         headers[headers.index((_LENGTH, old))] = (_LENGTH, new)
         table = HeaderTable(headers, {**table.by_name, _LENGTH: new}, table.weight + len(new) - len(old))
-        self.head, self.data, self.length = replace(self.head, table=table), data, length
+        self.head = replace(self.head, table=table)
+        self.data = data
+        self.length = length
         return True
 
 
@@ -342,8 +350,12 @@ class RequestParser(asyncio.Protocol):
 
     def __init__(self, config: Any, server_state: Any, app_state: Any, _loop: Any = None) -> None:
         self.config = config
-        self.app, self.loop, self.app_state = config.loaded_app, _loop or asyncio.get_running_loop(), app_state
-        self.server_state, self.connections, self.tasks = server_state, server_state.connections, server_state.tasks
+        self.app = config.loaded_app
+        self.loop = _loop or asyncio.get_running_loop()
+        self.app_state = app_state
+        self.server_state = server_state
+        self.connections = server_state.connections
+        self.tasks = server_state.tasks
         self.parser = HttpRequestParser(self)
         self._pieces: list[bytes] = []
         self.pipeline: deque[tuple[RequestCycle, ASGIApp]] = deque()
@@ -352,7 +364,8 @@ class RequestParser(asyncio.Protocol):
     def addresses(self) -> Mapping[str, Any]:
         """The addresses of both ends, and the scheme, as ASGI has them."""
         if self._addresses is None:  # a lazy_property needs vars(self), which makes all attributes slower
-            ours, theirs = get_local_addr(self.transport), get_remote_addr(self.transport)
+            ours = get_local_addr(self.transport)
+            theirs = get_remote_addr(self.transport)
             scheme = "https" if is_ssl(self.transport) else "http"
             self._addresses = {"server": ours, "client": theirs, "scheme": scheme}
         return self._addresses
@@ -390,7 +403,8 @@ class RequestParser(asyncio.Protocol):
             return
         is_start = self.stage == BETWEEN and not self._fed
         self._fed += len(data)
-        self._begun, self.known = 0, None
+        self._begun = 0
+        self.known = None
         try:
             while (rest := self._parse(data)) is not None:
                 data = rest
@@ -419,7 +433,8 @@ class RequestParser(asyncio.Protocol):
             self.data_received(data)
 
     def _take_head(self) -> None:
-        head, self.head = self.head, None
+        head = self.head
+        self.head = None
         if head is not None:
             self.answer(head, self._body, whole=self._is_whole)
 
@@ -439,7 +454,8 @@ class RequestParser(asyncio.Protocol):
             self._asks_for_socket = method == b"GET" and any(
                 name == UPGRADE[0] and UPGRADE[1] in value.lower() for name, value in self.headers
             )
-            self.parser, rest = HttpRequestParser(self), memoryview(data)[upgrade.args[0] :]
+            self.parser = HttpRequestParser(self)
+            rest = memoryview(data)[upgrade.args[0] :]
             self.parser.feed_data(head)
             self._fed = len(rest)
             return rest
@@ -469,8 +485,10 @@ class RequestParser(asyncio.Protocol):
     def on_message_begin(self) -> None:
         self._take_head()  # another request follows in the same bytes
         self._begun += 1
-        self.stage, self.cut = HEAD, inf
-        self.url, self.headers = b"", []
+        self.stage = HEAD
+        self.cut = inf
+        self.url = b""
+        self.headers = []
         self._telling: list[tuple[bytes, bytes]] = []
 
     def on_url(self, url: bytes) -> None:
@@ -485,11 +503,15 @@ class RequestParser(asyncio.Protocol):
 
     def on_headers_complete(self) -> None:
         """The head of a request is there: have it answered, if it is clear. Raises Failure if not."""
-        parser, headers, target, telling = self.parser, self.headers, self.url, self._telling
+        parser = self.parser
+        headers = self.headers
+        target = self.url
+        telling = self._telling
         arrived = measure_head(target, headers) if self._fed > MAX_HEAD else 0
         if failure := check_size(target, headers, arrived):
             raise failure
-        method, version = parser.get_method().decode(), parser.get_http_version()
+        method = parser.get_method().decode()
+        version = parser.get_http_version()
         if telling != self._vetted or version != "1.1":
             check_clear(version, telling)
             self._vetted = telling if version == "1.1" else None
@@ -501,13 +523,17 @@ class RequestParser(asyncio.Protocol):
         raw_path, _, query = target.partition(b"?")
         path = raw_path.decode()
         is_latest = version == "1.1"
-        asks_for_socket, self._asks_for_socket = self._asks_for_socket, False
+        asks_for_socket = self._asks_for_socket
+        self._asks_for_socket = False
         if asks_for_socket:
             headers.append(UPGRADE)
         keep_alive = parser.should_keep_alive()
         expects = len(telling) > 1 and is_latest and any(name == b"expect" for name, _ in telling)
-        self.stage, self.cut, self.headers = BODY, inf, []
-        self._pieces, self._is_whole = [], False
+        self.stage = BODY
+        self.cut = inf
+        self.headers = []
+        self._pieces = []
+        self._is_whole = False
         table = tabulate(headers)
         self.head = RequestHead(
             method=method,
@@ -525,7 +551,8 @@ class RequestParser(asyncio.Protocol):
 
     def on_body(self, body: bytes) -> None:
         self._fed -= 2 * len(body)
-        head, cycle = self.head, self.cycle
+        head = self.head
+        cycle = self.cycle
         if head is not None:
             self._pieces.append(body)
         elif cycle is not None and not cycle.response_complete:
@@ -536,12 +563,15 @@ class RequestParser(asyncio.Protocol):
 
     def on_message_complete(self) -> None:
         """All of a request has come; or its head, if llhttp stops there as it would change protocols."""
-        head, cycle = self.head, self.cycle
+        head = self.head
+        cycle = self.cycle
         if self.stage != BODY or (head is None and cycle is None):
             return
         if self.headers and measure_head(b"", self.headers) > MAX_TRAILERS:
             raise refuse_unclear("The trailers are too large.")
-        self.stage, self._fed, self.cut = BETWEEN, 0, inf
+        self.stage = BETWEEN
+        self._fed = 0
+        self.cut = inf
         if head is not None:
             self._is_whole = True
         else:

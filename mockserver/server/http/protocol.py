@@ -38,7 +38,7 @@ from mockserver.server.http.tcp import count_unsent, is_abandoned, reset
 from mockserver.server.limits import Unsent
 from mockserver.server.live import Live
 from mockserver.server.namespaces import split_namespace
-from mockserver.server.respond import Responder, Response, Visit, return_response
+from mockserver.server.respond import Response, Visit, return_response
 from mockserver.server.routes import find_owner
 
 
@@ -51,7 +51,8 @@ def make_refuse(live: Live) -> Callable[[Failure, str, str], Reply]:
         exchange = live.journal.open(method, inner, dialect.name, namespace)
         reply = dialect.fail(HttpRequest(method, inner, namespace=namespace), failure, None)
         exchange.plan = Plan(None, "invalid")
-        exchange.status, exchange.reply_headers = reply.status, reply.headers
+        exchange.status = reply.status
+        exchange.reply_headers = reply.headers
         exchange.note(reply.body)
         live.journal.close(exchange, COMPLETE)
         return reply
@@ -91,7 +92,8 @@ class Resumed:
     """A coroutine that was begun outside of a task; awaiting it in one goes on with what it awaits."""
 
     def __init__(self, coroutine: Coroutine[Any, Any, Response], awaited: Any) -> None:
-        self._coroutine, self._awaited = coroutine, awaited
+        self._coroutine = coroutine
+        self._awaited = awaited
 
     def __await__(self) -> Generator[Any, Any, Response]:
         awaited = self._awaited
@@ -130,12 +132,17 @@ class ConnectionProtocol(RequestParser):
         **uvicorn: Any,
     ) -> None:
         super().__init__(**uvicorn)
-        self.deadline_watch, self.newcomers = deadline_watch, newcomers
-        self._unread, self._site, self._wheel = unread, site, wheel
+        self.deadline_watch = deadline_watch
+        self.newcomers = newcomers
+        self._unread = unread
+        self._site = site
+        self._wheel = wheel
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         self.connections.add(self)
-        self.transport, self.flow, self.write = transport, FlowControl(transport), transport.write
+        self.transport = transport
+        self.flow = FlowControl(transport)
+        self.write = transport.write
         transport.set_write_buffer_limits(high=MAX_BUFFERED)
         self.lent = {WIRE: self}
         self.deadline_watch.enter(self)
@@ -154,16 +161,16 @@ class ConnectionProtocol(RequestParser):
             scope = head.scope(**self.addresses, state=self.app_state.copy(), extensions=self.lent)
             self._queue(self._new_cycle(scope, head, body, whole=whole), self.app)
             return
-        request, visit = found.admit(head.method, head.query, head.table, body)
+        request = found.make_request(head.method, head.query, head.table, body)
+        visit = found.responder.admit(request, head.query, weight=head.table.weight)
         visit.passes_page_check = head.passes_page_check
-        responder = found.responder
-        first_step = responder.respond(request, visit)
+        first_step = found.responder.respond(visit)
         try:
             awaited = first_step.send(None)
         except StopIteration as done:
-            self._send(done.value, visit, responder, head)
+            self._send(done.value, visit, head)
         else:
-            self._serve(Resumed(first_step, awaited), visit, responder, head)
+            self._serve(Resumed(first_step, awaited), visit, head)
 
     def _hand_over(self, head: RequestHead, site: Site) -> None:
         """Leave the connection to a client that asks for a WebSocket where there is one."""
@@ -185,11 +192,11 @@ class ConnectionProtocol(RequestParser):
         self.successor = protocol
         protocol.begin(head)
 
-    def _send(self, response: Response, visit: Visit, responder: Responder, head: RequestHead) -> None:
+    def _send(self, response: Response, visit: Visit, head: RequestHead) -> None:
         """Send a response that is ready."""
         lines = find_lines(response)
         if lines is None:
-            self._serve(return_response(response), visit, responder, head)
+            self._serve(return_response(response), visit, head)
         elif response.pace is AT_ONCE:
             body = response.reply.body
             self.write_head(response.reply.status, lines, frame_body(lines, body))
@@ -203,19 +210,20 @@ class ConnectionProtocol(RequestParser):
             stream = PacedStream(response.reply, row.began, row, lambda _, how: visit.end(how))
             self.send_paced(response.reply.status, lines, stream)
 
-    def _serve(self, response: Awaitable[Response], visit: Visit, responder: Responder, head: RequestHead) -> None:
+    def _serve(self, response: Awaitable[Response], visit: Visit, head: RequestHead) -> None:
         """Send a response that is to come, or that is sent in steps."""
         cycle = self._new_cycle(head.scope(), head, whole=True)
         visit.receive = cycle.receive  # now, before what waits for the client to leave has its first turn
 
         async def answer(scope: Scope, receive: Receive, send: Send) -> None:
-            await serve(responder, response, visit, ClientConnection(receive, send, self), scope)
+            await serve(response, visit, ClientConnection(receive, send, self), scope)
 
         self._queue(cycle, answer)
 
     def write_head(self, status: int, lines: bytes, body: bytes = b"") -> None:
         """Write a status line, the headers that every answer has, these header lines, and a body in its framing."""
-        shared, known = self.server_state.default_headers, self.deadline_watch.dated
+        shared = self.server_state.default_headers
+        known = self.deadline_watch.dated
         if shared is not known[0]:  # which changes each second
             self.deadline_watch.dated = known = shared, b"".join([b"%b: %b\r\n" % field for field in shared])
         self.write(b"".join((STATUS_LINE[status], known[1], lines, b"\r\n", body)))
@@ -260,7 +268,8 @@ class ConnectionProtocol(RequestParser):
         if self._leaving or self._stopping:
             self.transport.abort()
         elif self._running is not None:
-            self._stopping, self._running.keep_alive = True, False
+            self._stopping = True
+            self._running.keep_alive = False
             self.pipeline.clear()
         elif drain := self.deadline_watch.deadlines.drain:
             self._stopping = True
@@ -325,7 +334,9 @@ class ConnectionProtocol(RequestParser):
         task.add_done_callback(self.tasks.discard)
 
     def refuse(self, failure: Failure) -> None:
-        self.deaf, self.cut, cycle = True, inf, self.cycle
+        self.deaf = True
+        self.cut = inf
+        cycle = self.cycle
         if self.stage == BODY and cycle is not None:
             cycle.fail(failure)
         elif cycle is None or cycle.keep_alive:  # else nothing was to follow
@@ -336,7 +347,8 @@ class ConnectionProtocol(RequestParser):
             self._queue(self._new_cycle(head.scope(), head), self.deadline_watch.make_refusing_app(failure))
 
     def on_response_complete(self) -> None:
-        cycle, self._running = self._running, None
+        cycle = self._running
+        self._running = None
         self.tasks.discard(cycle)
         if self._leaving:
             return
@@ -402,9 +414,11 @@ class ConnectionProtocol(RequestParser):
             self._running.response_started = self._running.response_complete = True
 
     def handle_deadline(self, now: float) -> None:
-        cycle, limits = self._running, self.deadline_watch.deadlines
+        cycle = self._running
+        limits = self.deadline_watch.deadlines
         if self._leaving:
-            before, self._waiting = self._waiting, self.transport.get_write_buffer_size()
+            before = self._waiting
+            self._waiting = self.transport.get_write_buffer_size()
             self.due = now + limits.linger
             if not 0 < self._waiting < before:
                 self.transport.abort()

@@ -78,9 +78,11 @@ class RequestCycle(RequestResponseCycle):
         if self.disconnected or self.response_complete:
             return {"type": "http.disconnect"}
         if self._failure is not None:
-            failure, self._failure = self._failure, None
+            failure = self._failure
+            self._failure = None
             raise failure
-        body, self.body = bytes(self.body), bytearray()
+        body = bytes(self.body)
+        self.body = bytearray()
         return {"type": "http.request", "body": body, "more_body": self.more_body}
 
     def send_whole(self, status: int, head: bytes, body: bytes) -> bool:
@@ -97,8 +99,11 @@ class RequestCycle(RequestResponseCycle):
         """Send the head of a stream, which goes on by itself; False: it is not so simple."""
         if not self._is_simple(status):
             return False
-        self.chunked_encoding, self.stream = True, stream
-        stream.sink, stream.flow, stream.write = self, self.flow, self.transport.write
+        self.chunked_encoding = True
+        self.stream = stream
+        stream.sink = self
+        stream.flow = self.flow
+        stream.write = self.transport.write
         self._begin(status, head)
         return True
 
@@ -160,10 +165,12 @@ class RequestCycle(RequestResponseCycle):
 
     def _has_wrong_length(self, piece: Message) -> bool:
         """Whether the body is longer or shorter than was stated; it goes out as it is, and the connection with it."""
-        length, stated = len(piece.get("body", b"")), self.expected_content_length
+        length = len(piece.get("body", b""))
+        stated = self.expected_content_length
         if length == stated or (length < stated and piece.get("more_body")) or self.scope["method"] == "HEAD":
             return False
-        self._open, self.keep_alive = not self.response_complete, False
+        self._open = not self.response_complete
+        self.keep_alive = False
         return self._open
 
     async def _send_rest(self, message: Message) -> None:

@@ -45,10 +45,14 @@ class SocketProtocol(WebSocketsSansIOProtocol):
         unread: Unsent,
     ) -> None:
         super().__init__(config, server_state, app_state)
-        self.app, self.answering, self._is_stopping = site, 0, False
-        self.ping_interval, self.ping_timeout = PING_EVERY, PONG_WITHIN
+        self.app = site
+        self.answering = 0
+        self._is_stopping = False
+        self.ping_interval = PING_EVERY
+        self.ping_timeout = PONG_WITHIN
         self.close_timeout = deadline_watch.deadlines.farewell
-        self._watch, self._unread = deadline_watch, unread
+        self._watch = deadline_watch
+        self._unread = unread
         self._dropped: int | None = None  # bytes that have come since the client was refused
         self._early = b""  # what has come before the handshake was answered
         self._stalled = 0  # bytes of `max_unsent` that it takes because its client does not read
@@ -70,7 +74,8 @@ class SocketProtocol(WebSocketsSansIOProtocol):
         target = head.raw_path + (b"?" + head.query if head.query else b"")
         fields = [(name, value) for name, value in head.table.headers if name not in _RESTORED]
         headers = Headers([(name.decode("latin-1"), value.decode("latin-1")) for name, value in fields])
-        headers["Connection"], headers["Upgrade"] = "Upgrade", "websocket"
+        headers["Connection"] = "Upgrade"
+        headers["Upgrade"] = "websocket"
         self.handle_connect(Request(target.decode("latin-1"), headers))
 
     def data_received(self, data: bytes) -> None:
@@ -89,9 +94,13 @@ class SocketProtocol(WebSocketsSansIOProtocol):
     async def send(self, message: Any) -> None:
         await super().send(message)
         if message["type"] == "websocket.http.response.body" and not message.get("more_body"):
-            self.handshake_complete, self._early, self._dropped = True, b"", 0  # as the client is refused
+            # as the client is refused
+            self.handshake_complete = True
+            self._early = b""
+            self._dropped = 0
         if self._early and self.handshake_complete:
-            early, self._early = self._early, b""
+            early = self._early
+            self._early = b""
             if len(early) > MAX_EARLY:
                 self.transport.resume_reading()
             self.data_received(early)
@@ -125,7 +134,8 @@ class SocketProtocol(WebSocketsSansIOProtocol):
         assert sent is not None  # noqa: S101  # the parser has failed
         self.queue.put_nowait({"type": "websocket.disconnect", "code": sent.code, "reason": sent.reason})
         self.transport.write(b"".join(self.conn.data_to_send()))
-        self.close_sent, self._dropped = True, 0
+        self.close_sent = True
+        self._dropped = 0
         self.stop_keepalive()
         if self.read_paused:
             self.read_paused = False
@@ -163,7 +173,8 @@ class SocketProtocol(WebSocketsSansIOProtocol):
         """End a connection that is closed, but whose client takes nothing more, or has left without being read."""
         self.due = now + self._watch.deadlines.linger
         if self.transport.is_closing():
-            before, self._waiting = self._waiting, self.transport.get_write_buffer_size()
+            before = self._waiting
+            self._waiting = self.transport.get_write_buffer_size()
             if not 0 < self._waiting < before:
                 self.transport.abort()
         elif self.read_paused and is_abandoned(self.transport):
@@ -176,7 +187,8 @@ class SocketProtocol(WebSocketsSansIOProtocol):
         elif self._is_stopping:
             super().shutdown()
         else:
-            self._is_stopping, self.close_timeout = True, CLOSE_WITHIN
+            self._is_stopping = True
+            self.close_timeout = CLOSE_WITHIN
             self.queue.put_nowait({"type": "websocket.disconnect", "code": STOPPING})
 
     @property

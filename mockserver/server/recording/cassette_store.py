@@ -56,7 +56,9 @@ class CassetteStore:
     """Cassettes by name, with or without the suffix; a name that no cassette can have raises CassetteError."""
 
     def __init__(self, folder: str | Path, match: MatchSettings, hosts: HostTable = _NO_HOSTS) -> None:
-        self._folder, self._match, self.hosts = Path(folder), match, hosts
+        self._folder = Path(folder)
+        self._match = match
+        self.hosts = hosts
         self._lock = RLock()
         self._files: dict[Path, CassetteFile] = {}
         self._known: dict[str, _KnownFile] = {}
@@ -65,7 +67,9 @@ class CassetteStore:
     def copy_unloaded(self, match: MatchSettings, hosts: HostTable = _NO_HOSTS) -> "CassetteStore":
         """Return the same files with nothing loaded; what this run knows of them stays."""
         store = CassetteStore(self._folder, match, hosts)
-        store._lock, store._files, store._known = self._lock, self._files, self._known
+        store._lock = self._lock
+        store._files = self._files
+        store._known = self._known
         return store
 
     @property
@@ -111,7 +115,8 @@ class CassetteStore:
         with self._lock:
             changed = list[str]()
             for name, known in self._known.items():
-                before, known.stamp = known.stamp, self._find_stamp(name)
+                before = known.stamp
+                known.stamp = self._find_stamp(name)
                 if known.stamp != before:
                     changed.append(name)
             return tuple(changed)
@@ -134,7 +139,9 @@ class CassetteStore:
         """Record an episode in place of stale ones; return its number, from 1. Raises CassetteError."""
         name = _remove_suffix(name)
         with self._lock:
-            cassette, file, known = self.load(name, new=True), self._find_file(name), self._know(name)
+            cassette = self.load(name, new=True)
+            file = self._find_file(name)
+            known = self._know(name)
             stale = known.stale or set()
             is_session = episode.operation == SESSION.name  # which clients repeat in each connection
             alike = cassette.find_alike(episode) if stale or is_session else ()
@@ -155,7 +162,8 @@ class CassetteStore:
             at = next((at for at, each in enumerate(existing) if each in replaced), len(existing))
             return (*existing[:at], episode, *(each for each in existing[at:] if each not in replaced))
 
-        file, known = self._find_file(name), self._know(name)
+        file = self._find_file(name)
+        known = self._know(name)
         now = file.rewrite(change)
         known.stamp = file.written_stamp
         known.stale = (known.stale or set()) - replaced
@@ -183,7 +191,8 @@ class CassetteStore:
 
 def _says_same(one: Episode, other: Episode) -> bool:
     """Return whether two episodes of an MCP server have the same response, to requests of whatever ids."""
-    mine, theirs = find_response(one.reply), find_response(other.reply)
+    mine = find_response(one.reply)
+    theirs = find_response(other.reply)
     return mine is not None and theirs is not None and {**mine, "id": 0} == {**theirs, "id": 0}
 
 
@@ -195,7 +204,8 @@ def check_cassettes(documents: Iterable[Document], store: CassetteStore) -> None
         if not isinstance(spec, Mapping):
             continue
         for name in find_cassettes(spec.get("then")):
-            place, rule = document.find_place(("rules", index)), spec.get("name", f"rule {count}")
+            place = document.find_place(("rules", index))
+            rule = spec.get("name", f"rule {count}")
             try:
                 exists = store.exists(name)
             except CassetteError as error:

@@ -84,7 +84,8 @@ class Player(Struct, frozen=True):
         It is None without a cassette.
         """
         choice = self.choice if cassette is None else CassetteChoice(cassette)
-        name, record = choice.name, choice.record
+        name = choice.name
+        record = choice.record
         if name is None:
             return None if record == "none" else self._fail(_NOWHERE.format(record=record), "")
         if call.mcp is not None and call.mcp.is_housekeeping:

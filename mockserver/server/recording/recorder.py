@@ -39,7 +39,8 @@ class RecordingPolicy:
     """
 
     def __init__(self, settings: Settings, environ: Mapping[str, str]) -> None:
-        self._settings, self._environ = settings, environ
+        self._settings = settings
+        self._environ = environ
 
     @cached_property
     def redactor(self) -> "Redactor":
@@ -66,7 +67,8 @@ def find_misconfiguration(reply: Recorded, call: Call) -> str | None:
     """Return what an answer says about a wrong key or URL and what to do next, or None."""
     if call.mcp is not None:
         return _find_mcp_refusal(reply, call)
-    status, dialect = reply.status, call.label
+    status = reply.status
+    dialect = call.label
     if status == 403 and _HIDDEN.search(reply.bytes):
         return None
     if status in (401, 403) or (status == 400 and b"API_KEY_INVALID" in reply.bytes):
@@ -136,7 +138,9 @@ class Recorder:
     """Gets one answer piece by piece, has it saved as an episode, and notes in the exchange what came of that."""
 
     def __init__(self, job: RecordingJob, save: Save, exchange: Exchange) -> None:
-        self._job, self._save, self._exchange = job, save, exchange
+        self._job = job
+        self._save = save
+        self._exchange = exchange
         self.began = monotonic()  # when the request was sent
         self._at = wall()
         self._body: _Body | None = None
@@ -178,10 +182,12 @@ class Recorder:
     def forget(self, why: str) -> None:
         """Keep nothing of it, unless it is saved already."""
         if self._saving is None:
-            self._body, self._exchange.unrecorded = None, escape_line(why, _LONGEST)
+            self._body = None
+            self._exchange.unrecorded = escape_line(why, _LONGEST)
 
     async def _save_body(self, body: "_Body", took: float) -> None:
-        job, call = self._job, self._job.call
+        job = self._job
+        call = self._job.call
         try:
             reply = body.build(took)
             if job.errors is None and (why := find_misconfiguration(reply, call)):
@@ -194,7 +200,8 @@ class Recorder:
             self._drop(str(error) or type(error).__name__)
 
     def _drop(self, why: str) -> None:
-        self._body, self._exchange.unrecorded = None, escape_line(why, _LONGEST)
+        self._body = None
+        self._exchange.unrecorded = escape_line(why, _LONGEST)
         log.error("cassette %s: an answer is not recorded: %s", self._job.cassette, self._exchange.unrecorded)
 
 
@@ -204,11 +211,13 @@ _LINE_END = lazy_pattern(rb"\n")
 
 class _Body:
     def __init__(self, status: int, headers: Fields, end: re.Pattern[bytes] | ResponseEvent | None) -> None:
-        self._status, self._headers = status, headers
+        self._status = status
+        self._headers = headers
         self._coded, self._decoding = _make_decoding(headers)
         self._plain: list[bytes] = []
         lengths = (int(value) for name, value in headers if name == b"content-length" and value.isdigit())
-        self._size, self._length = 0, next(lengths, None)
+        self._size = 0
+        self._length = next(lengths, None)
         is_readable = bool(self._decoding or not self._coded)
         self._events: _Events | None = None
         if is_readable and self._has_type(MEDIA_TYPE.encode()):
@@ -272,7 +281,9 @@ class _Events:
     """
 
     def __init__(self, end: re.Pattern[bytes] | ResponseEvent | None, between: re.Pattern[bytes] = _BLANK) -> None:
-        self.end, self.has_ended, self._between = end, False, between
+        self.end = end
+        self.has_ended = False
+        self._between = between
         self._events: list[RecordedEvent] = []
         self._rest = bytearray()  # of an event whose end has not come
         self._late = 0.0
@@ -285,7 +296,8 @@ class _Events:
         return self.end is not None and self.end.search(event) is not None
 
     def receive(self, at: float, piece: bytes) -> None:
-        rest, start = self._rest, 0
+        rest = self._rest
+        start = 0
         looked = max(0, len(rest) - 3)
         rest += piece
         for end in self._find_ends(looked):
@@ -306,7 +318,8 @@ class _Messages(_Events):
     """The messages of Amazon's event streams, which state their lengths."""
 
     def _find_ends(self, looked: int) -> Iterator[int]:
-        end, whole = 0, bytes(self._rest)
+        end = 0
+        whole = bytes(self._rest)
         for message in split_messages(whole):
             end += len(message)
             if is_whole(message):

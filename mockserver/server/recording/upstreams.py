@@ -31,7 +31,8 @@ if TYPE_CHECKING:
 # True in the task of a request that goes to an upstream on purpose; tests stop all others to providers.
 relaying: ContextVar[bool] = ContextVar("relaying", default=False)
 PASSED_BY = b"x-mockserver-relay"  # the header in which a request names the servers that have relayed it
-MOST_CONNECTIONS, MOST_IDLE = 1000, 100
+MOST_CONNECTIONS = 1000
+MOST_IDLE = 100
 
 Fields = Sequence[tuple[bytes, bytes]]
 
@@ -63,7 +64,8 @@ class UpstreamClient(Struct, eq=False):
         )
 
     async def close(self) -> None:
-        client, self._client = self._client, None
+        client = self._client
+        self._client = None
         if client is not None:
             with suppress(Exception):
                 await client.aclose()
@@ -130,7 +132,8 @@ class Upstream(Struct, frozen=True):
 
         The upstream's own key, if there is one, replaces the client's.
         """
-        passed, key = list(select_forwarded(headers)), self.key
+        passed = list(select_forwarded(headers))
+        key = self.key
         if key is None:
             return passed
         found = [(name, written % key.encode("latin-1", "replace")) for name, written in _CREDENTIALS.items()]
@@ -268,7 +271,9 @@ _CREDENTIALS: Mapping[bytes, bytes] = {
     b"x-goog-api-key": b"%s",
     b"authorization": b"Bearer %s",
 }
-_SLASH, _MOST_TRIED, _MOST_DECODED = ord("/"), 10, 4
+_SLASH = ord("/")
+_MOST_TRIED = 10
+_MOST_DECODED = 4
 _PADDING = f"{whitespace}\0"
 _SAFE = "/:@!$&'()*+,;=-._~"
 _SAFE_IN_QUERY = _SAFE + '?%[]|"<>^`{}\\'

@@ -35,10 +35,16 @@ from mockserver.server.sockets.socket_session import CUT_SHORT, FAILED
 from mockserver.server.sockets.spoken_record import RecordedSession
 from mockserver.wire.realtime import PIECE, Voice
 
-INVALID, DENIED, BROKEN = 1007, 1008, 1011  # codes with which Google closes a session, by what is wrong
-SILENCE, THRESHOLD = 500, 0.5  # milliseconds that end a turn, and what is no silence
-USUAL_RATE, RATES = 16_000, range(8_000, 96_001)  # samples a second
-MOST_BYTES, MOST_SOUND = 16_000_000, 32_000_000  # of the contents of a session, of the sound of one turn
+# codes with which Google closes a session, by what is wrong
+INVALID = 1007
+DENIED = 1008
+BROKEN = 1011
+SILENCE = 500  # milliseconds that end a turn
+THRESHOLD = 0.5  # what is louder is not silence
+USUAL_RATE = 16_000  # samples a second
+RATES = range(8_000, 96_001)  # samples a second
+MOST_BYTES = 16_000_000  # of the contents of a session
+MOST_SOUND = 32_000_000  # of the sound of one turn
 LONGEST_REASON = 123  # bytes of a close frame (RFC 6455, 5.5)
 _RATE = re.compile(r"rate=(\d{4,6})")
 
@@ -55,7 +61,8 @@ class LiveSession(RecordedSession):
         self._setup: Body | None = None
         self._contents: list[dict[str, Json]] = []
         self._size = self._calls = 0
-        self._sound, self._heard = SampleFormat("audio/pcm", USUAL_RATE, 2, b"\0\0"), bytearray()
+        self._sound = SampleFormat("audio/pcm", USUAL_RATE, 2, b"\0\0")
+        self._heard = bytearray()
         self._detector: SpeechDetector | None = None
         self._silence = SILENCE
         self._turn: LiveTurn | None = None
@@ -184,7 +191,8 @@ class LiveSession(RecordedSession):
 
     async def _end_speech(self) -> None:
         """Make a turn of what was heard."""
-        audio, self._heard = bytes(self._heard), bytearray()
+        audio = bytes(self._heard)
+        self._heard = bytearray()
         if not audio or self._setup is None:
             return
         rate = self._sound.rate
@@ -205,7 +213,8 @@ class LiveSession(RecordedSession):
 
     async def _interrupt(self) -> None:
         """End the turn that goes on, if one does."""
-        turn, task = self._turn, self._task
+        turn = self._turn
+        task = self._task
         if turn is None or task is None or task.done():
             return
         if not turn.is_sent:
@@ -224,15 +233,15 @@ class LiveSession(RecordedSession):
         asked = {name: value for name, value in config.items() if name not in _OF_SPEECH}
         body = to_json({**own, "generationConfig": asked, "contents": self._contents})
         self._leave = asyncio.Event()
-        request, visit = self.open_turn(body, SocketTurn(SocketAnswers()), self._leave)
+        visit = self.open_turn(body, SocketTurn(SocketAnswers()), self._leave)
         self._turn = LiveTurn(self, config)
-        self._task = self.start_task(self._run(self._turn, request, visit))
+        self._task = self.start_task(self._run(self._turn, visit))
 
-    async def _run(self, turn: "LiveTurn", request: HttpRequest, visit: Visit) -> None:
+    async def _run(self, turn: "LiveTurn", visit: Visit) -> None:
         """Answer a turn to its end, whatever happens."""
         sender = LiveSender(turn.pass_on)
         try:
-            await self.answer(self._respond(request, visit, sender), visit, sender)
+            await self.answer(self._respond(visit, sender), visit, sender)
             if turn.is_over:
                 self._add([{"role": "model", "parts": turn.parts}] if turn.parts else [])
             elif not self._leave.is_set() and not self.is_over:  # a fault has cut it short
@@ -243,8 +252,8 @@ class LiveSession(RecordedSession):
             self.log_bug()
             await self.close(FAILED)
 
-    async def _respond(self, request: HttpRequest, visit: Visit, sender: TurnSender) -> Response:
-        response = await self.responder.respond(request, visit)
+    async def _respond(self, visit: Visit, sender: TurnSender) -> Response:
+        response = await self.responder.respond(visit)
         if response.forwarded is None and response.reply.status >= 400 and not is_stream(response):
             await self._close_as(response.reply)
         response = fit_to_socket(response, visit)
@@ -287,7 +296,8 @@ class LiveTurn:
         name = (speech.get("prebuiltVoiceConfig") or {}).get("voiceName") or "Puck"
         spoken = "TEXT" not in (config.get("responseModalities") or ["AUDIO"])
         self._voice = Voice(str(name)) if spoken else None
-        self._text, self._sound = "", b""  # of which a rule states the sound
+        self._text = ""
+        self._sound = b""  # of which a rule states the sound
         self._calls: list[Json] = []
         self.is_over = self.is_sent = False  # nothing more is to be said; all was, but that this is the end
 

@@ -198,7 +198,8 @@ class RealtimeConversation:
         place = len(self._order)
         if after is not None:
             place = 0 if after == "root" else self._order.index(after) + 1
-        self._items[item.id], self._sizes[item.id] = item, size
+        self._items[item.id] = item
+        self._sizes[item.id] = size
         self._order.insert(place, item.id)
         return self._order[place - 1] if place else None
 

@@ -10,7 +10,9 @@ from mockserver.media.speech_detection import SpeechBorder, SpeechDetector
 LEAST_COMMITTED = 100  # milliseconds
 MOST_BUFFERED = 32_000_000  # bytes
 MEANT_SILENCE = 500  # milliseconds after which `semantic_vad` takes a turn to be over
-USUAL_THRESHOLD, USUAL_PREFIX = 0.5, 300  # what `semantic_vad` does not state
+# what `semantic_vad` does not state
+USUAL_THRESHOLD = 0.5
+USUAL_PREFIX = 300
 
 
 class OngoingSpeech(Struct, frozen=True):
@@ -34,7 +36,8 @@ class InputBuffer:
     def __init__(self, stated: Body) -> None:
         self.sound = PCM
         self.speech: OngoingSpeech | None = None
-        self._data, self._before = bytearray(), 0
+        self._data = bytearray()
+        self._before = 0
         self._answered: int | None = None  # where the last answer has been played, if nobody has spoken since
         self._stated: Body = {}
         self.configure(stated)
@@ -43,9 +46,11 @@ class InputBuffer:
         """Take the sound in the format, and with the turns, that the session states for its input."""
         if stated == self._stated:
             return
-        sound, position = FORMATS[stated["format"]["type"]], self.position
+        sound = FORMATS[stated["format"]["type"]]
+        position = self.position
         if sound is not self.sound:
-            self.sound, self._before = sound, sound.count_bytes(position)
+            self.sound = sound
+            self._before = sound.count_bytes(position)
             self._data.clear()
         self._stated, self.speech = stated, self.speech if self._stated == stated else None
         self._detector = self._make_detector(position)
@@ -95,7 +100,8 @@ class InputBuffer:
         timeout = (self._stated["turn_detection"] or {}).get("idle_timeout_ms")
         if timeout is None or self._answered is None or self.speech is not None:
             return None
-        start, end = self._answered, self._answered + timeout
+        start = self._answered
+        end = self._answered + timeout
         return Silence(start, end, self.take_speech(start, end)) if self.position >= end else None
 
     def clear(self) -> None:

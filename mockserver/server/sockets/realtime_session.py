@@ -50,7 +50,10 @@ from mockserver.server.sockets.socket_session import CUT_SHORT, FAILED
 from mockserver.server.sockets.spoken_record import RecordedSession
 from mockserver.wire.realtime import LISTED, write_listed
 
-BAD_KEY, BAD_REQUEST, NO_MODEL = 3000, 4000, 4004  # codes with which a client is turned away
+# codes with which a client is turned away
+BAD_KEY = 3000
+BAD_REQUEST = 4000
+NO_MODEL = 4004
 BROWSER_KEY = "openai-insecure-api-key."  # how the subprotocol begins in which a browser sends its key
 MOST_AT_ONCE = 16  # responses of a session
 TOKENS_PER_MINUTE = 2_000_000
@@ -62,7 +65,8 @@ class TurnedAway(Exception):  # noqa: N818  # it is how a session ends
 
     def __init__(self, failure: Failure, code: int) -> None:
         super().__init__(failure.message or failure.reason)
-        self.failure, self.code = failure, code
+        self.failure = failure
+        self.code = code
 
 
 class RealtimeSession(RecordedSession):
@@ -81,7 +85,8 @@ class RealtimeSession(RecordedSession):
         self._active: ResponseTurn | None = None  # of the conversation
         self._turns: set[ResponseTurn] = set()
         self._upstream = RealtimeUpstream()
-        self._events, self._named = 0, 0
+        self._events = 0
+        self._named = 0
         self._session: Body = make_session("realtime", "", "", 0)
         self._input = InputBuffer(self._session["audio"]["input"])
         self._name = self._conversation_id = ""
@@ -103,7 +108,7 @@ class RealtimeSession(RecordedSession):
             self._session = await self._open()
         except TurnedAway as refused:
             error = self._word(refused.failure)
-            response = await self.refuse(self.handshake, refused.failure, record.visit)
+            response = await self.refuse(refused.failure, record.visit)
             record.refuse(response.plan, response.reply.status)
             await self._complain(error, None)
             await self.close(refused.code, f"{error['type']}.{error['code']}")
@@ -115,7 +120,8 @@ class RealtimeSession(RecordedSession):
 
     async def _open(self) -> Body:
         """Return the session that the handshake asks for. Raises TurnedAway."""
-        handshake, query = self.handshake, self.handshake.query
+        handshake = self.handshake
+        query = self.handshake.query
         policy = self._engine.policy
         mark = make_token() if policy.unique_ids else ""
         labels = (handshake.namespace, *[f"{key}={value}" for key, value in query.items()], mark)
@@ -167,7 +173,8 @@ class RealtimeSession(RecordedSession):
 
     def _check_model(self, model: str) -> None:
         """Raise TurnedAway for a model that does not exist, or that the key may not use."""
-        keys, models = self.responder.live.settings.keys, self._engine.policy.models
+        keys = self.responder.live.settings.keys
+        models = self._engine.policy.models
         if not model:
             return
         try:
@@ -196,7 +203,8 @@ class RealtimeSession(RecordedSession):
         return self._input.size + self._conversation.size
 
     async def act(self, message: Message) -> None:
-        self._event_id, text = None, message.get("text")
+        self._event_id = None
+        text = message.get("text")
         if text is None:
             raise Failure("bad_parameter", _NO_BINARY, code="invalid_event")
         body = text.encode("utf-8", "surrogatepass")
@@ -248,14 +256,16 @@ class RealtimeSession(RecordedSession):
             await self._notice(border)
         silence = None if self._active is not None else self._input.take_silence()
         if silence is not None:
-            name, told = self._name_item(), {"audio_start_ms": silence.start, "audio_end_ms": silence.end}
+            name = self._name_item()
+            told = {"audio_start_ms": silence.start, "audio_end_ms": silence.end}
             await self._say("input_audio_buffer.timeout_triggered", **told, item_id=name)
             await self._end_turn(silence.audio, name, is_silent=True)
 
     async def _notice(self, border: SpeechBorder) -> None:
         """Tell that the user has begun to speak, or make a turn of what was said."""
         if border.is_start:
-            item_id, start = self._name_item(), max(border.at - self._input.prefix, 0)
+            item_id = self._name_item()
+            start = max(border.at - self._input.prefix, 0)
             self._input.speech = OngoingSpeech(start, item_id)
             await self._say("input_audio_buffer.speech_started", audio_start_ms=start, item_id=item_id)
             if self._detection.get("interrupt_response") and self._active is not None:
@@ -312,19 +322,21 @@ class RealtimeSession(RecordedSession):
         A rule may state it. Else it is what mockserver's own speech carries, or plain words that fit.
         """
         heard = await self.hear(self._session["audio"]["input"]["transcription"] or {}, bytes(item.audio), item.sound)
-        plan, item.heard = heard.plan, heard.text or ""
+        plan = heard.plan
+        item.heard = heard.text or ""
         if heard.text is None:
             failure = plan.outcome if isinstance(plan.outcome, Failure) else Failure("server_error", _NOT_HEARD)
             return self._word(failure)
         # A rule is to be seen to answer; what is heard anyway is no call.
         if isinstance(plan.outcome, Transcript) and plan.source.startswith("rule "):
             visit = self.admit(heard.call.http)
-            self.responder.finish(Response(plan.rendered, Reply(200, ()), heard.call), heard.call.http, visit)
+            self.responder.finish(Response(plan.rendered, Reply(200, ()), heard.call), visit)
             visit.end(COMPLETE)
         return None
 
     async def _transcribe(self, item: ConversationItem, model: str) -> None:
-        kind, place = "conversation.item.input_audio_transcription", {"item_id": item.id, "content_index": 0}
+        kind = "conversation.item.input_audio_transcription"
+        place = {"item_id": item.id, "content_index": 0}
         is_paid_by_second = model in _SECONDS_COUNT
         for piece in [item.heard] if is_paid_by_second else APPROX.split(item.heard):
             await self._say(f"{kind}.delta", **place, delta=piece)
@@ -332,13 +344,15 @@ class RealtimeSession(RecordedSession):
         length = item.milliseconds
         usage: dict[str, Json] = {"type": "duration", "seconds": -(-length // 1000)}
         if not is_paid_by_second:
-            heard, written = -(-length // 100), APPROX.count(item.heard)
+            heard = -(-length // 100)
+            written = APPROX.count(item.heard)
             usage = {"type": "tokens", "total_tokens": heard + written, "input_tokens": heard}
             usage |= {"input_token_details": {"text_tokens": 0, "audio_tokens": heard}, "output_tokens": written}
         await self._say(f"{kind}.completed", **place, transcript=item.heard, usage=usage)
 
     async def _create_item(self, event: Body) -> None:
-        stated, sound = event["item"], self._input.sound
+        stated = event["item"]
+        sound = self._input.sound
         name = stated.get("id") or self._name_item()
         is_spoken = any(part.get("audio") for part in stated.get("content") or ())
         item = await on_thread(make_item, stated, name, sound) if is_spoken else make_item(stated, name, sound)
@@ -395,10 +409,11 @@ class RealtimeSession(RecordedSession):
             items = self._conversation.select(given, self._input.sound)
         body = self._write_turn(stated, items)
         write = partial(write_frame, body, items)
-        asked, left = SocketTurn(SocketAnswers(), write_frame=write, upstream=self._upstream), asyncio.Event()
-        request, visit = self.open_turn(to_json(body), asked, left)
+        asked = SocketTurn(SocketAnswers(), write_frame=write, upstream=self._upstream)
+        left = asyncio.Event()
+        visit = self.open_turn(to_json(body), asked, left)
         sound = FORMATS[body["audio"]["output"]["format"]["type"]]
-        turn = ResponseTurn(request, visit, body, sound, left)
+        turn = ResponseTurn(visit, body, sound, left)
         self._turns.add(turn)
         if converses:
             self._active = turn
@@ -439,7 +454,7 @@ class RealtimeSession(RecordedSession):
 
     async def _respond(self, turn: ResponseTurn, sender: TurnSender) -> Response:
         """Return the response to a turn; one that is refused is a stream of events, too."""
-        response = await self.responder.respond(turn.request, turn.visit)
+        response = await self.responder.respond(turn.visit)
         reply = response.reply
         if response.forwarded is None and reply.status >= 400 and not is_stream(response):
             name = f"resp_{self._engine.policy.seed.alnum(21, 'failed response', self._name, str(self._name_item()))}"
@@ -462,7 +477,8 @@ class RealtimeSession(RecordedSession):
             await self._send_text(data)
             return
         turn.follow(event)
-        kind, begun = event.get("type"), event.get("response")
+        kind = event.get("type")
+        begun = event.get("response")
         if turn.converses and isinstance(begun, dict) and begun.get("conversation_id", "") is None:
             begun["conversation_id"] = self._conversation_id  # the provider was asked out of band
             data = to_json(event)
@@ -479,7 +495,8 @@ class RealtimeSession(RecordedSession):
 
     async def _send_with_item(self, turn: ResponseTurn, data: bytes, event: Event) -> None:
         """Send an event, after or before the one that tells of its item as a part of the conversation."""
-        kind, item = event.get("type"), event.get("item")
+        kind = event.get("type")
+        item = event.get("item")
         if not turn.converses or not isinstance(item, dict):
             await self._send_event(data, event)
             return

@@ -8,7 +8,6 @@ from msgspec import Struct
 from pydantic_core import to_json
 from starlette.types import Message
 
-from mockserver.core.http import HttpRequest
 from mockserver.core.json import Json, try_parse
 from mockserver.core.plan import Usage
 from mockserver.core.tokens import APPROX
@@ -33,12 +32,12 @@ class OpenItem(Struct):
 
 
 class ResponseTurn:
-    """A response: its request, its visit, and what was sent of it."""
+    """A response: the visit of its request, and what was sent of it."""
 
-    def __init__(
-        self, request: HttpRequest, visit: Visit, body: Mapping[str, Json], sound: SampleFormat, left: asyncio.Event
-    ) -> None:
-        self.request, self.visit, self.body, self.sound = request, visit, body, sound
+    def __init__(self, visit: Visit, body: Mapping[str, Json], sound: SampleFormat, left: asyncio.Event) -> None:
+        self.visit = visit
+        self.body = body
+        self.sound = sound
         self.left = left  # once set, its answer ends as if its client had left
         self.response: Event | None = None  # as it was when it began
         self.is_over = False  # nothing more of it is sent
@@ -58,7 +57,8 @@ class ResponseTurn:
 
     def follow(self, event: Event) -> None:
         """Take note of an event that is sent."""
-        kind, open_item = event.get("type"), self.open
+        kind = event.get("type")
+        open_item = self.open
         match kind:
             case "response.created":
                 self.response = event["response"]
@@ -86,7 +86,8 @@ class ResponseTurn:
 
     def _write(self, open_item: OpenItem, text: str) -> None:
         """Have the item say so much, as a client that interrupts it goes on from there."""
-        open_item.text, body = text, open_item.item.body
+        open_item.text = text
+        body = open_item.item.body
         if body["type"] == "function_call":
             body["arguments"] = text
         elif body["content"]:

@@ -75,7 +75,8 @@ class RealtimeUpstream:
 
     async def close(self) -> None:
         """Close all connections."""
-        free, self._free = self._free, []
+        free = self._free
+        self._free = []
         await asyncio.gather(*map(_close, free))
 
     async def _receive(self, connection: "ClientConnection", request: "Request") -> bytes:

@@ -139,10 +139,13 @@ class ResponsesSession(SocketSession):
         self, responder: Responder, handshake: HttpRequest, *, scope: Scope, receive: Receive, send: Send
     ) -> None:
         super().__init__(responder, handshake, scope=scope, receive=receive, send=send)
-        self._answers, self._events, self._upstream = SocketAnswers(), ClientEvents(), UpstreamSocket()
+        self._answers = SocketAnswers()
+        self._events = ClientEvents()
+        self._upstream = UpstreamSocket()
         self._lanes: dict[str, Lane] = {}
         self._at_once = asyncio.Semaphore(MOST_AT_ONCE)
-        self._waiting, self._waiting_bytes = 0, 0
+        self._waiting = 0
+        self._waiting_bytes = 0
         self._has_room = asyncio.Event()
 
     async def take(self, message: Message) -> None:
@@ -159,11 +162,10 @@ class ResponsesSession(SocketSession):
         if event.answer:
             await EventSender(self.send, event.lane).send_frame(event.answer)
             return
-        request = self._make_request(event)
-        turn = Turn(event, self.admit(request))
+        turn = Turn(event, self.admit(self._make_request(event)))
         if event.refusal is None:
             try:
-                self.hold(request, turn.visit)
+                self.hold(turn.visit)
             except Failure as failure:
                 turn = Turn(replace(event, refusal=failure), turn.visit)
         if turn.event.refusal is not None:
@@ -188,11 +190,13 @@ class ResponsesSession(SocketSession):
             lane = self._lanes[event.lane] = asyncio.Queue()
             self.start_task(self._run_lane(lane))
         lane.put_nowait(turn)
-        self._waiting, self._waiting_bytes = self._waiting + 1, self._waiting_bytes + len(event.body)
+        self._waiting = self._waiting + 1
+        self._waiting_bytes = self._waiting_bytes + len(event.body)
 
     async def _run_lane(self, lane: Lane) -> None:
         while (turn := await lane.get()) is not None:
-            self._waiting, self._waiting_bytes = self._waiting - 1, self._waiting_bytes - len(turn.event.body)
+            self._waiting = self._waiting - 1
+            self._waiting_bytes = self._waiting_bytes - len(turn.event.body)
             self._has_room.set()
             if self.is_over:
                 turn.visit.end(CLIENT_LEFT)
@@ -205,7 +209,8 @@ class ResponsesSession(SocketSession):
                 await self.close(FAILED)
 
     async def _answer(self, turn: Turn) -> None:
-        event, visit = turn.event, turn.visit
+        event = turn.event
+        visit = turn.visit
         sender = EventSender(self.send, event.lane)
         if event.continues_last:
             last = self._answers.find_last(event.lane)
@@ -219,11 +224,11 @@ class ResponsesSession(SocketSession):
             await self.close(CUT_SHORT)
 
     async def _respond(self, event: ClientEvent, visit: Visit, sender: EventSender) -> Response:
-        request = self._make_request(event)
+        visit.request = self._make_request(event)
         if event.refusal is not None:
-            response = await self.refuse(request, event.refusal, visit)
+            response = await self.refuse(event.refusal, visit)
         else:
-            response = await self.responder.respond(request, visit)
+            response = await self.responder.respond(visit)
         response = fit_to_socket(response, visit)
         sender.expect(response)
         return response

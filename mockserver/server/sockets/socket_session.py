@@ -22,7 +22,11 @@ from mockserver.server.deliver import serve
 from mockserver.server.limits import estimate_parsed_size
 from mockserver.server.respond import LARGE, STATE_LOST, Responder, Response, Visit, return_response
 
-STOPPING, CUT_SHORT, EXPIRED, FAILED = 1012, 1000, 1001, 1011  # codes with which connections are closed (RFC 6455, 7.4)
+# codes with which connections are closed (RFC 6455, 7.4)
+STOPPING = 1012
+CUT_SHORT = 1000
+EXPIRED = 1001
+FAILED = 1011
 FAREWELL = 1.0  # seconds that answers get to notice that their client has left
 LONGEST = 3600.0  # seconds that a session lasts
 
@@ -81,8 +85,11 @@ class SocketSession:
     def __init__(
         self, responder: Responder, handshake: HttpRequest, *, scope: Scope, receive: Receive, send: Send
     ) -> None:
-        self.responder, self.handshake = responder, handshake
-        self._scope, self._receive, self._send = scope, receive, send
+        self.responder = responder
+        self.handshake = handshake
+        self._scope = scope
+        self._receive = receive
+        self._send = send
         wire: ConnectionWire | None = (scope.get("extensions") or {}).get(WIRE)
         self._wire = None if wire is None else SocketWire(wire)
         self.close_code: int | None = None  # with which the client has closed it
@@ -125,9 +132,11 @@ class SocketSession:
             return self.responder.refuse(self.handshake, STATE_LOST)
 
     async def _count_handshake(self) -> None:
-        responder, limiter = self.responder, self.responder.live.limiter
+        responder = self.responder
+        limiter = self.responder.live.limiter
         if limiter is not None:
-            dialect, handshake = responder.dialect, self.handshake
+            dialect = responder.dialect
+            handshake = self.handshake
             key = dialect.credential(handshake)
             await limiter.count_handshake(handshake.namespace, key, dialect.rate_limit_headers)
 
@@ -139,9 +148,9 @@ class SocketSession:
 
         visit = self.admit(self.handshake)
         visit.receive = self._receive_leaving
-        response = return_response(self.responder.finish(refusal, self.handshake, visit))
+        response = return_response(self.responder.finish(refusal, visit))
         client = ClientConnection(visit.receive, send, self._wire if refusal.plan.faults else None)
-        await serve(self.responder, response, visit, client, self._make_scope(visit))
+        await serve(response, visit, client, self._make_scope(visit))
         if self.is_gone and not self._has_left.is_set():  # by a fault, which nobody has noticed yet
             await self._receive_leaving()
 
@@ -225,30 +234,29 @@ class SocketSession:
 
     def admit(self, request: HttpRequest) -> Visit:
         """Return the visit of a request that the client makes."""
-        visit = self.responder.admit(request.method, request.path, request.namespace)
-        row = visit.row
-        row.query, row.headers, row.is_socket = self._scope["query_string"], request.headers, True
-        row.take(request.body)
+        visit = self.responder.admit(request, self._scope["query_string"], is_whole=False)
+        visit.row.is_socket = True
+        visit.row.take(request.body)
         visit.receive = self.wait_until_left
         return visit
 
-    def hold(self, request: HttpRequest, visit: Visit) -> None:
+    def hold(self, visit: Visit) -> None:
         """Count the bytes of a request that waits for its answer. Raises Failure if all requests take too many."""
-        size = len(request.body)
-        visit.take(estimate_parsed_size(request.body) if size > LARGE else size)
+        body = visit.request.body
+        visit.take(estimate_parsed_size(body) if len(body) > LARGE else len(body))
 
     async def answer(self, response: Awaitable[Response], visit: Visit, send: Send) -> None:
         """Send the response to a request, as the messages of ASGI that HTTP has, until its visitor leaves."""
         client = ClientConnection(visit.receive, send, self._wire)
         with self._note_answering():
-            await serve(self.responder, response, visit, client, self._make_scope(visit))
+            await serve(response, visit, client, self._make_scope(visit))
 
     def _make_scope(self, visit: Visit) -> Scope:
         """Return the scope of a request over HTTP."""
         return {**self._scope, "type": "http", "method": visit.row.method, "http_version": "1.1"}
 
-    async def refuse(self, request: HttpRequest, failure: Failure, visit: Visit) -> Response:
-        return self.responder.finish(self.responder.refuse(request, failure), request, visit)
+    async def refuse(self, failure: Failure, visit: Visit) -> Response:
+        return self.responder.finish(self.responder.refuse(visit.request, failure), visit)
 
     async def send(self, message: Message) -> None:
         """Send a message of ASGI, unless the client has left."""

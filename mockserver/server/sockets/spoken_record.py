@@ -12,7 +12,7 @@ from starlette.types import Message
 
 from mockserver.core.call import Call
 from mockserver.core.exchange import COMPLETE, MOST_KEPT, PIECE, REALTIME_SESSION
-from mockserver.core.http import HeaderLines, HttpRequest, SocketAnswers, SocketTurn
+from mockserver.core.http import HeaderLines, SocketAnswers, SocketTurn
 from mockserver.core.plan import Failure, Plan
 from mockserver.delivery.connection import CLIENT_LEFT, CUT, STOPPED
 from mockserver.dialects._openai_api.realtime.recordings import make_recording_call
@@ -50,11 +50,15 @@ class SessionRecord:
 
     def _state(self, operation: str, plan: Plan, status: int) -> None:
         row = self.visit.row
-        row.operation, row.plan, row.status, row.reply_headers = operation, plan, status, _EVENTS
+        row.operation = operation
+        row.plan = plan
+        row.status = status
+        row.reply_headers = _EVENTS
 
     def take(self, message: Message) -> None:
         """Note what the client has sent."""
-        row, text = self.visit.row, message.get("text")
+        row = self.visit.row
+        text = message.get("text")
         if not isinstance(text, str):
             text = (message.get("bytes") or b"").decode("utf-8", "replace")
         line = _hide_sound(text)
@@ -153,21 +157,21 @@ class RecordedSession(SocketSession):
         live = self.responder.live
         live.unsent.take(self, len(body), limit=live.settings.max_unsent)
 
-    def open_turn(self, body: bytes, turn: SocketTurn, left: asyncio.Event) -> tuple[HttpRequest, Visit]:
-        """Return the request that stands for a turn, and its visit, which ends once it is `left`. Raises Failure."""
-        request = self.make_request(body, turn)
-        visit = self.admit(request)
+    def open_turn(self, body: bytes, turn: SocketTurn, left: asyncio.Event) -> Visit:
+        """Return the visit of the request that stands for a turn; it ends once it is `left`. Raises Failure."""
+        visit = self.admit(self.make_request(body, turn))
         try:
-            self.hold(request, visit)
+            self.hold(visit)
         except Failure:
             visit.end(CLIENT_LEFT)
             raise
         visit.receive = partial(_wait_until_left, left)
-        return request, visit
+        return visit
 
     async def hear(self, transcription: Body, audio: bytes, sound: SampleFormat) -> Heard:
         """Return what is said in a sound: a rule may state it, or it is what mockserver's own speech carries."""
-        request, dialect = self.make_request(b"", SocketTurn(SocketAnswers())), self.responder.dialect.name
+        request = self.make_request(b"", SocketTurn(SocketAnswers()))
+        dialect = self.responder.dialect.name
         call = await on_thread(make_recording_call, request, dialect, transcription, audio, sound)
         engine = self.responder.live.find_engine(self.handshake.namespace)
         return Heard(call, await engine.plan(replace(call, http=replace(request, turn=None))))

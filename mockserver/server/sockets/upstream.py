@@ -79,7 +79,8 @@ class UpstreamSocket:
 
     async def close(self) -> None:
         """Close it; the next request opens another one."""
-        connection, reader = self._connection, self._reader
+        connection = self._connection
+        reader = self._reader
         self._connection = self._reader = None
         if connection is not None and reader is not None:
             reader.cancel()

@@ -61,7 +61,10 @@ class RedisClient:
     """
 
     def __init__(self, connect: Callable[[], "Connection"], prefix: str, epoch: bytes = b"") -> None:
-        self.prefix, self.epoch, self.lost, self.trips = prefix, epoch, False, 0
+        self.prefix = prefix
+        self.epoch = epoch
+        self.lost = False
+        self.trips = 0
         self.warnings: tuple[str, ...] = ()
         self.on_start_over = list[Callable[[], None]]()
         self._connect = connect
@@ -80,7 +83,10 @@ class RedisClient:
         """Send a command with the others of this turn of the loop; return its reply to come."""
         loop = asyncio.get_running_loop()
         if loop is not self._loop:  # each loop needs a connection of its own
-            self._loop, self._connection, self._sender, self._waiting = loop, None, None, []
+            self._loop = loop
+            self._connection = None
+            self._sender = None
+            self._waiting = []
         reply: asyncio.Future[Any] = loop.create_future()
         reply.add_done_callback(_retrieve_error)
         words = tuple([word.encode("utf-8", "surrogatepass") if isinstance(word, str) else word for word in command])
@@ -101,7 +107,8 @@ class RedisClient:
     async def _send_all(self) -> None:
         try:
             while self._waiting:
-                batch, self._waiting = self._waiting[:MAX_BATCH], self._waiting[MAX_BATCH:]
+                batch = self._waiting[:MAX_BATCH]
+                self._waiting = self._waiting[MAX_BATCH:]
                 await self._send_batch(batch)
         finally:
             self._sender = None
@@ -125,7 +132,8 @@ class RedisClient:
             if self._connection is not None:
                 await self._connection.disconnect(nowait=True)
             if isinstance(error, TimeoutError | RedisTimeoutError):  # the others would wait as long
-                batch, self._waiting = batch + self._waiting, []
+                batch = batch + self._waiting
+                self._waiting = []
             replies = [error] * len(batch)
         refused = next((reply for reply in replies if isinstance(reply, Exception)), None)
         if refused is not None:
@@ -235,7 +243,8 @@ if TYPE_CHECKING:
 PREFIX = "mockserver"
 SCHEMES = ("redis", "rediss", "unix", "sentinel")
 OLDEST = (6, 2)
-CONNECT_WITHIN, REPLY_WITHIN = 2.0, 1.0  # seconds
+CONNECT_WITHIN = 2.0  # seconds
+REPLY_WITHIN = 1.0  # seconds
 
 
 class UnusableStateError(Exception):

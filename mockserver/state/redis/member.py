@@ -21,7 +21,8 @@ from mockserver.core.state import StateLostError
 from mockserver.state.in_memory import MAX_NAMESPACES
 from mockserver.state.redis.client import RedisClient, disconnect, load_script
 
-LEASE, RENEWAL = 2.0, 0.5  # seconds
+LEASE = 2.0  # seconds
+RENEWAL = 0.5  # seconds
 MAX_ANSWER = 16_000_000  # bytes of the answer to a question of another
 SLOTS = 1000  # a call's number ends with the slot of its server
 _ALL = 1 << 53  # more than any rev
@@ -41,7 +42,10 @@ class Member:
         self, client: RedisClient, connect: Connect, answer: Answer, says: Callable[[], tuple[int, str]]
     ) -> None:
         """`says`: the number of the last call, and a digest of the files."""
-        self._connect, self.client, self.slot, self.rev = connect, client, -1, 0
+        self._connect = connect
+        self.client = client
+        self.slot = -1
+        self.rev = 0
         self.until = 0.0  # when the lease ends, by `boottime`
         self.changed: dict[str, int] = {}  # by namespace, the rev of the latest change
         self.used: dict[str, float] = {}  # by namespace that has changed, when it was used last, by `boottime`
@@ -49,7 +53,9 @@ class Member:
         self.on_join: Callable[[int], None] = lambda first: None  # `first`: the first number of the slot
         self.reloads: int | None = None  # how often all have read their files again
         self.tasks = set[asyncio.Future[None]]()
-        self.answer, self._says, self._token = answer, says, make_token()
+        self.answer = answer
+        self._says = says
+        self._token = make_token()
         self._renewing: asyncio.Task[None] | None = None
         self._channel = f"{client.prefix}:{connect().db}:news"  # channels know no databases
         self._failed = self._renewed_at = -math.inf  # when a renewal failed last, and when one did not
@@ -98,7 +104,8 @@ class Member:
             self.reloads = reloads
             if await self.answer({"reload": "compose"}) == b"[]":
                 await self.answer({"reload": "swap", "number": reloads})
-        self.until, self._renewed_at = before + LEASE, before
+        self.until = before + LEASE
+        self._renewed_at = before
 
     def _note_others(self, slots: Iterable[bytes], files: Iterable[bytes], own: str) -> None:
         other = {int(slot): digest != own.encode() for slot, digest in zip(slots, files, strict=True)}
@@ -107,7 +114,10 @@ class Member:
             log.warning("server %d has other rules or settings, or runs another release: answers may differ", slot)
 
     def _start_over(self) -> None:
-        self.until, self._failed, self.rev, self.changed = 0.0, -math.inf, 0, {}
+        self.until = 0.0
+        self._failed = -math.inf
+        self.rev = 0
+        self.changed = {}
 
     def _acknowledge(self) -> None:
         self.client.send("HSET", self._make_key("acks"), self.slot, self.rev)
@@ -189,7 +199,8 @@ class Member:
 
     async def find_kept(self) -> set[str]:
         """Return the namespaces of which anything is kept."""
-        found, cursor = set[str](), b"0"
+        found = set[str]()
+        cursor = b"0"
         front = f"{self.client.prefix}:"
         while True:
             cursor, keys = await self.client.send("SCAN", cursor, "MATCH", f"{front}?:*", "COUNT", 1000)
@@ -208,7 +219,9 @@ class Member:
 
     async def ask(self, question: dict[str, Json], slots: Collection[int]) -> dict[int, bytes]:
         """Return what members answer to a question within two seconds, by slot; nothing if it is too large."""
-        waiting, answers, delay = set(slots) - {self.slot}, dict[int, bytes](), 0.0005
+        waiting = set(slots) - {self.slot}
+        answers = dict[int, bytes]()
+        delay = 0.0005
         key = f"{self.client.prefix}:answers:{make_token()}"
         text = json.dumps({"reply": key, "slots": sorted(waiting), **question})
         end = boottime() + LEASE

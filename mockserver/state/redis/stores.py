@@ -13,17 +13,21 @@ from mockserver.state.redis.client import Argument, RedisClient, load_script
 DAY = 86_400  # seconds after which what nobody used is forgotten
 MAX_RECENT = 5_000  # counters in use; when there are as many, they are kept until there are as many again
 MAX_BUCKETS = 10_000  # for each namespace
-SLOT_LASTS, RENEWED_EVERY, LOOKED_EVERY = 2.0, 0.5, 0.02  # seconds
+SLOT_LASTS = 2.0  # seconds
+RENEWED_EVERY = 0.5  # seconds
+LOOKED_EVERY = 0.02  # seconds
 
 _OPEN, _COUNT, _KEEP, _LIMITS = map(load_script, ("open", "count", "keep", "limits"))
-_ENTRIES, _VALUES = load_script("entries", writes=False), load_script("values", writes=False)
+_ENTRIES = load_script("entries", writes=False)
+_VALUES = load_script("values", writes=False)
 
 
 class RedisCounters:
     """The counters of rules are kept as long as they are used; of others, the latest 5,000 to 10,000."""
 
     def __init__(self, client: RedisClient, *, recent: int = MAX_RECENT) -> None:
-        self._client, self._recent = client, recent
+        self._client = client
+        self._recent = recent
 
     async def open(self, namespace: str, preconditions: Sequence[Precondition], found: str | None) -> int | None:
         words = list[Argument]([_encode_state(found)])
@@ -74,8 +78,10 @@ class RedisValueStore(Generic[Value]):
     """Values as bytes; of too many the oldest go, and one that is too large is not even read from the disk."""
 
     def __init__(self, client: RedisClient, codec: Codec[Value], *, count: int, size: int) -> None:
-        self._client, self._codec = client, codec
-        self.most, self._size = count, size
+        self._client = client
+        self._codec = codec
+        self.most = count
+        self._size = size
 
     @property
     def bounds_files(self) -> str:
@@ -122,8 +128,10 @@ class RedisLimitStore:
     """
 
     def __init__(self, client: RedisClient, *, max_buckets: int = MAX_BUCKETS) -> None:
-        self._client, self._max_buckets = client, max_buckets
-        self._worker, self._places = make_token(), 0
+        self._client = client
+        self._max_buckets = max_buckets
+        self._worker = make_token()
+        self._places = 0
         self._held = dict[str, str]()  # place: namespace
         self._renewing: asyncio.Task[None] | None = None
 

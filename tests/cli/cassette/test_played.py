@@ -10,7 +10,7 @@ import pytest
 from mockserver.cli.cassette.folder import CassetteFolder, find_played
 from mockserver.config.errors import ConfigError
 from mockserver.config.settings import Settings
-from mockserver.server.live import start
+from mockserver.server.compose import start
 from mockserver.server.run import Running
 from mockserver.server.sources import Sources
 from tests.kit.cassette_folder import chat, episode, folder

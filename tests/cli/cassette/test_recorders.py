@@ -15,8 +15,9 @@ from anthropic import Anthropic
 from google import genai
 from openai import OpenAI
 
-from mockserver.server.live import Sources, start
+from mockserver.server.compose import start
 from mockserver.server.run import Running
+from mockserver.server.sources import Sources
 from tests.cassettes.convert.kit import ANSWER, ASKED, JSON, URL
 from tests.cli.cassette.conftest import Place
 

@@ -7,7 +7,7 @@ import pytest
 
 from mockserver.cassettes.cassette_file import CassetteFile
 from mockserver.server.app import Site
-from mockserver.server.live import start
+from mockserver.server.compose import start
 from mockserver.server.sources import Sources
 from tests.kit.asgi import App
 from tests.kit.cassette_folder import Folder, chat, episode, folder

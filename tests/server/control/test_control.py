@@ -12,9 +12,9 @@ from mockserver import __version__
 from mockserver.config.errors import explain_extra
 from mockserver.core.plan import Failure
 from mockserver.server.access import OPEN
+from mockserver.server.compose import start
 from mockserver.server.control import ROUTES, Control
 from mockserver.server.control.requests import ControlRequest, RefusedError, parse_number
-from mockserver.server.live import start
 from mockserver.server.sources import Sources
 from tests.kit.control import API, ControlledServer, controlled_server, rule
 

@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 
 from mockserver.core.exchange import Exchange
+from mockserver.server.compose import compose, start
 from mockserver.server.control import feed as feeds
 from mockserver.server.control.feed import MOST_FEEDS, MOST_ROWS, Feed
 from mockserver.server.control.requests import ControlRequest
-from mockserver.server.live import compose, start
 from mockserver.server.namespaces import ALL
 from mockserver.server.run import Running
 from mockserver.server.sources import Sources

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from mockserver.server import fleet
-from mockserver.server.live import start
+from mockserver.server.compose import start
 from mockserver.server.run import Running
 from mockserver.server.shared_state import share
 from mockserver.server.sources import Sources

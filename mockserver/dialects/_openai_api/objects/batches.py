@@ -58,9 +58,11 @@ def write_lines(lines: Sequence[Line], batch: str) -> bytes:
 
 
 class Batches(Resource):
-    kind, path = BATCHES, "/batches"
+    kind = BATCHES
+    path = "/batches"
     lacks = ("delete_batch",)
-    type, deleted = "batch", "batch"
+    type = "batch"
+    deleted = "batch"
     ids = IdShape("batch_", 32, "hex")
     unknown = "No batch found with id '{id}'."
     fields = Model(
@@ -110,7 +112,9 @@ class Batches(Resource):
 
     def show(self, kept: KeptObject) -> Body:
         """Return a batch in its present status: what is not known yet is empty."""
-        body, status, created = kept.body, kept.status, kept.body["created_at"]
+        body = kept.body
+        status = kept.status
+        created = kept.body["created_at"]
         has_ended = status in FINAL
         shown = {
             **body,

@@ -21,8 +21,10 @@ _SHARED = Model(shape(file_id=optional(str)))
 
 
 class Containers(Resource):
-    kind, path = CONTAINERS, "/containers"
-    type, deleted = "container", "container.deleted"
+    kind = CONTAINERS
+    path = "/containers"
+    type = "container"
+    deleted = "container.deleted"
     ids = IdShape("cntr_", 48, "hex")
     unknown = "Container with id '{id}' not found."
     fields = Model(
@@ -53,8 +55,10 @@ class Containers(Resource):
 
 
 class ContainerFiles(Resource):
-    kind, path = CONTAINER_FILES, "/containers/{owner}/files"
-    type, deleted = "container.file", "container.file.deleted"
+    kind = CONTAINER_FILES
+    path = "/containers/{owner}/files"
+    type = "container.file"
+    deleted = "container.file.deleted"
     ids = IdShape("cfile_", 32, "hex")
     unknown = "File with id '{id}' not found in container '{owner}'."
     parent = Containers

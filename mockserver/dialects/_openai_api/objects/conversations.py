@@ -23,8 +23,10 @@ MOST_ITEMS = 20  # of one request
 
 
 class Conversations(Resource):
-    kind, path = CONVERSATIONS, "/conversations"
-    type, deleted = "conversation", "conversation.deleted"
+    kind = CONVERSATIONS
+    path = "/conversations"
+    type = "conversation"
+    deleted = "conversation.deleted"
     ids = IdShape("conv_", 48, "hex")
     unknown = "Conversation with id '{id}' not found."
     updates = Model(shape(metadata=nullable(Metadata)))
@@ -47,8 +49,10 @@ class Conversations(Resource):
 
 
 class ConversationItems(Resource):
-    kind, path = CONVERSATION_ITEMS, "/conversations/{owner}/items"
-    type, deleted = "conversation.item", "conversation.item.deleted"
+    kind = CONVERSATION_ITEMS
+    path = "/conversations/{owner}/items"
+    type = "conversation.item"
+    deleted = "conversation.item.deleted"
     ids = IdShape("msg_", 48, "hex")
     unknown = "Item with id '{id}' not found in conversation '{owner}'."
     parent = Conversations

@@ -28,8 +28,10 @@ _SOURCE: Body = {"type": "jsonl", "source": {"type": "file_content", "content": 
 
 
 class Evals(Resource):
-    kind, path = EVALS, "/evals"
-    type, deleted = "eval", "eval.deleted"
+    kind = EVALS
+    path = "/evals"
+    type = "eval"
+    deleted = "eval.deleted"
     ids = IdShape("eval_", 32, "hex")
     unknown = "Eval with id '{id}' not found."
     fields = Model(
@@ -63,8 +65,10 @@ class Evals(Resource):
 
 
 class EvalRuns(Resource):
-    kind, path = EVAL_RUNS, "/evals/{owner}/runs"
-    type, deleted = "eval.run", "eval.run.deleted"
+    kind = EVAL_RUNS
+    path = "/evals/{owner}/runs"
+    type = "eval.run"
+    deleted = "eval.run.deleted"
     ids = IdShape("evalrun_", 32, "hex")
     unknown = "Run with id '{id}' not found in eval '{owner}'."
     fields = Model(shape(data_source=Object, name=optional(str), metadata=optional(Metadata)))
@@ -136,7 +140,8 @@ class EvalRuns(Resource):
 
     @serve("GET", "output_items/{item}")
     async def eval_output_item(self, call: Call, objects: Objects) -> ObjectView:
-        name, run = call.http.path_params["item"], await self.find_asked(call, objects)
+        name = call.http.path_params["item"]
+        run = await self.find_asked(call, objects)
         made = next((item for item in await self._make_items(call, objects) if item["id"] == name), None)
         if made is None and not objects.invents:
             raise Failure("not_found", message=f"Output item with id '{clip(name)}' not found.")

@@ -26,8 +26,10 @@ EXPIRY = shape(anchor=literal("created_at"), seconds=integer())
 
 
 class Files(Resource):
-    kind, path = FILES, "/files"
-    type, deleted = "file", "file"
+    kind = FILES
+    path = "/files"
+    type = "file"
+    deleted = "file"
     ids = IdShape("file-", 22)
     unknown = "No such File object: {id}"
     fields = Model(shape(purpose=str, expires_after=optional(EXPIRY)))

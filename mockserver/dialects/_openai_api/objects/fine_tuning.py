@@ -29,14 +29,17 @@ from mockserver.media.large_data import list_lines
 FINAL = ("succeeded", "failed", "cancelled")
 FEWEST_EXAMPLES = 10
 _ROLES = ("system", "developer", "user", "assistant", "tool", "function")
-_EPOCHS, _STEPS_OF_EPOCH = 3, 10
+_EPOCHS = 3
+_STEPS_OF_EPOCH = 10
 _METADATA = "metadata["  # in a query: metadata[topic]=trains
 _LOSSES = "step,train_loss,train_accuracy,valid_loss,valid_mean_token_accuracy"
 
 
 class FineTuningJobs(Resource):
-    kind, path = FINE_TUNING_JOBS, "/fine_tuning/jobs"
-    type, deleted = "fine_tuning.job", "fine_tuning.job"
+    kind = FINE_TUNING_JOBS
+    path = "/fine_tuning/jobs"
+    type = "fine_tuning.job"
+    deleted = "fine_tuning.job"
     ids = IdShape("ftjob-", 24)
     unknown = "Could not find fine tune: {id}"
     fields = Model(
@@ -177,7 +180,8 @@ class FineTuningJobs(Resource):
 class CheckpointPermissions(Resource):
     kind = CHECKPOINT_PERMISSIONS
     path = "/fine_tuning/checkpoints/{owner}/permissions"
-    type, deleted = "checkpoint.permission", "checkpoint.permission"
+    type = "checkpoint.permission"
+    deleted = "checkpoint.permission"
     ids = IdShape("cp_", 24)
     unknown = "No permission found with id '{id}' for checkpoint '{owner}'."
     fields = Model(shape(project_ids=list_of(str)))
@@ -254,7 +258,8 @@ def _list_examples(data: Data) -> Iterator[bytes]:
 
 def list_events(job: KeptObject) -> Iterator[Body]:
     """Yield what has happened to a job by now, the oldest first."""
-    status, error = job.status, job.body["error"]
+    status = job.status
+    error = job.body["error"]
     shown: list[tuple[str, str, Body]] = [
         ("message", f"Created fine-tuning job: {job.id}", {}),
         ("message", f"Validating training file: {job.body['training_file']}", {}),

@@ -27,12 +27,15 @@ from mockserver.kinds.objects import Objects
 from mockserver.wire.responses import list_output_items
 
 _LOCKED = "Another process is currently operating on this conversation. Please retry in a few seconds."
-_FILE_SEARCH, _FILE_SEARCH_CALL = "file_search", "file_search_call"
-_CODE_INTERPRETER, _CODE_CALL = "code_interpreter", "code_interpreter_call"
+_FILE_SEARCH = "file_search"
+_FILE_SEARCH_CALL = "file_search_call"
+_CODE_INTERPRETER = "code_interpreter"
+_CODE_CALL = "code_interpreter_call"
 _OF_OBJECTS = (_FILE_SEARCH, _CODE_INTERPRETER)  # tools that work on kept objects
 _LONGEST_QUERY = 200  # characters
 # Shares of the words of a question that a part of a file must have to be quoted: by a search, and where none is made.
-_LEAST_SHARE, _LIKELY_SHARE = 0.01, 0.3
+_LEAST_SHARE = 0.01
+_LIKELY_SHARE = 0.3
 _RESPONSES = "responses"  # the operation that may go on with a conversation
 _read_parts = attrgetter("parts")
 
@@ -114,7 +117,8 @@ class KeptReferences(Struct, frozen=True):
         if not found or found[0].score < (_LEAST_SHARE if has_searched else _LIKELY_SHARE):
             return answer
         sentence = find_sentence(found[0].text, query)
-        most, count = call.options.max_tokens, answer.tokenizer.count(sentence)
+        most = call.options.max_tokens
+        count = answer.tokenizer.count(sentence)
         if most is not None and count > most:
             return answer
         results: Json = [each.show_in_item() for each in found]
@@ -131,7 +135,8 @@ class KeptReferences(Struct, frozen=True):
 
     async def _search(self, parts: Sequence[Part], objects: Objects) -> tuple[Part, ...]:
         """Return the parts of an answer, where searches without results have found something that texts cite."""
-        made, cited = list[Part](), list[Found]()
+        made = list[Part]()
+        cited = list[Found]()
         for part in parts:
             if type(part) is Item and part.kind == _FILE_SEARCH_CALL and part.body.get("results") is None:
                 found = await self._find(part.body, objects)

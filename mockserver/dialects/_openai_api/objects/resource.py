@@ -161,7 +161,8 @@ class Resource:
 
     def operations(self) -> tuple[Operation, ...]:
         """Return the operations on objects of this kind."""
-        kind, one = self.kind, f"{self.path}/{{id}}"
+        kind = self.kind
+        one = f"{self.path}/{{id}}"
         usual = [Operation(kind.made_by, "POST", self.path, self._parse_creation, self.render)]
         if kind.listed_by is not None:
             usual.append(Operation(kind.listed_by, "GET", self.path, self._parse_list, self.render))
@@ -319,7 +320,8 @@ class Resource:
 
     async def _list(self, call: Call, objects: Objects) -> ObjectView:
         """List objects, the newest first unless the query asks otherwise."""
-        query, owner = call.http.query, find_owner(call.http)
+        query = call.http.query
+        owner = find_owner(call.http)
         await self.find_parent(objects, owner)
         return ObjectView(await self.make_page(await self.list_all(owner, objects), query, objects))
 

@@ -21,7 +21,8 @@ from mockserver.core.tokens import APPROX
 from mockserver.dialects._errors import refuse
 from mockserver.dialects._parse import Body, Complaint
 
-USUAL_RESULTS, MOST_RESULTS = 10, 50
+USUAL_RESULTS = 10
+MOST_RESULTS = 50
 MOST_CHUNKS = 2_000  # of one file
 MOST_QUERIES = 32  # of one search
 _MOST_ASKED = 4_096  # characters of a query that are read
@@ -124,7 +125,8 @@ async def rank_chunks(source: Source, asked: Body) -> Sequence[Found]:
 
     Only the first queries and the first letters of each are read: what one search costs is bounded.
     """
-    filters, ranking = asked.get("filters"), asked.get("ranking_options") or {}
+    filters = asked.get("filters")
+    ranking = asked.get("ranking_options") or {}
     if isinstance(filters, Mapping) and not fits(source.attributes, filters):
         return ()
     begun = [query[:_MOST_ASKED] for query in asked["queries"][:MOST_QUERIES]]
@@ -170,7 +172,8 @@ def fits(attributes: Mapping[str, Json], condition: Mapping[str, Json]) -> bool:
 
     Raises Failure if there is no such filter.
     """
-    kind, inner = condition.get("type"), condition.get("filters")
+    kind = condition.get("type")
+    inner = condition.get("filters")
     if kind in ("and", "or"):
         results = (
             [fits(attributes, each) for each in inner if isinstance(each, Mapping)] if isinstance(inner, list) else []

@@ -21,8 +21,10 @@ _ZIP = b"PK\x03\x04"
 
 
 class Skills(Resource):
-    kind, path = SKILLS, "/skills"
-    type, deleted = "skill", "skill.deleted"
+    kind = SKILLS
+    path = "/skills"
+    type = "skill"
+    deleted = "skill.deleted"
     ids = IdShape("skill_", 32, "hex")
     unknown = "Skill with id '{id}' not found."
     updates = Model(shape(default_version=str))
@@ -49,8 +51,10 @@ class Skills(Resource):
 class SkillVersions(Resource):
     """Versions are known by their numbers, and have an id besides."""
 
-    kind, path = SKILL_VERSIONS, "/skills/{owner}/versions"
-    type, deleted = "skill.version", "skill.version.deleted"
+    kind = SKILL_VERSIONS
+    path = "/skills/{owner}/versions"
+    type = "skill.version"
+    deleted = "skill.version.deleted"
     ids = IdShape("skillver_", 32, "hex")
     unknown = "Version '{id}' of skill '{owner}' not found."
     parent = Skills

@@ -27,8 +27,10 @@ _COMPLETION = Model(shape(part_ids=list_of(str), md5=optional(str)))
 
 
 class Uploads(Resource):
-    kind, path = UPLOADS, "/uploads"
-    type, deleted = "upload", "upload"
+    kind = UPLOADS
+    path = "/uploads"
+    type = "upload"
+    deleted = "upload"
     ids = IdShape("upload_", 32, "hex")
     unknown = "No upload found with id '{id}'."
     fields = Model(
@@ -91,8 +93,10 @@ class Uploads(Resource):
 
 
 class UploadParts(Resource):
-    kind, path = UPLOAD_PARTS, "/uploads/{owner}/parts"
-    type, deleted = "upload.part", "upload.part"
+    kind = UPLOAD_PARTS
+    path = "/uploads/{owner}/parts"
+    type = "upload.part"
+    deleted = "upload.part"
     ids = IdShape("part_", 32, "hex")
     unknown = "No part found with id '{id}' in upload '{owner}'."
     parent = Uploads
@@ -121,7 +125,8 @@ async def _join_parts(parts: Sequence[KeptObject], upload: KeptObject, stated: J
     if size != upload.body["bytes"] and not upload.invented:
         message = f"The parts have {size} bytes in total, but the upload announced {upload.body['bytes']}."
         raise Failure("bad_parameter", message=message, param="part_ids")
-    joined, checksum = DataWriter(), md5(usedforsecurity=False)
+    joined = DataWriter()
+    checksum = md5(usedforsecurity=False)
     try:
         for part in parts:
             for piece in split_data(part.data):

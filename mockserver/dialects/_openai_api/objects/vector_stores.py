@@ -63,8 +63,10 @@ _SEARCH = Model(
 
 
 class VectorStores(Resource):
-    kind, path = VECTOR_STORES, "/vector_stores"
-    type, deleted = "vector_store", "vector_store.deleted"
+    kind = VECTOR_STORES
+    path = "/vector_stores"
+    type = "vector_store"
+    deleted = "vector_store.deleted"
     ids = IdShape("vs_", 32, "hex")
     unknown = "Vector store with id '{id}' not found."
     fields = Model(
@@ -94,7 +96,8 @@ class VectorStores(Resource):
 
     async def view(self, kept: KeptObject, objects: Objects) -> Body:
         """Return a store with the sizes and statuses of its files."""
-        body, files = kept.body, await VectorStoreFiles(self.api).list_all(kept.id, objects)
+        body = kept.body
+        files = await VectorStoreFiles(self.api).list_all(kept.id, objects)
         counts = count_files([file.status for file in files])
         expiry = body["expires_after"] or {}
         days = expiry.get("days")
@@ -146,8 +149,10 @@ class VectorStores(Resource):
 
 
 class VectorStoreFiles(Resource):
-    kind, path = VECTOR_STORE_FILES, "/vector_stores/{owner}/files"
-    type, deleted = "vector_store.file", "vector_store.file.deleted"
+    kind = VECTOR_STORE_FILES
+    path = "/vector_stores/{owner}/files"
+    type = "vector_store.file"
+    deleted = "vector_store.file.deleted"
     ids = Files.ids
     unknown = "No file found with id '{id}' in vector store '{owner}'."
     fields = Model(_NewFile)
@@ -214,7 +219,8 @@ class VectorStoreFiles(Resource):
 class FileBatches(Resource):
     kind = FILE_BATCHES
     path = "/vector_stores/{owner}/file_batches"
-    type, deleted = "vector_store.files_batch", "vector_store.files_batch"
+    type = "vector_store.files_batch"
+    deleted = "vector_store.files_batch"
     ids = IdShape("vsfb_", 32, "hex")
     unknown = "No file batch found with id '{id}' in vector store '{owner}'."
     fields = Model(
@@ -230,7 +236,8 @@ class FileBatches(Resource):
 
     async def create(self, new: New, objects: Objects, statuses: Sequence[str] = ()) -> KeptObject:
         """Attach all files, and keep which these were; they have the statuses of their batch."""
-        files, common = VectorStoreFiles(self.api), {"attributes", "chunking_strategy"}
+        files = VectorStoreFiles(self.api)
+        common = {"attributes", "chunking_strategy"}
         shared = {key: value for key, value in new.fields.items() if key in common}
         listed = [{"file_id": name, **shared} for name in new.fields.get("file_ids") or ()]
         own = [{**shared, **each} for each in new.fields.get("files") or ()]

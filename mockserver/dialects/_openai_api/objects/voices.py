@@ -32,8 +32,10 @@ def read_recording(http: HttpRequest, field: str, model: Model, validation: Vali
 class Voices(Resource):
     """Voices can be made and deleted, but not looked up."""
 
-    kind, path = VOICES, "/audio/voices"
-    type, deleted = "audio.voice", "audio.voice.deleted"
+    kind = VOICES
+    path = "/audio/voices"
+    type = "audio.voice"
+    deleted = "audio.voice.deleted"
     ids = IdShape("voice_", 24)
     unknown = "Voice with id '{id}' not found."
     fields = Model(shape(name=text(1), type=literal("prompt"), prompt=text(1), script_hint=optional(str)))
@@ -54,7 +56,8 @@ class Voices(Resource):
 
 
 class VoiceConsents(Resource):
-    kind, path = VOICE_CONSENTS, "/audio/voice_consents"
+    kind = VOICE_CONSENTS
+    path = "/audio/voice_consents"
     type = deleted = "audio.voice_consent"
     ids = IdShape("cons_", 24)
     unknown = "Voice consent with id '{id}' not found."

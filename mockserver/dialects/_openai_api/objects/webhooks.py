@@ -22,8 +22,10 @@ _TEST = Model(shape(event_type=str))
 
 
 class WebhookEndpoints(Resource):
-    kind, path = WEBHOOK_ENDPOINTS, "/webhook_endpoints"
-    type, deleted = "webhook_endpoint", "webhook_endpoint.deleted"
+    kind = WEBHOOK_ENDPOINTS
+    path = "/webhook_endpoints"
+    type = "webhook_endpoint"
+    deleted = "webhook_endpoint.deleted"
     ids = IdShape("whe_", 32, "hex")
     unknown = "Webhook endpoint with id '{id}' not found."
     fields = Model(shape(name=str, url=str, event_types=list_of(str)))

@@ -71,7 +71,8 @@ class Secrets(Resource):
 class Calls(Resource):
     """Calls have a session, for the socket beside them, and nothing to look at."""
 
-    kind, path = CALLS, "/realtime/calls"
+    kind = CALLS
+    path = "/realtime/calls"
     type = "realtime.call"
     ids = IdShape("rtc_", 32, "hex")
     unknown = "No call found with id '{id}'."

@@ -70,7 +70,8 @@ class RealtimeApi(Struct, frozen=True):
         body, parsed = read_body(TURN, read_object(http), refuse, validation)
         items = parsed.get("input") or []
         messages = read_input([_speak_in_text(item) for item in items])
-        instructions, most = parsed.get("instructions"), parsed.get("max_output_tokens")
+        instructions = parsed.get("instructions")
+        most = parsed.get("max_output_tokens")
         tools = tuple(map(read_tool, parsed.get("tools") or ()))
         limit = MOST_TOKENS if most in (None, "inf") else most
         return Call(

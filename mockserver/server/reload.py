@@ -1,0 +1,72 @@
+"""Reloads what a server runs with, when somebody asks or when a file or a cassette changes."""
+
+from asyncio import to_thread
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+from threading import Event
+
+from mockserver.config.errors import MockserverError
+from mockserver.core.text import plural
+from mockserver.engine.offload import on_thread
+from mockserver.server.compose import compose
+from mockserver.server.live import Live
+from mockserver.server.recording.cassette_store import name_file
+from mockserver.server.sources import Sources
+
+
+async def reload(live: Live, sources: Sources) -> tuple[str, ...]:
+    """Swap in the sources, or nothing; return changed settings that need a restart. Raises MockserverError."""
+    reloading = live.reloading
+    async with reloading.lock:
+        try:
+            settings, engine = await on_thread(compose, sources, live.counters, live)
+            reloading.check(settings, engine)
+        except MockserverError as error:
+            reloading.problem = error.mistakes
+            raise
+        reloading.problem = ()
+        return live.swap(settings, engine)
+
+
+_EVERY = 500  # milliseconds after which cassettes are looked at
+
+
+async def watch(live: Live, sources: Sources, say: Callable[[str], None]) -> None:
+    """Reload when a file or a cassette changes, until cancelled; `say` gets the results.
+
+    Cassettes are polled: which ones are played changes, and so do their folders.
+    """
+    from watchfiles import watch as watched  # slow to import, and only serving needs it
+
+    files = {path.resolve() for path in sources.files}
+    folders = {path.parent for path in files}  # editors replace files, so the folder is what must be watched
+    mine = lambda _change, path: Path(path) in files  # noqa: E731  # the shape that watchfiles wants
+    wait = partial(watched, debounce=100, step=20, rust_timeout=_EVERY, yield_on_timeout=True)
+    over = Event()
+    changes = wait(*folders, watch_filter=mine, stop_event=over, recursive=False)
+    try:
+        while True:
+            changed = await to_thread(next, changes)  # not awatch, whose tasks and threads are slow to import
+            cassettes = () if changed else await on_thread(live.player.store.list_changed)
+            if changed or cassettes:
+                await _reload(live, sources, cassettes, say)
+    finally:
+        over.set()
+
+
+async def _reload(live: Live, sources: Sources, cassettes: Sequence[str], say: Callable[[str], None]) -> None:
+    try:
+        waiting = await reload(live, sources)
+    except MockserverError as error:
+        before = "the previous recordings stay in effect" if cassettes else "the previous rules stay in effect"
+        say("\n".join([f"not reloaded; {before}:", *(m.render() for m in error.mistakes)]))
+    else:
+        what = ", ".join(_describe_cassette(live, name) for name in cassettes) or plural(len(live.engine.rules), "rule")
+        later = f"; restart the server to apply {', '.join(waiting)}" if waiting else ""
+        say(f"reloaded: {what}{later}")
+
+
+def _describe_cassette(live: Live, name: str) -> str:
+    cassette = live.player.store.get(name)
+    return f"cassette {name_file(name)}, " + ("not there" if cassette is None else plural(cassette.size, "episode"))

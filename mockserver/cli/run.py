@@ -289,7 +289,10 @@ _FORWARDED = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGH
 
 
 def run_child(program: Sequence[str], environ: Mapping[str, str]) -> int:
-    """Run the program. Return its exit code; 128 + n if signal n ended it. Exits with 127 or 126 if it cannot be run."""
+    """Run the program. Return its exit code; 128 + n if signal n ended it.
+
+    Exits with 127 or 126 if it cannot be run.
+    """
     with _forward_signals() as start:
         try:
             process = subprocess.Popen(find_command(program), env=environ)  # noqa: S603  # the user's command

@@ -20,7 +20,7 @@ from msgspec import Struct
 
 from mockserver.core.call import Call
 from mockserver.core.draft import ArtifactDraft, Draft
-from mockserver.core.plan import Answer, Artifact, Failure, Listing, Outcome, Stored, words_of
+from mockserver.core.plan import Answer, Artifact, Listing, Outcome, Stored, words_of
 from mockserver.kinds.embeddings import USUAL_DIMENSIONS
 
 P = ParamSpec("P")

@@ -18,6 +18,7 @@ from starlette.types import Receive
 from mockserver.config.settings import KeySettings
 from mockserver.core.call import fingerprint
 from mockserver.core.http import Headers
+from mockserver.core.lazy import forget_remembered
 from mockserver.core.plan import Answer, Artifact, Failure, Outcome, Raw
 from mockserver.core.rates import Draw, Kind, Limits, LimitStore, Rate, Rates, Standing, Standings, layer_rates
 from mockserver.core.seed import monotonic
@@ -71,7 +72,7 @@ class Unsent:
             self.held += size
 
     def release(self, holder: Holder) -> None:
-        """Count nothing for a holder any more.
+        """Count nothing for a holder any more; at times, forget all that was remembered of requests.
 
         What leads to itself, as errors do by their tracebacks, keeps what it holds until it is collected; and Python
         counts objects, not bytes.
@@ -80,6 +81,7 @@ class Unsent:
         self.settle(holder, 0)
         if self._released > MOST_GARBAGE:
             self._released = 0
+            forget_remembered()
             gc.collect()
 
 
@@ -89,7 +91,7 @@ def estimate_parsed_size(body: bytes) -> int:
     return 3 * len(body) + 40 * marks.count(b",") + 60 * marks.count(b"[") + 400 * marks.count(b"{")
 
 
-MOST_GARBAGE = 64_000_000  # bytes, about
+MOST_GARBAGE = 64_000_000  # bytes of large requests, about
 _NO_MARKS = bytes(byte for byte in range(256) if byte not in b",[{")
 
 

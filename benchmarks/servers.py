@@ -158,9 +158,9 @@ def protocol(name: str) -> Any:
     if name != "protocol":
         return "httptools"
     from mockserver.core.http import Reply
-    from mockserver.server.http.protocol import make_protocol_factory
+    from mockserver.server.http.protocol import ProtocolFactory
 
-    return make_protocol_factory(lambda failure, method, path: Reply(400, ()))
+    return ProtocolFactory(lambda failure, method, path: Reply(400, ()))
 
 
 if __name__ == "__main__":

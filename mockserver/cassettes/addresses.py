@@ -7,7 +7,8 @@ from urllib.parse import unquote, urlsplit
 
 from msgspec import Struct
 
-from mockserver.core.http import Headers, is_loopback
+from mockserver.core.http import Headers
+from mockserver.core.origins import is_loopback
 
 
 class LocalTarget(NamedTuple):
@@ -47,9 +48,10 @@ def find_dialect(url: str, routes: DialectRoutes) -> str | None:
         path = _remove_namespace(parts.path)
         if path.startswith(_AZURE_OPENAI):
             return "azure_openai"
-        mounted = (name for name, mounts in routes.mounts.items() for mount in mounts if path.startswith(f"{mount}/"))
+        every = ((mount, name) for name, mounts in routes.mounts.items() for mount in mounts)
+        mounted = [(len(mount), name) for mount, name in every if path.startswith(f"{mount}/")]
         bare = "openai" if path.startswith("/v1/") else "ollama" if path.startswith("/api/") else None
-        return next(mounted, "ollama" if parts.port == _OLLAMA_PORT else bare)
+        return max(mounted)[1] if mounted else "ollama" if parts.port == _OLLAMA_PORT else bare
     served = [row for row in _HOSTS if row.host.fullmatch(host) and parts.path.startswith(row.path)]
     return max(served, key=lambda row: len(row.path)).dialect if served else None
 
@@ -110,7 +112,12 @@ _HOSTS = tuple(
         (r"api\.voyageai\.com", "/", "voyage"),
         (r"api\.jina\.ai", "/", "jina"),
         (r"generativelanguage\.googleapis\.com|(?:[a-z0-9-]+-)?aiplatform\.googleapis\.com", "/", "gemini"),
+        # What providers serve for the clients of others.
         (r"generativelanguage\.googleapis\.com", "/v1beta/openai/", "openai"),
+        (r"api\.cohere\.(?:com|ai)", "/compatibility/", "openai"),
+        (r"bedrock(?:-runtime)?\.[^.]+\.amazonaws\.com", "/openai/", "openai"),
+        (r"[^.]+\.services\.ai\.azure\.com", "/anthropic/", "anthropic"),
+        (r"api\.deepseek\.com", "/anthropic/", "anthropic"),
     )
 )
 
@@ -118,6 +125,7 @@ _HOSTS = tuple(
 ADDRESSES: Mapping[str, str] = {
     "/openai/v1": "https://api.openai.com/v1",
     "/azure-openai": "https://resource.openai.azure.com",
+    "/azure/anthropic": "https://resource.services.ai.azure.com/anthropic",
     "/azure": "https://resource.services.ai.azure.com",
     "/fireworks/inference/v1": "https://api.fireworks.ai/inference/v1",
     "/fireworks/v1": "https://api.fireworks.ai/inference/v1",
@@ -125,6 +133,7 @@ ADDRESSES: Mapping[str, str] = {
     "/cerebras": "https://api.cerebras.ai",
     "/deepseek/beta": "https://api.deepseek.com/beta",
     "/deepseek/v1": "https://api.deepseek.com/v1",
+    "/deepseek/anthropic": "https://api.deepseek.com/anthropic",
     "/deepseek": "https://api.deepseek.com",
     "/groq/openai/v1": "https://api.groq.com/openai/v1",
     "/groq/v1": "https://api.groq.com/openai/v1",
@@ -140,15 +149,18 @@ ADDRESSES: Mapping[str, str] = {
     "/tzafon/v1": "https://api.tzafon.ai/v1",
     "/skytells/v1": "https://api.skytells.ai/v1",
     "/crazyrouter/v1": "https://crazyrouter.com/v1",
+    "/gemini/v1beta/openai": "https://generativelanguage.googleapis.com/v1beta/openai",
     "/gemini": "https://generativelanguage.googleapis.com",
     "/anthropic": "https://api.anthropic.com",
     "/mistral/v1": "https://api.mistral.ai/v1",
     "/mistral": "https://api.mistral.ai/v1",
     "/ollama": "http://127.0.0.1:11434",
+    "/cohere/compatibility/v1": "https://api.cohere.com/compatibility/v1",
     "/cohere": "https://api.cohere.com",
     "/voyage/v1": "https://api.voyageai.com/v1",
     "/voyage": "https://api.voyageai.com",
     "/jina": "https://api.jina.ai",
+    "/bedrock/openai/v1": "https://bedrock-runtime.us-east-1.amazonaws.com/openai/v1",
     "/bedrock": "https://bedrock-runtime.us-east-1.amazonaws.com",
     "/v1": "https://api.openai.com/v1",
 }

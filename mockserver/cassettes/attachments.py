@@ -1,4 +1,4 @@
-"""Answers that are no text, in files beside a cassette: `speech.files/0123456789abcdef.mp3` of `speech.yaml`.
+"""Answers that are not text, in files beside a cassette: `speech.files/0123456789abcdef.mp3` of `speech.yaml`.
 
 Each file is named by the hash of what is in it. They are saved, read and removed while the cassette is locked.
 """
@@ -11,7 +11,7 @@ from pathlib import Path
 from mockserver.cassettes.locked_file import FOLDER_MODE, explain_system_error, replace_file
 from mockserver.config.errors import CassetteError
 
-FEWEST_ATTACHED = 4_096  # bytes of an answer that is no text, from which on it has a file of its own
+FEWEST_ATTACHED = 4_096  # bytes of an answer that is not text, from which on it has a file of its own
 
 LoadFile = Callable[[str], bytes]  # from the name of a file; raises ValueError that says what is wrong
 

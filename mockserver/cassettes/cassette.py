@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from mockserver.config.settings import MatchSettings
 from mockserver.core.call import Call, fingerprint
 from mockserver.core.episode import Episode, Recorded
-from mockserver.core.json import Json
+from mockserver.core.json import Json, canonical
 from mockserver.core.text import count_shared_start
 
 SAID = ("messages", "input", "prompt", "contents")  # fields with the conversation
@@ -51,6 +51,7 @@ def select_compared(call: Call, match: MatchSettings, *, in_order: bool = False)
     meaning: Mapping[str, Json] = call.meaning if isinstance(call.meaning, dict) else {}
     if in_order:
         meaning = _reorder(to_builtins(meaning), call.body)
+    meaning = _sort_tools(meaning)
     compared: dict[str, Json] = {
         "model": call.model or None,
         **meaning,
@@ -93,6 +94,19 @@ def find_traits(call: Call, compared: Compared) -> Traits:
     )
 
 
+def _sort_tools(fields: Mapping[str, Json]) -> Mapping[str, Json]:
+    """Return fields with their tools in one order: servers list theirs as it happens."""
+    if _OFFERS.isdisjoint(fields):
+        return fields
+    return {name: _sort_offer(value) if name in _OFFERS else value for name, value in fields.items()}
+
+
+def _sort_offer(offer: Json) -> Json:
+    if isinstance(offer, list):
+        return sorted(map(_sort_offer, offer), key=canonical)
+    return _sort_tools(offer) if isinstance(offer, Mapping) else offer
+
+
 def _reorder(value: Json, sent: Json) -> Json:
     """Return a value whose keys stand as they were sent; further ones follow."""
     if isinstance(value, dict) and isinstance(sent, Mapping):
@@ -116,6 +130,7 @@ def _find_value(call: Call, name: str) -> Json:
     return value
 
 
+_OFFERS = frozenset({"tools", "functions", "functionDeclarations", "toolConfig"})
 _LOOKED_UP = frozenset({"id", "model"})
 _VERSION = "api-version"
 _UNLIKE = 1000.0

@@ -15,6 +15,7 @@ from mockserver.cassettes.addresses import DialectRoutes, find_dialect, find_loc
 from mockserver.cassettes.event_lines import is_json_line
 from mockserver.cassettes.recordings import ForeignExchange, UnreadableError, read_recording, read_time
 from mockserver.config.hosts import GENERIC, HOST_NAMES
+from mockserver.core import server_sent_events
 from mockserver.core.episode import Episode, Recorded, RecordedEvent, Sent, join_header
 from mockserver.core.event_stream import MEDIA_TYPE, is_prelude, split_messages
 from mockserver.core.http import HOP_BY_HOP, Headers, is_stream_type
@@ -117,10 +118,8 @@ def split_events(body: bytes) -> tuple[RecordedEvent, ...]:
     """
     if is_prelude(body):
         return tuple((0.0, message) for message in split_messages(body))
-    ends = [found.end() for found in (_LINE_END if is_json_line(body) else _END).finditer(body)]
-    if not ends or ends[-1] < len(body):
-        ends.append(len(body))
-    return tuple((0.0, body[start:end]) for start, end in zip([0, *ends], ends, strict=False))
+    events = _JSON_LINE.findall(body) if is_json_line(body) else server_sent_events.split_events(body)
+    return tuple((0.0, event) for event in events)
 
 
 def _asks_for_stream(sent: Sent) -> bool:
@@ -191,9 +190,8 @@ def _find_model(sent: Sent) -> str:
     return named if isinstance(named, str) else deployed[1] if deployed else ""
 
 
-_END = re.compile(rb"(?:\r\n\r\n|\n\n|\r\r)[\r\n]*")
 _ENDS = b'"done"'  # in each line of Ollama's streams; a list of results in lines has no end
-_LINE_END = re.compile(rb"[\r\n]+")
+_JSON_LINE = re.compile(rb"[^\r\n]*[\r\n]+|[^\r\n]+\Z")
 _EVENT_LINE = re.compile(rb"(?:data|event|id|retry)?:")
 _MEDIA_TYPE = re.compile(r"[\w!#$&^.+-]+/[\w!#$&^.+*-]+")
 _GZIP = b"\x1f\x8b"

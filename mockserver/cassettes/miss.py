@@ -110,11 +110,9 @@ def _pair_values(one: Mapping[str, Json], other: Mapping[str, Json]) -> Pairs:
 
 
 def _pair_tools(one: Mapping[str, Json], other: Mapping[str, Json]) -> Pairs:
-    """Pair tools by name: their order has no meaning, unless it is all that differs."""
+    """Pair tools by name, as their order has no meaning."""
     for name in dict.fromkeys((*other, *one)):
         yield _ToolStep(f"tool {one_line(name[:SHOWN])}"), one.get(name, ABSENT), other.get(name, ABSENT)
-    if list(one) != list(other) and one == other:
-        yield _ToolStep("the order of tools"), tuple(one), tuple(other)  # tuples have no pairs
 
 
 def _pair_entries(one: list[Json], other: list[Json]) -> Pairs:

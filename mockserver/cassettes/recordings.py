@@ -123,6 +123,9 @@ _LISTING = re.compile(r"^(?:(?:http_)?interactions|requests)[ \t]*+:|^-[ \t]++re
 
 
 def _find_vcrpy_rows(root: Json) -> Sequence[Row] | None:
+    if isinstance(root, Mapping) and isinstance(request := root.get("request"), Mapping) and "response" in root:
+        whole = "://" in str(request.get("url") or request.get("uri"))  # stubs of WireMock have paths
+        return [Row((), root)] if whole else None
     rows = _list_rows(root, "interactions") if isinstance(root, Mapping) else _list_rows(root)
     if rows == [] and isinstance(root, Mapping):  # nothing was recorded
         return rows
@@ -137,7 +140,7 @@ def _read_vcrpy(interaction: Json) -> ForeignExchange:
         url=_read_text(request, "uri", "url"),
         headers=_read_headers(request.get("headers")),
         body=_read_message_body(request),
-        status=_read_status(response.get("status")),
+        status=_read_status(response.get("status") or response.get("status_code")),
         reply_headers=_read_headers(response.get("headers")),
         reply=_read_message_body(response),
         at=read_time(interaction.get("recorded_at")),
@@ -269,8 +272,47 @@ def _read_posted(posted: Json) -> bytes:
 
 HAR = RecorderFormat("HAR", "entry", lambda root: _list_rows(root, "log", "entries"), _read_har)
 
+
+# Fixtures of nock, as `nock.back` and its recorder write them.
+
+
+def _find_nock_rows(root: Json) -> Sequence[Row] | None:
+    rows = _list_rows(root)
+    return rows if any(isinstance(row.content, Mapping) and "scope" in row.content for row in rows or ()) else None
+
+
+def _read_nock(scope: Json) -> ForeignExchange:
+    if not isinstance(scope, Mapping):
+        raise UnreadableError("it is not a table")
+    headers = scope.get("rawHeaders") or scope.get("headers")
+    if isinstance(headers, list):  # names and values in turn
+        headers = [{"name": name, "value": value} for name, value in zip(headers[::2], headers[1::2], strict=False)]
+    return ForeignExchange(
+        method=_read_method(scope),
+        url=_read_text(scope, "scope") + _read_text(scope, "path"),
+        headers=_read_headers(scope.get("reqheaders")),
+        body=_read_body(scope.get("body")),
+        status=_read_status(scope.get("status")),
+        reply_headers=_read_headers(headers),
+        reply=_read_nock_reply(scope.get("response"), is_binary=scope.get("responseIsBinary") is True),
+    )
+
+
+def _read_nock_reply(response: Json, *, is_binary: bool) -> bytes:
+    """Return the answer: text, JSON, or the bytes of each chunk in hex if they have a content coding."""
+    chunks = [response] if is_binary else response
+    try:
+        if isinstance(chunks, list):
+            return b"".join(map(bytes.fromhex, chunks))
+    except (TypeError, ValueError):  # an array of other JSON
+        pass
+    return _read_body(response)
+
+
+NOCK = RecorderFormat("nock", "scope", _find_nock_rows, _read_nock)
+
 # The first that recognises a file reads it: go-vcr's files have the keys of vcrpy's, and more.
-RECORDERS = (HAR, LANGCHAIN, RUBY_VCR, GO_VCR, VCRPY)
+RECORDERS = (HAR, LANGCHAIN, RUBY_VCR, GO_VCR, VCRPY, NOCK)
 KNOWN = f"{', '.join(recorder.name for recorder in RECORDERS[:-1])} and {RECORDERS[-1].name}"
 
 
@@ -370,9 +412,11 @@ def _encode_text(text: str) -> bytes:
 
 
 def _decode_base64(text: str, what: str) -> bytes:
+    """Return the bytes of a text, or of a JSON array with the text of each chunk, as Polly.JS writes it."""
     try:
-        return b64decode(text, validate=True)
-    except ValueError:
+        chunks = json.loads(text) if text.startswith("[") else [text]
+        return b"".join([b64decode(chunk, validate=True) for chunk in chunks])
+    except (ValueError, TypeError):
         raise UnreadableError(f"its {what} is not valid base64") from None
 
 
@@ -426,7 +470,7 @@ def _read_foreign_file(data: bytes, file: str) -> ForeignFile:
         return ForeignFile(file, text, _parse_json(text, file))
     if _OWN.match(text):
         raise CassetteError(f"{file}: this is a mockserver cassette already: move it into the cassettes folder")
-    parsed = parse_yaml(text, binary=True)
+    parsed = parse_yaml(text, foreign=True)
     mistakes = tuple(_make_mistake(problem, text, file) for problem in parsed.problems)
     return ForeignFile(file, text, root=parsed.data, spot=parsed.spot, mistakes=mistakes)
 

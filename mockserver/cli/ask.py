@@ -11,6 +11,7 @@ from pydantic_core import from_json, to_json
 from mockserver.cli.options import add_setting_flags, find_sources, read_text, rules_argument, rules_option
 from mockserver.core.call import Call
 from mockserver.core.episode import Recorded
+from mockserver.core.frames import write_event
 from mockserver.core.http import Reply
 from mockserver.core.json import Json
 from mockserver.core.plan import (
@@ -27,7 +28,6 @@ from mockserver.core.plan import (
     Text,
     ToolUse,
 )
-from mockserver.delivery.script import write_event
 from mockserver.dialects import discover_all
 from mockserver.server.compose import start
 from mockserver.server.explain import BODIES, describe_faults, explain_call, make_usual_request, reach, read_request

@@ -17,6 +17,7 @@ from mockserver.core.episode import Recorded
 from mockserver.core.json import Json
 from mockserver.core.mcp_messages import Message, find_response, is_response, read_message
 from mockserver.core.mcp_server import LEGACY, META, MODERN
+from mockserver.core.server_sent_events import split_events
 from mockserver.core.text import plural
 from mockserver.server.programs import find_command
 
@@ -181,8 +182,7 @@ class HttpConnection:
         except (URLError, OSError, ValueError) as error:
             raise ConfigError(f"{self._masked_url}: {getattr(error, 'reason', error)}") from None
         if "event-stream" in kind:
-            events = [(0.0, event + b"\n\n") for event in body.replace(b"\r\n", b"\n").split(b"\n\n")]
-            return find_response(Recorded(200, frames=tuple(events)))
+            return find_response(Recorded(200, frames=tuple((0.0, event) for event in split_events(body))))
         return find_response(Recorded(200, body=body))
 
 

@@ -16,6 +16,7 @@ from mockserver.cli.cassette.folder import open_folder
 from mockserver.cli.options import add_setting_flags, rules_option
 from mockserver.config.errors import CassetteError, ConfigError
 from mockserver.core.episode import Episode, Recorded, RecordedEvent, Sent
+from mockserver.core.frames import Frame, write_event
 from mockserver.core.json import Json, compact
 from mockserver.core.mcp_messages import Message, find_response, is_response, read_message
 from mockserver.core.seed import monotonic, wall
@@ -211,7 +212,7 @@ _HEADERS = (("accept", "application/json, text/event-stream"), ("content-type", 
 
 
 def _write_event(line: bytes) -> bytes:
-    return b"event: message\ndata: " + line.strip() + b"\n\n"
+    return write_event(Frame(line.strip(), "message"))
 
 
 def _read_table(value: Json) -> Mapping[str, Json]:

@@ -35,12 +35,11 @@ from mockserver.engine.engine import FORWARDED, Engine
 from mockserver.rules.nearest import find_unmatched
 from mockserver.server.agents import AGENTS, check_unmatched, find_agent
 from mockserver.server.agents import RULES as AGENT_RULES
-from mockserver.server.call_budget import BUDGET, MAX_CALLS, CallBudget
 from mockserver.server.compose import start
 from mockserver.server.explain import explain_call, is_unmatched
 from mockserver.server.live import Live, SaveEpisode
 from mockserver.server.masking import find_row_secrets
-from mockserver.server.programs import find_command, read_exit_code
+from mockserver.server.programs import BUDGET, MAX_RUN_CALLS, CallBudget, find_command, read_exit_code
 from mockserver.server.recording.cassette_store import name_file
 from mockserver.server.recording.player import CassetteChoice, Player
 
@@ -54,7 +53,7 @@ _WITHOUT_RULES = frozenset(("generated", "invalid", "limited", "stored"))  # sou
 @click.argument("program", metavar="-- CMD", nargs=-1, required=True, type=click.UNPROCESSED)
 @rules_option
 @click.option("--for", "agents", multiple=True, metavar="|".join(AGENTS), help=_FOR)
-@click.option("--max-calls", type=click.IntRange(min=1), default=MAX_CALLS, show_default=True, help=_MAX_CALLS)
+@click.option("--max-calls", type=click.IntRange(min=1), default=MAX_RUN_CALLS, show_default=True, help=_MAX_CALLS)
 @click.option("--show-service", is_flag=True, help="Also report the calls that an agent made on its own.")
 @click.option("--let-it-run", is_flag=True, help="Let an agent act on generated answers.")
 @click.option(

@@ -18,8 +18,9 @@ import click
 from mockserver.cli.options import GroupedCommand, add_setting_flags, find_sources, rules_argument
 from mockserver.config.settings import Settings
 from mockserver.core.exchange import Exchange
-from mockserver.core.http import CONTROL, is_loopback
+from mockserver.core.http import CONTROL
 from mockserver.core.json import Json
+from mockserver.core.origins import is_loopback
 from mockserver.core.text import LONGEST, escape_line, lines, plural
 from mockserver.dialects import client_configs
 from mockserver.rules.lint.remarks import find_without_upstream

@@ -221,7 +221,8 @@ def _make_server(name: str, rules: tuple[Path, ...], flags: Mapping[str, Json]) 
     from msgspec.structs import replace
 
     from mockserver.core.action import Cut, Wait, Write
-    from mockserver.core.http import Frame, HttpRequest
+    from mockserver.core.frames import Frame
+    from mockserver.core.http import HttpRequest
     from mockserver.dialects._mcp import DIALECT
     from mockserver.server.compose import start
     from mockserver.server.deliver import list_actions

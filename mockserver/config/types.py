@@ -12,9 +12,9 @@ from msgspec import Struct
 from pydantic_core import InitErrorDetails, PydanticCustomError, ValidationError
 
 from mockserver.config.tables import AfterValidator, BeforeValidator, Change, WithJsonSchema, field
-from mockserver.core.http import host_of, is_address, origin
 from mockserver.core.json import Json
 from mockserver.core.lazy import lazy_pattern
+from mockserver.core.origins import is_address, read_host, read_origin
 from mockserver.core.seed import FROZEN_AT
 from mockserver.core.text import shown
 
@@ -165,14 +165,14 @@ def _check_hosts(names: tuple[str, ...] | None) -> tuple[str, ...]:
     found = tuple(name.lower().strip("[]") for name in names or ())
     for name in found:
         bare = name.removeprefix("*.")
-        if name != "*" and host_of(bare) != bare and not is_address(bare):
+        if name != "*" and read_host(bare) != bare and not is_address(bare):
             raise PydanticCustomError("expected", "a list of host names without ports, such as mock.test")
     return found
 
 
 def _check_origins(listed: tuple[str, ...] | None) -> tuple[str, ...]:
     """Return origins as browsers send them; `*` allows all."""
-    found = tuple("*" if text == "*" else origin(text.removesuffix("/")) for text in listed or ())
+    found = tuple("*" if text == "*" else read_origin(text.removesuffix("/")) for text in listed or ())
     if None in found:
         raise PydanticCustomError("expected", "a list of origins, such as https://app.example, or *")
     return tuple(text for text in found if text)

@@ -198,16 +198,16 @@ class ParsedYaml(NamedTuple):
     problems: Sequence[YamlProblem]
 
 
-def parse(text: str, *, binary: bool = False, most: int = sys.maxsize) -> ParsedYaml:
+def parse(text: str, *, foreign: bool = False, most: int = sys.maxsize) -> ParsedYaml:
     """Parse the document in `text`.
 
-    `binary`: accept the tags `!!binary` and, as Ruby writes it, `!binary`, which give bytes. `most`: values, after
-    which nothing is read.
+    `foreign`: accept the tags of other tools: `!!binary` and, as Ruby writes it, `!binary` give bytes, and an object of
+    Python gives the value that it was made of; none is ever created. `most`: values, after which nothing is read.
     """
     if problem := find_unprintable(text):
         return ParsedYaml(None, NOWHERE, (problem,))
     with pause_collector():
-        parser = _Parser(text, binary=binary, most=most)
+        parser = _Parser(text, foreign=foreign, most=most)
         data, spot = parser.parse_document()
     return ParsedYaml(data, spot, parser.problems)
 
@@ -236,9 +236,9 @@ class _Stop(Exception):  # noqa: N818  # a signal
 
 
 class _Parser:
-    def __init__(self, text: str, *, binary: bool, most: int) -> None:
+    def __init__(self, text: str, *, foreign: bool, most: int) -> None:
         self.text = text
-        self.binary = binary
+        self.foreign = foreign
         self.most = most
         self.events: Iterator[Any] = iter(LOADER(text).get_event, None)
         self.problems: list[YamlProblem] = []
@@ -311,9 +311,9 @@ class _Parser:
         spot = (mark.line, mark.column, None)
         if event.tag is None:
             return (self.resolve_scalar(event) if event.implicit[0] else event.value), spot
-        if event.tag in ("!", _TAG + "str"):
+        if event.tag in ("!", _TAG + "str") or self.is_python(event.tag):
             return event.value, spot
-        if self.binary and event.tag in _BINARY and (data := _decode_base64(event.value)) is not None:
+        if self.foreign and event.tag in _BINARY and (data := _decode_base64(event.value)) is not None:
             return data, spot
         wanted = _SCALARS.get(event.tag)
         value = self.resolve_scalar(event)
@@ -338,6 +338,8 @@ class _Parser:
             value, spot = self.parse_value(item, depth)
             values.append(value)
             spots.append(spot)
+        if len(values) == 1 and self.is_python(event.tag):  # the name of a header, as aiohttp has it
+            return values[0], spots[0]
         return values, (event.start_mark.line, event.start_mark.column, spots)
 
     def parse_mapping(self, event: Any, depth: int) -> _Found:
@@ -379,8 +381,11 @@ class _Parser:
         return ()
 
     def check_tag(self, event: Any, kind: str) -> None:
-        if event.tag not in (None, "!", _TAG + kind):
+        if event.tag not in (None, "!", _TAG + kind) and not self.is_python(event.tag):
             self.refuse(_explain_tag(event.tag), event)
+
+    def is_python(self, tag: str | None) -> bool:
+        return self.foreign and tag is not None and tag.startswith(_TAG + "python/")
 
     def refuse(self, words: str, event: Any) -> None:
         self.problems.append(YamlProblem(words, event.start_mark.line, event.start_mark.column))

@@ -6,7 +6,8 @@ from typing import Annotated, Any, Literal, get_args, get_type_hints
 from msgspec import Struct
 from msgspec.structs import fields
 
-from mockserver.core.http import Frame, Headers
+from mockserver.core.frames import Frame
+from mockserver.core.http import Headers
 from mockserver.core.seed import Random, Seed
 
 Where = Literal["at_start", "after_frames", "after_tokens", "after_bytes", "in_tool_arguments", "before_done"]
@@ -119,7 +120,7 @@ class RawWrite(Struct, frozen=True):
 
 
 Action = Head | Write | Wait | Flush | RawWrite | Cut
-ErrorFrame = Callable[[str, int], Frame]  # takes a reason and the number of frames sent before
+ErrorFrame = Callable[[str, bytes], Frame]  # takes a reason and the bytes of the event before
 
 
 class FaultContext(Struct, frozen=True):

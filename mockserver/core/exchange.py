@@ -15,10 +15,11 @@ from mockserver.core.event_stream import (
     read_message,
     split_messages,
 )
-from mockserver.core.http import HeaderLines, Headers, is_stream_type
+from mockserver.core.http import HeaderLines, Headers, RawHeaders, is_stream_type
 from mockserver.core.mcp_server import SESSION_OPERATION
 from mockserver.core.plan import Plan, Usage
 from mockserver.core.seed import monotonic, wall
+from mockserver.core.server_sent_events import END_OF_EVENT, find_data
 from mockserver.core.text import plural
 
 Piece = tuple[float, bytes]  # the time, and the bytes sent then
@@ -46,8 +47,7 @@ class SentFrame(Struct, frozen=True):
         """Return the data of an event, or what a message of Amazon's event streams says."""
         if (message := read_message(self.raw)) is not None:
             return describe_message(message)
-        texts = [line[5:].removeprefix(b" ") for line in self._lines if line[:5] == b"data:"]
-        return (b"\n".join(texts) if texts else self.raw).decode("utf-8", "replace")
+        return (find_data(self.raw) or self.raw).decode("utf-8", "replace")
 
     @property
     def _lines(self) -> Sequence[bytes]:
@@ -74,7 +74,7 @@ def count_frames(data: bytes) -> int:
 
 def _list_event_ends(data: bytes) -> Iterator[tuple[int, int]]:
     """Yield where each server-sent event ends, without its blank line and with it."""
-    return (found.span() for found in _BLANK.finditer(data))
+    return (found.span() for found in END_OF_EVENT.finditer(data))
 
 
 def _list_line_ends(data: bytes) -> Iterator[tuple[int, int]]:
@@ -107,7 +107,6 @@ def _cut_frames(data: bytes, ends: Iterable[tuple[int, int]], pieces: Sequence[P
 
 
 _LINE = re.compile(rb"\r\n|\n|\r")
-_BLANK = re.compile(rb"\r\n\r\n|\n\n|\r\r")
 
 
 REALTIME_SESSION = "realtime_session"  # the operation of a session as a whole
@@ -199,7 +198,7 @@ class Exchange(Struct, eq=False):
     began: float = field(default_factory=monotonic)
     sent: list[Piece] | SentParts = []
     query: bytes = b""
-    headers: Sequence[tuple[bytes, bytes]] = ()
+    headers: RawHeaders = ()
     body: bytes = b""
     received: int = 0
     call: Call | None = None  # dropped when closed, unless the journal keeps calls

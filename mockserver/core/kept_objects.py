@@ -4,7 +4,7 @@ Their bodies are in the provider's shape from the start: a dialect makes and cha
 """
 
 from collections.abc import Mapping, Sequence
-from typing import BinaryIO, Protocol
+from typing import Any, BinaryIO, Protocol
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -36,7 +36,8 @@ class KeptObject(Struct, frozen=True):
     `made_by` is the operation that makes objects of its kind. `owner` is the id of the object that it belongs to.
     `ahead` are its statuses before the last one: the first is that of now, and each retrieval drops one. `data` are the
     bytes of a file. `members` are the ids of objects that it groups. `model` is the name of the model that a job makes.
-    `gone`: it was deleted. `invented`: nobody made it, so it is not kept.
+    `call` is the Call that other calls go on from. `gone`: it was deleted. `invented`: nobody made it, so it is not
+    kept.
     """
 
     dialect: str
@@ -48,6 +49,7 @@ class KeptObject(Struct, frozen=True):
     data: Data = b""
     members: tuple[str, ...] = ()
     model: str = ""
+    call: Any = None
     gone: bool = False
     invented: bool = False
 
@@ -60,12 +62,18 @@ class KeptObject(Struct, frozen=True):
     def size(self) -> int:
         """Return about how many bytes of memory it takes."""
         held = len(self.data) if isinstance(self.data, bytes) else 0
+        held += 0 if self.call is None else len(str(self.call))
         return BARE_SIZE + held + 60 * len(self.members) + sum([len(str(value)) for value in self.body.values()])
 
     @property
     def status(self) -> str:
         """Return its status; objects of most kinds have none."""
         return self.ahead[0] if self.ahead else str(self.body.get("status") or "")
+
+    @property
+    def source(self) -> str:
+        """Return what answers a call about it, in the words of a plan."""
+        return "generated" if self.invented else "stored"
 
     @property
     def made_model(self) -> str:
@@ -89,7 +97,7 @@ class KeptObject(Struct, frozen=True):
 
     def forget(self) -> "KeptObject":
         """Return what remains of it once it is deleted."""
-        return replace(self, gone=True, data=b"", body={"id": self.id}, members=())
+        return replace(self, gone=True, data=b"", body={"id": self.id}, members=(), call=None)
 
     def change(self, **fields: Json) -> "KeptObject":
         """Return it with other values of some fields."""
@@ -102,9 +110,13 @@ def make_key(dialect: str, made_by: str, name: str) -> str:
 
 
 class ObjectView(Struct, frozen=True):
-    """What a call about objects is answered with: a JSON object, or the bytes of a file with their header fields."""
+    """What a call about objects is answered with: a JSON object, or the bytes of a file with their header fields.
+
+    `source` is that of its plan, unless a rule has its say.
+    """
 
     body: Mapping[str, Json] = {}
     data: Data | None = None
     headers: Headers = ()
     status: int = 200
+    source: str = "stored"

@@ -1,11 +1,10 @@
 """Messages of MCP servers in recorded answers (JSON-RPC 2.0): a body, or the events of a stream."""
 
-import re
 from collections.abc import Iterator, Mapping
 
 from mockserver.core.episode import Episode, Recorded
 from mockserver.core.json import Json, try_parse
-from mockserver.core.lazy import lazy_pattern
+from mockserver.core.server_sent_events import find_data
 
 Message = Mapping[str, Json]
 
@@ -32,11 +31,6 @@ def is_response(message: Message) -> bool:
     return "method" not in message and ("result" in message or "error" in message)
 
 
-def find_data(event: bytes) -> bytes:
-    """Return the data of an event of a stream."""
-    return b"\n".join([found[1] for found in _DATA.finditer(event)])
-
-
 class ResponseEvent:
     """Finds the event that ends a stream, as a pattern would: the one with the response."""
 
@@ -55,6 +49,3 @@ def name_request(episode: Episode) -> str:
     target = params.get("name", params.get("uri")) if isinstance(params, Mapping) else None
     words = (episode.dialect, episode.model, message.get("method"), target)
     return " ".join(str(word) for word in words if word)
-
-
-_DATA = lazy_pattern(rb"^data: ?(.*?)\r?$", re.MULTILINE)

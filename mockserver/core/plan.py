@@ -10,7 +10,8 @@ from msgspec.structs import replace
 from mockserver.core.action import Fault
 from mockserver.core.call import TOOL_NAME, Call, Message, ToolCall
 from mockserver.core.episode import Recorded
-from mockserver.core.http import Frame, Headers, HttpRequest, Reply
+from mockserver.core.frames import Frame
+from mockserver.core.http import Headers, HttpRequest, Reply
 from mockserver.core.json import Json
 from mockserver.core.kept_objects import KeptObject, ObjectView, make_key
 from mockserver.core.mcp_server import McpDocument, McpEventId, McpExtras, McpState, McpStream
@@ -328,14 +329,13 @@ class Broken(Struct, frozen=True):
 
 
 class Stored(Struct, frozen=True):
-    """A stored answer and its call. `gone`: it was deleted. `results`: those of a batch, each with its call."""
+    """A stored answer and its call. `gone`: it was deleted."""
 
     call: Call
     answer: Answer
     gone: bool = False
     polls: int = 0  # how many more look-ups find it in progress
     size: int = 0  # approximate bytes
-    results: "tuple[tuple[Call, Outcome], ...]" = ()
 
     @property
     def key(self) -> str:
@@ -372,7 +372,8 @@ class Failure(Exception):  # noqa: N818  # also used as a value
     """An error for the client, as a value and an exception at once.
 
     `reason` is a key of REASONS; each dialect gives it its own status, type, code and words.
-    A field that is not None wins over the dialect's.
+    A field that is not None wins over the dialect's. One with a `source` is an answer like any other, which that gave;
+    without, the request is refused.
     """
 
     reason: str
@@ -384,6 +385,7 @@ class Failure(Exception):  # noqa: N818  # also used as a value
     retry_after: float | None = None  # seconds
     details: Mapping[str, Json] = field(default_factory=dict)
     headers: Headers = ()
+    source: str | None = None
 
     def __post_init__(self) -> None:
         super().__init__(self.message or self.reason)

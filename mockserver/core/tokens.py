@@ -354,7 +354,7 @@ count = APPROX.count
 
 IMAGES = ("image_url", "input_image", "image")  # types of message parts that hold an image
 _READ = 65_536  # bytes that are read: the header is near the start
-_PER_PART = 85  # tokens of a part that is no image
+_PER_PART = 85  # tokens of a part that is not an image
 _IMAGE = 85  # tokens
 _TILE = 170  # tokens
 _SIDE = 512  # pixels, as are the next two

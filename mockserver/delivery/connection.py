@@ -12,7 +12,7 @@ from mockserver.core.http import WITHOUT_BODY, HeaderLines, Headers, Reply
 from mockserver.delivery.paced import PacedStream
 
 WIRE = "mockserver.wire"  # the extension of an ASGI scope in which a connection offers its Wire
-IN_PROCESS = "mockserver.stage"  # the extension of an in-process client, which has no connection
+IN_PROCESS = "mockserver.in_process"  # the extension in which a client of this process takes actions
 Note = Callable[[bytes], None]  # called with bytes of the body as they are sent
 
 
@@ -40,25 +40,25 @@ class Wire(Protocol):
     def reset(self) -> None:
         """End the connection by TCP RST."""
 
-    def send_whole(self, status: int, head: bytes, body: bytes) -> bool:
+    def send_whole(self, status: int, lines: bytes, body: bytes) -> bool:
         """Send a whole answer past ASGI: its header lines, and its body in its framing. False: nothing was sent."""
 
     def send_piece(self, data: bytes) -> bool:
         """Send a piece, not the last, of a chunked body past ASGI. False: nothing was sent."""
 
-    def send_paced(self, status: int, head: bytes, stream: PacedStream) -> bool:
+    def send_paced(self, status: int, lines: bytes, stream: PacedStream) -> bool:
         """Send the head of a paced stream past ASGI, then its parts when they are due. False: nothing was sent."""
 
 
-class InProcessDriver(Protocol):
-    """Performs answers for a client in the same process, without a connection and without waiting."""
+class InProcessClient(Protocol):
+    """A client in the same process, without a connection."""
 
     @property
     def patient(self) -> bool:
         """Return whether a request can wait for others."""
 
     async def perform(self, actions: Iterable[Action], note: Note) -> str:
-        """Perform the actions and return how they ended, as the driver does."""
+        """Take the actions of an answer, and return how they ended, as `drive` does."""
 
 
 class ClientConnection(Struct):
@@ -68,7 +68,7 @@ class ClientConnection(Struct):
     send: Send
     wire: Wire | None = None
     began: float | None = None
-    in_process: InProcessDriver | None = None
+    in_process: InProcessClient | None = None
 
 
 async def wait_until_left(receive: Receive) -> None:

@@ -7,7 +7,7 @@ from starlette.types import Message
 
 from mockserver.core.action import Action, Cut, Flush, Head, RawWrite, Wait, Write
 from mockserver.core.exchange import COMPLETE, Exchange
-from mockserver.core.http import HeaderLines, Headers, Reply
+from mockserver.core.http import Reply
 from mockserver.core.seed import monotonic
 from mockserver.delivery.connection import (
     CLIENT_LEFT,
@@ -17,7 +17,6 @@ from mockserver.delivery.connection import (
     Note,
     Wire,
     encode_header,
-    join_headers,
     wait_until_left,
 )
 from mockserver.delivery.paced import CLOCK, LoopClock, PacedStream
@@ -210,19 +209,19 @@ async def drive(
     return CLIENT_LEFT if client.wire is not None and client.wire.gone else COMPLETE
 
 
-async def send_paced(reply: Reply, more: Headers | HeaderLines, client: ClientConnection, row: Exchange) -> str | None:
-    """Send a paced stream: what `drive` would do with its script, but faster. None: that has to."""
-    head = join_headers(reply, more) if client.wire is not None and reply.parts.times else None
-    if head is None or client.wire is None:
-        return None
+async def send_paced(reply: Reply, lines: bytes, wire: Wire, row: Exchange, *, began: float | None) -> str | None:
+    """Send a paced stream with these header lines: what `drive` would do with its script, but faster.
+
+    Return how it ended; None: nothing was sent, and `drive` has to.
+    """
     ended: asyncio.Future[str] = asyncio.get_running_loop().create_future()
 
     def end(_: Exchange, how: str) -> None:
         if not ended.done():  # it is cancelled when the server stops
             ended.set_result(how)
 
-    stream = PacedStream(reply, monotonic() if client.began is None else client.began, row, end)
-    if not client.wire.send_paced(reply.status, head, stream):
+    stream = PacedStream(reply, monotonic() if began is None else began, row, end)
+    if not wire.send_paced(reply.status, lines, stream):
         return None
     try:
         return await ended

@@ -1,8 +1,7 @@
-"""A reply and its pace become actions; time is a number in a Wait. The only place that puts events into a framing."""
+"""A reply and its pace become actions; time is a number in a Wait."""
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import lru_cache
 from itertools import chain, islice, repeat
 from typing import NamedTuple
 
@@ -10,8 +9,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from mockserver.core.action import Action, Flush, Head, Wait, Write
-from mockserver.core.event_stream import write_chunk, write_chunks, write_event_message, write_event_messages
-from mockserver.core.http import WITHOUT_BODY, Frame, FrameRun, Frames, HeaderLines, Headers, Parts, Reply
+from mockserver.core.frames import Frame, Frames, write_event
+from mockserver.core.http import WITHOUT_BODY, HeaderLines, Headers, Parts, Reply
 from mockserver.core.lazy import join_batches
 from mockserver.core.plan import Timing
 from mockserver.core.seed import Random, Seed
@@ -183,48 +182,6 @@ def part_frames(reply: Reply, pace: Pace) -> Reply:
     stops = tuple(ends.values())
     openings = tuple([b"%x\r\n" % (end - start) for start, end in zip((0, *stops), stops, strict=False)])
     return replace(reply, frames=None, body=b"".join(written), parts=Parts(tuple(ends), stops, openings))
-
-
-def write_event(frame: Frame | FrameRun | bytes) -> bytes:
-    """Write an event as its framing says, or a run of them, with one space after each colon; bytes go out unchanged."""
-    if isinstance(frame, bytes):
-        return frame
-    if frame.framing in ("message", "chunk"):
-        return _write_messages(frame)
-    before, after = _frame_event(frame.event, frame.framing)
-    if type(frame) is Frame:
-        whole = before + frame.data + after
-        return whole if frame.id is None else b"id: " + frame.id.encode() + b"\n" + whole
-    before = before + frame.before
-    after = frame.after + after
-    return before + (after + before).join(frame.pieces) + after
-
-
-def _write_messages(frame: Frame | FrameRun) -> bytes:
-    """Return an event, or a run of them, as messages of Amazon's event streams."""
-    holds_chunks = frame.framing == "chunk"
-    name = frame.event or ""
-    if type(frame) is Frame:
-        return write_chunk(frame.data) if holds_chunks else write_event_message(name, frame.data)
-    around = frame.before, frame.pieces, frame.after
-    return write_chunks(*around) if holds_chunks else write_event_messages(name, *around)
-
-
-@lru_cache(maxsize=256)
-def _frame_event(event: str | None, framing: str) -> tuple[bytes, bytes]:
-    before, after = _FRAMINGS[framing]
-    return before if event is None else b"event: " + event.encode() + b"\n" + before, after
-
-
-_FRAMINGS: Mapping[str, tuple[bytes, bytes]] = {
-    "lf": (b"data: ", b"\n\n"),
-    "crlf": (b"data: ", b"\r\n\r\n"),
-    "bare": (b"", b""),
-}
-
-
-def write_comment(words: str) -> bytes:
-    return b": " + words.encode() + b"\n\n"
 
 
 def _batch_frames(frames: Iterable[Frame | bytes]) -> Iterator[bytes]:

@@ -15,7 +15,8 @@ from msgspec.structs import replace
 
 from mockserver.config.hosts import GENERIC, HOST_NAMES, HostSettings
 from mockserver.core.call import Call
-from mockserver.core.http import Frame, Headers, HttpRequest, Reply
+from mockserver.core.frames import Frame
+from mockserver.core.http import Headers, HttpRequest, Reply
 from mockserver.core.json import Json, try_parse
 from mockserver.core.lazy import LazyMapping, Memo, lazy_property
 from mockserver.core.plan import Failure
@@ -26,8 +27,14 @@ from mockserver.dialects._meaning import BOOKKEEPING
 from mockserver.kinds import ARTIFACTS, list_answered
 
 
-def error_frame(failed: Reply, frames: int) -> Frame:
+def error_frame(failed: Reply, last: bytes) -> Frame:
     return Frame(failed.body, part="finish")
+
+
+def read_event(sent: bytes) -> Mapping[str, Json]:
+    """Return the JSON object in the bytes of an event; it is empty if they have none."""
+    found = try_parse(sent[sent.find(b"{") : sent.rfind(b"}") + 1].decode("utf-8", "replace"))
+    return found if isinstance(found, dict) else {}
 
 
 def any_history(call: Call, validation: Validation) -> Sequence[HistoryProblem]:
@@ -43,12 +50,12 @@ class Operation(Struct, frozen=True):
     `readdress(call, reply)` returns a recorded reply as the answer to a call that asks for the same.
     `also` are operations that a body can ask for instead, as `parse` tells.
     `over_socket`: clients can also send it over a WebSocket, in a session of this kind.
-    `error(failed, frames)` returns a failed reply as an event of a stream, after this many others. `own_urls(request,
-    body)` returns the body of the provider's own reply, with URLs of this server wherever clients send later requests.
-    `unify(request, body)` returns a body as rules know it: with the values that the path or the query has instead, and
-    one name for each field with several. `history(call, validation)` returns why the live provider would refuse the
-    call's history, unless parsing with this validation has refused it. Operations that count, cache or compact a prompt
-    have none, as no report says that providers check their histories.
+    `error(failed, last)` returns a failed reply as an event of a stream, after the bytes of another one.
+    `own_urls(request, body)` returns the body of the provider's own reply, with URLs of this server wherever clients
+    send later requests. `unify(request, body)` returns a body as rules know it: with the values that the path or the
+    query has instead, and one name for each field with several. `history(call, validation)` returns why the live
+    provider would refuse the call's history, unless parsing with this validation has refused it. Operations that count,
+    cache or compact a prompt have none, as no report says that providers check their histories.
 
     The last three say how to send it a text: the parameters of the path besides the model, whether the answers are
     streams (None: as the body says), and the body without model and `stream` (None: OpenAI's).
@@ -62,7 +69,7 @@ class Operation(Struct, frozen=True):
     query: Mapping[str, str] = {}
     over_socket: Literal["", "responses", "realtime", "live"] = ""
     shows_reasoning: bool = False  # whether its answers show what the model thought
-    error: Callable[[Reply, int], Frame] = error_frame
+    error: Callable[[Reply, bytes], Frame] = error_frame
     params: Mapping[str, str] = {}
     streams: bool | None = None
     body: Callable[[str], dict[str, Json]] | None = None

@@ -19,7 +19,7 @@ class ClientConfig(Struct, frozen=True):
 
 CLIENT_CONFIGS: Mapping[str, ClientConfig] = {
     "anthropic": ClientConfig(
-        mounts=("/anthropic",),
+        mounts=("/anthropic", "/azure/anthropic", "/deepseek/anthropic"),
         variables={
             "ANTHROPIC_BASE_URL": "{address}/anthropic",
             "ANTHROPIC_API_URL": "{address}/anthropic",
@@ -150,7 +150,8 @@ CLIENT_CONFIGS: Mapping[str, ClientConfig] = {
         },
     ),
     "openai": ClientConfig(
-        mounts=("/openai/v1",),
+        # Other providers serve OpenAI's clients there, besides their own.
+        mounts=("/openai/v1", "/gemini/v1beta/openai", "/cohere/compatibility/v1", "/bedrock/openai/v1"),
         variables={
             "OPENAI_BASE_URL": "{address}/openai/v1",
             "OPENAI_API_BASE": "{address}/openai/v1",

@@ -322,7 +322,7 @@ def _word_complaint(complaint: Complaint) -> tuple[str, str | None]:
     bound = complaint.bound
     kind = complaint.kind
     if complaint.message is not None:
-        return complaint.message, "invalid_value" if kind == "value" else None
+        return complaint.message, _CODES_OF_MESSAGES.get(kind)
     got = json_type(complaint.got)  # with an article
     thing = got.partition(" ")[2]
     match kind:
@@ -364,6 +364,13 @@ def _word_complaint(complaint: Complaint) -> tuple[str, str | None]:
             words = f"{number} {kind} {side} value. Expected a value {sign} {shown}, but got {stated} instead."
             code = f"{number}_{kind}_{side[:3]}_value"
     return f"Invalid '{where}': {words}", code
+
+
+_CODES_OF_MESSAGES = {
+    "value": "invalid_value",
+    "parameters": "invalid_function_parameters",
+    "schema": "invalid_json_schema",
+}
 
 
 def _word_expectation(complaint: Complaint) -> str:
@@ -498,7 +505,7 @@ def _find_images(messages: Json, before: Path) -> Iterator[Path]:
 
 _PARAMETER = "unsupported_parameter"
 _LIMITS = ("max_tokens", "max_completion_tokens", "max_output_tokens")
-_WITHOUT_VALUE = ("logprobs", "top_logprobs", "logit_bias")
+_WITHOUT_VALUE = ("logprobs", "top_logprobs", "logit_bias", "stop")
 
 UNSUPPORTED_MESSAGES: Mapping[str, str] = {
     "parameter": "Unsupported parameter: '{param}' is not supported with this model.",

@@ -1,4 +1,4 @@
-"""What FastAPI says of a body that is no JSON object, as the servers of Fireworks, Mistral and vLLM do.
+"""What FastAPI says of a body that is not a JSON object, as the servers of Fireworks, Mistral and vLLM do.
 
 Source: https://fastapi.tiangolo.com/tutorial/handling-errors, and Pydantic's errors
 (https://docs.pydantic.dev/latest/errors/validation_errors).

@@ -13,7 +13,7 @@ from mockserver.core.json import Json, try_parse
 from mockserver.core.kept_objects import Data
 from mockserver.core.plan import Failure
 from mockserver.dialects._parse import clip
-from mockserver.media.large_data import LARGE, DataWriter, read_data
+from mockserver.media.large_data import LARGEST_IN_MEMORY, DataWriter, read_data
 
 MAX_PARTS = 10_000
 MAX_FIELDS = 16_000_000  # bytes of all parts that are no files, which are read into memory
@@ -60,7 +60,7 @@ class Form(Struct, frozen=True):
         return tuple([part for part in self.parts if part.is_file and part.name.partition("[")[0] in names])
 
     def fields(self) -> Iterator[tuple[str, str]]:
-        """Yield the name and the text of each field that is no file."""
+        """Yield the name and the text of each field that is not a file."""
         return ((part.name, part.text) for part in self.parts if not part.is_file)
 
 
@@ -163,7 +163,7 @@ class FormReader:
     def _begin(self) -> None:
         if len(self._parts) >= MAX_PARTS:
             raise ValueError(f"the body has more than {MAX_PARTS:,} parts")
-        self._writer = DataWriter(max(LARGE - self._ended_held, _SMALL))
+        self._writer = DataWriter(max(LARGEST_IN_MEMORY - self._ended_held, _SMALL))
         self._headers = {}
 
     def _add_data(self, data: bytes, start: int, end: int) -> None:

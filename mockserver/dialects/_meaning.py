@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Set
 
 from mockserver.core.json import Json
 
-Fields = Mapping[str, Json]
+Body = Mapping[str, Json]
 BOOKKEEPING = frozenset(
     (
         *("stream", "stream_options", "user", "safety_identifier", "metadata", "store", "service_tier"),
@@ -14,7 +14,7 @@ BOOKKEEPING = frozenset(
 
 
 def fields_with_meaning(
-    body: Fields, dialect: str, operation: str, bookkeeping: Set[str] = BOOKKEEPING
+    body: Body, dialect: str, operation: str, bookkeeping: Set[str] = BOOKKEEPING
 ) -> dict[str, Json]:
     defaults = DEFAULTS.get((dialect, operation), {})
     if bookkeeping.isdisjoint(body) and defaults.keys().isdisjoint(body) and None not in body.values():
@@ -22,7 +22,7 @@ def fields_with_meaning(
     return drop_defaults(body, defaults, bookkeeping)
 
 
-def drop_defaults(fields: Fields, defaults: Fields, bookkeeping: Set[str] = frozenset()) -> dict[str, Json]:
+def drop_defaults(fields: Body, defaults: Body, bookkeeping: Set[str] = frozenset()) -> dict[str, Json]:
     kept: dict[str, Json] = {}
     for key, value in fields.items():
         if value is None or key in bookkeeping:
@@ -40,7 +40,7 @@ def drop_defaults(fields: Fields, defaults: Fields, bookkeeping: Set[str] = froz
     return kept
 
 
-def _make_auto_default(offers: str) -> Callable[[Fields], str]:
+def _make_auto_default(offers: str) -> Callable[[Body], str]:
     return lambda body: "auto" if body.get(offers) else "none"
 
 
@@ -116,7 +116,7 @@ _OLLAMA = {
 }
 # The documented defaults by dialect and operation, with those of the keys of a table; of a field whose default depends
 # on other fields, a function of the body.
-DEFAULTS: Mapping[tuple[str, str], Fields] = {
+DEFAULTS: Mapping[tuple[str, str], Body] = {
     **{(dialect, "chat"): _CHAT for dialect in ("azure", "azure_openai", "crazyrouter", "openai")},
     **{(dialect, "completions"): _COMPLETION for dialect in ("azure_openai", "openai")},
     **{(dialect, "responses"): _RESPONSES for dialect in ("azure_openai", "openai")},

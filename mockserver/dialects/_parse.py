@@ -11,19 +11,20 @@ from msgspec import Struct
 from msgspec.json import encode
 from pydantic_core import ErrorDetails, ValidationError
 
-from mockserver.core.call import Call, Page
+from mockserver.core.call import Call
 from mockserver.core.http import HttpRequest, essence
 from mockserver.core.json import Json
 from mockserver.core.plan import Failure
 from mockserver.core.validation import Validation
 from mockserver.dialects._fields import Model, Reading, TypedModel
+from mockserver.kinds.objects import Work
 
-LARGE = 65_536  # bytes
+LONG_BODY = 65_536  # bytes; jiter reads longer ones faster, and no garbage is collected meanwhile
 
 
 def parse_json(body: bytes) -> Json:
     """Return the value. Raises ValueError for invalid JSON, duplicate keys, NaN or Infinity."""
-    if len(body) <= LARGE or not gc.isenabled():
+    if len(body) <= LONG_BODY or not gc.isenabled():
         return from_json(body, allow_inf_nan=False, catch_duplicate_keys=True)
     gc.disable()
     try:
@@ -34,7 +35,6 @@ def parse_json(body: bytes) -> Json:
 
 MAX_DEPTH = 100
 _TOO_DEEP = f"it is nested more than {MAX_DEPTH} levels deep."
-WHOLE = Page(limit=1 << 30, backwards=True)  # of a list that the reply cuts
 Path = tuple[str | int, ...]
 Body = Mapping[str, Json]
 
@@ -42,9 +42,9 @@ Body = Mapping[str, Json]
 class Complaint(Struct, frozen=True):
     """What is wrong with one field of a body.
 
-    `kind` is missing, type, value, below, above, short, long, pattern, unknown or conflict; `expected` has names of
-    types ("a string") or the allowed values, `bound` the exceeded limit. `message` is for mistakes that these cannot
-    express.
+    `kind` is missing, type, value, below, above, short, long, pattern, unknown, conflict, parameters or schema;
+    `expected` has names of types ("a string") or the allowed values, `bound` the exceeded limit. `message` is for
+    mistakes that these cannot express.
     """
 
     kind: str
@@ -71,7 +71,7 @@ def custom_complaint(message: str, *path: str | int) -> Complaint:
 
 def read_object(http: HttpRequest) -> dict[str, Json]:
     """Return the JSON object of a body, with whole numbers at its top as ints. Raises Failure if it is invalid."""
-    if http.fields.get(b"content-type") != b"application/json":
+    if http.header_values.get(b"content-type") != b"application/json":
         refuse_other_media(http)
     return object_of(http.body)
 
@@ -104,7 +104,7 @@ def read_json(body: bytes) -> Json:
 
 
 def bearer(http: HttpRequest) -> str | None:
-    stated = http.fields.get(b"authorization")
+    stated = http.header_values.get(b"authorization")
     if stated is None or stated[:7].lower() != b"bearer ":
         return None
     return stated[7:].strip().decode("latin-1") or None
@@ -137,7 +137,9 @@ def read_request(
 def read_usual(model: TypedModel, http: HttpRequest) -> dict[str, Json] | None:
     """Return the body of a request that is certainly valid; else None."""
     body = http.body
-    if len(body) > LARGE or http.fields.get(b"content-type") != b"application/json":  # jiter reads long texts faster
+    if (
+        len(body) > LONG_BODY or http.header_values.get(b"content-type") != b"application/json"
+    ):  # jiter reads long texts faster
         return None
     table = model.read_table(body)
     if table is None or (len(body) > _LEAST_DEEP and is_deep(table)):
@@ -205,15 +207,15 @@ def parse_models(dialect: str, http: HttpRequest, validation: Validation) -> Cal
     return Call(dialect, "model" if model else "models", model=model, http=http, meaning={"model": model})
 
 
-def look_up(dialect: str, operation: str, name: str = "id", page: Page = WHOLE, *, prefix: str = "") -> Parse:
-    """Return the `parse` of an operation on stored objects: the path names one, unless it is a list.
+def look_up(dialect: str, operation: str, name: str = "id", *, prefix: str = "", work: Work | None = None) -> Parse:
+    """Return the `parse` of an operation on what is kept: the path names one, unless it is a list.
 
-    Its id is this part of the path behind the `prefix`.
+    Its id is this part of the path behind the `prefix`. `work` is what it does with objects; None: it is on answers.
     """
 
     def parse(http: HttpRequest, validation: Validation) -> Call:
         wanted = f"{prefix}{http.path_params[name]}" if name in http.path_params else ""
-        return Call(dialect, operation, model="", http=http, meaning={"id": wanted}, id=wanted, page=page)
+        return Call(dialect, operation, model="", http=http, meaning={"id": wanted}, id=wanted, work=work)
 
     return parse
 

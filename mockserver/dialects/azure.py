@@ -120,7 +120,8 @@ PassedThrough = shape(
     max_completion_tokens=optional(integer(0)),
 )
 AZURE_CHAT = chat_model(shape(**AzureChatBody["fields"], **PassedThrough["fields"]))
-_OF_CHATS = frozenset(AzureChatBody["fields"])
+# The service takes two of those all the same, although its reference lacks them.
+_OF_CHATS = frozenset(AzureChatBody["fields"]) | {"stream_options", "reasoning_effort"}
 
 # `POST /embeddings`.
 AzureEmbeddingBody = shape(
@@ -174,7 +175,7 @@ def _parse_embeddings(http: HttpRequest, validation: Validation) -> Call:
 
 def _read(model: Model, known: frozenset[str], http: HttpRequest, validation: Validation) -> Reading:
     """Return the body of a request, of which the API itself knows these fields."""
-    if validation is Validation.PUBLISHED and b"extra-parameters" not in http.fields:
+    if validation is Validation.PUBLISHED and b"extra-parameters" not in http.header_values:
         usual = read_usual(model.typed, http)
         if usual is not None and known.issuperset(usual):
             return Reading(usual, usual)

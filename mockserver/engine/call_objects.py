@@ -17,12 +17,14 @@ from mockserver.rules.load import Rule
 
 P = ParamSpec("P")
 T = TypeVar("T")
-LARGE = 1_000_000  # bytes of a file for which there may be no room
+LARGE_FILE = 1_000_000  # bytes of a file for which there may be no room
 
 
 class CallObjects(Struct, frozen=True):
-    """The `Objects` of one call. `mark` makes its ids unique; `answers` answers another call, `done` has those.
+    """The `Objects` of one call. `answers` answers another call, `done` has those.
 
+    `mark` tells the ids of what the call makes from those of equal calls before it; if `unique_ids`, no call may have
+    the same. `source` is the rule that states `statuses`.
     `rules` are those that answer calls like it. `locks` are the namespaces and names of what calls hold, and `held`
     those of this one; None: nothing is held.
     """
@@ -38,7 +40,9 @@ class CallObjects(Struct, frozen=True):
     invents: bool = True
     announces: bool = False
     statuses: Sequence[str] = ()
+    source: str = ""
     mark: str = ""
+    unique_ids: bool = False
     rules: Sequence[Rule] = ()
 
     @property
@@ -51,6 +55,14 @@ class CallObjects(Struct, frozen=True):
 
     def draw_id(self, shape: IdShape, purpose: str = "") -> str:
         return self.author.drawer(shape, f"object {purpose}")(self.call.fingerprint + self.mark)
+
+    def derive_id(self, shape: IdShape) -> str:
+        return self.author.drawer(shape, "id")(self.call.fingerprint + (self.mark if self.unique_ids else ""))
+
+    def refuse_statuses(self) -> None:
+        if self.statuses:
+            why = f"{self.source}: {self.call.dialect} has no statuses that a rule can state"
+            raise Failure("server_error", why, status=500)
 
     async def find(self, made_by: str, name: str, owner: str = "") -> KeptObject | None:
         key = make_key(self.call.dialect, made_by, f"{owner}/{name}" if owner else name)
@@ -69,7 +81,7 @@ class CallObjects(Struct, frozen=True):
         """Keep an object. Raises Failure if its file is larger than all that there is room for, unless none is kept."""
         if (kept := self.store.put(self._namespace, made.key, made, size=made.size)) is not None:
             await kept
-        if self.store.most and len(made.data) > LARGE and await self.store.get(self._namespace, made.key) is None:
+        if self.store.most and len(made.data) > LARGE_FILE and await self.store.get(self._namespace, made.key) is None:
             allows = "stored_bytes" if isinstance(made.data, bytes) else self.store.bounds_files
             raise Failure("too_large", f"A file of {len(made.data)} bytes is not kept; {allows} allows more.")
 

@@ -65,13 +65,13 @@ _STATED = re.compile(rb"attempt=([0-9]{1,3})(?![0-9])")
 
 async def find_attempt(call: Call, counters: Counters) -> int:
     """Count the client's attempts: by its retry header if it sends one, else by repeats of the same fingerprint."""
-    stated = _read_stated(call.http.fields)
+    stated = _read_stated(call.http.header_values)
     return await counters.count(call.http.namespace, name_attempts_counter(call)) if stated is None else stated
 
 
 def find_next_attempt(call: Call, entries: Mapping[str, str]) -> int:
     """Return which attempt a call would be, without counting it."""
-    stated = _read_stated(call.http.fields)
+    stated = _read_stated(call.http.header_values)
     return int(entries.get(name_attempts_counter(call), 0)) + 1 if stated is None else stated
 
 

@@ -123,8 +123,8 @@ _OURS = lazy_pattern(r"/mcp/([^/?#]+)/?$")
 class Planner(Protocol):
     """What plans the turns of the model and the calls of tools."""
 
-    def plan_turn(self, call: Call) -> Awaitable[Plan]:
-        """Plan one turn of the model, by rules, cassettes or generators."""
+    def plan_turn(self, call: Call, *, is_first: bool) -> Awaitable[Plan]:
+        """Plan one turn of the model, by rules, cassettes or generators; the first is that of the request itself."""
 
     def plan_tool(self, call: Call, hosted: HostedServer) -> Awaitable[Plan]:
         """Plan the result of a tool of an MCP server."""
@@ -153,7 +153,7 @@ class HostedAnswer:
         spent = thought = turns = 0
         sources: list[str] = []
         while True:
-            plan = await self._planner.plan_turn(turn)
+            plan = await self._planner.plan_turn(turn, is_first=turns == 0)
             turns = turns + 1
             is_last = turns == MAX_TURNS or (isinstance(plan.outcome, Answer) and self._repeats(plan.outcome))
             if is_last:  # a rule that always asks for the same is done with that

@@ -4,7 +4,7 @@ Knows calls and answers, no wire shape; how much there is room for is the store'
 """
 
 import json
-from collections.abc import Awaitable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -19,7 +19,6 @@ from mockserver.core.plan import (
     Item,
     Kept,
     Listing,
-    Outcome,
     Part,
     Plan,
     Refusal,
@@ -29,11 +28,11 @@ from mockserver.core.plan import (
     ToolUse,
 )
 from mockserver.core.state import ValueStore
-from mockserver.kinds import CONVERSATIONS, CREATIONS, LOOK_UPS, OPERATIONS
+from mockserver.kinds import ANSWER_LOOK_UPS, CONVERSATIONS, LOOK_UPS, OPERATIONS
 from mockserver.kinds.kept import CACHED_CONTENTS
 from mockserver.kinds.kind import Question
-from mockserver.kinds.objects import BARE_SIZE, Creation, LookUp, ObjectKind
 from mockserver.kinds.responses import RESPONSE
+from mockserver.kinds.stored_answers import BARE_SIZE, AnswerLookUp
 
 
 class Memory(Struct, frozen=True):
@@ -48,24 +47,25 @@ class Memory(Struct, frozen=True):
         conversation = CONVERSATIONS.get(call.operation, RESPONSE)  # others ask about a response
         name = call.previous_response_id or ""
         turn = call.http.turn
-        stored: Stored | None = None if turn is None else turn.answers.get(name)
-        stored = stored or await self._find(call, conversation.continues, name)
-        stored = stored or await self._find(call, CACHED_CONTENTS.made_by, name)
-        if stored is None:
+        kept: Kept | None = None if turn is None else turn.answers.get(name)
+        kept = kept or await self._find(call, conversation.continues, name)
+        kept = kept or await self._find(call, CACHED_CONTENTS.made_by, name)
+        if kept is None:
             return None
-        if stored.gone:
+        if kept.gone:
             return Failure("previous_not_found")
-        keeps_tools = conversation.needs_previous or stored.call.operation in CREATIONS
-        if keeps_tools and not call.tools:
-            call = replace(call, tools=stored.call.tools, tool_choice=stored.call.tool_choice)
-        return continue_conversation(call, (*stored.call.spoken, *write_messages(stored.answer)))
+        previous: Call = kept.call
+        said = write_messages(kept.answer) if isinstance(kept, Stored) else ()
+        if not call.tools and (conversation.needs_previous or isinstance(kept, KeptObject)):
+            call = replace(call, tools=previous.tools, tool_choice=previous.tool_choice)
+        return continue_conversation(call, (*previous.spoken, *said))
 
     async def knows(self, call: Call) -> bool:
-        """Return whether the object that a call is about is kept."""
+        """Return whether what a call looks up is kept."""
         look_up = LOOK_UPS.get(call.operation)
         if look_up is None:
             return False
-        key = make_key(call.dialect, look_up.objects.made_by, call.id)
+        key = make_key(call.dialect, look_up.made_by, call.id)
         return await self.store.get(call.http.namespace, key) is not None
 
     async def leave(self, call: Call, plan: Plan) -> Plan:
@@ -74,13 +74,10 @@ class Memory(Struct, frozen=True):
         if not isinstance(answer, Answer):
             return plan
         match OPERATIONS[call.operation]:
-            case LookUp():
+            case AnswerLookUp():
                 return replace(plan, outcome=await self.suppose(call, answer))
             case Question():
                 return replace(plan, outcome=Stored(call, answer))
-            case Creation():
-                kept = await self.keep(call, answer) if call.options.store else Stored(call, answer)
-                return replace(plan, outcome=kept)
         turn = call.http.turn
         if turn is not None:
             stored = _make_stored(call, answer)
@@ -96,37 +93,23 @@ class Memory(Struct, frozen=True):
         """Keep an answer under its id; one of the background that is not streamed has its polls before it."""
         polls = self.polls if call.options.background and not call.stream else 0
         stored = _make_stored(call, answer, polls=polls)
-        await self._put(stored)
-        return stored
-
-    async def keep_batch(self, call: Call, answer: Answer, results: tuple[tuple[Call, Outcome], ...]) -> Stored:
-        asked = replace(call, http=_strip(call.http), batch=())
-        size = BARE_SIZE * (1 + len(results)) + 2 * len(call.http.body)
-        await self._put(Stored(asked, answer, polls=1, size=size, results=results))
-        return Stored(call, answer, polls=1, results=results)
-
-    def put(self, stored: Stored) -> Awaitable[None] | None:
-        """Keep an answer; it is kept once what this returns, if anything, was awaited."""
-        return self.store.put(stored.call.http.namespace, stored.key, stored, size=stored.size)
-
-    async def _put(self, stored: Stored) -> None:
-        if (kept := self.put(stored)) is not None:
+        if (kept := self.store.put(call.http.namespace, stored.key, stored, size=stored.size)) is not None:
             await kept
+        return stored
 
     async def look_up(self, call: Call) -> Stored | Listing | Failure | None:
         """Perform a look-up and return what it finds, or None for an unknown id."""
-        look_up = LOOK_UPS[call.operation]
-        objects = look_up.objects
-        if look_up.is_list:
-            return await self._list(call, objects)
-        key = make_key(call.dialect, objects.made_by, call.id)
+        look_up = ANSWER_LOOK_UPS[call.operation]
+        if look_up.act is None:
+            return await self._list(call, look_up.made_by)
+        key = make_key(call.dialect, look_up.made_by, call.id)
         while (found := await self.store.get(call.http.namespace, key)) is not None:
             stored, version = found
             if not isinstance(stored, Stored):
                 return None
             if stored.gone:
                 return Failure("not_found")
-            now = objects.acts[call.operation](call, stored)
+            now = look_up.act(call, stored)
             if isinstance(now, Failure):
                 return now
             kept = now.kept
@@ -136,15 +119,13 @@ class Memory(Struct, frozen=True):
 
     async def suppose(self, call: Call, answer: Answer) -> Stored | Listing | Failure:
         """Perform a look-up on an answer from elsewhere, as if it had been kept; nothing of it stays."""
-        look_up = LOOK_UPS[call.operation]
-        objects = look_up.objects
-        is_at_work = call.operation in objects.ends
-        options = replace(call.options, store=True, background=is_at_work)
-        asked = replace(call, operation=objects.made_by, stream=False, options=options)
-        stored = Stored(asked, answer, polls=int(is_at_work), size=BARE_SIZE)
-        if look_up.is_list:
+        look_up = ANSWER_LOOK_UPS[call.operation]
+        options = replace(call.options, store=True, background=look_up.ends)
+        asked = replace(call, operation=look_up.made_by, stream=False, options=options)
+        stored = Stored(asked, answer, polls=int(look_up.ends), size=BARE_SIZE)
+        if look_up.act is None:
             return Listing((stored,))
-        now = objects.acts[call.operation](call, stored)
+        now = look_up.act(call, stored)
         return now if isinstance(now, Failure) else now.seen
 
     async def list_made_models(self, call: Call, *, delete: bool = False) -> Sequence[str]:
@@ -161,17 +142,17 @@ class Memory(Struct, frozen=True):
                 await self.store.change(namespace, kept.key, (without, found[1]), size=without.size)
         return names
 
-    async def _find(self, call: Call, operation: str, name: str) -> Stored | None:
+    async def _find(self, call: Call, operation: str, name: str) -> Kept | None:
         found = await self.store.get(call.http.namespace, make_key(call.dialect, operation, name))
-        return found[0] if found is not None and isinstance(found[0], Stored) else None
+        return None if found is None else found[0]
 
-    async def _list(self, call: Call, objects: ObjectKind) -> Listing:
+    async def _list(self, call: Call, made_by: str) -> Listing:
         wanted: Mapping[str, Json] = call.raw.get("metadata") or {}
         fitting = [
             stored
             for stored in await self.store.values(call.http.namespace)
             if isinstance(stored, Stored) and not stored.gone
-            if (stored.call.dialect, stored.call.operation) == (call.dialect, objects.made_by)
+            if (stored.call.dialect, stored.call.operation) == (call.dialect, made_by)
             if call.model in ("", stored.call.model, stored.answer.model)
             if wanted.items() <= (stored.call.raw.get("metadata") or {}).items()
         ]

@@ -30,7 +30,7 @@ T = TypeVar("T")
 async def on_thread(function: Callable[P, T], *args: P.args, **named: P.kwargs) -> T:
     """Call a function with these arguments on a thread."""
     work = partial(function, *args, **named) if args or named else function
-    if IN_PROCESS_DRIVER.get():
+    if STEPPED.get():
         done: T = await Work(work)
         return done
     loop = get_running_loop()
@@ -45,11 +45,11 @@ async def on_thread(function: Callable[P, T], *args: P.args, **named: P.kwargs) 
 def is_large(call: Call) -> bool:
     """Return whether work for a call may take long, by what it works on: of many prompts that is one at a time."""
     if call.prompts or call.previous_response_id is not None:  # token ids, and what was said before
-        if sum([len(message.text) for message in call.messages]) > LARGE:
+        if sum([len(message.text) for message in call.messages]) > LARGEST_IN_LOOP:
             return True
         if len(call.prompts) == 1:
             return False
-    return len(call.http.body) > LARGE
+    return len(call.http.body) > LARGEST_IN_LOOP
 
 
 def is_demanding(call: Call) -> bool:
@@ -77,9 +77,9 @@ def is_long(call: Call, outcome: Outcome) -> bool:
         case Artifact(size=size):
             return size > LONG
         case Stored(call=kept, answer=answer, size=size):
-            return size > LARGE or is_long(kept, answer)
+            return size > LARGEST_IN_LOOP or is_long(kept, answer)
         case Listing(entries=entries):
-            return sum(entry.size for entry in entries) > LARGE
+            return sum(entry.size for entry in entries) > LARGEST_IN_LOOP
     return False
 
 
@@ -147,14 +147,14 @@ def _work(orders: "SimpleQueue[_Order]") -> None:
 
 if sys.platform != "win32":
     os.register_at_fork(after_in_child=_start_threads.cache_clear)  # threads do not survive a fork
-IN_PROCESS_DRIVER: ContextVar[bool] = ContextVar("by hand", default=False)  # no loop steps the coroutines
+STEPPED: ContextVar[bool] = ContextVar("stepped", default=False)  # coroutines are stepped by hand, by no loop
 # In schemas and grammars, what may take long; an escaped letter may be a part of it. Looked for one by one, as a
 # pattern of them all takes twenty times as long. `additionalProperties` costs little, and is in every strict schema.
 _COSTLY = b'Ref" ref" pattern" grammar" Items" Length" nProperties" xProperties" dProperties" Contains" Of"'.split()
 _ESCAPE = rb"\\u00"
 _ESCAPED_LETTER = re.compile(rb"\\\\u00[0-7]")
 THREADS = 4  # no faster than one, but shares the time fairly
-LARGE = 32_768  # bytes of a request, or characters of a conversation
+LARGEST_IN_LOOP = 32_768  # bytes of a request, or characters of a conversation; larger ones go to a thread
 DEMANDING = 8_192  # the same, of one whose answer is generated
 LONG = 20_000  # tokens of an answer with their alternatives, or numbers of its vectors
 LETTERS = 4  # per token, roughly

@@ -11,7 +11,8 @@ from mockserver.core.state import Counters
 from mockserver.engine.counters import ScenarioState
 from mockserver.engine.offload import on_thread
 from mockserver.rules.load import FOR_FEW_RULES, Rule, is_suited
-from mockserver.rules.match.conditions import NO_GROUPS, FewIndex, Groups, Index, JoinedIndex, RuleIndex
+from mockserver.rules.match.conditions import NO_GROUPS, Groups
+from mockserver.rules.match.index import FewIndex, Index, JoinedIndex, RuleIndex
 
 FEW = 8  # this many rules are tried without an index
 MOST_AHEAD = 100  # rules that count and are matched before any of them is counted

@@ -27,6 +27,7 @@ from mockserver.kinds import (
 from mockserver.kinds.kind import ArtifactKind, Conversation, OperationKind, Question, ThenKey
 from mockserver.kinds.mcp import McpOperation
 from mockserver.kinds.objects import Creation, LookUp
+from mockserver.kinds.stored_answers import AnswerLookUp
 
 KINDS = (
     chats,
@@ -63,6 +64,7 @@ OPERATIONS: Mapping[str, OperationKind] = {
 CONVERSATIONS = _select(Conversation)
 ARTIFACTS = _select(ArtifactKind)
 LOOK_UPS = _select(LookUp)
+ANSWER_LOOK_UPS = _select(AnswerLookUp)
 CREATIONS = _select(Creation)
 _STATED: tuple[ArtifactKind | Creation | Conversation, ...] = (
     *ARTIFACTS.values(),

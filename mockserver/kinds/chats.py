@@ -5,7 +5,7 @@ from msgspec.structs import replace
 from mockserver.core.call import Call
 from mockserver.core.plan import Stored
 from mockserver.kinds.kind import OF_TOOLS, Conversation
-from mockserver.kinds.objects import Found, ObjectKind, delete, show
+from mockserver.kinds.stored_answers import AnswerLookUp, Found, delete, show
 
 
 def _update_metadata(call: Call, stored: Stored) -> Found:
@@ -22,9 +22,11 @@ CHAT = Conversation(
     continues="chat",
     needs_previous=True,
 )
-STORED_CHATS = ObjectKind(
-    made_by="chat",
-    listed_by="stored_chats",
-    acts={"stored_chat": show, "update_chat": _update_metadata, "delete_chat": delete, "chat_messages": show},
+OPERATIONS = (
+    CHAT,
+    AnswerLookUp(name="stored_chats", made_by=CHAT.name),
+    AnswerLookUp(name="stored_chat", made_by=CHAT.name, act=show),
+    AnswerLookUp(name="update_chat", made_by=CHAT.name, act=_update_metadata),
+    AnswerLookUp(name="delete_chat", made_by=CHAT.name, act=delete),
+    AnswerLookUp(name="chat_messages", made_by=CHAT.name, act=show),
 )
-OPERATIONS = (CHAT, *STORED_CHATS.look_ups)

@@ -3,98 +3,91 @@
 `objects.py` says what such a kind is; a dialect adds how its objects are made and shown.
 """
 
-from msgspec.structs import replace
-
-from mockserver.core.call import Call
-from mockserver.core.plan import Stored
 from mockserver.kinds.kind import OperationKind
-from mockserver.kinds.objects import (
-    Creation,
-    Found,
-    ObjectKind,
-    cancel,
-    delete,
-    list_object_kinds,
-    name_objects,
-    show,
-    update,
-)
-
-
-def _end(call: Call, stored: Stored) -> Found:
-    """Show a batch, which has ended by the time it is retrieved."""
-    if not stored.polls:
-        return Found(stored)
-    ended = replace(stored, polls=0)
-    return Found(ended, ended)
-
-
-def _delete_ended(call: Call, stored: Stored) -> Found:
-    return Found(stored) if stored.polls else delete(call, stored)
-
+from mockserver.kinds.objects import ObjectKind
 
 BATCHES = ObjectKind(
-    made_by="create_batch",
+    "batch",
+    "retrieve delete",
+    others=("cancel_batch", "batch_results"),
     listed_by="batches",
-    acts={"batch": _end, "delete_batch": _delete_ended, "cancel_batch": cancel, "batch_results": show},
+    statuses=(
+        *("validating", "in_progress", "finalizing", "completed", "failed", "expired"),
+        *("cancelling", "cancelled"),
+    ),
 )
-BATCH_STATUSES = (
-    *("validating", "in_progress", "finalizing", "completed", "failed", "expired"),
-    *("cancelling", "cancelled"),
-)
-CACHED_CONTENTS = ObjectKind(
-    made_by="create_cached_content",
-    listed_by="cached_contents",
-    acts={"update_cached_content": update, "cached_content": show, "delete_cached_content": delete},
-    must_exist=True,  # no call goes on without its contents
-)
+CACHED_CONTENTS = ObjectKind("cached_content", "retrieve update delete", listed_by="cached_contents")
 FILES = ObjectKind(
-    made_by="create_file",
+    "file",
+    "retrieve delete",
+    others=("file_content",),
     listed_by="files",
-    acts={"file": show, "delete_file": delete, "file_content": show},
+    statuses=("pending", "uploaded", "processed", "error"),
+    takes_files=True,
 )
-FILE_STATUSES = ("pending", "uploaded", "processed", "error")
+UPLOADS = ObjectKind("upload", others=("complete_upload", "cancel_upload"))
+UPLOAD_PARTS = ObjectKind("upload_part", takes_files=True)
+CONVERSATIONS = ObjectKind("conversation", "retrieve update delete")
+CONVERSATION_ITEMS = ObjectKind("conversation_item", "retrieve delete", listed_by="conversation_items")
+VECTOR_STORES = ObjectKind(
+    "vector_store", "retrieve update delete", others=("search_vector_store",), listed_by="vector_stores"
+)
 SEARCHED_FILE_STATUSES = ("in_progress", "completed", "cancelled", "failed")  # of files in vector stores
-UPLOADS = name_objects("upload", "", "complete_upload", "cancel_upload")
-UPLOAD_PARTS = name_objects("upload_part", "", takes_files=True)
-CONVERSATIONS = name_objects("conversation", "retrieve update delete")
-CONVERSATION_ITEMS = name_objects("conversation_item", "retrieve delete", plural="conversation_items")
-VECTOR_STORES = name_objects("vector_store", "retrieve update delete", "search_vector_store", plural="vector_stores")
-VECTOR_STORE_FILES = name_objects(
-    *("vector_store_file", "retrieve update delete", "vector_store_file_content"),
-    plural="vector_store_files",
+VECTOR_STORE_FILES = ObjectKind(
+    "vector_store_file",
+    "retrieve update delete",
+    others=("vector_store_file_content",),
+    listed_by="vector_store_files",
     statuses=SEARCHED_FILE_STATUSES,
 )
-FILE_BATCHES = name_objects(
-    *("vector_store_file_batch", "retrieve", "cancel_vector_store_file_batch", "vector_store_file_batch_files"),
+FILE_BATCHES = ObjectKind(
+    "vector_store_file_batch",
+    "retrieve",
+    others=("cancel_vector_store_file_batch", "vector_store_file_batch_files"),
     statuses=SEARCHED_FILE_STATUSES,
 )
-CONTAINERS = name_objects("container", "retrieve delete", plural="containers")
-CONTAINER_FILES = name_objects(
-    "container_file", "retrieve delete", "container_file_content", plural="container_files", takes_files=True
+CONTAINERS = ObjectKind("container", "retrieve delete", listed_by="containers")
+CONTAINER_FILES = ObjectKind(
+    "container_file",
+    "retrieve delete",
+    others=("container_file_content",),
+    listed_by="container_files",
+    takes_files=True,
 )
-FINE_TUNING_JOBS = name_objects(
-    *("fine_tuning_job", "retrieve", "cancel_fine_tuning_job", "pause_fine_tuning_job", "resume_fine_tuning_job"),
-    *("fine_tuning_events", "fine_tuning_checkpoints"),
-    plural="fine_tuning_jobs",
+FINE_TUNING_JOBS = ObjectKind(
+    "fine_tuning_job",
+    "retrieve",
+    others=(
+        *("cancel_fine_tuning_job", "pause_fine_tuning_job", "resume_fine_tuning_job"),
+        *("fine_tuning_events", "fine_tuning_checkpoints"),
+    ),
+    listed_by="fine_tuning_jobs",
     statuses=("validating_files", "queued", "running", "paused", "succeeded", "failed", "cancelled"),
 )
-CHECKPOINT_PERMISSIONS = name_objects("checkpoint_permission", "delete", plural="checkpoint_permissions")
-EVALS = name_objects("eval", "retrieve update delete", plural="evals")
-EVAL_RUNS = name_objects(
-    *("eval_run", "retrieve delete", "cancel_eval_run", "eval_output_items", "eval_output_item"),
-    plural="eval_runs",
+CHECKPOINT_PERMISSIONS = ObjectKind("checkpoint_permission", "delete", listed_by="checkpoint_permissions")
+EVALS = ObjectKind("eval", "retrieve update delete", listed_by="evals")
+EVAL_RUNS = ObjectKind(
+    "eval_run",
+    "retrieve delete",
+    others=("cancel_eval_run", "eval_output_items", "eval_output_item"),
+    listed_by="eval_runs",
     statuses=("queued", "in_progress", "completed", "failed", "canceled"),
 )
-SKILLS = name_objects("skill", "retrieve update delete", "skill_content", plural="skills", takes_files=True)
-SKILL_VERSIONS = name_objects(
-    "skill_version", "retrieve delete", "skill_version_content", plural="skill_versions", takes_files=True
+SKILLS = ObjectKind("skill", "retrieve update delete", others=("skill_content",), listed_by="skills", takes_files=True)
+SKILL_VERSIONS = ObjectKind(
+    "skill_version",
+    "retrieve delete",
+    others=("skill_version_content",),
+    listed_by="skill_versions",
+    takes_files=True,
 )
-VOICES = name_objects("voice", "delete")
-VOICE_CONSENTS = name_objects("voice_consent", "retrieve update delete", plural="voice_consents")
-WEBHOOK_ENDPOINTS = name_objects(
-    *("webhook_endpoint", "retrieve update delete", "rotate_webhook_secret", "test_webhook_endpoint"),
-    plural="webhook_endpoints",
+VOICES = ObjectKind("voice", "delete")
+VOICE_CONSENTS = ObjectKind("voice_consent", "retrieve update delete", listed_by="voice_consents")
+WEBHOOK_ENDPOINTS = ObjectKind(
+    "webhook_endpoint",
+    "retrieve update delete",
+    others=("rotate_webhook_secret", "test_webhook_endpoint"),
+    listed_by="webhook_endpoints",
 )
 # Answered from the request alone; nothing is kept.
 OTHERS = tuple(
@@ -103,17 +96,10 @@ OTHERS = tuple(
         for name in ("run_grader", "validate_grader", "webhook_event_types")
     ]
 )
-OPERATIONS = (
-    Creation(name=BATCHES.made_by, statuses=BATCH_STATUSES, holds_calls=True, takes_text=False),
-    *BATCHES.look_ups,
-    Creation(name=CACHED_CONTENTS.made_by),
-    *CACHED_CONTENTS.look_ups,
-    Creation(name=FILES.made_by, statuses=FILE_STATUSES, takes_files=True),
-    *FILES.look_ups,
-    *list_object_kinds(
-        *(UPLOADS, UPLOAD_PARTS, CONVERSATIONS, CONVERSATION_ITEMS, VECTOR_STORES, VECTOR_STORE_FILES, FILE_BATCHES),
-        *(CONTAINERS, CONTAINER_FILES, FINE_TUNING_JOBS, CHECKPOINT_PERMISSIONS, EVALS, EVAL_RUNS),
-        *(SKILLS, SKILL_VERSIONS, VOICES, VOICE_CONSENTS, WEBHOOK_ENDPOINTS),
-    ),
-    *OTHERS,
+_KINDS = (
+    *(BATCHES, CACHED_CONTENTS, FILES),
+    *(UPLOADS, UPLOAD_PARTS, CONVERSATIONS, CONVERSATION_ITEMS, VECTOR_STORES, VECTOR_STORE_FILES, FILE_BATCHES),
+    *(CONTAINERS, CONTAINER_FILES, FINE_TUNING_JOBS, CHECKPOINT_PERMISSIONS, EVALS, EVAL_RUNS),
+    *(SKILLS, SKILL_VERSIONS, VOICES, VOICE_CONSENTS, WEBHOOK_ENDPOINTS),
 )
+OPERATIONS = (*[operation for kind in _KINDS for operation in kind.operations], *OTHERS)

@@ -1,22 +1,19 @@
-"""Stored objects: which operations create them, and what other operations do with them."""
+"""Kept objects: which operations create and look them up, and what these can do with the objects of a namespace."""
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Annotated, Any, Literal, ParamSpec, Protocol, TypeVar
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from mockserver.config.tables import AsList, ByShape, Tag, field
 from mockserver.core.call import Call, IdShape, Message
 from mockserver.core.kept_objects import KeptObject, ObjectView
-from mockserver.core.plan import Answer, CarriedOut, Failure, Plan, Stored
+from mockserver.core.plan import Answer, CarriedOut, Failure, Plan
 from mockserver.core.seed import Seed
 from mockserver.kinds.kind import OperationKind, ThenKey
 
 P = ParamSpec("P")
 T = TypeVar("T")
-BARE_SIZE = 3500  # bytes of an object without any text
-
 
 STATUSES = (
     *("pending", "queued", "validating", "validating_files", "uploaded", "processed", "running", "in_progress"),
@@ -38,96 +35,45 @@ STATUS = ThenKey(
 )
 
 
-class Found(Struct, frozen=True):
-    """The result of a look-up, and the object to store from now on; None leaves it as it is."""
+class ObjectKind(Struct, frozen=True):
+    """Objects of one kind, by their `name` in the names of operations: `create_file` makes a `file`.
 
-    seen: Stored
-    kept: Stored | None = None
-
-
-Act = Callable[[Call, Stored], Found | Failure]
-
-
-class ObjectKind(Struct, frozen=True, kw_only=True):
-    """Objects of one kind, which the operation `made_by` creates.
-
-    `acts` are the operations on one object, each with its effect; `listed_by` is the operation that lists objects in
-    the order of their creation. If answers are generated, an unknown object is invented, unless it `must_exist`, or a
-    look-up in `ends` asks to end it: then it is still in progress. `statuses` are those that a rule can state of a new
-    object.
+    `usual` are what else can be done with one of them: retrieve, update, delete. `others` are more operations on one,
+    and `listed_by` is the one that lists them. `statuses` are those that a rule can state of a new one.
     """
 
-    made_by: str
-    acts: Mapping[str, Act]
+    name: str
+    usual: str = ""
+    others: tuple[str, ...] = ()
     listed_by: str | None = None
-    must_exist: bool = False
-    ends: frozenset[str] = frozenset()
     statuses: tuple[str, ...] = ()
     takes_files: bool = False  # whether the request that makes one is a form with a file
 
     @property
-    def name(self) -> str:
-        """Return what one of them is called in the names of operations."""
-        return self.made_by.removeprefix("create_")
+    def made_by(self) -> str:
+        """Return the operation that makes one."""
+        return f"create_{self.name}"
 
     @property
-    def look_ups(self) -> "tuple[LookUp, ...]":
-        """Return its operations except the one that creates objects."""
-        lists = () if self.listed_by is None else (LookUp(name=self.listed_by, objects=self),)
-        return (*lists, *[LookUp(name=name, objects=self) for name in self.acts])
-
-
-def list_object_kinds(*kinds: ObjectKind) -> tuple[OperationKind, ...]:
-    """Return the operations of several kinds of objects."""
-    found: list[OperationKind] = []
-    for kind in kinds:
-        made = Creation(name=kind.made_by, statuses=kind.statuses, takes_files=kind.takes_files, takes_text=False)
-        found += [made, *kind.look_ups]
-    return tuple(found)
-
-
-def name_objects(
-    name: str,
-    usual: str,
-    *others: str,
-    plural: str | None = None,
-    statuses: tuple[str, ...] = (),
-    takes_files: bool = False,
-) -> ObjectKind:
-    """Return the kind of the objects that `create_<name>` makes.
-
-    `usual` are what else can be done with one of them: retrieve, update, delete. `others` are names of operations.
-    """
-    names = {"retrieve": name, "update": f"update_{name}", "delete": f"delete_{name}"}
-    return ObjectKind(
-        made_by=f"create_{name}",
-        listed_by=plural,
-        acts=dict.fromkeys((*[names[act] for act in usual.split()], *others), show),
-        statuses=statuses,
-        takes_files=takes_files,
-    )
-
-
-class LookUp(OperationKind, frozen=True, kw_only=True):
-    """An operation that retrieves, changes or deletes stored objects."""
-
-    objects: ObjectKind
-    names_model: bool = False
+    def acts(self) -> tuple[str, ...]:
+        """Return the operations on one of them."""
+        names = {"retrieve": self.name, "update": f"update_{self.name}", "delete": f"delete_{self.name}"}
+        return (*[names[act] for act in self.usual.split()], *self.others)
 
     @property
-    def is_list(self) -> bool:
-        return self.name == self.objects.listed_by
+    def operations(self) -> tuple[OperationKind, ...]:
+        """Return all operations."""
+        names = (*filter(None, [self.listed_by]), *self.acts)
+        look_ups = [LookUp(name=name, made_by=self.made_by, takes_text=False) for name in names]
+        return (Creation(name=self.made_by, statuses=self.statuses, takes_files=self.takes_files), *look_ups)
 
 
 class Creation(OperationKind, frozen=True, kw_only=True):
-    """An operation that creates an object from its request alone. If it `holds_calls`, these are answered, too.
-
-    `statuses` are those that a rule can state of the object.
-    """
+    """An operation that creates an object; `statuses` are those that a rule can state of it."""
 
     statuses: tuple[str, ...] = ()
-    holds_calls: bool = False
     names_model: bool = False
+    takes_text: bool = False
 
     @property
     def then(self) -> ThenKey | None:
@@ -135,32 +81,11 @@ class Creation(OperationKind, frozen=True, kw_only=True):
         return STATUS if self.statuses else None
 
 
-def show(call: Call, stored: Stored) -> Found:
-    """Show an object unchanged."""
-    if stored.polls:
-        stored = replace(stored, answer=replace(stored.answer, phase="in_progress"))
-    return Found(stored)
+class LookUp(OperationKind, frozen=True, kw_only=True):
+    """An operation that retrieves, changes, deletes or lists what the operation `made_by` has left."""
 
-
-def delete(call: Call, stored: Stored) -> Found:
-    """Delete an object; later look-ups learn that it is gone."""
-    made = replace(stored.call, raw={}, messages=())
-    gone = Stored(made, replace(stored.answer, choices=()), gone=True, size=BARE_SIZE)
-    return Found(gone, gone)
-
-
-def cancel(call: Call, stored: Stored) -> Found:
-    """End an object that is still in progress."""
-    if not stored.polls:
-        return Found(stored, stored)
-    stored = replace(stored, answer=replace(stored.answer, phase="cancelled"))
-    return Found(stored, replace(stored, polls=0))  # it is seen as still in progress
-
-
-def update(call: Call, stored: Stored) -> Found:
-    """Change the fields that the request states."""
-    changed = replace(stored, call=replace(stored.call, raw={**stored.call.raw, **call.raw}))
-    return Found(show(call, changed).seen, changed)
+    made_by: str
+    names_model: bool = False
 
 
 class Objects(Protocol):
@@ -189,6 +114,12 @@ class Objects(Protocol):
 
     def draw_id(self, shape: IdShape, purpose: str = "") -> str:
         """Return an id that follows from the call; the same call gets another one the next time."""
+
+    def derive_id(self, shape: IdShape) -> str:
+        """Return an id that equal calls have in common, unless the settings want all ids to be unique."""
+
+    def refuse_statuses(self) -> None:
+        """Raise Failure if a rule gives statuses to the new object, which has none."""
 
     async def find(self, made_by: str, name: str, owner: str = "") -> KeptObject | None:
         """Return an object by its id, also one that is gone; None if it was never made."""
@@ -223,6 +154,26 @@ class Objects(Protocol):
         """Note such a call for the journal, where it gets a row of its own."""
 
 
+async def find_object(
+    objects: Objects,
+    made_by: str,
+    name: str,
+    *,
+    invented: KeptObject | None = None,
+    refusal: Failure | None = None,
+) -> KeptObject:
+    """Return an object by its id; where unknown ones exist, one that nobody made is as `invented`.
+
+    Raises the `refusal` if there is none; the usual one counts as an answer.
+    """
+    kept = await objects.find(made_by, name)
+    if kept is None and invented is not None and objects.invents:
+        return invented
+    if kept is None or kept.gone:
+        raise refusal or Failure("not_found", source="unmatched" if kept is None else "stored")
+    return kept
+
+
 class References(Protocol):
     """The kept objects that a chat or a response refers to: a conversation, files, vector stores."""
 
@@ -236,4 +187,4 @@ class References(Protocol):
         """
 
 
-Work = Callable[[Objects], Awaitable[ObjectView]]  # what a call does with objects; raises Failure
+Work = Callable[[Call, Objects], Awaitable[ObjectView]]  # what a call does with objects; raises Failure

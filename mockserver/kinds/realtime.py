@@ -2,7 +2,7 @@
 
 from mockserver.kinds.audio import AUDIO, write_turn
 from mockserver.kinds.kind import OF_TOOLS, Conversation
-from mockserver.kinds.objects import Creation, ObjectKind, show
+from mockserver.kinds.objects import Creation, ObjectKind
 
 TURN = Conversation(
     name="realtime",
@@ -15,11 +15,6 @@ TURN = Conversation(
     then=AUDIO,
     write=write_turn,
 )
-CLIENT_SECRET, TRANSLATION_SECRET = (
-    Creation(name=f"create_{name}_secret", takes_text=False) for name in ("client", "translation")
-)
-CALLS = ObjectKind(
-    made_by="create_call",
-    acts=dict.fromkeys(("accept_call", "hang_up_call", "refer_call", "reject_call"), show),
-)
-OPERATIONS = (TURN, CLIENT_SECRET, TRANSLATION_SECRET, Creation(name=CALLS.made_by, takes_text=False), *CALLS.look_ups)
+CLIENT_SECRET, TRANSLATION_SECRET = (Creation(name=f"create_{name}_secret") for name in ("client", "translation"))
+CALLS = ObjectKind("call", others=("accept_call", "hang_up_call", "refer_call", "reject_call"))
+OPERATIONS = (TURN, CLIENT_SECRET, TRANSLATION_SECRET, *CALLS.operations)

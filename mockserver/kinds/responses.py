@@ -5,7 +5,7 @@ from msgspec.structs import replace
 from mockserver.core.call import Call
 from mockserver.core.plan import Failure, Stored
 from mockserver.kinds.kind import OF_TOOLS, Conversation, Question
-from mockserver.kinds.objects import Found, ObjectKind, cancel, delete, show
+from mockserver.kinds.stored_answers import AnswerLookUp, Found, delete, show
 
 
 def _follow(call: Call, stored: Stored) -> Found:
@@ -19,7 +19,13 @@ def _follow(call: Call, stored: Stored) -> Found:
 
 
 def _cancel(call: Call, stored: Stored) -> Found | Failure:
-    return cancel(call, stored) if stored.call.options.background else Failure("not_cancellable")
+    """End a response of the background that is still in progress."""
+    if not stored.call.options.background:
+        return Failure("not_cancellable")
+    if not stored.polls:
+        return Found(stored)
+    seen = replace(stored, answer=replace(stored.answer, phase="cancelled"))
+    return Found(seen, replace(seen, polls=0))
 
 
 RESPONSE = Conversation(
@@ -30,11 +36,6 @@ RESPONSE = Conversation(
     continues="responses",
     may_forget=True,
 )
-STORED_RESPONSES = ObjectKind(
-    made_by="responses",
-    acts={"response": _follow, "delete_response": delete, "cancel_response": _cancel, "input_items": show},
-    ends=frozenset(("cancel_response",)),
-)
 INPUT_TOKENS = Question(
     name="input_tokens",
     silent=True,
@@ -42,4 +43,12 @@ INPUT_TOKENS = Question(
     advice='; for a count, write text: "" and usage: {prompt_tokens: 9}',
 )
 COMPACTION = Question(name="compact_response", is_limited=True)
-OPERATIONS = (RESPONSE, *STORED_RESPONSES.look_ups, INPUT_TOKENS, COMPACTION)
+OPERATIONS = (
+    RESPONSE,
+    AnswerLookUp(name="response", made_by=RESPONSE.name, act=_follow),
+    AnswerLookUp(name="delete_response", made_by=RESPONSE.name, act=delete),
+    AnswerLookUp(name="cancel_response", made_by=RESPONSE.name, act=_cancel, ends=True),
+    AnswerLookUp(name="input_items", made_by=RESPONSE.name, act=show),
+    INPUT_TOKENS,
+    COMPACTION,
+)

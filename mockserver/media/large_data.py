@@ -16,7 +16,7 @@ from typing import BinaryIO
 from mockserver.core.kept_objects import Data
 from mockserver.core.plan import Failure
 
-LARGE = 1_000_000  # bytes, beyond which they are not kept in memory
+LARGEST_IN_MEMORY = 1_000_000  # bytes, beyond which they are not kept in memory
 MOST_LINE = 10_000_000  # bytes of a line that is read
 _PIECE = 262_144  # bytes that are read at once
 
@@ -43,7 +43,7 @@ class DataOnDisk:
 class DataWriter:
     """Takes bytes piece by piece, and keeps them in memory until they are more than `most`."""
 
-    def __init__(self, most: int = LARGE) -> None:
+    def __init__(self, most: int = LARGEST_IN_MEMORY) -> None:
         self._most = most
         self._held = bytearray()
         self._file: BinaryIO | None = None

@@ -208,8 +208,17 @@ def _spelling(name: str) -> str:
 
 
 def properties_of(tool: Tool) -> Mapping[str, Json]:
-    properties = tool.parameters.get("properties") if isinstance(tool.parameters, Mapping) else None
-    return properties if isinstance(properties, Mapping) else {}
+    """Return the schemas of a tool's parameters by name, each with the definition that it refers to."""
+    whole = tool.parameters if isinstance(tool.parameters, Mapping) else {}
+    properties, known = whole.get("properties"), whole.get("$defs")
+    if not isinstance(properties, Mapping) or not isinstance(known, Mapping):
+        return properties if isinstance(properties, Mapping) else {}
+
+    def resolve(inner: Json) -> Json:
+        reference = inner.get("$ref") if isinstance(inner, Mapping) else None
+        return known.get(str(reference).removeprefix("#/$defs/"), inner) if reference else inner
+
+    return {name: resolve(inner) for name, inner in properties.items()}
 
 
 def required_of(tool: Tool) -> frozenset[str]:
@@ -469,7 +478,7 @@ def is_follow_up(text: str) -> bool:
 
 
 def refers_back(text: str) -> bool:
-    return _POINTS_BACK.search(text) is not None
+    return POINTS_BACK.search(text) is not None
 
 
 def _denied_names(denied: str, offers: Offers) -> Iterator[str]:
@@ -507,7 +516,7 @@ def _find_described(clause: Clause, offers: Offers, head: Clause, before: Clause
     `head` is the first clause of its sentence, `before` the clause before it.
     """
     own = words(clause.text)
-    if "`" in clause.written and leading(own) in ("run", "execute"):  # what is quoted is blank
+    if leading(own) in ("run", "execute"):  # what is run may be quoted, and so blank
         own = (*own, "command")
     if clause.idle or not any(map(keys, own)):
         return []
@@ -563,8 +572,8 @@ _COMPOSED = _FORMS | vocabulary(
     "explain describe define compose history write discuss opinion meaning mean means difference teach rewrite"
     " rephrase brainstorm"
 )
-_POINTS_BACK = lazy_pattern(
-    r"(?i)\b(?:it|its|them|their|those|the\s+(?:results?|answer)|that(?!\s+(?:I|you|we|he|she|they|the|my|it|is|are)\b)"
+POINTS_BACK = lazy_pattern(
+    r"(?i)\b(?:it|its|them|their|those|the\s+(?:results?|answer|output|sum|product)|that(?!\s+(?:I|you|we|he|she|they|the|my|it|is|are)\b)"
     r"|the\s+(?:\w{2,12}est|best|first|last|top|second)(?:\s+(?:one|result|option|match|of\s+them)\b|(?=\s+for\s"
     r"|\s*(?:[.,!]|$)))"
     r"|whichever|this(?!\s+(?:week|month|year|morning|afternoon|evening|weekend|summer|winter|spring|fall|\w+day)\b)"

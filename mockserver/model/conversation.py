@@ -12,6 +12,7 @@ from mockserver.core.call import Call, Message, ToolCall
 from mockserver.core.json import compact
 from mockserver.core.lazy import lazy_pattern
 from mockserver.model.shapes import read_loosely
+from mockserver.model.vocabulary import english, words
 
 
 def unwrap(call: Call) -> Call:
@@ -28,12 +29,40 @@ def unwrap(call: Call) -> Call:
     points_back = last.role == "user" and _OF_PREVIOUS.fullmatch(last.text.strip())
     if points_back and any(message.role == "user" for message in before):
         call = replace(call, messages=tuple(before))  # whose values are to be put in the format, not those of the order
+    if call.tools and call.tool_choice.mode == "auto":
+        kept = call.messages
+        while len(kept) > 1 and _is_nudge(*kept[-2:]):
+            kept = kept[:-1]
+        if kept != call.messages:
+            call = replace(call, messages=kept, tool_choice=replace(call.tool_choice, mode="required"))
+    *before, last = call.messages or (Message("user"),)
+    if last.role == "user" and (call.tools or call.options.schema is not None):
+        call = replace(call, messages=(*before, replace(last, text=cut_examples(last.text))))
     spoken = [message.text for message in call.messages if message.role == "user"]
     if call.tools and any(text.startswith(_OBSERVED) for text in spoken):
         call = replace(call, messages=tuple(_read_observed(call.messages)))
     if any(text.startswith(_OF_OTHERS) for text in spoken):
         call = replace(call, messages=tuple(each for message in call.messages for each in _read_acts(message)))
     return call
+
+
+def cut_examples(text: str) -> str:
+    """Return the case that a prompt ends with behind examples: `Q: ...`, and `A:` without an answer; else all of it."""
+    label = _LAST_LABEL.search(text)
+    first = text.find(f"\n{label[1]}:") if label else -1
+    start = text.rfind("\n\n", 0, label.start()) if label else -1
+    if label is None or not 0 <= first < start:
+        return text
+    return text[start : label.start()].strip()
+
+
+def _is_nudge(before: Message, last: Message) -> bool:
+    """Whether a message only keeps an agent going that answered without a call, or complains that it made none."""
+    if last.role != "user" or last.parts or before.role not in ("user", "assistant") or before.tool_calls:
+        return False
+    asked = words(_SENTENCE_END.split(last.text.strip(), maxsplit=1)[0][:_LONGEST_NUDGE])
+    goes_on = bool(asked) and {*english("going_on", "formats")}.issuperset(asked)
+    return (goes_on and before.role == "assistant") or _MISSES_CALL.search(last.text) is not None
 
 
 def _unwrap(message: Message) -> Message:
@@ -120,8 +149,16 @@ _REQUEST = lazy_pattern(
     r"\s*</(?P=tag)>\s*"
 )
 _OF_PREVIOUS = lazy_pattern(  # You must format the previous response as structured output.
-    r"(?i)[^.!?\n]{0,40}\b(?:format|restate|convert|structure|extract)\b[^.!?\n]{0,40}"
-    r"\b(?:previous|preceding|above|last)\s(?:response|answer|message|text|output|conversation)\b[^.!?\n]{0,80}[.!]?"
+    r"(?i)(?:<\w{1,20}>)?[^.!?\n]{0,40}\b(?:format|restate|convert|structure|extract|reflect on)\b[^.!?\n]{0,40}"
+    r"\b(?:previous|preceding|above|last|original)\s(?:response|answer|message|text|output|conversation|question)\b"
+    r"[^.!?\n]{0,80}[.!]?(?:\s+(?:respond|answer)\b[^.!?\n]{0,80}[.!]?)?(?:</\w{1,20}>)?"
+)
+_SENTENCE_END = lazy_pattern(r"[.!?\n]")
+_LONGEST_NUDGE = 200  # characters
+_LAST_LABEL = lazy_pattern(r"\n([A-Za-z][\w ]{0,30}):\s*\Z")
+_MISSES_CALL = lazy_pattern(  # You did not use a tool in your previous response!
+    r"(?i)\bno (?:tool|function)[ _]calls?\b|\b(?:did not|didn't|failed to|does not|must)\b.{0,30}?"
+    r"\b(?:use|call|include|contain|make|have)\b.{0,30}?\b(?:tool|function)\b"
 )
 _OF_OTHERS = "For context:"
 _LONGEST_TRANSCRIPT = 100_000

@@ -5,6 +5,7 @@ An answer is shaped whatever it comes from: the results of tools, the conversati
 
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from functools import cache
 from itertools import islice
 
@@ -201,7 +202,11 @@ def without_form(call: Call) -> Call:
 
 
 def _strip_form(text: str, names: Sequence[str]) -> str:
-    """A text without sentences that order a form and name no tool; if nothing is left, what follows the first form."""
+    """A text without sentences that order a form and name no tool; if nothing is left, what follows the first form.
+
+    The manual of a coding agent, behind the task and under headings of its own, orders only forms.
+    """
+    text = cut_manual(text)
     if _form_words().isdisjoint(_TOKEN.findall(text.lower())):
         return text
     masked = _BRACES.sub(lambda found: "_" * len(found[0]), text)
@@ -219,6 +224,12 @@ def _strip_form(text: str, names: Sequence[str]) -> str:
         goes_on = bool(end) and masked[place[1] - 1] == ":" and not _LISTING.isdisjoint(words(piece))
     rest = "".join(kept)
     return rest if not rests or _TWO_LETTERS.search(rest) else "".join(rests)
+
+
+def cut_manual(text: str) -> str:
+    """Return what stands before the manual of a coding agent."""
+    manual = _MANUAL.search(text)
+    return text[: manual.start()] if manual else text
 
 
 @cache
@@ -339,7 +350,9 @@ _LISTING = vocabulary("key keys field fields properties format schema shape like
 
 
 def find_form(text: str) -> Described | None:
-    """Return the form that a text orders, such as `name|age`, `Name: <name>` or `<a>what it holds</a>`."""
+    """Return the form that a text orders, such as `name|age`, `Name: <name>`, `<a>what it holds</a>` or YAML."""
+    if (in_yaml := _find_yaml(text)) is not None:
+        return in_yaml
     if (cue := _SHOWING.search(text)) and (shown := _ELEMENTS.match(text, cue.end())):
         notes = {leaf["name"]: " ".join(leaf["note"].split()) for leaf in _LEAF.finditer(shown[0])}
         blank = _LEAF.sub(r"<\g<name>>\0</\g<name>>", shown[0].strip())
@@ -352,6 +365,25 @@ def find_form(text: str) -> Described | None:
     names = [name[0].strip("<>{}[] ") for name in gap.finditer(form)]
     rest = text[: found.start()] + text[found.end() :]
     return _describe(gap.sub("\0", form), names, rest) if len(names) > 1 else None
+
+
+def _find_yaml(text: str) -> Described | None:
+    """The last example in YAML that a text shows as the format of the answer."""
+    import yaml  # few prompts show any
+
+    for found in reversed([*islice(_YAML.finditer(text), _MOST_EXAMPLES)]):
+        with suppress(yaml.YAMLError, ValueError, RecursionError):
+            value = yaml.safe_load(found["shown"]) if "&" not in found["shown"] else None
+            if isinstance(value, Mapping) and value and all(isinstance(name, str) for name in value):
+                rest = text[: found.start()] + text[found.end() :]
+                return Described(shape_of(value), rest, _write_yaml)
+    return None
+
+
+def _write_yaml(value: Json) -> str:
+    import yaml
+
+    return f"```yaml\n{yaml.safe_dump(value, sort_keys=False, allow_unicode=True, width=1_000)}```"
 
 
 def _describe(blank: str, names: Sequence[str], text: str, notes: Mapping[str, str] = {}) -> Described | None:
@@ -372,6 +404,15 @@ def _describe(blank: str, names: Sequence[str], text: str, notes: Mapping[str, s
     return Described(record_of(wanted), rest, write)
 
 
+_MOST_EXAMPLES = 8
+_MANUAL = lazy_pattern(
+    r"(?<=\n)#{1,3} [^\n]{0,40}\b(?i:workflow|rules|instructions|guidelines|requirements|format|boundaries)\b"
+    r"[^\n]{0,40}\n"
+)
+_YAML = lazy_pattern(  # Return your response in this format:
+    r"(?i)\b(?:format|return|output|respond|answer|reply|structure|as shown|like this)\b[^`]{0,200}:\s*```ya?ml\n"
+    r"(?P<shown>(?:[^`]|`(?!``)){1,4000})```"
+)
 _SHOWING = lazy_pattern(
     r"(?i)\b(?:format|structure|template|like this|as follows)\b[^\n<]{0,60}:?[ \t]*\n\s*(?=<[a-z][\w-]{0,30}>)"
 )

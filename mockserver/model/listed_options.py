@@ -101,13 +101,29 @@ def choose_values(call: Call, schema: Json, about: str = "") -> dict[str, Json]:
         elif len(options) > 1 and "default" not in inner:
             hints = find_hints(options, _join_rules(call))
             said = {*parts(excerpt(call.last_user, _LONGEST_REQUEST))}
-            if hints or not any(said.issuperset(parts(option)) for option in options):
+            spoken = [option for option in options if said.issuperset(parts(option))]
+            if hints or not spoken:
                 best = choose_name(call.last_user, options, hints)
+            elif len(spoken) == len(options):  # they are only listed
+                best = find_option(_remove_names(call.last_user, options), dict.fromkeys(options, ""))
         elif not options and isinstance(inner, Mapping) and inner.get("type") == "string":
             names = _find_names(call, name, str(inner.get("description") or ""), about)
             best = (_choose_listed(call, names) or names[0]) if names else None
         found |= {name: best} if best else {}
     return found
+
+
+def find_endings(schema: Json) -> dict[str, Json]:
+    """Return the option that answers, of each property with options: `answer` of search and answer."""
+    listed = ((name, option) for name, inner in _properties(schema).items() for option in _list_values(inner, {}))
+    return {name: option for name, option in listed if {*parts(option)} <= word_set("answers")}
+
+
+def _remove_names(text: str, names: Sequence[str]) -> str:
+    """A text without the first place of each name."""
+    for name in names:
+        text = re.sub(rf"(?i)(?<!\w){re.escape(name)}(?!\w)", " ", text, count=1)
+    return text
 
 
 def find_colleague(call: Call, tool: Tool) -> dict[str, Json]:

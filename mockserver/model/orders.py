@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from functools import cache
+from itertools import dropwhile
 
 from msgspec import Struct
 
@@ -168,6 +169,7 @@ def decide(request: Request) -> str | None:
     """
     for order in (request.text, request.rules):
         outcomes = [*_OUTCOME.finditer(order)] if len(_CASE.findall(order)) > 1 else []
+        outcomes = [*dropwhile(lambda each: not each["ordered"], outcomes)]
         spoken = {(each["quoted"] or each["caps"]).strip(): each for each in outcomes}
         is_rating = all(map(str.isdecimal, spoken)) and _RATED.search(order)
         if not spoken or is_rating or (len(spoken) < 2 and not _OTHERWISE.search(order)):
@@ -182,7 +184,8 @@ def decide(request: Request) -> str | None:
             after = order[each.end() : outcomes[at + 1].start() if at + 1 < len(outcomes) else len(order)]
             conditions[word] = before if _CASE.search(before) else _CLAUSE_END.split(after, maxsplit=1)[0]
         stated = {word: said for word, said in conditions.items() if not _OTHERWISE.search(said)}
-        approving = next((word for word, said in conditions.items() if _APPROVED.search(said)), None)
+        told = {word: said if word in stated else f"{said} {word}" for word, said in conditions.items()}
+        approving = next((word for word, said in told.items() if _APPROVED.search(said)), None)
         fitting = find_option(request.found or rest, stated)
         if approving is None and len(spoken) < 2 and fitting is None:
             return None
@@ -192,7 +195,14 @@ def decide(request: Request) -> str | None:
 
 
 def choose(request: Request, rng: Random) -> str | None:
-    """One of the options that the prompt or the rules allow: if possible the true one, or the one that is named."""
+    """One of the options that the prompt or the rules allow, behind the label that is ordered: `ANSWER: $LETTER`."""
+    chosen = _choose_option(request, rng)
+    label = request.find(_LABELLED_LETTER)
+    return f"{label[1]}{chosen[:1]}" if chosen and label and _LETTER.match(chosen) else chosen
+
+
+def _choose_option(request: Request, rng: Random) -> str | None:
+    """The true option if possible, or the one that is named."""
     if (number := _choose_number(request, rng)) is not None:
         return number
     lettered = _find_lettered(request.text)
@@ -289,7 +299,10 @@ _VERBATIM = lazy_pattern(
     r"|letters?|after me|entire|whole|(?:any|no)thing|token)\b"
 )
 _ALONE = lazy_pattern(r"(?!SQL\b)[A-Z][A-Z_]{1,19}(?:,? and nothing\b|,? only\b| unless\b)")
-_DESCRIBED = lazy_pattern(rf"(?i)(?![^(<\[{{]*[^\W_])|\S+(?: or |/)\S+?(?:[.!?]\s|[\s.!?]*$)|{NUMBER}[\s-]+[a-z]")
+_DESCRIBED = lazy_pattern(
+    r"(?i)(?:[\w-]+ ){0,4}questions?\b"
+    rf"|(?![^(<\[{{]*[^\W_])|\S+(?: or |/)\S+?(?:[.!?]\s|[\s.!?]*$)|{NUMBER}[\s-]+[a-z]"
+)
 _CONDITION = lazy_pattern(r"(?i)\b(?:if|when|whenever|unless|in case|otherwise|once|until)\b[^.!?\n]*\Z")
 _IF = lazy_pattern(r"(?i)[\s,]{0,3}(?:if|when|whenever|unless|in case|where)\b")
 _MET = lazy_pattern(
@@ -320,13 +333,14 @@ _OTHERWISE = lazy_pattern(r"(?i)\b(?:otherwise|else|in (?:all|any) other cases?|
 _CLAUSE_END = lazy_pattern(r"[.;!\n]|,\s+(?:and|else|or)\b|\band\b")
 _APPROVED = lazy_pattern(
     r"(?i)\b(?:good|complete|correct|right|fine|harmless|ok|acceptable|satisf\w+|ready|approved?|passes|yes|accurate"
-    r"|no (?:more |further )?(?:changes?|comments?|issues?|problems?))\b"
+    r"|no (?:more |further |major )?(?:changes?|comments?|issues?|problems?))\b"
 )
 _RATED = lazy_pattern(r"(?i)\b(?:scores?|rat(?:e|ing)|scale)\b")
 _OUTCOME = lazy_pattern(
-    r"(?:\b(?i:reply|respond|say|answer|return|output|print|write|use|give)\b(?i:\s+(?:with|only|just|exactly"
-    r"|simply|the|word|a|single)\b){0,5}\s*:?\s*|(?:[,;.]|\b(?i:else|otherwise|and|or))\s+)(?:[\"'`“](?P<quoted>["
-    r"^\"'`”\n]{1,40})[\"'`”]|(?P<caps>(?!I\b|A\b|JSON\b)[A-Z][A-Z_]*|\d{1,2})(?![\w']))"
+    r"(?:\b(?P<ordered>(?i:reply|respond|say|answer|return|output|print|write|use|give)\b(?i:\s+(?:with|only|just|exactly"
+    r"|simply|the|words?|phrase|a|single)\b){0,5}\s*:?\s*)|(?:[,;.]|\b(?i:else|otherwise|and|or))\s+)(?:[\"'`“]"
+    r"(?P<quoted>[^\"'`”\n]{1,40})[\"'`”]|(?P<caps>(?!I\b|A\b|JSON\b)[A-Z][A-Z_]*|\d{1,2})(?![\w']))"
+    r"(?=\s*(?:[^\w\s]|\Z)|\s*\n|\s+(?i:if|when|whenever|unless|for|else|otherwise|in|and|or)\b)"  # it ends a clause
 )
 _LETTERED = lazy_pattern(
     r"(?m)(?:^[ \t]*\(?([A-Ha-h])[).:]|(?<=[\s,;?!.:])\(?([A-H][).]|[a-h]\)))[ \t]+([^\n]{1,200}?)"
@@ -343,6 +357,8 @@ _RANKING = lazy_pattern(
     r"(?P<arrow>\[\d{1,3}\] > \[\d{1,3}\])[^\n]*"
     r"|(?P<doc>\b[A-Z]\w{2,8}: )\d{1,3}(?P<relevance>, [A-Z]\w{3,9}: )\d{1,2}\b"
 )
+_LETTER = lazy_pattern(r"[A-Za-z](?:\)|$)")
+_LABELLED_LETTER = lazy_pattern(r"(\w{3,12}: ?)(?:\$LETTER|\[LETTER\]|<letter>)")
 _LETTER_ALONE = lazy_pattern(r"(?i)\bletters?\b|\bonly (?:a |the |one )?(?:single )?(?:choice|option)\b")
 _DENIAL = lazy_pattern(r"(?i)\b(?:not|no|never|none|cannot|\w+n't|false)\b")
 

@@ -134,10 +134,11 @@ def _statements(call: Call) -> Iterator[_Statement]:
         text = excerpt(message.text, _MAX_TEXT)
         read += len(text)
         by_system = message.role in RULING
+        own = message.role == "user" and not _LABELLED.search(text)  # not a context that is given with a question
         for found in SENTENCE.finditer(_LABELLED.sub(r"\n\g<0>", text)):
             said = _LABEL.sub("", found[0].strip(), count=1).strip()
             if _is_statement(said) and not (by_system and _YOURS.search(said)):
-                yield _Statement(said, message.role == "user", _keys(said))
+                yield _Statement(said, own, _keys(said))
 
 
 def _is_statement(said: str) -> bool:

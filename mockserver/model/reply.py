@@ -21,18 +21,19 @@ from msgspec.structs import replace
 
 from mockserver.core.call import Call, Tool
 from mockserver.core.draft import DraftChoice
-from mockserver.core.json import Json, compact
+from mockserver.core.json import Json, compact, try_parse
 from mockserver.core.lazy import lazy_pattern
 from mockserver.core.plan import Failure, Text
 from mockserver.core.seed import Random, Seed
 from mockserver.model.arguments import find_record, mentions
 from mockserver.model.choosing import properties_of
-from mockserver.model.conversation import unwrap
+from mockserver.model.code_stubs import write_code_values
+from mockserver.model.conversation import cut_examples, unwrap
 from mockserver.model.form import find_closing, find_form, finish_answer, write_list
 from mockserver.model.hosted import cite_sources
-from mockserver.model.listed_options import choose_speaker, choose_values
+from mockserver.model.listed_options import choose_speaker, choose_values, find_endings
 from mockserver.model.notations import answer_in_notation
-from mockserver.model.orders import Request, decide, obey
+from mockserver.model.orders import Request, compute, decide, obey
 from mockserver.model.passages import (
     describe_results,
     find_citation,
@@ -50,7 +51,7 @@ from mockserver.model.prose import (
 )
 from mockserver.model.shapes import Described, asks_for_json, find_shape
 from mockserver.model.tool_uses import fill_schema, list_tool_uses, make_tool_use, waits, with_earlier_results
-from mockserver.model.vocabulary import excerpt, phrase
+from mockserver.model.vocabulary import excerpt, phrase, words
 
 Options = Mapping[str, Json]
 
@@ -190,10 +191,27 @@ def _fill(schema: Json, call: Call, seed: Seed, said: str) -> Json:
     rules = excerpt(call.system)
     if quoted := _MATERIAL.search(said):
         said = quoted[1]
+    said = cut_examples(said)
     results = [text for result in list_result_texts(call) for text in (*find_record(result, said), result)]
-    spoken = mentions(*results, _remove_nulls(said)).stating(choose_values(call, schema))
+    properties = properties_of(Tool("", parameters=schema))
+    stated = choose_values(call, schema) | _find_answer(call, properties, said)
+    stated |= write_code_values(properties, said, call.system)
+    if is_settled := bool(results or _DONE.search(said)):
+        stated |= find_endings(schema)
+    spoken = mentions(*results, _remove_nulls(said)).stating(stated)
     nulls = any(_remove_nulls(text) != text for text in (said, rules))
-    return fill_schema(schema, seed.branch("schema"), replace(spoken, sparse=nulls and bool(spoken.text)))
+    spoken = replace(spoken, sparse=nulls and bool(spoken.text), is_settled=is_settled)
+    return fill_schema(schema, seed.branch("schema"), spoken)
+
+
+def _find_answer(call: Call, properties: Mapping[str, Json], said: str) -> dict[str, Json]:
+    """The value of the property that takes the answer to the user's question, if the conversation has the answer."""
+    names = [name for name in properties if words(name)[-1:] in _OF_ANSWERS]
+    if not names or list_result_texts(call):
+        return {}
+    result = compute(said, bare=True)
+    found = find_passage(call, find_topic(call)) if result is None else try_parse(result, result)
+    return dict.fromkeys(names[:1], found) if found is not None else {}
 
 
 def _remove_nulls(text: str) -> str:
@@ -230,6 +248,11 @@ _END_OF_SENTENCE = lazy_pattern(r"(?<=[.!?\n;])")
 _MATERIAL = lazy_pattern(  # quoted, to be read for values
     r"(?:[:\n]|\b[Ee]xtract)\s{0,9}[\"“`]((?:[^\"“”`\s]+\s+){3,400}[^\"“”`\s]+)[\"”`]"
 )
+_DONE = lazy_pattern(  # You have currently done the follow steps:
+    r"(?im)^\W{0,3}(?:results?|observations?|findings)\b[^:\n]{0,20}:\s*\S|\b(?:past|previous|completed|executed|done|finished|taken)\b[^:\n]{0,40}\b(?:steps?|tasks?|actions?)\b[^:\n]{0,20}"
+    r":\s*[^\s\w]"
+)
+_OF_ANSWERS = (("answer",), ("response",), ("reply",))
 _NULL = lazy_pattern(
     r"(?i)\b(?:use|return|put|set|leave|write|give|otherwise|else|is|be|to|as|with)\b.{0,40}?\bnull\b|\bnull if\b"
 )

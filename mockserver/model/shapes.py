@@ -161,7 +161,10 @@ def schema_of_note(note: str) -> dict[str, Json]:
 
 
 def with_told_bounds(schema: Json, levels: int = 6) -> Json:
-    """Return a schema with the bounds of numbers that only descriptions tell: `the verdict (0 or 1)`, `from 1 to 5`."""
+    """Return a schema with the bounds and options that only descriptions tell.
+
+    `the verdict (0 or 1)`, `from 1 to 5`, `Allowed categories: TRAVEL, MEALS`.
+    """
     if not isinstance(schema, Mapping) or not levels:
         return schema
     told = dict(schema)
@@ -169,10 +172,14 @@ def with_told_bounds(schema: Json, levels: int = 6) -> Json:
         if isinstance(inner := schema.get(key), Mapping):
             told[key] = {name: with_told_bounds(each, levels - 1) for name, each in inner.items()}
     told |= {key: with_told_bounds(schema[key], levels - 1) for key in ("items",) if key in schema}
-    said = schema.get("description") if schema.get("type") in ("integer", "number") else None
-    if isinstance(said, str) and schema.keys().isdisjoint(_BOUNDS) and (found := _TOLD_RANGE.search(said)):
+    said, kind = schema.get("description"), schema.get("type")
+    if not isinstance(said, str) or not schema.keys().isdisjoint(_BOUNDS):
+        return told
+    if kind in ("integer", "number") and (found := _TOLD_RANGE.search(said)):
         low, high = sorted(map(loads, found.groups()))
         told |= {"minimum": low, "maximum": high}
+    if kind == "string" and (listed := _TOLD_OPTIONS.search(said)):
+        told |= options_of_note(f"one of {listed[1]}")
     return told
 
 
@@ -200,7 +207,7 @@ def shape_of_type(word: str) -> dict[str, Json]:
 
 def options_of_note(text: str) -> dict[str, Json]:
     """The words to choose from: quoted ones, or those after "one of", or single ones between `|`, `/` and "or"."""
-    text = text[:500].strip("<>()[] ")
+    text = text[:500].strip("<>()[] ").replace(" OR ", " or ")
     words = [word.strip() for word in QUOTED_OPTION.findall(text)]
     chosen = _ONE_OF.search(text)
     if len(words) < 2:
@@ -269,6 +276,9 @@ _FRACTIONS = vocabulary(
 _WORD_OR_WORD = lazy_pattern(r"[\w-]{1,24}(?:, ?[\w-]{1,24}){0,10},? or [\w-]{1,24}")
 _LITERAL = lazy_pattern(r"Literal\[([^\[\]]{1,2000})\]")
 _BOUNDS = frozenset(("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "enum", "const", "multipleOf"))
+_TOLD_OPTIONS = lazy_pattern(
+    r"(?i)\b(?:(?:allowed|possible|valid|available|supported) \w{4,20}|must be one of|one of(?=:)):? ([^\n.;]{3,200})"
+)
 _TOLD_RANGE = lazy_pattern(
     r"(?i)(?:\(|\b(?:between|from|of|either|is)\s)(-?(?:0|[1-9]\d{0,5})(?:\.\d{1,4})?)\s?(?:-|–|to|and|or|/)\s?"
     r"((?:0|[1-9]\d{0,5})(?:\.\d{1,4})?)(?![\w.%])"
@@ -305,7 +315,8 @@ def find_shape(said: str, rules: str = "", *, json_anyway: bool = False) -> Desc
             believed = text in asking or (find is _find_schema and bool(asking)) or not asking
             if believed and (found := find(text)) is not None:
                 return _shape_in(text, found, said)
-    return None
+    shown = _find_shown(said)
+    return None if shown is None else _shape_in(said, shown, said)
 
 
 def _undouble(text: str) -> str:
@@ -446,11 +457,9 @@ def _find_list(text: str) -> FoundValue | None:
 
 def _find_example(text: str) -> FoundValue | None:
     """The object that is shown as an answer; else the first that the words around it call a shape or an example."""
-    objects = [*find_objects(text)]
-    for found in objects:
-        if found.value and _SHOWN_AS_ANSWER.search(text[max(0, found.start - _NEAR) : found.start]):
-            return replace(found, value=shape_of(found.value))
-    for found in objects:
+    if (shown := _find_shown(text)) is not None:
+        return shown
+    for found in _join_types(text, [*find_objects(text)]):
         before = text[max(0, found.start - _CUE) : found.start]
         behind = text[found.end : found.end + _NEAR]
         if _OF_KEY.search(before) and (keys := _find_keys(text)):
@@ -459,6 +468,38 @@ def _find_example(text: str) -> FoundValue | None:
         if found.value and (is_shown or _IS_SHAPE.match(behind) or _TO_FILL.search(before)):
             return replace(found, value=shape_of(found.value))
     return None
+
+
+def _find_shown(text: str) -> FoundValue | None:
+    for found in find_objects(text):
+        if found.value and _SHOWN_AS_ANSWER.search(text[max(0, found.start - _NEAR) : found.start]):
+            return replace(found, value=shape_of(found.value))
+    return None
+
+
+def _join_types(text: str, objects: list[FoundValue]) -> list[FoundValue]:
+    """The objects of a text; of TypeScript's types only those that no other refers to, with the types they refer to."""
+    named = ((found, _NAME_OF_TYPE.search(text[max(0, found.start - _NEAR) : found.start])) for found in objects)
+    types = {name[1]: found for found, name in named if name}
+    used = set[str]()
+
+    def put(value: Json, levels: int = 4) -> Json:
+        if isinstance(value, Mapping):
+            return {key: put(inner, levels) for key, inner in value.items()}
+        name = value.strip().removesuffix("[]") if isinstance(value, str) else ""
+        if name not in types or not levels:
+            return value if not re.fullmatch(r"[\w-]+", name) or schema_of_note(name) else f"Literal[{name}]"
+        used.add(name)
+        inner = put(types[name].value, levels - 1)
+        return [inner] if str(value).endswith("[]") else inner
+
+    if len(types) < 2:
+        return objects
+    joined = [replace(found, value=put(found.value)) for found in objects]
+    parts = [types[name] for name in used]
+    end = max((part.end for part in parts), default=0)
+    starts = [part.start for part in parts]
+    return [replace(found, end=max(found.end, end)) for found in joined if found.start not in starts]
 
 
 def _find_keys(text: str) -> FoundValue | None:
@@ -516,11 +557,12 @@ _MOST_FOR_KEYS = 8_000  # characters
 _CUE = 160  # characters before an object that may say what it is
 _NEAR = 60
 _SCHEMA_TYPES = (*NAMES_OF_TYPES, "array")
+_NAME_OF_TYPE = lazy_pattern(r"\b(?:interface|type|class)\s+(\w{1,40})\s*=?\s*$")
 _OF_TOOL = lazy_pattern(r"(?i)\b(?:arg(?:ument)?s?|inputs?|param(?:eter)?s?|tools?|functions?)\b")
 _ORDERED = lazy_pattern(
     r"(?:return|respond|reply|output|answer|give|produce|make|use|generate|provide|format|formatted|write|create"
     r"|extract"
-    r"|convert|print|conform|parse|fill|as|in|only|valid|using|want)\b[^.\n]{0,80}?\bjson\b|\bjson\b[^.\n]{0,40}"
+    r"|convert|translate|print|conform|parse|fill|as|in|only|valid|using|want)\b[^.\n]{0,80}?\bjson\b|\bjson\b[^.\n]{0,40}"
     r"\b(?:only|schema|format|please|matching|conforming|keys?|fields?|back|object with)\b|\bjson:\s{0,3}\{"
 )
 _ABOUT_JSON = lazy_pattern(
@@ -533,7 +575,9 @@ _FENCED = lazy_pattern(
     r"(?:in|within|inside|as|using|be|with)\s+(?:a |an |the )*"
     r"(?:```|markdown (?:code|json|block|fence|snippet)|(?:json )?code ?-?(?:block|fence|snippet)|backticks)"
 )
-_SHOWN_AS_ANSWER = lazy_pattern(r"(?i)(?:<output>|\boutput:|\bexample json:|\bexample output:)\s*(?:```(?:json)?\s*)?$")
+_SHOWN_AS_ANSWER = lazy_pattern(
+    r"(?i)(?:<output>|\boutput:|\bexample json:|\bexample output:|\n(?:a|answer|response|result):)\s*(?:```(?:json)?\s*)?$"
+)
 _LIKE = lazy_pattern(
     r"(?i)\b(?:like|format|formatted|shape|structure|form|example|following|template|schema|respond|response|return"
     r"|output|reply|answer|keys|fields|e\.g\.|looks?|object|json|type|interface|generate|give)\b"

@@ -31,6 +31,7 @@ from mockserver.core.seed import Seed
 from mockserver.model.arguments import Mentions, find_record, mentions
 from mockserver.model.choosing import (
     HANDOFF,
+    POINTS_BACK,
     Offers,
     Said,
     ToolRequest,
@@ -43,11 +44,12 @@ from mockserver.model.choosing import (
     refers_back,
     required_of,
 )
+from mockserver.model.code_stubs import write_code_values
 from mockserver.model.form import WHEN_DONE, without_form
 from mockserver.model.hosted import limit_to_choice, make_hosted_use, write_free_text
 from mockserver.model.listed_options import choose_values, find_colleague
 from mockserver.model.orders import compute, find_courtesy
-from mockserver.model.passages import describe_results
+from mockserver.model.passages import describe_results, list_result_texts
 from mockserver.model.schema import instance
 from mockserver.model.shapes import with_told_bounds
 from mockserver.model.vocabulary import RULING, ends, is_verb, keys, stem, vocabulary, weight, words
@@ -156,6 +158,10 @@ _CALLING = lazy_pattern(
 # Calls
 
 
+_COMMANDS = vocabulary("command cmd")
+FINISHING = lazy_pattern(  # finish your work by issuing the following command: `echo DONE`
+    r"(?i)\b(?:finish|submit|complete|end)\b[^`\n]{0,80}\b(?:command|issu\w+|run|running|execut\w+)\b[^`\n]{0,60}`([^`\n]{2,120})`"
+)
 Use = ToolUse | Item
 
 
@@ -173,13 +179,29 @@ def list_tool_uses(call: Call, seed: Seed) -> tuple[Use, ...]:
     offered = _list_offered(call)
     if mode not in ("auto", "required", "named") or not offered:
         return ()
+    last = _find_last_command(call, offered)
     call = without_form(call)
     uses = () if mode == "named" else tuple(_use_pending(call, find_pending_calls(call, offered), seed))
+    if not uses and last is not None:
+        return (ToolUse(last),)
     if not uses:
         uses = tuple(_use_answering(call, offered, seed) if mode == "auto" else _use_demanded(call, offered, seed))
     if call.options.parallel_tool_calls:
         return uses
     return uses[: next((at for at, use in enumerate(uses, 1) if waits(use)), len(uses))]
+
+
+def _find_last_command(call: Call, offered: Sequence[Tool]) -> ToolCall | None:
+    """The call that ends the work, once some was done, with the command that instructions name for that."""
+    made = tool_calls(call)
+    takes = ((tool, name) for tool in offered for name in required_of(tool) if _COMMANDS.intersection(words(name)))
+    tool, name = next(takes, (None, ""))
+    if tool is None or not made:
+        return None
+    told = (FINISHING.search(ends(each.text, _LONGEST_END, _LONGEST_END)) for each in call.messages if each.text)
+    found = next(filter(None, told), None)
+    last = found and ToolCall("", tool.name, compact({name: found[1]}), namespace=tool.namespace)
+    return None if last is None or any(same_arguments(old.arguments, last.arguments) for old in made) else last
 
 
 def make_tool_use(tool: Tool, said: Mentions, seed: Seed, *, lenient: bool = False) -> ToolUse:
@@ -190,8 +212,12 @@ def make_tool_use(tool: Tool, said: Mentions, seed: Seed, *, lenient: bool = Fal
     if tool.kind == "custom":
         return ToolUse(ToolCall("", tool.name, write_free_text(tool, said, seed), "custom", tool.namespace))
     said = replace(said, sparse=True) if said.text else said
+    drawn = seed.branch("arguments", tool.name)
     try:
-        made = fill_schema(tool.parameters, seed.branch("arguments", tool.name), said) if tool.parameters else {}
+        made = fill_schema(tool.parameters, drawn, said) if tool.parameters else {}
+        texts = [name for name in properties_of(tool) if _FOR_PEOPLE.intersection(words(name))] if not made else []
+        if texts and said.text:  # all are optional, but one is the point of the call
+            made = fill_schema(tool.parameters, drawn, said.stating({texts[0]: said.text.strip()}))
     except Failure:
         if not lenient:
             raise
@@ -265,6 +291,8 @@ def _use(call: Call, pending: PendingCall, seed: Seed, at: int = 0) -> Use | Non
     if pending.tool.kind not in CLIENT_KINDS:
         return make_hosted_use(pending.tool, call, seed, pending.said.text)
     stated = choose_values(call, pending.tool.parameters, pending.tool.description)
+    context = "\n".join((*list_result_texts(call), call.system))
+    stated |= write_code_values(properties_of(pending.tool), pending.said.text, context)
     said = pending.said.stating(stated | find_colleague(call, pending.tool))
     return make_tool_use(pending.tool, said, seed, lenient=call.options.lenient_schema)
 
@@ -320,7 +348,7 @@ def find_ending_tools(tools: Sequence[Tool]) -> tuple[Tool, ...]:
 
 
 def find_answering_tools(tools: Sequence[Tool]) -> tuple[Tool, ...]:
-    """Return the tools that take the answer itself: those that say so, or a lone class that is no action."""
+    """Return the tools that take the answer itself: those that say so, or a lone class that is not an action."""
     said = tuple(
         tool for tool in tools if tool.kind == "function" and _read_end(tool.name, tool.description) == "answer"
     )
@@ -415,9 +443,11 @@ def _find_wanted(call: Call, tools: Sequence[Tool], ordered: Instructions) -> Se
         return ()
     if colleagues := [tool for tool in work if HANDOFF.match(tool.name)]:
         offers = Offers(colleagues, find_meanings(tool.name for tool in colleagues))
-        if fitting := offers.best(Said(words(text)), mentions(text), least=_FITS_COLLEAGUE):
-            return (ToolRequest(fitting, text),)
-    asks = "?" in text and not compute(text, bare=True) and not _TO_YOU.search(text)
+        fitting = offers.best(Said(words(text)), mentions(text), least=_FITS_COLLEAGUE)
+        only_sorts = len(colleagues) == len(tools) > 1 and not list_recent_tool_calls(call) and not _TO_YOU.search(text)
+        if fitting or only_sorts:
+            return (ToolRequest(fitting or colleagues[0], text),)
+    asks = ("?" in text or _ASKS.match(text)) and not compute(text, bare=True) and not _TO_YOU.search(text)
     is_news = _NEWS.search(text) is not None
     searching = (tool for tool in work if (asks and _searches_anything(tool)) or (is_news and _searches_web(tool)))
     return tuple(ToolRequest(tool, text) for tool in islice(searching, 1))
@@ -442,7 +472,8 @@ def _add_sources(found: Sequence[ToolRequest], tools: Sequence[Tool], text: str)
 def _searches_anything(tool: Tool) -> bool:
     needed = required_of(tool)
     takes_words = len(needed) == 1 and all(_SEARCHED.intersection(words(name)) for name in needed)
-    return tool.kind == "function" and takes_words and not _SEARCHING.isdisjoint(words(tool.name))
+    said = words(f"{tool.name} {tool.description[:_LONGEST]}")
+    return tool.kind == "function" and takes_words and not _SEARCHING.isdisjoint(said)
 
 
 def _searches_web(tool: Tool) -> bool:
@@ -450,7 +481,10 @@ def _searches_web(tool: Tool) -> bool:
 
 
 _FITS_COLLEAGUE = -0.1  # whose names begin with other verbs than what is said
-_SEARCHING = vocabulary("search retrieve retrieval retriever lookup knowledge docs documents rag web wikipedia browse")
+_SEARCHING = vocabulary(
+    "search retrieve retrieval retriever lookup knowledge docs documents rag web wikipedia browse sql database"
+)
+_ASKS = lazy_pattern(r"(?i)\s*(?:what|who|whose|when|where|which|how)\b")
 _SEARCHED = vocabulary("query question q search input keywords topic term request")
 _NEWS = lazy_pattern(
     r"(?i)\b(?:news|latest|current(?:ly)?|recent(?:ly)?|today|yesterday|nowadays|(?:this|last) (?:week|month|year))\b"
@@ -502,15 +536,25 @@ def _each(call: Call, request: ToolRequest, stage: int) -> Iterator[PendingCall]
         return
     if not needed <= whole:  # the values in the words of a request, then those of results, then those of earlier words
         earlier = [message.text for message in reversed(call.messages) if message.role == "user"][:_MOST_EARLIER]
-        content = _write_content(call, request.tool) if refers_back(request.text) else ""
-        said = mentions(*dict.fromkeys((request.text + content, *_list_results(call, request.text), *earlier)))
+        text = request.text
+        if refers_back(text):
+            text = _put_result(call, text) + _write_content(call, request.tool)
+        said = mentions(*dict.fromkeys((text, *_list_results(call, request.text), *earlier)))
     yield PendingCall(request.tool, said, stage)
 
 
+def _put_result(call: Call, text: str) -> str:
+    """A text with the last result, if that is a number, where the text points back to it: divide the output by 5."""
+    last = next((result["text"].strip() for result in reversed(list_tool_results(call))), "")
+    return POINTS_BACK.sub(last, text, count=1) if _NUMBER.fullmatch(last) else text
+
+
 def _write_content(call: Call, tool: Tool) -> str:
-    """The results in words, as the value of the required parameter that takes a text for people, if there is one."""
+    """The results, or the answer that was given, as the value of the parameter that takes a text for people, if any."""
     name = next((name for name in sorted(required_of(tool)) if _FOR_PEOPLE.intersection(words(name))), None)
-    said = None if name is None else describe_results(call)
+    last = call.messages[-1] if call.messages else None
+    answered = last.text if last is not None and last.role == "assistant" else None  # but not as it was to be
+    said = None if name is None else describe_results(call) or answered
     return "" if said is None else f'\n{name}: "{said[:_LONGEST_RESULT].translate(_UNQUOTED)}"'
 
 
@@ -581,6 +625,7 @@ CLIENT_KINDS = ("function", "custom")  # of tools that the client runs
 _FOR_PEOPLE = frozenset(
     {"body", "text", "message", "content", "note", "summary", "answer", "response", "output", "result"}
 )
+_NUMBER = lazy_pattern(r"-?\d{1,15}(?:\.\d{1,15})?")
 _UNQUOTED = {ord('"'): "'", ord("\n"): " "}
 _MOST_SETS = 16
 _MOST_EARLIER = 4

@@ -186,6 +186,12 @@ def parts(name: str) -> tuple[str, ...]:
 
 
 @remember(8192)
+def is_person(word: str) -> bool:
+    """Whether a word says what somebody is: guest, author, people."""
+    one = singular(word)
+    return heading_of("semantic_types").get(one) == "person" or one in word_list("property_synonyms")["people"]
+
+
 def singular(word: str) -> str:
     """Return a word in lower case without its plural ending: "Cities" is "city", "address" stays."""
     word = word.lower()

@@ -18,7 +18,8 @@ from mockserver.core.json import Json
 from mockserver.kinds import ARTIFACTS, CONVERSATIONS, CREATIONS, OPERATIONS, SERVED, THEN_KEYS, list_answered
 from mockserver.kinds.kind import OF_TOOLS
 from mockserver.kinds.objects import STATUS
-from mockserver.rules.match.conditions import All, Condition, find_pinned, mark_implied
+from mockserver.rules.match.conditions import All, Condition, mark_implied
+from mockserver.rules.match.index import find_pinned
 from mockserver.rules.match.parse import compile_when
 from mockserver.rules.schema import ContentSpec, ThenSpec
 from mockserver.rules.templates import CompileContext
@@ -264,7 +265,7 @@ def explain_misfit(outcome: RuleOutcome, call: Call) -> str | None:
         purpose = outcome.key
     else:
         return None
-    if _suits(purpose, call.operation) and (call.work is None or purpose != "text"):
+    if _suits(purpose, call.operation):
         return None
     return f'this rule answers with {_WORDS[purpose]}, which cannot answer the operation "{call.operation}"'
 

@@ -22,7 +22,8 @@ from mockserver.core.state import Precondition, name_times_counter
 from mockserver.core.text import shown
 from mockserver.rules.answer.compile import CompiledThen, compile_then
 from mockserver.rules.checks import TARGETS, AnswerCheck, Known, check_when
-from mockserver.rules.match.conditions import All, Condition, find_pinned
+from mockserver.rules.match.conditions import All, Condition
+from mockserver.rules.match.index import find_pinned
 from mockserver.rules.match.parse import compile_when, require_calls
 from mockserver.rules.mcp_definitions import find_servers, list_rules_beside
 from mockserver.rules.schema import RulesHead, RuleSpec

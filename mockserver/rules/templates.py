@@ -245,7 +245,7 @@ def _join_names(source: str, render: Callable[[RenderContext], str]) -> Callable
 
 
 def _find_reader(name: str) -> Callable[[RenderContext], str] | None:
-    """Return a function that reads the value of a name as shown, if every call has it and it is no list or table."""
+    """Return a function that reads the value of a name as shown, if every call has it and it is not a list or table."""
     root, _, member = name.partition(".")
     if root == "match" and member:
         return lambda scope: scope.match[member]

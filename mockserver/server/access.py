@@ -15,21 +15,10 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from mockserver.config.settings import KeySettings, Settings
-from mockserver.core.http import (
-    CONTROL,
-    HeaderLines,
-    Headers,
-    HttpRequest,
-    essence,
-    host_of,
-    is_address,
-    is_everywhere,
-    is_loopback,
-    matches,
-    write_lines,
-)
-from mockserver.core.http import origin as canonical
+from mockserver.core.http import CONTROL, HeaderLines, Headers, HttpRequest, essence, write_lines
 from mockserver.core.mcp_server import McpServer
+from mockserver.core.origins import is_address, is_everywhere, is_loopback, matches_host, read_host
+from mockserver.core.origins import read_origin as canonical
 from mockserver.core.plan import Failure
 from mockserver.dialects._mcp import NAME as MCP_DIALECT
 from mockserver.engine.catalogue import Catalogue, fits
@@ -84,7 +73,7 @@ def check_page(http: HttpRequest, settings: Settings, *, forwarded: bool = False
     a GET to an address that is neither localhost nor https they send neither, but all of them call themselves Mozilla.
     If `cors` is `*`, any page may ask; but for browsers only what comes from a listed origin is forwarded.
     """
-    fields = http.fields
+    fields = http.header_values
     host = fields.get(b"host")
     if host and not _is_unchangeable(host) and (wrong := _check_host({"host": host.decode("latin-1")}, settings)):
         raise Failure("forbidden", wrong.message)
@@ -106,7 +95,7 @@ def _is_of_browser(method: str, fields: Mapping[bytes, bytes]) -> bool:
 @lru_cache(maxsize=256)
 def _is_unchangeable(authority: bytes) -> bool:
     """Return whether nobody outside can make a Host lead here: it is an address, or a name not in the public DNS."""
-    host = host_of(authority.decode("latin-1"))
+    host = read_host(authority.decode("latin-1"))
     return host is not None and (is_address(host) or "." not in host or host.endswith(_PRIVATE))
 
 
@@ -132,7 +121,7 @@ def _check_browser(http: HttpRequest, settings: Settings, *, forwarded: bool) ->
 
 def may_be_shown(http: HttpRequest) -> bool:
     """Return whether a browser may show the answer as a page of this server, now or from its cache."""
-    fields = http.fields
+    fields = http.header_values
     if not _OF_BROWSERS.isdisjoint(fields):
         return True
     accept = fields.get(b"accept")
@@ -222,12 +211,12 @@ def join_fields(headers: Iterable[tuple[bytes, bytes]]) -> _Fields:
 
 def _check_host(fields: _Fields, settings: Settings) -> Objection | None:
     """Refuse unknown hosts. After DNS rebinding, a page whose name now leads here still sends that name."""
-    host = host_of(fields.get("host", ""))
+    host = read_host(fields.get("host", ""))
     if host is not None and (
         is_loopback(host)
         or host == settings.host.lower()
         or (is_everywhere(settings.host) and is_address(host))
-        or any(matches(host, pattern) for pattern in settings.allowed_hosts)
+        or any(matches_host(host, pattern) for pattern in settings.allowed_hosts)
     ):
         return None
     named = _quote(fields["host"]) if fields.get("host") else ""

@@ -7,8 +7,9 @@ from msgspec import Struct
 from starlette.routing import Router
 from starlette.types import ASGIApp, Lifespan, Receive, Scope, Send
 
-from mockserver.core.http import CONTROL, Fields, HttpRequest, tabulate
+from mockserver.core.http import CONTROL, HttpRequest, RawHeaders, Reply, tabulate
 from mockserver.core.lazy import LazyTable
+from mockserver.core.plan import Failure
 from mockserver.server.access import OPEN, Guard, is_control
 from mockserver.server.asgi_entrance import answer
 from mockserver.server.directory import Directory, FoundResponder
@@ -75,11 +76,17 @@ class Site:
             self._follow_settings()
         return self._directory.find(path)
 
-    def admits_socket(self, path: str, query: bytes, headers: Fields) -> bool:
+    def refuse_unread(self, failure: Failure, method: str, path: str) -> Reply:
+        """Return the answer to a request that is refused before it is read, and note it in the journal."""
+        if self._live.settings is not self._settings:
+            self._follow_settings()
+        return self._directory.refuse_unread(failure, method, path)
+
+    def admits_socket(self, path: str, query: bytes, headers: RawHeaders) -> bool:
         """Return whether the connection of a handshake is to go on as a WebSocket."""
         return self.find_socket(path, query, headers) is not None
 
-    def find_socket(self, path: str, query: bytes, headers: Fields) -> "FoundSocket | None":
+    def find_socket(self, path: str, query: bytes, headers: RawHeaders) -> "FoundSocket | None":
         """Return what answers a handshake at a path, if its client may go on over a WebSocket."""
         if not self._live.settings.sockets:
             return None

@@ -11,14 +11,15 @@ from mockserver.core.plan import Failure
 from mockserver.core.seed import monotonic
 from mockserver.delivery.connection import IN_PROCESS, WIRE, ClientConnection
 from mockserver.dialects._forms import FormReader
+from mockserver.engine.offload import LARGEST_IN_LOOP
 from mockserver.kinds import OPERATIONS
-from mockserver.media.large_data import LARGE as LARGEST_IN_MEMORY
+from mockserver.media.large_data import LARGEST_IN_MEMORY
 from mockserver.server.access import check_key, check_page
 from mockserver.server.deliver import serve
 from mockserver.server.directory import FoundResponder
 from mockserver.server.limits import estimate_parsed_size
 from mockserver.server.recording.player import Player
-from mockserver.server.respond import LARGE, Response, Visit
+from mockserver.server.respond import Response, Visit
 from mockserver.server.snapshot import find_codings, find_length, read_body, receive_pieces
 
 
@@ -52,7 +53,7 @@ async def _respond(visit: Visit) -> Response:
             limit = live.settings.max_body
             setting = "max_body"
         body = await read_body(visit.receive, limit, request.headers, visit.take, setting=setting)
-        if len(body) > LARGE or live.unsent.held > live.settings.max_unsent:
+        if len(body) > LARGEST_IN_LOOP or live.unsent.held > live.settings.max_unsent:
             visit.take(estimate_parsed_size(body))
     except Failure as failure:
         return responder.finish(responder.refuse(request, failure), visit)

@@ -33,7 +33,7 @@ def make_environment(
     configs = client_configs()
     spoken = configs[settings.dialect]
     found = {ADDRESS: address}
-    found |= {_name_mcp_variable(name): f"{address}/mcp/{quote(name, safe='')}" for name in servers}
+    found |= {name_mcp_variable(name): f"{address}/mcp/{quote(name, safe='')}" for name in servers}
     if settings.keys:
         found[MCP_KEY] = facts["key"]
     for name, dialect in configs.items():
@@ -62,7 +62,8 @@ def list_mcp_servers(defined: Iterable[str], settings: Settings, recorded: Itera
     return tuple(dict.fromkeys((*defined, *forwarded, *recorded)))
 
 
-def _name_mcp_variable(server: str) -> str:
+def name_mcp_variable(server: str) -> str:
+    """Return the variable of an MCP server's URL."""
     return MCP_ADDRESS + re.sub(r"\W", "_", server).upper()
 
 

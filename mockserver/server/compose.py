@@ -8,7 +8,7 @@ from mockserver.config.yaml_reader import pause_collector
 from mockserver.core.json import Json
 from mockserver.core.kept_objects import KeptObject
 from mockserver.core.lazy import LazyMapping
-from mockserver.core.plan import Kept, Stored
+from mockserver.core.plan import Kept
 from mockserver.core.seed import Seed, WallClock
 from mockserver.core.state import Counters, ValueStore
 from mockserver.dialects import discover
@@ -125,13 +125,7 @@ def _make_model(setting: ModelSettings) -> Model:
 
 def count_kept_on_disk(kept: Kept) -> int:
     """Return how many bytes of an object are in a file."""
-    if type(kept) is KeptObject:
-        return count_on_disk(kept.data)
-    data = kept.call.raw.get("data", b"") if isinstance(kept, Stored) and kept.call.operation == _UPLOAD else b""
-    return count_on_disk(data)
-
-
-_UPLOAD = "create_file"  # which some dialects keep with what was uploaded
+    return count_on_disk(kept.data) if type(kept) is KeptObject else 0
 
 
 def make_value_store(settings: Settings) -> MemoryValueStore[Kept]:

@@ -10,7 +10,7 @@ from starlette.types import Scope
 from mockserver.config.errors import ConfigError
 from mockserver.core.action import Action
 from mockserver.core.exchange import COMPLETE
-from mockserver.core.http import Frame
+from mockserver.core.frames import Frame
 from mockserver.core.plan import Failure
 from mockserver.delivery.connection import CLIENT_LEFT, CUT, STOPPED, ClientConnection, Wire, frame_body, join_headers
 from mockserver.delivery.drive import drive, send_paced
@@ -54,15 +54,15 @@ def list_actions(response: Response, visit: Visit) -> Iterable[Action]:
     if not faults or call is None:
         return actions
     streamed = reply.frames is not None or reply.script is not None
-    shape = responder.find_operation(call.http.method).error if streamed else error_frame
-    if call.http.turn is not None and responder.find_operation(call.http.method).over_socket == "responses":
+    shape = responder.require_operation(call.http.method).error if streamed else error_frame
+    if call.http.turn is not None and responder.require_operation(call.http.method).over_socket == "responses":
         from mockserver.server.socket_frames import make_error_frame  # few servers need it
 
         shape = make_error_frame
 
-    def error(reason: str, frames: int) -> Frame:
+    def error(reason: str, last: bytes) -> Frame:
         """How the provider reports an error in the middle of this answer: as an event, if it is a stream."""
-        return shape(responder.dialect.fail(call.http, Failure(reason), call), frames)
+        return shape(responder.dialect.fail(call.http, Failure(reason), call), last)
 
     def note_unchanged() -> None:
         visit.row.unaffected = True
@@ -73,7 +73,16 @@ def list_actions(response: Response, visit: Visit) -> Iterable[Action]:
 
 
 def find_lines(response: Response) -> bytes | None:
-    """Return the header lines of a response that can be sent without awaiting anything; None of any other."""
+    """Return the header lines of a response that can leave past ASGI, without awaiting anything; None of any other.
+
+    This decides how a response leaves, on a free connection (`RequestCycle.is_simple`) to a client of HTTP/1.1:
+
+    - at once, head and body in one write, if its pace is AT_ONCE
+    - else as a PacedStream, whose parts leave when they are due, by the timer of all such streams
+
+    All others are scripts of actions, which `drive` performs through ASGI: those that a fault changes, with headers
+    that are not plain, too large, of statuses without a body, or to clients of HTTP/1.0. What is forwarded is relayed.
+    """
     reply = response.reply
     is_plain = response.forwarded is None and not response.plan.faults
     if is_plain and (response.pace is AT_ONCE or reply.parts.times):
@@ -89,15 +98,16 @@ async def _deliver(response: Response, visit: Visit, client: ClientConnection, s
         if response.reply.script is not None:
             raise ConfigError(_NO_SCRIPT)
         return await client.in_process.perform(list_actions(response, visit), row.note)
-    if client.wire is not None and response.pace is AT_ONCE and (lines := find_lines(response)) is not None:
-        body = response.reply.body
-        if client.wire.send_whole(response.reply.status, lines, frame_body(lines, body)):
-            row.note(body)
-            return CLIENT_LEFT if client.wire.gone else COMPLETE
     if response.pace is not AT_ONCE:
         client.began = (visit.reservation and visit.reservation.waited_until) or row.asked
-        if ended := await send_paced(response.reply, response.extra_headers, client, row):
-            return ended
+    if client.wire is not None and (lines := find_lines(response)) is not None:
+        body = response.reply.body
+        if response.pace is not AT_ONCE:
+            if ended := await send_paced(response.reply, lines, client.wire, row, began=client.began):
+                return ended
+        elif client.wire.send_whole(response.reply.status, lines, frame_body(lines, body)):
+            row.note(body)
+            return CLIENT_LEFT if client.wire.gone else COMPLETE
     actions = list_actions(response, visit)
     if response.reply.script is not None:
         actions = _end_with_server(actions, client.wire)
@@ -116,7 +126,7 @@ async def _relay(response: Response, visit: Visit, client: ClientConnection, sco
     responder = visit.responder
     if client.in_process is not None:
         raise ConfigError(_NO_RELAY)
-    own_urls = responder.find_operation(visit.row.method).own_urls
+    own_urls = responder.require_operation(visit.row.method).own_urls
     relay = Relay(responder.live, responder.dialect, response, client, visit.row, own_urls)
     try:
         return await relay.run(scope, response.extra_headers)

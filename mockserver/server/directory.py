@@ -7,20 +7,22 @@ from urllib.parse import quote
 
 from msgspec import Struct
 
-from mockserver.core.http import CONTROL, HeaderTable, HttpRequest
+from mockserver.core.exchange import COMPLETE
+from mockserver.core.http import CONTROL, HeaderTable, HttpRequest, Reply
 from mockserver.core.lazy import Memo
+from mockserver.core.plan import Failure, Plan
 from mockserver.dialects import discover_all
 from mockserver.dialects._parse import clip
 from mockserver.server.access import is_control
 from mockserver.server.live import Live
 from mockserver.server.namespaces import DEFAULT, LONGEST, is_namespace, split_namespace
+from mockserver.server.nearest_path import find_nearest_path
 from mockserver.server.respond import Responder
 from mockserver.server.routes import (
     MCP_ENDPOINTS,
     Endpoint,
     EndpointIndex,
     complete_path,
-    find_nearest_path,
     find_owner,
     list_endpoints,
     list_own_endpoints,
@@ -48,7 +50,7 @@ class FoundResponder(Struct, frozen=True):
             namespace=self.namespace,
             path_params=self.params,
         )
-        vars(request)["fields"] = table.by_name  # which it would make once more
+        vars(request)["header_values"] = table.by_name  # which it would make once more
         return request
 
 
@@ -113,6 +115,20 @@ class Directory:
             method, inner, self._endpoints, query.decode()
         )
         return self._refuse(inner, namespace, nearest=nearest)
+
+    def refuse_unread(self, failure: Failure, method: str, path: str) -> Reply:
+        """Return a failure in the dialect of a path, and note it in the journal: no more of the request is read."""
+        namespace, inner = split_namespace(path)
+        dialect = find_owner(inner, self._dialects, self._default)
+        journal = self._live.journal
+        exchange = journal.open(method, inner, dialect.name, namespace)
+        reply = dialect.fail(HttpRequest(method, inner, namespace=namespace), failure, None)
+        exchange.plan = Plan(None, "invalid")
+        exchange.status = reply.status
+        exchange.reply_headers = reply.headers
+        exchange.note(reply.body)
+        journal.close(exchange, COMPLETE)
+        return reply
 
     def _refuse(self, path: str, namespace: str, **why: str | None) -> FoundResponder:
         owner = find_owner(path, self._dialects, self._default)

@@ -32,10 +32,10 @@ from mockserver.kinds import ARTIFACTS, ASKED, CONVERSATIONS
 from mockserver.rules.load import Rule, select_suited
 from mockserver.rules.nearest import explain_closed, find_nearest, render_results
 from mockserver.server.namespaces import DEFAULT
+from mockserver.server.nearest_path import find_nearest_path
 from mockserver.server.routes import (
     Endpoint,
     complete_path,
-    find_nearest_path,
     find_operation,
     find_owner,
     list_endpoints,

@@ -29,7 +29,7 @@ def check_handshake(http: HttpRequest, dialect: Dialect, settings: Settings, *, 
     check_page(http, settings)
     if settings.keys is not None and checks_key:
         check_key(dialect.credential(http), settings.keys)
-    version = http.fields.get(b"sec-websocket-version")
+    version = http.header_values.get(b"sec-websocket-version")
     if version != VERSION:
         why = "is missing" if version is None else "must be 13"
         raise Failure("bad_parameter", f"The header Sec-WebSocket-Version {why}.", status=426, headers=_KNOWN_VERSION)
@@ -40,7 +40,7 @@ def check_handshake(http: HttpRequest, dialect: Dialect, settings: Settings, *, 
 
 
 def _check_lists(http: HttpRequest) -> None:
-    """Refuse what is no list of protocols or of extensions. Raises Failure."""
+    """Refuse what is not a list of protocols or of extensions. Raises Failure."""
     from websockets.exceptions import InvalidHeaderFormat  # few servers need it
     from websockets.headers import parse_extension, parse_subprotocol
 

@@ -11,23 +11,23 @@ from msgspec.structs import replace
 from mockserver.config.errors import Mistake
 from mockserver.config.settings import Settings
 from mockserver.core.episode import Episode
-from mockserver.core.http import is_loopback
+from mockserver.core.origins import is_loopback
 from mockserver.core.plan import Kept
 from mockserver.core.rates import LimitStore
 from mockserver.core.seed import make_token, monotonic
 from mockserver.core.state import Counters, ValueStore
 from mockserver.engine.engine import Engine
 from mockserver.engine.mcp_streams import McpStreams
-from mockserver.server.call_budget import CallBudget
+from mockserver.engine.offload import LARGEST_IN_LOOP
 from mockserver.server.limits import Limiter, Unsent
 from mockserver.server.namespaces import Namespace, Namespaces
+from mockserver.server.programs import CallBudget
 from mockserver.server.recording.player import Player
 from mockserver.server.recording.upstreams import UpstreamClient
 from mockserver.server.sources import Sources
 from mockserver.state.in_memory import MemoryLimitStore
 from mockserver.state.journal import Journal
 
-SMALL = 32_768  # bytes of a request that counts for nothing
 PLANNED = 2  # calls with many choices that are planned at once
 
 SaveEpisode = Callable[[str, Episode], Awaitable[str]]  # into a cassette; returns its source
@@ -192,7 +192,7 @@ class Live(Struct):
         """Return whether a request with this body can be answered without counting what it takes."""
         settings = self.settings
         size = len(body)
-        return size <= SMALL and size <= settings.max_body and self.unsent.held <= settings.max_unsent
+        return size <= LARGEST_IN_LOOP and size <= settings.max_body and self.unsent.held <= settings.max_unsent
 
     @property
     def limiter(self) -> Limiter | None:

@@ -3,7 +3,7 @@
 import asyncio
 import logging
 import re
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +14,7 @@ from mockserver.core.action import NO_CLOSE_FRAME, Cut
 from mockserver.core.call import Call
 from mockserver.core.episode import Sent
 from mockserver.core.exchange import COMPLETE, Exchange
-from mockserver.core.http import HeaderLines, Headers, HttpRequest
+from mockserver.core.http import HeaderLines, Headers, HttpRequest, RawHeaders
 from mockserver.core.plan import Failure, Forward
 from mockserver.core.seed import monotonic
 from mockserver.delivery.connection import CLIENT_LEFT, ClientConnection, encode_header, wait_until_left
@@ -40,8 +40,6 @@ if TYPE_CHECKING:
 GRACE = 0.25  # seconds that the last event of a stream waits for the stream's end, to be recorded before it leaves
 
 log = logging.getLogger("mockserver")
-
-HeaderFields = Sequence[tuple[bytes, bytes]]
 
 
 class Relay(Struct, eq=False):
@@ -259,7 +257,7 @@ async def _cancel(task: "asyncio.Future[Any]") -> None:
         task.exception()
 
 
-def _select_headers(headers: HeaderFields) -> list[tuple[bytes, bytes]]:
+def _select_headers(headers: RawHeaders) -> list[tuple[bytes, bytes]]:
     """Return the headers of an answer that concern its client; this server sends its own date."""
     lower = [(name.lower(), value) for name, value in headers]
     chunked = any(name == b"transfer-encoding" for name, _ in lower)
@@ -269,7 +267,7 @@ def _select_headers(headers: HeaderFields) -> list[tuple[bytes, bytes]]:
     ]
 
 
-def _decode_headers(headers: HeaderFields) -> Headers:
+def _decode_headers(headers: RawHeaders) -> Headers:
     return tuple((name.decode("latin-1"), value.decode("latin-1")) for name, value in headers)
 
 

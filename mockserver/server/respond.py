@@ -33,7 +33,7 @@ from mockserver.dialects._reply import drop_headers, merge_headers
 from mockserver.engine.answer import use_tokenizer
 from mockserver.engine.engine import Engine
 from mockserver.engine.mcp_answers import name_only_server
-from mockserver.engine.offload import is_large, is_long, on_thread
+from mockserver.engine.offload import LARGEST_IN_LOOP, is_large, is_long, on_thread
 from mockserver.server.access import (
     add_origin_headers,
     check_key,
@@ -57,7 +57,6 @@ from mockserver.server.snapshot import ClientLeftError, decode_body
 from mockserver.server.stubs import is_stubbed, make_stub_operation, suggest_rule
 from mockserver.state.journal import Journal
 
-LARGE = 32_768  # bytes of a request that is parsed on a thread
 TOKEN_COST = 100  # bytes that a token of an answer takes
 PROMPT_COST = 5_000  # the same of a prompt among many
 MANY_CHOICES = 16  # of an answer that is planned when few others are
@@ -187,9 +186,9 @@ class Responder(Struct, eq=False):
         Raises ClientLeftError if the client leaves while its request waits for others.
         """
         try:
-            response = await self._answer(visit.request, visit)
+            response = await self._answer(visit)
         except Failure as failure:
-            if len(visit.request.body) > LARGE:
+            if len(visit.request.body) > LARGEST_IN_LOOP:
                 response = await on_thread(self.refuse, visit.request, failure, visit.call)
             else:
                 response = self.refuse(visit.request, failure, visit.call)
@@ -202,9 +201,10 @@ class Responder(Struct, eq=False):
             response = self.refuse(visit.request, Failure("server_error", _BUG))
         return self.finish(response, visit, tells_limits=response.forwarded is None)
 
-    async def _answer(self, request: HttpRequest, visit: Visit) -> Response:
+    async def _answer(self, visit: Visit) -> Response:
         """Return the response to a request that is not refused. Raises Failure, StateLostError, ClientLeftError."""
         live = self.live
+        request = visit.request
         namespace = request.namespace
         if live.fleet is not None and not live.fleet.is_current(namespace):
             await live.fleet.catch_up(namespace)
@@ -220,12 +220,12 @@ class Responder(Struct, eq=False):
             fixed = self._find_fixed_response(request, engine, visit)
             if fixed is not None:
                 return fixed
-        operation = visit.operation or self.find_operation(request.method)
+        operation = visit.operation or self.require_operation(request.method)
         key = None if settings.keys is None else self.dialect.credential(request)
         if settings.keys is not None and not has_own_login(request, self.dialect.name, engine.servers):
             check_key(key, settings.keys)
         sent = request
-        if b"content-encoding" in request.fields:
+        if b"content-encoding" in request.header_values:
             request = visit.request = await _decode(request, visit, settings)
         try:
             call, remarks = await self._read_call(operation, visit)
@@ -241,7 +241,9 @@ class Responder(Struct, eq=False):
         else:
             if settings.keys is not None and call.mcp is None:  # whose calls name no model
                 check_model_allowed(call.model, key, settings.keys, engine.policy.models)
-            timed = read_timing(request) if _TIMING in request.fields else None  # raises before anything is counted
+            timed = (
+                read_timing(request) if _TIMING in request.header_values else None
+            )  # raises before anything is counted
             if live.limiter is None and call.options.n * len(call.prompts or ".") <= MANY_CHOICES:
                 plan = await engine.plan(call)
             else:
@@ -261,7 +263,7 @@ class Responder(Struct, eq=False):
         if remarks and not _is_recorded_success(plan.outcome):
             plan = replace(plan, history_remarks=remarks)
         timed = space.timed if timed is None else timed
-        if len(request.body) > LARGE or is_long(call, plan.outcome):
+        if len(request.body) > LARGEST_IN_LOOP or is_long(call, plan.outcome):
             response = await on_thread(self._render, operation, call, plan, timed=timed)
         else:
             response = self._render(operation, call, plan, timed=timed)
@@ -273,7 +275,7 @@ class Responder(Struct, eq=False):
         """Return the call of a request, and remarks on the history that it sends back. Raises Failure."""
         request = visit.request
         settings = visit.settings
-        large = len(request.body) > LARGE or request.form is not None
+        large = len(request.body) > LARGEST_IN_LOOP or request.form is not None
         validation = find_validation(self.dialect.name, settings.validation)
         if large:
             call = await on_thread(operation.call, request, validation)
@@ -288,7 +290,7 @@ class Responder(Struct, eq=False):
             problems = operation.history(call, validation)
         return _apply_problems(problems, call, settings) if problems else (call, ())
 
-    def find_operation(self, method: str) -> Operation:
+    def require_operation(self, method: str) -> Operation:
         """Return the operation that a method asks for. Raises Failure if the path has none."""
         if not self.operations:
             return make_stub_operation(self.dialect.name, self.dialect.host)
@@ -376,7 +378,7 @@ class Responder(Struct, eq=False):
         """Return what was recorded of a request that is refused here, if its provider took it."""
         if engine.player is None or engine.player.is_empty:
             return None
-        if len(request.body) > LARGE or request.form is not None:
+        if len(request.body) > LARGEST_IN_LOOP or request.form is not None:
             call = await on_thread(parse_recorded, operation, self.dialect, request)
         else:
             call = parse_recorded(operation, self.dialect, request)
@@ -483,7 +485,6 @@ class Responder(Struct, eq=False):
         `tells_limits`: what is left of them is told, too. What an upstream answers tells of the provider's own.
         """
         request = visit.request
-        row = visit.row
         plan = response.plan
         reply = response.reply
         settings = self.live.settings
@@ -496,24 +497,10 @@ class Responder(Struct, eq=False):
             own = drop_headers(own, dict(limits))
         if own is not reply.headers:
             response.reply = replace(reply, headers=own)
-        row.plan = plan
-        row.status = reply.status
         more = write_lines(limits) if limits else ""
-        if not limits:
-            row.reply_headers = own
-        elif type(own) is HeaderLines:
-            row.reply_headers = HeaderLines(own.lines + more, own.sized)
-        else:
-            row.reply_headers = (*own, *limits)
-        call = response.call
-        if plan is HOME:  # a look at the server is no call
-            visit.journal.forget(row)
-        if call is not None:
-            row.call = call
-            row.model = call.model
-            row.operation = call.operation
+        _note(response, visit, more)
         if settings.source_headers:
-            more += f"{_write_source_line(plan.source)}x-mockserver-call: {row.seq}\r\n"
+            more += f"{_write_source_line(plan.source)}x-mockserver-call: {visit.row.seq}\r\n"
             if self.live.fleet is not None and self.live.fleet.lost:
                 more += "x-mockserver-state: lost\r\n"
         if settings.cors and response.forwarded is None:  # what an upstream answers is not known yet
@@ -525,13 +512,34 @@ class Responder(Struct, eq=False):
         return response
 
 
+def _note(response: Response, visit: Visit, limits: str) -> None:
+    """Note a response, with its own headers and the lines about limits; a look at the server is no call."""
+    row = visit.row
+    row.plan = response.plan
+    row.status = response.reply.status
+    headers = response.reply.headers
+    if not limits:
+        row.reply_headers = headers
+    elif type(headers) is HeaderLines:
+        row.reply_headers = HeaderLines(headers.lines + limits, headers.sized)
+    else:
+        row.reply_headers = (*headers, *HeaderLines(limits))
+    call = response.call
+    if call is not None:
+        row.call = call
+        row.model = call.model
+        row.operation = call.operation
+    if response.plan is HOME:
+        visit.journal.forget(row)
+
+
 async def _decode(request: HttpRequest, visit: Visit, settings: Settings) -> HttpRequest:
     """Return the request without the content codings of its body."""
-    if len(request.body) > LARGE:
+    if len(request.body) > LARGEST_IN_LOOP:
         plain = await on_thread(decode_body, request, settings.max_body)
     else:
         plain = decode_body(request, settings.max_body)
-    if plain is not request and len(plain.body) > LARGE:
+    if plain is not request and len(plain.body) > LARGEST_IN_LOOP:
         visit.take(estimate_parsed_size(plain.body))
     return plain
 
@@ -610,7 +618,7 @@ def _prepare(reply: Reply, pace: Pace, plan: Plan) -> Reply:
 
 def read_timing(request: HttpRequest) -> bool | None:
     """The timing override of a request, or None. Raises Failure for any other value than on and off."""
-    value = request.fields.get(_TIMING)
+    value = request.header_values.get(_TIMING)
     if value is None:
         return None
     text = value.decode("latin-1")

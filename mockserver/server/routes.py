@@ -1,4 +1,4 @@
-"""Which dialect and which operations are at which path; the nearest known path to an unknown one."""
+"""Which dialect and which operations are at which path."""
 
 import re
 from collections import defaultdict
@@ -12,7 +12,6 @@ from mockserver.cassettes.addresses import DialectRoutes
 from mockserver.dialects import Dialect, Operation, discover, discover_all, list_hosts
 from mockserver.dialects._mcp import DIALECT as MCP
 from mockserver.dialects._mcp.login import list_well_known_paths, make_well_known_operation
-from mockserver.kinds import ASKED
 
 
 class Endpoint(Struct, frozen=True):
@@ -65,15 +64,15 @@ def list_endpoints(dialects: Mapping[str, Dialect], default: str) -> tuple[Endpo
     """List every path of every dialect, the default dialect's bare ones first, and calls before look-ups."""
     mounts = [(drop_dialect_segment(mount), dialects[default]) for mount in dialects[default].mounts]
     mounts += [(mount, dialect) for dialect in dialects.values() for mount in dialect.mounts]
-    found = dict[tuple[str, str], tuple[Dialect, dict[str, Operation]]]()
     mounts += [("", dialect) for dialect in dialects.values() if dialect.bare]
+    spoken = {dialect.label: dialect for dialect in dialects.values()}
+    operations = defaultdict[tuple[str, str], dict[str, Operation]](dict)  # by path and dialect
     for mount, dialect in mounts:
         for operation in dialect.operations:
             if mount or dialect.label == default or operation.path.startswith(dialect.bare):
-                place = found.setdefault((mount + operation.path or "/", dialect.label), (dialect, {}))
-                place[1][operation.method] = operation
-    served = [Endpoint(path, dialect, operations) for (path, _), (dialect, operations) in found.items()]
-    return tuple(sorted(served, key=lambda place: "POST" not in place.operations))
+                operations[mount + operation.path or "/", dialect.label][operation.method] = operation
+    found = [Endpoint(path, spoken[label], served) for (path, label), served in operations.items()]
+    return tuple(sorted(found, key=lambda endpoint: "POST" not in endpoint.operations))
 
 
 def make_dialect_routes() -> DialectRoutes:
@@ -103,7 +102,7 @@ def list_own_endpoints(dialect: Dialect) -> tuple[Endpoint, ...]:
 
 
 def locate(path: str, dialects: Mapping[str, Dialect], default: str) -> FoundEndpoint | None:
-    """Return the place that serves a path, and its path parameters.
+    """Return the endpoint that serves a path, and its path parameters.
 
     Other dialects are not imported for the default one's.
     """
@@ -131,7 +130,7 @@ def complete_path(path: str, dialect: Dialect, known: Sequence[Endpoint]) -> str
 
 
 def find_owner(path: str, dialects: Mapping[str, Dialect], default: str) -> Dialect:
-    """Return the dialect that an unknown path belongs to: the one mounted in front of it, else the default.
+    """Return the dialect that an unknown path belongs to: the one mounted nearest in front of it, else the default.
 
     Of several at one mount, it is the one that has operations below the next segment too.
     """
@@ -140,63 +139,20 @@ def find_owner(path: str, dialects: Mapping[str, Dialect], default: str) -> Dial
         return MCP
     first, second = ("/".join(path.split("/")[:deep]) for deep in (2, 3))
     named = [
-        (any("/".join((mount + each.path).split("/")[:3]) == second for each in dialect.operations), dialect)
+        (
+            len(mount) if f"{path}/".startswith(f"{mount}/") else 0,
+            any("/".join((mount + each.path).split("/")[:3]) == second for each in dialect.operations),
+            dialect,
+        )
         for dialect in dialects.values()
         for mount in dialect.mounts
         if mount == first or mount.startswith(first + "/")
     ]
-    return max(named, key=itemgetter(0), default=(False, dialects[default]))[1]
-
-
-def find_nearest_path(method: str, path: str, known: Sequence[Endpoint], query: str = "") -> str | None:
-    """Return the method and path that were most likely meant, at the same mount, and rather with the same method."""
-    from difflib import get_close_matches  # only mistakes need it
-
-    front = "/".join(path.split("/")[:2]) + "/"
-    here = [place for place in known if place.shown.startswith(front)]
-    continued = [place for place in here if place.path.startswith(f"{path}/") and path.startswith(place.dialect.mounts)]
-    meant = continued or [place for place in here or known if place.path.endswith(path[len(front) - 1 :])]
-    others = [] if here and meant else [place for place in known if _asks_a_model(method, place)]
-    if found := _find_by_ending(method, path, here, query) or _find_by_ending(method, path, others, query):
-        return f"{method} {found.shown}"
-    known = continued or here or known
-    known = [place for place in meant if _has_usual_query(method, query, place)] or known
-    able = [place for place in known if method in place.operations]
-    begun = [place for place in able if place.shown.startswith(path)]
-    for likeness, near in ((1, known), (0.75, able), (0.75, known), (0.65, able), (0.55, begun)):
-        paths = {place.shown: place for place in near}
-        for close in get_close_matches(path, paths, n=1, cutoff=likeness):
-            operations = paths[close].operations
-            return f"{method if method in operations else next(iter(operations))} {close}"
-    return None
-
-
-def _find_by_ending(method: str, path: str, known: Sequence[Endpoint], query: str) -> Endpoint | None:
-    """Return the place whose own path ends the path: the client's base URL is too long, or another provider's."""
-    usual = {"", *(segment for place in known for segment in place.shown.split("/"))}
-    found = []
-    for place in known:
-        own = place.operations[method].path if method in place.operations else ""
-        matched = compile_template(f"{{base:path}}{own}").fullmatch(path) if own else None
-        if matched is not None and usual.issuperset(matched["base"].split("/")):
-            lacks_start = place.path.removesuffix(own).endswith(matched["base"])
-            deep = own.removeprefix("/v1").count("/")  # which some dialects have in their mounts
-            found.append(((deep, lacks_start, _has_usual_query(method, query, place)), place))
-    return max(found, key=itemgetter(0))[1] if found else None
-
-
-def _has_usual_query(method: str, query: str, place: Endpoint) -> bool:
-    """Return whether a query has what clients always send there with this method; False if that is nothing."""
-    always = place.operations[method].query if method in place.operations else {}
-    return bool(always) and all(f"{name}=" in query for name in always)
-
-
-def _asks_a_model(method: str, place: Endpoint) -> bool:
-    return method in place.operations and place.operations[method].name in ASKED
+    return max(named, key=itemgetter(0, 1), default=(0, False, dialects[default]))[-1]
 
 
 def find_operation(method: str, operations: Mapping[str, Operation]) -> Operation | None:
-    """Return the operation of a place that a method asks for, if it has one: to HEAD it is what it is to GET."""
+    """Return which of the operations at a path a method asks for, if it has one: to HEAD it is what it is to GET."""
     return operations.get("GET" if method == "HEAD" else method)
 
 
@@ -211,10 +167,10 @@ def tidy(path: str) -> str:
 
 
 def find_endpoint(path: str, known: Sequence[Endpoint]) -> FoundEndpoint | None:
-    """Return the place that serves a path, and its path parameters."""
-    for place in known:
-        if matched := compile_template(place.path).fullmatch(path):
-            return FoundEndpoint(place, matched.groupdict())
+    """Return the endpoint that serves a path, and its path parameters."""
+    for endpoint in known:
+        if matched := compile_template(endpoint.path).fullmatch(path):
+            return FoundEndpoint(endpoint, matched.groupdict())
     return None
 
 

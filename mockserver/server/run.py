@@ -20,11 +20,11 @@ from starlette.routing import Router
 from starlette.types import Lifespan
 
 from mockserver.config.errors import ConfigError
-from mockserver.core.http import is_everywhere
+from mockserver.core.origins import is_everywhere
 from mockserver.server.access import add_cors
 from mockserver.server.app import Site
-from mockserver.server.http.parser import Deadlines
-from mockserver.server.http.protocol import make_protocol_factory, make_refuse
+from mockserver.server.http.deadlines import Deadlines
+from mockserver.server.http.protocol import ProtocolFactory
 from mockserver.server.live import Live
 from mockserver.server.reload import watch
 from mockserver.server.sources import Sources
@@ -171,12 +171,7 @@ def configure_uvicorn(live: Live, lifespan: Lifespan[Router], *, grace: int, dra
     site = Site(live, lifespan)
     return uvicorn.Config(
         add_cors(site, live.settings.cors),
-        http=make_protocol_factory(
-            make_refuse(live),
-            Deadlines(drain=drain),
-            unread=live.unsent,
-            site=site,
-        ),  # type: ignore[arg-type]  # a factory instead of a class
+        http=ProtocolFactory(site.refuse_unread, Deadlines(drain=drain), unsent=live.unsent, site=site),  # type: ignore[arg-type]  # a factory instead of a class
         ws="none",  # connections change the protocol by themselves
         ws_max_size=live.settings.max_body,
         lifespan="on",
@@ -282,7 +277,7 @@ class Running:
         await _let_loop_turn()
         connections: set[Any] = self._server.server_state.connections
         for connection in tuple(connections):
-            if connection.busy and (all_of_them or connection.half):
+            if connection.busy and (all_of_them or connection.half_closed):
                 connection.transport.abort()
         await _let_loop_turn()
 

@@ -6,9 +6,11 @@ from msgspec.structs import replace
 from pydantic_core import to_json
 from starlette.types import Message, Send
 
-from mockserver.core.http import Frame, Reply
+from mockserver.core.frames import Frame
+from mockserver.core.http import Reply
 from mockserver.core.json import Json, try_parse
 from mockserver.core.lazy import lazy_pattern
+from mockserver.core.server_sent_events import END_OF_EVENT, find_data
 from mockserver.delivery.faults import ONLY_OVER_HTTP
 from mockserver.server.respond import Response, Visit
 
@@ -45,7 +47,7 @@ class EventSender:
             return
         self._unsent += message.get("body", b"")
         if self._is_stream:
-            *events, self._unsent = _END_OF_EVENT.split(self._unsent)
+            *events, self._unsent = END_OF_EVENT.split(self._unsent)
             for event in events:
                 await self.send_event(event)
         elif not message.get("more_body"):
@@ -71,13 +73,8 @@ class EventSender:
         await self._send({"type": "websocket.send", "text": data.decode("utf-8", "replace")})
 
 
-def find_data(event: bytes) -> bytes:
-    """Return the data of an event of a stream."""
-    return b"\n".join([found[1] for found in _DATA.finditer(event)])
-
-
 def fit_to_socket(response: Response, visit: Visit) -> Response:
-    """Return a response as its faults are to find it over a WebSocket: the body of one that is no stream is its frame.
+    """Return a response as its faults are to find it over a WebSocket, where a body is one frame unless it streams.
 
     Faults of what only HTTP has are left out, with a remark.
     """
@@ -108,7 +105,7 @@ def _is_stream(headers: dict[str, str]) -> bool:
 
 
 def make_frame(status: int, headers: dict[str, str], body: bytes) -> bytes:
-    """Return the frame for an answer that is no stream: its body, or an event of type `error`."""
+    """Return the frame for an answer that is not a stream: its body, or an event of type `error`."""
     if status < 400:
         return body
     stated = try_parse(body.decode("utf-8", "replace"))
@@ -121,7 +118,7 @@ def make_frame(status: int, headers: dict[str, str], body: bytes) -> bytes:
     return json.dumps(event, separators=(",", ":"), ensure_ascii=False).encode("utf-8", "replace")
 
 
-def make_error_frame(reply: Reply, frames: int) -> Frame:
+def make_error_frame(reply: Reply, last: bytes) -> Frame:
     """Return the error of a provider as it sends it over a WebSocket, as `Operation.error` does for a stream."""
     return Frame(make_frame(reply.status, dict(reply.headers), reply.body))
 
@@ -148,8 +145,6 @@ def find_type(event: bytes) -> Json:
 
 
 LAST_TYPES = ("error", "response.completed", "response.failed", "response.incomplete")
-_END_OF_EVENT = lazy_pattern(rb"\r\n\r\n|\n\n|\r\r")
-_DATA = lazy_pattern(rb"(?:\A|(?<=[\r\n]))data: ?([^\r\n]*)")
 _LAST = lazy_pattern(rb'"(?:error|response\.(?:completed|failed|incomplete))"')
 _TYPE = lazy_pattern(rb'"type": ?"([^"]*)"')
 _STATUS = {"rate_limit_exceeded": 429, "insufficient_quota": 429, "invalid_prompt": 400}

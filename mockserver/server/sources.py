@@ -121,7 +121,7 @@ def find_rules(document: Document) -> Sequence[Json]:
 
 
 def find_cassettes(then: Json) -> Iterator[str]:
-    """Yield the cassettes that a `then`, its steps and its branches name; none if it is no table."""
+    """Yield the cassettes that a `then`, its steps and its branches name; none if it is not a table."""
     pending = [then]
     while pending:
         if isinstance(each := pending.pop(0), Mapping):

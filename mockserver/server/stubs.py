@@ -16,8 +16,8 @@ from mockserver.dialects import Dialect, Operation, discover, discover_all
 from mockserver.dialects._parse import read_json
 from mockserver.rules.lint.remarks import Remark
 from mockserver.rules.load import Rule
-from mockserver.rules.match.conditions import find_pinned
 from mockserver.rules.match.fields import METHODS
+from mockserver.rules.match.index import find_pinned
 from mockserver.server.routes import (
     Endpoint,
     compile_template,

@@ -6,7 +6,7 @@ from msgspec import Struct
 from pydantic_core import from_json, to_json
 
 from mockserver.core.call import Options
-from mockserver.core.http import Frame
+from mockserver.core.frames import Frame
 from mockserver.core.json import Json
 from mockserver.core.plan import Answer, Usage
 from mockserver.wire.anthropic import MessageOptions, MessageRenderer, make_completion, stream_completion

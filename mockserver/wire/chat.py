@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from pydantic_core import to_json
 
 from mockserver.core.call import Options, ToolCall
-from mockserver.core.http import Frame
+from mockserver.core.frames import Frame, write_comment
 from mockserver.core.json import Json
 from mockserver.core.lazy import map_lazily
 from mockserver.core.plan import (
@@ -149,7 +149,7 @@ class ChatRenderer(Renderer[Options]):
         """Yield the frames, with a hole for the usage so far where it grows."""
         include_usage = options.include_usage or self.layout.stream_usage in _UNASKED
         if self.layout.comment:
-            yield Frame(f": {self.layout.comment}\n\n".encode(), part="open", framing="bare")
+            yield Frame(write_comment(self.layout.comment), part="open", framing="bare")
         completion = _Completion(answer, self.layout, options.service_tier, include_usage=include_usage)
         yield from completion.stream_chunks()
         if not self.layout.last_object:

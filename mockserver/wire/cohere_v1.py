@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from msgspec import Struct
 from pydantic_core import from_json, to_json
 
-from mockserver.core.http import Frame
+from mockserver.core.frames import Frame
 from mockserver.core.json import Json
 from mockserver.core.plan import Answer, Choice, Text, ToolUse
 from mockserver.wire.cohere import cite, find_finish_reason, make_usage

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from pydantic_core import to_json
 
 from mockserver.core.call import fingerprint
-from mockserver.core.http import Frame
+from mockserver.core.frames import Frame
 from mockserver.core.json import Json, try_parse
 from mockserver.core.plan import (
     Answer,
@@ -42,9 +42,9 @@ class GeminiOptions(Struct, frozen=True):
     thoughts: bool = False  # whether to show them
     signed: bool = False  # whether the first call of an answer has a signature
     alternatives: int = 0  # of each token, in log probabilities
-    media: Mapping[str, int] = {}  # tokens of the prompt that are no text, by modality
+    media: Mapping[str, int] = {}  # tokens of the prompt that are not text, by modality
     cached: int = 0  # tokens of the prompt that are in its cached content
-    cached_media: Mapping[str, int] = {}  # those of them that are no text
+    cached_media: Mapping[str, int] = {}  # those of them that are not text
     indent: int | None = 2  # of a body that is spread over lines
 
 
@@ -176,7 +176,7 @@ def _make_parts(part: Part, options: GeminiOptions) -> Iterator[Object]:
 
 
 def _make_function_call(part: ToolUse) -> Object | None:
-    """Return the call; None if its arguments are no JSON object, which no call of Gemini can say."""
+    """Return the call; None if its arguments are not a JSON object, which no call of Gemini can say."""
     call = part.call
     arguments = {"input": call.arguments} if call.kind == "custom" else try_parse(call.arguments or "{}")
     if not isinstance(arguments, dict):

@@ -10,7 +10,7 @@ from functools import lru_cache
 from msgspec import Struct
 from pydantic_core import to_json
 
-from mockserver.core.http import Frame
+from mockserver.core.frames import Frame
 from mockserver.core.json import Json, compact, try_parse
 from mockserver.core.plan import Answer, Item, Logprob, Part, Reasoning, Text, ToolUse, Usage, tokens_of
 from mockserver.core.tokens import weigh_pieces
@@ -113,7 +113,7 @@ def _list_pieces(
 
 
 def _list_visible_parts(parts: Iterable[Part], options: LineOptions) -> Iterator[Part]:
-    """Yield the parts that are shown; a call whose arguments are no object becomes text, as from a model."""
+    """Yield the parts that are shown; a call whose arguments are not an object becomes text, as from a model."""
     for part in parts:
         if type(part) is Reasoning and not options.thinks:
             continue
@@ -133,7 +133,7 @@ def _make_call(part: ToolUse, index: int) -> Object:
 
 @lru_cache(maxsize=1024)
 def _read_arguments(kind: str, text: str) -> bytes | None:
-    """Return the JSON of the arguments of a call; None if they are no object."""
+    """Return the JSON of the arguments of a call; None if they are not an object."""
     arguments = {"input": text} if kind == "custom" else try_parse(text or "{}")
     return to_json(arguments) if isinstance(arguments, dict) else None
 

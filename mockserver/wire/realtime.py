@@ -9,8 +9,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from msgspec import Struct
 from pydantic_core import to_json
 
+from mockserver.core.frames import Frame
 from mockserver.core.hosted_tools import describe_error
-from mockserver.core.http import Frame
 from mockserver.core.json import Json
 from mockserver.core.plan import Answer, Item, Part, Refusal, Text, ToolUse, Usage
 from mockserver.core.seed import Seed

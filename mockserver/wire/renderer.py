@@ -16,7 +16,7 @@ from msgspec.json import encode
 from msgspec.structs import astuple, replace
 from pydantic_core import to_json
 
-from mockserver.core.http import Frame
+from mockserver.core.frames import Frame
 from mockserver.core.json import Json
 from mockserver.core.lazy import remember
 from mockserver.core.plan import (

@@ -8,7 +8,7 @@ from msgspec.json import encode
 from msgspec.structs import replace
 from pydantic_core import to_json
 
-from mockserver.core.http import Frame
+from mockserver.core.frames import Frame
 from mockserver.core.json import Json
 from mockserver.core.plan import Answer, Broken, Item, Part, Reasoning, Refusal, Text, ToolUse, tokens_of, words_of
 from mockserver.core.tokens import APPROX, Chunks, Tokenizer, spans, weigh_pieces

@@ -11,7 +11,7 @@ from msgspec import Struct, field
 from pydantic_core import to_json
 
 from mockserver.core.call import Prompt
-from mockserver.core.http import Frame
+from mockserver.core.frames import Frame
 from mockserver.core.json import Json
 from mockserver.core.lazy import map_lazily
 from mockserver.core.plan import Answer, Choice, Text, tokens_of
@@ -37,6 +37,8 @@ class TextLayout(Struct, frozen=True):
     choice: tuple[str, ...]
     usage: tuple[str, ...]
     finishes: Mapping[str, str]  # finish reasons that the provider does not have -> those that it shows instead
+    object: str = "text_completion"
+    chunk_object: str = "text_completion"
     prompt_filter_first: bool = False  # whether a stream begins with a chunk of only the prompts' filter results
     # Where a stream has its usage. "requested": in a last chunk, if requested. "finish": with the last finish reason,
     # and null in the other chunks.
@@ -96,9 +98,10 @@ class _Completion:
         self._options = options
         self._head: dict[str, Json] = {
             "id": answer.id,
-            "object": "text_completion",
+            "object": layout.object,
             "created": answer.created,
             "model": answer.model,
+            "system_fingerprint": f"fp_{answer.system_fingerprint}",
         }
         self._unfinished = len(answer.choices)
 
@@ -106,7 +109,7 @@ class _Completion:
         choices = map_lazily(
             lambda index: self._make_choice(index, self._join_pieces(index)), range(len(self._answer.choices))
         )
-        more = self._make_ending()
+        more: dict[str, Json] = {**self._make_ending(), "prompt": []}
         if "prompt_filter_results" in self._layout.completion:
             more["prompt_filter_results"] = self._list_prompt_filters()
         return pick({**self._head, "choices": choices, **more}, self._layout.completion)
@@ -233,7 +236,8 @@ class _Completion:
 
     def _pick_chunk(self, choices: list[dict[str, Json]], **more: Json) -> dict[str, Json]:
         usage = {"usage": None} if self._options.usage or self._layout.stream_usage == "finish" else {}
-        return pick({**self._head, **usage, "choices": choices, **more}, self._layout.completion)
+        full = {**self._head, "object": self._layout.chunk_object, **usage, "choices": choices, **more}
+        return pick(full, self._layout.completion)
 
 
 def _join_texts(choice: Choice) -> str:

@@ -24,6 +24,7 @@ def asked(body: Any, path: str = CHAT, dialect: str = "openai", **headers: str) 
 
 HELLO = chat("Hello")
 TOOL = {"type": "function", "function": {"name": "f", "parameters": {"type": "object"}}}
+OTHER_TOOL = {"type": "function", "function": {"name": "g", "parameters": {"type": "object"}}}
 RESPONSE = {"model": "gpt-4o", "input": "go on"}
 
 SAME: list[tuple[Any, Any, MatchSettings]] = [
@@ -33,6 +34,7 @@ SAME: list[tuple[Any, Any, MatchSettings]] = [
     ({**HELLO, "seed": 1}, {**HELLO, "seed": 2, "temperature": 1}, MatchSettings(ignore=("seed", "temperature"))),
     (HELLO, {**HELLO, "model": "o3"}, MatchSettings(ignore=("model",))),
     ({**HELLO, "stream": True}, {**HELLO, "stream": True, "stream_options": {"include_usage": True}}, NONE),
+    ({**HELLO, "tools": [TOOL, OTHER_TOOL]}, {**HELLO, "tools": [OTHER_TOOL, TOOL]}, NONE),
 ]
 OTHERS: list[tuple[Any, Any, MatchSettings]] = [
     (HELLO, chat("Hello!"), NONE),
@@ -70,6 +72,18 @@ def test_a_call_that_is_known_is_looked_up_by_the_key_that_it_would_have(
     known = held.find_known_key(asked(recorded))
     assert known == (None if match.also else make_key(asked(recorded), match))  # `also` compares what calls do not mean
     assert held.find_known_key(asked(live)) in (None, make_key(asked(live), match))
+
+
+def test_tools_of_gemini_are_the_same_in_any_order_of_tools_and_keys() -> None:
+    def ask(*declared: Any) -> str:
+        body = {"contents": [{"parts": [{"text": "Hello"}]}], "tools": [{"functionDeclarations": declared}]}
+        return make_key(asked(body, "/gemini/v1beta/models/gemini-2.5-flash:generateContent", "gemini"), NONE)
+
+    schema = {"type": "object", "properties": {"a": {"type": "string"}, "b": {"type": "string"}}}
+    turned = {"type": "object", "properties": {"b": {"type": "string"}, "a": {"type": "string"}}}
+    known = ask({"name": "f", "description": "d", "parameters": schema}, {"name": "g"})
+    assert ask({"name": "g"}, {"parameters": schema, "description": "d", "name": "f"}) == known
+    assert ask({"name": "f", "description": "d", "parameters": turned}, {"name": "g"}) != known
 
 
 def test_paths_of_one_dialect_are_the_same_and_other_dialects_are_others() -> None:

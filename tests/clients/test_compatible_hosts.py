@@ -6,6 +6,7 @@ from typing import Any
 
 import cerebras.cloud.sdk
 import groq
+import httpx2
 import openai
 import pytest
 from cerebras.cloud.sdk import Cerebras
@@ -132,6 +133,15 @@ def test_an_error_in_a_stream(client: Any, host: str) -> None:
     messages = [{"role": "user", "content": "break"}]
     with pytest.raises(CLIENTS[host][3].APIError):
         list(client.chat.completions.create(model="m", messages=messages, stream=True))
+
+
+def test_the_error_of_openrouter_is_a_chunk_of_its_stream(hosts: Served) -> None:
+    body = {"model": "m", "messages": [{"role": "user", "content": "break"}], "stream": True}
+    answer = httpx2.post(f"{hosts.address}/openrouter/chat/completions", json=body)
+    _, *events = answer.text.split("data: ")
+    *_, before, last = map(json.loads, events)
+    assert (last["error"]["code"], last["choices"][0]["finish_reason"]) == (500, "error")
+    assert all(last[key] == before[key] for key in ("id", "object", "created", "model", "provider"))
 
 
 def test_models(client: Any, host: str) -> None:

@@ -93,20 +93,18 @@ def test_a_voice_agent(rate: int, server: MockServer, client: genai.Client) -> N
         said, heard, sound = "", "", b""
         async with client.aio.live.connect(model=MODEL, config=config) as session:
             await session.send_realtime_input(audio=types.Blob(data=spoken, mime_type=f"audio/pcm;rate={rate}"))
-            while True:
-                async for message in session.receive():
-                    if message.tool_call is not None:
-                        (called,) = message.tool_call.function_calls or ()
-                        result = types.FunctionResponse(id=called.id, name=called.name, response={"degrees": 5})
-                        await session.send_tool_response(function_responses=result)
-                    content = message.server_content
-                    if content is not None and content.input_transcription is not None:
-                        heard += content.input_transcription.text or ""
-                    if content is not None and content.output_transcription is not None:
-                        said += content.output_transcription.text or ""
-                    sound += message.data or b""
-                if sound:
-                    return heard, said, sound
+            async for message in session.receive():  # to the end of the turn, which the result of a call continues
+                if message.tool_call is not None:
+                    (called,) = message.tool_call.function_calls or ()
+                    result = types.FunctionResponse(id=called.id, name=called.name, response={"degrees": 5})
+                    await session.send_tool_response(function_responses=result)
+                content = message.server_content
+                if content is not None and content.input_transcription is not None:
+                    heard += content.input_transcription.text or ""
+                if content is not None and content.output_transcription is not None:
+                    said += content.output_transcription.text or ""
+                sound += message.data or b""
+        return heard, said, sound
 
     heard, said, sound = asyncio.run(asyncio.wait_for(talk(), 30))
     assert (heard, said) == ("How is the weather?", "It is 5 degrees.")
@@ -249,19 +247,21 @@ def _ask_live(server: MockServer, text: str, modality: str = "TEXT") -> Iterator
             data = socket.recv()
             message = try_parse(bytes(data).decode()) if isinstance(data, bytes) else None
             yield message if isinstance(message, dict) else {"raw": data}
-            if isinstance(message, dict) and "turnComplete" in message.get("serverContent", {}):
+            if isinstance(message, dict) and (
+                "toolCall" in message or "turnComplete" in message.get("serverContent", {})
+            ):
                 return
 
 
 def test_calls_come_together_and_last(server: MockServer) -> None:
     server.on(last_user="both").reply("Sure", tool_calls=[{"name": "a"}, {"name": "b"}], timing={"per_token": "50ms"})
-    *_, before, calls, done, _ = _ask_live(server, "both")
+    *_, before, calls = _ask_live(server, "both")
     assert before["serverContent"]["modelTurn"]["parts"] == [{"text": "Sure"}]
     assert [(call["id"], call["name"]) for call in calls["toolCall"]["functionCalls"]] == [
         ("function-call-1", "a"),
         ("function-call-2", "b"),
     ]
-    assert done == {"serverContent": {"generationComplete": True}}
+    assert calls["usageMetadata"]["totalTokenCount"] > 0
 
 
 def test_a_rule_states_the_sound(server: MockServer, tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ import pytest
 from mockserver import __version__
 from mockserver.delivery.faults import FAULTS
 from mockserver.rules.json_schema import make_rules_schema
+from tests.house.pages import blocks
 from tests.kit.npm import PACKAGES, installed
 
 PACKAGE = Path(__file__).parents[2] / "clients" / "js"
@@ -105,6 +106,28 @@ def test_its_version_is_that_of_the_server() -> None:
     assert ABOUT["version"] == __version__.replace(".dev", "-dev.")
 
 
+def install(example: str, project: Path) -> None:
+    """Give a project what an example needs, as npm would."""
+    modules = project / "node_modules"
+    modules.mkdir()
+    for module in installed(example).iterdir():
+        (modules / module.name).symlink_to(module)
+    (modules / "mockserver-llm").symlink_to(PACKAGE)
+
+
+@pytest.mark.slow  # the first time it needs the npm registry
+@pytest.mark.needs("node")
+def test_the_tests_of_the_guide_pass(tmp_path: Path) -> None:
+    guide = PACKAGE.parents[1] / "docs" / "guides" / "javascript-and-others.md"
+    for block in blocks(guide.read_text(encoding="utf-8")):
+        if block.language == "js" and block.title:
+            (tmp_path / block.title).write_text(block.body, encoding="utf-8")
+    install("vitest", tmp_path)
+    command = "-m mockserver run --unmatched error -- node node_modules/vitest/vitest.mjs run"
+    said = run(sys.executable, *command.split(), cwd=tmp_path, NO_COLOR="1")
+    assert re.search(r"\b2 passed\b", said), said
+
+
 EXAMPLES = ("vitest", "jest", "playwright")
 
 
@@ -113,11 +136,8 @@ EXAMPLES = ("vitest", "jest", "playwright")
 @pytest.mark.needs("node")
 def test_the_tests_of_the_examples_pass(name: str, tmp_path: Path) -> None:
     project = shutil.copytree(PACKAGE / "examples" / name, tmp_path / name)
-    modules, programs = project / "node_modules", tmp_path / "bin"
-    modules.mkdir()
-    for module in installed(name).iterdir():
-        (modules / module.name).symlink_to(module)
-    (modules / "mockserver-llm").symlink_to(PACKAGE)
+    install(name, project)
+    programs = tmp_path / "bin"
     programs.mkdir()
     (programs / "mockserver").write_text(f'#!/bin/sh\nexec {sys.executable} -m mockserver "$@"\n')
     (programs / "mockserver").chmod(0o755)

@@ -81,7 +81,7 @@ def test_dimensions_and_tokens(client: OpenAI) -> None:
 
 def test_errors_of_embeddings(client: OpenAI) -> None:
     with pytest.raises(openai.BadRequestError, match="input cannot be an empty string"):
-        client.embeddings.create(model=SMALL, input="")
+        client.embeddings.create(model=SMALL, input=["a", ""])
     with pytest.raises(openai.BadRequestError, match="maximum length 2048"):
         client.embeddings.create(model=SMALL, input=["a"] * 2049)
     with pytest.raises(openai.RateLimitError) as caught:

@@ -1,4 +1,4 @@
-"""What README and the guide say of respx: it does not see the requests of official clients that use httpx2."""
+"""What the guide says of respx: it does not see the requests of official clients that use httpx2."""
 
 from typing import Any
 

@@ -116,9 +116,15 @@ def test_any_text_is_read_or_refused(text):
     assert all(place.line >= 1 and place.column >= 1 for place in places)
 
 
+def test_tags_of_other_tools_only_where_they_are_asked_for() -> None:
+    text = "a: !!python/object/apply:os.system [ls]\nb: !!python/tuple [1, 2]\nc: !!python/object:a.B {d: 1}\n"
+    assert yaml_reader.parse(text, foreign=True)[::2] == ({"a": "ls", "b": [1, 2], "c": {"d": 1}}, [])
+    assert [line for _, line, _ in yaml_reader.parse(text)[2]] == [0, 1, 2]
+
+
 def test_bytes_only_where_they_are_asked_for() -> None:
     text = "a: !!binary |\n  aGVs\n  bG8=\nb: !!binary a\n"
-    data, _, problems = yaml_reader.parse(text, binary=True)
+    data, _, problems = yaml_reader.parse(text, foreign=True)
     assert data == {"a": b"hello", "b": "a"}
     assert problems == [('the tag "!!binary" is not allowed here; remove it', 3, 3)]
     assert [line for _, line, _ in yaml_reader.parse(text)[2]] == [0, 3]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from mockserver.core.http import host_of, is_address, is_everywhere, is_loopback, matches, origin
+from mockserver.core.origins import is_address, is_everywhere, is_loopback, matches_host, read_host, read_origin
 
 
 @pytest.mark.parametrize(
@@ -23,7 +23,7 @@ from mockserver.core.http import host_of, is_address, is_everywhere, is_loopback
     ],
 )
 def test_the_host_of_an_authority(authority: str, host: str | None) -> None:
-    assert host_of(authority) == host
+    assert read_host(authority) == host
 
 
 @pytest.mark.parametrize("host", ["localhost", "LOCALHOST", "127.0.0.1", "127.8.9.10", "::1"])
@@ -61,7 +61,7 @@ def test_addresses() -> None:
     ],
 )
 def test_entries_of_a_list(host: str, pattern: str, expected: bool) -> None:
-    assert matches(host, pattern) is expected
+    assert matches_host(host, pattern) is expected
 
 
 @pytest.mark.parametrize(
@@ -81,4 +81,4 @@ def test_entries_of_a_list(host: str, pattern: str, expected: bool) -> None:
     ],
 )
 def test_origins(text: str, expected: str | None) -> None:
-    assert origin(text) == expected
+    assert read_origin(text) == expected

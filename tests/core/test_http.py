@@ -2,7 +2,8 @@
 
 import pytest
 
-from mockserver.core.http import Frame, HttpRequest, Reply
+from mockserver.core.frames import Frame
+from mockserver.core.http import HttpRequest, Reply
 
 REQUEST = HttpRequest("GET", "/", headers=((b"accept", b"a/b"), (b"x-name", b"J\xfcrgen"), (b"accept", b"c/d")))
 

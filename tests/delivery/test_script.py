@@ -6,10 +6,11 @@ from typing import Any
 import pytest
 
 from mockserver.core.action import Action, Head, Wait, Write
-from mockserver.core.http import Frame, Reply
+from mockserver.core.frames import Frame, write_event
+from mockserver.core.http import Reply
 from mockserver.core.plan import Distribution, Timing
 from mockserver.core.seed import Seed
-from mockserver.delivery.script import AT_ONCE, Pace, join_frames, make_script, part_frames, write_event
+from mockserver.delivery.script import AT_ONCE, Pace, join_frames, make_script, part_frames
 
 HEADERS = (("content-type", "application/json"),)
 PLAIN = Reply(200, HEADERS, b"{}", tokens=10)

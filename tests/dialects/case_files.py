@@ -32,6 +32,10 @@ from tests.dialects.usual import shortened, whole
 
 FILES = sorted((Path(__file__).parent / "cases").glob("*.yaml"))
 PREFIXES = {"azure_openai": "/openai"}  # of every path
+_AT_OTHERS = (  # where other providers serve a dialect
+    *("/gemini/v1beta/openai", "/cohere/compatibility/v1", "/bedrock/openai/v1"),
+    *("/azure/anthropic", "/deepseek/anthropic"),
+)
 CHATS = {  # the path of a request that names none
     "azure": "/chat/completions?api-version=2024-05-01-preview",
     "azure_openai": "/deployments/gpt-4o/chat/completions?api-version=2024-10-21",
@@ -76,7 +80,8 @@ class Case:
     @property
     def path(self) -> str:
         path = self._request.get("path", CHATS.get(self.dialect, "/chat/completions"))
-        return f"{discover_all()[self.dialect].mounts[-1]}{PREFIXES.get(self.dialect, '')}{path}"
+        own = [mount for mount in discover_all()[self.dialect].mounts if mount not in _AT_OTHERS]
+        return f"{own[-1]}{PREFIXES.get(self.dialect, '')}{path}"
 
     @property
     def method(self) -> str:

@@ -8,7 +8,8 @@ import pytest
 from msgspec.structs import replace
 
 from mockserver.core.call import Call
-from mockserver.core.http import Frame, HttpRequest, Reply
+from mockserver.core.frames import Frame
+from mockserver.core.http import HttpRequest, Reply
 from mockserver.core.plan import Answer, Choice, Failure, Models, Text, Usage
 from mockserver.core.validation import Validation
 from mockserver.dialects import Dialect, Operation, discover

@@ -58,6 +58,8 @@ _SCHEMA = {"type": "object", "properties": {"name": {"type": "string"}, "age": {
     [
         {"response_format": {"type": "json_object", "schema": _SCHEMA}},  # Together, llama.cpp
         {"response_format": {"type": "json_schema", "schema": _SCHEMA}},
+        {"response_format": {"type": "json_object", "value": _SCHEMA}},  # Hugging Face
+        {"response_format": {"type": "json", "value": _SCHEMA}},
         {"structured_outputs": {"json": _SCHEMA}},  # vLLM
         {"structured_outputs": {"json": json.dumps(_SCHEMA)}},
         {"guided_json": _SCHEMA},  # vLLM before 0.12
@@ -67,6 +69,33 @@ def test_a_schema_in_the_place_of_a_host_is_followed(asked: Json) -> None:
     sent = {"model": "m", "messages": [{"role": "user", "content": "Jason Liu is 30 years old"}]}
     answer = local().ask("/vllm/chat/completions", {**sent, **asked})
     assert json.loads(answer.json["choices"][0]["message"]["content"]) == {"name": "Jason Liu", "age": 30}
+
+
+def test_openrouter_shows_what_its_clients_require() -> None:
+    answer = local().ask("/openrouter/responses", {"model": "m", "input": "Hello"}).json
+    assert (answer["frequency_penalty"], answer["presence_penalty"]) == (0, 0)
+    chunks = ask(local(), "/openrouter/chat/completions", stream=True).frames
+    assert not any("system_fingerprint" in chunk for chunk in chunks)
+
+
+def test_together_reads_how_many_alternatives_to_show() -> None:
+    for asked, shown in ((2, 2), (1, 1), (True, 0)):
+        answer = ask(local(), "/together/chat/completions", logprobs=asked).json
+        assert {len(token["top_logprobs"]) for token in answer["choices"][0]["logprobs"]["content"]} == {shown}
+    assert ask(local(), "/together/chat/completions", logprobs=0).json["choices"][0]["logprobs"] is None
+    refused = ask(local(), "/together/chat/completions", logprobs="many")
+    assert (refused.status, refused.json["error"]["param"]) == (400, "logprobs")
+    assert "a boolean or integer" in refused.json["error"]["message"]
+    assert ask(local(), "/deepseek/chat/completions", logprobs=1).status == 400
+
+
+def test_texts_of_hosts_whose_clients_expect_another_shape() -> None:
+    asked = {"model": "m", "prompt": "Hello", "max_tokens": 3}
+    assert "system_fingerprint" in local().ask("/cerebras/completions", asked).json
+    answer = local().ask("/together/completions", asked).json
+    assert (answer["object"], answer["prompt"]) == ("text.completion", [])
+    *chunks, done = local().ask("/together/completions", {**asked, "stream": True}).frames
+    assert ({chunk["object"] for chunk in chunks}, done) == ({"completion.chunk"}, "[DONE]")
 
 
 @pytest.mark.parametrize("name", HOST_NAMES)

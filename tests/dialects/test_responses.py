@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from mockserver.core.call import Message, ToolCall
-from mockserver.core.http import Frame, Reply
+from mockserver.core.frames import Frame
+from mockserver.core.http import Reply
 from mockserver.core.plan import Answer, Choice, Failure, Reasoning, Text, Usage
 from mockserver.dialects._openai_api.responses import (
     RESPONSE_LAYOUT,
@@ -101,7 +102,16 @@ ECHOED: list[tuple[dict[str, Any], dict[str, Any]]] = [
         {
             "tools": [
                 {**F, "description": None, "parameters": None, "strict": True},
-                {"type": "web_search", "search_context_size": "low"},
+                {
+                    "type": "web_search",
+                    "filters": None,
+                    "search_context_size": "low",
+                    "user_location": {
+                        "type": "approximate",
+                        "country": "US",
+                        **dict.fromkeys(("city", "region", "timezone")),
+                    },
+                },
             ],
             "tool_choice": F,
         },
@@ -149,5 +159,6 @@ def test_the_id_of_what_was_not_found_is_told(speak: Callable[[str], Any]) -> No
     ],
 )
 def test_an_error_as_an_event(said: Any, error: Any) -> None:
-    event = error_event(Reply(500, (), json.dumps({"error": said}).encode()), 7)
+    before = b'event: response.created\ndata: {"type":"response.created","sequence_number":6}\n\n'
+    event = error_event(Reply(500, (), json.dumps({"error": said}).encode()), before)
     assert (event.event, json.loads(event.data)) == ("error", {"type": "error", "sequence_number": 7, "error": error})

@@ -9,13 +9,14 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from mockserver.core.call import ToolCall
-from mockserver.core.http import Frames, Reply
+from mockserver.core.frames import Frames, write_event
+from mockserver.core.http import Reply
 from mockserver.core.json import Json
 from mockserver.core.plan import Answer, Choice, Reasoning, Refusal, Text, ToolUse, Usage, Verdict, words_of
 from mockserver.core.seed import Seed
 from mockserver.core.tokens import split
 from mockserver.core.validation import Validation
-from mockserver.delivery.script import join_frames, write_event
+from mockserver.delivery.script import join_frames
 from mockserver.dialects import discover
 from mockserver.dialects.compatible.hosts import HOSTS
 from mockserver.model.logprobs import logprobs

@@ -18,9 +18,9 @@ from mockserver.core.plan import Answer, Failure, Listing, Stored, Text, Usage
 from mockserver.dialects._forms import write_form
 from mockserver.dialects._openai_api import audio
 from mockserver.engine.offload import (
-    IN_PROCESS_DRIVER,
-    LARGE,
+    LARGEST_IN_LOOP,
     LONG,
+    STEPPED,
     THREADS,
     Work,
     is_large,
@@ -48,10 +48,10 @@ def in_main_thread() -> bool:
     ("call", "large"),
     [
         (a_call(), False),
-        (a_call("x" * (LARGE // 2)), False),
-        (a_call("x" * (LARGE // 2 + 1)), True),  # each of two messages
-        (a_call(body=b"x" * LARGE), False),
-        (a_call(body=b"x" * (LARGE + 1)), True),
+        (a_call("x" * (LARGEST_IN_LOOP // 2)), False),
+        (a_call("x" * (LARGEST_IN_LOOP // 2 + 1)), True),  # each of two messages
+        (a_call(body=b"x" * LARGEST_IN_LOOP), False),
+        (a_call(body=b"x" * (LARGEST_IN_LOOP + 1)), True),
     ],
     ids=["nothing", "half", "messages", "a body", "a larger body"],
 )
@@ -237,18 +237,18 @@ def test_what_is_a_long_answer() -> None:
     assert not is_long(a_call(), answer)
     assert is_long(replace(a_call(), options=replace(a_call().options, logprobs=5)), answer)
     assert is_long(a_call(), Stored(replace(a_call(), options=replace(a_call().options, logprobs=5)), answer))
-    assert is_long(a_call(), Listing((Stored(a_call(), answer, size=LARGE + 1),)))
+    assert is_long(a_call(), Listing((Stored(a_call(), answer, size=LARGEST_IN_LOOP + 1),)))
     assert is_long(a_call(), Embeddings("m", ((0.5,),) * (LONG // 1000), 1))
     assert not is_long(a_call(), Failure("bad_parameter"))
 
 
 def test_whoever_steps_a_coroutine_by_hand_does_its_large_work() -> None:
-    before = IN_PROCESS_DRIVER.set(True)
+    before = STEPPED.set(True)
     waiting = on_thread(in_main_thread)
     assert waiting.send(None) == Work(in_main_thread)
     with pytest.raises(StopIteration) as over:
         waiting.send(5)
-    IN_PROCESS_DRIVER.reset(before)
+    STEPPED.reset(before)
     assert over.value.value == 5
 
 

@@ -16,8 +16,8 @@ from mockserver.config.errors import MockserverError
 from mockserver.config.layers import assemble, format_variable
 from mockserver.config.settings import Settings
 from mockserver.config.source import read
+from mockserver.core.frames import write_event
 from mockserver.core.http import HttpRequest
-from mockserver.delivery.script import write_event
 from mockserver.dialects import discover
 from mockserver.rules.load import Rule, load
 from mockserver.server.compose import start

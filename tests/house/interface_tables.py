@@ -9,7 +9,7 @@ import click
 from mockserver.cli import COMMANDS, commands
 from mockserver.config.settings import Settings
 from mockserver.pytest_plugin import pytest_addoption
-from mockserver.pytest_plugin.session import KEYS
+from mockserver.pytest_plugin.configuration import KEYS
 from mockserver.reports.calls import ReceivedCall
 from mockserver.server.control import calls
 from mockserver.testing import Declared, MockServer
@@ -147,24 +147,6 @@ def _signature(method: Any) -> str:
     return f"({', '.join(shown)})"
 
 
-# What the plugin and unittest use of a server; tests hardly do.
-_INTERNAL = (
-    *(
-        "compile_rule",
-        "declare",
-        "serve_mcp",
-        "update_rules",
-        "remove_rule",
-        "note_failure",
-        "declares",
-        "check",
-        "close_open",
-        "problems",
-    ),
-    *("remarks", "list_hints", "find_played_cassette", "wait_until_idle", "keep_declared", "override"),
-)
-
-
 INTERFACES: Mapping[str, Callable[[], str]] = {
     "call": _struct(control_types.CallDetail),
     "commands": _commands,
@@ -173,5 +155,5 @@ INTERFACES: Mapping[str, Callable[[], str]] = {
     "pytest-options": _pytest_options,
     "received": _members(ReceivedCall, without=("unparsed", "rules", "secrets")),
     "routes": _routes,
-    "server": _members(MockServer, Assertions, without=_INTERNAL),
+    "server": _members(MockServer, Assertions),
 }

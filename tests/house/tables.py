@@ -479,11 +479,9 @@ def _speed() -> str:
     kinds = {row: ratio for row, than, ratio in _measured("kinds") if than == "bare"}
     dearest = max(kinds, key=kinds.__getitem__)
     text = (
-        "The measure of speed is a bare uvicorn app that answers with fixed bytes. Beside it, with every request "
-        f"different, a chat that a rule answers with a constant text costs {kinds['constant text']:.1f} times the CPU, "
-        f"one with a template {kinds['template']:.1f} times, and the dearest of {len(kinds)} kinds ({dearest}) "
-        f"{kinds[dearest]:.1f} times ([performance](docs/guides/load-tests.md#performance)). The server starts in a "
-        "third of a second."
+        f"A chat that a rule answers costs {kinds['constant text']:.1f} times the CPU of a bare uvicorn app that "
+        f"answers with fixed bytes, and the dearest of [{len(kinds)} kinds](docs/guides/load-tests.md#performance) "
+        f"({dearest}) {kinds[dearest]:.1f} times. Measure it: `make bench`."
     )
     return textwrap.fill(text, width=120, break_long_words=False, break_on_hyphens=False)
 

@@ -65,6 +65,16 @@ def test_of_what_decides_only_the_drivers_wait() -> None:
     assert {str(path) for path, found in waiting.items() if found} == {"delivery/drive.py", "delivery/paced.py"}
 
 
+def test_one_module_writes_server_sent_events() -> None:
+    writing = {
+        path.relative_to(PACKAGE).as_posix()
+        for path in PACKAGE.rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Constant) and isinstance(node.value, bytes) and node.value.endswith(b"data: ")
+    }
+    assert writing == {"core/frames.py"}
+
+
 _PATH = re.compile(r"`((?:\w+/)+(?:\w+\.\w+)?|\w+\.py)`")
 
 

@@ -10,7 +10,8 @@ PAGE = (ROOT / "docs" / "reference" / "errors.md").read_text(encoding="utf-8")
 SECTION = PAGE.partition("\n## Error texts\n")[2].partition("\n## ")[0]
 MESSAGES = re.findall(r"^\| `([^`]+)`", SECTION, re.MULTILINE)
 # Texts may go on in the next line of the code.
-CODE = re.sub(r'"\s*f?"', "", "\n".join(path.read_text(encoding="utf-8") for path in ROOT.glob("mockserver/**/*.py")))
+SOURCES = [*ROOT.glob("mockserver/**/*.py"), *ROOT.glob("clients/js/*.js")]
+CODE = re.sub(r'"\s*f?"', "", "\n".join(path.read_text(encoding="utf-8") for path in SOURCES))
 
 
 def test_there_are_messages() -> None:

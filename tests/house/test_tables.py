@@ -43,7 +43,6 @@ NAMES = {
     "rules.md": [*VARIABLES, *CALL, *MEMBERS["tool_result"], *UsageSpec.model_fields],
     "errors.md": [*HARMS, *DETECTIONS_OF_PROMPT, *DETECTIONS_OF_COMPLETION, *get_args(Severity)],
     "dialects.md": list(discover()),
-    "README.md": list(discover()),
 }
 
 

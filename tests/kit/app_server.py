@@ -11,8 +11,8 @@ import uvicorn
 
 from mockserver.core.http import Reply
 from mockserver.core.plan import REASONS, Failure
-from mockserver.server.http.parser import Deadlines, Refuse
-from mockserver.server.http.protocol import make_protocol_factory
+from mockserver.server.http.deadlines import Deadlines
+from mockserver.server.http.protocol import ProtocolFactory, Refuse
 from mockserver.server.run import bind
 
 
@@ -24,7 +24,7 @@ def plain_refusal(failure: Failure, method: str, path: str) -> Reply:
 
 @contextmanager
 def serve_app(app: Any, *, refuse: Refuse | None = None, deadlines: Deadlines | None = None) -> Iterator[int]:
-    http: Any = make_protocol_factory(refuse or plain_refusal, deadlines or Deadlines())
+    http: Any = ProtocolFactory(refuse or plain_refusal, deadlines or Deadlines())
     config = uvicorn.Config(app, http=http, ws="none", lifespan="off", log_config=None, timeout_graceful_shutdown=1)
     server, listener = uvicorn.Server(config), bind("127.0.0.1", 0)
     thread = threading.Thread(target=lambda: server.run(sockets=[listener]))

@@ -11,9 +11,9 @@ from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
 from mockserver.core.event_stream import is_prelude, read_message, split_messages
+from mockserver.core.frames import write_event
 from mockserver.core.http import HttpRequest, Reply
 from mockserver.core.plan import Plan
-from mockserver.delivery.script import write_event
 from mockserver.dialects import discover_all
 from mockserver.server.compose import start
 from mockserver.server.live import Live

@@ -38,6 +38,8 @@ def read_schema(takes: Mapping[str, Any]) -> Json:
 
 
 def _property(kind: Any) -> Json:
+    if isinstance(kind, dict):
+        return read_schema(kind)
     if isinstance(kind, list):
         item = read_schema(kind[0]) if isinstance(kind[0], dict) else None
         return {"type": "array", "items": item} if item else {"type": "string", "enum": kind}

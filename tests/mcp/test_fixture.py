@@ -1,5 +1,6 @@
 """MCP servers that a test declares: answers, assertions, and why a test fails."""
 
+import os
 from collections.abc import Iterator
 from typing import Any
 
@@ -49,6 +50,16 @@ def test_a_tool_and_its_answers(server: MockServer) -> None:
     assert [row.status for row in files.calls] == [200, 200, 200, 200, 503]
     with pytest.raises(AssertionError, match="join"):
         files.assert_called_once(tool="join", arguments={"a": "x"})
+
+
+def test_programs_find_a_server_as_soon_as_it_is_declared(monkeypatch: pytest.MonkeyPatch) -> None:
+    with MockServer() as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9")
+        url = server.mcp("my-files").url
+        assert os.environ["MOCKSERVER_MCP_MY_FILES"] == url
+        assert os.environ["OPENAI_BASE_URL"] == "http://127.0.0.1:9"
+        assert MockServer().mcp("notes").name == "notes"  # leads nobody: it does not run
+    assert not [name for name in os.environ if name.startswith("MOCKSERVER_MCP_")]
 
 
 def test_resources_and_prompts(server: MockServer) -> None:
@@ -156,5 +167,5 @@ def test_a_coroutine_function_is_refused(server: MockServer) -> None:
     files = server.mcp("files")
     files.tool("a").reply(answer)  # type: ignore[arg-type,unused-ignore]
     assert "error" in call(server, "a")
-    assert server.errors
-    server.errors.clear()
+    assert server._rules.failures
+    server._rules.failures.clear()

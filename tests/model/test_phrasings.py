@@ -226,6 +226,22 @@ PHRASINGS["conditional words"] = [
         "Review the draft. If it is good, reply exactly APPROVED. Otherwise reply REVISE: followed by one sentence.\n\nDraft: Bees fly.",
         matches("APPROVED|REVISE: .*"),
     ),
+    (
+        "IF you see 1-2 ways to improve it, name them. ELSE respond exactly with the phrase 'No major issues.'\n\nBees fly.",
+        matches("No major issues."),
+    ),
+    (
+        "Answer the following multiple choice question. The last line of your response should be of the following format: "
+        "'Answer: $LETTER' (without quotes) where LETTER is one of ABCD.\n\nWhat colour is the sky?\n\nA) red\nB) blue",
+        matches("Answer: [AB]"),
+    ),
+    (
+        "Extract the resume.\n\nMia Berg, mia@x.com. Sales Manager at ABC Corp.\n\nOutput the YAML in this format:\n"
+        "```yaml\nname: John Doe\nemail: john@doe.com\nexperience:\n  - title: Manager\n    company: XYZ\n```",
+        matches(
+            "```yaml\nname: Mia Berg\nemail: mia@x.com\nexperience:\n- title: Sales Manager\n  company: ABC Corp\n```"
+        ),
+    ),
     ("Say SAFE if the message is harmless and UNSAFE if not. Message: hello there", matches("SAFE|UNSAFE")),
     ('Output "MATCH" if both are the same, else "DIFFERENT". A: cat B: cat', matches("MATCH|DIFFERENT")),
     ("Answer 1 when the user is angry; answer 0 in all other cases. User: I love this!", matches("1|0")),

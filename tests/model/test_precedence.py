@@ -120,9 +120,9 @@ def test_the_manual_of_an_agent_orders_no_form() -> None:
 
 
 def test_tags_around_what_a_prompt_quotes_are_no_values() -> None:
-    schema = {"type": "object", "properties": {"reasoning": {"type": "string"}}, "required": ["reasoning"]}
+    schema = {"type": "object", "properties": {"answer": {"type": "string"}}, "required": ["answer"]}
     answer = said("Grade the answer. <answer>Paris</answer>", response_format="json_schema", schema=schema)
-    assert json.loads(answer) == {"reasoning": "Paris"}
+    assert json.loads(answer) == {"answer": "Paris"}
 
 
 def test_a_schema_is_believed_before_what_its_description_tells() -> None:

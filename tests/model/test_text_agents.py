@@ -165,3 +165,30 @@ def test_other_prompts_describe_no_agent(text: str) -> None:
 )
 def test_no_prompt_is_too_odd(piece: str) -> None:
     assert said(react("?") + piece * (300_000 // len(piece)))
+
+
+IN_SHELL = """Your response must contain exactly ONE bash code block with ONE command.
+<format_example>
+Your reasoning here.
+
+```agent_command
+your_command_here
+```
+</format_example>"""
+TASK = """Please solve this issue: List the files with `ls`
+
+## Recommended Workflow
+
+1. Edit files.
+2. Finish your work by issuing the following command: `echo TASK_DONE`."""
+
+
+def test_commands_in_blocks_end_with_the_one_that_the_prompt_names() -> None:
+    turns = [Message("system", IN_SHELL), Message("user", TASK)]
+    written = []
+    for _ in range(2):
+        (part,) = auto(call(*turns), Seed(1), {}).parts
+        assert isinstance(part, Text)
+        written.append(part.text.partition("```")[2])
+        turns += [Message("assistant", part.text), Message("user", "<output>\nnotes.txt\n</output>")]
+    assert written == ["agent_command\nls\n```", "agent_command\necho TASK_DONE\n```"]

@@ -94,6 +94,7 @@ BAD_OPERATIONS = {
         '"moderation" cannot answer the operation "embeddings"; use it for moderations, classifications; '
         "write embedding: [...]",
     ),
+    "{operation: [chat, file]}": ("{text: a}", f'"text" cannot answer the operation "file"; {TEXT}'),
     "{all: [{operation: models}, {model: x}]}": (
         "{text: a}",
         f'"text" cannot answer the operation "models"; {TEXT}',

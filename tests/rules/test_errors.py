@@ -1,6 +1,6 @@
 import pytest
 
-from mockserver.core.http import Frame
+from mockserver.core.frames import Frame
 from mockserver.core.plan import Broken, Failure, Raw, Verdict
 from mockserver.rules.answer.content import compile_headers, make_verdicts
 from mockserver.rules.schema import AnnotateSpec, FilterSpec

@@ -8,7 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mockserver.core.call import Call
-from mockserver.rules.match.conditions import All, Condition, Groups, JoinedIndex, Leaf, RuleIndex, find_pinned
+from mockserver.rules.match.conditions import All, Condition, Groups, Leaf
+from mockserver.rules.match.index import JoinedIndex, RuleIndex, find_pinned
 from mockserver.rules.match.parse import compile_when
 from tests.kit.calls import Web, call
 from tests.kit.rules import compiled

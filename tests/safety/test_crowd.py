@@ -80,9 +80,9 @@ def test_answering_a_crowd_leaves_others_their_turns(monkeypatch: pytest.MonkeyP
 
 def test_all_streams_begin_before_others_go_on_and_none_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:
     def begin_slow(
-        cycle: RequestCycle, status: int, head: bytes, stream: Any, real: Any = RequestCycle.begin_paced
-    ) -> bool:
-        begun: bool = real(cycle, status, head, stream)
+        cycle: RequestCycle, status: int, lines: bytes, stream: Any, real: Any = RequestCycle.begin_paced
+    ) -> None:
+        real(cycle, status, lines, stream)
         write = stream.write
 
         def write_slowly(chunk: bytes) -> None:
@@ -90,7 +90,6 @@ def test_all_streams_begin_before_others_go_on_and_none_is_cut(monkeypatch: pyte
             write(chunk)
 
         stream.write = write_slowly
-        return begun
 
     monkeypatch.setattr(RequestCycle, "begin_paced", begin_slow)
     with Running(local(PACED, port=0).live) as running:

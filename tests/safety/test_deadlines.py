@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 
 from mockserver.server.app import Site
-from mockserver.server.http.parser import Deadlines
-from mockserver.server.http.protocol import make_refuse
+from mockserver.server.http.deadlines import Deadlines
 from tests.kit.app_server import serve_app
 from tests.kit.local import local
 from tests.kit.raw import GET, HI, Raw, post
@@ -21,7 +20,8 @@ SLOW = "rules: [{when: {last_user: Hello}, then: {text: Hi, timing: {total: 1s}}
 @pytest.fixture(scope="module")
 def port() -> Iterator[int]:
     live = local(SLOW).live
-    with serve_app(Site(live), refuse=make_refuse(live), deadlines=SHORT) as listening:
+    site = Site(live)
+    with serve_app(site, refuse=site.refuse_unread, deadlines=SHORT) as listening:
         yield listening
 
 

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from mockserver.dialects import discover
-from mockserver.server.live import SMALL
+from mockserver.engine.offload import LARGEST_IN_LOOP
 from mockserver.server.routes import find_endpoint, list_endpoints
 from tests.determinism.requests import GOLDEN, told
 from tests.determinism.requests import requests as golden_requests
@@ -145,7 +145,7 @@ def of_the_corpus() -> Iterator[Request]:
         yield Request(path.replace("/", "//"), HI, JSON)
         yield Request(path.replace("chat", "%63hat"), HI, JSON)
         yield Request(f"{path.partition('?')[0]}/x%0Ay", HI, JSON)
-    for size in (SMALL - 1, SMALL, SMALL + 1, 79_999, 80_000, 80_001):
+    for size in (LARGEST_IN_LOOP - 1, LARGEST_IN_LOOP, LARGEST_IN_LOOP + 1, 79_999, 80_000, 80_001):
         whole = HI.replace(b"Hello", b"x" * (size - len(HI) + 5))
         yield from (
             Request(path, body, JSON) for path in (CHAT, f"/ns/mine{CHAT}") for body in (whole, whole[:-1] + b"]")

@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mockserver.core.draft import Draft, DraftChoice
-from mockserver.core.http import Frame, HttpRequest
+from mockserver.core.frames import Frame
+from mockserver.core.http import HttpRequest
 from mockserver.core.plan import Answer, Reasoning, Text, ToolUse
 from mockserver.core.seed import Seed, WallClock
 from mockserver.core.tokens import raw

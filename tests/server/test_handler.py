@@ -12,10 +12,10 @@ from mockserver.dialects import discover
 from mockserver.server.app import Site
 from mockserver.server.directory import Directory
 from mockserver.server.live import Live
+from mockserver.server.nearest_path import find_nearest_path
 from mockserver.server.respond import MAX_TRACEBACK, describe_crash
 from mockserver.server.routes import (
     find_endpoint,
-    find_nearest_path,
     find_operation_name,
     find_owner,
     list_endpoints,
@@ -270,7 +270,7 @@ def test_operations_are_found_at_their_paths() -> None:
         ("POST", "/inference/v1/chat/completions", "POST /fireworks/inference/v1/chat/completions", "openai"),
         ("POST", "/anthropic/v1/chat/completions", "POST /v1/chat/completions", "anthropic"),
         ("POST", "/anthropic/chat/completions?api-version=1", "POST /azure/chat/completions", "anthropic"),
-        ("POST", "/gemini/v1beta/openai/chat/completions", "POST /v1/chat/completions", "gemini"),
+        ("POST", "/gemini/v1/openai/chat/completions", "POST /v1/chat/completions", "gemini"),
         ("POST", "/openai/v1/messages", "POST /anthropic/v1/messages", "openai"),
         ("POST", "/v1/v1beta/models/m:generateContent", "POST /gemini/v1beta/models/{model}:generateContent", "openai"),
         ("POST", "/skytells/v1/files", "GET /skytells/v1/models", "skytells"),

@@ -10,7 +10,6 @@ import socket
 import threading
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -20,9 +19,16 @@ from hypothesis import strategies as st
 from mockserver.core.http import tabulate
 from mockserver.core.plan import Failure
 from mockserver.delivery.connection import WIRE
-from mockserver.server.http import protocol
-from mockserver.server.http.parser import Deadlines, RequestHead, RequestParser, check_clear, find_target, read_path
-from mockserver.server.http.protocol import make_refuse
+from mockserver.server.app import Site
+from mockserver.server.http.parser import (
+    RequestHead,
+    RequestParser,
+    check_clear,
+    check_target,
+    read_path,
+    replace_host,
+)
+from mockserver.server.http.tcp import count_unsent, is_abandoned, reset
 from tests.kit.app_server import serve_app
 from tests.kit.local import local
 from tests.kit.raw import GET, Raw, RawResponse, chunked, post
@@ -67,9 +73,8 @@ def test_ambiguous_heads_are_refused(version: str, headers: list[Field], status:
     [(b"/a?b", b"/a?b", b"x"), (b"http://y:1/a", b"/a", b"y:1"), (b"HTTPS://y?a", b"/?a", b"y")],
 )
 def test_a_target_has_a_path(target: bytes, path: bytes, host: bytes) -> None:
-    headers = [(b"a", b"b"), HOST]
-    assert find_target("GET", target, headers) == path
-    assert headers == [(b"a", b"b"), (b"host", host)]
+    check_target("GET", target)
+    assert replace_host(target, [(b"a", b"b"), HOST]) == (path, [(b"a", b"b"), (b"host", host)])
 
 
 @pytest.mark.parametrize(
@@ -99,52 +104,48 @@ def test_the_reported_path_has_no_credentials(target: bytes, headers: list[Field
 )
 def test_a_refused_head_gets_its_dialect_s_error(path: str, dialect: str, namespace: str, inner: str) -> None:
     live = local().live
-    reply = make_refuse(live)(Failure("bad_parameter", "No.", status=431), "GET", path)
+    reply = Site(live).refuse_unread(Failure("bad_parameter", "No.", status=431), "GET", path)
     assert (reply.status, "No." in json.dumps(json.loads(reply.body))) == (431, True)
     (row,) = live.journal
     assert (row.path, row.dialect, row.namespace, row.status) == (inner, dialect, namespace, 431)
     assert (row.source, row.ended) == ("invalid", "complete")
 
 
-class Reader(RequestParser):
-    """Notes the requests of a connection, and why it is refused."""
+class Reader:
+    """Notes the requests that a parser finds, and why it refuses more; it remembers heads, or reads each anew."""
 
-    def __init__(self) -> None:
-        state = SimpleNamespace(connections=set(), tasks=set())
-        super().__init__(SimpleNamespace(loaded_app=None), state, {}, object())
-        self.deadline_watch = SimpleNamespace(deadlines=Deadlines(), time=0.0)  # type: ignore[assignment]
-        self.silent, self.heard = False, list[object]()
-        self.heads, self.bodies = list[RequestHead](), list[bytes]()
+    def __init__(self, *, remembers: bool = True) -> None:
+        self.parser, self.remembers, self.refused = RequestParser(), remembers, False
+        self.heads, self.heard = list[RequestHead](), list[object]()
 
-    def answer(self, head: RequestHead, body: bytes, *, whole: bool) -> None:
-        self.heads.append(head)
-        self.bodies.append(body)
-        self.heard.append((head.scope(), head.keep_alive, head.expects, body, whole))
-        if not whole:
-            self.cycle: Any = SimpleNamespace(body=bytearray(body), message_event=asyncio.Event(), scope=head.scope())
-            self.cycle.response_complete, self.cycle.more_body = False, True
+    def receive(self, data: bytes) -> None:
+        if self.refused:
+            return
+        if self.remembers and (known := self.parser.recall(data)) is not None:
+            self.note(*known, whole=True)
+            return
+        try:
+            for part in self.parser.read(data):
+                self.note(part.head, part.body, whole=part.is_last)
+        except Failure as failure:
+            self.refused = True
+            self.heard.append((failure.reason, failure.message, failure.status))
 
-    def refuse(self, failure: Failure) -> None:
-        self.heard.append((failure.reason, failure.message, failure.status))
-        self.deaf = True
-
-
-class Forgetful(Reader):
-    """Reads each head anew."""
-
-    known = property(lambda self: None, lambda self, value: None)  # type: ignore[assignment]
+    def note(self, head: RequestHead | None, body: bytes, *, whole: bool) -> None:
+        if head is not None:
+            self.heads.append(head)
+        self.heard.append((head and (head.scope(), head.keep_alive, head.expects), body, whole))
 
 
 def test_a_client_that_repeats_a_head_has_it_read_once() -> None:
     reader = Reader()
-    reader.data_received(post(b"{}", "x-a: b"))
-    known = reader.known
+    reader.receive(post(b"{}", "x-a: b"))
     for body in (b"[]", b"x" * 100, b"", b"{}"):
-        reader.data_received(post(body, "x-a: b"))
-        assert (reader.known, reader.bodies[-1]) == (known, body)
-        assert reader.heads[-1].table == tabulate(reader.heads[-1].table.headers)
-    assert reader.heads[0].table == reader.heads[-1].table != reader.heads[-2].table
-    reader.data_received(post(b"{}", "x-a: c"))
+        head, seen = reader.parser.recall(post(body, "x-a: b")) or pytest.fail("it is not known")
+        assert (seen, head.table) == (body, tabulate(head.table.headers))
+        assert (head.table == reader.heads[0].table) is (len(body) == 2)
+    assert reader.parser.recall(post(b"{}", "x-a: c")) is None
+    reader.receive(post(b"{}", "x-a: c"))
     assert reader.heads[-1].table.by_name[b"x-a"] == b"c"
 
 
@@ -170,11 +171,11 @@ SEGMENTS = [
 
 @given(st.lists(st.sampled_from(SEGMENTS), max_size=8))
 def test_a_remembered_head_changes_nothing(segments: list[bytes]) -> None:
-    remembers, forgets = Reader(), Forgetful()
+    remembers, forgets = Reader(), Reader(remembers=False)
     for segment in segments:
-        remembers.data_received(segment)
-        forgets.data_received(segment)
-        assert (remembers.heard, remembers.stage, remembers.deaf) == (forgets.heard, forgets.stage, forgets.deaf)
+        remembers.receive(segment)
+        forgets.receive(segment)
+        assert (remembers.heard, remembers.parser.stage) == (forgets.heard, forgets.parser.stage)
 
 
 # --- requests
@@ -429,11 +430,11 @@ async def connected() -> AsyncIterator[tuple[asyncio.Transport, socket.socket]]:
 
 async def test_bytes_that_a_client_has_not_received_are_unsent() -> None:
     async with connected() as (transport, client):
-        assert protocol.count_unsent(transport) == 0
+        assert count_unsent(transport) == 0
         transport.write(b"x" * 1_000_000)
-        assert protocol.count_unsent(transport) > 500_000
+        assert count_unsent(transport) > 500_000
         client.settimeout(10)
-        while protocol.count_unsent(transport):
+        while count_unsent(transport):
             await asyncio.to_thread(client.recv, 65536)
 
 
@@ -441,12 +442,12 @@ async def test_a_client_that_stops_sending_is_noticed_before_all_is_read() -> No
     async with connected() as (transport, client):
         transport.pause_reading()
         client.sendall(b"unread")
-        assert not protocol.is_abandoned(transport)
+        assert not is_abandoned(transport)
         client.shutdown(socket.SHUT_WR)
-        assert protocol.is_abandoned(transport)
-        protocol.reset(transport)
-        protocol.reset(transport)  # once is enough
+        assert is_abandoned(transport)
+        reset(transport)
+        reset(transport)  # once is enough
         await asyncio.sleep(0)
         with pytest.raises(ConnectionResetError):
             await asyncio.to_thread(client.recv, 1)
-        assert not protocol.is_abandoned(transport)
+        assert not is_abandoned(transport)

@@ -14,6 +14,7 @@ from mockserver.server.compose import start
 from mockserver.server.run import Running
 from mockserver.server.sources import Sources
 from tests.kit.cassette_folder import HEADERS, chat, episode, folder, streamed
+from tests.kit.local import local
 from tests.kit.raw import Raw, RawResponse, post
 
 STREAM = streamed('{"a":1}', '{"a":2}', "[DONE]", every=0.15)
@@ -98,3 +99,24 @@ def test_defaults_that_a_recorded_or_a_live_request_states_change_nothing(tmp_pa
                     f"cassette chat.yaml#{number}",
                 )
         assert client.ask("stated", temperature=0)[0].status == 404
+
+
+def test_a_recorded_answer_to_an_approved_call_of_an_mcp_server_is_played() -> None:
+    tool = {
+        "type": "mcp",
+        "server_label": "dice",
+        "server_url": "https://dice.example/mcp",
+        "require_approval": "always",
+    }
+    request = {
+        "type": "mcp_approval_request",
+        "id": "mcpr_1",
+        "server_label": "dice",
+        "name": "roll",
+        "arguments": "{}",
+    }
+    said = {"type": "mcp_approval_response", "approval_request_id": "mcpr_1", "approve": True}
+    asked = {"model": "gpt-4o", "tools": [tool], "input": [{"role": "user", "content": "Roll"}, request, said]}
+    recorded = episode(asked, '{"output": []}', path="/openai/v1/responses", operation="responses")
+    server = local(cassette="dice", cassettes=str(folder(dice=[recorded]).path), unmatched="error")
+    assert server.ask("/openai/v1/responses", asked).body == b'{"output": []}'

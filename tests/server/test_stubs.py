@@ -7,7 +7,7 @@ import httpx
 import pytest
 
 from mockserver.config.errors import ConfigError, RuleError
-from mockserver.dialects import discover
+from mockserver.dialects import discover, discover_all
 from mockserver.reports.calls import find_error_message
 from mockserver.rules.load import load
 from mockserver.server.explain import make_usual_request
@@ -301,9 +301,11 @@ rules:
     assert load([], {}) == ()
 
 
-def test_mounts_begin_with_the_name_of_their_dialect() -> None:
+def test_mounts_begin_with_the_name_of_their_dialect_or_of_another_provider() -> None:
     for name, dialect in discover().items():
-        assert all(f"{name}_".startswith(mount.split("/")[1].replace("-", "_") + "_") for mount in dialect.mounts)
+        first, *others = [mount.split("/")[1].replace("-", "_") for mount in dialect.mounts]
+        assert f"{name}_".startswith(f"{first}_")
+        assert set(others) <= {first, *(each.removesuffix("_openai") for each in discover_all())}
 
 
 @pytest.mark.parametrize("front", ["", "/openai"])

@@ -12,7 +12,8 @@ from mockserver.core.action import Wait
 from mockserver.core.http import HttpRequest
 from mockserver.delivery.script import make_script
 from mockserver.dialects import discover
-from mockserver.server.respond import LARGE, Responder, Response
+from mockserver.engine.offload import LARGEST_IN_LOOP
+from mockserver.server.respond import Responder, Response
 from mockserver.server.routes import find_endpoint, list_endpoints
 from tests.kit.local import Local, local
 from tests.kit.raw import HI, STREAM, Raw, post
@@ -81,7 +82,7 @@ def test_a_plain_answer_waits_as_long_as_its_stream(jittery: Local, path: str, s
 
 async def test_a_reload_amid_a_request_is_for_the_next() -> None:
     live, other = local("rules: [{then: {text: before}}]").live, local("rules: [{then: {text: after}}]").live
-    body = json.dumps({"model": "m", "messages": [{"role": "user", "content": "x" * LARGE}]}).encode()
+    body = json.dumps({"model": "m", "messages": [{"role": "user", "content": "x" * LARGEST_IN_LOOP}]}).encode()
     openai = discover()["openai"]
     operations = {each.method: each for each in openai.operations if each.name == "chat"}
     responder = Responder(live, openai, operations)

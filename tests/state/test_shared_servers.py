@@ -199,6 +199,27 @@ def test_servers_share_files_batches_conversations_stores_and_evals(shared: Redi
         assert (first.files.list().data, second.batches.list().data) == ([], [])
 
 
+def test_servers_share_batches_of_messages_and_cached_contents(shared: RedisServer, tmp_path: Path) -> None:
+    with served(shared, tmp_path) as one, served(shared, tmp_path) as other:
+        batches, headers = "/anthropic/v1/messages/batches", {"anthropic-version": "2023-06-01"}
+        params = {"model": "m", "max_tokens": 9, "messages": [{"role": "user", "content": "hi"}]}
+        requests = [{"custom_id": "a", "params": params}, {"custom_id": "b", "params": {}}]
+        path = f"{batches}/{one.client.post(batches, json={'requests': requests}, headers=headers).json()['id']}"
+        assert other.client.get(path, headers=headers).json()["request_counts"]["errored"] == 1
+        told = [each.client.get(f"{path}/results", headers=headers).text for each in (one, other)]
+        assert [json.loads(line)["custom_id"] for line in told[0].splitlines()] == ["a", "b"]
+        assert told[0] == told[1]
+        model, tool = "/gemini/v1beta/models/gemini-2.5-flash", {"functionDeclarations": [{"name": "wave"}]}
+        contents = [{"role": "user", "parts": [{"text": "hello there"}]}]
+        asked = {"model": "models/gemini-2.5-flash", "contents": contents, "tools": [tool]}
+        cache = one.client.post("/gemini/v1beta/cachedContents", json=asked).json()
+        body = {"contents": contents, "cachedContent": cache["name"]}
+        usage = other.client.post(f"{model}:generateContent", json=body).json()["usageMetadata"]
+        assert usage["cachedContentTokenCount"] == cache["usageMetadata"]["totalTokenCount"]
+        assert other.client.delete(f"/gemini/v1beta/{cache['name']}").status_code == 200
+        assert one.client.post(f"{model}:generateContent", json=body).status_code == 403
+
+
 def test_files_that_redis_has_no_room_for_are_refused(shared: RedisServer, tmp_path: Path) -> None:
     with (
         served(shared, tmp_path, stored_bytes="3MB") as one,

@@ -7,7 +7,7 @@ import pytest
 from msgspec.structs import replace
 
 from mockserver.core.call import Options, ToolCall
-from mockserver.core.http import Frame
+from mockserver.core.frames import Frame
 from mockserver.core.plan import Answer, Choice, Logprob, Part, Reasoning, Refusal, Text, ToolUse, Usage
 from mockserver.wire.chat import ChatLayout, ChatRenderer
 

@@ -8,9 +8,8 @@ from hypothesis import given, settings
 from msgspec.structs import replace
 from pydantic_core import to_json
 
-from mockserver.core.http import Frame
+from mockserver.core.frames import Frame, write_event
 from mockserver.core.plan import Answer, Broken, Choice, Item, Part, Reasoning, Refusal, Text, Usage
-from mockserver.delivery.script import write_event
 from mockserver.wire.response_events import ItemStream, ResponseRenderer, make_item_in_progress
 from mockserver.wire.responses import ResponseLayout, ResponseOptions, list_output_items, make_response
 from mockserver.wire.template import HOLE

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from mockserver.core.call import Prompt, ToolCall
-from mockserver.core.http import Frame
+from mockserver.core.frames import Frame
 from mockserver.core.plan import Answer, Choice, Logprob, Reasoning, Text, ToolUse, Usage
 from mockserver.core.tokens import token_id
 from mockserver.wire.text import CompletionOptions, TextLayout, TextRenderer

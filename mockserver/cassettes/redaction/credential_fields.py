@@ -151,7 +151,7 @@ def _find_passwords(name: bytes, part: bytes) -> Iterator[str]:
 def _unescape(text: bytes) -> str:
     try:
         value: str = json.loads(b'"' + text + b'"', strict=False)
-    except ValueError:  # broken escapes, bytes that are no text
+    except ValueError:  # broken escapes, bytes that are not text
         value = text.decode("utf-8", "replace")
     return value
 

@@ -32,7 +32,7 @@ def may_name_servers(body: bytes) -> bool:
 
 
 def find_server_members(body: bytes) -> ServerMembers:
-    """Return what a body says of MCP servers, wherever it names them; nothing if it is no JSON."""
+    """Return what a body says of MCP servers, wherever it names them; nothing if it is not JSON."""
     urls = set[TextMember]()
     headers = set[TextMember]()
     for place in _list_tables(try_parse(body.decode("utf-8", "surrogateescape"))):

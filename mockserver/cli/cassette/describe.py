@@ -58,7 +58,7 @@ def _summarize(response: ParsedResponse) -> str:
 
 
 def _describe_item(episode: Episode) -> str:
-    """Return how many items an answer lists, which object it is, or the type and size of one that is no JSON."""
+    """Return how many items an answer lists, which object it is, or the type and size of one that is not JSON."""
     reply = episode.reply
     body = try_parse(reply.bytes.decode("utf-8", "replace"))
     if not isinstance(body, Mapping):

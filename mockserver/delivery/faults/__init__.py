@@ -30,7 +30,8 @@ from mockserver.core.action import (
     Write,
 )
 from mockserver.core.event_stream import MEDIA_TYPE, is_prelude, read_message
-from mockserver.core.http import WITHOUT_BODY, Frame, Headers, essence
+from mockserver.core.frames import Frame, write_comment, write_event
+from mockserver.core.http import WITHOUT_BODY, Headers, essence
 from mockserver.core.json import Json, compact
 from mockserver.delivery.faults.positions import (
     HERE,
@@ -46,7 +47,6 @@ from mockserver.delivery.faults.positions import (
     state_length,
     state_true_length,
 )
-from mockserver.delivery.script import write_comment, write_event
 
 
 def apply_faults(
@@ -298,14 +298,15 @@ class ErrorEvent(Struct, frozen=True):
 
     def _replace(self, actions: Iterable[Action], scene: FaultContext) -> Iterator[Action]:
         marked = mark_position(actions, self.at, scene, exact=False) if scene.streamed else mark_behind_head(actions)
-        frames = 0
+        last = b""
         for action in marked:
             if action is HERE:
-                frame = scene.error(self.reason, frames)
+                frame = scene.error(self.reason, last)
                 yield Write(write_event(frame), frame=frame) if scene.streamed else Write(frame.data)
                 yield Cut("end")
                 return
-            frames += isinstance(action, Write) and action.frame is not None
+            if isinstance(action, Write) and action.frame is not None:
+                last = action.data
             yield action
 
 

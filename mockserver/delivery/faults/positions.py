@@ -13,7 +13,8 @@ from typing import Literal, NamedTuple
 from msgspec.structs import replace
 
 from mockserver.core.action import Action, Cut, FaultContext, Head, Position, RawWrite, Wait, Write
-from mockserver.core.http import Frame, Headers
+from mockserver.core.frames import Frame
+from mockserver.core.http import Headers
 
 LENGTH = "content-length"
 

@@ -14,7 +14,8 @@ from msgspec.structs import replace
 from pydantic_core import to_json
 
 from mockserver.core.call import Call
-from mockserver.core.http import Frame, HeaderLines, Headers, HttpRequest, Reply
+from mockserver.core.frames import Frame
+from mockserver.core.http import HeaderLines, Headers, HttpRequest, Reply
 from mockserver.core.json import Json, try_parse
 from mockserver.core.lazy import lazy_pattern
 from mockserver.core.mcp_server import (
@@ -296,7 +297,7 @@ _RETRY = 100  # milliseconds: a test need not wait longer
 
 
 def _takes_beginning(http: HttpRequest) -> bool:
-    """Return whether a client understands an event without data; older ones take it for a message that is no JSON."""
+    """Return whether a client understands an event without data; older ones take it for a message that is not JSON."""
     return (http.header("mcp-protocol-version") or BATCHING) >= "2025-11-25"
 
 

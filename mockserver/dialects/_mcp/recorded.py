@@ -12,11 +12,13 @@ from msgspec.structs import replace
 from pydantic_core import to_json
 
 from mockserver.core.call import Call
+from mockserver.core.frames import Frame, write_comment, write_event
 from mockserver.core.http import Reply
 from mockserver.core.json import Json
 from mockserver.core.lazy import lazy_pattern
-from mockserver.core.mcp_messages import Message, find_data, is_response, read_message
+from mockserver.core.mcp_messages import Message, is_response, read_message
 from mockserver.core.mcp_server import HANDSHAKES, LEGACY, META, MODERN, UNCACHED, McpRequest
+from mockserver.core.server_sent_events import find_data
 
 
 def find_other_handshake(call: Call) -> Call | None:
@@ -48,11 +50,9 @@ def _readdress_event(event: Any, request: McpRequest) -> bytes:
     if message is None:
         return _LAST_ID.sub(b"", event)
     told = _readdress_message(message, request)
-    return (
-        b": a message that nobody asked for\n\n"
-        if told is None
-        else b"event: message\ndata: " + to_json(told) + b"\n\n"
-    )
+    if told is None:
+        return write_comment("a message that nobody asked for")
+    return write_event(Frame(to_json(told), "message"))
 
 
 def _readdress_message(message: Message, request: McpRequest) -> Message | None:

@@ -10,7 +10,8 @@ from msgspec import Struct
 from pydantic_core import to_json
 
 from mockserver.core.call import Call, Message, Options, Prompt
-from mockserver.core.http import Frame, HeaderLines, HttpRequest, Reply
+from mockserver.core.frames import Frame
+from mockserver.core.http import HeaderLines, HttpRequest, Reply
 from mockserver.core.json import Json
 from mockserver.core.plan import Failure
 from mockserver.core.tokens import Tokenizer
@@ -387,6 +388,6 @@ _LANGUAGES = {
 }
 
 
-def error_event(failed: Reply, frames: int) -> Frame:
+def error_event(failed: Reply, last: bytes) -> Frame:
     """Return a failed reply as an event of a stream."""
     return Frame(b'{"type":"error",' + failed.body.lstrip()[1:], part="finish")

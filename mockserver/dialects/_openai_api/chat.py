@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from mockserver.core.call import Call, Message, Options, Tool, ToolCall, ToolChoice, Toolset, digest
 from mockserver.core.http import HttpRequest, Reply
-from mockserver.core.json import Json, encode_sorted
+from mockserver.core.json import Json, compact, encode_sorted
 from mockserver.core.lazy import LazyValue, Memo
 from mockserver.core.plan import Answer
 from mockserver.core.validation import Validation
@@ -27,8 +27,9 @@ from mockserver.dialects._fields import (
 )
 from mockserver.dialects._meaning import fields_with_meaning
 from mockserver.dialects._openai_api.chat_bodies import CHAT, LIVE_CHAT, MAX_CALL_ID, ChatBody, ChatTool
+from mockserver.dialects._openai_api.strict_schemas import find_refused_format, find_refused_function
 from mockserver.dialects._parse import (
-    LARGE,
+    LONG_BODY,
     Body,
     Complaint,
     Refuse,
@@ -81,7 +82,9 @@ def make_chat_call(http: HttpRequest, body: Body, chat: Body, *, dialect: str) -
 def _read_typed(http: HttpRequest, dialect: str, elsewhere: Body) -> Call | None:
     """Return the Call of a body that is certainly valid; else None."""
     body = http.body
-    if len(body) > LARGE or http.fields.get(b"content-type") != b"application/json":  # jiter reads long texts faster
+    if (
+        len(body) > LONG_BODY or http.header_values.get(b"content-type") != b"application/json"
+    ):  # jiter reads long texts faster
         return None
     chat = _TYPED_CHAT.read(body)
     if chat is None:
@@ -528,7 +531,22 @@ def find_live_chat_mistakes(body: Body) -> Iterator[Complaint]:
     yield from complaints_of(LIVE_CHAT, body)
     if body.get("tool_choice") == "auto" and not body.get("tools"):
         yield from _find_unmet_choice(body, "tool_choice", "tools", ())
+    if body.get("parallel_tool_calls") is not None and not body.get("tools"):
+        yield from _find_unmet_choice(body, "parallel_tool_calls", "tools", ())
     yield from find_unanswered_calls(body["messages"])
+    for at, tool in enumerate(body.get("tools") or ()):
+        yield from find_refused_function(tool.get("function") or {}, "tools", at, "function")
+    for at, function in enumerate(body.get("functions") or ()):
+        yield from find_refused_function(function, "functions", at)
+    form = body.get("response_format") or {}
+    yield from find_refused_format(form.get("json_schema") or {}, "response_format")
+    if form.get("type") == "json_object" and not mentions_json(body["messages"]):
+        yield custom_complaint(_WITHOUT_JSON, "messages")
+
+
+def mentions_json(messages: Json) -> bool:
+    """Return whether the word stands in some text of a conversation, as the live API wants it to."""
+    return "json" in compact(messages).lower()
 
 
 def find_unanswered_calls(messages: Iterable[Body]) -> Iterator[Complaint]:
@@ -585,6 +603,7 @@ _TEXTUAL = frozenset({"text", "refusal"})
 _CALLING = frozenset({"tool_calls", "function_call"})
 _WITH_IDS = frozenset({"id", "tool_call_id", "tool_calls", "audio"})
 _CONTENT_KEYS = ("function_call", "refusal", "audio")
+_WITHOUT_JSON = "'messages' must contain the word 'json' in some form, to use 'response_format' of type 'json_object'."
 _STRAY_TOOL_MESSAGE = (
     "Invalid parameter: messages with role 'tool' must be a response to a preceeding message with 'tool_calls'."
 )

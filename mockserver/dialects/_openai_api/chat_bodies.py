@@ -136,7 +136,7 @@ Penalty = number(-2, 2)
 # A JSON integer may be written 5.0.
 _Bias = mapping(number(-100, 100, multiple_of=1))
 Biases = usually(_Bias, BeforeValidator(_select_refused_bias)(_Bias))
-Stops = text_or("<an array of strings>", list_of(str, 1, 4))
+Stops = text_or("<an array of strings>", list_of(str, most=4))
 _Pairs = mapping(text(most=512), keys=text(most=64))
 Metadata = usually({**_Pairs, "max_length": MAX_METADATA_PAIRS}, BeforeValidator(_limit_pairs)(_Pairs))
 # Fields that chats and responses share, besides the conversation.

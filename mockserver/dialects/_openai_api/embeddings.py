@@ -117,9 +117,7 @@ def too_long(call: Call) -> Failure | None:
 
 
 def _refuse_empty(given: Json) -> None:
-    """Raise a Failure if an input contains an empty text."""
-    if given == "":
-        raise refuse(custom_complaint("Invalid 'input': input cannot be an empty string.", "input"))
+    """Raise a Failure if a list of inputs contains an empty text; a single one is embedded."""
     if isinstance(given, list) and "" in given:
         at = given.index("")
         raise refuse(custom_complaint(f"Invalid 'input[{at}]': input cannot be an empty string.", "input", at))

@@ -2,7 +2,6 @@
 
 from base64 import b64decode, b64encode
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import partial
 from typing import Any
 from urllib.parse import unquote_to_bytes, urlencode
 
@@ -11,7 +10,8 @@ from msgspec.structs import replace
 from pydantic_core import to_json
 
 from mockserver.core.call import Call, Message, Options, Prompt
-from mockserver.core.http import Frame, HeaderLines, HttpRequest, Reply
+from mockserver.core.frames import Frame
+from mockserver.core.http import HeaderLines, HttpRequest, Reply
 from mockserver.core.json import Json
 from mockserver.core.kept_objects import ObjectView
 from mockserver.core.plan import Failure
@@ -173,8 +173,7 @@ class ImagesApi(Struct, frozen=True):
     def _parse_content(self, http: HttpRequest, validation: Validation) -> Call:
         """Return the call of a URL in an answer, which says itself what the picture shows."""
         shown = dict(http.query)
-        call = Call(self.dialect, "image_content", "", http, shown, shown)
-        return replace(call, work=partial(_show_content, shown))
+        return Call(self.dialect, "image_content", "", http, shown, shown, work=_show_content)
 
     def _render_content(self, call: Call, outcome: ObjectView) -> Reply:
         return file_reply(outcome.data or b"", self.lines(call.http, call), outcome.headers)
@@ -184,7 +183,8 @@ _UNKNOWN_TYPE = "application/octet-stream"
 _BOOKKEEPING = ("stream", "user", "safety_identifier")
 
 
-async def _show_content(shown: Mapping[str, str], objects: Objects) -> ObjectView:
+async def _show_content(call: Call, objects: Objects) -> ObjectView:
+    shown = call.raw
     if digest := shown.get("file"):
         file = objects.find_rule_file(digest)
         if file is None:
@@ -394,6 +394,6 @@ def _wants_url(call: Call) -> bool:
     return stated == "url" or (stated is None and call.model.startswith("dall-e"))
 
 
-def error_event(failed: Reply, frames: int) -> Frame:
+def error_event(failed: Reply, last: bytes) -> Frame:
     """Return a failed reply as an event of a stream."""
     return Frame(b'{"type":"error",' + failed.body.lstrip()[1:], event="error", part="finish")

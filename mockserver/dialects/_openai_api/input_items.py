@@ -30,7 +30,10 @@ def find_misshapen_parts(index: int, item: Body) -> Iterator[Complaint]:
     if kind == "message":
         yield from _find_wrong_parts(item.get("content"), item.get("role"), ("input", index, "content"))
     elif kind in ("function_call_output", "custom_tool_call_output"):
-        yield from _find_wrong_parts(item.get("output"), "tool", ("input", index, "output"))
+        output = item.get("output")
+        if isinstance(output, Mapping):
+            yield Complaint("type", ("input", index, "output"), output, expected=("a string", "an array of objects"))
+        yield from _find_wrong_parts(output, "tool", ("input", index, "output"))
 
 
 def _find_wrong_id(name: Json, prefix: str, index: int) -> Iterator[Complaint]:
@@ -68,6 +71,8 @@ def _find_wrong_parts(parts: Json, speaker: Json, path: tuple[str | int, ...]) -
     allowed = _OWN_PARTS.get(str(speaker), _PARTS_OF_OTHERS)
     for index, part in enumerate(parts if isinstance(parts, list) else ()):
         kind = part.get("type") if isinstance(part, Mapping) else None
+        if kind == "input_image" and isinstance(image := part.get("image_url"), Mapping):  # as in chats
+            yield Complaint("type", (*path, index, "image_url"), image, expected=("an image URL",))
         if not isinstance(kind, str) or kind in allowed:
             continue
         if kind not in _PARTS and speaker != "tool":
@@ -89,9 +94,10 @@ def find_unpaired_calls(items: Sequence[Body]) -> Iterator[tuple[int, Complaint]
     if any(find_item_type(item) in _STAND_FOR_OTHERS for item in items):
         return
     calls = {write_text(item.get("call_id")): at for at, item in enumerate(items) if item.get("type") in _CALLS}
+    asked = {write_text(item.get("call_id")) for item in items if item.get("type") in _ANSWERED_CALLS}
     outputs = {write_text(item.get("call_id")): at for at, item in enumerate(items) if item.get("type") in _OUTPUTS}
     for call_id, at in outputs.items():
-        if call_id not in calls:
+        if call_id not in asked:
             kind = items[at]["type"].replace("_", " ")
             yield at, custom_complaint(f"No tool call found for {kind} with call_id {clip(call_id)}.", "input")
     for call_id, at in calls.items():
@@ -135,6 +141,7 @@ _ID = re.compile(r"[a-zA-Z0-9_-]+")
 # Calls that need their outputs.
 _CALLS = ("function_call", "custom_tool_call", "computer_call", "shell_call", "apply_patch_call")
 _OUTPUTS = frozenset(f"{kind}_output" for kind in _CALLS)
+_ANSWERED_CALLS = (*_CALLS, "tool_search_call")  # which may have an output
 _STAND_FOR_OTHERS = ("item_reference", "compaction", "context_compaction")
 _NEEDED: Mapping[str, tuple[str, ...]] = {
     "function_call": ("call_id", "name", "arguments"),

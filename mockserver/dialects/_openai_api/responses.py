@@ -25,15 +25,23 @@ from mockserver.core.call import (
     ToolCall,
     ToolChoice,
 )
-from mockserver.core.http import Frame, HttpRequest, Reply
+from mockserver.core.frames import Frame
+from mockserver.core.http import HttpRequest, Reply
 from mockserver.core.json import Json
 from mockserver.core.lazy import lazy_property
 from mockserver.core.plan import Answer
 from mockserver.core.validation import Validation
+from mockserver.dialects import read_event
 from mockserver.dialects._errors import refuse
 from mockserver.dialects._fields import Model
 from mockserver.dialects._meaning import BOOKKEEPING, fields_with_meaning
-from mockserver.dialects._openai_api.chat import find_unmet_stream_options, make_tool, replace_ids, write_schema
+from mockserver.dialects._openai_api.chat import (
+    find_unmet_stream_options,
+    make_tool,
+    mentions_json,
+    replace_ids,
+    write_schema,
+)
 from mockserver.dialects._openai_api.input_items import (
     find_incomplete_items,
     find_item_type,
@@ -41,6 +49,7 @@ from mockserver.dialects._openai_api.input_items import (
     find_unpaired_calls,
     write_text,
 )
+from mockserver.dialects._openai_api.strict_schemas import find_refused_format, find_refused_function
 from mockserver.dialects._parse import (
     Body,
     Complaint,
@@ -467,6 +476,22 @@ def find_live_responses_mistakes(body: Body, known: frozenset[str]) -> Iterator[
         yield from find_incomplete_items(body["input"])
         if not body.get("previous_response_id") and not body.get("conversation"):
             yield from (complaint for _, complaint in find_unpaired_calls(body["input"]))
+    yield from _find_refused_tools(body)
+    form = (body.get("text") or {}).get("format") or {}
+    yield from find_refused_format(form, "text", "format", "schema")
+    if form.get("type") == "json_object" and not mentions_json(body.get("input")):  # instructions do not count
+        yield custom_complaint(_WITHOUT_JSON, "input")
+    if "include_usage" in (body.get("stream_options") or {}):
+        yield Complaint("unknown", ("stream_options", "include_usage"))
+
+
+def _find_refused_tools(body: Body) -> Iterator[Complaint]:
+    for at, tool in enumerate(body.get("tools") or ()):
+        kind = tool.get("type")
+        if kind == "function":
+            yield from find_refused_function(tool, "tools", at)
+        elif kind == "code_interpreter" and tool.get("container") is None:
+            yield Complaint("missing", ("tools", at, "container"))
 
 
 def _find_unmet_tool_choice(body: Body) -> Iterator[Complaint]:
@@ -559,12 +584,12 @@ def _keep_known_keys(given: Body, keys: Collection[str]) -> dict[str, Json]:
 
 
 def _show_tool(tool: Body) -> Body:
-    if tool["type"] != "function":
-        return tool
-    return {"type": "function", "description": None, "name": tool["name"], "parameters": None, "strict": True, **tool}
+    """Return a tool as the response shows it: with the defaults of what the request left out."""
+    kind = tool["type"]
+    return {"type": kind, **_UNSET_OF_TOOLS[kind], **tool} if kind in _UNSET_OF_TOOLS else tool
 
 
-def error_event(failed: Reply, frames: int) -> Frame:
+def error_event(failed: Reply, last: bytes) -> Frame:
     """Return a failed reply as the last event of a stream, numbered after the others.
 
     The error is nested, as the live API sends it; its reference shows the fields beside the type.
@@ -572,13 +597,17 @@ def error_event(failed: Reply, frames: int) -> Frame:
     told = json.loads(failed.body)["error"]
     fields = told if isinstance(told, dict) else {"message": told}
     error = {key: fields.get(key) for key in ("type", "code", "message", "param")}
-    return Frame(to_json({"type": "error", "sequence_number": frames, "error": error}), "error", part="finish")
+    number = read_event(last).get("sequence_number", -1) + 1
+    return Frame(to_json({"type": "error", "sequence_number": number, "error": error}), "error", part="finish")
 
 
 OPENAI_RESPONSE_IDS = IdShape("resp_", 50, "hex")
 INCLUDE_LOGPROBS = "message.output_text.logprobs"
 _USUAL, _ASKING = find_usual(_read_options)
 _SUBJECTS = ("input", "prompt", "previous_response_id", "conversation")
+_WITHOUT_JSON = (
+    "Response input messages must contain the word 'json' in some form to use 'text.format' of type 'json_object'."
+)
 _NO_SUBJECT = "Missing required parameter: provide one of 'input', 'prompt', 'previous_response_id' or 'conversation'."
 _OF_REASONING = ("effort", "summary", "generate_summary", "context", "mode")
 _OF_TEXT = ("format", "verbosity")
@@ -586,6 +615,23 @@ _OF_FORMATS: Mapping[str, Collection[str]] = {
     "text": ("type",),
     "json_object": ("type",),
     "json_schema": ("type", "name", "schema", "description", "strict"),
+}
+_PLACE = {"type": "approximate", "city": None, "country": "US", "region": None, "timezone": None}
+_UNSET_OF_TOOLS: Mapping[str, Body] = {
+    "function": {"description": None, "name": None, "parameters": None, "strict": True},
+    "custom": {"name": None, "format": {"type": "text"}},
+    "file_search": {
+        "filters": None,
+        "max_num_results": 20,
+        "ranking_options": {"ranker": "auto", "score_threshold": 0.0},
+    },
+    "web_search": {"filters": None, "search_context_size": "medium", "user_location": _PLACE},
+    "web_search_preview": {"search_context_size": "medium", "user_location": _PLACE},
+    "image_generation": {
+        **dict.fromkeys(("background", "moderation", "quality", "size"), "auto"),
+        "output_compression": 100,
+        "output_format": "png",
+    },
 }
 _SERVICE_TIERS = {"fast": "priority"}  # the tier that serves a request is called by one of its two names
 _UNCHANGED_FIELDS = frozenset(

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from mockserver.core.call import FIRST_PAGE, Call, Page, fingerprint
+from mockserver.core.call import Call, Page, fingerprint
 from mockserver.core.http import HttpRequest, Reply
 from mockserver.core.json import Json
 from mockserver.core.lazy import map_lazily
@@ -81,7 +81,7 @@ def stored_chats(dialect: str, completion: Render, lines: RequestLines, refuse: 
         return Call(dialect, "stored_chats", model=model, http=http, meaning={}, raw={"metadata": metadata}, page=page)
 
     def one_of(operation: str) -> Parse:
-        return look_up(dialect, operation, name="completion_id", page=FIRST_PAGE)
+        return look_up(dialect, operation, name="completion_id")
 
     def parse_update(http: HttpRequest, validation: Validation) -> Call:
         update = read_object(http)
@@ -181,7 +181,7 @@ class StoredResponses(Struct, frozen=True):
         )
 
     def _look_up(self, operation: str) -> Parse:
-        return look_up(self.dialect, operation, name="response_id", page=FIRST_PAGE)
+        return look_up(self.dialect, operation, name="response_id")
 
     def _parse_response(self, http: HttpRequest, validation: Validation) -> Call:
         read_integer_parameter(http, "starting_after", self.refuse)

@@ -3,6 +3,8 @@
 A mistake in one request of a batch is that request's result; the batch is refused only for mistakes outside of them.
 """
 
+import asyncio
+import json
 import re
 from collections import Counter
 from collections.abc import Mapping
@@ -11,20 +13,25 @@ from msgspec.structs import replace
 from pydantic_core import to_json
 
 from mockserver.core.call import Call, IdShape
-from mockserver.core.http import HeaderLines, HttpRequest, Reply
+from mockserver.core.http import HttpRequest
 from mockserver.core.json import Json
-from mockserver.core.plan import Answer, Failure, Listing, Outcome, Stored
+from mockserver.core.kept_objects import KeptObject, ObjectView
+from mockserver.core.plan import Answer, CarriedOut, Failure, Outcome, Plan
 from mockserver.core.validation import HistoryProblem, Validation
 from mockserver.dialects import Operation, keep_unread
 from mockserver.dialects._fields import Model, Object, closed_shape, list_of, text
 from mockserver.dialects._parse import look_up, read_object
-from mockserver.dialects._reply import json_reply, moment
+from mockserver.dialects._reply import moment
 from mockserver.dialects.anthropic.answers import RENDERER, make_filtered_answer, make_message_options
 from mockserver.dialects.anthropic.bodies import NAME, read_as_anthropic
-from mockserver.dialects.anthropic.errors import make_error_body, refuse, request_id_line
+from mockserver.dialects.anthropic.errors import make_error_body, refuse
+from mockserver.dialects.anthropic.files import render_view
 from mockserver.dialects.anthropic.models import find_page
 from mockserver.dialects.anthropic.replay import HISTORY
 from mockserver.dialects.anthropic.request import make_call, read_version
+from mockserver.kinds.kept import BATCHES
+from mockserver.kinds.objects import Objects, find_object
+from mockserver.media.large_data import read_data
 
 BATCH = Model(
     closed_shape(
@@ -32,7 +39,7 @@ BATCH = Model(
     )
 )
 _IDS = IdShape("msgbatch_01", 22, "base58")
-_DAY = 86_400
+_DAY = 86_400  # seconds
 _PATH = "/v1/messages/batches"
 _RESULTS_URL = re.compile(rb'("results_url"\s*:\s*")[^"]*/v1/messages/batches(/[^"]*")')
 _COUNTS = ("processing", "succeeded", "errored", "canceled", "expired")
@@ -40,16 +47,20 @@ _COUNTS = ("processing", "succeeded", "errored", "canceled", "expired")
 
 def operations() -> tuple[Operation, ...]:
     one = _PATH + "/{id}"
-    return (
-        Operation("create_batch", "POST", _PATH, _parse, _render, own_urls=_replace_urls, history=_check_histories),
-        Operation("batches", "GET", _PATH, look_up(NAME, "batches"), _render_list, own_urls=_replace_urls),
-        Operation("batch", "GET", one, look_up(NAME, "batch"), _render, own_urls=_replace_urls),
-        Operation("delete_batch", "DELETE", one, look_up(NAME, "delete_batch"), _render_deletion),
-        Operation(
-            "cancel_batch", "POST", f"{one}/cancel", look_up(NAME, "cancel_batch"), _render, own_urls=_replace_urls
-        ),
-        Operation("batch_results", "GET", f"{one}/results", look_up(NAME, "batch_results"), _render_results),
+    created = Operation(
+        BATCHES.made_by, "POST", _PATH, _parse, render_view, own_urls=_replace_urls, history=_check_histories
     )
+    found = [
+        Operation(name, method, path, look_up(NAME, name, work=work), render_view, own_urls=own_urls)
+        for name, method, path, work, own_urls in (
+            ("batches", "GET", _PATH, _list, _replace_urls),
+            ("batch", "GET", one, _show, _replace_urls),
+            ("delete_batch", "DELETE", one, _delete, None),
+            ("cancel_batch", "POST", f"{one}/cancel", _cancel, _replace_urls),
+            ("batch_results", "GET", f"{one}/results", _show_results, None),
+        )
+    ]
+    return (created, *found)
 
 
 def _parse(http: HttpRequest, validation: Validation) -> Call:
@@ -62,9 +73,7 @@ def _parse(http: HttpRequest, validation: Validation) -> Call:
     asked = tuple([_parse_request(http, request, validation=validation) for request in body["requests"]])
     remarks = (remark for call in asked if isinstance(call, Call) for remark in call.remarks)
     unique = tuple(dict.fromkeys(remarks))
-    return Call(
-        NAME, "create_batch", model="", http=http, meaning=body, raw=body, ids=_IDS, batch=asked, remarks=unique
-    )
+    return Call(NAME, BATCHES.made_by, "", http, body, body, batch=asked, remarks=unique, work=_create)
 
 
 def _parse_request(http: HttpRequest, request: Mapping[str, Json], *, validation: Validation) -> Call | Failure:
@@ -89,34 +98,80 @@ def _check_histories(call: Call, validation: Validation) -> list[HistoryProblem]
     ]
 
 
-def _render(call: Call, stored: Stored) -> Reply:
-    return json_reply(200, _render_batch(call, stored), request_id_line(call.http, call))
+async def _create(call: Call, objects: Objects) -> ObjectView:
+    """Answer all requests, and keep their results for when the batch is looked up: the first time, it has ended."""
+    objects.refuse_statuses()
+    batch = objects.derive_id(_IDS)
+    lines = list[bytes]()
+    counts = Counter[str]()
+    for number, (request, asked) in enumerate(zip(call.raw["requests"], call.batch, strict=True), 1):
+        part_of = f"request {number} of {batch}"
+        if isinstance(asked, Call):
+            plan = await objects.answer(asked)
+            part_of += f", custom_id {json.dumps(asked.custom_id)}"
+            objects.note(CarriedOut(asked.http, asked, plan, part_of=part_of))
+            result = _render_result(asked, plan.outcome)
+        else:
+            assert isinstance(asked, Failure)  # noqa: S101  # as parsed
+            objects.note(CarriedOut(replace(call.http, body=b""), None, Plan(asked, "invalid"), part_of=part_of))
+            result = _render_result(call, asked)
+        lines.append(_write_line(request["custom_id"], result))
+        counts[result["type"]] += 1
+        await asyncio.sleep(0)  # let other requests run
+    kept = KeptObject(
+        dialect=NAME,
+        made_by=BATCHES.made_by,
+        id=batch,
+        body={"created": objects.now, "counts": counts},
+        data=b"".join(lines),
+    ).begin(("in_progress", "ended"))
+    await objects.keep(kept)
+    return ObjectView(_describe(call, kept), source="generated")
 
 
-def _render_list(call: Call, outcome: Listing) -> Reply:
-    listed = [_render_batch(call, stored) for stored in outcome.entries]
-    return json_reply(200, find_page(listed, call.http), request_id_line(call.http, call))
+def _render_result(call: Call, outcome: Outcome) -> dict[str, Json]:
+    """Return what a request of a batch gets; the call is that of the batch if it was refused."""
+    if isinstance(outcome, Failure):
+        outcome = make_filtered_answer(outcome, call) or outcome
+    if isinstance(outcome, Answer):
+        options = make_message_options(call)
+        batched = replace(options, usage={**options.usage, "service_tier": "batch"})
+        return {"type": "succeeded", "message": RENDERER.body(outcome, batched)}
+    failure = outcome if isinstance(outcome, Failure) else Failure("server_error")
+    return {"type": "errored", "error": make_error_body(call.http, failure, call if call.messages else None)[0]}
 
 
-def _render_batch(call: Call, stored: Stored) -> dict[str, Json]:
-    answer = stored.answer
-    cancelled = stored.answer.phase == "cancelled"
-    status = (
-        "canceling" if call.operation == "cancel_batch" and cancelled else "in_progress" if stored.polls else "ended"
-    )
-    kinds = Counter(_name_kind(_word_refusal(*result), cancelled=cancelled) for result in stored.results)
-    counts = kinds if status == "ended" else {"processing": len(stored.results)}
+def _write_line(custom_id: str, result: Mapping[str, Json]) -> bytes:
+    return to_json({"custom_id": custom_id, "result": result}) + b"\n"
+
+
+async def _find(call: Call, objects: Objects) -> KeptObject:
+    """Return the batch of a call; one that nobody made has ended, without requests. Raises Failure."""
+    body = {"created": objects.now, "counts": {}, "status": "ended"}
+    invented = KeptObject(NAME, BATCHES.made_by, call.id, body, invented=True)
+    return await find_object(objects, BATCHES.made_by, call.id, invented=invented)
+
+
+def _describe(call: Call, kept: KeptObject) -> dict[str, Json]:
+    """Return a batch as clients see it."""
+    created = moment(kept.body["created"])
+    is_cancelled = kept.status == "canceled"
+    status = "ended" if is_cancelled else kept.status
+    if is_cancelled and call.operation == "cancel_batch":
+        status = "canceling"
+    has_ended = status == "ended"
+    counts = kept.body["counts"] if has_ended else {"processing": sum(kept.body["counts"].values())}
     return {
-        "id": answer.id,
+        "id": kept.id,
         "type": "message_batch",
         "processing_status": status,
         "request_counts": {name: counts.get(name, 0) for name in _COUNTS},
-        "created_at": moment(answer.created),
-        "expires_at": moment(answer.created + _DAY),
-        "ended_at": moment(answer.created) if status == "ended" else None,
+        "created_at": created,
+        "expires_at": moment(kept.body["created"] + _DAY),
+        "ended_at": created if has_ended else None,
         "archived_at": None,
-        "cancel_initiated_at": moment(answer.created) if cancelled else None,
-        "results_url": f"{_find_base_url(call.http)}/{answer.id}/results" if status == "ended" else None,
+        "cancel_initiated_at": created if is_cancelled else None,
+        "results_url": f"{_find_base_url(call.http)}/{kept.id}/results" if has_ended else None,
     }
 
 
@@ -130,43 +185,41 @@ def _replace_urls(http: HttpRequest, body: bytes) -> bytes:
     return _RESULTS_URL.sub(lambda found: found[1] + own + found[2], body)
 
 
-def _word_refusal(call: Call, outcome: Outcome) -> Outcome:
-    return (make_filtered_answer(outcome, call) if isinstance(outcome, Failure) else None) or outcome
+async def _list(call: Call, objects: Objects) -> ObjectView:
+    listed = [_describe(call, kept) for kept in reversed(await objects.list(BATCHES.made_by))]
+    return ObjectView(find_page(listed, call.http))
 
 
-def _name_kind(outcome: Outcome, *, cancelled: bool = False) -> str:
-    return "canceled" if cancelled else "succeeded" if isinstance(outcome, Answer) else "errored"
+async def _show(call: Call, objects: Objects) -> ObjectView:
+    _, kept = await objects.change(await _find(call, objects), KeptObject.advance)
+    return ObjectView(_describe(call, kept), source=kept.source)
 
 
-def _render_deletion(call: Call, kept: Stored) -> Reply:
-    if kept.polls:
+async def _cancel(call: Call, objects: Objects) -> ObjectView:
+    _, kept = await objects.change(await _find(call, objects), _cancel_requests)
+    return ObjectView(_describe(call, kept), source=kept.source)
+
+
+def _cancel_requests(kept: KeptObject) -> KeptObject:
+    """Return a batch whose requests were cancelled, all of them, unless it has ended."""
+    if not kept.ahead:
+        return kept
+    custom_ids = [json.loads(line)["custom_id"] for line in read_data(kept.data).splitlines()]
+    data = b"".join([_write_line(custom_id, {"type": "canceled"}) for custom_id in custom_ids])
+    return replace(kept.end("canceled").change(counts={"canceled": len(custom_ids)}), data=data)
+
+
+async def _delete(call: Call, objects: Objects) -> ObjectView:
+    kept = await _find(call, objects)
+    if kept.ahead:
         raise refuse("The batch has not ended: cancel it first, or wait until it has.")
-    body = {"id": kept.answer.id, "type": "message_batch_deleted"}
-    return json_reply(200, body, request_id_line(call.http, call))
+    await objects.change(kept, KeptObject.forget)
+    return ObjectView({"id": kept.id, "type": "message_batch_deleted"}, source=kept.source)
 
 
-def _render_results(call: Call, kept: Stored) -> Reply:
-    if kept.polls:
+async def _show_results(call: Call, objects: Objects) -> ObjectView:
+    kept = await _find(call, objects)
+    if kept.ahead:
         raise refuse("The batch has no results yet: it has not ended.")
-    cancelled = kept.answer.phase == "cancelled"
-    names = [request["custom_id"] for request in kept.call.raw.get("requests", ())]
-    lines = [
-        to_json({"custom_id": name, "result": _render_result(asked, result, cancelled=cancelled)}) + b"\n"
-        for name, (asked, result) in zip(names, kept.results, strict=True)
-    ]
-    body = b"".join(lines)
-    typed = (("content-type", "application/x-jsonl"), ("content-length", str(len(body))))
-    return Reply(200, (*HeaderLines(request_id_line(call.http, call)), *typed), body)
-
-
-def _render_result(call: Call, outcome: Outcome, *, cancelled: bool) -> dict[str, Json]:
-    outcome = _word_refusal(call, outcome)
-    match _name_kind(outcome, cancelled=cancelled), outcome:
-        case "succeeded" as kind, Answer() as answer:
-            options = make_message_options(call)
-            batched = replace(options, usage={**options.usage, "service_tier": "batch"})
-            return {"type": kind, "message": RENDERER.body(answer, batched)}
-        case "errored" as kind, failed:
-            failure = failed if isinstance(failed, Failure) else Failure("server_error")
-            return {"type": kind, "error": make_error_body(call.http, failure, call if call.messages else None)[0]}
-    return {"type": "canceled"}
+    headers = (("content-type", "application/x-jsonl"),)
+    return ObjectView(data=kept.data, headers=headers, source=kept.source)

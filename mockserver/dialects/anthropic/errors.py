@@ -6,7 +6,8 @@ from math import ceil
 from pydantic_core import to_json
 
 from mockserver.core.call import Call
-from mockserver.core.http import Frame, Headers, HttpRequest, Reply
+from mockserver.core.frames import Frame
+from mockserver.core.http import Headers, HttpRequest, Reply
 from mockserver.core.json import Json
 from mockserver.core.plan import Failure
 from mockserver.core.rates import Standing, Standings
@@ -61,7 +62,7 @@ def _word_schema_failure(failure: Failure, call: Call | None) -> str | None:
     return f"{next(named, 'output_config.format.schema')}: {failure.details.get('why')}"
 
 
-def make_error_event(failed: Reply, frames: int) -> Frame:
+def make_error_event(failed: Reply, last: bytes) -> Frame:
     data = failed.body
     if not data.startswith(b'{"type":"error"'):  # a refusal, which is none once the message has begun
         request = next(value for name, value in failed.headers if name == "request-id")

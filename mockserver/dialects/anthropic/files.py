@@ -1,15 +1,15 @@
 """Files: uploaded, listed, retrieved, read and deleted. Messages can name these, and any others, by `file_id`."""
 
 import re
-from collections.abc import Mapping
+from functools import partial
 
 from msgspec.structs import replace
 
-from mockserver.core.call import Call, IdShape, Options
+from mockserver.core.call import Call, IdShape
 from mockserver.core.http import HttpRequest, Reply
 from mockserver.core.json import Json
-from mockserver.core.kept_objects import Data
-from mockserver.core.plan import Failure, Listing, Stored
+from mockserver.core.kept_objects import KeptObject, ObjectView
+from mockserver.core.plan import Failure
 from mockserver.core.validation import Validation
 from mockserver.dialects import Operation
 from mockserver.dialects._forms import Form, Part, read_form
@@ -19,6 +19,8 @@ from mockserver.dialects.anthropic.bodies import NAME
 from mockserver.dialects.anthropic.errors import refuse, request_id_line
 from mockserver.dialects.anthropic.models import find_page, read_integer
 from mockserver.dialects.anthropic.request import FILES_BETA, list_betas
+from mockserver.kinds.kept import FILES
+from mockserver.kinds.objects import Objects, find_object
 from mockserver.media.large_data import hash_data
 
 _IDS = IdShape("file_01", 22, "base58")
@@ -28,13 +30,22 @@ _SECONDS = (3600, 7_776_000)  # that a file may be kept, if it expires
 
 def operations() -> tuple[Operation, ...]:
     one = _PATH + "/{id}"
-    return (
-        Operation("create_file", "POST", _PATH, _parse, _render),
-        Operation("files", "GET", _PATH, look_up(NAME, "files"), _render_list),
-        Operation("file", "GET", one, look_up(NAME, "file"), _render),
-        Operation("delete_file", "DELETE", one, look_up(NAME, "delete_file"), _render_deletion),
-        Operation("file_content", "GET", f"{one}/content", look_up(NAME, "file_content"), _render_content),
-    )
+    found = [
+        Operation(name, method, path, look_up(NAME, name, work=work), render_view)
+        for name, method, path, work in (
+            ("files", "GET", _PATH, _list),
+            ("file", "GET", one, _show),
+            ("delete_file", "DELETE", one, _delete),
+            ("file_content", "GET", f"{one}/content", _show_content),
+        )
+    ]
+    return (Operation(FILES.made_by, "POST", _PATH, _parse, render_view), *found)
+
+
+def render_view(call: Call, view: ObjectView) -> Reply:
+    """Return the reply: JSON, or the bytes of a file."""
+    lines = request_id_line(call.http, call)
+    return json_reply(200, view.body, lines) if view.data is None else file_reply(view.data, lines, view.headers)
 
 
 def _parse(http: HttpRequest, validation: Validation) -> Call:
@@ -55,10 +66,7 @@ def _parse(http: HttpRequest, validation: Validation) -> Call:
             if validation is not Validation.OFF:
                 raise
     meaning = {**raw, "sha256": hash_data(sent.content)}
-    kept = {**raw, "data": sent.content}
-    return Call(
-        NAME, "create_file", model="", http=http, meaning=meaning, raw=kept, ids=_IDS, options=Options(store=True)
-    )
+    return Call(NAME, FILES.made_by, "", http, meaning, raw, work=partial(_create, sent))
 
 
 def _find_media_type(part: Part) -> str:
@@ -70,51 +78,64 @@ def _find_media_type(part: Part) -> str:
 _MEDIA_TYPE = re.compile(r"[!-~]+/[ -~]*")
 
 
-def _render(call: Call, kept: Stored) -> Reply:
-    return json_reply(200, _render_file(kept), request_id_line(call.http, call))
+async def _create(sent: Part, call: Call, objects: Objects) -> ObjectView:
+    objects.refuse_statuses()
+    body = {**call.raw, "created": objects.now}
+    kept = KeptObject(NAME, FILES.made_by, objects.derive_id(_IDS), body, data=sent.content)
+    await objects.keep(kept)
+    return ObjectView(_describe(kept), source="generated")
 
 
-def _render_list(call: Call, outcome: Listing) -> Reply:
+async def _find(call: Call, objects: Objects) -> KeptObject:
+    """Return the file of a call; one that nobody uploaded to this server is a text that names it. Raises Failure."""
+    text = f"This is the file {call.id}.\n".encode()
+    invented = KeptObject(NAME, FILES.made_by, call.id, {"created": objects.now}, data=text, invented=True)
+    return await find_object(objects, FILES.made_by, call.id, invented=invented)
+
+
+async def _list(call: Call, objects: Objects) -> ObjectView:
     http = call.http
-    listed = [_render_file(entry) for entry in outcome.entries]
+    listed = [_describe(kept) for kept in reversed(await objects.list(FILES.made_by))]
     if FILES_BETA in list_betas(http):  # which has another shape of lists
-        return json_reply(200, find_page(listed, http), request_id_line(http, call))
+        return ObjectView(find_page(listed, http))
     if (wanted := http.query.get("ids[]")) is not None:
-        body: Mapping[str, Json] = {"data": [file for file in listed if file["id"] in wanted.split(",")]}
-        return json_reply(200, {**body, "next_page": None}, request_id_line(http, call))
+        return ObjectView({"data": [file for file in listed if file["id"] in wanted.split(",")], "next_page": None})
     cursor = http.query.get("page")
     after = {} if cursor is None else {"after_id": cursor.removeprefix("page_")}
     shown = find_page(listed, replace(http, query={"limit": http.query.get("limit", "20"), **after}))
     following = f"page_{shown['last_id']}" if shown["has_more"] else None
-    return json_reply(200, {"data": shown["data"], "next_page": following}, request_id_line(http, call))
+    return ObjectView({"data": shown["data"], "next_page": following})
 
 
-def _render_file(kept: Stored) -> dict[str, Json]:
-    raw = kept.call.raw
-    created = kept.answer.created
-    expires = raw.get("expires_in_seconds")
+def _describe(kept: KeptObject) -> dict[str, Json]:
+    """Return a file as clients see it."""
+    stated = kept.body
+    created = stated["created"]
+    expires = stated.get("expires_in_seconds")
     return {
-        "id": kept.answer.id,
+        "id": kept.id,
         "type": "file",
-        "filename": raw.get("filename", "file.txt"),
-        "mime_type": raw.get("mime_type", "text/plain"),
-        "size_bytes": len(_read_contents(kept)),
+        "filename": stated.get("filename", "file.txt"),
+        "mime_type": stated.get("mime_type", "text/plain"),
+        "size_bytes": len(kept.data),
         "created_at": moment(created),
         "downloadable": False,
         "expires_at": None if expires is None else moment(created + expires),
     }
 
 
-def _read_contents(kept: Stored) -> Data:
-    """Return the contents of a file; for one that was not uploaded to this server, a text that names it."""
-    data: Data = kept.call.raw.get("data", f"This is the file {kept.answer.id}.\n".encode())
-    return data
+async def _show(call: Call, objects: Objects) -> ObjectView:
+    kept = await _find(call, objects)
+    return ObjectView(_describe(kept), source=kept.source)
 
 
-def _render_deletion(call: Call, kept: Stored) -> Reply:
-    return json_reply(200, {"id": kept.answer.id, "type": "file_deleted"}, request_id_line(call.http, call))
+async def _delete(call: Call, objects: Objects) -> ObjectView:
+    kept = await _find(call, objects)
+    await objects.change(kept, KeptObject.forget)
+    return ObjectView({"id": kept.id, "type": "file_deleted"}, source=kept.source)
 
 
-def _render_content(call: Call, kept: Stored) -> Reply:
-    typed = ("content-type", str(kept.call.raw.get("mime_type", "text/plain")))
-    return file_reply(_read_contents(kept), request_id_line(call.http, call), (typed,))
+async def _show_content(call: Call, objects: Objects) -> ObjectView:
+    kept = await _find(call, objects)
+    headers = (("content-type", str(kept.body.get("mime_type", "text/plain"))),)
+    return ObjectView(data=kept.data, headers=headers, source=kept.source)

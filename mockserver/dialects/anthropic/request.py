@@ -98,7 +98,7 @@ def _read_texts(messages: Sequence[Body]) -> list[Message] | None:
 
 
 def read_version(http: HttpRequest, *, validation: Validation) -> str:
-    stated = http.fields.get(b"anthropic-version")
+    stated = http.header_values.get(b"anthropic-version")
     if stated is None:
         if validation is Validation.LIVE:
             raise refuse("anthropic-version: header is required")
@@ -395,7 +395,7 @@ _PLACES: Mapping[str, Callable[[Body, int], Iterator[Body]]] = {
 
 def list_betas(http: HttpRequest) -> tuple[str, ...]:
     """Return the names in all headers of that name."""
-    if b"anthropic-beta" not in http.fields:
+    if b"anthropic-beta" not in http.header_values:
         return ()
     values = [value.decode("latin-1") for name, value in http.headers if name == b"anthropic-beta"]
     return tuple([beta for value in values for named in value.split(",") if (beta := named.strip())])

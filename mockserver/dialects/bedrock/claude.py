@@ -9,7 +9,7 @@ from msgspec.json import encode
 from msgspec.structs import replace
 
 from mockserver.core.call import Call, IdShape
-from mockserver.core.http import Fields, HttpRequest
+from mockserver.core.http import HttpRequest, RawHeaders
 from mockserver.core.json import Json
 from mockserver.core.lazy import remember
 from mockserver.core.plan import Answer, Failure
@@ -49,7 +49,7 @@ def parse_claude(http: HttpRequest, validation: Validation) -> Call:
         raw.pop("model", None)
     else:
         is_usual = raw["anthropic_version"] == _USUAL_VERSION and "anthropic_beta" not in raw
-        if not is_usual or b"anthropic-beta" in http.fields:
+        if not is_usual or b"anthropic-beta" in http.header_values:
             asked = _move_headers(http, raw)
         call = make_usual_call(asked, _drop_own(raw, shorten_name(model)))
     call.meaning["model"] = model
@@ -84,7 +84,7 @@ def _refuse_own(body: Body) -> None:
     for key in _OF_PATH:
         if key in body:
             raise Failure("bad_parameter", f"{key}: Extra inputs are not permitted")
-    if "anthropic_version" not in body:
+    if "anthropic_version" not in body and not is_completion(body):
         raise Failure("bad_parameter", "anthropic_version: Field required")
 
 
@@ -113,7 +113,7 @@ def _encode(value: Json) -> bytes:
 _USUAL_VERSION = "bedrock-2023-05-31"  # one version, as Bedrock names it
 _VERSION = "2023-06-01"  # as Anthropic names it
 _JSON = (b"content-type", b"application/json")
-_USUAL_HEADERS: Fields = (_JSON, (b"anthropic-version", _VERSION.encode()))
+_USUAL_HEADERS: RawHeaders = (_JSON, (b"anthropic-version", _VERSION.encode()))
 
 
 @remember(256)

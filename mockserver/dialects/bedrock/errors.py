@@ -7,7 +7,8 @@ from pydantic_core import to_json
 
 from mockserver.core.call import Call
 from mockserver.core.event_stream import make_error, make_event
-from mockserver.core.http import Frame, HttpRequest, Reply
+from mockserver.core.frames import Frame
+from mockserver.core.http import HttpRequest, Reply
 from mockserver.core.json import Json, compact, try_parse
 from mockserver.core.plan import Failure
 from mockserver.dialects._errors import (
@@ -73,7 +74,7 @@ def _word(failure: Failure) -> Failure:
     return failure
 
 
-def make_exception(failed: Reply, frames: int) -> Frame:
+def make_exception(failed: Reply, last: bytes) -> Frame:
     """Return a failed reply as an exception of a stream; as an error, if the service's model has no such exception."""
     headers = dict(failed.headers)
     kind = headers.get("x-amzn-errortype", "").partition(":")[0]

@@ -83,11 +83,11 @@ _CATEGORIES: Mapping[str, str] = {
 
 def find_guardrail(http: HttpRequest) -> Guardrail | None:
     """Return the guardrail that the headers of a request to InvokeModel name."""
-    name = http.fields.get(b"x-amzn-bedrock-guardrailidentifier")
+    name = http.header_values.get(b"x-amzn-bedrock-guardrailidentifier")
     if not name:
         return None
     return Guardrail(
-        name.decode("latin-1"), http.fields.get(b"x-amzn-bedrock-trace", b"").upper().startswith(b"ENABLED")
+        name.decode("latin-1"), http.header_values.get(b"x-amzn-bedrock-trace", b"").upper().startswith(b"ENABLED")
     )
 
 

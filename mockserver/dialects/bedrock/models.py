@@ -200,7 +200,11 @@ def find_vendor(name: str) -> str:
 
 def is_claude(name: str) -> bool:
     """Return whether a model is one of Anthropic's; the profile of an application leads to one here."""
-    return "claude" in name or find_vendor(name) == "anthropic" or ":application-inference-profile/" in name
+    return "claude" in name or find_vendor(name) == "anthropic" or is_profile(name)
+
+
+def is_profile(name: str) -> bool:
+    return ":application-inference-profile/" in name
 
 
 _GEOGRAPHY = re.compile(r"^(?:us|eu|ap|apac|jp|au|ca|sa|me|af|us-gov|global)\.(?=[a-z0-9-]+\.)")

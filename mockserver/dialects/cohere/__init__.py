@@ -30,7 +30,7 @@ def _render_chat(call: Call, outcome: Answer) -> Reply:
 
 def _wants_lines(http: HttpRequest) -> bool:
     """Return whether a client takes no server-sent events: LiteLLM asks so, and reads a line of JSON for each event."""
-    return http.fields.get(b"accept") == b"application/json"
+    return http.header_values.get(b"accept") == b"application/json"
 
 
 DIALECT = Dialect(

@@ -5,7 +5,8 @@ from collections.abc import Mapping
 from pydantic_core import from_json
 
 from mockserver.core.call import Call
-from mockserver.core.http import Frame, Headers, HttpRequest, Reply
+from mockserver.core.frames import Frame
+from mockserver.core.http import Headers, HttpRequest, Reply
 from mockserver.core.plan import Failure
 from mockserver.core.rates import Standings
 from mockserver.dialects._errors import (
@@ -99,12 +100,12 @@ def fail(http: HttpRequest, failure: Failure, call: Call | None) -> Reply:
     return json_reply(resolved.status, body, lines, failure.headers)
 
 
-def make_error_event(failed: Reply, frames: int) -> Frame:
+def make_error_event(failed: Reply, last: bytes) -> Frame:
     """Return the event that ends a stream of v2 which fails."""
     return break_off(str(from_json(failed.body)["message"]))
 
 
-def make_old_error_event(failed: Reply, frames: int) -> Frame:
+def make_old_error_event(failed: Reply, last: bytes) -> Frame:
     """Return the line that ends a stream of v1 which fails."""
     return break_off_line(str(from_json(failed.body)["message"]))
 

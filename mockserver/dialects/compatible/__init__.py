@@ -14,9 +14,10 @@ from mockserver.core.validation import Validation
 from mockserver.dialects import Dialect, Operation, any_history
 from mockserver.dialects._clients import CLIENT_CONFIGS
 from mockserver.dialects._errors import retry_lines
-from mockserver.dialects._openai_api.api import OpenAIApi
+from mockserver.dialects._openai_api.api import RESPONSES, OpenAIApi
 from mockserver.dialects._openai_api.completions import TEXT_LAYOUT, make_completion_options
 from mockserver.dialects._openai_api.embeddings import make_embeddings_reply
+from mockserver.dialects._openai_api.responses import RESPONSE_LAYOUT
 from mockserver.dialects._parse import bearer
 from mockserver.dialects._reply import (
     answer_reply,
@@ -38,6 +39,7 @@ from mockserver.dialects.compatible.request import (
 from mockserver.dialects.compatible.rerank import rerank_operations
 from mockserver.kinds.embeddings import Embeddings
 from mockserver.wire.chat import ChatLayout, ChatRenderer
+from mockserver.wire.response_events import ResponseRenderer
 from mockserver.wire.text import TextRenderer
 
 
@@ -93,9 +95,9 @@ def _move_reasoning(layout: ChatLayout, place: str) -> ChatLayout:
     )
 
 
-def _render_completion(call: Call, outcome: Answer) -> Reply:
+def _render_completion(renderer: TextRenderer, call: Call, outcome: Answer) -> Reply:
     lines = request_id_line(call.http, call)
-    return answer_reply(outcome, _TEXT, make_completion_options(call), lines, stream=call.stream)
+    return answer_reply(outcome, renderer, make_completion_options(call), lines, stream=call.stream)
 
 
 def _render_embeddings(call: Call, outcome: Embeddings) -> Reply:
@@ -103,6 +105,25 @@ def _render_embeddings(call: Call, outcome: Embeddings) -> Reply:
 
 
 _TEXT = TextRenderer(TEXT_LAYOUT)
+_TEXTS: Mapping[str, TextRenderer] = {  # of the hosts whose clients expect another shape
+    "cerebras": TextRenderer(replace(TEXT_LAYOUT, completion=(*TEXT_LAYOUT.completion, "system_fingerprint"))),
+    "together": TextRenderer(
+        replace(
+            TEXT_LAYOUT,
+            completion=(*TEXT_LAYOUT.completion, "prompt"),
+            object="text.completion",
+            chunk_object="completion.chunk",
+        )
+    ),
+}
+_PENALTIES = ("frequency_penalty", "presence_penalty")  # OpenRouter's clients require them
+_OPENROUTER_RESPONSES = ResponseRenderer(
+    replace(
+        RESPONSE_LAYOUT,
+        response=(*RESPONSE_LAYOUT.response, *_PENALTIES),
+        unset={**RESPONSE_LAYOUT.unset, **dict.fromkeys(_PENALTIES, 0.0)},
+    )
+)
 
 
 def _make_responses(host: Host) -> Operation:
@@ -112,12 +133,14 @@ def _make_responses(host: Host) -> Operation:
         chat=ChatRenderer(host.layout),
         text=_TEXT,
         lines=request_id_line,
+        responses=_OPENROUTER_RESPONSES if host.kin == "openrouter" else RESPONSES,
     )
     usual = api.responses_operation()
 
     def parse(http: HttpRequest, validation: Validation) -> Call:
+        asked = Validation.PUBLISHED if validation is Validation.LIVE else validation  # live rules are OpenAI's own
         try:
-            return place_call(usual.parse(http, validation), host)
+            return place_call(usual.parse(http, asked), host)
         except Failure as failure:
             raise failure.changed(code=None) from None  # which is OpenAI's
 
@@ -141,7 +164,8 @@ def make_dialect(host: Host) -> Dialect:
         history=make_history(host) or any_history,
         shows_reasoning=host.layout.shows_reasoning,
     )
-    text = Operation("completions", "POST", "/completions", make_parse_completion(host), _render_completion)
+    render_text = partial(_render_completion, _TEXTS.get(host.kin, _TEXT))
+    text = Operation("completions", "POST", "/completions", make_parse_completion(host), render_text)
     vectors = Operation("embeddings", "POST", "/embeddings", make_parse_embeddings(host), _render_embeddings)
     more = [each for each in (text, vectors, _make_responses(host)) if each.name in host.operations]
     ranking = rerank_operations(host)

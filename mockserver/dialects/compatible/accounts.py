@@ -15,7 +15,7 @@ from mockserver.core.validation import Validation
 from mockserver.dialects import Operation
 from mockserver.dialects._parse import custom_complaint, parse_models, read_object
 from mockserver.dialects._reply import data_reply, json_reply, model_object, request_id_line
-from mockserver.dialects.compatible.hosts import COMPATIBLE, MAX_MODEL_LENGTH, Host
+from mockserver.dialects.compatible.hosts import COMPATIBLE, MAX_MODEL_LENGTH, OPENROUTER, XAI, Host
 
 NAME = "compatible"
 Entry = Callable[[str, int], dict[str, Json]]  # of a list: a model's name, and when it was made
@@ -44,9 +44,8 @@ _parse_models = partial(parse_models, NAME)
 
 
 def _render_models(host: Host, call: Call, outcome: Models) -> Reply:
-    names = host.models if outcome.names == COMPATIBLE.models else outcome.names  # the settings name none
     shown = _ENTRIES.get(host.kin, model_object)
-    listed = [shown(name, outcome.created) for name in names]
+    listed = [shown(name, outcome.created) for name in _list_names(host, outcome)]
     lines = request_id_line(call.http, call)
     match host.kin:
         case "together":
@@ -55,6 +54,11 @@ def _render_models(host: Host, call: Call, outcome: Models) -> Reply:
             page = {"data": listed, "links": {"next": None}, "total_count": len(listed)}
             return json_reply(200, page, lines)
     return json_reply(200, {"object": "list", "data": listed}, lines)
+
+
+def _list_names(host: Host, outcome: Models) -> Sequence[str]:
+    """Return the names of the settings' models, or of the host's own if the settings name none."""
+    return host.models if outcome.names == COMPATIBLE.models else outcome.names
 
 
 def _render_model(host: Host, call: Call, outcome: Models) -> Reply:
@@ -193,11 +197,27 @@ def _describe_key(call: Call) -> Mapping[str, Json]:
             "is_management_key": False,
             "is_provisioning_key": False,
             "include_byok_in_limit": False,
+            "budgets": [],
+            "effective_budget": None,
+            "free_model_daily_requests": {"limit": 1_000, "remaining": 1_000, "used": 0},
+            "allowed_data_regions": ["global"],
+            "organization_id": None,
+            "workspace_id": None,
             "rate_limit": {"requests": -1, "interval": "10s", "note": "This field is deprecated."},
             "creator_user_id": None,
             "expires_at": None,
         }
     }
+
+
+def _count_models(call: Call, outcome: Models) -> Reply:
+    body = {"data": {"count": len(_list_names(OPENROUTER, outcome))}}
+    return json_reply(200, body, request_id_line(call.http, call))
+
+
+def _list_providers(call: Call) -> Mapping[str, Json]:
+    pages = dict.fromkeys(("privacy_policy_url", "terms_of_service_url", "status_page_url"))
+    return {"data": [{"name": "Mockserver", "slug": "mockserver", **pages}]}
 
 
 def _credits(call: Call) -> Mapping[str, Json]:
@@ -221,11 +241,17 @@ def _render_endpoints(call: Call, outcome: Models) -> Reply:
         "provider_name": "Mockserver",
         "tag": "mockserver",
         "quantization": None,
+        "service_tier": None,
         "max_completion_tokens": 64_000,
         "max_prompt_tokens": None,
         "supported_parameters": model["supported_parameters"],
+        "supports_diarization": False,
+        "supports_implicit_caching": False,
+        "supports_tool_choice": dict.fromkeys(("auto", "function", "none", "required"), True),
+        "native_tools": {},
         "status": 0,
-        "uptime_last_30m": 100,
+        **dict.fromkeys(("uptime_last_5m", "uptime_last_30m", "uptime_last_1d"), 100),
+        **dict.fromkeys(("latency_last_30m", "throughput_last_30m"), _PERCENTILES),
     }
     return json_reply(200, {"data": {**kept, "endpoints": [endpoint]}}, request_id_line(call.http, call))
 
@@ -248,10 +274,8 @@ def _describe_language_model(name: str) -> Mapping[str, Json]:
 
 
 def _render_language_models(call: Call, outcome: Models) -> Reply:
-    from mockserver.dialects.compatible.hosts import XAI
-
-    names = XAI.models if outcome.names == COMPATIBLE.models else outcome.names
-    return json_reply(200, {"models": [*map(_describe_language_model, names)]}, request_id_line(call.http, call))
+    listed = [*map(_describe_language_model, _list_names(XAI, outcome))]
+    return json_reply(200, {"models": listed}, request_id_line(call.http, call))
 
 
 def _parse_tokens(http: HttpRequest, validation: Validation) -> Call:
@@ -284,6 +308,7 @@ def _render_nothing(call: Call, outcome: Models) -> Reply:
     return Reply(200, (("content-length", "0"),))
 
 
+_PERCENTILES = {"p50": 250, "p75": 250, "p90": 250, "p99": 250}
 _REFUSE = COMPATIBLE.errors.refuse
 _OWN: Mapping[str, tuple[Operation, ...]] = {
     "cerebras": (_info("/tcp_warming", lambda call: {"status": "ok"}),),
@@ -291,6 +316,8 @@ _OWN: Mapping[str, tuple[Operation, ...]] = {
     "openrouter": (
         _info("/key", _describe_key),
         _info("/credits", _credits),
+        _info("/providers", _list_providers),
+        Operation("info", "GET", "/models/count", _parse_info, _count_models),
         Operation("info", "GET", "/models/{author}/{slug}/endpoints", _parse_endpoints, _render_endpoints),
     ),
     "vllm": (

@@ -6,10 +6,11 @@ from msgspec import Struct
 from msgspec.structs import replace
 from pydantic_core import from_json, to_json
 
-from mockserver.core.http import Frame, HttpRequest, Reply
+from mockserver.core.frames import Frame
+from mockserver.core.http import HttpRequest, Reply
 from mockserver.core.json import Json
 from mockserver.core.plan import Failure
-from mockserver.dialects import error_frame
+from mockserver.dialects import error_frame, read_event
 from mockserver.dialects._errors import (
     INVALID_REQUEST,
     ErrorRow,
@@ -37,15 +38,15 @@ class ErrorStyle(Struct, frozen=True):
     """How a host says what went wrong.
 
     `body(error, failure, request)` returns the body of a reply, with the name of the request. `word(complaint)` returns
-    the message about a field, `None` means OpenAI's. `end_stream(failed, frames)` returns the error as a frame.
-    `reword(http, failure)` returns the failure to read a body in its words.
+    the message about a field, `None` means OpenAI's. `end_stream(failed, last)` returns the error as a frame, after the
+    bytes of that event. `reword(http, failure)` returns the failure to read a body in its words.
     """
 
     rows: Rows
     messages: Messages
     body: Bodies
     word: Callable[[Complaint], str] | None = None
-    end_stream: Callable[[Reply, int], Frame] = error_frame
+    end_stream: Callable[[Reply, bytes], Frame] = error_frame
     reword: Callable[[HttpRequest, Failure], Failure] = _reword_plainly
 
     @property
@@ -163,6 +164,13 @@ DEEPSEEK = ErrorStyle(
 # -- OpenRouter (https://openrouter.ai/docs/api/reference/errors-and-debugging)
 
 _OPENROUTER_POOR = ErrorRow(402)
+_OPENROUTER_CHUNK: Mapping[str, Json] = {  # what its client requires of every chunk, should none have come before
+    "id": "gen-1700000000",
+    "object": "chat.completion.chunk",
+    "created": 1_700_000_000,
+    "model": "unknown",
+    "provider": "Mockserver",
+}
 
 
 def _number_code(error: ProviderError, failure: Failure, request: str) -> Mapping[str, Json]:
@@ -177,12 +185,12 @@ def _number_code(error: ProviderError, failure: Failure, request: str) -> Mappin
     return {"error": body, "user_id": "user_mockserver"}
 
 
-def _end_openrouter(failed: Reply, frames: int) -> Frame:
-    """Return a chunk with the error beside a choice that ends with `error`."""
-    error = from_json(failed.body)["error"]
+def _end_openrouter(failed: Reply, last: bytes) -> Frame:
+    """Return a chunk of the same answer with the error beside a choice that ends with `error`."""
+    before = read_event(last)
+    named = {key: before.get(key, otherwise) for key, otherwise in _OPENROUTER_CHUNK.items()}
     choice = {"index": 0, "delta": {"role": "assistant", "content": ""}, "finish_reason": "error"}
-    chunk = {"object": "chat.completion.chunk", "provider": "Mockserver", "error": error, "choices": [choice]}
-    return Frame(to_json(chunk), part="finish")
+    return Frame(to_json({**named, "error": from_json(failed.body)["error"], "choices": [choice]}), part="finish")
 
 
 OPENROUTER = ErrorStyle(
@@ -260,7 +268,7 @@ def _drop_param(error: ProviderError, failure: Failure, request: str) -> Mapping
     return {"error": stated}
 
 
-def _end_groq(failed: Reply, frames: int) -> Frame:
+def _end_groq(failed: Reply, last: bytes) -> Frame:
     """Return an event `error`, after which there is no `[DONE]`."""
     error = from_json(failed.body)["error"]
     return Frame(to_json({"error": {**error, "status_code": failed.status}}), event="error", part="finish")
@@ -373,7 +381,7 @@ def _flatten(error: ProviderError, failure: Failure, request: str) -> Mapping[st
     return _list_four(error)
 
 
-def _end_cerebras(failed: Reply, frames: int) -> Frame:
+def _end_cerebras(failed: Reply, last: bytes) -> Frame:
     """Return a chunk with the error in a table of its own, unlike the body of a reply."""
     return Frame(to_json({"error": from_json(failed.body), "status_code": failed.status}), part="finish")
 
@@ -459,7 +467,7 @@ PERPLEXITY = ErrorStyle(
         "rate_limit": "Request rate limit exceeded, please try again later.",
     },
     body=_number_status,
-    end_stream=lambda failed, frames: Frame(failed.body, event="error", part="finish"),  # its client sees no other
+    end_stream=lambda failed, last: Frame(failed.body, event="error", part="finish"),  # its client sees no other
 )
 
 # -- vLLM (https://docs.vllm.ai)

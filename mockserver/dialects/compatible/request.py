@@ -12,6 +12,7 @@ from mockserver.dialects._fields import (
     Object,
     fields_of,
     integer,
+    label_member,
     list_of,
     literal,
     mapping,
@@ -22,6 +23,7 @@ from mockserver.dialects._fields import (
     shape,
     tag_union,
     text_or,
+    union,
 )
 from mockserver.dialects._openai_api.chat import find_chat_conflicts, make_chat_call
 from mockserver.dialects._openai_api.chat_bodies import (
@@ -78,66 +80,72 @@ RequestMessage = tag_union(
     shape(role=literal("function"), content=nullable(str), name=str),
     shape(role=literal("tool"), content=UserContent, tool_call_id=str),
 )
+_OF_OPENROUTER = [
+    f"openrouter:{name}"
+    for name in ("web_search", "web_fetch", "datetime", "image_generation", "apply_patch", "fusion", "advisor")
+]
 _FunctionDefinition = shape(name=str, description=optional(str), parameters=optional(Object), strict=optional(bool))
 Tool = tag_union(
     "type",
     shape(type=literal("function"), function=_FunctionDefinition),
     shape(type=literal("custom"), custom=shape(name=str)),
     # those that the hosts run themselves
-    open_shape(
-        type=literal("mcp", "live_search", "web_search", "browser_search", "code_interpreter", "openrouter:web_search")
-    ),
+    open_shape(type=literal("mcp", "live_search", "web_search", "browser_search", "code_interpreter", *_OF_OPENROUTER)),
 )
 ResponseFormat = shape(
-    type=literal("text", "json_object", "json_schema", "structural_tag", "grammar", "regex"),
+    type=literal("text", "json", "json_object", "json_schema", "structural_tag", "grammar", "regex"),
     json_schema=optional(shape(name=not_null(str), schema=optional(Object), strict=optional(bool))),
 )
-CHAT = chat_model(
-    shape(
-        messages=list_of(RequestMessage, 1),
-        model=not_null(str),
-        **fields_of(
-            ChatBody,
-            *(
-                "max_tokens",
-                "max_completion_tokens",
-                "stream",
-                "logprobs",
-                "parallel_tool_calls",
-                "temperature",
-                "seed",
-            ),
-            *("functions", "function_call", "frequency_penalty", "presence_penalty"),
+_CHAT_BODY = shape(
+    messages=list_of(RequestMessage, 1),
+    model=not_null(str),
+    **fields_of(
+        ChatBody,
+        *(
+            "max_tokens",
+            "max_completion_tokens",
+            "stream",
+            "logprobs",
+            "parallel_tool_calls",
+            "temperature",
+            "seed",
         ),
-        n=optional(integer(1, MAX_CHOICES)),
-        top_p=optional(float),
-        top_k=optional(float),
-        top_logprobs=optional(integer(0, 20)),
-        stop=optional(text_or("<an array of strings>", list_of(str))),
-        stream_options=optional(shape(include_usage=optional(bool), continuous_usage_stats=optional(bool))),
-        response_format=optional(ResponseFormat),
-        tools=optional(list_of(Tool)),
-        tool_choice=optional(ChatToolChoice),
-        logit_bias=optional(mapping(float)),
-        reasoning_effort=optional(str),
-        verbosity=optional(str),
-        service_tier=optional(str),
-        reasoning=optional(Object),
-        reasoning_format=optional(literal("parsed", "raw", "hidden")),
-        include_reasoning=optional(bool),
-        thinking=optional(Object),
-        models=optional(list_of(str)),
-        user=optional(str),
-    )
+        *("functions", "function_call", "frequency_penalty", "presence_penalty"),
+    ),
+    n=optional(integer(1, MAX_CHOICES)),
+    top_p=optional(float),
+    top_k=optional(float),
+    top_logprobs=optional(integer(0, 20)),
+    stop=optional(text_or("<an array of strings>", list_of(str))),
+    stream_options=optional(shape(include_usage=optional(bool), continuous_usage_stats=optional(bool))),
+    response_format=optional(ResponseFormat),
+    tools=optional(list_of(Tool)),
+    tool_choice=optional(ChatToolChoice),
+    logit_bias=optional(mapping(float)),
+    reasoning_effort=optional(str),
+    verbosity=optional(str),
+    service_tier=optional(str),
+    reasoning=optional(Object),
+    reasoning_format=optional(literal("parsed", "raw", "hidden")),
+    include_reasoning=optional(bool),
+    thinking=optional(Object),
+    models=optional(list_of(str)),
+    user=optional(str),
 )
+CHAT = chat_model(_CHAT_BODY)
+# Together reads how many alternatives to show: https://docs.together.ai/docs/inference/chat/logprobs
+_LOGPROBS = optional(union(label_member("<a boolean>", bool), label_member("<an integer>", integer(0, 20))))
+_CHAT_OF_TOGETHER = chat_model({**_CHAT_BODY, "fields": {**_CHAT_BODY["fields"], "logprobs": _LOGPROBS}})
 
 
 def make_parse_chat(host: Host) -> Callable[[HttpRequest, Validation], Call]:
     """Return the function that parses the chats of a host."""
-    refuse = host.errors.refuse
+    refuse, model = host.errors.refuse, _CHAT_OF_TOGETHER if host.kin == "together" else CHAT
 
     def parse(http: HttpRequest, validation: Validation) -> Call:
-        body, chat = read_request(CHAT, http, refuse, validation)
+        body, chat = read_request(model, http, refuse, validation)
+        if type(most := chat.get("logprobs")) is int:
+            chat = {**chat, "logprobs": most > 0, **({"top_logprobs": most} if most else {})}
         if validation is not Validation.OFF:
             refuse_first(find_chat_conflicts(chat), refuse)
             refuse_first(_find_own_conflicts(host, chat, validation), refuse)
@@ -185,14 +193,15 @@ def _find_model(chat: Body) -> str:
 def _restate_schema(body: Body) -> Body:
     """Return the `response_format` with a JSON Schema that the body has in the host's own place; empty if it has none.
 
-    Together and llama.cpp read `response_format.schema`, vLLM `structured_outputs.json` (before 0.12: `guided_json`).
+    Together and llama.cpp read `response_format.schema`, Hugging Face's servers `response_format.value`, vLLM
+    `structured_outputs.json` (before 0.12: `guided_json`).
     """
     if _WITH_SCHEMAS.isdisjoint(body):
         return {}
     form = body.get("response_format")
     constraint = body.get("structured_outputs")
     for given in (
-        form.get("schema") if isinstance(form, dict) and form.get("type") in _JSON_FORMATS else None,
+        form.get("schema", form.get("value")) if isinstance(form, dict) and form.get("type") in _JSON_FORMATS else None,
         constraint.get("json") if isinstance(constraint, dict) else None,
         body.get("guided_json"),
     ):
@@ -203,7 +212,7 @@ def _restate_schema(body: Body) -> Body:
 
 
 _WITH_SCHEMAS = frozenset(("response_format", "structured_outputs", "guided_json"))
-_JSON_FORMATS = ("json_object", "json_schema")
+_JSON_FORMATS = ("json", "json_object", "json_schema")
 
 
 def _find_effort(host: Host, chat: Body) -> str | None:

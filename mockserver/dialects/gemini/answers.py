@@ -10,7 +10,8 @@ from msgspec.structs import replace
 from pydantic_core import from_json, to_json
 
 from mockserver.core.call import Call, Message
-from mockserver.core.http import Frame, HeaderLines, HttpRequest, Reply
+from mockserver.core.frames import Frame
+from mockserver.core.http import HeaderLines, HttpRequest, Reply
 from mockserver.core.json import Json
 from mockserver.core.plan import Answer, Failure, Stored, Usage
 from mockserver.core.seed import FROZEN_AT
@@ -153,10 +154,10 @@ def _render_blocked(call: Call, failure: Failure) -> Reply:
     return stream_reply(tuple(frame_responses([body], events=events)), failure.headers, events=events)
 
 
-def make_error_event(failed: Reply, frames: int) -> Frame:
+def make_error_event(failed: Reply, last: bytes) -> Frame:
     """Return an error as an event, or as the last element of an array."""
     if failed.frames is not None:
         return next(frame for frame in failed.frames if isinstance(frame, Frame))
     if failed.body.startswith(b"["):
-        return Frame((b",\r\n" if frames else b"[") + failed.body[1:], part="finish", framing="bare")
+        return Frame((b",\r\n" if last else b"[") + failed.body[1:], part="finish", framing="bare")
     return Frame(to_json(from_json(failed.body)), part="finish", framing="crlf")

@@ -22,17 +22,17 @@ from mockserver.core.validation import Validation
 from mockserver.dialects import Operation
 from mockserver.dialects._batch_parts import BatchPart, Fail, drop_form
 from mockserver.dialects._openai_api.objects.files import read_rows
-from mockserver.dialects._parse import Body
+from mockserver.dialects._parse import Body, look_up
 from mockserver.dialects._reply import moment
 from mockserver.dialects.gemini.bodies import BATCH
-from mockserver.dialects.gemini.files import act_on, find_file, keep_file, render_view, write_hash
+from mockserver.dialects.gemini.files import find_file, keep_file, render_view, write_hash
 from mockserver.dialects.gemini.models import USUAL_PARAMS, find_page
 from mockserver.dialects.gemini.request import NAME, find_model, make_renamer, read
-from mockserver.kinds.objects import Objects
+from mockserver.kinds.kept import BATCHES
+from mockserver.kinds.objects import Objects, find_object
 
 IDS = IdShape("batches/", 36, "hex")
 MOST_REQUESTS = 50_000
-MADE_BY = "create_batch"
 _PATH = "/{version:version}/batches"
 _TYPE = "type.googleapis.com/google.ai.generativelanguage.v1main.GenerateContentBatch"
 STATES = {
@@ -82,12 +82,12 @@ class Batches(Struct, frozen=True):
         one = f"{_PATH}/{{id}}"
         names = make_renamer(BATCH)
         made = tuple(
-            Operation(MADE_BY, "POST", f"{model}:{verb}", partial(self._parse, asked), render_view, unify=names)
+            Operation(BATCHES.made_by, "POST", f"{model}:{verb}", partial(self._parse, asked), render_view, unify=names)
             for verb, asked in (("batchGenerateContent", self.generate), ("asyncBatchEmbedContent", self.embed))
         )
         found = tuple(
-            Operation(name, method, path, act_on(name, act, IDS.prefix), render_view)
-            for name, method, path, act in (
+            Operation(name, method, path, look_up(NAME, name, prefix=IDS.prefix, work=work), render_view)
+            for name, method, path, work in (
                 ("batches", "GET", _PATH, _list),
                 ("batch", "GET", one, _show),
                 ("cancel_batch", "POST", f"{one}:cancel", _cancel),
@@ -105,10 +105,10 @@ class Batches(Struct, frozen=True):
             where = "BatchGenerateContentRequest.batch.input_config"
             raise Failure("bad_parameter", f"* {where}: either file_name or requests must be set and not empty\n")
         model = find_model(http)
-        call = Call(NAME, MADE_BY, model, http, {"model": model, **body}, body, ids=IDS)
-        return replace(call, work=partial(self._create, asked, call, validation))
+        work = partial(self._create, asked, validation)
+        return Call(NAME, BATCHES.made_by, model, http, {"model": model, **body}, body, work=work)
 
-    async def _create(self, asked: Operation, call: Call, validation: Validation, objects: Objects) -> ObjectView:
+    async def _create(self, asked: Operation, validation: Validation, call: Call, objects: Objects) -> ObjectView:
         """Answer all requests, and keep the batch in the first of its states."""
         body = call.raw
         name = objects.draw_id(IDS)
@@ -125,7 +125,7 @@ class Batches(Struct, frozen=True):
             output = {"responsesFile": await _write_file(name, results, objects)}
         kept = KeptObject(
             dialect=NAME,
-            made_by=MADE_BY,
+            made_by=BATCHES.made_by,
             id=name,
             body={
                 "model": call.model,
@@ -257,21 +257,21 @@ _ENDS = {
 
 async def _find(call: Call, objects: Objects) -> KeptObject:
     """Return the batch of a call; one that nobody made has succeeded, unless that is an error. Raises Failure."""
-    kept = await objects.find(MADE_BY, call.id or "")
-    if kept is None and objects.invents:
-        model = "gemini-2.5-flash"
-        body = {"model": model, "displayName": None, "created": objects.now, "count": 0, "failed": 0}
-        output: Json = {"inlinedResponses": {"inlinedResponses": []}}
-        return KeptObject(
-            NAME, MADE_BY, call.id or "", {**body, "output": output, "status": "completed"}, invented=True
-        )
-    if kept is None or kept.gone:
-        raise Failure("not_found")
-    return kept
+    body: dict[str, Json] = {
+        "model": "gemini-2.5-flash",
+        "displayName": None,
+        "created": objects.now,
+        "count": 0,
+        "failed": 0,
+        "output": {"inlinedResponses": {"inlinedResponses": []}},
+        "status": "completed",
+    }
+    invented = KeptObject(NAME, BATCHES.made_by, call.id, body, invented=True)
+    return await find_object(objects, BATCHES.made_by, call.id, invented=invented, refusal=Failure("not_found"))
 
 
 async def _list(call: Call, objects: Objects) -> ObjectView:
-    found = (await objects.list(MADE_BY))[::-1]  # the newest first
+    found = (await objects.list(BATCHES.made_by))[::-1]  # the newest first
     entries, token = find_page(call.http, tuple(found))
     return ObjectView({"operations": [show_batch(each) for each in entries], **token} if entries else {})
 

@@ -32,9 +32,7 @@ EMPTY = message("Empty")
 # `parameters` and `responseSchema`: a subset of OpenAPI's schemas.
 SCHEMA: Message = message(
     "Schema",
-    type=enum(
-        "Type", "TYPE_UNSPECIFIED", "STRING", "NUMBER", "INTEGER", "BOOLEAN", "ARRAY", "OBJECT", "NULL", any_case=True
-    ),
+    type=enum("Type", "TYPE_UNSPECIFIED", "STRING", "NUMBER", "INTEGER", "BOOLEAN", "ARRAY", "OBJECT", "NULL"),
     **each(STRING, "format", "title", "description", "pattern", "ref"),
     **each(STRINGS, "enum", "required", "propertyOrdering"),
     **each(INT64, "maxItems", "minItems", "minProperties", "maxProperties", "minLength", "maxLength"),
@@ -178,7 +176,6 @@ THINKING_CONFIG = message(
     thinkingLevel=enum(
         "ThinkingConfig.ThinkingLevel",
         *("THINKING_LEVEL_UNSPECIFIED", "LOW", "HIGH", "MEDIUM", "MINIMAL", "XHIGH"),
-        any_case=True,
     ),
 )
 VOICE = message(

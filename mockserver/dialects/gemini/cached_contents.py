@@ -4,21 +4,27 @@ from collections.abc import Iterator
 
 from msgspec.structs import replace
 
-from mockserver.core.call import Call, IdShape, Options
+from mockserver.core.call import Call, IdShape
 from mockserver.core.http import HttpRequest
-from mockserver.core.plan import Failure, Listing, Stored
+from mockserver.core.kept_objects import KeptObject, ObjectView
+from mockserver.core.plan import Failure
 from mockserver.core.validation import Validation
 from mockserver.dialects import Operation
 from mockserver.dialects._parse import Body, look_up
 from mockserver.dialects._reply import moment
 from mockserver.dialects.gemini.bodies import CACHED_CONTENT
 from mockserver.dialects.gemini.checks import check_values, mend_values
-from mockserver.dialects.gemini.errors import is_vertex, render_with
+from mockserver.dialects.gemini.errors import is_vertex
+from mockserver.dialects.gemini.files import render_view
 from mockserver.dialects.gemini.models import MODELS, find_page
 from mockserver.dialects.gemini.request import NAME, make_call, make_renamer, read
+from mockserver.kinds.kept import CACHED_CONTENTS
+from mockserver.kinds.objects import Objects, find_object
 
 IDS = IdShape("cachedContents/", 40, "hex")
 USUAL_TTL = 3600.0  # seconds
+_MADE_BY = CACHED_CONTENTS.made_by
+_ENDS = ("ttl", "expireTime")  # of which the newer one holds
 _VERTEX = "/{version:version}/projects/{project}/locations/{location}"
 _USUAL_PARAMS = {"version": "v1beta", "project": "my-project", "location": "us-central1"}
 
@@ -32,18 +38,17 @@ def _list_operations(parent: str) -> Iterator[Operation]:
     every = f"{parent}/cachedContents"
     one = f"{parent}/cachedContents/{{id}}"
     names = make_renamer(CACHED_CONTENT)
-    cache = render_with(_show_cache)
-    yield Operation("create_cached_content", "POST", every, _parse_cache, cache, unify=names)
-    yield Operation("update_cached_content", "PATCH", one, _parse_update, cache, unify=names)
-    for name, method, path, render in (
-        ("cached_contents", "GET", every, render_with(_show_list)),
-        ("cached_content", "GET", one, cache),
-        ("delete_cached_content", "DELETE", one, render_with(lambda call, stored: {})),
+    yield Operation(_MADE_BY, "POST", every, _parse_creation, render_view, unify=names)
+    yield Operation("update_cached_content", "PATCH", one, _parse_update, render_view, unify=names)
+    for name, method, path, work in (
+        ("cached_contents", "GET", every, _list),
+        ("cached_content", "GET", one, _show),
+        ("delete_cached_content", "DELETE", one, _delete),
     ):
-        yield Operation(name, method, path, look_up(NAME, name, prefix=IDS.prefix), render)
+        yield Operation(name, method, path, look_up(NAME, name, prefix=IDS.prefix, work=work), render_view)
 
 
-def _parse_cache(http: HttpRequest, validation: Validation) -> Call:
+def _parse_creation(http: HttpRequest, validation: Validation) -> Call:
     body = read(http, CACHED_CONTENT, validation)
     if not body.get("model"):
         raise Failure("bad_parameter", "* CreateCachedContentRequest.cached_content.model: model is required\n")
@@ -54,38 +59,65 @@ def _parse_cache(http: HttpRequest, validation: Validation) -> Call:
         name = "CreateCachedContentRequest.cached_content"
         check_values(name, asked, vertex=is_vertex(http), needs_contents=False)
     model = str(body["model"]).rpartition("/")[2]
-    call = make_call(
-        replace(http, path_params={**http.path_params, "model": model}), asked, "create_cached_content", None
-    )
-    return replace(call, ids=IDS, options=Options(store=True))
+    call = make_call(replace(http, path_params={**http.path_params, "model": model}), asked, _MADE_BY, None)
+    return replace(call, work=_create)
+
+
+async def _create(call: Call, objects: Objects) -> ObjectView:
+    """Keep the contents as the beginning of calls that name them."""
+    body = {
+        "model": call.model or next(iter(MODELS)),
+        "created": objects.now,
+        "tokens": await objects.on_thread(lambda: call.prompt_tokens),
+        **{key: call.raw[key] for key in ("displayName", *_ENDS) if key in call.raw},
+    }
+    beginning = replace(call, http=HttpRequest("POST", ""), meaning=None, raw={}, work=None)
+    kept = KeptObject(NAME, _MADE_BY, objects.derive_id(IDS), body, call=beginning)
+    await objects.keep(kept)
+    return ObjectView(_describe(call, kept), source="generated")
 
 
 def _parse_update(http: HttpRequest, validation: Validation) -> Call:
     body = read(http, CACHED_CONTENT, validation)
-    both = ("ttl", "expireTime")  # of which the newer one holds
-    changed = {key: body.get(key) for key in both} if any(key in body for key in both) else {}
-    call = look_up(NAME, "update_cached_content", prefix=IDS.prefix)(http, validation)
+    changed = {key: body.get(key) for key in _ENDS} if any(key in body for key in _ENDS) else {}
+    call = look_up(NAME, "update_cached_content", prefix=IDS.prefix, work=_update)(http, validation)
     return replace(call, raw=changed)
 
 
-def _show_list(call: Call, outcome: Listing) -> Body:
-    entries, token = find_page(call.http, outcome.entries)
-    return {"cachedContents": [_show_cache(call, entry) for entry in entries], **token} if entries else {}
+async def _update(call: Call, objects: Objects) -> ObjectView:
+    kept = await find_object(objects, _MADE_BY, call.id)
+    _, now = await objects.change(kept, lambda found: found.change(**call.raw))
+    return ObjectView(_describe(call, now))
 
 
-def _show_cache(call: Call, stored: Stored) -> Body:
-    raw = stored.call.raw
-    created = stored.answer.created
-    seconds = float(str(raw.get("ttl") or f"{USUAL_TTL}s")[:-1])
-    vertex = is_vertex(call.http)
+async def _list(call: Call, objects: Objects) -> ObjectView:
+    found = (await objects.list(_MADE_BY))[::-1]  # the newest first
+    entries, token = find_page(call.http, tuple(found))
+    return ObjectView({"cachedContents": [_describe(call, each) for each in entries], **token} if entries else {})
+
+
+async def _show(call: Call, objects: Objects) -> ObjectView:
+    return ObjectView(_describe(call, await find_object(objects, _MADE_BY, call.id)))
+
+
+async def _delete(call: Call, objects: Objects) -> ObjectView:
+    await objects.change(await find_object(objects, _MADE_BY, call.id), KeptObject.forget)
+    return ObjectView()
+
+
+def _describe(call: Call, kept: KeptObject) -> Body:
+    """Return a cached content as clients see it; on Vertex AI, in the project that the call names."""
+    stated = kept.body
+    created = stated["created"]
+    seconds = float(str(stated.get("ttl") or f"{USUAL_TTL}s")[:-1])
+    models = "publishers/google/models" if is_vertex(call.http) else "models"
     parent = call.http.path.partition("/projects/")[2].rpartition("cachedContents")[0]
-    models = "publishers/google/models" if vertex else "models"
     return {
-        "name": f"projects/{parent}{stored.answer.id}" if parent else stored.answer.id,
-        "model": f"{models}/{stored.call.model or next(iter(MODELS))}",
+        "name": f"projects/{parent}{kept.id}" if parent else kept.id,
+        "model": f"{models}/{stated['model']}",
         "createTime": moment(created),
         "updateTime": moment(created),
-        "expireTime": raw.get("expireTime") or moment(created + seconds),
-        "displayName": raw.get("displayName", ""),
-        "usageMetadata": {"totalTokenCount": stored.answer.usage.prompt},
+        "expireTime": stated.get("expireTime") or moment(created + seconds),
+        "displayName": stated.get("displayName", ""),
+        "usageMetadata": {"totalTokenCount": stated["tokens"]},
     }

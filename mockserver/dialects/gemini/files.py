@@ -5,8 +5,7 @@ The metadata of a resumable upload is in its URL, so that no state is needed but
 
 import json
 from base64 import b64encode, urlsafe_b64decode, urlsafe_b64encode
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from functools import partial
+from collections.abc import Mapping, Sequence
 from urllib.parse import quote
 
 from msgspec.structs import replace
@@ -18,19 +17,19 @@ from mockserver.core.kept_objects import Data, KeptObject, ObjectView
 from mockserver.core.plan import Failure
 from mockserver.core.validation import Validation
 from mockserver.dialects import Operation
-from mockserver.dialects._parse import Body, Parse, clip, look_up
+from mockserver.dialects._parse import Body, clip, look_up
 from mockserver.dialects._reply import file_reply, moment
 from mockserver.dialects.gemini.bodies import CREATE_FILE
 from mockserver.dialects.gemini.errors import JSON_TYPE, VARIANTS, credential, pretty_reply
 from mockserver.dialects.gemini.models import find_page
 from mockserver.dialects.gemini.proto import read_message
 from mockserver.dialects.gemini.request import NAME, read
-from mockserver.kinds.objects import Objects
+from mockserver.kinds.kept import FILES
+from mockserver.kinds.objects import Objects, Work, find_object
 from mockserver.media.large_data import cut_data, hash_data, join_data
 
 IDS = IdShape("files/", 12, "hex")
 TTL = 172_800.0  # seconds
-CREATE_FILE_OPERATION = "create_file"
 PIECE = "create_file_piece"
 STATES = {"pending": "PROCESSING", "uploaded": "PROCESSING", "processed": "ACTIVE", "error": "FAILED"}
 _FILES = "/{version:version}/files"
@@ -38,33 +37,20 @@ _UPLOAD = "/upload/{version:version}/files"
 _ONE = f"{_FILES}/{{id}}"
 _LINES = JSON_TYPE.partition("\r\n")[2]  # the headers of Google's servers, without a type
 
-Act = Callable[[Call, Objects], Awaitable[ObjectView]]
-
 
 def file_operations() -> tuple[Operation, ...]:
-    return tuple(
-        Operation(name, method, path, parse, render_view, params={"version": "v1beta"})
-        for name, method, path, parse in (
-            (CREATE_FILE_OPERATION, "POST", _UPLOAD, _parse_upload),
-            (CREATE_FILE_OPERATION, "POST", _FILES, _parse_upload),
-            ("files", "GET", _FILES, act_on("files", _list)),
-            ("file_content", "GET", f"{_ONE}:download", act_on("file_content", _show_content, IDS.prefix)),
-            ("file_content", "GET", f"/download{_ONE}:download", act_on("file_content", _show_content, IDS.prefix)),
-            ("file", "GET", _ONE, act_on("file", _show, IDS.prefix)),
-            ("delete_file", "DELETE", _ONE, act_on("delete_file", _delete, IDS.prefix)),
+    made = [Operation(FILES.made_by, "POST", path, _parse_upload, render_view) for path in (_UPLOAD, _FILES)]
+    found = [
+        Operation(name, method, path, look_up(NAME, name, prefix=IDS.prefix, work=work), render_view)
+        for name, method, path, work in (
+            ("files", "GET", _FILES, _list),
+            ("file_content", "GET", f"{_ONE}:download", _show_content),
+            ("file_content", "GET", f"/download{_ONE}:download", _show_content),
+            ("file", "GET", _ONE, _show),
+            ("delete_file", "DELETE", _ONE, _delete),
         )
-    )
-
-
-def act_on(operation: str, act: Act, prefix: str = "") -> Parse:
-    """Return the `parse` of an operation without a body, on the object whose id is in the path, if there is one."""
-    find = look_up(NAME, operation, prefix=prefix)
-
-    def parse(http: HttpRequest, validation: Validation) -> Call:
-        call = find(http, validation)
-        return replace(call, work=partial(act, call))
-
-    return parse
+    ]
+    return tuple([replace(operation, params={"version": "v1beta"}) for operation in (*made, *found)])
 
 
 def render_view(call: Call, view: ObjectView) -> Reply:
@@ -107,9 +93,8 @@ def _find_description(upload: str) -> dict[str, Json] | None:
     return None if wrong else found.get("file")
 
 
-def _make_call(http: HttpRequest, raw: Body, act: Act) -> Call:
-    call = Call(NAME, CREATE_FILE_OPERATION, "", http, dict(raw), raw, ids=IDS)
-    return replace(call, work=partial(act, call))
+def _make_call(http: HttpRequest, raw: Body, act: Work) -> Call:
+    return Call(NAME, FILES.made_by, "", http, dict(raw), raw, work=act)
 
 
 async def _refuse(call: Call, objects: Objects) -> ObjectView:
@@ -152,7 +137,7 @@ async def _keep(call: Call, objects: Objects) -> ObjectView:
     data: Data = b""
     if upload is not None:
         data = await _join_pieces(upload, call.http, objects)
-        raw["sha256Hash"] = write_hash(data)
+        raw |= {"sha256Hash": write_hash(data), "sizeBytes": len(data)}
         if (piece := await objects.find(PIECE, upload)) is not None:
             await objects.change(piece, KeptObject.forget)
     stated = str(raw.get("name") or "").rpartition("/")[2]
@@ -169,7 +154,7 @@ def write_hash(data: Data) -> str:
 
 async def keep_file(name: str, described: Body, data: Data, objects: Objects, *, statuses: Sequence[str]) -> KeptObject:
     """Keep a file with what is said of it, in the first of these statuses; without any, it is ready."""
-    kept = KeptObject(NAME, CREATE_FILE_OPERATION, name, {**described, "created": objects.now}, data=data)
+    kept = KeptObject(NAME, FILES.made_by, name, {**described, "created": objects.now}, data=data)
     kept = kept.begin(statuses or ("processed",))
     await objects.keep(kept)
     return kept
@@ -184,17 +169,15 @@ _EMPTY = ("content-length", "0")
 
 async def find_file(name: str, objects: Objects) -> KeptObject:
     """Return a file; one that nobody made is invented, unless that is an error. Raises Failure."""
-    kept = await objects.find(CREATE_FILE_OPERATION, name)
-    if kept is None and objects.invents:
-        body = {"created": objects.now, "status": "processed"}
-        return KeptObject(NAME, CREATE_FILE_OPERATION, name, body, invented=True)
-    if kept is None or kept.gone:
-        raise Failure("not_found", VARIANTS["no_file"].format(id=clip(name.removeprefix(IDS.prefix))), status=403)
-    return kept
+    body = {"created": objects.now, "status": "processed"}
+    invented = KeptObject(NAME, FILES.made_by, name, body, invented=True)
+    message = VARIANTS["no_file"].format(id=clip(name.removeprefix(IDS.prefix)))
+    refusal = Failure("not_found", message, status=403)
+    return await find_object(objects, FILES.made_by, name, invented=invented, refusal=refusal)
 
 
 async def _list(call: Call, objects: Objects) -> ObjectView:
-    entries, token = find_page(call.http, tuple(await objects.list(CREATE_FILE_OPERATION)))
+    entries, token = find_page(call.http, tuple(await objects.list(FILES.made_by)))
     return ObjectView({"files": [show_file(call.http, each) for each in entries], **token} if entries else {})
 
 

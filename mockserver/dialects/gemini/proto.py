@@ -55,11 +55,15 @@ class Scalar(Struct, frozen=True):
 
 
 class Enum(Struct, frozen=True):
-    """Names in the order of their numbers; `any_case`: lower case is accepted, too."""
+    """Names in the order of their numbers; they are accepted in any case."""
 
     name: str
     values: tuple[str, ...]
-    any_case: bool = False
+
+    def find(self, value: str) -> str | None:
+        if value in self.values:
+            return value
+        return next((name for name in self.values if name.lower() == value.lower()), None)
 
 
 class Repeated(Struct, frozen=True):
@@ -222,7 +226,7 @@ class _Reader:
                 found = {key: self.read_value(inner, each, (*path, at, "value")) for at, (key, each) in entries}
                 return {key: each for key, each in found.items() if each is not _WRONG} if self.found else found
             case Enum():
-                if isinstance(value, str) and (name := value.upper() if kind.any_case else value) in kind.values:
+                if isinstance(value, str) and (name := kind.find(value)) is not None:
                     return name
                 if type(value) is int and 0 <= value < len(kind.values):
                     return kind.values[value]
@@ -372,5 +376,5 @@ def each(kind: Type, *names: str) -> Any:
     return dict.fromkeys(names, kind)
 
 
-def enum(name: str, *values: str, prefix: str = "", any_case: bool = False) -> Enum:
-    return Enum(name, tuple(prefix + value for value in values), any_case)
+def enum(name: str, *values: str, prefix: str = "") -> Enum:
+    return Enum(name, tuple(prefix + value for value in values))

@@ -401,7 +401,7 @@ def _find_meaning(body: Body, model: str, contents: list[Body]) -> dict[str, Jso
     if "systemInstruction" in kept:
         kept["systemInstruction"] = kept["systemInstruction"].get("parts")
     if "tools" in kept:
-        kept["tools"] = [to_json(tool).decode() for tool in kept["tools"]]
+        kept["tools"] = list(map(_write_schemas, kept["tools"]))
     if "toolConfig" in kept:
         kept["tool_choice"] = kept.pop("toolConfig")
     if "generationConfig" in kept:
@@ -410,6 +410,16 @@ def _find_meaning(body: Body, model: str, contents: list[Body]) -> dict[str, Jso
         if form:
             kept |= {"generationConfig": config, "response_format": form}
     return kept
+
+
+def _write_schemas(tool: Body) -> Body:
+    if not tool.get("functionDeclarations"):
+        return tool
+    declared = [
+        {key: to_json(value).decode() if isinstance(value, Mapping) else value for key, value in each.items()}
+        for each in tool["functionDeclarations"]
+    ]
+    return {**tool, "functionDeclarations": declared}
 
 
 def _simplify_contents(contents: Sequence[Body]) -> list[Body]:

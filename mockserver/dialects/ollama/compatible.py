@@ -3,7 +3,8 @@
 from msgspec.structs import replace
 
 from mockserver.core.call import Call, IdShape
-from mockserver.core.http import Frame, HttpRequest, Reply
+from mockserver.core.frames import Frame
+from mockserver.core.http import HttpRequest, Reply
 from mockserver.core.json import Json
 from mockserver.core.plan import Answer
 from mockserver.core.validation import Validation
@@ -61,7 +62,9 @@ def _name_ids(operation: Operation) -> Operation:
     """Return an operation whose answers have the ids and the fingerprint of Ollama's."""
 
     def parse(http: HttpRequest, validation: Validation) -> Call:
-        if http.body and http.fields.get(b"content-type") != b"application/json":  # which it reads whatever its type
+        if (
+            http.body and http.header_values.get(b"content-type") != b"application/json"
+        ):  # which it reads whatever its type
             others = [field for field in http.headers if field[0] != b"content-type"]
             http = replace(http, headers=(*others, (b"content-type", b"application/json")))
         call = operation.parse(http, validation)
@@ -86,8 +89,8 @@ def _render_messages(call: Call, outcome: Answer) -> Reply:
     return _find_messages().render(call, outcome)
 
 
-def _write_event(failed: Reply, frames: int) -> Frame:
-    return _find_messages().error(failed, frames)
+def _write_event(failed: Reply, last: bytes) -> Frame:
+    return _find_messages().error(failed, last)
 
 
 def _ask(text: str) -> dict[str, Json]:

@@ -6,7 +6,8 @@ from collections.abc import Callable, Mapping
 from pydantic_core import to_json
 
 from mockserver.core.call import Call
-from mockserver.core.http import Frame, HeaderLines, HttpRequest, Reply
+from mockserver.core.frames import Frame
+from mockserver.core.http import HeaderLines, HttpRequest, Reply
 from mockserver.core.json import Json
 from mockserver.core.plan import Failure
 from mockserver.dialects import discover
@@ -54,7 +55,7 @@ def fail(http: HttpRequest, failure: Failure, call: Call | None) -> Reply:
 _SEARCH = Frame(b'{"status":"pulling manifest"}\n', framing="bare")
 
 
-def write_error_line(failed: Reply, frames: int) -> Frame:
+def write_error_line(failed: Reply, last: bytes) -> Frame:
     """Return a failed reply as a line of a stream."""
     return Frame(failed.body + b"\n", part="finish", framing="bare")
 
@@ -128,7 +129,7 @@ _GO_TYPES_OF_JSON = {"a string": "string", "an integer": "int", "a decimal": "fl
 
 
 def _word_bad_json(http: HttpRequest, failure: Failure) -> str | None:
-    """Return what Go says of a body that is no JSON object."""
+    """Return what Go says of a body that is not a JSON object."""
     body = http.body
     if not body.strip():
         return "missing request body"

@@ -10,7 +10,8 @@ from hashlib import sha256
 from pydantic_core import to_json
 
 from mockserver.core.call import Call
-from mockserver.core.http import Frame, HeaderLines, HttpRequest, Reply
+from mockserver.core.frames import Frame
+from mockserver.core.http import HeaderLines, HttpRequest, Reply
 from mockserver.core.json import Json
 from mockserver.core.plan import Failure, Models
 from mockserver.core.validation import Validation

@@ -45,22 +45,23 @@ class Mentions(Struct, frozen=True):
     found: tuple[Mention, ...] = ()
     used: tuple[Mention, ...] = ()
     sparse: bool = False  # for arguments: what nobody says is left out
+    is_settled: bool = False  # work was done: of an answer and more work, the answer is due
     later: "tuple[Mentions, ...]" = ()  # of other texts, for properties that this one leaves empty
 
     def assigned(
-        self, properties: Mapping[str, Json], fits: Fits, *, required: Collection[str] = ()
+        self, properties: Mapping[str, Json], fits: Fits, *, required: Collection[str] = (), owner: str = ""
     ) -> "tuple[dict[str, Json], Mentions]":
         """Return what the text says of an object's properties, and the mentions that are left.
 
         `properties` holds a schema by name, `$ref` and `allOf` resolved, in the alternatives of `anyOf` too. A value
         has the type of its schema and passes `fits`. Properties that the text does not mention are absent; for
-        `required` ones weaker evidence is enough, down to the phrase that is left.
+        `required` ones weaker evidence is enough, down to the phrase that is left. `owner` is the object's own name.
         """
         if not self.text or not properties:
             return {}, self
         properties = _take_first(properties)
         assignment = Assignment(self.text, fits, used=list(self.used))
-        props = read_properties(properties, required)
+        props = read_properties(properties, required, owner)
         ranked = rank_candidates(self.text, self.found, props, props)
         assign(assignment, ranked, props)
         later = tuple(other._add_more(properties, assignment) for other in self.later)
@@ -107,7 +108,7 @@ class Mentions(Struct, frozen=True):
         place = find_count_of_items(self.text, self.found, parts(name)[-1:])
         if place is None and _ANY_LIST.issuperset(parts(name)):
             ordered = find_count_of_items(self.text, self.found, ())
-            place = ordered if ordered and _MAKING.search(self.text, 0, ordered.start) else None
+            place = ordered if ordered and _IS_MADE.search(self.text, 0, ordered.start) else None
         if place is None:
             return None, self
         return place.value, replace(self, found=_list_left(self.found, [place]))
@@ -116,6 +117,11 @@ class Mentions(Struct, frozen=True):
         """Return the values of the texts for an item that is to be made up: phrases are about all of the list."""
         found = tuple(mention for mention in self.found if mention.kind != "words")
         return replace(self, text=" ", found=found, later=tuple(other.without_phrases() for other in self.later))
+
+    @property
+    def orders_to_invent(self) -> bool:
+        """Whether the text asks for something new, `generate a recipe`, and not for what it says."""
+        return _MAKING.match(self.text) is not None and _SOURCE.search(self.text) is None
 
     def evidence(self, properties: Mapping[str, Json]) -> float:
         """Return the share of an object's properties that the text mentions, from 0 to 1."""
@@ -135,7 +141,12 @@ class Mentions(Struct, frozen=True):
 
 NOTHING = Mentions()
 _ANY_LIST = vocabulary("data element entry item list object result value")
-_MAKING = lazy_pattern(r"(?i)\b(?:create|generate|invent|produce|suggest|propose|make up|come up with)\s+$")
+_SOURCE = lazy_pattern(r"(?i)\b(?:following|below|given|based on|from)\b|\n")
+_INVENT = r"(?:create|generate|invent|produce|suggest|propose|make up|come up with)\s+"
+_MAKING, _IS_MADE = (
+    lazy_pattern(rf"(?i)\s*(?:please\s+)?{_INVENT}"),
+    lazy_pattern(rf"(?i)\b{_INVENT}(?:a list of\s+)?$"),
+)
 
 
 def mentions(*texts: str) -> Mentions:

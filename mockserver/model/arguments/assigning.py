@@ -20,6 +20,7 @@ from mockserver.model.arguments.evidence import (
     ENOUGH_FOR_REQUIRED,
     UNTOLD,
     Property,
+    measures_in_words,
     part_out,
     read_item,
     read_property,
@@ -52,6 +53,11 @@ class Candidate(Struct, frozen=True):
     prop: Property
     mentions: tuple[Mention, ...]
     is_list: bool = False
+
+    @property
+    def is_one(self) -> bool:
+        """Whether it is one thing in passing, and no list."""
+        return self.is_list and len(self.mentions) == 1
 
     @property
     def rank(self) -> tuple[int, int, int]:
@@ -111,19 +117,26 @@ def _is_sign(word: str) -> bool:
     return (len(word) == 1 and word.isalpha()) or (word.isdecimal() and len(word) < 4)
 
 
-def read_properties(properties: Mapping[str, Json], required: Collection[str] = ()) -> Sequence[Property]:
+def read_properties(
+    properties: Mapping[str, Json], required: Collection[str] = (), owner: str = ""
+) -> Sequence[Property]:
     if len(properties) > _FEW and not spend(_STEPS_OF_PROPERTY * len(properties)):
         return ()
     written = to_json(properties, inf_nan_mode="constants")
     reading = _known_properties if len(written) <= _LONGEST_CACHED else _known_properties.__wrapped__
-    return reading(written, frozenset(required).intersection(properties))
+    return reading(written, frozenset(required).intersection(properties), owner)
 
 
 @remember(1024)
-def _known_properties(written: bytes, required: frozenset[str]) -> Sequence[Property]:
+def _known_properties(written: bytes, required: frozenset[str], owner: str) -> Sequence[Property]:
     """The same for properties that come with every request of a client, each time as new objects."""
     listed = enumerate(json.loads(written).items())
-    return part_out([read_property(name, schema, at, required=name in required) for at, (name, schema) in listed])
+    return part_out(
+        [
+            read_property(name, schema, at, required=name in required, owner=owner if name == "name" else "")
+            for at, (name, schema) in listed
+        ]
+    )
 
 
 def assign(assignment: Assignment, ranked: Sequence[Candidate], props: Sequence[Property]) -> None:
@@ -145,7 +158,7 @@ def assign(assignment: Assignment, ranked: Sequence[Candidate], props: Sequence[
 def assign_required(assignment: Assignment, ranked: Sequence[Candidate], props: Sequence[Property]) -> None:
     """Fill properties that are required on weaker evidence too, down to the phrase that is left."""
     names = {prop.name for prop in props}
-    ranked = [match for match in ranked if match.prop.name in names]
+    ranked = [match for match in ranked if match.prop.name in names and not (_lists_texts(match.prop) and match.is_one)]
     for match in ranked:
         if match.points >= ENOUGH_FOR_REQUIRED:
             assignment.take(match)
@@ -161,6 +174,10 @@ def assign_required(assignment: Assignment, ranked: Sequence[Candidate], props: 
             take_any(prop, 5)
         if _takes_free_text(prop) and prop.name not in assignment.given:
             assignment.take_text(prop, find_remainder(assignment.text, _kind_of_text(prop), assignment.used))
+    for prop in list_missing():
+        place = find_remainder(assignment.text, "question", assignment.used) if _lists_texts(prop) else None
+        if place and assignment.fits(prop.name, [assignment.text[slice(*place)]]):
+            assignment.given[prop.name] = [assignment.text[slice(*place)]]
     for numeric in (True, False):
         rest = [prop for prop in list_missing() if prop.numeric == numeric]
         if len(rest) == 1 and not rest[0].choices:  # a phrase is better for a text than a stray word
@@ -228,6 +245,11 @@ def _remove_name(mention: Mention, prop: Property) -> Mention | None:
     end = mention.end - len(words[-1]) - 1
     is_named = singular(words[-1]) == prop.words[-1]
     return Mention("words", " ".join(words[:-1]), mention.start, end) if is_named else None
+
+
+def _lists_texts(prop: Property) -> bool:
+    """Whether a property is a list of sentences, such as the steps of a plan."""
+    return "array" in prop.types and not _SENTENCES.isdisjoint(prop.words) and read_item(prop).takes_text
 
 
 def _takes_free_text(prop: Property) -> bool:
@@ -344,7 +366,7 @@ def _find_lists(text: str, found: Sequence[Mention], prop: Property) -> Iterator
 
 def _find_items(found: Sequence[Mention], item: Property, prop: Property) -> Iterator[Scored]:
     for mention in found:
-        if mention.kind in _KINDS_OF_ITEMS:
+        if mention.kind in _KINDS_OF_ITEMS and mention.unit != "label":
             points = score(mention, item)
             plain = item.numeric and item.semantic_type in ("", "number") and mention.kind in ("number", "money")
             wordy = "string" in item.types and item.semantic_type in ("", "title", "text", "query")
@@ -429,7 +451,9 @@ def _as_string(text: str, mention: Mention, prop: Property) -> Iterator[str]:
                 yield from (str(each) for each in _read_within(mention.value, prop))
             yield mention.value
         case _ if not isinstance(mention.value, dict | list | bool):
-            written = str(mention.value) if mention.kind == "member" else text[mention.start : mention.end].strip()
+            unit = text.find(mention.unit, mention.end) if measures_in_words(mention, prop) else -1
+            end = max(mention.end, unit + len(mention.unit)) if unit >= 0 else mention.end
+            written = str(mention.value) if mention.kind == "member" else text[mention.start : end].strip()
             yield written.lstrip("#№ ") if mention.unit == "#" else written
 
 
@@ -497,6 +521,7 @@ _NAMED_VALUES = vocabulary("pair member number")
 _WRITTEN = vocabulary("pair member quoted")
 _NAMES = vocabulary("name quoted id slug channel uuid host ip")
 _FREE_TEXTS = vocabulary("text query code command expression title")
+_SENTENCES = vocabulary("step task todo goal plan question query objective action")
 _KINDS_OF_TEXT = {
     "reason": vocabulary("reason cause justification"),
     "task": vocabulary("task todo goal objective reminder"),

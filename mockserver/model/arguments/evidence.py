@@ -63,8 +63,11 @@ def _ask_for_part(prop: Property, known: frozenset[str]) -> Property:
     return replace(prop, part=next(asked, ""))
 
 
-def read_property(name: str, schema: Json, order: int, *, required: bool = False) -> Property:
-    """Read a property; alternatives of `anyOf` and `oneOf` are taken together."""
+def read_property(name: str, schema: Json, order: int, *, required: bool = False, owner: str = "") -> Property:
+    """Read a property; alternatives of `anyOf` and `oneOf` are taken together.
+
+    `owner` is what has it: the name of a recipe is no person's.
+    """
     flat = _flatten(schema if isinstance(schema, Mapping) else {})
     types = _list_types(flat)
     words = parts(name) or (singular(name),)
@@ -76,7 +79,7 @@ def read_property(name: str, schema: Json, order: int, *, required: bool = False
         schema=flat,
         types=types,
         words=words,
-        semantic_type=_find_semantic_type(flat, types, words, described),
+        semantic_type=_find_semantic_type(flat, types, (*_list_named(owner), *words), described),
         role=next(filter(None, map(roles.get, words)), ""),
         choices=_list_choices(flat),
         hints=frozenset(_find_hints(described)),
@@ -84,6 +87,11 @@ def read_property(name: str, schema: Json, order: int, *, required: bool = False
         numeric=bool(types) and set(types) <= {"integer", "number", "null"},
         required=required,
     )
+
+
+def _list_named(owner: str) -> list[str]:
+    """The word for an owner whose name is of a kind of its own."""
+    return [word for word in parts(owner)[-1:] if heading_of("semantic_types").get(word) in _NAMED_TYPES]
 
 
 def read_item(list_: Property) -> Property:
@@ -140,6 +148,8 @@ def _find_semantic_type(schema: Mapping[str, Json], types: Sequence[str], words:
         named = next((each for each in reversed(known) if each not in ("", "name", "code")), named)
     if not named and words[-1] in ("start", "end", "begin", "until", "due", "since", "deadline"):
         named = "moment"
+    if "reason" in words and "reasoning" in parts(described):
+        return "opinion"
     if named or not described:
         return named
     words = parts(re.split(r"e\.g|such as|for example|\(", described)[0])[:8]
@@ -318,6 +328,8 @@ def _score_number(mention: Mention, prop: Property) -> int:
     near = _score_neighbours(mention, prop)
     semantic_type = prop.semantic_type
     if prop.types == ("string",) and semantic_type not in _COUNTED_AS_TEXT:
+        if measures_in_words(mention, prop):
+            return 50 + near // 2
         if semantic_type in _NEVER_NUMBERS:
             return 0
         return (near + 12 if near >= 24 else 0) + (32 if mention.unit == "#" and semantic_type == "id" else 0)
@@ -370,6 +382,11 @@ def _is_in_unit(mention: Mention, prop: Property) -> bool:
     return bool(mention.unit) and not {mention.unit.lower(), singular(mention.unit)}.isdisjoint(prop.words)
 
 
+def measures_in_words(mention: Mention, prop: Property) -> bool:
+    """Whether a number with its unit is what a text holds: 6 feet are a height; years are an age without their unit."""
+    return _measures(mention, prop) and prop.semantic_type not in _COUNTED_AS_TEXT
+
+
 def _measures(mention: Mention, prop: Property) -> bool:
     return heading_of("units").get(mention.unit.lower()) == prop.semantic_type != ""
 
@@ -412,6 +429,7 @@ _EXAMPLES = lazy_pattern(r"(?i)(?:e\.?g\.?|such as|for example|like|one of|i\.e\
 _ADDRESSED = vocabulary("to recipient cc bcc address receiver sender")
 _NUMBERS = vocabulary("number money ordinal")
 _NAMED_BY_NEIGHBOURS = vocabulary("number id quoted name channel version")
+_NAMED_TYPES = vocabulary("person org place title room")
 _LISTED_TYPES = {"language": "language_codes", "currency": "currencies", "unit": "units"}
 _TYPES_OF_TIME = vocabulary("duration days time")
 _SPANS = vocabulary("second minute hour")
@@ -425,6 +443,7 @@ _MAKING = vocabulary("create make add new open schedule book start set write sen
 _VERBS_OF_SUBJECTS = vocabulary(
     "is was are live work has ha lives works from teach run own lead say said joined plays earn"
 )
+_IN_STATE = lazy_pattern(r", [A-Z]{2}$")
 _CALLING = lazy_pattern(
     r"^[a-z][^A-Z]*(?:er|or|ist|ian|eer|ant|man|yst|chef|head|chief|nurse|intern|cook|clerk|ceo|cto|cfo|lead)$"
 )
@@ -449,6 +468,7 @@ _FEATURES: tuple[tuple[int, frozenset[str], frozenset[str], Holds], ...] = tuple
         (20, "words", "person name", _is_named_in_small_letters),
         (10, "name", "person name", _opens),
         (-8, "name", "place title", _describes),
+        (-40, "name", "person name org title", lambda mention, prop: _IN_STATE.search(str(mention.value)) is not None),
     )
 )
 # For numbers, the first row that holds: points, share of the points for neighbours, condition.

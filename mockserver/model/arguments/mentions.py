@@ -18,6 +18,7 @@ from mockserver.model.arguments import quantities
 from mockserver.model.arguments.values import Mention
 from mockserver.model.vocabulary import (
     heading_of,
+    is_person,
     language_of_prepositions,
     prepositions_of,
     singular,
@@ -80,13 +81,20 @@ def _list_parts(text: str, whole: Mention) -> Iterator[Mention]:
 
 
 def join_names(text: str, whole: Sequence[Mention]) -> Sequence[Mention]:
-    """The names that an id continues, "Sony WH-1000XM5", and the words that an abbreviation begins: "HR manager"."""
+    """The names that an id continues, "Sony WH-1000XM5", or a number, "Room 12", and words with an abbreviation before.
+
+    "HR manager" is such words.
+    """
     return [
-        Mention("name" if other.kind == "id" else "words", text[one.start : other.end], one.start, other.end)
+        Mention("words" if other.kind == "words" else "name", text[one.start : other.end], one.start, other.end)
         for one, other in pairwise(whole)
         if one.kind == "name"
         and text[one.end : other.start] == " "
-        and (other.kind == "id" or (other.kind == "words" and str(one.value).isupper() and one.end - one.start < 5))
+        and (
+            other.kind == "id"
+            or (other.kind == "number" and heading_of("semantic_types").get(one.value.lower()) in ("room", "place"))
+            or (other.kind == "words" and str(one.value).isupper() and one.end - one.start < 5)
+        )
     ]
 
 
@@ -264,7 +272,7 @@ def _split_run(text: str, run: Sequence[Token]) -> Iterator[Mention]:
         run = run[1:]  # "I need flour"
     if len(run) > 1 and _DOES.search(text, max(0, run[0].start() - 30), run[0].start()):
         run = run[:-1] if text[run[-1].end() :][:1] in ("", "?") else run  # how much does a red apple cost?
-    if len(run) > 1 and opens and run[1][0][0].isupper() and _is_person(run[0][0]):
+    if len(run) > 1 and opens and run[1][0][0].isupper() and is_person(run[0][0]):
         run = run[1:]  # "Patient Maria Lopez"
     part = list[Token]()
     for token in run:
@@ -297,10 +305,6 @@ def _make_phrase(text: str, part: Sequence[Token]) -> Mention:
         is_lone = is_name and len(part) == 1 and _opens(text, start) and bool(follows)
         unit = "lead" if is_lone and not _is_verb_of(follows[0]) else ""
     return Mention("name" if is_name else "words", text[start:end], start, end, unit=unit)
-
-
-def _is_person(word: str) -> bool:
-    return heading_of("semantic_types").get(singular(word)) == "person"
 
 
 def _is_verb_of(word: str) -> bool:

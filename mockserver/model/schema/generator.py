@@ -18,9 +18,9 @@ from mockserver.model.schema.document import (
     escape,
     measure_depth_and_size,
 )
-from mockserver.model.schema.scalars import find_natural_range
+from mockserver.model.schema.scalars import find_natural_range, hint_at_owner
 from mockserver.model.schema.shape import Alternatives, CompiledSchema, Option, Shape, explain_missing, make_json_key
-from mockserver.model.vocabulary import noun
+from mockserver.model.vocabulary import noun, word_set, words
 
 T = TypeVar("T")
 
@@ -32,17 +32,23 @@ class Location(Struct, frozen=True):
     hints: tuple[str, ...] = ()  # its names and descriptions, the most telling first
     depth: int = 0
     rejections: int = 0  # how often values here or around have been rejected
+    owner: str = ""  # the name of what has the property: of an object, or of a list for its items
 
     def descend(self, step: str, name: str = "") -> "Location":
         """The place of a property, or of an item, which has no name."""
-        hints = (name,) if name else self.hints
-        return Location(f"{self.pointer}/{escape(step)}", hints, self.depth + 1, self.rejections)
+        hints, owner = ((name,), self.name) if name else (self.hints, self.owner)
+        return Location(f"{self.pointer}/{escape(step)}", hints, self.depth + 1, self.rejections, owner)
+
+    @property
+    def name(self) -> str:
+        """The name of the property, or the title of the whole."""
+        return self.hints[0] if self.hints and (self.depth or self.hints[0].isalpha()) else ""
 
     def extend(self, rejections: int, hints: tuple[str, ...] = ()) -> "Location":
         """The same after more rejections, and with more hints."""
         if not rejections and not hints:
             return self
-        return Location(self.pointer, (*self.hints, *hints), self.depth, self.rejections + rejections)
+        return Location(self.pointer, (*self.hints, *hints), self.depth, self.rejections + rejections, self.owner)
 
 
 class Taken(Struct, frozen=True):
@@ -219,7 +225,10 @@ class Attempt:
         ordered = [*_rotate(others, chance + location.rejections), *nulls]
         if not self.has_prompt or location.rejections:
             return ordered
-        return sorted(ordered, key=lambda option: -self.measure_evidence(self.compiled.find_shape(option[:1])))
+        shapes = {id(option): self.compiled.find_shape(option[:1]) for option in ordered}
+        if self.said.is_settled and (answers := [option for option in ordered if _answers(shapes[id(option)])]):
+            return [*answers, *(option for option in ordered if option not in answers)]
+        return sorted(ordered, key=lambda option: -self.measure_evidence(shapes[id(option)]))
 
     # One value
 
@@ -276,7 +285,7 @@ class Attempt:
             return self.stream(location, f"text {attempt}")
 
         self.spend(shape.pattern_work // 100)
-        text = shape.texts.draw(location.hints, stream)
+        text = shape.texts.draw(hint_at_owner(location.owner, location.hints), stream)
         self.spend(len(text) // 50)
         return text
 
@@ -296,10 +305,10 @@ class Attempt:
             return self.fits(shape.find_property(name), value)
 
         self._spend_on_prompt(len(views))
-        found, left = self.said.assigned(views, fits, required=shape.required)
+        found, left = self.said.assigned(views, fits, required=shape.required, owner=location.name)
         if any(isinstance(found.get(name), str) for name in shape.nullable):  # null is better than what is left
             needed = [name for name in shape.required if name not in shape.nullable]
-            found, left = self.said.assigned(views, fits, required=needed)
+            found, left = self.said.assigned(views, fits, required=needed, owner=location.name)
         self.said = left
         values = {name: value for name, value in found.items() if not self.is_rejected(location, name)}
         return Taken({**taken.values, **values}, taken.looked_up.union(views))
@@ -472,9 +481,11 @@ class _ArrayMaker:
     def make(self) -> list[Json]:
         wanted = self._take_count()
         sets = self._split_prompt()
-        if wanted > max(1, len(sets)) and self.further and self.further.names:
+        invents = not sets and self.attempt.said.orders_to_invent
+        if (wanted > max(1, len(sets)) or invents) and self.further and self.further.names:
             sets = ()
             self.attempt.said = self.attempt.said.without_phrases()
+            wanted = wanted or _INVENTED
         contained = self.shape.list_contained(_MAX_ITEMS)
         length = self._choose_length(wanted or len(sets), len(contained))
         if len(contained) > length:
@@ -555,6 +566,12 @@ def _rotate(items: Sequence[T], by: int) -> Sequence[T]:
     return [*items[turn:], *items[:turn]]
 
 
+def _answers(shape: Shape | None) -> bool:
+    """Whether an alternative is the answer, by its title or its only property: Response, final_answer."""
+    names = (*shape.hints[:1], *shape.names) if shape is not None and len(shape.names) < _FEW_NAMES else ()
+    return any(not word_set("answers").isdisjoint(words(name)) for name in names if len(name) < _LONGEST_NAME)
+
+
 def _is_null(schema: Json) -> bool:
     if not isinstance(schema, dict):
         return False
@@ -571,7 +588,10 @@ _MAX_LISTED = 50
 _MAX_EXAMPLES = 4
 _MAX_ITEMS = 1_000
 _MAX_WANTED = 50
+_INVENTED = 3  # items of a list that is to be invented
 _MAX_ITEM_ATTEMPTS = 30
 _FEW_MENTIONED = 0.4  # share of the properties of a list's only item above which the prompt has no further items
 _MAX_MISSES = 24
+_FEW_NAMES = 4  # properties of an answer
+_LONGEST_NAME = 40  # characters
 _MAX_PAIRS = 12_000  # of a property and a mention that are looked at

@@ -19,7 +19,7 @@ from mockserver.core.lazy import remember
 from mockserver.core.seed import FROZEN_AT, Random
 from mockserver.model.patterns import find_text_validator, sample
 from mockserver.model.schema.document import UnsatisfiableError
-from mockserver.model.vocabulary import noun, phrase, remark, thing, word_lists
+from mockserver.model.vocabulary import is_person, noun, parts, phrase, remark, thing, word_lists
 
 T = TypeVar("T")
 D = TypeVar("D")
@@ -239,6 +239,14 @@ FORMATS: dict[str, Draw] = {
     "relative-json-pointer": lambda rng: f"{rng.randrange(1, 4)}/{noun(rng)}",
     "regex": lambda rng: f"^{noun(rng)}-[0-9]+$",
 }
+
+
+def hint_at_owner(owner: str, hints: tuple[str, ...]) -> tuple[str, ...]:
+    """Return hints at what a name is the name of: of a thing, unless its owner or a description is about people."""
+    if not owner or hints[:1] != ("name",) or any(map(is_person, parts(" ".join((owner, *hints[1:]))))):
+        return hints
+    known = f"{parts(owner)[-1]} name"
+    return (known if known in read_texts_by_name() else "title", *hints)
 
 
 def draw_plain_text(hints: tuple[str, ...], rng: Random) -> str:

@@ -453,7 +453,7 @@ def compile_schema(schema: Json) -> CompiledSchema:
         key = to_json(schema, inf_nan_mode="constants")
     except ValueError:
         SchemaDocument(schema)  # raises, with the place, if it is nested too deeply
-        raise UnsatisfiableError("it is no JSON", "#") from None
+        raise UnsatisfiableError("it is not JSON", "#") from None
     cached = CACHE.schemas
     found = cached.get(key)
     if found is None:

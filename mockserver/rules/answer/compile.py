@@ -134,7 +134,7 @@ def _compile_outcome(then: ThenSpec, context: CompileContext) -> Compiled[RuleAn
 
 def _fit_json(draft: Draft, call: Call) -> Draft | Raw:
     """Return the draft; where no text can answer, as at a path that no dialect knows, its JSON is the whole body."""
-    if call.work is None and OPERATIONS[call.operation].takes_text:
+    if OPERATIONS[call.operation].takes_text:
         return draft
     text = next(part.text for part in draft.choices[0].parts if isinstance(part, Text))
     named = any(name == "content-type" for name, _ in draft.headers)

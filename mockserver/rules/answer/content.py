@@ -11,8 +11,9 @@ from msgspec.structs import replace
 from mockserver.config.source import suggest
 from mockserver.core.call import ToolCall
 from mockserver.core.draft import AFTER_LAST_TOKEN, DraftChoice, RenderContext
+from mockserver.core.frames import Frame
 from mockserver.core.hosted_tools import make_item
-from mockserver.core.http import HOP_BY_HOP, Frame, Headers
+from mockserver.core.http import HOP_BY_HOP, Headers
 from mockserver.core.json import Json
 from mockserver.core.mcp_server import McpExtras
 from mockserver.core.plan import (

@@ -24,7 +24,8 @@ from mockserver.core.state import START
 from mockserver.core.text import shown
 from mockserver.rules.checks import is_for_mcp
 from mockserver.rules.load import Rule
-from mockserver.rules.match.conditions import All, Condition, Leaf, find_pinned
+from mockserver.rules.match.conditions import All, Condition, Leaf
+from mockserver.rules.match.index import find_pinned
 
 
 class Remark(Struct, frozen=True):

@@ -94,22 +94,22 @@ def make_expression_field(text: str) -> Field:
 
     name = f"body {json.dumps(text, ensure_ascii=False)}"
     evaluate = expressions.compile_expression(text)
-    read = _keep(lambda call: evaluate(call.body), name)
+    read = _read_once(lambda call: evaluate(call.body), name)
     return Field(name, "json", read, "", costly=True, needs=expressions.find_needed(text))
 
 
-def _keep(read: Read, name: str) -> Read:
+def _read_once(read: Read, name: str) -> Read:
     """Return a reader that caches its value on the call, like cached_property: several rules may read it."""
     key = f"{name} read"
 
-    def read_once(call: Call) -> Json:
+    def read_and_keep(call: Call) -> Json:
         memory = vars(call)
         if key in memory:
             return memory[key]
         value = memory[key] = read(call)
         return value
 
-    return read_once
+    return read_and_keep
 
 
 def _read_last_message(call: Call) -> str | None:
@@ -118,6 +118,7 @@ def _read_last_message(call: Call) -> str | None:
 
 def read_path_without_mount(call: Call) -> str:
     # Mounts begin with their dialect's or host's name, or its first word: /openai/v1, /azure-openai, /azure, /groq.
+    # Others are those of another provider, whose path counts as a whole: /gemini/v1beta/openai.
     segment, slash, rest = call.http.path[1:].partition("/")
     return f"/{rest}" if slash and f"{call.label}_".startswith(f"{segment}_".replace("-", "_")) else call.http.path
 
@@ -154,7 +155,7 @@ def _read_key(call: Call) -> str | None:
     return next((key for key in named if key is not None), call.http.query.get("key"))
 
 
-_read_tool_result = _keep(find_last_tool_result, "tool_result")
+_read_tool_result = _read_once(find_last_tool_result, "tool_result")
 
 
 def _make_tool_result_reader(name: str) -> Read:
@@ -252,11 +253,11 @@ FIELDS: Mapping[str, Field | Family] = {
         Field("stream", "boolean", attrgetter("stream"), "whether streaming is requested"),
         Field("last_user", "text", attrgetter("last_user_text"), "text of the last user message"),
         Field("last_message", "text", _read_last_message, "text of the last message that is not an instruction"),
-        Field("system", "text", _keep(_read_system, "system"), "system and developer texts, joined by newlines"),
+        Field("system", "text", _read_once(_read_system, "system"), "system and developer texts, joined by newlines"),
         Field(
             "conversation",
             "text",
-            _keep(_read_conversation, "conversation"),
+            _read_once(_read_conversation, "conversation"),
             "texts of all messages, joined by newlines",
             costly=True,
         ),
@@ -274,7 +275,13 @@ FIELDS: Mapping[str, Field | Family] = {
             values=FORMATS,
         ),
         Field("previous_response", "text", attrgetter("previous_response_id"), "`previous_response_id` of the request"),
-        Field("images", "number", _keep(_count_images, "images"), "number of images in the conversation", costly=True),
+        Field(
+            "images",
+            "number",
+            _read_once(_count_images, "images"),
+            "number of images in the conversation",
+            costly=True,
+        ),
         Family("param.", "json", _make_param_reader, "a field of the body; dots for nested fields", costly=True),
         Family("header.", "text", _make_header_reader, "a request header, in any case"),
         Family("query.", "text", lambda name: lambda call: call.http.query.get(name), "a query parameter"),

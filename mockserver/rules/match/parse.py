@@ -51,10 +51,7 @@ def _parse_entry(key: str, value: Json, report: Report) -> Iterator[Condition]:
             yield compile_when(value, report).negate()
         case "body":
             yield from _parse_body(value, report)
-        case "arguments" | "client_answer" if isinstance(value, Mapping) and not value.keys() <= {
-            *PREDICATES,
-            *MODIFIERS,
-        }:
+        case "arguments" | "client_answer" if isinstance(value, Mapping) and not _holds_only_predicates(value):
             for name, spec in value.items():
                 yield from _parse_field(f"{key}.{name}", spec, _report_below(report, name))
         case _:
@@ -103,6 +100,11 @@ def _parse_members(field: Field, value: Json, report: Report) -> Iterator[Condit
         elif name != "exists":
             known = did_you_mean(str(name), (*field.members, "exists"))
             report(f'"{field.name}" has no "{name}"{known or f"; it has {names}"}', (name,))
+
+
+def _holds_only_predicates(table: Mapping[str, Json]) -> bool:
+    """Whether a table is compared as a whole, rather than the values by its names."""
+    return table.keys() <= {*PREDICATES, *MODIFIERS}
 
 
 def _parse_body(value: Json, report: Report) -> Iterator[Condition]:
@@ -250,7 +252,6 @@ MODIFIERS: Mapping[str, str] = {
     "ignore_case": "case does not matter",
     "ignore_space": "white space does not matter",
 }
-_OF_TESTS = {*PREDICATES, *MODIFIERS}  # keys of a table that is compared, and not one of names
 
 # The name of each kind of field, and the values that it can be compared with.
 KINDS: Mapping[str, tuple[str, Callable[[Json], bool]]] = {

@@ -11,10 +11,9 @@ from mockserver.config.errors import ConfigError
 from mockserver.core.call import OTHER, Call, Message, Options
 from mockserver.core.episode import Recorded, find_format
 from mockserver.core.exchange import ConditionResult, Exchange, split_frames
-from mockserver.core.http import Frame
+from mockserver.core.frames import Frame, write_event
 from mockserver.core.json import Json, try_parse
 from mockserver.core.text import SHOWN, truncate
-from mockserver.delivery.script import write_event
 from mockserver.engine.offload import on_thread
 from mockserver.reports.diff import find_loosening, find_span, is_secret
 from mockserver.reports.suggest import find_change, write_yaml

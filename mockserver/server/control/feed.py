@@ -14,11 +14,10 @@ from starlette.types import Receive, Scope, Send
 from mockserver import __version__
 from mockserver.config.errors import Mistake
 from mockserver.core.exchange import Exchange
-from mockserver.core.http import Frame
+from mockserver.core.frames import Frame, write_comment, write_event
 from mockserver.core.json import Json
 from mockserver.core.seed import monotonic
 from mockserver.delivery.connection import WIRE, wait_until_left
-from mockserver.delivery.script import write_comment, write_event
 from mockserver.server.control.requests import ControlCache, ControlRequest, RefusedError
 from mockserver.server.control.rows import Rows, encode
 from mockserver.server.masking import find_known_secrets

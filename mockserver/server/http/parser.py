@@ -1,244 +1,31 @@
-"""Read requests from a connection: llhttp parses the bytes strictly, and ambiguous or oversized requests are refused.
+"""Read the requests of a connection: llhttp parses the bytes strictly, and what is ambiguous or too large is refused.
 
-Depends on uvicorn's internals, as all of this package does. Knows nothing of answers.
+Knows nothing of answers and of time.
 """
 
-import asyncio
 import re
-from collections import deque
-from collections.abc import Callable, Iterable, Mapping
-from math import inf
-from typing import Any, Protocol
+from collections.abc import Iterable, Iterator, Mapping
+from enum import Enum
+from typing import Any
 from urllib.parse import unquote
 
 from httptools import HttpParserError, HttpParserUpgrade, HttpRequestParser
 from msgspec import Struct
 from msgspec.structs import replace
-from starlette.types import ASGIApp, Receive, Scope, Send
-from uvicorn.protocols.http.flow_control import HIGH_WATER_LIMIT, FlowControl
-from uvicorn.protocols.utils import get_local_addr, get_remote_addr, is_ssl
 
-from mockserver.core.http import Fields, HeaderTable, Reply, tabulate
+from mockserver.core.http import HeaderTable, RawHeaders, tabulate
 from mockserver.core.plan import Failure
-from mockserver.core.seed import monotonic
-from mockserver.delivery.connection import encode_header
 from mockserver.server.access import passes_page_check
-from mockserver.server.http.request_cycle import RequestCycle
 
 MAX_TARGET = 32_768  # bytes of the target
 MAX_HEAD = 65_536  # bytes in all
 MAX_HEADERS = 100
 MAX_FRAMING = 65_536  # bytes of a chunked body that frame it, beyond as many again as it holds
 MAX_TRAILERS = 8_192  # bytes
-_HANDSHAKE = b"\x16\x03"
-_TLS = "This is a TLS handshake: the URL must begin with http://, not https://."
-
-TELLING = (b"host", b"transfer-encoding", b"expect")  # the headers that `vet` looks at
+MAX_KNOWN = 4_096  # bytes of a head that is remembered
 
 
-def measure_head(target: bytes, headers: Iterable[tuple[bytes, bytes]]) -> int:
-    return len(target) + sum([len(name) + len(value) + 4 for name, value in headers])
-
-
-def check_size(target: bytes, headers: Fields, arrived: int) -> Failure | None:
-    if len(target) > MAX_TARGET:
-        return Failure("bad_parameter", f"The target of the request is longer than {MAX_TARGET} bytes.", status=414)
-    if len(headers) > MAX_HEADERS:
-        return Failure("bad_parameter", f"The request has more than {MAX_HEADERS} headers.", status=431)
-    if arrived > MAX_HEAD:
-        return Failure("bad_parameter", f"The head of the request is larger than {MAX_HEAD} bytes.", status=431)
-    return None
-
-
-def check_clear(version: str, telling: Fields) -> None:
-    """Raise Failure for an ambiguous request; `telling`: those of its headers that matter here."""
-    if version not in ("1.1", "1.0"):
-        raise refuse_unclear("This server speaks HTTP/1.1 and 1.0.")
-    hosts, codings, expected = [[value.lower() for name, value in telling if name == each] for each in TELLING]
-    if len(hosts) != 1 and (hosts or version == "1.1"):
-        raise refuse_unclear("More than one Host header." if hosts else "No Host header.")
-    if hosts and not _HOST.fullmatch(hosts[0]):
-        raise refuse_unclear("The Host header is not a valid host.")
-    if codings and version == "1.0":
-        raise refuse_unclear("HTTP/1.0 has no Transfer-Encoding.")
-    if codings not in ([], [b"chunked"]):
-        raise refuse_unclear("The only supported Transfer-Encoding is chunked.")
-    if version == "1.1" and expected not in ([], [b"100-continue"]):  # 1.0 knows none (RFC 9110, 10.1.1)
-        raise Failure("bad_parameter", "Only `Expect: 100-continue` is supported.", status=417)
-
-
-def find_target(method: str, target: bytes, headers: list[tuple[bytes, bytes]]) -> bytes:
-    """The path and query of a target; its host replaces the header (RFC 9112, 3.2.2). Raises Failure if it has none."""
-    if method == "CONNECT":
-        raise Failure("method_not_allowed", "This server is not a proxy: CONNECT is not supported.")
-    if b"#" in target:
-        raise refuse_unclear("The target of the request contains a #; clients must not send fragments.")
-    if target.startswith(b"/") or (target == b"*" and method == "OPTIONS"):
-        return target
-    whole = _URL.fullmatch(target)
-    if whole is None or not _HOST.fullmatch(whole[1]):
-        raise refuse_unclear("The target of the request is neither a path nor an absolute URL.")
-    headers[:] = [(name, whole[1] if name == b"host" else value) for name, value in headers]
-    rest = whole[2] or b""
-    return rest if rest.startswith(b"/") else b"/" + rest
-
-
-def read_path(target: bytes, headers: Fields) -> str:
-    whole, _, query = target.partition(b"?")
-    path = unquote(_AUTHORITY.sub(b"", whole, count=1).decode("latin-1"))
-    from mockserver.cassettes.redaction.shown_secrets import find_secrets  # only for the journal's rows of bad requests
-
-    return find_secrets(tuple(headers), query).mask_text(path) if path.startswith("/") else "/"
-
-
-def drop_upgrade(method: bytes, target: bytes, version: str, headers: Fields) -> bytes:
-    lines = [b"%b %b HTTP/%b\r\n" % (method, target, version.encode())]
-    for name, value in headers:
-        if name == b"connection":
-            options = [option.strip() for option in value.split(b",")]
-            value = b", ".join([option for option in options if option.lower() not in _UPGRADING])
-        if name not in _UPGRADING:
-            lines.append(b"%b: %b\r\n" % (name, value))
-    return b"".join(lines) + b"\r\n"
-
-
-def refuse_unclear(why: str) -> Failure:
-    return Failure("bad_parameter", why, status=400)
-
-
-UPGRADE = (b"upgrade", b"websocket")
-_OF_BODIES = frozenset((b"content-length", b"transfer-encoding"))
-_UPGRADING = frozenset((b"upgrade", b"http2-settings"))
-_AUTHORITY = re.compile(rb"^[^/]+//[^/]*")  # of a whole URL; it may hold a password
-_URL = re.compile(rb"https?://([^/?]+)([/?].*)?", re.IGNORECASE)
-_HOST = re.compile(rb"(?:\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._~!$&'()*+;=%-]*)(?::\d{0,5})?")
-
-
-Refuse = Callable[[Failure, str, str], Reply]  # the answer to a method and path that are refused
-
-
-class Deadlines(Struct, frozen=True):
-    """Seconds. They are absolute: bytes that trickle in do not put them off.
-
-    `idle` is longer than clients keep unused connections (mostly 5 to 60 s), so that they close them: if the server
-    does while a request is sent, that request fails. `farewell` is for clients that have stopped sending, because
-    their request is complete or because they have left. `first` is longer than `head`: what a client sends while too
-    many connections wait to be accepted is lost, and its system sends it again after up to half a minute.
-    """
-
-    first: float = 60.0  # for the first byte of a connection
-    head: float = 10.0
-    body: float = 10.0
-    idle: float = 75.0
-    farewell: float = 2.0
-    linger: float = 5.0  # for what was written to be taken, and for the rest of a refused request to be drained
-    look: float = 0.5  # between two checks
-    drain: float = 0.0  # for a quiet connection when the server stops: its client may be sending a request
-
-
-class Watched(Protocol):
-    """A connection that has deadlines; `due`: when to look at it, in the time of its watch."""
-
-    due: float
-
-    def handle_deadline(self, now: float) -> None:
-        """Handle a deadline: `due` has passed."""
-
-
-class DeadlineWatch:
-    """Checks the connections of one server, which say when they are due, by one timer; renders their refusals."""
-
-    def __init__(self, refuse: Refuse, deadlines: Deadlines) -> None:
-        self.refuse = refuse
-        self.deadlines = deadlines
-        self._passed = 0.0  # seconds, when last looked
-        self._looked = 0.0  # the loop's time then
-        self.idle_until = inf  # when a connection is due that is idle from now on, roughly
-        self._inside: set[Watched] = set()
-        self._timer: asyncio.TimerHandle | None = None
-        self.dated: tuple[Any, bytes] = None, b""  # the headers that every answer has, and their lines
-
-    @property
-    def time(self) -> float:
-        """The time that deadlines count: it stands still while the loop is behind, and what has come is not read."""
-        return self._passed + min(asyncio.get_running_loop().time() - self._looked, MOST_LOOKS * self.deadlines.look)
-
-    def enter(self, one: "Watched") -> None:
-        self._inside.add(one)
-        if self._timer is None:
-            self._look()
-
-    def leave(self, one: "Watched") -> None:
-        self._inside.discard(one)
-
-    def make_refusing_app(self, failure: Failure) -> ASGIApp:
-        """An application that answers every request with this failure."""
-
-        async def refuse_request(scope: Scope, _: Receive, send: Send) -> None:
-            reply = self.refuse(failure, scope["method"], scope["path"])
-            headers = list(map(encode_header, reply.headers))
-            await send({"type": "http.response.start", "status": reply.status, "headers": headers})
-            await send({"type": "http.response.body", "body": reply.body})
-
-        return refuse_request
-
-    def _look(self) -> None:
-        loop = asyncio.get_running_loop()
-        self._passed = self.time
-        self._looked = loop.time()
-        now = self._passed
-        self.idle_until = now + self.deadlines.look + self.deadlines.idle
-        for one in [one for one in self._inside if one.due <= now]:
-            one.due = inf
-            one.handle_deadline(now)
-        self._timer = loop.call_later(self.deadlines.look, self._look) if self._inside else None
-
-
-class Newcomers:
-    """Has the first bytes of connections read, for a while in each turn of the loop; then others have their turn.
-
-    If all that has come were answered in one turn, a crowd would not be accepted meanwhile, and the system drops
-    connections that are too many.
-    """
-
-    def __init__(self) -> None:
-        self._waiting: deque[tuple[RequestParser, bytes | memoryview]] = deque()
-        self._until = 0.0  # the end of this turn
-
-    def are_waiting(self) -> bool:
-        return bool(self._waiting)
-
-    def admit(self, one: "RequestParser", data: bytes | memoryview) -> bool:
-        """Return whether this may be read now; if not, it will be, and nothing more is received until then."""
-        if not self._waiting:
-            now = monotonic()
-            if now >= self._until + PAUSE:
-                self._until = now + TURN
-            if now < self._until:
-                return True
-            asyncio.get_running_loop().call_soon(self._turn)
-        one.due = inf
-        one.flow.pause_reading()
-        self._waiting.append((one, data))
-        return False
-
-    def _turn(self) -> None:
-        self._until = monotonic() + TURN
-        try:
-            while self._waiting and monotonic() < self._until:
-                one, data = self._waiting.popleft()
-                one.resume(data)
-        finally:  # whatever failed, the others go on
-            if self._waiting:
-                asyncio.get_running_loop().call_soon(self._turn)
-
-
-TURN = 0.02  # seconds that newcomers are answered before others have their turn
-PAUSE = 1.0  # seconds after which others certainly had it
-MOST_LOOKS = 2  # for how many looks at most one counts, if it comes late
-DRAINED = 1 << 27  # bytes of a refused request that are read and dropped, so that its client receives the answer
-
-BETWEEN, HEAD, BODY = range(3)  # what is being read: nothing yet, the head of a request, or its body
+Field = tuple[bytes, bytes]  # a header: its name, in lower case, and its value
 
 
 class RequestHead(Struct, eq=False):
@@ -272,6 +59,225 @@ class RequestHead(Struct, eq=False):
         }
 
 
+class RequestPart(Struct, eq=False):
+    """What has come of a request at once. A part without a head goes on with the body of the one before."""
+
+    head: RequestHead | None
+    pieces: list[bytes]  # of its body
+    is_last: bool = False  # the request is whole
+
+    @property
+    def body(self) -> bytes:
+        return self.pieces[0] if len(self.pieces) == 1 else b"".join(self.pieces)
+
+
+class Stage(Enum):
+    """What is being read."""
+
+    BETWEEN = "nothing"
+    HEAD = "head"
+    BODY = "body"
+
+
+class RequestParser:
+    """Turns the bytes of one connection into requests. The methods `on_...` are what llhttp calls."""
+
+    def __init__(self) -> None:
+        self._llhttp = HttpRequestParser(self)
+        self._parts: list[RequestPart] = []  # that have come and nobody has taken
+        self.rest: bytes | memoryview = b""  # what has come behind a head that asks for a WebSocket
+
+        # The request that is being read
+        self.stage = Stage.BETWEEN
+        self._url = b""
+        self._headers: list[Field] = []  # of the head; then the trailers
+        self._telling: list[Field] = []  # those of them that `check_clear` looks at
+        self._head: RequestHead | None = None  # once it is there
+        self._received = 0  # bytes since the head began, roughly
+        self._body_bytes = 0  # how many of them are the body, without its framing
+        self._asks_for_socket = False  # as the head did that is read again
+
+        # Requests before it
+        self._known: KnownHead | None = None  # of the latest request, if nothing has come since
+        self._clear: list[Field] | None = None  # telling headers that were found clear
+
+    def recall(self, data: bytes) -> tuple[RequestHead, bytes] | None:
+        """Return the head and body of a whole request that has the head of the one before; None: `read` these bytes.
+
+        The length of the body may be another, if it is written as this server would: llhttp judges all else.
+        """
+        known = self._known
+        if known is None:
+            return None
+        head, _, body = data.partition(_END_OF_HEAD)
+        if (head == known.data or known.adapt(head, len(body))) and len(body) == known.length:
+            return known.head, body
+        return None
+
+    def read(self, data: bytes) -> Iterator[RequestPart]:
+        """Yield what has come of requests with these bytes; raise Failure behind it, if the rest cannot be accepted.
+
+        Behind a head that asks for a WebSocket, whoever opens one takes the `rest`, and stops.
+        """
+        is_start = self.stage is Stage.BETWEEN and not self._received
+        self._received += len(data)
+        self._known = None
+        rest: bytes | memoryview | None = data
+        while rest is not None:
+            try:
+                rest = self._feed(rest)
+            except HttpParserError as error:
+                yield from self._parts
+                raise self._explain(error, data) from None
+            if rest is None or self._parts[-1].is_last:
+                parts = self._parts
+                self._parts = []
+                yield from parts
+        if self.stage is not Stage.BETWEEN:
+            self._check_unfinished()
+        elif is_start and len(parts) == 1:
+            self._known = remember(parts[0], data)
+
+    def close(self) -> None:
+        """Let go of llhttp's parser, which refers to this."""
+        del self._llhttp
+
+    def describe_refused(self) -> RequestHead:
+        """Return as much of the head that is being read as may be shown in a refusal."""
+        is_known = self.stage is Stage.HEAD and self._url != b""
+        method = self._llhttp.get_method().decode() if is_known else ""
+        path = read_path(self._url, self._headers) if is_known else "/"
+        return RequestHead(method, path, b"", b"", tabulate(()), "1.1", keep_alive=False, expects=False)
+
+    def _feed(self, data: bytes | memoryview) -> memoryview | None:
+        """Let llhttp parse; where it stops as the client would change protocols, go on as if it would not.
+
+        Return what follows a head at which it stopped.
+        """
+        try:
+            self._llhttp.feed_data(data)
+        except HttpParserUpgrade as upgrade:
+            version = self._llhttp.get_http_version()
+            method = self._llhttp.get_method()
+            head = drop_upgrade(method, self._url, version, self._headers)
+            self._asks_for_socket = method == b"GET" and any(
+                name == UPGRADE[0] and UPGRADE[1] in value.lower() for name, value in self._headers
+            )
+            self._llhttp = HttpRequestParser(self)
+            rest = memoryview(data)[upgrade.args[0] :]
+            self._llhttp.feed_data(head)
+            self._received = len(rest)
+            self.rest = rest
+            return rest
+        return None
+
+    def _explain(self, error: HttpParserError, data: bytes) -> Failure:
+        """Return why these bytes, or those before them, cannot be read any further."""
+        reason = error.__context__
+        if isinstance(reason, Failure):
+            return reason
+        if reason is not None:
+            raise error
+        for beginning, why in _OTHER_PROTOCOLS.items():
+            if data.startswith(beginning):
+                return refuse_unclear(why)
+        if self.stage is Stage.HEAD:
+            check_size(self._url, self._headers, measure_head(self._url, self._headers))
+        return refuse_unclear(f"This is not valid HTTP: {error}.")
+
+    def _check_unfinished(self) -> None:
+        """Raise Failure if a request of which more is to come is too large already."""
+        head = self._head
+        if head is None:
+            check_size(self._url, self._headers, self._received)
+            return
+        framing = self._received - measure_head(self._url, head.table.headers) - self._body_bytes
+        if framing > MAX_FRAMING + self._body_bytes:
+            raise refuse_unclear("The body has too much chunked framing.")
+
+    def on_message_begin(self) -> None:
+        self.stage = Stage.HEAD
+        self._url = b""
+        self._headers = []
+        self._telling = []
+        self._head = None
+        self._body_bytes = 0
+
+    def on_url(self, url: bytes) -> None:
+        self._url += url
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """A header of the head; or a trailer, that nobody will read."""
+        name = name.lower()
+        if name in TELLING:
+            self._telling.append((name, value))
+        self._headers.append((name, value))
+
+    def on_headers_complete(self) -> None:
+        """The head of a request is there. Raises Failure if it is not clear."""
+        llhttp = self._llhttp
+        headers = self._headers
+        target = self._url
+        telling = self._telling
+        check_size(target, headers, measure_head(target, headers) if self._received > MAX_HEAD else 0)
+        method = llhttp.get_method().decode()
+        version = llhttp.get_http_version()
+        if telling != self._clear or version != "1.1":
+            check_clear(version, telling)
+            self._clear = telling if version == "1.1" else None
+        if target[0] != _SLASH or b"#" in target or llhttp.should_upgrade():
+            check_target(method, target)
+            if llhttp.should_upgrade():
+                return  # soon all of it is read again
+            target, headers = replace_host(target, headers)
+        raw_path, _, query = target.partition(b"?")
+        path = raw_path.decode()
+        is_latest = version == "1.1"
+        asks_for_socket = self._asks_for_socket
+        self._asks_for_socket = False
+        if asks_for_socket:
+            headers.append(UPGRADE)
+        keep_alive = llhttp.should_keep_alive()
+        expects = len(telling) > 1 and is_latest and any(name == b"expect" for name, _ in telling)
+        table = tabulate(headers)
+        self.stage = Stage.BODY
+        self._headers = []
+        self._head = RequestHead(
+            method=method,
+            path=unquote(path) if "%" in path else path,
+            raw_path=raw_path,
+            query=query,
+            table=table,
+            version=version,
+            keep_alive=keep_alive,
+            expects=expects,
+            is_plain=is_latest and keep_alive and not expects and method not in _BODILESS,
+            passes_page_check=passes_page_check(method, table.by_name),
+            asks_for_socket=asks_for_socket and is_latest and not _announces_body(table.by_name),
+        )
+        self._parts.append(RequestPart(self._head, []))
+
+    def on_body(self, body: bytes) -> None:
+        self._body_bytes += len(body)
+        self._find_part().pieces.append(body)
+
+    def on_message_complete(self) -> None:
+        """All of a request has come; or its head, if llhttp stops there as it would change protocols."""
+        if self.stage is not Stage.BODY:
+            return
+        if self._headers and measure_head(b"", self._headers) > MAX_TRAILERS:
+            raise refuse_unclear("The trailers are too large.")
+        self.stage = Stage.BETWEEN
+        self._received = 0
+        self._find_part().is_last = True
+
+    def _find_part(self) -> RequestPart:
+        """Return what is there of the request whose body is being read."""
+        if not self._parts:
+            self._parts.append(RequestPart(None, []))
+        return self._parts[-1]
+
+
 class KnownHead(Struct, eq=False):
     """The head of a whole request, and its bytes without the empty line at its end.
 
@@ -284,17 +290,7 @@ class KnownHead(Struct, eq=False):
     at: int  # where the length stands in the bytes
     length: int
 
-    def read(self, data: bytes) -> tuple[RequestHead, bytes] | None:
-        """Return head and body of a request that is this head, with its own length, and that body; None of any other.
-
-        The length must be written as this server would: the parser judges all others.
-        """
-        head, _, body = data.partition(_END_OF_HEAD)
-        if (head == self.data or self._adapt(head, len(body))) and len(body) == self.length:
-            return self.head, body
-        return None
-
-    def _adapt(self, data: bytes, length: int) -> bool:
+    def adapt(self, data: bytes, length: int) -> bool:
         """Become a head with this length, unless its bytes differ in more than that."""
         old = b"%d" % self.length
         new = b"%d" % length
@@ -310,275 +306,117 @@ class KnownHead(Struct, eq=False):
         return True
 
 
-def remember(head: RequestHead, data: bytes, body: bytes) -> KnownHead | None:
-    """Return the head of a request that has come whole in these bytes, if it states the length of its body."""
-    end = len(data) - len(body) - len(_END_OF_HEAD)
+def remember(part: RequestPart, data: bytes) -> KnownHead | None:
+    """Return the head of these bytes, if they are a whole plain request that states the length of its body."""
+    head = part.head
+    if head is None or not (head.is_plain and part.is_last) or _LENGTH not in head.table.by_name:
+        return None
+    length = len(part.body)
+    end = len(data) - length - len(_END_OF_HEAD)
     found = _LENGTH_LINE.search(data, 0, end + 2)
-    if found is None or found[1] != b"%d" % len(body) or end > MAX_KNOWN or data.find(_END_OF_HEAD) != end:
+    if found is None or found[1] != b"%d" % length or end > MAX_KNOWN or data.find(_END_OF_HEAD) != end:
         return None
-    return KnownHead(head, data[:end], found.start(1), len(body))
+    return KnownHead(head, data[:end], found.start(1), length)
 
 
-MAX_KNOWN = 4_096  # bytes of a head that is remembered
-_LENGTH = b"content-length"
-_LENGTH_LINE = re.compile(rb"\r\n[Cc]ontent-[Ll]ength: ?(\d+)(?=\r\n)")
-_END_OF_HEAD = b"\r\n\r\n"
+def measure_head(target: bytes, headers: Iterable[Field]) -> int:
+    return len(target) + sum([len(name) + len(value) + 4 for name, value in headers])
 
 
-class RequestParser(asyncio.Protocol):
-    transport: asyncio.Transport
-    flow: FlowControl
-    deadline_watch: DeadlineWatch
-    newcomers: Newcomers
-    due = inf  # when the deadline_watch has to look
-    cut = inf  # when what is being read must be whole
-    stage = BETWEEN
-    silent = True  # the client has not said anything yet
-    deaf = False  # what comes now is dropped
-    headers: list[tuple[bytes, bytes]]
-    head: RequestHead | None = None  # of the request that has just come, until it is answered
-    known: KnownHead | None = None  # of the latest request, if nothing has come since
-    cycle: RequestCycle = None  # type: ignore[assignment]  # that began last
-    successor: asyncio.Protocol | None = None  # of the connection, once it is a WebSocket
-    _addresses: Mapping[str, Any] | None = None
-    _fed = 0  # bytes since the head began, less twice what of a body they held
-    _dropped = 0
-    _is_whole = False  # so has all of its body, of which `_pieces` is what has come
-    _begun = 0  # requests that have begun in what has just come
-    _asks_for_socket = False  # the head that is read again did so
-    _vetted: list[tuple[bytes, bytes]] | None = None  # what was found clear the last time
-
-    def __init__(self, config: Any, server_state: Any, app_state: Any, _loop: Any = None) -> None:
-        self.config = config
-        self.app = config.loaded_app
-        self.loop = _loop or asyncio.get_running_loop()
-        self.app_state = app_state
-        self.server_state = server_state
-        self.connections = server_state.connections
-        self.tasks = server_state.tasks
-        self.parser = HttpRequestParser(self)
-        self._pieces: list[bytes] = []
-        self.pipeline: deque[tuple[RequestCycle, ASGIApp]] = deque()
-
-    @property
-    def addresses(self) -> Mapping[str, Any]:
-        """The addresses of both ends, and the scheme, as ASGI has them."""
-        if self._addresses is None:  # a lazy_property needs vars(self), which makes all attributes slower
-            ours = get_local_addr(self.transport)
-            theirs = get_remote_addr(self.transport)
-            scheme = "https" if is_ssl(self.transport) else "http"
-            self._addresses = {"server": ours, "client": theirs, "scheme": scheme}
-        return self._addresses
-
-    def answer(self, head: RequestHead, body: bytes, *, whole: bool) -> None:
-        """Answer a request after those before it; the rest of its body goes to `cycle`, unless it is whole."""
-        raise NotImplementedError
-
-    def refuse(self, failure: Failure) -> None:
-        """Answer the earlier requests, then refuse this one and ignore what follows."""
-        raise NotImplementedError
-
-    def handle_deadline(self, now: float) -> None:
-        """Handle a deadline: `due` has passed."""
-        raise NotImplementedError
-
-    @property
-    def time_limit(self) -> float:
-        limits = self.deadline_watch.deadlines
-        return self.deadline_watch.time + (limits.head if self.stage == HEAD else limits.body)
-
-    def data_received(self, data: bytes | memoryview) -> None:
-        if self.deaf:
-            self._dropped += len(data)
-            if self._dropped > DRAINED:
-                self.transport.abort()
-            return
-        if self.silent:
-            self.silent = False
-            if not self.newcomers.admit(self, data):
-                return
-        known = self.known
-        if known is not None and type(data) is bytes and (found := known.read(data)) is not None:
-            self.answer(*found, whole=True)
-            return
-        is_start = self.stage == BETWEEN and not self._fed
-        self._fed += len(data)
-        self._begun = 0
-        self.known = None
-        try:
-            while (rest := self._parse(data)) is not None:
-                data = rest
-                if self.head is not None and self.head.asks_for_socket:
-                    self._take_head()
-                if self.successor is not None:  # which reads all that follows
-                    if rest:
-                        self.successor.data_received(bytes(rest))
-                    return
-        except HttpParserError as error:
-            self._take_head()
-            self.refuse(refuse_unclear(_TLS) if bytes(data[:2]) == _HANDSHAKE else self._explain(error))
-        else:
-            head = self.head
-            if head is not None and head.is_plain and self._is_whole and is_start and self._begun == 1:
-                self.known = remember(head, bytes(data), self._body)
-            self._take_head()
-            if self.stage != BETWEEN:
-                self._wait_for_rest()
-
-    def resume(self, data: bytes | memoryview) -> None:
-        """Go on with bytes that had to wait."""
-        if not self.deaf:
-            self.due = self.deadline_watch.time + self.deadline_watch.deadlines.first
-            self.flow.resume_reading()
-            self.data_received(data)
-
-    def _take_head(self) -> None:
-        head = self.head
-        self.head = None
-        if head is not None:
-            self.answer(head, self._body, whole=self._is_whole)
-
-    @property
-    def _body(self) -> bytes:
-        """What has come of the body of the request that has just come."""
-        return self._pieces[0] if len(self._pieces) == 1 else b"".join(self._pieces)
-
-    def _parse(self, data: bytes | memoryview) -> memoryview | None:
-        """Let llhttp parse; where it stops as the client would change protocols, go on as if it would not."""
-        try:
-            self.parser.feed_data(data)
-        except HttpParserUpgrade as upgrade:
-            version = self.parser.get_http_version()
-            method = self.parser.get_method()
-            head = drop_upgrade(method, self.url, version, self.headers)
-            self._asks_for_socket = method == b"GET" and any(
-                name == UPGRADE[0] and UPGRADE[1] in value.lower() for name, value in self.headers
-            )
-            self.parser = HttpRequestParser(self)
-            rest = memoryview(data)[upgrade.args[0] :]
-            self.parser.feed_data(head)
-            self._fed = len(rest)
-            return rest
-        return None
-
-    def _explain(self, error: HttpParserError) -> Failure:
-        reason = error.__context__
-        if reason is not None and not isinstance(reason, Failure):
-            raise error
-        if reason is None and self.stage == HEAD:
-            reason = check_size(self.url, self.headers, measure_head(self.url, self.headers))
-        return reason or refuse_unclear(f"This is not valid HTTP: {error}.")
-
-    def _wait_for_rest(self) -> None:
-        if first := self.cut == inf:
-            self.cut = self.time_limit
-            self.due = min(self.due, self.cut)
-        if self.stage == HEAD:
-            failure = check_size(self.url, self.headers, self._fed)
-        else:
-            if first:
-                self._fed -= measure_head(self.url, self.cycle.scope["headers"])
-            failure = refuse_unclear("The body has too much chunked framing.") if self._fed > MAX_FRAMING else None
-        if failure is not None:
-            self.refuse(failure)
-
-    def on_message_begin(self) -> None:
-        self._take_head()  # another request follows in the same bytes
-        self._begun += 1
-        self.stage = HEAD
-        self.cut = inf
-        self.url = b""
-        self.headers = []
-        self._telling: list[tuple[bytes, bytes]] = []
-
-    def on_url(self, url: bytes) -> None:
-        self.url += url
-
-    def on_header(self, name: bytes, value: bytes) -> None:
-        """A header of the head; or a trailer, that nobody will read."""
-        name = name.lower()
-        if name in TELLING:
-            self._telling.append((name, value))
-        self.headers.append((name, value))
-
-    def on_headers_complete(self) -> None:
-        """The head of a request is there: have it answered, if it is clear. Raises Failure if not."""
-        parser = self.parser
-        headers = self.headers
-        target = self.url
-        telling = self._telling
-        arrived = measure_head(target, headers) if self._fed > MAX_HEAD else 0
-        if failure := check_size(target, headers, arrived):
-            raise failure
-        method = parser.get_method().decode()
-        version = parser.get_http_version()
-        if telling != self._vetted or version != "1.1":
-            check_clear(version, telling)
-            self._vetted = telling if version == "1.1" else None
-        if target[0] != _SLASH or b"#" in target:
-            target = find_target(method, target, headers)
-        if parser.should_upgrade():
-            find_target(method, target, headers)  # refuses to CONNECT to paths, too
-            return  # soon all of it is read again
-        raw_path, _, query = target.partition(b"?")
-        path = raw_path.decode()
-        is_latest = version == "1.1"
-        asks_for_socket = self._asks_for_socket
-        self._asks_for_socket = False
-        if asks_for_socket:
-            headers.append(UPGRADE)
-        keep_alive = parser.should_keep_alive()
-        expects = len(telling) > 1 and is_latest and any(name == b"expect" for name, _ in telling)
-        self.stage = BODY
-        self.cut = inf
-        self.headers = []
-        self._pieces = []
-        self._is_whole = False
-        table = tabulate(headers)
-        self.head = RequestHead(
-            method=method,
-            path=unquote(path) if "%" in path else path,
-            raw_path=raw_path,
-            query=query,
-            table=table,
-            version=version,
-            keep_alive=keep_alive,
-            expects=expects,
-            is_plain=is_latest and keep_alive and not expects and method not in _BODILESS,
-            passes_page_check=passes_page_check(method, table.by_name),
-            asks_for_socket=asks_for_socket and is_latest and _OF_BODIES.isdisjoint(table.by_name),
-        )
-
-    def on_body(self, body: bytes) -> None:
-        self._fed -= 2 * len(body)
-        head = self.head
-        cycle = self.cycle
-        if head is not None:
-            self._pieces.append(body)
-        elif cycle is not None and not cycle.response_complete:
-            cycle.body += body
-            if len(cycle.body) > HIGH_WATER_LIMIT:
-                self.flow.pause_reading()
-            cycle.message_event.set()
-
-    def on_message_complete(self) -> None:
-        """All of a request has come; or its head, if llhttp stops there as it would change protocols."""
-        head = self.head
-        cycle = self.cycle
-        if self.stage != BODY or (head is None and cycle is None):
-            return
-        if self.headers and measure_head(b"", self.headers) > MAX_TRAILERS:
-            raise refuse_unclear("The trailers are too large.")
-        self.stage = BETWEEN
-        self._fed = 0
-        self.cut = inf
-        if head is not None:
-            self._is_whole = True
-        else:
-            cycle.more_body = False
-            cycle.message_event.set()
+def check_size(target: bytes, headers: RawHeaders, arrived: int) -> None:
+    """Raise Failure for a head that is too large; `arrived`: its bytes, or none."""
+    if len(target) > MAX_TARGET:
+        raise Failure("bad_parameter", f"The target of the request is longer than {MAX_TARGET} bytes.", status=414)
+    if len(headers) > MAX_HEADERS:
+        raise Failure("bad_parameter", f"The request has more than {MAX_HEADERS} headers.", status=431)
+    if arrived > MAX_HEAD:
+        raise Failure("bad_parameter", f"The head of the request is larger than {MAX_HEAD} bytes.", status=431)
 
 
+def check_clear(version: str, telling: RawHeaders) -> None:
+    """Raise Failure for an ambiguous request; `telling`: those of its headers that matter here."""
+    if version not in ("1.1", "1.0"):
+        raise refuse_unclear("This server speaks HTTP/1.1 and 1.0.")
+    hosts, codings, expected = [[value.lower() for name, value in telling if name == each] for each in TELLING]
+    if len(hosts) != 1 and (hosts or version == "1.1"):
+        raise refuse_unclear("More than one Host header." if hosts else "No Host header.")
+    if hosts and not _HOST.fullmatch(hosts[0]):
+        raise refuse_unclear("The Host header is not a valid host.")
+    if codings and version == "1.0":
+        raise refuse_unclear("HTTP/1.0 has no Transfer-Encoding.")
+    if codings not in ([], [b"chunked"]):
+        raise refuse_unclear("The only supported Transfer-Encoding is chunked.")
+    if version == "1.1" and expected not in ([], [b"100-continue"]):  # 1.0 knows none (RFC 9110, 10.1.1)
+        raise Failure("bad_parameter", "Only `Expect: 100-continue` is supported.", status=417)
+
+
+def check_target(method: str, target: bytes) -> None:
+    """Raise Failure for a target that is no path, no absolute URL, and not the server as such (RFC 9112, 3.2)."""
+    if method == "CONNECT":
+        raise Failure("method_not_allowed", "This server is not a proxy: CONNECT is not supported.")
+    if b"#" in target:
+        raise refuse_unclear("The target of the request contains a #; clients must not send fragments.")
+    if target.startswith(b"/") or (target == b"*" and method == "OPTIONS"):
+        return
+    whole = _URL.fullmatch(target)
+    if whole is None or not _HOST.fullmatch(whole[1]):
+        raise refuse_unclear("The target of the request is neither a path nor an absolute URL.")
+
+
+def replace_host(target: bytes, headers: list[Field]) -> tuple[bytes, list[Field]]:
+    """Return the path and query of a URL, and headers with its host (RFC 9112, 3.2.2); any other target as it is."""
+    whole = _URL.fullmatch(target)
+    if whole is None:
+        return target, headers
+    host = whole[1]
+    rest = whole[2] or b""
+    path = rest if rest.startswith(b"/") else b"/" + rest
+    return path, [(name, host if name == b"host" else value) for name, value in headers]
+
+
+def read_path(target: bytes, headers: RawHeaders) -> str:
+    """Return the path of a target that may be unclear, without credentials."""
+    whole, _, query = target.partition(b"?")
+    path = unquote(_AUTHORITY.sub(b"", whole, count=1).decode("latin-1"))
+    from mockserver.cassettes.redaction.shown_secrets import find_secrets  # only for the journal's rows of bad requests
+
+    return find_secrets(tuple(headers), query).mask_text(path) if path.startswith("/") else "/"
+
+
+def drop_upgrade(method: bytes, target: bytes, version: str, headers: RawHeaders) -> bytes:
+    """Return the bytes of a head without what asks to change protocols."""
+    lines = [b"%b %b HTTP/%b\r\n" % (method, target, version.encode())]
+    for name, value in headers:
+        if name == b"connection":
+            options = [option.strip() for option in value.split(b",")]
+            value = b", ".join([option for option in options if option.lower() not in _UPGRADING])
+        if name not in _UPGRADING:
+            lines.append(b"%b: %b\r\n" % (name, value))
+    return b"".join(lines) + b"\r\n"
+
+
+def _announces_body(headers: Mapping[bytes, bytes]) -> bool:
+    """Return whether a body follows a head; Java's client states the length 0 even where it asks for a WebSocket."""
+    return b"transfer-encoding" in headers or headers.get(_LENGTH, b"0") != b"0"
+
+
+def refuse_unclear(why: str) -> Failure:
+    return Failure("bad_parameter", why, status=400)
+
+
+TELLING = (b"host", b"transfer-encoding", b"expect")  # the headers that `check_clear` looks at
+UPGRADE = (b"upgrade", b"websocket")
 _ASGI: Any = {"version": "3.0", "spec_version": "2.3"}
 _SLASH = ord("/")
 _BODILESS = ("HEAD", "OPTIONS")
+_UPGRADING = frozenset((b"upgrade", b"http2-settings"))
+_AUTHORITY = re.compile(rb"^[^/]+//[^/]*")  # of a whole URL; it may hold a password
+_URL = re.compile(rb"https?://([^/?]+)([/?].*)?", re.IGNORECASE)
+_HOST = re.compile(rb"(?:\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._~!$&'()*+;=%-]*)(?::\d{0,5})?")
+_LENGTH = b"content-length"
+_LENGTH_LINE = re.compile(rb"\r\n[Cc]ontent-[Ll]ength: ?(\d+)(?=\r\n)")
+_END_OF_HEAD = b"\r\n\r\n"
+_OTHER_PROTOCOLS = {
+    b"\x16\x03": "This is a TLS handshake: the URL must begin with http://, not https://.",
+    b"PRI * HTTP/2": "This is HTTP/2: the client must speak HTTP/1.1.",
+}

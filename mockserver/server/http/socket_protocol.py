@@ -4,7 +4,6 @@ import asyncio
 from math import inf
 from typing import Any
 
-from starlette.types import ASGIApp
 from uvicorn.config import Config
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 from uvicorn.server import ServerState
@@ -14,8 +13,10 @@ from websockets.http11 import Request
 
 from mockserver.core.action import NO_CLOSE_FRAME
 from mockserver.delivery.connection import MAX_WRITE, WIRE
-from mockserver.server.http.parser import DRAINED, DeadlineWatch, RequestHead
-from mockserver.server.http.tcp import count_unsent, is_abandoned, reset
+from mockserver.server.app import Site
+from mockserver.server.http.deadlines import DeadlineWatch
+from mockserver.server.http.parser import RequestHead
+from mockserver.server.http.tcp import DRAINED, count_unsent, is_abandoned, reset
 from mockserver.server.limits import Unsent
 from mockserver.server.sockets.socket_session import STOPPING
 
@@ -31,7 +32,7 @@ _RESTORED = (b"connection", b"upgrade")  # headers that the parser of HTTP takes
 class SocketProtocol(WebSocketsSansIOProtocol):
     """One connection of a client that speaks over a WebSocket; the application uses it as its wire."""
 
-    half = False  # a client that stops sending says so by closing
+    half_closed = False  # a client that stops sending says so by closing
     due = 0.0  # when the deadline watch has to look
 
     def __init__(
@@ -40,9 +41,9 @@ class SocketProtocol(WebSocketsSansIOProtocol):
         server_state: ServerState,
         app_state: dict[str, Any],
         *,
-        site: ASGIApp,
-        deadline_watch: DeadlineWatch,
-        unread: Unsent,
+        site: Site,
+        watch: DeadlineWatch,
+        unsent: Unsent,
     ) -> None:
         super().__init__(config, server_state, app_state)
         self.app = site
@@ -50,12 +51,12 @@ class SocketProtocol(WebSocketsSansIOProtocol):
         self._is_stopping = False
         self.ping_interval = PING_EVERY
         self.ping_timeout = PONG_WITHIN
-        self.close_timeout = deadline_watch.deadlines.farewell
-        self._watch = deadline_watch
-        self._unread = unread
+        self.close_timeout = watch.deadlines.farewell
+        self._watch = watch
+        self._all_unsent = unsent
         self._dropped: int | None = None  # bytes that have come since the client was refused
         self._early = b""  # what has come before the handshake was answered
-        self._stalled = 0  # bytes of `max_unsent` that it takes because its client does not read
+        self.held = 0  # bytes of `max_unsent` that it takes because its client does not read
         self._waiting = inf  # bytes that the client had not taken when last looked at, if the connection ends
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -64,7 +65,7 @@ class SocketProtocol(WebSocketsSansIOProtocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._watch.leave(self)
-        self._release_stalled()
+        self._all_unsent.release(self)
         super().connection_lost(exc)
 
     def begin(self, head: RequestHead) -> None:
@@ -158,16 +159,11 @@ class SocketProtocol(WebSocketsSansIOProtocol):
 
     def pause_writing(self) -> None:
         super().pause_writing()
-        self._stalled = self.transport.get_write_buffer_size() + MAX_WRITE
-        self._unread.add(self._stalled)
+        self._all_unsent.settle(self, self.transport.get_write_buffer_size() + MAX_WRITE)
 
     def resume_writing(self) -> None:
-        self._release_stalled()
+        self._all_unsent.release(self)
         super().resume_writing()
-
-    def _release_stalled(self) -> None:
-        self._unread.add(-self._stalled)
-        self._stalled = 0
 
     def handle_deadline(self, now: float) -> None:
         """End a connection that is closed, but whose client takes nothing more, or has left without being read."""

@@ -10,6 +10,8 @@ if sys.platform == "linux":
     from fcntl import ioctl
     from termios import TIOCOUTQ
 
+DRAINED = 1 << 27  # bytes of a refused request that are read and dropped: a reset would overtake the answer
+
 
 def count_unsent(transport: asyncio.Transport) -> int:
     """Return how many bytes were written and have not reached the client, as far as the system reports."""

@@ -4,7 +4,7 @@ import asyncio
 import json
 import logging
 import re
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -16,13 +16,14 @@ from mockserver.core.call import Call
 from mockserver.core.episode import Episode, Recorded, RecordedEvent, Sent, find_format
 from mockserver.core.event_stream import MEDIA_TYPE, is_whole, read_message, split_messages
 from mockserver.core.exchange import Exchange
-from mockserver.core.http import WITHOUT_BODY
+from mockserver.core.http import WITHOUT_BODY, RawHeaders
 from mockserver.core.json import try_parse
 from mockserver.core.lazy import lazy_pattern
 from mockserver.core.mcp_messages import ResponseEvent, find_response
 from mockserver.core.mcp_server import INVALID_PARAMS, METHOD_NOT_FOUND, UNKNOWN_RESOURCE
 from mockserver.core.plan import Failure
 from mockserver.core.seed import monotonic, wall
+from mockserver.core.server_sent_events import END_OF_EVENT
 from mockserver.core.text import escape_line
 from mockserver.dialects import discover_all
 from mockserver.kinds.mcp import OPERATIONS as MCP_OPERATIONS
@@ -122,7 +123,6 @@ _LONGEST = 2000  # letters of the log about an answer that is not recorded
 log = logging.getLogger("mockserver.recorder")
 
 Save = Callable[[Episode], Awaitable[str]]  # returns where it is once it is on the disk; raises what hinders it
-Fields = Sequence[tuple[bytes, bytes]]
 
 
 class RecordingJob(Struct, frozen=True):
@@ -146,7 +146,7 @@ class Recorder:
         self._body: _Body | None = None
         self._saving: asyncio.Task[None] | None = None
 
-    def open(self, status: int, headers: Fields) -> None:
+    def open(self, status: int, headers: RawHeaders) -> None:
         if status < 400 or self._job.errors is not False:
             call = self._job.call
             end = _ENDS.get(find_format(call.dialect, call.operation, self._job.request.path))
@@ -205,12 +205,11 @@ class Recorder:
         log.error("cassette %s: an answer is not recorded: %s", self._job.cassette, self._exchange.unrecorded)
 
 
-_BLANK = lazy_pattern(rb"\r\n\r\n|\n\r?\n|\r\r")
 _LINE_END = lazy_pattern(rb"\n")
 
 
 class _Body:
-    def __init__(self, status: int, headers: Fields, end: re.Pattern[bytes] | ResponseEvent | None) -> None:
+    def __init__(self, status: int, headers: RawHeaders, end: re.Pattern[bytes] | ResponseEvent | None) -> None:
         self._status = status
         self._headers = headers
         self._coded, self._decoding = _make_decoding(headers)
@@ -280,7 +279,9 @@ class _Events:
     `end` finds the last event, `between` the end of each.
     """
 
-    def __init__(self, end: re.Pattern[bytes] | ResponseEvent | None, between: re.Pattern[bytes] = _BLANK) -> None:
+    def __init__(
+        self, end: re.Pattern[bytes] | ResponseEvent | None, between: re.Pattern[bytes] = END_OF_EVENT
+    ) -> None:
         self.end = end
         self.has_ended = False
         self._between = between
@@ -332,7 +333,7 @@ class _Messages(_Events):
         return message.kind != "event" or self.end.search(f"{message.name} {message.text}".encode()) is not None
 
 
-def _make_decoding(headers: Fields) -> tuple[bool, Decoding | None]:
+def _make_decoding(headers: RawHeaders) -> tuple[bool, Decoding | None]:
     try:
         codings = find_codings(headers)
         return bool(codings), Decoding(codings, MAX_RECORDED) if codings else None

@@ -16,7 +16,7 @@ from msgspec import Struct, field
 
 from mockserver.config.settings import name_key_variable
 from mockserver.core.call import Call
-from mockserver.core.http import HOP_BY_HOP, HeaderLines, Headers, HttpRequest
+from mockserver.core.http import HOP_BY_HOP, HeaderLines, Headers, HttpRequest, RawHeaders
 from mockserver.core.plan import Failure
 from mockserver.core.seed import make_token
 from mockserver.core.text import escape_line, make_reprs
@@ -33,8 +33,6 @@ relaying: ContextVar[bool] = ContextVar("relaying", default=False)
 PASSED_BY = b"x-mockserver-relay"  # the header in which a request names the servers that have relayed it
 MOST_CONNECTIONS = 1000
 MOST_IDLE = 100
-
-Fields = Sequence[tuple[bytes, bytes]]
 
 
 class UpstreamClient(Struct, eq=False):
@@ -70,7 +68,7 @@ class UpstreamClient(Struct, eq=False):
             with suppress(Exception):
                 await client.aclose()
 
-    def sign(self, headers: Fields) -> Fields:
+    def sign(self, headers: RawHeaders) -> RawHeaders:
         """Return the header that says that a request has passed here. Raises Failure if it has that already."""
         named = [name for key, value in headers if key == PASSED_BY for name in value.replace(b" ", b"").split(b",")]
         if self.name in named:
@@ -120,14 +118,14 @@ class Upstream(Struct, frozen=True):
             return field
         try:
             target = urljoin(url, field[1].decode("latin-1"))
-        except ValueError:  # it is no URL
+        except ValueError:  # it is not a URL
             return field
         rest = target.removeprefix(self.address)
         if rest == target or not rest.startswith("/"):
             return field
         return b"location", f"{http.prefix}{self._find_prefix(http.path)}{rest}".encode("latin-1", "replace")
 
-    def build_headers(self, headers: Fields) -> list[tuple[bytes, bytes]]:
+    def build_headers(self, headers: RawHeaders) -> list[tuple[bytes, bytes]]:
         """Return the headers of a request that go on.
 
         The upstream's own key, if there is one, replaces the client's.
@@ -171,7 +169,7 @@ def find_upstream(dialect: Dialect, call: Call, upstreams: Mapping[str, str], en
     return Upstream(dialect, address, key=key, name=name, mount="" if call.mcp is None else call.http.path)
 
 
-def select_forwarded(headers: Fields) -> Iterator[tuple[bytes, bytes]]:
+def select_forwarded(headers: RawHeaders) -> Iterator[tuple[bytes, bytes]]:
     """Yield the headers, in lower case, without those of the connection, of a page and this server's own."""
     lower = [(name.lower(), value) for name, value in headers]
     named = {name.strip().lower() for key, value in lower if key == b"connection" for name in value.split(b",")}

@@ -13,9 +13,10 @@ from typing import Any
 from pydantic_core import to_json
 from starlette.types import Message, Receive, Scope, Send
 
-from mockserver.core.http import HttpRequest, Reply, SocketAnswers, SocketTurn
+from mockserver.core.http import HttpRequest, Reply
 from mockserver.core.json import Json, try_parse
 from mockserver.core.plan import Failure
+from mockserver.core.socket_turn import SocketAnswers, SocketTurn
 from mockserver.dialects._parse import Body, clip, read_json
 from mockserver.dialects.gemini.live import (
     count_usage,
@@ -24,11 +25,11 @@ from mockserver.dialects.gemini.live import (
     read_client_message,
     read_contents,
 )
-from mockserver.engine.offload import on_thread
+from mockserver.engine.offload import LARGEST_IN_LOOP, on_thread
 from mockserver.media.samples import PCM, SampleFormat
 from mockserver.media.sound_files import resample
 from mockserver.media.speech_detection import STEP, SpeechDetector
-from mockserver.server.respond import LARGE, Responder, Response, Visit
+from mockserver.server.respond import Responder, Response, Visit
 from mockserver.server.socket_frames import fit_to_socket, is_stream
 from mockserver.server.sockets.realtime_turn import Event, TurnSender
 from mockserver.server.sockets.socket_session import CUT_SHORT, FAILED
@@ -79,7 +80,7 @@ class LiveSession(RecordedSession):
 
     async def act(self, message: Message) -> None:
         body = message.get("bytes") or (message.get("text") or "").encode("utf-8", "surrogatepass")
-        read = await on_thread(read_json, body) if len(body) > LARGE else read_json(body)
+        read = await on_thread(read_json, body) if len(body) > LARGEST_IN_LOOP else read_json(body)
         kind, inner = read_client_message(read)
         self.hold_message(body)
         if (self._setup is None) is not (kind == "setup"):
@@ -308,7 +309,7 @@ class LiveTurn:
         return said + [{"functionCall": call} for call in self._calls]
 
     async def pass_on(self, data: bytes, event: Event | None) -> None:
-        """Send what a response of the stream has; what is no response, as a rule or a fault made it."""
+        """Send what a response of the stream has; what is not a response, as a rule or a fault made it."""
         if self.is_over:
             return
         if event is None:
@@ -336,11 +337,12 @@ class LiveTurn:
         if self._voice is not None:
             await self._speak(self._sound or await on_thread(self._voice.speak, self._text))
         self.is_sent = True
-        if self._calls:  # all at once, and last: a client answers them as soon as it has got them
-            await send({"toolCall": {"functionCalls": self._calls}})
-        if self._text or not self._calls:
-            await send({"serverContent": {"generationComplete": True}})
-        await send({"serverContent": {"turnComplete": True}, "usageMetadata": count_usage(event)})
+        usage = count_usage(event)
+        if self._calls:  # all at once, and last: the turn goes on with their results, so that one loop receives it all
+            await send({"toolCall": {"functionCalls": self._calls}, "usageMetadata": usage})
+            return
+        await send({"serverContent": {"generationComplete": True}})
+        await send({"serverContent": {"turnComplete": True}, "usageMetadata": usage})
 
     async def _speak(self, sound: bytes) -> None:
         size = PCM.count_bytes(PIECE)

@@ -14,11 +14,12 @@ from pydantic_core import to_json
 from starlette.types import Message, Receive, Scope, Send
 
 from mockserver.core.exchange import COMPLETE
-from mockserver.core.http import HeaderLines, HttpRequest, Reply, SocketAnswers, SocketTurn
+from mockserver.core.http import HeaderLines, HttpRequest, Reply
 from mockserver.core.json import Json
 from mockserver.core.kept_objects import KeptObject, make_key
 from mockserver.core.plan import Failure
 from mockserver.core.seed import make_token
+from mockserver.core.socket_turn import SocketAnswers, SocketTurn
 from mockserver.core.tokens import APPROX
 from mockserver.core.validation import find_validation
 from mockserver.dialects._openai_api.realtime.events import read_event
@@ -29,13 +30,13 @@ from mockserver.dialects._parse import Body, read_json
 from mockserver.dialects._reply import STREAM_LINES
 from mockserver.engine.engine import Engine
 from mockserver.engine.hosted_mcp import find_hosted_servers
-from mockserver.engine.offload import on_thread
+from mockserver.engine.offload import LARGEST_IN_LOOP, on_thread
 from mockserver.kinds.audio import Transcript
 from mockserver.kinds.realtime import CALLS, CLIENT_SECRET
 from mockserver.media.samples import FORMATS
 from mockserver.media.speech_detection import SpeechBorder
 from mockserver.server.access import check_key, check_model_allowed
-from mockserver.server.respond import LARGE, Responder, Response
+from mockserver.server.respond import Responder, Response
 from mockserver.server.socket_frames import find_type, fit_to_socket, is_stream
 from mockserver.server.sockets.realtime_conversation import (
     ConversationItem,
@@ -209,7 +210,7 @@ class RealtimeSession(RecordedSession):
             raise Failure("bad_parameter", _NO_BINARY, code="invalid_event")
         body = text.encode("utf-8", "surrogatepass")
         try:
-            read = await on_thread(read_json, body) if len(body) > LARGE else read_json(body)
+            read = await on_thread(read_json, body) if len(body) > LARGEST_IN_LOOP else read_json(body)
         except Failure as failure:
             raise failure.changed(code="invalid_json") from None
         stated_id = read.get("event_id") if isinstance(read, dict) else None
@@ -248,7 +249,7 @@ class RealtimeSession(RecordedSession):
 
     async def _append(self, event: Body) -> None:
         encoded = event["audio"]
-        if len(encoded) > LARGE:
+        if len(encoded) > LARGEST_IN_LOOP:
             borders = await on_thread(lambda: self._input.append(decode_audio(encoded)))
         else:
             borders = self._input.append(decode_audio(encoded))

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 from pydantic_core import to_json
 
 from mockserver.core.action import NO_CLOSE_FRAME
-from mockserver.core.http import SocketTurn
 from mockserver.core.json import Json, try_parse
+from mockserver.core.socket_turn import SocketTurn
 from mockserver.server.socket_frames import find_type
 from mockserver.server.sockets.realtime_turn import LAST_TYPES
 from mockserver.server.sockets.upstream import connect_upstream, find_read_timeout, make_event_stream, make_refusal

@@ -15,14 +15,15 @@ from msgspec.structs import replace
 from pydantic_core import to_json
 from starlette.types import Message, Receive, Scope, Send
 
-from mockserver.core.http import HttpRequest, SocketAnswers, SocketTurn
+from mockserver.core.http import HttpRequest
 from mockserver.core.json import Json
 from mockserver.core.plan import Failure
+from mockserver.core.socket_turn import SocketAnswers, SocketTurn
 from mockserver.core.text import truncate
 from mockserver.delivery.connection import CLIENT_LEFT
 from mockserver.dialects._parse import read_json
-from mockserver.engine.offload import on_thread
-from mockserver.server.respond import LARGE, Responder, Response, Visit
+from mockserver.engine.offload import LARGEST_IN_LOOP, on_thread
+from mockserver.server.respond import Responder, Response, Visit
 from mockserver.server.socket_frames import EventSender, fit_to_socket
 from mockserver.server.sockets.socket_session import CUT_SHORT, FAILED, SocketSession
 from mockserver.server.sockets.upstream import UpstreamSocket
@@ -153,7 +154,7 @@ class ResponsesSession(SocketSession):
         text = message.get("text")
         if text is None:
             event: ClientEvent | None = refuse_event(b"", "invalid_json", _NO_BINARY)
-        elif len(text) > LARGE:
+        elif len(text) > LARGEST_IN_LOOP:
             event = await on_thread(self._events.read, text)
         else:
             event = self._events.read(text)

@@ -13,14 +13,16 @@ from msgspec import Struct
 from starlette.types import Message, Receive, Scope, Send
 
 from mockserver.core.action import NO_CLOSE_FRAME
-from mockserver.core.http import HttpRequest, SocketTurn
+from mockserver.core.http import HttpRequest
 from mockserver.core.plan import Failure
+from mockserver.core.socket_turn import SocketTurn
 from mockserver.core.state import StateLostError
 from mockserver.delivery.connection import WIRE, ClientConnection, Wire
 from mockserver.delivery.paced import PacedStream
+from mockserver.engine.offload import LARGEST_IN_LOOP
 from mockserver.server.deliver import serve
 from mockserver.server.limits import estimate_parsed_size
-from mockserver.server.respond import LARGE, STATE_LOST, Responder, Response, Visit, return_response
+from mockserver.server.respond import STATE_LOST, Responder, Response, Visit, return_response
 
 # codes with which connections are closed (RFC 6455, 7.4)
 STOPPING = 1012
@@ -64,13 +66,13 @@ class SocketWire(Struct, frozen=True):
     def reset(self) -> None:
         self.wire.reset()
 
-    def send_whole(self, status: int, head: bytes, body: bytes) -> bool:
+    def send_whole(self, status: int, lines: bytes, body: bytes) -> bool:
         return False
 
     def send_piece(self, data: bytes) -> bool:
         return False
 
-    def send_paced(self, status: int, head: bytes, stream: PacedStream) -> bool:
+    def send_paced(self, status: int, lines: bytes, stream: PacedStream) -> bool:
         return False
 
 
@@ -243,7 +245,7 @@ class SocketSession:
     def hold(self, visit: Visit) -> None:
         """Count the bytes of a request that waits for its answer. Raises Failure if all requests take too many."""
         body = visit.request.body
-        visit.take(estimate_parsed_size(body) if len(body) > LARGE else len(body))
+        visit.take(estimate_parsed_size(body) if len(body) > LARGEST_IN_LOOP else len(body))
 
     async def answer(self, response: Awaitable[Response], visit: Visit, send: Send) -> None:
         """Send the response to a request, as the messages of ASGI that HTTP has, until its visitor leaves."""

@@ -12,8 +12,10 @@ from starlette.types import Message
 
 from mockserver.core.call import Call
 from mockserver.core.exchange import COMPLETE, MOST_KEPT, PIECE, REALTIME_SESSION
-from mockserver.core.http import HeaderLines, SocketAnswers, SocketTurn
+from mockserver.core.frames import Frame, write_event
+from mockserver.core.http import HeaderLines
 from mockserver.core.plan import Failure, Plan
+from mockserver.core.socket_turn import SocketAnswers, SocketTurn
 from mockserver.delivery.connection import CLIENT_LEFT, CUT, STOPPED
 from mockserver.dialects._openai_api.realtime.recordings import make_recording_call
 from mockserver.dialects._parse import Body
@@ -69,7 +71,7 @@ class SessionRecord:
 
     def note(self, text: str) -> None:
         """Note what is sent to the client."""
-        self.visit.row.note(b"data: %b\n\n" % _hide_sound(text).encode("utf-8", "replace"))
+        self.visit.row.note(write_event(Frame(_hide_sound(text).encode("utf-8", "replace"))))
 
     def end(self, client_code: int | None, server_code: int | None) -> None:
         """Close the row: the client has closed the session with a code, or the server has; neither: it broke off."""

@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any
 from pydantic_core import to_json
 
 from mockserver.core.action import NO_CLOSE_FRAME
-from mockserver.core.http import SocketTurn
+from mockserver.core.frames import Frame, fold_lines, write_event
 from mockserver.core.json import Json, compact, try_parse
+from mockserver.core.socket_turn import SocketTurn
 from mockserver.core.text import escape_line
 from mockserver.server.socket_frames import LAST_TYPES, find_type
 
@@ -173,7 +174,7 @@ class UpstreamSocket:
 
 
 def make_refusal(status: int, body: bytes, request: "Request", headers: Sequence[tuple[str, str]] = ()) -> "Response":
-    """Return an answer that is no stream but JSON."""
+    """Return an answer that is not a stream but JSON."""
     from httpx2 import AsyncByteStream, Response
 
     class Whole(AsyncByteStream):
@@ -205,7 +206,7 @@ def make_event_stream(
             data = first
             while True:
                 self.is_over = find_type(data) in last_types
-                yield write_event(data)
+                yield _write_frame(data)
                 if self.is_over:
                     return
                 data = await receive()
@@ -269,11 +270,11 @@ def _drop_lane(data: bytes, lane: str) -> bytes:
     return compact(event).encode()
 
 
-def write_event(data: bytes) -> bytes:
+def _write_frame(data: bytes) -> bytes:
     """Return a frame as an event of a stream."""
     kind = find_type(data)
-    name = b"event: %b\n" % kind.encode() if isinstance(kind, str) and kind.isprintable() else b""
-    return name + b"".join([b"data: %b\n" % line for line in data.splitlines()]) + b"\n"
+    name = kind if isinstance(kind, str) and kind.isprintable() else None
+    return write_event(Frame(fold_lines(data), name))
 
 
 def _find_headers(event: dict[str, Json]) -> list[tuple[str, str]]:

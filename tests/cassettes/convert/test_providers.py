@@ -25,6 +25,12 @@ PLACES = [
         "/azure/models/chat/completions",
         "chat",
     ),
+    (
+        "https://generativelanguage.googleapis.com/v1beta/openai/chat/completions",
+        *("openai", "/openai/v1/chat/completions", "chat"),
+    ),
+    ("https://mine.services.ai.azure.com/anthropic/v1/messages", "anthropic", "/anthropic/v1/messages", "chat"),
+    ("http://localhost:8000/deepseek/anthropic/v1/messages", "anthropic", "/anthropic/v1/messages", "chat"),
     ("https://models.github.ai/inference/chat/completions", "azure", "/azure/chat/completions", "chat"),
     ("https://api.tzafon.ai/v1/responses", "tzafon", "/tzafon/v1/responses", "responses"),
     (

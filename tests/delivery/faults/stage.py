@@ -4,9 +4,9 @@ from collections.abc import Iterable
 from typing import Any
 
 from mockserver.core.action import Action, Cut, FaultContext, Flush, Head, RawWrite, Wait, Write
-from mockserver.core.http import Frame
+from mockserver.core.frames import Frame, write_event
+from mockserver.core.json import compact
 from mockserver.core.seed import Seed
-from mockserver.delivery.script import write_event
 
 HEAD = Head(200, (("content-type", "text/event-stream"),))
 
@@ -39,8 +39,8 @@ PLAIN = (PLAIN_HEAD, Write(BODY, 4))
 def scene(*, streamed: bool = True) -> FaultContext:
     """A scene with a provider whose errors say why they are, and where they stand."""
 
-    def error(reason: str, frames: int) -> Frame:
-        return Frame(f'{{"error":"{reason} after {frames}"}}'.encode())
+    def error(reason: str, last: bytes) -> Frame:
+        return Frame(compact({"error": reason, "after": last.decode()}).encode())
 
     return FaultContext(Seed().stream("test"), error, streamed)
 

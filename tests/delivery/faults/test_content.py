@@ -3,9 +3,9 @@
 import pytest
 
 from mockserver.core.action import Action, Cut, Position, Write
-from mockserver.core.http import Frame
+from mockserver.core.frames import Frame, write_event
+from mockserver.core.json import compact
 from mockserver.delivery.faults import Crlf, DropUsage, ErrorEvent, MissingField
-from mockserver.delivery.script import write_event
 from tests.delivery.faults.stage import HEAD, PLAIN, STREAM, frame, plain, sized, streamed
 
 
@@ -26,12 +26,15 @@ def event(words: str) -> Write:
 def test_an_error_in_a_stream(at: Position, sent: int | None) -> None:
     expected: list[Action] = list(STREAM)
     if sent is not None:
-        expected = [*STREAM[:sent], event(f'{{"error":"overloaded after {sent - 1}"}}'), Cut("end")]
+        before = STREAM[sent - 1]
+        assert isinstance(before, Write)
+        error = compact({"error": "overloaded", "after": before.data.decode()})
+        expected = [*STREAM[:sent], event(error), Cut("end")]
     assert streamed(ErrorEvent(at, "overloaded")) == expected
 
 
 def test_an_error_in_place_of_a_plain_body() -> None:
-    assert plain(ErrorEvent()) == [sized(32), Write(b'{"error":"server_error after 0"}'), Cut("end")]
+    assert plain(ErrorEvent()) == [sized(35), Write(b'{"error":"server_error","after":""}'), Cut("end")]
 
 
 @pytest.mark.parametrize(

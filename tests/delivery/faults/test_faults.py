@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 import pytest
 
 from mockserver.core.action import Action, Cut, Fault, FaultContext, Head, RawWrite, Wait, Write
-from mockserver.core.http import Frame
+from mockserver.core.frames import Frame
 from mockserver.delivery.faults import FAULTS, apply_faults
 from mockserver.delivery.faults.positions import find_stated_length
 from tests.delivery.faults.stage import PLAIN, STREAM

@@ -5,9 +5,8 @@ from typing import Any
 import pytest
 
 from mockserver.core.action import Flush, Position, Wait, Write
-from mockserver.core.http import Frame
+from mockserver.core.frames import Frame, write_event
 from mockserver.delivery.faults import Crlf, Duplicate, JoinFrames, MalformedJson, Reorder, SplitFrame, SplitUtf8
-from mockserver.delivery.script import write_event
 from tests.delivery.faults.stage import (
     BODY,
     CALLING,

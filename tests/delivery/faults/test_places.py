@@ -5,7 +5,7 @@ from collections.abc import Iterable
 import pytest
 
 from mockserver.core.action import Action, Head, Position, Wait, Write
-from mockserver.core.http import Frame
+from mockserver.core.frames import Frame
 from mockserver.delivery.faults.positions import HERE, mark_position
 from tests.delivery.faults.stage import CALLING, CALLS, HEAD, PLAIN, PLAIN_HEAD, STREAM, scene
 

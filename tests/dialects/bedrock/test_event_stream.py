@@ -13,8 +13,7 @@ from mockserver.core.event_stream import (
     split_messages,
     write_event_message,
 )
-from mockserver.core.http import Frame, FrameRun
-from mockserver.delivery.script import write_event
+from mockserver.core.frames import Frame, FrameRun, write_event
 
 HI = b'{"contentBlockIndex":0,"delta":{"text":"Hi"}}'
 # Smithy's encoding of this event, byte for byte.

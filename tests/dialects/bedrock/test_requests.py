@@ -210,6 +210,16 @@ BODIES: dict[str, tuple[str, Json, str]] = {
         {"anthropic_version": "bedrock-2023-05-31", "max_tokens_to_sample": 9, "prompt": "\n\nHuman: Hi\n\nAssistant:"},
         "completion",
     ),
+    "Claude's prompts without a version": (
+        "anthropic.claude-instant-v1",
+        {"max_tokens_to_sample": 9, "prompt": "\n\nHuman: Hi\n\nAssistant:"},
+        "completion",
+    ),
+    "Titan in a profile": (
+        "arn:aws:bedrock:us-east-1:123456789012:application-inference-profile/abc",
+        {"inputText": "Hi", "textGenerationConfig": {}},
+        "results",
+    ),
     "Nova": ("us.amazon.nova-lite-v1:0", {"schemaVersion": "messages-v1", **HI}, "output"),
     "Titan": ("amazon.titan-text-express-v1", {"inputText": "Hi"}, "results"),
     "Llama": ("us.meta.llama3-3-70b-instruct-v1:0", {"prompt": "Hi"}, "generation"),

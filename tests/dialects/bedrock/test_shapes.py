@@ -9,9 +9,9 @@ from botocore.validate import ParamValidator
 from pydantic_core import from_json
 
 from mockserver.core.event_stream import read_message, split_messages
+from mockserver.core.frames import write_event
 from mockserver.core.http import HttpRequest
 from mockserver.core.plan import REASONS, Failure
-from mockserver.delivery.script import write_event
 from mockserver.dialects import discover
 from mockserver.dialects.bedrock.errors import make_exception
 from tests.dialects.bedrock.features import STREAM_URL, URL, names, request

@@ -467,7 +467,9 @@ def test_each_piece_of_an_upload_is_where_it_says() -> None:
     _upload(server, other, b"AB", 0)  # of a file that is described alike
     _upload(server, one, b"cd", 2)
     _upload(server, one, b"cd", 2)  # once more
-    assert _download(server, _upload(server, one, b"ef", 4, last=True)) == b"abcdef"
+    file = _upload(server, one, b"ef", 4, last=True)
+    assert _download(server, file) == b"abcdef"
+    assert file.json["file"]["sizeBytes"] == "6"  # though none was announced, as the client for Go does with a stream
     assert _download(server, _upload(server, other, b"CD", 2, last=True)) == b"ABCD"
 
 

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from mockserver.core.plan import Failure
-from mockserver.dialects._parse import LARGE, parse_json, read_json
+from mockserver.dialects._parse import LONG_BODY, parse_json, read_json
 
-BLANKS = (b"", b" " * LARGE)
+BLANKS = (b"", b" " * LONG_BODY)
 
 
 @pytest.mark.parametrize("before", BLANKS, ids=["small", "large"])
@@ -27,7 +27,7 @@ def test_what_is_broken(before: bytes, text: bytes) -> None:
     assert gc.isenabled()
 
 
-@pytest.mark.parametrize("text", ["x" * LARGE, "", '\\"[{' * LARGE])
+@pytest.mark.parametrize("text", ["x" * LONG_BODY, "", '\\"[{' * LONG_BODY])
 @pytest.mark.parametrize(
     ("value", "why"),
     [

@@ -10,9 +10,9 @@ from msgspec.structs import replace
 from openai.types.responses import CompactedResponse, Response
 
 from mockserver.core.call import Message, Page
+from mockserver.core.frames import write_event
 from mockserver.core.http import HttpRequest, Reply
 from mockserver.core.plan import Answer, Choice, Failure, Stored, Text, Usage
-from mockserver.delivery.script import write_event
 
 NAME = "resp_1"
 ANSWER = Answer(NAME, 7, "m", (Choice((Text("hi"),)),), Usage(3, 2))

@@ -56,7 +56,7 @@ def test_shapes_count_as_memory() -> None:
         ({"a": {"$ref": "#/b"}, "allOf": [{"$ref": "#/b"}]}, "refers to nothing", "#/a/$ref"),
         ({"items": {"$ref": "https://a.test/x"}}, "nothing is fetched", "#/items/$ref"),
         (5, "5 is not of types", "#"),
-        ({"const": "\ud800"}, "it is no JSON", "#"),
+        ({"const": "\ud800"}, "it is not JSON", "#"),
     ],
 )
 def test_invalid_schemas_are_refused_with_a_pointer(schema: Any, why: str, pointer: str) -> None:

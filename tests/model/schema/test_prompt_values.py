@@ -11,6 +11,7 @@ from mockserver.core.json import Json
 from mockserver.core.plan import Text
 from mockserver.core.seed import Seed
 from mockserver.model.arguments import Mentions, mentions
+from mockserver.model.auto import auto
 from mockserver.model.reply import schema
 from mockserver.model.schema import instance
 from tests.kit.calls import call
@@ -22,7 +23,7 @@ class Stated(Mentions, frozen=True):
     values: Any = ()
     parted: Any = ()
 
-    def assigned(self, properties: Mapping[str, Any], fits: Any, *, required: Any = ()) -> Any:
+    def assigned(self, properties: Mapping[str, Any], fits: Any, *, required: Any = (), owner: str = "") -> Any:
         values = dict(self.values)
         taken = {name: values.pop(name) for name in properties if name in values and fits(name, values[name])}
         return taken, Stated(values=tuple(values.items()), parted=self.parted)
@@ -119,7 +120,7 @@ def test_properties_are_shown_with_their_references_resolved() -> None:
     seen: dict[str, Any] = {}
 
     class Listening(Mentions, frozen=True):
-        def assigned(self, properties: Mapping[str, Any], fits: Any, *, required: Any = ()) -> Any:
+        def assigned(self, properties: Mapping[str, Any], fits: Any, *, required: Any = (), owner: str = "") -> Any:
             seen.update(properties, required=tuple(required))
             return {}, self
 
@@ -232,3 +233,16 @@ def test_a_number_before_what_is_listed() -> None:
     texts = {"type": "array", "items": {"type": "string"}}
     schema = {"type": "object", "properties": {"tags": texts}, "required": ["tags"]}
     assert instance(schema, Seed(1), mentions("Use these 3 tags: red, green, blue"))["tags"] == ["red", "green", "blue"]
+
+
+def test_once_work_was_done_the_answer_comes_before_more_work() -> None:
+    answer = {"type": "object", "title": "Response", "properties": {"response": {"type": "string"}}}
+    work = {"type": "object", "title": "Plan", "properties": {"steps": {"type": "array", "items": {"type": "string"}}}}
+    schema = {"type": "object", "required": ["action"], "properties": {"action": {"anyOf": [work, answer]}}}
+    schema["properties"]["action"]["anyOf"] = [{**each, "required": [*each["properties"]]} for each in (work, answer)]
+    prompt = (
+        "What is the tallest hill?\nYou have done the following steps:\n[('look it up', 'Rysy')]\nUpdate your plan."
+    )
+    (part,) = auto(call(prompt, response_format="json_schema", schema=schema), Seed(0), {}).parts
+    assert isinstance(part, Text)
+    assert loads(part.text)["action"].keys() == {"response"}

@@ -34,7 +34,7 @@ from mockserver.dialects._parse import (
     unknown_fields,
 )
 from mockserver.dialects._reply import RequestLines, file_reply, json_reply
-from mockserver.kinds.objects import ObjectKind, Objects
+from mockserver.kinds.objects import ObjectKind, Objects, Work
 from mockserver.media.large_data import hash_data
 
 MAX_PAGE_SIZE = 10_000
@@ -193,7 +193,7 @@ class Resource:
             ]
         )
 
-    def _parse_as(self, operation: str, work: Callable[[Call, Objects], Any], model: Model | None = None) -> Parse:
+    def _parse_as(self, operation: str, work: Work, model: Model | None = None) -> Parse:
         """Return the `parse` of an operation, whose requests have a JSON body if there is a model of it."""
 
         def parse(http: HttpRequest, validation: Validation) -> Call:
@@ -203,10 +203,10 @@ class Resource:
 
         return parse
 
-    def make_call(self, operation: str, http: HttpRequest, body: Body, work: Callable[[Call, Objects], Any]) -> Call:
+    def make_call(self, operation: str, http: HttpRequest, body: Body, work: Work) -> Call:
         """Return the call of a request that `work` answers."""
         params = read_ids(http)
-        call = Call(
+        return Call(
             dialect=self.api.dialect,
             operation=operation,
             model="",
@@ -214,8 +214,8 @@ class Resource:
             meaning={**params, **body},
             raw=body,
             id="/".join([*filter(None, [find_owner(http)]), *([params["id"]] if "id" in params else ())]),
+            work=work,
         )
-        return replace(call, work=partial(work, call))
 
     def check_query(self, http: HttpRequest, validation: Validation) -> None:
         """Raise Failure for a list that the published API does not have, or a page larger than the live API's."""

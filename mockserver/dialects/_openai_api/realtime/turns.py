@@ -13,7 +13,8 @@ from msgspec import Struct
 from pydantic_core import to_json
 
 from mockserver.core.call import Call, IdShape, Message, Options, ToolChoice
-from mockserver.core.http import Frame, HeaderLines, HttpRequest, Reply
+from mockserver.core.frames import Frame
+from mockserver.core.http import HeaderLines, HttpRequest, Reply
 from mockserver.core.json import Json, try_parse
 from mockserver.core.plan import Answer
 from mockserver.core.tokens import IMAGES
@@ -173,7 +174,7 @@ def read_error(reply: Reply) -> dict[str, Json]:
     return {"type": kind, "code": known.get("code"), "message": message, "param": known.get("param")}
 
 
-def error_event(failed: Reply, frames: int) -> Frame:
+def error_event(failed: Reply, last: bytes) -> Frame:
     """Return a failed reply as an event in the middle of a response."""
     return Frame(to_json({"type": "error", "error": {**read_error(failed), "event_id": None}}), "error", part="finish")
 
@@ -184,7 +185,7 @@ def fail_events(failed: Reply, response_id: str, body: Body) -> tuple[Frame, ...
     So clients that count responses learn that theirs is over.
     """
     if failed.status < 500 and failed.status not in _FAILING:
-        return (error_event(failed, 0),)
+        return (error_event(failed, b""),)
     options = make_options(body)
     error = {key: value for key, value in read_error(failed).items() if key != "param"}
     started: dict[str, Any] = {

@@ -1,0 +1,28 @@
+"""Server-sent events that were sent or recorded: where they end, and what they say (WHATWG HTML, section 9.2).
+
+`frames.py` writes new ones.
+"""
+
+from collections.abc import Iterator
+
+from mockserver.core.lazy import lazy_pattern
+
+_BLANK_LINE = rb"(?:\r\n\r\n|\n\r?\n|\r\r)"
+END_OF_EVENT = lazy_pattern(_BLANK_LINE)
+_WHOLE_END = lazy_pattern(_BLANK_LINE + rb"[\r\n]*")
+_DATA = lazy_pattern(rb"(?:\A|(?<=[\r\n]))data:[ ]?([^\r\n]*+)")
+
+
+def split_events(stream: bytes) -> Iterator[bytes]:
+    """Yield the events of a stream, each with the blank lines that end it; the last may lack them."""
+    start = 0
+    for found in _WHOLE_END.finditer(stream):
+        yield stream[start : found.end()]
+        start = found.end()
+    if start < len(stream):
+        yield stream[start:]
+
+
+def find_data(event: bytes) -> bytes:
+    """Return the data of an event, its lines joined; no bytes if it has none."""
+    return b"\n".join(_DATA.findall(event))

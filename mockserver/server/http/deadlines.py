@@ -1,0 +1,116 @@
+"""Deadlines of connections, which one timer checks, and turns for others while a crowd connects."""
+
+import asyncio
+from collections import deque
+from collections.abc import Callable
+from math import inf
+from typing import Protocol
+
+from msgspec import Struct
+
+from mockserver.core.seed import monotonic
+
+
+class Deadlines(Struct, frozen=True):
+    """Seconds. They are absolute: bytes that trickle in do not put them off.
+
+    `idle` is longer than clients keep unused connections (mostly 5 to 60 s), so that they close them: if the server
+    does while a request is sent, that request fails. `farewell` is for clients that have stopped sending, because
+    their request is complete or because they have left. `first` is longer than `head`: what a client sends while too
+    many connections wait to be accepted is lost, and its system sends it again after up to half a minute.
+    """
+
+    first: float = 60.0  # for the first byte of a connection
+    head: float = 10.0
+    body: float = 10.0
+    idle: float = 75.0
+    farewell: float = 2.0
+    linger: float = 5.0  # for what was written to be taken, and for the rest of a refused request to be drained
+    look: float = 0.5  # between two checks
+    drain: float = 0.0  # for a quiet connection when the server stops: its client may be sending a request
+
+
+class Watched(Protocol):
+    """A connection that has deadlines; `due`: when to look at it, in the time of its watch."""
+
+    due: float
+
+    def handle_deadline(self, now: float) -> None:
+        """Handle a deadline: `due` has passed."""
+
+
+class DeadlineWatch:
+    """Checks the connections of one server, which say when they are due, by one timer."""
+
+    def __init__(self, deadlines: Deadlines) -> None:
+        self.deadlines = deadlines
+        self.idle_until = inf  # when a connection is due that is idle from now on, roughly
+        self._passed = 0.0  # seconds, when last looked
+        self._looked = 0.0  # the loop's time then
+        self._inside: set[Watched] = set()
+        self._timer: asyncio.TimerHandle | None = None
+
+    @property
+    def time(self) -> float:
+        """The time that deadlines count: it stands still while the loop is behind, and what has come is not read."""
+        return self._passed + min(asyncio.get_running_loop().time() - self._looked, MOST_LOOKS * self.deadlines.look)
+
+    def enter(self, one: Watched) -> None:
+        self._inside.add(one)
+        if self._timer is None:
+            self._look()
+
+    def leave(self, one: Watched) -> None:
+        self._inside.discard(one)
+
+    def _look(self) -> None:
+        loop = asyncio.get_running_loop()
+        self._passed = self.time
+        self._looked = loop.time()
+        now = self._passed
+        self.idle_until = now + self.deadlines.look + self.deadlines.idle
+        for one in [one for one in self._inside if one.due <= now]:
+            one.due = inf
+            one.handle_deadline(now)
+        self._timer = loop.call_later(self.deadlines.look, self._look) if self._inside else None
+
+
+class Newcomers:
+    """Has the first bytes of connections read, for a while in each turn of the loop; then others have their turn.
+
+    If all that has come were answered in one turn, a crowd would not be accepted meanwhile, and the system drops
+    connections that are too many.
+    """
+
+    def __init__(self) -> None:
+        self._waiting: deque[Callable[[], None]] = deque()
+        self._until = 0.0  # the end of this turn
+
+    def are_waiting(self) -> bool:
+        return bool(self._waiting)
+
+    def admit(self, read: Callable[[], None]) -> bool:
+        """Return whether first bytes may be read now; if not, `read` is called when it is their turn."""
+        if not self._waiting:
+            now = monotonic()
+            if now >= self._until + PAUSE:
+                self._until = now + TURN
+            if now < self._until:
+                return True
+            asyncio.get_running_loop().call_soon(self._turn)
+        self._waiting.append(read)
+        return False
+
+    def _turn(self) -> None:
+        self._until = monotonic() + TURN
+        try:
+            while self._waiting and monotonic() < self._until:
+                self._waiting.popleft()()
+        finally:  # whatever failed, the others go on
+            if self._waiting:
+                asyncio.get_running_loop().call_soon(self._turn)
+
+
+TURN = 0.02  # seconds that newcomers are answered before others have their turn
+PAUSE = 1.0  # seconds after which others certainly had it
+MOST_LOOKS = 2  # for how many looks at most one counts, if it comes late

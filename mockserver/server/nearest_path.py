@@ -1,0 +1,80 @@
+"""The path that was most likely meant by a request to one that no dialect knows."""
+
+from collections.abc import Sequence
+
+from msgspec import Struct
+
+from mockserver.kinds import ASKED
+from mockserver.server.routes import Endpoint, compile_template
+
+
+def find_nearest_path(method: str, path: str, endpoints: Sequence[Endpoint], query: str = "") -> str | None:
+    """Return the method and path that were most likely meant, at the same mount, and rather with the same method."""
+    request = LostRequest(method, path, query)
+    segment = "/".join(path.split("/")[:2]) + "/"
+    at_mount = [each for each in endpoints if each.shown.startswith(segment)]
+    # Its end is missing, `/v1/chat`, or what stands before it, `/chat/completions`.
+    continued = [each for each in at_mount if each.path.startswith(f"{path}/") and path.startswith(each.dialect.mounts)]
+    rest = path[len(segment) - 1 :]
+    meant = continued or [each for each in at_mount or endpoints if each.path.endswith(rest)]
+    # The base URL is too long, or that of another provider: `/v1/v1/chat/completions`.
+    elsewhere = [] if at_mount and meant else [each for each in endpoints if request.asks_a_model(each)]
+    if found := request.find_by_ending(at_mount) or request.find_by_ending(elsewhere):
+        return f"{method} {found.shown}"
+    usual = [each for each in meant if request.has_usual_query(each)]
+    return request.find_alike(usual or continued or at_mount or endpoints)
+
+
+class LostRequest(Struct, frozen=True):
+    """A request to a path that no dialect knows."""
+
+    method: str
+    path: str
+    query: str
+
+    def find_by_ending(self, endpoints: Sequence[Endpoint]) -> Endpoint | None:
+        """Return the endpoint whose own path, without its mount, ends the path; the longest of several."""
+        usual = {"", *(segment for endpoint in endpoints for segment in endpoint.shown.split("/"))}
+        best: Endpoint | None = None
+        most = (-1, False, False)
+        for endpoint in endpoints:
+            own = endpoint.operations[self.method].path if self.method in endpoint.operations else ""
+            matched = compile_template(f"{{base:path}}{own}").fullmatch(self.path) if own else None
+            if matched is None or not usual.issuperset(matched["base"].split("/")):
+                continue
+            lacks_start = endpoint.path.removesuffix(own).endswith(matched["base"])
+            depth = own.removeprefix("/v1").count("/")  # which some dialects have in their mounts
+            rank = (depth, lacks_start, self.has_usual_query(endpoint))
+            if rank > most:
+                most = rank
+                best = endpoint
+        return best
+
+    def find_alike(self, endpoints: Sequence[Endpoint]) -> str | None:
+        """Return method and path of an endpoint with a similar path: the less similar, the more must speak for it."""
+        able = [endpoint for endpoint in endpoints if self.method in endpoint.operations]
+        begun = [endpoint for endpoint in able if endpoint.shown.startswith(self.path)]
+        return (
+            self._find_spelled_alike(endpoints, 1)
+            or self._find_spelled_alike(able, 0.75)
+            or self._find_spelled_alike(endpoints, 0.75)
+            or self._find_spelled_alike(able, 0.65)
+            or self._find_spelled_alike(begun, 0.55)
+        )
+
+    def _find_spelled_alike(self, endpoints: Sequence[Endpoint], likeness: float) -> str | None:
+        from difflib import get_close_matches  # only mistakes need it
+
+        shown = {endpoint.shown: endpoint for endpoint in endpoints}
+        for close in get_close_matches(self.path, shown, n=1, cutoff=likeness):
+            operations = shown[close].operations
+            return f"{self.method if self.method in operations else next(iter(operations))} {close}"
+        return None
+
+    def has_usual_query(self, endpoint: Endpoint) -> bool:
+        """Return whether the query has what clients always send there with this method; False if that is nothing."""
+        always = endpoint.operations[self.method].query if self.method in endpoint.operations else {}
+        return bool(always) and all(f"{name}=" in self.query for name in always)
+
+    def asks_a_model(self, endpoint: Endpoint) -> bool:
+        return self.method in endpoint.operations and endpoint.operations[self.method].name in ASKED

@@ -31,18 +31,6 @@ def estimate_size(pattern: str) -> int:
     return max(_estimate_plain(pattern), _estimate_plain(_SKIPPED.sub(_keep_group, pattern)))
 
 
-def measure_depth(pattern: str) -> int:
-    """Return how deeply the groups of a pattern are nested."""
-    depth = deepest = 0
-    for piece in _PIECE.finditer(pattern):
-        if piece[0] == "(":
-            depth += 1
-            deepest = max(deepest, depth)
-        elif piece[0] == ")":
-            depth -= 1
-    return deepest
-
-
 def _keep_group(found: "re.Match[str]") -> str:
     return found["kept"] or ""
 

@@ -31,7 +31,6 @@ from mockserver.engine.answer import (
     split_prompts,
     use_tokenizer,
 )
-from mockserver.engine.call_objects import CallObjects
 from mockserver.engine.catalogue import apply_limits, limit_for_generator
 from mockserver.engine.counters import find_attempt, name_ids_counter
 from mockserver.engine.generation import generate_draft, make_generator, share_work
@@ -47,7 +46,7 @@ from mockserver.engine.rule_set import RuleSearch, RuleSet
 from mockserver.kinds import ANSWER_LOOK_UPS, CONVERSATIONS, CREATIONS, LOOK_UPS, OPERATIONS, QUESTIONS
 from mockserver.kinds.kind import ModelListing, Question
 from mockserver.kinds.mcp import SESSION, McpOperation
-from mockserver.kinds.objects import STATUS, References, Work
+from mockserver.kinds.objects import STATUS, Objects, References, Work
 from mockserver.kinds.stored_answers import AnswerLookUp
 from mockserver.model import GENERATORS
 from mockserver.model.budget import REQUEST_WORK
@@ -138,7 +137,7 @@ class Engine(Struct, frozen=True, eq=False):
             await asyncio.sleep(0)  # let other requests run: there may be thousands of prompts
         return join_plans(plans)
 
-    async def recall(self, call: Call, objects: CallObjects | None = None) -> Call:
+    async def recall(self, call: Call, objects: Objects | None = None) -> Call:
         """Return a call after the conversation that it refers to. Raises Failure if something does not exist."""
         references: References = call.references
         history = await references.read(call, objects or self.open_objects(call))
@@ -148,21 +147,20 @@ class Engine(Struct, frozen=True, eq=False):
         """Plan what a cassette has of a call, the loaded one unless named; None where there is no cassette."""
         return None if self.player is None else await self.player.play(call, self.counters, cassette)
 
-    def open_objects(self, call: Call, locks: set[tuple[str, str]] | None = None) -> CallObjects:
+    def open_objects(self, call: Call, locks: set[tuple[str, str]] | None = None) -> Objects:
         """Return the kept objects of a call's namespace."""
-        return CallObjects(
+        return Objects(
             call=call,
             store=self.memory.store,
-            author=self.policy.author,
-            answers=self._plan_part,
-            done=[],
-            events=[],
-            held=[],
-            locks=locks,
-            announces=self.policy.announces,
+            seed=self.policy.seed,
+            clock=self.policy.clock,
+            on_thread=on_thread,
+            answer=self._plan_part,
             invents=self.policy.unmatched == "generate",
+            announces=self.policy.announces,
             unique_ids=self.policy.unique_ids,
-            rules=self.rules,
+            rule_files=(data for rule in self.rules for data in rule.then.files),
+            locks=locks,
         )
 
     async def _plan_part(self, part: Call) -> Plan:
@@ -270,7 +268,7 @@ class CallPlanner(Struct, eq=False):
             raise
         return replace(plan, release=objects.release) if objects.held else plan
 
-    async def _plan_recalled(self, call: Call, objects: CallObjects) -> Plan:
+    async def _plan_recalled(self, call: Call, objects: Objects) -> Plan:
         """Plan the same; what is held of the `objects` stays so."""
         try:
             call = await self.engine.recall(call, objects)
@@ -485,7 +483,9 @@ class CallPlanner(Struct, eq=False):
             if refusal.source is None:
                 raise
             return Plan(refusal, source or refusal.source)
-        return Plan(view, source or view.source, carried_out=tuple(objects.done), events=tuple(objects.events))
+        author = self.engine.policy.author
+        events = [author.make_event(call.dialect, kind, about, objects.now) for kind, about in objects.events]
+        return Plan(view, source or view.source, carried_out=tuple(objects.done), events=tuple(events))
 
     async def _plan_without_rule(self, call: Call, overrides: DeliveryOverrides) -> Plan:
         if call.work is not None:

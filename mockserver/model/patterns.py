@@ -276,6 +276,7 @@ def text_of(syntax: str, definition: str, seed: Seed, said: Mentions = NOTHING) 
     """
     rng = seed.stream(syntax)
     values = _find_phrases(said)
+    definition = _POSIX_CLASS.sub(lambda found: _POSIX_CLASSES.get(found[1], found[0]), definition)
     try:
         match syntax:
             case "lark":
@@ -288,6 +289,19 @@ def text_of(syntax: str, definition: str, seed: Seed, said: Mentions = NOTHING) 
     except RecursionError:
         raise _refuse("it is nested too deeply.") from None
     raise _refuse(f"its syntax is 'lark' or 'regex', not {syntax[:50]!r}.")
+
+
+_POSIX_CLASS = lazy_pattern(r"\[:(\w{5,6}):\]")  # Rust has them in classes, as other syntaxes of grammars do
+_POSIX_CLASSES = {
+    "alpha": "a-zA-Z",
+    "alnum": "a-zA-Z0-9",
+    "digit": "0-9",
+    "lower": "a-z",
+    "upper": "A-Z",
+    "space": r"\s",
+    "punct": r"!-\/:-@\[-`{-~",
+    "xdigit": "0-9a-fA-F",
+}
 
 
 def _refuse(why: str, line: int = 0, column: int = 0) -> Failure:

@@ -189,9 +189,11 @@ class ServerUse(Struct):
             and not isinstance(error, MockserverError)
             and not self.session.guard.blocked
         )
-        if not (calls or problems or awaits_calls):
+        closed = (_CLOSED_LOOP,) if "Event loop is closed" in report.longreprtext else ()
+        if not (calls or problems or awaits_calls or closed):
             return ""
         texts = (
+            *closed,
             *map(str, find_unrecorded(calls)),
             *self.session.list_hints(),
             *(remark.text for remark in self.session.find_remarks()),
@@ -224,6 +226,10 @@ def list_unplayed(reports: Iterable[object]) -> Iterator[str]:
     )
 
 
+_CLOSED_LOOP = (
+    "a client used a connection of an event loop that is closed: create an asynchronous client in each test, or let "
+    "all tests share a loop (with pytest-asyncio: asyncio_default_test_loop_scope = session)"
+)
 _OF_TESTS = ("rules", "record", "cassettes")  # options that the server does not need until a test does
 _QUOTED = re.compile(r'("(?:[^"\\\n]|\\.)*")')
 _RENAMED_OPTIONS = (

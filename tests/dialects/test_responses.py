@@ -104,7 +104,6 @@ ECHOED: list[tuple[dict[str, Any], dict[str, Any]]] = [
                 {**F, "description": None, "parameters": None, "strict": True},
                 {
                     "type": "web_search",
-                    "filters": None,
                     "search_context_size": "low",
                     "user_location": {
                         "type": "approximate",

@@ -617,6 +617,7 @@ _OF_FORMATS: Mapping[str, Collection[str]] = {
     "json_schema": ("type", "name", "schema", "description", "strict"),
 }
 _PLACE = {"type": "approximate", "city": None, "country": "US", "region": None, "timezone": None}
+_UNSET_OF_SEARCH: Body = {"search_context_size": "medium", "user_location": _PLACE}
 _UNSET_OF_TOOLS: Mapping[str, Body] = {
     "function": {"description": None, "name": None, "parameters": None, "strict": True},
     "custom": {"name": None, "format": {"type": "text"}},
@@ -625,13 +626,18 @@ _UNSET_OF_TOOLS: Mapping[str, Body] = {
         "max_num_results": 20,
         "ranking_options": {"ranker": "auto", "score_threshold": 0.0},
     },
-    "web_search": {"filters": None, "search_context_size": "medium", "user_location": _PLACE},
-    "web_search_preview": {"search_context_size": "medium", "user_location": _PLACE},
+    "web_search": _UNSET_OF_SEARCH,
+    "web_search_preview": _UNSET_OF_SEARCH,
     "image_generation": {
-        **dict.fromkeys(("background", "moderation", "quality", "size"), "auto"),
+        "background": "auto",
+        "moderation": "auto",
+        "n": 1,
         "output_compression": 100,
         "output_format": "png",
+        "quality": "auto",
+        "size": "auto",
     },
+    "mcp": {"allowed_tools": None, "headers": None, "require_approval": "always"},
 }
 _SERVICE_TIERS = {"fast": "priority"}  # the tier that serves a request is called by one of its two names
 _UNCHANGED_FIELDS = frozenset(
@@ -644,20 +650,25 @@ _UNCHANGED_FIELDS = frozenset(
 RESPONSE_LAYOUT = ResponseLayout(
     response=(
         *("id", "object", "created_at", "status", "completed_at", "background", "conversation", "error"),
-        *("incomplete_details", "instructions", "max_output_tokens", "max_tool_calls", "model", "output"),
-        *("parallel_tool_calls", "previous_response_id", "prompt", "prompt_cache_key", "prompt_cache_retention"),
-        *("reasoning", "safety_identifier", "service_tier", "store", "temperature", "text", "tool_choice", "tools"),
-        *("top_logprobs", "top_p", "truncation", "usage", "user", "metadata"),
+        *("frequency_penalty", "incomplete_details", "instructions", "max_output_tokens", "max_tool_calls", "model"),
+        *("output", "parallel_tool_calls", "presence_penalty", "previous_response_id", "prompt", "prompt_cache_key"),
+        *("prompt_cache_retention", "reasoning", "safety_identifier", "service_tier", "store", "temperature", "text"),
+        *("tool_choice", "tools", "top_logprobs", "top_p", "truncation", "usage", "user", "metadata"),
     ),
     unset={
         "model": "gpt-5",
         "background": False,
+        "frequency_penalty": 0.0,
         "instructions": None,
         "max_output_tokens": None,
         "max_tool_calls": None,
         "parallel_tool_calls": True,
+        "presence_penalty": 0.0,
         "previous_response_id": None,
+        "prompt_cache_key": None,
+        "prompt_cache_retention": None,
         "reasoning": {"effort": None, "summary": None},
+        "safety_identifier": None,
         "service_tier": "default",
         "store": True,
         "temperature": 1.0,

@@ -175,7 +175,8 @@ def assign_required(assignment: Assignment, ranked: Sequence[Candidate], props: 
         if _takes_free_text(prop) and prop.name not in assignment.given:
             assignment.take_text(prop, find_remainder(assignment.text, _kind_of_text(prop), assignment.used))
     for prop in list_missing():
-        place = find_remainder(assignment.text, "question", assignment.used) if _lists_texts(prop) else None
+        takes_order = _lists_texts(prop) and not orders_to_invent(assignment.text)
+        place = find_remainder(assignment.text, "question", assignment.used) if takes_order else None
         if place and assignment.fits(prop.name, [assignment.text[slice(*place)]]):
             assignment.given[prop.name] = [assignment.text[slice(*place)]]
     for numeric in (True, False):
@@ -245,6 +246,11 @@ def _remove_name(mention: Mention, prop: Property) -> Mention | None:
     end = mention.end - len(words[-1]) - 1
     is_named = singular(words[-1]) == prop.words[-1]
     return Mention("words", " ".join(words[:-1]), mention.start, end) if is_named else None
+
+
+def orders_to_invent(text: str) -> bool:
+    """Whether a text asks for something new, `generate a recipe`, and not for what it says."""
+    return _INVENTS.match(text) is not None and _SOURCE.search(text) is None
 
 
 def _lists_texts(prop: Property) -> bool:
@@ -356,7 +362,8 @@ def _find_lists(text: str, found: Sequence[Mention], prop: Property) -> Iterator
                 yield Candidate(
                     80, prop, tuple(Mention("quoted", each[1].strip(), *each.span(1)) for each in lines), True
                 )
-            count = find_count_of_items(text, found, () if prop.name == WHOLE else prop.words[-1:])
+            any_list = prop.name == WHOLE or orders_to_invent(text)
+            count = find_count_of_items(text, found, () if any_list else prop.words[-1:])
             if count is not None and count.value > 1:  # "three colours" says how many there are, not which
                 scored = [pair for pair in scored if not pair[1].overlaps(count)]
                 yield from (each for each in _group_items(text, scored, prop, item) if len(each.mentions) > 1)
@@ -521,6 +528,9 @@ _NAMED_VALUES = vocabulary("pair member number")
 _WRITTEN = vocabulary("pair member quoted")
 _NAMES = vocabulary("name quoted id slug channel uuid host ip")
 _FREE_TEXTS = vocabulary("text query code command expression title")
+INVENT = r"(?:create|generate|invent|produce|suggest|propose|make up|come up with)\s+"
+_INVENTS = lazy_pattern(rf"(?i)\s*(?:please\s+)?{INVENT}")
+_SOURCE = lazy_pattern(r"(?i)\b(?:following|below|given|based on|from)\b|\n")
 _SENTENCES = vocabulary("step task todo goal plan question query objective action")
 _KINDS_OF_TEXT = {
     "reason": vocabulary("reason cause justification"),

@@ -18,8 +18,11 @@ def check_size(pattern: str) -> str:
 def estimate_size(pattern: str) -> int:
     """Return about how many elements a pattern has; of a verbose one, the larger of both readings.
 
-    BOUNDLESS if only parts are verbose and something repeats: finding the comments would take a parser.
+    BOUNDLESS if only parts are verbose and something repeats: finding the comments would take a parser. So it is for
+    a pattern that would take long to read.
     """
+    if len(pattern) > 2 * LARGEST:
+        return BOUNDLESS
     pattern = _COMMENT.sub(_keep_group, pattern)
     if not _VERBOSE.search(pattern):
         return _estimate_plain(pattern)

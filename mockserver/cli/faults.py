@@ -19,7 +19,8 @@ from mockserver.server.compose import start
 from mockserver.server.programs import Completed, run_captured
 from mockserver.server.sources import Sources
 from mockserver.testing.assertions import Calls
-from mockserver.testing.fault_matrix import BAD, FaultCase, FaultMatrix, FaultRow, RunResult, write_rows, write_totals
+from mockserver.testing.fault_cases import FaultCase
+from mockserver.testing.fault_matrix import BAD, FaultMatrix, FaultRow, RunResult, write_rows, write_totals
 
 _MAX_MESSAGE = 100  # characters of the last line that a program prints
 _FLAGS = "--fault, --error, --position and similar flags"

@@ -35,12 +35,11 @@ from mockserver.engine.engine import FORWARDED, Engine
 from mockserver.rules.nearest import find_unmatched
 from mockserver.server.agents import AGENTS, check_unmatched, find_agent
 from mockserver.server.agents import RULES as AGENT_RULES
-from mockserver.server.call_budget import BUDGET, MAX_CALLS, CallBudget
 from mockserver.server.compose import start
 from mockserver.server.explain import explain_call, is_unmatched
 from mockserver.server.live import Live, SaveEpisode
 from mockserver.server.masking import find_row_secrets
-from mockserver.server.programs import find_command, read_exit_code
+from mockserver.server.programs import BUDGET, MAX_RUN_CALLS, CallBudget, find_command, read_exit_code
 from mockserver.server.recording.cassette_store import name_file
 from mockserver.server.recording.player import CassetteChoice, Player
 
@@ -54,7 +53,7 @@ _WITHOUT_RULES = frozenset(("generated", "invalid", "limited", "stored"))  # sou
 @click.argument("program", metavar="-- CMD", nargs=-1, required=True, type=click.UNPROCESSED)
 @rules_option
 @click.option("--for", "agents", multiple=True, metavar="|".join(AGENTS), help=_FOR)
-@click.option("--max-calls", type=click.IntRange(min=1), default=MAX_CALLS, show_default=True, help=_MAX_CALLS)
+@click.option("--max-calls", type=click.IntRange(min=1), default=MAX_RUN_CALLS, show_default=True, help=_MAX_CALLS)
 @click.option("--show-service", is_flag=True, help="Also report the calls that an agent made on its own.")
 @click.option("--let-it-run", is_flag=True, help="Let an agent act on generated answers.")
 @click.option(
@@ -289,7 +288,10 @@ _FORWARDED = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGH
 
 
 def run_child(program: Sequence[str], environ: Mapping[str, str]) -> int:
-    """Run the program. Return its exit code; 128 + n if signal n ended it; 127 or 126 if it cannot be run."""
+    """Run the program. Return its exit code; 128 + n if signal n ended it.
+
+    Exits with 127 or 126 if it cannot be run.
+    """
     with _forward_signals() as start:
         try:
             process = subprocess.Popen(find_command(program), env=environ)  # noqa: S603  # the user's command
@@ -297,10 +299,10 @@ def run_child(program: Sequence[str], environ: Mapping[str, str]) -> int:
             missing = error.errno in (errno.ENOENT, errno.ENOTDIR)
             why = "program not found" if missing else error.strerror or str(error)
             click.echo(f"mockserver: cannot run {program[0]}: {why}", err=True)
-            return NOT_FOUND if missing else NOT_EXECUTABLE
+            sys.exit(NOT_FOUND if missing else NOT_EXECUTABLE)
         except ValueError as error:  # a NUL
             click.echo(f"mockserver: cannot run {program[0]!r}: {error}", err=True)
-            return NOT_FOUND
+            sys.exit(NOT_FOUND)
         start(process)
         return read_exit_code(process.wait())
 

@@ -3,7 +3,7 @@
 import re
 from base64 import b64decode
 from collections.abc import Collection, Iterator, Mapping
-from typing import Annotated, ClassVar, Literal, Self
+from typing import Annotated, ClassVar, Literal, Self, get_args
 from urllib.parse import urlsplit
 
 from msgspec import to_builtins
@@ -365,6 +365,8 @@ class UnmatchedError(Table):
 
 
 Validations = Literal["live", "published", "off"]
+RecordMode = Literal["none", "once", "new_episodes", "all"]
+RECORD_MODES: tuple[str, ...] = get_args(RecordMode)
 ValidationSetting = Annotated[
     AsText[Validations] | AsTable[Mapping[str, Validations]],
     ByShape("live, published, off, or a table by dialect such as {openai: off}"),
@@ -513,7 +515,7 @@ class Settings(BaseTable, title="settings"):
         None, min_length=1, description="The cassette to replay if no rule matches, and to record into."
     )
     cassettes: str = field("cassettes", min_length=1, description="The folder of the cassettes.")
-    record: Literal["none", "once", "new_episodes", "all"] = field(
+    record: RecordMode = field(
         "none",
         description="What to forward upstream and record. none: nothing; once: everything, if the cassette "
         "is empty; new_episodes: what is not recorded yet; all: everything, replacing recordings.",

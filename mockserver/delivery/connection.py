@@ -12,7 +12,7 @@ from mockserver.core.http import WITHOUT_BODY, HeaderLines, Headers, Reply
 from mockserver.delivery.paced import PacedStream
 
 WIRE = "mockserver.wire"  # the extension of an ASGI scope in which a connection offers its Wire
-IN_PROCESS = "mockserver.stage"  # the extension of an in-process client, which has no connection
+IN_PROCESS = "mockserver.in_process"  # the extension in which a client of this process takes actions
 Note = Callable[[bytes], None]  # called with bytes of the body as they are sent
 
 
@@ -50,15 +50,15 @@ class Wire(Protocol):
         """Send the head of a paced stream past ASGI, then its parts when they are due. False: nothing was sent."""
 
 
-class InProcessDriver(Protocol):
-    """Performs answers for a client in the same process, without a connection and without waiting."""
+class InProcessClient(Protocol):
+    """A client in the same process, without a connection."""
 
     @property
     def patient(self) -> bool:
         """Return whether a request can wait for others."""
 
     async def perform(self, actions: Iterable[Action], note: Note) -> str:
-        """Perform the actions and return how they ended, as the driver does."""
+        """Take the actions of an answer, and return how they ended, as `drive` does."""
 
 
 class ClientConnection(Struct):
@@ -68,7 +68,7 @@ class ClientConnection(Struct):
     send: Send
     wire: Wire | None = None
     began: float | None = None
-    in_process: InProcessDriver | None = None
+    in_process: InProcessClient | None = None
 
 
 async def wait_until_left(receive: Receive) -> None:

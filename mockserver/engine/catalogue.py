@@ -392,12 +392,13 @@ def _find_sampling(call: Call) -> Mapping[str, Json] | None:
         value = call.raw.get(name)
         if value is not None and value != default:
             return {"param": name, "default": default}
-    if call.raw.get("stop"):
+    if call.raw.get("stop") and _WITHOUT_STOP.match(_simplify(call.model)):
         return {"param": "stop"}
     renamed = call.operation == "chat" and call.raw.get("max_tokens") is not None
     return {"param": "max_tokens"} if renamed else None
 
 
+_WITHOUT_STOP = re.compile("gpt-5|o3(?!-mini)|o4-mini")  # of the models without sampling
 _DEFAULTS: Mapping[str, Json] = {
     "temperature": 1,
     "top_p": 1,

@@ -31,7 +31,6 @@ from mockserver.engine.answer import (
     split_prompts,
     use_tokenizer,
 )
-from mockserver.engine.call_objects import CallObjects
 from mockserver.engine.catalogue import apply_limits, limit_for_generator
 from mockserver.engine.counters import find_attempt, name_ids_counter
 from mockserver.engine.generation import generate_draft, make_generator, share_work
@@ -47,7 +46,7 @@ from mockserver.engine.rule_set import RuleSearch, RuleSet
 from mockserver.kinds import ANSWER_LOOK_UPS, CONVERSATIONS, CREATIONS, LOOK_UPS, OPERATIONS, QUESTIONS
 from mockserver.kinds.kind import ModelListing, Question
 from mockserver.kinds.mcp import SESSION, McpOperation
-from mockserver.kinds.objects import STATUS, References, Work
+from mockserver.kinds.objects import STATUS, Objects, References, Work
 from mockserver.kinds.stored_answers import AnswerLookUp
 from mockserver.model import GENERATORS
 from mockserver.model.budget import REQUEST_WORK
@@ -117,16 +116,8 @@ class Engine(Struct, frozen=True, eq=False):
         try:
             if len(call.prompts) > 1:
                 plan = await self._plan_each(call, asked)
-            elif call.mcp is not None:
-                plan = await self._plan_mcp(call, asked, terms)
-            elif call.references is not None:
-                plan = await self._plan_referring(call, asked, terms)
-            elif call.previous_response_id is not None:
-                plan = await self._plan_continuation(call, asked, terms)
             else:
-                plan = await (self._plan_answer if call.connectors else self._plan_conversation)(call, asked, terms)
-                if call.options.store or call.operation in _ABOUT_KEPT or call.http.turn is not None:
-                    plan = self._announce(call, await self.memory.leave(call, plan))
+                plan = await CallPlanner(self, asked, terms).plan(call)
         except Failure as refusal:
             if part_of is not None:
                 raise
@@ -135,134 +126,223 @@ class Engine(Struct, frozen=True, eq=False):
             plan = replace(plan, remarks=(*asked.remarks, *plan.remarks))
         return plan
 
-    async def _plan_mcp(self, call: Call, asked: Call, terms: Terms) -> Plan:
+    async def _plan_each(self, call: Call, asked: Call) -> Plan:
+        """Plan each prompt of a call; the first failure ends the work and answers the whole call."""
+        share_work()
+        plans = list[Plan]()
+        for single in split_prompts(call):
+            plans.append(await self.plan(single, part_of=asked))
+            if isinstance(plans[-1].outcome, ALONE):
+                break
+            await asyncio.sleep(0)  # let other requests run: there may be thousands of prompts
+        return join_plans(plans)
+
+    async def recall(self, call: Call, objects: Objects | None = None) -> Call:
+        """Return a call after the conversation that it refers to. Raises Failure if something does not exist."""
+        references: References = call.references
+        history = await references.read(call, objects or self.open_objects(call))
+        return continue_conversation(call, tuple(history)) if history else call
+
+    async def replay(self, call: Call, cassette: str | None = None) -> Plan | None:
+        """Plan what a cassette has of a call, the loaded one unless named; None where there is no cassette."""
+        return None if self.player is None else await self.player.play(call, self.counters, cassette)
+
+    def open_objects(self, call: Call, locks: set[tuple[str, str]] | None = None) -> Objects:
+        """Return the kept objects of a call's namespace."""
+        return Objects(
+            call=call,
+            store=self.memory.store,
+            seed=self.policy.seed,
+            clock=self.policy.clock,
+            on_thread=on_thread,
+            answer=self._plan_part,
+            invents=self.policy.unmatched == "generate",
+            announces=self.policy.announces,
+            unique_ids=self.policy.unique_ids,
+            rule_files=(data for rule in self.rules for data in rule.then.files),
+            locks=locks,
+        )
+
+    async def _plan_part(self, part: Call) -> Plan:
+        """Plan a part of a batch as if it had come by itself; what refuses it is its result."""
+        try:
+            plan = await self.plan(part, part_of=part)
+        except Failure as refusal:
+            return Plan(refusal, "invalid")
+        if plan.release is not None:
+            plan.release()
+        return replace(plan, outcome=_NOT_FORWARDED) if type(plan.outcome) is Forward else plan
+
+    async def explain(self, call: Call) -> str:
+        """Explain why no rule answers a call."""
+        return explain_unmatched(self.rules, call, await self.counters.entries(call.http.namespace))
+
+    def models(self, call: Call, made: Sequence[str] = ()) -> Models:
+        """Return the model that a call asks for, or all: those of the settings or the dialect, and those `made`."""
+        names = self.policy.models.list_names(call.model, (*self.listed.get(call.dialect, ()), *made))
+        names = names if call.model else tuple(dict.fromkeys((*names, *made)))
+        known = map(self.policy.models.find_properties, names)
+        limits = tuple((model.context_window, model.max_output_tokens) for model in known)
+        return Models(names, self.policy.clock.now(), limits)
+
+
+class CallPlanner(Struct, eq=False):
+    """Plans the answer to one call. Cassettes look it up as it was `asked`; `terms` are those of its model.
+
+    If the previous response is `lost`, only rules that match on it or forward answer.
+    """
+
+    engine: Engine
+    asked: Call
+    terms: Terms
+    lost: bool = False
+
+    async def plan(self, call: Call) -> Plan:
+        """Plan the answer to the call, and keep what later calls may look up. Raises Failure."""
+        if call.mcp is not None:
+            return await self._plan_mcp(call)
+        if call.references is not None:
+            return await self._plan_referring(call)
+        if call.previous_response_id is not None:
+            return await self._plan_continuation(call)
+        plan = await (self._plan_answer if call.connectors else self._plan_conversation)(call)
+        if call.options.store or call.operation in _ABOUT_KEPT or call.http.turn is not None:
+            plan = self._announce(call, await self.engine.memory.leave(call, plan))
+        return plan
+
+    async def _plan_mcp(self, call: Call) -> Plan:
         """Plan what a message to an MCP server gets: from the server itself or recordings of it, if there are any."""
         is_recorded = self._records_server(call)
         real = None if is_recorded else self._find_real_server(call)
         if not is_recorded and real is None:
-            return await self._serve_mcp(call, asked, terms)
-        engine = replace(self, servers={call.model: McpServer(call.model), **self.servers})
+            return await self._serve_mcp(call)
+        engine = replace(self.engine, servers={call.model: McpServer(call.model), **self.engine.servers})
         if call.mcp is not None and not engine.servers[call.model].defines(call.mcp):
-            engine = replace(engine, policy=replace(self.policy, unmatched="error"))  # nobody knows its results
+            engine = replace(engine, policy=replace(self.engine.policy, unmatched="error"))  # nobody knows its results
         if call.operation != SESSION.name:
-            return await engine._plan_conversation(call, asked, terms)
+            return await replace(self, engine=engine)._plan_conversation(call)
         if type(real) is Forward:
             return Plan(real, FORWARDED)
-        played = await self.replay(asked, None if real is None else real.cassette)
-        return played or await engine._serve_mcp(call, asked, terms)  # which needs no recording
+        played = await self.engine.replay(self.asked, None if real is None else real.cassette)
+        return played or await replace(self, engine=engine)._serve_mcp(call)  # which needs no recording
 
     def _find_real_server(self, call: Call) -> Forward | PlayCassette | None:
         """Return what answers handshakes and lists of an MCP server, if rules pass its calls on or play them.
 
         Calls that are passed on need a session of the server that they reach; a defined server has its own cassettes'.
         """
-        is_defined = call.model in self.servers
-        for rule in self.rules:
+        is_defined = call.model in self.engine.servers
+        for rule in self.engine.rules:
             outcome = None if rule.then.known is None else rule.then.known.outcome
             if not isinstance(outcome, Forward | PlayCassette) or not _is_for_server(rule, call):
                 continue
-            is_reached = type(outcome) is Forward and self.player is not None and self.player.has_upstream(call)
+            player = self.engine.player
+            is_reached = type(outcome) is Forward and player is not None and player.has_upstream(call)
             if is_reached or not is_defined:
                 return outcome
         return None
 
-    async def _serve_mcp(self, call: Call, asked: Call, terms: Terms) -> Plan:
+    async def _serve_mcp(self, call: Call) -> Plan:
         """Plan what a defined MCP server says to a message."""
+        engine = self.engine
 
         async def respond(call: Call, server: McpServer, draft: Draft | None) -> Plan:
             if draft is not None:
-                return self._finish_draft(call, draft, "invalid", terms)
-            is_changed = self.servers[server.name] is not server
-            now = replace(self, servers={**self.servers, server.name: server}) if is_changed else self
-            return await now._plan_conversation(call, asked, terms)
+                return self._finish_draft(call, draft, "invalid")
+            if engine.servers[server.name] is server:
+                return await self._plan_conversation(call)
+            changed = replace(engine, servers={**engine.servers, server.name: server})
+            return await replace(self, engine=changed)._plan_conversation(call)
 
-        service = McpService(self.servers, self.policy.seed, self.counters, self.streams, self.policy.lints)
+        service = McpService(engine.servers, engine.policy.seed, engine.counters, engine.streams, engine.policy.lints)
         return await service.plan(call, respond)
 
-    async def _plan_referring(self, call: Call, asked: Call, terms: Terms) -> Plan:
+    async def _plan_referring(self, call: Call) -> Plan:
         """Plan the answer to a call that refers to kept objects, such as the conversation before it."""
-        objects = self._open_objects(call, locks=self.memory.locks if self.policy.unmatched == "error" else None)
+        holds = self.engine.policy.unmatched == "error"
+        objects = self.engine.open_objects(call, locks=self.engine.memory.locks if holds else None)
         try:
-            plan = await self._plan_recalled(call, asked, terms, objects)
+            plan = await self._plan_recalled(call, objects)
         except BaseException:
             objects.release()
             raise
         return replace(plan, release=objects.release) if objects.held else plan
 
-    async def _plan_recalled(self, call: Call, asked: Call, terms: Terms, objects: CallObjects) -> Plan:
+    async def _plan_recalled(self, call: Call, objects: Objects) -> Plan:
         """Plan the same; what is held of the `objects` stays so."""
         try:
-            call = await self.recall(call, objects)
-        except Failure as refusal:
-            forward = self.rule_set.find_forward(call)  # the provider may know what this server does not
-            return await self._replay_despite(refusal, call, asked) if forward is None else Plan(forward, FORWARDED)
+            call = await self.engine.recall(call, objects)
+        except Failure:
+            forward = self.engine.rule_set.find_forward(call)  # the provider may know what this server does not
+            plan = await self._replay_refused(call) if forward is None else Plan(forward, FORWARDED)
+            if plan is None:
+                raise
+            return plan
         if call.previous_response_id is not None:
-            return await self._plan_continuation(call, asked, terms)
-        plan = await self._leave(call, await self._plan_answer(call, asked, terms))
+            return await self._plan_continuation(call)
+        plan = await self._leave(call, await self._plan_answer(call))
         if isinstance(plan.outcome, Answer):
             plan = replace(plan, outcome=replace(plan.outcome, prompt=call.messages))
         return plan
-
-    async def recall(self, call: Call, objects: CallObjects | None = None) -> Call:
-        """Return a call after the conversation that it refers to. Raises Failure if something does not exist."""
-        references: References = call.references
-        history = await references.read(call, objects or self._open_objects(call))
-        return continue_conversation(call, tuple(history)) if history else call
 
     async def _leave(self, call: Call, plan: Plan) -> Plan:
         """Return the plan for a call, and keep what it adds to objects, and what later calls may look up."""
         if call.references is not None and type(plan.outcome) is Answer:
             references: References = call.references
-            objects = self._open_objects(call)
+            objects = self.engine.open_objects(call)
             is_generated = plan.source == "generated"
             written = await references.write(call, plan.outcome, objects, is_generated=is_generated)
             plan = replace(plan, outcome=written)
-        return self._announce(call, await self.memory.leave(call, plan))
+        return self._announce(call, await self.engine.memory.leave(call, plan))
 
     def _announce(self, call: Call, plan: Plan) -> Plan:
         """Return the plan for a call, with what webhooks tell of a response of the background."""
         outcome = plan.outcome
-        if not (self.policy.announces and call.options.background and type(outcome) is Answer):
+        if not (self.engine.policy.announces and call.options.background and type(outcome) is Answer):
             return plan
-        event = self.policy.author.make_event(call.dialect, _find_event(outcome), outcome.id, outcome.created)
+        event = self.engine.policy.author.make_event(call.dialect, _find_event(outcome), outcome.id, outcome.created)
         return replace(plan, events=(event,))
 
-    async def _plan_continuation(self, call: Call, asked: Call, terms: Terms) -> Plan:
+    async def _plan_continuation(self, call: Call) -> Plan:
         """Plan the answer to a call that continues a kept conversation."""
-        resumed = await self.memory.resume(call)
+        resumed = await self.engine.memory.resume(call)
         conversation = CONVERSATIONS.get(call.operation)
-        needed = self.policy.unmatched == "error" or (conversation is not None and conversation.needs_previous)
-        lost = isinstance(resumed, Failure) or (resumed is None and needed)
+        needed = self.engine.policy.unmatched == "error" or (conversation is not None and conversation.needs_previous)
+        self.lost = isinstance(resumed, Failure) or (resumed is None and needed)
         call = resumed if isinstance(resumed, Call) else continue_conversation(call, ())
-        plan = await self._leave(call, await self._plan_answer(call, asked, terms, lost=lost))
+        plan = await self._leave(call, await self._plan_answer(call))
         outcome = plan.outcome
         return replace(plan, outcome=replace(outcome, prompt=call.messages)) if isinstance(outcome, Answer) else plan
 
-    async def _plan_answer(self, call: Call, asked: Call, terms: Terms, *, lost: bool = False) -> Plan:
+    async def _plan_answer(self, call: Call) -> Plan:
         """Plan a whole answer, with the calls that the provider makes of tools of MCP servers."""
         if not call.connectors:
-            return await self._plan_conversation(call, asked, terms, lost=lost)
-        hosted = find_hosted_servers(call.connectors, self.servers, call.tools)
-        return await HostedAnswer(call, hosted, _TurnPlanner(self, asked, terms, lost)).plan()
+            return await self._plan_conversation(call)
+        hosted = find_hosted_servers(call.connectors, self.engine.servers, call.tools)
+        return await HostedAnswer(call, hosted, self).plan()
 
-    async def _plan_conversation(self, call: Call, asked: Call, terms: Terms, *, lost: bool = False) -> Plan:
-        """Plan a conversation. If the previous response is `lost`, only rules that match on it or forward answer."""
+    async def _plan_conversation(self, call: Call) -> Plan:
+        """Plan a conversation, or any other call that rules may answer."""
+        engine = self.engine
         turn = call.http.turn
-        if turn is not None and not turn.writes and not lost:
-            return await self._warm_up(call, asked, terms)
+        if turn is not None and not turn.writes and not self.lost:
+            return await self._warm_up(call)
         large = is_large(call)
         if call.operation in _LIMITED_BY_MODEL:
             try:
                 if large:
-                    call = await on_thread(apply_limits, call, terms.model, terms.refusing)
+                    call = await on_thread(apply_limits, call, self.terms.model, self.terms.refusing)
                 else:
-                    call = apply_limits(call, terms.model, terms.refusing)
-            except Failure as refusal:
-                return await self._replay_despite(refusal, call, asked)
-        if self.rule_set.counts_attempts:
-            call = replace(call, attempt=await find_attempt(call, self.counters))
+                    call = apply_limits(call, self.terms.model, self.terms.refusing)
+            except Failure:
+                plan = await self._replay_refused(call)
+                if plan is None:
+                    raise
+                return plan
+        if engine.rule_set.counts_attempts:
+            call = replace(call, attempt=await find_attempt(call, engine.counters))
         overrides = NO_OVERRIDES
-        search = RuleSearch(self.rule_set, call, self.counters, large=large, lost=lost)
+        search = RuleSearch(engine.rule_set, call, engine.counters, large=large, lost=self.lost)
         while (match := await search.find_next()) is not None:
             rule = match.rule
             if match.failure is not None:
@@ -279,11 +359,11 @@ class Engine(Struct, frozen=True, eq=False):
                     overrides = overrides.add_modifier(rule)
                     continue
                 changed = overrides.change(outcome, call) if overrides.faults else outcome
-                if type(changed) is Draft and not (large or self.policy.unique_ids or makes_long(call, changed)):
-                    plan = self._finish_draft(call, changed, rule.source, terms)
+                if type(changed) is Draft and not (large or engine.policy.unique_ids or makes_long(call, changed)):
+                    plan = self._finish_draft(call, changed, rule.source)
                 else:
-                    plan = await self._plan_outcome(call, asked, changed, rule.source, terms, large=large)
-                if type(outcome) is Draft and self.policy.lints:
+                    plan = await self._plan_outcome(call, changed, rule.source, large=large)
+                if type(outcome) is Draft and engine.policy.lints:
                     whys = recall_contradictions(call, outcome)
                     if whys is None:
                         whys = await self._find_contradictions(call, outcome)
@@ -293,43 +373,40 @@ class Engine(Struct, frozen=True, eq=False):
                 return Plan(failure, rule.source, modified_by=overrides.modified_by, trace=overrides.trace)
             if type(outcome) is Forward or type(outcome) is PlayCassette:
                 overrides = overrides.add_modifier(rule)
-            return plan if overrides is NO_OVERRIDES else overrides.apply(call, self.policy.seed, plan)
-        return await self._plan_unruled(call, asked, overrides, lost=lost)
+            return plan if overrides is NO_OVERRIDES else overrides.apply(call, engine.policy.seed, plan)
+        return await self._plan_unruled(call, overrides)
 
-    async def _warm_up(self, call: Call, asked: Call, terms: Terms) -> Plan:
+    async def _warm_up(self, call: Call) -> Plan:
         """Plan what a turn of a socket gets that only prepares the next one: silence, unless a provider answers it."""
-        forward = self.rule_set.find_forward(call)
-        passed = Plan(forward, FORWARDED) if forward is not None else await self.replay(asked)
+        forward = self.engine.rule_set.find_forward(call)
+        passed = Plan(forward, FORWARDED) if forward is not None else await self.engine.replay(self.asked)
         if passed is not None and not isinstance(passed.outcome, Failure):  # later calls name the provider's id
             return passed
-        silence = self._finish_draft(call, _SILENCE, "generated", terms, _WARM_UP)
+        silence = self._finish_draft(call, _SILENCE, "generated", _WARM_UP)
         return replace(silence, timing=Timing())
 
     async def _find_contradictions(self, call: Call, draft: Draft) -> tuple[str, ...]:
         """Return why no model could give an answer that a rule states."""
-        shown = call.operation in self.thinking.get(call.dialect, (call.operation,))
+        shown = call.operation in self.engine.thinking.get(call.dialect, (call.operation,))
         if is_demanding(call):
             return await on_thread(find_contradictions, call, draft, shows_reasoning=shown)
         return find_contradictions(call, draft, shows_reasoning=shown)
 
-    async def replay(self, call: Call, cassette: str | None = None) -> Plan | None:
-        """Plan what a cassette has of a call, the loaded one unless named; None where there is no cassette."""
-        return None if self.player is None else await self.player.play(call, self.counters, cassette)
-
     def _records_server(self, call: Call) -> bool:
-        return self.player is not None and self.player.knows_server(call)
+        return self.engine.player is not None and self.engine.player.knows_server(call)
 
-    async def _replay_despite(self, refusal: Failure, call: Call, asked: Call) -> Plan:
-        """Plan a call that its model would refuse: an answer in the cassette is what the provider really said."""
-        self.policy.models.admit(call.model)
-        plan = await self.replay(asked)
-        if plan is None or isinstance(plan.outcome, Failure):
-            raise refusal
-        return plan
+    async def _replay_refused(self, call: Call) -> Plan | None:
+        """Plan a call that its model would refuse, if a cassette has an answer: that is what the provider really said.
+
+        It is not handed the refusal: a frame that raised what it has would keep the call alive, by a cycle.
+        """
+        self.engine.policy.models.admit(call.model)
+        plan = await self.engine.replay(self.asked)
+        return None if plan is None or isinstance(plan.outcome, Failure) else plan
 
     async def _ask_rule(self, rule: Rule, call: Call, groups: Mapping[str, str], *, large: bool) -> RuleAnswer:
         """Return what a rule says to a call. Raises Failure."""
-        scope = RenderContext(call, groups, self.policy.seed, make_generator)
+        scope = RenderContext(call, groups, self.engine.policy.seed, make_generator)
         kinds = rule.then.generators
         demands = kinds and (is_demanding(call) or not all(map(GENERATORS.is_imported, kinds)))
         slow = large or rule.slow or demands
@@ -337,12 +414,11 @@ class Engine(Struct, frozen=True, eq=False):
 
     async def _draw_faults(self, rule: Rule, call: Call, stated: RuleAnswer) -> FaultSpecs:
         """Return which faults of a rule apply to this attempt."""
-        draws = FaultSelection(self.policy.seed, self.counters, counted=self.rule_set.counts_attempts)
+        engine = self.engine
+        draws = FaultSelection(engine.policy.seed, engine.counters, counted=engine.rule_set.counts_attempts)
         return await draws.select(call, rule.name, stated)
 
-    async def _plan_outcome(
-        self, call: Call, asked: Call, outcome: RuleOutcome, source: str, terms: Terms, *, large: bool
-    ) -> Plan:
+    async def _plan_outcome(self, call: Call, outcome: RuleOutcome, source: str, *, large: bool) -> Plan:
         """Plan what a rule or a generator says, within what the call asks for.
 
         A cassette or the provider's own server may give the answer for it.
@@ -354,43 +430,41 @@ class Engine(Struct, frozen=True, eq=False):
             outcome = _write_conversation(call.operation, outcome, source)
         if type(outcome) is Draft or type(outcome) is ArtifactDraft:  # isinstance takes far longer for a Struct
             mark = ""
-            if self.policy.unique_ids:
-                mark = str(await self.counters.count(call.http.namespace, name_ids_counter(call)))
+            if self.engine.policy.unique_ids:
+                mark = str(await self.engine.counters.count(call.http.namespace, name_ids_counter(call)))
             if large or makes_long(call, outcome):
-                return await on_thread(self._finish_draft, call, outcome, source, terms, mark)
-            return self._finish_draft(call, outcome, source, terms, mark)
+                return await on_thread(self._finish_draft, call, outcome, source, mark)
+            return self._finish_draft(call, outcome, source, mark)
         if type(outcome) is Forward:
             return Plan(outcome, FORWARDED)
         if type(outcome) is PlayCassette:
-            played = await self.replay(asked, outcome.cassette)
+            played = await self.engine.replay(self.asked, outcome.cassette)
             return played or Plan(Failure("server_error", _NO_CASSETTES, status=500), "unmatched")
-        return Plan(cast(Failure | Raw, outcome), source, terms.timing)
+        return Plan(cast(Failure | Raw, outcome), source, self.terms.timing)
 
-    def _finish_draft(
-        self, call: Call, draft: Draft | ArtifactDraft, source: str, terms: Terms, mark: str = ""
-    ) -> Plan:
+    def _finish_draft(self, call: Call, draft: Draft | ArtifactDraft, source: str, mark: str = "") -> Plan:
         """Plan what a draft becomes within what the call asks for; a `mark` makes its ids unique."""
-        if terms.model.name != call.model:
-            call = call.use_model(terms.model.name)
-        author = self.policy.author
+        if self.terms.model.name != call.model:
+            call = call.use_model(self.terms.model.name)
+        author = self.engine.policy.author
         if type(draft) is Draft:
-            return Plan(answer(call, draft, author, mark), source, terms.timing)
-        return Plan(finish_artifact(call, draft, author, mark), source, terms.timing)
+            return Plan(answer(call, draft, author, mark), source, self.terms.timing)
+        return Plan(finish_artifact(call, draft, author, mark), source, self.terms.timing)
 
-    async def _plan_unruled(self, call: Call, asked: Call, overrides: DeliveryOverrides, *, lost: bool) -> Plan:
+    async def _plan_unruled(self, call: Call, overrides: DeliveryOverrides) -> Plan:
         """Plan a call that no rule answers: by the cassette, what is kept, or the model."""
-        is_kept = call.operation in LOOK_UPS and await self.memory.knows(call)
+        is_kept = call.operation in LOOK_UPS and await self.engine.memory.knows(call)
         plan = None
         is_ours = (
             call.operation in FOR_FEW_RULES or is_kept or (call.mcp is not None and not self._records_server(call))
         )
-        if not is_ours and self.player is not None:
-            plan = await self.replay(asked)
-        if plan is None and lost:
+        if not is_ours and self.engine.player is not None:
+            plan = await self.engine.replay(self.asked)
+        if plan is None and self.lost:
             plan = Plan(Failure("previous_not_found"), "unmatched")
         elif plan is None:
             plan = await self._plan_without_rule(call, overrides)
-        return plan if overrides is NO_OVERRIDES else overrides.apply(call, self.policy.seed, plan)
+        return plan if overrides is NO_OVERRIDES else overrides.apply(call, self.engine.policy.seed, plan)
 
     async def _work(self, call: Call, work: Work, statuses: Sequence[str] = (), source: str = "") -> Plan:
         """Do what a call does with kept objects, and answer the calls within it, such as the lines of a batch.
@@ -399,60 +473,35 @@ class Engine(Struct, frozen=True, eq=False):
         """
         mark = ""
         if call.operation in CREATIONS:
-            times = await self.counters.count(call.http.namespace, name_ids_counter(call))
-            mark = str(times) if times > 1 or self.policy.unique_ids else ""
+            times = await self.engine.counters.count(call.http.namespace, name_ids_counter(call))
+            mark = str(times) if times > 1 or self.engine.policy.unique_ids else ""
         share_work()
-        objects = replace(self._open_objects(call), statuses=statuses, source=source, mark=mark)
+        objects = replace(self.engine.open_objects(call), statuses=statuses, source=source, mark=mark)
         try:
             view = await work(call, objects)
         except Failure as refusal:
             if refusal.source is None:
                 raise
             return Plan(refusal, source or refusal.source)
-        return Plan(view, source or view.source, carried_out=tuple(objects.done), events=tuple(objects.events))
-
-    def _open_objects(self, call: Call, locks: set[tuple[str, str]] | None = None) -> CallObjects:
-        """Return the kept objects of a call's namespace."""
-        return CallObjects(
-            call=call,
-            store=self.memory.store,
-            author=self.policy.author,
-            answers=self._plan_part,
-            done=[],
-            events=[],
-            held=[],
-            locks=locks,
-            announces=self.policy.announces,
-            invents=self.policy.unmatched == "generate",
-            unique_ids=self.policy.unique_ids,
-            rules=self.rules,
-        )
-
-    async def _plan_part(self, part: Call) -> Plan:
-        """Plan a part of a batch as if it had come by itself; what refuses it is its result."""
-        try:
-            plan = await self.plan(part, part_of=part)
-        except Failure as refusal:
-            return Plan(refusal, "invalid")
-        if plan.release is not None:
-            plan.release()
-        return replace(plan, outcome=_NOT_FORWARDED) if type(plan.outcome) is Forward else plan
+        author = self.engine.policy.author
+        events = [author.make_event(call.dialect, kind, about, objects.now) for kind, about in objects.events]
+        return Plan(view, source or view.source, carried_out=tuple(objects.done), events=tuple(events))
 
     async def _plan_without_rule(self, call: Call, overrides: DeliveryOverrides) -> Plan:
         if call.work is not None:
             return await self._work(call, call.work)
-        if call.operation in CONVERSATIONS and self.policy.unmatched == "generate":  # as most are
+        if call.operation in CONVERSATIONS and self.engine.policy.unmatched == "generate":  # as most are
             return await self._generate(limit_for_generator(call), overrides)
         if call.operation == WEBSOCKET:
             return Plan(None, "generated", timing=Timing())
         if call.operation == OTHER:
-            entries = await self.counters.entries(call.http.namespace)
-            report = explain_no_stub(self.rules, call, entries)
+            entries = await self.engine.counters.entries(call.http.namespace)
+            report = explain_no_stub(self.engine.rules, call, entries)
             return Plan(Failure("route_not_found", details={"report": report} if report else {}), "unmatched")
         match OPERATIONS[call.operation]:
             case ModelListing(deletes=deletes):
-                made = await self.memory.list_made_models(call, delete=deletes)
-                return Plan(self._models(call, made), "generated")
+                made = await self.engine.memory.list_made_models(call, delete=deletes)
+                return Plan(self.engine.models(call, made), "generated")
             case Question(silent=True):
                 return replace(await self._plan_generated(call, _SILENCE), timing=Timing())
             case Question():
@@ -460,77 +509,40 @@ class Engine(Struct, frozen=True, eq=False):
             case AnswerLookUp():
                 return await self._look_up(call, overrides)
             case McpOperation() if call.mcp is not None:
-                stated = find_resource_draft(self.servers[call.mcp.server], call.mcp)
+                stated = find_resource_draft(self.engine.servers[call.mcp.server], call.mcp)
                 if stated is not None:
                     return replace(await self._plan_generated(call, stated), source=f"mcp {call.mcp.server}")
-        if self.policy.unmatched == "error":
-            why = await self.explain(call)
-            return Plan(Failure("unmatched", **{"message": why, **self.policy.error}), "unmatched")
+        if self.engine.policy.unmatched == "error":
+            why = await self.engine.explain(call)
+            return Plan(Failure("unmatched", **{"message": why, **self.engine.policy.error}), "unmatched")
         return await self._generate(limit_for_generator(call), overrides)
 
     async def _look_up(self, call: Call, overrides: DeliveryOverrides) -> Plan:
         """Plan what a look-up finds; where answers are generated, it finds what nobody made, too."""
-        found = await self.memory.look_up(call)
+        found = await self.engine.memory.look_up(call)
         if found is not None:
             return Plan(found, "stored")
-        if self.policy.unmatched == "error":
+        if self.engine.policy.unmatched == "error":
             return Plan(Failure("not_found"), "unmatched")
-        call = replace(call, model=next(iter(self._models(call).names), ""))
+        call = replace(call, model=next(iter(self.engine.models(call).names), ""))
         return await self._generate(call, overrides)
-
-    async def _plan_each(self, call: Call, asked: Call) -> Plan:
-        """Plan each prompt of a call; the first failure ends the work and answers the whole call."""
-        share_work()
-        plans = list[Plan]()
-        for single in split_prompts(call):
-            plans.append(await self.plan(single, part_of=asked))
-            if isinstance(plans[-1].outcome, ALONE):
-                break
-            await asyncio.sleep(0)  # let other requests run: there may be thousands of prompts
-        return join_plans(plans)
-
-    async def explain(self, call: Call) -> str:
-        """Explain why no rule answers a call."""
-        return explain_unmatched(self.rules, call, await self.counters.entries(call.http.namespace))
 
     async def _generate(self, call: Call, overrides: DeliveryOverrides) -> Plan:
         if call.mcp is not None:
-            draft: Draft | ArtifactDraft = generate_mcp_result(self.servers[call.mcp.server], call, self.policy.seed)
+            server = self.engine.servers[call.mcp.server]
+            draft: Draft | ArtifactDraft = generate_mcp_result(server, call, self.engine.policy.seed)
         else:
-            draft = await generate_draft(call, self.policy.seed)
+            draft = await generate_draft(call, self.engine.policy.seed)
         return await self._plan_generated(call, overrides.change(draft, call))
 
     def _plan_generated(self, call: Call, outcome: RuleOutcome) -> Awaitable[Plan]:
-        terms = self.policy.terms[call.dialect, call.model]
-        return self._plan_outcome(call, call, outcome, "generated", terms, large=is_large(call))
-
-    def _models(self, call: Call, made: Sequence[str] = ()) -> Models:
-        """Return the model that a call asks for, or all: those of the settings or the dialect, and those `made`."""
-        names = self.policy.models.list_names(call.model, (*self.listed.get(call.dialect, ()), *made))
-        names = names if call.model else tuple(dict.fromkeys((*names, *made)))
-        known = map(self.policy.models.find_properties, names)
-        limits = tuple((model.context_window, model.max_output_tokens) for model in known)
-        return Models(names, self.policy.clock.now(), limits)
-
-
-def _find_event(answer: Answer) -> str:
-    """Return which event tells how a response ended."""
-    if answer.broken is not None:
-        return "response.failed"
-    return "response.incomplete" if answer.choices[0].finish in ("length", "content_filter") else "response.completed"
-
-
-class _TurnPlanner(Struct, frozen=True):
-    """Plans the turns of an answer with the tools of MCP servers; recordings of the first are looked up as `asked`."""
-
-    engine: Engine
-    asked: Call
-    terms: Terms
-    lost: bool
+        terms = self.engine.policy.terms[call.dialect, call.model]
+        planner = replace(self, asked=call, terms=terms)
+        return planner._plan_outcome(call, outcome, "generated", large=is_large(call))
 
     async def plan_turn(self, call: Call, *, is_first: bool) -> Plan:
-        """Plan one turn of the model."""
-        return await self.engine._plan_conversation(call, self.asked if is_first else call, self.terms, lost=self.lost)
+        """Plan one turn of the model in an answer with tools of MCP servers; recordings have the first as `asked`."""
+        return await (self if is_first else replace(self, asked=call))._plan_conversation(call)
 
     async def plan_tool(self, call: Call, hosted: HostedServer) -> Plan:
         """Plan the result of a tool, whatever a client would have to do before it may call it.
@@ -547,7 +559,14 @@ class _TurnPlanner(Struct, frozen=True):
 
     async def write_text(self, call: Call) -> Plan:
         """Have the model without weights write the answer."""
-        return await self.engine._generate(call, NO_OVERRIDES)
+        return await self._generate(call, NO_OVERRIDES)
+
+
+def _find_event(answer: Answer) -> str:
+    """Return which event tells how a response ended."""
+    if answer.broken is not None:
+        return "response.failed"
+    return "response.incomplete" if answer.choices[0].finish in ("length", "content_filter") else "response.completed"
 
 
 def _is_for_server(rule: Rule, call: Call) -> bool:

@@ -20,7 +20,7 @@ from msgspec import Struct
 
 from mockserver.core.call import Call
 from mockserver.core.draft import ArtifactDraft, Draft
-from mockserver.core.plan import Answer, Artifact, Failure, Listing, Outcome, Stored, words_of
+from mockserver.core.plan import Answer, Artifact, Listing, Outcome, Stored, words_of
 from mockserver.kinds.embeddings import USUAL_DIMENSIONS
 
 P = ParamSpec("P")
@@ -30,7 +30,7 @@ T = TypeVar("T")
 async def on_thread(function: Callable[P, T], *args: P.args, **named: P.kwargs) -> T:
     """Call a function with these arguments on a thread."""
     work = partial(function, *args, **named) if args or named else function
-    if IN_PROCESS_DRIVER.get():
+    if STEPPED.get():
         done: T = await Work(work)
         return done
     loop = get_running_loop()
@@ -113,14 +113,13 @@ class _Order(Struct, frozen=True):
     def carry_out(self) -> None:
         try:
             tell = partial(_settle, self.told, self.work())
-        except Failure as failure:  # whose traceback would lead here and back, and keep what was worked on
-            tell = partial(_settle, self.told, None, failure.with_traceback(None))
         except Exception as error:
             tell = partial(_settle, self.told, None, error)
         except BaseException as error:  # a panic in native code must not end the thread
             tell = partial(_settle, self.told, None, RuntimeError(f"{type(error).__name__}: {error}"))
         with suppress(RuntimeError):  # the loop is closed
             self.loop.call_soon_threadsafe(tell)
+        del self, tell  # an error leads here, by its traceback or its cause's, and would keep what was worked on
 
 
 def _settle(told: "Future[Any]", result: object, error: Exception | None = None) -> None:
@@ -148,7 +147,7 @@ def _work(orders: "SimpleQueue[_Order]") -> None:
 
 if sys.platform != "win32":
     os.register_at_fork(after_in_child=_start_threads.cache_clear)  # threads do not survive a fork
-IN_PROCESS_DRIVER: ContextVar[bool] = ContextVar("by hand", default=False)  # no loop steps the coroutines
+STEPPED: ContextVar[bool] = ContextVar("stepped", default=False)  # coroutines are stepped by hand, by no loop
 # In schemas and grammars, what may take long; an escaped letter may be a part of it. Looked for one by one, as a
 # pattern of them all takes twenty times as long. `additionalProperties` costs little, and is in every strict schema.
 _COSTLY = b'Ref" ref" pattern" grammar" Items" Length" nProperties" xProperties" dProperties" Contains" Of"'.split()

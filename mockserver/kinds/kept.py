@@ -11,10 +11,7 @@ BATCHES = ObjectKind(
     "retrieve delete",
     others=("cancel_batch", "batch_results"),
     listed_by="batches",
-    statuses=(
-        *("validating", "in_progress", "finalizing", "completed", "failed", "expired"),
-        *("cancelling", "cancelled"),
-    ),
+    statuses=("validating", "in_progress", "finalizing", "completed", "failed", "expired", "cancelling", "cancelled"),
 )
 CACHED_CONTENTS = ObjectKind("cached_content", "retrieve update delete", listed_by="cached_contents")
 FILES = ObjectKind(
@@ -58,8 +55,11 @@ FINE_TUNING_JOBS = ObjectKind(
     "fine_tuning_job",
     "retrieve",
     others=(
-        *("cancel_fine_tuning_job", "pause_fine_tuning_job", "resume_fine_tuning_job"),
-        *("fine_tuning_events", "fine_tuning_checkpoints"),
+        "cancel_fine_tuning_job",
+        "pause_fine_tuning_job",
+        "resume_fine_tuning_job",
+        "fine_tuning_events",
+        "fine_tuning_checkpoints",
     ),
     listed_by="fine_tuning_jobs",
     statuses=("validating_files", "queued", "running", "paused", "succeeded", "failed", "cancelled"),
@@ -75,11 +75,7 @@ EVAL_RUNS = ObjectKind(
 )
 SKILLS = ObjectKind("skill", "retrieve update delete", others=("skill_content",), listed_by="skills", takes_files=True)
 SKILL_VERSIONS = ObjectKind(
-    "skill_version",
-    "retrieve delete",
-    others=("skill_version_content",),
-    listed_by="skill_versions",
-    takes_files=True,
+    "skill_version", "retrieve delete", others=("skill_version_content",), listed_by="skill_versions", takes_files=True
 )
 VOICES = ObjectKind("voice", "delete")
 VOICE_CONSENTS = ObjectKind("voice_consent", "retrieve update delete", listed_by="voice_consents")

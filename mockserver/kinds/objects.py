@@ -1,19 +1,22 @@
 """Kept objects: which operations create and look them up, and what these can do with the objects of a namespace."""
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import Annotated, Any, Literal, ParamSpec, Protocol, TypeVar
 
 from msgspec import Struct
 
 from mockserver.config.tables import AsList, ByShape, Tag, field
 from mockserver.core.call import Call, IdShape, Message
-from mockserver.core.kept_objects import KeptObject, ObjectView
-from mockserver.core.plan import Answer, CarriedOut, Failure, Plan
-from mockserver.core.seed import Seed
+from mockserver.core.kept_objects import KeptObject, ObjectView, make_key
+from mockserver.core.plan import Answer, CarriedOut, Failure, Kept, Plan
+from mockserver.core.seed import Seed, WallClock
+from mockserver.core.state import ValueStore
 from mockserver.kinds.kind import OperationKind, ThenKey
+from mockserver.media.large_data import hash_data
 
 P = ParamSpec("P")
 T = TypeVar("T")
+LARGE_FILE = 1_000_000  # bytes of a file for which there may be no room
 
 STATUSES = (
     *("pending", "queued", "validating", "validating_files", "uploaded", "processed", "running", "in_progress"),
@@ -88,70 +91,136 @@ class LookUp(OperationKind, frozen=True, kw_only=True):
     names_model: bool = False
 
 
-class Objects(Protocol):
+class OnThread(Protocol):
+    """Calls a function that may take long, such as one that reads a file, while others are served."""
+
+    async def __call__(self, function: Callable[P, T], *args: P.args, **named: P.kwargs) -> T: ...
+
+
+class Objects(Struct, frozen=True, kw_only=True):
     """The objects of one namespace, while one call is answered.
 
-    `invents`: an unknown object is answered as if it existed. `announces`: webhooks tell how objects end, which then do
-    so by themselves. `statuses` are those that a rule gives the new object.
+    `answer` answers another call as if it had come by itself, such as a line of a batch; `done` has those that were.
+    `invents`: an unknown object is answered as if it existed. `statuses` are those that a rule, the `source`, gives the
+    new object. `mark` tells the ids of what the call makes from those of equal calls before it; if `unique_ids`, no two
+    may be the same. `rule_files` are the files beside the rules that rules send.
+
+    `announces`: webhooks tell how objects end, which then do so by themselves: `events` has the kinds and the ids.
+    `locks` are the namespaces and names of what calls hold, and `held` those of this one; None: nothing is held.
     """
 
-    @property
-    def invents(self) -> bool: ...
-
-    @property
-    def announces(self) -> bool: ...
-
-    @property
-    def statuses(self) -> Sequence[str]: ...
+    call: Call
+    store: ValueStore[Kept]
+    seed: Seed
+    clock: WallClock
+    on_thread: OnThread
+    answer: Callable[[Call], Awaitable[Plan]]
+    invents: bool
+    announces: bool
+    unique_ids: bool
+    rule_files: Iterable[bytes]
+    statuses: Sequence[str] = ()
+    source: str = ""
+    mark: str = ""
+    locks: set[tuple[str, str]] | None = None
+    held: list[tuple[str, str]] = []
+    done: list[CarriedOut] = []
+    events: list[tuple[str, str]] = []
 
     @property
     def now(self) -> int:
         """Return the time in seconds."""
-
-    @property
-    def seed(self) -> Seed:
-        """Return what generated values follow from."""
+        return self.clock.now()
 
     def draw_id(self, shape: IdShape, purpose: str = "") -> str:
         """Return an id that follows from the call; the same call gets another one the next time."""
+        return self._draw_id(shape, f"object {purpose}", self.mark)
 
     def derive_id(self, shape: IdShape) -> str:
         """Return an id that equal calls have in common, unless the settings want all ids to be unique."""
+        return self._draw_id(shape, "id", self.mark if self.unique_ids else "")
+
+    def _draw_id(self, shape: IdShape, purpose: str, mark: str) -> str:
+        draw = self.seed.drawer(shape.prefix, shape.alphabet, shape.length, purpose)
+        return draw(self.call.fingerprint + mark)
 
     def refuse_statuses(self) -> None:
         """Raise Failure if a rule gives statuses to the new object, which has none."""
+        if self.statuses:
+            why = f"{self.source}: {self.call.dialect} has no statuses that a rule can state"
+            raise Failure("server_error", why, status=500)
 
     async def find(self, made_by: str, name: str, owner: str = "") -> KeptObject | None:
         """Return an object by its id, also one that is gone; None if it was never made."""
+        key = make_key(self.call.dialect, made_by, f"{owner}/{name}" if owner else name)
+        found = await self.store.get(self._namespace, key)
+        return found[0] if found is not None and isinstance(found[0], KeptObject) else None
 
     async def list(self, made_by: str, owner: str = "") -> Sequence[KeptObject]:
         """Return all objects of a kind and owner that are not gone, oldest first."""
+        wanted = (self.call.dialect, made_by, owner)
+        return [
+            each
+            for each in await self.store.values(self._namespace)
+            if isinstance(each, KeptObject) and not each.gone and (each.dialect, each.made_by, each.owner) == wanted
+        ]
 
     async def keep(self, made: KeptObject) -> None:
-        """Keep an object as the newest, in place of one with the same id."""
+        """Keep an object as the newest, in place of one with the same id.
+
+        Raises Failure if its file is larger than all that there is room for, unless nothing is kept.
+        """
+        if (kept := self.store.put(self._namespace, made.key, made, size=made.size)) is not None:
+            await kept
+        if self.store.most and len(made.data) > LARGE_FILE and await self.store.get(self._namespace, made.key) is None:
+            allows = "stored_bytes" if isinstance(made.data, bytes) else self.store.bounds_files
+            raise Failure("too_large", f"A file of {len(made.data)} bytes is not kept; {allows} allows more.")
 
     async def change(
         self, kept: KeptObject, change: Callable[[KeptObject], KeptObject]
     ) -> tuple[KeptObject, KeptObject]:
         """Change an object in one step; return how it was and how it is now. One that nobody made stays as it was."""
-
-    async def on_thread(self, function: Callable[P, T], *args: P.args, **named: P.kwargs) -> T:
-        """Call a function that may take long, such as one that reads a file, while others are served."""
+        while (found := await self.store.get(self._namespace, kept.key)) is not None:
+            before, version = found
+            assert isinstance(before, KeptObject)  # noqa: S101  # by its key
+            after = change(before)
+            if after is before:
+                return before, after
+            if await self.store.change(self._namespace, kept.key, (after, version), size=after.size):
+                return before, after
+        return kept, change(kept)
 
     def find_rule_file(self, digest: str) -> bytes | None:
         """Return the file beside the rules that has this SHA-256; None if no rule sends one."""
-
-    async def answer(self, call: Call) -> Plan:
-        """Answer a call as if it had come by itself, such as a line of a batch."""
+        return next((data for data in self.rule_files if hash_data(data) == digest), None)
 
     def hold(self, name: str) -> bool:
         """Keep other calls from something until the call is answered; return whether no other has kept this one."""
+        key = (self._namespace, name)
+        if self.locks is None:
+            return True
+        if key in self.locks:
+            return False
+        self.locks.add(key)
+        self.held.append(key)
+        return True
+
+    def release(self) -> None:
+        """Give back what the call holds."""
+        if self.locks is not None:
+            self.locks.difference_update(self.held)
 
     def announce(self, kind: str, about: str) -> None:
         """Have a webhook tell that something has happened to an object: `batch.completed`, and its id."""
+        self.events.append((kind, about))
 
     def note(self, done: CarriedOut) -> None:
-        """Note such a call for the journal, where it gets a row of its own."""
+        """Note a call that was answered for the journal, where it gets a row of its own."""
+        self.done.append(done)
+
+    @property
+    def _namespace(self) -> str:
+        return self.call.http.namespace
 
 
 async def find_object(

@@ -9,7 +9,6 @@ from contextlib import suppress
 from functools import cache
 from itertools import islice
 
-import yaml
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -370,6 +369,8 @@ def find_form(text: str) -> Described | None:
 
 def _find_yaml(text: str) -> Described | None:
     """The last example in YAML that a text shows as the format of the answer."""
+    import yaml  # few prompts show any
+
     for found in reversed([*islice(_YAML.finditer(text), _MOST_EXAMPLES)]):
         with suppress(yaml.YAMLError, ValueError, RecursionError):
             value = yaml.safe_load(found["shown"]) if "&" not in found["shown"] else None
@@ -380,6 +381,8 @@ def _find_yaml(text: str) -> Described | None:
 
 
 def _write_yaml(value: Json) -> str:
+    import yaml
+
     return f"```yaml\n{yaml.safe_dump(value, sort_keys=False, allow_unicode=True, width=1_000)}```"
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
 from importlib.abc import MetaPathFinder
@@ -22,14 +22,26 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from mockserver.core.namesake import find_overwriting
+from mockserver.pytest_plugin.plugin_options import (
+    COVERAGE,
+    FAULT_MARK,
+    FIXTURE,
+    FIXTURES,
+    FLAGS,
+    FOOTPRINT_FLAGS,
+    INI_KEYS,
+    INSPECT,
+    MARK,
+    MARKERS,
+    OPTIONS,
+    RECORD_IN_CI,
+    SESSION_FIXTURE,
+)
 
 if TYPE_CHECKING:
     from mockserver.pytest_plugin.session import Run, ServerUse
     from mockserver.testing import MockServer
 
-MARK = "mockserver"
-FAULTS = "mockserver_faults"
-FIXTURES = {"mockserver", "mockserver_session"}
 RUN: pytest.StashKey[Run] = pytest.StashKey()
 USE: pytest.StashKey[ServerUse] = pytest.StashKey()
 RESTORE: pytest.StashKey[Callable[[], None]] = pytest.StashKey()
@@ -38,21 +50,16 @@ RESTORE: pytest.StashKey[Callable[[], None]] = pytest.StashKey()
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Add the options, most of them also keys of the ini file."""
     group = parser.getgroup("mockserver", "mock servers for LLM APIs")
-    for name, (words, kind, how) in OPTIONS.items():
+    for name, option in OPTIONS.items():
         flag = f"--mockserver-{name.replace('_', '-')}"
-        group.addoption(flag, dest=f"mockserver_{name}", default=None, help=words, **how)
-        parser.addini(f"mockserver_{name}", words, type=kind)
-    group.addoption(_FORCED, dest="mockserver_record_in_ci", action="store_true", help="allow recording under CI")
-    group.addoption("--mockserver-inspect", action="store_true", help=_INSPECT)
-    group.addoption("--mockserver-coverage", action="append", default=[], metavar="KIND", help=_COVERAGE)
-    parser.addini("mockserver_coverage", _COVERAGE, type="args")
-    parser.addini("mockserver_unused", _UNUSED)
-    for flag, words in FOOTPRINT_FLAGS.items():
-        group.addoption(flag, action="store_true", help=words)
-    for name, (words, kind) in FOOTPRINT_SETTINGS.items():
-        parser.addini(name, words, type=kind)
-    for name, (words, choices) in CHOICES.items():
-        parser.addini(name, f"{words}: {choices[0]} (default), {' or '.join(choices[1:])}")
+        group.addoption(flag, dest=f"mockserver_{name}", default=None, help=option.about, **option.arguments)
+        parser.addini(f"mockserver_{name}", option.about, type=option.kind)
+    for flag, about in FLAGS.items():
+        group.addoption(flag, action="store_true", help=about)
+    group.addoption("--mockserver-coverage", default=[], help=COVERAGE.about, **COVERAGE.arguments)
+    parser.addini("mockserver_coverage", COVERAGE.about, type=COVERAGE.kind)
+    for name, option in INI_KEYS.items():
+        parser.addini(name, option.about, type=option.kind)
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -69,26 +76,24 @@ def pytest_configure(config: pytest.Config) -> None:
     """Register the markers, check the options, and start measuring rule coverage."""
     from mockserver.pytest_plugin.coverage_report import make_rule_coverage
 
-    config.addinivalue_line(
-        "markers", f"{MARK}(rules=, cassette=, unmatched=, timing=, seed=, dialect=, ...): {_MARKS}"
-    )
-    config.addinivalue_line(
-        "markers", f"{FAULTS}(*faults, positions=, errors=, limit=, expect=, allow=, ...): {_FAULTED}"
-    )
-    for name, (_, choices) in CHOICES.items():
-        if (value := config.getini(name)) not in ("", *choices):
-            raise pytest.UsageError(f"{name} must be one of {', '.join(choices)}, not {value!r}")
+    for marker, about in MARKERS.items():
+        config.addinivalue_line("markers", f"{marker}: {about}")
+    for name, option in INI_KEYS.items():
+        if option.choices is not None and (value := config.getini(name)) not in ("", *option.choices):
+            raise pytest.UsageError(f"{name} must be one of {', '.join(option.choices)}, not {value!r}")
     if not _may_record(config) and (config.getoption("mockserver_record") or "none") != "none":
-        raise pytest.UsageError(f"recording is disabled under CI (the variable CI is set); pass {_FORCED} to allow it")
-    if (coverage := make_rule_coverage(config, FIXTURES)) is not None:
+        raise pytest.UsageError(
+            f"recording is disabled under CI (the variable CI is set); pass {RECORD_IN_CI} to allow it"
+        )
+    if (coverage := make_rule_coverage(config)) is not None:
         config.pluginmanager.register(coverage, "mockserver-coverage")
     if any(config.getoption(flag) for flag in FOOTPRINT_FLAGS):
         from mockserver.pytest_plugin.footprint_report import make_footprint_report
 
         config.pluginmanager.register(make_footprint_report(config), "mockserver-footprint")
     distributes = config.getoption("dist", "no") != "no" and not hasattr(config, "workerinput")
-    if distributes and config.getoption("mockserver_inspect"):
-        raise pytest.UsageError("--mockserver-inspect waits for you, which workers cannot; run without -n")
+    if distributes and config.getoption(INSPECT):
+        raise pytest.UsageError(f"{INSPECT} waits for you, which workers cannot; run without -n")
     if distributes and (run := config.stash.get(RUN, None)) is not None:
         run.close()  # it was for conftest files; workers have their own
 
@@ -130,31 +135,31 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 def pytest_runtest_setup(item: pytest.Item) -> None:
     """Fail a test of `mockserver_session` alone for mistakes in the options; `mockserver` finds those of its test."""
     names = getattr(item, "fixturenames", ())
-    if "mockserver_session" in names and "mockserver" not in names:
+    if SESSION_FIXTURE in names and FIXTURE not in names:
         with _translate_mistakes(_FAILED):
             _run(item.config).check()
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Run a test with the mark for faults once per fault."""
-    if metafunc.definition.get_closest_marker(FAULTS) is not None:
+    if metafunc.definition.get_closest_marker(FAULT_MARK) is not None:
         from mockserver.pytest_plugin import fault_marks
 
         plugins = metafunc.config.pluginmanager
         if not plugins.is_registered(fault_marks):
-            plugins.register(fault_marks, FAULTS)
+            plugins.register(fault_marks, FAULT_MARK)
         fault_marks.parametrize(metafunc)
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:
     """Give a marked test the fixture, before its other function-scoped fixtures, if it does not request it."""
-    marked = item.get_closest_marker(MARK) or item.get_closest_marker(FAULTS)
-    if marked is not None and isinstance(item, pytest.Function) and "mockserver" not in item.fixturenames:
+    marked = item.get_closest_marker(MARK) or item.get_closest_marker(FAULT_MARK)
+    if marked is not None and isinstance(item, pytest.Function) and FIXTURE not in item.fixturenames:
         known = item._fixtureinfo.name2fixturedefs
         names = item.fixturenames
         wider = [name for name in names if name in known and known[name][-1].scope != "function"]
         # a new list, as the other parameters of the test share the old one
-        item.fixturenames = [*wider, "mockserver", *(name for name in names if name not in wider)]
+        item.fixturenames = [*wider, FIXTURE, *(name for name in names if name not in wider)]
 
 
 @pytest.fixture(scope="session")
@@ -168,7 +173,8 @@ def mockserver_session(request: pytest.FixtureRequest) -> MockServer:
 def mockserver(request: pytest.FixtureRequest, mockserver_session: MockServer) -> Iterator[MockServer]:
     """A mock server for LLM APIs, reset for each test; the official clients connect to it by themselves."""
     stash = request.node.stash
-    with _translate_mistakes(_FAILED), _run(request.config).serve(request.node, mockserver_session) as use:
+    translated = _translate_mistakes(_FAILED, request.node)
+    with translated, _run(request.config).serve(request.node, mockserver_session) as use:
         stash[USE] = use
         stash[RESTORE] = use.restore
         yield use.server
@@ -230,7 +236,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
     reports = [
         each for group in terminalreporter.stats.values() for each in group if getattr(each, "when", "") == "call"
     ]
-    if rows := [value for each in reports for name, value in each.user_properties if name == FAULTS]:
+    if rows := [value for each in reports for name, value in each.user_properties if name == FAULT_MARK]:
         from mockserver.testing.fault_matrix import FaultRow, write_matrix
 
         terminalreporter.section("mockserver faults")
@@ -263,7 +269,7 @@ def _run(config: pytest.Config) -> Run:
     if RUN not in config.stash:
         from mockserver.pytest_plugin.session import Run
 
-        run = config.stash[RUN] = Run(_read_options(config), recording=_may_record(config))
+        run = config.stash[RUN] = Run(_read_options(config), may_record=_may_record(config))
         config.add_cleanup(run.close)
     return config.stash[RUN]
 
@@ -272,11 +278,11 @@ def _read_options(config: pytest.Config) -> dict[str, Any]:
     """Return the options of the command line, which may not be parsed to its end yet, and of the ini file."""
     given = vars(config.known_args_namespace)
     found: dict[str, Any] = {}
-    for name in OPTIONS:
+    for name, option in OPTIONS.items():
         if (value := given[f"mockserver_{name}"]) is not None:
-            found[name] = _resolve_paths(config.invocation_params.dir, value) if name in _PATHS else value
+            found[name] = _resolve_paths(config.invocation_params.dir, value) if option.is_path else value
         elif value := config.getini(f"mockserver_{name}"):
-            found[name] = _resolve_paths(config.rootpath, value) if name in _PATHS else value
+            found[name] = _resolve_paths(config.rootpath, value) if option.is_path else value
     if not _may_record(config):
         found.pop("record", None)
     return found
@@ -292,8 +298,11 @@ def _may_record(config: pytest.Config) -> bool:
 
 
 @contextmanager
-def _translate_mistakes(error_type: Callable[[str], BaseException]) -> Iterator[None]:
-    """Raise mistakes in configuration as another error, without a traceback; before all, a package that is not ours."""
+def _translate_mistakes(error_type: Callable[[str], BaseException], item: pytest.Item | None = None) -> Iterator[None]:
+    """Raise mistakes in configuration as another error, without a traceback; before all, a package that is not ours.
+
+    Those that are in no file are in the marks of a test `item`.
+    """
     if (overwritten := find_overwriting()) is not None:
         raise error_type(f"mockserver: {overwritten}")
     from mockserver.config.errors import MockserverError
@@ -303,71 +312,9 @@ def _translate_mistakes(error_type: Callable[[str], BaseException]) -> Iterator[
     except MockserverError as error:
         from mockserver.pytest_plugin.session import rename_options
 
-        raise error_type(rename_options("\n".join(mistake.render() for mistake in error.mistakes))) from None
+        marked = f"{item.location[0]}:{(item.location[1] or 0) + 1}: " if item is not None else ""
+        texts = [("" if mistake.place else marked) + mistake.render() for mistake in error.mistakes]
+        raise error_type(rename_options("\n".join(texts))) from None
 
 
 _FAILED = partial(pytest.fail.Exception, pytrace=False)
-_RECORDS = ("none", "once", "new_episodes", "all")
-
-# The options of all tests' server: help, type in the ini file, and arguments for the command line.
-OPTIONS: Mapping[str, tuple[str, Any, Mapping[str, Any]]] = {
-    "rules": (
-        "a rules file for tests whose mark names none; repeatable",
-        "paths",
-        {"action": "append", "metavar": "FILE"},
-    ),
-    "seed": ("the seed of everything generated", "string", {"type": int}),
-    "dialect": ("the dialect of bare paths", "string", {}),
-    "unmatched": (
-        "what to do if no rule matches: error (default) or generate",
-        "string",
-        {"choices": ("error", "generate")},
-    ),
-    "lint": (
-        "what to do about answers that no model could give: warn (default), error or off",
-        "string",
-        {"choices": ("warn", "error", "off")},
-    ),
-    "replay": (
-        "what to do about histories that the live provider would refuse: warn (default), error or off",
-        "string",
-        {"choices": ("warn", "error", "off")},
-    ),
-    "record": ("what to record into the cassettes of tests", "string", {"choices": _RECORDS}),
-    "upstream": (
-        "the provider's base URL, for recording: openai=https://api.openai.com/v1",
-        "linelist",
-        {"action": "append", "metavar": "DIALECT=URL"},
-    ),
-    "cassettes": ("the folder of cassettes (default: `cassettes` next to the test file)", "string", {}),
-    "allow_hosts": (
-        "a provider's host that tests may connect to; repeatable",
-        "args",
-        {"action": "append", "metavar": "HOST"},
-    ),
-}
-CHOICES = {
-    "mockserver_env": ("how long environment variables point clients to the server", ("test", "session")),
-    "mockserver_unplayed": ("what to do about cassette episodes that no test used", ("warn", "fail", "ignore")),
-}
-FOOTPRINT_FLAGS = {
-    "--mockserver-footprint": "fail tests that use more calls or tokens than the footprint file says",
-    "--mockserver-footprint-update": "write the calls and tokens of the tests that pass into the footprint file",
-    "--mockserver-footprint-prune": "update, and remove the entries of deleted tests",
-}
-FOOTPRINT_SETTINGS: Mapping[str, tuple[str, Any]] = {
-    "mockserver_footprint": ("the footprint file (default: `mockserver-footprint.yaml` in pytest's root)", "string"),
-    "mockserver_footprint_growth": ("by how much a test may exceed its footprint (default: 10%)", "string"),
-    "mockserver_footprint_prices": (
-        "prices per million tokens, a model a line: gpt-4o*: prompt 2.50, cached 1.25, completion 10",
-        "linelist",
-    ),
-    "mockserver_footprint_texts": ("keep the texts of prompts in the footprint file, too", "bool"),
-}
-_PATHS = ("rules", "cassettes")
-_FORCED = "--mockserver-record-in-ci"
-_MARKS = "configure the test's server; the closest mark wins, key by key"
-_COVERAGE = "report which rules were used: term, html, html:FOLDER, json or json:FILE; repeatable"
-_INSPECT = "keep the server of the first failed test until Ctrl-C, and print the address of its inspector"
-_UNUSED = "what to do about rules that no test used: ignore, warn (default) or fail"
-_FAULTED = "run the test once per fault and show how it copes"

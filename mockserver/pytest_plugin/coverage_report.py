@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence
 from glob import glob
 from pathlib import Path
 from typing import Any
@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from mockserver.core.text import plural
+from mockserver.pytest_plugin.plugin_options import FIXTURES
 from mockserver.reports.coverage import (
     Coverage,
     Watch,
@@ -26,14 +27,14 @@ _OUTPUT = "mockserver_coverage"  # the key of a worker's output
 Report = tuple[str, Path | None]  # its kind and its file
 
 
-def make_rule_coverage(config: pytest.Config, fixtures: Set[str]) -> RuleCoverage | None:
-    """Return the plugin to register for tests with these fixtures, if anything is to be reported. Raises UsageError."""
+def make_rule_coverage(config: pytest.Config) -> RuleCoverage | None:
+    """Return the plugin to register, if anything is to be reported. Raises UsageError."""
     unused = config.getini("mockserver_unused") or "warn"
     if unused not in UNUSED:
         raise pytest.UsageError(f"mockserver_unused must be one of {', '.join(UNUSED)}, not {unused!r}")
     kinds = config.getoption("mockserver_coverage") or config.getini("mockserver_coverage")
     reports = tuple(_read_option(kind, config) for kind in kinds)
-    return RuleCoverage(unused, reports, fixtures) if reports or unused != "ignore" else None
+    return RuleCoverage(unused, reports) if reports or unused != "ignore" else None
 
 
 def _read_option(option: str, config: pytest.Config) -> Report:
@@ -49,10 +50,9 @@ def _read_option(option: str, config: pytest.Config) -> Report:
 class RuleCoverage:
     """The plugin for one run. Unused rules are reported if all tests ran; those of a test file, if all of its did."""
 
-    def __init__(self, unused: str, reports: Sequence[Report], fixtures: Set[str]) -> None:
+    def __init__(self, unused: str, reports: Sequence[Report]) -> None:
         self._unused = unused
         self._reports = reports
-        self._fixtures = fixtures
         self._watch = Watch()
         self._partial = False
         self._skipped = set[str]()
@@ -94,7 +94,7 @@ class RuleCoverage:
         """With `mockserver_unused = fail`, fail the run for unused rules."""
         config = session.config
         skipped = (item for item in session.items if item.nodeid in self._skipped)
-        ours = any(not self._fixtures.isdisjoint(getattr(item, "fixturenames", ())) for item in skipped)
+        ours = any(not FIXTURES.isdisjoint(getattr(item, "fixturenames", ())) for item in skipped)
         self._partial = self._partial or ours or _is_interrupted(session)
         if hasattr(config, "workeroutput"):
             config.workeroutput[_OUTPUT] = {"watch": self._watch.as_dict(), "partial": self._partial}

@@ -10,16 +10,17 @@ import pytest
 from msgspec.structs import asdict, replace
 
 from mockserver.config.errors import ConfigError, MockserverError, SourceLocation
+from mockserver.pytest_plugin.plugin_options import FAULT, FAULT_MARK, FIXTURE
 from mockserver.reports.calls import NO_CALLS
-from mockserver.testing.fault_matrix import FaultCase, FaultMatrix, FaultRow, HungError, RunResult, TimeLimit
-from mockserver.testing.stepped_request import EndlessError
+from mockserver.testing.fault_cases import FaultCase
+from mockserver.testing.fault_matrix import FaultMatrix, FaultRow, RunResult
+from mockserver.testing.in_process import EndlessError
+from mockserver.testing.time_limit import HungError, TimeLimit
 
 if TYPE_CHECKING:
     from mockserver.testing import MockServer
+    from mockserver.testing.server_session import ServerSession
 
-MARK = "mockserver_faults"
-PARAMETER = "mockserver_fault"
-SERVER = "mockserver"
 _CLOSING = 0.3  # seconds in which a stream can be closed after the test
 _NOT_JUDGED = (KeyboardInterrupt, pytest.exit.Exception, pytest.skip.Exception, pytest.xfail.Exception)
 
@@ -30,9 +31,9 @@ def parametrize(metafunc: pytest.Metafunc) -> None:
         cases = find_matrix(metafunc.definition).cases
     except MockserverError:
         return
-    if PARAMETER not in metafunc.fixturenames:
-        metafunc.fixturenames.append(PARAMETER)
-    metafunc.parametrize(PARAMETER, cases, ids=[case.name for case in cases])
+    if FAULT not in metafunc.fixturenames:
+        metafunc.fixturenames.append(FAULT)
+    metafunc.parametrize(FAULT, cases, ids=[case.name for case in cases])
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
@@ -41,11 +42,12 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
     case = _find_case(item)
     if case is None or case.rule is None:
         return (yield) if case is None else (yield from _run_intact(item, case))
-    server: MockServer = item.funcargs[SERVER]  # type: ignore[attr-defined]
+    server: MockServer = item.funcargs[FIXTURE]  # type: ignore[attr-defined]
+    session = server._session
     faults = find_matrix(item)
-    server.override(case.rule)
+    session.rules.override(case.rule)
     error: BaseException | None = None
-    limit = TimeLimit(faults.limit, lambda: _abort(server))
+    limit = TimeLimit(faults.limit, lambda: _abort(session))
     try:
         with limit:
             yield
@@ -53,9 +55,9 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
         raise
     except BaseException as raised:
         error = raised
-    server.wait_until_idle(_CLOSING)
+    session.server.wait_until_idle(_CLOSING)
     row = faults.make_row(_name_test(item, case), case, _judge(error, limit), server.calls)
-    server.close_open()
+    session.server.close_open()
     _note(item, row)
     if row.bad:
         _fail(f"{row.fault}: {row.details}", error, hung=limit.exceeded)
@@ -72,7 +74,7 @@ def _run_intact(item: pytest.Item, case: FaultCase) -> Generator[None, object, o
     except BaseException:
         _note(item, replace(row, outcome="failed", details="fails without a fault", bad=True))
         raise
-    if not item.funcargs[SERVER].calls:  # type: ignore[attr-defined]
+    if not item.funcargs[FIXTURE].calls:  # type: ignore[attr-defined]
         _note(item, replace(row, outcome="failed", details="makes no calls, so no fault could be injected", bad=True))
         pytest.fail(f"no fault could be injected: {NO_CALLS}", pytrace=False)
     _note(item, row)
@@ -81,13 +83,13 @@ def _run_intact(item: pytest.Item, case: FaultCase) -> Generator[None, object, o
 
 def _note(item: pytest.Item, row: FaultRow) -> None:
     """Add a row to the test's report, which xdist sends to the controller."""
-    item.user_properties.append((MARK, asdict(row)))
+    item.user_properties.append((FAULT_MARK, asdict(row)))
 
 
-def _abort(server: MockServer) -> None:
+def _abort(session: ServerSession) -> None:
     """End the answers that a test waits for, and the fault that would hit the next one."""
-    server.override()
-    server.close_open()
+    session.rules.override()
+    session.server.close_open()
 
 
 def _judge(error: BaseException | None, limit: TimeLimit) -> RunResult:
@@ -116,7 +118,7 @@ def find_matrix(node: pytest.Item) -> FaultMatrix:
     """Return the matrix of a marked test. Raises ConfigError for mistakes in the mark."""
     made: FaultMatrix | None = node.stash.get(_MATRIX, None)
     if made is None:
-        mark = node.get_closest_marker(MARK)
+        mark = node.get_closest_marker(FAULT_MARK)
         assert mark is not None  # noqa: S101  # `parametrize` is called for marked tests only
         path, line, _ = node.reportinfo()
         try:
@@ -126,14 +128,14 @@ def find_matrix(node: pytest.Item) -> FaultMatrix:
                 **mark.kwargs,
             )
         except MockserverError as error:
-            raise ConfigError(f"@pytest.mark.{MARK}: {error}") from None
+            raise ConfigError(f"@pytest.mark.{FAULT_MARK}: {error}") from None
         node.stash[_MATRIX] = made
     return made
 
 
 def _find_case(item: pytest.Item) -> FaultCase | None:
     callspec: Any = getattr(item, "callspec", None)
-    found = None if callspec is None else callspec.params.get(PARAMETER)
+    found = None if callspec is None else callspec.params.get(FAULT)
     return found if isinstance(found, FaultCase) else None
 
 

@@ -11,6 +11,7 @@ import pytest
 from mockserver.config.errors import MockserverError
 from mockserver.config.types import parse_share
 from mockserver.core.text import limit_lines, plural
+from mockserver.pytest_plugin.plugin_options import FAULT, FIXTURE
 from mockserver.reports.footprint import (
     CallFootprint,
     Footprint,
@@ -30,8 +31,6 @@ from mockserver.reports.footprint import (
 if TYPE_CHECKING:
     from mockserver.testing import MockServer
 
-FIXTURE = "mockserver"
-FAULT = "mockserver_fault"
 FILE = "mockserver-footprint.yaml"
 GROWTH = "10%"
 _MEASURED = "mockserver_footprint"  # the attribute of reports for what a test used, and the key of a worker's output

@@ -19,9 +19,9 @@ from mockserver.core.state import Counters, ValueStore
 from mockserver.engine.engine import Engine
 from mockserver.engine.mcp_streams import McpStreams
 from mockserver.engine.offload import LARGEST_IN_LOOP
-from mockserver.server.call_budget import CallBudget
 from mockserver.server.limits import Limiter, Unsent
 from mockserver.server.namespaces import Namespace, Namespaces
+from mockserver.server.programs import CallBudget
 from mockserver.server.recording.player import Player
 from mockserver.server.recording.upstreams import UpstreamClient
 from mockserver.server.sources import Sources

@@ -1,17 +1,25 @@
-"""Programs that run beside a server: started without input, for a time at most, with what they print."""
+"""Programs that run beside a server, and end: they get so much time, no input, and so many calls.
+
+A program that asks the same again and again is told to stop, and what repeats.
+"""
 
 import os
 import signal
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from mockserver.config.errors import ConfigError
+from mockserver.core.plan import Answer, Failure, Plan, ToolUse
+from mockserver.core.text import plural, truncate
 
+MAX_RUN_CALLS = 50  # of a program, unless more are allowed
+BUDGET = "budget"  # the source of the answer to a call beyond them
 _GRACE = 2.0  # seconds between the signals of _TERMINATION
 _TERMINATION = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGKILL") if hasattr(signal, name))
 
@@ -47,7 +55,8 @@ def run_captured(
         out, err = process.communicate(timeout=limit)
         code: int | None = read_exit_code(process.returncode)
     except subprocess.TimeoutExpired:
-        (out, err), code = _terminate(process), None
+        out, err = _terminate(process)
+        code = None
     except BaseException:
         _terminate(process)
         raise
@@ -74,3 +83,54 @@ def _terminate(process: "subprocess.Popen[bytes]") -> tuple[bytes, bytes]:
         with suppress(subprocess.TimeoutExpired):
             return process.communicate(timeout=_GRACE)
     return b"", b""
+
+
+class CallBudget(Struct):
+    """How many calls a run may make, how many it has `spent` on which answers; `refused` are those beyond.
+
+    `run` is the word for what makes them.
+    """
+
+    limit: int = MAX_RUN_CALLS
+    run: str = "run"
+    spent: int = 0
+    refused: int = 0
+    answers: Counter[str] = field(default_factory=Counter)
+    usual: str = ""  # what has answered most of them
+
+    def spend(self, plan: Plan) -> Plan:
+        """Count the call that a plan answers, and return the plan; beyond the limit, one that ends the run."""
+        if plan.is_service:
+            return plan
+        if self.spent >= self.limit:
+            self.refused += 1
+            return Plan(Failure("bad_parameter", self.explain(), headers=_FINAL), BUDGET)
+        self.spent += 1
+        answer = _describe_plan(plan)
+        self.answers[answer] += 1
+        if self.answers[answer] > self.answers[self.usual]:
+            self.usual = answer
+        return plan
+
+    def explain(self) -> str:
+        """Say that the budget is used up, and what answered most of the calls."""
+        said = f"This {self.run} has reached its limit of {plural(self.limit, 'call')}"
+        count = self.answers[self.usual]
+        if count < 2:
+            return f"{said}."
+        loops = self.usual.endswith(")")
+        advice = " Put a rule with tool_result before it, so that the result of the tool is answered." if loops else ""
+        return f"{said}: {self.usual} answered {count} of them.{advice}"
+
+
+_FINAL = (("x-should-retry", "false"),)
+_MOST_SHOWN = 120  # characters of arguments
+
+
+def _describe_plan(plan: Plan) -> str:
+    outcome = plan.outcome
+    parts = [part for choice in outcome.choices for part in choice.parts] if isinstance(outcome, Answer) else []
+    used = [
+        f"{part.call.name}({truncate(part.call.arguments, _MOST_SHOWN)})" for part in parts if isinstance(part, ToolUse)
+    ]
+    return f"{plan.source} with {' and '.join(used)}" if used else plan.source

@@ -12,12 +12,12 @@ if (overwritten := find_overwriting()) is not None:
 
 with pause_collector():  # imports leave no garbage, and the search for it takes a tenth of their time
     from mockserver.reports.calls import ReceivedCall
-    from mockserver.testing.agent_runs import AgentEnvironment, AgentRun
     from mockserver.testing.assertions import Calls
     from mockserver.testing.clock import Clock
+    from mockserver.testing.coding_agents import AgentEnvironment, AgentRun, CodingAgent
     from mockserver.testing.connections import BlockedConnectionError
     from mockserver.testing.declared import Asked, Declared
-    from mockserver.testing.server import CodingAgent, MockServer
+    from mockserver.testing.server import MockServer
     from mockserver.testing.setup import MockServerWarning, Setup
 
 if TYPE_CHECKING:

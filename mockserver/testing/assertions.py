@@ -13,7 +13,8 @@ from mockserver.engine.counters import Attempts
 from mockserver.reports.calls import ReceivedCall, list_calls, write_snapshot
 from mockserver.reports.failures import Expectation, explain_sequence, explain_too_few, explain_too_many
 from mockserver.rules.match.parse import compile_when
-from mockserver.testing.options import When, find_caller, merge_text
+from mockserver.testing.callers import find_caller
+from mockserver.testing.options import When, merge_text
 
 __tracebackhide__ = True  # pytest shows the line of the test instead
 

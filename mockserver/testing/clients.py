@@ -25,10 +25,9 @@ class EnvironmentPatch:
         """Set variables; None: unset one."""
         if self not in _ACTIVE:
             _ACTIVE.append(self)
-        for name, value in variables.items():
-            self._before.setdefault(name, os.environ.get(name))
-            self._set[name] = value
-            _put(os.environ, name, value)
+        self._before |= {name: os.environ.get(name) for name in variables if name not in self._before}
+        self._set |= variables
+        _put(os.environ, variables)
 
     def restore(self) -> None:
         """Restore the previous values; call it again once others have undone their changes.
@@ -43,16 +42,16 @@ class EnvironmentPatch:
     def _undo(self, environ: MutableMapping[str, str]) -> list[str]:
         """Restore the previous values in any environment; return the names of those that were ours."""
         ours = [name for name in self._before if environ.get(name) == self._set[name]]
-        for name in ours:
-            _put(environ, name, self._before[name])
+        _put(environ, {name: self._before[name] for name in ours})
         return ours
 
 
-def _put(environ: MutableMapping[str, str], name: str, value: str | None) -> None:
-    if value is None:
-        environ.pop(name, None)
-    else:
-        environ[name] = value
+def _put(environ: MutableMapping[str, str], variables: Mapping[str, str | None]) -> None:
+    for name, value in variables.items():
+        if value is None:
+            environ.pop(name, None)
+        else:
+            environ[name] = value
 
 
 @contextmanager

@@ -28,12 +28,12 @@ class Clock:
         with self._lock:
             self._skipped += seconds
 
-    def reach(self, moment: float) -> None:
+    def advance_to(self, moment: float) -> None:
         """Skip the time until a moment, if it is in the future."""
         with self._lock:
             self._skipped += max(0.0, moment - self.now())
 
-    async def wait_for(self, moment: float) -> None:
+    async def wait_until(self, moment: float) -> None:
         """Skip the time until a moment, after all waiters of this event loop with earlier ones."""
         self._due.append(moment)
         quiet = 0
@@ -43,7 +43,7 @@ class Clock:
                 quiet = 0 if min(self._due) < moment else quiet + 1
         finally:
             self._due.remove(moment)
-        self.reach(moment)
+        self.advance_to(moment)
 
 
 _QUIET = 5  # turns of the event loop without an earlier waiter

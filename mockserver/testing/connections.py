@@ -26,8 +26,8 @@ from mockserver.config.errors import ConfigError
 from mockserver.dialects import discover_all
 from mockserver.reports.failures import Problem, make_problem
 from mockserver.server.recording.upstreams import relaying
+from mockserver.testing.callers import find_test_frames, find_user_line, is_user_file, shorten_path, walk_frames
 from mockserver.testing.clients import is_set_early
-from mockserver.testing.options import find_test_frames, find_user_line, is_user_file, shorten_path, walk_frames
 
 
 class BlockedConnectionError(BaseException):
@@ -285,16 +285,18 @@ def _find_client_name(frames: Sequence[FrameType]) -> str:
 
 
 # The hosts of well-known providers that no dialect serves.
+# fmt: off
 _OTHERS = (
-    *("api.anthropic.com", "generativelanguage.googleapis.com", "aiplatform.googleapis.com"),
-    *("*-aiplatform.googleapis.com", "bedrock*.*.amazonaws.com", "*.inference.ai.azure.com"),
-    *("*.cognitiveservices.azure.com", "openrouter.ai", "api.mistral.ai", "codestral.mistral.ai"),
-    *("api.groq.com", "api.together.xyz", "api.together.ai", "api.deepseek.com", "api.x.ai"),
-    *("*.api.x.ai", "api.perplexity.ai", "router.huggingface.co", "api-inference.huggingface.co"),
-    *("*.endpoints.huggingface.cloud", "api.ai21.com", "api.replicate.com", "api.cerebras.ai", "api.sambanova.ai"),
-    *("integrate.api.nvidia.com", "api.deepinfra.com", "api.novita.ai", "api.hyperbolic.xyz", "api.studio.nebius.*"),
-    *("api.tokenfactory.nebius.com", "api.moonshot.*", "dashscope*.aliyuncs.com", "open.bigmodel.cn", "api.z.ai"),
-    *("api.minimax.io", "api.minimaxi.com", "ark.*.volces.com", "api.siliconflow.*"),
-    *("gateway.ai.cloudflare.com", "ai-gateway.vercel.sh", "api.githubcopilot.com", "*.ml.cloud.ibm.com"),
-    *("api.aimlapi.com", "inference.baseten.co", "api.friendli.ai", "api.upstage.ai", "api.writer.com", "ollama.com"),
+    "api.anthropic.com", "generativelanguage.googleapis.com", "aiplatform.googleapis.com",
+    "*-aiplatform.googleapis.com", "bedrock*.*.amazonaws.com", "*.inference.ai.azure.com",
+    "*.cognitiveservices.azure.com", "openrouter.ai", "api.mistral.ai", "codestral.mistral.ai", "api.groq.com",
+    "api.together.xyz", "api.together.ai", "api.deepseek.com", "api.x.ai", "*.api.x.ai", "api.perplexity.ai",
+    "router.huggingface.co", "api-inference.huggingface.co", "*.endpoints.huggingface.cloud", "api.ai21.com",
+    "api.replicate.com", "api.cerebras.ai", "api.sambanova.ai", "integrate.api.nvidia.com", "api.deepinfra.com",
+    "api.novita.ai", "api.hyperbolic.xyz", "api.studio.nebius.*", "api.tokenfactory.nebius.com", "api.moonshot.*",
+    "dashscope*.aliyuncs.com", "open.bigmodel.cn", "api.z.ai", "api.minimax.io", "api.minimaxi.com",
+    "ark.*.volces.com", "api.siliconflow.*", "gateway.ai.cloudflare.com", "ai-gateway.vercel.sh",
+    "api.githubcopilot.com", "*.ml.cloud.ibm.com", "api.aimlapi.com", "inference.baseten.co", "api.friendli.ai",
+    "api.upstage.ai", "api.writer.com", "ollama.com",
 )
+# fmt: on

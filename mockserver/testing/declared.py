@@ -1,25 +1,32 @@
-"""Rules that tests declare in Python: `on(...)`, and how each is answered."""
+"""Rules that tests declare in Python: `on(...)`, how each is answered, and the book that has them all."""
 
 import json
 import warnings
 from collections import Counter
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
-from typing import Any, Protocol, Self, Unpack
+from pathlib import Path
+from typing import Any, Self, Unpack
 
 from msgspec.structs import replace
 
 from mockserver.config.errors import ConfigError, MockserverError, SourceLocation
+from mockserver.config.source import Document
 from mockserver.core.call import Call
 from mockserver.core.draft import RenderContext, RuleAnswer
 from mockserver.core.json import Json, map_texts
 from mockserver.core.plan import Failure
 from mockserver.reports.calls import list_sources
+from mockserver.reports.coverage import find_watch
 from mockserver.rules.answer.compile import Responder
 from mockserver.rules.load import Rule
 from mockserver.rules.templates import is_template
+from mockserver.server.namespaces import DEFAULT
+from mockserver.server.sources import compile_rules
 from mockserver.testing.assertions import Calls
-from mockserver.testing.options import Details, ErrorName, Then, When, find_caller, merge_text
-from mockserver.testing.setup import MockServerWarning
+from mockserver.testing.callers import find_caller
+from mockserver.testing.local_server import LocalServer
+from mockserver.testing.options import Details, ErrorName, Then, When, merge_text
+from mockserver.testing.setup import MockServerWarning, load_rules
 
 __tracebackhide__ = True  # pytest shows the line of the test instead
 
@@ -59,29 +66,91 @@ class UniqueNames:
         return found
 
 
-class RuleBook(Protocol):
-    """What declared rules need of the server that they are for."""
+class RuleBook:
+    """The rules of a test, in front of those of its server's files: declared in Python, loaded, or laid over all.
 
-    names: UniqueNames
+    `failures`: what reply functions raised, with the places of their rules.
+    """
 
-    @property
-    def calls(self) -> Calls:
-        """All calls so far."""
+    def __init__(self, server: LocalServer) -> None:
+        self.server = server
+        self.declared: list[Declared] = []
+        self.loaded: tuple[Rule, ...] = ()
+        self.failures: list[tuple[str, Exception]] = []
+        self._kept: tuple[Declared, ...] = ()
+        self._overrides: tuple[Rule, ...] = ()
+        self._service: tuple[Rule, ...] = ()
+        self._namespaces = [DEFAULT]
+        self._names = UniqueNames()
 
-    def declare(self, declared: "Declared") -> None:
-        """Try a rule after those declared before."""
+    def add(self, declared: "Declared") -> None:
+        """Try a declared rule after those added before, once it has an answer."""
+        if declared not in self.declared:
+            self.declared.append(declared)
 
-    def remove_rule(self, declared: "Declared") -> None:
-        """Stop trying a rule."""
+    def remove(self, declared: "Declared") -> None:
+        """Stop trying a declared rule."""
+        self.declared = [one for one in self.declared if one is not declared]
+        self._kept = tuple(one for one in self._kept if one is not declared)
+        self.apply()
 
-    def update_rules(self) -> None:
-        """Use the rules as they are now."""
-
-    def compile_rule(self, rule: Mapping[str, Json], place: SourceLocation) -> Rule:
+    def compile(self, spec: Mapping[str, Json], place: SourceLocation) -> Rule:
         """Return a rule declared at a place of a program. Raises RuleError."""
+        document = Document.from_place({"rules": [spec]}, place)
+        return compile_rules((document,), self.server.live.settings)[0]
+
+    def compile_declared(self, spec: Mapping[str, Json], place: SourceLocation) -> Rule:
+        """Return a rule with a name that no other rule of the test has. Raises RuleError."""
+        return self._names.rename_rule(self.compile(spec, place))
+
+    def load(self, path: Path) -> None:
+        """Try the rules of a file after those declared. Raises MockserverError."""
+        self.loaded += load_rules(path, self.server.live.settings)
+        self.apply()
+
+    def override(self, *rules: Rule) -> None:
+        """Try these rules before all others until the next reset; they replace previous overrides."""
+        self._overrides = rules
+        self.apply()
+
+    def serve_agent(self, namespace: str, rules: tuple[Rule, ...]) -> None:
+        """Use all rules in the namespace of a coding agent, too, and before them those for what it asks for itself."""
+        self._namespaces.append(namespace)
+        self._service = rules
+        self.apply()
+
+    def keep_declared(self) -> None:
+        """Keep the rules declared so far through resets; they are tried after those declared later."""
+        self._kept = (*self._kept, *self.declared)
+        self.declared = []
+
+    def reset(self) -> None:
+        """Forget all rules but the kept ones."""
+        self.declared = []
+        self.loaded = ()
+        self.failures = []
+        self._overrides = ()
+        self._service = ()
+        self._namespaces = [DEFAULT]
+        self._names = UniqueNames(one.rule for one in self._kept if one.rule is not None)
+        self.apply()
+
+    def apply(self) -> None:
+        """Let the server use the rules as they are now. Raises ConfigError in a fork of its process."""
+        self.server.check_here()
+        every = (*sorted(self.declared, key=lambda one: one.is_last), *self._kept)
+        declared = tuple(one.rule for one in every if one.rule is not None)
+        if (watch := find_watch()) is not None:
+            watch.add_rules(self.loaded)
+            watch.add_rules(declared, declared=True)
+        rules = (*self._service, *self._overrides, *declared, *self.loaded)
+        for namespace in self._namespaces:
+            self.server.live.namespaces.touch(namespace).rules = rules
 
     def note_failure(self, declared: "Declared", error: Exception) -> None:
-        """Note that a reply function raised."""
+        """Note that a reply function raised, unless its rule belongs to a previous test."""
+        if declared in (*self.declared, *self._kept):
+            self.failures.append((declared.where, error))
 
 
 class Declared:
@@ -92,15 +161,16 @@ class Declared:
 
     is_last = False  # whether it is tried after all others
 
-    def __init__(self, server: RuleBook, text: Sequence[str], name: str | None, when: When) -> None:
+    def __init__(self, rules: RuleBook, text: Sequence[str], name: str | None, when: When) -> None:
         self.place = find_caller()
         if text and "last_user" in when and name is None:  # the text was the name in earlier versions
             why = f"on({text[0]!r}, last_user=...): the first text is now short for last_user; write name={text[0]!r}"
             warnings.warn(MockServerWarning(why), stacklevel=3)
-            text, name = text[1:], text[0]
+            name = text[0]
+            text = text[1:]
         self.expected_calls: int | None = None  # as set by `times`
         self.rule: Rule | None = None
-        self._server = server
+        self._rules = rules
         self._name = name
         self._when = merge_text(text, when)
 
@@ -156,12 +226,12 @@ class Declared:
         self.expected_calls = number
         if self.rule is not None:
             self.rule = replace(self.rule, times=number, spec={**self.rule.spec, "times": number})
-            self._server.update_rules()
+            self._rules.apply()
         return self
 
     def remove(self) -> None:
         """Remove the rule."""
-        self._server.remove_rule(self)
+        self._rules.remove(self)
 
     @property
     def where(self) -> str:
@@ -172,7 +242,7 @@ class Declared:
     def calls(self) -> Calls:
         """The calls that it answered or modified, at least in part."""
         source = None if self.rule is None else self.rule.source
-        return self._server.calls.of(lambda call: source in (*list_sources(call), *call.modified_by))
+        return self._rules.server.calls.of(lambda call: source in (*list_sources(call), *call.modified_by))
 
     def _make_responder(self, function: Function, more: Mapping[str, Any]) -> Responder:
         """Return a responder that calls a function; if it raises, the answer is a 500."""
@@ -186,9 +256,9 @@ class Declared:
                 if not isinstance(returned, str | Mapping):
                     raise TypeError(f"it must return a text or a table like `then`, not {type(returned).__name__}")
                 then = map_texts({"text": returned} if isinstance(returned, str) else returned, literal)
-                answer = self._server.compile_rule({"then": {**more, **then}}, self.place).then.respond
+                answer = self._rules.compile({"then": {**more, **then}}, self.place).then.respond
             except Exception as error:
-                self._server.note_failure(self, error)
+                self._rules.note_failure(self, error)
                 why = f"{self.where}: the function of this rule raised {type(error).__name__}: {error}"
                 raise Failure("server_error", why, status=500, headers=_FINAL) from error
             return answer(scope)
@@ -205,13 +275,12 @@ class Declared:
         named = {} if self._name is None else {"name": self._name}
         spec = {**named, "when": self._when, **times, "then": map_texts(then, str)}
         try:
-            compiled = self._server.compile_rule(spec, self.place)
+            rule = self._rules.compile_declared(spec, self.place)
         except MockserverError as error:
             self.remove()  # so that it is not reported as having no answer, too
             raise error.with_traceback(None) from None
-        rule = self._server.names.rename_rule(compiled)
         self.rule = rule if responder is None else replace(rule, then=replace(rule.then, respond=responder), slow=True)
-        self._server.update_rules()
+        self._rules.apply()
         return self
 
 

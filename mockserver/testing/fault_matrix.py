@@ -1,30 +1,22 @@
-"""The fault matrix: which faults a test or a program runs under, and how the outcome of each run is judged."""
+"""The fault matrix: what came of each run of a test or a program under a fault, and whether that is good."""
 
 import re
-import signal
-import sys
-import threading
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from types import FrameType
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal, NamedTuple, TypedDict, Unpack
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from mockserver.config.errors import ConfigError, Mistake, SourceLocation
-from mockserver.config.source import Document, did_you_mean
+from mockserver.config.source import did_you_mean
 from mockserver.config.types import parse_seconds
-from mockserver.core.action import POSITIONS, options
 from mockserver.core.exchange import MOST_KEPT
-from mockserver.core.json import Json, try_parse
+from mockserver.core.json import try_parse
 from mockserver.core.text import align_columns, plural
 from mockserver.delivery.faults import FAULTS
 from mockserver.reports.calls import ReceivedCall, describe_call
 from mockserver.rules.answer.faults import ANSWER_FAULTS
-from mockserver.rules.load import Rule
-from mockserver.server.sources import compile_rules
-from mockserver.testing.options import find_test_frames, find_user_line, flatten_when
+from mockserver.testing.fault_cases import FaultCase, Written, make_cases, make_list
 
 # What a program does under a fault.
 OUTCOMES = {
@@ -77,184 +69,6 @@ def write_totals(rows: Sequence[FaultRow]) -> str:
     counts = Counter(row.outcome for row in rows)
     totals = ", ".join(f"{counts[outcome]} {outcome}" for outcome in OUTCOMES if counts[outcome])
     return f"{plural(len(rows), 'run')}: {totals}; {sum(row.bad for row in rows) or 'none'} bad"
-
-
-_GRACE = 1.0  # seconds between aborting the answers and interrupting the thread
-
-
-class HungError(BaseException):
-    """Interrupts a thread that hangs. Not an Exception, so that no `except Exception` catches it."""
-
-
-class TimeLimit:
-    """A `with` block with a time limit in seconds.
-
-    At the limit, another thread calls `abort`, which ends the answers that the block waits for. If it still runs
-    after that, HungError interrupts it in the main thread. `exceeded` says whether the limit was reached, `where` at
-    which line of the user's code.
-    """
-
-    def __init__(self, seconds: float, abort: Callable[[], None]) -> None:
-        self.seconds = seconds
-        self.exceeded = False
-        self.where = ""
-        self._abort = abort
-        self._over = threading.Event()
-        self._timer = threading.Thread(target=self._wait, name="mockserver limit", daemon=True)
-        self._limited = threading.current_thread()
-        self._interrupts = _SIGNAL is not None and self._limited is threading.main_thread()
-        self._handler: object = None
-
-    def __enter__(self) -> "TimeLimit":
-        if self._interrupts:
-            self._handler = signal.signal(_SIGNAL, self._interrupt)  # type: ignore[arg-type]
-        self._timer.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._over.set()
-        self._timer.join()
-        if self._interrupts:
-            signal.signal(_SIGNAL, self._handler)  # type: ignore[arg-type]
-
-    def _wait(self) -> None:
-        if self._over.wait(self.seconds):
-            return
-        frame = sys._current_frames().get(self._limited.ident or 0)
-        self.exceeded = True
-        self.where = find_user_line(find_test_frames(frame))
-        self._abort()
-        if not self._over.wait(_GRACE) and self._interrupts:
-            signal.pthread_kill(self._limited.ident or 0, _SIGNAL)  # type: ignore[arg-type]
-
-    def _interrupt(self, number: int, frame: FrameType | None) -> None:
-        if not self._over.is_set():
-            raise HungError(f"{self.seconds:g} s have passed")
-
-
-# Hardly anything else uses this signal. Windows has no pthread_kill: there, aborting the answers has to be enough.
-_SIGNAL = getattr(signal, "SIGVTALRM", None) if hasattr(signal, "pthread_kill") else None
-
-
-Written = str | int | Mapping[str, Any]  # cut, "cut@after_tokens=3", "error=429", {"cut": {"after_tokens": 3}}
-
-
-class FaultCase(Struct, frozen=True):
-    """A fault (or an error) by name, its `then`, and the rule that injects it; the intact case has none.
-
-    `at` is its place in the matrix.
-    """
-
-    name: str
-    kind: str
-    then: Mapping[str, Json]
-    rule: Rule | None = None
-    at: int = 0
-
-
-def _make_cases(place: SourceLocation, faults: Sequence[Written], given: Mapping[str, Any]) -> tuple[FaultCase, ...]:
-    """Return the cases: first without a fault, then errors, then faults; by default the usual ones."""
-    usual = not faults and given.get("errors") is None
-    retry_after = given.get("retry_after", 1)
-    errors = DEFAULT_ERRORS if usual else _make_list(given.get("errors") or ())
-    made = [_make_error_case(error, retry_after) for error in errors]
-    positions = [
-        dict([_parse_option(each)]) if isinstance(each, str) else each
-        for each in _make_list(given.get("positions") or ())
-    ]
-    for fault in tuple(DEFAULT_FAULTS) if usual else faults:
-        if isinstance(fault, int) or str(fault).startswith("error="):
-            made.append(_make_error_case(fault, retry_after))
-        else:
-            made += _make_fault_cases(fault, positions)
-    cases = tuple({case.name: case for case in made}.values())
-    times = given.get("times", 1)
-    common = {"when": flatten_when(given.get("when") or {}), **({} if times is None else {"times": times})}
-    written = [{"name": case.name, **common, "then": case.then} for case in cases]
-    rules = compile_rules((Document.from_place({"rules": written}, place),), None)
-    pairs = enumerate(zip(cases, rules, strict=True), 1)
-    return (INTACT, *(replace(case, rule=rule, at=at) for at, (case, rule) in pairs))
-
-
-def _make_error_case(error: Written, retry_after: float | str | None) -> FaultCase:
-    if isinstance(error, Mapping):
-        return FaultCase(f"error={error.get('status', error.get('reason', '?'))}", "error", {"error": dict(error)})
-    code = _parse_scalar(str(error).removeprefix("error="))
-    later = {"retry_after": retry_after} if code in _RATE_LIMIT and retry_after is not None else {}
-    return FaultCase(f"error={code}", "error", {"error": code, **later})
-
-
-def _make_fault_cases(fault: str | Mapping[str, Any], positions: Sequence[Mapping[str, Json]]) -> Iterator[FaultCase]:
-    """Yield a fault with its options, or without any at each of its positions."""
-    name, options = _parse_fault(fault)
-    if options or name not in _ALL:
-        places: Sequence[Mapping[str, Json]] = [options]
-    else:
-        places = [each for each in positions if _supports(name, each)] or DEFAULT_FAULTS.get(name, ({},))
-    for place in places:
-        written = ",".join(key if value is True else f"{key}={value}" for key, value in place.items())
-        then: Json = {"faults": [{name: dict(place)} if place else name]}
-        yield FaultCase(f"{name}@{written}" if written else name, name, then)
-
-
-def _parse_fault(fault: str | Mapping[str, Any]) -> tuple[str, Mapping[str, Json]]:
-    """Return the name of a fault and its options. Raises ValueError."""
-    if isinstance(fault, str):
-        name, _, rest = fault.partition("@")
-        return name.strip(), dict(map(_parse_option, rest.split(","))) if rest else {}
-    if isinstance(fault, Mapping) and len(fault) == 1:
-        ((name, table),) = fault.items()
-        if isinstance(name, str) and isinstance(table, Mapping):
-            return name, table
-    raise ValueError(f'a fault is a name, "cut@after_tokens=3" or {{"cut": {{"after_tokens": 3}}}}, not {fault!r}')
-
-
-def _parse_option(text: str) -> tuple[str, Json]:
-    key, equals, value = text.partition("=")
-    return key.strip(), _parse_scalar(value) if equals else True
-
-
-def _supports(name: str, position: Mapping[str, Json]) -> bool:
-    known = next((each.among for each in options(_ALL[name]) if each.kind == "position"), ())
-    return all(key in known or (key not in POSITIONS and known) for key in position)
-
-
-def _parse_scalar(text: str) -> int | float | str:
-    for kind in (int, float):
-        try:
-            return kind(text)
-        except ValueError:
-            pass
-    return text.strip()
-
-
-INTACT = FaultCase("intact", "intact", {})
-DEFAULT_ERRORS = (429, 500, 503)
-_RATE_LIMIT = (429, "rate_limit")
-_ALL: Mapping[str, Any] = {**FAULTS, **ANSWER_FAULTS}
-
-# Without duplicated and reordered events, which do not occur in practice, and checksums, which few streams have.
-DEFAULT_FAULTS: Mapping[str, Sequence[Mapping[str, Json]]] = {
-    "stall": ({"at_start": True}, {"after_tokens": 1}),
-    "disconnect": ({"at_start": True}, {"after_tokens": 1}),
-    "reset": ({"at_start": True}, {"after_tokens": 1}),
-    "cut": ({"after_tokens": 1}, {"before_done": True}, {"in_tool_arguments": True}),
-    "empty_body": ({},),
-    "error_event": ({"after_tokens": 1},),
-    "malformed_json": ({"after_tokens": 1},),
-    "wrong_content_type": ({},),
-    "wrong_content_length": ({},),
-    "slow": ({"bytes_per_second": 10_000},),
-    "keepalive": ({},),
-    "crlf": ({},),
-    "split_frame": ({},),
-    "split_utf8": ({},),
-    "join_frames": ({},),
-    "missing_field": ({},),
-    "drop_usage": ({},),
-    "bad_tool_arguments": ({},),
-    "unknown_tool": ({},),
-}
 
 
 class RunResult(Struct, frozen=True):
@@ -439,7 +253,7 @@ class FaultMatrix(Struct, frozen=True):
                 if name in ("expect", "when") and not isinstance(given[name], Mapping | None):
                     raise ValueError(f"{name} must be a table, not {given[name]!r}")
             limit = given.get("limit")
-            cases = _make_cases(place, faults, given)
+            cases = make_cases(place, faults, given)
             expect = _read_expected(given.get("expect") or {}, cases)
             return cls(
                 cases,
@@ -456,7 +270,8 @@ class FaultMatrix(Struct, frozen=True):
         run = _Run(
             case, result, calls=calls, hit=[call for call in calls if source in (call.source, *call.modified_by)]
         )
-        (outcome, details), also = run.judge(), dict[str, str](run.judge_further())
+        outcome, details = run.judge()
+        also = dict[str, str](run.judge_further())
         expected = self.expect.get(case.name, self.expect.get(case.kind))
         bad = outcome in BAD and outcome not in self.allow
         if expected is not None and outcome != "unaffected":
@@ -490,7 +305,7 @@ def _read_expected(written: Mapping[Any, Any], cases: Sequence[FaultCase]) -> Ma
         name = f"error={key}" if f"error={key}" in known else str(key)
         if name not in known:
             raise ValueError(f'expect: the matrix has no fault "{name}"{did_you_mean(name, known)}')
-        found[name] = tuple(map(_read_outcome, _make_list(outcomes)))
+        found[name] = tuple(map(_read_outcome, make_list(outcomes)))
         for each in found[name]:
             if each.islower() and each not in OUTCOMES:  # names of errors are capitalized
                 raise ValueError(f'expect: there is no outcome "{each}"{did_you_mean(each, OUTCOMES)}')
@@ -504,13 +319,8 @@ def _read_outcome(outcome: Any) -> str:
 
 
 def _read_allowed(written: Any) -> tuple[str, ...]:
-    words = tuple(_make_list(written))
+    words = tuple(make_list(written))
     for word in words:
         if word not in BAD:
             raise ValueError(f'allow: "{word}" is not one of the bad outcomes: {", ".join(BAD)}')
     return words
-
-
-def _make_list(value: Any) -> Sequence[Any]:
-    single = isinstance(value, str | Mapping) or not isinstance(value, Iterable)
-    return [value] if single else list(value)

@@ -2,21 +2,24 @@
 
 import sys
 from collections.abc import Callable, Coroutine, Mapping, Sequence
-from typing import Any, Literal, Protocol, Self, TypedDict, Unpack
+from typing import Any, Literal, Self, TypedDict, Unpack
 from urllib.parse import quote
 
 from msgspec.structs import replace
 
 from mockserver.config.errors import ConfigError, RuleError
+from mockserver.config.settings import Settings
 from mockserver.config.source import Document, Mistakes
 from mockserver.core.call import Call
 from mockserver.core.json import Json
 from mockserver.core.mcp_server import INTERNAL_ERROR, McpChange, McpServer
 from mockserver.engine.mcp_streams import McpEvent
 from mockserver.rules.mcp_definitions import find_servers
+from mockserver.server.namespaces import DEFAULT
 from mockserver.testing.assertions import Assertions, Calls
+from mockserver.testing.callers import find_caller
 from mockserver.testing.declared import Declared, RuleBook
-from mockserver.testing.options import Details, Then, When, find_caller
+from mockserver.testing.options import Details, Then, When
 
 __tracebackhide__ = True  # pytest shows the line of the test instead
 Arguments = Mapping[str, Any]  # names and types: `{"path": str, "lines?": int}`, or a JSON Schema
@@ -36,22 +39,9 @@ class McpSettings(TypedDict, total=False):
     auth: Literal["oauth"] | Mapping[str, str]
 
 
-class McpBook(RuleBook, Protocol):
-    """What a mock of an MCP server needs of the server that serves it."""
-
-    @property
-    def url(self) -> str:
-        """The address of the server."""
-
-    def serve_mcp(self, mock: "McpMock", declared: McpServer) -> McpServer:
-        """Serve what a test declares of an MCP server, with what files say of it; return that."""
-
-    def tell_mcp(self, name: str, event: McpEvent) -> None:
-        """Tell the clients that listen to an MCP server of a change."""
-
-    @property
-    def mcp_key(self) -> str | None:
-        """The key that clients of MCP servers must show, if there is one."""
+def find_mcp_key(settings: Settings) -> str | None:
+    """Return the key that clients of MCP servers must show, if there is one."""
+    return next((key for key, its in (settings.keys or {}).items() if its.allowed), None)
 
 
 class McpMock(Assertions):
@@ -60,9 +50,10 @@ class McpMock(Assertions):
     Assertions are those on `mockserver`, and regard the calls of this server only.
     """
 
-    def __init__(self, server: McpBook, name: str) -> None:
+    def __init__(self, rules: RuleBook, name: str) -> None:
         self.name = name
-        self._server = server
+        self._rules = rules
+        self._server = rules.server
         self._declared: dict[str, dict[str, dict[str, Any]]] = {}
         self._settings: McpSettings = {}
         self._answers: dict[tuple[str, str], DeclaredTool] = {}
@@ -93,20 +84,21 @@ class McpMock(Assertions):
                 f'{find_caller().where}: no client listens to the MCP server "{self.name}" without sessions;'
                 f' write mockserver.mcp("{self.name}", sessions=True)'
             )
-        self._server.tell_mcp(self.name, McpEvent(kind) if uri is None else McpEvent("resources", uri))
+        event = McpEvent(kind) if uri is None else McpEvent("resources", uri)
+        self._server.live.engine.streams.publish(DEFAULT, self.name, event)
 
     @property
     def url(self) -> str:
         """The address for clients that speak streamable HTTP."""
-        return f"{self._server.url}/mcp/{quote(self.name)}"
+        return f"{self._server.address}/mcp/{quote(self.name)}"
 
     @property
     def stdio(self) -> dict[str, Any]:
         """Command, arguments and environment for clients that start a command; it passes messages on to `url`."""
         command = {"command": sys.executable, "args": ["-m", "mockserver", "mcp", self.name]}
-        token = self._server.mcp_key
-        shown = {} if token is None else {"MOCKSERVER_MCP_KEY": token}
-        return {**command, "env": {"MOCKSERVER_URL": self._server.url, **shown}}
+        key = find_mcp_key(self._server.live.settings)
+        shown = {} if key is None else {"MOCKSERVER_MCP_KEY": key}
+        return {**command, "env": {"MOCKSERVER_URL": self._server.address, **shown}}
 
     @property
     def calls(self) -> Calls:
@@ -144,8 +136,8 @@ class McpMock(Assertions):
 
     def on(self, **when: Unpack[When]) -> "DeclaredTool":
         """Declare a rule for calls that match: `on(tool="read_file", arguments={"path": "note.txt"})`."""
-        declared = DeclaredTool(self._server, {"mcp": {"equals": self.name}, **when})
-        self._server.declare(declared)
+        declared = DeclaredTool(self._rules, {"mcp": {"equals": self.name}, **when})
+        self._rules.add(declared)
         return declared
 
     def _define(self, field: str, name: str) -> "DeclaredTool":
@@ -154,11 +146,11 @@ class McpMock(Assertions):
         if earlier is not None:
             earlier.remove()
         when: Any = {"mcp": {"equals": self.name}, field: {"equals": name}}
-        made = self._answers[field, name] = DeclaredTool(self._server, when, is_last=True)
+        made = self._answers[field, name] = DeclaredTool(self._rules, when, is_last=True)
         return made
 
-    def extend(self, server: McpServer | None, made: McpServer) -> McpServer:
-        """Return what a rules file says of the server with what the test declared."""
+    def _extend(self, server: McpServer | None, made: McpServer) -> McpServer:
+        """Return what a rules file says of the server, if it does, with what the test declared."""
         if server is None:
             return made
         stated = {_FIELDS.get(key, key): getattr(made, _FIELDS.get(key, key)) for key in self._settings}
@@ -181,7 +173,7 @@ class McpMock(Assertions):
             raise
 
     def _serve(self) -> McpServer:
-        """Serve what is declared. Raises RuleError."""
+        """Serve what is declared, with what files say; return that. Raises RuleError."""
         table = {each: list(entries.values()) for each, entries in self._declared.items()}
         settings = {key: list(value) if isinstance(value, tuple) else value for key, value in self._settings.items()}
         document = Document.from_place({"mcp": {self.name: {**settings, **table}}}, find_caller())
@@ -189,7 +181,11 @@ class McpMock(Assertions):
         found = find_servers(document, mistakes.add)
         if mistakes.found:
             raise RuleError(*mistakes.found)
-        return self._server.serve_mcp(self, found[self.name])
+        live = self._server.live
+        served = self._extend(live.engine.servers.get(self.name), found[self.name])
+        space = live.namespaces.touch(DEFAULT)
+        space.servers = {**space.servers, self.name: served}
+        return served
 
 
 _FIELDS = {"auth": "login"}  # of McpServer, by the keys of a rules file
@@ -198,8 +194,8 @@ _FIELDS = {"auth": "login"}  # of McpServer, by the keys of a rules file
 class DeclaredTool(Declared):
     """A rule for the calls of a tool, a resource or a prompt; call one of its methods to give it an answer."""
 
-    def __init__(self, server: RuleBook, when: When, *, is_last: bool = False) -> None:
-        super().__init__(server, (), None, when)
+    def __init__(self, rules: RuleBook, when: When, *, is_last: bool = False) -> None:
+        super().__init__(rules, (), None, when)
         self.is_last = is_last
 
     def reply(self, text: str | Callable[..., Any] | None = None, **then: Unpack[Then]) -> Self:
@@ -227,7 +223,7 @@ class DeclaredTool(Declared):
         return self.then({"tool_error": error})
 
     def _answer(self, then: Mapping[str, Any], responder: Any = None) -> Self:
-        self._server.declare(self)
+        self._rules.add(self)
         return super()._answer(then, responder)
 
 

@@ -1,104 +1,14 @@
-"""The options of a server and of rules in tests, as types for editors; the place of the calling test."""
+"""The options of a server and of rules in tests, as types for editors."""
 
-import linecache
-import os
-import re
-import sys
-import sysconfig
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import lru_cache
-from hashlib import sha256
-from itertools import takewhile
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from types import FrameType
 from typing import Any, Literal, TypedDict
 
-from mockserver.config.errors import ConfigError, SourceLocation
+from mockserver.config.errors import ConfigError
+from mockserver.config.settings import RecordMode
+from mockserver.testing.callers import find_caller
 
 __tracebackhide__ = True  # pytest shows the line of the test instead
-
-_MAX_PART = 150  # bytes of a part of a cassette's name
-
-
-def name_cassette(parts: Iterable[str]) -> str:
-    """Return the cassette of a test, such as `test_app/TestChat.test_greets[gpt-4o]`.
-
-    A part that file systems might reject, or confuse with another, gets a hash suffix.
-    """
-    return "/".join(map(_make_safe, parts))
-
-
-def _make_safe(part: str) -> str:
-    kept = _LEADING.sub("", _UNSAFE.sub("-", part)).encode()[:_MAX_PART].decode(errors="ignore").rstrip(" .")
-    if kept and kept == part and not _AMBIGUOUS.search(part):
-        return part
-    return f"{kept or '_'}~{sha256(part.encode(errors='backslashreplace')).hexdigest()[:8]}"
-
-
-_UNSAFE = re.compile(r"[^\w .@+=,()\[\]~-]")
-_LEADING = re.compile(r"^[^\w\[]+")
-# Case-insensitive file systems confuse parameters that differ only in case; functions hardly ever do.
-_AMBIGUOUS = re.compile(r"\[.*[A-Z]|\.yaml$")
-
-
-def find_caller() -> SourceLocation:
-    """Return the innermost line outside this package, with its text."""
-    frame = _find_calling_frame()
-    file = frame.f_code.co_filename
-    line = frame.f_lineno
-    text = linecache.getline(file, line).rstrip("\n")
-    return SourceLocation(shorten_path(file), line, column=len(text) - len(text.lstrip()) + 1, text=text)
-
-
-def resolve_path(path: str | Path) -> Path:
-    """Return a path relative to the calling file, if that exists, or to the working directory."""
-    there = Path(_find_calling_frame().f_code.co_filename).parent / path
-    return there if there.exists() else Path(path)
-
-
-def _find_calling_frame() -> FrameType:
-    return next(frame for frame in walk_frames(sys._getframe(1)) if not frame.f_code.co_filename.startswith(PACKAGE))
-
-
-def walk_frames(frame: FrameType | None) -> Iterator[FrameType]:
-    """Yield a frame, its caller, and so on."""
-    while frame is not None:
-        yield frame
-        frame = frame.f_back
-
-
-def find_test_frames(frame: FrameType | None) -> Iterator[FrameType]:
-    """Return a frame and its callers as far as pytest's."""
-    return takewhile(lambda each: _PYTEST not in each.f_code.co_filename, walk_frames(frame))
-
-
-def is_user_file(file: str) -> bool:
-    """Return whether a file of code is below the working directory, and not installed there."""
-    return file.startswith(f"{os.getcwd()}{os.sep}") and not file.startswith(_FOREIGN)
-
-
-def find_user_line(frames: Iterable[FrameType]) -> str:
-    """Return the first line of the user's own code, such as `app.py:12`; empty if there is none."""
-    found = next((frame for frame in frames if is_user_file(frame.f_code.co_filename)), None)
-    return "" if found is None else f"{shorten_path(found.f_code.co_filename)}:{found.f_lineno}"
-
-
-def shorten_path(file: str | Path) -> str:
-    """Return a path relative to the working directory, if it is below it."""
-    return _shorten_path(str(file), os.getcwd())
-
-
-@lru_cache(maxsize=256)
-def _shorten_path(file: str, folder: str) -> str:
-    path = Path(file)
-    here = Path(folder)
-    return path.relative_to(here).as_posix() if path.is_relative_to(here) else file
-
-
-PACKAGE = str(Path(__file__).parents[1])
-_PYTEST = f"{os.sep}_pytest{os.sep}"
-_FOREIGN = (f"{PACKAGE}{os.sep}", *{sysconfig.get_path(name) for name in ("stdlib", "purelib", "platlib")})
-
 
 # A bare value, one of several, or a table of predicates; by the kind of the field. In a bare text * is a wildcard.
 TextCondition = str | Sequence[str] | Mapping[str, Any]
@@ -137,7 +47,7 @@ class ServerOptions(TypedDict, total=False):
     timing: bool | str | Mapping[str, Any]
     cassette: str | None
     cassettes: str | Path
-    record: Literal["none", "once", "new_episodes", "all"]
+    record: RecordMode
     record_errors: bool
     upstream: Mapping[str, str]
     allow_hosts: Sequence[str]

@@ -1,8 +1,10 @@
-"""A test's configuration of its server, and the settings and engine made from it; files are read once."""
+"""The setup of a test: rules, settings and cassette, the engine made from them, and warnings of what it left undone."""
 
 import os
+import re
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
+from hashlib import sha256
 from pathlib import Path
 from typing import Any, Unpack
 
@@ -14,14 +16,15 @@ from mockserver.config.settings import UPSTREAM_KEY, Settings
 from mockserver.core.json import Json
 from mockserver.engine.memory import Memory
 from mockserver.reports.calls import ReceivedCall, describe_call
-from mockserver.reports.failures import PlayedCassette, Problem
+from mockserver.reports.failures import PlayedCassette
 from mockserver.rules.load import Rule
 from mockserver.server.compose import Composed, compose, make_value_store
 from mockserver.server.live import Live
 from mockserver.server.sources import Sources, compile_rules
 from mockserver.state.in_memory import MemoryCounters
+from mockserver.testing.callers import shorten_path
 from mockserver.testing.connections import check_hosts
-from mockserver.testing.options import ServerOptions, shorten_path
+from mockserver.testing.options import ServerOptions
 
 
 class MockServerWarning(UserWarning):
@@ -48,12 +51,6 @@ def find_unrecorded(calls: Iterable[ReceivedCall]) -> Iterator[MockServerWarning
         yield MockServerWarning(f"{head} {describe_call(first)}: {why}")
 
 
-def warn_of_test(left: Iterable[ReceivedCall], remarks: Iterable[Problem]) -> None:
-    """Issue warnings of answers left open and of remarks for the caller's caller."""
-    for warning in (*find_left_open(left), *(MockServerWarning(remark.text) for remark in remarks)):
-        warnings.warn(warning, stacklevel=3)
-
-
 class LoadedCassette(Struct, frozen=True):
     """A cassette to replay: its name in calls' sources, its file, its number of episodes."""
 
@@ -74,6 +71,28 @@ class LoadedCassette(Struct, frozen=True):
         head = f"cassette {self.name}#"
         numbers = {int(call.source.removeprefix(head)) for call in calls if call.source.startswith(head)}
         return PlayedCassette(shorten_path(self.file), self.size, tuple(sorted(numbers)))
+
+
+def name_cassette(parts: Iterable[str]) -> str:
+    """Return the cassette of a test, such as `test_app/TestChat.test_greets[gpt-4o]`.
+
+    A part that file systems might reject, or confuse with another, gets a hash suffix.
+    """
+    return "/".join(map(_make_safe, parts))
+
+
+def _make_safe(part: str) -> str:
+    kept = _LEADING.sub("", _UNSAFE.sub("-", part)).encode()[:_MAX_PART].decode(errors="ignore").rstrip(" .")
+    if kept and kept == part and not _AMBIGUOUS.search(part):
+        return part
+    return f"{kept or '_'}~{sha256(part.encode(errors='backslashreplace')).hexdigest()[:8]}"
+
+
+_UNSAFE = re.compile(r"[^\w .@+=,()\[\]~-]")
+_LEADING = re.compile(r"^[^\w\[]+")
+# Case-insensitive file systems confuse parameters that differ only in case; functions hardly ever do.
+_AMBIGUOUS = re.compile(r"\[.*[A-Z]|\.yaml$")
+_MAX_PART = 150  # bytes
 
 
 DEFAULTS: Mapping[str, Json] = {"unmatched": "error", "port": 0, "reload": False, "journal_calls": 10_000}

@@ -1,9 +1,7 @@
 """The transport: answers the requests of httpx and httpx2 without a connection."""
 
-import asyncio
 import sys
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
-from contextlib import suppress
 from email.utils import formatdate
 from functools import cache, lru_cache
 from threading import RLock
@@ -14,13 +12,20 @@ from weakref import WeakSet
 from starlette.types import Scope
 
 from mockserver.cassettes.addresses import find_dialect, find_local_target
-from mockserver.core.action import Head
 from mockserver.core.origins import is_loopback
 from mockserver.core.seed import wall
+from mockserver.server.handshakes import asks_for_socket
 from mockserver.server.routes import make_dialect_routes
-from mockserver.testing.client_response import ClientResponse, Received
 from mockserver.testing.clock import Clock
-from mockserver.testing.stepped_request import SteppedRequest
+from mockserver.testing.in_process import (
+    Driver,
+    ImmediateDriver,
+    InProcessRequest,
+    InProcessResponse,
+    LoopDriver,
+    WireHead,
+    run_at_once,
+)
 
 if TYPE_CHECKING:
     import httpx
@@ -46,30 +51,32 @@ class Transport(_Base):
     def __init__(self, site: "Site", clock: Clock, find_address: Callable[[], str] | None = None) -> None:
         self._site = site
         self._clock = clock
-        self._path = make_path_finder()
+        self._find_path = make_path_finder()
         self._lock = RLock()  # of the site, which makes one step at a time, on any thread
         self._find_address = find_address
-        self._answers = WeakSet[ClientResponse]()
+        self._responses = WeakSet[InProcessResponse]()
 
     def handle_request(self, request: Any) -> Any:
         """Answer the request of a synchronous client."""
-        if (handshake := self._send_on_handshake(request)) is not None:
-            return _make_connector(request, "HTTPTransport").handle_request(handshake)
-        answer = self._answer(request, request.read(), patient=False)
-        return _make_response(request, answer.next(), answer)
+        if (handshake := self._readdress_handshake(request)) is not None:
+            return _connect(request, "HTTPTransport").handle_request(handshake)
+        response = self._begin(request, request.read(), ImmediateDriver(self._clock))
+        head = run_at_once(response.receive_head(bare=request.method == "HEAD", last=_is_last(request)))
+        return _make_response(request, head, response)
 
     async def handle_async_request(self, request: Any) -> Any:
         """Answer the request of an asynchronous client."""
-        if (handshake := self._send_on_handshake(request)) is not None:
-            return await _make_connector(request, "AsyncHTTPTransport").handle_async_request(handshake)
-        answer = self._answer(request, await request.aread(), patient=_is_in_asyncio())
-        return _make_response(request, await answer.next_async(), answer)
+        if (handshake := self._readdress_handshake(request)) is not None:
+            return await _connect(request, "AsyncHTTPTransport").handle_async_request(handshake)
+        response = self._begin(request, await request.aread(), LoopDriver(self._clock))
+        head = await response.receive_head(bare=request.method == "HEAD", last=_is_last(request))
+        return _make_response(request, head, response)
 
     def hang_up(self) -> None:
         """Abort the answers that clients have not read to the end."""
         with self._lock:  # other threads can add answers
-            for answer in tuple(self._answers):
-                answer.abort()
+            for response in tuple(self._responses):
+                response.abort()
 
     def close(self) -> None:
         """Do nothing."""
@@ -87,66 +94,60 @@ class Transport(_Base):
 
     async def __aexit__(self, *_: object) -> None: ...
 
-    def _send_on_handshake(self, request: Any) -> Any:
-        """Return the handshake of a WebSocket as it goes to the running server; None for any other request."""
-        if self._find_address is None:
-            return None
-        from mockserver.server.handshakes import asks_for_socket  # slow: Starlette
-
-        if not asks_for_socket(request.method, request.headers.get("upgrade", "")):
+    def _readdress_handshake(self, request: Any) -> Any:
+        """Return the handshake of a WebSocket with the address of the running server; None for any other request."""
+        if self._find_address is None or not asks_for_socket(request.method, request.headers.get("upgrade", "")):
             return None
         raw, mark, query = request.url.raw_path.partition(b"?")
         # a provider's WebSocket is where its clients POST otherwise
-        path = quote(self._path("POST", request.url.host, unquote(raw.decode("latin-1"))))
+        path = quote(self._find_path("POST", request.url.host, unquote(raw.decode("latin-1"))))
         url = f"{self._find_address()}{path}{(mark + query).decode('latin-1')}"
         headers = [field for field in request.headers.multi_items() if field[0].lower() != "host"]
         return find_library(request).Request("GET", url, headers=headers, extensions=request.extensions)
 
-    def _answer(self, request: Any, body: bytes, *, patient: bool) -> ClientResponse:
+    def _begin(self, request: Any, body: bytes, driver: Driver) -> InProcessResponse:
+        """Return what a client is about to receive."""
         url = request.url
         raw, _, query = url.raw_path.partition(b"?")
-        path = self._path(request.method, url.host, unquote(raw.decode("latin-1")))
         scope: Scope = {
             **_SCOPE,
             "method": request.method,
-            "path": path,
+            "path": self._find_path(request.method, url.host, unquote(raw.decode("latin-1"))),
             "raw_path": raw,
             "query_string": query,
             "headers": [(name.lower(), value) for name, value in request.headers.raw],
         }
-        steps = SteppedRequest(self._site, scope, body, patient=patient, lock=self._lock)
-        read_timeout = request.extensions.get("timeout", _NO_TIMEOUT).get("read")
 
         def make_error(name: str, message: str) -> Exception:
             error: Exception = getattr(find_library(request), name)(message, request=request)
             return error
 
-        answer = ClientResponse(steps, self._clock, make_error=make_error, read_timeout=read_timeout)
+        response = InProcessResponse(
+            InProcessRequest(self._site, scope, body, driver=driver, lock=self._lock),
+            make_error=make_error,
+            read_timeout=request.extensions.get("timeout", _NO_TIMEOUT).get("read"),
+        )
         with self._lock:
-            self._answers.add(answer)
-        return answer
+            self._responses.add(response)
+        return response
 
 
-def _make_connector(request: Any, kind: str) -> Any:
-    """Make a transport of the library of a request for one connection, which ends with its response."""
+def _is_last(request: Any) -> bool:
+    """Return whether the client closes its connection after this request."""
+    stated: str = request.headers.get("connection", "")
+    return stated.lower() == "close"
+
+
+def _connect(request: Any, kind: str) -> Any:
+    """Return a transport of the library of a request for one connection, which ends with its response."""
     library = find_library(request)
     return getattr(library, kind)(verify=False, limits=library.Limits(max_keepalive_connections=0))
 
 
-def _make_response(request: Any, head: Received, answer: ClientResponse) -> Any:
-    if not isinstance(head, Head):
-        raise TypeError("an answer must start with its head")
-    last = request.headers.get("connection", "").lower() == "close"
-    headers = [(b"date", _write_date(int(wall()))), *answer.begin(head, bare=request.method == "HEAD", last=last)]
+def _make_response(request: Any, head: WireHead, response: InProcessResponse) -> Any:
+    headers = [(b"date", _write_date(int(wall()))), *head.headers]
     library = find_library(request)
-    return library.Response(head.status, headers=headers, stream=make_body_class(library)(answer))
-
-
-def _is_in_asyncio() -> bool:
-    """Return whether an asyncio loop runs, in which requests can wait for each other."""
-    with suppress(RuntimeError):
-        return asyncio.get_running_loop() is not None
-    return False
+    return library.Response(head.status, headers=headers, stream=make_body_class(library)(response))
 
 
 @lru_cache(maxsize=1)
@@ -170,19 +171,19 @@ _NO_TIMEOUT: Mapping[str, float] = {}
 class ResponseBody:
     """The body of a response as a byte stream, synchronous and asynchronous."""
 
-    def __init__(self, response: ClientResponse) -> None:  # whose head was received
+    def __init__(self, response: InProcessResponse) -> None:  # whose head was received
         self._response = response
 
     def __iter__(self) -> Iterator[bytes]:
-        while isinstance(piece := self._response.next(), bytes):
+        while (piece := run_at_once(self._response.receive_piece())) is not None:
             yield piece
 
     def __aiter__(self) -> AsyncIterator[bytes]:
         return self  # not a generator, as trio warns about unfinished ones
 
     async def __anext__(self) -> bytes:
-        piece = await self._response.next_async()
-        if not isinstance(piece, bytes):
+        piece = await self._response.receive_piece()
+        if piece is None:
             raise StopAsyncIteration
         return piece
 

@@ -11,7 +11,6 @@ from unittest import TestCase, TestResult
 from mockserver.config.errors import ConfigError, MockserverError
 from mockserver.testing.options import ServerOptions
 from mockserver.testing.server import MockServer
-from mockserver.testing.setup import warn_of_test
 
 __tracebackhide__ = True  # pytest shows the line of the test instead
 
@@ -73,7 +72,7 @@ class MockServerTestCase(TestCase):
         name = self._testMethodName
         own = vars(self)
         before = own.get(name)  # pytest sets one, and removes it itself
-        own[name] = _run_after(getattr(self, name), self._verify)
+        own[name] = _run_after(getattr(self, name), server._session.end)
         try:
             with server.environ():
                 yield
@@ -81,11 +80,6 @@ class MockServerTestCase(TestCase):
             del own[name]
             if before is not None:
                 own[name] = before
-
-    def _verify(self) -> None:
-        self.mockserver.verify()
-        remarks = self.mockserver.remarks()
-        warn_of_test(self.mockserver.close_open(), remarks)
 
 
 def _raise(error: Exception) -> None:

@@ -102,7 +102,15 @@ ECHOED: list[tuple[dict[str, Any], dict[str, Any]]] = [
         {
             "tools": [
                 {**F, "description": None, "parameters": None, "strict": True},
-                {"type": "web_search", "search_context_size": "low"},
+                {
+                    "type": "web_search",
+                    "search_context_size": "low",
+                    "user_location": {
+                        "type": "approximate",
+                        "country": "US",
+                        **dict.fromkeys(("city", "region", "timezone")),
+                    },
+                },
             ],
             "tool_choice": F,
         },
@@ -150,5 +158,6 @@ def test_the_id_of_what_was_not_found_is_told(speak: Callable[[str], Any]) -> No
     ],
 )
 def test_an_error_as_an_event(said: Any, error: Any) -> None:
-    event = error_event(Reply(500, (), json.dumps({"error": said}).encode()), 7)
+    before = b'event: response.created\ndata: {"type":"response.created","sequence_number":6}\n\n'
+    event = error_event(Reply(500, (), json.dumps({"error": said}).encode()), before)
     assert (event.event, json.loads(event.data)) == ("error", {"type": "error", "sequence_number": 7, "error": error})

@@ -18,9 +18,9 @@ from mockserver.core.plan import Answer, Failure, Listing, Stored, Text, Usage
 from mockserver.dialects._forms import write_form
 from mockserver.dialects._openai_api import audio
 from mockserver.engine.offload import (
-    IN_PROCESS_DRIVER,
     LARGEST_IN_LOOP,
     LONG,
+    STEPPED,
     THREADS,
     Work,
     is_large,
@@ -243,12 +243,12 @@ def test_what_is_a_long_answer() -> None:
 
 
 def test_whoever_steps_a_coroutine_by_hand_does_its_large_work() -> None:
-    before = IN_PROCESS_DRIVER.set(True)
+    before = STEPPED.set(True)
     waiting = on_thread(in_main_thread)
     assert waiting.send(None) == Work(in_main_thread)
     with pytest.raises(StopIteration) as over:
         waiting.send(5)
-    IN_PROCESS_DRIVER.reset(before)
+    STEPPED.reset(before)
     assert over.value.value == 5
 
 

@@ -9,7 +9,7 @@ import click
 from mockserver.cli import COMMANDS, commands
 from mockserver.config.settings import Settings
 from mockserver.pytest_plugin import pytest_addoption
-from mockserver.pytest_plugin.session import KEYS
+from mockserver.pytest_plugin.configuration import MARK_KEYS
 from mockserver.reports.calls import ReceivedCall
 from mockserver.server.control import calls
 from mockserver.testing import Declared, MockServer
@@ -99,11 +99,11 @@ def _pytest_options() -> str:
     """What the plugin takes: keys of the mark, options of the command line, keys of the ini file."""
     found = _PytestOptions()
     pytest_addoption(found)  # type: ignore[arg-type]
-    for key in KEYS:
+    for key in MARK_KEYS:
         if key in found.rows or key not in Settings.model_fields or key in _MARKED_ONLY:
             found.rows.setdefault(key, ["", "", _MARKED_ONLY.get(key, "")])
-    rows = [(f"`{name}`" if name in KEYS else "", *row) for name, row in found.rows.items()]
-    settings = ", ".join(f"`{key}`" for key in KEYS if key not in found.rows)
+    rows = [(f"`{name}`" if name in MARK_KEYS else "", *row) for name, row in found.rows.items()]
+    settings = ", ".join(f"`{key}`" for key in MARK_KEYS if key not in found.rows)
     listed = markdown_table(("key of the mark", "command line", "ini file", "meaning"), rows)
     return f"{listed}\n\nThe mark also takes these [settings](settings.md): {settings}."
 
@@ -147,24 +147,6 @@ def _signature(method: Any) -> str:
     return f"({', '.join(shown)})"
 
 
-# What the plugin and unittest use of a server; tests hardly do.
-_INTERNAL = (
-    *(
-        "compile_rule",
-        "declare",
-        "serve_mcp",
-        "update_rules",
-        "remove_rule",
-        "note_failure",
-        "declares",
-        "check",
-        "close_open",
-        "problems",
-    ),
-    *("remarks", "list_hints", "find_played_cassette", "wait_until_idle", "keep_declared", "override"),
-)
-
-
 INTERFACES: Mapping[str, Callable[[], str]] = {
     "call": _struct(control_types.CallDetail),
     "commands": _commands,
@@ -173,5 +155,5 @@ INTERFACES: Mapping[str, Callable[[], str]] = {
     "pytest-options": _pytest_options,
     "received": _members(ReceivedCall, without=("unparsed", "rules", "secrets")),
     "routes": _routes,
-    "server": _members(MockServer, Assertions, without=_INTERNAL),
+    "server": _members(MockServer, Assertions),
 }

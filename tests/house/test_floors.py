@@ -38,8 +38,11 @@ FLOORS: dict[str, tuple[set[str], set[str]]] = {
     "tokenizers": ({"core", "config"}, {"tiktoken"}),
     "media": ({"core"}, set()),
     "kinds": ({"core", "config", "media"}, set()),
-    "dialects": ({"core", "wire", "config", "kinds", "media"}, _TYPES | {"jiter", "python_multipart"}),
-    "model": ({"core", "config"}, {"pydantic_core", "jsonschema_rs", "lark"}),
+    "dialects": (
+        {"core", "wire", "config", "kinds", "media"},
+        _TYPES | {"jiter", "python_multipart", "jsonschema_rs"},
+    ),
+    "model": ({"core", "config"}, {"pydantic_core", "jsonschema_rs", "lark", "yaml"}),
     "rules": (
         {"core", "config", "kinds", "model"},
         _TYPES | {"minijinja", "regex", "ahocorasick_rs", "jmespath", "jsonschema_rs", "faker"},

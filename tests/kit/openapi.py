@@ -13,12 +13,13 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
 from textwrap import dedent
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import msgspec
 from msgspec import UNSET, Meta, Struct, field
 from msgspec.structs import fields
 
+from mockserver.config.settings import RecordMode
 from mockserver.core.http import CONTROL
 from mockserver.delivery.faults import FAULTS
 from mockserver.rules.json_schema import make_rules_schema
@@ -90,9 +91,7 @@ class CassetteToUse(Part):
     """A cassette."""
 
     name: Annotated[str | None, about("its name; null for none")]
-    record: Annotated[
-        Maybe[Literal["none", "once", "new_episodes", "all"]], about("record mode (default: the settings')")
-    ] = UNSET
+    record: Annotated[Maybe[RecordMode], about("record mode (default: the settings')")] = UNSET
 
 
 class CallsToCompare(Part):

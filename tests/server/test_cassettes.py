@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from mockserver.config.errors import CassetteError, MockserverError
 from mockserver.config.layers import assemble
-from mockserver.config.settings import MatchSettings
+from mockserver.config.settings import MatchSettings, RecordMode
 from mockserver.config.source import read
 from mockserver.core.call import Call
 from mockserver.core.episode import Recorded
@@ -19,7 +19,7 @@ from mockserver.core.plan import Failure, Forward, Plan, Timing
 from mockserver.delivery.script import AT_ONCE, Pace
 from mockserver.server.compose import start
 from mockserver.server.recording.cassette_store import CassetteStore, check_cassettes, parse_episode, parse_sent
-from mockserver.server.recording.player import Player, Record, make_sent, pace_reply
+from mockserver.server.recording.player import Player, make_sent, pace_reply
 from mockserver.server.recording.recorder import RecordingPolicy
 from mockserver.server.sources import Sources
 from mockserver.state.in_memory import MemoryCounters
@@ -222,7 +222,7 @@ def asked(text: str, namespace: str = "default") -> Call:
     return replace(call, http=replace(call.http, namespace=namespace))
 
 
-def player(held: Folder, record: Record = "none", name: str | None = "chat", **more: Any) -> Player:
+def player(held: Folder, record: RecordMode = "none", name: str | None = "chat", **more: Any) -> Player:
     """A player of one cassette; openai has an upstream."""
     return Player(held.store(), **{"upstreams": ("openai",), **more}).choose(name, record)
 
@@ -268,7 +268,7 @@ def test_repeats_are_replayed_in_order_in_each_namespace() -> None:
     assert got(made, *calls) == ["2", "2", "3", "3", "3"]
 
 
-MODES: list[tuple[Record, bool, str, str]] = [
+MODES: list[tuple[RecordMode, bool, str, str]] = [
     ("none", True, "a", "no episode of chat.yaml"),
     ("once", True, "a", "no episode of chat.yaml"),
     ("once", False, "forward chat", "forward chat"),
@@ -279,7 +279,7 @@ MODES: list[tuple[Record, bool, str, str]] = [
 
 
 @pytest.mark.parametrize(("record", "there", "known", "unknown"), MODES)
-def test_modes(record: Record, there: bool, known: str, unknown: str) -> None:
+def test_modes(record: RecordMode, there: bool, known: str, unknown: str) -> None:
     made = player(folder(chat=[ONE]) if there else folder(), record)
     one, other = got(made, asked("a"), asked("other"))
     assert (one, other[: len(unknown)]) == (known, unknown)

@@ -222,6 +222,12 @@ def test_a_cut_is_noticed_whatever_the_request_says(server: MockServer) -> None:
     assert [call.last_user for call in server.calls if call.status] == ["hello"]
 
 
+def test_a_handshake_may_state_that_it_has_no_body(server: MockServer) -> None:
+    """Java's HttpClient does so."""
+    with socket(server.url, headers={"Content-Length": "0"}) as client:
+        assert text_of(client.ask("hello")) == "Hello there"
+
+
 def test_a_handshake_may_have_long_headers(server: MockServer) -> None:
     with socket(server.url, key="k" * 20_000) as client:
         assert text_of(client.ask("hello")) == "Hello there"
@@ -494,7 +500,7 @@ def test_a_reset_ends_answers_that_are_being_sent(server: MockServer) -> None:
     with socket(server.url) as client:
         client.send(create("hello"))
         time.sleep(0.2)
-        running = server._running
+        running = server._server._running
         assert running is not None
         running.hang_up()
         with pytest.raises(ConnectionClosedError):

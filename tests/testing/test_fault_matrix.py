@@ -11,17 +11,9 @@ from mockserver.config.errors import MockserverError, SourceLocation
 from mockserver.delivery.faults import FAULTS
 from mockserver.rules.answer.faults import ANSWER_FAULTS
 from mockserver.testing import MockServer
-from mockserver.testing.fault_matrix import (
-    BAD,
-    DEFAULT_FAULTS,
-    FaultCase,
-    FaultMatrix,
-    FaultRow,
-    HungError,
-    RunResult,
-    TimeLimit,
-    write_matrix,
-)
+from mockserver.testing.fault_cases import DEFAULT_FAULTS, FaultCase
+from mockserver.testing.fault_matrix import BAD, FaultMatrix, FaultRow, RunResult, write_matrix
+from mockserver.testing.time_limit import HungError, TimeLimit
 
 HERE = SourceLocation("test_app.py", 7, 1)
 
@@ -190,9 +182,9 @@ def verdict(server: MockServer, fault: str, end: RunResult, calls: Callable[[], 
     matrix = FaultMatrix.declare(HERE, fault)
     case = matrix.cases[1]
     assert case.rule is not None
-    server.override(case.rule)
+    server._rules.override(case.rule)
     calls()
-    server.wait_until_idle(5)
+    server._server.wait_until_idle(5)
     return matrix.make_row("test_x", case, end, server.calls)
 
 
@@ -284,7 +276,7 @@ def test_a_stream_that_is_left_open(
     matrix = FaultMatrix.declare(HERE, "stall@after_tokens=1", **options)
     case = matrix.cases[1]
     assert case.rule is not None
-    server.override(case.rule)
+    server._rules.override(case.rule)
     with httpx.stream("POST", f"{server.base_url()}/chat/completions", json=body):
         row = matrix.make_row("test_x", case, end, server.calls)
     assert (row.details, row.bad) == (details, bad)

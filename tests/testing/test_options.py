@@ -1,25 +1,18 @@
 """Options as types, names of cassettes, and the place of the calling test."""
 
 from pathlib import Path
+from typing import Literal, get_args, get_origin, get_type_hints
 
 import pytest
 
 from mockserver.cassettes.cassette_names import find_path
 from mockserver.config.settings import Settings
+from mockserver.pytest_plugin.plugin_options import OPTIONS
 from mockserver.rules.match.fields import FIELDS
 from mockserver.rules.schema import ErrorSpec, ThenSpec
-from mockserver.testing.options import (
-    FAMILIES,
-    Details,
-    ServerOptions,
-    Then,
-    When,
-    find_caller,
-    flatten_when,
-    name_cassette,
-    resolve_path,
-    shorten_path,
-)
+from mockserver.testing.callers import find_caller, resolve_path, shorten_path
+from mockserver.testing.options import FAMILIES, Details, ServerOptions, Then, When, flatten_when
+from mockserver.testing.setup import name_cassette
 
 OURS = {"host", "port", "cors", "allowed_hosts", "control_token", "reload", "log", "stored_bytes", "journal_bytes"}
 OURS |= {"inspector", "inspector_writes", "state", "workers", "stored_files"}
@@ -27,6 +20,13 @@ OURS |= {"inspector", "inspector_writes", "state", "workers", "stored_files"}
 
 def test_every_setting_that_a_test_can_use() -> None:
     assert set(ServerOptions.__annotations__) == set(Settings.model_fields) - OURS | {"allow_hosts"}
+
+
+@pytest.mark.parametrize("name", [name for name, option in OPTIONS.items() if option.choices is not None])
+def test_the_plugin_offers_the_values_of_a_setting(name: str) -> None:
+    stated = get_type_hints(ServerOptions)[name]
+    known = [value for each in (stated, *get_args(stated)) if get_origin(each) is Literal for value in get_args(each)]
+    assert sorted(OPTIONS[name].choices or ()) == sorted(known)
 
 
 def test_every_field_of_when() -> None:

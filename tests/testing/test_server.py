@@ -38,13 +38,13 @@ def test_rules_answer_in_order_before_those_of_files(server: MockServer, tmp_pat
 def test_a_reset_forgets_all_but_the_address_and_what_stands(server: MockServer) -> None:
     client, address = server.client(), server.url
     standing = server.on(last_user="*always*").reply("standing")
-    server.keep_declared()
+    server._rules.keep_declared()
     server.reset()
     server.on(last_user="*").reply("in front").times(1)
     assert [said(client, "always"), said(client, "always")] == ["in front", "standing"]
     for _ in range(2):
         server.reset()
-        server.keep_declared()
+        server._rules.keep_declared()
         assert (len(server.calls), server.url) == (0, address)
         assert said(client, "always") == "standing"
     standing.remove()
@@ -89,12 +89,20 @@ def test_what_a_test_fails_for(server: MockServer) -> None:
         server.verify()
 
 
-def test_https_is_named(server: MockServer) -> None:
+@pytest.mark.parametrize(
+    ("sent", "why"),
+    [
+        (b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03", "This is a TLS handshake: the URL must begin with http://"),
+        (b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", "This is HTTP/2: the client must speak HTTP/1.1."),
+    ],
+    ids=["TLS", "HTTP/2"],
+)
+def test_another_protocol_is_named(server: MockServer, sent: bytes, why: str) -> None:
     host, port = server.url.removeprefix("http://").split(":")
     with socket.create_connection((host, int(port)), timeout=30) as wire:
-        wire.sendall(b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03")
-        assert b"TLS handshake" in wire.recv(10_000)
-    assert server.calls[0].error.startswith("This is a TLS handshake: the URL must begin with http://")
+        wire.sendall(sent)
+        assert why.encode() in wire.recv(10_000)
+    assert server.calls[0].error.startswith(why)
 
 
 def test_requests_of_a_batch_count_as_calls(server: MockServer) -> None:
@@ -162,7 +170,7 @@ def test_a_function_that_fails_late_is_no_problem_of_the_next_test(server: MockS
     thread.join()
     over.set()
     told.wait(10)
-    assert (server.problems(), server.errors) == ((), [])
+    assert (server.problems(), server._rules.failures) == ((), [])
 
 
 def test_a_block_starts_stops_and_verifies() -> None:
@@ -206,8 +214,8 @@ def test_mistakes_are_told_at_once(server: MockServer, tmp_path: Path) -> None:
 
 def test_rules_that_are_laid_over_all_others(server: MockServer) -> None:
     server.on().reply("Hello")
-    server.override(
-        server.compile_rule({"name": "busy", "times": 1, "then": {"error": 503}}, SourceLocation("here.py", 1, 1))
+    server._rules.override(
+        server._rules.compile({"name": "busy", "times": 1, "then": {"error": 503}}, SourceLocation("here.py", 1, 1))
     )
     assert [posted(server).status_code, posted(server).status_code] == [503, 200]
     assert server.calls[0].source == "rule here.py:1 busy"
@@ -220,7 +228,7 @@ def test_what_goes_out_is_waited_for_as_long_as_somebody_takes_it(server: MockSe
     server.on().reply("Hello", faults=[{"stall": {"after_tokens": 1}}])
     body = {"model": "gpt-4o", "stream": True, "messages": [{"role": "user", "content": "hello"}]}
     with httpx.stream("POST", server.url + CHAT, json=body):
-        server.wait_until_idle(0.05)
+        server._server.wait_until_idle(0.05)
         assert server.calls[0].ended == "open"
-    server.wait_until_idle(20)
+    server._server.wait_until_idle(20)
     assert server.calls[0].ended.startswith("client left after 2 frames")

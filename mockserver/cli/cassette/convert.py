@@ -47,7 +47,7 @@ from mockserver.server.recording.cassette_store import parse_episode
 from mockserver.server.routes import make_dialect_routes
 from mockserver.server.snapshot import decode_body
 from mockserver.server.sources import compile_rules
-from mockserver.testing.options import name_cassette
+from mockserver.testing.setup import name_cassette
 
 MAX_DECODED = 100_000_000  # bytes of a body without its content codings
 

@@ -46,7 +46,6 @@ class OpenAIApi(Struct, frozen=True):
     chat: ChatRenderer
     text: TextRenderer
     lines: RequestLines
-    responses: ResponseRenderer = RESPONSES
     rate_limits: Callable[[int], str] = lambda tokens: ""
     elsewhere: Callable[[HttpRequest], Mapping[str, Json]] = lambda http: {}
     refer: Callable[[Call], Call] | None = None
@@ -88,7 +87,7 @@ class OpenAIApi(Struct, frozen=True):
 
     def responses_operation(self) -> Operation:
         def render(call: Call, outcome: Answer) -> Reply:
-            return make_responses_reply(call, outcome, renderer=self.responses, lines=self._answer_lines(call, outcome))
+            return make_responses_reply(call, outcome, renderer=RESPONSES, lines=self._answer_lines(call, outcome))
 
         return Operation(
             "responses",
@@ -109,7 +108,7 @@ class OpenAIApi(Struct, frozen=True):
             return self.chat.body(answer, call.options)
 
         take = partial(parse_openai_responses, dialect=self.dialect, only_input=True)
-        responses = StoredResponses(self.dialect, refuse, renderer=self.responses, lines=self.lines, take=take)
+        responses = StoredResponses(self.dialect, refuse, renderer=RESPONSES, lines=self.lines, take=take)
         return (*responses.operations(), *stored_chats(self.dialect, complete, self.lines, refuse))
 
     def _answer_lines(self, call: Call, answer: Answer) -> str:

@@ -584,9 +584,9 @@ def _keep_known_keys(given: Body, keys: Collection[str]) -> dict[str, Json]:
 
 
 def _show_tool(tool: Body) -> Body:
-    if tool["type"] != "function":
-        return tool
-    return {"type": "function", "description": None, "name": tool["name"], "parameters": None, "strict": True, **tool}
+    """Return a tool as the response shows it: with the defaults of what the request left out."""
+    kind = tool["type"]
+    return {"type": kind, **_UNSET_OF_TOOLS[kind], **tool} if kind in _UNSET_OF_TOOLS else tool
 
 
 def error_event(failed: Reply, last: bytes) -> Frame:
@@ -616,6 +616,29 @@ _OF_FORMATS: Mapping[str, Collection[str]] = {
     "json_object": ("type",),
     "json_schema": ("type", "name", "schema", "description", "strict"),
 }
+_PLACE = {"type": "approximate", "city": None, "country": "US", "region": None, "timezone": None}
+_UNSET_OF_SEARCH: Body = {"search_context_size": "medium", "user_location": _PLACE}
+_UNSET_OF_TOOLS: Mapping[str, Body] = {
+    "function": {"description": None, "name": None, "parameters": None, "strict": True},
+    "custom": {"name": None, "format": {"type": "text"}},
+    "file_search": {
+        "filters": None,
+        "max_num_results": 20,
+        "ranking_options": {"ranker": "auto", "score_threshold": 0.0},
+    },
+    "web_search": _UNSET_OF_SEARCH,
+    "web_search_preview": _UNSET_OF_SEARCH,
+    "image_generation": {
+        "background": "auto",
+        "moderation": "auto",
+        "n": 1,
+        "output_compression": 100,
+        "output_format": "png",
+        "quality": "auto",
+        "size": "auto",
+    },
+    "mcp": {"allowed_tools": None, "headers": None, "require_approval": "always"},
+}
 _SERVICE_TIERS = {"fast": "priority"}  # the tier that serves a request is called by one of its two names
 _UNCHANGED_FIELDS = frozenset(
     (
@@ -627,20 +650,25 @@ _UNCHANGED_FIELDS = frozenset(
 RESPONSE_LAYOUT = ResponseLayout(
     response=(
         *("id", "object", "created_at", "status", "completed_at", "background", "conversation", "error"),
-        *("incomplete_details", "instructions", "max_output_tokens", "max_tool_calls", "model", "output"),
-        *("parallel_tool_calls", "previous_response_id", "prompt", "prompt_cache_key", "prompt_cache_retention"),
-        *("reasoning", "safety_identifier", "service_tier", "store", "temperature", "text", "tool_choice", "tools"),
-        *("top_logprobs", "top_p", "truncation", "usage", "user", "metadata"),
+        *("frequency_penalty", "incomplete_details", "instructions", "max_output_tokens", "max_tool_calls", "model"),
+        *("output", "parallel_tool_calls", "presence_penalty", "previous_response_id", "prompt", "prompt_cache_key"),
+        *("prompt_cache_retention", "reasoning", "safety_identifier", "service_tier", "store", "temperature", "text"),
+        *("tool_choice", "tools", "top_logprobs", "top_p", "truncation", "usage", "user", "metadata"),
     ),
     unset={
         "model": "gpt-5",
         "background": False,
+        "frequency_penalty": 0.0,
         "instructions": None,
         "max_output_tokens": None,
         "max_tool_calls": None,
         "parallel_tool_calls": True,
+        "presence_penalty": 0.0,
         "previous_response_id": None,
+        "prompt_cache_key": None,
+        "prompt_cache_retention": None,
         "reasoning": {"effort": None, "summary": None},
+        "safety_identifier": None,
         "service_tier": "default",
         "store": True,
         "temperature": 1.0,

@@ -11,7 +11,7 @@ from mockserver.core.validation import Validation
 from mockserver.dialects import Operation
 from mockserver.dialects._fields import Model, closed_shape, fields_of, integer
 from mockserver.dialects._meaning import fields_with_meaning
-from mockserver.dialects._parse import read_object
+from mockserver.dialects._parse import clip, read_object
 from mockserver.dialects._reply import EVENT_TYPE, json_reply, merge_headers, prepend_lines
 from mockserver.dialects.anthropic.bodies import NAME, MessagesBody, read_as_anthropic
 from mockserver.dialects.anthropic.conflicts import BLANK_STOP
@@ -30,6 +30,7 @@ COMPLETE = Model(
 )
 _TURN = re.compile(r"\n\n(Human|Assistant):")
 _ROLES = {"Human": "user", "Assistant": "assistant"}
+_OF_MESSAGES = re.compile(r"claude-(?![12](?:\.\d)?$|instant|v\d)")
 
 
 def operation() -> Operation:
@@ -49,6 +50,8 @@ def parse_completion(http: HttpRequest, validation: Validation) -> Call:
     messages = tuple(_split_prompt(body["prompt"]))
     if validation is Validation.LIVE and any(not stop.strip() for stop in stops):
         raise refuse(BLANK_STOP)
+    if validation is Validation.LIVE and _OF_MESSAGES.match(body["model"]):
+        raise refuse(f'"{clip(body["model"])}" is not supported on this API. Please use the Messages API instead.')
     return Call(
         dialect=NAME,
         operation="completions",

@@ -7,6 +7,7 @@ from itertools import pairwise, takewhile
 
 from mockserver.core.json import Json
 from mockserver.dialects._parse import Body, clip
+from mockserver.media.file_kinds import recognize
 
 BLANK_STOP = "stop_sequences: each stop sequence must contain non-whitespace"
 NO_MESSAGES = "messages: at least one message is required"
@@ -198,15 +199,17 @@ def find_live_conflicts(body: Body) -> Messages:
     if form := find_output_format(body):
         yield from (f"output_config.format.schema: {why}" for why in _find_unsupported(form["schema"]))
     for at, tool in enumerate(body.get("tools") or ()):
-        if tool.get("strict") and "input_schema" in tool:
-            yield from (f"tools.{at}.custom.input_schema: {why}" for why in _find_unsupported(tool["input_schema"]))
+        if "input_schema" in tool:
+            yield from (f"tools.{at}.custom.input_schema{why}" for why in _find_refused_input(tool))
     yield from _check_model(body)
+    yield from _find_blank(body)
     if (text := find_prefill(body["messages"])) != text.rstrip():
         yield "messages: final assistant content cannot end with trailing whitespace"
     for place, block in _locate_blocks(_list_blocks(body["messages"])):
         if block["type"] == "image" and block["source"]["type"] == "base64":
-            yield from _check_image(f"{place}.image.source.base64", block["source"]["data"])
+            yield from _check_image(f"{place}.image.source.base64", block["source"])
     yield from _find_unthinking_turn(body)
+    yield from _find_unasked_of_server(_list_blocks(body["messages"]))
     yield from find_unpaired(body, first=True)
 
 
@@ -217,6 +220,8 @@ def _check_model(body: Body) -> Messages:
         yield "This model does not support assistant message prefill. The conversation must end with a user message."
     if "temperature" in body and "top_p" in body and _WITH_EITHER.match(model):
         yield "`temperature` and `top_p` cannot both be specified for this model. Please use only one."
+    if (body.get("output_config") or {}).get("effort") == "xhigh" and _WITHOUT_XHIGH.match(model):
+        yield "This model does not support effort level 'xhigh'. Supported levels: high, low, max, medium."
     if _ADAPTIVE_ONLY.match(model):
         yield from (f"`{key}` is deprecated for this model." for key in _SAMPLING if key in body)
         if (body.get("thinking") or {}).get("type") == "enabled":
@@ -232,14 +237,55 @@ def _locate_blocks(blocks: Blocks) -> Iterator[tuple[str, Body]]:
             yield from ((f"{place}.tool_result.content.{n}", one) for n, one in enumerate(inner))
 
 
-def _check_image(place: str, data: str) -> Messages:
+def _check_image(place: str, source: Body) -> Messages:
+    stated, data = source["media_type"], source["data"]
     size = len(data) * 3 // 4
     if size > _LARGEST_IMAGE:
         yield f"{place}: image exceeds 5 MB maximum: {size} bytes > {_LARGEST_IMAGE} bytes"
     try:
-        b64decode(data, validate=True)
+        found = recognize(b64decode(data, validate=True))
     except ValueError:
         yield f"{place}: Could not process image"
+    else:
+        if found is not None and found.startswith("image/") and found != stated:
+            yield _OTHER_IMAGE.format(place=place, stated=stated, found=found)
+
+
+def _find_blank(body: Body) -> Messages:
+    """Yield messages and instructions of nothing but blanks; beside other blocks, a blank text passes."""
+    held = [("system", body.get("system")), *(("messages", message.get("content")) for message in body["messages"])]
+    for where, content in held:
+        texts = [block.get("text") for block in content] if isinstance(content, list) else [content]
+        if texts and all(isinstance(text, str) and text.isspace() for text in texts):
+            yield f"{where}: text content blocks must contain non-whitespace text"
+
+
+def _find_refused_input(tool: Body) -> Messages:
+    """Yield why the schema of a tool is refused."""
+    from jsonschema_rs import meta  # slow to import
+
+    schema: Body = tool["input_schema"]
+    if not _UNIONS.isdisjoint(schema):
+        yield ": input_schema does not support oneOf, allOf, or anyOf at the top level"
+    properties = schema.get("properties")
+    if isinstance(properties, dict) and not all(map(_PROPERTY.fullmatch, properties)):
+        yield f".properties: Property keys should match pattern '^{_PROPERTY.pattern}$'"
+    if not meta.is_valid({**schema, "$schema": _DRAFT}):
+        yield _NO_SCHEMA
+    if tool.get("strict"):
+        yield from (f": {why}" for why in _find_unsupported(schema))
+
+
+def _find_unasked_of_server(blocks: Blocks) -> Messages:
+    """Yield results of the provider's own tools without a use before them; uses need no result."""
+    uses = set[str]()
+    for at, index, role, block in blocks:
+        kind = block["type"]
+        if kind == "server_tool_use":
+            uses.add(block["id"])
+        is_result = role == "assistant" and kind.endswith("_tool_result") and kind != "mcp_tool_result"
+        if is_result and block["tool_use_id"] not in uses:
+            yield _UNASKED_OF_SERVER.format(at=at, index=index, kind=kind, id=clip(block["tool_use_id"]))
 
 
 def _find_unthinking_turn(body: Body) -> Messages:
@@ -277,6 +323,20 @@ def _find_unsupported(schema: Json) -> Messages:
         yield from _find_unsupported(schema.get(key))
 
 
+_UNIONS = frozenset({"oneOf", "allOf", "anyOf"})
+_PROPERTY = re.compile(r"[a-zA-Z0-9_.-]{1,64}")
+_DRAFT = "https://json-schema.org/draft/2020-12/schema"
+_NO_SCHEMA = (
+    ": JSON schema is invalid. It must match JSON Schema draft 2020-12 (https://json-schema.org/draft/2020-12). "
+    "Learn more about tool use at https://docs.claude.com/en/docs/tool-use."
+)
+_OTHER_IMAGE = (
+    "{place}: The image was specified using the {stated} media type, but the image appears to be a {found} image"
+)
+_UNASKED_OF_SERVER = (
+    "messages.{at}.content.{index}: unexpected `tool_use_id` found in `{kind}` blocks: {id}. "
+    "Each `{kind}` block must have a corresponding `server_tool_use` block before it."
+)
 _PAIRED = frozenset({"tool_use", "tool_result"})
 _SAMPLING = ("temperature", "top_p", "top_k")
 _MOST_CACHED = 4  # blocks
@@ -286,6 +346,7 @@ _LEAST_TOP_P = 0.95
 _WITH_EITHER = re.compile(r"claude-opus-4-[1-9](?!\d)|claude-(?:sonnet|haiku)-4-[5-9](?!\d)|claude-[a-z]+-[5-9](?!\d)")
 _WITHOUT_PREFILL = re.compile(r"claude-(?:opus|sonnet)-4-[6-9](?!\d)|claude-[a-z]+-[5-9](?!\d)")
 _ADAPTIVE_ONLY = re.compile(r"claude-(?:opus|sonnet)-4-[7-9](?!\d)|claude-[a-z]+-[5-9](?!\d)")
+_WITHOUT_XHIGH = re.compile(r"claude-(?:opus|sonnet)-4-6(?!\d)")
 _ADAPTIVE = (
     '"thinking.type.enabled" is not supported for this model. '
     'Use "thinking.type.adaptive" and "output_config.effort" to control thinking behavior.'

@@ -4,7 +4,6 @@ Source: https://docs.aws.amazon.com/bedrock/latest/userguide/model-parameters-an
 """
 
 from collections.abc import Sequence
-from functools import lru_cache
 
 from msgspec.json import encode
 from msgspec.structs import replace
@@ -12,6 +11,7 @@ from msgspec.structs import replace
 from mockserver.core.call import Call, IdShape
 from mockserver.core.http import HttpRequest, RawHeaders
 from mockserver.core.json import Json
+from mockserver.core.lazy import remember
 from mockserver.core.plan import Answer, Failure
 from mockserver.core.validation import HistoryProblem, Validation
 from mockserver.dialects._fields import Model, closed_shape, list_of, optional
@@ -84,7 +84,7 @@ def _refuse_own(body: Body) -> None:
     for key in _OF_PATH:
         if key in body:
             raise Failure("bad_parameter", f"{key}: Extra inputs are not permitted")
-    if "anthropic_version" not in body:
+    if "anthropic_version" not in body and not is_completion(body):
         raise Failure("bad_parameter", "anthropic_version: Field required")
 
 
@@ -116,7 +116,7 @@ _JSON = (b"content-type", b"application/json")
 _USUAL_HEADERS: RawHeaders = (_JSON, (b"anthropic-version", _VERSION.encode()))
 
 
-@lru_cache(maxsize=256)
+@remember(256)
 def shorten_name(model: str) -> str:
     """Return the name of a model without its vendor and version: `claude-haiku-4-5-20251001`."""
     base = find_base_model(model)

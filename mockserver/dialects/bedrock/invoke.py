@@ -24,7 +24,7 @@ from mockserver.dialects.bedrock.embeddings import EMBEDDERS, parse_embeddings, 
 from mockserver.dialects.bedrock.errors import refuse, request_id_line
 from mockserver.dialects.bedrock.formats import PROMPTED, Prompted, malformed
 from mockserver.dialects.bedrock.guardrails import block, find_guardrail, tell_action, tell_trace
-from mockserver.dialects.bedrock.models import CONVERSE, NAME, find_base_model, is_claude
+from mockserver.dialects.bedrock.models import CONVERSE, NAME, find_base_model, is_claude, is_profile
 from mockserver.dialects.bedrock.replies import STREAM_TYPE
 from mockserver.dialects.bedrock.request import FINISHES, converse_call, converse_options, model_of
 from mockserver.dialects.bedrock.rerank import parse_ranking, reads_ranking, render_ranking
@@ -53,7 +53,8 @@ class Family(Struct, frozen=True):
 
 
 def parse_invoke(http: HttpRequest, validation: Validation) -> Call:
-    if is_claude(model_of(http)):
+    model = model_of(http)
+    if is_claude(model) and not is_profile(model):  # whose model only the body shows
         return parse_claude(http, validation)
     return parse_body(http, object_of(http.body), validation)
 

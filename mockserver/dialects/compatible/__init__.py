@@ -14,10 +14,9 @@ from mockserver.core.validation import Validation
 from mockserver.dialects import Dialect, Operation, any_history
 from mockserver.dialects._clients import CLIENT_CONFIGS
 from mockserver.dialects._errors import retry_lines
-from mockserver.dialects._openai_api.api import RESPONSES, OpenAIApi
+from mockserver.dialects._openai_api.api import OpenAIApi
 from mockserver.dialects._openai_api.completions import TEXT_LAYOUT, make_completion_options
 from mockserver.dialects._openai_api.embeddings import make_embeddings_reply
-from mockserver.dialects._openai_api.responses import RESPONSE_LAYOUT
 from mockserver.dialects._parse import bearer
 from mockserver.dialects._reply import (
     answer_reply,
@@ -39,7 +38,6 @@ from mockserver.dialects.compatible.request import (
 from mockserver.dialects.compatible.rerank import rerank_operations
 from mockserver.kinds.embeddings import Embeddings
 from mockserver.wire.chat import ChatLayout, ChatRenderer
-from mockserver.wire.response_events import ResponseRenderer
 from mockserver.wire.text import TextRenderer
 
 
@@ -116,14 +114,6 @@ _TEXTS: Mapping[str, TextRenderer] = {  # of the hosts whose clients expect anot
         )
     ),
 }
-_PENALTIES = ("frequency_penalty", "presence_penalty")  # OpenRouter's clients require them
-_OPENROUTER_RESPONSES = ResponseRenderer(
-    replace(
-        RESPONSE_LAYOUT,
-        response=(*RESPONSE_LAYOUT.response, *_PENALTIES),
-        unset={**RESPONSE_LAYOUT.unset, **dict.fromkeys(_PENALTIES, 0.0)},
-    )
-)
 
 
 def _make_responses(host: Host) -> Operation:
@@ -133,7 +123,6 @@ def _make_responses(host: Host) -> Operation:
         chat=ChatRenderer(host.layout),
         text=_TEXT,
         lines=request_id_line,
-        responses=_OPENROUTER_RESPONSES if host.kin == "openrouter" else RESPONSES,
     )
     usual = api.responses_operation()
 

@@ -6,14 +6,13 @@ points of `evidence`. Knows texts and JSON Schema's types, no tools.
 
 from bisect import bisect_right
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from functools import lru_cache
 from itertools import islice, pairwise
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from mockserver.core.json import Json, compact, try_parse
-from mockserver.core.lazy import lazy_pattern
+from mockserver.core.lazy import lazy_pattern, remember
 from mockserver.model.arguments.assigning import (
     INVENT,
     WHOLE,
@@ -156,7 +155,7 @@ def mentions(*texts: str) -> Mentions:
     return replace(first, later=tuple(later)) if later else first
 
 
-@lru_cache(maxsize=8)  # the texts of one request, which are asked again and again
+@remember(8)  # the texts of one request, which are asked again and again
 def _read(text: str) -> Mentions:
     return Mentions(text, read(text))
 

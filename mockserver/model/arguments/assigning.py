@@ -7,14 +7,14 @@ import json
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import timedelta
-from functools import cache, lru_cache
+from functools import cache
 from itertools import islice
 
 from msgspec import Struct
 from pydantic_core import to_json
 
 from mockserver.core.json import Json
-from mockserver.core.lazy import lazy_pattern
+from mockserver.core.lazy import lazy_pattern, remember
 from mockserver.model.arguments.evidence import (
     ENOUGH,
     ENOUGH_FOR_REQUIRED,
@@ -127,7 +127,7 @@ def read_properties(
     return reading(written, frozenset(required).intersection(properties), owner)
 
 
-@lru_cache(maxsize=1024)
+@remember(1024)
 def _known_properties(written: bytes, required: frozenset[str], owner: str) -> Sequence[Property]:
     """The same for properties that come with every request of a client, each time as new objects."""
     listed = enumerate(json.loads(written).items())
@@ -272,7 +272,7 @@ def _kind_of_text(prop: Property) -> str:
 # Words of the text itself
 
 
-@lru_cache(maxsize=32)
+@remember(32)
 def _index(text: str) -> tuple[tuple[tuple[str, int, int], ...], Mapping[str, list[int]]]:
     words = tuple((singular(found[0]), found.start(), found.end()) for found in _WORD.finditer(text))
     places: dict[str, list[int]] = {}
@@ -306,7 +306,7 @@ def _find_choice(text: str, choice: str) -> Iterator[tuple[int, tuple[int, int]]
         yield from ((50, place) for place in _find_runs(text, parts(other) if other[0].isalnum() else (other,)))
 
 
-@lru_cache(maxsize=4096)
+@remember(4096)
 def _other_names(choice: str) -> Sequence[str]:
     lowered = choice.lower()
     languages = [name for name, code in heading_of("language_codes").items() if lowered in (code, f"{code}-{code}")]
@@ -337,7 +337,7 @@ def find_boolean(text: str, prop: Property) -> bool | None:
     return next(said, "yes") not in word_set("negations")
 
 
-@lru_cache(maxsize=8192)
+@remember(8192)
 def _is_form(word: str, name: str) -> bool:
     short, long = sorted((word, name), key=len)
     return word == name or (

@@ -2,20 +2,20 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Any, get_args
+from typing import Any
 
 from starlette.responses import Response
 
 from mockserver.cassettes.cassette import Cassette, CassetteEntry
 from mockserver.config.errors import CassetteError
+from mockserver.config.settings import RECORD_MODES, RecordMode
 from mockserver.core.json import Json
 from mockserver.core.text import truncate
 from mockserver.engine.offload import on_thread
 from mockserver.server.control.requests import ControlRequest, RefusedError, make_json_response
 from mockserver.server.namespaces import ALL
-from mockserver.server.recording.player import CassetteChoice, Player, Record
+from mockserver.server.recording.player import CassetteChoice, Player
 
-RECORDS: tuple[str, ...] = get_args(Record)
 _LISTED = 200  # episodes, if no limit is given
 _SOURCE = "cassette "  # how the source of an answer begins that an episode gave
 
@@ -47,8 +47,8 @@ async def play_cassette(request: ControlRequest) -> Response:
     record = wanted.get("record", live.settings.record)
     if "name" not in wanted or not (name is None or (isinstance(name, str) and name)):
         raise RefusedError(400, 'the body must be {"name": "..."}, the cassette to play, or null for none')
-    if record not in RECORDS:
-        raise RefusedError(400, f'"record" must be one of {", ".join(RECORDS)}')
+    if record not in RECORD_MODES:
+        raise RefusedError(400, f'"record" must be one of {", ".join(RECORD_MODES)}')
     try:
         chosen = await on_thread(_choose, live.player, name, record)
     except CassetteError as error:
@@ -58,7 +58,7 @@ async def play_cassette(request: ControlRequest) -> Response:
     return await _put_choice(request, chosen.choice)
 
 
-def _choose(player: Player, name: str | None, record: Record) -> Player:
+def _choose(player: Player, name: str | None, record: RecordMode) -> Player:
     if name is not None and record == "none" and not player.store.exists(name):
         raise CassetteError(player.store.explain_missing(name, 'to record it, also send "record": "once"'))
     return player.choose(name, record)

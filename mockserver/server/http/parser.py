@@ -4,7 +4,7 @@ Knows nothing of answers and of time.
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from enum import Enum
 from typing import Any
 from urllib.parse import unquote
@@ -178,8 +178,9 @@ class RequestParser:
             return reason
         if reason is not None:
             raise error
-        if data.startswith(_HANDSHAKE):
-            return refuse_unclear(_TLS)
+        for beginning, why in _OTHER_PROTOCOLS.items():
+            if data.startswith(beginning):
+                return refuse_unclear(why)
         if self.stage is Stage.HEAD:
             check_size(self._url, self._headers, measure_head(self._url, self._headers))
         return refuse_unclear(f"This is not valid HTTP: {error}.")
@@ -252,7 +253,7 @@ class RequestParser:
             expects=expects,
             is_plain=is_latest and keep_alive and not expects and method not in _BODILESS,
             passes_page_check=passes_page_check(method, table.by_name),
-            asks_for_socket=asks_for_socket and is_latest and _OF_BODIES.isdisjoint(table.by_name),
+            asks_for_socket=asks_for_socket and is_latest and not _announces_body(table.by_name),
         )
         self._parts.append(RequestPart(self._head, []))
 
@@ -394,6 +395,11 @@ def drop_upgrade(method: bytes, target: bytes, version: str, headers: RawHeaders
     return b"".join(lines) + b"\r\n"
 
 
+def _announces_body(headers: Mapping[bytes, bytes]) -> bool:
+    """Return whether a body follows a head; Java's client states the length 0 even where it asks for a WebSocket."""
+    return b"transfer-encoding" in headers or headers.get(_LENGTH, b"0") != b"0"
+
+
 def refuse_unclear(why: str) -> Failure:
     return Failure("bad_parameter", why, status=400)
 
@@ -403,7 +409,6 @@ UPGRADE = (b"upgrade", b"websocket")
 _ASGI: Any = {"version": "3.0", "spec_version": "2.3"}
 _SLASH = ord("/")
 _BODILESS = ("HEAD", "OPTIONS")
-_OF_BODIES = frozenset((b"content-length", b"transfer-encoding"))
 _UPGRADING = frozenset((b"upgrade", b"http2-settings"))
 _AUTHORITY = re.compile(rb"^[^/]+//[^/]*")  # of a whole URL; it may hold a password
 _URL = re.compile(rb"https?://([^/?]+)([/?].*)?", re.IGNORECASE)
@@ -411,5 +416,7 @@ _HOST = re.compile(rb"(?:\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._~!$&'()*+;=%-]*)(?::\d{0
 _LENGTH = b"content-length"
 _LENGTH_LINE = re.compile(rb"\r\n[Cc]ontent-[Ll]ength: ?(\d+)(?=\r\n)")
 _END_OF_HEAD = b"\r\n\r\n"
-_HANDSHAKE = b"\x16\x03"
-_TLS = "This is a TLS handshake: the URL must begin with http://, not https://."
+_OTHER_PROTOCOLS = {
+    b"\x16\x03": "This is a TLS handshake: the URL must begin with http://, not https://.",
+    b"PRI * HTTP/2": "This is HTTP/2: the client must speak HTTP/1.1.",
+}

@@ -3,7 +3,7 @@
 import asyncio
 import logging
 from collections.abc import Coroutine
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from msgspec import Struct
 from starlette.types import ASGIApp, Message, Scope
@@ -15,26 +15,18 @@ from mockserver.delivery.connection import CLIENT_LEFT, STOPPED, encode_header
 from mockserver.delivery.paced import PacedStream
 from mockserver.server.http.parser import RequestHead
 
-if TYPE_CHECKING:
-    from mockserver.server.http.protocol import ConnectionProtocol
-
 log = logging.getLogger("mockserver")
 
 
 class RequestCycle(RequestResponseCycle):
-    """One request and its answer, which is sent by an application, or by the connection in its place.
+    """One request and its answer, which is sent by an application, or by the connection in its place."""
 
-    `transport` is the connection: it writes, closes, and renders refusals.
-    """
+    transport: Any  # the ConnectionProtocol, which is a transport as far as a cycle needs one
 
-    transport: "ConnectionProtocol"  # type: ignore[assignment]  # a transport as far as a cycle needs it
-
-    def __init__(
-        self, connection: "ConnectionProtocol", head: RequestHead, scope: Scope | None = None, *, whole: bool
-    ) -> None:
+    def __init__(self, connection: Any, head: RequestHead, scope: Scope | None = None, *, whole: bool) -> None:
         super().__init__(
             scope=scope or head.scope(),  # type: ignore[arg-type]
-            transport=connection,  # type: ignore[arg-type]
+            transport=connection,
             flow=connection.flow,
             logger=log,
             access_logger=log,

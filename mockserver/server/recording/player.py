@@ -1,13 +1,14 @@
 """Answers calls from cassettes, and says what is to be recorded into them."""
 
 from collections.abc import Callable, Collection, Sequence
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import urlencode
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 
 from mockserver.config.errors import CassetteError
+from mockserver.config.settings import RecordMode
 from mockserver.core.call import Call
 from mockserver.core.episode import Episode, Recorded, Sent
 from mockserver.core.http import HttpRequest
@@ -23,14 +24,12 @@ from mockserver.server.recording.recorder import RecordingPolicy
 if TYPE_CHECKING:
     from mockserver.cassettes.cassette import Cassette
 
-Record = Literal["none", "once", "new_episodes", "all"]
-
 
 class CassetteChoice(Struct, frozen=True):
     """Which cassette is played, and what is recorded into it; `fresh`: it held nothing when it was chosen."""
 
     name: str | None = None
-    record: Record = "none"
+    record: RecordMode = "none"
     fresh: bool = False
 
     @property
@@ -120,7 +119,7 @@ class Player(Struct, frozen=True):
 
         return self._fail(await on_thread(report_miss, played, call), name)
 
-    def choose(self, name: str | None, record: Record, *, fresh: bool = False) -> "Player":
+    def choose(self, name: str | None, record: RecordMode, *, fresh: bool = False) -> "Player":
         """Return a player of another cassette, which is loaded now. Raises CassetteError."""
         if name is None:
             return replace(self, choice=CassetteChoice(None, record))

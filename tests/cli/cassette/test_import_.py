@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from mockserver.testing.options import name_cassette
+from mockserver.testing.setup import name_cassette
 from tests.cassettes.convert.kit import ANSWER, interaction
 from tests.cli.cassette.conftest import Place
 

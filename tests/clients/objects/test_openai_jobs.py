@@ -143,6 +143,16 @@ def test_a_job_makes_a_model(client: OpenAI) -> None:
     assert list(client.fine_tuning.jobs.list(metadata={"a": "c"})) == []
 
 
+def test_a_job_shows_the_hyperparameters_of_its_method(client: OpenAI) -> None:
+    usual = {"n_epochs": 3, "batch_size": 1, "learning_rate_multiplier": 1.0}
+    supervised = train(client, EXAMPLE).to_dict()
+    assert supervised["method"] == {"type": "supervised", "supervised": {"hyperparameters": usual}}
+    stated: Any = {"type": "dpo", "dpo": {"hyperparameters": {"beta": 0.2, "n_epochs": 2, "batch_size": "auto"}}}
+    shown = train(client, EXAMPLE, method=stated).to_dict()
+    assert shown["method"] == {"type": "dpo", "dpo": {"hyperparameters": {"beta": 0.2, **usual, "n_epochs": 2}}}
+    assert shown["hyperparameters"] == {**usual, "n_epochs": 2}
+
+
 def test_a_training_file_with_a_mistake_fails_the_job(client: OpenAI) -> None:
     *_, failed = follow(client, train(client, EXAMPLE, {"messages": [{"content": "hi"}]}))
     assert failed.error is not None

@@ -43,6 +43,12 @@ def test_two_versions() -> None:
 
 
 CACHED = {"type": "text", "text": "a", "cache_control": {"type": "ephemeral"}}
+SOURCE = {
+    "type": "base64",
+    "data": "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==",
+}
+BLANK = {"type": "text", "text": "\n"}
+FOUND = {"type": "web_search_tool_result", "tool_use_id": "srvtoolu_1", "content": []}
 LIVE = {
     "more than the model can say": (
         {"model": "claude-3-5-haiku-20241022", "max_tokens": 12000},
@@ -127,6 +133,54 @@ LIVE = {
         NEW,
         "messages.0.content.0.image.source.base64: Could not process image",
     ),
+    "image of another type": (
+        {
+            "messages": [
+                {"role": "user", "content": [{"type": "image", "source": {**SOURCE, "media_type": "image/jpeg"}}]}
+            ]
+        },
+        NEW,
+        "messages.0.content.0.image.source.base64: The image was specified using the image/jpeg media type, but the "
+        "image appears to be a image/png image",
+    ),
+    "blanks": (
+        {"messages": [*USUAL["messages"], {"role": "assistant", "content": [BLANK]}, *USUAL["messages"]]},
+        NEW,
+        "messages: text content blocks must contain non-whitespace text",
+    ),
+    "blank instructions": (
+        {"system": [BLANK]},
+        NEW,
+        "system: text content blocks must contain non-whitespace text",
+    ),
+    "a union as input": (
+        {"tools": [{"name": "a", "input_schema": {"type": "object", "anyOf": [{"required": ["b"]}]}}]},
+        NEW,
+        "tools.0.custom.input_schema: input_schema does not support oneOf, allOf, or anyOf at the top level",
+    ),
+    "a property with blanks": (
+        {"tools": [{"name": "a", "input_schema": {"type": "object", "properties": {"a b": {}}}}]},
+        NEW,
+        "tools.0.custom.input_schema.properties: Property keys should match pattern '^[a-zA-Z0-9_.-]{1,64}$'",
+    ),
+    "no schema": (
+        {"tools": [{"name": "a", "input_schema": {"type": "object", "properties": {"a": {"items": [{}]}}}}]},
+        NEW,
+        "tools.0.custom.input_schema: JSON schema is invalid. It must match JSON Schema draft 2020-12 "
+        "(https://json-schema.org/draft/2020-12). Learn more about tool use at "
+        "https://docs.claude.com/en/docs/tool-use.",
+    ),
+    "a result of a search that nobody made": (
+        {"messages": [*USUAL["messages"], {"role": "assistant", "content": [FOUND]}, *USUAL["messages"]]},
+        NEW,
+        "messages.1.content.0: unexpected `tool_use_id` found in `web_search_tool_result` blocks: srvtoolu_1. Each "
+        "`web_search_tool_result` block must have a corresponding `server_tool_use` block before it.",
+    ),
+    "an effort of newer models": (
+        {"model": "claude-opus-4-6", "output_config": {"effort": "xhigh"}},
+        NEW,
+        "This model does not support effort level 'xhigh'. Supported levels: high, low, max, medium.",
+    ),
 }
 
 
@@ -135,6 +189,24 @@ def test_live(body: Json, headers: Any, message: str) -> None:
     assert ask(body, headers)[0] == 200
     status, found = ask(body, headers, validation="live")
     assert (status, found["error"]["message"]) == (400, message)
+
+
+def test_what_the_live_provider_accepts() -> None:
+    search = {"type": "server_tool_use", "id": "srvtoolu_2", "name": "web_search", "input": {}}
+    use = {"type": "tool_use", "id": "toolu_1", "name": "f", "input": {}}
+    result = {"type": "tool_result", "tool_use_id": "toolu_1", "content": "4"}
+    spoken, told = {"role": "assistant", "content": [BLANK, search, use]}, {"role": "user", "content": [result]}
+    tool = {"name": "f", "input_schema": {"$schema": "http://json-schema.org/draft-07/schema#", "type": "object"}}
+    assert ask({"messages": [*USUAL["messages"], spoken, told], "tools": [tool]}, validation="live")[0] == 200
+
+
+def test_text_completions_are_for_old_models() -> None:
+    asked = {"model": "claude-haiku-4-5", "max_tokens_to_sample": 9, "prompt": "\n\nHuman: Hi\n\nAssistant:"}
+    server = local(validation="live")
+    refused = server.ask("/anthropic/v1/complete", asked, headers=OLD)
+    said = '"claude-haiku-4-5" is not supported on this API. Please use the Messages API instead.'
+    assert (refused.status, refused.json["error"]["message"]) == (400, said)
+    assert server.ask("/anthropic/v1/complete", {**asked, "model": "claude-2.1"}, headers=OLD).status == 200
 
 
 THINKING = {"thinking": {"type": "enabled", "budget_tokens": 1024}, "max_tokens": 2000}

@@ -16,15 +16,24 @@ from mockserver.delivery.connection import IN_PROCESS
 from mockserver.engine.offload import Work
 from mockserver.server.snapshot import ClientLeftError
 from mockserver.testing import Clock
-from mockserver.testing.client_response import ClientResponse
-from mockserver.testing.stepped_request import END, EndlessError, SteppedRequest, meet_here, meet_in_loop
+from mockserver.testing.in_process import (
+    AwaitFuture,
+    EndlessError,
+    ImmediateDriver,
+    InProcessRequest,
+    InProcessResponse,
+    LoopDriver,
+    WireHead,
+    YieldTurn,
+    run_at_once,
+)
 
 OK = Head(200, ())
 STREAM = Head(200, (("content-type", "text/event-stream"),))
 
 
 class Acting:
-    """Performs these actions on its stage, and keeps what it is told."""
+    """Hands its client these actions, and keeps what it is told."""
 
     def __init__(self, actions: Iterable[Action]) -> None:
         self.actions = actions
@@ -39,9 +48,9 @@ class Acting:
             raise
 
 
-def steps(app: ASGIApp, body: bytes = b"") -> SteppedRequest:
-    """The steps of a request to an application."""
-    return SteppedRequest(app, {"type": "http"}, body, patient=False)
+def ask(app: ASGIApp, body: bytes = b"") -> InProcessRequest:
+    """A request to an application, without an event loop."""
+    return InProcessRequest(app, {"type": "http"}, body, driver=ImmediateDriver(Clock()))
 
 
 def doing(work: Callable[[Any, Any], Any]) -> ASGIApp:
@@ -68,20 +77,22 @@ class RawResponse:
     """An answer, and what plays it."""
 
     def __init__(self, actions: Iterable[Action], patience: float | None = 5.0) -> None:
-        self.clock, self.app = Clock(), Acting(actions)
-        self.answer = ClientResponse(steps(self.app), self.clock, HeardError, patience)
+        self.app = Acting(actions)
+        self.answer = InProcessResponse(ask(self.app), make_error=HeardError, read_timeout=patience)
 
-    def begin(self) -> list[tuple[bytes, bytes]]:
+    def begin(self, **how: bool) -> WireHead:
         """Hear the head."""
-        head = self.answer.next()
-        assert isinstance(head, Head)
-        return self.answer.begin(head)
+        return run_at_once(self.answer.receive_head(**how))
+
+    def next(self) -> bytes | None:
+        """Hear the next piece."""
+        return run_at_once(self.answer.receive_piece())
 
     def pieces(self) -> list[Any]:
         """All of the body; and the error, if it ends so."""
         received = list[Any]()
         try:
-            while (piece := self.answer.next()) is not None:
+            while (piece := self.next()) is not None:
                 received.append(piece)
         except HeardError as error:
             received.append(error.name)
@@ -105,9 +116,7 @@ def told(length: int) -> Head:
     ],
 )
 def test_heads_are_as_on_the_wire(head: Head, how: Any, headers: Any) -> None:
-    answer = RawResponse((head,)).answer
-    assert answer.next() == head
-    assert answer.begin(head, **how) == headers
+    assert RawResponse((head,)).begin(**how) == (head.status, headers)
 
 
 @pytest.mark.parametrize(
@@ -152,8 +161,8 @@ def test_nothing_is_made_before_it_is_asked_for() -> None:
     played = RawResponse(actions())
     played.begin()
     assert made == []
-    played.answer.next()
-    played.answer.next()
+    played.next()
+    played.next()
     assert made == [0, 1]
     played.answer.close()
     assert (made, played.app.ended) == ([0, 1, 2], ClientLeftError)
@@ -176,7 +185,7 @@ def test_who_closes_early_leaves(actions: Any, asked: int, ended: Any, noted: by
     played = RawResponse(actions)
     played.begin()
     for _ in range(asked):
-        played.answer.next()
+        played.next()
     played.answer.close()
     played.answer.close()
     assert (played.app.ended, b"".join(played.app.noted)) == (ended, noted)
@@ -189,44 +198,51 @@ def test_an_application_may_answer_in_the_words_of_asgi() -> None:
         await send({"type": "http.response.body", "body": body, "more_body": True})
         await send({"type": "http.response.body"})
 
-    stepped = steps(doing(echo), b"hello")
-    assert [stepped.next() for _ in range(3)] == [Head(201, (("a", "b"),)), Write(b"hello"), END]
+    request = ask(doing(echo), b"hello")
+    actions = [run_at_once(request.next_action()) for _ in range(3)]
+    assert actions == [Head(201, (("a", "b"),)), Write(b"hello"), None]
 
 
 async def test_waits_and_work_in_a_loop() -> None:
-    clock = Clock()
-    moment = clock.now() + 30
-    assert await meet_in_loop(clock, moment) is None
-    assert clock.now() >= moment
-    assert await meet_in_loop(clock, None) is None
-    assert await meet_in_loop(clock, Work(threading.get_ident)) != threading.get_ident()
+    driver = LoopDriver(Clock())
+    moment = driver.clock.now() + 30
+    await driver.wait_until(moment)
+    assert driver.clock.now() >= moment
+    assert await driver.meet(YieldTurn()) is None
+    assert await driver.meet(Work(threading.get_ident)) != threading.get_ident()
     future = asyncio.get_running_loop().create_future()
     asyncio.get_running_loop().call_soon(future.set_result, None)
-    await meet_in_loop(clock, next(future.__await__()))
+    await driver.meet(AwaitFuture(next(future.__await__())))
     assert future.done()
 
 
-async def test_without_a_loop_work_is_done_here_and_nothing_else_is_awaited() -> None:
-    assert await meet_here(Clock(), Work(threading.get_ident)) == threading.get_ident()
+def test_without_a_loop_work_is_done_here_and_nothing_else_is_awaited() -> None:
+    async def work(receive: Any, send: Any) -> None:
+        await asyncio.sleep(0)
+        assert await Work(threading.get_ident) == threading.get_ident()
+        await asyncio.Future(loop=loop)
+
+    loop = asyncio.new_event_loop()
     with pytest.raises(RuntimeError, match="needs an event loop; use an asynchronous client"):
-        await meet_here(Clock(), object())
+        run_at_once(ask(doing(work)).next_action())
+    loop.close()
 
 
 async def test_only_a_loop_waits_for_ever() -> None:
     with pytest.raises(EndlessError, match="never continues, and its client has no read timeout"):
-        await meet_here(Clock(), math.inf)
+        await ImmediateDriver(Clock()).wait_until(math.inf)
     with pytest.raises(TimeoutError):
         async with asyncio.timeout(0.01):
-            await meet_in_loop(Clock(), math.inf)
+            await LoopDriver(Clock()).wait_until(math.inf)
 
 
 def test_a_moment_is_reached_at_once_and_never_left_again() -> None:
     clock = Clock()
     moment = clock.now() + 30
-    clock.reach(moment)
+    clock.advance_to(moment)
     reached = clock.now()
     assert 0 <= reached - moment < 1
-    clock.reach(moment - 20)
+    clock.advance_to(moment - 20)
     assert clock.now() >= reached
 
 
@@ -242,7 +258,7 @@ async def test_who_is_due_before_comes_first() -> None:
 
     async def wait(*moments: int) -> None:
         for moment in moments:
-            await clock.wait_for(start + moment)
+            await clock.wait_until(start + moment)
             came.append(moment)
 
     await asyncio.gather(wait(30, 40), wait(5, 10, 35), wait(20))

@@ -63,6 +63,7 @@ class FineTuningJobs(Resource):
         model = fields.get("model", "gpt-4.1-mini")
         mistake = await self._check_training_file(new, objects)
         method = fields.get("method") or {"type": "supervised"}
+        hyperparameters = _read_hyperparameters(fields.get("hyperparameters"), method)
         tuned = f"ft:{model}:mockserver:{fields.get('suffix') or ''}:{fingerprint(new.id)[:8]}"
         return {
             "model": model,
@@ -73,7 +74,7 @@ class FineTuningJobs(Resource):
             "status": "failed" if mistake else "succeeded",
             "validation_file": fields.get("validation_file"),
             "training_file": fields.get("training_file", "file-unknown"),
-            "hyperparameters": _read_hyperparameters(fields.get("hyperparameters"), method),
+            "hyperparameters": hyperparameters,
             "trained_tokens": None if mistake else 1_000,
             "error": mistake,
             "user_provided_suffix": fields.get("suffix"),
@@ -81,7 +82,7 @@ class FineTuningJobs(Resource):
             "estimated_finish": None,
             "integrations": fields.get("integrations") or [],
             "metadata": fields.get("metadata"),
-            "method": method,
+            "method": _show_method(method, hyperparameters),
         }
 
     async def finish(self, new: New, objects: Objects) -> KeptObject:
@@ -311,11 +312,22 @@ def _list_losses() -> Iterator[tuple[int, float, float]]:
         yield step, round(2 / (1 + step / 5), 4), round(1 - 0.5 / (1 + step / 5), 4)
 
 
+def _show_method(method: Body, hyperparameters: Body) -> Body:
+    """Return the method of a job with its own hyperparameters, which clients of some languages require."""
+    kind = str(method["type"])
+    inner = _find_table(method, kind)
+    return {**method, kind: {**inner, "hyperparameters": {**_find_table(inner, "hyperparameters"), **hyperparameters}}}
+
+
+def _find_table(body: Body, key: str) -> Body:
+    inner = body.get(key)
+    return inner if isinstance(inner, Mapping) else {}
+
+
 def _read_hyperparameters(stated: Json, method: Body) -> Body:
-    inner = method.get(str(method.get("type")))
-    own = inner.get("hyperparameters") if isinstance(inner, Mapping) else None
+    own = _find_table(_find_table(method, str(method.get("type"))), "hyperparameters")
     usual = {"n_epochs": _EPOCHS, "batch_size": 1, "learning_rate_multiplier": 1.0}
-    given = {**(own if isinstance(own, Mapping) else {}), **(stated if isinstance(stated, Mapping) else {})}
+    given = {**own, **(stated if isinstance(stated, Mapping) else {})}
     return {key: value if given.get(key) in (None, "auto") else given[key] for key, value in usual.items()}
 
 

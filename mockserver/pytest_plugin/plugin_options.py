@@ -1,0 +1,112 @@
+"""What the plugin is called by: its markers and fixtures, the options of the command line and the keys of the ini file.
+
+Imported with the plugin, so it needs nothing but the standard library.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Literal, NamedTuple
+
+MARK = "mockserver"
+FAULT_MARK = "mockserver_faults"
+FIXTURE = "mockserver"
+SESSION_FIXTURE = "mockserver_session"
+FIXTURES = frozenset({FIXTURE, SESSION_FIXTURE})
+FAULT = "mockserver_fault"  # the parameter of a test that runs once per fault
+
+
+class PluginOption(NamedTuple):
+    """An option: what it is about, and which values it takes.
+
+    `kind` is pytest's, of the value in the ini file; all but texts can be repeated on the command line. The first
+    choice is the default of a key of the ini file.
+    """
+
+    about: str
+    kind: Literal["string", "bool", "args", "linelist", "paths"] = "string"
+    metavar: str | None = None
+    choices: Sequence[str] | None = None
+    parse: Callable[[str], Any] = str
+    is_path: bool = False
+
+    @property
+    def arguments(self) -> Mapping[str, Any]:
+        """How the parser of the command line takes it."""
+        action = "store" if self.kind == "string" else "append"
+        return {"action": action, "metavar": self.metavar, "choices": self.choices, "type": self.parse}
+
+
+# Of the server: on the command line (--mockserver-seed) and in the ini file (mockserver_seed).
+OPTIONS: Mapping[str, PluginOption] = {
+    "rules": PluginOption(
+        "a rules file for tests whose mark names none; repeatable", kind="paths", metavar="FILE", is_path=True
+    ),
+    "seed": PluginOption("the seed of everything generated", parse=int),
+    "dialect": PluginOption("the dialect of bare paths"),
+    "unmatched": PluginOption(
+        "what to do if no rule matches: error (default) or generate", choices=("error", "generate")
+    ),
+    "lint": PluginOption(
+        "what to do about answers that no model could give: warn (default), error or off",
+        choices=("warn", "error", "off"),
+    ),
+    "replay": PluginOption(
+        "what to do about histories that the live provider would refuse: warn (default), error or off",
+        choices=("warn", "error", "off"),
+    ),
+    "record": PluginOption(
+        "what to record into the cassettes of tests",
+        choices=("none", "once", "new_episodes", "all"),  # RECORD_MODES, which are slow to import
+    ),
+    "upstream": PluginOption(
+        "the provider's base URL, for recording: openai=https://api.openai.com/v1",
+        kind="linelist",
+        metavar="DIALECT=URL",
+    ),
+    "cassettes": PluginOption("the folder of cassettes (default: `cassettes` next to the test file)", is_path=True),
+    "allow_hosts": PluginOption("a provider's host that tests may connect to; repeatable", kind="args", metavar="HOST"),
+}
+
+RECORD_IN_CI = "--mockserver-record-in-ci"
+INSPECT = "--mockserver-inspect"
+FOOTPRINT_FLAGS: Mapping[str, str] = {
+    "--mockserver-footprint": "fail tests that use more calls or tokens than the footprint file says",
+    "--mockserver-footprint-update": "write the calls and tokens of the tests that pass into the footprint file",
+    "--mockserver-footprint-prune": "update, and remove the entries of deleted tests",
+}
+FLAGS: Mapping[str, str] = {
+    RECORD_IN_CI: "allow recording under CI",
+    INSPECT: "keep the server of the first failed test until Ctrl-C, and print the address of its inspector",
+    **FOOTPRINT_FLAGS,
+}
+
+COVERAGE = PluginOption(
+    "report which rules were used: term, html, html:FOLDER, json or json:FILE; repeatable", kind="args", metavar="KIND"
+)
+
+# In the ini file only.
+INI_KEYS: Mapping[str, PluginOption] = {
+    "mockserver_unused": PluginOption("what to do about rules that no test used: ignore, warn (default) or fail"),
+    "mockserver_footprint": PluginOption("the footprint file (default: `mockserver-footprint.yaml` in pytest's root)"),
+    "mockserver_footprint_growth": PluginOption("by how much a test may exceed its footprint (default: 10%)"),
+    "mockserver_footprint_prices": PluginOption(
+        "prices per million tokens, a model a line: gpt-4o*: prompt 2.50, cached 1.25, completion 10", kind="linelist"
+    ),
+    "mockserver_footprint_texts": PluginOption("keep the texts of prompts in the footprint file, too", kind="bool"),
+    "mockserver_env": PluginOption(
+        "how long environment variables point clients to the server: test (default), session",
+        choices=("test", "session"),
+    ),
+    "mockserver_unplayed": PluginOption(
+        "what to do about cassette episodes that no test used: warn (default), fail or ignore",
+        choices=("warn", "fail", "ignore"),
+    ),
+}
+
+MARKERS: Mapping[str, str] = {
+    f"{MARK}(rules=, cassette=, unmatched=, timing=, seed=, dialect=, ...)": (
+        "configure the test's server; the closest mark wins, key by key"
+    ),
+    f"{FAULT_MARK}(*faults, positions=, errors=, limit=, expect=, allow=, ...)": (
+        "run the test once per fault and show how it copes"
+    ),
+}

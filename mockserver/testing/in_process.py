@@ -1,0 +1,398 @@
+"""A request to an application of this process: how it goes on without a socket, and what its client receives.
+
+The application runs as far as its client asks for more. It yields its actions one by one, and between them what it
+needs, which a driver meets: at once, or in an event loop. Waits take no time, they advance a clock.
+"""
+
+import asyncio
+import errno
+import math
+import os
+from abc import ABC, abstractmethod
+from collections import deque
+from collections.abc import Callable, Coroutine, Generator, Iterable
+from contextlib import suppress
+from threading import RLock
+from types import coroutine
+from typing import Any, NamedTuple, TypeVar
+
+from anyio import sleep_forever, to_thread
+from anyio.lowlevel import checkpoint
+from msgspec import Struct, field
+from starlette.types import ASGIApp, Message, Scope
+
+from mockserver.core.action import Action, Cut, Flush, Head, RawWrite, Wait, Write
+from mockserver.core.exchange import COMPLETE
+from mockserver.core.http import WITHOUT_BODY, is_stream_type
+from mockserver.core.server_sent_events import split_events
+from mockserver.delivery.connection import CUT, IN_PROCESS, Note, encode_header
+from mockserver.engine.offload import STEPPED, Work
+from mockserver.server.snapshot import ClientLeftError
+from mockserver.testing.clock import Clock
+
+T = TypeVar("T")
+
+
+class YieldTurn(Struct, frozen=True):
+    """An application lets others run before it goes on."""
+
+
+class AwaitFuture(Struct, frozen=True):
+    """An application waits for a future of asyncio."""
+
+    future: object
+
+
+Need = Work | YieldTurn | AwaitFuture  # the first: a function to call on a thread
+Step = Action | Need
+
+
+class Driver(ABC):
+    """Meets the needs of a request, and waits as its client does. `patient`: the request can wait for others."""
+
+    patient = False
+
+    def __init__(self, clock: Clock) -> None:
+        self.clock = clock
+
+    @abstractmethod
+    async def meet(self, need: Need) -> object:
+        """Return what the application waits for."""
+
+    @abstractmethod
+    async def wait_until(self, moment: float) -> None:
+        """Return at a moment of the clock; never, if it is infinite."""
+
+
+class ImmediateDriver(Driver):
+    """Does everything at once, without an event loop, so that no coroutine is ever suspended."""
+
+    async def meet(self, need: Need) -> object:
+        """Return what the application waits for. Raises RuntimeError for what only an event loop has."""
+        match need:
+            case Work(work=work):
+                return work()
+            case YieldTurn():
+                return None
+            case AwaitFuture():
+                raise RuntimeError("this request needs an event loop; use an asynchronous client, or a socket")
+
+    async def wait_until(self, moment: float) -> None:
+        """Skip the time until a moment. Raises EndlessError if it never comes."""
+        if moment == math.inf:
+            raise EndlessError(_ENDLESS)
+        self.clock.advance_to(moment)
+
+
+class LoopDriver(Driver):
+    """Lets others of an event loop run meanwhile, of asyncio or trio; a wait without an end is really waited for."""
+
+    def __init__(self, clock: Clock) -> None:
+        super().__init__(clock)
+        with suppress(RuntimeError):  # trio's loop, in which nothing of ours can wait for others
+            asyncio.get_running_loop()
+            self.patient = True
+
+    async def meet(self, need: Need) -> object:
+        """Return what the application waits for."""
+        match need:
+            case Work(work=work):
+                return await to_thread.run_sync(work, abandon_on_cancel=True)
+            case YieldTurn():
+                await checkpoint()
+                return None
+            case AwaitFuture(future=future):
+                return await _pass_on(future)
+
+    async def wait_until(self, moment: float) -> None:
+        """Skip the time until a moment, once nobody waits for an earlier one; sleep if it never comes."""
+        if moment == math.inf:
+            await sleep_forever()
+        await self.clock.wait_until(moment)
+
+
+class EndlessError(AssertionError):
+    """A client without a timeout waits for data that is never sent."""
+
+
+_ENDLESS = "this answer never continues, and its client has no read timeout; over a socket it would wait forever"
+
+
+def run_at_once(running: Coroutine[Any, Any, T]) -> T:
+    """Return what a coroutine returns that is never suspended."""
+    try:
+        running.send(None)
+    except StopIteration as end:
+        returned: T = end.value
+        return returned
+    raise RuntimeError("this coroutine waits for something")
+
+
+@coroutine
+def _pass_on(step: object) -> Generator[object, Any, Any]:
+    """Yield a step to whoever runs the coroutine that awaits this, and return what that sends back."""
+    return (yield step)
+
+
+class InProcessRequest:
+    """A request that an application answers with actions, each when it is asked for.
+
+    Requests that share a `lock` step one at a time, on any thread.
+    """
+
+    def __init__(self, app: ASGIApp, scope: Scope, body: bytes, *, driver: Driver, lock: "RLock | None" = None) -> None:
+        self.driver = driver
+        self.over = False
+        self._lock = lock or RLock()
+        self._note: Note | None = None
+        self._body: bytes | None = body
+        self._coroutine: Any = app({**scope, "extensions": {IN_PROCESS: self}}, self._receive, self._send)
+
+    @property
+    def patient(self) -> bool:
+        """Whether it can wait for others."""
+        return self.driver.patient
+
+    async def next_action(self) -> Action | None:
+        """Return the next action of the application; None at its end. Raises what the application raises."""
+        step = self.step()
+        while isinstance(step, Need):
+            try:
+                met = await self.driver.meet(step)
+            except Exception as error:
+                step = self.step(error=error)
+            else:
+                step = self.step(met)
+        return step
+
+    def step(self, met: object = None, *, error: BaseException | None = None) -> Step | None:
+        """Run to the next step, with what came of the last one; None at the end."""
+        with self._lock:
+            if self.over:  # ended by another thread
+                return None
+            before = STEPPED.set(True)
+            try:
+                step = self._coroutine.send(met) if error is None else self._coroutine.throw(error)
+            except StopIteration:
+                self.over = True
+                return None
+            except BaseException:
+                self.over = True
+                raise
+            finally:
+                STEPPED.reset(before)
+        if step is None:  # as of `asyncio.sleep(0)`
+            return YieldTurn()
+        return step if isinstance(step, Step) else AwaitFuture(step)
+
+    def leave(self) -> None:
+        """Tell the application that the client left."""
+        if not self.over:
+            with suppress(ClientLeftError):
+                self.step(error=ClientLeftError())
+            self.over = True
+            self._coroutine.close()
+
+    def note(self, data: bytes) -> None:
+        """Note in the journal that the client received bytes of the body."""
+        if self._note is not None:
+            self._note(data)
+
+    async def perform(self, actions: Iterable[Action], note: Note) -> str:
+        """Hand each action to the client, and return how they ended."""
+        self._note = note
+        for action in actions:
+            await _pass_on(action)
+            if isinstance(action, Cut):
+                return CUT[action.how]
+        return COMPLETE
+
+    async def _receive(self) -> Message:
+        """Return the body of the request, then nothing: `leave` raises if the client leaves."""
+        body = self._body
+        self._body = None
+        if body is None:
+            await asyncio.get_running_loop().create_future()
+        return {"type": "http.request", "body": body, "more_body": False}
+
+    async def _send(self, message: Message) -> None:
+        """Send a response of an endpoint that does not use `perform`."""
+        if message["type"] == "http.response.start":
+            headers = tuple((name.decode("latin-1"), value.decode("latin-1")) for name, value in message["headers"])
+            await _pass_on(Head(message["status"], headers))
+        elif data := message.get("body"):
+            await _pass_on(Write(data))
+
+
+class WireHead(NamedTuple):
+    """The head of an answer as it is on the wire."""
+
+    status: int
+    headers: list[tuple[bytes, bytes]]
+
+
+class ReceivedBody(Struct, eq=False):
+    """What came of a body: the pieces that the client has not taken yet. Of a stream, each event or line is one.
+
+    `length`: its bytes by its head, infinite if it comes in chunks; `left`: those still to come.
+    """
+
+    length: float = math.inf
+    left: float = math.inf
+    is_stream: bool = False
+    pieces: deque[bytes] = field(default_factory=deque)
+
+    def add(self, write: Write) -> None:
+        """Add what came, up to the length."""
+        data = write.data
+        if len(data) > self.left:
+            data = data[: int(self.left)]
+        self.left -= len(data)
+        if self.is_stream and write.frame is None:
+            self.pieces.extend(data.splitlines(keepends=True) if data.startswith(b"{") else split_events(data))
+        elif data:
+            self.pieces.append(data)
+
+    def explain_incomplete(self, cut: str | None) -> str:
+        """Return what is missing at the end of the connection, which may be cut; empty if nothing is."""
+        if self.length < math.inf:
+            return f"received {self.length - self.left:.0f} bytes, expected {self.length:.0f}"
+        return "incomplete chunked read" if cut == "close" else ""
+
+
+MakeError = Callable[[str, str], Exception]  # from the name of an error of the client's library, and a message
+
+
+class InProcessResponse:
+    """The answer to a request as its client receives it: the head, then the body, or an error.
+
+    The client waits at most `read_timeout` seconds for each piece.
+    """
+
+    def __init__(self, request: InProcessRequest, *, make_error: MakeError, read_timeout: float | None) -> None:
+        self._request = request
+        self._driver = request.driver
+        self._clock = request.driver.clock
+        self._make_error = make_error
+        self._read_timeout = math.inf if read_timeout is None else read_timeout
+        self._due = self._clock.now()  # of the next action
+        self._body = ReceivedBody()
+        self._cut: str | None = None
+
+    async def receive_head(self, *, bare: bool = False, last: bool = False) -> WireHead:
+        """Return the head. Raises the error that the client gets instead.
+
+        `bare`: the answer to HEAD, without a body. `last`: the client closes the connection afterwards.
+        """
+        head = await self._receive(self._clock.now())
+        if head is None:
+            self._check_reset()
+            raise self._make_error("RemoteProtocolError", "Server disconnected without sending a response.")
+        if not isinstance(head, Head):
+            raise TypeError("an answer must start with its head")
+        headers = list(map(encode_header, head.headers))
+        if last:
+            headers = [*(header for header in headers if header[0] != b"connection"), (b"connection", b"close")]
+        stated = dict(headers)
+        length = math.inf
+        if bare or head.status in WITHOUT_BODY:
+            length = 0
+        elif b"content-length" in stated:
+            length = int(stated[b"content-length"])
+        else:
+            headers.append((b"transfer-encoding", b"chunked"))
+        is_stream = is_stream_type(stated.get(b"content-type", b"").decode("latin-1"))
+        self._body = ReceivedBody(length, left=length, is_stream=is_stream)
+        return WireHead(head.status, headers)
+
+    async def receive_piece(self) -> bytes | None:
+        """Return the next piece of the body; None at its end. Raises the error that the client gets instead."""
+        pieces = self._body.pieces
+        if not pieces:
+            await self._wait_for_piece()
+        if not pieces:
+            return None
+        piece = pieces.popleft()
+        self._request.note(piece)
+        return piece
+
+    def close(self) -> None:
+        """Stop reading. What would have been sent by now counts as sent; of a stream, only what was read."""
+        if not self._body.pieces:
+            self._run_on(0.0)
+        self._body.pieces.clear()
+        self._request.leave()
+
+    def abort(self) -> None:
+        """Reset the connection after what was sent."""
+        if not self._request.over:
+            self._cut = "reset"
+            self._request.leave()
+
+    async def _wait_for_piece(self) -> None:
+        """Return once a piece of the body has come, or its end."""
+        body = self._body
+        asked = self._clock.now()
+        while not body.pieces:
+            if body.left == 0:  # the client has the advertised length, whatever follows
+                self._run_on(math.inf)
+                self._request.leave()
+                return
+            write = await self._receive(asked)
+            if not isinstance(write, Write):
+                self._check_end()
+                return
+            body.add(write)
+
+    async def _receive(self, since: float) -> Head | Write | None:
+        """Return what comes next, when it is due; None at the end. The client waits since a moment."""
+        try:
+            while (action := await self._request.next_action()) is not None:
+                match action:
+                    case Head() | Write():
+                        return action
+                    case Wait(seconds=seconds):
+                        await self._wait(seconds, since)
+                    case Cut(how=how):
+                        self._cut = how
+                    case Flush() | RawWrite():  # data after the end is not received
+                        pass
+        except BaseException:
+            self._request.leave()
+            raise
+        return None
+
+    async def _wait(self, seconds: float, since: float) -> None:
+        """Wait, at most until the timeout of the client, which waits since a moment."""
+        self._due += seconds
+        if self._due <= self._clock.now():
+            return
+        if self._due - since > self._read_timeout:
+            await self._driver.wait_until(since + self._read_timeout)
+            raise self._make_error("ReadTimeout", "timed out")
+        await self._driver.wait_until(self._due)
+
+    def _check_reset(self) -> None:
+        """Raise the client's error if the connection was reset."""
+        if self._cut == "reset":
+            raise self._make_error("ReadError", f"[Errno {errno.ECONNRESET}] {os.strerror(errno.ECONNRESET)}")
+
+    def _check_end(self) -> None:
+        """Raise the client's error if the connection ended before the body."""
+        self._check_reset()
+        if missing := self._body.explain_incomplete(self._cut):
+            message = f"peer closed connection without sending complete message body ({missing})"
+            raise self._make_error("RemoteProtocolError", message)
+
+    def _run_on(self, pause: float) -> None:
+        """Go on without the client, as far as nothing waits: neither the answer, for so many seconds, nor its work."""
+        while (step := self._request.step()) is not None:
+            match step:
+                case Write(data=data):
+                    if self._body.is_stream and data:
+                        return
+                    self._request.note(data)
+                case Wait(seconds=seconds) if seconds >= pause:
+                    return
+                case Work() | AwaitFuture():
+                    return

@@ -5,7 +5,6 @@ An answer is shaped whatever it comes from: the results of tools, the conversati
 
 import re
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from functools import cache
 from itertools import islice
 
@@ -369,21 +368,23 @@ def find_form(text: str) -> Described | None:
 
 def _find_yaml(text: str) -> Described | None:
     """The last example in YAML that a text shows as the format of the answer."""
-    import yaml  # few prompts show any
+    shown = [*islice(_YAML.finditer(text), _MOST_EXAMPLES)]
+    if not shown:
+        return None
+    from mockserver.config.yaml_reader import parse  # which few prompts need
 
-    for found in reversed([*islice(_YAML.finditer(text), _MOST_EXAMPLES)]):
-        with suppress(yaml.YAMLError, ValueError, RecursionError):
-            value = yaml.safe_load(found["shown"]) if "&" not in found["shown"] else None
-            if isinstance(value, Mapping) and value and all(isinstance(name, str) for name in value):
-                rest = text[: found.start()] + text[found.end() :]
-                return Described(shape_of(value), rest, _write_yaml)
+    for found in reversed(shown):
+        read = parse(found["shown"])
+        if isinstance(read.data, Mapping) and read.data and not read.problems:
+            return Described(shape_of(read.data), text[: found.start()] + text[found.end() :], _write_yaml)
     return None
 
 
 def _write_yaml(value: Json) -> str:
-    import yaml
-
-    return f"```yaml\n{yaml.safe_dump(value, sort_keys=False, allow_unicode=True, width=1_000)}```"
+    """A table as lines; what is in it as JSON, which is YAML, too."""
+    members = value.items() if isinstance(value, Mapping) else ()
+    lines = "".join(f"{name}: {compact(inner)}\n" for name, inner in members)
+    return f"```yaml\n{lines}```"
 
 
 def _describe(blank: str, names: Sequence[str], text: str, notes: Mapping[str, str] = {}) -> Described | None:

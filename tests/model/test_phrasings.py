@@ -239,7 +239,8 @@ PHRASINGS["conditional words"] = [
         "Extract the resume.\n\nMia Berg, mia@x.com. Sales Manager at ABC Corp.\n\nOutput the YAML in this format:\n"
         "```yaml\nname: John Doe\nemail: john@doe.com\nexperience:\n  - title: Manager\n    company: XYZ\n```",
         matches(
-            "```yaml\nname: Mia Berg\nemail: mia@x.com\nexperience:\n- title: Sales Manager\n  company: ABC Corp\n```"
+            '```yaml\nname: "Mia Berg"\nemail: "mia@x.com"\n'
+            'experience: \\[{"title":"Sales Manager","company":"ABC Corp"}]\n```'
         ),
     ),
     ("Say SAFE if the message is harmless and UNSAFE if not. Message: hello there", matches("SAFE|UNSAFE")),

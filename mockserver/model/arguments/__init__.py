@@ -22,6 +22,7 @@ from mockserver.model.arguments.assigning import (
     assign,
     assign_required,
     find_count_of_items,
+    orders_one_list,
     orders_to_invent,
     rank_candidates,
     read_properties,
@@ -108,7 +109,7 @@ class Mentions(Struct, frozen=True):
     def counted(self, name: str) -> "tuple[int | None, Mentions]":
         """Return how many items the text wants of the list with this name, "4 tasks", and the mentions without that."""
         place = find_count_of_items(self.text, self.found, parts(name)[-1:])
-        if place is None and (self.orders_to_invent or _ANY_LIST.issuperset(parts(name))):
+        if place is None and (orders_one_list(self.text) or _ANY_LIST.issuperset(parts(name))):
             ordered = find_count_of_items(self.text, self.found, ())
             place = ordered if ordered and _IS_MADE.search(self.text, 0, ordered.start) else None
         if place is None:

@@ -253,6 +253,11 @@ def orders_to_invent(text: str) -> bool:
     return _INVENTS.match(text) is not None and _SOURCE.search(text) is None
 
 
+def orders_one_list(text: str) -> bool:
+    """Whether the list, whatever its name, is what a text asks for: `generate a list of 3 ideas`."""
+    return orders_to_invent(text) and " list of " in text
+
+
 def _lists_texts(prop: Property) -> bool:
     """Whether a property is a list of sentences, such as the steps of a plan."""
     return "array" in prop.types and not _SENTENCES.isdisjoint(prop.words) and read_item(prop).takes_text
@@ -362,7 +367,7 @@ def _find_lists(text: str, found: Sequence[Mention], prop: Property) -> Iterator
                 yield Candidate(
                     80, prop, tuple(Mention("quoted", each[1].strip(), *each.span(1)) for each in lines), True
                 )
-            any_list = prop.name == WHOLE or orders_to_invent(text)
+            any_list = prop.name == WHOLE or orders_one_list(text)
             count = find_count_of_items(text, found, () if any_list else prop.words[-1:])
             if count is not None and count.value > 1:  # "three colours" says how many there are, not which
                 scored = [pair for pair in scored if not pair[1].overlaps(count)]

@@ -370,6 +370,7 @@ _CODES_OF_MESSAGES = {
     "value": "invalid_value",
     "parameters": "invalid_function_parameters",
     "schema": "invalid_json_schema",
+    "image": "invalid_image_format",
 }
 
 

@@ -29,8 +29,8 @@ from mockserver.pytest_plugin.plugin_options import (
     FIXTURES,
     FLAGS,
     FOOTPRINT_FLAGS,
+    INI_KEYS,
     INSPECT,
-    KEYS,
     MARK,
     MARKERS,
     OPTIONS,
@@ -58,7 +58,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         group.addoption(flag, action="store_true", help=about)
     group.addoption("--mockserver-coverage", default=[], help=COVERAGE.about, **COVERAGE.arguments)
     parser.addini("mockserver_coverage", COVERAGE.about, type=COVERAGE.kind)
-    for name, option in KEYS.items():
+    for name, option in INI_KEYS.items():
         parser.addini(name, option.about, type=option.kind)
 
 
@@ -78,7 +78,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
     for marker, about in MARKERS.items():
         config.addinivalue_line("markers", f"{marker}: {about}")
-    for name, option in KEYS.items():
+    for name, option in INI_KEYS.items():
         if option.choices is not None and (value := config.getini(name)) not in ("", *option.choices):
             raise pytest.UsageError(f"{name} must be one of {', '.join(option.choices)}, not {value!r}")
     if not _may_record(config) and (config.getoption("mockserver_record") or "none") != "none":

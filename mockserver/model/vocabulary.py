@@ -192,6 +192,7 @@ def is_person(word: str) -> bool:
     return heading_of("semantic_types").get(one) == "person" or one in word_list("property_synonyms")["people"]
 
 
+@remember(8192)
 def singular(word: str) -> str:
     """Return a word in lower case without its plural ending: "Cities" is "city", "address" stays."""
     word = word.lower()

@@ -4,6 +4,7 @@ import socket
 import sys
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 
 import pytest
 
@@ -86,9 +87,9 @@ def test_a_wrong_password(start_redis: Callable[..., RedisServer]) -> None:
     assert open_client(read_address(f"{server.url}?password=right")).epoch
 
 
-@pytest.fixture
-def web_server() -> Iterator[int]:
-    """The port of something that answers whatever it is sent as HTTP servers do."""
+@pytest.fixture(params=[b"HTTP/1.1 400 Bad Request\r\n\r\n", b":5\r\n", b"*0\r\n", b"$-1\r\n"])
+def odd_server(request: pytest.FixtureRequest) -> Iterator[int]:
+    """The port of something that answers whatever it is sent in one way, as HTTP servers do, for example."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
 
         def answer() -> None:
@@ -97,16 +98,16 @@ def web_server() -> Iterator[int]:
                     client, _ = listener.accept()
                 except OSError:
                     return
-                with client:
-                    client.recv(1000)
-                    client.sendall(b"HTTP/1.1 400 Bad Request\r\n\r\n")
+                with client, suppress(OSError):
+                    while client.recv(1000):
+                        client.sendall(request.param)
 
         threading.Thread(target=answer, daemon=True).start()
         yield listener.getsockname()[1]
 
 
-def test_something_else_on_the_port(web_server: int) -> None:
-    assert refusal(f"redis://127.0.0.1:{web_server}/0") == "what listens there does not speak Redis"
+def test_something_else_on_the_port(odd_server: int) -> None:
+    assert refusal(f"redis://127.0.0.1:{odd_server}/0") == "what listens there does not speak Redis"
 
 
 def test_a_server_that_does_not_answer(shared: RedisServer) -> None:

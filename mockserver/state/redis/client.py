@@ -329,7 +329,7 @@ def open_client(where: Address) -> RedisClient:
                 raise UnusableStateError(why)
             keys = [f"{where.prefix}:{name}" for name in ("schema", "epoch")]
             schema, epoch = client.eval(JOIN.text, 2, *keys, SCHEMA, make_token())
-    except (exceptions.RedisError, OSError, TypeError, ValueError) as error:
+    except (exceptions.RedisError, OSError, TypeError, ValueError, *_NOT_REDIS) as error:
         raise UnusableStateError(_explain_failure(error)) from None
     if (why := explain_schema(schema)) is not None:
         raise UnusableStateError(why)
@@ -365,7 +365,7 @@ def _explain_failure(error: Exception) -> str:
         (exceptions.ResponseError, "WRONGPASS|NOAUTH|NOPERM|invalid username|AUTH", _LOGIN),
         (exceptions.ResponseError, "DB index", "Redis has no database with this number"),
         (exceptions.ResponseError, "(?i)unknown command.*sentinel", "what listens there is not a Sentinel"),
-        (exceptions.InvalidResponse, "", "what listens there does not speak Redis"),
+        ((exceptions.InvalidResponse, *_NOT_REDIS), "", "what listens there does not speak Redis"),
         (exceptions.RedisError, "(?i)protocol error", "what listens there does not speak Redis"),
         (exceptions.TimeoutError | TimeoutError, "", f"no answer in time; {_START}"),
         (exceptions.ConnectionError | OSError, "(?i)refused", f"connection refused; {_START}"),
@@ -379,6 +379,7 @@ def _explain_failure(error: Exception) -> str:
     return f"{type(error).__name__} while connecting; {_START}"
 
 
+_NOT_REDIS = (AttributeError, LookupError, MemoryError)  # what redis-py raises for replies that cannot be
 _START = "start Redis there, or leave --state out"
 _NO_URL = "this is not a URL; in a user or password, write / ? # [ ] @ as %2F %3F %23 %5B %5D %40"
 _NO_PRIMARY = "no Sentinel answers there, or none knows a primary with this name"

@@ -9,6 +9,7 @@ import click
 
 from mockserver.config.errors import ConfigError
 from mockserver.config.settings import Settings
+from mockserver.config.source import read_to_end
 from mockserver.core.json import Json
 from mockserver.server.sources import Sources
 
@@ -118,9 +119,10 @@ def find_server_sources(rules: tuple[Path, ...], flags: Mapping[str, Json]) -> S
 
 
 def read_text(path: str) -> str:
+    """Return the text of a file, or of standard input for `-`. Raises ConfigError."""
     try:
-        with click.open_file(path, encoding="utf-8-sig") as file:  # some editors of Windows begin with a mark
-            return str(file.read())
+        with click.open_file(path, "rb") as file:
+            return read_to_end(file).decode("utf-8-sig")  # some editors of Windows begin with a mark
     except (OSError, UnicodeDecodeError) as error:
         reason = getattr(error, "strerror", None) or "it is not UTF-8 text; save it as UTF-8"
         raise ConfigError(f"{path}: cannot be read: {reason}") from error

@@ -288,7 +288,10 @@ _FORWARDED = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGH
 
 
 def run_child(program: Sequence[str], environ: Mapping[str, str]) -> int:
-    """Run the program. Return its exit code; 128 + n if signal n ended it; 127 or 126 if it cannot be run."""
+    """Run the program. Return its exit code; 128 + n if signal n ended it.
+
+    Exits with 127 or 126 if it cannot be run.
+    """
     with _forward_signals() as start:
         try:
             process = subprocess.Popen(find_command(program), env=environ)  # noqa: S603  # the user's command
@@ -296,10 +299,10 @@ def run_child(program: Sequence[str], environ: Mapping[str, str]) -> int:
             missing = error.errno in (errno.ENOENT, errno.ENOTDIR)
             why = "program not found" if missing else error.strerror or str(error)
             click.echo(f"mockserver: cannot run {program[0]}: {why}", err=True)
-            return NOT_FOUND if missing else NOT_EXECUTABLE
+            sys.exit(NOT_FOUND if missing else NOT_EXECUTABLE)
         except ValueError as error:  # a NUL
             click.echo(f"mockserver: cannot run {program[0]!r}: {error}", err=True)
-            return NOT_FOUND
+            sys.exit(NOT_FOUND)
         start(process)
         return read_exit_code(process.wait())
 

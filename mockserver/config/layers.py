@@ -205,12 +205,19 @@ def _read_environ(environ: Mapping[str, str]) -> _Layer:
 
 def _warn_of_misspelt_keys(environ: Mapping[str, str], upstreams: Collection[str]) -> None:
     """Warn of keys for upstreams whose names look misspelt. They are no mistakes, as they may be for other runs."""
+    known = [*map(name_key_variable, upstreams)]
+    named = {each.removeprefix(UPSTREAM_KEY) for each in known}
     for variable in environ:
-        if variable.startswith(UPSTREAM_KEY):
-            known = [*map(name_key_variable, upstreams)]
-            named = {each.removeprefix(UPSTREAM_KEY) for each in known}
-            if variable not in known and (hint := did_you_mean(variable.removeprefix(UPSTREAM_KEY), named)):
-                log.warning("%s is the key of no upstream%s", variable, hint)
+        hint = ""
+        if variable.startswith(UPSTREAM_KEY) and variable not in known:
+            hint = did_you_mean(variable.removeprefix(UPSTREAM_KEY), named)
+        elif variable.startswith(_PREFIX) and _OF_KEY.search(variable) and variable not in known:
+            hint = did_you_mean(variable, known)
+        if hint:
+            log.warning("%s is the key of no upstream%s", variable, hint)
+
+
+_OF_KEY = lazy_pattern("_KEY_[A-Z]")
 
 
 def _find_profiles(layers: Sequence[_Layer]) -> Profiles | None:

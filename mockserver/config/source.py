@@ -5,6 +5,7 @@ import sys
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from errno import EFBIG
 from operator import attrgetter
+from typing import IO
 
 from msgspec import Struct
 
@@ -82,7 +83,12 @@ class Document(Struct, frozen=True):
 def read_bytes(path: str | os.PathLike[str]) -> bytes:
     """Return what is in a file, which may be a pipe, but has an end. Raises OSError."""
     with open(path, "rb") as file:
-        data = file.read(MAX_FILE + 1)
+        return read_to_end(file)
+
+
+def read_to_end(file: IO[bytes]) -> bytes:
+    """Return what is in an open file. Raises OSError if that is too much."""
+    data = file.read(MAX_FILE + 1)
     if len(data) > MAX_FILE:
         raise OSError(EFBIG, f"it has more than {MAX_FILE // 1_000_000} MB")
     return data

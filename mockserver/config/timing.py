@@ -16,7 +16,7 @@ from mockserver.config.tables import (
     WrittenAs,
     field,
 )
-from mockserver.config.types import SHARE, Duration, make_refusal, parse_share
+from mockserver.config.types import SHARE, Delay, Duration, make_refusal, parse_share
 from mockserver.core.json import Json
 from mockserver.core.plan import Distribution, Timing
 
@@ -63,12 +63,12 @@ class TimingTable(BaseTable, title="timing"):
     profile: Annotated[str, field(min_length=1)] | None = field(
         None, description="a profile to start from; the other keys override it"
     )
-    first_token: Duration | None = field(None, description="delay of the first token (default: as for others)")
-    per_token: Duration | None = field(None, description="delay of each further token")
+    first_token: Delay | None = field(None, description="delay of the first token (default: as for others)")
+    per_token: Delay | None = field(None, description="delay of each further token")
     tokens_per_second: Annotated[float, field(gt=0, allow_inf_nan=False)] | None = field(
         None, description="the same as a speed, instead of per_token"
     )
-    prompt_per_1k: Duration | None = field(
+    prompt_per_1k: Delay | None = field(
         None, description="additional delay of the first token for each 1,000 tokens of the prompt"
     )
     jitter: _Jitter | None = field(

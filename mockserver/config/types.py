@@ -75,6 +75,16 @@ def _make_amount_reader(read: Callable[[Any], float], expected: LiteralString) -
     return BeforeValidator(parse)
 
 
+_LONGEST_NUMBER = 10  # seconds of a delay between tokens that is written without a unit
+
+
+def _refuse_long_number(value: Json) -> Json:
+    """Refuse what is meant in milliseconds."""
+    if isinstance(value, int | float) and _LONGEST_NUMBER < value < math.inf:
+        raise PydanticCustomError("refused", "{value} would be seconds; write {value}ms or {value}s", {"value": value})
+    return value
+
+
 _LAST_INSTANT = 253_402_300_799  # the end of the year 9999
 
 
@@ -115,6 +125,12 @@ Duration = Annotated[
     float,
     _make_amount_reader(parse_seconds, "a duration such as 300ms, 2s or 1m"),
     WithJsonSchema(lambda: _make_amount_schema(_NUMBER, _SECONDS, "300ms")),
+]
+Delay = Annotated[
+    float,
+    _make_amount_reader(parse_seconds, "a duration such as 300ms, 2s or 1m"),
+    BeforeValidator(_refuse_long_number),  # first
+    WithJsonSchema(lambda: _make_amount_schema({**_NUMBER, "maximum": _LONGEST_NUMBER}, _SECONDS, "300ms")),
 ]
 Share = Annotated[
     float, _make_amount_reader(parse_share, "a percentage such as 20% or 0.2"), WithJsonSchema(lambda: SHARE)

@@ -2,16 +2,23 @@
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from importlib import import_module
 from itertools import islice
 from operator import eq
-from typing import Any, AnyStr, Generic, TypeVar, cast
+from typing import TYPE_CHECKING, Any, AnyStr, Generic, ParamSpec, TypeVar, cast
+from weakref import WeakSet
 
 from msgspec import Struct
+
+if TYPE_CHECKING:
+    from functools import _lru_cache_wrapper
 
 T = TypeVar("T", covariant=True)
 V = TypeVar("V")
 K = TypeVar("K")
+R = TypeVar("R")
+P = ParamSpec("P")
 
 
 class LazySequence(Sequence[T]):
@@ -167,16 +174,18 @@ def lazy_pattern(source: AnyStr, flags: int = 0) -> re.Pattern[AnyStr]:
 class Memo(dict[K, V]):
     """What was found before, by what it was found for. Before it would take more than `most` bytes, all is forgotten.
 
-    Threads may share one: at worst they find the same value twice.
+    At least the `fewest` values have room: a larger one is not kept. Threads may share a memo: at worst they find the
+    same value twice.
     """
 
-    def __init__(self, most: int) -> None:
+    def __init__(self, most: int, fewest: int = 8) -> None:
         self._most = self._left = most
+        self._largest = most // fewest
 
     def keep(self, key: K, value: V, size: int) -> V:
         """Return a value, and keep it unless it is large; `size`: the bytes of it and its key."""
         size += _ENTRY
-        if size > self._most // _FEWEST:
+        if size > self._largest:
             return value
         if size > self._left:
             self.clear()
@@ -186,5 +195,24 @@ class Memo(dict[K, V]):
         return value
 
 
+def remember(most: int) -> "Callable[[Callable[P, R]], _lru_cache_wrapper[R]]":
+    """Keep the latest results of a function, as `lru_cache` does, until what was remembered is forgotten.
+
+    For functions of texts that clients send, which are bounded in number here, but not in bytes.
+    """
+
+    def decorate(function: Callable[P, R]) -> "_lru_cache_wrapper[R]":
+        remembering = lru_cache(most)(function)
+        _REMEMBERING.add(remembering)
+        return remembering
+
+    return decorate
+
+
+def forget_remembered() -> None:
+    for remembering in tuple(_REMEMBERING):
+        remembering.cache_clear()
+
+
+_REMEMBERING = WeakSet["_lru_cache_wrapper[Any]"]()
 _ENTRY = 100  # bytes that the dict takes for an entry, about
-_FEWEST = 8  # values have room

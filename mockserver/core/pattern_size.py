@@ -18,26 +18,17 @@ def check_size(pattern: str) -> str:
 def estimate_size(pattern: str) -> int:
     """Return about how many elements a pattern has; of a verbose one, the larger of both readings.
 
-    BOUNDLESS if only parts are verbose and something repeats: finding the comments would take a parser.
+    BOUNDLESS if only parts are verbose and something repeats: finding the comments would take a parser. So it is for
+    a pattern that would take long to read.
     """
+    if len(pattern) > 2 * LARGEST:
+        return BOUNDLESS
     pattern = _COMMENT.sub(_keep_group, pattern)
     if not _VERBOSE.search(pattern):
         return _estimate_plain(pattern)
     if _VERBOSE_IN_PARTS.search(pattern) and "{" in pattern:
         return BOUNDLESS
     return max(_estimate_plain(pattern), _estimate_plain(_SKIPPED.sub(_keep_group, pattern)))
-
-
-def measure_depth(pattern: str) -> int:
-    """Return how deeply the groups of a pattern are nested."""
-    depth = deepest = 0
-    for piece in _PIECE.finditer(pattern):
-        if piece[0] == "(":
-            depth += 1
-            deepest = max(deepest, depth)
-        elif piece[0] == ")":
-            depth -= 1
-    return deepest
 
 
 def _keep_group(found: "re.Match[str]") -> str:

@@ -12,6 +12,7 @@ from msgspec import Struct, field
 from mockserver.core.call import OTHER, Call
 from mockserver.core.http import HttpRequest
 from mockserver.core.json import Json
+from mockserver.core.lazy import remember
 from mockserver.core.plan import REASONS, Failure, find_reason
 from mockserver.core.tokens import IMAGES
 from mockserver.dialects._parse import Complaint, clip, join_words, json_type
@@ -90,7 +91,7 @@ class ErrorTable(Struct, frozen=True):
         return "".join((message, *_list_hints(message, failure.details)))
 
 
-@lru_cache(maxsize=1024)
+@remember(1024)
 def _write_usual_message(template: str, model: str, wait: float) -> str | None:
     """Return the message of a failure without details; None if it depends on more than the request's model."""
     try:
@@ -369,6 +370,7 @@ _CODES_OF_MESSAGES = {
     "value": "invalid_value",
     "parameters": "invalid_function_parameters",
     "schema": "invalid_json_schema",
+    "image": "invalid_image_format",
 }
 
 

@@ -42,7 +42,7 @@ Body = Mapping[str, Json]
 class Complaint(Struct, frozen=True):
     """What is wrong with one field of a body.
 
-    `kind` is missing, type, value, below, above, short, long, pattern, unknown, conflict, parameters or schema;
+    `kind` is missing, type, value, below, above, short, long, pattern, unknown, conflict, parameters, schema or image;
     `expected` has names of types ("a string") or the allowed values, `bound` the exceeded limit. `message` is for
     mistakes that these cannot express.
     """

@@ -33,7 +33,6 @@ EVENT_TYPE = "content-type: text/event-stream; charset=utf-8\r\ncache-control: n
 STREAM_LINES = EVENT_TYPE + "connection: keep-alive\r\nx-accel-buffering: no\r\n"
 RequestLines = Callable[[HttpRequest, Call | None], str]  # header lines of the reply to a request
 Options = TypeVar("Options")
-_NOTHING: Mapping[str, Json] = {}
 
 
 def json_reply(

@@ -7,6 +7,7 @@ from pydantic_core import to_json
 
 from mockserver.core.call import Call
 from mockserver.core.http import HttpRequest, Reply
+from mockserver.core.lazy import remember
 from mockserver.core.plan import Failure, Models
 from mockserver.core.validation import Validation
 from mockserver.dialects import OWN_FEATURES, Dialect, Operation
@@ -68,7 +69,7 @@ def _fail(http: HttpRequest, failure: Failure, call: Call | None) -> Reply:
     return data_reply(resolved.status, _write_error_body(resolved), lines, failure.headers)
 
 
-@lru_cache(maxsize=256)
+@remember(256)
 def _write_error_body(error: ProviderError) -> bytes:
     stated = {"message": error.message, "type": error.kind, "param": error.param, "code": error.code}
     return to_json({"error": stated})

@@ -4,7 +4,7 @@ Knows neither who wrote the draft nor how the answer will look on the wire.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import lru_cache, partial
+from functools import partial
 from itertools import chain, islice
 from operator import itemgetter
 from typing import TypeVar
@@ -15,7 +15,7 @@ from msgspec.structs import astuple, replace
 from mockserver.core.call import Call, IdShape, has_namespaces
 from mockserver.core.draft import ArtifactDraft, Draft, DraftChoice
 from mockserver.core.episode import Recorded
-from mockserver.core.lazy import LazySequence, lazy_property
+from mockserver.core.lazy import LazySequence, lazy_property, remember
 from mockserver.core.plan import (
     OWN_FINISHES,
     Answer,
@@ -65,12 +65,12 @@ class Author(Struct, frozen=True, dict=True):
     @lazy_property
     def drawer(self) -> Callable[[IdShape, str], Callable[[str], str]]:
         """Return the function that returns what draws ids of a shape for a purpose: by the identity of an answer."""
-        return lru_cache(maxsize=64)(self._drawer)
+        return remember(64)(self._drawer)
 
     @lazy_property
     def system_fingerprint(self) -> Callable[[str], str]:
         """Return the function that draws the fingerprint of a model's system."""
-        return lru_cache(maxsize=64)(partial(self.seed.hex, 10, "system fingerprint"))
+        return remember(64)(partial(self.seed.hex, 10, "system fingerprint"))
 
     def make_event(self, dialect: str, kind: str, about: str, created: int) -> WebhookEvent:
         """Return what webhooks tell of an object by its id."""

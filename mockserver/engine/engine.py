@@ -272,9 +272,12 @@ class CallPlanner(Struct, eq=False):
         """Plan the same; what is held of the `objects` stays so."""
         try:
             call = await self.engine.recall(call, objects)
-        except Failure as refusal:
+        except Failure:
             forward = self.engine.rule_set.find_forward(call)  # the provider may know what this server does not
-            return await self._replay_despite(refusal, call) if forward is None else Plan(forward, FORWARDED)
+            plan = await self._replay_refused(call) if forward is None else Plan(forward, FORWARDED)
+            if plan is None:
+                raise
+            return plan
         if call.previous_response_id is not None:
             return await self._plan_continuation(call)
         plan = await self._leave(call, await self._plan_answer(call))
@@ -331,8 +334,11 @@ class CallPlanner(Struct, eq=False):
                     call = await on_thread(apply_limits, call, self.terms.model, self.terms.refusing)
                 else:
                     call = apply_limits(call, self.terms.model, self.terms.refusing)
-            except Failure as refusal:
-                return await self._replay_despite(refusal, call)
+            except Failure:
+                plan = await self._replay_refused(call)
+                if plan is None:
+                    raise
+                return plan
         if engine.rule_set.counts_attempts:
             call = replace(call, attempt=await find_attempt(call, engine.counters))
         overrides = NO_OVERRIDES
@@ -389,13 +395,14 @@ class CallPlanner(Struct, eq=False):
     def _records_server(self, call: Call) -> bool:
         return self.engine.player is not None and self.engine.player.knows_server(call)
 
-    async def _replay_despite(self, refusal: Failure, call: Call) -> Plan:
-        """Plan a call that its model would refuse: an answer in the cassette is what the provider really said."""
+    async def _replay_refused(self, call: Call) -> Plan | None:
+        """Plan a call that its model would refuse, if a cassette has an answer: that is what the provider really said.
+
+        It is not handed the refusal: a frame that raised what it has would keep the call alive, by a cycle.
+        """
         self.engine.policy.models.admit(call.model)
         plan = await self.engine.replay(self.asked)
-        if plan is None or isinstance(plan.outcome, Failure):
-            raise refusal
-        return plan
+        return None if plan is None or isinstance(plan.outcome, Failure) else plan
 
     async def _ask_rule(self, rule: Rule, call: Call, groups: Mapping[str, str], *, large: bool) -> RuleAnswer:
         """Return what a rule says to a call. Raises Failure."""

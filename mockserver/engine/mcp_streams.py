@@ -17,8 +17,9 @@ from mockserver.core.mcp_server import McpEventId, McpSent
 from mockserver.core.plan import Outcome
 
 LOOK = 0.02  # seconds between looks at what has happened
-_MOST = 1000  # clients that are remembered, and events of each
-_MOST_ANSWERS = 20  # of each client, which takes up the latest if any
+_MOST = 1000  # clients that are remembered, and events and subscriptions of each
+_MOST_HELD = 64_000_000  # bytes of requests whose answers clients may take up again, which they do with the latest
+_ANSWER = 1_000  # bytes of a small answer, about
 LISTS = ("tools", "resources", "prompts")
 
 
@@ -77,9 +78,14 @@ class ResumableAnswer(Struct, frozen=True, eq=False):
     call: Call
     outcome: Outcome | ResumableMessages
 
+    @property
+    def size(self) -> int:
+        """Return how many bytes it takes, about: what is answered may repeat what was asked."""
+        return _ANSWER + 2 * len(self.call.http.body)
+
 
 class _Memory:
-    """What a client has said, what it has been told, and the latest answers that it may take up again."""
+    """What a client has said, and what it has been told."""
 
     def __init__(self) -> None:
         self.level: str | None = None
@@ -87,7 +93,6 @@ class _Memory:
         self.events = deque[McpEvent](maxlen=_MOST)
         self.told = 0
         self.unread: int | None = None  # the last event before those for the first stream that it opens
-        self.answers = OrderedDict[str, ResumableAnswer]()
         self.answered = 0
 
     def concerns(self, event: McpEvent) -> bool:
@@ -132,6 +137,8 @@ class McpStreams:
         self._channels: list[ref[_Channel]] = []
         self._pending: dict[tuple[str, str, str], ref[PendingReply]] = {}
         self._memories: OrderedDict[McpClient, _Memory] = OrderedDict()
+        self._answers: OrderedDict[tuple[McpClient, str], ResumableAnswer] = OrderedDict()  # by the names of streams
+        self._held = 0  # bytes of these
         self._lock = Lock()
 
     def greet(self, client: McpClient) -> None:
@@ -182,17 +189,18 @@ class McpStreams:
             return str(memory.answered)
 
     def keep(self, client: McpClient, stream: str, answer: ResumableAnswer) -> None:
-        """Keep an answer that the client may take up again."""
+        """Keep an answer that the client may take up again, until those of all clients take too many bytes."""
         with self._lock:
-            answers = self._remember(client).answers
-            answers[stream] = answer
-            if len(answers) > _MOST_ANSWERS:
-                answers.popitem(last=False)
+            self._drop(client, stream)
+            self._answers[client, stream] = answer
+            self._held += answer.size
+            while self._held > _MOST_HELD:
+                self._drop(*next(iter(self._answers)))
 
     def find_answer(self, client: McpClient, stream: str) -> ResumableAnswer | None:
         """Return the answer that the stream of a name was, if it is kept."""
         with self._lock:
-            return self._remember(client).answers.get(stream)
+            return self._answers.get((client, stream))
 
     def close(self, namespace: str, session: str | None = None) -> None:
         """End the streams of one of its sessions, or of a whole namespace; forget what is known of their clients."""
@@ -204,6 +212,9 @@ class McpStreams:
             for client in tuple(self._memories):
                 if client.namespace == namespace and session in (None, client.session):
                     del self._memories[client]
+            for client, stream in tuple(self._answers):
+                if client.namespace == namespace and session in (None, client.session):
+                    self._drop(client, stream)
 
     def end(self) -> None:
         """End all streams."""
@@ -236,11 +247,18 @@ class McpStreams:
 
     def subscribe(self, client: McpClient, uri: str) -> None:
         with self._lock:
-            self._remember(client).subscribed |= {uri}
+            memory = self._remember(client)
+            if len(memory.subscribed) < _MOST:
+                memory.subscribed |= {uri}
 
     def unsubscribe(self, client: McpClient, uri: str) -> None:
         with self._lock:
             self._remember(client).subscribed -= {uri}
+
+    def _drop(self, client: McpClient, stream: str) -> None:
+        answer = self._answers.pop((client, stream), None)
+        if answer is not None:
+            self._held -= answer.size
 
     def _remember(self, client: McpClient) -> _Memory:
         """Return what is known of a client; of very many, the one of longest ago is forgotten."""

@@ -7,7 +7,6 @@ division by one square root: the numbers are the same on every machine.
 
 from collections import Counter
 from collections.abc import Sequence
-from functools import lru_cache
 from hashlib import shake_256
 from itertools import chain
 from math import sqrt
@@ -22,7 +21,7 @@ from mockserver.config.tables import field
 from mockserver.core.call import Call
 from mockserver.core.draft import ArtifactDraft
 from mockserver.core.http import Headers
-from mockserver.core.lazy import LazySequence, lazy_pattern
+from mockserver.core.lazy import LazySequence, lazy_pattern, remember
 from mockserver.core.plan import Artifact
 from mockserver.core.seed import Seed
 from mockserver.core.vectors import PaletteVector
@@ -110,7 +109,7 @@ def _sum(numbers: bytes) -> int:
     return sum([adler32(numbers[at : at + 1_000], 0) & 0xFFFF for at in range(0, len(numbers), 1_000)])
 
 
-@lru_cache(maxsize=4_096)
+@remember(4_096)
 def _places(word: str, dimensions: int, seed: Seed) -> tuple[int, ...]:
     """Return the places where a word adds to a vector; at places beyond its end (less its length), it subtracts."""
     word = word[:_LONGEST]
@@ -123,7 +122,7 @@ def _places(word: str, dimensions: int, seed: Seed) -> tuple[int, ...]:
     return tuple([number % both for number in hashes])
 
 
-@lru_cache(maxsize=16_384)
+@remember(16_384)
 def _numbers_of_letters(letters: str, seed: Seed) -> tuple[int, ...]:
     return _numbers("letters", letters, seed)[:2]
 

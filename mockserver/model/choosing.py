@@ -7,7 +7,6 @@ properties, nothing of earlier calls.
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import lru_cache
 from heapq import nlargest
 from itertools import islice, pairwise
 from math import log
@@ -18,7 +17,7 @@ from msgspec.structs import replace
 
 from mockserver.core.call import Tool
 from mockserver.core.json import Json
-from mockserver.core.lazy import lazy_pattern
+from mockserver.core.lazy import lazy_pattern, remember
 from mockserver.model.arguments import Mentions, mentions
 from mockserver.model.hosted import list_allowed
 from mockserver.model.vocabulary import (
@@ -144,7 +143,7 @@ def _read_tool(tool: Tool, hint: str) -> _ReadTool:
     )
 
 
-@lru_cache(maxsize=64)
+@remember(64)
 def _read_offers(tools: tuple[_ReadTool, ...]) -> Sequence[Offer]:
     """Read the words that tell tools apart. The more there are, the fewer words of each are read."""
     most = max(_FEWEST_WORDS, min(_MOST_WORDS, _MOST_READ // (len(tools) or 1)))

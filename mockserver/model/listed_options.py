@@ -5,7 +5,6 @@ All are chosen by `choose_name`: the one that is named, else the one whose name 
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from functools import lru_cache
 from itertools import islice, takewhile
 
 from msgspec import Struct
@@ -13,7 +12,7 @@ from msgspec.structs import replace
 
 from mockserver.core.call import Call, Message, Tool
 from mockserver.core.json import Json, try_parse
-from mockserver.core.lazy import lazy_pattern
+from mockserver.core.lazy import lazy_pattern, remember
 from mockserver.model.arguments.evidence import alike
 from mockserver.model.choosing import HANDOFF, find_option, find_tool_requests, properties_of
 from mockserver.model.vocabulary import RULING, excerpt, folded, parts, truth, vocabulary, word_set
@@ -28,7 +27,7 @@ class ListedOptions(Struct, frozen=True):
     end: int
 
 
-@lru_cache(maxsize=64)
+@remember(64)
 def list_options(text: str) -> Sequence[ListedOptions]:
     """Return the lists of options of a text: rows after words that offer a choice, and lines below such words."""
     rows = (_read_row(text, row) for pattern in (_ROW_BEHIND, _ROW) for row in pattern.finditer(text))

@@ -8,12 +8,12 @@ import operator
 import re
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
-from functools import cache, lru_cache
+from functools import cache
 from itertools import dropwhile
 
 from msgspec import Struct
 
-from mockserver.core.lazy import lazy_pattern
+from mockserver.core.lazy import lazy_pattern, remember
 from mockserver.core.seed import Random
 from mockserver.model.arguments import mentions
 from mockserver.model.choosing import find_option, rank_options
@@ -42,7 +42,7 @@ class Request(Struct, frozen=True):
         return pattern.search(self.text) or _find_in_rules(pattern, self.rules)
 
 
-@lru_cache(maxsize=512)  # as the same rules come with each request of a client
+@remember(512)  # as the same rules come with each request of a client
 def _find_in_rules(pattern: re.Pattern[str], rules: str) -> re.Match[str] | None:
     return pattern.search(rules)
 
@@ -102,7 +102,7 @@ def dictate(request: Request, rng: Random) -> str | None:
     return (what[:-1] if what.endswith(".") and not what.endswith("..") else what) or None
 
 
-@lru_cache(maxsize=64)
+@remember(64)
 def _find_dictation(text: str) -> Dictation | None:
     """The first order to say exact words that no condition holds back; `if you can read this` is met."""
     unmet = _MET.sub(lambda condition: " " * len(condition[0]), text)

@@ -5,7 +5,7 @@ A sentence answers a question if it has most of its content words, all its names
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cache, lru_cache
+from functools import cache
 from itertools import islice
 
 from msgspec import Struct
@@ -13,7 +13,7 @@ from msgspec import Struct
 from mockserver.core.call import Call, Message, ToolCall
 from mockserver.core.draft import DraftChoice
 from mockserver.core.json import Json, try_parse
-from mockserver.core.lazy import lazy_pattern
+from mockserver.core.lazy import lazy_pattern, remember
 from mockserver.core.plan import Text
 from mockserver.core.seed import Random, Seed
 from mockserver.model.prose import (
@@ -71,7 +71,7 @@ def _is_plain(text: str) -> bool:
     return _marked_words().isdisjoint(said.decode().split())
 
 
-_is_plain_rule = lru_cache(maxsize=64)(_is_plain)  # as the same come again and again
+_is_plain_rule = remember(64)(_is_plain)  # as the same come again and again
 
 
 @cache

@@ -10,7 +10,7 @@ import re
 import re._parser as sre  # type: ignore[import-not-found]  # undocumented, and the same since Python 2
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import date, timedelta
-from functools import cache, lru_cache
+from functools import cache
 from math import ceil, inf
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +18,7 @@ from msgspec import Struct
 from pydantic_core import to_json
 
 from mockserver.core.json import Json
-from mockserver.core.lazy import lazy_pattern
+from mockserver.core.lazy import Memo, lazy_pattern, remember
 from mockserver.core.pattern_size import estimate_size
 from mockserver.core.plan import Failure
 from mockserver.core.seed import Random, Seed
@@ -32,13 +32,15 @@ if TYPE_CHECKING:
 
 def find_text_validator(constraints: Sequence[Mapping[str, Json]]) -> Any:
     """Return a validator of keywords for strings; None if it cannot read them."""
+    written = to_json({"allOf": constraints})
+    if written in _VALIDATORS:
+        return _VALIDATORS[written]
     stated = (part.get("pattern") for part in constraints)
-    large = sum(estimate_pattern_work(pattern) for pattern in stated if isinstance(pattern, str)) > _LARGE_PATTERN
-    return (_large_text_validator if large else _text_validator)(to_json({"allOf": constraints}))
+    work = sum(estimate_pattern_work(pattern) for pattern in stated if isinstance(pattern, str))
+    return _VALIDATORS.keep(written, _make_text_validator(written), len(written) + _COMPILED * work)
 
 
-@lru_cache(maxsize=1024)
-def _text_validator(constraints: bytes) -> Any:
+def _make_text_validator(constraints: bytes) -> Any:
     from jsonschema_rs import validator_for  # slow to import, and only schemas need it
 
     try:
@@ -47,7 +49,8 @@ def _text_validator(constraints: bytes) -> Any:
         return None
 
 
-_large_text_validator = lru_cache(maxsize=4)(_text_validator.__wrapped__)
+_COMPILED = 400  # bytes of a compiled pattern, for each microsecond that it takes
+_VALIDATORS = Memo[bytes, Any](most=128_000_000, fewest=1)  # the largest pattern has room
 
 
 @cache
@@ -63,9 +66,9 @@ def matches(pattern: str, text: str) -> bool:
     return validator is not None and bool(validator.is_valid(text))
 
 
-@lru_cache(maxsize=1024)
+@remember(1024)
 def estimate_pattern_work(pattern: str) -> int:
-    """About how many microseconds compiling a pattern takes; each keeps some 400 bytes of memory."""
+    """About how many microseconds compiling a pattern takes."""
     backtracks = _BACKTRACKS.search(pattern)
     if "\\p" in pattern.lower() or (backtracks and "\\w" in pattern.lower()):
         each = 250  # a class of Unicode's letters is written out for each repeat
@@ -77,7 +80,6 @@ def estimate_pattern_work(pattern: str) -> int:
 
 MAX_PATTERN_WORK = 250_000
 _MAX_BACKTRACKS = 100_000  # some 15 ms
-_LARGE_PATTERN = 1_000
 _BACKTRACKS = lazy_pattern(r"\(\?[=!<]|\\[1-9k]")
 _SHORTHAND = lazy_pattern(r"\\[dDsSwW]")
 _LARGE_CLASS = lazy_pattern(r"\\[dDsS]|\[\^|\(\?i")
@@ -199,7 +201,7 @@ def _has(node: Node, char: str) -> bool:
     return any(_has(member, char) for member in node[1][negated:]) is not negated
 
 
-@lru_cache(maxsize=256)
+@remember(256)
 def _parse(pattern: str) -> Tree:
     return sre.parse(_write_for_python(pattern))
 
@@ -274,6 +276,7 @@ def text_of(syntax: str, definition: str, seed: Seed, said: Mentions = NOTHING) 
     """
     rng = seed.stream(syntax)
     values = _find_phrases(said)
+    definition = _POSIX_CLASS.sub(lambda found: _POSIX_CLASSES.get(found[1], found[0]), definition)
     try:
         match syntax:
             case "lark":
@@ -286,6 +289,19 @@ def text_of(syntax: str, definition: str, seed: Seed, said: Mentions = NOTHING) 
     except RecursionError:
         raise _refuse("it is nested too deeply.") from None
     raise _refuse(f"its syntax is 'lark' or 'regex', not {syntax[:50]!r}.")
+
+
+_POSIX_CLASS = lazy_pattern(r"\[:(\w{5,6}):\]")  # Rust has them in classes, as other syntaxes of grammars do
+_POSIX_CLASSES = {
+    "alpha": "a-zA-Z",
+    "alnum": "a-zA-Z0-9",
+    "digit": "0-9",
+    "lower": "a-z",
+    "upper": "A-Z",
+    "space": r"\s",
+    "punct": r"!-\/:-@\[-`{-~",
+    "xdigit": "0-9a-fA-F",
+}
 
 
 def _refuse(why: str, line: int = 0, column: int = 0) -> Failure:
@@ -331,7 +347,7 @@ def write_match(pattern: str, rng: Random, values: list[str]) -> str:
     return value
 
 
-@lru_cache(maxsize=64)
+@remember(64)
 def _compile_whole(pattern: str) -> Any:
     """Compile a pattern that the whole text is to match. Raises _InvalidPatternError, and Failure if it is too long."""
     if len(pattern) > _MAX_PATTERN:
@@ -464,7 +480,7 @@ class _Grammar:
         self.bodies = {**shipped, **self.bodies, **{alias.value: shipped[name.value] for alias, name in names.items()}}
 
 
-_read_grammar = lru_cache(maxsize=64)(_Grammar)
+_read_grammar = remember(64)(_Grammar)
 
 
 @cache

@@ -7,7 +7,7 @@ of other languages are random words.
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import cache, lru_cache
+from functools import cache
 from itertools import accumulate, cycle, islice, repeat, takewhile
 from math import floor
 from typing import Literal
@@ -18,7 +18,7 @@ from msgspec.structs import replace
 from mockserver.core.call import Call
 from mockserver.core.draft import DraftChoice
 from mockserver.core.json import Json
-from mockserver.core.lazy import lazy_pattern
+from mockserver.core.lazy import lazy_pattern, remember
 from mockserver.core.plan import Failure, Part, Reasoning, Text
 from mockserver.core.seed import Random, Seed
 from mockserver.core.tokens import count, split
@@ -62,7 +62,7 @@ def topic(text: str, rules: str = "") -> Topic:
     return _topic(excerpt(text), excerpt(rules))
 
 
-@lru_cache(maxsize=256)
+@remember(256)
 def _topic(text: str, rules: str) -> Topic:
     spoken = language_of(text)
     return _about(text, spoken, requested_language(text) or _requested_by_rules(rules) or spoken)
@@ -235,10 +235,10 @@ def requested_language(text: str) -> str | None:
     return None if found is None else _codes_by_name()[found[1]]
 
 
-_requested_by_rules = lru_cache(maxsize=64)(requested_language)  # which come again and again
+_requested_by_rules = remember(64)(requested_language)  # which come again and again
 
 
-@lru_cache(maxsize=16)
+@remember(16)
 def _spoken_words(text: str) -> Sequence[str]:
     return _found(_SPOKEN_WORD, text.lower())
 
@@ -540,7 +540,7 @@ def _counter(before: str, after: str) -> Callable[[str], int]:
             return _UNKNOWN
         return count(f"{before}{filling}{after}")
 
-    return lru_cache(maxsize=64)(count_filled)
+    return remember(64)(count_filled)
 
 
 _UNKNOWN = -(1 << 30)  # tokens: no sum with it is positive

@@ -481,6 +481,7 @@ def _join_types(text: str, objects: list[FoundValue]) -> list[FoundValue]:
     """The objects of a text; of TypeScript's types only those that no other refers to, with the types they refer to."""
     named = ((found, _NAME_OF_TYPE.search(text[max(0, found.start - _NEAR) : found.start])) for found in objects)
     types = {name[1]: found for found, name in named if name}
+    types |= {union[1]: types[union[2]] for union in _UNION.finditer(text) if union[2] in types}  # its first type
     used = set[str]()
 
     def put(value: Json, levels: int = 4) -> Json:
@@ -488,7 +489,7 @@ def _join_types(text: str, objects: list[FoundValue]) -> list[FoundValue]:
             return {key: put(inner, levels) for key, inner in value.items()}
         name = value.strip().removesuffix("[]") if isinstance(value, str) else ""
         if name not in types or not levels:
-            return value if not re.fullmatch(r"[\w-]+", name) or schema_of_note(name) else f"Literal[{name}]"
+            return value if not re.fullmatch(r"[\w -]+", name) or schema_of_note(name) else f"Literal[{name}]"
         used.add(name)
         inner = put(types[name].value, levels - 1)
         return [inner] if str(value).endswith("[]") else inner
@@ -499,7 +500,8 @@ def _join_types(text: str, objects: list[FoundValue]) -> list[FoundValue]:
     parts = [types[name] for name in used]
     end = max((part.end for part in parts), default=0)
     starts = [part.start for part in parts]
-    return [replace(found, end=max(found.end, end)) for found in joined if found.start not in starts]
+    roots = [replace(found, end=max(found.end, end)) for found in joined if found.start not in starts]
+    return [replace(found, start=max(text.rfind("\n", 0, found.start), 0)) for found in roots]
 
 
 def _find_keys(text: str) -> FoundValue | None:
@@ -557,6 +559,7 @@ _MOST_FOR_KEYS = 8_000  # characters
 _CUE = 160  # characters before an object that may say what it is
 _NEAR = 60
 _SCHEMA_TYPES = (*NAMES_OF_TYPES, "array")
+_UNION = lazy_pattern(r"\btype\s+(\w{1,40})\s*=\s*\|?\s*(\w{1,40})(?=\s*[|;])")
 _NAME_OF_TYPE = lazy_pattern(r"\b(?:interface|type|class)\s+(\w{1,40})\s*=?\s*$")
 _OF_TOOL = lazy_pattern(r"(?i)\b(?:arg(?:ument)?s?|inputs?|param(?:eter)?s?|tools?|functions?)\b")
 _ORDERED = lazy_pattern(
@@ -576,8 +579,8 @@ _FENCED = lazy_pattern(
     r"(?:```|markdown (?:code|json|block|fence|snippet)|(?:json )?code ?-?(?:block|fence|snippet)|backticks)"
 )
 _SHOWN_AS_ANSWER = lazy_pattern(
-    r"(?i)(?:<output>|\boutput:|\bexample json:|\bexample output:|\n(?:a|answer|response|result):)\s*"
-    r"(?:```(?:json)?\s*)?$"
+    r"(?i)(?:<output>|\boutput:|\bexample json:|\bexample output:|\n(?:a|answer|response|result):)"
+    r"\s*(?:```(?:json)?\s*)?$"
 )
 _LIKE = lazy_pattern(
     r"(?i)\b(?:like|format|formatted|shape|structure|form|example|following|template|schema|respond|response|return"

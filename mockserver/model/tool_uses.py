@@ -9,7 +9,6 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from functools import lru_cache
 from itertools import accumulate, islice
 
 from msgspec import Struct
@@ -26,7 +25,7 @@ from mockserver.core.call import (
     tool_calls,
 )
 from mockserver.core.json import Json, compact, try_parse
-from mockserver.core.lazy import lazy_pattern
+from mockserver.core.lazy import lazy_pattern, remember
 from mockserver.core.plan import Failure, Item, ToolUse
 from mockserver.core.seed import Seed
 from mockserver.model.arguments import Mentions, find_record, mentions
@@ -82,7 +81,7 @@ def read_instructions(call: Call, tools: Sequence[Tool]) -> Instructions:
     return _read_instructions("\n".join(islice(texts, _MOST_RULING)), tuple(tool.name for tool in tools))
 
 
-@lru_cache(maxsize=32)  # as the same come with each request of a client
+@remember(32)  # as the same come with each request of a client
 def _read_instructions(text: str, names: tuple[str, ...]) -> Instructions:
     told = Instructions()
     spoken = {*words(text)}
@@ -369,7 +368,7 @@ def _begins_with_verb(name: str) -> bool:
     return is_verb(first) or first in ("book", "order", "multiply", "divide", "query", "reserve")
 
 
-@lru_cache(maxsize=1024)
+@remember(1024)
 def _read_end(name: str, description: str) -> str:
     """What a tool says that it ends with: the `answer` itself, which it takes, the `turn`, or "" for nothing."""
     named = words(name)

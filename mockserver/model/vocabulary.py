@@ -6,12 +6,12 @@ Knows no tools and no properties. Word lists are read when they are first needed
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import cache, lru_cache, wraps
+from functools import cache, wraps
 from math import floor
 from pathlib import Path
 from typing import Any, TypeVar
 
-from mockserver.core.lazy import lazy_pattern
+from mockserver.core.lazy import lazy_pattern, remember
 from mockserver.core.seed import Random
 
 Keys = frozenset[str]  # a stem and its groups of synonyms: words with a common key mean the same
@@ -46,7 +46,7 @@ def excerpt(text: str, most: int = 10_000) -> str:
     return ends((_shortened if len(text) <= 4 * most else _shortened.__wrapped__)(text), head, tail)
 
 
-@lru_cache(maxsize=32)
+@remember(32)
 def _ends_of(first: str, last: str) -> str | None:
     """Return the excerpt of a text that begins and ends so; None if what is not blank of that is too short."""
     head = len(first) // 2
@@ -56,7 +56,7 @@ def _ends_of(first: str, last: str) -> str | None:
     return f"{first[:head]}\n{last[len(last) - tail :]}" if len(first) > head and len(last) >= tail else None
 
 
-@lru_cache(maxsize=32)
+@remember(32)
 def _shortened(text: str) -> str:
     has_runs = len(text) - len(" ".join(text.split())) >= 20  # the pattern would look at each letter
     return _BLANKS.sub(r"\1", text) if has_runs else text
@@ -131,7 +131,7 @@ def _collected(pairs: Iterable[tuple[str, str]]) -> Mapping[str, frozenset[str]]
     return {key: frozenset(values) for key, values in found.items()}
 
 
-@lru_cache(maxsize=64)
+@remember(64)
 def language_of_prepositions(text: str) -> str:
     """Return the language whose small words a text has most of, if it has prepositions of its own; else English."""
     counted = Counter(code for word in _SMALL_WORD.findall(text[:2_000].lower()) for code in _marks().get(word, ()))
@@ -175,7 +175,7 @@ def pieces(text: str) -> list[str]:
 
 def _remember_short(make: Callable[[str], tuple[str, ...]]) -> Callable[[str], tuple[str, ...]]:
     """Keep what is made of short texts, which come again: names, descriptions, sentences."""
-    known = lru_cache(maxsize=4096)(make)
+    known = remember(4096)(make)
     return wraps(make)(lambda text: known(text) if len(text) < _LONGEST_REMEMBERED else make(text))
 
 
@@ -185,7 +185,7 @@ def parts(name: str) -> tuple[str, ...]:
     return tuple([singular(piece) for piece in pieces(name) if piece not in _SIGNS])
 
 
-@lru_cache(maxsize=8192)
+@remember(8192)
 def is_person(word: str) -> bool:
     """Whether a word says what somebody is: guest, author, people."""
     one = singular(word)
@@ -217,7 +217,7 @@ def words(text: str) -> tuple[str, ...]:
     return tuple(said)
 
 
-@lru_cache(maxsize=4096)
+@remember(4096)
 def keys(word: str) -> Keys:
     """Return what a word is compared by; nothing for a word that says nothing."""
     if word in word_set("silent") or (len(word) == 1 and word.isascii() and word not in _SIGNS):
@@ -226,13 +226,13 @@ def keys(word: str) -> Keys:
     return meant | {group for each in meant for group in _groups().get(each, ())}
 
 
-@lru_cache(maxsize=4096)
+@remember(4096)
 def roots(word: str) -> Keys:
     """Return the stem of a word, and of each English word that it translates to."""
     return frozenset({stem(word), *_translated().get(word, ())})
 
 
-@lru_cache(maxsize=4096)
+@remember(4096)
 def weight(word: str) -> float:
     """How much a word tells of what is wanted, from 0 to 1: `weather` more than `send`, that more than `get`."""
     if not keys(word):
@@ -259,7 +259,7 @@ def leading(said: Sequence[str]) -> str:
     return "" if at is None or (at and said[at - 1] in word_set("determiners")) else said[at]
 
 
-@lru_cache(maxsize=4096)
+@remember(4096)
 def stem(word: str) -> str:
     """Return a word without its ending: `bookings`, `booking` and `book` have one stem."""
     for _ in range(3):

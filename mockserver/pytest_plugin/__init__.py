@@ -29,8 +29,8 @@ from mockserver.pytest_plugin.plugin_options import (
     FIXTURES,
     FLAGS,
     FOOTPRINT_FLAGS,
+    INI_KEYS,
     INSPECT,
-    KEYS,
     MARK,
     MARKERS,
     OPTIONS,
@@ -58,7 +58,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         group.addoption(flag, action="store_true", help=about)
     group.addoption("--mockserver-coverage", default=[], help=COVERAGE.about, **COVERAGE.arguments)
     parser.addini("mockserver_coverage", COVERAGE.about, type=COVERAGE.kind)
-    for name, option in KEYS.items():
+    for name, option in INI_KEYS.items():
         parser.addini(name, option.about, type=option.kind)
 
 
@@ -78,7 +78,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
     for marker, about in MARKERS.items():
         config.addinivalue_line("markers", f"{marker}: {about}")
-    for name, option in KEYS.items():
+    for name, option in INI_KEYS.items():
         if option.choices is not None and (value := config.getini(name)) not in ("", *option.choices):
             raise pytest.UsageError(f"{name} must be one of {', '.join(option.choices)}, not {value!r}")
     if not _may_record(config) and (config.getoption("mockserver_record") or "none") != "none":
@@ -173,7 +173,8 @@ def mockserver_session(request: pytest.FixtureRequest) -> MockServer:
 def mockserver(request: pytest.FixtureRequest, mockserver_session: MockServer) -> Iterator[MockServer]:
     """A mock server for LLM APIs, reset for each test; the official clients connect to it by themselves."""
     stash = request.node.stash
-    with _translate_mistakes(_FAILED), _run(request.config).serve(request.node, mockserver_session) as use:
+    translated = _translate_mistakes(_FAILED, request.node)
+    with translated, _run(request.config).serve(request.node, mockserver_session) as use:
         stash[USE] = use
         stash[RESTORE] = use.restore
         yield use.server
@@ -297,8 +298,11 @@ def _may_record(config: pytest.Config) -> bool:
 
 
 @contextmanager
-def _translate_mistakes(error_type: Callable[[str], BaseException]) -> Iterator[None]:
-    """Raise mistakes in configuration as another error, without a traceback; before all, a package that is not ours."""
+def _translate_mistakes(error_type: Callable[[str], BaseException], item: pytest.Item | None = None) -> Iterator[None]:
+    """Raise mistakes in configuration as another error, without a traceback; before all, a package that is not ours.
+
+    Those that are in no file are in the marks of a test `item`.
+    """
     if (overwritten := find_overwriting()) is not None:
         raise error_type(f"mockserver: {overwritten}")
     from mockserver.config.errors import MockserverError
@@ -308,7 +312,9 @@ def _translate_mistakes(error_type: Callable[[str], BaseException]) -> Iterator[
     except MockserverError as error:
         from mockserver.pytest_plugin.session import rename_options
 
-        raise error_type(rename_options("\n".join(mistake.render() for mistake in error.mistakes))) from None
+        marked = f"{item.location[0]}:{(item.location[1] or 0) + 1}: " if item is not None else ""
+        texts = [("" if mistake.place else marked) + mistake.render() for mistake in error.mistakes]
+        raise error_type(rename_options("\n".join(texts))) from None
 
 
 _FAILED = partial(pytest.fail.Exception, pytrace=False)

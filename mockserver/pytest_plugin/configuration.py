@@ -21,7 +21,7 @@ from mockserver.testing.setup import name_cassette
 FOLDER = "cassettes"  # next to the test file
 MAX_TEST_CALLS = 10_000  # unless the mark allows more: an agent that is always told to call a tool never stops
 _OF_THE_PLUGIN = ("rules", "verify", "max_calls")  # all others are options of the server
-KEYS = (*_OF_THE_PLUGIN, *ServerOptions.__annotations__)
+MARK_KEYS = (*_OF_THE_PLUGIN, *ServerOptions.__annotations__)
 _CHOICES: Mapping[str, tuple[object, ...]] = {"verify": (True, False), "record": RECORD_MODES}
 
 
@@ -154,8 +154,8 @@ def _check(mark: pytest.Mark) -> None:
     if mark.args:
         raise ConfigError(f"@pytest.mark.{MARK} takes keywords, such as rules={mark.args[0]!r}")
     for name in mark.kwargs:
-        if name not in KEYS:
-            hint = did_you_mean(name, KEYS) or f"; it takes {', '.join(KEYS)}"
+        if name not in MARK_KEYS:
+            hint = did_you_mean(name, MARK_KEYS) or f"; it takes {', '.join(MARK_KEYS)}"
             raise ConfigError(f'@pytest.mark.{MARK} takes no "{name}"{hint}')
     for name, choices in _CHOICES.items():
         if (value := mark.kwargs.get(name, choices[0])) not in choices:

@@ -84,7 +84,7 @@ COVERAGE = PluginOption(
 )
 
 # In the ini file only.
-KEYS: Mapping[str, PluginOption] = {
+INI_KEYS: Mapping[str, PluginOption] = {
     "mockserver_unused": PluginOption("what to do about rules that no test used: ignore, warn (default) or fail"),
     "mockserver_footprint": PluginOption("the footprint file (default: `mockserver-footprint.yaml` in pytest's root)"),
     "mockserver_footprint_growth": PluginOption("by how much a test may exceed its footprint (default: 10%)"),

@@ -43,13 +43,13 @@ class Run:
         self._running = ExitStack()
         self._started = False
         self._recorded = set[str]()  # cassettes that this run began to record
-        self.mistake: MockserverError | None = None  # in the options
+        self._mistake: MockserverError | None = None  # in the options
 
     @property
     def server(self) -> MockServer:
         """The server with the options of ini file and command line, perhaps not running.
 
-        With mistakes in these, it has none of them, for tests whose marks name others; the rest fail with `mistake`.
+        With mistakes in these, it has none of them: tests whose marks name others can run, the rest fail.
         """
         if self._server is None:
             options = {name: value for name, value in self._options.items() if name not in _OF_TESTS}
@@ -57,7 +57,7 @@ class Run:
                 self._server = MockServer(*self._options.get("rules", ()), **options)
             except MockserverError as error:
                 self._server = MockServer()
-                self.mistake = error
+                self._mistake = error
         return self._server
 
     def start(self) -> MockServer:
@@ -69,8 +69,9 @@ class Run:
 
     def check(self) -> None:
         """Raise MockserverError for mistakes in the options."""
-        if self.server is not None and self.mistake is not None:
-            raise self.mistake
+        _ = self.server  # finds them when it is made
+        if self._mistake is not None:
+            raise self._mistake
 
     def set_environ(self) -> None:
         """Start the server, and set the environment for clients until `close`. Raises MockserverError."""
@@ -189,9 +190,11 @@ class ServerUse(Struct):
             and not isinstance(error, MockserverError)
             and not self.session.guard.blocked
         )
-        if not (calls or problems or awaits_calls):
+        closed = (_CLOSED_LOOP,) if "Event loop is closed" in report.longreprtext else ()
+        if not (calls or problems or awaits_calls or closed):
             return ""
         texts = (
+            *closed,
             *map(str, find_unrecorded(calls)),
             *self.session.list_hints(),
             *(remark.text for remark in self.session.find_remarks()),
@@ -224,6 +227,10 @@ def list_unplayed(reports: Iterable[object]) -> Iterator[str]:
     )
 
 
+_CLOSED_LOOP = (
+    "a client used a connection of an event loop that is closed: create an asynchronous client in each test, or let "
+    "all tests share a loop (with pytest-asyncio: asyncio_default_test_loop_scope = session)"
+)
 _OF_TESTS = ("rules", "record", "cassettes")  # options that the server does not need until a test does
 _QUOTED = re.compile(r'("(?:[^"\\\n]|\\.)*")')
 _RENAMED_OPTIONS = (

@@ -234,7 +234,7 @@ class AnswerCheck:
         if self._names_operation:
             return find_pinned(self._when, "operation") or ()
         if self._names_mcp:
-            asked = [name for field, name in _OF_TARGETS.items() if field in self._when.uses]
+            asked = [name for field, name in TARGETS.items() if field in self._when.uses]
             return asked or SERVED
         several = len({purpose.name for purpose in self._purposes}) > 1
         return CONVERSATIONS if several and not self._names_path else ()
@@ -309,7 +309,7 @@ _IMPLIED: Mapping[str, Condition] = {
     )
     for purpose, operations in _PURPOSES.items()
 }
-_OF_TARGETS = {"tool": "mcp_call", "resource": "mcp_read", "prompt_name": "mcp_prompt"}
+TARGETS = {"tool": "mcp_call", "resource": "mcp_read", "prompt_name": "mcp_prompt"}  # fields and their operations
 _OF_MCP = frozenset(  # fields that only requests to MCP servers have
     ("mcp", "tool", "arguments", "resource", "prompt_name", "client_answer", "client_action")
 )

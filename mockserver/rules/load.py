@@ -21,7 +21,7 @@ from mockserver.core.plan import SERVICE
 from mockserver.core.state import Precondition, name_times_counter
 from mockserver.core.text import shown
 from mockserver.rules.answer.compile import CompiledThen, compile_then
-from mockserver.rules.checks import AnswerCheck, Known, check_when
+from mockserver.rules.checks import TARGETS, AnswerCheck, Known, check_when
 from mockserver.rules.match.conditions import All, Condition
 from mockserver.rules.match.index import find_pinned
 from mockserver.rules.match.parse import compile_when, require_calls
@@ -130,9 +130,19 @@ def load_servers(documents: Sequence[Document]) -> Mapping[str, McpServer]:
 def select_answering(rules: Sequence[Rule], call: Call) -> Sequence[Rule]:
     """Return the suited rules that answer what is asked.
 
-    Those are left out that only change how later rules' answers are delivered, and those for a program's own calls.
+    Those are left out that only change how later rules' answers are delivered, and those for a program's own calls;
+    at an MCP server, those for a prompt where a tool is asked, for example.
     """
-    return [rule for rule in select_suited(rules, call) if any(rule.then.answers) and not rule.service]
+    return [
+        rule
+        for rule in select_suited(rules, call)
+        if any(rule.then.answers) and not rule.service and _may_ask(rule, call.operation)
+    ]
+
+
+def _may_ask(rule: Rule, operation: str) -> bool:
+    operations = [asked for field, asked in TARGETS.items() if field in rule.when.uses]
+    return not operations or operation in operations or operation not in TARGETS.values()
 
 
 def select_suited(rules: Sequence[Rule], call: Call) -> Sequence[Rule]:

@@ -108,6 +108,8 @@ class Directory:
         path = tidy(path)
         if (named := _NAMED.fullmatch(path)) and not is_namespace(named["name"]):
             return self._refuse(named["path"], DEFAULT, refusal=_BAD_NAME)
+        if named and self.find(rest := path.removeprefix("/ns")) is not None:
+            return self._refuse(rest, DEFAULT, refusal=f"The name of a namespace is missing: /ns/NAME{rest}.")
         namespace, inner = split_namespace(path)
         nearest = _find_control_path(method, inner, namespace) or find_nearest_path(
             method, inner, self._endpoints, query.decode()

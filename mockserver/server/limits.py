@@ -4,6 +4,7 @@ They apply before an answer is planned, so a refused request uses nothing.
 """
 
 import asyncio
+import gc
 import math
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
@@ -17,6 +18,7 @@ from starlette.types import Receive
 from mockserver.config.settings import KeySettings
 from mockserver.core.call import fingerprint
 from mockserver.core.http import Headers
+from mockserver.core.lazy import forget_remembered
 from mockserver.core.plan import Answer, Artifact, Failure, Outcome, Raw
 from mockserver.core.rates import Draw, Kind, Limits, LimitStore, Rate, Rates, Standing, Standings, layer_rates
 from mockserver.core.seed import monotonic
@@ -44,11 +46,12 @@ class Unsent:
     The sound and the items that sessions keep count with them.
     """
 
-    __slots__ = ("_lock", "held")
+    __slots__ = ("_lock", "_released", "held")
 
     def __init__(self) -> None:
         self.held = 0
         self._lock = Lock()
+        self._released = 0  # since garbage was last collected
 
     def take(self, holder: Holder, size: int, *, limit: int) -> None:
         """Take more for a holder, on any thread. Raises Failure if that is too much, unless it is the only one."""
@@ -69,7 +72,17 @@ class Unsent:
             self.held += size
 
     def release(self, holder: Holder) -> None:
+        """Count nothing for a holder any more; at times, forget all that was remembered of requests.
+
+        What leads to itself, as errors do by their tracebacks, keeps what it holds until it is collected; and Python
+        counts objects, not bytes.
+        """
+        self._released += holder.held
         self.settle(holder, 0)
+        if self._released > MOST_GARBAGE:
+            self._released = 0
+            forget_remembered()
+            gc.collect()
 
 
 def estimate_parsed_size(body: bytes) -> int:
@@ -78,6 +91,7 @@ def estimate_parsed_size(body: bytes) -> int:
     return 3 * len(body) + 40 * marks.count(b",") + 60 * marks.count(b"[") + 400 * marks.count(b"{")
 
 
+MOST_GARBAGE = 64_000_000  # bytes of large requests, about
 _NO_MARKS = bytes(byte for byte in range(256) if byte not in b",[{")
 
 

@@ -96,6 +96,7 @@ class CallBudget(Struct):
     spent: int = 0
     refused: int = 0
     answers: Counter[str] = field(default_factory=Counter)
+    usual: str = ""  # what has answered most of them
 
     def spend(self, plan: Plan) -> Plan:
         """Count the call that a plan answers, and return the plan; beyond the limit, one that ends the run."""
@@ -105,18 +106,21 @@ class CallBudget(Struct):
             self.refused += 1
             return Plan(Failure("bad_parameter", self.explain(), headers=_FINAL), BUDGET)
         self.spent += 1
-        self.answers[_describe_plan(plan)] += 1
+        answer = _describe_plan(plan)
+        self.answers[answer] += 1
+        if self.answers[answer] > self.answers[self.usual]:
+            self.usual = answer
         return plan
 
     def explain(self) -> str:
         """Say that the budget is used up, and what answered most of the calls."""
         said = f"This {self.run} has reached its limit of {plural(self.limit, 'call')}"
-        (most, count), *_ = self.answers.most_common(1) or [("", 0)]
+        count = self.answers[self.usual]
         if count < 2:
             return f"{said}."
-        loops = most.endswith(")")
+        loops = self.usual.endswith(")")
         advice = " Put a rule with tool_result before it, so that the result of the tool is answered." if loops else ""
-        return f"{said}: {most} answered {count} of them.{advice}"
+        return f"{said}: {self.usual} answered {count} of them.{advice}"
 
 
 _FINAL = (("x-should-retry", "false"),)

@@ -127,7 +127,7 @@ class MockServer(Assertions):
     def env(self) -> Mapping[str, str]:
         """The environment variables with which official clients connect to this server."""
         live = self._live
-        mocked = (*live.engine.servers, *self._session.mcp)
+        mocked = (*live.engine.servers, *self._session.mcp_mocks)
         servers = list_mcp_servers(mocked, live.settings, live.player.recorded_servers)
         return make_environment(self.url, live.settings, environ=find_own_environ(), servers=servers)
 
@@ -202,9 +202,9 @@ class MockServer(Assertions):
 
         Settings are those of a rules file, such as `sessions=True`.
         """
-        mock = self._session.mcp.get(name)
+        mock = self._session.mcp_mocks.get(name)
         if mock is None:
-            mock = self._session.mcp[name] = McpMock(self._rules, name)
+            mock = self._session.mcp_mocks[name] = McpMock(self._rules, name)
             if self._server.is_running:
                 add_to_environ(self.url, {name_mcp_variable(name): mock.url})
         return mock.configure(**settings) if settings else mock

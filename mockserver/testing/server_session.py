@@ -53,7 +53,7 @@ class ServerSession:
         self.setup = setup
         self.server = LocalServer(start(setup.sources))
         self.rules = RuleBook(self.server)
-        self.mcp: dict[str, McpMock] = {}
+        self.mcp_mocks: dict[str, McpMock] = {}
         self.guard = ConnectionGuard()
         self.budget = Budget()
         self.rename_options: Callable[[str], str] = str
@@ -79,7 +79,7 @@ class ServerSession:
         live.renew(settings, engine, journal, timed=self.setup.timed)
         if settings.upstream:
             live.sources = self.setup.sources  # the environment may have its key by now
-        for mock in self.mcp.values():
+        for mock in self.mcp_mocks.values():
             mock.clear()
         self.guard.allowed = self.setup.allow_hosts
         self.guard.blocked = []

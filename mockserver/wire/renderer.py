@@ -18,6 +18,7 @@ from pydantic_core import to_json
 
 from mockserver.core.frames import Frame
 from mockserver.core.json import Json
+from mockserver.core.lazy import remember
 from mockserver.core.plan import (
     Answer,
     Choice,
@@ -453,7 +454,7 @@ class Renderer(Generic[Options]):
         return made
 
 
-@lru_cache(maxsize=64)
+@remember(64)
 def _outline_names(model: str, fingerprint: str, stated: str | None) -> Outline:
     texts = (model, fingerprint, stated or "")
     return Outline((stated is None, *map(bool, texts)), encode_texts(texts))

@@ -181,3 +181,9 @@ def test_credentials_are_masked(matching: Path) -> None:
     body = {"model": "m", "messages": [{"role": "user", "content": "is SK-PROJ-0A1B2C mine?"}]}
     out = explain(matching, {"headers": {"authorization": "Bearer sk-proj-0a1b2c"}, "body": body})
     assert 'got "is sk-...(masked) mine?"' in out
+
+
+def test_a_request_without_an_end_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("mockserver.config.source.MAX_FILE", 2_000_000)
+    ran = run("explain", "/dev/zero")
+    assert (ran.code, ran.err) == (2, "mockserver: /dev/zero: cannot be read: it has more than 2 MB\n")

@@ -332,8 +332,11 @@ def test_an_upstream_of_no_dialect() -> None:
 def test_the_name_of_a_key_that_looks_misspelt_is_told(caplog: pytest.LogCaptureFixture) -> None:
     keys = ("OPENAO", "OPENAI", "AZURE", "MCP_FILSE", "MCP_FILES", "SOMETHING_ELSE")
     environ = {f"MOCKSERVER_UPSTREAM_KEY_{key}": "sk-1" for key in keys}
+    environ |= {f"MOCKSERVER_{name}": "sk-1" for name in ("UPSTEAM_KEY_OPENAI", "KEY_OPENAI", "MCP_KEY", "X")}
     assemble({"upstream": "mcp/files=https://a.test"}, environ, [], dialects=("azure", "openai"))
     assert caplog.messages == [
         'MOCKSERVER_UPSTREAM_KEY_OPENAO is the key of no upstream; did you mean "OPENAI"?',
         'MOCKSERVER_UPSTREAM_KEY_MCP_FILSE is the key of no upstream; did you mean "MCP_FILES"?',
+        'MOCKSERVER_UPSTEAM_KEY_OPENAI is the key of no upstream; did you mean "MOCKSERVER_UPSTREAM_KEY_OPENAI"?',
+        'MOCKSERVER_KEY_OPENAI is the key of no upstream; did you mean "MOCKSERVER_UPSTREAM_KEY_OPENAI"?',
     ]

@@ -101,6 +101,7 @@ def test_a_timing_may_refer_to_a_profile_of_any_other_origin() -> None:
             '30: profiles.mine.profile: unknown profile "qqq"; choose one of instant, fast, typical, slow, '
             "reasoning, mine",
         ),
+        ("timing: {first_token: 50}", "25: timing.first_token: 50 would be seconds; write 50ms or 50s"),
         ("profiles: {a: {profile: b}, b: {profile: a}}", '27: profiles.a.profile: profile "a" starts from itself'),
     ],
 )

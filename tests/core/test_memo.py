@@ -1,6 +1,6 @@
 """Values are kept within a number of bytes."""
 
-from mockserver.core.lazy import Memo
+from mockserver.core.lazy import Memo, forget_remembered, remember
 
 
 def test_what_was_kept_is_found() -> None:
@@ -24,3 +24,18 @@ def test_a_large_value_is_not_kept_and_pushes_out_nothing() -> None:
     memo.keep("a", 1, 10)
     assert memo.keep("large", 2, 5_000) == 2
     assert dict(memo) == {"a": 1}
+
+
+def test_what_is_remembered_can_be_forgotten() -> None:
+    asked = list[str]()
+
+    @remember(2)
+    def measure(text: str) -> int:
+        asked.append(text)
+        return len(text)
+
+    assert [measure("a"), measure("bc"), measure("a")] == [1, 2, 1]
+    assert asked == ["a", "bc"]
+    forget_remembered()
+    assert measure("a") == 1
+    assert asked == ["a", "bc", "a"]

@@ -9,7 +9,7 @@ import click
 from mockserver.cli import COMMANDS, commands
 from mockserver.config.settings import Settings
 from mockserver.pytest_plugin import pytest_addoption
-from mockserver.pytest_plugin.configuration import KEYS
+from mockserver.pytest_plugin.configuration import MARK_KEYS
 from mockserver.reports.calls import ReceivedCall
 from mockserver.server.control import calls
 from mockserver.testing import Declared, MockServer
@@ -99,11 +99,11 @@ def _pytest_options() -> str:
     """What the plugin takes: keys of the mark, options of the command line, keys of the ini file."""
     found = _PytestOptions()
     pytest_addoption(found)  # type: ignore[arg-type]
-    for key in KEYS:
+    for key in MARK_KEYS:
         if key in found.rows or key not in Settings.model_fields or key in _MARKED_ONLY:
             found.rows.setdefault(key, ["", "", _MARKED_ONLY.get(key, "")])
-    rows = [(f"`{name}`" if name in KEYS else "", *row) for name, row in found.rows.items()]
-    settings = ", ".join(f"`{key}`" for key in KEYS if key not in found.rows)
+    rows = [(f"`{name}`" if name in MARK_KEYS else "", *row) for name, row in found.rows.items()]
+    settings = ", ".join(f"`{key}`" for key in MARK_KEYS if key not in found.rows)
     listed = markdown_table(("key of the mark", "command line", "ini file", "meaning"), rows)
     return f"{listed}\n\nThe mark also takes these [settings](settings.md): {settings}."
 

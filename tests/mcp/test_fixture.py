@@ -79,6 +79,8 @@ def test_a_call_that_no_rule_answers_fails_the_test_and_names_the_nearest_rule()
         with MockServer() as server:
             files = server.mcp("files")
             files.tool("read_file", input={"path": str})
+            files.prompt("review", arguments=["path"])
+            files.on(prompt_name="review", arguments={"path": "notes.*"}).reply("not for tools")
             files.on(tool="read_file", arguments={"path": "note.txt"}).reply("blue heron")
             answer = call(server, "read_file", path="notes.txt")
             assert answer["error"]["code"] == -32001
@@ -88,6 +90,7 @@ def test_a_call_that_no_rule_answers_fails_the_test_and_names_the_nearest_rule()
         test()
     assert "read_file" in str(failed.value)
     assert "notes.txt" in str(failed.value)
+    assert "prompt_name" not in str(failed.value)
 
 
 def test_times_and_states_are_shared_with_the_model(server: MockServer) -> None:

@@ -262,3 +262,11 @@ def test_texts_of_any_grammar_are_read_by_lark(bodies: list[str], number: int) -
 def test_the_same_everywhere() -> None:
     texts = {name: text_of("lark", LARK[name], Seed(3)) for name in ("sql", "json", "date", "lists")}
     assert texts == {"date": "2053-01-20", "json": "true", "lists": "()", "sql": "SELECT * FROM garden;"}
+
+
+@pytest.mark.parametrize(
+    ("definition", "wanted"), [("[[:alpha:]]{3}", "[a-zA-Z]{3}"), ("[^[:space:][:digit:]]+", r"[^\s\d]+")]
+)
+def test_classes_have_names(definition: str, wanted: str) -> None:
+    assert regex.fullmatch(wanted, text_of("regex", definition, Seed(0)))
+    assert regex.fullmatch(wanted, text_of("lark", f"start: WORD\nWORD: /{definition}/", Seed(0)))

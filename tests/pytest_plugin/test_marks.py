@@ -146,12 +146,14 @@ def test_good(mockserver): ...
     files = {"broken.yaml": BROKEN, "cassettes/test_it/test_broken_cassette.yaml": "a: ["}
     result = ran(pytester, tests, files=files)
     result.assert_outcomes(errors=2 + 3 * len(MARKS), passed=1)
-    own = "@pytest.mark.mockserver is not for a MockServerTestCase: configure its server with *"
+    own = "test_it.py:8: @pytest.mark.mockserver is not for a MockServerTestCase: configure its server with *"
     cassette = "cassettes/test_it/test_broken_cassette.yaml:1:5: *"
     result.stdout.fnmatch_lines(["* ERROR at setup of TestCase.test_it *", own])
     result.stdout.fnmatch_lines(["* ERROR at setup of test_broken_cassette *", f"*{cassette}"])
-    for number, (_, told) in enumerate(MARKS):
-        result.stdout.fnmatch_lines([f"* ERROR at setup of test_{number}[[]2[]] *", told.replace("[", "[[]")])
+    for number, (mark, told) in enumerate(MARKS):
+        line = tests.splitlines().index(f"@pytest.mark.mockserver({mark})") + 2  # `ran` begins with one
+        place = "" if mark == "rules='broken.yaml'" else f"test_it.py:{line}: "
+        result.stdout.fnmatch_lines([f"* ERROR at setup of test_{number}[[]2[]] *", place + told.replace("[", "[[]")])
     assert "Traceback" not in result.stdout.str()
     assert "plugin" not in result.stdout.str().partition("= ERRORS =")[2]  # no line of ours
     listed = ran(pytester, tests, "--collect-only", files=files)

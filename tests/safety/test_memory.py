@@ -186,3 +186,19 @@ def test_a_lazy_list_has_the_bytes_of_a_list(size: int) -> None:
         assert len(made) < size
     whole = {"a": 1, "deep": {"data": [[{"number": number} for number in range(size)]]}, "b": "é"}
     assert reply.body + b"".join(reply.pieces or ()) == to_json(whole)
+
+
+def test_large_requests_that_are_refused_are_forgotten(server: Served) -> None:
+    def ask(number: int) -> bytes:
+        name = f"{number} " + "x" * 3_000_000
+        schema = {"type": "object", "properties": {name: {"type": "string"}}, "required": [name]}
+        tool = {"type": "function", "function": {"name": "f", "parameters": schema}}
+        return post(
+            json.dumps({"model": "gpt-4o", "messages": [{"role": "user", "content": "Hi"}], "tools": [tool]}).encode()
+        )
+
+    before = server.memory("VmRSS")
+    for number in range(12):
+        with Raw(server.port) as line:
+            assert line.send(ask(number)).receive().status == 400
+    assert server.memory("VmRSS") - before < 150_000_000

@@ -117,6 +117,14 @@ def test_an_invalid_name_gets_the_404_of_its_dialect(tmp_path: Path, name: str, 
     assert (call["dialect"], call["namespace"], call["source"]) == (dialect, "default", "invalid")
 
 
+def test_a_name_that_is_missing_is_asked_for(tmp_path: Path) -> None:
+    server = controlled_server(tmp_path)
+    got = server.app.ask("/ns/v1/chat/completions", chat("x"))
+    missing = "The name of a namespace is missing: /ns/NAME/v1/chat/completions."
+    assert (got.status, got.json["error"]["message"]) == (404, missing)
+    assert server.app.ask("/ns/v1/v1/chat/completions", chat("x")).status == 200
+
+
 # --- reloads
 
 BETTER = "rules: [{name: b, then: {text: two}}]"

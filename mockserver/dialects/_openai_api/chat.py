@@ -4,6 +4,8 @@ Fields have the types of `chat_bodies.py`; `chat_conflicts` finds what types can
 forms of parts that other dialects have.
 """
 
+import re
+from base64 import b64decode
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from operator import attrgetter
 from typing import Any
@@ -45,6 +47,7 @@ from mockserver.dialects._parse import (
     unknown_fields,
 )
 from mockserver.dialects._reply import RequestLines, answer_reply
+from mockserver.media.file_kinds import recognize
 from mockserver.wire.chat import ChatLayout, ChatRenderer
 
 
@@ -538,10 +541,36 @@ def find_live_chat_mistakes(body: Body) -> Iterator[Complaint]:
         yield from find_refused_function(tool.get("function") or {}, "tools", at, "function")
     for at, function in enumerate(body.get("functions") or ()):
         yield from find_refused_function(function, "functions", at)
+    yield from _find_media_mistakes(body)
     form = body.get("response_format") or {}
     yield from find_refused_format(form.get("json_schema") or {}, "response_format")
     if form.get("type") == "json_object" and not mentions_json(body["messages"]):
         yield custom_complaint(_WITHOUT_JSON, "messages")
+
+
+def _find_media_mistakes(body: Body) -> Iterator[Complaint]:
+    """Yield sounds and searches that OpenAI's own models do not take, and images that are none."""
+    is_known = _OF_OPENAI.match(body["model"]) is not None
+    if body.get("web_search_options") is not None and is_known and "search" not in body["model"]:
+        yield custom_complaint("Web search options not supported with this model.", "web_search_options")
+    for at, message in enumerate(body["messages"]):
+        content = message.get("content")
+        for part in content if isinstance(content, list) else ():
+            if part["type"] == "input_audio" and is_known and "audio" not in body["model"]:
+                yield Complaint("value", ("messages", at), message=_WITHOUT_SOUND.format(at))
+            elif part["type"] == "image_url" and not _may_be_picture(part["image_url"]["url"]):
+                yield Complaint("image", (), message=_NO_PICTURE)
+
+
+def _may_be_picture(url: str) -> bool:
+    """Return whether a URL leads elsewhere, or has the beginning of a picture that models take."""
+    if not url.startswith("data:"):
+        return True
+    try:
+        data = b64decode(url.partition(",")[2][:64])
+    except ValueError:
+        return False
+    return recognize(data) in ("image/png", "image/jpeg", "image/gif", "image/webp")
 
 
 def mentions_json(messages: Json) -> bool:
@@ -603,6 +632,12 @@ _TEXTUAL = frozenset({"text", "refusal"})
 _CALLING = frozenset({"tool_calls", "function_call"})
 _WITH_IDS = frozenset({"id", "tool_call_id", "tool_calls", "audio"})
 _CONTENT_KEYS = ("function_call", "refusal", "audio")
+_OF_OPENAI = re.compile(r"gpt-\d|chatgpt-|o\d")
+_WITHOUT_SOUND = "Invalid 'messages[{}]'. Content blocks are expected to be either text or image_url type."
+_NO_PICTURE = (
+    "You uploaded an unsupported image. "
+    "Please make sure your image has of one the following formats: ['png', 'jpeg', 'gif', 'webp']."
+)
 _WITHOUT_JSON = "'messages' must contain the word 'json' in some form, to use 'response_format' of type 'json_object'."
 _STRAY_TOOL_MESSAGE = (
     "Invalid parameter: messages with role 'tool' must be a response to a preceeding message with 'tool_calls'."

@@ -1,5 +1,6 @@
 """Mistakes in Converse requests that no type can express, in Bedrock's words. The first is sent."""
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 
@@ -66,6 +67,14 @@ def _find_blank(block: Body, place: str, kind: str) -> Problems:
     text = block.get("text")
     if isinstance(text, str) and not text.strip():
         yield place, _BLANK.format(kind, place)
+
+
+def find_misnamed_documents(body: Body) -> Problems:
+    for at, turn in enumerate(body.get("messages") or ()):
+        for index, block in enumerate(turn.get("content") or ()):
+            name = (block.get("document") or {}).get("name")
+            if isinstance(name, str) and not _DOCUMENT_NAME.fullmatch(name):
+                yield f"messages.{at}.content.{index}", _MISNAMED
 
 
 def find_unions(body: Body) -> Problems:
@@ -163,7 +172,7 @@ def find_repeated(body: Body) -> Problems:
             yield f"messages.{at}", _REPEATED
 
 
-_CHECKS = (find_empty, find_unions, find_unanswered, find_excess, find_undefined, find_failed)
+_CHECKS = (find_empty, find_unions, find_misnamed_documents, find_unanswered, find_excess, find_undefined, find_failed)
 CONTENT = (
     *("text", "image", "toolUse", "toolResult", "document", "video", "audio", "cachePoint", "reasoningContent"),
     *("guardContent", "citationsContent", "searchResult", "toolAddition", "toolRemoval"),
@@ -180,6 +189,11 @@ _EMPTY = (
     "Add a ContentBlock object to the content field and try again."
 )
 _BLANK = "The text field in the {} object at {} is blank. Add text to the text field, and try again."
+_DOCUMENT_NAME = re.compile(r"(?:[a-zA-Z0-9_()\[\]-]|\s(?!\s))+")
+_MISNAMED = (
+    "The document file name can only contain alphanumeric characters, whitespace characters, hyphens, parentheses, and "
+    "square brackets. The name can't contain more than one consecutive whitespace character."
+)
 _UNANSWERED = "Expected toolResult blocks at messages.{}.content for the following Ids: {}"
 _EXCESS = (
     "The number of toolResult blocks at messages.{}.content exceeds the number of toolUse blocks of previous turn."

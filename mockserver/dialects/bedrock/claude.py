@@ -4,7 +4,6 @@ Source: https://docs.aws.amazon.com/bedrock/latest/userguide/model-parameters-an
 """
 
 from collections.abc import Sequence
-from functools import lru_cache
 
 from msgspec.json import encode
 from msgspec.structs import replace
@@ -12,6 +11,7 @@ from msgspec.structs import replace
 from mockserver.core.call import Call, IdShape
 from mockserver.core.http import HttpRequest, RawHeaders
 from mockserver.core.json import Json
+from mockserver.core.lazy import remember
 from mockserver.core.plan import Answer, Failure
 from mockserver.core.validation import HistoryProblem, Validation
 from mockserver.dialects._fields import Model, closed_shape, list_of, optional
@@ -116,7 +116,7 @@ _JSON = (b"content-type", b"application/json")
 _USUAL_HEADERS: RawHeaders = (_JSON, (b"anthropic-version", _VERSION.encode()))
 
 
-@lru_cache(maxsize=256)
+@remember(256)
 def shorten_name(model: str) -> str:
     """Return the name of a model without its vendor and version: `claude-haiku-4-5-20251001`."""
     base = find_base_model(model)

@@ -5,10 +5,10 @@ A union is an object with exactly one of its members; that is checked afterwards
 
 import re
 from collections.abc import Mapping
-from functools import lru_cache
 from typing import Any
 
 from mockserver.core.json import Json
+from mockserver.core.lazy import remember
 from mockserver.dialects._fields import (
     Model,
     Object,
@@ -182,7 +182,7 @@ GUARDRAIL = Model(GuardrailBody)
 # Names of models.
 
 
-@lru_cache(maxsize=256)
+@remember(256)
 def find_base_model(name: str) -> str:
     """Return the id of the model without what leads to it: an ARN, a geography, and its version behind it.
 

@@ -239,9 +239,14 @@ def _check_tools(request: Body, longest: int) -> Iterator[Line]:
 
 
 def _check_schema(path: str, schema: Body) -> Iterator[Line]:
-    """Yield types that lack a required key, anywhere in a schema."""
+    """Yield types that lack a required key or cannot have one, anywhere in a schema."""
     if schema.get("type") == "ARRAY" and "items" not in schema:
         yield f"{path}.items", "missing field."
+    words = schema.get("enum") or ()
+    if words and schema.get("type") != "STRING":
+        yield f"{path}.enum", "only allowed for STRING type"
+    if "" in words:
+        yield f"{path}.enum[{words.index('')}]", "cannot be empty"
     properties = schema.get("properties") or {}
     for name in schema.get("required") or ():
         if name not in properties and schema.get("type") == "OBJECT":

@@ -6,15 +6,15 @@ points of `evidence`. Knows texts and JSON Schema's types, no tools.
 
 from bisect import bisect_right
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from functools import lru_cache
 from itertools import islice, pairwise
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from mockserver.core.json import Json, compact, try_parse
-from mockserver.core.lazy import lazy_pattern
+from mockserver.core.lazy import lazy_pattern, remember
 from mockserver.model.arguments.assigning import (
+    INVENT,
     WHOLE,
     Assignment,
     Candidate,
@@ -22,6 +22,7 @@ from mockserver.model.arguments.assigning import (
     assign,
     assign_required,
     find_count_of_items,
+    orders_to_invent,
     rank_candidates,
     read_properties,
 )
@@ -107,7 +108,7 @@ class Mentions(Struct, frozen=True):
     def counted(self, name: str) -> "tuple[int | None, Mentions]":
         """Return how many items the text wants of the list with this name, "4 tasks", and the mentions without that."""
         place = find_count_of_items(self.text, self.found, parts(name)[-1:])
-        if place is None and _ANY_LIST.issuperset(parts(name)):
+        if place is None and (self.orders_to_invent or _ANY_LIST.issuperset(parts(name))):
             ordered = find_count_of_items(self.text, self.found, ())
             place = ordered if ordered and _IS_MADE.search(self.text, 0, ordered.start) else None
         if place is None:
@@ -121,8 +122,7 @@ class Mentions(Struct, frozen=True):
 
     @property
     def orders_to_invent(self) -> bool:
-        """Whether the text asks for something new, `generate a recipe`, and not for what it says."""
-        return _MAKING.match(self.text) is not None and _SOURCE.search(self.text) is None
+        return orders_to_invent(self.text)
 
     def evidence(self, properties: Mapping[str, Json]) -> float:
         """Return the share of an object's properties that the text mentions, from 0 to 1."""
@@ -142,12 +142,7 @@ class Mentions(Struct, frozen=True):
 
 NOTHING = Mentions()
 _ANY_LIST = vocabulary("data element entry item list object result value")
-_SOURCE = lazy_pattern(r"(?i)\b(?:following|below|given|based on|from)\b|\n")
-_INVENT = r"(?:create|generate|invent|produce|suggest|propose|make up|come up with)\s+"
-_MAKING, _IS_MADE = (
-    lazy_pattern(rf"(?i)\s*(?:please\s+)?{_INVENT}"),
-    lazy_pattern(rf"(?i)\b{_INVENT}(?:a list of\s+)?$"),
-)
+_IS_MADE = lazy_pattern(rf"(?i)\b{INVENT}(?:a list of\s+)?$")
 
 
 def mentions(*texts: str) -> Mentions:
@@ -160,7 +155,7 @@ def mentions(*texts: str) -> Mentions:
     return replace(first, later=tuple(later)) if later else first
 
 
-@lru_cache(maxsize=8)  # the texts of one request, which are asked again and again
+@remember(8)  # the texts of one request, which are asked again and again
 def _read(text: str) -> Mentions:
     return Mentions(text, read(text))
 

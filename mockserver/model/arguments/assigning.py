@@ -7,14 +7,14 @@ import json
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import timedelta
-from functools import cache, lru_cache
+from functools import cache
 from itertools import islice
 
 from msgspec import Struct
 from pydantic_core import to_json
 
 from mockserver.core.json import Json
-from mockserver.core.lazy import lazy_pattern
+from mockserver.core.lazy import lazy_pattern, remember
 from mockserver.model.arguments.evidence import (
     ENOUGH,
     ENOUGH_FOR_REQUIRED,
@@ -127,7 +127,7 @@ def read_properties(
     return reading(written, frozenset(required).intersection(properties), owner)
 
 
-@lru_cache(maxsize=1024)
+@remember(1024)
 def _known_properties(written: bytes, required: frozenset[str], owner: str) -> Sequence[Property]:
     """The same for properties that come with every request of a client, each time as new objects."""
     listed = enumerate(json.loads(written).items())
@@ -175,7 +175,8 @@ def assign_required(assignment: Assignment, ranked: Sequence[Candidate], props: 
         if _takes_free_text(prop) and prop.name not in assignment.given:
             assignment.take_text(prop, find_remainder(assignment.text, _kind_of_text(prop), assignment.used))
     for prop in list_missing():
-        place = find_remainder(assignment.text, "question", assignment.used) if _lists_texts(prop) else None
+        takes_order = _lists_texts(prop) and not orders_to_invent(assignment.text)
+        place = find_remainder(assignment.text, "question", assignment.used) if takes_order else None
         if place and assignment.fits(prop.name, [assignment.text[slice(*place)]]):
             assignment.given[prop.name] = [assignment.text[slice(*place)]]
     for numeric in (True, False):
@@ -247,6 +248,11 @@ def _remove_name(mention: Mention, prop: Property) -> Mention | None:
     return Mention("words", " ".join(words[:-1]), mention.start, end) if is_named else None
 
 
+def orders_to_invent(text: str) -> bool:
+    """Whether a text asks for something new, `generate a recipe`, and not for what it says."""
+    return _INVENTS.match(text) is not None and _SOURCE.search(text) is None
+
+
 def _lists_texts(prop: Property) -> bool:
     """Whether a property is a list of sentences, such as the steps of a plan."""
     return "array" in prop.types and not _SENTENCES.isdisjoint(prop.words) and read_item(prop).takes_text
@@ -266,7 +272,7 @@ def _kind_of_text(prop: Property) -> str:
 # Words of the text itself
 
 
-@lru_cache(maxsize=32)
+@remember(32)
 def _index(text: str) -> tuple[tuple[tuple[str, int, int], ...], Mapping[str, list[int]]]:
     words = tuple((singular(found[0]), found.start(), found.end()) for found in _WORD.finditer(text))
     places: dict[str, list[int]] = {}
@@ -300,7 +306,7 @@ def _find_choice(text: str, choice: str) -> Iterator[tuple[int, tuple[int, int]]
         yield from ((50, place) for place in _find_runs(text, parts(other) if other[0].isalnum() else (other,)))
 
 
-@lru_cache(maxsize=4096)
+@remember(4096)
 def _other_names(choice: str) -> Sequence[str]:
     lowered = choice.lower()
     languages = [name for name, code in heading_of("language_codes").items() if lowered in (code, f"{code}-{code}")]
@@ -331,7 +337,7 @@ def find_boolean(text: str, prop: Property) -> bool | None:
     return next(said, "yes") not in word_set("negations")
 
 
-@lru_cache(maxsize=8192)
+@remember(8192)
 def _is_form(word: str, name: str) -> bool:
     short, long = sorted((word, name), key=len)
     return word == name or (
@@ -356,7 +362,8 @@ def _find_lists(text: str, found: Sequence[Mention], prop: Property) -> Iterator
                 yield Candidate(
                     80, prop, tuple(Mention("quoted", each[1].strip(), *each.span(1)) for each in lines), True
                 )
-            count = find_count_of_items(text, found, () if prop.name == WHOLE else prop.words[-1:])
+            any_list = prop.name == WHOLE or orders_to_invent(text)
+            count = find_count_of_items(text, found, () if any_list else prop.words[-1:])
             if count is not None and count.value > 1:  # "three colours" says how many there are, not which
                 scored = [pair for pair in scored if not pair[1].overlaps(count)]
                 yield from (each for each in _group_items(text, scored, prop, item) if len(each.mentions) > 1)
@@ -521,6 +528,9 @@ _NAMED_VALUES = vocabulary("pair member number")
 _WRITTEN = vocabulary("pair member quoted")
 _NAMES = vocabulary("name quoted id slug channel uuid host ip")
 _FREE_TEXTS = vocabulary("text query code command expression title")
+INVENT = r"(?:create|generate|invent|produce|suggest|propose|make up|come up with)\s+"
+_INVENTS = lazy_pattern(rf"(?i)\s*(?:please\s+)?{INVENT}")
+_SOURCE = lazy_pattern(r"(?i)\b(?:following|below|given|based on|from)\b|\n")
 _SENTENCES = vocabulary("step task todo goal plan question query objective action")
 _KINDS_OF_TEXT = {
     "reason": vocabulary("reason cause justification"),

@@ -6,13 +6,12 @@ the end.
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import lru_cache
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from mockserver.core.json import Json
-from mockserver.core.lazy import lazy_pattern
+from mockserver.core.lazy import lazy_pattern, remember
 from mockserver.model.arguments.values import Mention
 from mockserver.model.vocabulary import (
     heading_of,
@@ -225,7 +224,7 @@ def _score_text(mention: Mention, prop: Property) -> int:
     return fitness + near + _score_role(mention, prop) + preposition + features
 
 
-@lru_cache(maxsize=1024)
+@remember(1024)
 def _list_features(kind: str, semantic_type: str) -> Sequence[tuple[int, "Holds"]]:
     return [
         (weight, holds)
@@ -271,18 +270,18 @@ def _score_neighbours(mention: Mention, prop: Property) -> int:
     return best
 
 
-@lru_cache(maxsize=4096)
+@remember(4096)
 def _parts_clauses(word: str) -> bool:
     return word in ("and", "or", "but") or (word in prepositions_of("en") and word not in ("as", "of", "to", "per"))
 
 
-@lru_cache(maxsize=16_384)
+@remember(16_384)
 def _hit(word: str, telling: tuple[str, ...]) -> float:
     hits = (1.0 if word == name else 0.75 for name in telling if len(name) > 1 and len(word) > 1 and alike(word, name))
     return max(hits, default=0)
 
 
-@lru_cache(maxsize=4096)
+@remember(4096)
 def alike(one: str, other: str) -> bool:
     """Whether two words have one stem, or mean the same of a property."""
     short, long = sorted((one, other), key=len)

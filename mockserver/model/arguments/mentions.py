@@ -7,13 +7,13 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from functools import cache, lru_cache
+from functools import cache
 from itertools import chain, pairwise
 
 from msgspec.structs import replace
 
 from mockserver.core.json import Json
-from mockserver.core.lazy import lazy_pattern
+from mockserver.core.lazy import lazy_pattern, remember
 from mockserver.model.arguments import quantities
 from mockserver.model.arguments.values import Mention
 from mockserver.model.vocabulary import (
@@ -29,7 +29,7 @@ from mockserver.model.vocabulary import (
 )
 
 
-@lru_cache(maxsize=64)
+@remember(64)
 def read(text: str) -> tuple[Mention, ...]:
     """Return what a text mentions, in order. Mentions may overlap: a pair and the number in it."""
     claimed = bytearray(len(text))

@@ -15,6 +15,7 @@ from math import ceil, floor, gcd, inf, lcm
 from typing import TypeVar
 
 from mockserver.core.json import Json
+from mockserver.core.lazy import remember
 from mockserver.core.seed import FROZEN_AT, Random
 from mockserver.model.patterns import find_text_validator, sample
 from mockserver.model.schema.document import UnsatisfiableError
@@ -253,7 +254,7 @@ def draw_plain_text(hints: tuple[str, ...], rng: Random) -> str:
     return _find_draw(hints)(rng)
 
 
-@lru_cache(maxsize=1024)
+@remember(1024)
 def _find_draw(hints: tuple[str, ...]) -> Draw:
     return _look_up(read_texts_by_name(), hints, thing)
 
@@ -285,7 +286,7 @@ def _read_ranges_by_name() -> Mapping[str, tuple[float, float]]:
     return {name: (low, high) for names, (low, high) in ranges for name in names.split(", ")}
 
 
-@lru_cache(maxsize=1024)
+@remember(1024)
 def find_natural_range(hints: tuple[str, ...]) -> Range:
     """The usual range of a number with these names and descriptions."""
     return _look_up(_read_ranges_by_name(), hints, (1, 100))

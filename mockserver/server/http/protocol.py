@@ -80,6 +80,7 @@ class ConnectionProtocol(asyncio.Protocol):
         self.held = 0  # bytes of `max_unsent` that it takes because its client does not read
         self._dropped = 0  # bytes that have come since it is deaf
         self._untaken = 0  # bytes that the client had not taken when last looked at, while it is leaving
+        self.lent = {WIRE: self}  # the extensions that ASGI scopes get
         self._addresses: Mapping[str, Any] | None = None
 
         # Its deadlines, in the time of the deadline watch
@@ -100,7 +101,6 @@ class ConnectionProtocol(asyncio.Protocol):
         self.flow = FlowControl(transport)
         self.write = transport.write
         transport.set_write_buffer_limits(high=MAX_BUFFERED)
-        self.lent = {WIRE: self}
         self.shared.watch.enter(self)
         self.due = self._after(self.shared.deadlines.first)
 
@@ -447,11 +447,11 @@ class ConnectionProtocol(asyncio.Protocol):
         """Send what was written, then close; drain what still comes, or the client may not receive all."""
         if self.is_closing():
             return
-        is_reading = self.phase is Phase.DEAF or self.parser.stage is not Stage.BETWEEN
+        more_may_come = self.phase is Phase.DEAF or self.parser.stage is not Stage.BETWEEN
         self._stop_answering()
         self._untaken = self.transport.get_write_buffer_size()
         self.due = self._after(self.shared.deadlines.linger)
-        if is_reading and self.transport.can_write_eof():
+        if more_may_come and self.transport.can_write_eof():
             self.flow.resume_reading()
             self.transport.write_eof()
         else:

@@ -180,6 +180,14 @@ def test_files(client: anthropic.Anthropic, server: MockServer) -> None:
         client.post("/v1/files", cast_to=object, body={})
 
 
+def test_a_batch_has_no_statuses_that_a_rule_could_state() -> None:
+    server = local("rules: [{when: {operation: create_batch}, then: {status: [in_progress, expired]}}]")
+    asked = {"custom_id": "a", "params": {"model": MODEL, "max_tokens": 9, "messages": HELLO}}
+    refused = server.ask("/anthropic/v1/messages/batches", {"requests": [asked]}, headers={"anthropic-version": "x"})
+    assert refused.status == 500
+    assert refused.json["error"]["message"].endswith(": anthropic has no statuses that a rule can state")
+
+
 def test_a_batch_that_is_cancelled(client: anthropic.Anthropic) -> None:
     asked: Any = [{"custom_id": "a", "params": {"model": MODEL, "max_tokens": 9, "messages": HELLO}}]
     batch = client.messages.batches.create(requests=asked)

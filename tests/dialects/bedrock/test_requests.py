@@ -121,6 +121,21 @@ REFUSED: dict[str, tuple[Json, str]] = {
         "Member must have value greater than or equal to 1",
     ),
     "another type": ({**HI, "system": "Be brief."}, "STRING_VALUE can not be converted to a List"),
+    "a document with a file name": (
+        {
+            "messages": [
+                {
+                    "role": "user",
+                    "content": [
+                        {"text": "Hi"},
+                        {"document": {"name": "a.pdf", "format": "pdf", "source": {"bytes": "QQ=="}}},
+                    ],
+                }
+            ]
+        },
+        "The document file name can only contain alphanumeric characters, whitespace characters, hyphens, parentheses, "
+        "and square brackets. The name can't contain more than one consecutive whitespace character.",
+    ),
     "no tools": ({**HI, "toolConfig": {"tools": []}}, "Member must have length greater than or equal to 1"),
     "unanswered calls": (
         with_tools(used("a", "b"), told("a")),
@@ -161,6 +176,21 @@ ACCEPTED: dict[str, Json] = {
     "unknown fields": {**HI, "new": 1},
     "no sampling": {**HI, "inferenceConfig": {"temperature": 0, "topP": 1}},
     "two turns of one role": {"messages": HI["messages"] * 2},
+    "the result of a tool of the provider beside its call": with_tools(
+        {"role": "assistant", "content": [*used("s")["content"], *told("s")["content"], *used("a")["content"]]},
+        told("a"),
+    ),
+    "a document": {
+        "messages": [
+            {
+                "role": "user",
+                "content": [
+                    {"text": "Hi"},
+                    {"document": {"name": "my_file (1)", "format": "pdf", "source": {"bytes": "QQ=="}}},
+                ],
+            }
+        ]
+    },
 }
 
 

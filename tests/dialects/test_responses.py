@@ -104,7 +104,10 @@ ECHOED: list[tuple[dict[str, Any], dict[str, Any]]] = [
     ({"conversation": "conv_1"}, {"conversation": {"id": "conv_1"}}),
     ({"conversation": {"id": "conv_1", "x": 1}}, {"conversation": {"id": "conv_1"}}),
     ({"reasoning": {"": 1, "mode": "x"}}, {"reasoning": {"effort": None, "summary": None, "mode": "x"}}),
-    ({"text": {"x": 1, "format": {"type": "text", "y": 2}}}, {"text": {"format": {"type": "text"}, "verbosity": "medium"}}),
+    (
+        {"text": {"x": 1, "format": {"type": "text", "y": 2}}},
+        {"text": {"format": {"type": "text"}, "verbosity": "medium"}},
+    ),
     ({"service_tier": "auto"}, {}),
     ({"service_tier": "flex"}, {"service_tier": "flex"}),
     ({"service_tier": "fast"}, {"service_tier": "priority"}),

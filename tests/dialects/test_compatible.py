@@ -44,6 +44,15 @@ def test_clients_are_pointed_at_mounts(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", HOST_NAMES)
+def test_what_a_host_lacks_is_known(name: str) -> None:
+    """So that its 404 offers a rule rather than the address of another provider."""
+    dialect = discover_all()[name]
+    served = {operation.path for operation in dialect.operations}
+    for path in ("/completions", "/embeddings", "/responses", "/rerank"):
+        assert (path in served) != (path in dialect.missing), path
+
+
+@pytest.mark.parametrize("name", HOST_NAMES)
 def test_every_host_has_words_for_every_reason(name: str) -> None:
     style = STYLES[name]
     assert all(style.rows[reason].status for reason in REASONS)

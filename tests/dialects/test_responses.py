@@ -88,11 +88,26 @@ ECHOED: list[tuple[dict[str, Any], dict[str, Any]]] = [
     ({"metadata": None, "user": None}, {}),
     ({"background": True, "truncation": "auto"}, {"background": True, "truncation": "auto"}),
     ({"text": {"verbosity": "low"}}, {"text": {"verbosity": "low", "format": {"type": "text"}}}),
-    ({"text": {"format": {"type": "json_object"}}}, {"text": {"format": {"type": "json_object"}}}),
+    (
+        {"text": {"format": {"type": "json_object"}}},
+        {"text": {"format": {"type": "json_object"}, "verbosity": "medium"}},
+    ),
+    (
+        {"text": {"format": {"type": "json_schema", "name": "n", "schema": {}}, "verbosity": "low"}},
+        {
+            "text": {
+                "format": {"type": "json_schema", "description": None, "name": "n", "schema": {}, "strict": False},
+                "verbosity": "low",
+            }
+        },
+    ),
     ({"conversation": "conv_1"}, {"conversation": {"id": "conv_1"}}),
     ({"conversation": {"id": "conv_1", "x": 1}}, {"conversation": {"id": "conv_1"}}),
     ({"reasoning": {"": 1, "mode": "x"}}, {"reasoning": {"effort": None, "summary": None, "mode": "x"}}),
-    ({"text": {"x": 1, "format": {"type": "text", "y": 2}}}, {"text": {"format": {"type": "text"}}}),
+    (
+        {"text": {"x": 1, "format": {"type": "text", "y": 2}}},
+        {"text": {"format": {"type": "text"}, "verbosity": "medium"}},
+    ),
     ({"service_tier": "auto"}, {}),
     ({"service_tier": "flex"}, {"service_tier": "flex"}),
     ({"service_tier": "fast"}, {"service_tier": "priority"}),

@@ -27,7 +27,7 @@ _TZAFON_ITEMS: dict[str, TypeAdapter[Any]] = {
     "computer_call": TypeAdapter(ResponseComputerToolCall),
 }
 # Keys that the live API documents or sends, and the client's types do not know (the penalties since 2026).
-_OF_RESPONSES = ("completed_at", "frequency_penalty", "presence_penalty", "store")
+_OF_RESPONSES = ("completed_at", "frequency_penalty", "presence_penalty", "store", "tools[].n")
 _KNOWN = frozenset({"name", *_OF_RESPONSES, *(f"response.{key}" for key in _OF_RESPONSES)})
 
 

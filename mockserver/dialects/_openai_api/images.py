@@ -352,6 +352,7 @@ class ImageAnswer:
             "input_tokens": read + seen,
             "output_tokens": written,
             "input_tokens_details": {"text_tokens": read, "image_tokens": seen},
+            "output_tokens_details": {"text_tokens": 0, "image_tokens": written},
         }
 
 

@@ -569,7 +569,8 @@ def _reshape_fields(body: Body) -> Iterator[tuple[str, Json]]:
         yield "tools", [_show_tool(tool) for tool in tools]
     if (text := body.get("text")) is not None:
         form = text.get("format") or {"type": "text"}
-        yield "text", {**_keep_known_keys(text, _OF_TEXT), "format": _keep_known_keys(form, _OF_FORMATS[form["type"]])}
+        shown = {**_UNSET_OF_FORMATS.get(form["type"], {}), **_keep_known_keys(form, _OF_FORMATS[form["type"]])}
+        yield "text", {"format": shown, "verbosity": text.get("verbosity") or "medium"}
     if (reasoning := body.get("reasoning")) is not None:
         yield "reasoning", {"effort": None, "summary": None, **_keep_known_keys(reasoning, _OF_REASONING)}
     if (conversation := body.get("conversation")) is not None:
@@ -610,7 +611,6 @@ _WITHOUT_JSON = (
 )
 _NO_SUBJECT = "Missing required parameter: provide one of 'input', 'prompt', 'previous_response_id' or 'conversation'."
 _OF_REASONING = ("effort", "summary", "generate_summary", "context", "mode")
-_OF_TEXT = ("format", "verbosity")
 _OF_FORMATS: Mapping[str, Collection[str]] = {
     "text": ("type",),
     "json_object": ("type",),
@@ -639,6 +639,7 @@ _UNSET_OF_TOOLS: Mapping[str, Body] = {
     },
     "mcp": {"allowed_tools": None, "headers": None, "require_approval": "always"},
 }
+_UNSET_OF_FORMATS: Mapping[str, Body] = {"json_schema": {"description": None, "strict": False}}
 _SERVICE_TIERS = {"fast": "priority"}  # the tier that serves a request is called by one of its two names
 _UNCHANGED_FIELDS = frozenset(
     (
@@ -672,7 +673,7 @@ RESPONSE_LAYOUT = ResponseLayout(
         "service_tier": "default",
         "store": True,
         "temperature": 1.0,
-        "text": {"format": {"type": "text"}},
+        "text": {"format": {"type": "text"}, "verbosity": "medium"},
         "tool_choice": "auto",
         "tools": [],
         "top_logprobs": 0,

@@ -173,7 +173,7 @@ def make_dialect(host: Host) -> Dialect:
             (
                 *("/messages", "/score", "/search", "/images", "/audio", "/files", "/batches", "/generation"),
                 *(() if ranking else ("/rerank",)),
-                *(() if "responses" in host.operations else ("/responses",)),
+                *(f"/{name}" for name in ("completions", "embeddings", "responses") if name not in host.operations),
             ),
             "{json: {}}",
         ),

@@ -23,7 +23,7 @@ def first_write_only(actions: Iterable[Action], scene: FaultContext) -> Iterator
 
 
 def shouted(actions: Iterable[Action], scene: FaultContext) -> Iterator[Action]:
-    return (Write(scene.error("server_error", 0).data) if isinstance(action, Write) else action for action in actions)
+    return (Write(scene.error("server_error", b"").data) if isinstance(action, Write) else action for action in actions)
 
 
 def test_faults_are_applied_in_order() -> None:

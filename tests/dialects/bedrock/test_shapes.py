@@ -133,7 +133,7 @@ def test_errors_have_a_type_in_a_header(short: str, expected: tuple[int, str | N
 @pytest.mark.parametrize("reason", REASONS)
 def test_every_reason_is_an_exception_of_a_stream(reason: str) -> None:
     http = HttpRequest("POST", STREAM_URL.format(model="x"))
-    frame = make_exception(discover()["bedrock"].fail(http, Failure(reason), None), 1)
+    frame = make_exception(discover()["bedrock"].fail(http, Failure(reason), None), b"")
     message = read_message(write_event(frame))
     assert message is not None
     if message.kind == "exception":

@@ -9,6 +9,7 @@ import click
 from pydantic_core import from_json, to_json
 
 from mockserver.cli.options import add_setting_flags, find_sources, read_text, rules_argument, rules_option
+from mockserver.config.settings import Settings
 from mockserver.core.call import Call
 from mockserver.core.episode import Recorded
 from mockserver.core.frames import write_event
@@ -45,7 +46,7 @@ _USUAL_MODEL = "gpt-4o"
 @rules_option
 @click.option("--json", "as_json", is_flag=True, help="Print the whole response body.")
 @click.option("--stream", is_flag=True, help="Stream the answer, and print its frames.")
-@add_setting_flags("dialect", "unmatched", "validation", "replay", "seed", "cassette", "cassettes")
+@add_setting_flags("dialect", "unmatched", "validation", "seed", "cassette", "cassettes")
 def ask_command(
     text: str, operation: str, model: str | None, rules: tuple[Path, ...], as_json: bool, stream: bool, **flags: Json
 ) -> int:
@@ -54,6 +55,7 @@ def ask_command(
     The source of the answer goes to stderr. The exit code is 1 if the answer is an error.
     """
     live = start(find_sources(rules, flags))
+    live.settings = live.settings.model_copy(update={"keys": None, "limits": Settings().limits})  # nobody else asks
     dialect = live.settings.dialect
     text = _decode_argument(text)
     if model is None:

@@ -89,8 +89,12 @@ _NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
 _PREFIX = re.compile(r"(?:/[A-Za-z0-9._~-]+)+")
 # First segments of paths that mean something else.
 _TAKEN = frozenset(
-    ("v1", "v1beta", "v2", "ns", "mcp", "__mockserver__", "openai", "anthropic", "azure", "azure-openai", "gemini")
-) | {"fireworks", "tzafon", "skytells", "crazyrouter", "openai-responses", "ollama", "cohere", "mistral", "bedrock"}
+    (
+        *("v1", "v1beta", "v2", "ns", "mcp", "__mockserver__", "anthropic", "azure", "azure-openai", "azure_openai"),
+        *("bedrock", "cohere", "crazyrouter", "fireworks", "gemini", "jina", "mistral", "ollama", "openai"),
+        *("openai-responses", "skytells", "tzafon", "voyage"),
+    )
+)
 _OWN_KEYS = frozenset(("id", "object", "created", "model", "choices", "usage"))
 
 HostTable = Annotated[Mapping[str, HostSettings], AfterValidator(_check_hosts)]

@@ -28,6 +28,10 @@ class Wire(Protocol):
         """Return whether the server stops, so that an answer without an end should end."""
 
     @property
+    def half_closed(self) -> bool:
+        """Return whether the client has stopped sending, although it may still read."""
+
+    @property
     def unsent(self) -> int:
         """Return how many written bytes have not reached the client."""
 

@@ -12,7 +12,7 @@ from mockserver.config.hosts import HOST_NAMES
 from mockserver.config.layers import assemble
 from mockserver.config.source import read
 from mockserver.core.plan import REASONS
-from mockserver.dialects import discover_all, list_hosts
+from mockserver.dialects import discover, discover_all, list_hosts
 from mockserver.dialects._clients import CLIENT_CONFIGS
 from mockserver.dialects.compatible.errors import STYLES
 from mockserver.dialects.compatible.hosts import HOSTS
@@ -252,6 +252,16 @@ def test_a_host_at_the_bare_paths() -> None:
     for settings in ({"dialect": "groq"}, {"dialect": "compatible", "hosts": {"compatible": {"like": "groq"}}}):
         message = ask(local(THOUGHT, **settings), "/v1/chat/completions").json["choices"][0]["message"]
         assert message["reasoning"] == "Hm."
+
+
+def test_a_host_takes_no_path_of_another_dialect() -> None:
+    others = [dialect for dialect in discover().values() if dialect.host is None and dialect.name != "compatible"]
+    names = {name for each in others for name in (each.name, *(mount.split("/")[1] for mount in each.mounts))}
+    assert len(names) > 10
+    for name in names:
+        document = read(f"settings: {{hosts: {{{name}: {{}}}}}}".encode(), "rules.yaml")
+        with pytest.raises(ConfigError, match="this name begins other paths of mockserver"):
+            assemble({}, {}, (document,), dialects=discover_all())
 
 
 WRONG = {

@@ -55,7 +55,7 @@ def find_literals(pattern: str) -> tuple[str, ...]:
     return tuple(filter(None, (*runs, run)))
 
 
-Test = Callable[[Json], bool | Mapping[str, str]]  # a mapping means that it holds, and gives the named groups
+Test = Callable[[Json], bool | Mapping[str, str]]  # named groups, if there are any, also mean that it holds
 
 REGEX_SECONDS = 0.1  # for every million characters or part of it
 _STAR = re.compile(r"(?<!\\)\*")

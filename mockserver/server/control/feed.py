@@ -17,7 +17,7 @@ from mockserver.core.exchange import Exchange
 from mockserver.core.frames import Frame, write_comment, write_event
 from mockserver.core.json import Json
 from mockserver.core.seed import monotonic
-from mockserver.delivery.connection import WIRE, wait_until_left
+from mockserver.delivery.connection import WIRE, Wire, wait_until_left
 from mockserver.server.control.requests import ControlCache, ControlRequest, RefusedError
 from mockserver.server.control.rows import Rows, encode
 from mockserver.server.masking import find_known_secrets
@@ -49,13 +49,13 @@ class FeedResponse(Response):
         self._cache = cache
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        connection = scope.get("extensions", {}).get(WIRE)
+        wire: Wire | None = scope.get("extensions", {}).get(WIRE)
         gone = create_task(wait_until_left(receive))
         self._cache.open_feeds += 1
         try:
             await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})
             sent = monotonic()
-            while not (scope.get("method") == "HEAD" or gone.done() or _is_over(connection)):
+            while not (scope.get("method") == "HEAD" or gone.done() or _is_over(wire)):
                 events = b"".join(self._feed.look())
                 if not events and monotonic() - sent > QUIET:
                     events = write_comment("nothing new")
@@ -69,9 +69,9 @@ class FeedResponse(Response):
             gone.cancel()
 
 
-def _is_over(connection: object) -> bool:
+def _is_over(wire: Wire | None) -> bool:
     """Return whether the server stops, or the client has closed its side, which it does only when it leaves."""
-    return any(getattr(connection, name, False) for name in ("stopping", "half"))
+    return wire is not None and (wire.stopping or wire.half_closed)
 
 
 class Feed:

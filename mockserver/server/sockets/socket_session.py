@@ -50,6 +50,11 @@ class SocketWire(Struct, frozen=True):
         return False
 
     @property
+    def half_closed(self) -> bool:
+        """Return False: whoever closes a WebSocket leaves."""
+        return False
+
+    @property
     def gone(self) -> bool:
         return self.wire.gone
 

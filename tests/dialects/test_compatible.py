@@ -255,7 +255,7 @@ def test_a_host_at_the_bare_paths() -> None:
 
 
 def test_a_host_takes_no_path_of_another_dialect() -> None:
-    others = [dialect for dialect in discover().values() if dialect.host is None and dialect.name != "compatible"]
+    others = [dialect for dialect in discover().values() if not dialect.host and dialect.name != "compatible"]
     names = {name for each in others for name in (each.name, *(mount.split("/")[1] for mount in each.mounts))}
     assert len(names) > 10
     for name in names:

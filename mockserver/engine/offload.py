@@ -20,7 +20,7 @@ from msgspec import Struct
 
 from mockserver.core.call import Call
 from mockserver.core.draft import ArtifactDraft, Draft
-from mockserver.core.plan import Answer, Artifact, Listing, Outcome, Stored, words_of
+from mockserver.core.plan import Answer, Artifact, Failure, Listing, Outcome, Stored, words_of
 from mockserver.kinds.embeddings import USUAL_DIMENSIONS
 
 P = ParamSpec("P")
@@ -113,6 +113,8 @@ class _Order(Struct, frozen=True):
     def carry_out(self) -> None:
         try:
             tell = partial(_settle, self.told, self.work())
+        except Failure as failure:  # whose traceback would keep what was worked on until the answer is sent
+            tell = partial(_settle, self.told, None, failure.with_traceback(None))
         except Exception as error:
             tell = partial(_settle, self.told, None, error)
         except BaseException as error:  # a panic in native code must not end the thread

@@ -91,6 +91,7 @@ async def _respond_to_form(visit: Visit) -> Response:
         response = await responder.respond(visit)
     finally:
         reader.close("the form is no longer kept")
+        visit.request = replace(visit.request, form=None)  # whose files go with it
     if response.forwarded is not None:  # rules or a recording have changed meanwhile
         raise Failure("overloaded", _NOT_FORWARDED, retry_after=1.0)
     return response

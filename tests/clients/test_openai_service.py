@@ -149,7 +149,7 @@ DEPLOYMENTS = "/azure-openai/openai/deployments/{deployment}/chat/completions"
         (ask_openai, "/v1/chat/completions", "/v1/chat/completions"),
         (ask_openai, "/ns/mine/openai/v1/v1", "/openai/v1/chat/completions"),
         (ask_openai, "/anthropic", "/v1/chat/completions"),
-        (ask_openai, "/gemini/v1beta", "/v1/chat/completions"),
+        (ask_openai, "/gemini/v1beta", "/gemini/v1beta/openai/chat/completions"),
         (ask_azure, "/v1", DEPLOYMENTS),
         (ask_azure, "", DEPLOYMENTS),
         (ask_anthropic, "/openai/v1", "/anthropic/v1/messages"),

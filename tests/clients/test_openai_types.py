@@ -74,6 +74,10 @@ LIVE = {
         r"\.input\[\]\.<FunctionCallOutput>", "Missing required parameter: 'input[0].call_id'."
     ),
     "the id of an item says what it is": Excluded(r"\.input\[\]\.<\w+>", "Expected an ID that begins with"),
+    "there are no tools that a chat could call in parallel": Excluded(
+        r"\.parallel_tool_calls$", "is only allowed when 'tools' are specified."
+    ),
+    "nothing asks for JSON in words": Excluded(r"\.<ResponseFormatJSONObject>$", "must contain the word 'json'"),
     "there are no tools that a response could choose": Excluded(
         r"\.tool_choice\b", "must be specified with 'tools' parameter."
     ),

@@ -255,8 +255,9 @@ def test_a_host_at_the_bare_paths() -> None:
 
 
 def test_a_host_takes_no_path_of_another_dialect() -> None:
-    others = [dialect for dialect in discover().values() if not dialect.host and dialect.name != "compatible"]
+    others = [dialect for dialect in discover().values() if dialect.name != "compatible"]
     names = {name for each in others for name in (each.name, *(mount.split("/")[1] for mount in each.mounts))}
+    names -= {*list_hosts("compatible")}  # Anthropic's clients reach one of these, too
     assert len(names) > 10
     for name in names:
         document = read(f"settings: {{hosts: {{{name}: {{}}}}}}".encode(), "rules.yaml")

@@ -148,7 +148,7 @@ def test_goes_out(mockserver):
     ran(pytester, other, files=FILES).assert_outcomes(failed=1)
     wrong = ran(pytester, marked.replace("*.openai.com", "https://api.openai.com/v1"), files=FILES)
     wrong.assert_outcomes(errors=1)
-    wrong.stdout.fnmatch_lines(["allow_hosts takes hosts, such as *"])
+    wrong.stdout.fnmatch_lines(["test_it.py:*: allow_hosts takes hosts, such as *"])
 
 
 def test_a_test_case_of_unittest(pytester: pytest.Pytester) -> None:

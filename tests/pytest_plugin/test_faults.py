@@ -152,10 +152,10 @@ def test_a_mistake_in_the_marker_fails_its_test(app: pytest.Pytester) -> None:
     tests = "@pytest.mark.mockserver_faults('cutt')\ndef test_x(mockserver): ...\ndef test_z(): ..."
     result = run(app, tests)
     result.assert_outcomes(errors=2, passed=1)
-    of_case = "@pytest.mark.mockserver_faults is for functions and plain classes, not for a TestCase"
+    of_case = "test_case.py:4: @pytest.mark.mockserver_faults is for functions and plain classes, not for a TestCase"
     result.stdout.fnmatch_lines([of_case])
     result.stdout.fnmatch_lines(
-        ['@pytest.mark.mockserver_faults: test_app.py:3:1: unknown fault "cutt"; did you mean "cut"?*']
+        ['test_app.py:3: @pytest.mark.mockserver_faults: test_app.py:3:1: unknown fault "cutt"; did you mean "cut"?*']
     )
     assert "Traceback" not in result.stdout.str()
 

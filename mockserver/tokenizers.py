@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 Choice = Callable[[str], Tokenizer]  # of a model, by its name
 
 
-def chosen(setting: str, of_model: Callable[[str], str | None]) -> Choice:
+def choose_tokenizer(setting: str, of_model: Callable[[str], str | None]) -> Choice:
     """The tokenizer of each model: one for all, or by `of_model` (approx where that knows none).
 
     Raises ConfigError if a vocabulary that may be needed is not there, or is not the published one.

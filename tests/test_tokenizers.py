@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from mockserver.config.errors import ConfigError
 from mockserver.core.tokens import APPROX, raw, token_id, weigh_pieces
-from mockserver.tokenizers import VOCABULARIES, chosen, named
+from mockserver.tokenizers import VOCABULARIES, choose_tokenizer, named
 
 NAMES = tuple(VOCABULARIES)
 FACE = "\U0001f642"
@@ -136,9 +136,9 @@ def test_a_megabyte_takes_bounded_time(name: str, unit: str) -> None:
 
 def test_choosing() -> None:
     of = {"a": "cl100k_base", "b": "approx"}.get
-    assert chosen("approx", of)("a") is APPROX
-    assert chosen("o200k_base", of)("a") is named("o200k_base")
-    by_model = chosen("by-model", of)
+    assert choose_tokenizer("approx", of)("a") is APPROX
+    assert choose_tokenizer("o200k_base", of)("a") is named("o200k_base")
+    by_model = choose_tokenizer("by-model", of)
     assert [by_model(model).name for model in "abc"] == ["cl100k_base", "approx", "approx"]
 
 

@@ -10,9 +10,9 @@ from msgspec import Struct, to_builtins
 from msgspec.structs import replace
 
 from mockserver.config.settings import MatchSettings
-from mockserver.core.call import Call, fingerprint
+from mockserver.core.call import Call, compute_fingerprint
 from mockserver.core.episode import Episode, Recorded
-from mockserver.core.json import Json, canonical
+from mockserver.core.json import Json, write_canonical
 from mockserver.core.text import count_shared_start
 
 SAID = ("messages", "input", "prompt", "contents")  # fields with the conversation
@@ -75,13 +75,13 @@ def identify(call: Call) -> Identity:
 
 def make_key(call: Call, match: MatchSettings) -> str:
     """Return what is equal for requests that have the same answer."""
-    return fingerprint(call.dialect, call.operation, call.stream, select_compared(call, match))
+    return compute_fingerprint(call.dialect, call.operation, call.stream, select_compared(call, match))
 
 
 def find_traits(call: Call, compared: Compared) -> Traits:
     texts = (compared[name] for name in SAID if name in compared)
-    messages = (fingerprint(item) for said in texts for item in (said if isinstance(said, list) else [said]))
-    fields = (fingerprint(name, value) for name, value in compared.items() if name not in SAID)
+    messages = (compute_fingerprint(item) for said in texts for item in (said if isinstance(said, list) else [said]))
+    fields = (compute_fingerprint(name, value) for name, value in compared.items() if name not in SAID)
     last = call.last_user or ("" if call.last_turn is None else call.last_turn.text)
     ends = last[:_COMPARED], last[-_COMPARED:]
     return Traits(
@@ -103,7 +103,7 @@ def _sort_tools(fields: Mapping[str, Json]) -> Mapping[str, Json]:
 
 def _sort_offer(offer: Json) -> Json:
     if isinstance(offer, list):
-        return sorted(map(_sort_offer, offer), key=canonical)
+        return sorted(map(_sort_offer, offer), key=write_canonical)
     return _sort_tools(offer) if isinstance(offer, Mapping) else offer
 
 

@@ -11,10 +11,10 @@ from msgspec import Struct
 
 from mockserver.cassettes.parse_response import Event, parse_events
 from mockserver.core.episode import Recorded, join_header
-from mockserver.core.http import essence
+from mockserver.core.http import read_media_type
 from mockserver.core.json import Json, try_parse
 from mockserver.core.json_diff import Pairs, find_differences, pair_names
-from mockserver.core.text import one_line, shown
+from mockserver.core.text import join_to_line, show_value
 
 
 class ValueShape(Struct, frozen=True):
@@ -37,7 +37,7 @@ def find_drift(old: Recorded, new: Recorded) -> Iterator[str]:
     """Yield what differs in meaning, a line each."""
     if old.status != new.status:
         yield f"status {old.status} -> {new.status}"
-    mine, theirs = (essence(join_header(reply.headers, "content-type")) for reply in (old, new))
+    mine, theirs = (read_media_type(join_header(reply.headers, "content-type")) for reply in (old, new))
     if mine != theirs:
         yield f"content-type {mine or 'none'} -> {theirs or 'none'}"
     if (old.frames is None) is not (new.frames is None):
@@ -57,7 +57,7 @@ def find_drift(old: Recorded, new: Recorded) -> Iterator[str]:
         yield "cannot be compared: its JSON is nested too deeply"
         return
     for found in find_differences(one, other, pair=_pair_shapes, equal=_fits):
-        where = one_line("".join(_write_step(step) for step in found.path).removeprefix(".")) or "the body"
+        where = join_to_line("".join(_write_step(step) for step in found.path).removeprefix(".")) or "the body"
         if found.kind == "changed":
             yield f"{where}: {_describe(found.one, found.other)} -> {_describe(found.other, found.one)}"
         else:
@@ -137,7 +137,7 @@ def _describe(shape: Json, other: Json = None) -> str:
         return "list" if isinstance(shape, ListShape) else "table"
     shared = other.types if isinstance(other, ValueShape) and other.words != shape.words else frozenset[str]()
     types = shape.types - shared - {"text"} if shape.words else shape.types
-    return shown(" or ".join((*sorted(types), *sorted(shape.words))))[1:-1]
+    return show_value(" or ".join((*sorted(types), *sorted(shape.words))))[1:-1]
 
 
 def _write_step(step: str | int) -> str:
@@ -208,9 +208,10 @@ def _compare_order(one: Sequence[str], other: Sequence[str]) -> Iterator[str]:
     for change, start, end, begin, stop in SequenceMatcher(None, one, other, autojunk=False).get_opcodes():
         if change != "equal":
             before, after = (
-                ", then ".join(shown(kind)[1:-1] for kind in kinds) for kinds in (one[start:end], other[begin:stop])
+                ", then ".join(show_value(kind)[1:-1] for kind in kinds)
+                for kinds in (one[start:end], other[begin:stop])
             )
-            place = f"after {shown(one[start - 1])[1:-1]}" if start else "at the start"
+            place = f"after {show_value(one[start - 1])[1:-1]}" if start else "at the start"
             yield f"events {place}: {before or 'nothing'} -> {after or 'nothing'}"
 
 

@@ -39,7 +39,7 @@ from mockserver.core.episode import Episode, Recorded, RecordedEvent, Sent, join
 from mockserver.core.http import Headers
 from mockserver.core.json import Json, compact, try_parse
 from mockserver.core.mcp_messages import name_request
-from mockserver.core.text import plural
+from mockserver.core.text import count_noun
 
 VERSION = 1
 HEAD = f"""\
@@ -345,7 +345,7 @@ def summarize(episode: Episode) -> str:
     said = _shorten(_find_question(body)) if isinstance(body, Mapping) else ""
     shown = f': "{said}"' if said else f": {_shorten(request.method)} {_shorten(request.path)}"
     streamed = ", streamed" if reply.frames is not None else ""
-    events = "" if reply.frames is None else f", {plural(len(reply.frames), 'event')}"
+    events = "" if reply.frames is None else f", {count_noun(len(reply.frames), 'event')}"
     if episode.dialect == "mcp":
         asked = _shorten(name_request(episode))
         arguments = _find_arguments(body)

@@ -13,11 +13,11 @@ from msgspec import Struct
 
 from mockserver.cassettes.cassette import SAID, STREAM, Cassette, CassetteEntry, Compared, Traits, select_compared
 from mockserver.config.settings import SCRUBBED
-from mockserver.core.call import Call, fingerprint
+from mockserver.core.call import Call, compute_fingerprint
 from mockserver.core.json import Json, try_parse
 from mockserver.core.json_diff import ABSENT, JsonDifference, Pairs, find_differences, is_equal
 from mockserver.core.mcp_messages import name_request
-from mockserver.core.text import count_shared_ends, count_shared_start, limit_lines, one_line, shown
+from mockserver.core.text import count_shared_ends, count_shared_start, join_to_line, limit_lines, show_value
 
 MAX_LINES = 8
 SHOWN = 60  # characters of a value
@@ -48,16 +48,16 @@ def compare_fields(recorded: Compared, requested: Compared) -> tuple[Difference,
 
 
 def _compare_field(name: str, one: Json, other: Json) -> Sequence[Difference]:
-    if fingerprint(one) == fingerprint(other):
+    if compute_fingerprint(one) == compute_fingerprint(other):
         return ()
     if name == "tools":  # no tools are the same as an empty list
         one = one or []
         other = other or []
     found = find_differences(_mark_absent(one), _mark_absent(other), pair=_pair_parts)
-    where = one_line(name[:SHOWN])
+    where = join_to_line(name[:SHOWN])
     return [_describe(name, where, each) for each in found] or [
         Difference(
-            name, where, recorded=shown(one, SHOWN), requested=shown(other, SHOWN)
+            name, where, recorded=show_value(one, SHOWN), requested=show_value(other, SHOWN)
         )  # they only differ in what is simplified
     ]
 
@@ -81,7 +81,7 @@ def _describe(field: str, where: str, found: JsonDifference) -> Difference:
         other = found.other
     if isinstance(one, str) and isinstance(other, str):
         return Difference(field, where, *_show_spans(one, other), (one, other))
-    return Difference(field, where, recorded=shown(one, SHOWN), requested=shown(other, SHOWN))
+    return Difference(field, where, recorded=show_value(one, SHOWN), requested=show_value(other, SHOWN))
 
 
 def _mark_absent(value: Json) -> Json:
@@ -105,14 +105,14 @@ def _pair_parts(one: Json, other: Json) -> Pairs | None:
 
 def _pair_values(one: Mapping[str, Json], other: Mapping[str, Json]) -> Pairs:
     for key in dict.fromkeys((*other, *one)):
-        step = "" if key == "content" else f".{one_line(key[:SHOWN])}"
+        step = "" if key == "content" else f".{join_to_line(key[:SHOWN])}"
         yield step, _mark_absent(one.get(key)), _mark_absent(other.get(key))
 
 
 def _pair_tools(one: Mapping[str, Json], other: Mapping[str, Json]) -> Pairs:
     """Pair tools by name, as their order has no meaning."""
     for name in dict.fromkeys((*other, *one)):
-        yield _ToolStep(f"tool {one_line(name[:SHOWN])}"), one.get(name, ABSENT), other.get(name, ABSENT)
+        yield _ToolStep(f"tool {join_to_line(name[:SHOWN])}"), one.get(name, ABSENT), other.get(name, ABSENT)
 
 
 def _pair_entries(one: list[Json], other: list[Json]) -> Pairs:
@@ -123,7 +123,7 @@ def _pair_entries(one: list[Json], other: list[Json]) -> Pairs:
         theirs = other[at] if at < len(other) - back else None
         entry = mine if theirs is None else theirs
         role = entry.get("role") or entry.get("type") if isinstance(entry, Mapping) else None
-        label = f" ({one_line(role[:SHOWN])})" if isinstance(role, str) else ""
+        label = f" ({join_to_line(role[:SHOWN])})" if isinstance(role, str) else ""
         yield f"[{at}]{label}", _mark_absent(mine), _mark_absent(theirs)
 
 
@@ -166,7 +166,7 @@ def _show(value: Json, *, in_short: bool) -> str | None:
         return ""
     content = value.get("content") if isinstance(value, Mapping) else None
     content = _simplify(content)
-    return shown(content if isinstance(content, str) else value, SHOWN)
+    return show_value(content if isinstance(content, str) else value, SHOWN)
 
 
 def _show_spans(one: str, other: str) -> tuple[str, str]:
@@ -179,7 +179,7 @@ def _show_span(text: str, start: int, back: int) -> str:
     end = len(text) if back <= CONTEXT + 2 else len(text) - back + CONTEXT
     cut = text[start : max(end, start)]
     after = "…" if end < len(text) or len(cut) > SHOWN else ""
-    return one_line(json.dumps(("…" if start else "") + cut[:SHOWN] + after, ensure_ascii=False))
+    return join_to_line(json.dumps(("…" if start else "") + cut[:SHOWN] + after, ensure_ascii=False))
 
 
 _POOL = 16  # episodes that are compared field by field
@@ -215,7 +215,7 @@ def summarize_entry(cassette: Cassette, entry: CassetteEntry) -> str:
     call = cassette.parse(entry.episode)
     said = "" if call is None else call.last_user
     when = f", recorded {datetime.fromtimestamp(episode.at, UTC):%Y-%m-%d}" if episode.at else ""
-    about = (one_line(name_request(episode)), said and shown(said, SHOWN))
+    about = (join_to_line(name_request(episode)), said and show_value(said, SHOWN))
     return f"{cassette.file}#{entry.number}{when}: {' '.join(filter(None, about))}"
 
 
@@ -253,8 +253,8 @@ def _advise(cassette: Cassette, found: Sequence[Difference]) -> str:
     rest = tuple(name for name in fields if name not in also)
     if not fields or any(name in _ESSENTIAL for name in rest):
         return f"to {_RECORD}"
-    taken = (f"remove {', '.join(map(one_line, also))} from match: {{also: [...]}}",) if also else ()
-    ignored = (f"set match: {{ignore: [{', '.join(map(one_line, rest))}]}}",) if rest else ()
+    taken = (f"remove {', '.join(map(join_to_line, also))} from match: {{also: [...]}}",) if also else ()
+    ignored = (f"set match: {{ignore: [{', '.join(map(join_to_line, rest))}]}}",) if rest else ()
     return f"to ignore it, {' and '.join((*taken, *ignored))}; to {_RECORD}"
 
 

@@ -20,7 +20,7 @@ from mockserver.config.yaml_reader import Spot, YamlProblem
 from mockserver.config.yaml_reader import parse as parse_yaml
 from mockserver.core.http import Headers
 from mockserver.core.json import Json, compact
-from mockserver.core.text import limit_lines, shown
+from mockserver.core.text import limit_lines, show_value
 
 MAX_UNPACKED = 200_000_000  # bytes of a file
 
@@ -112,7 +112,7 @@ def _describe(root: Json) -> str:
 
 
 def _list_keys(table: Iterable[str]) -> str:
-    return ", ".join(limit_lines([shown(key, 40) for key in table], 5)) or "no keys"
+    return ", ".join(limit_lines([show_value(key, 40) for key in table], 5)) or "no keys"
 
 
 # What shows that a damaged file of YAML was a recording.

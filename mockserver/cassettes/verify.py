@@ -12,7 +12,7 @@ from typing_extensions import TypedDict
 from mockserver.cassettes.parse_response import DONE, parse_events, parse_response
 from mockserver.core.episode import Episode
 from mockserver.core.json import Json
-from mockserver.core.text import plural
+from mockserver.core.text import count_noun
 from mockserver.kinds import ARTIFACTS
 
 HOUR = 3_600
@@ -67,7 +67,7 @@ def _check_episode(episode: Episode, checks: Checks) -> Iterator[str]:
 
 def _format_age(age: float) -> str:
     unit, name = (DAY, "day") if age >= DAY else (HOUR, "hour") if age >= HOUR else (60, "minute")
-    return plural(int(age / unit), name)
+    return count_noun(int(age / unit), name)
 
 
 def _is_broken_off(episode: Episode) -> bool:

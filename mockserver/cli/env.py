@@ -10,7 +10,7 @@ import click
 
 from mockserver.config.errors import ConfigError
 from mockserver.config.settings import Settings
-from mockserver.core.text import plural
+from mockserver.core.text import count_noun
 from mockserver.server.agents import AGENTS, find_agent
 from mockserver.server.client_environment import make_environment
 
@@ -74,4 +74,4 @@ def env_command(name: str, address: str, home: Path, written: str) -> None:
     found |= {variable: settled[variable] for variable in (*agent.variables, "NO_PROXY", "no_proxy")}
     for line in FORMATS[written](found):
         click.echo(line)
-    click.echo(f"wrote {plural(len(agent.files), 'file')} to {home}", err=True)
+    click.echo(f"wrote {count_noun(len(agent.files), 'file')} to {home}", err=True)

@@ -14,7 +14,7 @@ from mockserver.config.errors import ConfigError
 from mockserver.core.json import Json
 
 
-class Reached(Struct, frozen=True):
+class ReachedServer(Struct, frozen=True):
     """An MCP server as a client reaches it: at a URL, or with a command."""
 
     name: str
@@ -26,19 +26,19 @@ class Reached(Struct, frozen=True):
         return {"command": self.command[0], "args": list(self.command[1:])}
 
 
-def _write_claude(servers: Sequence[Reached]) -> str:
+def _write_claude(servers: Sequence[ReachedServer]) -> str:
     return _write_json("mcpServers", servers, lambda each: {"type": "http", "url": each.url})
 
 
-def _write_gemini(servers: Sequence[Reached]) -> str:
+def _write_gemini(servers: Sequence[ReachedServer]) -> str:
     return _write_json("mcpServers", servers, lambda each: {"httpUrl": each.url})
 
 
-def _write_vscode(servers: Sequence[Reached]) -> str:
+def _write_vscode(servers: Sequence[ReachedServer]) -> str:
     return _write_json("servers", servers, lambda each: {"type": "http", "url": each.url}, kind={"type": "stdio"})
 
 
-def _write_opencode(servers: Sequence[Reached]) -> str:
+def _write_opencode(servers: Sequence[ReachedServer]) -> str:
     found = {
         each.name: {"type": "remote", "url": each.url} if each.url else {"type": "local", "command": [*each.command]}
         for each in servers
@@ -48,15 +48,15 @@ def _write_opencode(servers: Sequence[Reached]) -> str:
 
 def _write_json(
     key: str,
-    servers: Sequence[Reached],
-    by_url: Callable[[Reached], Mapping[str, Json]],
+    servers: Sequence[ReachedServer],
+    by_url: Callable[[ReachedServer], Mapping[str, Json]],
     kind: Mapping[str, Json] | None = None,
 ) -> str:
     found = {each.name: by_url(each) if each.url else {**(kind or {}), **each.by_command} for each in servers}
     return json.dumps({key: found}, indent=2, ensure_ascii=False)
 
 
-def _write_codex(servers: Sequence[Reached]) -> str:
+def _write_codex(servers: Sequence[ReachedServer]) -> str:
     tables = []
     for each in servers:
         fields = {"url": each.url} if each.url else each.by_command
@@ -69,7 +69,7 @@ def _write_codex(servers: Sequence[Reached]) -> str:
 
 
 _BARE = re.compile(r"[A-Za-z0-9_-]+")  # a key of TOML that needs no quotes
-CLIENTS: Mapping[str, Callable[[Sequence[Reached]], str]] = {
+CLIENTS: Mapping[str, Callable[[Sequence[ReachedServer]], str]] = {
     "claude": _write_claude,
     "codex": _write_codex,
     "gemini": _write_gemini,
@@ -105,9 +105,9 @@ def config_command(client: str, rules: tuple[Path, ...], stdio: bool, address: s
     base = (address or f"http://{loaded.settings.host}:{loaded.settings.port}").rstrip("/")
     named = [part for path in rules for part in ("-r", str(path))]
     reached = [
-        Reached(name, command=("mockserver", "mcp", "serve", name, *named))
+        ReachedServer(name, command=("mockserver", "mcp", "serve", name, *named))
         if stdio
-        else Reached(name, url=f"{base}/mcp/{quote(name, safe='')}")
+        else ReachedServer(name, url=f"{base}/mcp/{quote(name, safe='')}")
         for name in names
     ]
     click.echo(CLIENTS[client](reached))

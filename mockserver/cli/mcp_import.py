@@ -18,7 +18,7 @@ from mockserver.core.json import Json
 from mockserver.core.mcp_messages import Message, find_response, is_response, read_message
 from mockserver.core.mcp_server import LEGACY, META, MODERN
 from mockserver.core.server_sent_events import split_events
-from mockserver.core.text import plural
+from mockserver.core.text import count_noun
 from mockserver.server.programs import find_command
 
 TIMEOUT = 60.0  # seconds for an answer
@@ -52,7 +52,7 @@ def import_command(
         answers = asyncio.run(_ask_command(name, source))
     defined = define_servers(answers)
     counted = [
-        plural(len(entries), kind.removesuffix("s"))
+        count_noun(len(entries), kind.removesuffix("s"))
         for kind, entries in defined[name].items()
         if isinstance(entries, list)
     ]
@@ -82,7 +82,7 @@ async def _ask_command(name: str, program: Sequence[str]) -> Sequence[RecordedMc
 
 async def _ask_all(name: str, exchange: Exchange) -> Sequence[RecordedMcpAnswer]:
     """Return all that a server says of itself. Raises ConfigError if it is not an MCP server."""
-    catalogue = Catalogue(name, exchange)
+    catalogue = ServerCatalogue(name, exchange)
     try:
         async with asyncio.timeout(TIMEOUT):
             return await catalogue.read()
@@ -90,7 +90,7 @@ async def _ask_all(name: str, exchange: Exchange) -> Sequence[RecordedMcpAnswer]
         raise ConfigError(f"the MCP server did not answer within {TIMEOUT:g} s") from None
 
 
-class Catalogue:
+class ServerCatalogue:
     """Reads what a server offers: after a handshake or, of servers that know none, without."""
 
     def __init__(self, name: str, exchange: Exchange) -> None:

@@ -20,7 +20,7 @@ from mockserver.core.frames import Frame, write_event
 from mockserver.core.json import Json, compact
 from mockserver.core.mcp_messages import Message, find_response, is_response, read_message
 from mockserver.core.seed import monotonic, wall
-from mockserver.core.text import plural
+from mockserver.core.text import count_noun
 from mockserver.dialects._mcp import DIALECT
 from mockserver.server.programs import find_command, read_exit_code
 from mockserver.server.recording.cassette_store import CassetteStore, parse_sent
@@ -159,7 +159,7 @@ class StdioRecorder:
         feeding.cancel()
         code = await server.wait()
         await asyncio.gather(*self._saving)
-        print(f"mockserver: {plural(self._saved, 'episode')} in {self._cassette}.yaml", file=sys.stderr, flush=True)
+        print(f"mockserver: {count_noun(self._saved, 'episode')} in {self._cassette}.yaml", file=sys.stderr, flush=True)
         sys.stdout.flush()
         os._exit(read_exit_code(code))  # a thread may still wait for a line of standard input
 

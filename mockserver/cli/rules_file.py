@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 def check_command(rules: tuple[Path, ...]) -> None:
     """Check RULES (default: rules.yaml). The exit code is 2 if there is a mistake or no file, else 0."""
     from mockserver.cli.options import find_sources
-    from mockserver.core.text import plural
+    from mockserver.core.text import count_noun
     from mockserver.rules.lint.remarks import find_unserved, find_without_upstream, review
     from mockserver.rules.load import load_servers
     from mockserver.server.stubs import find_unreachable
@@ -46,7 +46,7 @@ def check_command(rules: tuple[Path, ...]) -> None:
     for remark in remarks:
         click.echo(remark.line)
     checked = ", ".join(map(str, given.files))
-    click.echo(f"{checked}: {plural(len(loaded), 'rule')}, no mistakes, {plural(len(remarks), 'remark')}")
+    click.echo(f"{checked}: {count_noun(len(loaded), 'rule')}, no mistakes, {count_noun(len(remarks), 'remark')}")
 
 
 def _check_files(given: "Sources") -> "tuple[Settings, Sequence[Rule]]":

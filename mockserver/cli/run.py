@@ -29,7 +29,7 @@ from mockserver.core.episode import Episode
 from mockserver.core.exchange import Exchange
 from mockserver.core.http import CONTROL
 from mockserver.core.json import Json
-from mockserver.core.text import escape_line, plural, write_ranges
+from mockserver.core.text import count_noun, escape_line, write_ranges
 from mockserver.engine.answer import use_tokenizer
 from mockserver.engine.engine import FORWARDED, Engine
 from mockserver.rules.nearest import find_unmatched
@@ -225,15 +225,15 @@ class Report(Struct):
         return keep
 
     def list_lines(self) -> Iterator[str]:
-        yield f"mockserver: {plural(self.calls, 'call')}{self._write_shares()}"
+        yield f"mockserver: {count_noun(self.calls, 'call')}{self._write_shares()}"
         for source, count in self.service.items() if self.shows_service else ():
-            yield f"{source}: {plural(count, 'call')}"
+            yield f"{source}: {count_noun(count, 'call')}"
         yield from (f"{name}: {budget.explain()}" for name, budget in self.live.budgets.items() if budget.refused)
         yield from self._describe_cassettes()
         for why, count in self.unrecorded.most_common(MAX_REPORTED):
-            yield f"{plural(count, 'answer')} not recorded: {why}"
+            yield f"{count_noun(count, 'answer')} not recorded: {why}"
         for remark, count in self.remarks.most_common(MAX_REPORTED):
-            yield f"{remark} ({plural(count, 'call')})"
+            yield f"{remark} ({count_noun(count, 'call')})"
         alike = dict[str, list[int]]()  # some clients ask again and again
         for each in self.unanswered:
             alike.setdefault(str(each), []).append(each.number)
@@ -249,7 +249,7 @@ class Report(Struct):
             return f", {rejected} rejected (no rules)" if rejected else " (no rules)"
         counts = [f"{self.shares[share]} {share}" for share in _SHARES if self.shares[share]]
         if lookups := self.shares[_LOOKUP]:
-            counts.append(plural(lookups, _LOOKUP))
+            counts.append(count_noun(lookups, _LOOKUP))
         return f": {', '.join(counts)}" if counts else ""
 
     def _describe_cassettes(self) -> Iterator[str]:
@@ -258,7 +258,7 @@ class Report(Struct):
         targets = {*self.targets, *((name_file(choice.name),) if choice.name and choice.forwards else ())}
         for file in dict.fromkeys((*self.sizes, *self.recorded, *sorted(targets))):
             if self.recorded[file]:
-                yield f"cassette {file}: {plural(self.recorded[file], 'episode')} recorded"
+                yield f"cassette {file}: {count_noun(self.recorded[file], 'episode')} recorded"
             elif file in targets:
                 yield f"cassette {file}: nothing recorded"
             size = self.sizes.get(file, 0)
@@ -266,7 +266,7 @@ class Report(Struct):
             sources = {number: f"cassette {file}#{number}" for number in range(1, size + 1)}
             idle = [number for number, source in sources.items() if not (self.replayed[source] or source in self.new)]
             if idle:
-                yield f"cassette {file}: {len(idle)} of {plural(size, 'episode')} not played: {write_ranges(idle)}"
+                yield f"cassette {file}: {len(idle)} of {count_noun(size, 'episode')} not played: {write_ranges(idle)}"
 
 
 def _find_share(exchange: Exchange, *, unmatched: bool) -> str:

@@ -21,8 +21,8 @@ from mockserver.core.exchange import Exchange
 from mockserver.core.http import CONTROL
 from mockserver.core.json import Json
 from mockserver.core.origins import is_loopback
-from mockserver.core.text import LONGEST, escape_line, lines, plural
-from mockserver.dialects import client_configs
+from mockserver.core.text import LONGEST, count_noun, escape_line, escape_lines
+from mockserver.dialects import list_client_configs
 from mockserver.rules.lint.remarks import find_without_upstream
 from mockserver.server.client_environment import list_mcp_addresses, make_bare_url, make_base_url, write_openai_hint
 from mockserver.server.compose import start
@@ -86,7 +86,7 @@ def write_banner(live: Live, given: Sources, port: int) -> str:
     host = f"[{live.settings.host}]" if ":" in live.settings.host else live.settings.host
     address = f"http://{host}:{port}"
     default = live.settings.dialect
-    bases = [f"  {name:<12} {make_base_url(address, name)}{write_openai_hint(name)}" for name in client_configs()]
+    bases = [f"  {name:<12} {make_base_url(address, name)}{write_openai_hint(name)}" for name in list_client_configs()]
     bases.append(f"  {'':<12} {make_bare_url(address, default)}{write_openai_hint(default)}  (speaks {default})")
     servers = list_mcp_addresses(address, live.engine.servers)
     bases += [f"  {f'mcp {name}':<12} {url}" for name, url in servers.items()]
@@ -95,7 +95,7 @@ def write_banner(live: Live, given: Sources, port: int) -> str:
     unmatched = stated if isinstance(stated, str) else f"error {stated.status or ''}".rstrip()
     otherwise = f"unmatched: {unmatched}" if name is None else f"then cassette {name_file(name)}"
     files = ", ".join(map(str, given.files))
-    rules = f"{plural(len(live.engine.rules), 'rule')} from {files}" if files else "no rules"
+    rules = f"{count_noun(len(live.engine.rules), 'rule')} from {files}" if files else "no rules"
     first = f"mockserver listens on {address}  ({rules}; {otherwise})"
     several = live.settings.workers > 1
     alone = " without shared state: answers are not stored" if live.fleet is None else ""
@@ -118,7 +118,7 @@ def _describe_recording(live: Live) -> Iterator[str]:
     if choice.name is not None:
         cassette = live.player.store.get(choice.name)
         count = 0 if cassette is None else cassette.size
-        size = plural(count, "episode") if live.player.store.exists(choice.name) else "does not exist yet"
+        size = count_noun(count, "episode") if live.player.store.exists(choice.name) else "does not exist yet"
         parts += [f"cassette {name_file(choice.name)}: {size}", f"record: {choice.record}"]
     if live.settings.upstream:
         from mockserver.cassettes.redaction.credential_fields import CredentialFields  # slow, as are its patterns
@@ -252,7 +252,7 @@ class RedactingFormatter(logging.Formatter):
 
     def formatException(self, ei: _ExceptionInfo) -> str:  # noqa: N802  # named by the standard library
         """Return the traceback; credentials are masked first, as escapes could hide them."""
-        return lines(_find_environment_secrets().mask_text(super().formatException(ei)))
+        return escape_lines(_find_environment_secrets().mask_text(super().formatException(ei)))
 
 
 def _find_environment_secrets() -> "Secrets":

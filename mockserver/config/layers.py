@@ -18,7 +18,7 @@ from mockserver.config.validation_errors import Wording, find_mistakes
 from mockserver.core.json import Json
 from mockserver.core.lazy import lazy_pattern
 from mockserver.core.mcp_server import is_upstream_name
-from mockserver.core.text import shown
+from mockserver.core.text import show_value
 from mockserver.core.validation import Validation
 
 
@@ -153,7 +153,7 @@ class _Layer(Struct, frozen=True):
             if name not in known:
                 what = self._name(path[:1]) + (": a dialect" if len(path) > 1 else "")
                 near = did_you_mean(name, known)
-                words = f"{what} must be one of {', '.join(known)}, not {shown(name)}{near}"
+                words = f"{what} must be one of {', '.join(known)}, not {show_value(name)}{near}"
                 raise ConfigError(self.make_mistake(path, words, key=len(path) > 1))
 
     def _name(self, path: Path) -> str:
@@ -164,7 +164,7 @@ class _Layer(Struct, frozen=True):
 
     def _explain_unknown(self, name: str) -> str:
         spelled = self.spell(name)
-        return f"unknown setting {shown(spelled)}{did_you_mean(spelled, map(self.spell, Settings.model_fields))}"
+        return f"unknown setting {show_value(spelled)}{did_you_mean(spelled, map(self.spell, Settings.model_fields))}"
 
     def _parse_braces(self, name: str, value: Json) -> Json:
         """Parse a value that is not from a file: text in braces is a YAML table."""
@@ -259,7 +259,7 @@ def _resolve_strict(settings: Settings, layers: Sequence[_Layer]) -> Settings:
 
 def _locate_in_value(mistake: Mistake, value: str) -> str:
     column = 0 if mistake.place is None else mistake.place.column
-    return f"{mistake.message} (column {column} of {shown(value)})" if column else mistake.message
+    return f"{mistake.message} (column {column} of {show_value(value)})" if column else mistake.message
 
 
 _PREFIX = "MOCKSERVER_"

@@ -16,7 +16,7 @@ from mockserver.core.json import Json
 from mockserver.core.lazy import lazy_pattern
 from mockserver.core.origins import is_address, read_host, read_origin
 from mockserver.core.seed import FROZEN_AT
-from mockserver.core.text import shown
+from mockserver.core.text import show_value
 
 _AMOUNT = re.compile(r"\s*(\d+(?:_\d+)*(?:\.\d+)?|\.\d+)\s*([A-Za-z%]*)\s*")
 _SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
@@ -28,7 +28,7 @@ def parse_seconds(value: Any) -> float:
     """Parse a duration, such as `300ms`, `2s`, `1.5m`, `1h` or a number of seconds. Raises ValueError."""
     amount = _parse_amount(value, _SECONDS)
     if amount is None:
-        raise ValueError(f"{shown(value)} is not a duration; write 300ms, 2s, 1m or a number of seconds")
+        raise ValueError(f"{show_value(value)} is not a duration; write 300ms, 2s, 1m or a number of seconds")
     return amount
 
 
@@ -36,7 +36,7 @@ def parse_size(value: Any) -> int:
     """Parse a size, such as `10MB`, `512KiB` or a whole number of bytes. Raises ValueError."""
     amount = _parse_amount(value, _BYTES)
     if amount is None or not amount.is_integer():
-        raise ValueError(f"{shown(value)} is not a size; write 512KB, 10MB or a whole number of bytes")
+        raise ValueError(f"{show_value(value)} is not a size; write 512KB, 10MB or a whole number of bytes")
     return int(amount)
 
 
@@ -44,7 +44,7 @@ def parse_share(value: Any) -> float:
     """Parse a share from 0 to 1, such as `20%` or `0.2`. Raises ValueError."""
     amount = _parse_amount(value, _SHARES)
     if amount is None or amount > 1:
-        raise ValueError(f"{shown(value)} is not a percentage; write 20% or 0.2, at most 100%")
+        raise ValueError(f"{show_value(value)} is not a percentage; write 20% or 0.2, at most 100%")
     return amount
 
 

@@ -11,7 +11,7 @@ from mockserver.config.source import Path, did_you_mean, suggest
 from mockserver.config.tables import BaseTable, LazyType, LazyUnion, Tag, WrittenAs, is_table
 from mockserver.config.yaml_reader import shorten
 from mockserver.core.json import Json
-from mockserver.core.text import shown
+from mockserver.core.text import show_value
 
 Checked = TypeVar("Checked", bound=BaseTable)
 
@@ -104,7 +104,7 @@ class _FoundError:
                 words = f'unknown key "{shorten(key)}"{did_you_mean(key, self._list_literals())}'
                 return TableMistake(words, path, key=True)
             case "invalid_key" | "string_type" if self.kind == "invalid_key" or self.loc[-1:] == ("[key]",):
-                return TableMistake(f"a key must be a string, not {shown(path[-1])}", path[:-1])
+                return TableMistake(f"a key must be a string, not {show_value(path[-1])}", path[:-1])
         return self._explain_value()
 
     def _explain_value(self) -> TableMistake:
@@ -120,7 +120,7 @@ class _FoundError:
         words = self._describe_expected()
         if self.kind == "literal_error" and self.loc[-1:] == ("<text>",) and not hint:
             words += _describe_table(self.outer)
-        message = f"{self.name} {self.wording.expects} {words}, not {shown(self.value)}{hint}{example}"
+        message = f"{self.name} {self.wording.expects} {words}, not {show_value(self.value)}{hint}{example}"
         return TableMistake(message, path)
 
     def _describe_expected(self) -> str:
@@ -151,7 +151,7 @@ class _FoundError:
             return TableMistake(f'{self.name} needs "type": one of {", ".join(types)}', path)
         name = table["type"]
         if not isinstance(name, str):
-            return TableMistake(f'"type" expects a string, not {shown(name)}', (*path, "type"))
+            return TableMistake(f'"type" expects a string, not {show_value(name)}', (*path, "type"))
         return TableMistake(f'unknown type "{shorten(name)}"{suggest(name, types)}', (*path, "type"))
 
     def _find_hint(self) -> str:

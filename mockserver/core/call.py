@@ -11,7 +11,7 @@ from msgspec.json import encode
 from msgspec.structs import replace
 
 from mockserver.core.http import HttpRequest
-from mockserver.core.json import Json, canonical, try_parse
+from mockserver.core.json import Json, try_parse, write_canonical
 from mockserver.core.kept_objects import ObjectView
 from mockserver.core.lazy import Memo, lazy_field, lazy_property
 from mockserver.core.mcp_server import UPSTREAM, McpRequest, McpTool
@@ -312,7 +312,7 @@ class Call(Struct, frozen=True, dict=True):
     @lazy_property
     def fingerprint(self) -> str:
         """Return a hash of the meaning: 32 hex digits, the same on every machine and Python."""
-        return fingerprint(self.dialect, self.operation, self.meaning)
+        return compute_fingerprint(self.dialect, self.operation, self.meaning)
 
     @lazy_property
     def content_fingerprint(self) -> str:
@@ -320,7 +320,7 @@ class Call(Struct, frozen=True, dict=True):
         if not isinstance(self.meaning, Mapping) or _SHAPING.isdisjoint(self.meaning):
             return self.fingerprint
         kept = {key: value for key, value in self.meaning.items() if key not in _SHAPING}
-        return fingerprint(self.dialect, self.operation, kept)
+        return compute_fingerprint(self.dialect, self.operation, kept)
 
     @lazy_property
     def last_user_text(self) -> str | None:
@@ -366,7 +366,7 @@ class Call(Struct, frozen=True, dict=True):
         spoken = self.spoken
         first = next((i for i, m in enumerate(spoken) if m.role == "user"), len(spoken) - 1)
         said = [[m.role, m.text] for m in spoken[: first + 1]]
-        return fingerprint(self.dialect, self.operation, said)
+        return compute_fingerprint(self.dialect, self.operation, said)
 
     @lazy_property
     def prompt_tokens(self) -> int:
@@ -433,9 +433,9 @@ _SHAPING = frozenset(
 )
 
 
-def fingerprint(*parts: Json) -> str:
+def compute_fingerprint(*parts: Json) -> str:
     """Return 32 hex digits that identify JSON values, regardless of key order."""
-    return digest(canonical(parts))
+    return digest(write_canonical(parts))
 
 
 def digest(written: bytes) -> str:
@@ -555,7 +555,7 @@ def list_recent_tool_calls(call: Call) -> tuple[ToolCall, ...]:
     return tuple(made for message in call.since_user for made in message.tool_calls)
 
 
-def tool_calls(call: Call) -> tuple[ToolCall, ...]:
+def list_tool_calls(call: Call) -> tuple[ToolCall, ...]:
     return tuple(made for message in call.messages for made in message.tool_calls)
 
 
@@ -574,7 +574,7 @@ def list_recent_approvals(call: Call) -> tuple[Approval, ...]:
 
     The requests of a kept answer have no ids: they are answered in their order.
     """
-    named = {made.id: made for made in tool_calls(call) if made.kind == APPROVAL_REQUEST and made.id}
+    named = {made.id: made for made in list_tool_calls(call) if made.kind == APPROVAL_REQUEST and made.id}
     unnamed: list[ToolCall] = []
     found: list[Approval] = []
     for message in call.messages:

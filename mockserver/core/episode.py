@@ -11,7 +11,7 @@ from mockserver.core.http import (
     HeaderLines,
     Headers,
     Reply,
-    essence,
+    read_media_type,
     write_lines,
 )
 from mockserver.core.lazy import lazy_property
@@ -88,7 +88,7 @@ def _write_lines(headers: Headers) -> HeaderLines | None:
     """Return headers as lines, if they are as those that a dialect makes."""
     fields = dict(headers)
     media = fields.get("content-type", "")
-    if len(fields) < len(headers) or "," in media or essence(media) not in _SHOWN_AS_TEXT:
+    if len(fields) < len(headers) or "," in media or read_media_type(media) not in _SHOWN_AS_TEXT:
         return None
     if any(_NAME.fullmatch(name) is None or _VALUE.fullmatch(value) is None for name, value in headers):
         return None

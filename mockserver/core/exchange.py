@@ -20,7 +20,7 @@ from mockserver.core.mcp_server import SESSION_OPERATION
 from mockserver.core.plan import Plan, Usage
 from mockserver.core.seed import monotonic, wall
 from mockserver.core.server_sent_events import END_OF_EVENT, find_data
-from mockserver.core.text import plural
+from mockserver.core.text import count_noun
 
 Piece = tuple[float, bytes]  # the time, and the bytes sent then
 SentPart = tuple[float, int, int]  # the time, and from where to where the body was sent then
@@ -320,4 +320,4 @@ class Exchange(Struct, eq=False):
         if self.ended in ("", "complete"):
             return self.ended or "open"
         amount, what = (self.unkept + len(split_frames(self.sent)), "frame") if self.streams else (self.size, "byte")
-        return f"{self.ended} after {plural(amount, what)}"
+        return f"{self.ended} after {count_noun(amount, what)}"

@@ -20,7 +20,7 @@ HOP_BY_HOP = frozenset(
 _HTTPS = re.compile(r"https\s*(,|$)", re.IGNORECASE)  # each proxy adds its own
 
 
-def essence(media: str) -> str:
+def read_media_type(media: str) -> str:
     """A media type without its parameters, in lower case: `application/json`."""
     return media.partition(";")[0].strip().lower()
 

@@ -14,7 +14,7 @@ compact = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False).encode
 encode_sorted = Encoder(order="sorted").encode  # `canonical` of what holds no half of a character
 
 
-def canonical(value: Json) -> bytes:
+def write_canonical(value: Json) -> bytes:
     """Return JSON with sorted keys and without blanks, the same on every machine and Python."""
     try:
         return encode_sorted(value)

@@ -174,15 +174,15 @@ class Item(Struct, frozen=True):
 Part = Text | Reasoning | Refusal | ToolUse | Item
 
 
-def words_of(part: Part) -> str:
+def find_words(part: Part) -> str:
     if type(part) is Item:  # isinstance takes far longer for a Struct
         return ""
     return part.call.arguments if type(part) is ToolUse else part.text
 
 
-def tokens_of(part: Part, tokenizer: Tokenizer) -> tuple[str, ...]:
+def find_tokens(part: Part, tokenizer: Tokenizer) -> tuple[str, ...]:
     if type(part) is Item or part.tokens is None:
-        return tokenizer.split(words_of(part))
+        return tokenizer.split(find_words(part))
     return part.tokens
 
 

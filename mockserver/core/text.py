@@ -12,20 +12,20 @@ LONGEST = 300  # characters of a line in a log
 SHOWN = 80  # characters of a value in a message
 
 
-def plural(count: int, noun: str) -> str:
+def count_noun(count: int, noun: str) -> str:
     """A count with its noun: `1 call`, `2 calls`."""
     return f"{count} {noun}{'s' * (count != 1)}"
 
 
-def shown(value: object, longest: int = SHOWN) -> str:
+def show_value(value: object, longest: int = SHOWN) -> str:
     """A value as JSON on one line, cut after `longest` characters."""
     text = ""
     whole = truncate(value, longest) if isinstance(value, str) else value
     for piece in json.JSONEncoder(ensure_ascii=False, default=str).iterencode(whole):
         text += piece
         if len(text) > longest + 2:
-            return one_line(text[: longest + 1]) + "…"
-    return one_line(text)
+            return join_to_line(text[: longest + 1]) + "…"
+    return join_to_line(text)
 
 
 def make_reprs(*names: str) -> tuple[Callable[[Struct], str], Callable[[Struct], list[tuple[str, Any]]]]:
@@ -67,7 +67,7 @@ def count_shared_ends(one: str, other: str) -> tuple[int, int]:
     return front, count_shared_start(one[front:][::-1], other[front:][::-1])
 
 
-def one_line(text: str) -> str:
+def join_to_line(text: str) -> str:
     """A text with its line breaks and invisible characters as the escapes of JSON."""
     if text.isprintable():
         return text
@@ -100,7 +100,7 @@ def escape_line(text: str, longest: int = LONGEST) -> str:
     return "".join(letter if letter.isprintable() else f"\\x{ord(letter):02x}" for letter in escaped)
 
 
-def lines(text: str) -> str:
+def escape_lines(text: str) -> str:
     """Several lines, each escaped and marked with a bar, so that none can be taken for a log line of its own."""
     return "\n".join(f"| {escape_line(line, LONGEST)}" for line in text.split("\n"))
 

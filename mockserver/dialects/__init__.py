@@ -27,7 +27,7 @@ from mockserver.dialects._meaning import BOOKKEEPING
 from mockserver.kinds import ARTIFACTS, list_answered
 
 
-def error_frame(failed: Reply, last: bytes) -> Frame:
+def render_error_frame(failed: Reply, last: bytes) -> Frame:
     return Frame(failed.body, part="finish")
 
 
@@ -37,7 +37,7 @@ def read_event(sent: bytes) -> Mapping[str, Json]:
     return found if isinstance(found, dict) else {}
 
 
-def any_history(call: Call, validation: Validation) -> Sequence[HistoryProblem]:
+def accept_any_history(call: Call, validation: Validation) -> Sequence[HistoryProblem]:
     return ()
 
 
@@ -69,14 +69,14 @@ class Operation(Struct, frozen=True):
     query: Mapping[str, str] = {}
     over_socket: Literal["", "responses", "realtime", "live"] = ""
     shows_reasoning: bool = False  # whether its answers show what the model thought
-    error: Callable[[Reply, bytes], Frame] = error_frame
+    error: Callable[[Reply, bytes], Frame] = render_error_frame
     params: Mapping[str, str] = {}
     streams: bool | None = None
     body: Callable[[str], dict[str, Json]] | None = None
     own_urls: Callable[[HttpRequest, bytes], bytes] | None = None
     readdress: Callable[[Call, Reply], Reply] | None = None
     unify: Callable[[HttpRequest, Mapping[str, Json]], Mapping[str, Json]] | None = None
-    history: Callable[[Call, Validation], Sequence[HistoryProblem]] = any_history
+    history: Callable[[Call, Validation], Sequence[HistoryProblem]] = accept_any_history
     also: tuple[str, ...] = ()
 
     def call(self, http: HttpRequest, validation: Validation) -> Call:
@@ -114,7 +114,7 @@ def keep_unread(call: Call, sent: Mapping[str, Json]) -> Call:
 _PARAMETER = re.compile(r"\{(\w+)(?::\w+)?\}")
 
 
-def no_rate_limit_headers(standings: Standings) -> Headers:
+def omit_rate_limits(standings: Standings) -> Headers:
     return ()
 
 
@@ -141,7 +141,7 @@ class Dialect(Struct, frozen=True, dict=True):
     fail: Callable[[HttpRequest, Failure, Call | None], Reply]
     models: tuple[str, ...]  # listed when the settings name none
     mounts: tuple[str, ...] = ()
-    rate_limit_headers: Callable[[Standings], Headers] = no_rate_limit_headers
+    rate_limit_headers: Callable[[Standings], Headers] = omit_rate_limits
     own_features: frozenset[str] = frozenset()  # of OWN_FEATURES
     variables: Mapping[str, str] = {}
     one_key: tuple[str, ...] = ()
@@ -237,6 +237,6 @@ def _import_dialect(name: str) -> Dialect:
     return replace(dialect, mounts=known.mounts, variables=known.variables, one_key=known.one_key, base=known.base)
 
 
-def client_configs() -> "Mapping[str, ClientConfig | Dialect]":
+def list_client_configs() -> "Mapping[str, ClientConfig | Dialect]":
     """Return where the clients of each dialect and host are pointed. One that the table lacks is imported."""
     return {name: CLIENT_CONFIGS.get(name) or discover_all()[name] for name in discover_all()}

@@ -8,13 +8,13 @@ from msgspec import Raw
 from msgspec.json import encode
 from pydantic_core import to_json
 
-from mockserver.core.call import Call, Message, Options, Prompt, fingerprint
+from mockserver.core.call import Call, Message, Options, Prompt, compute_fingerprint
 from mockserver.core.http import HttpRequest, Reply
 from mockserver.core.json import Json
 from mockserver.core.lazy import FEW, LazySequence
 from mockserver.core.vectors import PaletteVector
 from mockserver.dialects._parse import Body
-from mockserver.dialects._reply import json_reply, request_id_line
+from mockserver.dialects._reply import make_json_reply, write_request_id
 from mockserver.kinds.embeddings import Embeddings, Vector
 
 Write = Callable[[Vector], Json]
@@ -53,7 +53,7 @@ def _name_input(message: Message) -> str:
     """Return what is embedded of an input: its text, or a short one for its images; equal images get equal vectors."""
     if message.text or not message.parts:
         return message.text
-    return f"image {fingerprint(message.parts[0])[:8]}"
+    return f"image {compute_fingerprint(message.parts[0])[:8]}"
 
 
 def list_embeddings(outcome: Embeddings, show: Callable[[int, Vector], Json]) -> Sequence[Json]:
@@ -73,7 +73,7 @@ def make_embedding_reply(call: Call, outcome: Embeddings, write: Write, usage: M
         return {"object": "embedding", "embedding": write(vector), "index": index}
 
     body = {"object": "list", "data": list_embeddings(outcome, show), "model": outcome.model, "usage": usage}
-    return json_reply(200, body, request_id_line(call.http, call), outcome.headers)
+    return make_json_reply(200, body, write_request_id(call.http, call), outcome.headers)
 
 
 def find_writer(kind: str, *, is_coded: bool = False) -> Write:

@@ -15,7 +15,7 @@ from mockserver.core.json import Json
 from mockserver.core.lazy import remember
 from mockserver.core.plan import REASONS, Failure, find_reason
 from mockserver.core.tokens import IMAGES
-from mockserver.dialects._parse import Complaint, clip, join_words, json_type
+from mockserver.dialects._parse import Complaint, clip, join_words, name_json_type
 from mockserver.kinds import CONVERSATIONS
 
 
@@ -95,7 +95,7 @@ class ErrorTable(Struct, frozen=True):
 def _write_usual_message(template: str, model: str, wait: float) -> str | None:
     """Return the message of a failure without details; None if it depends on more than the request's model."""
     try:
-        return template.format_map({**_USUAL, "model": model, "wait": duration(wait), "seconds": f"{wait:g}"})
+        return template.format_map({**_USUAL, "model": model, "wait": write_duration(wait), "seconds": f"{wait:g}"})
     except KeyError:
         return None
 
@@ -119,7 +119,7 @@ def _gather_facts(failure: Failure, http: HttpRequest, call: Call | None, creden
         "place": "messages" if call is not None and call.operation == "chat" else "prompt",
         "method": http.method,
         "path": http.path,
-        "wait": duration(wait),
+        "wait": write_duration(wait),
         "seconds": f"{wait:g}",
         **details,
         "key": mask_key(str(details["key"] if "key" in details else credential(http) or "")),
@@ -159,7 +159,7 @@ def mask_key(key: str) -> str:
 
 
 @lru_cache(maxsize=4096)
-def duration(seconds: float) -> str:
+def write_duration(seconds: float) -> str:
     """Return seconds as OpenAI writes them: `12ms`, `1s`, `6m0s`, `24h0m0s`."""
     if seconds < 1:
         return f"{seconds * 1000:.0f}ms"
@@ -170,7 +170,7 @@ def duration(seconds: float) -> str:
     return f"{f'{hours}h' if hours else ''}{minutes}m{rest:.5g}s"
 
 
-def retry_lines(failure: Failure, *, in_ms: bool = False) -> str:
+def write_retry_lines(failure: Failure, *, in_ms: bool = False) -> str:
     """Return header lines that say when to retry, if known, in seconds (`in_ms`: in milliseconds, too)."""
     wait = failure.retry_after
     if wait is None:
@@ -287,20 +287,20 @@ def make_gateway_rows(**own: ErrorRow) -> Rows:
     forbidden = own["forbidden"]
     unknown = own["unknown_model"]
     common |= {402: own["billing"], 403: forbidden, 500: own["server_error"]}
-    return error_rows(
+    return make_error_rows(
         common.__getitem__,
         bad_json=ErrorRow(400, INVALID_REQUEST, "invalid_request"),
         **{"previous_not_found": unknown, **own},
     )
 
 
-def error_rows(by_status: Callable[[int], ErrorRow], **own: ErrorRow) -> Rows:
+def make_error_rows(by_status: Callable[[int], ErrorRow], **own: ErrorRow) -> Rows:
     if "model_not_found" in own:
         own.setdefault("unknown_model", own["model_not_found"])
     return {reason: own.get(reason) or by_status(status) for reason, status in REASONS.items()}
 
 
-def reason_phrase(status: int) -> str:
+def find_reason_phrase(status: int) -> str:
     """Return the phrase of a status; Python 3.13 changed two of them."""
     return {413: "Request Entity Too Large", 422: "Unprocessable Entity"}.get(status) or HTTPStatus(status).phrase
 
@@ -323,7 +323,7 @@ def _word_complaint(complaint: Complaint) -> tuple[str, str | None]:
     kind = complaint.kind
     if complaint.message is not None:
         return complaint.message, _CODES_OF_MESSAGES.get(kind)
-    got = json_type(complaint.got)  # with an article
+    got = name_json_type(complaint.got)  # with an article
     thing = got.partition(" ")[2]
     match kind:
         case "missing":
@@ -534,7 +534,7 @@ PLAIN_UNSUPPORTED_MESSAGES: Mapping[str, str] = {
 }
 
 
-def plain_errors(
+def make_plain_errors(
     rows: Rows, messages: Messages, credential: Credential, unsupported: Messages = PLAIN_UNSUPPORTED_MESSAGES
 ) -> ErrorTable:
     """Return the errors of a provider of which only these messages are known; the others are OpenAI's."""

@@ -8,7 +8,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from mockserver.core.http import HttpRequest, essence
+from mockserver.core.http import HttpRequest, read_media_type
 from mockserver.core.json import Json, try_parse
 from mockserver.core.kept_objects import Data
 from mockserver.core.plan import Failure
@@ -47,7 +47,7 @@ class Part(Struct, frozen=True):
     @property
     def is_file(self) -> bool:
         """Return whether it has a file name, or the media type of bytes without one."""
-        return self.file_name is not None or essence(self.media_type or "") == "application/octet-stream"
+        return self.file_name is not None or read_media_type(self.media_type or "") == "application/octet-stream"
 
 
 class Form(Struct, frozen=True):

@@ -12,7 +12,7 @@ from msgspec.json import encode
 from pydantic_core import ErrorDetails, ValidationError
 
 from mockserver.core.call import Call
-from mockserver.core.http import HttpRequest, essence
+from mockserver.core.http import HttpRequest, read_media_type
 from mockserver.core.json import Json
 from mockserver.core.plan import Failure
 from mockserver.core.validation import Validation
@@ -73,14 +73,14 @@ def read_object(http: HttpRequest) -> dict[str, Json]:
     """Return the JSON object of a body, with whole numbers at its top as ints. Raises Failure if it is invalid."""
     if http.header_values.get(b"content-type") != b"application/json":
         refuse_other_media(http)
-    return object_of(http.body)
+    return read_table(http.body)
 
 
-def object_of(body: bytes) -> dict[str, Json]:
+def read_table(body: bytes) -> dict[str, Json]:
     """Return the JSON object in these bytes, whatever their content type."""
     value = read_json(body)
     if not isinstance(value, dict):
-        raise _make_json_failure(f"expected an object, but got {json_type(value)} instead.")
+        raise _make_json_failure(f"expected an object, but got {name_json_type(value)} instead.")
     return make_integers(value)
 
 
@@ -103,7 +103,7 @@ def read_json(body: bytes) -> Json:
     return value
 
 
-def bearer(http: HttpRequest) -> str | None:
+def read_bearer(http: HttpRequest) -> str | None:
     stated = http.header_values.get(b"authorization")
     if stated is None or stated[:7].lower() != b"bearer ":
         return None
@@ -171,7 +171,7 @@ class _NotingBody(dict[str, Json]):
         return default
 
 
-def complaints_of(model: Model, body: Json) -> Iterator[Complaint]:
+def list_complaints(model: Model, body: Json) -> Iterator[Complaint]:
     """Yield the first complaint of a model about a body, if there is one."""
     try:
         model.validate(body)
@@ -220,7 +220,7 @@ def look_up(dialect: str, operation: str, name: str = "id", *, prefix: str = "",
     return parse
 
 
-def json_type(value: Json) -> str:
+def name_json_type(value: Json) -> str:
     return _KINDS.get(type(value), "null")
 
 
@@ -243,7 +243,7 @@ _KINDS: Mapping[type, str] = {
 def refuse_other_media(http: HttpRequest) -> None:
     """Raise Failure for a body that calls itself something else than JSON."""
     media = http.header("content-type")
-    if media and not essence(media).endswith("json"):
+    if media and not read_media_type(media).endswith("json"):
         hint = "(HINT: If you're using curl, you can pass -H 'Content-Type: application/json')"
         message = f"{OTHER_MEDIA} ({clip(media)}), expected application/json. {hint}"
         raise Failure("unsupported_media_type", message=message)
@@ -432,11 +432,11 @@ def join_words(words: Sequence[str], last: str) -> str:
     return f"{', '.join(words[:-1])}, {last} {words[-1]}"
 
 
-def unknown_fields(body: Mapping[str, Json], known: frozenset[str]) -> Iterator[Complaint]:
-    return (Complaint("unknown", (key,)) for key in unknown_keys(body, known))
+def find_unknown_fields(body: Mapping[str, Json], known: frozenset[str]) -> Iterator[Complaint]:
+    return (Complaint("unknown", (key,)) for key in find_unknown_keys(body, known))
 
 
-def unknown_keys(body: Mapping[str, Json], known: frozenset[str]) -> tuple[str, ...]:
+def find_unknown_keys(body: Mapping[str, Json], known: frozenset[str]) -> tuple[str, ...]:
     return tuple(key for key in body if key not in known)
 
 

@@ -12,7 +12,7 @@ from msgspec import Raw
 from msgspec.structs import replace
 from pydantic_core import PydanticSerializationError, to_json
 
-from mockserver.core.call import Call, fingerprint
+from mockserver.core.call import Call, compute_fingerprint
 from mockserver.core.http import HeaderLines, Headers, HttpRequest, Reply
 from mockserver.core.json import Json
 from mockserver.core.kept_objects import Data
@@ -21,7 +21,7 @@ from mockserver.core.plan import Answer, Failure, Models
 from mockserver.core.rates import Standing, Standings
 from mockserver.core.seed import group_as_uuid
 from mockserver.dialects import Operation
-from mockserver.dialects._errors import ErrorTable, duration, retry_lines
+from mockserver.dialects._errors import ErrorTable, write_duration, write_retry_lines
 from mockserver.dialects._parse import BAD_JSON, OTHER_MEDIA, parse_models
 from mockserver.media.large_data import split_data
 from mockserver.wire.renderer import Renderer
@@ -35,7 +35,7 @@ RequestLines = Callable[[HttpRequest, Call | None], str]  # header lines of the 
 Options = TypeVar("Options")
 
 
-def json_reply(
+def make_json_reply(
     status: int,
     body: Mapping[str, Json],
     lines: str = "",
@@ -62,7 +62,7 @@ def json_reply(
     return data_reply(status, data, lines, stated, tokens=tokens, json_type=json_type)
 
 
-def file_reply(data: Data, lines: str, stated: Headers) -> Reply:
+def make_file_reply(data: Data, lines: str, stated: Headers) -> Reply:
     """Return a reply with the bytes of a file, which are read while they are sent if they are many."""
     headers = (*HeaderLines(lines), *stated, ("content-length", str(len(data))))
     return Reply(200, headers, data) if isinstance(data, bytes) else Reply(200, headers, pieces=split_data(data))
@@ -157,7 +157,7 @@ def answer_reply(
     data = renderer.fill_body(answer, options)
     if data is None:
         body = renderer.body(answer, options)
-        own_reply = json_reply(200, body, "", answer.headers, tokens=answer.weight, json_type=json_type)
+        own_reply = make_json_reply(200, body, "", answer.headers, tokens=answer.weight, json_type=json_type)
         return prepend_lines(own_reply, lines)
     own = HeaderLines(f"{lines}{json_type}content-length: {len(data)}\r\n", sized=True)
     tokens = answer.usage.completion if answer.written is None else answer.written
@@ -171,8 +171,8 @@ def fail_with_detail(errors: ErrorTable) -> Callable[[HttpRequest, Failure, Call
         if (failure.message or "").startswith((BAD_JSON, OTHER_MEDIA)):  # which is OpenAI's
             failure = failure.changed(message=None)
         resolved = errors.resolve(failure, http, call)
-        lines = request_id_line(http, call) + retry_lines(failure)
-        return json_reply(resolved.status, {"detail": resolved.message}, lines, failure.headers)
+        lines = write_request_id(http, call) + write_retry_lines(failure)
+        return make_json_reply(resolved.status, {"detail": resolved.message}, lines, failure.headers)
 
     return fail
 
@@ -201,32 +201,32 @@ def drop_headers(headers: Headers | HeaderLines, names: Container[str]) -> Heade
     return HeaderLines("\r\n".join((*kept, "")), headers.sized)
 
 
-def moment(seconds: float) -> str:
+def write_moment(seconds: float) -> str:
     """Return a Unix time as `2026-01-31T12:00:00Z`, at most the end of the year 9999."""
     return datetime.fromtimestamp(min(seconds, 253_402_300_799), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def request_hex(http: HttpRequest, call: Call | None) -> str:
+def make_request_hex(http: HttpRequest, call: Call | None) -> str:
     """Return 32 hex digits that identify a request: by its meaning if it has one, else by its bytes."""
     if call is not None:
         return call.fingerprint
-    return fingerprint(http.method, http.path, blake2b(http.body, digest_size=16).hexdigest())
+    return compute_fingerprint(http.method, http.path, blake2b(http.body, digest_size=16).hexdigest())
 
 
-def request_id_line(http: HttpRequest, call: Call | None) -> str:
-    return f"x-request-id: req_{request_hex(http, call)}\r\n"
+def write_request_id(http: HttpRequest, call: Call | None) -> str:
+    return f"x-request-id: req_{make_request_hex(http, call)}\r\n"
 
 
-def request_uuid(http: HttpRequest, call: Call | None) -> str:
-    return group_as_uuid(request_hex(http, call))
+def make_request_uuid(http: HttpRequest, call: Call | None) -> str:
+    return group_as_uuid(make_request_hex(http, call))
 
 
-def openai_rate_limit_headers(standings: Standings) -> Headers:
+def write_openai_rate_limits(standings: Standings) -> Headers:
     """Return limit, remaining amount and reset time of requests and tokens, if they are limited."""
     return _make_three_headers("requests", standings.requests) + _make_three_headers("tokens", standings.tokens)
 
 
-def remaining_rate_limit_headers(standings: Standings) -> Headers:
+def write_remaining_limits(standings: Standings) -> Headers:
     kinds = (("requests", standings.requests), ("tokens", standings.tokens))
     return tuple((f"x-ratelimit-remaining-{kind}", str(one.left)) for kind, one in kinds if one is not None)
 
@@ -237,7 +237,7 @@ def _make_three_headers(kind: str, standing: Standing | None) -> Headers:
     limit, left, reset = standing
     # Rounded up: retrying after this time must not be too early.
     milliseconds = math.ceil(reset * 1000)
-    whole = f"{milliseconds}ms" if milliseconds < 1000 else duration(milliseconds / 1000)
+    whole = f"{milliseconds}ms" if milliseconds < 1000 else write_duration(milliseconds / 1000)
     return (
         (f"x-ratelimit-limit-{kind}", str(limit)),
         (f"x-ratelimit-remaining-{kind}", str(left)),
@@ -245,19 +245,19 @@ def _make_three_headers(kind: str, standing: Standing | None) -> Headers:
     )
 
 
-def model_object(name: str, created: int) -> dict[str, Json]:
+def show_model(name: str, created: int) -> dict[str, Json]:
     return {"id": name, "object": "model", "created": created, "owned_by": "mockserver"}
 
 
-def model_operations(
+def make_model_operations(
     dialect: str,
     lines: RequestLines,
-    shown: Callable[[str, int], dict[str, Json]] = model_object,
+    shown: Callable[[str, int], dict[str, Json]] = show_model,
 ) -> tuple[Operation, Operation]:
     def render(call: Call, outcome: Models) -> Reply:
         listed = [shown(name, outcome.created) for name in outcome.names]
         body = listed[0] if call.operation == "model" else {"object": "list", "data": listed}
-        return json_reply(200, body, lines(call.http, call))
+        return make_json_reply(200, body, lines(call.http, call))
 
     parse = partial(parse_models, dialect)
     return (

@@ -9,7 +9,7 @@ from mockserver.core.json import Json, compact
 from mockserver.core.lazy import map_lazily
 from mockserver.core.validation import Validation
 from mockserver.dialects._fields import Model
-from mockserver.dialects._parse import Body, Refuse, custom_complaint, read_request, refuse_first, unknown_fields
+from mockserver.dialects._parse import Body, Refuse, custom_complaint, find_unknown_fields, read_request, refuse_first
 from mockserver.kinds.rerank import RankedDocument, Ranking
 
 _BOOKKEEPING = ("return_documents", "priority")
@@ -22,7 +22,7 @@ def parse_rerank(
     """Return the Call of a body that `model` accepts: the query is what the user says."""
     body, parsed = read_request(model, http, refuse, validation)
     if validation is Validation.LIVE:
-        refuse_first(unknown_fields(body, model.fields), refuse)
+        refuse_first(find_unknown_fields(body, model.fields), refuse)
     if validation is not Validation.OFF and not parsed["documents"]:
         raise refuse(custom_complaint("documents must not be empty", "documents"))
     name = parsed.get("model") or usual_model

@@ -17,12 +17,12 @@ from mockserver.dialects._errors import (
     PLAIN_UNSUPPORTED_MESSAGES,
     ErrorRow,
     ProviderError,
-    error_rows,
+    find_reason_phrase,
     find_value_at,
-    plain_errors,
-    reason_phrase,
+    make_error_rows,
+    make_plain_errors,
     refuse,
-    retry_lines,
+    write_retry_lines,
 )
 from mockserver.dialects._fields import (
     Model,
@@ -63,16 +63,16 @@ from mockserver.dialects._openai_api.embeddings import (
 from mockserver.dialects._parse import (
     Body,
     Complaint,
-    bearer,
     clip,
+    find_unknown_keys,
+    read_bearer,
     read_body,
     read_object,
     read_usual,
     refuse_first,
     steps_of,
-    unknown_keys,
 )
-from mockserver.dialects._reply import json_reply, request_hex, request_uuid
+from mockserver.dialects._reply import make_json_reply, make_request_hex, make_request_uuid
 from mockserver.kinds.embeddings import Embeddings
 from mockserver.wire.chat import ChatLayout
 
@@ -207,7 +207,7 @@ def read_passing_extras(http: HttpRequest, known: frozenset[str], validation: Va
     """Return the body; its `extra-parameters` header decides about parameters that the API does not know."""
     body = read_object(http)
     mode = http.header("extra-parameters")
-    extras = unknown_keys(body, known)
+    extras = find_unknown_keys(body, known)
     match (mode or "error").strip().lower():
         case "pass-through":
             return body
@@ -251,14 +251,14 @@ _OF_THE_MODEL = {
 
 
 def credential(http: HttpRequest) -> str | None:
-    return bearer(http) or (http.header("api-key") or "").strip() or None
+    return read_bearer(http) or (http.header("api-key") or "").strip() or None
 
 
 def _render_embeddings(call: Call, outcome: Embeddings) -> Reply:
     named = replace(outcome, model=outcome.model or EMBEDDING_MODEL)
     encoding = call.raw.get("encoding_format")
     lines = _write_lines(call.http, call)
-    return make_embeddings_reply(named, encoding, lines=lines, identity=request_hex(call.http, call))
+    return make_embeddings_reply(named, encoding, lines=lines, identity=make_request_hex(call.http, call))
 
 
 def _parse_info(http: HttpRequest, validation: Validation) -> Call:
@@ -275,7 +275,7 @@ def _refuse_info(http: HttpRequest, validation: Validation) -> Call:
 def _render_info(call: Call, outcome: Models) -> Reply:
     name = outcome.names[0] if outcome.names else MODELS[0]
     body = {"model_name": name, "model_type": "chat_completion", "model_provider_name": "mockserver"}
-    return json_reply(200, body, _write_lines(call.http, call))
+    return make_json_reply(200, body, _write_lines(call.http, call))
 
 
 def _fail(http: HttpRequest, failure: Failure, call: Call | None) -> Reply:
@@ -286,9 +286,9 @@ def _fail(http: HttpRequest, failure: Failure, call: Call | None) -> Reply:
         row = _make_row(failure.status)
         resolved = replace(resolved, kind=failure.kind or row.kind, code=failure.code or row.code)
     # Its client retries every answer with retry-after, which only a rule may want.
-    again = "" if "window" in failure.details else retry_lines(failure)
+    again = "" if "window" in failure.details else write_retry_lines(failure)
     lines = f"{_write_lines(http, call)}x-ms-error-code: {_write_token(str(resolved.code))}\r\n{again}"
-    return json_reply(resolved.status, _render_error(resolved, failure, call), lines, failure.headers)
+    return make_json_reply(resolved.status, _render_error(resolved, failure, call), lines, failure.headers)
 
 
 def _render_error(resolved: ProviderError, failure: Failure, call: Call | None) -> Mapping[str, Json]:
@@ -303,7 +303,7 @@ def _render_error(resolved: ProviderError, failure: Failure, call: Call | None) 
 
 
 def _make_row(status: int) -> ErrorRow:
-    return ErrorRow(status, reason_phrase(status), reason_phrase(status).replace(" ", ""))
+    return ErrorRow(status, find_reason_phrase(status), find_reason_phrase(status).replace(" ", ""))
 
 
 def _find_detail(failure: Failure, resolved: ProviderError, call: Call | None) -> Mapping[str, Json]:
@@ -320,7 +320,7 @@ def _find_detail(failure: Failure, resolved: ProviderError, call: Call | None) -
 
 
 def _write_lines(http: HttpRequest, call: Call | None) -> str:
-    name = request_uuid(http, call)
+    name = make_request_uuid(http, call)
     own = f"x-ms-request-id: {name}\r\napim-request-id: {name}\r\n"
     echoed = _write_token(http.header("x-ms-client-request-id") or "")
     return f"{own}x-ms-client-request-id: {echoed}\r\n" if echoed else own
@@ -341,7 +341,7 @@ CHAT_LAYOUT = ChatLayout(
 
 _BAD_REQUEST = ErrorRow(400, "Bad Request", "BadRequest")
 _NOT_SUPPORTED = ErrorRow(422, "Unprocessable Entity", "parameter_not_supported")
-ROWS = error_rows(
+ROWS = make_error_rows(
     _make_row,
     content_filter=replace(_BAD_REQUEST, code="content_filter", param="messages"),
     context_length=replace(_BAD_REQUEST, code="context_length_exceeded", param="messages"),
@@ -363,7 +363,7 @@ MESSAGES: Mapping[str, str] = {
 UNSUPPORTED = {
     key: f"One of the parameters has an unsupported value. {words}" for key, words in PLAIN_UNSUPPORTED_MESSAGES.items()
 }
-ERRORS = plain_errors(ROWS, MESSAGES, credential=credential, unsupported=UNSUPPORTED)
+ERRORS = make_plain_errors(ROWS, MESSAGES, credential=credential, unsupported=UNSUPPORTED)
 
 QUERY = {"api-version": "2024-05-01-preview"}  # the default of its clients
 _CHAT = replace(make_chat_operation(_parse_chat, CHAT_LAYOUT, lines=_write_lines, model=MODELS[0]), query=QUERY)

@@ -18,8 +18,8 @@ from mockserver.dialects._errors import (
     ErrorRow,
     ErrorTable,
     ProviderError,
-    error_rows,
-    retry_lines,
+    make_error_rows,
+    write_retry_lines,
 )
 from mockserver.dialects._openai_api.api import MISSING, OpenAIApi
 from mockserver.dialects._openai_api.audio import AudioApi
@@ -30,12 +30,12 @@ from mockserver.dialects._openai_api.objects.references import refer_to_kept
 from mockserver.dialects._openai_api.objects.resource import ObjectsApi
 from mockserver.dialects._openai_api.realtime.connections import connection_operations
 from mockserver.dialects._openai_api.realtime.turns import RealtimeApi
-from mockserver.dialects._parse import Body, Parse, bearer
+from mockserver.dialects._parse import Body, Parse, read_bearer
 from mockserver.dialects._reply import (
-    json_reply,
-    model_operations,
-    remaining_rate_limit_headers,
-    request_uuid,
+    make_json_reply,
+    make_model_operations,
+    make_request_uuid,
+    write_remaining_limits,
 )
 from mockserver.wire.chat import ChatLayout, ChatRenderer, prompt_filter
 from mockserver.wire.text import TextLayout, TextRenderer
@@ -46,7 +46,7 @@ TOKENS_PER_MINUTE = 1_000_000
 
 
 def credential(http: HttpRequest) -> str | None:
-    return (http.header("api-key") or "").strip() or bearer(http)
+    return (http.header("api-key") or "").strip() or read_bearer(http)
 
 
 def _read_deployment(http: HttpRequest) -> Body:
@@ -59,8 +59,8 @@ def _unify(http: HttpRequest, body: Body) -> Body:
 
 def _fail(http: HttpRequest, failure: Failure, call: Call | None) -> Reply:
     resolved = ERRORS.resolve(failure, http, call)
-    lines = _write_lines(http, call) + retry_lines(failure, in_ms=True)
-    return json_reply(resolved.status, {"error": _render_error(resolved, failure)}, lines, failure.headers)
+    lines = _write_lines(http, call) + write_retry_lines(failure, in_ms=True)
+    return make_json_reply(resolved.status, {"error": _render_error(resolved, failure)}, lines, failure.headers)
 
 
 def _render_error(resolved: ProviderError, failure: Failure) -> Mapping[str, Json]:
@@ -75,7 +75,7 @@ def _render_error(resolved: ProviderError, failure: Failure) -> Mapping[str, Jso
 
 
 def _write_lines(http: HttpRequest, call: Call | None) -> str:
-    name = request_uuid(http, call)
+    name = make_request_uuid(http, call)
     return f"apim-request-id: {name}\r\nx-request-id: {name}\r\nx-ms-region: Mock Server\r\n"
 
 
@@ -134,7 +134,7 @@ TEXT_LAYOUT = TextLayout(
 
 _BAD_REQUEST = ErrorRow(400, INVALID_REQUEST)
 # The gateway's errors have no type.
-ROWS = error_rows(
+ROWS = make_error_rows(
     lambda status: ErrorRow(status, None, str(status)),
     bad_json=_BAD_REQUEST,
     bad_parameter=_BAD_REQUEST,
@@ -216,7 +216,7 @@ _OF_RESOURCE = (
     *connection_operations(OBJECTS),
     *API.stored_operations(),
     *object_operations(replace(OBJECTS, operations=_ANSWERING)),
-    *model_operations(NAME, _write_lines),
+    *make_model_operations(NAME, _write_lines),
 )
 
 _BASES = ("/openai/v1", "/openai/deployments/*", "/openai")
@@ -231,7 +231,7 @@ DIALECT = Dialect(
     ),
     credential=credential,
     fail=_fail,
-    rate_limit_headers=remaining_rate_limit_headers,
+    rate_limit_headers=write_remaining_limits,
     models=("gpt-5", "gpt-5-mini", "gpt-4.1", "gpt-4o", "gpt-4o-mini"),
     own_features=frozenset(OWN_FEATURES) - {"finish_error"},
     missing={base + path: then for base in _BASES for path, then in MISSING.items()},

@@ -10,13 +10,13 @@ from mockserver.dialects._errors import (
     INVALID_REQUEST,
     ErrorRow,
     make_gateway_rows,
-    plain_errors,
+    make_plain_errors,
     refuse_without_code,
-    retry_lines,
+    write_retry_lines,
 )
 from mockserver.dialects._openai_api.chat import ChatParser, make_chat_operation
-from mockserver.dialects._parse import Complaint, bearer
-from mockserver.dialects._reply import json_reply, model_operations, request_id_line
+from mockserver.dialects._parse import Complaint, read_bearer
+from mockserver.dialects._reply import make_json_reply, make_model_operations, write_request_id
 from mockserver.wire.chat import ChatLayout
 
 NAME = "crazyrouter"
@@ -33,8 +33,8 @@ def _refuse(complaint: Complaint) -> Failure:
 def _fail(http: HttpRequest, failure: Failure, call: Call | None) -> Reply:
     resolved = ERRORS.resolve(failure, http, call)
     body = {"error": {"message": resolved.message, "type": resolved.kind, "code": resolved.code}}
-    lines = request_id_line(http, call) + retry_lines(failure)
-    return json_reply(resolved.status, body, lines, failure.headers)
+    lines = write_request_id(http, call) + write_retry_lines(failure)
+    return make_json_reply(resolved.status, body, lines, failure.headers)
 
 
 CHAT_LAYOUT = ChatLayout(
@@ -58,16 +58,16 @@ ROWS = make_gateway_rows(
 MESSAGES: Mapping[str, str] = {
     "model_not_found": "The model `{model}` does not exist or you do not have access to it: no channel serves it now.",
 }
-ERRORS = plain_errors(ROWS, MESSAGES, bearer)
+ERRORS = make_plain_errors(ROWS, MESSAGES, read_bearer)
 
 DIALECT = Dialect(
     name=NAME,
     operations=(
         # Unknown fields go upstream, whatever the mode.
-        make_chat_operation(ChatParser(NAME, _refuse).parse, CHAT_LAYOUT, request_id_line),
-        *model_operations(NAME, request_id_line),
+        make_chat_operation(ChatParser(NAME, _refuse).parse, CHAT_LAYOUT, write_request_id),
+        *make_model_operations(NAME, write_request_id),
     ),
-    credential=bearer,
+    credential=read_bearer,
     fail=_fail,
     models=("gpt-4o", "gpt-4o-mini", "claude-sonnet-4", "gemini-2.5-pro", "deepseek-r1"),
     own_features=frozenset({"content_filter", "refusal", "annotations", "custom_tools", "call_pieces"}),

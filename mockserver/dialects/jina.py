@@ -10,7 +10,7 @@ from mockserver.core.plan import Failure
 from mockserver.core.validation import Validation
 from mockserver.dialects import Dialect, Operation
 from mockserver.dialects._embeddings import MAX_DIMENSIONS, find_writer, make_embedding_call, make_embedding_reply
-from mockserver.dialects._errors import ErrorRow, error_rows, plain_errors, refuse_without_code
+from mockserver.dialects._errors import ErrorRow, make_error_rows, make_plain_errors, refuse_without_code
 from mockserver.dialects._fields import (
     Model,
     Object,
@@ -25,8 +25,8 @@ from mockserver.dialects._fields import (
     union_by,
     usually,
 )
-from mockserver.dialects._parse import Complaint, bearer, read_request, refuse_first, unknown_fields
-from mockserver.dialects._reply import fail_with_detail, json_reply, request_id_line
+from mockserver.dialects._parse import Complaint, find_unknown_fields, read_bearer, read_request, refuse_first
+from mockserver.dialects._reply import fail_with_detail, make_json_reply, write_request_id
 from mockserver.dialects._rerank import list_ranked, parse_rerank, show_ranked, wants_documents
 from mockserver.kinds.embeddings import Embeddings
 from mockserver.kinds.rerank import Ranking
@@ -78,7 +78,7 @@ def _refuse(complaint: Complaint) -> Failure:
 def _parse_embeddings(http: HttpRequest, validation: Validation) -> Call:
     body, parsed = read_request(EMBED, http, _refuse, validation)
     if validation is Validation.LIVE:
-        refuse_first(unknown_fields(body, EMBED.fields), _refuse)
+        refuse_first(find_unknown_fields(body, EMBED.fields), _refuse)
     given = parsed["input"]
     return make_embedding_call(
         http,
@@ -117,7 +117,7 @@ def _render_ranking(call: Call, outcome: Ranking) -> Reply:
         "usage": {"total_tokens": outcome.prompt_tokens},
         "results": list_ranked(outcome, show_ranked, shown),
     }
-    return json_reply(200, body, request_id_line(call.http, call), outcome.headers)
+    return make_json_reply(200, body, write_request_id(call.http, call), outcome.headers)
 
 
 MESSAGES: Mapping[str, str] = {
@@ -132,7 +132,7 @@ MESSAGES: Mapping[str, str] = {
     "quota": "Insufficient balance, please recharge your API key.",
     "server_error": "Internal Server Error",
 }
-ERRORS = plain_errors(error_rows(ErrorRow), MESSAGES, bearer)
+ERRORS = make_plain_errors(make_error_rows(ErrorRow), MESSAGES, read_bearer)
 
 DIALECT = Dialect(
     name=NAME,
@@ -148,7 +148,7 @@ DIALECT = Dialect(
             _render_ranking,
         ),
     ),
-    credential=bearer,
+    credential=read_bearer,
     fail=fail_with_detail(ERRORS),
     models=("jina-embeddings-v4", "jina-embeddings-v3", "jina-reranker-v3", "jina-reranker-v2-base-multilingual"),
     missing=dict.fromkeys(("/v1/classify", "/v1/segment"), "{json: {}}"),

@@ -17,9 +17,9 @@ from mockserver.dialects._errors import (
     ErrorRow,
     ErrorTable,
     ProviderError,
-    duration,
-    error_rows,
-    retry_lines,
+    make_error_rows,
+    write_duration,
+    write_retry_lines,
 )
 from mockserver.dialects._openai_api.api import MISSING, OpenAIApi
 from mockserver.dialects._openai_api.audio import AudioApi
@@ -31,13 +31,13 @@ from mockserver.dialects._openai_api.objects.references import refer_to_kept
 from mockserver.dialects._openai_api.objects.resource import ObjectsApi
 from mockserver.dialects._openai_api.realtime.connections import connection_operations
 from mockserver.dialects._openai_api.realtime.turns import RealtimeApi
-from mockserver.dialects._parse import bearer, clip
+from mockserver.dialects._parse import clip, read_bearer
 from mockserver.dialects._reply import (
     data_reply,
-    json_reply,
-    model_operations,
-    openai_rate_limit_headers,
-    request_hex,
+    make_json_reply,
+    make_model_operations,
+    make_request_hex,
+    write_openai_rate_limits,
 )
 from mockserver.wire.chat import ChatLayout, ChatRenderer
 from mockserver.wire.text import TextRenderer
@@ -58,7 +58,7 @@ def _parse_deletion(http: HttpRequest, validation: Validation) -> Call:
 
 def _render_deletion(call: Call, _: Models) -> Reply:
     body = {"id": call.model, "object": "model", "deleted": True}
-    return json_reply(200, body, _write_lines(call.http, call))
+    return make_json_reply(200, body, _write_lines(call.http, call))
 
 
 def _fail(http: HttpRequest, failure: Failure, call: Call | None) -> Reply:
@@ -76,7 +76,7 @@ def _write_error_body(error: ProviderError) -> bytes:
 
 
 def _write_lines(http: HttpRequest, call: Call | None) -> str:
-    name = call.fingerprint if call is not None else request_hex(http, None)
+    name = call.fingerprint if call is not None else make_request_hex(http, None)
     return (
         f"x-request-id: req_{name}\r\nopenai-organization: mockserver\r\n"
         f"openai-processing-ms: {_MILLISECONDS[name[:2]]}\r\nopenai-version: 2020-10-01\r\n"
@@ -95,7 +95,7 @@ def _rate_limit_lines(tokens: int) -> str:
         f"{_LIMITS}x-ratelimit-remaining-requests: {REQUESTS_PER_MINUTE - 1}\r\n"
         f"x-ratelimit-remaining-tokens: {max(TOKENS_PER_MINUTE - tokens, 0)}\r\n"
         f"x-ratelimit-reset-requests: 6ms\r\n"
-        f"x-ratelimit-reset-tokens: {duration(tokens * 60 / TOKENS_PER_MINUTE)}\r\n"
+        f"x-ratelimit-reset-tokens: {write_duration(tokens * 60 / TOKENS_PER_MINUTE)}\r\n"
     )
 
 
@@ -108,12 +108,12 @@ def _write_used_up_lines(reset: str) -> str:
 
 
 def _retry_lines(failure: Failure, status: int) -> str:
-    again = retry_lines(failure, in_ms=True)
+    again = write_retry_lines(failure, in_ms=True)
     if status != 429:
         return again
     if "window" in failure.details:  # the failure names the limit that was reached
         return again + _rate_limit_lines(0)
-    return again + _write_used_up_lines(duration(failure.retry_after or 1.0))
+    return again + _write_used_up_lines(write_duration(failure.retry_after or 1.0))
 
 
 CHAT_LAYOUT = ChatLayout(
@@ -127,7 +127,7 @@ CHAT_LAYOUT = ChatLayout(
 
 
 _RATE_LIMIT = ErrorRow(429, "requests", "rate_limit_exceeded")
-ROWS = error_rows(
+ROWS = make_error_rows(
     lambda status: ErrorRow(status, INVALID_REQUEST if status < 500 else "server_error"),
     content_filter=ErrorRow(400, INVALID_REQUEST, "content_policy_violation"),
     context_length=ErrorRow(400, INVALID_REQUEST, "context_length_exceeded", "messages"),
@@ -143,7 +143,7 @@ ROWS = error_rows(
     over_limit=_RATE_LIMIT,
     quota=ErrorRow(429, "insufficient_quota", "insufficient_quota"),
 )
-ERRORS = ErrorTable(ROWS, OPENAI_MESSAGES, bearer)
+ERRORS = ErrorTable(ROWS, OPENAI_MESSAGES, read_bearer)
 
 OBJECTS = ObjectsApi(NAME, lines=_write_lines, fail=_fail)
 API = OpenAIApi(
@@ -169,12 +169,12 @@ DIALECT = Dialect(
         *ANSWERING,
         *API.stored_operations(),
         *object_operations(replace(OBJECTS, operations=ANSWERING)),
-        *model_operations(NAME, _write_lines),
+        *make_model_operations(NAME, _write_lines),
         Operation("delete_model", "DELETE", "/models/{model:path}", _parse_deletion, _render_deletion),
     ),
-    credential=bearer,
+    credential=read_bearer,
     fail=_fail,
-    rate_limit_headers=openai_rate_limit_headers,
+    rate_limit_headers=write_openai_rate_limits,
     models=("gpt-5", "gpt-5-mini", "gpt-4.1", "gpt-4o", "gpt-4o-mini"),
     own_features=frozenset(OWN_FEATURES) - {"filter_annotations", "finish_error"},
     missing=MISSING,

@@ -13,22 +13,22 @@ from mockserver.dialects._errors import (
     INVALID_REQUEST,
     PLAIN_LIMIT_MESSAGES,
     ErrorRow,
+    find_reason_phrase,
     make_gateway_rows,
-    plain_errors,
-    reason_phrase,
+    make_plain_errors,
     refuse_without_code,
-    retry_lines,
+    write_retry_lines,
 )
 from mockserver.dialects._openai_api.chat import ChatParser, make_chat_operation
-from mockserver.dialects._parse import Body, bearer
-from mockserver.dialects._reply import json_reply, model_operations, request_hex, request_id_line
+from mockserver.dialects._parse import Body, read_bearer
+from mockserver.dialects._reply import make_json_reply, make_model_operations, make_request_hex, write_request_id
 from mockserver.wire.chat import ChatLayout, prompt_filter
 
 NAME = "skytells"
 
 
 def credential(http: HttpRequest) -> str | None:
-    return (http.header("x-api-key") or "").strip() or bearer(http)
+    return (http.header("x-api-key") or "").strip() or read_bearer(http)
 
 
 def _read_query(http: HttpRequest) -> Body:
@@ -44,11 +44,11 @@ def _fail(http: HttpRequest, failure: Failure, call: Call | None) -> Reply:
         "error_id": _ERROR_IDS.get(failure.reason, "INTERNAL_ERROR" if resolved.status >= 500 else "INVALID_REQUEST"),
         "status": resolved.status,
         "param": resolved.param,
-        "request_id": f"req_{request_hex(http, call)}",
+        "request_id": f"req_{make_request_hex(http, call)}",
         "details": _find_details(failure, resolved.status),
     }
-    lines = request_id_line(http, call) + retry_lines(failure)
-    return json_reply(resolved.status, {"error": error}, lines, failure.headers)
+    lines = write_request_id(http, call) + write_retry_lines(failure)
+    return make_json_reply(resolved.status, {"error": error}, lines, failure.headers)
 
 
 def _find_details(failure: Failure, status: int) -> Mapping[str, Json]:
@@ -88,7 +88,7 @@ ROWS = make_gateway_rows(
 _IDS_BY_STATUS = {400: "INVALID_REQUEST", 413: "REQUEST_TOO_LARGE", 429: "RATE_LIMIT_EXCEEDED", 500: "INTERNAL_ERROR"}
 _ERROR_IDS: Mapping[str, str] = {
     **{
-        reason: _IDS_BY_STATUS.get(status) or reason_phrase(status).upper().replace(" ", "_")
+        reason: _IDS_BY_STATUS.get(status) or find_reason_phrase(status).upper().replace(" ", "_")
         for reason, status in REASONS.items()
     },
     "bad_parameter": "INVALID_PARAMETER",
@@ -107,7 +107,7 @@ MESSAGES: Mapping[str, str] = {
     "rate_limit": "Rate limit reached for {model}. Please try again in {wait}.",
     "quota": "You exceeded your current quota, please check your plan and billing details.",
 }
-ERRORS = plain_errors(ROWS, MESSAGES, credential)
+ERRORS = make_plain_errors(ROWS, MESSAGES, credential)
 CHATS = ChatParser(NAME, refuse_without_code, elsewhere=_read_query)
 
 DIALECT = Dialect(
@@ -115,10 +115,10 @@ DIALECT = Dialect(
     operations=(
         # Unknown fields are ignored, whatever the mode.
         replace(
-            make_chat_operation(CHATS.parse, CHAT_LAYOUT, request_id_line),
+            make_chat_operation(CHATS.parse, CHAT_LAYOUT, write_request_id),
             unify=lambda http, body: {**body, **_read_query(http)},
         ),
-        *model_operations(NAME, request_id_line),
+        *make_model_operations(NAME, write_request_id),
     ),
     credential=credential,
     fail=_fail,

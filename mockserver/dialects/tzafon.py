@@ -18,11 +18,11 @@ from mockserver.dialects._errors import (
     INVALID_REQUEST,
     PLAIN_UNSUPPORTED_MESSAGES,
     ErrorRow,
-    error_rows,
-    plain_errors,
-    reason_phrase,
+    find_reason_phrase,
+    make_error_rows,
+    make_plain_errors,
     refuse_without_code,
-    retry_lines,
+    write_retry_lines,
 )
 from mockserver.dialects._fields import (
     STRING,
@@ -77,17 +77,17 @@ from mockserver.dialects._openai_api.stored import StoredResponses
 from mockserver.dialects._parse import (
     Body,
     Complaint,
-    bearer,
     clip,
     custom_complaint,
+    read_bearer,
     read_request,
     refuse_first,
 )
 from mockserver.dialects._reply import (
-    json_reply,
-    model_object,
-    model_operations,
-    request_id_line,
+    make_json_reply,
+    make_model_operations,
+    show_model,
+    write_request_id,
 )
 from mockserver.wire.chat import ChatLayout
 from mockserver.wire.response_events import ResponseRenderer
@@ -389,11 +389,11 @@ MODELS = ("tzafon.northstar-cua-fast", "tzafon.sm-1")
 
 
 def _render_responses(call: Call, outcome: Answer) -> Reply:
-    return make_responses_reply(call, outcome, renderer=RESPONSES, lines=request_id_line(call.http, call))
+    return make_responses_reply(call, outcome, renderer=RESPONSES, lines=write_request_id(call.http, call))
 
 
 def _render_model(name: str, created: int) -> dict[str, Json]:
-    return {**model_object(name, created), "root": name, "parent": None, "max_model_len": CONTEXT, "permission": []}
+    return {**show_model(name, created), "root": name, "parent": None, "max_model_len": CONTEXT, "permission": []}
 
 
 def _fail(http: HttpRequest, failure: Failure, call: Call | None) -> Reply:
@@ -402,8 +402,8 @@ def _fail(http: HttpRequest, failure: Failure, call: Call | None) -> Reply:
     error: Json = {"message": resolved.message, "type": resolved.kind, "param": resolved.param, "code": code}
     if resolved.status == 401 and failure.message is None:
         error = "Unauthorized"  # errors of the server in front of the model have another body
-    lines = request_id_line(http, call) + retry_lines(failure)
-    return json_reply(resolved.status, {"error": error}, lines, failure.headers)
+    lines = write_request_id(http, call) + write_retry_lines(failure)
+    return make_json_reply(resolved.status, {"error": error}, lines, failure.headers)
 
 
 RESPONSE_LAYOUT = ResponseLayout(
@@ -431,8 +431,8 @@ CHAT_LAYOUT = ChatLayout(
 )
 
 _BAD_REQUEST = ErrorRow(400, "BadRequestError")
-ROWS = error_rows(
-    lambda status: _BAD_REQUEST if status == 400 else ErrorRow(status, reason_phrase(status)),
+ROWS = make_error_rows(
+    lambda status: _BAD_REQUEST if status == 400 else ErrorRow(status, find_reason_phrase(status)),
     bad_json=ErrorRow(400, "Bad Request"),
     context_length=replace(_BAD_REQUEST, param="input_tokens"),
     not_cancellable=ErrorRow(400, INVALID_REQUEST, param="response_id"),
@@ -452,13 +452,13 @@ MESSAGES: Mapping[str, str] = {
     "not_cancellable": "Cannot cancel a synchronous response.",
 }
 UNSUPPORTED: Mapping[str, str] = {**PLAIN_UNSUPPORTED_MESSAGES, "vision": "{model} is not a multimodal model"}
-ERRORS = plain_errors(ROWS, MESSAGES, credential=bearer, unsupported=UNSUPPORTED)
+ERRORS = make_plain_errors(ROWS, MESSAGES, credential=read_bearer, unsupported=UNSUPPORTED)
 
 STORED = StoredResponses(
     NAME,
     refuse,
     renderer=RESPONSES,
-    lines=request_id_line,
+    lines=write_request_id,
     take=_parse_responses,
     final=True,
 )
@@ -474,11 +474,11 @@ DIALECT = Dialect(
             error=error_event,
             shows_reasoning=True,
         ),
-        make_chat_operation(_parse_chat, CHAT_LAYOUT, lines=request_id_line, model=MODELS[0]),
+        make_chat_operation(_parse_chat, CHAT_LAYOUT, lines=write_request_id, model=MODELS[0]),
         *STORED.operations(),
-        *model_operations(NAME, request_id_line, _render_model),
+        *make_model_operations(NAME, write_request_id, _render_model),
     ),
-    credential=bearer,
+    credential=read_bearer,
     fail=_fail,
     models=MODELS,
     own_features=frozenset(OWN_FEATURES) - {"filter_annotations", "finish_error", "status"},

@@ -16,7 +16,7 @@ from mockserver.dialects._embeddings import (
     make_embedding_call,
     make_embedding_reply,
 )
-from mockserver.dialects._errors import ErrorRow, error_rows, plain_errors
+from mockserver.dialects._errors import ErrorRow, make_error_rows, make_plain_errors
 from mockserver.dialects._fields import (
     Model,
     integer,
@@ -31,15 +31,15 @@ from mockserver.dialects._fields import (
 from mockserver.dialects._parse import (
     Body,
     Complaint,
-    bearer,
     clip,
     custom_complaint,
+    find_unknown_fields,
     join_words,
+    read_bearer,
     read_request,
     refuse_first,
-    unknown_fields,
 )
-from mockserver.dialects._reply import fail_with_detail, json_reply, request_id_line
+from mockserver.dialects._reply import fail_with_detail, make_json_reply, write_request_id
 from mockserver.dialects._rerank import list_ranked, parse_rerank, show_ranked, wants_documents
 from mockserver.kinds.embeddings import Embeddings
 from mockserver.kinds.rerank import Ranking
@@ -128,7 +128,7 @@ def _word_argument(complaint: Complaint) -> str:
 def _parse_embeddings(http: HttpRequest, validation: Validation) -> Call:
     body, parsed = read_request(EMBED, http, _refuse, validation)
     if validation is not Validation.OFF:
-        refuse_first(unknown_fields(body, EMBED.fields), _refuse)
+        refuse_first(find_unknown_fields(body, EMBED.fields), _refuse)
     texts = _list_chunks(parsed["input"])
     if validation is not Validation.OFF and "" in texts:
         raise _refuse(custom_complaint("Input cannot contain empty strings or empty lists", "input"))
@@ -194,7 +194,7 @@ def _render_contextualized(call: Call, outcome: Embeddings) -> Reply:
         documents.append({"object": "list", "data": data, "index": number})
     usage = {"total_tokens": outcome.prompt_tokens}
     body = {"object": "list", "data": documents, "model": outcome.model, "usage": usage}
-    return json_reply(200, body, request_id_line(call.http, call), outcome.headers)
+    return make_json_reply(200, body, write_request_id(call.http, call), outcome.headers)
 
 
 def _find_writer(call: Call) -> Write:
@@ -210,7 +210,7 @@ def _render_ranking(call: Call, outcome: Ranking) -> Reply:
         "model": outcome.model,
         "usage": {"total_tokens": outcome.prompt_tokens},
     }
-    return json_reply(200, body, request_id_line(call.http, call), outcome.headers)
+    return make_json_reply(200, body, write_request_id(call.http, call), outcome.headers)
 
 
 MODELS = (
@@ -233,7 +233,7 @@ MESSAGES: Mapping[str, str] = {
     "server_error": "The server encountered an unexpected error. Please try again.",
     "overloaded": "The server is overloaded. Please try again later.",
 }
-ERRORS = plain_errors(error_rows(ErrorRow, model_not_found=ErrorRow(400)), MESSAGES, bearer)
+ERRORS = make_plain_errors(make_error_rows(ErrorRow, model_not_found=ErrorRow(400)), MESSAGES, read_bearer)
 
 DIALECT = Dialect(
     name=NAME,
@@ -249,7 +249,7 @@ DIALECT = Dialect(
             _render_ranking,
         ),
     ),
-    credential=bearer,
+    credential=read_bearer,
     fail=fail_with_detail(ERRORS),
     models=MODELS,
 )

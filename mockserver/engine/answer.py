@@ -37,8 +37,8 @@ from mockserver.core.plan import (
     Usage,
     WebhookEvent,
     count_tokens,
-    tokens_of,
-    words_of,
+    find_tokens,
+    find_words,
 )
 from mockserver.core.seed import Seed, WallClock
 from mockserver.core.tokens import APPROX, Chunks, Tokenizer, end_tokens
@@ -285,7 +285,7 @@ def _stop_parts(parts: Parts, stops: tuple[str, ...]) -> tuple[Parts, str]:
 def _shorten_parts(parts: Parts, most: int, tokenizer: Tokenizer) -> Parts:
     kept: list[Part] = []
     for part in parts:
-        tokens = tokens_of(part, tokenizer)
+        tokens = find_tokens(part, tokenizer)
         if len(tokens) > most:
             if most or not kept:
                 kept.append(_keep_first_tokens(part, tokens[:most]))
@@ -309,7 +309,7 @@ def _keep_first_tokens(part: Part, tokens: tuple[str, ...]) -> Part:
 def _keep_first_characters(part: Part, length: int) -> Part:
     if isinstance(part, Item):
         return part
-    return _replace_text(part, words_of(part)[:length], _trim_chunks(part.chunks, length))
+    return _replace_text(part, find_words(part)[:length], _trim_chunks(part.chunks, length))
 
 
 def _replace_text(part: Written, text: str, chunks: Chunks) -> Written:
@@ -362,13 +362,13 @@ def _make_logprobs(
     call: Call, draft: DraftChoice, echo: tuple[str, ...], parts: Parts, seed: Seed
 ) -> Sequence[Logprob]:
     if _is_one_text(parts):
-        text = words_of(parts[0])
-        tokens = tokens_of(parts[0], call.tokenizer)
+        text = find_words(parts[0])
+        tokens = find_tokens(parts[0], call.tokenizer)
     else:
         texts = [part for part in parts if type(part) is Text]
         text = "".join([part.text for part in texts])
         # of each part by itself: some formats separate them
-        tokens = tuple([token for part in texts for token in tokens_of(part, call.tokenizer)])
+        tokens = tuple([token for part in texts for token in find_tokens(part, call.tokenizer)])
     count = len(echo) + len(tokens)
     make = partial(_make_each_logprob, call, draft, echo, tokens, text, seed)
     if call.options.n * count * (1 + (call.options.logprobs or 0)) <= LONG:

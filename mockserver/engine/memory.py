@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from mockserver.core.call import APPROVAL_REQUEST, CLIENT_RUN_TOOLS, Call, Message, ToolCall, fingerprint
+from mockserver.core.call import APPROVAL_REQUEST, CLIENT_RUN_TOOLS, Call, Message, ToolCall, compute_fingerprint
 from mockserver.core.http import HttpRequest
 from mockserver.core.json import Json
 from mockserver.core.kept_objects import KeptObject, make_key
@@ -178,7 +178,7 @@ def continue_conversation(call: Call, history: tuple[Message, ...]) -> Call:
     """Return the call at the end of a conversation. Its meaning is what was said, whatever the conversation's id."""
     own = call.messages[: int(call.has_instructions)]
     results = (message for message in call.spoken if message.role == "tool")  # their calls may be in the history
-    meaning = {**call.meaning, "previous_response_id": fingerprint(*_list_meanings((*history, *results)))}
+    meaning = {**call.meaning, "previous_response_id": compute_fingerprint(*_list_meanings((*history, *results)))}
     return replace(call, messages=(*own, *history, *call.spoken), meaning=meaning)
 
 

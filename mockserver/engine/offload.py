@@ -20,7 +20,7 @@ from msgspec import Struct
 
 from mockserver.core.call import Call
 from mockserver.core.draft import ArtifactDraft, Draft
-from mockserver.core.plan import Answer, Artifact, Failure, Listing, Outcome, Stored, words_of
+from mockserver.core.plan import Answer, Artifact, Failure, Listing, Outcome, Stored, find_words
 from mockserver.kinds.embeddings import USUAL_DIMENSIONS
 
 P = ParamSpec("P")
@@ -90,7 +90,7 @@ def makes_long(call: Call, draft: Draft | ArtifactDraft) -> bool:
         return False
     if isinstance(draft, ArtifactDraft):
         return (len(call.prompts) + len(call.documents)) * (call.options.dimensions or USUAL_DIMENSIONS) > LONG
-    letters = sum([len(words_of(part)) for choice in draft.choices for part in choice.parts])
+    letters = sum([len(find_words(part)) for choice in draft.choices for part in choice.parts])
     return letters * max(1, n // max(1, len(draft.choices))) * (1 + (logprobs or 0)) > LONG * LETTERS
 
 

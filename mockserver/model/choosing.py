@@ -22,18 +22,18 @@ from mockserver.model.arguments import Mentions, mentions
 from mockserver.model.hosted import list_allowed
 from mockserver.model.vocabulary import (
     Keys,
-    ends,
+    find_keys,
     is_action,
     is_verb,
-    keys,
+    keep_ends,
     leading,
     reads,
     roots,
+    split_words,
     stem,
     vocabulary,
-    weight,
+    weigh_word,
     word_list,
-    words,
 )
 
 THRESHOLD = 0.7
@@ -99,7 +99,7 @@ class Offers:
         for at, (score, total) in close.items():
             is_sure = len(close) == 1 and total >= least
             if score >= _PROMISING and not is_sure:  # values support a tool, but are never enough
-                total += mentioned.evidence(properties_of(self.tools[at])) * _WEIGHTS["arguments"]
+                total += mentioned.evidence(list_properties(self.tools[at])) * _WEIGHTS["arguments"]
             totals[at] = total
         found = max(totals, key=totals.__getitem__, default=None)
         return None if found is None or totals[found] < least else self.tools[found]
@@ -128,7 +128,7 @@ class _ReadTool(NamedTuple):
 
 def _read_tool(tool: Tool, hint: str) -> _ReadTool:
     options = tool.options or {}
-    properties = properties_of(tool)
+    properties = list_properties(tool)
     listed = (
         () if tool.description else (inner.get("enum") for inner in properties.values() if isinstance(inner, Mapping))
     )
@@ -148,40 +148,42 @@ def _read_offers(tools: tuple[_ReadTool, ...]) -> Sequence[Offer]:
     """Read the words that tell tools apart. The more there are, the fewer words of each are read."""
     most = max(_FEWEST_WORDS, min(_MOST_WORDS, _MOST_READ // (len(tools) or 1)))
     titles = [_split_namespace(tool.names[0]) for tool in tools]
-    names = [tuple(dict.fromkeys(words(own)))[:most] for _, own in titles]
+    names = [tuple(dict.fromkeys(split_words(own)))[:most] for _, own in titles]
     about = [
-        tuple(dict.fromkeys(words(f"{space} {_describe(tool)} {tool.choices} {tool.hint}")[:most]))
+        tuple(dict.fromkeys(split_words(f"{space} {_describe(tool)} {tool.choices} {tool.hint}")[:most]))
         for tool, (space, _) in zip(tools, titles, strict=True)
     ]
     held = Counter[str]()
     for each in zip(names, about, strict=True):
-        held.update(frozenset().union(*(keys(word) for part in each for word in part)))
+        held.update(frozenset().union(*(find_keys(word) for part in each for word in part)))
     rarity = {key: 1 - log(count) / log(1 + len(tools)) for key, count in held.items()}
 
     def weigh(word: str, scale: float = 1) -> Word:
-        met = keys(word)
-        share = weight(word) * max((rarity[key] for key in met if not key.startswith("~")), default=1.0)
+        met = find_keys(word)
+        share = weigh_word(word) * max((rarity[key] for key in met if not key.startswith("~")), default=1.0)
         return Word(word, share * scale, met)
 
     offers = []
     for at, (tool, name, told) in enumerate(zip(tools, names, about, strict=True)):
         properties = islice(tool.properties, most * _PROPERTIES)
-        parameters = frozenset().union(*(keys(word) for each in properties for word in words(each[:_LONGEST])[:most]))
-        own = frozenset().union(*map(keys, name))
+        parameters = frozenset().union(
+            *(find_keys(word) for each in properties for word in split_words(each[:_LONGEST])[:most])
+        )
+        own = frozenset().union(*map(find_keys, name))
         scale = _WEIGHTS["word of a choice"] if tool.choices else 1
         offer = Offer(
             at=at,
             names=tool.names,
-            name=tuple(weigh(word) for word in name if weight(word)),
+            name=tuple(weigh(word) for word in name if weigh_word(word)),
             description=tuple(
-                weigh(word, _WEIGHTS["word of a parameter"] if keys(word) & parameters else scale)
+                weigh(word, _WEIGHTS["word of a parameter"] if find_keys(word) & parameters else scale)
                 for word in told
-                if weight(word) >= 0.6 and not keys(word) & own
+                if weigh_word(word) >= 0.6 and not find_keys(word) & own
             ),
             parameters=parameters,
             verb=next((word for word in name if is_verb(word)), ""),
             does_anything=bool(HANDOFF.match(tool.names[0])) or tool.kind.startswith("computer"),
-            keys=own.union(*(keys(word) for word in told if weight(word) >= 0.6)),
+            keys=own.union(*(find_keys(word) for word in told if weigh_word(word) >= 0.6)),
         )
         offers.append(offer)
     return offers
@@ -190,7 +192,7 @@ def _read_offers(tools: tuple[_ReadTool, ...]) -> Sequence[Offer]:
 def _split_namespace(name: str) -> tuple[str, str]:
     """The namespace of a name, and the rest of it, which says what the tool is: `mcp__github__`, `create_issue`."""
     pieces = [piece for piece in _NAMESPACE.split(name) if piece]
-    own = 1 if pieces and any(weight(word) > _FAINT for word in words(pieces[-1])) else 2
+    own = 1 if pieces and any(weigh_word(word) > _FAINT for word in split_words(pieces[-1])) else 2
     return " ".join(pieces[:-own]), " ".join(pieces[-own:])
 
 
@@ -202,12 +204,12 @@ def _describe(tool: _ReadTool) -> str:
 def _spelling(name: str) -> str:
     """A pattern that finds a name; an everyday word is a name only with a sign of it: `search(`, the search tool."""
     written = re.escape(name)
-    if len(words(name)) > 1 or not name.isalpha():
+    if len(split_words(name)) > 1 or not name.isalpha():
         return rf"(?<!\w){written}(?!\w)"
     return rf"`{written}`|(?<!\w){written}(?:\(|['\"`]?\s+(?:tool|function|server)\b)"
 
 
-def properties_of(tool: Tool) -> Mapping[str, Json]:
+def list_properties(tool: Tool) -> Mapping[str, Json]:
     """Return the schemas of a tool's parameters by name, each with the definition that it refers to."""
     whole = tool.parameters if isinstance(tool.parameters, Mapping) else {}
     properties, known = whole.get("properties"), whole.get("$defs")
@@ -221,7 +223,7 @@ def properties_of(tool: Tool) -> Mapping[str, Json]:
     return {name: resolve(inner) for name, inner in properties.items()}
 
 
-def required_of(tool: Tool) -> frozenset[str]:
+def list_required(tool: Tool) -> frozenset[str]:
     required = tool.parameters.get("required") if isinstance(tool.parameters, Mapping) else None
     return frozenset(name for name in required if isinstance(name, str)) if isinstance(required, list) else frozenset()
 
@@ -232,21 +234,21 @@ class Said:
     def __init__(self, said: Sequence[str]) -> None:
         self.words = said
         self.exact = frozenset(said)
-        self.keys: Keys = frozenset().union(*map(keys, self.exact))
+        self.keys: Keys = frozenset().union(*map(find_keys, self.exact))
         self.meant: Keys = frozenset().union(*(roots(word) - {stem(word)} for word in self.exact))
         self.leading = leading(said)
         self.first = roots(self.leading)
         self.is_action = is_action(self.leading)
-        self.head = keys(next((word for word in said if weight(word) > _FAINT), ""))
+        self.head = find_keys(next((word for word in said if weigh_word(word) > _FAINT), ""))
         self.verbs = [word for word in said[:4] if is_action(word)]
 
 
 def _score_name(offer: Offer, said: Said) -> float:
     """The share of the name that the text says. Light words count only if they are the whole name and come first."""
     met = [word for word in offer.name if word.keys & said.keys]
-    if not met or (len(met) < len(offer.name) and all(weight(word.word) < 0.3 for word in met)):
+    if not met or (len(met) < len(offer.name) and all(weigh_word(word.word) < 0.3 for word in met)):
         return 0.0
-    faint = all(weight(word.word) < _FAINT for word in offer.name)
+    faint = all(weigh_word(word.word) < _FAINT for word in offer.name)
     if faint and not any(roots(word.word) & said.first for word in met):
         return 0.0
     shares = (
@@ -275,8 +277,8 @@ def _score_verb(offer: Offer, said: Said) -> float:
     if not own and said.is_action:
         own = [*offer.name[:1]]
         verbs = [said.leading]
-    other = own and verbs and not any(one.keys & keys(verb) for one in own for verb in verbs)
-    if other or (said.is_action and reads(offer.verb) and not keys(said.leading) & keys(offer.verb)):
+    other = own and verbs and not any(one.keys & find_keys(verb) for one in own for verb in verbs)
+    if other or (said.is_action and reads(offer.verb) and not find_keys(said.leading) & find_keys(offer.verb)):
         return _WEIGHTS["other verb"]
     if said.leading and any(roots(word.word) & said.first for word in offer.name if word.share > 0.45):
         return _WEIGHTS["same verb"]
@@ -421,7 +423,7 @@ class ToolRequest(Struct, frozen=True):
 
 def find_tool_requests(text: str, tools: Sequence[Tool], hints: Mapping[str, str]) -> tuple[ToolRequest, ...]:
     """Return what a text asks for, in its order; a tool more than once, where several places ask for it."""
-    text = ends(text, _LONGEST_END, _LONGEST_END)
+    text = keep_ends(text, _LONGEST_END, _LONGEST_END)
     offers = Offers(tools, hints)
     clauses = split_clauses(text)
     if unwanted := {name for clause in clauses if clause.denied for name in _denied_names(clause.denied, offers)}:
@@ -447,8 +449,8 @@ def find_tool_requests(text: str, tools: Sequence[Tool], hints: Mapping[str, str
 
 def find_best(text: str, tools: Sequence[Tool], hints: Mapping[str, str]) -> Tool | None:
     """Return the tool that fits a text best, however badly; None where none has anything to do with it."""
-    text = ends(text, _LONGEST_END, _LONGEST_END)
-    return Offers(tools, hints).best(Said(words(text)), mentions(text), least=0.01)
+    text = keep_ends(text, _LONGEST_END, _LONGEST_END)
+    return Offers(tools, hints).best(Said(split_words(text)), mentions(text), least=0.01)
 
 
 def find_option(text: str, options: Mapping[str, str]) -> str | None:
@@ -461,7 +463,7 @@ def find_option(text: str, options: Mapping[str, str]) -> str | None:
 def rank_options(text: str, options: Mapping[str, str]) -> list[str]:
     """Return the options that have to do with a text, those that fit it best first, by what is said of each."""
     offers = Offers([Tool(name, about) for name, about in options.items()])
-    said = Said(words(text))
+    said = Said(split_words(text))
     scores = {offers.tools[each.at].name: score_words(each, said) for each in offers.alike(said)}
     return sorted(scores, key=lambda name: -scores[name])
 
@@ -469,7 +471,7 @@ def rank_options(text: str, options: Mapping[str, str]) -> list[str]:
 def find_meanings(names: Iterable[str]) -> Mapping[str, str]:
     """Return what names that are labels commonly mean: `transfer_to_billing` has to do with invoices."""
     known = word_list("labels")
-    return {name: " ".join(word for label in words(name) for word in known.get(label, ())) for name in names}
+    return {name: " ".join(word for label in split_words(name) for word in known.get(label, ())) for name in names}
 
 
 def is_follow_up(text: str) -> bool:
@@ -486,7 +488,7 @@ def _denied_names(denied: str, offers: Offers) -> Iterator[str]:
     if _ANY_TOOL.match(denied):
         yield from (tool.name for tool in offers.tools)
         return
-    said = Said(words(denied))
+    said = Said(split_words(denied))
     alike = (each for each in offers.alike(said) if score_words(each, said) >= THRESHOLD - 0.1)
     yield from (offers.tools[each.at].name for each in alike)
     yield from (tool.name for _, tool in offers.named(denied))
@@ -515,14 +517,14 @@ def _find_described(clause: Clause, offers: Offers, head: Clause, before: Clause
 
     `head` is the first clause of its sentence, `before` the clause before it.
     """
-    own = words(clause.text)
+    own = split_words(clause.text)
     if leading(own) in ("run", "execute"):  # what is run may be quoted, and so blank
         own = (*own, "command")
-    if clause.idle or not any(map(keys, own)):
+    if clause.idle or not any(map(find_keys, own)):
         return []
     alone = Said(own)
     composed = _composed(clause, own, head)
-    said = Said((*own, *words(before.text))) if refers_back(clause.text) else alone
+    said = Said((*own, *split_words(before.text))) if refers_back(clause.text) else alone
 
     def weigh_against(offer: Offer) -> float:
         """What speaks against a tool: the clause itself has nothing to do with it, or asks for a text."""
@@ -530,7 +532,7 @@ def _find_described(clause: Clause, offers: Offers, head: Clause, before: Clause
             return _UNFIT
         if offer.does_anything:
             return _PENALTIES["does anything"]
-        if not composed or any(keys(word) & other.keys for word in composed for other in offer.name):
+        if not composed or any(find_keys(word) & other.keys for word in composed for other in offer.name):
             return 0.0
         return _PENALTIES["explains" if composed[0] in ("why", "how") else "composes"]
 
@@ -543,8 +545,8 @@ def _composed(clause: Clause, own: Sequence[str], head: Clause) -> Sequence[str]
     """The words that ask for a text or an explanation; a clause without a verb continues its sentence."""
     if own[0] == "why" or _IN_GENERAL.match(clause.text):
         return own[:1]
-    first = next((word for word in own if keys(word)), "")
-    asking = own if weight(first) < 1 else (*words(head.text)[:_FIRST_WORDS], *own)
+    first = next((word for word in own if find_keys(word)), "")
+    asking = own if weigh_word(first) < 1 else (*split_words(head.text)[:_FIRST_WORDS], *own)
     found = [word for word in asking[: 2 * _FIRST_WORDS] if word in _COMPOSED]
     return [word for word in found if word in _FORMS] or found
 

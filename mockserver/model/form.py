@@ -26,12 +26,12 @@ from mockserver.model.vocabulary import (
     capitalized,
     english,
     excerpt,
-    folded,
+    fold,
     note,
     number_of,
     singular,
+    split_words,
     vocabulary,
-    words,
 )
 
 
@@ -44,7 +44,7 @@ def write_list(request: Request, rng: Random) -> str | None:
     if counted is None and (_SEPARATED.search(request.rules) or is_bulleted):
         counted = _find_counted(request.rules)
         order = f"{request.rules}\n{request.text}"
-    if not (counted or points or is_bulleted or _LIST.search(folded(request.text))):
+    if not (counted or points or is_bulleted or _LIST.search(fold(request.text))):
         return None
     counting = counted or points
     number = number_of(counting["number"]) if counting else len(request.facts) or rng.randrange(3, 6)
@@ -61,9 +61,9 @@ def write_list(request: Request, rng: Random) -> str | None:
 
 def _find_counted(text: str) -> re.Match[str] | None:
     """The list that a text orders, "give me 3 tips": what is counted is no measure, and no text is to be written."""
-    listed = (each for each in _COUNTED.finditer(folded(text)) if each["noun"].lower() not in word_group("measures"))
+    listed = (each for each in _COUNTED.finditer(fold(text)) if each["noun"].lower() not in word_group("measures"))
     found = next(listed, None)
-    return None if found is None or _ONE_TEXT.search(folded(text[: found.end()])) else found
+    return None if found is None or _ONE_TEXT.search(fold(text[: found.end()])) else found
 
 
 def _find_material(text: str) -> str:
@@ -75,7 +75,7 @@ def _find_material(text: str) -> str:
 def _make_items(noun: str, number: int, about: str, rng: Random) -> list[str]:
     """Return so many items of a noun; questions, searches and keywords are made of the words of a text."""
     thing = singular(noun)
-    last = words(thing)[-1:] or ("",)
+    last = split_words(thing)[-1:] or ("",)
     telling = content_words(about, ENGLISH)
     is_reworded = about.endswith("?") and last[0] in english("wording", "list_items")
     kind = next((kind for kind in ("question", "query", "keyword") if last[0] in english(kind, "list_items")), "")
@@ -186,7 +186,7 @@ def find_closing(call: Call) -> Closing:
     approves = not order["ending"] and _APPROVING.search(order[0]) is not None
     if approves and not call.turn and "feedback" in order[0]:
         return Closing(call)
-    is_idle = last.role == "user" and word_group("going_on").issuperset(words(last.text[:_LONGEST_IDLE]))
+    is_idle = last.role == "user" and word_group("going_on").issuperset(split_words(last.text[:_LONGEST_IDLE]))
     alone = approves or (bool(call.turn or by_user) and is_idle)
     return Closing(call, (order["quoted"] or order["bare"]).strip(), alone)
 
@@ -220,7 +220,7 @@ def _strip_form(text: str, names: Sequence[str]) -> str:
             rests.append(piece[end:])
         else:
             kept.append(piece)
-        goes_on = bool(end) and masked[place[1] - 1] == ":" and not _LISTING.isdisjoint(words(piece))
+        goes_on = bool(end) and masked[place[1] - 1] == ":" and not _LISTING.isdisjoint(split_words(piece))
     rest = "".join(kept)
     return rest if not rests or _TWO_LETTERS.search(rest) else "".join(rests)
 

@@ -11,7 +11,7 @@ from mockserver.core.call import (
     Tool,
     ToolChoice,
     list_recent_approvals,
-    tool_calls,
+    list_tool_calls,
 )
 from mockserver.core.hosted_tools import make_item
 from mockserver.core.json import Json, try_parse
@@ -21,7 +21,7 @@ from mockserver.core.seed import Seed
 from mockserver.model.arguments import Mentions, mentions
 from mockserver.model.arguments.assigning import find_announced
 from mockserver.model.patterns import text_of
-from mockserver.model.vocabulary import pieces, sentence
+from mockserver.model.vocabulary import draw_sentence, pieces
 
 Action = dict[str, Json]
 
@@ -69,7 +69,7 @@ def write_free_text(tool: Tool, said: Mentions, seed: Seed) -> str:
     named = rf"(?is)^.{{0,60}}?\b{re.escape(tool.name)}\b(?: tool)?\s*(?:to|with|on|for|and)?\s*"
     _, colon, after = (rest := re.sub(named, "", said.text, count=1)).partition(": ")
     text = _find(said, "code", "quoted") or (after if colon else _POLITE.sub("", rest)).strip()
-    return text or sentence(seed.stream("custom", tool.name))
+    return text or draw_sentence(seed.stream("custom", tool.name))
 
 
 def _find(said: Mentions, *kinds: str) -> str:
@@ -161,7 +161,7 @@ def _mcp_use(tool: Tool, call: Call, said: str, seed: Seed) -> Item | None:
     use = {"server_label": label, "name": name, "arguments": arguments}
     if approved is None and _needs_approval(tool.options.get("require_approval"), name):
         return make_item("mcp_approval_request", use)
-    return make_item("mcp_call", {**use, "output": sentence(seed.stream("mcp", label))})
+    return make_item("mcp_call", {**use, "output": draw_sentence(seed.stream("mcp", label))})
 
 
 def _names(allowed: Json) -> list[str]:
@@ -183,7 +183,7 @@ def _needs_approval(required: Json, name: str) -> bool:
 
 def _computer_step(tool: Tool, call: Call, said: str, seed: Seed) -> Item | None:
     """The next action on a computer: a look at the screen, then one other; None after that, as nothing is repeated."""
-    made = [use.arguments for use in tool_calls(call) if use.kind == "computer_call"]
+    made = [use.arguments for use in list_tool_calls(call) if use.kind == "computer_call"]
     left = [action for action in _list_actions(tool, said, seed) if action not in map(try_parse, made)]
     if not left:
         return None

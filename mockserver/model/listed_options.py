@@ -14,8 +14,8 @@ from mockserver.core.call import Call, Message, Tool
 from mockserver.core.json import Json, try_parse
 from mockserver.core.lazy import lazy_pattern, remember
 from mockserver.model.arguments.evidence import alike
-from mockserver.model.choosing import HANDOFF, find_option, find_tool_requests, properties_of
-from mockserver.model.vocabulary import RULING, excerpt, folded, parts, truth, vocabulary, word_set
+from mockserver.model.choosing import HANDOFF, find_option, find_tool_requests, list_properties
+from mockserver.model.vocabulary import RULING, excerpt, fold, read_truth, split_name, vocabulary, word_set
 
 
 class ListedOptions(Struct, frozen=True):
@@ -47,7 +47,7 @@ def _read_row(text: str, row: re.Match[str]) -> ListedOptions | None:
     head = told[-len(near) - 1] if len(near) < len(told) else ""
     after = lead.rstrip().endswith((":", "[", "(", "{"))
     offers = (
-        ({truth(name) for name in names} == {True, False} and len(names) == 2 and lead[-1:] not in _QUOTES)
+        ({read_truth(name) for name in names} == {True, False} and len(names) == 2 and lead[-1:] not in _QUOTES)
         or is_alone
         or (head in word_set("option_nouns") and (after or not word_set("option_links").isdisjoint(near)))
         or (head in word_set("option_orders") and (after or _CLOSED.match(text, row.end())))
@@ -56,7 +56,7 @@ def _read_row(text: str, row: re.Match[str]) -> ListedOptions | None:
     )
     cue = next((word for word in told if word in word_set("option_choices") | word_set("option_orders")), head)
     start = row.start() - len(lead) + max(lead.lower().rfind(cue), 0)
-    return ListedOptions(names, parts(" ".join((head, *near))), start, row.end()) if offers else None
+    return ListedOptions(names, split_name(" ".join((head, *near))), start, row.end()) if offers else None
 
 
 def _read_lines(text: str, lines: re.Match[str]) -> ListedOptions | None:
@@ -67,7 +67,7 @@ def _read_lines(text: str, lines: re.Match[str]) -> ListedOptions | None:
         re.split(r"[:(]| [-–—] ", _BULLET.sub("", line), maxsplit=1)[0].strip(_AROUND)
         for line in lines["lines"].splitlines()
     ]
-    return ListedOptions(names, parts(head), lines.start(), lines.end())
+    return ListedOptions(names, split_name(head), lines.start(), lines.end())
 
 
 def find_hints(names: Sequence[str], text: str) -> dict[str, str]:
@@ -78,9 +78,9 @@ def find_hints(names: Sequence[str], text: str) -> dict[str, str]:
 
 def choose_name(text: str, names: Sequence[str], hints: Mapping[str, str]) -> str | None:
     """Return the name that a text says first, or else the one that fits it best; None where none fits at all."""
-    for word in parts(excerpt(text, _LONGEST_REQUEST)):
+    for word in split_name(excerpt(text, _LONGEST_REQUEST)):
         for name in names:
-            if any(alike(word, part) for part in parts(name) if part not in word_set("vague_roles")):
+            if any(alike(word, part) for part in split_name(name) if part not in word_set("vague_roles")):
                 return name
     return find_option(text, dict.fromkeys(names, "") | {name: hint for name, hint in hints.items() if name in names})
 
@@ -94,14 +94,14 @@ def choose_values(call: Call, schema: Json, about: str = "") -> dict[str, Json]:
     found: dict[str, Json] = {}
     for name, inner in islice(_properties(root).items(), _MOST):
         options = [*dict.fromkeys(islice(_list_values(inner, root), _MOST))]
-        ends = [option for option in options if _is_end(option, parts(name))]
+        ends = [option for option in options if _is_end(option, split_name(name))]
         best: str | None = None
         if ends and len(options) > len(ends):
             best = _choose_next(call, [option for option in options if option not in ends], ends[0])
         elif len(options) > 1 and "default" not in inner:
             hints = find_hints(options, _join_rules(call))
-            said = {*parts(excerpt(call.last_user, _LONGEST_REQUEST))}
-            spoken = [option for option in options if said.issuperset(parts(option))]
+            said = {*split_name(excerpt(call.last_user, _LONGEST_REQUEST))}
+            spoken = [option for option in options if said.issuperset(split_name(option))]
             if hints or not spoken:
                 best = choose_name(call.last_user, options, hints)
             elif len(spoken) == len(options):  # they are only listed
@@ -116,7 +116,7 @@ def choose_values(call: Call, schema: Json, about: str = "") -> dict[str, Json]:
 def find_endings(schema: Json) -> dict[str, Json]:
     """Return the option that answers, of each property with options: `answer` of search and answer."""
     listed = ((name, option) for name, inner in _properties(schema).items() for option in _list_values(inner, {}))
-    return {name: option for name, option in listed if {*parts(option)} <= word_set("answers")}
+    return {name: option for name, option in listed if {*split_name(option)} <= word_set("answers")}
 
 
 def _remove_names(text: str, names: Sequence[str]) -> str:
@@ -128,12 +128,12 @@ def _remove_names(text: str, names: Sequence[str]) -> str:
 
 def find_colleague(call: Call, tool: Tool) -> dict[str, Json]:
     """Return who a request is for, and what it is, for a tool that hands it over; nothing where it is for nobody."""
-    properties = properties_of(tool) if HANDOFF.match(tool.name) else {}
+    properties = list_properties(tool) if HANDOFF.match(tool.name) else {}
     for name, inner in islice(properties.items(), _MOST):
         names = [*dict.fromkeys(islice(_list_values(inner, tool.parameters), _MOST))]
         names = names or [*_find_names(call, name, "", tool.description)]
         if names and (fitting := _choose_listed(call, names)) is not None:
-            tasks = [each for each in properties if each != name and not _TASKS.isdisjoint(parts(each))]
+            tasks = [each for each in properties if each != name and not _TASKS.isdisjoint(split_name(each))]
             return {name: fitting, **dict.fromkeys(tasks[:1], call.last_user)}
     return {}
 
@@ -147,7 +147,7 @@ def _find_names(call: Call, name: str, described: str, about: str) -> Sequence[s
     quoted = [*dict.fromkeys(_QUOTED.findall(described))]
     if len(quoted) > 1:
         return quoted
-    words = [word for word in parts(name) if word not in ("name", "id", "to")]  # workers for a `worker_id`
+    words = [word for word in split_name(name) if word not in ("name", "id", "to")]  # workers for a `worker_id`
     own = list_options(excerpt(described))
     rules = _join_rules(call)
     listed = [*list_options(excerpt(about)), *list_options(rules), *_list_rosters(rules)]
@@ -164,7 +164,7 @@ def _list_rosters(rules: str) -> Iterator[ListedOptions]:
     found: dict[str, list[str]] = {}
     for element, name in _WITH_ID.findall(rules):
         found.setdefault(element, []).append(name)
-    yield from (ListedOptions(names, parts(element), 0, 0) for element, names in found.items() if len(names) > 1)
+    yield from (ListedOptions(names, split_name(element), 0, 0) for element, names in found.items() if len(names) > 1)
 
 
 def _properties(schema: Json) -> Mapping[str, Json]:
@@ -220,7 +220,7 @@ def choose_speaker(call: Call) -> str | None:
 
 def _list_roles(text: str) -> list[str]:
     """The roles that a text has to choose from: those after "select the next role", or with an end such as FINISH."""
-    asks = _TURN.search(folded(text[-_LONGEST_REQUEST:])) is not None
+    asks = _TURN.search(fold(text[-_LONGEST_REQUEST:])) is not None
     end = _END.search(text)
     if not (asks or end):
         return []
@@ -288,7 +288,7 @@ def _find_decision(message: Message, workers: Sequence[str]) -> str:
 
 def _is_end(option: str, name: Sequence[str]) -> bool:
     """Whether an option ends the work: FINISH, __end__; done or stop only if the property chooses what is next."""
-    said = parts(option)
+    said = split_name(option)
     said_of_ends = word_set("ends") | word_set("around_ends")
     if not said or not said_of_ends.issuperset(said) or word_set("ends").isdisjoint(said):
         return False

@@ -22,7 +22,7 @@ from mockserver.model.listed_options import find_hints, list_options
 from mockserver.model.prose import ENGLISH, SENTENCE, Topic, requested_language
 from mockserver.model.schema.scalars import known_text
 from mockserver.model.shapes import shape_of
-from mockserver.model.vocabulary import NUMBER_WORDS, capitalized, english, truth, word_lists
+from mockserver.model.vocabulary import NUMBER_WORDS, capitalized, english, read_truth, word_lists
 
 Fact = tuple[str, str]  # what it is about, which may be empty, and what is known of it
 NUMBER = rf"(?:[0-9]{{1,4}}|{NUMBER_WORDS})"
@@ -225,13 +225,15 @@ def _choose_option(request: Request, rng: Random) -> str | None:
 
 def pick(options: Mapping[str, str], said: str, request: Request, rng: Random) -> str:
     """Return the option that is true, is the result, is named, or fits best what is said; else any."""
-    truths = {truth(option): option for option in options}
+    truths = {read_truth(option): option for option in options}
     if truths.keys() == {True, False} and (is_true := _is_true(request)) is not None:
         return truths[is_true]
     result = compute(request.text, bare=True)
     spoken = set(re.findall(r"[\w+-]+", said.lower()))
     right = [option for option, text in options.items() if text == result]
-    named = [option for option in options if option.lower() in spoken and truth(option) is None and len(option) > 1]
+    named = [
+        option for option in options if option.lower() in spoken and read_truth(option) is None and len(option) > 1
+    ]
     found = right or named
     if not found and (fitting := find_option(said, options)) is not None:
         return fitting
@@ -257,7 +259,7 @@ def _choose_number(request: Request, rng: Random) -> str | None:
 
 def _is_true(request: Request) -> bool | None:
     """Whether what tools returned says so; None where they returned nothing."""
-    stated = (truth(value) for _, value in request.facts)
+    stated = (read_truth(value) for _, value in request.facts)
     denied = _DENIAL.search(request.found) is not None
     return next((value for value in stated if value is not None), not denied if request.found else None)
 

@@ -31,7 +31,7 @@ from mockserver.model.prose import (
     stop_words,
     write_text_on,
 )
-from mockserver.model.vocabulary import RULING, english, excerpt, folded, stem, vocabulary, word_set, words
+from mockserver.model.vocabulary import RULING, english, excerpt, fold, split_words, stem, vocabulary, word_set
 
 
 class _Statement(Struct, frozen=True):
@@ -169,7 +169,7 @@ def _answer(about: Topic, found: _Statement) -> str:
     """The sentence, in the second person if the user said it of himself, after yes or no if that is asked."""
     text = found.text
     if found.own and _MINE.search(text):
-        text = _PERSONS.sub(lambda person: _TURNED[folded(person[0])], text)
+        text = _PERSONS.sub(lambda person: _TURNED[fold(person[0])], text)
         text = text[:1].upper() + text[1:]
     text = text if text.endswith((".", "!", "。", "！", "।", "…")) else text + "."
     if about.kind != "yes":
@@ -200,7 +200,7 @@ def _keys(text: str) -> frozenset[str]:
     silent = stop_words(ENGLISH) | stop_words(language) | word_set("asking")
     if language in UNSPACED:
         text = "".join(sign for sign in text if sign not in _KANA)
-    return frozenset(stem(word) for word in words(text.replace("'s ", " ")) if word not in silent)
+    return frozenset(stem(word) for word in split_words(text.replace("'s ", " ")) if word not in silent)
 
 
 # Small letters; a blank; \\n for a digit, \\t for a sign that orders nothing, and { for all others.

@@ -25,14 +25,14 @@ from mockserver.core.tokens import count, split
 from mockserver.model.budget import MAX_TEXT_TOKENS
 from mockserver.model.vocabulary import (
     capitalized,
+    draw_aspects,
+    draw_sentence,
     draw_word,
     english,
     excerpt,
     list_faker_words,
     note,
     pick,
-    sentence,
-    some_aspects,
     word_lists,
 )
 
@@ -333,7 +333,7 @@ def lorem(call: Call, seed: Seed, options: Mapping[str, Json]) -> DraftChoice:
     """Lorem ipsum, as long as `prose` would be."""
     rng = seed.stream("lorem")
     tokens = _length(call, rng, options)
-    latin = ((sentence(rng, "la"), 0) for _ in repeat(None))
+    latin = ((draw_sentence(rng, "la"), 0) for _ in repeat(None))
     text, _ = _limited(*_paragraphs(latin, rng, " ", tokens), call, options)
     return _draft(separator_after_prompt(call) + text)
 
@@ -554,7 +554,7 @@ class Speaker:
     def __init__(self, topic: Topic, rng: Random) -> None:
         self._topic = topic
         self._rng = rng
-        self._aspects = some_aspects(rng)
+        self._aspects = draw_aspects(rng)
         fillings = self._fillings = {"topic": topic.subject} if topic.subject else {}
         if topic.said:
             fillings["said"] = topic.said

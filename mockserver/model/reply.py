@@ -26,7 +26,7 @@ from mockserver.core.lazy import lazy_pattern
 from mockserver.core.plan import Failure, Text
 from mockserver.core.seed import Random, Seed
 from mockserver.model.arguments import find_record, mentions
-from mockserver.model.choosing import properties_of
+from mockserver.model.choosing import list_properties
 from mockserver.model.code_stubs import write_code_values
 from mockserver.model.conversation import cut_examples, unwrap
 from mockserver.model.form import find_closing, find_form, finish_answer, write_list
@@ -51,7 +51,7 @@ from mockserver.model.prose import (
 )
 from mockserver.model.shapes import Described, asks_for_json, find_shape
 from mockserver.model.tool_uses import fill_schema, list_tool_uses, make_tool_use, waits, with_earlier_results
-from mockserver.model.vocabulary import excerpt, phrase, words
+from mockserver.model.vocabulary import draw_phrase, excerpt, split_words
 
 Options = Mapping[str, Json]
 
@@ -146,7 +146,7 @@ def arguments(call: Call, seed: Seed, options: Options) -> DraftChoice:
     said = mentions(call.last_user)
     if not before:
         return DraftChoice((make_tool_use(tool, said, seed, lenient=lenient),))
-    listed = said.sets(properties_of(tool))
+    listed = said.sets(list_properties(tool))
     said = listed[before % len(listed)] if listed else said
     return DraftChoice((make_tool_use(tool, said, seed.branch(str(before)), lenient=lenient),))
 
@@ -193,7 +193,7 @@ def _fill(schema: Json, call: Call, seed: Seed, said: str) -> Json:
         said = quoted[1]
     said = cut_examples(said)
     results = [text for result in list_result_texts(call) for text in (*find_record(result, said), result)]
-    properties = properties_of(Tool("", parameters=schema))
+    properties = list_properties(Tool("", parameters=schema))
     stated = choose_values(call, schema) | _find_answer(call, properties, said)
     stated |= write_code_values(properties, said, call.system)
     if is_settled := bool(results or _DONE.search(said)):
@@ -206,7 +206,7 @@ def _fill(schema: Json, call: Call, seed: Seed, said: str) -> Json:
 
 def _find_answer(call: Call, properties: Mapping[str, Json], said: str) -> dict[str, Json]:
     """The value of the property that takes the answer to the user's question, if the conversation has the answer."""
-    names = [name for name in properties if words(name)[-1:] in _OF_ANSWERS]
+    names = [name for name in properties if split_words(name)[-1:] in _OF_ANSWERS]
     if not names or list_result_texts(call):
         return {}
     result = compute(said, bare=True)
@@ -224,10 +224,10 @@ def _remove_nulls(text: str) -> str:
 def _make_object(call: Call, rng: Random) -> Json:
     about = find_topic(call)
     return {
-        "topic": about.subject or phrase(rng, 2),
+        "topic": about.subject or draw_phrase(rng, 2),
         "answer": next(sentences(about, rng)),
         "confidence": rng.randrange(50, 100) / 100,
-        "tags": [*about.words[:3]] or [phrase(rng, 1)],
+        "tags": [*about.words[:3]] or [draw_phrase(rng, 1)],
     }
 
 

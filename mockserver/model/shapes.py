@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from mockserver.core.json import Json, compact
 from mockserver.core.lazy import lazy_pattern
-from mockserver.model.vocabulary import NUMBER_WORDS, excerpt, folded, number_of, pieces, singular, vocabulary
+from mockserver.model.vocabulary import NUMBER_WORDS, excerpt, fold, number_of, pieces, singular, vocabulary
 
 
 class FoundValue(Struct, frozen=True):
@@ -345,7 +345,7 @@ def _shape_in(text: str, found: FoundValue, said: str) -> Described:
     if counted:
         schema = _set_number(schema, counted)
         rest = rest.replace(counted[0], " ")
-    fenced = any(_FENCED.search(folded(each)) for each in (text, said))
+    fenced = any(_FENCED.search(fold(each)) for each in (text, said))
     opening, closing = ("```json\n", "\n```") if fenced else ("", "")
     return Described(schema, rest, lambda value: f"{opening}{compact(value)}{closing}")
 
@@ -382,7 +382,7 @@ def _set_number(schema: Mapping[str, Json], found: re.Match[str]) -> dict[str, J
 
 def asks_for_json(text: str) -> bool:
     """Whether a text orders an answer in JSON."""
-    said = folded(text)
+    said = fold(text)
     if "json" not in text.lower():
         return "{" in said and _ORDERED_OBJECT.search(said) is not None
     return bool(_ORDERED.search(said)) and not _ABOUT_JSON.search(said)

@@ -21,8 +21,8 @@ from mockserver.core.call import (
     Tool,
     ToolCall,
     list_recent_tool_calls,
+    list_tool_calls,
     list_tool_results,
-    tool_calls,
 )
 from mockserver.core.json import Json, compact, try_parse
 from mockserver.core.lazy import lazy_pattern, remember
@@ -40,9 +40,9 @@ from mockserver.model.choosing import (
     find_meanings,
     find_tool_requests,
     is_follow_up,
-    properties_of,
+    list_properties,
+    list_required,
     refers_back,
-    required_of,
 )
 from mockserver.model.code_stubs import write_code_values
 from mockserver.model.form import WHEN_DONE, without_form
@@ -52,7 +52,7 @@ from mockserver.model.orders import compute, find_courtesy
 from mockserver.model.passages import describe_results, list_result_texts
 from mockserver.model.schema import instance
 from mockserver.model.shapes import with_told_bounds
-from mockserver.model.vocabulary import RULING, ends, is_verb, keys, stem, vocabulary, weight, words
+from mockserver.model.vocabulary import RULING, find_keys, is_verb, keep_ends, split_words, stem, vocabulary, weigh_word
 
 
 class Pair(Struct, frozen=True):
@@ -77,15 +77,15 @@ class Instructions(Struct):
 
 
 def read_instructions(call: Call, tools: Sequence[Tool]) -> Instructions:
-    texts = (ends(each.text, _LONGEST_END, _LONGEST_END) for each in call.messages if each.role in RULING)
+    texts = (keep_ends(each.text, _LONGEST_END, _LONGEST_END) for each in call.messages if each.role in RULING)
     return _read_instructions("\n".join(islice(texts, _MOST_RULING)), tuple(tool.name for tool in tools))
 
 
 @remember(32)  # as the same come with each request of a client
 def _read_instructions(text: str, names: tuple[str, ...]) -> Instructions:
     told = Instructions()
-    spoken = {*words(text)}
-    known = [name for name in names if name.lower() in text.lower() or {*words(name)} <= spoken][:_MOST_NAMED]
+    spoken = {*split_words(text)}
+    known = [name for name in names if name.lower() in text.lower() or {*split_words(name)} <= spoken][:_MOST_NAMED]
     for sentence in islice(filter(str.strip, _END.split(blank_quotes(text))), _MOST_SENTENCES):
         found = _find_named(sentence, known)
         conditional = _CONDITION.search(sentence)
@@ -94,10 +94,12 @@ def _read_instructions(text: str, names: tuple[str, ...]) -> Instructions:
             told.never.update(names if denied["all"] and not found else found)
         elif _HANDING_OVER.search(sentence) and WHEN_DONE.search(sentence):
             handing = ((name, verb) for name in names if (verb := HANDOFF.match(name)) and name not in told.last)
-            told.last += [name for name, verb in handing if {*words(name[verb.end() :])} <= {*words(sentence)}][:1]
+            told.last += [
+                name for name, verb in handing if {*split_words(name[verb.end() :])} <= {*split_words(sentence)}
+            ][:1]
         elif len(found) == 2 and joint and len(told.pairs) < _MOST_ORDERS:
             is_before = joint[0].lower() == "before"
-            leads = not words(sentence[: joint.start()])
+            leads = not split_words(sentence[: joint.start()])
             first, second = found if is_before != leads else reversed(found)
             told.pairs.append(Pair(first, second, cause=second if is_before else first))
         elif not conditional and _OBLIGATION.search(sentence):
@@ -112,16 +114,16 @@ def _find_named(sentence: str, known: Sequence[str]) -> list[str]:
     if not known:
         return []
     lowered = sentence.lower()
-    heard = frozenset().union(*map(keys, words(sentence)))
+    heard = frozenset().union(*map(find_keys, split_words(sentence)))
     is_called = _CALLING.search(sentence) is not None
     places = dict[str, int]()
     for name in known:
-        told = [word for word in words(name) if keys(word)]
+        told = [word for word in split_words(name) if find_keys(word)]
         written = re.search(rf"(?<!\w){re.escape(name)}(?!\w)", sentence, re.I) if name.lower() in lowered else None
         if written and (not name.isalpha() or (is_called and (name[0].islower() or written[0][0].isupper()))):
             places[name] = written.start()
         elif len(told) > 1 and not any(
-            (keys(word) if weight(word) < 0.5 else {stem(word)}).isdisjoint(heard) for word in told
+            (find_keys(word) if weigh_word(word) < 0.5 else {stem(word)}).isdisjoint(heard) for word in told
         ):
             places[name] = lowered.find(told[0][:3])
     return sorted(places, key=places.__getitem__)
@@ -193,12 +195,14 @@ def list_tool_uses(call: Call, seed: Seed) -> tuple[Use, ...]:
 
 def _find_last_command(call: Call, offered: Sequence[Tool]) -> ToolCall | None:
     """The call that ends the work, once some was done, with the command that instructions name for that."""
-    made = tool_calls(call)
-    takes = ((tool, name) for tool in offered for name in required_of(tool) if _COMMANDS.intersection(words(name)))
+    made = list_tool_calls(call)
+    takes = (
+        (tool, name) for tool in offered for name in list_required(tool) if _COMMANDS.intersection(split_words(name))
+    )
     tool, name = next(takes, (None, ""))
     if tool is None or not made:
         return None
-    told = (FINISHING.search(ends(each.text, _LONGEST_END, _LONGEST_END)) for each in call.messages if each.text)
+    told = (FINISHING.search(keep_ends(each.text, _LONGEST_END, _LONGEST_END)) for each in call.messages if each.text)
     found = next(filter(None, told), None)
     last = found and ToolCall("", tool.name, compact({name: found[1]}), namespace=tool.namespace)
     return None if last is None or any(same_arguments(old.arguments, last.arguments) for old in made) else last
@@ -215,7 +219,9 @@ def make_tool_use(tool: Tool, said: Mentions, seed: Seed, *, lenient: bool = Fal
     drawn = seed.branch("arguments", tool.name)
     try:
         made = fill_schema(tool.parameters, drawn, said) if tool.parameters else {}
-        texts = [name for name in properties_of(tool) if _FOR_PEOPLE.intersection(words(name))] if not made else []
+        texts = (
+            [name for name in list_properties(tool) if _FOR_PEOPLE.intersection(split_words(name))] if not made else []
+        )
         if texts and said.text:  # all are optional, but one is the point of the call
             made = fill_schema(tool.parameters, drawn, said.stating({texts[0]: said.text.strip()}))
     except Failure:
@@ -245,7 +251,7 @@ def waits(use: Use) -> bool:
 def with_earlier_results(call: Call, seed: Seed) -> Call:
     """Return the call, with results of earlier turns after a message that asks for them again."""
     is_asked = call.last_turn is not None and call.last_turn.role == "user"
-    if call.tool_choice.mode != "auto" or not tool_calls(call) or not is_asked:
+    if call.tool_choice.mode != "auto" or not list_tool_calls(call) or not is_asked:
         return call
     pending = [
         each for each in find_pending_calls(without_form(call), _list_offered(call)) if each.tool.kind in CLIENT_KINDS
@@ -292,7 +298,7 @@ def _use(call: Call, pending: PendingCall, seed: Seed, at: int = 0) -> Use | Non
         return make_hosted_use(pending.tool, call, seed, pending.said.text)
     stated = choose_values(call, pending.tool.parameters, pending.tool.description)
     context = "\n".join((*list_result_texts(call), call.system))
-    stated |= write_code_values(properties_of(pending.tool), pending.said.text, context)
+    stated |= write_code_values(list_properties(pending.tool), pending.said.text, context)
     said = pending.said.stating(stated | find_colleague(call, pending.tool))
     return make_tool_use(pending.tool, said, seed, lenient=call.options.lenient_schema)
 
@@ -334,7 +340,7 @@ def _find_likeliest(call: Call, offered: Sequence[Tool]) -> Tool:
 
 def _sort_by_mentions(tools: Sequence[Tool], text: str) -> list[Tool]:
     said = mentions(text)
-    return sorted(tools, key=lambda tool: -said.evidence(properties_of(tool)))
+    return sorted(tools, key=lambda tool: -said.evidence(list_properties(tool)))
 
 
 _MOST_TRIED = 64  # tools that are tried one by one where a call is demanded
@@ -352,9 +358,9 @@ def find_answering_tools(tools: Sequence[Tool]) -> tuple[Tool, ...]:
     said = tuple(
         tool for tool in tools if tool.kind == "function" and _read_end(tool.name, tool.description) == "answer"
     )
-    if said or len(tools) != 1 or not properties_of(tools[0]) or not _SHAPE.fullmatch(tools[0].name):
+    if said or len(tools) != 1 or not list_properties(tools[0]) or not _SHAPE.fullmatch(tools[0].name):
         return said
-    about = words(tools[0].description[:_LONGEST])
+    about = split_words(tools[0].description[:_LONGEST])
     acts = (
         _begins_with_verb(tools[0].name)
         or (about and is_verb(about[0]))
@@ -364,14 +370,14 @@ def find_answering_tools(tools: Sequence[Tool]) -> tuple[Tool, ...]:
 
 
 def _begins_with_verb(name: str) -> bool:
-    first = words(name)[0]
+    first = split_words(name)[0]
     return is_verb(first) or first in ("book", "order", "multiply", "divide", "query", "reserve")
 
 
 @remember(1024)
 def _read_end(name: str, description: str) -> str:
     """What a tool says that it ends with: the `answer` itself, which it takes, the `turn`, or "" for nothing."""
-    named = words(name)
+    named = split_words(name)
     description = description[:_LONGEST]
     ends_with = _ENDS.search(description) or (named not in _WHOLE and _OUTPUT.search(description))
     if "final" in named or ends_with:
@@ -433,17 +439,17 @@ def _find_wanted(call: Call, tools: Sequence[Tool], ordered: Instructions) -> Se
     if named := [ToolRequest(tool, text) for tool in work if find_colleague(call, tool)]:
         return named
     if is_follow_up(text):
-        made = tool_calls(call)
+        made = list_tool_calls(call)
         recent = list_recent_tool_calls(call)
         names = [old.name for old in reversed(made[: len(made) - len(recent)])]
         tool = next((tool for name in names for tool in work if tool.name == name), None)
-        spoken = tool is not None and mentions(text).evidence(properties_of(tool)) > 0
+        spoken = tool is not None and mentions(text).evidence(list_properties(tool)) > 0
         return (ToolRequest(tool, text),) if tool is not None and spoken else ()
     if find_courtesy(text):
         return ()
     if colleagues := [tool for tool in work if HANDOFF.match(tool.name)]:
         offers = Offers(colleagues, find_meanings(tool.name for tool in colleagues))
-        fitting = offers.best(Said(words(text)), mentions(text), least=_FITS_COLLEAGUE)
+        fitting = offers.best(Said(split_words(text)), mentions(text), least=_FITS_COLLEAGUE)
         only_sorts = len(colleagues) == len(tools) > 1 and not list_recent_tool_calls(call) and not _TO_YOU.search(text)
         if fitting or only_sorts:
             return (ToolRequest(fitting or colleagues[0], text),)
@@ -456,13 +462,13 @@ def _find_wanted(call: Call, tools: Sequence[Tool], ordered: Instructions) -> Se
 def _add_sources(found: Sequence[ToolRequest], tools: Sequence[Tool], text: str) -> Sequence[ToolRequest]:
     """The requests after tools that need nothing and give what the text names for them: my current location."""
     asked = [request.tool for request in found]
-    if not any(map(required_of, asked)):
+    if not any(map(list_required, asked)):
         return found
-    said = frozenset(map(stem, words(text)))
+    said = frozenset(map(stem, split_words(text)))
     named = list[Tool]()
     for tool in tools:
-        nouns = [stem(word) for word in words(tool.name) if not is_verb(word)]
-        needs_nothing = tool.kind == "function" and not properties_of(tool) and tool not in asked
+        nouns = [stem(word) for word in split_words(tool.name) if not is_verb(word)]
+        needs_nothing = tool.kind == "function" and not list_properties(tool) and tool not in asked
         if needs_nothing and len(nouns) > 1 and said.issuperset(nouns):
             named.append(tool)
     first = replace(found[0], later=bool(named))
@@ -470,9 +476,9 @@ def _add_sources(found: Sequence[ToolRequest], tools: Sequence[Tool], text: str)
 
 
 def _searches_anything(tool: Tool) -> bool:
-    needed = required_of(tool)
-    takes_words = len(needed) == 1 and all(_SEARCHED.intersection(words(name)) for name in needed)
-    said = words(f"{tool.name} {tool.description[:_LONGEST]}")
+    needed = list_required(tool)
+    takes_words = len(needed) == 1 and all(_SEARCHED.intersection(split_words(name)) for name in needed)
+    said = split_words(f"{tool.name} {tool.description[:_LONGEST]}")
     return tool.kind == "function" and takes_words and not _SEARCHING.isdisjoint(said)
 
 
@@ -526,10 +532,10 @@ def _wait(asked: Sequence[ToolRequest], tools: Sequence[Tool], text: str) -> Ite
 def _each(call: Call, request: ToolRequest, stage: int) -> Iterator[PendingCall]:
     """The calls for a request: one for each set of values in its words; else all values that can be meant."""
     said = mentions(request.text)
-    needed = required_of(request.tool)
+    needed = list_required(request.tool)
     given = _find_stated(request.tool, said)
     whole = given.keys()
-    sets = said.sets(properties_of(request.tool))[:_MOST_SETS]
+    sets = said.sets(list_properties(request.tool))[:_MOST_SETS]
     repeats = len(sets) > 1 and not any(isinstance(value, list) for value in given.values())
     if repeats and all(whole & needed <= _find_stated(request.tool, each).keys() for each in sets):
         yield from (PendingCall(request.tool, each, stage) for each in sets)
@@ -551,7 +557,7 @@ def _put_result(call: Call, text: str) -> str:
 
 def _write_content(call: Call, tool: Tool) -> str:
     """The results, or the answer that was given, as the value of the parameter that takes a text for people, if any."""
-    name = next((name for name in sorted(required_of(tool)) if _FOR_PEOPLE.intersection(words(name))), None)
+    name = next((name for name in sorted(list_required(tool)) if _FOR_PEOPLE.intersection(split_words(name))), None)
     last = call.messages[-1] if call.messages else None
     answered = last.text if last is not None and last.role == "assistant" else None  # but not as it was to be
     said = None if name is None else describe_results(call) or answered
@@ -583,7 +589,7 @@ def find_earlier_call(call: Call, pending: PendingCall, made: ToolCall) -> ToolC
     Handing over is no question that was answered: only calls of this turn count.
     """
     recent = list_recent_tool_calls(call)
-    earlier = [old for old in (recent if HANDOFF.match(made.name) else tool_calls(call)) if old.name == made.name]
+    earlier = [old for old in (recent if HANDOFF.match(made.name) else list_tool_calls(call)) if old.name == made.name]
     for old in reversed(earlier):
         if same_arguments(old.arguments, made.arguments):
             return old
@@ -603,7 +609,7 @@ def find_earlier_call(call: Call, pending: PendingCall, made: ToolCall) -> ToolC
 
 
 def _find_stated(tool: Tool, said: Mentions) -> Mapping[str, Json]:
-    given, _ = said.assigned(properties_of(tool), lambda name, value: True)
+    given, _ = said.assigned(list_properties(tool), lambda name, value: True)
     return given
 
 

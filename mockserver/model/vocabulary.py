@@ -21,12 +21,12 @@ def vocabulary(words: str) -> frozenset[str]:
     return frozenset(words.split())
 
 
-def ends(text: str, head: int, tail: int) -> str:
+def keep_ends(text: str, head: int, tail: int) -> str:
     """Return the text, or its first `head` and last `tail` characters on lines of their own."""
     return text if len(text) <= head + tail else f"{text[:head]}\n{text[len(text) - tail :]}"
 
 
-def folded(text: str) -> str:
+def fold(text: str) -> str:
     """Return a text in small letters, as a pattern that ignores case sees it; such a pattern is three times as slow."""
     return (text if text.isascii() else text.translate(_FOLDED)).lower()
 
@@ -43,7 +43,7 @@ def excerpt(text: str, most: int = 10_000) -> str:
     tail = most * 4 // 5
     if len(text) > 4 * most and (read := _ends_of(text[: 2 * head], text[len(text) - 2 * tail :])) is not None:
         return read
-    return ends((_shortened if len(text) <= 4 * most else _shortened.__wrapped__)(text), head, tail)
+    return keep_ends((_shortened if len(text) <= 4 * most else _shortened.__wrapped__)(text), head, tail)
 
 
 @remember(32)
@@ -73,7 +73,7 @@ RULING = ("system", "developer")  # roles of messages whose orders hold for the 
 def number_of(word: str) -> int:
     """Return what a number in digits or one of NUMBER_WORDS means."""
     known = {"a": 1, "an": 1, "single": 1, "hundred": 100}
-    word = folded(word)
+    word = fold(word)
     return int(word) if word.isdecimal() else known.get(word) or int(heading_of("numbers")[word])
 
 
@@ -97,7 +97,7 @@ def word_set(name: str) -> frozenset[str]:
     return frozenset(word_list("sets")[name])
 
 
-def truth(word: str) -> bool | None:
+def read_truth(word: str) -> bool | None:
     """Return what `yes` or `disabled` means; None for a word that is neither true nor false."""
     word = word.lower()
     return True if word in word_set("yes") else False if word in word_set("no") else None
@@ -180,7 +180,7 @@ def _remember_short(make: Callable[[str], tuple[str, ...]]) -> Callable[[str], t
 
 
 @_remember_short
-def parts(name: str) -> tuple[str, ...]:
+def split_name(name: str) -> tuple[str, ...]:
     """Return the words of a name in the singular: `fromCity` and `from_cities` are from and city."""
     return tuple([singular(piece) for piece in pieces(name) if piece not in _SIGNS])
 
@@ -204,7 +204,7 @@ def singular(word: str) -> str:
 
 
 @_remember_short
-def words(text: str) -> tuple[str, ...]:
+def split_words(text: str) -> tuple[str, ...]:
     """Return the words of a text or an identifier in lower case and without accents.
 
     Scripts without blanks are cut into pairs of characters.
@@ -219,7 +219,7 @@ def words(text: str) -> tuple[str, ...]:
 
 
 @remember(4096)
-def keys(word: str) -> Keys:
+def find_keys(word: str) -> Keys:
     """Return what a word is compared by; nothing for a word that says nothing."""
     if word in word_set("silent") or (len(word) == 1 and word.isascii() and word not in _SIGNS):
         return frozenset()
@@ -234,9 +234,9 @@ def roots(word: str) -> Keys:
 
 
 @remember(4096)
-def weight(word: str) -> float:
+def weigh_word(word: str) -> float:
     """How much a word tells of what is wanted, from 0 to 1: `weather` more than `send`, that more than `get`."""
-    if not keys(word):
+    if not find_keys(word):
         return 0.0
     return min(_weights().get(root, 1.0) for root in roots(word))
 
@@ -251,12 +251,12 @@ def reads(word: str) -> bool:
 
 
 def is_action(word: str) -> bool:
-    return weight(word) == _WEIGHT_OF_ACTION
+    return weigh_word(word) == _WEIGHT_OF_ACTION
 
 
 def leading(said: Sequence[str]) -> str:
     """Return the first word that tells anything, if it may be a verb: not `schedule` of `my schedule`."""
-    at = next((at for at, word in enumerate(said) if keys(word)), None)
+    at = next((at for at, word in enumerate(said) if find_keys(word)), None)
     return "" if at is None or (at and said[at - 1] in word_set("determiners")) else said[at]
 
 
@@ -310,7 +310,7 @@ def _translated() -> Mapping[str, frozenset[str]]:
         (piece, stem(english))
         for english, foreign in translations
         for word in foreign
-        for piece in ((word,) if word.isascii() else words(word))
+        for piece in ((word,) if word.isascii() else split_words(word))
     )
 
 
@@ -377,11 +377,11 @@ def draw_word(rng: Random, locale: str = "en_US") -> str:
     return words[rng.below(len(words))]
 
 
-def phrase(rng: Random, length: int) -> str:
-    return " ".join(noun(rng) for _ in range(length))
+def draw_phrase(rng: Random, length: int) -> str:
+    return " ".join(draw_noun(rng) for _ in range(length))
 
 
-def sentence(rng: Random, locale: str = "en_US") -> str:
+def draw_sentence(rng: Random, locale: str = "en_US") -> str:
     words = [draw_word(rng, locale) for _ in range(5 + rng.below(10))]
     if len(words) > 7:
         words[2 + rng.below(len(words) - 4)] += ","
@@ -389,11 +389,11 @@ def sentence(rng: Random, locale: str = "en_US") -> str:
     return " ".join(words) + ("?" if rng.random() < 0.06 else ".")
 
 
-def noun(rng: Random) -> str:
+def draw_noun(rng: Random) -> str:
     return pick(english("nouns"), rng)
 
 
-def thing(rng: Random) -> str:
+def draw_thing(rng: Random) -> str:
     return f"{pick(english('adjectives'), rng)} {pick(english('nouns'), rng)}"
 
 
@@ -402,22 +402,22 @@ def note(rng: Random) -> str:
     return notes[rng.below(len(notes))]
 
 
-def remark(rng: Random) -> str:
-    aspects = some_aspects(rng)
+def draw_remark(rng: Random) -> str:
+    aspects = draw_aspects(rng)
     remarked = pick(english("remarks"), rng)
-    first, second = two_of(aspects, rng)
+    first, second = draw_two(aspects, rng)
     rng.random()  # once drawn for a word of the prompt; without it what follows would change
     return remarked.format(a=first, b=second, A=capitalized(first))
 
 
-def some_aspects(rng: Random) -> list[str]:
+def draw_aspects(rng: Random) -> list[str]:
     """Five aspects that a text keeps to."""
     left = list(english("aspects"))
     random = rng.random
     return [left.pop(floor(random() * size)) for size in range(len(left), len(left) - 5, -1)]
 
 
-def two_of(aspects: Sequence[str], rng: Random) -> tuple[str, str]:
+def draw_two(aspects: Sequence[str], rng: Random) -> tuple[str, str]:
     random = rng.random
     last = len(aspects) - 1
     at = floor(random() * last)

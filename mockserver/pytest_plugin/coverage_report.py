@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from mockserver.core.text import plural
+from mockserver.core.text import count_noun
 from mockserver.pytest_plugin.plugin_options import FIXTURES
 from mockserver.reports.coverage import (
     Coverage,
@@ -109,7 +109,7 @@ class RuleCoverage:
         if unused := self._list_unused_rules(config):
             failing = self._unused == "fail"
             were = "was" if len(unused) == 1 else "were"
-            title = f"mockserver: {plural(len(unused), 'rule')} {were} never used"
+            title = f"mockserver: {count_noun(len(unused), 'rule')} {were} never used"
             terminalreporter.section(title, red=failing, yellow=not failing)
             for line in unused:
                 terminalreporter.write_line(line)

@@ -10,7 +10,7 @@ import pytest
 
 from mockserver.config.errors import MockserverError
 from mockserver.config.types import parse_share
-from mockserver.core.text import limit_lines, plural
+from mockserver.core.text import count_noun, limit_lines
 from mockserver.pytest_plugin.plugin_options import FAULT, FIXTURE
 from mockserver.reports.footprint import (
     CallFootprint,
@@ -194,7 +194,7 @@ class FootprintReport:
             lines.append(f"without a price: {', '.join(unpriced)}")
         lines += self._list_changed()
         if self._deleted:
-            count = plural(len(self._deleted), "deleted test")
+            count = count_noun(len(self._deleted), "deleted test")
             advice = "removed" if options.prune else "to remove them, use --mockserver-footprint-prune"
             lines.append(f"entries of {count}: {advice}")
             lines += limit_lines([f"  {test}" for test in sorted(self._deleted)], _MAX_LISTED)
@@ -208,7 +208,7 @@ class FootprintReport:
         ]
         if not self._options.update:
             count = sum(test in self._recorded for test in changed)
-            return [f"{plural(count, 'footprint')} changed; {_UPDATE} writes them"] if count else []
+            return [f"{count_noun(count, 'footprint')} changed; {_UPDATE} writes them"] if count else []
         lines = [self._describe_update(test) for test in changed]
         return list(limit_lines(lines, _MAX_LISTED))
 

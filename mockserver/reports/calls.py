@@ -14,7 +14,7 @@ from mockserver.core.exchange import Exchange, split_frames
 from mockserver.core.http import HttpRequest
 from mockserver.core.json import Json, compact, map_texts
 from mockserver.core.plan import Usage
-from mockserver.core.text import one_line, plural, shown, truncate
+from mockserver.core.text import count_noun, join_to_line, show_value, truncate
 from mockserver.rules.load import Rule
 
 if TYPE_CHECKING:
@@ -225,7 +225,7 @@ class ReceivedCall(Struct, frozen=True, eq=False):
         if self.asked is not None and self.asked.mcp is not None:
             request = self.asked.mcp
             return mask_line(f"{request.target} {compact(request.arguments)}", self.secrets)
-        return self.last_user and shown(self.secrets.mask_text(self.last_user))
+        return self.last_user and show_value(self.secrets.mask_text(self.last_user))
 
     def __repr__(self) -> str:
         return f"<{describe_call(self)}>"
@@ -238,7 +238,7 @@ def describe_call(call: ReceivedCall) -> str:
     more = (mask_line(call.model, secrets), call.subject)
     source = f"{call.source} ({call.status})" if call.source in REJECTED else call.source
     said = " ".join(filter(None, (request, *more)))
-    return f"call {call.number}{_name_part(call)}: {said} -> {one_line(source) or 'open'}"
+    return f"call {call.number}{_name_part(call)}: {said} -> {join_to_line(source) or 'open'}"
 
 
 def name_call(call: ReceivedCall) -> str:
@@ -248,7 +248,7 @@ def name_call(call: ReceivedCall) -> str:
         return f"{mask_line(f'{call.method} {call.path}', call.secrets)} {number}"
     if call.asked is not None and call.asked.mcp is not None:
         return f"{call.subject} of {mask_line(call.model, call.secrets)} {number}"
-    return f"{shown(call.secrets.mask_text(call.last_user[:_MAX_SCANNED]), _MAX_NAME)} {number}"
+    return f"{show_value(call.secrets.mask_text(call.last_user[:_MAX_SCANNED]), _MAX_NAME)} {number}"
 
 
 def _name_part(call: ReceivedCall) -> str:
@@ -258,7 +258,7 @@ def _name_part(call: ReceivedCall) -> str:
 
 def mask_line(text: str, secrets: "Secrets") -> str:
     """Return a name or a path on one line, cut, without credentials."""
-    return one_line(truncate(secrets.mask_text(text[:_MAX_SCANNED])))
+    return join_to_line(truncate(secrets.mask_text(text[:_MAX_SCANNED])))
 
 
 def list_calls(calls: Sequence[ReceivedCall], among: Sequence[ReceivedCall] = ()) -> str:
@@ -270,7 +270,7 @@ def list_calls(calls: Sequence[ReceivedCall], among: Sequence[ReceivedCall] = ()
         return f"no call in this selection; {list_calls(among)}" if among else NO_CALLS
     more = [f"  ... and {len(calls) - MAX_LISTED} more"] if len(calls) > MAX_LISTED else []
     listed = [f"  {describe_call(call)}" for call in calls[:MAX_LISTED]]
-    return "\n".join([f"{plural(len(calls), 'call')} received:", *listed, *more])
+    return "\n".join([f"{count_noun(len(calls), 'call')} received:", *listed, *more])
 
 
 def list_sources(call: ReceivedCall) -> tuple[str, ...]:
@@ -289,7 +289,7 @@ def describe_rejected(calls: Sequence[ReceivedCall]) -> Iterator[str]:
     found = [call for call in calls if call.source in REJECTED or (call.status == _RULE_FAILED and call.error)]
     for call in found[:MAX_REJECTED]:
         yield describe_call(call) if call.source in REJECTED else f"{describe_call(call)} ({call.status})"
-        yield f"  {one_line(call.secrets.mask_text(call.error)[:_MAX_ERROR])}"
+        yield f"  {join_to_line(call.secrets.mask_text(call.error)[:_MAX_ERROR])}"
     if len(found) > MAX_REJECTED:
         yield f"... and {len(found) - MAX_REJECTED} more rejected calls"
 

@@ -12,7 +12,7 @@ from mockserver.core.call import Call, Message, find_last_tool_result
 from mockserver.core.exchange import ConditionResult
 from mockserver.core.json import map_texts
 from mockserver.core.json_diff import Pairs, find_differences, pair_items, pair_names
-from mockserver.core.text import count_shared_ends, limit_lines, one_line, shown
+from mockserver.core.text import count_shared_ends, join_to_line, limit_lines, show_value
 from mockserver.reports.calls import mask_line
 from mockserver.rules.match.predicates import PREDICATES, Lens, is_part_of, is_same, split_pieces
 from mockserver.rules.nearest import MOST_LINES, measure_closeness, render_results
@@ -144,8 +144,8 @@ def _compare_passage(wanted: str, text: str, start: int = 0) -> range | None:
 
 def _mark_span(result: ConditionResult, wanted: str, text: str, span: range) -> Iterator[str]:
     """Yield two texts, one above the other, with carets under the characters that differ."""
-    head = f"MISS  {one_line(result.field)} {result.predicate} "
-    yield head + (_cut_text(wanted, span.start)[0] if isinstance(result.expected, str) else shown(result.expected))
+    head = f"MISS  {join_to_line(result.field)} {result.predicate} "
+    yield head + (_cut_text(wanted, span.start)[0] if isinstance(result.expected, str) else show_value(result.expected))
     cut, begun = _cut_text(text, span.start)
     yield f"{'      got':<{len(head)}}{cut}"
     skipped = _measure_width(_escape(text[begun : span.start])) + bool(begun) + 1
@@ -161,7 +161,7 @@ def _cut_text(text: str, at: int) -> tuple[str, int]:
 
 
 def _escape(text: str) -> str:
-    return one_line(json.dumps(text, ensure_ascii=False)[1:-1])
+    return join_to_line(json.dumps(text, ensure_ascii=False)[1:-1])
 
 
 def _measure_width(text: str) -> int:
@@ -188,9 +188,9 @@ def _explain_lists(result: ConditionResult) -> Iterator[str]:
     missing = [one for one in wanted if not any(fits(one, each) for each in there)]
     extra = [each for each in there if not any(fits(one, each) for one in wanted)]
     if missing:
-        yield f"missing {', '.join(map(shown, missing[:MAX_PATHS]))}"
+        yield f"missing {', '.join(map(show_value, missing[:MAX_PATHS]))}"
     if extra and result.predicate == "equals":
-        yield f"unexpected {', '.join(map(shown, extra[:MAX_PATHS]))}"
+        yield f"unexpected {', '.join(map(show_value, extra[:MAX_PATHS]))}"
     if result.predicate == "equals" and not missing and not extra:
         yield "in a different order" if len(wanted) == len(there) else "with duplicates"
 
@@ -204,9 +204,9 @@ def _make_element_test(result: ConditionResult) -> Callable[[object, object], ob
 def _explain_paths(wanted: object, actual: object, *, whole: bool) -> Iterator[str]:
     """Yield where a value is not as wanted: in all of it, or (not `whole`) in what is wanted of it."""
     for found in find_differences(wanted, actual, pair=_pair_whole if whole else _pair_tables, equal=_EQUAL[whole]):
-        where = one_line(found.where)
+        where = join_to_line(found.where)
         if found.kind == "changed":
-            yield f"{where or 'it'} is {shown(found.other)}, not {shown(found.one)}"
+            yield f"{where or 'it'} is {show_value(found.other)}, not {show_value(found.one)}"
         elif found.kind == "removed":
             yield f"missing {where}"
         elif whole:
@@ -236,7 +236,7 @@ def describe_request(call: Call, secrets: "Secrets") -> Iterator[str]:
     told = [f"{call.dialect} {call.operation} {mask_line(call.model, secrets)}".rstrip()]
     told += ["streamed"] if call.stream else []
     told += [f"tools {_join_names(tool.name for tool in call.tools)}"] if call.tools else []
-    told += [one_line(call.options.response_format)] if call.options.response_format != "text" else []
+    told += [join_to_line(call.options.response_format)] if call.options.response_format != "text" else []
     told += (
         [f"continues {mask_line(call.previous_response_id, secrets)}"] if call.previous_response_id is not None else []
     )
@@ -296,12 +296,12 @@ def _redact_result(result: ConditionResult, secrets: "Secrets") -> ConditionResu
 
 
 def _describe_message(call: Call, message: Message, secrets: "Secrets") -> Iterator[str]:
-    role = one_line(message.role)
+    role = join_to_line(message.role)
     if message.role == "tool" and message is call.last_turn:
         result = find_last_tool_result(call)
-        role = f"{role} {one_line(str(result['name']))}" if result is not None and result["name"] else role
+        role = f"{role} {join_to_line(str(result['name']))}" if result is not None and result["name"] else role
     if message.text or not (message.tool_calls or message.parts):
-        yield f"  {role}: {shown(secrets.mask_text(message.text[:_MAX_SCANNED]))}"
+        yield f"  {role}: {show_value(secrets.mask_text(message.text[:_MAX_SCANNED]))}"
     if message.parts:
         yield f"  {role}: {_join_names(str(part.get('type', 'part')) for part in message.parts)}"
     for used in message.tool_calls[:MAX_NAMES]:
@@ -309,7 +309,7 @@ def _describe_message(call: Call, message: Message, secrets: "Secrets") -> Itera
 
 
 def _join_names(names: Iterable[str]) -> str:
-    every = [one_line(name[:80]) for name in names]
+    every = [join_to_line(name[:80]) for name in names]
     more = f" and {len(every) - MAX_NAMES} more" if len(every) > MAX_NAMES else ""
     return ", ".join(every[:MAX_NAMES]) + more
 

@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from mockserver.config.errors import RuleError
 from mockserver.core.call import Call
-from mockserver.core.text import limit_lines, one_line, plural, shown, truncate, write_ranges
+from mockserver.core.text import count_noun, join_to_line, limit_lines, show_value, truncate, write_ranges
 from mockserver.kinds import LOOK_UPS
 from mockserver.reports.calls import (
     MAX_LISTED,
@@ -94,7 +94,7 @@ class Budget(Struct, frozen=True):
         allowed = self.max_calls
         if allowed is not None and len(calls) > allowed:
             over = name_call(calls[allowed])
-            head = f"{plural(len(calls), 'call')} received, {allowed} allowed; first one over: {over}"
+            head = f"{count_noun(len(calls), 'call')} received, {allowed} allowed; first one over: {over}"
             yield make_problem(head, _list_around(calls, allowed))
         if self.max_tokens is not None:
             yield from self._check_tokens(calls, self.max_tokens)
@@ -108,7 +108,7 @@ class Budget(Struct, frozen=True):
             total += used
             over = call if over is None and total > allowed else over
             excess = f", {total - allowed} over" if total > allowed else ""
-            lines.append(f"{plural(used, 'token')}, {total} so far{excess}: {describe_call(call)}")
+            lines.append(f"{count_noun(used, 'token')}, {total} so far{excess}: {describe_call(call)}")
         if over is not None:
             head = f"{total} tokens used, {allowed} allowed; exceeded by {name_call(over)}"
             yield make_problem(head, limit_lines(lines, MAX_LISTED))
@@ -128,7 +128,9 @@ def explain_too_few_answers(
     `uncounted` are requests such as handshakes, which show that the client has found the server.
     """
     others = [call for call in calls if rule.source not in list_sources(call)]
-    head = f"{one_line(rule.where)} answered {count_answers(rule, calls)} of {plural(expected, 'expected call')}"
+    head = (
+        f"{join_to_line(rule.where)} answered {count_answers(rule, calls)} of {count_noun(expected, 'expected call')}"
+    )
     if not calls and uncounted:
         listed = limit_lines([describe_call(call) for call in uncounted if call.source not in REJECTED], MAX_LISTED)
         lines = ["no calls received, only requests that do not count:", *listed, *describe_rejected(uncounted)]
@@ -136,14 +138,14 @@ def explain_too_few_answers(
     if not calls:
         return make_problem(head, [NO_CALLS])
     compared = sort_by_closeness((call, rule.when.explain(call.asked)) for call in others if call.asked is not None)
-    lines = [] if compared else [f"no other call could match it; {plural(len(calls), 'call')} received in total"]
+    lines = [] if compared else [f"no other call could match it; {count_noun(len(calls), 'call')} received in total"]
     for call, results in compared[:MAX_NEAREST]:
         lines.append(describe_call(call))
         if all(result.ok for result in results):
             lines.append("  it matches, but another rule answered first")
         lines += [f"  {line}" for line in explain_conditions(results, call.secrets)]
     if len(compared) > MAX_NEAREST:
-        lines.append(f"... and {plural(len(compared) - MAX_NEAREST, 'other call')}")
+        lines.append(f"... and {count_noun(len(compared) - MAX_NEAREST, 'other call')}")
     return make_problem(head, [*lines, *describe_rejected([call for call in calls if call.source in REJECTED])])
 
 
@@ -152,15 +154,15 @@ def find_never_reached(rules: Sequence[Rule]) -> Iterator[Problem]:
     for remark in review(rules):
         before = remark.before
         if before is not None and "name" not in before.spec and not before.spec["when"]:
-            hidden = one_line(remark.rule.where)
-            head = f"{one_line(before.where)}: this rule has no conditions, so {hidden} never answers"
+            hidden = join_to_line(remark.rule.where)
+            head = f"{join_to_line(before.where)}: this rule has no conditions, so {hidden} never answers"
             yield make_problem(head, ['declare it last, or say when it answers, such as on("*hello*")'])
             return
 
 
 def explain_unanswerable(remarks: Iterable[Remark]) -> Iterator[Problem]:
     """Return the rules that no request can reach, or not the one that they are for."""
-    return (make_problem(f"{one_line(remark.rule.where)}: this rule {remark.text}") for remark in remarks)
+    return (make_problem(f"{join_to_line(remark.rule.where)}: this rule {remark.text}") for remark in remarks)
 
 
 def find_impossible_answers(calls: Sequence[ReceivedCall]) -> Iterator[Problem]:
@@ -179,8 +181,8 @@ def _group_remarks(remarks: Mapping[ReceivedCall, Sequence[str]], remedy: str) -
         for text in texts:
             found.setdefault(text, []).append(call)
     for text, those in found.items():
-        more = f" and {plural(len(those) - 1, 'more call')}" if len(those) > 1 else ""
-        yield make_problem(one_line(text), [f"{describe_call(those[0])}{more}", remedy])
+        more = f" and {count_noun(len(those) - 1, 'more call')}" if len(those) > 1 else ""
+        yield make_problem(join_to_line(text), [f"{describe_call(those[0])}{more}", remedy])
 
 
 def explain_no_answer(where: str) -> Problem:
@@ -190,10 +192,10 @@ def explain_no_answer(where: str) -> Problem:
 def explain_raised(where: str, errors: Sequence[Exception]) -> Problem:
     """Return a rule's function that raised, with the frames of the test."""
     first = errors[0]
-    message = f": {shown(str(first))[1:-1]}" if str(first) else ""
+    message = f": {show_value(str(first))[1:-1]}" if str(first) else ""
     times = f", {len(errors)} times" if len(errors) > 1 else ""
-    head = f"{type(first).__name__}{message} in the function of {one_line(where)}{times}"
-    return make_problem(head, map(one_line, _write_traceback(first)))
+    head = f"{type(first).__name__}{message} in the function of {join_to_line(where)}{times}"
+    return make_problem(head, map(join_to_line, _write_traceback(first)))
 
 
 def explain_unmatched(calls: Sequence[ReceivedCall], rules: Sequence[Rule]) -> Iterator[Problem]:
@@ -237,7 +239,7 @@ def _explain_unanswered(group: Sequence[ReceivedCall]) -> Problem:
     call = group[0]
     request = group[0].asked
     error = call.secrets.mask_text(call.error)
-    first, *others = (one_line(line[:_MAX_ERROR_LINE]) for line in error.split("\n"))
+    first, *others = (join_to_line(line[:_MAX_ERROR_LINE]) for line in error.split("\n"))
     lines = [] if request is None else list(describe_request(request, call.secrets))
     if error.startswith(_NO_EPISODE):
         head = f"{first.partition(' answers ')[0]} answers {_name_group(group)}"
@@ -261,7 +263,7 @@ def _explain_no_rule(
     lines = [*describe_request(request, secrets), "the nearest rules:" if near else "there are no rules that answer"]
     for each in near:
         verdict = each.describe_verdict(explain_closed(each.rule))
-        lines.append(f"  {one_line(each.rule.where + each.rule.quoted_name)}: {verdict}")
+        lines.append(f"  {join_to_line(each.rule.where + each.rule.quoted_name)}: {verdict}")
         lines += [f"    {line}" for line in explain_conditions(each.results, secrets)]
     if (late := _find_declared_later(call, request, rules)) is not None:
         lines.append(f"{late.where} matches, but was declared after this call")
@@ -293,8 +295,8 @@ def _name_group(group: Sequence[ReceivedCall]) -> str:
 def _describe_nearest(near: NearMiss | None) -> str:
     if near is None:
         return "there are no rules"
-    failed = dict.fromkeys(one_line(result.field) for result in near.results if not result.ok)
-    return f"nearest {one_line(near.rule.where)}: {', '.join(failed) or explain_closed(near.rule)}"
+    failed = dict.fromkeys(join_to_line(result.field) for result in near.results if not result.ok)
+    return f"nearest {join_to_line(near.rule.where)}: {', '.join(failed) or explain_closed(near.rule)}"
 
 
 def _list_around(calls: Sequence[ReceivedCall], marked: int) -> Iterator[str]:
@@ -331,7 +333,7 @@ class PlayedCassette(Struct, frozen=True):
 
     def __str__(self) -> str:
         unplayed = self.unplayed
-        episodes = f"{len(unplayed)} of {plural(self.size, 'episode')} not played"
+        episodes = f"{len(unplayed)} of {count_noun(self.size, 'episode')} not played"
         return f"{self.file}: {episodes}: {write_ranges(unplayed)}"
 
 
@@ -391,9 +393,8 @@ def explain_too_few(
 
 
 def explain_too_many(calls: Sequence[ReceivedCall], expected: Expectation, number: int) -> str:
-    head = (
-        f"expected {plural(number, 'call') if number else 'no calls'}{_describe_expected(expected)}, got {len(calls)}"
-    )
+    most = count_noun(number, "call") if number else "no calls"
+    head = f"expected {most}{_describe_expected(expected)}, got {len(calls)}"
     return f"{head}\n{list_calls(calls)}"
 
 
@@ -401,7 +402,7 @@ def explain_sequence(calls: Sequence[ReceivedCall], steps: Sequence[Expectation]
     """Return calls aligned with expected steps, so that a missing or an extra call does not shift the others."""
     rows = list(_align(calls, steps))
     number = 0
-    lines = [_find_first_difference(rows), f"expected {plural(len(steps), 'call')}, received {len(calls)}:"]
+    lines = [_find_first_difference(rows), f"expected {count_noun(len(steps), 'call')}, received {len(calls)}:"]
     for step, call in rows:
         number += step is not None
         lines += [f"  {line}" for line in _describe_step(number, step, call)]

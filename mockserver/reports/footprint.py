@@ -23,7 +23,7 @@ from mockserver.core.episode import Recorded, find_format
 from mockserver.core.json import Json, compact
 from mockserver.core.json_diff import find_differences
 from mockserver.core.plan import Usage
-from mockserver.core.text import align_columns, limit_lines, one_line, plural
+from mockserver.core.text import align_columns, count_noun, join_to_line, limit_lines
 from mockserver.reports.calls import ReceivedCall, list_requests
 
 VERSION = 1  # of the file
@@ -56,7 +56,7 @@ class CallFootprint(Struct, frozen=True, forbid_unknown_fields=True, omit_defaul
     @property
     def name(self) -> str:
         failed = f"-> {self.error}" if self.error else ""
-        return one_line(" ".join(filter(None, (self.request, self.model, failed))))
+        return join_to_line(" ".join(filter(None, (self.request, self.model, failed))))
 
     @property
     def order(self) -> tuple[object, ...]:
@@ -91,8 +91,8 @@ class Total(Struct, frozen=True):
 
     def __str__(self) -> str:
         parts = f"{self.tools} of tools, {self.cached} cached"
-        completion = plural(self.completion, "completion token")
-        return f"{plural(self.calls, 'call')}, {plural(self.prompt, 'prompt token')} ({parts}), {completion}"
+        completion = count_noun(self.completion, "completion token")
+        return f"{count_noun(self.calls, 'call')}, {count_noun(self.prompt, 'prompt token')} ({parts}), {completion}"
 
 
 def measure_calls(calls: Iterable[ReceivedCall], *, with_texts: bool = False) -> tuple[CallFootprint, ...]:
@@ -242,7 +242,7 @@ def describe_changes(before: Footprint, after: Footprint) -> Iterator[str]:
     for lines in changes[:_MAX_CHANGED]:
         yield from lines
     if len(changes) > _MAX_CHANGED:
-        yield f"... and {plural(len(changes) - _MAX_CHANGED, 'call')} more"
+        yield f"... and {count_noun(len(changes) - _MAX_CHANGED, 'call')} more"
 
 
 def pair_calls(before: Footprint, after: Footprint) -> Iterator[tuple[CallFootprint | None, CallFootprint | None]]:
@@ -284,7 +284,7 @@ def _describe_change(one: CallFootprint | None, other: CallFootprint | None) -> 
     yield f"  {other.name}: prompt {one.prompt} -> {other.prompt}"
     for found in find_differences(asdict(one), asdict(other)):
         kept = found.path[0]
-        step = one_line(str(found.path[-1]))
+        step = join_to_line(str(found.path[-1]))
         if kept == "texts":
             yield from _describe_text(step, str(found.one), str(found.other)) if found.kind == "changed" else ()
         elif kept == "prompt":  # in the line above
@@ -299,7 +299,7 @@ def _describe_change(one: CallFootprint | None, other: CallFootprint | None) -> 
 def _describe_text(part: str, one: str, other: str) -> Iterator[str]:
     lines = list(unified_diff(one.splitlines(), other.splitlines(), lineterm="", n=1))[2:]
     yield f"    text of {part}:"
-    yield from (f"      {one_line(line)}" for line in limit_lines(lines, _MAX_LINES))
+    yield from (f"      {join_to_line(line)}" for line in limit_lines(lines, _MAX_LINES))
 
 
 # Prices.

@@ -16,7 +16,7 @@ from mockserver.core.call import OTHER, Call, find_last_tool_result
 from mockserver.core.exchange import ConditionResult
 from mockserver.core.json import Json, compact
 from mockserver.core.mcp_server import McpRequest
-from mockserver.core.text import one_line, plural
+from mockserver.core.text import count_noun, join_to_line
 from mockserver.engine.answer import split_prompts
 from mockserver.kinds import ARTIFACTS, ASKED, CONVERSATIONS, LOOK_UPS
 from mockserver.reports.diff import find_loosening, find_span, is_secret
@@ -69,12 +69,13 @@ def suggest_change(near: NearMiss, call: Call, secrets: "Secrets") -> str | None
     """Return how to change a rule that misses by one condition; None if it misses by more, or no change helps."""
     rule = near.rule
     if near.held == len(near.results) and rule.times is not None:
-        return f"{rule.where} is used up after {plural(rule.times, 'call')}; increase times, or add a rule for the rest"
+        used_up = f"{rule.where} is used up after {count_noun(rule.times, 'call')}"
+        return f"{used_up}; increase times, or add a rule for the rest"
     change = find_change(near, call, secrets)
     if change is None:
         return None
     if change.value is None:
-        return f"remove {one_line(change.field)} from {rule.where}"
+        return f"remove {join_to_line(change.field)} from {rule.where}"
     written = write_python_field if rule.place is not None and rule.place.file.endswith(".py") else write_yaml_field
     return f"change {rule.where} to {written(change.field, change.value)}"
 

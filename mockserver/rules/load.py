@@ -19,7 +19,7 @@ from mockserver.core.lazy import lazy_property
 from mockserver.core.mcp_server import McpServer
 from mockserver.core.plan import SERVICE
 from mockserver.core.state import Precondition, name_times_counter
-from mockserver.core.text import shown
+from mockserver.core.text import show_value
 from mockserver.rules.answer.compile import CompiledThen, compile_then
 from mockserver.rules.checks import TARGETS, AnswerCheck, Known, check_when
 from mockserver.rules.match.conditions import All, Condition
@@ -89,7 +89,7 @@ class Rule(Struct, frozen=True, dict=True):
     @property
     def quoted_name(self) -> str:
         """Return ` "weather"`; empty if the user gave no name."""
-        return f" {shown(self.name)}" if "name" in self.spec else ""
+        return f" {show_value(self.name)}" if "name" in self.spec else ""
 
 
 def load(

@@ -15,7 +15,7 @@ from mockserver.config.tables import AsTable, AsText, ByShape, Table, field
 from mockserver.config.validation_errors import validate_table
 from mockserver.core.json import Json
 from mockserver.core.mcp_server import VERSIONS, McpChange, McpLogin, McpPrompt, McpResource, McpServer, McpTool
-from mockserver.core.text import shown
+from mockserver.core.text import show_value
 
 _LONGEST_NAME = 128  # characters of a tool
 Add = Callable[..., None]  # takes a message and the path of what is wrong
@@ -172,7 +172,7 @@ def find_servers(document: Document, add: Add) -> Mapping[str, McpServer]:
             add(message, ("mcp", name, *path), **more)
 
         if _NAME.fullmatch(name) is None:
-            add(_BAD_NAME.format(name=shown(name)), ("mcp", name), key=True)
+            add(_BAD_NAME.format(name=show_value(name)), ("mcp", name), key=True)
         checked = validate_table(McpServerSpec, spec, whole=f'the MCP server "{name}"', add=add_here)
         if checked is not None:
             servers[name] = make_server(name, checked, add_here)

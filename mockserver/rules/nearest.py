@@ -15,7 +15,7 @@ from mockserver.config.errors import RuleError
 from mockserver.core.call import Call
 from mockserver.core.exchange import ConditionResult
 from mockserver.core.state import START, STATE, name_times_counter
-from mockserver.core.text import one_line, plural, shown
+from mockserver.core.text import count_noun, join_to_line, show_value
 from mockserver.rules.load import ONLY_STUBS, Rule, select_answering
 from mockserver.rules.match.conditions import Condition, measure_nearness
 
@@ -42,11 +42,11 @@ class NearMiss(Struct, frozen=True):
         total = len(self.results)
         if self.held == total:
             return f"matches, but {closed}"
-        return f"{self.held} of {plural(total, 'condition')} hold{'s' * (total == 1)}"
+        return f"{self.held} of {count_noun(total, 'condition')} hold{'s' * (total == 1)}"
 
     def render(self, closed: str) -> Iterator[str]:
         """Render the verdict, and one line for each condition; if there are very many, failed conditions come first."""
-        yield f"  {one_line(self.rule.where)}{self.rule.quoted_name}: {self.describe_verdict(closed)}"
+        yield f"  {join_to_line(self.rule.where)}{self.rule.quoted_name}: {self.describe_verdict(closed)}"
         shown_results = self.results
         if len(shown_results) > MOST_LINES:
             shown_results = tuple(sorted(shown_results, key=lambda result: result.ok)[:MOST_LINES])
@@ -119,22 +119,22 @@ def _misses_path(near: NearMiss) -> bool:
 def render_results(results: Iterable[ConditionResult]) -> Iterator[str]:
     """Render one line per result: `ok    model equals "gpt-4o"`, or `MISS  model equals "gpt-4o": got "o3"`."""
     for result in results:
-        wanted = f"{one_line(result.field)} {result.predicate} {shown(result.expected)}"
+        wanted = f"{join_to_line(result.field)} {result.predicate} {show_value(result.expected)}"
         if result.ok:
             yield f"ok    {wanted}"
         else:
-            elsewhere = f"; the request has {one_line(result.elsewhere)}" if result.elsewhere else ""
-            yield f"MISS  {wanted}: got {'nothing' if result.actual is None else shown(result.actual)}{elsewhere}"
+            elsewhere = f"; the request has {join_to_line(result.elsewhere)}" if result.elsewhere else ""
+            yield f"MISS  {wanted}: got {'nothing' if result.actual is None else show_value(result.actual)}{elsewhere}"
 
 
 def explain_closed(rule: Rule, entries: Mapping[str, str] | None = None) -> str:
     """Explain why a matching rule does not answer, or might not if the `entries` of the namespace are unknown."""
     reasons: list[str] = []
     if rule.times is not None and (entries is None or int(entries.get(name_times_counter(rule.name), 0)) >= rule.times):
-        reasons.append(f"it is used up: it has answered its {plural(rule.times, 'call')} in this namespace")
+        reasons.append(f"it is used up: it has answered its {count_noun(rule.times, 'call')} in this namespace")
     if rule.state is not None and (entries is None or entries.get(STATE, START) != rule.state.is_):
-        state = "" if entries is None else f"{shown(entries.get(STATE, START))}, "
-        reasons.append(f"the state of this namespace is {state}not {shown(rule.state.is_)}")
+        state = "" if entries is None else f"{show_value(entries.get(STATE, START))}, "
+        reasons.append(f"the state of this namespace is {state}not {show_value(rule.state.is_)}")
     return (" or " if entries is None else " and ").join(reasons) or "it was not tried"
 
 

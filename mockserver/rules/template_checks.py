@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from mockserver.config.source import did_you_mean, suggest
 from mockserver.core.lazy import lazy_pattern
-from mockserver.core.text import plural
+from mockserver.core.text import count_noun
 from mockserver.rules.template_variables import KINDS, MEMBERS, VARIABLES, list_providers, make_plain
 
 if TYPE_CHECKING:
@@ -224,7 +224,7 @@ class CallCheck:
             for count in reversed(range(len(call.arguments))):
                 yield (
                     replace(call, arguments=call.arguments[:count]),
-                    f"; it accepts at most {plural(count, 'argument')}",
+                    f"; it accepts at most {count_noun(count, 'argument')}",
                 )
 
     def _try(self, call: TemplateCall, subjects: Sequence[Any]) -> "_Trial":

@@ -15,7 +15,7 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from mockserver.config.settings import KeySettings, Settings
-from mockserver.core.http import CONTROL, HeaderLines, Headers, HttpRequest, essence, write_lines
+from mockserver.core.http import CONTROL, HeaderLines, Headers, HttpRequest, read_media_type, write_lines
 from mockserver.core.mcp_server import McpServer
 from mockserver.core.origins import is_address, is_everywhere, is_loopback, matches_host, read_host
 from mockserver.core.origins import read_origin as canonical
@@ -115,7 +115,7 @@ def _check_browser(http: HttpRequest, settings: Settings, *, forwarded: bool) ->
     if forwarded and not listed:
         raise Failure("forbidden", "This page may not send requests upstream. To allow it, add its origin to cors.")
     has_body = http.body or http.form is not None
-    if has_body and http.method not in _SAFE and essence(fields.get("content-type", "")) != "application/json":
+    if has_body and http.method not in _SAFE and read_media_type(fields.get("content-type", "")) != "application/json":
         raise Failure("unsupported_media_type")
 
 
@@ -252,7 +252,7 @@ def _is_same(said: str, host: str) -> bool:
 def _check_change(fields: _Fields, method: str) -> Objection | None:
     """Refuse forms and simple fetches, which a browser lets any page send: they cannot send what is required here."""
     kind = fields.get("content-type", "")
-    if method in _SAFE or _MEDIA.fullmatch(essence(kind)) or any(map(fields.get, _CUSTOM)):
+    if method in _SAFE or _MEDIA.fullmatch(read_media_type(kind)) or any(map(fields.get, _CUSTOM)):
         return None
     message = (
         "Requests that change something need content-type: application/json (or application/yaml), or "

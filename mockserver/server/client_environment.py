@@ -8,7 +8,7 @@ from urllib.parse import quote
 from mockserver.config.settings import MCP_ADDRESS, Settings, name_key_variable
 from mockserver.core.http import CONTROL, HttpRequest, Reply
 from mockserver.core.mcp_server import UPSTREAM, is_upstream_name
-from mockserver.dialects import Dialect, client_configs
+from mockserver.dialects import Dialect, list_client_configs
 from mockserver.dialects._clients import ClientConfig
 from mockserver.server.routes import drop_dialect_segment
 
@@ -30,7 +30,7 @@ def make_environment(
     real key stays only if an upstream needs it; so do variables that lead clients past the server.
     """
     facts = {"address": address, "key": next((key for key, its in (settings.keys or {}).items() if its.allowed), KEY)}
-    configs = client_configs()
+    configs = list_client_configs()
     spoken = configs[settings.dialect]
     found = {ADDRESS: address}
     found |= {name_mcp_variable(name): f"{address}/mcp/{quote(name, safe='')}" for name in servers}
@@ -78,13 +78,13 @@ def _list_omitted(dialect: ClientConfig | Dialect, environ: Mapping[str, str], *
 
 def find_key(env: Mapping[str, str], dialect: str) -> str:
     """Return the key that the dialect's own client takes from an environment; OpenAI's, if it reads none of its own."""
-    variables = client_configs()[dialect].variables or client_configs()["openai"].variables
+    variables = list_client_configs()[dialect].variables or list_client_configs()["openai"].variables
     return env[next(name for name, text in variables.items() if text == "{key}")]
 
 
 def make_base_url(address: str, dialect: str) -> str:
     """Return what the provider's own client takes as its base."""
-    spoken = client_configs()[dialect]
+    spoken = list_client_configs()[dialect]
     if spoken.base:
         return address + spoken.base
     texts = (text for text in spoken.variables.values() if "{address}" in text)
@@ -98,7 +98,7 @@ def make_bare_url(address: str, dialect: str) -> str:
 
 def write_openai_hint(dialect: str) -> str:
     """Return what to say behind a base URL that is too short for OpenAI's client."""
-    mount = client_configs()[dialect].mounts[0]
+    mount = list_client_configs()[dialect].mounts[0]
     base = make_base_url("", dialect)
     is_longer = mount.startswith(base) and mount != base
     return f"  (OpenAI's client: append {mount.removeprefix(base)})" if is_longer else ""
@@ -124,7 +124,7 @@ def render_home(http: HttpRequest, settings: Settings, servers: Iterable[str] = 
         address += f"/ns/{http.namespace}"
     tools = list_mcp_addresses(address, servers)
     if "text/html" in (http.header("accept") or ""):
-        bases = {name: escape(make_base_url(address, name)) for name in client_configs()}
+        bases = {name: escape(make_base_url(address, name)) for name in list_client_configs()}
         rows = "".join(
             f"<tr><td>{name}<td><code>{base}</code>{write_openai_hint(name)}" for name, base in bases.items()
         )
@@ -134,8 +134,8 @@ def render_home(http: HttpRequest, settings: Settings, servers: Iterable[str] = 
         kind = "text/html; charset=utf-8"
         body = _PAGE.format(usual=usual, dialect=settings.dialect, rows=rows, control=control).encode()
     else:
-        bases = {name: address + each.mounts[0] for name, each in client_configs().items()}
-        usual = address + drop_dialect_segment(client_configs()[settings.dialect].mounts[0])
+        bases = {name: address + each.mounts[0] for name, each in list_client_configs().items()}
+        usual = address + drop_dialect_segment(list_client_configs()[settings.dialect].mounts[0])
         found = {"server": "mockserver", "base_url": usual, "dialect": settings.dialect, "base_urls": bases}
         if tools:
             found["mcp_servers"] = tools

@@ -26,7 +26,7 @@ from mockserver.server.recording.recorder import RecordingPolicy
 from mockserver.server.sources import Sources
 from mockserver.state.in_memory import MemoryCounters, MemoryValueStore
 from mockserver.state.journal import Journal
-from mockserver.tokenizers import chosen
+from mockserver.tokenizers import choose_tokenizer
 
 
 def start(sources: Sources) -> Live:
@@ -109,7 +109,7 @@ def make_policy(settings: Settings) -> Policy:
         lints=settings.lint != "off",
         models=catalogue,
         timing=settings.timing,
-        tokenizer=chosen(settings.tokenizer, lambda name: catalogue.find_properties(name).tokenizer),
+        tokenizer=choose_tokenizer(settings.tokenizer, lambda name: catalogue.find_properties(name).tokenizer),
     )
 
 

@@ -16,7 +16,7 @@ from mockserver.delivery.connection import CLIENT_LEFT, CUT, STOPPED, ClientConn
 from mockserver.delivery.drive import drive, send_paced
 from mockserver.delivery.faults import apply_faults
 from mockserver.delivery.script import AT_ONCE, make_script
-from mockserver.dialects import error_frame
+from mockserver.dialects import render_error_frame
 from mockserver.server.relay import Relay
 from mockserver.server.respond import Response, Visit
 from mockserver.server.snapshot import ClientLeftError
@@ -54,7 +54,7 @@ def list_actions(response: Response, visit: Visit) -> Iterable[Action]:
     if not faults or call is None:
         return actions
     streamed = reply.frames is not None or reply.script is not None
-    shape = responder.require_operation(call.http.method).error if streamed else error_frame
+    shape = responder.require_operation(call.http.method).error if streamed else render_error_frame
     if call.http.turn is not None and responder.require_operation(call.http.method).over_socket == "responses":
         from mockserver.server.socket_frames import make_error_frame  # few servers need it
 

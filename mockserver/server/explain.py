@@ -19,7 +19,7 @@ from mockserver.core.http import HttpRequest
 from mockserver.core.json import Json
 from mockserver.core.plan import Failure, Plan
 from mockserver.core.state import START, STATE, name_times_counter
-from mockserver.core.text import shown, truncate
+from mockserver.core.text import show_value, truncate
 from mockserver.core.validation import Validation
 from mockserver.dialects import Dialect, Operation, discover_all
 from mockserver.dialects._forms import write_form
@@ -291,7 +291,9 @@ async def explain_call(engine: Engine, call: Call, limit: int | None = None) -> 
     failure = plan.outcome if isinstance(plan.outcome, Failure) else None
     why = str(failure) if plan.source == "invalid" or (failure is not None and "cassette" in failure.details) else ""
     singly = split_prompts(known) if len(known.prompts) > 1 else (known,)
-    prompts = [(shown(single.last_user), await _check_rules(engine.rules, single, entries, limit)) for single in singly]
+    prompts = [
+        (show_value(single.last_user), await _check_rules(engine.rules, single, entries, limit)) for single in singly
+    ]
     return Explanation(
         call, plan.source, why=why, prompts=tuple(prompts), faults=plan.faults, modified_by=plan.modified_by
     )
@@ -387,12 +389,12 @@ def _check_counters(rule: Rule, entries: Entries) -> tuple[ConditionResult, ...]
 def _describe_counter(finding: ConditionResult) -> str:
     if finding.field == "times":
         return f"{'ok   ' if finding.ok else 'MISS '} times {finding.expected}: got {finding.actual}"
-    wanted = f"state {shown(finding.expected)}"
-    return f"ok    {wanted}" if finding.ok else f"MISS  {wanted}: got {shown(finding.actual)}"
+    wanted = f"state {show_value(finding.expected)}"
+    return f"ok    {wanted}" if finding.ok else f"MISS  {wanted}: got {show_value(finding.actual)}"
 
 
 def _shorten(value: Json) -> Json:
     if isinstance(value, str):
         return truncate(value)
-    text = shown(value)
+    text = show_value(value)
     return text if text.endswith("…") else value

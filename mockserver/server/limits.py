@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from starlette.types import Receive
 
 from mockserver.config.settings import KeySettings
-from mockserver.core.call import fingerprint
+from mockserver.core.call import compute_fingerprint
 from mockserver.core.http import Headers
 from mockserver.core.lazy import forget_remembered
 from mockserver.core.plan import Answer, Artifact, Failure, Outcome, Raw
@@ -119,7 +119,7 @@ class Limiter:
         known = self._models.find(model)
         entry = self._keys.get(key or "")
         rates = layer_rates(self.limits.rates, known.stated.limits or (), (entry and entry.limits) or ())
-        name = fingerprint(key or "", known.name)
+        name = compute_fingerprint(key or "", known.name)
         return Charge(
             rates,
             tuple([_make_bucket(rate, name) for rate in rates]),

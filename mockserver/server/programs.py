@@ -16,7 +16,7 @@ from msgspec import Struct, field
 
 from mockserver.config.errors import ConfigError
 from mockserver.core.plan import Answer, Failure, Plan, ToolUse
-from mockserver.core.text import plural, truncate
+from mockserver.core.text import count_noun, truncate
 
 MAX_RUN_CALLS = 50  # of a program, unless more are allowed
 BUDGET = "budget"  # the source of the answer to a call beyond them
@@ -114,7 +114,7 @@ class CallBudget(Struct):
 
     def explain(self) -> str:
         """Say that the budget is used up, and what answered most of the calls."""
-        said = f"This {self.run} has reached its limit of {plural(self.limit, 'call')}"
+        said = f"This {self.run} has reached its limit of {count_noun(self.limit, 'call')}"
         count = self.answers[self.usual]
         if count < 2:
             return f"{said}."

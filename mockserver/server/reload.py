@@ -7,7 +7,7 @@ from pathlib import Path
 from threading import Event
 
 from mockserver.config.errors import MockserverError
-from mockserver.core.text import plural
+from mockserver.core.text import count_noun
 from mockserver.engine.offload import on_thread
 from mockserver.server.compose import compose
 from mockserver.server.live import Live
@@ -62,11 +62,13 @@ async def _reload(live: Live, sources: Sources, cassettes: Sequence[str], say: C
         before = "the previous recordings stay in effect" if cassettes else "the previous rules stay in effect"
         say("\n".join([f"not reloaded; {before}:", *(m.render() for m in error.mistakes)]))
     else:
-        what = ", ".join(_describe_cassette(live, name) for name in cassettes) or plural(len(live.engine.rules), "rule")
+        what = ", ".join(_describe_cassette(live, name) for name in cassettes) or count_noun(
+            len(live.engine.rules), "rule"
+        )
         later = f"; restart the server to apply {', '.join(waiting)}" if waiting else ""
         say(f"reloaded: {what}{later}")
 
 
 def _describe_cassette(live: Live, name: str) -> str:
     cassette = live.player.store.get(name)
-    return f"cassette {name_file(name)}, " + ("not there" if cassette is None else plural(cassette.size, "episode"))
+    return f"cassette {name_file(name)}, " + ("not there" if cassette is None else count_noun(cassette.size, "episode"))

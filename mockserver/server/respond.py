@@ -24,7 +24,7 @@ from mockserver.core.json import Json
 from mockserver.core.plan import UNTIMED, Answer, Failure, Forward, Outcome, Plan, Raw, Usage
 from mockserver.core.seed import Seed, monotonic
 from mockserver.core.state import StateLostError
-from mockserver.core.text import escape_line, lines
+from mockserver.core.text import escape_line, escape_lines
 from mockserver.core.validation import HistoryProblem, find_validation
 from mockserver.delivery.script import AT_ONCE, Pace, fit_beats, join_frames, part_frames
 from mockserver.dialects import Dialect, Operation
@@ -632,7 +632,7 @@ def describe_crash(error: BaseException, request: HttpRequest) -> str:
     secrets = find_request_secrets(request)
     trace = secrets.mask_text("".join(format_exception(error)).rstrip("\n"))
     told = f"internal error of mockserver on {request.method} {escape_line(secrets.mask_text(request.path))}"
-    return f"{told}\n{lines(trace[-MAX_TRACEBACK:])}"
+    return f"{told}\n{escape_lines(trace[-MAX_TRACEBACK:])}"
 
 
 @lru_cache(maxsize=1024)

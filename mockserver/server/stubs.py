@@ -8,7 +8,7 @@ from hashlib import blake2b
 from urllib.parse import parse_qsl, urlsplit
 
 from mockserver.core.call import OTHER, WEBSOCKET, Call
-from mockserver.core.http import HttpRequest, Reply, essence
+from mockserver.core.http import HttpRequest, Reply, read_media_type
 from mockserver.core.json import Json
 from mockserver.core.plan import Failure, Success
 from mockserver.core.validation import Validation
@@ -60,7 +60,7 @@ def _read_content(http: HttpRequest) -> Json:
             return read_json(http.body)
         except Failure:
             return {}
-    if essence(http.header("content-type") or "") == "application/x-www-form-urlencoded":
+    if read_media_type(http.header("content-type") or "") == "application/x-www-form-urlencoded":
         try:
             return dict(parse_qsl(http.body.decode("latin-1"), keep_blank_values=True, max_num_fields=_MOST_FIELDS))
         except ValueError:

@@ -16,7 +16,7 @@ from mockserver.config.settings import Settings
 from mockserver.core.draft import RenderContext
 from mockserver.core.json import map_texts
 from mockserver.core.seed import monotonic
-from mockserver.core.text import plural
+from mockserver.core.text import count_noun
 from mockserver.rules.load import Rule
 from mockserver.server.agents import RULES, Agent
 from mockserver.server.programs import run_captured
@@ -120,7 +120,7 @@ class CodingAgent:
         calls = self.calls[before:]
         if ran.code is None:
             raise TimeoutError(
-                f"{self.agent.name} was still running after {timeout:g} s; it made {plural(len(calls), 'call')} and"
+                f"{self.agent.name} was still running after {timeout:g} s; it made {count_noun(len(calls), 'call')} and"
                 f" printed: {(ran.out + ran.err)[-_SHOWN:]}"
             )
         return AgentRun(ran.out.strip(), ran.code, calls=calls, log=ran.err, seconds=monotonic() - began)

@@ -17,7 +17,7 @@ from mockserver.core.json import Json, map_texts
 from mockserver.core.plan import Failure
 from mockserver.reports.calls import list_sources
 from mockserver.reports.coverage import find_watch
-from mockserver.rules.answer.compile import Responder
+from mockserver.rules.answer.compile import MakeAnswer
 from mockserver.rules.load import Rule
 from mockserver.rules.templates import is_template
 from mockserver.server.namespaces import DEFAULT
@@ -244,7 +244,7 @@ class Declared:
         source = None if self.rule is None else self.rule.source
         return self._rules.server.calls.of(lambda call: source in (*list_sources(call), *call.modified_by))
 
-    def _make_responder(self, function: Function, more: Mapping[str, Any]) -> Responder:
+    def _make_responder(self, function: Function, more: Mapping[str, Any]) -> MakeAnswer:
         """Return a responder that calls a function; if it raises, the answer is a 500."""
 
         def respond(scope: RenderContext) -> RuleAnswer:
@@ -265,7 +265,7 @@ class Declared:
 
         return respond
 
-    def _answer(self, then: Mapping[str, Any], responder: Responder | None = None) -> Self:
+    def _answer(self, then: Mapping[str, Any], responder: MakeAnswer | None = None) -> Self:
         if self.rule is not None:
             raise ConfigError(
                 f"{find_caller().where}: the rule at {self.where} already has an answer; declare another rule with"

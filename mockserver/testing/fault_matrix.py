@@ -12,7 +12,7 @@ from mockserver.config.source import did_you_mean
 from mockserver.config.types import parse_seconds
 from mockserver.core.exchange import MOST_KEPT
 from mockserver.core.json import try_parse
-from mockserver.core.text import align_columns, plural
+from mockserver.core.text import align_columns, count_noun
 from mockserver.delivery.faults import FAULTS
 from mockserver.reports.calls import ReceivedCall, describe_call
 from mockserver.rules.answer.faults import ANSWER_FAULTS
@@ -68,7 +68,7 @@ def write_totals(rows: Sequence[FaultRow]) -> str:
     """Return how many runs had which outcome."""
     counts = Counter(row.outcome for row in rows)
     totals = ", ".join(f"{counts[outcome]} {outcome}" for outcome in OUTCOMES if counts[outcome])
-    return f"{plural(len(rows), 'run')}: {totals}; {sum(row.bad for row in rows) or 'none'} bad"
+    return f"{count_noun(len(rows), 'run')}: {totals}; {sum(row.bad for row in rows) or 'none'} bad"
 
 
 class RunResult(Struct, frozen=True):

@@ -11,7 +11,7 @@ from pydantic_core import to_json
 
 from mockserver.core.frames import Frame
 from mockserver.core.json import Json
-from mockserver.core.plan import Answer, Choice, Item, Part, Reasoning, Refusal, Text, ToolUse, Usage, tokens_of
+from mockserver.core.plan import Answer, Choice, Item, Part, Reasoning, Refusal, Text, ToolUse, Usage, find_tokens
 from mockserver.core.seed import Seed
 from mockserver.wire.parts import (
     has_object,
@@ -358,7 +358,7 @@ def _write_thinking_deltas(block: Block, answer: Answer) -> Deltas:
         shown += weight
         yield _write_delta(b"thinking_delta", b"thinking", piece), weight
     assert block.part is not None  # noqa: S101  # thoughts are parts
-    hidden = len(tokens_of(block.part, answer.tokenizer)) - shown
+    hidden = len(find_tokens(block.part, answer.tokenizer)) - shown
     yield _write_delta(b"signature_delta", b"signature", block.body["signature"]), hidden
 
 

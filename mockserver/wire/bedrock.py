@@ -22,7 +22,7 @@ from mockserver.core.plan import (
     ToolUse,
     Usage,
     Verdict,
-    tokens_of,
+    find_tokens,
 )
 from mockserver.wire.parts import has_object, list_pieces, read_arguments, wrap_arguments
 from mockserver.wire.renderer import Outline, Renderer
@@ -202,7 +202,7 @@ def _list_deltas(block: Block, answer: Answer) -> Iterator[tuple[bytes, int]]:
             shown += weight
             yield b'{"reasoningContent":{"text":%b}}' % to_json(piece), weight
         if "signature" in text:
-            hidden = len(tokens_of(part, answer.tokenizer)) - shown
+            hidden = len(find_tokens(part, answer.tokenizer)) - shown
             yield b'{"reasoningContent":{"signature":%b}}' % to_json(text["signature"]), hidden
         return
     form = b'{"toolUse":{"input":%b}}' if isinstance(part, ToolUse) else b'{"text":%b}'

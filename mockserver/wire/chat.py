@@ -30,7 +30,7 @@ from mockserver.core.plan import (
     Text,
     ToolUse,
     Usage,
-    tokens_of,
+    find_tokens,
 )
 from mockserver.core.tokens import cut, weigh_pieces
 from mockserver.wire.logprobs import (
@@ -399,7 +399,7 @@ class _Completion:
         if not layout.shows_reasoning:
             # The first increment waits for the reasoning that the provider does not show.
             hidden = sum(
-                len(tokens_of(part, self._answer.tokenizer)) for part in choice.parts if isinstance(part, Reasoning)
+                len(find_tokens(part, self._answer.tokenizer)) for part in choice.parts if isinstance(part, Reasoning)
             )
             if first is not None:
                 first = replace(first, tokens=first.tokens + hidden) if hidden else first
@@ -419,7 +419,7 @@ class _Completion:
     def _list_part_increments(self, choice: Choice) -> Iterator[_Increment]:
         layout = self._layout
         tokenizer = self._answer.tokenizer
-        parts = [(part, tokens_of(part, tokenizer)) for part in self._list_visible_parts(choice.parts)]
+        parts = [(part, find_tokens(part, tokenizer)) for part in self._list_visible_parts(choice.parts)]
         calls = 0
         logprobs = self._find_logprobs(parts, choice)
         for part, tokens in parts:

@@ -10,7 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 from pydantic_core import to_json
 
-from mockserver.core.call import fingerprint
+from mockserver.core.call import compute_fingerprint
 from mockserver.core.frames import Frame
 from mockserver.core.json import Json, try_parse
 from mockserver.core.plan import (
@@ -24,7 +24,7 @@ from mockserver.core.plan import (
     ToolUse,
     Usage,
     Verdict,
-    tokens_of,
+    find_tokens,
 )
 from mockserver.core.seal import Seal, claim
 from mockserver.core.tokens import spell_token, token_id, weigh_pieces
@@ -224,7 +224,7 @@ def _make_candidate(parts: Sequence[Object], choice: Choice, index: int, options
         made |= _make_logprobs(choice.logprobs, options)
     elif options.vertex:
         texts = [part.text for part in choice.parts if isinstance(part, Text)]
-        made["avgLogprobs"] = -int(fingerprint(index, *texts)[:4], 16) / 0x1FFFF
+        made["avgLogprobs"] = -int(compute_fingerprint(index, *texts)[:4], 16) / 0x1FFFF
     return made
 
 
@@ -474,7 +474,7 @@ def _list_steps(choice: Choice, index: int, answer: Answer, options: GeminiOptio
     hidden = 0
     thoughts = 0
     for part in choice.parts:
-        tokens = tokens_of(part, answer.tokenizer)
+        tokens = find_tokens(part, answer.tokenizer)
         made = _list_part_steps(part, tokens, options)
         if not made:
             hidden = hidden + len(tokens)

@@ -12,7 +12,7 @@ from pydantic_core import to_json
 
 from mockserver.core.frames import Frame
 from mockserver.core.json import Json, compact, try_parse
-from mockserver.core.plan import Answer, Item, Logprob, Part, Reasoning, Text, ToolUse, Usage, tokens_of
+from mockserver.core.plan import Answer, Item, Logprob, Part, Reasoning, Text, ToolUse, Usage, find_tokens
 from mockserver.core.tokens import weigh_pieces
 from mockserver.wire.logprobs import encode_tokens, make_logprobs_block, spread_logprobs
 from mockserver.wire.renderer import Outline, Renderer
@@ -60,7 +60,7 @@ class LineRenderer(Renderer[LineOptions]):
         template = ChunkTemplate(lambda kind, piece: _make_line(answer, _make_piece(piece, options, thinks=bool(kind))))
         for part in choice.parts:
             shown = next(iter(_list_visible_parts((part,), options)), None)
-            tokens = tokens_of(part, answer.tokenizer)
+            tokens = find_tokens(part, answer.tokenizer)
             if shown is None:  # the next line waits for what is not shown
                 waiting += len(tokens)
             elif type(shown) is ToolUse:
@@ -71,7 +71,7 @@ class LineRenderer(Renderer[LineOptions]):
             elif type(shown) is not Item:
                 thinks = type(shown) is Reasoning
                 if shown is not part:  # a call that cannot be read
-                    tokens = tokens_of(shown, answer.tokenizer)
+                    tokens = find_tokens(shown, answer.tokenizer)
                 weighed = None if thinks else choice.logprobs
                 for piece, weight, logprobs in _list_pieces(shown, tokens, weighed):
                     if logprobs is None:

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from pydantic_core import from_json, to_json
 
 from mockserver.core.json import Json
-from mockserver.core.plan import Choice, Part, Refusal, Text, ToolUse, tokens_of
+from mockserver.core.plan import Choice, Part, Refusal, Text, ToolUse, find_tokens
 from mockserver.core.tokens import Chunks, Tokenizer, weigh_pieces
 
 Step = TypeVar("Step")
@@ -16,7 +16,7 @@ Step = TypeVar("Step")
 
 def list_pieces(part: Part, tokenizer: Tokenizer) -> Iterable[tuple[str, int]]:
     """Return the pieces of a part in a stream, each with its weight in tokens."""
-    return weigh_pieces(tokens_of(part, tokenizer), part.chunks)
+    return weigh_pieces(find_tokens(part, tokenizer), part.chunks)
 
 
 def take_turns(choices: Iterable[Iterable[Step]]) -> Iterator[tuple[int, Step]]:

@@ -30,7 +30,7 @@ from mockserver.core.plan import (
     Text,
     ToolUse,
     Usage,
-    tokens_of,
+    find_tokens,
 )
 from mockserver.core.tokens import Tokenizer, weigh_pieces
 from mockserver.wire.template import (
@@ -420,7 +420,7 @@ class Renderer(Generic[Options]):
         marked = self._mark_answer(answer, marks, counts)
         asked = self.mark(options, marks)
         values = self._encode_marked(answer, options, marked, asked)
-        texts = [tokens_of(part, answer.tokenizer) for part in marked.choices[0].parts]
+        texts = [find_tokens(part, answer.tokenizer) for part in marked.choices[0].parts]
         if values is None or [*map(len, texts)] != [*counts]:
             return None
         pieces = [encode(text) for part in texts for text in part]
@@ -499,7 +499,7 @@ def _find_spoken(choice: Choice, tokenizer: Tokenizer) -> SplitParts | None:
 
 
 def _cut_part(part: Part, tokenizer: Tokenizer) -> Pieces:
-    tokens = tokens_of(part, tokenizer)
+    tokens = find_tokens(part, tokenizer)
     if part.chunks == "token" and all(tokens):
         return Pieces(_encode_pieces(tokens), (1,) * len(tokens))
     pieces = [*weigh_pieces(tokens, part.chunks)]

@@ -10,7 +10,7 @@ from pydantic_core import to_json
 
 from mockserver.core.frames import Frame
 from mockserver.core.json import Json
-from mockserver.core.plan import Answer, Broken, Item, Part, Reasoning, Refusal, Text, ToolUse, tokens_of, words_of
+from mockserver.core.plan import Answer, Broken, Item, Part, Reasoning, Refusal, Text, ToolUse, find_tokens, find_words
 from mockserver.core.tokens import APPROX, Chunks, Tokenizer, spans, weigh_pieces
 from mockserver.wire.logprobs import Block
 from mockserver.wire.renderer import Marks, Outline, Renderer
@@ -146,7 +146,7 @@ class ItemStream(Struct, frozen=True):
         for event in inner:
             shown += event.tokens
             yield event
-        hidden = max(len(tokens_of(first, self.tokenizer)) - shown, 0) if isinstance(first, Reasoning) else 0
+        hidden = max(len(find_tokens(first, self.tokenizer)) - shown, 0) if isinstance(first, Reasoning) else 0
         yield self._make_item_event("done", item.body, hidden)
 
     def _list_inner_events(self, first: Part) -> Events:
@@ -175,7 +175,7 @@ class ItemStream(Struct, frozen=True):
         return _make_event(f"response.{event}", to_json({**self._place, **fields})[1:], 0, self._part)
 
     def _list_tokens(self, part: Part, text: str) -> tuple[str, ...]:
-        return tokens_of(part, self.tokenizer) if text == words_of(part) else self.tokenizer.split(text)
+        return find_tokens(part, self.tokenizer) if text == find_words(part) else self.tokenizer.split(text)
 
     def _list_deltas(
         self, event: str, place: Mapping[str, Json], pieces: Iterable[tuple[tuple[str, int], bytes]]

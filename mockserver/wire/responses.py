@@ -8,7 +8,7 @@ from typing import Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
-from mockserver.core.call import fingerprint
+from mockserver.core.call import compute_fingerprint
 from mockserver.core.json import Json
 from mockserver.core.lazy import lazy_property
 from mockserver.core.plan import (
@@ -420,9 +420,11 @@ def make_hosted_tool_item(item: Item, options: ResponseOptions, name: str, call_
     if kind.status:
         head["status"] = "failed" if item.kind == "mcp_call" and body.get("error") else "completed"
     if body.get("call_id") == "":
-        body["call_id"] = (item.kind.endswith("_output") and call_id) or f"call_{fingerprint(name, 'call')[:24]}"
+        body["call_id"] = (
+            item.kind.endswith("_output") and call_id
+        ) or f"call_{compute_fingerprint(name, 'call')[:24]}"
     if body.get("container_id") == "":
-        body["container_id"] = f"cntr_{fingerprint(name, 'container')}"
+        body["container_id"] = f"cntr_{compute_fingerprint(name, 'container')}"
     return {**head, **body, "type": item.kind}
 
 

@@ -14,7 +14,7 @@ from mockserver.core.call import Prompt
 from mockserver.core.frames import Frame
 from mockserver.core.json import Json
 from mockserver.core.lazy import map_lazily
-from mockserver.core.plan import Answer, Choice, Text, tokens_of
+from mockserver.core.plan import Answer, Choice, Text, find_tokens
 from mockserver.core.tokens import spans, token_id, weigh_pieces
 from mockserver.wire.chat import DONE, make_completion_filter, pick, prompt_filter, prompt_filter_chunk
 from mockserver.wire.logprobs import (
@@ -181,7 +181,7 @@ class _Completion:
 
     def _list_tokens(self, choice: Choice) -> list[str]:
         tokenizer = self._answer.tokenizer
-        return [token for part in choice.parts if isinstance(part, Text) for token in tokens_of(part, tokenizer)]
+        return [token for part in choice.parts if isinstance(part, Text) for token in find_tokens(part, tokenizer)]
 
     def _make_usage(self) -> dict[str, Json]:
         usage = self._answer.usage
@@ -209,7 +209,7 @@ class _Completion:
         )
 
     def _list_pieces(self, choice: Choice) -> Iterator[_Piece]:
-        parts = [(part, tokens_of(part, self._answer.tokenizer)) for part in choice.parts]
+        parts = [(part, find_tokens(part, self._answer.tokenizer)) for part in choice.parts]
         pieces = [
             piece for part, tokens in parts if isinstance(part, Text) for piece in weigh_pieces(tokens, part.chunks)
         ]

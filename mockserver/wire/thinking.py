@@ -9,7 +9,7 @@ from hashlib import blake2b
 
 from msgspec import Struct
 
-from mockserver.core.json import Json, canonical
+from mockserver.core.json import Json, write_canonical
 from mockserver.core.seal import CLAIM, Seal, claim, text_bytes
 
 Body = Mapping[str, Json]
@@ -22,11 +22,11 @@ class Prefix:
     """What comes before a thinking block: the system prompt and the tools of a request, then each block in turn."""
 
     def __init__(self, body: Body) -> None:
-        self.system = claim(canonical([_make_block(block) for block in _list_blocks(body.get("system"))]))
+        self.system = claim(write_canonical([_make_block(block) for block in _list_blocks(body.get("system"))]))
         self.thought = _NOTHING  # the signature of the latest thought
         self._role = ""
         self._said = blake2b(self.system, digest_size=CLAIM)
-        self._said.update(canonical([_simplify(tool) for tool in body.get("tools") or ()]))
+        self._said.update(write_canonical([_simplify(tool) for tool in body.get("tools") or ()]))
 
     def add_message(self, message: Body) -> None:
         for block in list_message_blocks(message):
@@ -39,7 +39,7 @@ class Prefix:
         elif block.get("text") != "":
             turn = "" if role == self._role else role
             self._role = role
-            self._said.update(canonical([turn, _make_block(block)]))
+            self._said.update(write_canonical([turn, _make_block(block)]))
 
     @property
     def has_thought(self) -> bool:

@@ -14,7 +14,7 @@ from mockserver.cassettes.cassette import Cassette
 from mockserver.cassettes.miss import SHOWN, compare_fields, find_varying_pattern, report_miss
 from mockserver.config.settings import MatchSettings
 from mockserver.core.episode import Episode
-from mockserver.core.text import shown
+from mockserver.core.text import show_value
 from mockserver.server.recording.cassette_store import parse_episode, parse_sent
 from tests.kit.cassette_folder import CHAT, chat, episode, streamed
 
@@ -196,7 +196,7 @@ CASES: list[tuple[dict[str, Any], dict[str, Any], list[str]]] = [
         {"messages": [{"role": "system", "content": "a"}]},
         ['messages[0] (system).role: recorded "user" | request "system"'],
     ),
-    ({"input": [USER]}, {"input": "abd"}, [f'input: recorded {shown([USER], SHOWN)} | request "abd"']),
+    ({"input": [USER]}, {"input": "abd"}, [f'input: recorded {show_value([USER], SHOWN)} | request "abd"']),
     ({"tools": [TIME, FORECAST]}, {"tools": [TIME]}, ["tool weather: only in the recording"]),
     ({"tools": [FORECAST]}, {}, ["tool weather: only in the recording"]),
     ({"tools": [FORECAST]}, {"tools": [STRICT]}, ["tool weather.strict: only in the request: true"]),

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from mockserver.core.call import Call, Message, Prompt, Tool, ToolCall, fingerprint
+from mockserver.core.call import Call, Message, Prompt, Tool, ToolCall, compute_fingerprint
 from mockserver.core.http import HttpRequest
 from mockserver.core.tokens import APPROX
 from tests.kit.calls import in_options
@@ -40,7 +40,9 @@ def test_fingerprints_name_a_meaning(one: Any, other: Any, same: bool) -> None:
 
 
 def test_a_fingerprint_is_pinned() -> None:
-    assert fingerprint("openai", "chat", {"b": "ü\ud800", "a": [1.5, None]}) == "40b1187485b013a4e2d1e92de6c7f044"
+    assert (
+        compute_fingerprint("openai", "chat", {"b": "ü\ud800", "a": [1.5, None]}) == "40b1187485b013a4e2d1e92de6c7f044"
+    )
 
 
 def test_dialect_and_operation_belong_to_the_fingerprint() -> None:

@@ -1,6 +1,6 @@
 import pytest
 
-from mockserver.core.json import Json, canonical, compact, try_parse
+from mockserver.core.json import Json, compact, try_parse, write_canonical
 
 
 def test_texts_are_written_without_blanks_and_as_they_read() -> None:
@@ -28,4 +28,4 @@ def test_what_is_nested_too_deeply_is_none() -> None:
     ],
 )
 def test_canonical_text_has_sorted_keys_and_takes_any_number_and_text(value: Json, text: str) -> None:
-    assert canonical(value).decode() == text
+    assert write_canonical(value).decode() == text

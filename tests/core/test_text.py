@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mockserver.core.text import LONGEST, escape_line, lines, plural, shown
+from mockserver.core.text import LONGEST, count_noun, escape_line, escape_lines, show_value
 
 
 @pytest.mark.parametrize(
@@ -30,7 +30,7 @@ def test_all_of_it_shows(text: str) -> None:
 
 
 def test_every_line_is_marked() -> None:
-    assert lines("a\nGET /forged -> 200\n") == "| a\n| GET /forged -> 200\n| "
+    assert escape_lines("a\nGET /forged -> 200\n") == "| a\n| GET /forged -> 200\n| "
 
 
 @pytest.mark.parametrize(
@@ -53,7 +53,7 @@ def test_every_line_is_marked() -> None:
     ],
 )
 def test_shown(value: object, text: str) -> None:
-    assert shown(value) == text
+    assert show_value(value) == text
     assert text.isprintable()
 
 
@@ -61,9 +61,9 @@ def test_a_value_of_any_depth_is_shown() -> None:
     deep: Any = []
     for _ in range(10_000):
         deep = [deep]
-    assert shown(deep) == "[" * 81 + "…"
+    assert show_value(deep) == "[" * 81 + "…"
 
 
 def test_a_length_of_ones_own_and_a_count() -> None:
-    assert (shown("x" * 9, 8), shown([1, 2, 3, 4], 8)) == ('"xxxxxxx…"', "[1, 2, 3,…")
-    assert (plural(1, "call"), plural(2, "rule"), plural(0, "rule")) == ("1 call", "2 rules", "0 rules")
+    assert (show_value("x" * 9, 8), show_value([1, 2, 3, 4], 8)) == ('"xxxxxxx…"', "[1, 2, 3,…")
+    assert (count_noun(1, "call"), count_noun(2, "rule"), count_noun(0, "rule")) == ("1 call", "2 rules", "0 rules")

@@ -15,7 +15,7 @@ from mockserver.dialects._embeddings import ENCODINGS
 from mockserver.dialects._openai_api.embeddings import (
     make_embeddings_reply,
     parse_embeddings,
-    too_long,
+    refuse_long_input,
 )
 from mockserver.dialects._openai_api.moderations import USUAL_MODEL, list_input_types, moderations, parse_moderations
 from mockserver.kinds.embeddings import Embeddings
@@ -48,12 +48,12 @@ def test_inputs_of_every_kind(given, texts, tokens):
 
 def test_an_input_that_only_the_live_service_refuses():
     call = parse(input=["a", "a " * 8192])
-    failure = too_long(call)
+    failure = refuse_long_input(call)
     assert failure is not None
     assert (failure.reason, failure.param) == ("context_length", "input")
     assert failure.message is not None
     assert failure.message.startswith("This model's maximum context length is 8192 tokens, however you requested 8193")
-    assert too_long(parse(input=["a"] * 9)) is None
+    assert refuse_long_input(parse(input=["a"] * 9)) is None
     assert call.prompts[0] == Prompt("a")
 
 

@@ -12,7 +12,7 @@ from mockserver.core.call import ToolCall
 from mockserver.core.frames import Frames, write_event
 from mockserver.core.http import Reply
 from mockserver.core.json import Json
-from mockserver.core.plan import Answer, Choice, Reasoning, Refusal, Text, ToolUse, Usage, Verdict, words_of
+from mockserver.core.plan import Answer, Choice, Reasoning, Refusal, Text, ToolUse, Usage, Verdict, find_words
 from mockserver.core.seed import Seed
 from mockserver.core.tokens import split
 from mockserver.core.validation import Validation
@@ -181,7 +181,7 @@ class Measuring(Renderer[str]):
 
     def body(self, answer: Answer, options: str) -> dict[str, Json]:
         (part,) = answer.choices[0].parts
-        return {"text": words_of(part), **({options: len(words_of(part))} if options else {})}
+        return {"text": find_words(part), **({options: len(find_words(part))} if options else {})}
 
     def outline(self, answer: Answer, options: str) -> Outline:
         return Outline((options,), ())

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import pytest
 from msgspec import to_builtins
 
-from mockserver.core.call import Call, fingerprint
+from mockserver.core.call import Call, compute_fingerprint
 from mockserver.core.http import HttpRequest
 from mockserver.core.plan import Failure
 from mockserver.core.validation import Validation
@@ -401,7 +401,7 @@ def _read(case: Case, body: bytes) -> Any:
     fields = {name: getattr(call, name) for name in Call.__struct_fields__ if name not in ("http", "is_sound")}
     problems = [(each.failure.message, each.keep) for each in operation.history(call, Validation.PUBLISHED)]
     assert not (call.is_sound and problems)
-    hashed = call.fingerprint, fingerprint(call.dialect, call.operation, call.meaning), call.content_fingerprint
+    hashed = call.fingerprint, compute_fingerprint(call.dialect, call.operation, call.meaning), call.content_fingerprint
     meaning = fields.pop("meaning")
     return repr(fields), to_builtins(meaning), hashed, problems, call.prompt_tokens
 

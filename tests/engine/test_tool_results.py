@@ -5,8 +5,8 @@ from mockserver.core.call import (
     ToolCall,
     find_last_tool_result,
     list_recent_tool_calls,
+    list_tool_calls,
     list_tool_results,
-    tool_calls,
 )
 from tests.kit.calls import call, tool_result
 
@@ -47,6 +47,6 @@ def test_a_result_of_an_unknown_call_keeps_the_name_it_carries():
 
 def test_the_calls_of_a_conversation_and_of_its_last_turn():
     made = call(*tool_result("old"), "again", ASKED)
-    assert [each.name for each in tool_calls(made)] == ["get_weather", "sky", "sea"]
+    assert [each.name for each in list_tool_calls(made)] == ["get_weather", "sky", "sea"]
     assert [each.name for each in list_recent_tool_calls(made)] == ["sky", "sea"]
     assert list_recent_tool_calls(call(*tool_result("old"), "again")) == ()

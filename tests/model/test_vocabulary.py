@@ -5,16 +5,16 @@ import re
 import pytest
 
 from mockserver.model.vocabulary import (
-    ends,
     excerpt,
-    keys,
+    find_keys,
+    keep_ends,
     language_of_prepositions,
     number_of,
-    parts,
     prepositions_of,
+    split_name,
+    split_words,
     stem,
     word_list,
-    words,
 )
 
 
@@ -30,7 +30,7 @@ def test_the_ends_of_a_huge_text_are_those_of_all_of_it_without_its_runs_of_blan
     text = "".join(f"{number}{(blank * run)[:run]}" for number in range(max(20, 90_000 // (run + 5))))
     for most in (100, 10_000, 50_000):
         shortened = re.sub(r"(\s{20})\s+", r"\1", text)
-        assert excerpt(text, most) == ends(shortened, most // 5, most * 4 // 5)
+        assert excerpt(text, most) == keep_ends(shortened, most // 5, most * 4 // 5)
 
 
 def test_numbers_are_read_in_all_letters_that_a_pattern_takes_for_theirs() -> None:
@@ -47,7 +47,7 @@ def test_numbers_are_read_in_all_letters_that_a_pattern_takes_for_theirs() -> No
     ],
 )
 def test_names_are_split_into_words(name: str, expected: tuple[str, ...]) -> None:
-    assert parts(name) == expected
+    assert split_name(name) == expected
 
 
 @pytest.mark.parametrize(
@@ -66,12 +66,12 @@ def test_names_are_split_into_words(name: str, expected: tuple[str, ...]) -> Non
     ],
 )
 def test_texts_are_split_into_words(text: str, found: tuple[str, ...]) -> None:
-    assert words(text) == found
+    assert split_words(text) == found
 
 
 def test_a_megabyte_is_read_in_linear_time() -> None:
-    assert len(words("a'b " * 250_000)) == 500_000
-    assert len(words("天" * 100_000)) == 99_999
+    assert len(split_words("a'b " * 250_000)) == 500_000
+    assert len(split_words("天" * 100_000)) == 99_999
 
 
 @pytest.mark.parametrize(
@@ -111,12 +111,12 @@ def test_other_words_have_other_stems(one: str, other: str) -> None:
 def test_words_of_every_group_of_synonyms_share_a_key() -> None:
     for first, group in word_list("tool_synonyms").items():
         assert len(group) > 1
-        assert all(f"~{first}" in keys(word) for word in group)
-    assert not keys("forecast") & keys("ticket")
+        assert all(f"~{first}" in find_keys(word) for word in group)
+    assert not find_keys("forecast") & find_keys("ticket")
 
 
 def test_translations_share_a_key_with_their_english_words() -> None:
     for english, foreign in word_list("translations").items():
         for word in foreign:
-            assert keys(english) & frozenset().union(*map(keys, words(word))), word
-    assert not keys("wet") & keys("weather")
+            assert find_keys(english) & frozenset().union(*map(find_keys, split_words(word))), word
+    assert not find_keys("wet") & find_keys("weather")

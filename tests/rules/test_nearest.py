@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from mockserver.core.call import Call
 from mockserver.core.exchange import ConditionResult
-from mockserver.core.text import shown
+from mockserver.core.text import show_value
 from mockserver.rules.load import State
 from mockserver.rules.match.conditions import Condition
 from mockserver.rules.nearest import explain_miss, find_nearest, render_results
@@ -29,7 +29,7 @@ class Row:
 
     @property
     def quoted_name(self) -> str:
-        return f" {shown(self.name)}"
+        return f" {show_value(self.name)}"
 
 
 WEATHER: dict[str, Any] = {"tools": {"includes": "get_weather"}, "last_user": {"regex": r"weather in (?P<city>\w+)"}}

@@ -11,7 +11,7 @@ import pytest
 from pydantic_core import to_json
 
 from mockserver.core.lazy import LazySequence
-from mockserver.dialects._reply import LARGE_BODY, _write_pieces, json_reply
+from mockserver.dialects._reply import LARGE_BODY, _write_pieces, make_json_reply
 from mockserver.testing import MockServer
 from tests.kit.raw import GET, Raw, RawResponse, post
 from tests.kit.served import Served, served
@@ -181,7 +181,7 @@ def test_a_lazy_list_has_the_bytes_of_a_list(size: int) -> None:
             made.append(number)
             yield {"number": number}
 
-    reply = json_reply(200, {"a": 1, "deep": {"data": [LazySequence(make, size)]}, "b": "é"})
+    reply = make_json_reply(200, {"a": 1, "deep": {"data": [LazySequence(make, size)]}, "b": "é"})
     if reply.pieces is not None:
         assert len(made) < size
     whole = {"a": 1, "deep": {"data": [[{"number": number} for number in range(size)]]}, "b": "é"}

@@ -38,7 +38,7 @@ from mockserver.core.json import Json
 from mockserver.core.mcp_messages import find_response
 from mockserver.core.mcp_server import is_upstream_name
 from mockserver.core.plan import Failure
-from mockserver.core.text import align_columns, limit_lines, plural
+from mockserver.core.text import align_columns, count_noun, limit_lines
 from mockserver.dialects import discover_all
 from mockserver.dialects._mcp import NAME as MCP
 from mockserver.engine.answer import split_prompts
@@ -71,7 +71,7 @@ def export_command(name: str, output: Path | None, force: bool, **flags: Json) -
         for mount in ((f"/{name}",) if is_upstream_name(name) else discover_all(folder.settings.hosts)[name].mounts)
     }
     text = json.dumps(make_har(episodes, __version__, {**ADDRESSES, **own}), indent=2, ensure_ascii=False) + "\n"
-    write_output(text, output, plural(len(episodes), "episode"), force=force)
+    write_output(text, output, count_noun(len(episodes), "episode"), force=force)
 
 
 def decode_recorded(headers: Headers, body: bytes) -> bytes:
@@ -120,9 +120,9 @@ def rules_command(names: tuple[str, ...], output: Path | None, force: bool, **fl
         click.echo(shorten_line(f"skipped {words}", 400), err=True)
     if not loadable and not servers:
         raise CassetteError(f"no episode of {', '.join(names)} can become a rule")
-    made = (f"{plural(len(servers), 'MCP server')} and " if servers else "") + plural(len(loadable), "rule")
+    made = (f"{count_noun(len(servers), 'MCP server')} and " if servers else "") + count_noun(len(loadable), "rule")
     used = ({call.source for call in calls} | {answer.source for answer in answers}) - set(skipped)
-    what = f"{made} from {plural(len(used), 'episode')}"
+    what = f"{made} from {count_noun(len(used), 'episode')}"
     write_output(write_rules_file(loadable, servers), output, what, force=force)
 
 
@@ -207,7 +207,7 @@ def _read_field(name: str, call: Call) -> Json:
     return list(value) if isinstance(value, tuple) else value
 
 
-class Source(Struct, frozen=True):
+class ImportSource(Struct, frozen=True):
     """A file to import; `parts`: the folders below the one that was named, and its own name."""
 
     file: str
@@ -217,7 +217,7 @@ class Source(Struct, frozen=True):
 class FileReport(Struct):
     """What became of a file's calls."""
 
-    source: Source
+    source: ImportSource
     cassette: CassetteFile
     imported: int = 0
     known: int = 0  # in the cassette before
@@ -272,20 +272,20 @@ def import_command(files: tuple[str, ...], into: str | None, dialect: str | None
     sys.exit(0 if not failed else 1 if any(report.found for report in reports) else 2)
 
 
-def _find_sources(file: str) -> Sequence[Source]:
+def _find_sources(file: str) -> Sequence[ImportSource]:
     """Return the file, or those in a folder that have the names of recordings. Raises ConfigError if there are none."""
     root = Path(file)
     if file == "-" or not root.is_dir():
-        return [Source(file, (root.name,))]
+        return [ImportSource(file, (root.name,))]
     paths = sorted(path for path in root.rglob("*") if path.name.endswith(_SUFFIXES) and path.is_file())
-    sources = [Source(str(path), path.relative_to(root).parts) for path in paths]
+    sources = [ImportSource(str(path), path.relative_to(root).parts) for path in paths]
     seen = [source for source in sources if not any(part.startswith(".") for part in source.parts)]
     if not seen:
         raise ConfigError(f"{file}: this folder has no files that end in {', '.join(_SUFFIXES)}")
     return seen
 
 
-def _choose_names(sources: Sequence[Source], into: str | None) -> Sequence[str]:
+def _choose_names(sources: Sequence[ImportSource], into: str | None) -> Sequence[str]:
     """Name a cassette for each file, as the pytest fixture names that of a test; equal ones get a hash of the path."""
     if into is not None:
         return [into] * len(sources)
@@ -297,12 +297,12 @@ def _choose_names(sources: Sequence[Source], into: str | None) -> Sequence[str]:
     ]
 
 
-def _find_path(source: Source) -> str:
+def _find_path(source: ImportSource) -> str:
     """Return the path of a file from here, which is the same however it was typed."""
     return Path(os.path.relpath(source.file)).as_posix()
 
 
-def _find_stem(source: Source) -> str:
+def _find_stem(source: ImportSource) -> str:
     if source.file == "-":
         raise CassetteError("standard input needs a cassette name: add --into NAME")
     name = source.parts[-1]
@@ -310,7 +310,7 @@ def _find_stem(source: Source) -> str:
 
 
 def _import(
-    source: Source, cassette: CassetteFile, *, folder: CassetteFolder, routes: DialectRoutes, dialect: str | None
+    source: ImportSource, cassette: CassetteFile, *, folder: CassetteFolder, routes: DialectRoutes, dialect: str | None
 ) -> FileReport:
     report = FileReport(source, cassette)
     try:
@@ -364,7 +364,7 @@ def _identify(episode: Episode) -> tuple[object, ...]:
 
 def _describe_hosts(hosts: Mapping[str, int]) -> str:
     shown = ", ".join(shorten_line(host, 60) for host in list(hosts)[:5]) + ", …" * (len(hosts) > 5)
-    return f"{plural(sum(hosts.values()), 'request')} to unknown hosts ({shown}); set their dialect with --dialect"
+    return f"{count_noun(sum(hosts.values()), 'request')} to unknown hosts ({shown}); set their dialect with --dialect"
 
 
 def _print_report(report: FileReport) -> None:
@@ -379,7 +379,7 @@ def _print_report(report: FileReport) -> None:
     path = report.cassette.path
     if report.found:
         known = f"; {report.known} already there" if report.known else ""
-        click.echo(f"{path}: {plural(report.imported, 'episode')} from {file}{known}")
+        click.echo(f"{path}: {count_noun(report.imported, 'episode')} from {file}{known}")
     else:
         click.echo(f"{file}: no episode for {path}", err=True)
 
@@ -397,7 +397,7 @@ def _print_table(reports: Sequence[FileReport], root: Path) -> None:
         click.echo(row)
     imported = sum(report.imported for report in reports)
     left_out = sum(report.left_out for report in reports)
-    click.echo(f"{plural(len(reports), 'file')}: {plural(imported, 'episode')} imported, {left_out} skipped")
+    click.echo(f"{count_noun(len(reports), 'file')}: {count_noun(imported, 'episode')} imported, {left_out} skipped")
 
 
 def _list_reasons(report: FileReport) -> Iterator[str]:

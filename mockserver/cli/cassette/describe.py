@@ -6,10 +6,10 @@ from datetime import UTC, datetime
 from mockserver.cassettes.parse_response import ParsedChoice, ParsedResponse, parse_events, parse_response
 from mockserver.core.call import Call, Message
 from mockserver.core.episode import Episode, join_header
-from mockserver.core.http import Headers, essence
+from mockserver.core.http import Headers, read_media_type
 from mockserver.core.json import compact, try_parse
 from mockserver.core.mcp_messages import name_request
-from mockserver.core.text import one_line, plural, truncate
+from mockserver.core.text import count_noun, join_to_line, truncate
 from mockserver.dialects._forms import FormReader
 
 WIDTH = 160  # characters of a line in a list
@@ -18,11 +18,11 @@ MAX_FINDING = 400  # characters of what is found in an episode
 
 def shorten_line(text: str, longest: int = WIDTH) -> str:
     """Return a text on one line, cut, with unprintable characters escaped."""
-    return one_line(truncate(text, longest))
+    return join_to_line(truncate(text, longest))
 
 
 def indent_block(text: str, indent: str) -> Iterator[str]:
-    return (indent + one_line(row) for row in text.split("\n"))
+    return (indent + join_to_line(row) for row in text.split("\n"))
 
 
 def format_day(at: float) -> str:
@@ -39,7 +39,7 @@ def format_size(bytes_: int) -> str:
 def summarize_episode(source: str, episode: Episode) -> str:
     """Return an episode on one line: the request, and a summary of the answer."""
     response = parse_response(episode.reply, episode.format)
-    streamed = f" in {plural(len(episode.reply.frames), 'event')}" if episode.reply.frames is not None else ""
+    streamed = f" in {count_noun(len(episode.reply.frames), 'event')}" if episode.reply.frames is not None else ""
     request = name_request(episode)
     answer = _summarize(response) or _describe_item(episode)
     return shorten_line(f"{source}  {request} -> {episode.reply.status}{streamed}: {answer}")
@@ -65,7 +65,7 @@ def _describe_item(episode: Episode) -> str:
         return _describe_bytes(join_header(reply.headers, "content-type"), reply.bytes) if reply.bytes else "-"
     listed = next((value for value in body.values() if isinstance(value, list)), None)
     if listed is not None:
-        return plural(len(listed), episode.operation.removesuffix("s"))
+        return count_noun(len(listed), episode.operation.removesuffix("s"))
     return str(body.get("id") or body.get("name") or "-")
 
 
@@ -110,7 +110,7 @@ def _describe_body(headers: Headers, body: bytes, longest: int | None = None) ->
 
 
 def _describe_bytes(media_type: str | None, data: bytes, name: str | None = None) -> str:
-    return ", ".join(filter(None, (name, essence(media_type or ""), format_size(len(data)))))
+    return ", ".join(filter(None, (name, read_media_type(media_type or ""), format_size(len(data)))))
 
 
 def _describe_call(call: Call) -> Iterator[str]:
@@ -161,7 +161,7 @@ def _describe_timing(episode: Episode) -> str:
     reply = episode.reply
     if reply.frames is None:
         return f", {format_size(len(reply.body))}" + (f" after {reply.took:.3f} s" if reply.took else "")
-    total = plural(len(parse_events(reply.frames)), "event")
+    total = count_noun(len(parse_events(reply.frames)), "event")
     if not reply.frames or not reply.frames[-1][0]:
         return f", {total}"
     return f", {total}, the first after {reply.frames[0][0]:.3f} s, the last {reply.frames[-1][0]:.3f} s"

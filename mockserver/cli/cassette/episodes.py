@@ -38,7 +38,7 @@ from mockserver.config.source import did_you_mean
 from mockserver.core.episode import Episode
 from mockserver.core.json import Json
 from mockserver.core.seed import wall
-from mockserver.core.text import align_columns, escape_line, plural
+from mockserver.core.text import align_columns, count_noun, escape_line
 from mockserver.dialects import discover
 from mockserver.server.recording.cassette_store import parse_episode, parse_sent
 from mockserver.server.routes import find_dialect
@@ -87,7 +87,7 @@ def _make_row(folder: CassetteFolder, cassette: CassetteFile) -> Sequence[str]:
     recorded = [episode.at for episode in episodes if episode.at]
     return (
         cassette.path.relative_to(folder.path).as_posix(),
-        plural(len(episodes), "episode"),
+        count_noun(len(episodes), "episode"),
         format_size(cassette.path.stat().st_size),
         format_day(max(recorded)) if recorded else "-",
         shorten_line(" ".join(dialects)) or "-",
@@ -168,7 +168,9 @@ def verify_command(
                 click.echo(f"mockserver: {failure}", err=True)
     if not cassettes and not broken:
         click.echo(f"no cassettes in {folder.path}", err=True)
-    click.echo(f"{plural(cassettes, 'cassette')}, {plural(episodes, 'episode')}, {plural(found, 'finding')}")
+    click.echo(
+        f"{count_noun(cassettes, 'cassette')}, {count_noun(episodes, 'episode')}, {count_noun(found, 'finding')}"
+    )
     sys.exit(2 if broken else int(found > 0))
 
 
@@ -251,7 +253,7 @@ def scrub_command(names: tuple[str, ...], dry_run: bool, **flags: Json) -> None:
             cassette.rewrite(scrubbed)
         for at, parts in changed:
             click.echo(f"{cassette.path}#{at}: {', '.join(parts)}")
-        click.echo(f"{cassette.path}: {plural(len(changed), 'episode')} {'to scrub' if dry_run else 'scrubbed'}")
+        click.echo(f"{cassette.path}: {count_noun(len(changed), 'episode')} {'to scrub' if dry_run else 'scrubbed'}")
 
 
 def _scrub(
@@ -333,7 +335,7 @@ def prune_command(
     for at, episode in removed:
         click.echo(summarize_episode(f"{source}#{at}", episode))
     done = "would be removed" if dry_run else "removed"
-    click.echo(f"{cassette.path}: {plural(len(removed), 'episode')} {done}, {len(episodes) - len(removed)} left")
+    click.echo(f"{cassette.path}: {count_noun(len(removed), 'episode')} {done}, {len(episodes) - len(removed)} left")
 
 
 _NUMBERS = re.compile(r"([1-9]\d{0,5})(?:-([1-9]\d{0,5}))?")

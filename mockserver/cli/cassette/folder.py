@@ -22,7 +22,7 @@ from mockserver.config.settings import Settings
 from mockserver.config.types import parse_seconds
 from mockserver.core.episode import SUFFIX, Episode
 from mockserver.core.json import Json
-from mockserver.core.text import escape_line, one_line, plural, truncate
+from mockserver.core.text import count_noun, escape_line, join_to_line, truncate
 from mockserver.dialects import discover_all
 from mockserver.server.recording.recorder import RecordingPolicy
 
@@ -96,7 +96,9 @@ def _fetch(address: str, token: str | None) -> Json:
         words = "its control API refuses this token" if token else "its control API needs a token"
         raise ConfigError(f"{address}: {words}; set --control-token or MOCKSERVER_CONTROL_TOKEN")
     if answer.status_code != 200:
-        raise ConfigError(f"{address}: no journal there: {answer.status_code} {one_line(truncate(answer.text, 300))}")
+        raise ConfigError(
+            f"{address}: no journal there: {answer.status_code} {join_to_line(truncate(answer.text, 300))}"
+        )
     return answer.content
 
 
@@ -131,7 +133,7 @@ def parse_name(text: str) -> EpisodeName:
 def check_number(cassette: CassetteFile, number: int | None, size: int) -> None:
     """Raise CassetteError for the number of an episode that does not exist."""
     if number is not None and number > size:
-        raise CassetteError(f"{cassette.path} has {plural(size, 'episode')}; there is no #{number}")
+        raise CassetteError(f"{cassette.path} has {count_noun(size, 'episode')}; there is no #{number}")
 
 
 def parse_age(context: click.Context, parameter: click.Parameter, text: str | None) -> float | None:

@@ -17,7 +17,7 @@ from mockserver.config.errors import CassetteError, ConfigError
 from mockserver.config.settings import Settings, name_key_variable
 from mockserver.core.episode import Episode, Sent
 from mockserver.core.validation import Validation
-from mockserver.dialects import client_configs
+from mockserver.dialects import list_client_configs
 from mockserver.reports.calls import find_error_message
 from mockserver.server.client_environment import find_key
 from mockserver.server.compose import make_policy, start
@@ -190,7 +190,7 @@ def open_provider(settings: Settings) -> Iterator[Provider]:
 
 def _find_client_keys(upstreams: Collection[str]) -> Mapping[str, str]:
     """Return the keys that the providers' own clients would send, as keys of the upstreams."""
-    configs = client_configs()
+    configs = list_client_configs()
     own = [name for name in upstreams if name in configs and "{key}" in configs[name].variables.values()]
     found = dict[str, str]()
     for name in own:  # not those that OpenAI's client speaks to: its key is another provider's

@@ -14,7 +14,7 @@ from mockserver.config.errors import CassetteError
 from mockserver.core.episode import Episode
 from mockserver.core.json import Json
 from mockserver.core.seed import wall
-from mockserver.core.text import plural
+from mockserver.core.text import count_noun
 
 
 @click.command(name="refresh")
@@ -84,7 +84,7 @@ def _summarize(found: Sequence[Resent], size: int, *, write: bool) -> str:
     changed = _count_changed(found)
     answered = counts[Outcome.ANSWERED] + counts[Outcome.KEPT]
     failed = counts[Outcome.FAILED]
-    told = f"{answered} of {plural(size, 'episode')} answered again, {changed} changed in meaning, {failed} failed"
+    told = f"{answered} of {count_noun(size, 'episode')} answered again, {changed} changed in meaning, {failed} failed"
     for outcome in (Outcome.KEPT, Outcome.NOT_SENT, Outcome.SKIPPED):
         told += f", {counts[outcome]} {outcome.value}" if counts[outcome] else ""
     reworded = counts[Outcome.ANSWERED] - changed

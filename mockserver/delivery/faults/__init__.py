@@ -31,7 +31,7 @@ from mockserver.core.action import (
 )
 from mockserver.core.event_stream import MEDIA_TYPE, is_prelude, read_message
 from mockserver.core.frames import Frame, write_comment, write_event
-from mockserver.core.http import WITHOUT_BODY, Headers, essence
+from mockserver.core.http import WITHOUT_BODY, Headers, read_media_type
 from mockserver.core.json import Json, compact
 from mockserver.delivery.faults.positions import (
     HERE,
@@ -265,7 +265,7 @@ class KeepAlive(Struct, frozen=True):
 
 
 def _has_type(headers: Headers, *media: str) -> bool:
-    return any(name == "content-type" and essence(value) in media for name, value in headers)
+    return any(name == "content-type" and read_media_type(value) in media for name, value in headers)
 
 
 _OF_JSON = ("application/json", "application/x-ndjson")

@@ -51,7 +51,7 @@ from mockserver.core.validation import Validation
 from mockserver.dialects import Dialect, Operation
 from mockserver.dialects._mcp.login import list_login_operations, render_document
 from mockserver.dialects._mcp.recorded import readdress
-from mockserver.dialects._parse import bearer, read_json, refuse_other_media
+from mockserver.dialects._parse import read_bearer, read_json, refuse_other_media
 from mockserver.dialects._reply import STREAM_LINES, data_reply, merge_headers
 from mockserver.kinds.mcp import ANSWERED, SESSION, make_mcp_call, read_message, refuse_message
 
@@ -133,7 +133,7 @@ def _fill_request(http: HttpRequest, request: McpRequest) -> McpRequest:
     """Return a request with what its path and headers say."""
     server = http.path_params.get("server", "")
     session = http.header("mcp-session-id")
-    return replace(request, server=server, session=session, token=bearer(http))
+    return replace(request, server=server, session=session, token=read_bearer(http))
 
 
 def _find_problem(http: HttpRequest, request: McpRequest, validation: Validation) -> Failure | None:
@@ -566,7 +566,7 @@ DIALECT = Dialect(
     name=NAME,
     mounts=("/mcp",),
     operations=(*_list_operations("/{server}"), *_list_operations(""), *list_login_operations(NAME, _render)),
-    credential=bearer,
+    credential=read_bearer,
     fail=_fail,
     models=(),
 )

@@ -25,7 +25,7 @@ from mockserver.dialects._openai_api.responses import (
 )
 from mockserver.dialects._openai_api.stored import StoredResponses, stored_chats
 from mockserver.dialects._parse import Parse
-from mockserver.dialects._reply import RequestLines, answer_reply, request_hex
+from mockserver.dialects._reply import RequestLines, answer_reply, make_request_hex
 from mockserver.kinds.embeddings import Embeddings
 from mockserver.wire.chat import ChatRenderer
 from mockserver.wire.response_events import ResponseRenderer
@@ -80,7 +80,9 @@ class OpenAIApi(Struct, frozen=True):
         def render(call: Call, outcome: Embeddings) -> Reply:
             lines = self.lines(call.http, call) + self.rate_limits(outcome.prompt_tokens)
             is_mistral = "mistral" in (call.http.header("user-agent") or "").lower()
-            identity = request_hex(call.http, call) if is_mistral else ""  # its clients require one; OpenAI sends none
+            identity = (
+                make_request_hex(call.http, call) if is_mistral else ""
+            )  # its clients require one; OpenAI sends none
             return make_embeddings_reply(outcome, call.raw.get("encoding_format"), lines=lines, identity=identity)
 
         return Operation("embeddings", "POST", "/embeddings", parse, render)

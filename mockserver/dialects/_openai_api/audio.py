@@ -21,8 +21,8 @@ from mockserver.dialects._errors import refuse
 from mockserver.dialects._fields import Model, literal, number, optional, shape, text, voice_of
 from mockserver.dialects._forms import Part, nest_fields, parse_form
 from mockserver.dialects._openai_api.media_files import check_recording
-from mockserver.dialects._parse import Body, Complaint, read_body, read_object, refuse_first, unknown_fields
-from mockserver.dialects._reply import STREAM_LINES, RequestLines, json_reply, merge_headers
+from mockserver.dialects._parse import Body, Complaint, find_unknown_fields, read_body, read_object, refuse_first
+from mockserver.dialects._reply import STREAM_LINES, RequestLines, make_json_reply, merge_headers
 from mockserver.kinds.audio import OPENAI_VOICES, Spoken, Transcript
 from mockserver.media.large_data import hash_data, read_data
 from mockserver.media.sound_files import HEARD, SOUND_FORMATS, hear
@@ -84,7 +84,7 @@ class AudioApi(Struct, frozen=True):
         body = read_object(http)
         _, parsed = read_body(SPEECH, body, refuse, validation)
         if validation is Validation.LIVE:
-            refuse_first(unknown_fields(body, SPEECH.fields), refuse)
+            refuse_first(find_unknown_fields(body, SPEECH.fields), refuse)
         parsed = {**parsed, **self.elsewhere(http)}
         said = parsed["input"]
         voice = parsed.get("voice")
@@ -168,7 +168,7 @@ class AudioApi(Struct, frozen=True):
         body = bodies.get(wanted, written.make_body)()
         if not self.tells_usage:
             body = {key: value for key, value in body.items() if key != "usage"}
-        return json_reply(200, body, lines, outcome.headers)
+        return make_json_reply(200, body, lines, outcome.headers)
 
 
 def count_tokens(seconds: float) -> int:

@@ -36,15 +36,15 @@ from mockserver.dialects._parse import (
     Complaint,
     Refuse,
     clip,
-    complaints_of,
     custom_complaint,
+    find_unknown_fields,
     find_usual,
     is_deep,
+    list_complaints,
     make_integers,
     read_body,
     read_object,
     refuse_first,
-    unknown_fields,
 )
 from mockserver.dialects._reply import RequestLines, answer_reply
 from mockserver.media.file_kinds import recognize
@@ -250,7 +250,7 @@ def _read_options(chat: Body) -> Options:
         bare_functions=bare,
         include_usage=bool((chat.get("stream_options") or {}).get("include_usage")),
         n=chat.get("n") or 1,
-        max_tokens=max_tokens(chat),
+        max_tokens=read_max_tokens(chat),
         stop=() if stop is None else stop_sequences(stop),
         logprobs=(chat.get("top_logprobs") or 0) if chat.get("logprobs") else None,
         seed=chat.get("seed"),
@@ -290,7 +290,7 @@ def make_chat_operation(
     return Operation("chat", "POST", "/chat/completions", parse, render, shows_reasoning=shown)
 
 
-def max_tokens(chat: Body) -> int | None:
+def read_max_tokens(chat: Body) -> int | None:
     most = chat.get("max_completion_tokens")
     if most is None:
         most = chat.get("max_tokens")
@@ -528,10 +528,10 @@ def find_empty_messages(messages: Iterable[Body]) -> Iterator[Complaint]:
 
 
 def find_live_chat_mistakes(body: Body) -> Iterator[Complaint]:
-    yield from unknown_fields(body, CHAT.fields)
+    yield from find_unknown_fields(body, CHAT.fields)
     if not body["model"]:
         yield custom_complaint("you must provide a model parameter", "model")
-    yield from complaints_of(LIVE_CHAT, body)
+    yield from list_complaints(LIVE_CHAT, body)
     if body.get("tool_choice") == "auto" and not body.get("tools"):
         yield from _find_unmet_choice(body, "tool_choice", "tools", ())
     if body.get("parallel_tool_calls") is not None and not body.get("tools"):

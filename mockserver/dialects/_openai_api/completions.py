@@ -30,10 +30,10 @@ from mockserver.dialects._parse import (
     Body,
     Complaint,
     custom_complaint,
+    find_unknown_fields,
     find_usual,
     read_request,
     refuse_first,
-    unknown_fields,
 )
 from mockserver.wire.logprobs import LogprobsShape
 from mockserver.wire.text import CompletionOptions, TextLayout
@@ -82,7 +82,7 @@ def parse_completion(http: HttpRequest, dialect: str, elsewhere: Body, *, valida
         refuse_first(_find_conflicts(parsed), refuse)
     options = _USUAL if _ASKING.isdisjoint(parsed) else _read_options(parsed)
     call = make_completion_call(http, body, parsed=parsed, options=options, dialect=dialect)
-    if call.options.echo and (message := too_long(call)) is not None:
+    if call.options.echo and (message := refuse_long_prompt(call)) is not None:
         raise refuse(custom_complaint(message, "echo"))
     if validation is Validation.LIVE:
         refuse_first(find_live_completion_mistakes(body), refuse)
@@ -155,7 +155,7 @@ def count_choices(parsed: Body) -> int:
     return (parsed.get("n") or 1) * (len(prompt) if several else 1)
 
 
-def too_many(parsed: Body) -> str | None:
+def refuse_many_prompts(parsed: Body) -> str | None:
     choices = count_choices(parsed)
     if choices <= MAX_COMPLETION_CHOICES:
         return None
@@ -163,7 +163,7 @@ def too_many(parsed: Body) -> str | None:
     return f"You requested {choices} choices (n for each prompt), but at most {most} can be made at once."
 
 
-def too_long(call: Call) -> str | None:
+def refuse_long_prompt(call: Call) -> str | None:
     tokens = call.options.n * call.prompt_tokens
     if tokens <= MAX_ECHOED_TOKENS:
         return None
@@ -180,12 +180,12 @@ def _find_conflicts(parsed: Body) -> Iterator[Complaint]:
         )
     if best_of is not None and best_of > 1 and parsed.get("stream"):
         yield custom_complaint("Results cannot be streamed when 'best_of' is greater than 1.", "best_of")
-    if (message := too_many(parsed)) is not None:
+    if (message := refuse_many_prompts(parsed)) is not None:
         yield custom_complaint(message, "n")
 
 
 def find_live_completion_mistakes(body: Body) -> Iterator[Complaint]:
-    yield from unknown_fields(body, COMPLETION.fields)
+    yield from find_unknown_fields(body, COMPLETION.fields)
     if not body["model"]:
         yield custom_complaint("you must provide a model parameter", "model")
 

@@ -28,11 +28,11 @@ from mockserver.dialects._parse import (
     Body,
     Refuse,
     custom_complaint,
+    find_unknown_fields,
     read_request,
     refuse_first,
-    unknown_fields,
 )
-from mockserver.dialects._reply import data_reply, json_reply
+from mockserver.dialects._reply import data_reply, make_json_reply
 from mockserver.kinds.embeddings import Embeddings, Vector
 
 MAX_INPUTS = 2048
@@ -78,10 +78,10 @@ def parse_embeddings(http: HttpRequest, dialect: str, elsewhere: Body, *, valida
     body, parsed = read_request(EMBEDDING, http, refuse, validation, elsewhere)
     if validation is not Validation.OFF:
         if body is not parsed:  # else it has known fields only
-            refuse_first(unknown_fields(body, EMBEDDING.fields), refuse)
+            refuse_first(find_unknown_fields(body, EMBEDDING.fields), refuse)
         _refuse_empty(parsed["input"])
     call = make_bounded_embedding_call(http, body, parsed, dialect=dialect, refuse=refuse)
-    if validation is Validation.LIVE and (failure := too_long(call)):
+    if validation is Validation.LIVE and (failure := refuse_long_input(call)):
         raise failure
     return call
 
@@ -105,7 +105,7 @@ def make_bounded_embedding_call(http: HttpRequest, body: Body, parsed: Body, *, 
     return call
 
 
-def too_long(call: Call) -> Failure | None:
+def refuse_long_input(call: Call) -> Failure | None:
     longest = max(len(prompt.tokens(call.tokenizer)) for prompt in call.prompts)
     if longest <= MAX_TOKENS_PER_INPUT:
         return None
@@ -132,7 +132,7 @@ def make_embeddings_reply(outcome: Embeddings, encoding: str | None, lines: str,
     if identity:
         body = {"id": identity, **body}
     if type(body["data"]) is not list:  # they are many
-        return json_reply(200, body, lines, outcome.headers)
+        return make_json_reply(200, body, lines, outcome.headers)
     return data_reply(200, encode(body), lines, outcome.headers)
 
 

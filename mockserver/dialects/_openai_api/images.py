@@ -26,12 +26,12 @@ from mockserver.dialects._parse import (
     Complaint,
     clip,
     custom_complaint,
+    find_unknown_fields,
     read_body,
     read_object,
     refuse_first,
-    unknown_fields,
 )
-from mockserver.dialects._reply import STREAM_LINES, RequestLines, file_reply, json_reply, merge_headers
+from mockserver.dialects._reply import STREAM_LINES, RequestLines, make_file_reply, make_json_reply, merge_headers
 from mockserver.kinds.images import MOST_PIXELS, USUAL_SIZE, Images, parse_size
 from mockserver.kinds.objects import Objects
 from mockserver.media.file_kinds import recognize
@@ -143,7 +143,7 @@ class ImagesApi(Struct, frozen=True):
         """Return the call of a body; `files` are the hashes of the pictures in a form."""
         parsed = read_body(model, body, refuse, validation).parsed
         if validation is Validation.LIVE:
-            refuse_first(unknown_fields(body, model.fields), refuse)
+            refuse_first(find_unknown_fields(body, model.fields), refuse)
         body = {**parsed, **({"files": [*files]} if files else {})}
         if validation is not Validation.OFF:
             refuse_first(find_contradictions(body), refuse)
@@ -166,7 +166,7 @@ class ImagesApi(Struct, frozen=True):
         lines = self.lines(call.http, call)
         answer = ImageAnswer(call, outcome)
         if not call.stream:
-            return json_reply(200, answer.make_body(), lines, outcome.headers)
+            return make_json_reply(200, answer.make_body(), lines, outcome.headers)
         headers = merge_headers(HeaderLines(STREAM_LINES + lines), outcome.headers)
         return Reply(200, headers, frames=answer.stream())
 
@@ -176,7 +176,7 @@ class ImagesApi(Struct, frozen=True):
         return Call(self.dialect, "image_content", "", http, shown, shown, work=_show_content)
 
     def _render_content(self, call: Call, outcome: ObjectView) -> Reply:
-        return file_reply(outcome.data or b"", self.lines(call.http, call), outcome.headers)
+        return make_file_reply(outcome.data or b"", self.lines(call.http, call), outcome.headers)
 
 
 _UNKNOWN_TYPE = "application/octet-stream"

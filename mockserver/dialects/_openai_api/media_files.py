@@ -4,7 +4,7 @@ The first bytes of a file say what it is, or its media type, or the ending of it
 unknown bytes are accepted unless type or name say that they are something else. `validation: live` refuses them.
 """
 
-from mockserver.core.http import essence
+from mockserver.core.http import read_media_type
 from mockserver.core.plan import Failure
 from mockserver.core.validation import Validation
 from mockserver.dialects._forms import Part
@@ -75,7 +75,7 @@ def check_recording(file: Part, model: str, validation: Validation) -> None:
 
 def _find_stated_type(file: Part) -> str | None:
     """Return the media type that the client states, or the ending of the name; None if neither tells any."""
-    stated = essence(file.media_type or "")
+    stated = read_media_type(file.media_type or "")
     if stated and stated != _UNTYPED:
         return stated
     return _TYPES.get((file.file_name or "").rpartition(".")[2].lower())

@@ -25,8 +25,8 @@ from mockserver.dialects._fields import (
 )
 from mockserver.dialects._openai_api.chat_bodies import TextPart
 from mockserver.dialects._openai_api.embeddings import MAX_INPUTS
-from mockserver.dialects._parse import read_request, refuse_first, unknown_fields
-from mockserver.dialects._reply import RequestLines, json_reply
+from mockserver.dialects._parse import find_unknown_fields, read_request, refuse_first
+from mockserver.dialects._reply import RequestLines, make_json_reply
 from mockserver.kinds.moderations import CATEGORIES, Judgement, Moderations
 
 USUAL_MODEL = "omni-moderation-latest"
@@ -53,7 +53,7 @@ def make_moderation_operation(dialect: str, lines: RequestLines) -> Operation:
 
     def render(call: Call, outcome: Moderations) -> Reply:
         body = moderations(outcome, list_input_types(call))
-        return json_reply(200, body, lines(call.http, call), outcome.headers)
+        return make_json_reply(200, body, lines(call.http, call), outcome.headers)
 
     return Operation("moderations", "POST", "/moderations", partial(parse_moderations, dialect), render)
 
@@ -62,7 +62,7 @@ def parse_moderations(dialect: str, http: HttpRequest, validation: Validation) -
     """Return the Call of a body: several texts are judged separately, the parts of one input together."""
     body, parsed = read_request(MODERATION, http, refuse, validation)
     if validation is Validation.LIVE:
-        refuse_first(unknown_fields(body, MODERATION.fields), refuse)
+        refuse_first(find_unknown_fields(body, MODERATION.fields), refuse)
     messages = _read_messages(parsed["input"])
     texts = [message.text for message in messages]
     meaning = {"input": parsed["input"] if messages[0].parts else texts[0] if len(texts) == 1 else texts}

@@ -55,12 +55,12 @@ from mockserver.dialects._parse import (
     Complaint,
     Refuse,
     clip,
-    complaints_of,
     custom_complaint,
+    find_unknown_fields,
     find_usual,
+    list_complaints,
     read_request,
     refuse_first,
-    unknown_fields,
 )
 from mockserver.dialects._reply import answer_reply
 from mockserver.wire.response_events import ResponseRenderer
@@ -463,12 +463,12 @@ def find_live_responses_mistakes(body: Body, known: frozenset[str]) -> Iterator[
     """Yield what OpenAI's live API refuses although its published schema allows it."""
     from mockserver.dialects._openai_api.responses_bodies import LIVE_RESPONSE
 
-    yield from unknown_fields(body, known)
+    yield from find_unknown_fields(body, known)
     if not body.get("model") and not body.get("prompt"):
         yield Complaint("missing", ("model",))
     if not any(body.get(key) for key in _SUBJECTS):
         yield custom_complaint(_NO_SUBJECT, "input")
-    yield from complaints_of(LIVE_RESPONSE, {key: value for key, value in body.items() if value is not None})
+    yield from list_complaints(LIVE_RESPONSE, {key: value for key, value in body.items() if value is not None})
     yield from _find_unmet_tool_choice(body)
     if isinstance(body.get("input"), list):
         for index, item in enumerate(body["input"]):

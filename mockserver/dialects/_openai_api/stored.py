@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from mockserver.core.call import Call, Page, fingerprint
+from mockserver.core.call import Call, Page, compute_fingerprint
 from mockserver.core.http import HttpRequest, Reply
 from mockserver.core.json import Json
 from mockserver.core.lazy import map_lazily
@@ -29,7 +29,7 @@ from mockserver.dialects._parse import (
     read_body,
     read_object,
 )
-from mockserver.dialects._reply import RequestLines, json_reply, prepend_lines
+from mockserver.dialects._reply import RequestLines, make_json_reply, prepend_lines
 from mockserver.wire.response_events import ResponseRenderer
 from mockserver.wire.responses import ResponseOptions, find_item_kind, make_hosted_tool_item, make_response_usage
 
@@ -93,7 +93,7 @@ def stored_chats(dialect: str, completion: Render, lines: RequestLines, refuse: 
         return replace(one_of("chat_messages")(http, validation), page=page)
 
     def render(call: Call, outcome: Stored | Listing) -> Reply:
-        return json_reply(200, _show_stored_chat(call, outcome, completion), lines(call.http, call))
+        return make_json_reply(200, _show_stored_chat(call, outcome, completion), lines(call.http, call))
 
     one = "/chat/completions/{completion_id}"
     return (
@@ -222,7 +222,7 @@ class StoredResponses(Struct, frozen=True):
         return make_responses_reply(asked, stored.answer, renderer=self.renderer, lines=lines)
 
     def _show(self, show: Callable[[Call, Stored], Body]) -> Callable[[Call, Stored], Reply]:
-        return lambda call, stored: json_reply(200, show(call, stored), self.lines(call.http, call))
+        return lambda call, stored: make_json_reply(200, show(call, stored), self.lines(call.http, call))
 
     def _render_compacted(self, call: Call, stored: Stored) -> Reply:
         body = {
@@ -232,7 +232,7 @@ class StoredResponses(Struct, frozen=True):
             "output": list(list_compacted_items(stored)),
             "usage": make_response_usage(stored.answer.usage),
         }
-        return prepend_lines(json_reply(200, body, "", stored.answer.headers), self.lines(call.http, call))
+        return prepend_lines(make_json_reply(200, body, "", stored.answer.headers), self.lines(call.http, call))
 
 
 def _show_deleted(call: Call, stored: Stored) -> Body:
@@ -254,7 +254,7 @@ def input_items(stored: Stored) -> Iterator[Body]:
     items = [{"role": "user", "content": given}] if isinstance(given, str) else given or ()
     for number, item in enumerate(items):
         yield complete_item(
-            item, f"{find_item_prefix(find_item_type(item))}_{fingerprint(stored.answer.id, 'input', number)}"
+            item, f"{find_item_prefix(find_item_type(item))}_{compute_fingerprint(stored.answer.id, 'input', number)}"
         )
 
 
@@ -281,7 +281,7 @@ def list_compacted_items(stored: Stored) -> Iterator[Body]:
     has_messages = not isinstance(stored.call.raw.get("input"), str)
     messages = [message for message in stored.call.messages if message.role == "user" and has_messages]
     for number, message in enumerate(messages):
-        name = fingerprint(stored.answer.id, "said", number)
+        name = compute_fingerprint(stored.answer.id, "said", number)
         content = [{"type": "input_text", "text": message.text}]
         yield {"id": f"msg_{name}", "type": "message", "status": "completed", "role": "user", "content": content}
     parts = stored.answer.choices[0].parts
@@ -290,7 +290,7 @@ def list_compacted_items(stored: Stored) -> Iterator[Body]:
     yield make_hosted_tool_item(
         Item("compaction", {"encrypted_content": sealed}),
         ResponseOptions(),
-        fingerprint(stored.answer.id, len(messages)),
+        compute_fingerprint(stored.answer.id, len(messages)),
     )
 
 

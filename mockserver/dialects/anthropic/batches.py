@@ -21,7 +21,7 @@ from mockserver.core.validation import HistoryProblem, Validation
 from mockserver.dialects import Operation, keep_unread
 from mockserver.dialects._fields import Model, Object, closed_shape, list_of, text
 from mockserver.dialects._parse import look_up, read_object
-from mockserver.dialects._reply import moment
+from mockserver.dialects._reply import write_moment
 from mockserver.dialects.anthropic.answers import RENDERER, make_filtered_answer, make_message_options
 from mockserver.dialects.anthropic.bodies import NAME, read_as_anthropic
 from mockserver.dialects.anthropic.errors import make_error_body, refuse
@@ -154,7 +154,7 @@ async def _find(call: Call, objects: Objects) -> KeptObject:
 
 def _describe(call: Call, kept: KeptObject) -> dict[str, Json]:
     """Return a batch as clients see it."""
-    created = moment(kept.body["created"])
+    created = write_moment(kept.body["created"])
     is_cancelled = kept.status == "canceled"
     status = "ended" if is_cancelled else kept.status
     if is_cancelled and call.operation == "cancel_batch":
@@ -167,7 +167,7 @@ def _describe(call: Call, kept: KeptObject) -> dict[str, Json]:
         "processing_status": status,
         "request_counts": {name: counts.get(name, 0) for name in _COUNTS},
         "created_at": created,
-        "expires_at": moment(kept.body["created"] + _DAY),
+        "expires_at": write_moment(kept.body["created"] + _DAY),
         "ended_at": created if has_ended else None,
         "archived_at": None,
         "cancel_initiated_at": created if is_cancelled else None,

@@ -12,7 +12,7 @@ from mockserver.dialects import Operation
 from mockserver.dialects._fields import Model, closed_shape, fields_of, integer
 from mockserver.dialects._meaning import fields_with_meaning
 from mockserver.dialects._parse import clip, read_object
-from mockserver.dialects._reply import EVENT_TYPE, json_reply, merge_headers, prepend_lines
+from mockserver.dialects._reply import EVENT_TYPE, make_json_reply, merge_headers, prepend_lines
 from mockserver.dialects.anthropic.bodies import NAME, MessagesBody, read_as_anthropic
 from mockserver.dialects.anthropic.conflicts import BLANK_STOP
 from mockserver.dialects.anthropic.errors import make_error_event, refuse, request_id_line
@@ -85,5 +85,5 @@ def _render(call: Call, outcome: Answer) -> Reply:
         headers = merge_headers(HeaderLines(EVENT_TYPE), outcome.headers)
         reply = Reply(200, headers, frames=stream_completion(outcome))
     else:
-        reply = json_reply(200, make_completion(outcome), "", outcome.headers, tokens=outcome.weight)
+        reply = make_json_reply(200, make_completion(outcome), "", outcome.headers, tokens=outcome.weight)
     return prepend_lines(reply, request_id_line(call.http, call))

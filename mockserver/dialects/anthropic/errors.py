@@ -12,13 +12,19 @@ from mockserver.core.json import Json
 from mockserver.core.plan import Failure
 from mockserver.core.rates import Standing, Standings
 from mockserver.core.seed import Seed, wall
-from mockserver.dialects._errors import INVALID_REQUEST, PLAIN_PERMISSION_MESSAGES, ErrorRow, ErrorTable, error_rows
-from mockserver.dialects._parse import bearer
-from mockserver.dialects._reply import moment, request_hex
+from mockserver.dialects._errors import (
+    INVALID_REQUEST,
+    PLAIN_PERMISSION_MESSAGES,
+    ErrorRow,
+    ErrorTable,
+    make_error_rows,
+)
+from mockserver.dialects._parse import read_bearer
+from mockserver.dialects._reply import make_request_hex, write_moment
 
 
 def credential(http: HttpRequest) -> str | None:
-    return http.header("x-api-key") or bearer(http)
+    return http.header("x-api-key") or read_bearer(http)
 
 
 def request_id_line(http: HttpRequest, call: Call | None) -> str:
@@ -26,7 +32,7 @@ def request_id_line(http: HttpRequest, call: Call | None) -> str:
 
 
 def request_id(http: HttpRequest, call: Call | None) -> str:
-    return _request_id(request_hex(http, call))
+    return _request_id(make_request_hex(http, call))
 
 
 _request_id = Seed().drawer("req_01", "base58", 22, "request")
@@ -81,7 +87,7 @@ def list_rate_limit_headers(standings: Standings) -> Headers:
         for key, value in (
             ("limit", str(standing.limit)),
             ("remaining", str(standing.left if name == "requests" else _round_left(standing))),
-            ("reset", moment(ceil(wall() + standing.reset))),
+            ("reset", write_moment(ceil(wall() + standing.reset))),
         )
     )
 
@@ -107,7 +113,7 @@ _TYPES: Mapping[int, str] = {
     529: "overloaded_error",
 }
 _OWN = {"quota": ErrorRow(400), "timeout": ErrorRow(504), "overloaded": ErrorRow(529)}
-ROWS = error_rows(ErrorRow, previous_not_found=ErrorRow(404, code="thread_not_found"), **_OWN)
+ROWS = make_error_rows(ErrorRow, previous_not_found=ErrorRow(404, code="thread_not_found"), **_OWN)
 _RATE = (
     "This request would exceed your organization's rate limit of {most} {kind} per {window} (org: mockserver, model: "
     "{model}). For details, refer to: https://docs.claude.com/en/api/rate-limits. You can see the response headers for "

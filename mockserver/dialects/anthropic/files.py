@@ -14,7 +14,7 @@ from mockserver.core.validation import Validation
 from mockserver.dialects import Operation
 from mockserver.dialects._forms import Form, Part, read_form
 from mockserver.dialects._parse import look_up
-from mockserver.dialects._reply import file_reply, json_reply, moment
+from mockserver.dialects._reply import make_file_reply, make_json_reply, write_moment
 from mockserver.dialects.anthropic.bodies import NAME
 from mockserver.dialects.anthropic.errors import refuse, request_id_line
 from mockserver.dialects.anthropic.models import find_page, read_integer
@@ -45,7 +45,9 @@ def operations() -> tuple[Operation, ...]:
 def render_view(call: Call, view: ObjectView) -> Reply:
     """Return the reply: JSON, or the bytes of a file."""
     lines = request_id_line(call.http, call)
-    return json_reply(200, view.body, lines) if view.data is None else file_reply(view.data, lines, view.headers)
+    return (
+        make_json_reply(200, view.body, lines) if view.data is None else make_file_reply(view.data, lines, view.headers)
+    )
 
 
 def _parse(http: HttpRequest, validation: Validation) -> Call:
@@ -118,9 +120,9 @@ def _describe(kept: KeptObject) -> dict[str, Json]:
         "filename": stated.get("filename", "file.txt"),
         "mime_type": stated.get("mime_type", "text/plain"),
         "size_bytes": len(kept.data),
-        "created_at": moment(created),
+        "created_at": write_moment(created),
         "downloadable": False,
-        "expires_at": None if expires is None else moment(created + expires),
+        "expires_at": None if expires is None else write_moment(created + expires),
     }
 
 

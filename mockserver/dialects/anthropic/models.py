@@ -9,7 +9,7 @@ from mockserver.core.json import Json
 from mockserver.core.plan import Models
 from mockserver.dialects import Operation
 from mockserver.dialects._parse import Body, parse_models
-from mockserver.dialects._reply import json_reply, moment
+from mockserver.dialects._reply import make_json_reply, write_moment
 from mockserver.dialects.anthropic.bodies import NAME
 from mockserver.dialects.anthropic.errors import refuse, request_id_line
 
@@ -29,7 +29,7 @@ def _render_models(call: Call, outcome: Models) -> Reply:
     known = zip(outcome.names, outcome.limits, strict=True) if call.operation == "model" or "active" in wanted else ()
     listed = [_render_model(name, outcome.created, *limits) for name, limits in known]
     body = listed[0] if call.operation == "model" else find_page(listed, call.http)
-    return json_reply(200, body, request_id_line(call.http, call))
+    return make_json_reply(200, body, request_id_line(call.http, call))
 
 
 def _render_model(name: str, created: int, window: int | None, output: int | None) -> dict[str, Json]:
@@ -39,7 +39,7 @@ def _render_model(name: str, created: int, window: int | None, output: int | Non
         "type": "model",
         "id": name,
         "display_name": " ".join(filter(None, named)),
-        "created_at": moment(created),
+        "created_at": write_moment(created),
         "lifecycle": "active",
         "line": next((line for line in ("haiku", "sonnet", "opus", "fable", "mythos") if line in words), None),
         "max_input_tokens": window or 200_000,

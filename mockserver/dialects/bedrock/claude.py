@@ -15,7 +15,7 @@ from mockserver.core.lazy import remember
 from mockserver.core.plan import Answer, Failure
 from mockserver.core.validation import HistoryProblem, Validation
 from mockserver.dialects._fields import Model, closed_shape, list_of, optional
-from mockserver.dialects._parse import Body, object_of, read_usual
+from mockserver.dialects._parse import Body, read_table, read_usual
 from mockserver.dialects.anthropic.bodies import MessagesBody
 from mockserver.dialects.anthropic.completions import parse_completion
 from mockserver.dialects.anthropic.replay import HISTORY
@@ -43,7 +43,7 @@ def parse_claude(http: HttpRequest, validation: Validation) -> Call:
     if validation is Validation.PUBLISHED:
         raw = read_usual(_MESSAGES.typed, asked)
     if raw is None:
-        sent = object_of(http.body)
+        sent = read_table(http.body)
         call = _parse_unusual(_move_headers(http, sent), sent, shorten_name(model), validation)
         raw = {**call.raw, **{key: sent[key] for key in _OF_BEDROCK if key in sent}}
         raw.pop("model", None)

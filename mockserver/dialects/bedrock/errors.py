@@ -17,11 +17,11 @@ from mockserver.dialects._errors import (
     UNSUPPORTED_MESSAGES,
     ErrorRow,
     ErrorTable,
-    error_rows,
-    retry_lines,
+    make_error_rows,
+    write_retry_lines,
 )
-from mockserver.dialects._parse import Complaint, bearer, clip, json_type, reword_unreadable
-from mockserver.dialects._reply import json_reply, request_uuid
+from mockserver.dialects._parse import Complaint, clip, name_json_type, read_bearer, reword_unreadable
+from mockserver.dialects._reply import make_json_reply, make_request_uuid
 
 SERIALIZATION = "SerializationException"
 VALIDATION = "ValidationException"
@@ -31,7 +31,7 @@ def credential(http: HttpRequest) -> str | None:
     """Return the bearer token, or the access key id of a signature, which nobody checks."""
     stated = http.header("authorization") or ""
     found = _SIGNED.search(stated) or _SIGNED_QUERY.search(http.query.get("X-Amz-Credential", ""))
-    return found[1] if found else bearer(http)
+    return found[1] if found else read_bearer(http)
 
 
 _SIGNED = re.compile(r"^AWS4-[A-Z0-9-]+\s.*?Credential=([^/,\s]+)", re.IGNORECASE)
@@ -39,7 +39,7 @@ _SIGNED_QUERY = re.compile(r"^([^/]+)/")
 
 
 def request_id_line(http: HttpRequest, call: Call | None) -> str:
-    return f"x-amzn-requestid: {request_uuid(http, call)}\r\n"
+    return f"x-amzn-requestid: {make_request_uuid(http, call)}\r\n"
 
 
 def fail_plainly(http: HttpRequest, failure: Failure, call: Call | None) -> Reply:
@@ -53,7 +53,7 @@ def fail_plainly(http: HttpRequest, failure: Failure, call: Call | None) -> Repl
         body |= {"originalStatusCode": 500}
     typed = "" if kind is None else f"x-amzn-errortype: {_HEADER.sub('', kind)}:{_NAMESPACE}\r\n"
     lines = request_id_line(http, call) + typed + _retry_lines(failure)
-    return json_reply(resolved.status, body, lines, failure.headers)
+    return make_json_reply(resolved.status, body, lines, failure.headers)
 
 
 _NAMESPACE = "http://internal.amazon.com/coral/com.amazon.bedrock/"
@@ -63,7 +63,9 @@ _HEADER = re.compile(r"[^\w.#-]")
 def _retry_lines(failure: Failure) -> str:
     """Return when to retry, for each client in the header that it reads."""
     wait = failure.retry_after
-    return "" if wait is None else f"{retry_lines(failure, in_ms=True)}x-amz-retry-after: {round(wait * 1000)}\r\n"
+    return (
+        "" if wait is None else f"{write_retry_lines(failure, in_ms=True)}x-amz-retry-after: {round(wait * 1000)}\r\n"
+    )
 
 
 def _word(failure: Failure) -> Failure:
@@ -124,7 +126,7 @@ def _word_type(complaint: Complaint) -> str:
     if isinstance(complaint.got, dict | list):
         return f"Start of {'structure' if isinstance(complaint.got, dict) else 'list'} found where not expected."
     got = _TOKENS[type(complaint.got)]
-    return f"{got} can not be converted to {_NAMES.get(complaint.expected[0], json_type(complaint.got))}"
+    return f"{got} can not be converted to {_NAMES.get(complaint.expected[0], name_json_type(complaint.got))}"
 
 
 _TOKENS: Mapping[type, str] = {
@@ -181,7 +183,7 @@ _KINDS: Mapping[int, str] = {
 _TOKEN = "UnrecognizedClientException"  # noqa: S105  # an exception
 _DENIED = "AccessDeniedException"
 _IDENTIFIER = ErrorRow(400, VALIDATION)
-ROWS = error_rows(
+ROWS = make_error_rows(
     lambda status: ErrorRow(status, _KINDS.get(status)),
     bad_json=ErrorRow(400, SERIALIZATION),
     invalid_key=ErrorRow(403, _TOKEN),

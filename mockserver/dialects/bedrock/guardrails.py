@@ -14,7 +14,7 @@ from mockserver.core.plan import Answer, Text, Verdict
 from mockserver.core.validation import Validation
 from mockserver.dialects import Operation
 from mockserver.dialects._parse import read_request
-from mockserver.dialects._reply import json_reply
+from mockserver.dialects._reply import make_json_reply
 from mockserver.dialects.bedrock.errors import refuse, request_id_line
 from mockserver.dialects.bedrock.models import GUARDRAIL, NAME
 from mockserver.kinds.moderations import Moderations
@@ -61,7 +61,7 @@ def _render(call: Call, outcome: Moderations) -> Reply:
         "outputs": [{"text": BLOCKED}] if verdicts else [],
         "usage": make_guardrail_usage(max(1, -(-size // 1000))),
     }
-    return json_reply(200, body, request_id_line(call.http, call), outcome.headers)
+    return make_json_reply(200, body, request_id_line(call.http, call), outcome.headers)
 
 
 def _sort(flagged: frozenset[str]) -> list[str]:

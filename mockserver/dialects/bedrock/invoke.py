@@ -15,8 +15,8 @@ from mockserver.core.plan import Answer, Failure, Usage
 from mockserver.core.validation import HistoryProblem, Validation
 from mockserver.dialects._openai_api.chat import make_chat_call
 from mockserver.dialects._openai_api.chat_bodies import CHAT
-from mockserver.dialects._parse import Body, object_of, read_body
-from mockserver.dialects._reply import answer_reply, json_reply, merge_headers
+from mockserver.dialects._parse import Body, read_body, read_table
+from mockserver.dialects._reply import answer_reply, make_json_reply, merge_headers
 from mockserver.dialects.anthropic.answers import prepare_message
 from mockserver.dialects.bedrock.checks import check_converse
 from mockserver.dialects.bedrock.claude import check_claude, is_completion, name_shortly, parse_claude
@@ -56,7 +56,7 @@ def parse_invoke(http: HttpRequest, validation: Validation) -> Call:
     model = model_of(http)
     if is_claude(model) and not is_profile(model):  # whose model only the body shows
         return parse_claude(http, validation)
-    return parse_body(http, object_of(http.body), validation)
+    return parse_body(http, read_table(http.body), validation)
 
 
 def parse_body(http: HttpRequest, body: Body, validation: Validation) -> Call:
@@ -100,7 +100,7 @@ def render_invoke(call: Call, outcome: Answer | Embeddings | Ranking) -> Reply:
         chunks = _add_keys(family.renderer.frames(shown, options), told, trace)
         return Reply(200, merge_headers(HeaderLines(lines), outcome.headers), frames=chunks)
     body = {**family.renderer.body(shown, options), **told, **trace}
-    return json_reply(200, body, lines, outcome.headers, tokens=outcome.weight)
+    return make_json_reply(200, body, lines, outcome.headers, tokens=outcome.weight)
 
 
 _STREAM_LINES = f"{STREAM_TYPE}x-amzn-bedrock-content-type: application/json\r\n"

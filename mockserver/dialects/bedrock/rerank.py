@@ -9,7 +9,7 @@ from mockserver.core.validation import Validation
 from mockserver.dialects import Operation
 from mockserver.dialects._fields import Model, Object, Type, integer, list_of, optional, shape
 from mockserver.dialects._parse import Body, read_body, read_request
-from mockserver.dialects._reply import json_reply
+from mockserver.dialects._reply import make_json_reply
 from mockserver.dialects._rerank import list_ranked, show_ranked
 from mockserver.dialects.bedrock.checks import refuse as refuse_text
 from mockserver.dialects.bedrock.errors import refuse, request_id_line
@@ -78,7 +78,7 @@ def _make_call(
 
 def _render(call: Call, outcome: Ranking) -> Reply:
     body = {"results": list_ranked(outcome, _show, None)}
-    return json_reply(200, body, request_id_line(call.http, call), outcome.headers)
+    return make_json_reply(200, body, request_id_line(call.http, call), outcome.headers)
 
 
 def _show(ranked: RankedDocument) -> dict[str, Json]:
@@ -105,7 +105,7 @@ def _read_table(document: Json) -> str:
 def render_ranking(call: Call, outcome: Ranking) -> Reply:
     body = {"results": list_ranked(outcome, show_ranked, None)}
     lines = f"{request_id_line(call.http, call)}x-amzn-bedrock-input-token-count: {outcome.prompt_tokens}\r\n"
-    return json_reply(200, body, lines, outcome.headers)
+    return make_json_reply(200, body, lines, outcome.headers)
 
 
 _Text: Type = shape(text=str)

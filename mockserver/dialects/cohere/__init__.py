@@ -4,7 +4,7 @@ from mockserver.core.call import Call
 from mockserver.core.http import HttpRequest, Reply
 from mockserver.core.plan import Answer
 from mockserver.dialects import Dialect, Operation
-from mockserver.dialects._parse import bearer
+from mockserver.dialects._parse import read_bearer
 from mockserver.dialects._reply import EVENT_TYPE, answer_reply
 from mockserver.dialects.cohere.bodies import NAME
 from mockserver.dialects.cohere.embed import embed_operations
@@ -43,7 +43,7 @@ DIALECT = Dialect(
         *token_operations(),
         *model_operations(),
     ),
-    credential=bearer,
+    credential=read_bearer,
     fail=fail,
     rate_limit_headers=list_rate_limit_headers,
     models=(

@@ -12,8 +12,15 @@ from mockserver.core.validation import Validation
 from mockserver.dialects import Operation
 from mockserver.dialects._embeddings import ENCODINGS, make_embedding_call
 from mockserver.dialects._fields import Model
-from mockserver.dialects._parse import Body, Complaint, custom_complaint, read_request, refuse_first, unknown_fields
-from mockserver.dialects._reply import json_reply, request_uuid
+from mockserver.dialects._parse import (
+    Body,
+    Complaint,
+    custom_complaint,
+    find_unknown_fields,
+    read_request,
+    refuse_first,
+)
+from mockserver.dialects._reply import make_json_reply, make_request_uuid
 from mockserver.dialects.cohere.bodies import EMBED, NAME, OLD_EMBED
 from mockserver.dialects.cohere.errors import header_lines, make_refuse
 from mockserver.kinds.embeddings import Embeddings
@@ -41,7 +48,7 @@ def _parse(http: HttpRequest, validation: Validation, *, model: Model, page: str
     refuse = make_refuse(page)
     body, parsed = read_request(model, http, refuse, validation)
     if validation is Validation.LIVE:
-        refuse_first(unknown_fields(body, model.fields), refuse)
+        refuse_first(find_unknown_fields(body, model.fields), refuse)
     messages = tuple(_read_messages(parsed))
     if validation is not Validation.OFF:
         refuse_first(_find_conflicts(parsed), refuse)
@@ -101,14 +108,14 @@ def _render(call: Call, outcome: Embeddings, *, version: str) -> Reply:
     if urls:
         billed["images"] = len(urls)
     body = {
-        "id": request_uuid(call.http, call),
+        "id": make_request_uuid(call.http, call),
         "embeddings": vectors,
         "texts": texts,
         **({"images": images} if images else {}),
         "meta": {"api_version": {"version": version}, "billed_units": billed},
         "response_type": "embeddings_by_type" if types else "embeddings_floats",
     }
-    return json_reply(200, body, header_lines(call.http, call), outcome.headers)
+    return make_json_reply(200, body, header_lines(call.http, call), outcome.headers)
 
 
 def _describe_image(url: str) -> Body | None:

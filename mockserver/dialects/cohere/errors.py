@@ -16,11 +16,19 @@ from mockserver.dialects._errors import (
     UNSUPPORTED_MESSAGES,
     ErrorRow,
     ErrorTable,
-    error_rows,
-    retry_lines,
+    make_error_rows,
+    write_retry_lines,
 )
-from mockserver.dialects._parse import Complaint, Refuse, bearer, clip, join_words, json_type, reword_unreadable
-from mockserver.dialects._reply import json_reply, request_hex, request_uuid
+from mockserver.dialects._parse import (
+    Complaint,
+    Refuse,
+    clip,
+    join_words,
+    name_json_type,
+    read_bearer,
+    reword_unreadable,
+)
+from mockserver.dialects._reply import make_json_reply, make_request_hex, make_request_uuid
 from mockserver.wire.cohere import break_off
 from mockserver.wire.cohere_v1 import break_off_line
 
@@ -47,7 +55,7 @@ def _word_complaint(complaint: Complaint, page: str) -> str:
         case "unknown":
             return f"unknown field: parameter '{where}' is not a valid field."
         case "type":
-            got = _GOT.get(json_type(complaint.got), "null")
+            got = _GOT.get(name_json_type(complaint.got), "null")
             wanted = _word_types(complaint)
             usage = f"For proper usage, please refer to https://docs.cohere.com/{page}"
             return f"invalid type: parameter '{where}' is of type {got} but should be of type {wanted}. {usage}"
@@ -87,17 +95,17 @@ _WANTED = {
 
 
 def header_lines(http: HttpRequest, call: Call | None) -> str:
-    return f"x-debug-trace-id: {request_hex(http, call)}\r\n"
+    return f"x-debug-trace-id: {make_request_hex(http, call)}\r\n"
 
 
 def fail(http: HttpRequest, failure: Failure, call: Call | None) -> Reply:
     words = "invalid json syntax: ", "invalid request: the content type must be application/json."
     resolved = ERRORS.resolve(reword_unreadable(failure, *words), http, call)
     stated = {"type": failure.kind, "code": failure.code}  # Cohere has neither; a rule may state them
-    body = {"id": request_uuid(http, call), "message": resolved.message}
+    body = {"id": make_request_uuid(http, call), "message": resolved.message}
     body |= {key: str(value) for key, value in stated.items() if value is not None}
-    lines = header_lines(http, call) + retry_lines(failure, in_ms=True)
-    return json_reply(resolved.status, body, lines, failure.headers)
+    lines = header_lines(http, call) + write_retry_lines(failure, in_ms=True)
+    return make_json_reply(resolved.status, body, lines, failure.headers)
 
 
 def make_error_event(failed: Reply, last: bytes) -> Frame:
@@ -168,4 +176,4 @@ UNSUPPORTED: Mapping[str, str] = {
     "json_schema": "invalid request: response_format is not supported by the provided model.",
     "max_output_tokens": "invalid request: max_tokens must be at most {limit}, not {asked}.",
 }
-ERRORS = ErrorTable(error_rows(ErrorRow, content_filter=ErrorRow(BLOCKED)), MESSAGES, bearer, UNSUPPORTED)
+ERRORS = ErrorTable(make_error_rows(ErrorRow, content_filter=ErrorRow(BLOCKED)), MESSAGES, read_bearer, UNSUPPORTED)

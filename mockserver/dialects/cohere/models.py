@@ -2,7 +2,7 @@
 
 from functools import partial
 
-from mockserver.core.call import Call, fingerprint
+from mockserver.core.call import Call, compute_fingerprint
 from mockserver.core.http import HttpRequest, Reply
 from mockserver.core.json import Json
 from mockserver.core.plan import Models
@@ -10,7 +10,7 @@ from mockserver.core.seed import group_as_uuid
 from mockserver.core.validation import Validation
 from mockserver.dialects import Operation
 from mockserver.dialects._parse import parse_models
-from mockserver.dialects._reply import json_reply
+from mockserver.dialects._reply import make_json_reply
 from mockserver.dialects.cohere.bodies import NAME
 from mockserver.dialects.cohere.errors import header_lines
 
@@ -30,10 +30,10 @@ def _render_models(call: Call, outcome: Models) -> Reply:
     limits = outcome.limits or ((None, None),) * len(outcome.names)
     listed = [_describe(name, window) for name, (window, _) in zip(outcome.names, limits, strict=True)]
     if call.operation == "model":
-        return json_reply(200, listed[0], header_lines(call.http, call))
+        return make_json_reply(200, listed[0], header_lines(call.http, call))
     wanted = call.http.query.get("endpoint")
     shown = [model for model in listed if wanted is None or wanted in model["endpoints"]]
-    return json_reply(200, {"models": shown}, header_lines(call.http, call))
+    return make_json_reply(200, {"models": shown}, header_lines(call.http, call))
 
 
 def _describe(name: str, window: int | None) -> dict[str, Json]:
@@ -47,6 +47,6 @@ def _parse_check(http: HttpRequest, validation: Validation) -> Call:
 
 
 def _render_check(call: Call, outcome: Models) -> Reply:
-    names = {name: group_as_uuid(fingerprint(NAME, name)) for name in ("organization_id", "owner_id")}
+    names = {name: group_as_uuid(compute_fingerprint(NAME, name)) for name in ("organization_id", "owner_id")}
     body = {"valid": True, **names}
-    return json_reply(200, body, header_lines(call.http, call))
+    return make_json_reply(200, body, header_lines(call.http, call))

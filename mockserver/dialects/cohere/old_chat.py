@@ -12,8 +12,15 @@ from mockserver.core.plan import Answer
 from mockserver.core.validation import Validation
 from mockserver.dialects import Operation
 from mockserver.dialects._meaning import fields_with_meaning
-from mockserver.dialects._parse import Body, Complaint, custom_complaint, read_request, refuse_first, unknown_fields
-from mockserver.dialects._reply import json_reply, merge_headers, prepend_lines
+from mockserver.dialects._parse import (
+    Body,
+    Complaint,
+    custom_complaint,
+    find_unknown_fields,
+    read_request,
+    refuse_first,
+)
+from mockserver.dialects._reply import make_json_reply, merge_headers, prepend_lines
 from mockserver.dialects.cohere.bodies import GENERATE, NAME, OLD_CHAT
 from mockserver.dialects.cohere.errors import NOTHING_SAID, header_lines, make_old_error_event, make_refuse
 from mockserver.dialects.cohere.request import FINISHES, IDS, attach_documents, count_part, read_options
@@ -42,7 +49,7 @@ def _parse_chat(http: HttpRequest, validation: Validation) -> Call:
     refuse = make_refuse("v1/reference/chat")
     body, parsed = read_request(OLD_CHAT, http, refuse, validation)
     if validation is Validation.LIVE:
-        refuse_first(unknown_fields(body, OLD_CHAT.fields), refuse)
+        refuse_first(find_unknown_fields(body, OLD_CHAT.fields), refuse)
     if not (parsed.get("message") or parsed.get("tool_results")):
         if parsed.get("message") is None:
             raise refuse(Complaint("missing", ("message",)))
@@ -148,7 +155,7 @@ def _parse_generate(http: HttpRequest, validation: Validation) -> Call:
     refuse = make_refuse("v1/reference/generate")
     body, parsed = read_request(GENERATE, http, refuse, validation)
     if validation is Validation.LIVE:
-        refuse_first(unknown_fields(body, GENERATE.fields), refuse)
+        refuse_first(find_unknown_fields(body, GENERATE.fields), refuse)
     prompt = parsed["prompt"]
     return Call(
         dialect=NAME,
@@ -179,7 +186,7 @@ def _render_generate(call: Call, outcome: Answer) -> Reply:
 
 
 def _make_json_reply(call: Call, answer: Answer, body: Mapping[str, Json]) -> Reply:
-    return json_reply(200, body, header_lines(call.http, call), answer.headers, tokens=answer.weight)
+    return make_json_reply(200, body, header_lines(call.http, call), answer.headers, tokens=answer.weight)
 
 
 def _make_stream_reply(call: Call, answer: Answer, frames: Any) -> Reply:

@@ -18,9 +18,9 @@ from mockserver.dialects._parse import (
     Body,
     Complaint,
     custom_complaint,
+    find_unknown_fields,
     read_request,
     refuse_first,
-    unknown_fields,
 )
 from mockserver.dialects.cohere.bodies import CHAT, NAME
 from mockserver.dialects.cohere.errors import NOTHING_SAID, make_refuse
@@ -36,7 +36,7 @@ def parse_chat(http: HttpRequest, validation: Validation) -> Call:
     if validation is not Validation.OFF and not (parsed["messages"] and _CONFLICTING.isdisjoint(parsed)):
         refuse_first(_find_conflicts(parsed), _refuse)
     if validation is Validation.LIVE:
-        refuse_first(unknown_fields(body, CHAT.fields), _refuse)
+        refuse_first(find_unknown_fields(body, CHAT.fields), _refuse)
     offered = parsed.get("tools")
     tools = (
         tuple([make_tool("function", tool["function"]) for tool in offered if "function" in tool]) if offered else ()

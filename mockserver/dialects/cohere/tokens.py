@@ -10,7 +10,7 @@ from mockserver.core.tokens import Token, token_id
 from mockserver.core.validation import Validation
 from mockserver.dialects import Operation
 from mockserver.dialects._parse import Body, custom_complaint, read_request
-from mockserver.dialects._reply import json_reply
+from mockserver.dialects._reply import make_json_reply
 from mockserver.dialects.cohere.bodies import DETOKENIZE, NAME, TOKENIZE
 from mockserver.dialects.cohere.errors import header_lines, make_refuse
 
@@ -80,4 +80,4 @@ _BYTES = 6  # of a token: as many as a number has that JavaScript can hold, too
 
 
 def _make_reply(call: Call, body: dict[str, Json]) -> Reply:
-    return json_reply(200, {**body, "meta": _META}, header_lines(call.http, call))
+    return make_json_reply(200, {**body, "meta": _META}, header_lines(call.http, call))

@@ -11,19 +11,19 @@ from mockserver.core.http import HttpRequest, Reply
 from mockserver.core.json import Json
 from mockserver.core.plan import Answer, Failure
 from mockserver.core.validation import Validation
-from mockserver.dialects import Dialect, Operation, any_history
+from mockserver.dialects import Dialect, Operation, accept_any_history
 from mockserver.dialects._clients import CLIENT_CONFIGS
-from mockserver.dialects._errors import retry_lines
+from mockserver.dialects._errors import write_retry_lines
 from mockserver.dialects._openai_api.api import OpenAIApi
 from mockserver.dialects._openai_api.completions import TEXT_LAYOUT, make_completion_options
 from mockserver.dialects._openai_api.embeddings import make_embeddings_reply
-from mockserver.dialects._parse import bearer
+from mockserver.dialects._parse import read_bearer
 from mockserver.dialects._reply import (
     answer_reply,
-    json_reply,
-    openai_rate_limit_headers,
-    request_hex,
-    request_id_line,
+    make_json_reply,
+    make_request_hex,
+    write_openai_rate_limits,
+    write_request_id,
 )
 from mockserver.dialects.compatible.accounts import list_operations
 from mockserver.dialects.compatible.hosts import HOSTS, Host, make_host
@@ -49,7 +49,7 @@ class _Chats:
         self._others: dict[tuple[str, str], ChatRenderer] = {}
 
     def render(self, call: Call, answer: Answer) -> Reply:
-        lines = request_id_line(call.http, call)
+        lines = write_request_id(call.http, call)
         return answer_reply(answer, self._find_renderer(call.raw), call.options, lines, stream=call.stream)
 
     def _find_renderer(self, body: Mapping[str, Json]) -> ChatRenderer:
@@ -94,12 +94,12 @@ def _move_reasoning(layout: ChatLayout, place: str) -> ChatLayout:
 
 
 def _render_completion(renderer: TextRenderer, call: Call, outcome: Answer) -> Reply:
-    lines = request_id_line(call.http, call)
+    lines = write_request_id(call.http, call)
     return answer_reply(outcome, renderer, make_completion_options(call), lines, stream=call.stream)
 
 
 def _render_embeddings(call: Call, outcome: Embeddings) -> Reply:
-    return make_embeddings_reply(outcome, call.raw.get("encoding_format"), request_id_line(call.http, call))
+    return make_embeddings_reply(outcome, call.raw.get("encoding_format"), write_request_id(call.http, call))
 
 
 _TEXT = TextRenderer(TEXT_LAYOUT)
@@ -122,7 +122,7 @@ def _make_responses(host: Host) -> Operation:
         dialect=NAME,
         chat=ChatRenderer(host.layout),
         text=_TEXT,
-        lines=request_id_line,
+        lines=write_request_id,
     )
     usual = api.responses_operation()
 
@@ -139,9 +139,9 @@ def _make_responses(host: Host) -> Operation:
 def _fail(host: Host, http: HttpRequest, failure: Failure, call: Call | None) -> Reply:
     failure = host.errors.reword(http, failure)
     resolved = host.errors.table.resolve(failure, http, call)
-    body = host.errors.body(resolved, failure, f"req_{request_hex(http, call)}")
-    lines = request_id_line(http, call) + retry_lines(failure)
-    return json_reply(resolved.status, body, lines, failure.headers)
+    body = host.errors.body(resolved, failure, f"req_{make_request_hex(http, call)}")
+    lines = write_request_id(http, call) + write_retry_lines(failure)
+    return make_json_reply(resolved.status, body, lines, failure.headers)
 
 
 def make_dialect(host: Host) -> Dialect:
@@ -150,7 +150,7 @@ def make_dialect(host: Host) -> Dialect:
     chat = Operation(
         *("chat", "POST", "/chat/completions", make_parse_chat(host), _Chats(host.layout).render),
         error=host.errors.end_stream,
-        history=make_history(host) or any_history,
+        history=make_history(host) or accept_any_history,
         shows_reasoning=host.layout.shows_reasoning,
     )
     render_text = partial(_render_completion, _TEXTS.get(host.kin, _TEXT))
@@ -163,9 +163,9 @@ def make_dialect(host: Host) -> Dialect:
         host=host.name,
         mounts=host.mounts,
         operations=(chat, *more, *ranking, *list_operations(host)),
-        credential=bearer,
+        credential=read_bearer,
         fail=partial(_fail, host),
-        rate_limit_headers=openai_rate_limit_headers,
+        rate_limit_headers=write_openai_rate_limits,
         models=host.models,
         own_features=frozenset({"content_filter", "refusal", "annotations", "custom_tools", "call_pieces"}),
         variables={} if config is None else config.variables,

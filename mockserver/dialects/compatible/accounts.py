@@ -14,7 +14,7 @@ from mockserver.core.tokens import token_id
 from mockserver.core.validation import Validation
 from mockserver.dialects import Operation
 from mockserver.dialects._parse import custom_complaint, parse_models, read_object
-from mockserver.dialects._reply import data_reply, json_reply, model_object, request_id_line
+from mockserver.dialects._reply import data_reply, make_json_reply, show_model, write_request_id
 from mockserver.dialects.compatible.hosts import COMPATIBLE, MAX_MODEL_LENGTH, OPENROUTER, XAI, Host
 
 NAME = "compatible"
@@ -44,16 +44,16 @@ _parse_models = partial(parse_models, NAME)
 
 
 def _render_models(host: Host, call: Call, outcome: Models) -> Reply:
-    shown = _ENTRIES.get(host.kin, model_object)
+    shown = _ENTRIES.get(host.kin, show_model)
     listed = [shown(name, outcome.created) for name in _list_names(host, outcome)]
-    lines = request_id_line(call.http, call)
+    lines = write_request_id(call.http, call)
     match host.kin:
         case "together":
             return data_reply(200, to_json(listed), lines)
         case "openrouter":
             page = {"data": listed, "links": {"next": None}, "total_count": len(listed)}
-            return json_reply(200, page, lines)
-    return json_reply(200, {"object": "list", "data": listed}, lines)
+            return make_json_reply(200, page, lines)
+    return make_json_reply(200, {"object": "list", "data": listed}, lines)
 
 
 def _list_names(host: Host, outcome: Models) -> Sequence[str]:
@@ -62,13 +62,13 @@ def _list_names(host: Host, outcome: Models) -> Sequence[str]:
 
 
 def _render_model(host: Host, call: Call, outcome: Models) -> Reply:
-    shown = _ENTRIES.get(host.kin, model_object)(call.model, outcome.created)
+    shown = _ENTRIES.get(host.kin, show_model)(call.model, outcome.created)
     body = {"data": shown} if host.kin == "openrouter" else shown
-    return json_reply(200, body, request_id_line(call.http, call))
+    return make_json_reply(200, body, write_request_id(call.http, call))
 
 
 def _own(name: str, created: int, owner: str) -> dict[str, Json]:
-    return {**model_object(name, created), "owned_by": owner}
+    return {**show_model(name, created), "owned_by": owner}
 
 
 def _describe_openrouter(name: str, created: int) -> dict[str, Json]:
@@ -173,7 +173,7 @@ def _info(path: str, body: Callable[[Call], Mapping[str, Json]]) -> Operation:
     """Return an operation that answers GET with a body."""
 
     def render(call: Call, outcome: Models) -> Reply:
-        return json_reply(200, body(call), request_id_line(call.http, call))
+        return make_json_reply(200, body(call), write_request_id(call.http, call))
 
     return Operation("info", "GET", path, _parse_info, render)
 
@@ -212,7 +212,7 @@ def _describe_key(call: Call) -> Mapping[str, Json]:
 
 def _count_models(call: Call, outcome: Models) -> Reply:
     body = {"data": {"count": len(_list_names(OPENROUTER, outcome))}}
-    return json_reply(200, body, request_id_line(call.http, call))
+    return make_json_reply(200, body, write_request_id(call.http, call))
 
 
 def _list_providers(call: Call) -> Mapping[str, Json]:
@@ -253,7 +253,7 @@ def _render_endpoints(call: Call, outcome: Models) -> Reply:
         **dict.fromkeys(("uptime_last_5m", "uptime_last_30m", "uptime_last_1d"), 100),
         **dict.fromkeys(("latency_last_30m", "throughput_last_30m"), _PERCENTILES),
     }
-    return json_reply(200, {"data": {**kept, "endpoints": [endpoint]}}, request_id_line(call.http, call))
+    return make_json_reply(200, {"data": {**kept, "endpoints": [endpoint]}}, write_request_id(call.http, call))
 
 
 def _describe_language_model(name: str) -> Mapping[str, Json]:
@@ -275,7 +275,7 @@ def _describe_language_model(name: str) -> Mapping[str, Json]:
 
 def _render_language_models(call: Call, outcome: Models) -> Reply:
     listed = [*map(_describe_language_model, _list_names(XAI, outcome))]
-    return json_reply(200, {"models": listed}, request_id_line(call.http, call))
+    return make_json_reply(200, {"models": listed}, write_request_id(call.http, call))
 
 
 def _parse_tokens(http: HttpRequest, validation: Validation) -> Call:
@@ -301,7 +301,7 @@ def _render_tokens(call: Call, outcome: Models) -> Reply:
         "tokens": [token_id(token) for token in tokens],
         "token_strs": [*tokens] if call.raw.get("return_token_strs") else None,
     }
-    return json_reply(200, shown, request_id_line(call.http, call))
+    return make_json_reply(200, shown, write_request_id(call.http, call))
 
 
 def _render_nothing(call: Call, outcome: Models) -> Reply:

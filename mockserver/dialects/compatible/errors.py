@@ -10,7 +10,7 @@ from mockserver.core.frames import Frame
 from mockserver.core.http import HttpRequest, Reply
 from mockserver.core.json import Json
 from mockserver.core.plan import Failure
-from mockserver.dialects import error_frame, read_event
+from mockserver.dialects import read_event, render_error_frame
 from mockserver.dialects._errors import (
     INVALID_REQUEST,
     ErrorRow,
@@ -18,14 +18,14 @@ from mockserver.dialects._errors import (
     Messages,
     ProviderError,
     Rows,
-    error_rows,
+    find_reason_phrase,
+    make_error_rows,
     make_gateway_rows,
-    plain_errors,
-    reason_phrase,
+    make_plain_errors,
     refuse_without_code,
 )
 from mockserver.dialects._fastapi import describe_unreadable
-from mockserver.dialects._parse import Complaint, bearer, clip, json_type, reword_unreadable
+from mockserver.dialects._parse import Complaint, clip, name_json_type, read_bearer, reword_unreadable
 
 Bodies = Callable[[ProviderError, Failure, str], Mapping[str, Json]]
 
@@ -46,12 +46,12 @@ class ErrorStyle(Struct, frozen=True):
     messages: Messages
     body: Bodies
     word: Callable[[Complaint], str] | None = None
-    end_stream: Callable[[Reply, bytes], Frame] = error_frame
+    end_stream: Callable[[Reply, bytes], Frame] = render_error_frame
     reword: Callable[[HttpRequest, Failure], Failure] = _reword_plainly
 
     @property
     def table(self) -> ErrorTable:
-        return plain_errors(self.rows, self.messages, bearer)
+        return make_plain_errors(self.rows, self.messages, read_bearer)
 
     def refuse(self, complaint: Complaint) -> Failure:
         """Return the failure for a bad parameter."""
@@ -130,7 +130,7 @@ def _name_type(value: Json) -> str:
 
 
 DEEPSEEK = ErrorStyle(
-    rows=error_rows(
+    rows=make_error_rows(
         _by_status(
             _DEEPSEEK_BAD,
             ErrorRow(500, "server_error", "server_error"),
@@ -194,7 +194,7 @@ def _end_openrouter(failed: Reply, last: bytes) -> Frame:
 
 
 OPENROUTER = ErrorStyle(
-    rows=error_rows(
+    rows=make_error_rows(
         ErrorRow,
         content_filter=ErrorRow(403),
         model_not_found=ErrorRow(400),
@@ -228,7 +228,7 @@ def _flatten_code(error: ProviderError, failure: Failure, request: str) -> Mappi
 
 
 XAI = ErrorStyle(
-    rows=error_rows(
+    rows=make_error_rows(
         _by_status(
             _XAI_BAD,
             ErrorRow(500, code="Internal error"),
@@ -300,7 +300,7 @@ def _quote_path(path: list[str]) -> str:
 
 _GROQ_SERVER = ErrorRow(500, "internal_server_error", "internal_server_error")
 GROQ = ErrorStyle(
-    rows=error_rows(
+    rows=make_error_rows(
         _by_status(_INVALID, _GROQ_SERVER, s413=ErrorRow(413, INVALID_REQUEST, "request_too_large")),
         invalid_key=ErrorRow(401, INVALID_REQUEST, "invalid_api_key"),
         missing_key=ErrorRow(401, INVALID_REQUEST, "invalid_api_key"),
@@ -344,7 +344,7 @@ def _name_request(error: ProviderError, failure: Failure, request: str) -> Mappi
 
 
 TOGETHER = ErrorStyle(
-    rows=error_rows(
+    rows=make_error_rows(
         _by_status(_INVALID, _SERVER, s402=ErrorRow(402, "credit_limit", "credit_limit")),
         invalid_key=ErrorRow(401, INVALID_REQUEST, "invalid_api_key"),
         missing_key=ErrorRow(401, INVALID_REQUEST, "missing_api_key"),
@@ -390,7 +390,7 @@ def _word_as_cerebras(complaint: Complaint) -> str:
     words = {"missing": "Field required", "unknown": f"property '{complaint.where}' is unsupported"}
     kinds = " or ".join(complaint.expected)
     if complaint.kind == "type":
-        words["type"] = f"Input should be {kinds}, not {json_type(complaint.got)}"
+        words["type"] = f"Input should be {kinds}, not {name_json_type(complaint.got)}"
     if complaint.kind in words:
         return f"{'.'.join(map(str, complaint.path))}: {words[complaint.kind]}"
     return refuse_without_code(complaint).message or ""
@@ -398,7 +398,7 @@ def _word_as_cerebras(complaint: Complaint) -> str:
 
 _CEREBRAS_FAST = ErrorRow(429, "too_many_requests_error", "request_quota_exceeded", "quota")
 CEREBRAS = ErrorStyle(
-    rows=error_rows(
+    rows=make_error_rows(
         _by_status(
             ErrorRow(400, INVALID_REQUEST, "wrong_api_format", "validation_error"),
             ErrorRow(500, "server_error", "server_error"),
@@ -438,7 +438,7 @@ def _number_status(error: ProviderError, failure: Failure, request: str) -> Mapp
 
 
 PERPLEXITY = ErrorStyle(
-    rows=error_rows(
+    rows=make_error_rows(
         _by_status(
             ErrorRow(400, "bad_request"),
             ErrorRow(500, "internal_error"),
@@ -487,8 +487,8 @@ def _reword_as_fastapi(http: HttpRequest, failure: Failure) -> Failure:
 
 
 VLLM = ErrorStyle(
-    rows=error_rows(
-        lambda status: ErrorRow(status, "BadRequestError" if status == 400 else reason_phrase(status)),
+    rows=make_error_rows(
+        lambda status: ErrorRow(status, "BadRequestError" if status == 400 else find_reason_phrase(status)),
         model_not_found=ErrorRow(404, "NotFoundError", param="model"),
         context_length=ErrorRow(400, "BadRequestError", param="input_tokens"),
         unmatched=ErrorRow(404, "NotFoundError"),
@@ -511,7 +511,7 @@ def _say_only(error: ProviderError, failure: Failure, request: str) -> Mapping[s
 
 
 LMSTUDIO = ErrorStyle(
-    rows=error_rows(
+    rows=make_error_rows(
         ErrorRow,
         model_not_found=ErrorRow(400),
         route_not_found=ErrorRow(200),

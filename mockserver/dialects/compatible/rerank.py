@@ -15,7 +15,7 @@ from mockserver.core.json import Json, compact
 from mockserver.core.validation import Validation
 from mockserver.dialects import Operation
 from mockserver.dialects._fields import Model, Object, integer, label_member, list_of, optional, shape, union_by
-from mockserver.dialects._reply import json_reply, request_id_line
+from mockserver.dialects._reply import make_json_reply, write_request_id
 from mockserver.dialects._rerank import list_ranked, parse_rerank, show_ranked, wants_documents
 from mockserver.dialects.compatible.hosts import VLLM, Host
 from mockserver.dialects.compatible.request import NAME
@@ -41,7 +41,7 @@ def _render_together(call: Call, outcome: Ranking) -> Reply:
         "results": list_ranked(outcome, show_ranked, partial(_show_document, call)),
         "usage": {"prompt_tokens": outcome.tokens, "completion_tokens": 0, "total_tokens": outcome.tokens},
     }
-    return json_reply(200, body, request_id_line(call.http, call), outcome.headers)
+    return make_json_reply(200, body, write_request_id(call.http, call), outcome.headers)
 
 
 def _show_document(call: Call, index: int) -> Json:
@@ -59,7 +59,7 @@ def _render_vllm(call: Call, outcome: Ranking) -> Reply:
         "usage": {"prompt_tokens": outcome.tokens, "total_tokens": outcome.tokens},
         "results": list_ranked(outcome, show_ranked, lambda at: {"text": call.documents[at], "multi_modal": None}),
     }
-    return json_reply(200, body, request_id_line(call.http, call), outcome.headers)
+    return make_json_reply(200, body, write_request_id(call.http, call), outcome.headers)
 
 
 class _RerankApi(Struct, frozen=True):

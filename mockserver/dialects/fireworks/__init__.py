@@ -15,18 +15,18 @@ from mockserver.dialects._errors import (
     PLAIN_LIMIT_MESSAGES,
     ErrorRow,
     ProviderError,
-    error_rows,
-    plain_errors,
-    retry_lines,
+    make_error_rows,
+    make_plain_errors,
+    write_retry_lines,
 )
 from mockserver.dialects._openai_api.audio import AudioApi
-from mockserver.dialects._parse import bearer
+from mockserver.dialects._parse import read_bearer
 from mockserver.dialects._reply import (
     answer_reply,
-    json_reply,
-    model_operations,
-    request_hex,
-    request_id_line,
+    make_json_reply,
+    make_model_operations,
+    make_request_hex,
+    write_request_id,
 )
 from mockserver.dialects.fireworks.request import (
     NAME,
@@ -55,7 +55,7 @@ def _render_chat(call: Call, outcome: Answer) -> Reply:
 
 
 def _answer_lines(call: Call, answer: Answer) -> str:
-    own = request_id_line(call.http, call) + _count_tokens_left(answer.usage.prompt, answer.usage.completion)
+    own = write_request_id(call.http, call) + _count_tokens_left(answer.usage.prompt, answer.usage.completion)
     if call.stream:
         return own
     body = call.raw
@@ -102,12 +102,12 @@ def _list_remaining(sent: tuple[int, int], generated: tuple[int, int]) -> Header
 
 def _fail(http: HttpRequest, failure: Failure, call: Call | None) -> Reply:
     resolved = ERRORS.resolve(failure, http, call)
-    lines = request_id_line(http, call) + retry_lines(failure)
+    lines = write_request_id(http, call) + write_retry_lines(failure)
     if resolved.status == 429:
         used_up = "window" not in failure.details  # else the failure names the limit that was reached
         lines += _count_tokens_left(TOKENS_OF_PROMPTS * used_up, TOKENS_GENERATED * used_up)
-    body = _render_error(resolved, failure, f"req_{request_hex(http, call)}")
-    return json_reply(resolved.status, body, lines, failure.headers)
+    body = _render_error(resolved, failure, f"req_{make_request_hex(http, call)}")
+    return make_json_reply(resolved.status, body, lines, failure.headers)
 
 
 def _render_error(resolved: ProviderError, failure: Failure, request: str) -> Mapping[str, Json]:
@@ -158,7 +158,7 @@ _CODES: Mapping[int, str] = {
     503: "UNAVAILABLE",
     504: "DEADLINE_EXCEEDED",
 }
-ROWS = error_rows(
+ROWS = make_error_rows(
     lambda status: ErrorRow(status, "error", _CODES.get(status, "INVALID_ARGUMENT")),
     context_length=ErrorRow(400, "error", "INVALID_ARGUMENT", "messages"),
     model_not_found=ErrorRow(404, "error", "NOT_FOUND", "model"),
@@ -178,17 +178,17 @@ MESSAGES: Mapping[str, str] = {
     "route_not_found": "Not Found",
     "method_not_allowed": "Method Not Allowed",
 }
-ERRORS = plain_errors(ROWS, MESSAGES, bearer)
+ERRORS = make_plain_errors(ROWS, MESSAGES, read_bearer)
 
 DIALECT = Dialect(
     name=NAME,
     operations=(
         Operation("completions", "POST", "/completions", parse_completion, _render_completion),
         Operation("chat", "POST", "/chat/completions", parse_chat, _render_chat, shows_reasoning=True),
-        *AudioApi(NAME, request_id_line, tells_usage=False).hearing_operations(),
-        *model_operations(NAME, request_id_line),
+        *AudioApi(NAME, write_request_id, tells_usage=False).hearing_operations(),
+        *make_model_operations(NAME, write_request_id),
     ),
-    credential=bearer,
+    credential=read_bearer,
     fail=_fail,
     rate_limit_headers=_rate_limit_headers,
     models=(

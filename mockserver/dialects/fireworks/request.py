@@ -21,26 +21,26 @@ from mockserver.dialects._openai_api.chat import (
     find_empty_messages,
     find_unmet_tool_choice,
     make_chat_call,
-    max_tokens,
+    read_max_tokens,
     stop_sequences,
 )
 from mockserver.dialects._openai_api.completions import (
     WHOLE_PROMPT,
     count_choices,
     make_completion_call,
-    too_long,
-    too_many,
+    refuse_long_prompt,
+    refuse_many_prompts,
 )
 from mockserver.dialects._parse import (
     Body,
     Complaint,
     clip,
+    find_unknown_keys,
     find_usual,
     read_object,
     read_usual,
     refuse_first,
     steps_of,
-    unknown_keys,
 )
 from mockserver.dialects.fireworks.bodies import CHAT, COMPLETION
 from mockserver.wire.logprobs import LogprobsShape
@@ -151,11 +151,11 @@ def parse_completion(http: HttpRequest, validation: Validation) -> Call:
     body, parsed = _read_request(COMPLETION, http, validation)
     if validation is not Validation.OFF:
         _refuse_conflicts(parsed)
-    if (message := too_many(parsed)) is not None:
+    if (message := refuse_many_prompts(parsed)) is not None:
         raise refuse(Complaint("conflict", ("n",), got=parsed["n"], message=message))
     options = _USUAL if _ASKING.isdisjoint(parsed) else _read_options(parsed)
     call = make_completion_call(http, body, parsed=parsed, options=options, dialect=NAME, ids=_IDS)
-    if (field := _find_repeating_field(parsed)) is not None and (message := too_long(call)) is not None:
+    if (field := _find_repeating_field(parsed)) is not None and (message := refuse_long_prompt(call)) is not None:
         raise refuse(Complaint("conflict", (field,), got=body[field], message=message))
     if _RESHAPED.isdisjoint(body):
         return call
@@ -174,7 +174,7 @@ def _read_options(parsed: Body) -> Options:
     return Options(
         include_usage=bool((parsed.get("stream_options") or {}).get("include_usage")),
         n=parsed.get("n") or 1,
-        max_tokens=max_tokens(parsed),
+        max_tokens=read_max_tokens(parsed),
         usual_tokens=MAX_ENDLESS_TOKENS // count_choices(parsed) if is_endless else None,
         overflow=parsed.get("context_length_exceeded_behavior", "truncate"),
         ignore_eos=is_endless,
@@ -190,7 +190,7 @@ _IDS = IdShape("cmpl-", 24, "hex")
 
 def parse_chat(http: HttpRequest, validation: Validation) -> Call:
     body, parsed = _read_request(CHAT, http, validation)
-    if validation is Validation.LIVE and (strangers := unknown_keys(body, CHAT.fields)):
+    if validation is Validation.LIVE and (strangers := find_unknown_keys(body, CHAT.fields)):
         details = (
             _make_detail("extra_forbidden", (key,), "Extra inputs are not permitted", body[key]) for key in strangers
         )

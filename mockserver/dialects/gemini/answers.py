@@ -15,7 +15,7 @@ from mockserver.core.http import HeaderLines, HttpRequest, Reply
 from mockserver.core.json import Json
 from mockserver.core.plan import Answer, Failure, Stored, Usage
 from mockserver.core.seed import FROZEN_AT
-from mockserver.dialects._errors import retry_lines
+from mockserver.dialects._errors import write_retry_lines
 from mockserver.dialects._reply import merge_headers
 from mockserver.dialects.gemini.checks import signs
 from mockserver.dialects.gemini.errors import (
@@ -135,7 +135,7 @@ def fail(http: HttpRequest, failure: Failure, call: Call | None) -> Reply:
     if failure.reason == "content_filter" and failure.status is None and call is not None and call.operation == "chat":
         return _render_blocked(call, failure)
     status, body = make_error_body(http, failure, call)
-    again = "" if "window" in failure.details else retry_lines(failure)
+    again = "" if "window" in failure.details else write_retry_lines(failure)
     headers = (*HeaderLines(again), *failure.headers)
     if ":stream" in http.path and not _wants_events(http):
         data = b"[" + write_indented(body) + b"\n]\n"

@@ -23,7 +23,7 @@ from mockserver.dialects import Operation
 from mockserver.dialects._batch_parts import BatchPart, Fail, drop_form
 from mockserver.dialects._openai_api.objects.files import read_rows
 from mockserver.dialects._parse import Body, look_up
-from mockserver.dialects._reply import moment
+from mockserver.dialects._reply import write_moment
 from mockserver.dialects.gemini.bodies import BATCH
 from mockserver.dialects.gemini.files import find_file, keep_file, render_view, write_hash
 from mockserver.dialects.gemini.models import USUAL_PARAMS, find_page
@@ -61,7 +61,7 @@ _CODES = {
 }
 
 
-class Request(Struct, frozen=True):
+class BatchedRequest(Struct, frozen=True):
     """One request of a batch: its body, None if it is none, what its client calls it, and where it is from."""
 
     body: Json
@@ -139,17 +139,19 @@ class Batches(Struct, frozen=True):
         await objects.keep(kept)
         return ObjectView(show_batch(kept))
 
-    async def _read_requests(self, body: Body, objects: Objects) -> Sequence[Request]:
+    async def _read_requests(self, body: Body, objects: Objects) -> Sequence[BatchedRequest]:
         """Return the requests of a batch, of its own body or of a file. Raises Failure if there is no such file."""
         given: Body = body.get("inputConfig") or {}
         if named := given.get("fileName"):
             file = await find_file(str(named), objects)
             rows = await objects.on_thread(read_rows, file.data, MOST_REQUESTS + 1)
             read = ((f"line {row.number}", row.value if isinstance(row.value, Mapping) else {}) for row in rows)
-            return [Request(each.get("request"), None, str(each.get("key") or ""), place) for place, each in read]
+            return [
+                BatchedRequest(each.get("request"), None, str(each.get("key") or ""), place) for place, each in read
+            ]
         inlined = (given.get("requests") or {}).get("requests") or ()
         return [
-            Request(
+            BatchedRequest(
                 body=each.get("request"),
                 metadata=each.get("metadata"),
                 key=str((each.get("metadata") or {}).get("key") or ""),
@@ -159,7 +161,13 @@ class Batches(Struct, frozen=True):
         ]
 
     async def _answer(
-        self, request: Request, asked: Operation, call: Call, validation: Validation, batch: str, objects: Objects
+        self,
+        request: BatchedRequest,
+        asked: Operation,
+        call: Call,
+        validation: Validation,
+        batch: str,
+        objects: Objects,
     ) -> dict[str, Json]:
         """Return what a request gets as one of its own: a response, or an error, with its key or metadata."""
         result: dict[str, Json] = {"key": request.key} if request.metadata is None and request.key else {}
@@ -221,7 +229,7 @@ def show_batch(kept: KeptObject) -> dict[str, Json]:
     """Return a batch in its present state, as an operation that runs long."""
     body = kept.body
     state = STATES.get(kept.status, "RUNNING")
-    created = moment(body["created"])
+    created = write_moment(body["created"])
     is_over = state not in _WORKING
     has_output = state == "SUCCEEDED"
     count = body["count"]

@@ -11,7 +11,7 @@ from mockserver.core.plan import Failure
 from mockserver.core.validation import Validation
 from mockserver.dialects import Operation
 from mockserver.dialects._parse import Body, look_up
-from mockserver.dialects._reply import moment
+from mockserver.dialects._reply import write_moment
 from mockserver.dialects.gemini.bodies import CACHED_CONTENT
 from mockserver.dialects.gemini.checks import check_values, mend_values
 from mockserver.dialects.gemini.errors import is_vertex
@@ -115,9 +115,9 @@ def _describe(call: Call, kept: KeptObject) -> Body:
     return {
         "name": f"projects/{parent}{kept.id}" if parent else kept.id,
         "model": f"{models}/{stated['model']}",
-        "createTime": moment(created),
-        "updateTime": moment(created),
-        "expireTime": stated.get("expireTime") or moment(created + seconds),
+        "createTime": write_moment(created),
+        "updateTime": write_moment(created),
+        "expireTime": stated.get("expireTime") or write_moment(created + seconds),
         "displayName": stated.get("displayName", ""),
         "usageMetadata": {"totalTokenCount": stated["tokens"]},
     }

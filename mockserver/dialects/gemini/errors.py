@@ -9,9 +9,9 @@ from mockserver.core.frames import Frame
 from mockserver.core.http import HeaderLines, Headers, HttpRequest, Reply
 from mockserver.core.json import Json
 from mockserver.core.plan import Failure
-from mockserver.dialects._errors import OPENAI_MESSAGES, ErrorRow, ErrorTable, error_rows
-from mockserver.dialects._parse import Body, bearer, clip
-from mockserver.dialects._reply import json_reply, merge_headers
+from mockserver.dialects._errors import OPENAI_MESSAGES, ErrorRow, ErrorTable, make_error_rows
+from mockserver.dialects._parse import Body, clip, read_bearer
+from mockserver.dialects._reply import make_json_reply, merge_headers
 
 Details = list[dict[str, Json]]
 TYPES = "type.googleapis.com/google.rpc."
@@ -39,7 +39,7 @@ _TIERED = f"{JSON_TYPE}x-gemini-service-tier: standard\r\n"
 def pretty_reply(http: HttpRequest, body: Body, headers: Headers = (), *, status: int = 200, tokens: int = 0) -> Reply:
     """Return a JSON body over several lines, unless the query disables it."""
     own = merge_headers(HeaderLines(write_head_lines(http, status)), headers)
-    return json_reply(status, body, "", (*own,), tokens=tokens, indent=find_indent(http))
+    return make_json_reply(status, body, "", (*own,), tokens=tokens, indent=find_indent(http))
 
 
 def stream_reply(frames: Iterable[Frame], headers: Headers, *, events: bool = True) -> Reply:
@@ -62,7 +62,7 @@ def render_with(body: Callable[[Call, Any], Body]) -> Callable[[Call, Any], Repl
 
 def credential(http: HttpRequest) -> str | None:
     key = (http.header("x-goog-api-key") or "").strip() or http.query.get("key")
-    return key or bearer(http) or http.query.get("access_token") or None
+    return key or read_bearer(http) or http.query.get("access_token") or None
 
 
 def make_error_body(http: HttpRequest, failure: Failure, call: Call | None) -> tuple[int, dict[str, Json]]:
@@ -98,7 +98,7 @@ def _find_variant(http: HttpRequest, failure: Failure, call: Call | None) -> str
         return "cancelled"
     if reason == "invalid_key" and failure.status == 401:
         return "bad_token"
-    if reason == "invalid_key" and bearer(http) and credential(http) == bearer(http):
+    if reason == "invalid_key" and read_bearer(http) and credential(http) == read_bearer(http):
         return "bad_token"
     if reason == "unknown_model" and call is not None and (vertex or call.operation == "model"):
         return "no_publisher_model" if vertex else "no_model"
@@ -293,7 +293,7 @@ VARIANTS: Mapping[str, str] = {
     "json_schema": "JSON mode is not enabled for models/{model}",
     "reasoning": "Thinking is not enabled for models/{model}",
 }
-ROWS = error_rows(
+ROWS = make_error_rows(
     lambda status: ErrorRow(status),
     invalid_key=ErrorRow(400),
     missing_key=ErrorRow(403),

@@ -18,7 +18,7 @@ from mockserver.core.plan import Failure
 from mockserver.core.validation import Validation
 from mockserver.dialects import Operation
 from mockserver.dialects._parse import Body, clip, look_up
-from mockserver.dialects._reply import file_reply, moment
+from mockserver.dialects._reply import make_file_reply, write_moment
 from mockserver.dialects.gemini.bodies import CREATE_FILE
 from mockserver.dialects.gemini.errors import JSON_TYPE, VARIANTS, credential, pretty_reply
 from mockserver.dialects.gemini.models import find_page
@@ -56,7 +56,7 @@ def file_operations() -> tuple[Operation, ...]:
 def render_view(call: Call, view: ObjectView) -> Reply:
     """Return the reply: JSON, the bytes of a file, or nothing where an upload goes on."""
     if view.data is not None:
-        return file_reply(view.data, _LINES, view.headers)
+        return make_file_reply(view.data, _LINES, view.headers)
     if _GOES_ON in view.headers:
         return Reply(200, view.headers)
     return pretty_reply(call.http, view.body, view.headers)
@@ -206,9 +206,9 @@ def show_file(http: HttpRequest, kept: KeptObject) -> dict[str, Json]:
         "displayName": raw.get("displayName"),
         "mimeType": raw.get("mimeType", _USUAL_TYPE),
         "sizeBytes": str(raw.get("sizeBytes", 0)),
-        "createTime": moment(created),
-        "updateTime": moment(created),
-        "expirationTime": moment(created + TTL),
+        "createTime": write_moment(created),
+        "updateTime": write_moment(created),
+        "expirationTime": write_moment(created + TTL),
         "sha256Hash": raw.get("sha256Hash"),
         "uri": f"{http.server_url}{front}/{kept.id}",
         "downloadUri": raw.get("downloadUri"),

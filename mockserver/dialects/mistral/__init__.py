@@ -16,8 +16,8 @@ from mockserver.core.validation import Validation
 from mockserver.dialects import Dialect, Operation
 from mockserver.dialects._fields import Model, integer, literal, optional, shape
 from mockserver.dialects._openai_api.embeddings import embeddings, make_bounded_embedding_call
-from mockserver.dialects._parse import bearer, parse_models, read_request
-from mockserver.dialects._reply import answer_reply, json_reply, request_hex
+from mockserver.dialects._parse import parse_models, read_bearer, read_request
+from mockserver.dialects._reply import answer_reply, make_json_reply, make_request_hex
 from mockserver.dialects.mistral.errors import fail, rate_limit_headers, refuse, write_lines
 from mockserver.dialects.mistral.judging import TEXTS, judging_operations
 from mockserver.dialects.mistral.ocr import parse_ocr, render_ocr
@@ -85,15 +85,15 @@ def _render_embeddings(call: Call, outcome: Embeddings) -> Reply:
     encoding = call.raw.get("encoding_format") or "float"
     made = embeddings(outcome, encoding if encoding == "base64" else call.raw.get("output_dtype"))
     usage = {**made["usage"], "completion_tokens": 0, "prompt_audio_seconds": None}
-    body = {"id": request_hex(call.http, call), **made, "usage": usage}
-    return json_reply(200, body, write_lines(call.http, call), outcome.headers)
+    body = {"id": make_request_hex(call.http, call), **made, "usage": usage}
+    return make_json_reply(200, body, write_lines(call.http, call), outcome.headers)
 
 
 def _render_models(call: Call, outcome: Models) -> Reply:
     known = zip(outcome.names, outcome.limits, strict=True)
     listed = [_describe(name, outcome.created, window) for name, (window, _) in known]
     body = listed[0] if call.operation == "model" else {"object": "list", "data": listed}
-    return json_reply(200, body, write_lines(call.http, call))
+    return make_json_reply(200, body, write_lines(call.http, call))
 
 
 def _describe(name: str, created: int, window: int | None) -> dict[str, Json]:
@@ -137,7 +137,7 @@ DIALECT = Dialect(
         Operation("models", "GET", "/models", partial(parse_models, NAME), _render_models),
         Operation("model", "GET", "/models/{model:path}", partial(parse_models, NAME), _render_models),
     ),
-    credential=bearer,
+    credential=read_bearer,
     fail=fail,
     rate_limit_headers=rate_limit_headers,
     models=(

@@ -11,19 +11,20 @@ from mockserver.dialects._errors import (
     INVALID_REQUEST,
     PLAIN_LIMIT_MESSAGES,
     ErrorRow,
-    error_rows,
-    plain_errors,
-    retry_lines,
+    make_error_rows,
+    make_plain_errors,
+    write_retry_lines,
 )
 from mockserver.dialects._fastapi import describe_unreadable
-from mockserver.dialects._parse import Complaint, bearer
-from mockserver.dialects._reply import json_reply, request_hex, request_uuid
+from mockserver.dialects._parse import Complaint, read_bearer
+from mockserver.dialects._reply import make_json_reply, make_request_hex, make_request_uuid
 
 
 def write_lines(http: HttpRequest, call: Call | None) -> str:
     """Return the header lines of a reply."""
     return (
-        f"mistral-correlation-id: {request_uuid(http, call)}\r\nx-kong-request-id: {request_hex(http, call)}\r\n"
+        f"mistral-correlation-id: {make_request_uuid(http, call)}\r\n"
+        f"x-kong-request-id: {make_request_hex(http, call)}\r\n"
         "access-control-allow-origin: *\r\n"
     )
 
@@ -44,14 +45,14 @@ def fail(http: HttpRequest, failure: Failure, call: Call | None) -> Reply:
     if (detail := describe_unreadable(http, failure)) is not None:
         failure = failure.changed(reason="unprocessable", message=detail["msg"], details={"detail": [detail]})
     resolved = ERRORS.resolve(failure, http, call)
-    lines = write_lines(http, call) + retry_lines(failure)
+    lines = write_lines(http, call) + write_retry_lines(failure)
     stated = failure.kind is not None or failure.code is not None or failure.param is not None
     if resolved.status == 401 and failure.message is None:
         body: dict[str, Json] = {"detail": "Unauthorized"}
     elif "detail" in failure.details:
         body = {"detail": failure.details["detail"]}
     elif failure.reason in ("route_not_found", "method_not_allowed") and not stated:
-        body = {"message": resolved.message, "request_id": request_hex(http, call)}
+        body = {"message": resolved.message, "request_id": make_request_hex(http, call)}
     else:
         body = {
             "object": "error",
@@ -61,7 +62,7 @@ def fail(http: HttpRequest, failure: Failure, call: Call | None) -> Reply:
             "code": None if resolved.code is None else str(resolved.code),
             "raw_status_code": resolved.status,
         }
-    return json_reply(resolved.status, body, lines, failure.headers)
+    return make_json_reply(resolved.status, body, lines, failure.headers)
 
 
 def refuse(complaint: Complaint) -> Failure:
@@ -112,7 +113,7 @@ ORDER = "invalid_request_message_order"
 CALLS = "invalid_function_call"
 _RATE_LIMIT = ErrorRow(429, "rate_limited", "1300")
 _MODEL = ErrorRow(400, "invalid_model", "1500")
-ROWS = error_rows(
+ROWS = make_error_rows(
     lambda status: ErrorRow(status, INVALID_REQUEST if status < 500 else "internal_server_error"),
     context_length=ErrorRow(400, INVALID_REQUEST, "3051"),
     model_not_found=_MODEL,
@@ -143,4 +144,4 @@ MESSAGES: Mapping[str, str] = {
     "overloaded": "Service tier capacity exceeded for this model.",
     "server_error": "Service unavailable.",
 }
-ERRORS = plain_errors(ROWS, MESSAGES, bearer)
+ERRORS = make_plain_errors(ROWS, MESSAGES, read_bearer)

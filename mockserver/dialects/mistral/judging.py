@@ -16,7 +16,7 @@ from mockserver.core.validation import Validation
 from mockserver.dialects import Operation
 from mockserver.dialects._fields import Model, label_member, list_of, open_shape, optional, shape, text_or, union_by
 from mockserver.dialects._parse import Body, read_request
-from mockserver.dialects._reply import json_reply
+from mockserver.dialects._reply import make_json_reply
 from mockserver.dialects.mistral.errors import refuse, write_lines
 from mockserver.dialects.mistral.request import MESSAGE, NAME, list_texts
 from mockserver.kinds.moderations import Judgement, Moderations
@@ -122,7 +122,7 @@ Show = Callable[[Judgement], Mapping[str, Json]]
 def _make_renderer(show: Show) -> Callable[[Call, Moderations], Reply]:
     def render(call: Call, outcome: Moderations) -> Reply:
         body = {"id": outcome.id, "model": outcome.model, "results": [*map(show, outcome.results)]}
-        return json_reply(200, body, write_lines(call.http, call), outcome.headers)
+        return make_json_reply(200, body, write_lines(call.http, call), outcome.headers)
 
     return render
 

@@ -22,8 +22,8 @@ from mockserver.dialects._fields import (
     tag_union,
     text_or,
 )
-from mockserver.dialects._parse import Body, custom_complaint, read_request, refuse_first, unknown_fields
-from mockserver.dialects._reply import json_reply
+from mockserver.dialects._parse import Body, custom_complaint, find_unknown_fields, read_request, refuse_first
+from mockserver.dialects._reply import make_json_reply
 from mockserver.dialects.mistral.errors import refuse, write_lines
 from mockserver.dialects.mistral.request import NAME, URL, translate_part
 from mockserver.kinds.ocr import DocumentPage, Pages
@@ -62,7 +62,7 @@ def parse_ocr(http: HttpRequest, validation: Validation) -> Call:
     """Return the Call of a body: the name of the document, or else its URL, is what the user says."""
     body, parsed = read_request(OCR, http, refuse, validation)
     if validation is Validation.LIVE:
-        refuse_first(unknown_fields(body, OCR.fields), refuse)
+        refuse_first(find_unknown_fields(body, OCR.fields), refuse)
     document = parsed["document"]
     model = parsed.get("model") or USUAL_MODEL
     meaning = {key: value for key, value in body.items() if value is not None}
@@ -85,7 +85,7 @@ def render_ocr(call: Call, outcome: Pages) -> Reply:
         "document_annotation": None,
         "usage_info": {"pages_processed": len(outcome.pages), "doc_size_bytes": None},
     }
-    return json_reply(200, body, write_lines(call.http, call), outcome.headers)
+    return make_json_reply(200, body, write_lines(call.http, call), outcome.headers)
 
 
 def _name(document: Body) -> str:

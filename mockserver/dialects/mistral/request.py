@@ -29,9 +29,9 @@ from mockserver.dialects._fields import (
     union,
 )
 from mockserver.dialects._meaning import fields_with_meaning
-from mockserver.dialects._openai_api.chat import make_chat_call, max_tokens, stop_sequences
+from mockserver.dialects._openai_api.chat import make_chat_call, read_max_tokens, stop_sequences
 from mockserver.dialects._openai_api.lenient import read_messages, read_tools
-from mockserver.dialects._parse import Body, read_body, read_object, read_request, refuse_first, unknown_fields
+from mockserver.dialects._parse import Body, find_unknown_fields, read_body, read_object, read_request, refuse_first
 from mockserver.dialects.mistral.errors import refuse
 
 NAME = "mistral"
@@ -130,7 +130,7 @@ def parse_agent_chat(http: HttpRequest, validation: Validation) -> Call:
 def _parse(http: HttpRequest, validation: Validation, model: Model) -> Call:
     body, chat = read_body(model, read_object(http), refuse, validation)
     if validation is Validation.LIVE:
-        refuse_first(unknown_fields(body, model.fields), refuse)
+        refuse_first(find_unknown_fields(body, model.fields), refuse)
     plain = _translate(chat)
     call = make_chat_call(http, {**body, **plain}, plain, dialect=NAME)
     return replace(call, raw=body, ids=CHAT_IDS, tool_call_ids=TOOL_CALL_IDS)
@@ -190,7 +190,7 @@ def parse_fim(http: HttpRequest, validation: Validation) -> Call:
     """Return the Call of a code completion, which continues a prompt up to its suffix."""
     body, parsed = read_request(FIM, http, refuse, validation)
     if validation is Validation.LIVE:
-        refuse_first(unknown_fields(body, FIM.fields), refuse)
+        refuse_first(find_unknown_fields(body, FIM.fields), refuse)
     prompt = parsed["prompt"]
     return Call(
         dialect=NAME,
@@ -204,7 +204,7 @@ def parse_fim(http: HttpRequest, validation: Validation) -> Call:
         stream=parsed.get("stream") is True,
         ids=CHAT_IDS,
         options=Options(
-            max_tokens=max_tokens(parsed), stop=stop_sequences(parsed.get("stop")), seed=parsed.get("random_seed")
+            max_tokens=read_max_tokens(parsed), stop=stop_sequences(parsed.get("stop")), seed=parsed.get("random_seed")
         ),
     )
 

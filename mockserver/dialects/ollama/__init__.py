@@ -5,7 +5,7 @@ from mockserver.core.http import Reply
 from mockserver.core.json import Json
 from mockserver.core.plan import Answer, Models
 from mockserver.dialects import Dialect, Operation
-from mockserver.dialects._parse import bearer
+from mockserver.dialects._parse import read_bearer
 from mockserver.dialects._reply import answer_reply
 from mockserver.dialects.ollama.compatible import compatible_operations
 from mockserver.dialects.ollama.embeddings import embedding_operations
@@ -75,7 +75,7 @@ DIALECT = Dialect(
         *model_operations(),
         *compatible_operations(),
     ),
-    credential=bearer,
+    credential=read_bearer,
     fail=fail,
     models=USUAL_MODELS,
     own_features=frozenset({"items", "failed"}),  # of Responses

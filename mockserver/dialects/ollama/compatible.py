@@ -11,7 +11,7 @@ from mockserver.core.validation import Validation
 from mockserver.dialects import Operation, discover
 from mockserver.dialects._openai_api.api import OpenAIApi
 from mockserver.dialects._openai_api.completions import TEXT_LAYOUT
-from mockserver.dialects._reply import model_operations
+from mockserver.dialects._reply import make_model_operations
 from mockserver.dialects.ollama.request import NAME, TOOL_CALL_IDS
 from mockserver.wire.chat import ChatLayout, ChatRenderer
 from mockserver.wire.text import TextRenderer
@@ -45,7 +45,7 @@ def compatible_operations() -> tuple[Operation, ...]:
     asked = (
         *(_name_ids(operation) for operation in api.inference_operations()),
         replace(api.responses_operation(), over_socket=False),
-        *model_operations(NAME, _write_no_lines, _describe_model),
+        *make_model_operations(NAME, _write_no_lines, _describe_model),
     )
     return (
         *(replace(operation, path=f"/v1{operation.path}") for operation in asked),

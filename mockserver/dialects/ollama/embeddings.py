@@ -11,7 +11,7 @@ from mockserver.core.validation import Validation
 from mockserver.dialects import Operation
 from mockserver.dialects._embeddings import ENCODINGS, MAX_DIMENSIONS, make_embedding_call
 from mockserver.dialects._fields import Model, Object, open_shape, optional
-from mockserver.dialects._reply import json_reply
+from mockserver.dialects._reply import make_json_reply
 from mockserver.dialects.ollama.errors import refuse_as
 from mockserver.dialects.ollama.request import NAME, make_load_call, read
 from mockserver.kinds.embeddings import Embeddings
@@ -82,7 +82,7 @@ def _make_call(http: HttpRequest, body: Any, parsed: Any, texts: list[str]) -> C
 
 def _render(call: Call, outcome: Embeddings | Models) -> Reply:
     if isinstance(outcome, Models):
-        return json_reply(200, {"model": call.model, "embeddings": []})
+        return make_json_reply(200, {"model": call.model, "embeddings": []})
     write = ENCODINGS["float"]
     prompt = outcome.prompt_tokens
     body: dict[str, Json] = {
@@ -92,10 +92,10 @@ def _render(call: Call, outcome: Embeddings | Models) -> Reply:
         "load_duration": LOAD,
         "prompt_eval_count": prompt,
     }
-    return json_reply(200, body, "", outcome.headers)
+    return make_json_reply(200, body, "", outcome.headers)
 
 
 def _render_one(call: Call, outcome: Embeddings | Models) -> Reply:
     if isinstance(outcome, Models):
-        return json_reply(200, {"embedding": []})
-    return json_reply(200, {"embedding": ENCODINGS["float"](outcome.vectors[0])}, "", outcome.headers)
+        return make_json_reply(200, {"embedding": []})
+    return make_json_reply(200, {"embedding": ENCODINGS["float"](outcome.vectors[0])}, "", outcome.headers)

@@ -15,12 +15,12 @@ from mockserver.dialects._errors import (
     INVALID_REQUEST,
     PLAIN_LIMIT_MESSAGES,
     ErrorRow,
-    error_rows,
-    plain_errors,
-    retry_lines,
+    make_error_rows,
+    make_plain_errors,
+    write_retry_lines,
 )
-from mockserver.dialects._parse import Complaint, bearer, clip
-from mockserver.dialects._reply import data_reply, json_reply
+from mockserver.dialects._parse import Complaint, clip, read_bearer
+from mockserver.dialects._reply import data_reply, make_json_reply
 
 JSON_TYPE = "content-type: application/json; charset=utf-8\r\n"
 _TEXT_TYPE = "content-type: text/plain\r\n"
@@ -41,7 +41,7 @@ def fail(http: HttpRequest, failure: Failure, call: Call | None) -> Reply:
             frames = (_SEARCH, Frame(to_json({"error": failure.message}) + b"\n", part="finish", framing="bare"))
             return Reply(200, HeaderLines(LINES_TYPE), frames=frames)
     resolved = ERRORS.resolve(failure, http, call)
-    lines = retry_lines(failure)
+    lines = write_retry_lines(failure)
     if failure.reason in ("route_not_found", "method_not_allowed"):
         return data_reply(resolved.status, resolved.message.encode(), lines, failure.headers, json_type=_TEXT_TYPE)
     if "/v1/" not in http.path:
@@ -49,7 +49,7 @@ def fail(http: HttpRequest, failure: Failure, call: Call | None) -> Reply:
         body: dict[str, Json] = {"error": resolved.message, **{key: it for key, it in stated.items() if it is not None}}
     else:
         body = {"error": {"message": resolved.message, "type": resolved.kind, "param": None, "code": None}}
-    return json_reply(resolved.status, body, lines, failure.headers, json_type=JSON_TYPE)
+    return make_json_reply(resolved.status, body, lines, failure.headers, json_type=JSON_TYPE)
 
 
 _SEARCH = Frame(b'{"status":"pulling manifest"}\n', framing="bare")
@@ -167,7 +167,7 @@ _EXPECTED = {
 }
 
 _KINDS = {400: INVALID_REQUEST, 404: "not_found_error"}
-ROWS = error_rows(
+ROWS = make_error_rows(
     lambda status: ErrorRow(status, _KINDS.get(status, "api_error")),
     timeout=ErrorRow(504, "api_error"),
 )
@@ -198,4 +198,4 @@ MESSAGES: Mapping[str, str] = {
     "overloaded": "server busy, please try again.  maximum pending requests exceeded",
     "gateway_timeout": "gateway timeout",
 }
-ERRORS = plain_errors(ROWS, MESSAGES, bearer)
+ERRORS = make_plain_errors(ROWS, MESSAGES, read_bearer)

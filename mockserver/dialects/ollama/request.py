@@ -26,7 +26,15 @@ from mockserver.dialects._fields import (
 from mockserver.dialects._meaning import BOOKKEEPING, fields_with_meaning
 from mockserver.dialects._openai_api.chat import make_tool, replace_ids, stop_sequences
 from mockserver.dialects._openai_api.lenient import read_list, read_messages, read_tools
-from mockserver.dialects._parse import Body, Complaint, custom_complaint, object_of, read_body, read_usual, refuse_first
+from mockserver.dialects._parse import (
+    Body,
+    Complaint,
+    custom_complaint,
+    read_body,
+    read_table,
+    read_usual,
+    refuse_first,
+)
 from mockserver.dialects._pending_calls import PendingCalls
 from mockserver.dialects.ollama.errors import LEVELS, refuse_as
 
@@ -148,7 +156,7 @@ def read(
     """Return the body of a request, and that as its model reads it; `named`: it must name a model. Raises Failure."""
     usual = read_usual(model.typed, http) if validation is Validation.PUBLISHED else None
     if usual is None:
-        body, parsed = read_body(model, object_of(http.body), refuse, validation)
+        body, parsed = read_body(model, read_table(http.body), refuse, validation)
     else:
         body = usual
         parsed = usual

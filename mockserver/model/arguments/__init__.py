@@ -30,7 +30,7 @@ from mockserver.model.arguments.assigning import (
 from mockserver.model.arguments.evidence import ENOUGH_FOR_REQUIRED
 from mockserver.model.arguments.mentions import read
 from mockserver.model.arguments.values import Mention
-from mockserver.model.vocabulary import ends, parts, vocabulary
+from mockserver.model.vocabulary import keep_ends, split_name, vocabulary
 
 __all__ = ["NOTHING", "WHOLE", "Fits", "Mention", "Mentions", "mentions"]
 
@@ -108,8 +108,8 @@ class Mentions(Struct, frozen=True):
 
     def counted(self, name: str) -> "tuple[int | None, Mentions]":
         """Return how many items the text wants of the list with this name, "4 tasks", and the mentions without that."""
-        place = find_count_of_items(self.text, self.found, parts(name)[-1:])
-        if place is None and (orders_one_list(self.text) or _ANY_LIST.issuperset(parts(name))):
+        place = find_count_of_items(self.text, self.found, split_name(name)[-1:])
+        if place is None and (orders_one_list(self.text) or _ANY_LIST.issuperset(split_name(name))):
             ordered = find_count_of_items(self.text, self.found, ())
             place = ordered if ordered and _IS_MADE.search(self.text, 0, ordered.start) else None
         if place is None:
@@ -165,7 +165,7 @@ def _ends(text: str, most: int) -> str:
     """A text, or both ends of a long one: the beginning says what to do, the end what with."""
     most = min(most, _DENSE) if len(text) > _DENSE and _is_dense(text[:_LONGEST]) else most
     tail = int(most * _TAIL)
-    return ends(text, most - tail, tail)
+    return keep_ends(text, most - tail, tail)
 
 
 def _is_dense(text: str) -> bool:
@@ -253,7 +253,9 @@ def find_record(result: str, asked: str) -> list[str]:
         return [compact(each) for each in records[-1:]]
 
     def measure(record: Json) -> float:
-        sizes = [inner for key, inner in record.items() if isinstance(inner, int | float) and {*parts(key)} & names]
+        sizes = [
+            inner for key, inner in record.items() if isinstance(inner, int | float) and {*split_name(key)} & names
+        ]
         return sign * sizes[0] if sizes else float("inf")
 
     said = ((names, sign) for cue, names, sign in _BY_SIZE if cue.search(asked))

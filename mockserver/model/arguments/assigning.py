@@ -31,11 +31,11 @@ from mockserver.model.arguments.values import Mention
 from mockserver.model.budget import spend
 from mockserver.model.vocabulary import (
     heading_of,
-    parts,
+    read_truth,
     singular,
-    truth,
+    split_name,
     vocabulary,
-    weight,
+    weigh_word,
     word_list,
     word_lists,
     word_set,
@@ -220,7 +220,7 @@ def _find_candidates(
             yield Candidate(points, prop, (mention,))
     if prop.takes_text:
         for hint in sorted(prop.hints)[:_MOST_EXAMPLES]:
-            places = _find_runs(text, parts(hint) or (hint,))
+            places = _find_runs(text, split_name(hint) or (hint,))
             yield from (Candidate(48, prop, (Mention("words", text[slice(*at)], *at),)) for at in places)
         rests = filter(None, (_remove_name(each, prop) for each in found))
         yield from (Candidate(44, prop, (rest,)) for rest in rests)
@@ -228,7 +228,9 @@ def _find_candidates(
 
 def _is_only_names(mention: Mention, names: Collection[str]) -> bool:
     said = str(mention.value).lower().split(" ")
-    return {singular(word) for word in said if weight(word) > _FAINT}.issubset(names) and singular(said[-1]) in names
+    return {singular(word) for word in said if weigh_word(word) > _FAINT}.issubset(names) and singular(
+        said[-1]
+    ) in names
 
 
 def _remove_name(mention: Mention, prop: Property) -> Mention | None:
@@ -238,7 +240,7 @@ def _remove_name(mention: Mention, prop: Property) -> Mention | None:
         return None
     if singular(words[0]) == prop.words[-1] and len(words[1]) > 1:
         return Mention("words", " ".join(words[1:]), mention.start + len(words[0]) + 1, mention.end)
-    if all(weight(word) <= _FAINT for word in map(str.lower, words[:-1])):  # my current location is none
+    if all(weigh_word(word) <= _FAINT for word in map(str.lower, words[:-1])):  # my current location is none
         return None
     announced = mention.unit == "the" or (mention.cue in ("in", "as") and len(words) == 2)
     if mention.kind != "words" or not announced:
@@ -301,14 +303,14 @@ def find_choices(text: str, prop: Property) -> Iterator[Scored]:
 
 
 def _find_choice(text: str, choice: str) -> Iterator[tuple[int, tuple[int, int]]]:
-    pieces = parts(choice) or (choice.lower(),)
+    pieces = split_name(choice) or (choice.lower(),)
     exact = [*_find_runs(text, pieces)] or [*_find_runs(text, ("".join(pieces),))]
     if len(choice) == 1:
         exact = [at for at in exact if text[slice(*at)] == choice and not choice.islower()]
     common = len(pieces) == 1 and pieces[0] in word_set("common")
     yield from ((36 if common else 62, place) for place in exact)
     for other in () if exact else _other_names(choice):
-        yield from ((50, place) for place in _find_runs(text, parts(other) if other[0].isalnum() else (other,)))
+        yield from ((50, place) for place in _find_runs(text, split_name(other) if other[0].isalnum() else (other,)))
 
 
 @remember(4096)
@@ -334,7 +336,7 @@ def find_boolean(text: str, prop: Property) -> bool | None:
         return None
     start, end = places[0]
     after = _STATED.match(text[end : end + 30])
-    if after and "." not in after[0] and (stated := truth(after[1])) is not None:
+    if after and "." not in after[0] and (stated := read_truth(after[1])) is not None:
         return stated
     clause = _CLAUSES.split(text[max(0, start - 40) : start].lower())[-1]
     before = [word.replace("’", "'") for word in re.findall(r"[\w'’]+", clause)[-4:]]
@@ -440,7 +442,7 @@ def convert(text: str, mention: Mention, prop: Property) -> Iterator[Json]:
             case "integer" | "number":
                 yield from _as_number(mention, prop, whole=kind == "integer")
             case "boolean":
-                value = truth(mention.value) if isinstance(mention.value, str) else mention.value
+                value = read_truth(mention.value) if isinstance(mention.value, str) else mention.value
                 yield from [value] if isinstance(value, bool) else ()
             case "object" if isinstance(mention.value, Mapping):
                 yield mention.value

@@ -16,10 +16,10 @@ from mockserver.model.arguments.values import Mention
 from mockserver.model.vocabulary import (
     heading_of,
     is_verb,
-    parts,
     points,
     prepositions_of,
     singular,
+    split_name,
     synonyms,
     vocabulary,
     word_set,
@@ -70,7 +70,7 @@ def read_property(name: str, schema: Json, order: int, *, required: bool = False
     """
     flat = _flatten(schema if isinstance(schema, Mapping) else {})
     types = _list_types(flat)
-    words = parts(name) or (singular(name),)
+    words = split_name(name) or (singular(name),)
     roles = heading_of("roles")
     described = " ".join(str(flat.get(key) or "") for key in ("title", "description"))[:600]
     return Property(
@@ -91,7 +91,7 @@ def read_property(name: str, schema: Json, order: int, *, required: bool = False
 
 def _list_named(owner: str) -> list[str]:
     """The word for an owner whose name is of a kind of its own."""
-    return [word for word in parts(owner)[-1:] if heading_of("semantic_types").get(word) in _NAMED_TYPES]
+    return [word for word in split_name(owner)[-1:] if heading_of("semantic_types").get(word) in _NAMED_TYPES]
 
 
 def read_item(list_: Property) -> Property:
@@ -148,11 +148,11 @@ def _find_semantic_type(schema: Mapping[str, Json], types: Sequence[str], words:
         named = next((each for each in reversed(known) if each not in ("", "name", "code")), named)
     if not named and words[-1] in ("start", "end", "begin", "until", "due", "since", "deadline"):
         named = "moment"
-    if "reason" in words and "reasoning" in parts(described):
+    if "reason" in words and "reasoning" in split_name(described):
         return "opinion"
     if named or not described:
         return named
-    words = parts(re.split(r"e\.g|such as|for example|\(", described)[0])[:8]
+    words = split_name(re.split(r"e\.g|such as|for example|\(", described)[0])[:8]
     told = (_adapt(types_of[word], numeric=numeric) for word in words if word in types_of and len(word) > 2)
     return next((each for each in told if each and each not in _VAGUE), "")
 
@@ -301,7 +301,7 @@ def _score_role(mention: Mention, prop: Property) -> int:
 
 
 def _score_key(mention: Mention, prop: Property) -> int:
-    key = parts(mention.key)
+    key = split_name(mention.key)
     if not key or key[0] == "for" or (prop.semantic_type in ("forename", "surname") and key == ("name",)):
         return 0  # "for rent: a flat" says no rent, and a name is more than its half
     if "".join(key) == "".join(prop.words):

@@ -11,7 +11,7 @@ from math import isinf
 from mockserver.core.lazy import lazy_pattern
 from mockserver.core.seed import FROZEN_AT
 from mockserver.model.arguments.values import Mention
-from mockserver.model.vocabulary import folded, heading_of, prepositions_of, word_set
+from mockserver.model.vocabulary import fold, heading_of, prepositions_of, word_set
 
 TODAY = datetime.fromtimestamp(FROZEN_AT, UTC).date()
 WORDS = {word: int(number) for word, number in heading_of("numbers").items()}
@@ -314,5 +314,5 @@ def find_durations(text: str) -> Iterator[Mention]:
 
 
 def _read_count(word: str) -> float:
-    word = folded(word)
+    word = fold(word)
     return 0.5 if word.startswith("half") else 1 if word in ("a", "an") else WORDS.get(word) or float(word)

@@ -19,7 +19,7 @@ from mockserver.model.prose import Speaker, find_topic
 from mockserver.model.schema import instance
 from mockserver.model.shapes import read_loosely, schema_of_note
 from mockserver.model.tool_uses import list_tool_uses
-from mockserver.model.vocabulary import excerpt, parts, vocabulary
+from mockserver.model.vocabulary import excerpt, split_name, vocabulary
 
 
 def answer_in_fields(call: Call, seed: Seed) -> DraftChoice | None:
@@ -42,7 +42,7 @@ def answer_in_fields(call: Call, seed: Seed) -> DraftChoice | None:
     inner = replace(call, messages=(Message("user", task), *_steps(given)), tools=tools)
     values = _fill_texts(inner, [name for name, kind in asked.items() if kind == "str"], seed)
     if (result := compute(task, bare=True)) is not None:
-        numeric = [name for name, kind in asked.items() if kind in ("int", "float") and {*parts(name)} & _ANSWERS]
+        numeric = [name for name, kind in asked.items() if kind in ("int", "float") and {*split_name(name)} & _ANSWERS]
         values |= dict.fromkeys(numeric, try_parse(result))
     if calls := [name for name in asked if "tool_calls" in own["properties"][name].get("properties", ())]:
         uses = list_tool_uses(replace(inner, tool_choice=ToolChoice("required")), seed)
@@ -69,14 +69,14 @@ def answer_in_fields(call: Call, seed: Seed) -> DraftChoice | None:
 
 def _step(call: Call, asked: Mapping[str, str], seed: Seed) -> dict[str, Json]:
     """The next tool and its arguments: after an observation only what is still to be done, then the tool that ends."""
-    ends = next((tool for tool in call.tools if parts(tool.name)[-1:] == ("finish",)), call.tools[-1])
+    ends = next((tool for tool in call.tools if split_name(tool.name)[-1:] == ("finish",)), call.tools[-1])
     mode = "auto" if len(call.messages) > 1 else "required"
     work = replace(call, tools=tuple(tool for tool in call.tools if tool != ends), tool_choice=ToolChoice(mode))
     use = next((use for use in list_tool_uses(work, seed) if isinstance(use, ToolUse)), None)
     name, arguments = (use.call.name, try_parse(use.call.arguments)) if use else (ends.name, {})
     thought = f"I need to call {name} for this." if use else "The observations are enough to answer."
     said = {"name": name, "arg": arguments}
-    return {field: said.get(parts(field)[-1], thought) for field in asked}
+    return {field: said.get(split_name(field)[-1], thought) for field in asked}
 
 
 def _fill_texts(call: Call, fields: Sequence[str], seed: Seed) -> dict[str, Json]:
@@ -89,9 +89,9 @@ def _fill_texts(call: Call, fields: Sequence[str], seed: Seed) -> dict[str, Json
     for name in fields:
         if name == fields[-1] and (results := describe_results(call)):
             values[name] = results
-        elif {*parts(name)} & _THOUGHTS:
+        elif {*split_name(name)} & _THOUGHTS:
             values[name] = next(speaker.thoughts())
-        elif {*parts(name)} & _ANSWERS:
+        elif {*split_name(name)} & _ANSWERS:
             values[name] = obey(asked, rng) or find_passage(call, about) or speaker.opening()
     return values
 

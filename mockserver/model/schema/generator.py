@@ -20,7 +20,7 @@ from mockserver.model.schema.document import (
 )
 from mockserver.model.schema.scalars import find_natural_range, hint_at_owner
 from mockserver.model.schema.shape import Alternatives, CompiledSchema, Option, Shape, explain_missing, make_json_key
-from mockserver.model.vocabulary import noun, word_set, words
+from mockserver.model.vocabulary import draw_noun, split_words, word_set
 
 T = TypeVar("T")
 
@@ -455,7 +455,7 @@ class _ObjectMaker:
                 return None
         if patterns and at % 3 != 2:
             return sample(patterns[at % len(patterns)], rng)
-        return noun(rng) if at < _MAX_MISSES else f"{noun(rng)}_{at}"
+        return draw_noun(rng) if at < _MAX_MISSES else f"{draw_noun(rng)}_{at}"
 
     def _is_allowed(self, name: str) -> bool:
         self.attempt.spend(len(self.shape.name_patterns) // 10)
@@ -569,7 +569,7 @@ def _rotate(items: Sequence[T], by: int) -> Sequence[T]:
 def _answers(shape: Shape | None) -> bool:
     """Whether an alternative is the answer, by its title or its only property: Response, final_answer."""
     names = (*shape.hints[:1], *shape.names) if shape is not None and len(shape.names) < _FEW_NAMES else ()
-    return any(not word_set("answers").isdisjoint(words(name)) for name in names if len(name) < _LONGEST_NAME)
+    return any(not word_set("answers").isdisjoint(split_words(name)) for name in names if len(name) < _LONGEST_NAME)
 
 
 def _is_null(schema: Json) -> bool:

@@ -19,7 +19,15 @@ from mockserver.core.lazy import remember
 from mockserver.core.seed import FROZEN_AT, Random
 from mockserver.model.patterns import find_text_validator, sample
 from mockserver.model.schema.document import UnsatisfiableError
-from mockserver.model.vocabulary import is_person, noun, parts, phrase, remark, thing, word_lists
+from mockserver.model.vocabulary import (
+    draw_noun,
+    draw_phrase,
+    draw_remark,
+    draw_thing,
+    is_person,
+    split_name,
+    word_lists,
+)
 
 T = TypeVar("T")
 D = TypeVar("D")
@@ -34,7 +42,7 @@ def lower_limit(parts: Sequence[Part], keyword: str) -> int:
     return max((int(part[keyword]) for part in parts if keyword in part), default=0)
 
 
-def upper_limit(parts: Sequence[Part], keyword: str) -> int | None:
+def find_upper_limit(parts: Sequence[Part], keyword: str) -> int | None:
     """The strictest maximum of a keyword for sizes; None if there is none."""
     return min((int(part[keyword]) for part in parts if keyword in part), default=None)
 
@@ -132,7 +140,7 @@ class Texts:
         self._formats = [part["format"] for part in parts if isinstance(part.get("format"), str)]
         self._content = next((part for part in parts if "contentEncoding" in part or "contentMediaType" in part), {})
         self._stated = [{keyword: part[keyword] for keyword in _CHECKED if keyword in part} for part in parts]
-        limit = upper_limit(parts, "maxLength")
+        limit = find_upper_limit(parts, "maxLength")
         self._shortest = lower_limit(parts, "minLength")
         self._longest = inf if limit is None else limit
         if self._shortest > self._longest:
@@ -173,7 +181,7 @@ class Texts:
     def _draw_plain(self, hints: tuple[str, ...], rng: Random) -> str:
         text = draw_plain_text(hints, rng)
         while len(text) < self._shortest:
-            text += " " + phrase(rng, 1)
+            text += " " + draw_phrase(rng, 1)
         if len(text) > self._longest:
             cut = text[: int(self._longest)]
             text = cut.rstrip().ljust(len(cut), "a")
@@ -217,7 +225,7 @@ def draw_uuid(rng: Random) -> str:
 
 
 def draw_link(rng: Random) -> str:
-    return f"https://example.com/{noun(rng)}"
+    return f"https://example.com/{draw_noun(rng)}"
 
 
 FIRST_NAME = choose_from("Ada", "Grace", "Alan", "Mary", "Edsger", "Barbara", "Linus", "Radia")
@@ -229,23 +237,23 @@ FORMATS: dict[str, Draw] = {
     "time": lambda rng: draw_past_moment(rng).strftime("%H:%M:%SZ"),
     "duration": lambda rng: f"P{rng.randrange(1, 30)}D",
     **dict.fromkeys(("email", "idn-email"), draw_email),
-    **dict.fromkeys(("hostname", "idn-hostname"), lambda rng: f"{noun(rng)}.example.com"),
+    **dict.fromkeys(("hostname", "idn-hostname"), lambda rng: f"{draw_noun(rng)}.example.com"),
     "ipv4": lambda rng: f"192.0.2.{rng.randrange(1, 255)}",
     "ipv6": lambda rng: f"2001:db8::{rng.randrange(1, 65_536):x}",
     **dict.fromkeys(("uri", "uri-reference", "iri", "iri-reference", "url"), draw_link),
-    "uri-template": lambda rng: f"https://example.com/{noun(rng)}/{{id}}",
+    "uri-template": lambda rng: f"https://example.com/{draw_noun(rng)}/{{id}}",
     "uuid": draw_uuid,
-    "json-pointer": lambda rng: f"/{noun(rng)}/{rng.randrange(10)}",
-    "relative-json-pointer": lambda rng: f"{rng.randrange(1, 4)}/{noun(rng)}",
-    "regex": lambda rng: f"^{noun(rng)}-[0-9]+$",
+    "json-pointer": lambda rng: f"/{draw_noun(rng)}/{rng.randrange(10)}",
+    "relative-json-pointer": lambda rng: f"{rng.randrange(1, 4)}/{draw_noun(rng)}",
+    "regex": lambda rng: f"^{draw_noun(rng)}-[0-9]+$",
 }
 
 
 def hint_at_owner(owner: str, hints: tuple[str, ...]) -> tuple[str, ...]:
     """Return hints at what a name is the name of: of a thing, unless its owner or a description is about people."""
-    if not owner or hints[:1] != ("name",) or any(map(is_person, parts(" ".join((owner, *hints[1:]))))):
+    if not owner or hints[:1] != ("name",) or any(map(is_person, split_name(" ".join((owner, *hints[1:]))))):
         return hints
-    known = f"{parts(owner)[-1]} name"
+    known = f"{split_name(owner)[-1]} name"
     return (known if known in read_texts_by_name() else "title", *hints)
 
 
@@ -256,7 +264,7 @@ def draw_plain_text(hints: tuple[str, ...], rng: Random) -> str:
 
 @remember(1024)
 def _find_draw(hints: tuple[str, ...]) -> Draw:
-    return _look_up(read_texts_by_name(), hints, thing)
+    return _look_up(read_texts_by_name(), hints, draw_thing)
 
 
 def known_text(name: str, rng: Random) -> str | None:
@@ -323,7 +331,7 @@ def _draw_user_name(rng: Random) -> str:
 _MAX_HINT = 200
 
 _MADE: Mapping[str, Draw] = {
-    "summary": remark,
+    "summary": draw_remark,
     "full name": _draw_full_name,
     "first name": FIRST_NAME,
     "last name": LAST_NAME,
@@ -336,7 +344,7 @@ _MADE: Mapping[str, Draw] = {
     "created at": FORMATS["date-time"],
     "time": lambda rng: draw_past_moment(rng).strftime("%H:%M"),
     "link": FORMATS["uri"],
-    "avatar": lambda rng: f"https://example.com/{noun(rng)}.png",
+    "avatar": lambda rng: f"https://example.com/{draw_noun(rng)}.png",
     "domain": FORMATS["hostname"],
     "ip": FORMATS["ipv4"],
     "guid": draw_uuid,
@@ -344,11 +352,11 @@ _MADE: Mapping[str, Draw] = {
     "hash": lambda rng: f"{rng.getrandbits(160):040x}",
     "token": lambda rng: f"{rng.getrandbits(128):032x}",
     "code": _draw_code,
-    "key": lambda rng: f"{noun(rng)}-{noun(rng)}",
+    "key": lambda rng: f"{draw_noun(rng)}-{draw_noun(rng)}",
     "version": lambda rng: f"{rng.randrange(1, 5)}.{rng.randrange(10)}.{rng.randrange(10)}",
-    "field": noun,
-    "label": noun,
-    "query": thing,
-    "question": lambda rng: f"What is known of the {thing(rng)}?",
-    "subject": lambda rng: thing(rng).title(),
+    "field": draw_noun,
+    "label": draw_noun,
+    "query": draw_thing,
+    "question": lambda rng: f"What is known of the {draw_thing(rng)}?",
+    "subject": lambda rng: draw_thing(rng).title(),
 }

@@ -24,7 +24,7 @@ from mockserver.model.schema.document import (
     UnsatisfiableError,
     measure_depth_and_size,
 )
-from mockserver.model.schema.scalars import Numbers, Texts, lower_limit, upper_limit
+from mockserver.model.schema.scalars import Numbers, Texts, find_upper_limit, lower_limit
 
 Part = Mapping[str, Json]
 Parts = tuple[Part, ...]
@@ -191,7 +191,7 @@ class Shape:
 
     def upper_limit(self, keyword: str) -> int | None:
         """The strictest maximum of a keyword for sizes; None if there is none."""
-        return upper_limit(self.parts, keyword)
+        return find_upper_limit(self.parts, keyword)
 
     # Properties
 

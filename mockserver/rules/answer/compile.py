@@ -60,7 +60,7 @@ def _find_place(context: CompileContext) -> SourceLocation | None:
     return context.mistakes.document.find_place(context.path)
 
 
-Responder = Callable[[RenderContext], RuleAnswer]
+MakeAnswer = Callable[[RenderContext], RuleAnswer]
 _Choices = Compiled[tuple[DraftChoice, ...]]
 
 
@@ -73,7 +73,7 @@ class CompiledThen(Struct, frozen=True):
     call. `files` are the files beside the rules that it sends.
     """
 
-    respond: Responder
+    respond: MakeAnswer
     branches: tuple[Branch, ...] = ()
     order_dependent: tuple[str, ...] = ()
     answers: tuple[bool, ...] = (True,)
@@ -280,7 +280,7 @@ def _compile_one_of(branches: list[BranchSpec], context: CompileContext) -> Comp
     return Compiled(make)
 
 
-def _compile_branch(then: ThenSpec, context: CompileContext) -> Responder:
+def _compile_branch(then: ThenSpec, context: CompileContext) -> MakeAnswer:
     """Compile a step or branch; its answer has the path of the innermost one."""
     path = context.inside
     return _compile_response(then, context).map(lambda whole: whole if whole.path else replace(whole, path=path)).make

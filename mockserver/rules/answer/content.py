@@ -35,7 +35,7 @@ from mockserver.core.plan import (
     Verdict,
     find_reason,
 )
-from mockserver.core.text import plural, shown
+from mockserver.core.text import count_noun, show_value
 from mockserver.core.tokens import Chunks
 from mockserver.rules.answer.notices import compile_notices
 from mockserver.rules.items import CustomToolCallSpec, FunctionCallSpec, ItemSpec, MessageSpec, ReasoningSpec
@@ -81,7 +81,7 @@ def compile_headers(table: Mapping[str, str | int] | None, context: CompileConte
 
 def _check_header_name(name: str) -> str | None:
     if not _TOKEN.fullmatch(name):
-        return f"{shown(name)} is not a valid header name: use only letters, digits and !#$%&'*+.^_`|~-"
+        return f"{show_value(name)} is not a valid header name: use only letters, digits and !#$%&'*+.^_`|~-"
     if name.lower() in _OWN:
         return f'the server sets "{name.lower()}" itself; remove it'
     return None
@@ -89,9 +89,9 @@ def _check_header_name(name: str) -> str | None:
 
 def _check_header_value(value: str) -> str | None:
     if _BROKEN.search(value):
-        return f"{shown(value)} is not a valid header value: it must be one line without control characters"
+        return f"{show_value(value)} is not a valid header value: it must be one line without control characters"
     if not value.isascii() or value != value.strip():
-        return f"{shown(value)} is not a valid header value: use ASCII without leading or trailing spaces"
+        return f"{show_value(value)} is not a valid header value: use ASCII without leading or trailing spaces"
     return None
 
 
@@ -487,7 +487,7 @@ def _check_cited(content: ContentSpec, text: Compiled[str], context: CompileCont
     """Refuse citations of words that are not in a text without templates."""
     for at, cited in enumerate(content.citations or ()):
         if text.known and cited.text and "{{" not in cited.text and cited.text not in text.known[0]:
-            context.at("citations", at, "text").refuse(f"the answer's text has no {shown(cited.text)}")
+            context.at("citations", at, "text").refuse(f"the answer's text has no {show_value(cited.text)}")
 
 
 def _compile_block(block: Mapping[str, Json], context: CompileContext) -> Compiled[Part]:
@@ -564,7 +564,9 @@ def _get_text(part: Part) -> str:
 
 def _describe_difference(joined: str, text: str) -> str:
     at = next((i for i, (a, b) in enumerate(zip(joined, text, strict=False)) if a != b), min(len(joined), len(text)))
-    return f"after {plural(at, 'character')} they have {_quote_rest(joined, at)}, the text has {_quote_rest(text, at)}"
+    return (
+        f"after {count_noun(at, 'character')} they have {_quote_rest(joined, at)}, the text has {_quote_rest(text, at)}"
+    )
 
 
 def _quote_rest(text: str, at: int) -> str:

@@ -18,7 +18,7 @@ from mockserver.core.call import Call, ToolCall
 from mockserver.core.draft import Draft, FaultSpec
 from mockserver.core.json import Json
 from mockserver.core.plan import Part, Text, ToolUse
-from mockserver.core.text import shown
+from mockserver.core.text import show_value
 from mockserver.kinds import THEN_KEYS
 from mockserver.rules.schema import ContentSpec, ThenSpec, make_fault_table
 from mockserver.rules.templates import CompileContext
@@ -147,7 +147,7 @@ def _compile_fault(item: Json, then: ThenSpec, context: CompileContext) -> Fault
         name = item
         stated = {}
     if not isinstance(name, str):
-        context.refuse(_WRITTEN if isinstance(item, Mapping | list) else f"{_WRITTEN}, not {shown(item)}")
+        context.refuse(_WRITTEN if isinstance(item, Mapping | list) else f"{_WRITTEN}, not {show_value(item)}")
         return None
     faults = {**context.faults, **ANSWER_FAULTS}
     here = context.at(name) if isinstance(item, Mapping) else context

@@ -14,7 +14,7 @@ from mockserver.core.draft import Draft, DraftChoice
 from mockserver.core.json import Json, try_parse
 from mockserver.core.mcp_server import McpTool
 from mockserver.core.plan import OWN_FINISHES, Item, Part, Reasoning, Refusal, Text, ToolUse
-from mockserver.core.text import one_line, shown, truncate
+from mockserver.core.text import join_to_line, show_value, truncate
 
 _OPERATIONS = ("chat", "completions", "responses")
 _CUT_OFF = ("length", "content_filter", "error")
@@ -125,15 +125,15 @@ def _check_call(call: Call, made: ToolCall, *, whole: bool) -> str | None:
     tool = meant[0]
     choice = call.tool_choice
     if len(meant) > 1:
-        where = " and ".join([shown(each.namespace) for each in meant if each.namespace])
-        return f"calls {shown(made.name)}, which several namespaces offer: {where}; add namespace to the call"
+        where = " and ".join([show_value(each.namespace) for each in meant if each.namespace])
+        return f"calls {show_value(made.name)}, which several namespaces offer: {where}; add namespace to the call"
     if choice.mode == "none" or not choice.allows(tool):
-        return f"calls {shown(made.name)}, which the request's tool_choice forbids"
+        return f"calls {show_value(made.name)}, which the request's tool_choice forbids"
     if tool.kind != kind:
         key = "input" if tool.kind == "custom" else "arguments"
-        return f"calls {shown(made.name)}, a {tool.kind} tool, which takes {key}"
+        return f"calls {show_value(made.name)}, a {tool.kind} tool, which takes {key}"
     why = _check_arguments(tool, made.arguments) if kind == "function" and whole else None
-    return None if why is None else f"calls {shown(made.name)} with arguments that {why}"
+    return None if why is None else f"calls {show_value(made.name)} with arguments that {why}"
 
 
 def _check_unknown_tool(call: Call, made: ToolCall) -> str | None:
@@ -142,8 +142,8 @@ def _check_unknown_tool(call: Call, made: ToolCall) -> str | None:
         return None
     name = f"{made.namespace}.{made.name}" if made.namespace else made.name
     names = [each.full_name for each in call.tools if each.kind in _CALLED]
-    hint = did_you_mean(name, names) or (f"; it offers {', '.join(map(shown, names[:5]))}" if names else "")
-    return f"calls {shown(name)}, a tool that the request does not offer{hint}"
+    hint = did_you_mean(name, names) or (f"; it offers {', '.join(map(show_value, names[:5]))}" if names else "")
+    return f"calls {show_value(name)}, a tool that the request does not offer{hint}"
 
 
 def _finds_others(tool: Tool) -> bool:
@@ -175,7 +175,7 @@ def _check_item(call: Call, item: Item) -> Iterator[str]:
         label = item.body.get("server_label")
         named = {connector.label for connector in call.connectors}
         if label not in named and not any(tool.options.get("server_label") == label for tool in call.tools):
-            yield f"has {item.kind} of {shown(label)}, an MCP server that the request does not offer"
+            yield f"has {item.kind} of {show_value(label)}, an MCP server that the request does not offer"
     elif not item.kind.endswith(_NEED_NO_TOOL):
         used = str(item.body.get("name")) if item.kind == "server_tool_use" else item.kind.partition("_call")[0]
         if not any(tool.kind.startswith(used) or tool.name == used for tool in call.tools):
@@ -225,4 +225,4 @@ def explain_refusal(schema: Json, value: Json) -> str | None:
         return None
     found = islice(validator.whole.iter_errors(value), _MAX_WHYS)
     places = ((error.message, "".join(f"/{step}" for step in error.instance_path)) for error in found)
-    return "; ".join(one_line(truncate(why, _MAX_WHY)) + (f" at {place}" if place else "") for why, place in places)
+    return "; ".join(join_to_line(truncate(why, _MAX_WHY)) + (f" at {place}" if place else "") for why, place in places)

@@ -21,7 +21,7 @@ from mockserver.core.json import Json
 from mockserver.core.mcp_server import UPSTREAM, McpChange, McpServer
 from mockserver.core.plan import Forward
 from mockserver.core.state import START
-from mockserver.core.text import shown
+from mockserver.core.text import show_value
 from mockserver.rules.checks import is_for_mcp
 from mockserver.rules.load import Rule
 from mockserver.rules.match.conditions import All, Condition, Leaf
@@ -54,7 +54,7 @@ def review(rules: Sequence[Rule]) -> tuple[Remark, ...]:
             found += rounds.find_remarks(rule)
             rounds.add(rule)
         if rule.state and rule.state.is_ not in (START, *entered) and (meant := did_you_mean(rule.state.is_, entered)):
-            found.append(Remark(rule, f"needs the state {shown(rule.state.is_)}, to which no rule leads{meant}"))
+            found.append(Remark(rule, f"needs the state {show_value(rule.state.is_)}, to which no rule leads{meant}"))
         if rule.order_dependence:
             found.append(Remark(rule, f"depends on the order of calls: it uses {', '.join(rule.order_dependence)}"))
         if not rule.counts and all(rule.then.answers):
@@ -201,7 +201,7 @@ class _ToolRounds:
                 earlier = _describe_earlier(caller)
                 why = f"{earlier} calls it, and still matches when the same request comes with the result"
                 instead = "put this rule first, or add tool_result: {exists: false} to the earlier one"
-                yield Remark(rule, f"misses the result of {shown(tool)}: {why}; {instead}", caller)
+                yield Remark(rule, f"misses the result of {show_value(tool)}: {why}; {instead}", caller)
                 return
 
     def _find_caller(self, tool: str, rule: Rule) -> Rule | None:

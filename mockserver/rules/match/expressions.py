@@ -14,7 +14,7 @@ from jmespath.functions import Functions
 from jmespath.visitor import TreeInterpreter
 
 from mockserver.core.json import Json
-from mockserver.core.text import plural
+from mockserver.core.text import count_noun
 from mockserver.rules.match.predicates import is_true
 
 Evaluate = Callable[[Any], Any]
@@ -247,4 +247,4 @@ def _check_arguments(node: Json, signature: tuple[Mapping[str, Json], ...]) -> N
     wanted = len(signature)
     variadic = bool(signature) and bool(signature[-1].get("variadic"))
     if given < wanted or (given > wanted and not variadic):
-        raise ValueError(f"{node['value']}() takes {plural(wanted, 'argument')}, not {given}")
+        raise ValueError(f"{node['value']}() takes {count_noun(wanted, 'argument')}, not {given}")

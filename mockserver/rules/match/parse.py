@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 
 from mockserver.config.source import Path, did_you_mean, suggest
 from mockserver.core.json import Json
-from mockserver.core.text import shown
+from mockserver.core.text import show_value
 from mockserver.rules.match.conditions import All, Condition, Either, Leaf
 from mockserver.rules.match.fields import ALTERNATIVES, FIELDS, Field, find_field, make_expression_field
 from mockserver.rules.match.predicates import (
@@ -31,7 +31,7 @@ def compile_when(spec: Json, report: Report) -> Condition:
     exactly this list). A bare text for `tools` means that the tool is offered. Anything else is a table of predicates.
     """
     if not isinstance(spec, Mapping):
-        report(f"expected a table of fields, not {shown(spec)}", ())
+        report(f"expected a table of fields, not {show_value(spec)}", ())
         return All()
     parts: list[Condition] = []
     for key, value in spec.items():
@@ -60,7 +60,7 @@ def _parse_entry(key: str, value: Json, report: Report) -> Iterator[Condition]:
 
 def _parse_group(key: str, value: Json, report: Report) -> Iterator[Condition]:
     if not isinstance(value, list | tuple) or not value:
-        report(f'"{key}" expects a list of tables, each like "when" itself, not {shown(value)}', ())
+        report(f'"{key}" expects a list of tables, each like "when" itself, not {show_value(value)}', ())
         return
     for index, table in enumerate(value):
         yield compile_when(table, _report_below(report, index))
@@ -90,7 +90,7 @@ def _guess_field(key: str) -> str:
 def _parse_members(field: Field, value: Json, report: Report) -> Iterator[Condition]:
     names = ", ".join((*field.members, "exists"))
     if not isinstance(value, Mapping) or not value:
-        report(f'"{field.name}" expects a table of {names}, not {shown(value)}', ())
+        report(f'"{field.name}" expects a table of {names}, not {show_value(value)}', ())
         return
     if "exists" in value:
         yield from _parse_predicates(field, {"exists": value["exists"]}, report)
@@ -117,7 +117,7 @@ def _parse_body(value: Json, report: Report) -> Iterator[Condition]:
                 if field := _parse_expression(str(text), _report_below(report, text)):
                     yield from _parse_tests(field, spec, _report_below(report, text))
         case _:
-            report(f'"body" expects a JMESPath expression, or a table of them, not {shown(value)}', ())
+            report(f'"body" expects a JMESPath expression, or a table of them, not {show_value(value)}', ())
 
 
 def _parse_expression(text: str, report: Report) -> Field | None:
@@ -171,7 +171,7 @@ def _check_modifiers(field: Field, table: Mapping[str, Json], report: Report) ->
         if name not in table:
             continue
         if not isinstance(table[name], bool):
-            report(f'"{name}" expects true or false, not {shown(table[name])}', (name,))
+            report(f'"{name}" expects true or false, not {show_value(table[name])}', (name,))
         elif field.kind in ("number", "boolean") or not textual:
             report(f'"{name}" has no effect here, as no text is compared; remove it', (name,))
 
@@ -205,9 +205,9 @@ def _explain_misfit(field: Field, name: str, expected: Json) -> str | None:
     if accepts(expected, of_kind):
         return _explain_never(field, name, expected)
     if predicate.shape != "value":
-        return f'"{name}" expects {words.format(kind=kind)}, not {shown(expected)}'
+        return f'"{name}" expects {words.format(kind=kind)}, not {show_value(expected)}'
     quotes = "; put it in quotes" if field.kind == "text" and isinstance(expected, int | float) else ""
-    return f'"{field.name}" is {kind}, not {shown(expected)}{quotes}'
+    return f'"{field.name}" is {kind}, not {show_value(expected)}{quotes}'
 
 
 def _suggest_instead(field: Field, name: str) -> str:
@@ -222,7 +222,7 @@ def _explain_never(field: Field, name: str, expected: Json) -> str | None:
     wanted = expected if name == "in" else [expected] if name == "equals" else []
     for value in wanted:
         if isinstance(value, str) and field.values and value not in field.values and not is_pattern(value):
-            return f'"{field.name}" is never {shown(value)}{suggest(value, field.values)}'
+            return f'"{field.name}" is never {show_value(value)}{suggest(value, field.values)}'
     return None
 
 

@@ -18,7 +18,7 @@ from mockserver.cassettes.to_rules import UnsupportedError, make_then
 from mockserver.core.event_stream import is_prelude
 from mockserver.core.exchange import Exchange, split_frames
 from mockserver.core.json import Json, try_parse
-from mockserver.dialects import client_configs
+from mockserver.dialects import list_client_configs
 from mockserver.engine.offload import on_thread
 from mockserver.reports.suggest import suggest_rule, write_python, write_python_rule, write_yaml_rule
 from mockserver.server.control.detail import parse_call
@@ -94,7 +94,7 @@ def _write_curl(row: Exchange, request: ControlRequest) -> str:
 
 def _find_key_variable(dialect: str) -> str:
     """Return the environment variable from which the clients of a dialect take their key."""
-    variables = client_configs()[dialect].variables.items()
+    variables = list_client_configs()[dialect].variables.items()
     return next((name for name, value in variables if value == "{key}"), "OPENAI_API_KEY")
 
 

@@ -14,7 +14,7 @@ from starlette.responses import Response
 
 from mockserver.core.event_stream import is_prelude
 from mockserver.core.exchange import Exchange, split_frames
-from mockserver.core.http import essence
+from mockserver.core.http import read_media_type
 from mockserver.core.json import Json, try_parse
 from mockserver.dialects._forms import FormReader
 from mockserver.engine.offload import on_thread
@@ -63,7 +63,7 @@ def describe_media(row: Exchange) -> dict[str, Json]:
 def find_asked(row: Exchange) -> list[Medium]:
     """Return what came with the request."""
     http = decode_request(rebuild_request(row))
-    if essence(http.header("content-type") or "") != "multipart/form-data":
+    if read_media_type(http.header("content-type") or "") != "multipart/form-data":
         return _find_in_body(http.body, "")
     try:
         reader = FormReader(http.header("content-type") or "")
@@ -87,7 +87,7 @@ _FINDERS: Mapping[str, Callable[[Exchange], list[Medium]]] = {"request": find_as
 
 
 def _find_in_body(body: bytes, media_type: str) -> list[Medium]:
-    if essence(media_type) == "audio/pcm" and body:
+    if read_media_type(media_type) == "audio/pcm" and body:
         return [_make_sound(body, RATE)]
     if body[:1] in (b"{", b"["):
         return [*islice(_find_in_events([try_parse(body.decode("utf-8", "replace"))]), MOST)]

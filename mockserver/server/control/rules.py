@@ -52,7 +52,7 @@ class WrittenRule(Struct, frozen=True):
     lines: RuleLines | None
 
 
-class RulesFile(Struct, frozen=True):
+class EditedRulesFile(Struct, frozen=True):
     """A rules file as it is now; `rules` by the line at which each begins."""
 
     document: Document
@@ -66,7 +66,7 @@ class RulesFile(Struct, frozen=True):
 
 
 @lru_cache(maxsize=16)
-def read_rules_file(data: bytes, shown: str) -> RulesFile:
+def read_rules_file(data: bytes, shown: str) -> EditedRulesFile:
     """Read a rules file. Raises MockserverError if it is not YAML."""
     document = read(data, shown)
     lines = tuple(data.decode("utf-8", "replace").splitlines(keepends=True))
@@ -75,7 +75,7 @@ def read_rules_file(data: bytes, shown: str) -> RulesFile:
         place = document.find_place(("rules", at))
         if place is not None:
             found[place.line] = WrittenRule(spec, _find_lines(lines, place.line, place.column))
-    return RulesFile(document, lines, sha256(data).hexdigest(), found)
+    return EditedRulesFile(document, lines, sha256(data).hexdigest(), found)
 
 
 def _find_lines(lines: Sequence[str], first: int, column: int) -> RuleLines | None:
@@ -148,9 +148,9 @@ def _find_remarks(rules: Sequence[Rule], request: ControlRequest) -> Mapping[int
     return cache.remarks[1]
 
 
-def _read_files(sources: Sources) -> Mapping[str, RulesFile]:
+def _read_files(sources: Sources) -> Mapping[str, EditedRulesFile]:
     """Return the rules files as they are now, but for those that are being changed."""
-    found = dict[str, RulesFile]()
+    found = dict[str, EditedRulesFile]()
     for path in sources.files:
         shown = sources.shown(path)
         with suppress(OSError, MockserverError):
@@ -158,7 +158,7 @@ def _read_files(sources: Sources) -> Mapping[str, RulesFile]:
     return found
 
 
-def _show_place(rule: Rule, files: Mapping[str, RulesFile]) -> dict[str, Json]:
+def _show_place(rule: Rule, files: Mapping[str, EditedRulesFile]) -> dict[str, Json]:
     """Return where a rule is written, and its text, if the file still says the same there."""
     place = rule.place
     if place is None or not place.line:
@@ -395,7 +395,7 @@ def _write_rule(live: Live, wanted: Mapping[str, Json], *, first: int, last: int
     return {"file": shown, "from": first, "to": written.last, "sha256": after.sha256}
 
 
-def _replace_lines(file: RulesFile, text: str, *, first: int, last: int) -> bytes:
+def _replace_lines(file: EditedRulesFile, text: str, *, first: int, last: int) -> bytes:
     """Return the file with a rule in the place of these lines. Raises RefusedError if they are not those of a rule."""
     known = [rule.lines for rule in file.rules.values() if rule.lines is not None]
     at = next((each for each in known if first in (each.first, each.last + 1)), None)
@@ -413,7 +413,7 @@ def _replace_lines(file: RulesFile, text: str, *, first: int, last: int) -> byte
     return (before + "".join(line + end for line in rule.splitlines()) + after).encode()
 
 
-def _check_others(before: RulesFile, after: RulesFile, *, replaced: bool, shown: str) -> None:
+def _check_others(before: EditedRulesFile, after: EditedRulesFile, *, replaced: bool, shown: str) -> None:
     """Refuse a text that changes anything but one rule."""
     old, new = (each.document.data for each in (before, after))
     rest = [{key: value for key, value in data.items() if key != "rules"} for data in (old, new)]

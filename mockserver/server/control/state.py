@@ -16,7 +16,7 @@ from mockserver.config.errors import MockserverError
 from mockserver.config.settings import show_settings
 from mockserver.core.json import Json
 from mockserver.core.state import START, STATE, TIMES, StateLostError
-from mockserver.dialects import client_configs
+from mockserver.dialects import list_client_configs
 from mockserver.engine.counters import ATTEMPT
 from mockserver.server.client_environment import make_bare_url, make_base_url
 from mockserver.server.control.feed import show_problem
@@ -55,7 +55,7 @@ def _show_readiness(request: ControlRequest) -> dict[str, Json]:
     if not request.trusted:
         return found
     bases = [(settings.dialect, make_bare_url(request.address, settings.dialect))]
-    bases += [(name, make_base_url(request.address, name)) for name in client_configs()]
+    bases += [(name, make_base_url(request.address, name)) for name in list_client_configs()]
     return {
         **found,
         "files": [str(path) for path in live.sources.files],

@@ -8,8 +8,8 @@ import pytest
 
 from mockserver.core.http import HttpRequest, Reply
 from mockserver.core.plan import REASONS, Failure
-from mockserver.dialects._errors import OPENAI_MESSAGES, ErrorRow, ErrorTable, duration, retry_lines
-from mockserver.dialects._parse import bearer
+from mockserver.dialects._errors import OPENAI_MESSAGES, ErrorRow, ErrorTable, write_duration, write_retry_lines
+from mockserver.dialects._parse import read_bearer
 from tests.dialects.invariants import has_shape
 
 STATUS = {
@@ -110,7 +110,7 @@ def test_a_model_of_any_name_is_told_within_bounds(anyone: Any) -> None:
 
 
 def test_an_unknown_path_names_the_nearest() -> None:
-    book = ErrorTable({"route_not_found": ErrorRow(404)}, OPENAI_MESSAGES, bearer)
+    book = ErrorTable({"route_not_found": ErrorRow(404)}, OPENAI_MESSAGES, read_bearer)
     http = HttpRequest("POST", "/chat/completion\ud800")
     failure = Failure("route_not_found", details={"nearest": "/v1/chat/completions"})
     assert book.resolve(failure, http, None).message == (
@@ -123,9 +123,9 @@ def test_an_unknown_path_names_the_nearest() -> None:
     [(0, "0ms"), (0.012, "12ms"), (1, "1s"), (1.5, "1.5s"), (59.9, "59.9s"), (360, "6m0s"), (90.5, "1m30.5s")],
 )
 def test_duration(seconds: float, shown: str) -> None:
-    assert duration(seconds) == shown
+    assert write_duration(seconds) == shown
 
 
 @pytest.mark.parametrize(("wait", "value"), [(2.0, "2"), (3, "3"), (0.25, "0.25"), (1e6, "1000000"), (0, "0")])
 def test_retry_after(wait: float, value: str) -> None:
-    assert retry_lines(Failure("rate_limit", retry_after=wait)) == f"retry-after: {value}\r\n"
+    assert write_retry_lines(Failure("rate_limit", retry_after=wait)) == f"retry-after: {value}\r\n"

@@ -2,13 +2,13 @@
 
 from mockserver.core.rates import Standing, Standings
 from mockserver.dialects import discover
-from mockserver.dialects._reply import openai_rate_limit_headers
+from mockserver.dialects._reply import write_openai_rate_limits
 
 STANDINGS = Standings(Standing(3, 1, 39.9871), Standing(40_000, 39_993, 0.01))
 
 
 def test_openai() -> None:
-    assert dict(openai_rate_limit_headers(STANDINGS)) == {
+    assert dict(write_openai_rate_limits(STANDINGS)) == {
         "x-ratelimit-limit-requests": "3",
         "x-ratelimit-remaining-requests": "1",
         "x-ratelimit-reset-requests": "39.988s",
@@ -33,8 +33,8 @@ def test_each_dialect_tells_in_its_own_headers() -> None:
     }
     kinds = ("tokens-prompt", "tokens-cache-adjusted-prompt", "tokens-generated")
     assert told == {
-        "openai": {name for name, _ in openai_rate_limit_headers(STANDINGS)},
-        "compatible": {name for name, _ in openai_rate_limit_headers(STANDINGS)},
+        "openai": {name for name, _ in write_openai_rate_limits(STANDINGS)},
+        "compatible": {name for name, _ in write_openai_rate_limits(STANDINGS)},
         "azure_openai": {"x-ratelimit-remaining-requests", "x-ratelimit-remaining-tokens"},
         "cohere": {"x-trial-endpoint-call-limit", "x-trial-endpoint-call-remaining"},
         "fireworks": {f"x-ratelimit-{what}-{kind}" for what in ("limit", "remaining") for kind in kinds},

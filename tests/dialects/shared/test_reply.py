@@ -5,7 +5,7 @@ from pydantic_core import to_json
 
 from mockserver.core.call import Call
 from mockserver.core.http import HeaderLines, Headers, HttpRequest
-from mockserver.dialects._reply import drop_headers, json_reply, merge_headers, prepend_lines, request_hex
+from mockserver.dialects._reply import drop_headers, make_json_reply, make_request_hex, merge_headers, prepend_lines
 
 
 def test_merged() -> None:
@@ -16,7 +16,7 @@ def test_merged() -> None:
 
 @pytest.mark.parametrize("stated", [(), (("a", "5"), ("content-length", "7"))])
 def test_header_lines_are_as_good_as_pairs(stated: Headers) -> None:
-    made = prepend_lines(json_reply(200, {}, "b: 2\r\n", stated), "a: x: y\r\nc: \r\n")
+    made = prepend_lines(make_json_reply(200, {}, "b: 2\r\n", stated), "a: x: y\r\nc: \r\n")
     own = (("a", "x: y"), ("c", ""), ("content-type", "application/json"), ("content-length", "2"), ("b", "2"))
     assert made.headers == merge_headers(own, stated) == (*made.headers,)
     assert (len(made.headers), hash(made.headers)) == (5, hash((*made.headers,)))
@@ -29,18 +29,18 @@ def test_header_lines_are_as_good_as_pairs(stated: Headers) -> None:
 def test_a_request_is_named_by_its_meaning_or_else_by_its_bytes() -> None:
     http = HttpRequest("POST", "/x", body=b"{}")
     call = Call("openai", "chat", "m", http, {})
-    assert request_hex(http, call) == call.fingerprint
+    assert make_request_hex(http, call) == call.fingerprint
     names = {
-        request_hex(http, None),
-        request_hex(HttpRequest("GET", "/x", body=b"{}"), None),
-        request_hex(HttpRequest("POST", "/y", body=b"{}"), None),
-        request_hex(HttpRequest("POST", "/x", body=b"{ }"), None),
+        make_request_hex(http, None),
+        make_request_hex(HttpRequest("GET", "/x", body=b"{}"), None),
+        make_request_hex(HttpRequest("POST", "/y", body=b"{}"), None),
+        make_request_hex(HttpRequest("POST", "/x", body=b"{ }"), None),
     }
     assert len(names) == 4
     assert all(len(name) == 32 for name in names)
-    assert request_hex(http, None) == request_hex(HttpRequest("POST", "/x", body=b"{}"), None)
+    assert make_request_hex(http, None) == make_request_hex(HttpRequest("POST", "/x", body=b"{}"), None)
 
 
 def test_long_lists_have_the_same_bytes() -> None:
     body = {"data": [{"id": number} for number in range(100)], "é": {"a": [1]}}
-    assert json_reply(200, body).body == to_json(body)
+    assert make_json_reply(200, body).body == to_json(body)

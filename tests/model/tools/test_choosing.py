@@ -15,7 +15,7 @@ from mockserver.model.choosing import (
     score_words,
     split_clauses,
 )
-from mockserver.model.vocabulary import words
+from mockserver.model.vocabulary import split_words
 
 TOOLS = (
     Tool("get_weather", "Get the weather for a city"),
@@ -182,7 +182,7 @@ def fit(tool: Tool, text: str, *others: Tool) -> float:
 
 
 def fitness(text: str, tools: Sequence[Tool], hints: Mapping[str, str]) -> float:
-    said = Said(words(text))
+    said = Said(split_words(text))
     return next((score_words(offer, said) for offer in Offers(tools, hints).alike(said) if offer.at == 0), 0)
 
 

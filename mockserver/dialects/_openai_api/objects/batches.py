@@ -10,7 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 from pydantic_core import to_json
 
-from mockserver.core.call import Call, IdShape, fingerprint
+from mockserver.core.call import Call, IdShape, compute_fingerprint
 from mockserver.core.http import HttpRequest
 from mockserver.core.json import Json, try_parse
 from mockserver.core.kept_objects import KeptObject, ObjectView
@@ -21,7 +21,7 @@ from mockserver.dialects._batch_parts import BatchPart, drop_form
 from mockserver.dialects._errors import refuse
 from mockserver.dialects._fields import Model, literal, optional, shape
 from mockserver.dialects._openai_api.chat_bodies import Metadata
-from mockserver.dialects._openai_api.objects.files import EXPIRY, Files, Row, read_rows
+from mockserver.dialects._openai_api.objects.files import EXPIRY, FileRow, Files, read_rows
 from mockserver.dialects._openai_api.objects.resource import New, Resource, serve
 from mockserver.dialects._parse import Body, Complaint
 from mockserver.kinds.kept import BATCHES
@@ -45,7 +45,7 @@ class Line(Struct, frozen=True):
 
     def write(self, batch: str) -> bytes:
         """Return it as a line of the output file."""
-        request = fingerprint(batch, "line", self.number)
+        request = compute_fingerprint(batch, "line", self.number)
         body = try_parse(self.body.decode("utf-8", "replace"))
         response = {"status_code": self.status, "request_id": request, "body": body}
         line = {"id": f"batch_req_{request}", "custom_id": self.name, "response": response, "error": None}
@@ -159,7 +159,7 @@ class Batches(Resource):
             await asyncio.sleep(0)  # let other requests run
         return lines, ()
 
-    def _read_line(self, row: Row, new: New) -> BatchPart:
+    def _read_line(self, row: FileRow, new: New) -> BatchPart:
         """Return a line as a request of its own."""
         sent = {key: value for key, value in row.value["body"].items() if key != "stream"}
         operation = self._find_operation(row.value["url"])
@@ -193,12 +193,12 @@ class Batches(Resource):
         return ObjectView(self.show(replace(now, ahead=("cancelling",)) if now.status == "cancelled" else now))
 
 
-def find_mistakes(rows: Sequence[Row], endpoint: str) -> Sequence[Body]:
+def find_mistakes(rows: Sequence[FileRow], endpoint: str) -> Sequence[Body]:
     """Return the mistakes in the lines of an input file, as `errors` of a batch has them."""
     return list(_list_mistakes(rows, endpoint))
 
 
-def _list_mistakes(rows: Sequence[Row], endpoint: str) -> Iterator[Body]:
+def _list_mistakes(rows: Sequence[FileRow], endpoint: str) -> Iterator[Body]:
     if not rows:
         yield _make_mistake("empty_file", "The input file is empty.", None)
     if len(rows) > MOST_LINES:

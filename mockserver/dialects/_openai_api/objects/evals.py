@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import ClassVar
 
-from mockserver.core.call import Call, IdShape, fingerprint
+from mockserver.core.call import Call, IdShape, compute_fingerprint
 from mockserver.core.json import Json
 from mockserver.core.kept_objects import KeptObject, ObjectView
 from mockserver.core.plan import Failure
@@ -150,7 +150,7 @@ class EvalRuns(Resource):
     async def _make_items(self, call: Call, objects: Objects) -> list[Body]:
         run = await self.find_asked(call, objects)
         rows = await self._list_rows(run.body["data_source"], objects) if run.status == "completed" else []
-        named = [(f"outputitem_{fingerprint(run.id, number)}", row) for number, row in enumerate(rows)]
+        named = [(f"outputitem_{compute_fingerprint(run.id, number)}", row) for number, row in enumerate(rows)]
         return [make_output_item(run, name, row, number) for number, (name, row) in enumerate(named)]
 
 

@@ -75,23 +75,23 @@ class Files(Resource):
         return ObjectView(data=kept.data, headers=headers)
 
 
-class Row(Struct, frozen=True):
+class FileRow(Struct, frozen=True):
     """A line of JSON in a file, by its number from 1; its value is None if no request could have it as a body."""
 
     number: int
     value: Any
 
 
-def read_rows(data: Data, most: int) -> list[Row]:
+def read_rows(data: Data, most: int) -> list[FileRow]:
     """Return at most so many lines of JSON; those that are empty are left out."""
-    rows = list[Row]()
+    rows = list[FileRow]()
     for number, line in enumerate(list_lines(data), 1):
         if not line.strip():
             continue
         try:
-            rows.append(Row(number, read_json(line)))
+            rows.append(FileRow(number, read_json(line)))
         except Failure:
-            rows.append(Row(number, None))
+            rows.append(FileRow(number, None))
         if len(rows) == most:
             break
     return rows

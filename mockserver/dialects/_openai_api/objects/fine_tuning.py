@@ -10,7 +10,7 @@ from typing import ClassVar
 
 from msgspec.structs import replace
 
-from mockserver.core.call import Call, IdShape, fingerprint
+from mockserver.core.call import Call, IdShape, compute_fingerprint
 from mockserver.core.json import Json, try_parse
 from mockserver.core.kept_objects import Data, KeptObject, ObjectView
 from mockserver.core.plan import Failure
@@ -64,7 +64,7 @@ class FineTuningJobs(Resource):
         mistake = await self._check_training_file(new, objects)
         method = fields.get("method") or {"type": "supervised"}
         hyperparameters = _read_hyperparameters(fields.get("hyperparameters"), method)
-        tuned = f"ft:{model}:mockserver:{fields.get('suffix') or ''}:{fingerprint(new.id)[:8]}"
+        tuned = f"ft:{model}:mockserver:{fields.get('suffix') or ''}:{compute_fingerprint(new.id)[:8]}"
         return {
             "model": model,
             "finished_at": new.created,
@@ -283,7 +283,7 @@ def list_events(job: KeptObject) -> Iterator[Body]:
     for number, (kind, message, data) in enumerate(shown):
         yield {
             "object": "fine_tuning.job.event",
-            "id": f"ftevent-{fingerprint(job.id, 'event', number)[:24]}",
+            "id": f"ftevent-{compute_fingerprint(job.id, 'event', number)[:24]}",
             "created_at": job.body["created_at"],
             "level": "error" if status == "failed" and number == len(shown) - 1 else "info",
             "message": message,
@@ -297,7 +297,7 @@ def list_checkpoints(job: KeptObject) -> Iterator[Body]:
     for step, loss, accuracy in islice(_list_losses(), _STEPS_OF_EPOCH - 1, None, _STEPS_OF_EPOCH):
         yield {
             "object": "fine_tuning.job.checkpoint",
-            "id": f"ftckpt_{fingerprint(job.id, 'checkpoint', step)[:24]}",
+            "id": f"ftckpt_{compute_fingerprint(job.id, 'checkpoint', step)[:24]}",
             "created_at": job.body["created_at"],
             "fine_tuned_model_checkpoint": f"{job.body['fine_tuned_model']}:ckpt-step-{step}",
             "fine_tuning_job_id": job.id,

@@ -28,12 +28,12 @@ from mockserver.dialects._parse import (
     Complaint,
     Parse,
     clip,
+    find_unknown_fields,
     read_body,
     read_object,
     refuse_first,
-    unknown_fields,
 )
-from mockserver.dialects._reply import RequestLines, file_reply, json_reply
+from mockserver.dialects._reply import RequestLines, make_file_reply, make_json_reply
 from mockserver.kinds.objects import ObjectKind, Objects, Work
 from mockserver.media.large_data import hash_data
 
@@ -230,8 +230,8 @@ class Resource:
         """Return the reply: JSON, or the bytes of a file."""
         lines = self.api.lines(call.http, call)
         if outcome.data is None:
-            return json_reply(outcome.status, outcome.body, lines, outcome.headers)
-        return replace(file_reply(outcome.data, lines, outcome.headers), status=outcome.status)
+            return make_json_reply(outcome.status, outcome.body, lines, outcome.headers)
+        return replace(make_file_reply(outcome.data, lines, outcome.headers), status=outcome.status)
 
     def _parse_creation(self, http: HttpRequest, validation: Validation) -> Call:
         check_path(http, validation)
@@ -361,7 +361,7 @@ def read_fields(model: Model, http: HttpRequest, validation: Validation) -> Body
     body = read_object(http) if http.body.strip() else {}
     parsed: Body = read_body(model, body, refuse, validation).parsed
     if validation is Validation.LIVE:
-        refuse_first(unknown_fields(body, model.fields), refuse)
+        refuse_first(find_unknown_fields(body, model.fields), refuse)
     return parsed
 
 

@@ -6,7 +6,7 @@
 from collections.abc import Iterator
 
 from mockserver.core.call import Call, IdShape
-from mockserver.core.http import HttpRequest, essence
+from mockserver.core.http import HttpRequest, read_media_type
 from mockserver.core.json import Json
 from mockserver.core.kept_objects import KeptObject, ObjectView
 from mockserver.core.plan import Failure
@@ -23,7 +23,7 @@ from mockserver.dialects._openai_api.realtime.sessions import (
     make_session,
     update_session,
 )
-from mockserver.dialects._parse import Body, Complaint, bearer, clip, object_of, read_body
+from mockserver.dialects._parse import Body, Complaint, clip, read_bearer, read_body, read_table
 from mockserver.kinds.objects import Objects
 from mockserver.kinds.realtime import CALLS, CLIENT_SECRET
 
@@ -36,10 +36,10 @@ _USUAL: Body = {"type": "realtime"}
 
 def connection_operations(api: ObjectsApi) -> tuple[Operation, ...]:
     """Return the operations on secrets and calls."""
-    return (*Secrets(api).operations(), *Calls(api).operations())
+    return (*ClientSecrets(api).operations(), *CallOperations(api).operations())
 
 
-class Secrets(Resource):
+class ClientSecrets(Resource):
     """Keys with which a browser opens a session that is configured already."""
 
     path = "/realtime"
@@ -63,12 +63,12 @@ class Secrets(Resource):
         seconds = (call.raw.get("expires_after") or {}).get("seconds") or 600
         value = objects.draw_id(self.ids)
         shown: dict[str, Json] = {"value": value, "expires_at": objects.now + seconds, "session": session}
-        made_for = {"key": bearer(call.http) or call.http.header("api-key") or ""}
+        made_for = {"key": read_bearer(call.http) or call.http.header("api-key") or ""}
         await objects.keep(KeptObject(self.api.dialect, CLIENT_SECRET.name, value, {**shown, **made_for}))
         return ObjectView(shown)
 
 
-class Calls(Resource):
+class CallOperations(Resource):
     """Calls have a session, for the socket beside them, and nothing to look at."""
 
     kind = CALLS
@@ -128,11 +128,11 @@ def configure(stated: Json, name: str) -> dict[str, Json]:
 
 def read_offer(http: HttpRequest) -> tuple[str, Json]:
     """Return the SDP of a body, and the session that a form has beside it. Raises Failure."""
-    kind = essence(http.header("content-type") or "")
+    kind = read_media_type(http.header("content-type") or "")
     if kind == "multipart/form-data":
         parts = {part.name: part.data for part in parse_form(http).parts}
         session = parts.get("session")
-        return _check_offer(parts.get("sdp")), None if session is None else object_of(session)
+        return _check_offer(parts.get("sdp")), None if session is None else read_table(session)
     if kind != "application/sdp":
         message = "Unsupported content type. Send an SDP offer as application/sdp or multipart/form-data."
         raise Failure("unsupported_media_type", message)

@@ -1,5 +1,8 @@
 """The fixture, its marks and its options, in runs of pytest within a test."""
 
+import gc
+import warnings
+
 import pytest
 
 from tests.kit.nested import BROKEN, RULES, ini, ran
@@ -168,6 +171,9 @@ def test_endpoint(mockserver):
     assert ": 2 calls got step 1, as the number of assistant messages in a request chooses its step; for one" in told
     assert 'mockserver.on(path="/v1/skills", method="POST").reply(json={})' in told
     assert told.count("- mockserver -") == 7
+    with warnings.catch_warnings():  # the client of two event loops can no longer be closed
+        warnings.simplefilter("ignore", ResourceWarning)
+        gc.collect()
 
 
 def test_ini_file_and_command_line(pytester: pytest.Pytester) -> None:

@@ -15,7 +15,7 @@ pytestmark = pytest.mark.slow
 PREVIOUS = Path(sys.prefix) / "previous"
 FILES = ("test_plugin.py", "test_marks.py", "test_coverage.py")
 # What depends on the server or on processes, and not on pytest, is tested once.
-CHOSEN = "not worker and not proxy and not provider and not no_model and not never_stops"
+CHOSEN = "not worker and not proxy and not provider and not no_model and not never_stops and not closed_loop"
 
 
 def test_the_fixture(root: Path) -> None:

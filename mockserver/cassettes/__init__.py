@@ -1,1 +1,1 @@
-"""What was recorded: cassettes, their files, how a request finds its answer. Knows no dialect and no socket."""
+"""What was recorded: cassettes, their files, how a request finds its answer. Imports no dialect and no socket."""

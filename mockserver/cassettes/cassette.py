@@ -1,6 +1,6 @@
 """A cassette: recorded episodes, found by the requests that they answer.
 
-Knows calls, not bodies: parsing these is a dialect's job.
+Parsing bodies is a dialect's job; a cassette compares what calls mean.
 """
 
 from collections import defaultdict

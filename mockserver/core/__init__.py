@@ -1,1 +1,1 @@
-"""The vocabulary: frozen values that every floor shares. No I/O, no web, no YAML, no Faker."""
+"""The vocabulary: values that every floor shares, nearly all of them frozen. No I/O, no web, no YAML, no Faker."""

@@ -1,6 +1,7 @@
 """Dialects: one file or folder per provider, discovered in this package.
 
-A dialect turns an HttpRequest into a Call and an outcome into a Reply. It knows no rules, settings, time or sockets.
+A dialect turns an HttpRequest into a Call and an outcome into a Reply. It knows no rules, time or sockets, and of the
+settings only those of hosts.
 """
 
 import re
@@ -57,8 +58,8 @@ class Operation(Struct, frozen=True):
     provider would refuse the call's history, unless parsing with this validation has refused it. Operations that count,
     cache or compact a prompt have none, as no report says that providers check their histories.
 
-    The last three say how to send it a text: the parameters of the path besides the model, whether the answers are
-    streams (None: as the body says), and the body without model and `stream` (None: OpenAI's).
+    `params`, `streams` and `body` say how to send it a text: the parameters of the path besides the model, whether the
+    answers are streams (None: as the body says), and the body without model and `stream` (None: OpenAI's).
     """
 
     name: str  # chat, models, model, info, ...

@@ -1,1 +1,1 @@
-"""The engine: decides what to answer from rules, cassettes, memory and the model. Knows no wire format."""
+"""The engine: decides what to answer from rules, cassettes, memory and the model. Reads and writes no wire format."""

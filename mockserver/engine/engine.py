@@ -1,6 +1,6 @@
 """Plans the answer to a call: model limits, rules in file order, the cassette, kept answers, the model.
 
-Knows no wire shape and opens no connection.
+Reads and writes no wire format, and opens no connection.
 """
 
 import asyncio

@@ -1,1 +1,1 @@
-"""The web face: the only floor that imports Starlette."""
+"""The web face: connections, routes, limits, reload, control API; on Starlette and uvicorn."""

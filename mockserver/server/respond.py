@@ -1,7 +1,8 @@
 """What a request becomes: `Responder.respond` tells its whole story, from the request to a response. Start here.
 
-Three entrances call it, and send the response each in its own way: the HTTP protocol (`http/protocol.py`), the ASGI
-application (`app.py`), and the transport without a connection (`testing/transport.py`).
+Requests come from a connection (`http/protocol.py`) or an ASGI server (`app.py`, which the transport without a
+connection runs, too), from a WebSocket (`sockets/`), and from commands and trials. Each sends the response in its own
+way.
 """
 
 import asyncio

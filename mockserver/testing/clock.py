@@ -34,7 +34,7 @@ class Clock:
             self._skipped += max(0.0, moment - self.now())
 
     async def wait_until(self, moment: float) -> None:
-        """Skip the time until a moment, after all waiters of this event loop with earlier ones."""
+        """Skip the time until a moment, after all others who wait for earlier ones."""
         self._due.append(moment)
         quiet = 0
         try:

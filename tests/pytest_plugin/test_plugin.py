@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.kit.nested import BROKEN, RULES, ini, ran
+from tests.kit.nested import APP, BROKEN, RULES, ini, ran
 
 pytest_plugins = ["pytester"]
 
@@ -171,7 +171,9 @@ def test_loops(mockserver):
     for _ in range(2):
         asyncio.run(client.chat.completions.create(**asked))
 """
-    told = ran(pytester, tests, "--tb=short").stdout.str()
+    ini(pytester)
+    pytester.makepyfile(app=APP, test_it=f"from app import greet\n{tests}")
+    told = pytester.runpytest_subprocess("--tb=short").stdout.str()  # nobody can close its client
     assert told.count("a client used a connection of an event loop that is closed: create an asynchronous client") == 1
 
 

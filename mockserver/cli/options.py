@@ -28,7 +28,7 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
         *("unmatched", "lint", "seed", "clock", "ids", "tokenizer", "timing", "profiles", "background_polls"),
         *("webhook_url", "webhook_secret"),
     ),
-    "Provider": ("dialect", "hosts", "models", "known_models", "keys", "limits", "validation", "strict", "replay"),
+    "Provider": ("dialect", "hosts", "models", "known_models", "keys", "limits", "validation", "replay"),
     "Record and replay": (
         *("cassette", "cassettes", "record", "record_errors", "upstream", "upstream_timeout"),
         *("match", "scrub", "allow_secrets", "replay_speed"),

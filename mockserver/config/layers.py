@@ -19,7 +19,6 @@ from mockserver.core.json import Json
 from mockserver.core.lazy import lazy_pattern
 from mockserver.core.mcp_server import is_upstream_name
 from mockserver.core.text import show_value
-from mockserver.core.validation import Validation
 
 
 class Keywords(dict[str, Json]):
@@ -72,10 +71,6 @@ def assemble_valid(
             settings = settings.model_copy(update=dict(layer.select_valid(profiles)))
     if dialects:
         _warn_of_misspelt_keys(environ, (*settings.upstream, *dialects))
-    try:
-        settings = _resolve_strict(settings, [layer for layer in layers if isinstance(layer.values, Mapping)])
-    except MockserverError as error:
-        mistakes += error.mistakes
     return ValidSettings(settings, mistakes)
 
 
@@ -240,21 +235,6 @@ def _find_hosts(layers: Sequence[_Layer]) -> Collection[str]:
     except MockserverError:
         return ()
     return [str(name) for name in value] if isinstance(value, Mapping) else ()
-
-
-def _resolve_strict(settings: Settings, layers: Sequence[_Layer]) -> Settings:
-    """Replace the deprecated `strict` by `validation`. Raises ConfigError if both are set."""
-    layer = next((each for each in reversed(layers) if "strict" in each.values), None)
-    if layer is None or settings.strict is None:
-        return settings
-    strict = layer.spell("strict")
-    if successor := next((each for each in layers if "validation" in each.values), None):
-        words = f"{strict} and {successor.spell('validation')} are both set; remove {strict}"
-        raise ConfigError(layer.make_mistake(("strict",), words, key=True))
-    meant = Validation.LIVE if settings.strict else Validation.PUBLISHED
-    instead = f"{layer.spell('validation')}{': ' if layer.document else '='}{meant}"
-    log.warning("%s", layer.make_mistake(("strict",), f"{strict} is deprecated; write {instead}", key=True).render())
-    return settings.model_copy(update={"validation": meant})
 
 
 def _locate_in_value(mistake: Mistake, value: str) -> str:

@@ -441,9 +441,6 @@ class Settings(BaseTable, title="settings"):
         "also those that only the live provider refuses; off: skip validation; any request with a model and a "
         "conversation is answered, as compatible servers do. Or a table by dialect: {openai: off}.",
     )
-    strict: bool | None = field(
-        None, description="Deprecated: true is validation: live, false is validation: published."
-    )
     lint: Literal["warn", "error", "off"] = field(
         "warn",
         description="Remarks on a rule's answer that no model could give: a tool that was not offered, arguments or "

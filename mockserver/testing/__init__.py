@@ -1,6 +1,5 @@
 """For tests: a running server, rules declared in Python, and the calls it received."""
 
-import warnings
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -51,9 +50,6 @@ _MODULES = {
 
 
 def __getattr__(name: str) -> Any:
-    if name == "Call":  # everywhere else in mockserver, a Call is a request as it was read
-        warnings.warn("mockserver.testing.Call is now called ReceivedCall", DeprecationWarning, stacklevel=2)
-        return ReceivedCall
     if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)

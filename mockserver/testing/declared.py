@@ -1,7 +1,6 @@
 """Rules that tests declare in Python: `on(...)`, how each is answered, and the book that has them all."""
 
 import json
-import warnings
 from collections import Counter
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from pathlib import Path
@@ -26,7 +25,7 @@ from mockserver.testing.assertions import Calls
 from mockserver.testing.callers import find_caller
 from mockserver.testing.local_server import LocalServer
 from mockserver.testing.options import Details, ErrorName, Then, When, merge_text
-from mockserver.testing.setup import MockServerWarning, load_rules
+from mockserver.testing.setup import load_rules
 
 __tracebackhide__ = True  # pytest shows the line of the test instead
 
@@ -163,11 +162,6 @@ class Declared:
 
     def __init__(self, rules: RuleBook, text: Sequence[str], name: str | None, when: When) -> None:
         self.place = find_caller()
-        if text and "last_user" in when and name is None:  # the text was the name in earlier versions
-            why = f"on({text[0]!r}, last_user=...): the first text is now short for last_user; write name={text[0]!r}"
-            warnings.warn(MockServerWarning(why), stacklevel=3)
-            name = text[0]
-            text = text[1:]
         self.expected_calls: int | None = None  # as set by `times`
         self.rule: Rule | None = None
         self._rules = rules

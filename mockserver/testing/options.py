@@ -65,7 +65,6 @@ class ServerOptions(TypedDict, total=False):
     keys: Parts
     limits: Mapping[str, Any]
     validation: Literal["live", "published", "off"] | Mapping[str, Literal["live", "published", "off"]]
-    strict: bool
     lint: Literal["warn", "error", "off"]
     replay: Literal["warn", "error", "off"]
     profiles: Mapping[str, Any]

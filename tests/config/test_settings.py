@@ -99,7 +99,6 @@ def test_values_of_a_file(name: str, value: Any, expected: Any) -> None:
     ("name", "text", "expected"),
     [
         ("PORT", "0", 0),
-        ("STRICT", "1", True),
         ("RELOAD", "no", False),
         ("KEYS", "123,sk-b", {"123": KeySettings(), "sk-b": KeySettings()}),
         ("KEYS", "{sk-a: {allowed: false}}", {"sk-a": KeySettings(allowed=False)}),
@@ -113,36 +112,6 @@ def test_values_of_a_file(name: str, value: Any, expected: Any) -> None:
 )
 def test_values_of_a_variable(name: str, text: str, expected: Any) -> None:
     assert getattr(assemble({}, {f"MOCKSERVER_{name}": text}, []), name.lower()) == expected
-
-
-@pytest.mark.parametrize(("value", "meant"), [(True, Validation.LIVE), (False, Validation.PUBLISHED)])
-def test_strict_still_works_and_says_what_to_write(
-    value: bool, meant: Validation, caplog: pytest.LogCaptureFixture
-) -> None:
-    word = str(value).lower()
-    ways = [
-        ({}, {}, f"rules.yaml:1:12: strict is deprecated; write validation: {meant}"),
-        ({}, {"MOCKSERVER_STRICT": word}, f"MOCKSERVER_STRICT is deprecated; write MOCKSERVER_VALIDATION={meant}"),
-        ({"strict": value}, {}, f"--strict is deprecated; write --validation={meant}"),
-    ]
-    for flags, environ, said in ways:
-        caplog.clear()
-        documents = [] if flags or environ else [read(f"settings: {{strict: {word}}}", "rules.yaml")]
-        assert assemble(flags, environ, documents).find_validation("openai") is meant
-        assert caplog.messages[0].startswith(said)
-
-
-def test_strict_and_validation_exclude_each_other() -> None:
-    words = "strict and validation are both set; remove strict"
-    with pytest.raises(ConfigError, match=words):
-        assemble({}, {}, [read("settings: {strict: true, validation: live}", "rules.yaml")])
-    both = {"MOCKSERVER_STRICT": "true", "MOCKSERVER_VALIDATION": "off"}
-    with pytest.raises(ConfigError, match="MOCKSERVER_STRICT and MOCKSERVER_VALIDATION are both set"):
-        assemble({}, both, [])
-    with pytest.raises(ConfigError, match="MOCKSERVER_STRICT and validation are both set; remove MOCKSERVER_STRICT"):
-        assemble({}, {"MOCKSERVER_STRICT": "false"}, [read("settings: {validation: off}", "rules.yaml")])
-    with pytest.raises(ConfigError, match="strict and --validation are both set; remove strict"):
-        assemble({"validation": "off"}, {}, [read("settings: {strict: true}", "rules.yaml")])
 
 
 def test_validation_by_dialect() -> None:
@@ -164,7 +133,7 @@ def test_variables_of_others_and_empty_ones_are_left_alone() -> None:
         ("port: 70000", "9: port must be at most 65535, not 70000"),
         ("host: ''", '9: host must be a string that is not empty, not ""'),
         ("host: 127", "9: host must be a string, not 127; put it in quotes"),
-        ("strict: 1", "11: strict must be true or false, not 1"),
+        ("reload: 1", "11: reload must be true or false, not 1"),
         (
             "validation: lenient",
             '15: validation must be live, published or off, not "lenient"',

@@ -6,7 +6,6 @@ from typing import Any
 import httpx
 import pytest
 
-from mockserver import testing
 from mockserver.config.errors import ConfigError
 from mockserver.core.plan import Usage
 from mockserver.testing import MockServer, MockServerWarning, ReceivedCall
@@ -162,11 +161,6 @@ def test_a_sequence_is_told_step_by_step(asked: MockServer) -> None:
 def test_a_mistake_is_none_of_the_calls(asked: MockServer) -> None:
     with pytest.raises(ConfigError, match=r'test_calls.py:\d+:\d+: unknown field "modle"; did you mean "model"'):
         asked.assert_not_called(modle="o3")
-
-
-def test_the_former_name_of_a_received_call_works_with_a_warning() -> None:
-    with pytest.warns(DeprecationWarning, match=r"^mockserver\.testing\.Call is now called ReceivedCall$"):
-        assert testing.Call is ReceivedCall
 
 
 def test_a_call_that_continues_a_kept_conversation_is_seen_as_rules_see_it(server: MockServer) -> None:

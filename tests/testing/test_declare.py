@@ -9,7 +9,7 @@ import pytest
 from openai import APIStatusError, RateLimitError
 
 from mockserver.config.errors import ConfigError, RuleError
-from mockserver.testing import Asked, Declared, MockServer, MockServerWarning
+from mockserver.testing import Asked, Declared, MockServer
 
 
 def asked(server: MockServer, text: str = "hello", **more: Any) -> Any:
@@ -164,12 +164,7 @@ def test_a_positional_text_is_what_the_user_says(server: MockServer) -> None:
     assert rule.rule is not None
     assert rule.rule.spec["when"] == {"last_user": "*weather*", "model": "gpt-4o"}
     assert rule.rule.source.endswith(" forecast")
-    with pytest.warns(MockServerWarning, match="write name='forecast'") as warned:
-        old = server.on("forecast", last_user="rain").reply("Wet.")
-    assert warned[0].filename == __file__
-    assert old.rule is not None
-    assert (old.rule.spec["name"], old.rule.spec["when"]) == ("forecast", {"last_user": "rain"})
-    assert "expected a text or last_user=, not both" in said(lambda: server.on("a", name="b", last_user="c"))
+    assert "expected a text or last_user=, not both" in said(lambda: server.on("forecast", last_user="rain"))
 
 
 def declared(server: MockServer) -> list[Declared]:

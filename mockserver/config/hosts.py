@@ -17,6 +17,8 @@ HostName = Literal[
     "compatible", "cerebras", "deepseek", "groq", "lmstudio", "openrouter", "perplexity", "together", "vllm", "xai"
 ]
 HOST_NAMES: tuple[str, ...] = get_args(HostName)
+# First segments of paths that are no host's, besides the names of dialects.
+RESERVED = frozenset(("v1", "v1beta", "v2", "ns", "mcp", "__mockserver__", "azure-openai"))
 UsagePlace = Literal["requested", "finish", "last", "every"]
 
 
@@ -67,8 +69,6 @@ def _find_errors(name: str, host: HostSettings) -> list[InitErrorDetails]:
         found.append(
             make_refusal((name,), "this name is part of a path; use lower-case letters, digits, - and _", name)
         )
-    elif name in _TAKEN:
-        found.append(make_refusal((name,), "this name begins other paths of mockserver; choose another", name))
     for at, prefix in enumerate(host.prefixes):
         if not _PREFIX.fullmatch(prefix):
             why = f'must be the start of a path, such as /api/v1, not "{prefix}"'
@@ -87,14 +87,6 @@ def _find_errors(name: str, host: HostSettings) -> list[InitErrorDetails]:
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
 _PREFIX = re.compile(r"(?:/[A-Za-z0-9._~-]+)+")
-# First segments of paths that mean something else.
-_TAKEN = frozenset(
-    (
-        *("v1", "v1beta", "v2", "ns", "mcp", "__mockserver__", "anthropic", "azure", "azure-openai", "azure_openai"),
-        *("bedrock", "cohere", "crazyrouter", "fireworks", "gemini", "jina", "mistral", "ollama", "openai"),
-        *("openai-responses", "skytells", "tzafon", "voyage"),
-    )
-)
 _OWN_KEYS = frozenset(("id", "object", "created", "model", "choices", "usage"))
 
 HostTable = Annotated[Mapping[str, HostSettings], AfterValidator(_check_hosts)]

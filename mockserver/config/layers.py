@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from pydantic_core import ValidationError
 
 from mockserver.config.errors import ConfigError, Mistake, MockserverError
-from mockserver.config.hosts import GENERIC, HOST_NAMES
+from mockserver.config.hosts import GENERIC, HOST_NAMES, RESERVED
 from mockserver.config.settings import MCP_ADDRESS, UPSTREAM_KEY, Settings, name_key_variable
 from mockserver.config.source import Document, Path, did_you_mean, read
 from mockserver.config.timing import PROFILES, Profiles
@@ -142,6 +142,10 @@ class _Layer(Struct, frozen=True):
             named += [(("validation", name), name, proper) for name in settings.validation]
         if "dialect" in settings.model_fields_set:
             named.insert(0, (("dialect",), settings.dialect, everything))
+        for name in settings.hosts:
+            if name in RESERVED or (name in dialects and name not in HOST_NAMES):
+                words = f"{self._name(('hosts', name))}: this name begins other paths of mockserver; choose another"
+                raise ConfigError(self.make_mistake(("hosts", name), words))
         for path, name, known in named:
             if path[0] == "upstream" and is_upstream_name(name):
                 continue

@@ -43,7 +43,7 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
     if case is None or case.rule is None:
         return (yield) if case is None else (yield from _run_intact(item, case))
     server: MockServer = item.funcargs[FIXTURE]  # type: ignore[attr-defined]
-    session = server._session
+    session = server.session
     faults = find_matrix(item)
     session.rules.override(case.rule)
     error: BaseException | None = None
@@ -128,7 +128,8 @@ def find_matrix(node: pytest.Item) -> FaultMatrix:
                 **mark.kwargs,
             )
         except MockserverError as error:
-            raise ConfigError(f"@pytest.mark.{FAULT_MARK}: {error}") from None
+            named = [replace(each, message=f"@pytest.mark.{FAULT_MARK}: {each.message}") for each in error.mistakes]
+            raise ConfigError(*named) from None
         node.stash[_MATRIX] = made
     return made
 

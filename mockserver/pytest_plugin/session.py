@@ -14,9 +14,12 @@ from msgspec.structs import asdict
 
 from mockserver.config.errors import MockserverError
 from mockserver.pytest_plugin.configuration import Configuration, configure
+from mockserver.reports.evidence import Evidence
 from mockserver.reports.failures import (
     PlayedCassette,
     Problem,
+    describe_left_open,
+    describe_unrecorded,
     find_unplayed,
     summarize_unplayed,
     write_failure,
@@ -25,7 +28,7 @@ from mockserver.reports.failures import (
 from mockserver.testing import MockServer, Setup
 from mockserver.testing.clients import EnvironmentPatch, patch_environ
 from mockserver.testing.server_session import ServerSession
-from mockserver.testing.setup import MockServerWarning, find_left_open, find_unrecorded
+from mockserver.testing.setup import MockServerWarning
 
 CASSETTE = "mockserver_cassette"  # the attribute of reports for the cassette that the test replayed
 
@@ -87,7 +90,7 @@ class Run:
         found: dict[str, list[pytest.Item]] = {}
         for item in items:
             try:
-                self.server._session.check(self._configure(item).make_setup())
+                self.server.session.check(self._configure(item).make_setup())
             except MockserverError as error:
                 found.setdefault("\n".join(mistake.render() for mistake in error.mistakes), []).append(item)
         yield from ((rename_options(text), affected) for text, affected in found.items())
@@ -95,7 +98,7 @@ class Run:
     @contextmanager
     def serve(self, item: pytest.Item, server: MockServer) -> Iterator["ServerUse"]:
         """Configure a server for a test, and set the environment. Raises MockserverError."""
-        session = server._session
+        session = server.session
         config = self._configure(item, {} if server is self._server else session.default_setup.options)
         session.rules.keep_declared()
         session.rename_options = rename_options
@@ -108,11 +111,11 @@ class Run:
         session.guard.start()
         yield use
         use.restore()
-        calls = server.calls
-        remarks = session.find_remarks()
+        evidence = session.evidence
+        remarks = evidence.find_remarks()
         left = session.server.close_open()
         session.reset()
-        texts = (*map(str, (*find_left_open(left), *find_unrecorded(calls))), *(remark.text for remark in remarks))
+        texts = (*describe_left_open(left), *describe_unrecorded(evidence.calls), *(remark.text for remark in remarks))
         for text in texts if not use.failed else ():
             item.warn(MockServerWarning(rename_options(text)))
 
@@ -143,13 +146,12 @@ class ServerUse(Struct):
     @property
     def session(self) -> ServerSession:
         """What the server knows of the test."""
-        return self.server._session
+        return self.server.session
 
-    @property
-    def problems(self) -> tuple[Problem, ...]:
-        """Why the test should fail; if calls were unmatched, also that its cassette has another name."""
-        found = self.session.find_problems()
-        if any(call.source == "unmatched" for call in self.server.calls):
+    def find_problems(self, evidence: Evidence) -> tuple[Problem, ...]:
+        """Return why the test should fail; if calls were unmatched, also that its cassette has another name."""
+        found = evidence.find_problems()
+        if any(call.source == "unmatched" for call in evidence.calls):
             return (*found, *self.config.find_absent_cassette())
         return found
 
@@ -162,8 +164,9 @@ class ServerUse(Struct):
         """Return why the test should fail at its end; empty if it should not."""
         cassette = self.session.find_played_cassette() if self.strict else None
         unplayed = () if cassette is None else find_unplayed(cassette)
-        found = (*self.problems, *unplayed) if self.config.verify else ()
-        self.reported = rename_options(write_failure((*found, *self.session.find_remarks()))) if found else ""
+        evidence = self.session.evidence
+        found = (*self.find_problems(evidence), *unplayed) if self.config.verify else ()
+        self.reported = rename_options(write_failure((*found, *evidence.find_remarks()))) if found else ""
         return self.reported
 
     def add_to(self, report: pytest.TestReport, error: BaseException | None) -> None:
@@ -182,22 +185,25 @@ class ServerUse(Struct):
 
     def _describe(self, report: pytest.TestReport, error: BaseException | None) -> str:
         """Return what helps to understand a failed test; empty if it has nothing to do with its server."""
-        calls = self.server.calls
-        problems = [each for each in self.problems if rename_options(each.text) not in report.longreprtext]
+        evidence = self.session.evidence
+        calls = evidence.calls
+        problems = [
+            each for each in self.find_problems(evidence) if rename_options(each.text) not in report.longreprtext
+        ]
         awaits_calls = (
             report.when == "call"
-            and bool(self.session.rules.declared)
+            and bool(evidence.declared)
             and not isinstance(error, MockserverError)
-            and not self.session.guard.blocked
+            and not evidence.blocked
         )
         closed = (_CLOSED_LOOP,) if "Event loop is closed" in report.longreprtext else ()
         if not (calls or problems or awaits_calls or closed):
             return ""
         texts = (
             *closed,
-            *map(str, find_unrecorded(calls)),
-            *self.session.list_hints(),
-            *(remark.text for remark in self.session.find_remarks()),
+            *describe_unrecorded(calls),
+            *evidence.list_hints(),
+            *(remark.text for remark in evidence.find_remarks()),
             write_server_report(calls, problems),
         )
         return rename_options("\n\n".join(texts))

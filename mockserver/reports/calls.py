@@ -278,6 +278,11 @@ def list_sources(call: ReceivedCall) -> tuple[str, ...]:
     return (call.source, *call.source.split(", "))
 
 
+def was_used(rule: Rule, call: ReceivedCall) -> bool:
+    """Return whether a rule answered or modified a call, at least in part."""
+    return rule.source in (*list_sources(call), *call.modified_by)
+
+
 def list_requests(call: ReceivedCall) -> tuple[Call, ...]:
     """Return the request of a call, and those in an array of MCP; those of a batch are calls of their own."""
     asked = call.asked or call.unparsed

@@ -24,6 +24,7 @@ from mockserver.reports.calls import (
     list_requests,
     list_sources,
     name_call,
+    was_used,
 )
 from mockserver.reports.diff import describe_request, explain_conditions, sort_by_closeness
 from mockserver.reports.suggest import Table, suggest_change, suggest_rule, write_python_field, write_python_rule
@@ -116,7 +117,7 @@ class Budget(Struct, frozen=True):
 
 def count_answers(rule: Rule, calls: Sequence[ReceivedCall]) -> int:
     """Return how many calls, and requests of batches, a rule answered."""
-    answered = [call for call in calls if rule.source in (*list_sources(call), *call.modified_by)]
+    answered = [call for call in calls if was_used(rule, call)]
     return sum(sum(rule.when.holds(each) is not None for each in list_requests(call)) or 1 for call in answered)
 
 
@@ -183,6 +184,26 @@ def _group_remarks(remarks: Mapping[ReceivedCall, Sequence[str]], remedy: str) -
     for text, those in found.items():
         more = f" and {count_noun(len(those) - 1, 'more call')}" if len(those) > 1 else ""
         yield make_problem(join_to_line(text), [f"{describe_call(those[0])}{more}", remedy])
+
+
+def describe_left_open(calls: Iterable[ReceivedCall]) -> Iterator[str]:
+    """Yield the answers that were still being sent when the test ended."""
+    for call in calls:
+        yield (
+            f"the test left an answer open, {describe_call(call)}: read the stream to its end or close it, and wait for"
+            " background tasks"
+        )
+
+
+def describe_unrecorded(calls: Iterable[ReceivedCall]) -> Iterator[str]:
+    """Yield the answers that could not be recorded, once for each reason."""
+    lost: dict[str, list[ReceivedCall]] = {}
+    for call in calls:
+        if call.row.unrecorded:
+            lost.setdefault(call.secrets.mask_text(call.row.unrecorded), []).append(call)
+    for why, (first, *others) in lost.items():
+        head = f"{len(others) + 1} answers were not recorded, first" if others else "an answer was not recorded,"
+        yield f"{head} {describe_call(first)}: {why}"
 
 
 def explain_no_answer(where: str) -> Problem:

@@ -14,7 +14,7 @@ from mockserver.core.call import Call
 from mockserver.core.draft import RenderContext, RuleAnswer
 from mockserver.core.json import Json, map_texts
 from mockserver.core.plan import Failure
-from mockserver.reports.calls import list_sources
+from mockserver.reports.calls import was_used
 from mockserver.reports.coverage import find_watch
 from mockserver.rules.answer.compile import MakeAnswer
 from mockserver.rules.load import Rule
@@ -235,8 +235,8 @@ class Declared:
     @property
     def calls(self) -> Calls:
         """The calls that it answered or modified, at least in part."""
-        source = None if self.rule is None else self.rule.source
-        return self._rules.server.calls.of(lambda call: source in (*list_sources(call), *call.modified_by))
+        rule = self.rule
+        return self._rules.server.calls.of(lambda call: rule is not None and was_used(rule, call))
 
     def _make_responder(self, function: Function, more: Mapping[str, Any]) -> MakeAnswer:
         """Return a responder that calls a function; if it raises, the answer is a 500."""

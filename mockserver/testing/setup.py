@@ -1,9 +1,9 @@
-"""The setup of a test: rules, settings and cassette, the engine made from them, and warnings of what it left undone."""
+"""The setup of a test: rules, settings and cassette, and the engine made from them."""
 
 import os
 import re
 import warnings
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, Unpack
@@ -15,7 +15,7 @@ from mockserver.config.layers import Keywords
 from mockserver.config.settings import UPSTREAM_KEY, Settings
 from mockserver.core.json import Json
 from mockserver.engine.memory import Memory
-from mockserver.reports.calls import ReceivedCall, describe_call
+from mockserver.reports.calls import ReceivedCall
 from mockserver.reports.failures import PlayedCassette
 from mockserver.rules.load import Rule
 from mockserver.server.compose import Composed, compose, make_value_store
@@ -29,26 +29,6 @@ from mockserver.testing.options import ServerOptions
 
 class MockServerWarning(UserWarning):
     """Something that a test left unfinished."""
-
-
-def find_left_open(calls: Iterable[ReceivedCall]) -> Iterator[MockServerWarning]:
-    """Yield warnings of answers that were still being sent when the test ended."""
-    for call in calls:
-        yield MockServerWarning(
-            f"the test left an answer open, {describe_call(call)}: read the stream to its end or close it, and wait for"
-            " background tasks"
-        )
-
-
-def find_unrecorded(calls: Iterable[ReceivedCall]) -> Iterator[MockServerWarning]:
-    """Yield warnings of answers that could not be recorded, one for each reason."""
-    lost: dict[str, list[ReceivedCall]] = {}
-    for call in calls:
-        if call.row.unrecorded:
-            lost.setdefault(call.secrets.mask_text(call.row.unrecorded), []).append(call)
-    for why, (first, *others) in lost.items():
-        head = f"{len(others) + 1} answers were not recorded, first" if others else "an answer was not recorded,"
-        yield MockServerWarning(f"{head} {describe_call(first)}: {why}")
 
 
 class LoadedCassette(Struct, frozen=True):

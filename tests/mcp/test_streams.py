@@ -295,7 +295,7 @@ def test_a_reply_that_nobody_waits_for_is_taken(server: MockServer) -> None:
 def test_a_client_that_leaves_before_it_replies_keeps_nothing_waiting(server: MockServer) -> None:
     with httpx.stream("POST", f"{server.url}/mcp/files", **call("tools/call", name="book"), timeout=30) as answered:
         assert next(answered.iter_lines()) == "event: message"
-    server._server.wait_until_idle(30)
+    server.session.server.wait_until_idle(30)
     assert server.mcp("files").calls[0].ended == "client left after 1 frame"
 
 

@@ -155,7 +155,7 @@ def test_a_mistake_in_the_marker_fails_its_test(app: pytest.Pytester) -> None:
     of_case = "test_case.py:4: @pytest.mark.mockserver_faults is for functions and plain classes, not for a TestCase"
     result.stdout.fnmatch_lines([of_case])
     result.stdout.fnmatch_lines(
-        ['test_app.py:3: @pytest.mark.mockserver_faults: test_app.py:3:1: unknown fault "cutt"; did you mean "cut"?*']
+        ['test_app.py:3:1: @pytest.mark.mockserver_faults: unknown fault "cutt"; did you mean "cut"?*']
     )
     assert "Traceback" not in result.stdout.str()
 

@@ -74,7 +74,7 @@ def test_fail_twice_then_succeed(server: MockServer) -> None:
 @pytest.mark.parametrize("name", [None, "letter"])
 def test_rules_of_one_line_and_of_one_name_are_counted_apart(server: MockServer, name: str | None) -> None:
     [standing] = [server.on(name=name, last_user=text).reply("standing") for text in "z"]
-    server._rules.keep_declared()
+    server.session.rules.keep_declared()
     server.reset()
     rules = [server.on(name=name, last_user=text).reply(text).times(1) for text in "abc"]
     assert [asked(server, text).choices[0].message.content for text in "ab"] == ["a", "b"]
@@ -116,7 +116,7 @@ def test_a_function_may_fail(server: MockServer) -> None:
     for text, why in (("number", "it must return a text or a table like `then`, not int"), ("x", 'unknown key "txt"')):
         with pytest.raises(APIStatusError, match=why):
             asked(server, text)
-    assert [where == rule.where for where, _ in server._rules.failures] == [True, False]
+    assert [where == rule.where for where, _ in server.session.rules.failures] == [True, False]
 
 
 @pytest.mark.filterwarnings("error")
@@ -168,7 +168,7 @@ def test_a_positional_text_is_what_the_user_says(server: MockServer) -> None:
 
 
 def declared(server: MockServer) -> list[Declared]:
-    return server._rules.declared
+    return server.session.rules.declared
 
 
 BODY = {"model": "gpt-4o", "messages": [{"role": "user", "content": "hello"}]}

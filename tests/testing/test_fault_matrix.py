@@ -182,9 +182,9 @@ def verdict(server: MockServer, fault: str, end: RunResult, calls: Callable[[], 
     matrix = FaultMatrix.declare(HERE, fault)
     case = matrix.cases[1]
     assert case.rule is not None
-    server._rules.override(case.rule)
+    server.session.rules.override(case.rule)
     calls()
-    server._server.wait_until_idle(5)
+    server.session.server.wait_until_idle(5)
     return matrix.make_row("test_x", case, end, server.calls)
 
 
@@ -276,7 +276,7 @@ def test_a_stream_that_is_left_open(
     matrix = FaultMatrix.declare(HERE, "stall@after_tokens=1", **options)
     case = matrix.cases[1]
     assert case.rule is not None
-    server._rules.override(case.rule)
+    server.session.rules.override(case.rule)
     with httpx.stream("POST", f"{server.base_url()}/chat/completions", json=body):
         row = matrix.make_row("test_x", case, end, server.calls)
     assert (row.details, row.bad) == (details, bad)

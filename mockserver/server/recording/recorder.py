@@ -32,6 +32,48 @@ from mockserver.server.snapshot import Decoding, find_codings
 if TYPE_CHECKING:
     from mockserver.cassettes.redaction.redact import Redactor
 
+log = logging.getLogger("mockserver.recorder")
+
+Save = Callable[[Episode], Awaitable[str]]  # returns where it is once it is on the disk; raises what hinders it
+StreamEnd = re.Pattern[bytes] | ResponseEvent  # finds the last event of a stream
+
+MAX_RECORDED = 1 << 26  # bytes of an answer; a larger one is not kept
+_MAX_WHY = 2000  # characters of why an answer is not recorded
+_OF_CODED = (b"content-encoding", b"content-length")  # headers that do not fit decoded bytes
+
+# What answers say about a wrong setup.
+_HINT = " (--record-errors records it too)"
+_REJECTED = "{status}: the upstream rejected the API key; give the client a valid one, or set {key}" + _HINT
+_HIDDEN = lazy_pattern(rb"may not exist|not found \(or permission denied\)")  # Google's 403 of what there is not
+_PATH = lazy_pattern(r"(?<![\w.])/[^\s\"']*")
+_MISSING = lazy_pattern(
+    r"model_?not_?found|deployment_?not_?found|\bwith id\b|\b(?:response|completion)_id\b", re.IGNORECASE
+)
+_MCP_ERRORS = (METHOD_NOT_FOUND, INVALID_PARAMS, UNKNOWN_RESOURCE)  # they depend on the request alone
+
+# How the last event of a stream is known.
+_LINE_END = lazy_pattern(rb"\n")
+_LINE = rb"(?:\A|[\r\n])"  # begins here
+_DONE = _LINE + rb"data: ?\[DONE\][ \t]*[\r\n]"
+_FAILED = _LINE + rb'(?:event: ?error[ \t]*[\r\n]|data: ?\{\s*"(?:error"\s*:\s*[{"]|type"\s*:\s*"error"))'
+_LAST_CHUNK = rb'"object"\s*:\s*"chat\.completion\.done"'  # of Perplexity, which sends no [DONE]
+_END_OF_CHUNKS = lazy_pattern(_DONE + b"|" + _LAST_CHUNK + b"|" + _FAILED)
+_END_OF_RESPONSE = lazy_pattern(rb'"type"\s*:\s*"response\.(?:completed|incomplete|failed)"|' + _FAILED)
+# By wire format; an error ends any stream.
+_ENDS: Mapping[str, StreamEnd] = {
+    "chat": _END_OF_CHUNKS,
+    "completions": _END_OF_CHUNKS,
+    "responses": _END_OF_RESPONSE,
+    "realtime": lazy_pattern(rb'"type"\s*:\s*"response\.done"|' + _FAILED),
+    "response": _END_OF_RESPONSE,
+    "contents": lazy_pattern(rb'"(?:finishReason|blockReason)"\s*:|' + _FAILED),
+    "lines": lazy_pattern(rb'"done"\s*:\s*true|\A\s*\{\s*"error"\s*:'),
+    **dict.fromkeys([operation.name for operation in MCP_OPERATIONS], ResponseEvent()),
+    "converse": lazy_pattern(rb"\Ametadata "),
+    "invoked": lazy_pattern(rb'"amazon-bedrock-invocationMetrics"'),
+    "messages": lazy_pattern(_LINE + rb"event: ?message_stop[ \t]*[\r\n]|" + _FAILED),
+}
+
 
 class RecordingPolicy:
     """How recordings are redacted, and live requests before they are looked up.
@@ -78,7 +120,7 @@ def find_misconfiguration(reply: Recorded, call: Call) -> str | None:
         version = (
             "missing" if "/v1" in discover_all().get(dialect, discover_all()[call.dialect]).mounts[0] else "too much"
         )
-        return f"404: the URL in --upstream {dialect}=URL looks wrong (is /v1 {version}?){_ALL}"
+        return f"404: the URL in --upstream {dialect}=URL looks wrong (is /v1 {version}?){_HINT}"
     return None
 
 
@@ -89,11 +131,11 @@ def _find_mcp_refusal(reply: Recorded, call: Call) -> str | None:
         return _REJECTED.format(status=status, key=name_key_variable(call.upstream))
     response = find_response(reply)
     if response is None:
-        return f"{status}: not an answer of an MCP server; check the URL in --upstream {call.upstream}=URL{_ALL}"
+        return f"{status}: not an answer of an MCP server; check the URL in --upstream {call.upstream}=URL{_HINT}"
     error = response.get("error")
     code, said = (error.get("code"), error.get("message")) if isinstance(error, Mapping) else (None, "")
-    is_told = status < 400 or code in _TOLD_WITH_STATUS
-    return None if is_told else f"{status}: the MCP server refused the message: {said}{_ALL}"
+    is_told = status < 400 or code in _MCP_ERRORS
+    return None if is_told else f"{status}: the MCP server refused the message: {said}{_HINT}"
 
 
 def _names_what_is_missing(call: Call, body: str) -> bool:
@@ -104,25 +146,7 @@ def _names_what_is_missing(call: Call, body: str) -> bool:
     if not isinstance(try_parse(body), dict | list):
         return False
     said = _PATH.sub("", body)
-    return any(name and name in said for name in (call.model, call.id)) or _ASKED.search(said) is not None
-
-
-_TOLD_WITH_STATUS = (METHOD_NOT_FOUND, INVALID_PARAMS, UNKNOWN_RESOURCE)  # errors that depend on the request alone
-_ALL = " (--record-errors records it too)"
-_REJECTED = "{status}: the upstream rejected the API key; give the client a valid one, or set {key}" + _ALL
-_HIDDEN = lazy_pattern(rb"may not exist|not found \(or permission denied\)")  # Google's 403 of what there is not
-_PATH = lazy_pattern(r"(?<![\w.])/[^\s\"']*")
-_ASKED = lazy_pattern(
-    r"model_?not_?found|deployment_?not_?found|\bwith id\b|\b(?:response|completion)_id\b", re.IGNORECASE
-)
-
-
-MAX_RECORDED = 1 << 26  # bytes of an answer; a larger one is not kept
-_LONGEST = 2000  # letters of the log about an answer that is not recorded
-
-log = logging.getLogger("mockserver.recorder")
-
-Save = Callable[[Episode], Awaitable[str]]  # returns where it is once it is on the disk; raises what hinders it
+    return any(name and name in said for name in (call.model, call.id)) or _MISSING.search(said) is not None
 
 
 class RecordingJob(Struct, frozen=True):
@@ -183,7 +207,7 @@ class Recorder:
         """Keep nothing of it, unless it is saved already."""
         if self._saving is None:
             self._body = None
-            self._exchange.unrecorded = escape_line(why, _LONGEST)
+            self._exchange.unrecorded = escape_line(why, _MAX_WHY)
 
     async def _save_body(self, body: "_Body", took: float) -> None:
         job = self._job
@@ -201,15 +225,12 @@ class Recorder:
 
     def _drop(self, why: str) -> None:
         self._body = None
-        self._exchange.unrecorded = escape_line(why, _LONGEST)
+        self._exchange.unrecorded = escape_line(why, _MAX_WHY)
         log.error("cassette %s: an answer is not recorded: %s", self._job.cassette, self._exchange.unrecorded)
 
 
-_LINE_END = lazy_pattern(rb"\n")
-
-
 class _Body:
-    def __init__(self, status: int, headers: RawHeaders, end: re.Pattern[bytes] | ResponseEvent | None) -> None:
+    def __init__(self, status: int, headers: RawHeaders, end: StreamEnd | None) -> None:
         self._status = status
         self._headers = headers
         self._coded, self._decoding = _make_decoding(headers)
@@ -279,9 +300,7 @@ class _Events:
     `end` finds the last event, `between` the end of each.
     """
 
-    def __init__(
-        self, end: re.Pattern[bytes] | ResponseEvent | None, between: re.Pattern[bytes] = END_OF_EVENT
-    ) -> None:
+    def __init__(self, end: StreamEnd | None, between: re.Pattern[bytes] = END_OF_EVENT) -> None:
         self.end = end
         self.has_ended = False
         self._between = between
@@ -339,29 +358,3 @@ def _make_decoding(headers: RawHeaders) -> tuple[bool, Decoding | None]:
         return bool(codings), Decoding(codings, MAX_RECORDED) if codings else None
     except (Failure, KeyError):
         return True, None
-
-
-_OF_CODED = (b"content-encoding", b"content-length")
-_LINE = rb"(?:\A|[\r\n])"
-_DONE = _LINE + rb"data: ?\[DONE\][ \t]*[\r\n]"
-_FAILED = _LINE + rb'(?:event: ?error[ \t]*[\r\n]|data: ?\{\s*"(?:error"\s*:\s*[{"]|type"\s*:\s*"error"))'
-_CLOSED = rb'"type"\s*:\s*"response\.(?:completed|incomplete|failed)"'
-_SPOKEN = rb'"type"\s*:\s*"response\.done"'
-_LAST_CHUNK = rb'"object"\s*:\s*"chat\.completion\.done"'  # of Perplexity, which sends no [DONE]
-_OF_CHUNKS = lazy_pattern(_DONE + b"|" + _LAST_CHUNK + b"|" + _FAILED)
-_OF_STEPS = lazy_pattern(_CLOSED + b"|" + _FAILED)
-
-# By wire format: how the last event of a stream is known, where there is one that ends it. An error ends any.
-_ENDS: Mapping[str, re.Pattern[bytes] | ResponseEvent] = {
-    "chat": _OF_CHUNKS,
-    "completions": _OF_CHUNKS,
-    "responses": _OF_STEPS,
-    "realtime": lazy_pattern(_SPOKEN + b"|" + _FAILED),
-    "response": _OF_STEPS,
-    "contents": lazy_pattern(rb'"(?:finishReason|blockReason)"\s*:' + b"|" + _FAILED),
-    "lines": lazy_pattern(rb'"done"\s*:\s*true|\A\s*\{\s*"error"\s*:'),
-    **{operation.name: ResponseEvent() for operation in MCP_OPERATIONS},
-    "converse": lazy_pattern(rb"\Ametadata "),
-    "invoked": lazy_pattern(rb'"amazon-bedrock-invocationMetrics"'),
-    "messages": lazy_pattern(_LINE + rb"event: ?message_stop[ \t]*[\r\n]|" + _FAILED),
-}

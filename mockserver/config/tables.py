@@ -8,22 +8,38 @@ takes 223 ms of CPU on the machine where this was measured. Importing `pydantic.
 as many models as there are tables 304 ms, while all tables together take 18 ms to import, build and use (pydantic 2.14,
 Python 3.11, with bytecode; the limit for a start is 3 %). msgspec reports only the first error, so it cannot report
 every mistake of a file.
-Only JSON Schemas, which are for editors, are made by pydantic.
+Only JSON Schemas, which are for editors, are made by pydantic (`editor_schemas.py`).
 """
 
 from collections import ChainMap
 from collections.abc import Callable, Mapping, Set
 from functools import cache, cached_property
 from types import UnionType
-from typing import Annotated, Any, ClassVar, Literal, Self, TypeGuard, TypeVar, Union, get_args, get_origin
+from typing import (
+    TYPE_CHECKING,
+    Annotated,
+    Any,
+    ClassVar,
+    Literal,
+    Self,
+    TypeGuard,
+    TypeVar,
+    Union,
+    get_args,
+    get_origin,
+)
 
 from msgspec import Struct
 from msgspec.structs import replace
-from pydantic_core import PydanticCustomError, SchemaSerializer, SchemaValidator
+from pydantic_core import PydanticCustomError, SchemaValidator
 
 from mockserver.core.json import Json
 
+if TYPE_CHECKING:
+    from mockserver.config.editor_schemas import EditorSchemas
+
 Schema = dict[str, Any]
+JsonSchema = dict[str, Any]
 Change = Callable[[Schema], Schema]  # metadata of a type, which changes its schema
 
 
@@ -57,8 +73,7 @@ class FieldInfo(Struct, eq=False):
     @property
     def metadata(self) -> Schema:
         shown = {name: value for name in ("description", "examples") if (value := getattr(self, name)) is not None}
-        extra = {} if self.json_schema_extra is None else {"pydantic_js_extra": self.json_schema_extra}
-        return {"pydantic_js_updates": shown, **extra} if shown else extra
+        return {"shown": {**shown, **(self.json_schema_extra or {})}}
 
 
 field: Callable[..., Any] = FieldInfo  # what stands for a default may be of any type
@@ -73,7 +88,8 @@ def _limit_innermost(schema: Schema, limits: Schema) -> Schema:
 
 
 def _add_metadata(schema: Schema, **metadata: Any) -> Schema:
-    return {**schema, "metadata": {**schema.get("metadata", {}), **metadata}} if metadata else schema
+    """Add what `editor_schemas` reads: keys that are `shown`, or what makes the whole JSON Schema."""
+    return {**schema, "metadata": {**schema.get("metadata", {}), **metadata}}
 
 
 class BeforeValidator(Struct, frozen=True):
@@ -102,7 +118,7 @@ class WithJsonSchema(Struct, frozen=True):
     make: Callable[[], dict[str, Any]]
 
     def __call__(self, schema: Schema) -> Schema:
-        return _add_metadata(schema, pydantic_js_annotation_functions=[lambda *_: self.make()])
+        return _add_metadata(schema, make_json_schema=lambda _: self.make())
 
 
 class Tag(Struct, frozen=True):
@@ -134,10 +150,10 @@ class LazyType:
     def __call__(self, _: Schema) -> Schema:
         function = {"type": "no-info", "function": lambda value: self._validator.validate_python(value)}
         plain = {"type": "function-plain", "function": function}
-        return _add_metadata(plain, pydantic_js_annotation_functions=[self._make_json_schema])
+        return _add_metadata(plain, make_json_schema=self._make_json_schema)
 
-    def _make_json_schema(self, _: Schema, handler: Any) -> Any:
-        return handler.resolve_ref_schema(handler(build_schema(self.annotation)))
+    def _make_json_schema(self, editors: "EditorSchemas") -> JsonSchema:
+        return editors.resolve_ref_schema(editors.make(build_schema(self.annotation)))
 
 
 class LazyUnion(LazyType):
@@ -152,7 +168,7 @@ class LazyUnion(LazyType):
     def __call__(self, schema: Schema) -> Schema:
         choices = {name: _build(table, {}) for name, table in self.tables.items()}
         union = {"type": "tagged-union", "choices": choices, "discriminator": "type"}
-        return _add_metadata(union, pydantic_js_annotation_functions=[self._make_json_schema])
+        return _add_metadata(union, make_json_schema=self._make_json_schema)
 
 
 _BY_TYPE = FieldInfo(discriminator="type")
@@ -163,26 +179,25 @@ class BaseTable:
     """A table with the annotated fields, and no others. It has the interface of pydantic's models.
 
     A subclass may have methods that read what is written (`_read`), that check the made table (`_check`), and that
-    change its JSON Schema (`_change_json_schema`).
+    change its JSON Schema (`change_json_schema`).
     """
 
+    # as pydantic_core.core_schema.model_schema wants them
     __slots__ = ("__dict__", "__pydantic_extra__", "__pydantic_fields_set__", "__pydantic_private__")
 
-    model_config: ClassVar[Schema] = {"extra": "forbid"}
+    model_config: ClassVar[Schema] = {}
     model_fields: ClassVar[dict[str, FieldInfo]] = {}
     model_keys: ClassVar[Mapping[str, str]] = {}  # the name of each field by its key in a file
     _keys: ClassVar[Mapping[str, tuple[int, str]]] = {}  # the place and the key of each field by its name
     example: ClassVar[str] = ""  # of a table, as YAML: what was expected where something else stands
     __pydantic_fields_set__: set[str]
     _validator: ClassVar[Callable[[], SchemaValidator]]
-    _serializer: ClassVar[Callable[[], SchemaSerializer]]
 
     def __init_subclass__(cls, **config: Any) -> None:
         bases = [base for base in cls.__bases__ if issubclass(base, BaseTable)]
         cls.model_config = dict(ChainMap(config, *(base.model_config for base in reversed(bases))))
         cls.model_fields = dict(ChainMap(*(base.model_fields for base in reversed(bases))))
         cls._validator = cache(lambda: SchemaValidator(build_schema(cls)))
-        cls._serializer = cache(lambda: SchemaSerializer(build_schema(cls)))
         for name, annotation in cls.__annotations__.items():
             if ClassVar not in (annotation, get_origin(annotation)):
                 given = vars(cls).get(name, ...)
@@ -203,10 +218,15 @@ class BaseTable:
         return made
 
     @classmethod
-    def model_json_schema(cls) -> dict[str, Any]:
-        from pydantic.json_schema import GenerateJsonSchema
+    def model_json_schema(cls) -> JsonSchema:
+        from mockserver.config.editor_schemas import EditorSchemas  # pydantic is slow to import
 
-        return GenerateJsonSchema().generate(build_schema(cls))
+        return EditorSchemas().generate(build_schema(cls))
+
+    @classmethod
+    def change_json_schema(cls, schema: JsonSchema) -> JsonSchema:
+        """Return the JSON Schema that editors get, of the one that describes the fields."""
+        return schema
 
     @property
     def model_fields_set(self) -> set[str]:
@@ -221,12 +241,30 @@ class BaseTable:
     def model_copy(self, *, update: Mapping[str, Any]) -> Self:
         return _restore(type(self), {**vars(self), **update}, self.model_fields_set | update.keys())
 
-    def model_dump(self, **options: Any) -> Any:
-        return self.__pydantic_serializer__.to_python(self, **options)
+    def model_dump(
+        self,
+        *,
+        exclude: Set[str] = frozenset(),
+        exclude_none: bool = False,
+        exclude_unset: bool = False,
+        by_alias: bool = False,
+    ) -> dict[str, Any]:
+        """Return the fields by their names, or by their keys in a file, as plain values; tables in them, too."""
 
-    @property
-    def __pydantic_serializer__(self) -> SchemaSerializer:
-        return type(self)._serializer()
+        def dump(value: Any) -> Any:
+            if isinstance(value, BaseTable):
+                return value.model_dump(exclude_none=exclude_none, exclude_unset=exclude_unset, by_alias=by_alias)
+            if isinstance(value, Mapping):
+                return {key: dump(each) for key, each in value.items()}
+            return type(value)(map(dump, value)) if type(value) in (list, tuple) else value
+
+        kept = self.model_fields_set if exclude_unset else vars(self).keys()
+        found = {name: value for name, value in vars(self).items() if name in kept and name not in exclude}
+        return {
+            self._keys[name][1] if by_alias else name: dump(value)
+            for name, value in found.items()
+            if not (exclude_none and value is None)
+        }
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"{type(self).__name__} is frozen")
@@ -253,14 +291,7 @@ def _restore(table: type[T], values: dict[str, Any], stated: Set[str]) -> T:
     return made
 
 
-def _add_example(schema: dict[str, Any], table: type[BaseTable]) -> None:
-    if table.example:
-        from mockserver.config.source import read  # only editors need it
-
-        schema["examples"] = [read(table.example, "an example").data]
-
-
-class Table(BaseTable, strict=True, json_schema_extra=_add_example):
+class Table(BaseTable, strict=True):
     """A table of a rules file: no unknown keys, no conversions, no key without a value.
 
     `nullable` keys may hold nothing; `instead` says what to write in place of keys that people take from elsewhere.
@@ -276,6 +307,12 @@ class Table(BaseTable, strict=True, json_schema_extra=_add_example):
                 if value is None and key not in cls.nullable:
                     raise PydanticCustomError("empty", "empty", {"key": str(key)})
         return table
+
+    @classmethod
+    def change_json_schema(cls, schema: JsonSchema) -> JsonSchema:
+        from mockserver.config.source import read  # only editors need it
+
+        return {**schema, "examples": [read(cls.example, "an example").data]} if cls.example else schema
 
 
 class ByShape(Struct, frozen=True):
@@ -383,8 +420,7 @@ def _build_table(table: type[BaseTable], definitions: Schema) -> Schema:
         if "_read" in vars(base):
             schema = BeforeValidator(vars(base)["_read"].__get__(None, table))(schema)
     config = {"extra_fields_behavior": "forbid", "title": table.__name__, **table.model_config}
-    shown = {"pydantic_js_functions": [table._change_json_schema]} if hasattr(table, "_change_json_schema") else {}
-    model: Schema = {"type": "model", "cls": table, "schema": schema, "config": config, "metadata": shown}
+    model: Schema = {"type": "model", "cls": table, "schema": schema, "config": config}
     return AfterValidator(table._check)(model) if hasattr(table, "_check") else model
 
 

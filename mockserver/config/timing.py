@@ -11,7 +11,7 @@ from mockserver.config.tables import (
     AfterValidator,
     BaseTable,
     BeforeValidator,
-    Schema,
+    JsonSchema,
     WithJsonSchema,
     WrittenAs,
     field,
@@ -85,9 +85,9 @@ class TimingTable(BaseTable, title="timing"):
         return value
 
     @classmethod
-    def _change_json_schema(cls, schema: Schema, handler: Any) -> dict[str, Json]:
+    def change_json_schema(cls, schema: JsonSchema) -> JsonSchema:
         """Let the JSON Schema accept a name in place of a table."""
-        table = handler.resolve_ref_schema(handler(schema))
+        table = {**super().change_json_schema(schema)}
         about: dict[str, Json] = {key: table.pop(key) for key in ("title", "description") if key in table}
         del table["properties"]["jitter"]["title"]  # each of its forms describes itself
         table["dependentSchemas"] = {"tokens_per_second": {"properties": {"per_token": False}}}

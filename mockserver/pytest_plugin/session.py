@@ -14,7 +14,7 @@ from msgspec.structs import asdict
 
 from mockserver.config.errors import MockserverError
 from mockserver.pytest_plugin.configuration import Configuration, configure
-from mockserver.reports.evidence import Evidence
+from mockserver.reports.activity import Activity
 from mockserver.reports.failures import (
     PlayedCassette,
     Problem,
@@ -111,11 +111,11 @@ class Run:
         session.guard.start()
         yield use
         use.restore()
-        evidence = session.evidence
-        remarks = evidence.find_remarks()
+        activity = session.activity
+        remarks = activity.find_remarks()
         left = session.server.close_open()
         session.reset()
-        texts = (*describe_left_open(left), *describe_unrecorded(evidence.calls), *(remark.text for remark in remarks))
+        texts = (*describe_left_open(left), *describe_unrecorded(activity.calls), *(remark.text for remark in remarks))
         for text in texts if not use.failed else ():
             item.warn(MockServerWarning(rename_options(text)))
 
@@ -148,10 +148,10 @@ class ServerUse(Struct):
         """What the server knows of the test."""
         return self.server.session
 
-    def find_problems(self, evidence: Evidence) -> tuple[Problem, ...]:
+    def find_problems(self, activity: Activity) -> tuple[Problem, ...]:
         """Return why the test should fail; if calls were unmatched, also that its cassette has another name."""
-        found = evidence.find_problems()
-        if any(call.source == "unmatched" for call in evidence.calls):
+        found = activity.find_problems()
+        if any(call.source == "unmatched" for call in activity.calls):
             return (*found, *self.config.find_absent_cassette())
         return found
 
@@ -164,9 +164,9 @@ class ServerUse(Struct):
         """Return why the test should fail at its end; empty if it should not."""
         cassette = self.session.find_played_cassette() if self.strict else None
         unplayed = () if cassette is None else find_unplayed(cassette)
-        evidence = self.session.evidence
-        found = (*self.find_problems(evidence), *unplayed) if self.config.verify else ()
-        self.reported = rename_options(write_failure((*found, *evidence.find_remarks()))) if found else ""
+        activity = self.session.activity
+        found = (*self.find_problems(activity), *unplayed) if self.config.verify else ()
+        self.reported = rename_options(write_failure((*found, *activity.find_remarks()))) if found else ""
         return self.reported
 
     def add_to(self, report: pytest.TestReport, error: BaseException | None) -> None:
@@ -185,16 +185,16 @@ class ServerUse(Struct):
 
     def _describe(self, report: pytest.TestReport, error: BaseException | None) -> str:
         """Return what helps to understand a failed test; empty if it has nothing to do with its server."""
-        evidence = self.session.evidence
-        calls = evidence.calls
+        activity = self.session.activity
+        calls = activity.calls
         problems = [
-            each for each in self.find_problems(evidence) if rename_options(each.text) not in report.longreprtext
+            each for each in self.find_problems(activity) if rename_options(each.text) not in report.longreprtext
         ]
         awaits_calls = (
             report.when == "call"
-            and bool(evidence.declared)
+            and bool(activity.declared)
             and not isinstance(error, MockserverError)
-            and not evidence.blocked
+            and not activity.blocked
         )
         closed = (_CLOSED_LOOP,) if "Event loop is closed" in report.longreprtext else ()
         if not (calls or problems or awaits_calls or closed):
@@ -202,8 +202,8 @@ class ServerUse(Struct):
         texts = (
             *closed,
             *describe_unrecorded(calls),
-            *evidence.list_hints(),
-            *(remark.text for remark in evidence.find_remarks()),
+            *activity.list_hints(),
+            *(remark.text for remark in activity.find_remarks()),
             write_server_report(calls, problems),
         )
         return rename_options("\n\n".join(texts))

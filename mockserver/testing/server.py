@@ -253,7 +253,7 @@ class MockServer(Assertions):
 
     def problems(self) -> tuple[Problem, ...]:
         """List what would fail the test: blocked or unmatched calls, uncalled rules, functions that raise, a budget."""
-        return self.session.evidence.find_problems()
+        return self.session.activity.find_problems()
 
     def verify(self) -> None:
         """Raise AssertionError with all problems, if there are any."""

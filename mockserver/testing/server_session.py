@@ -5,8 +5,8 @@ from collections.abc import Callable, Iterator, Mapping
 
 from msgspec.structs import replace
 
+from mockserver.reports.activity import Activity, DeclaredRule
 from mockserver.reports.coverage import find_watch
-from mockserver.reports.evidence import DeclaredRule, Evidence
 from mockserver.reports.failures import (
     Budget,
     PlayedCassette,
@@ -104,24 +104,24 @@ class ServerSession:
 
     def verify(self) -> None:
         """Raise AssertionError with all problems, if there are any."""
-        if problems := self.evidence.find_problems():
+        if problems := self.activity.find_problems():
             raise AssertionError(write_failure(problems))
 
     def end(self) -> None:
         """Raise AssertionError with all problems, else warn the caller's caller of remarks and of answers left open."""
         self.verify()
-        remarks = [remark.text for remark in self.evidence.find_remarks()]
+        remarks = [remark.text for remark in self.activity.find_remarks()]
         for text in (*describe_left_open(self.server.close_open()), *remarks):
             warnings.warn(MockServerWarning(text), stacklevel=3)
 
     @property
-    def evidence(self) -> Evidence:
+    def activity(self) -> Activity:
         """What the test did so far: tells its problems, remarks and hints."""
         live = self.live
         declared = [DeclaredRule(one.where, one.rule, one.expected_calls) for one in self.rules.declared]
         added = (*(one.rule for one in declared if one.rule is not None), *self.rules.loaded)
         with_path = [rule for rule in added if "path" in rule.when.uses]
-        return Evidence(
+        return Activity(
             calls=self.server.calls,
             service_calls=self.server.service_calls,
             declared=declared,

@@ -31,7 +31,7 @@ class DeclaredRule(Struct, frozen=True):
     expected_calls: int | None = None
 
 
-class Evidence(Struct, frozen=True):
+class Activity(Struct, frozen=True):
     """What a test did with its server since it began.
 
     `rules` are all that are tried now, in order, with the declared ones. `failures` are what reply functions raised,

@@ -11,10 +11,6 @@ JsonSchema = dict[str, Any]
 class EditorSchemas(GenerateJsonSchema):
     """Makes one JSON Schema. The methods are those that pydantic has for others to override."""
 
-    def make(self, schema: Any) -> JsonSchema:
-        """Make the JSON Schema of a schema of pydantic-core within this one."""
-        return self.generate_inner(schema)
-
     def generate_inner(self, schema: Any) -> JsonSchema:
         metadata = schema.get("metadata", {})
         if "make_json_schema" in metadata:

@@ -153,7 +153,7 @@ class LazyType:
         return _add_metadata(plain, make_json_schema=self._make_json_schema)
 
     def _make_json_schema(self, editors: "EditorSchemas") -> JsonSchema:
-        return editors.resolve_ref_schema(editors.make(build_schema(self.annotation)))
+        return editors.resolve_ref_schema(editors.generate_inner(build_schema(self.annotation)))
 
 
 class LazyUnion(LazyType):

@@ -10,6 +10,10 @@ from msgspec import Struct
 
 from mockserver.core.seed import monotonic
 
+TURN = 0.02  # seconds that newcomers are answered before others have their turn
+PAUSE = 1.0  # seconds after which others certainly had it
+MOST_LOOKS = 2  # for how many looks at most one counts, if it comes late
+
 
 class Deadlines(Struct, frozen=True):
     """Seconds. They are absolute: bytes that trickle in do not put them off.
@@ -109,8 +113,3 @@ class Newcomers:
         finally:  # whatever failed, the others go on
             if self._waiting:
                 asyncio.get_running_loop().call_soon(self._turn)
-
-
-TURN = 0.02  # seconds that newcomers are answered before others have their turn
-PAUSE = 1.0  # seconds after which others certainly had it
-MOST_LOOKS = 2  # for how many looks at most one counts, if it comes late

@@ -24,6 +24,22 @@ MAX_FRAMING = 65_536  # bytes of a chunked body that frame it, beyond as many ag
 MAX_TRAILERS = 8_192  # bytes
 MAX_KNOWN = 4_096  # bytes of a head that is remembered
 
+TELLING = (b"host", b"transfer-encoding", b"expect")  # the headers that `check_clear` looks at
+UPGRADE = (b"upgrade", b"websocket")
+_ASGI: Any = {"version": "3.0", "spec_version": "2.3"}
+_SLASH = ord("/")
+_BODILESS = ("HEAD", "OPTIONS")
+_UPGRADING = frozenset((b"upgrade", b"http2-settings"))
+_AUTHORITY = re.compile(rb"^[^/]+//[^/]*")  # of a whole URL; it may hold a password
+_URL = re.compile(rb"https?://([^/?]+)([/?].*)?", re.IGNORECASE)
+_HOST = re.compile(rb"(?:\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._~!$&'()*+;=%-]*)(?::\d{0,5})?")
+_LENGTH = b"content-length"
+_LENGTH_LINE = re.compile(rb"\r\n[Cc]ontent-[Ll]ength: ?(\d+)(?=\r\n)")
+_END_OF_HEAD = b"\r\n\r\n"
+_OTHER_PROTOCOLS = {
+    b"\x16\x03": "This is a TLS handshake: the URL must begin with http://, not https://.",
+    b"PRI * HTTP/2": "This is HTTP/2: the client must speak HTTP/1.1.",
+}
 
 Field = tuple[bytes, bytes]  # a header: its name, in lower case, and its value
 
@@ -230,6 +246,13 @@ class RequestParser:
             if llhttp.should_upgrade():
                 return  # soon all of it is read again
             target, headers = replace_host(target, headers)
+        self.stage = Stage.BODY
+        self._headers = []
+        self._head = self._make_head(method, target, version, headers)
+        self._parts.append(RequestPart(self._head, []))
+
+    def _make_head(self, method: str, target: bytes, version: str, headers: list[Field]) -> RequestHead:
+        """Return the head that was found clear."""
         raw_path, _, query = target.partition(b"?")
         path = raw_path.decode()
         is_latest = version == "1.1"
@@ -237,12 +260,10 @@ class RequestParser:
         self._asks_for_socket = False
         if asks_for_socket:
             headers.append(UPGRADE)
-        keep_alive = llhttp.should_keep_alive()
-        expects = len(telling) > 1 and is_latest and any(name == b"expect" for name, _ in telling)
+        keep_alive = self._llhttp.should_keep_alive()
+        expects = len(self._telling) > 1 and is_latest and any(name == b"expect" for name, _ in self._telling)
         table = tabulate(headers)
-        self.stage = Stage.BODY
-        self._headers = []
-        self._head = RequestHead(
+        return RequestHead(
             method=method,
             path=unquote(path) if "%" in path else path,
             raw_path=raw_path,
@@ -255,7 +276,6 @@ class RequestParser:
             passes_page_check=passes_page_check(method, table.by_name),
             asks_for_socket=asks_for_socket and is_latest and not _announces_body(table.by_name),
         )
-        self._parts.append(RequestPart(self._head, []))
 
     def on_body(self, body: bytes) -> None:
         self._body_bytes += len(body)
@@ -402,21 +422,3 @@ def _announces_body(headers: Mapping[bytes, bytes]) -> bool:
 
 def refuse_unclear(why: str) -> Failure:
     return Failure("bad_parameter", why, status=400)
-
-
-TELLING = (b"host", b"transfer-encoding", b"expect")  # the headers that `check_clear` looks at
-UPGRADE = (b"upgrade", b"websocket")
-_ASGI: Any = {"version": "3.0", "spec_version": "2.3"}
-_SLASH = ord("/")
-_BODILESS = ("HEAD", "OPTIONS")
-_UPGRADING = frozenset((b"upgrade", b"http2-settings"))
-_AUTHORITY = re.compile(rb"^[^/]+//[^/]*")  # of a whole URL; it may hold a password
-_URL = re.compile(rb"https?://([^/?]+)([/?].*)?", re.IGNORECASE)
-_HOST = re.compile(rb"(?:\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._~!$&'()*+;=%-]*)(?::\d{0,5})?")
-_LENGTH = b"content-length"
-_LENGTH_LINE = re.compile(rb"\r\n[Cc]ontent-[Ll]ength: ?(\d+)(?=\r\n)")
-_END_OF_HEAD = b"\r\n\r\n"
-_OTHER_PROTOCOLS = {
-    b"\x16\x03": "This is a TLS handshake: the URL must begin with http://, not https://.",
-    b"PRI * HTTP/2": "This is HTTP/2: the client must speak HTTP/1.1.",
-}

@@ -28,7 +28,7 @@ from mockserver.server.deliver import find_lines, serve
 from mockserver.server.http.deadlines import Deadlines, DeadlineWatch, Newcomers
 from mockserver.server.http.parser import RequestHead, RequestParser, Stage
 from mockserver.server.http.request_cycle import RequestCycle, StreamTask
-from mockserver.server.http.tcp import DRAINED, count_unsent, is_abandoned, reset
+from mockserver.server.http.tcp import MAX_DRAINED, count_unsent, is_abandoned, reset
 from mockserver.server.limits import Unsent
 from mockserver.server.respond import Response, Visit, return_response
 
@@ -80,7 +80,7 @@ class ConnectionProtocol(asyncio.Protocol):
         self.held = 0  # bytes of `max_unsent` that it takes because its client does not read
         self._dropped = 0  # bytes that have come since it is deaf
         self._untaken = 0  # bytes that the client had not taken when last looked at, while it is leaving
-        self.lent = {WIRE: self}  # the extensions that ASGI scopes get
+        self.extensions = {WIRE: self}  # of ASGI scopes
         self._addresses: Mapping[str, Any] | None = None
 
         # Its deadlines, in the time of the deadline watch
@@ -225,7 +225,7 @@ class ConnectionProtocol(asyncio.Protocol):
         is_free = self._running is None and not (self.half_closed or self.stopping or self.flow.write_paused)
         found = self._site.find(head.path) if is_free and whole and head.is_plain and self._site else None
         if found is None or not found.responder.live.has_room_for(body):
-            scope = head.scope(**self.addresses, state=self.app_state.copy(), extensions=self.lent)
+            scope = head.scope(**self.addresses, state=self.app_state.copy(), extensions=self.extensions)
             cycle = RequestCycle(self, head, scope, whole=whole)
             if body:
                 cycle.take_body(body, is_last=whole)
@@ -296,7 +296,7 @@ class ConnectionProtocol(asyncio.Protocol):
             self.flow.pause_reading()
             return False
         self._dropped += len(data)
-        if self._dropped > DRAINED:
+        if self._dropped > MAX_DRAINED:
             self.transport.abort()
         return False
 

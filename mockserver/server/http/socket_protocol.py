@@ -16,7 +16,7 @@ from mockserver.delivery.connection import MAX_WRITE, WIRE
 from mockserver.server.app import Site
 from mockserver.server.http.deadlines import DeadlineWatch
 from mockserver.server.http.parser import RequestHead
-from mockserver.server.http.tcp import DRAINED, count_unsent, is_abandoned, reset
+from mockserver.server.http.tcp import MAX_DRAINED, count_unsent, is_abandoned, reset
 from mockserver.server.limits import Unsent
 from mockserver.server.sockets.socket_session import STOPPING
 
@@ -57,7 +57,7 @@ class SocketProtocol(WebSocketsSansIOProtocol):
         self._dropped: int | None = None  # bytes that have come since the client was refused
         self._early = b""  # what has come before the handshake was answered
         self.held = 0  # bytes of `max_unsent` that it takes because its client does not read
-        self._waiting = inf  # bytes that the client had not taken when last looked at, if the connection ends
+        self._untaken = inf  # bytes that the client had not taken when last looked at, if the connection ends
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         super().connection_made(transport)
@@ -82,7 +82,7 @@ class SocketProtocol(WebSocketsSansIOProtocol):
     def data_received(self, data: bytes) -> None:
         if self._dropped is not None:
             self._dropped += len(data)
-            if self._dropped > DRAINED:
+            if self._dropped > MAX_DRAINED:
                 self.transport.abort()
             return
         if self.handshake_complete:
@@ -169,9 +169,9 @@ class SocketProtocol(WebSocketsSansIOProtocol):
         """End a connection that is closed, but whose client takes nothing more, or has left without being read."""
         self.due = now + self._watch.deadlines.linger
         if self.transport.is_closing():
-            before = self._waiting
-            self._waiting = self.transport.get_write_buffer_size()
-            if not 0 < self._waiting < before:
+            before = self._untaken
+            self._untaken = self.transport.get_write_buffer_size()
+            if not 0 < self._untaken < before:
                 self.transport.abort()
         elif self.read_paused and is_abandoned(self.transport):
             self.transport.abort()

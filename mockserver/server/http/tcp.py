@@ -10,7 +10,7 @@ if sys.platform == "linux":
     from fcntl import ioctl
     from termios import TIOCOUTQ
 
-DRAINED = 1 << 27  # bytes of a refused request that are read and dropped: a reset would overtake the answer
+MAX_DRAINED = 1 << 27  # bytes of a refused request that are read and dropped: a reset would overtake the answer
 
 
 def count_unsent(transport: asyncio.Transport) -> int:

@@ -30,6 +30,11 @@ def try_parse(text: str, otherwise: Json = None) -> Json:
         return otherwise
 
 
+def drop_empty(table: Mapping[str, Json], optional: Container[str]) -> dict[str, Json]:
+    """Return a table without those of the `optional` keys that hold nothing: null, false, no text, no items."""
+    return {name: value for name, value in table.items() if value or name not in optional}
+
+
 def map_texts(value: Json, change: Callable[[str], Json], fixed: Container[str] = (), *, keys: bool = False) -> Json:
     """The value with each text in it changed, except below `fixed` keys; `keys`: names too. Tuples become lists."""
 

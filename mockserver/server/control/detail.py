@@ -12,7 +12,7 @@ from mockserver.core.call import OTHER, Call, Message, Options
 from mockserver.core.episode import Recorded, find_format
 from mockserver.core.exchange import ConditionResult, Exchange, split_frames
 from mockserver.core.frames import Frame, write_event
-from mockserver.core.json import Json, try_parse
+from mockserver.core.json import Json, drop_empty, try_parse
 from mockserver.core.text import SHOWN, truncate
 from mockserver.engine.offload import on_thread
 from mockserver.reports.diff import find_loosening, find_span, is_secret
@@ -95,14 +95,15 @@ def _show_asked(call: Call, secrets: "Secrets") -> dict[str, Json]:
     options = {
         name: value for name, value in asdict(call.options).items() if value != usual[name] and name not in _OURS
     }
-    return {
+    shown = {
         "messages": [{**_show_message(message), "text": mask_and_cut(message.text)} for message in call.messages],
-        **({"prompts": [mask_and_cut(prompt.text) for prompt in call.prompts]} if call.prompts else {}),
+        "prompts": [mask_and_cut(prompt.text) for prompt in call.prompts],
         "tools": [{"name": t.name, "description": t.description, "parameters": t.parameters} for t in call.tools],
         "stream": call.stream,
-        **({"options": options} if options else {}),
+        "options": options,
         "fingerprint": call.fingerprint,
     }
+    return drop_empty(shown, ("prompts", "options"))
 
 
 # How we read a request, rather than what it says.
@@ -112,15 +113,17 @@ _OURS = ("bare_functions", "usual_tokens", "strict_schema", "lenient_schema", "o
 def _show_message(message: Message) -> dict[str, Json]:
     used = message.tool_calls
     calls = [{"id": each.id, "name": each.name, "arguments": each.arguments} for each in used]
-    return {
+    shown = {
         "role": message.role,
         "text": "",
-        **({"name": message.name} if message.name else {}),
-        **({"tool_calls": [each.name for each in used], "calls": calls} if used else {}),
+        "name": message.name,
+        "tool_calls": [each.name for each in used],
+        "calls": calls,
         **({"tool_call_id": message.tool_call_id} if message.tool_call_id is not None else {}),
-        **({"parts": list(map(_show_part, message.parts))} if message.parts else {}),
-        **({"cut": True} if len(message.text) > _SAID else {}),
+        "parts": list(map(_show_part, message.parts)),
+        "cut": len(message.text) > _SAID,
     }
+    return drop_empty(shown, ("name", "tool_calls", "calls", "parts", "cut"))
 
 
 def _show_part(part: Mapping[str, Json]) -> dict[str, Json]:
@@ -150,12 +153,15 @@ def show_answer(row: Exchange) -> dict[str, Json]:
     """Return what was answered, read from what was sent."""
     found = read_answer(row)
     choices = [
-        {
-            "parts": [_show_answered_part(part) for part in choice.parts],
-            "finish": choice.finish or None,
-            **({"annotations": list(choice.annotations)} if choice.annotations else {}),
-            **({"filters": choice.filters} if choice.filters else {}),
-        }
+        drop_empty(
+            {
+                "parts": [_show_answered_part(part) for part in choice.parts],
+                "finish": choice.finish or None,
+                "annotations": list(choice.annotations),
+                "filters": choice.filters,
+            },
+            ("annotations", "filters"),
+        )
         for choice in found.choices
     ]
     done = found.complete and not found.broken and row.ended == "complete"

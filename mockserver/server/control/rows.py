@@ -16,7 +16,7 @@ from mockserver.cassettes.parse_response import ParsedResponse, parse_response
 from mockserver.core.call import Call
 from mockserver.core.episode import Recorded, find_format
 from mockserver.core.exchange import Exchange, count_frames
-from mockserver.core.json import Json, compact
+from mockserver.core.json import Json, compact, drop_empty
 from mockserver.core.seed import make_token
 from mockserver.core.text import truncate
 from mockserver.engine.counters import Attempts
@@ -113,30 +113,30 @@ class Rows:
         attempt, first = self.find_attempt(row)
         again = self.again.get(row.seq)
         streamed = row.streams
-        return {
+        whole = {
             "call": row.seq,
             "at": datetime.fromtimestamp(row.at, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z"),
             "namespace": row.namespace,
             "method": row.method,
             "path": row.path,
-            **({"websocket": True} if row.is_socket else {}),
-            **({"part_of": row.part_of} if row.part_of else {}),
+            "websocket": row.is_socket,
+            "part_of": row.part_of,
             "dialect": row.dialect,
             "operation": row.operation or None,
             "model": row.model or None,
             "attempt": attempt,
-            **({"retry_of": first} if first is not None else {}),
-            **({"again_of": again} if again is not None else {}),
+            "retry_of": first,
+            "again_of": again,
             "source": row.source or None,
-            **({"unmatched": True} if is_unmatched(row) else {}),
-            **({"service": True} if row.is_service else {}),
-            **({"modified_by": list(row.modified_by)} if row.modified_by else {}),
-            **({"through": list(row.trace)} if row.trace else {}),
+            "unmatched": is_unmatched(row),
+            "service": row.is_service,
+            "modified_by": list(row.modified_by),
+            "through": list(row.trace),
             "status": row.status or None,
             "faults": list(row.faults),
-            **({"remarks": list(row.remarks)} if row.remarks else {}),
-            **({"recorded": row.recorded} if row.recorded else {}),
-            **({"unrecorded": row.unrecorded} if row.unrecorded else {}),
+            "remarks": list(row.remarks),
+            "recorded": row.recorded,
+            "unrecorded": row.unrecorded,
             "ended": row.ending,
             "first_byte_ms": convert_to_milliseconds(row.first) if row.written else None,
             "elapsed_ms": convert_to_milliseconds(row.elapsed) if row.ended else None,
@@ -145,6 +145,7 @@ class Rows:
             **({"frames": row.unkept + sum([count_frames(data) for _, data in row.sent])} if streamed else {}),
             "usage": show_usage(row),
         }
+        return drop_empty(whole, _OPTIONAL)
 
 
 def _shorten_summary(whole: Mapping[str, Json]) -> dict[str, Json]:
@@ -153,6 +154,21 @@ def _shorten_summary(whole: Mapping[str, Json]) -> dict[str, Json]:
     return {name: value for name, value in whole.items() if value and usual.get(name) != value}
 
 
+_OPTIONAL = frozenset(
+    [
+        "websocket",
+        "part_of",
+        "retry_of",
+        "again_of",
+        "unmatched",
+        "service",
+        "modified_by",
+        "through",
+        "remarks",
+        "recorded",
+        "unrecorded",
+    ]
+)
 _USUAL = {"namespace": "default", "method": "POST", "attempt": 1, "ended": "complete"}
 
 

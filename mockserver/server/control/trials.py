@@ -19,7 +19,7 @@ from mockserver.config.errors import ConfigError, RuleError
 from mockserver.core.action import Action, Cut, Wait, Write
 from mockserver.core.call import Call
 from mockserver.core.exchange import COMPLETE, Exchange, Piece
-from mockserver.core.json import Json
+from mockserver.core.json import Json, drop_empty
 from mockserver.core.seed import monotonic
 from mockserver.delivery.connection import CUT, ClientConnection
 from mockserver.engine.engine import Engine
@@ -129,14 +129,15 @@ def _find_earlier(number: Json, request: ControlRequest) -> Asked:
 
 def _show_explanation(explanation: Explanation) -> dict[str, Json]:
     prompts = [{"prompt": prompt, "rules": list(map(show_rule, held))} for prompt, held in explanation.prompts]
-    return {
+    shown = {
         "answered_by": explanation.source,
-        **({"why": explanation.why} if explanation.why else {}),
-        **({"modified_by": list(explanation.modified_by)} if explanation.modified_by else {}),
-        **({"faults": [fault.name for fault in explanation.faults]} if explanation.faults else {}),
+        "why": explanation.why,
+        "modified_by": list(explanation.modified_by),
+        "faults": [fault.name for fault in explanation.faults],
         **({"prompts": prompts} if len(prompts) > 1 else {"rules": prompts[0]["rules"]}),
         "text": explanation.text,
     }
+    return drop_empty(shown, ("why", "modified_by", "faults"))
 
 
 async def try_request(request: ControlRequest) -> Response:
@@ -155,12 +156,12 @@ async def try_request(request: ControlRequest) -> Response:
     found = {
         **earlier,
         "answered_by": row.source,
-        **({"why": why} if why else {}),
-        **({"modified_by": list(row.modified_by)} if row.modified_by else {}),
+        "why": why,
+        "modified_by": list(row.modified_by),
         "reply": {**show_reply(row, secrets), "due_ms": convert_to_milliseconds(row.elapsed)} if row.status else None,
         "usage": show_usage(row),
     }
-    return make_json_response(mask_texts(found, secrets))
+    return make_json_response(mask_texts(drop_empty(found, ("why", "modified_by")), secrets))
 
 
 class Rehearsal(NamedTuple):

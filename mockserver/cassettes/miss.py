@@ -264,7 +264,7 @@ def _find_varying(found: Sequence[Difference]) -> str | None:
     if len(texts) < len(found):
         return None
     one, other = ("\n".join(each) for each in zip(*texts, strict=True))
-    return find_varying_pattern(one, other) if len(one) + len(other) <= _MOST_COMPARED else None
+    return find_varying_pattern(one, other) if len(one) + len(other) <= _MAX_COMPARED else None
 
 
 _RECORD = "record it, start with --record new_episodes"
@@ -332,7 +332,7 @@ def _escape(word: str) -> str:
 
 
 _MAX_PATTERNS = 3
-_MOST_COMPARED = 200_000  # characters of both texts
+_MAX_COMPARED = 200_000  # characters of both texts
 _NUMBER = r"\d+"
 _DIGITS = re.compile(r"\d+")
 _SPECIAL = re.compile(r"[.+]")

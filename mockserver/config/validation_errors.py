@@ -45,7 +45,7 @@ def quote_keys(whole: str) -> Wording:
 
 def find_mistakes(error: ValidationError, model: type[BaseTable], wording: Wording) -> Iterator[TableMistake]:
     """Yield what pydantic-core found wrong with a table, in our words; of very much, the first."""
-    errors = error.errors(include_url=False)[:_MOST_ERRORS]
+    errors = error.errors(include_url=False)[:_MAX_ERRORS]
     found = [_FoundError(details, model, wording) for details in errors]
     misspelt = {each.loc[:-1] for each in found if each.kind == "extra_forbidden"}
     for each in found:
@@ -241,7 +241,7 @@ def _list_alternatives(annotation: Any) -> dict[str, Any]:
     return {name: alternative for alternatives in found for name, alternative in alternatives.items()}
 
 
-_MOST_ERRORS = 1_000  # each takes a third of a millisecond
+_MAX_ERRORS = 1_000  # each takes a third of a millisecond
 _MAX_NAMES = 8  # listed before a hint
 _OF_TABLES = ("model_type", "dict_type", "model_attributes_type")
 # What was expected, by pydantic's name of the error.

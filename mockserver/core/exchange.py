@@ -112,7 +112,7 @@ _LINE = re.compile(rb"\r\n|\n|\r")
 REALTIME_SESSION = "realtime_session"  # the operation of a session as a whole
 _SESSIONS = (SESSION_OPERATION, REALTIME_SESSION)
 COMPLETE = "complete"  # how an answer ended that was sent as it should be
-MOST_KEPT = 1_000_000  # bytes kept of a request's body, and of an answer's
+MAX_KEPT = 1_000_000  # bytes kept of a request's body, and of an answer's
 PIECE = 120  # overhead of a piece in bytes
 UNWEIGHED = 8_192  # bytes that an open exchange may keep before the journal counts them
 
@@ -268,7 +268,7 @@ class Exchange(Struct, eq=False):
     def take(self, body: bytes) -> None:
         self.received = length = len(body)
         if self.kept:
-            self.body = body = body if length <= MOST_KEPT else body[:MOST_KEPT]
+            self.body = body = body if length <= MAX_KEPT else body[:MAX_KEPT]
             self.unweighed = unweighed = self.unweighed + len(body)
             if unweighed > UNWEIGHED and self.book is not None:
                 self.book.weigh(self)
@@ -287,8 +287,8 @@ class Exchange(Struct, eq=False):
         if not size:
             self.first = now - self.began
         self.size = total = size + length
-        if total > MOST_KEPT or not self.kept:
-            room = max(MOST_KEPT - size, 0) if self.kept else 0
+        if total > MAX_KEPT or not self.kept:
+            room = max(MAX_KEPT - size, 0) if self.kept else 0
             self.unkept += count_frames(data[room:])
             data = data[:room]
             length = room

@@ -17,8 +17,8 @@ class SocketAnswers:
         """Keep an answer of about so many bytes; of too many, or too large ones, the oldest are forgotten."""
         self._kept[name] = (lane, answer)
         self._sizes[name] = size
-        while len(self._kept) > MOST_SOCKET_ANSWERS or (
-            len(self._kept) > 1 and sum(self._sizes.values()) > MOST_SOCKET_BYTES
+        while len(self._kept) > MAX_SOCKET_ANSWERS or (
+            len(self._kept) > 1 and sum(self._sizes.values()) > MAX_SOCKET_BYTES
         ):
             oldest = next(iter(self._kept))
             del self._kept[oldest], self._sizes[oldest]
@@ -37,8 +37,8 @@ class SocketAnswers:
             del self._kept[name], self._sizes[name]
 
 
-MOST_SOCKET_ANSWERS = 256
-MOST_SOCKET_BYTES = 16_000_000
+MAX_SOCKET_ANSWERS = 256
+MAX_SOCKET_BYTES = 16_000_000
 
 
 class SocketTurn(Struct, frozen=True, eq=False):

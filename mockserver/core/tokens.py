@@ -293,7 +293,7 @@ class _OfWords(dict[str, tuple[str, ...]]):
             return (*self._before, *[word[at : at + 3] for at in range(0, len(word), 3)])
         found = _match_tokens(self._before + word)
         if len(word) <= _LONGEST_WORD:
-            if len(self) >= _MOST_WORDS:
+            if len(self) >= _MAX_WORDS:
                 self.clear()
             self[word] = found
         return found
@@ -311,14 +311,14 @@ class _InWords(dict[str, int]):
             return self._before + (len(word) + 2) // 3
         count = len(self._tokens[word])
         if len(word) <= _LONGEST_WORD:
-            if len(self) >= _MOST_WORDS:
+            if len(self) >= _MAX_WORDS:
                 self.clear()
             self[word] = count
         return count
 
 
 _LONGEST_WORD = 64
-_MOST_WORDS = 8_192
+_MAX_WORDS = 8_192
 _OF_FIRST_WORDS = _OfWords("")
 _OF_WORDS = _OfWords(" ")
 _IN_FIRST_WORD = _InWords(_OF_FIRST_WORDS, 0)

@@ -27,7 +27,7 @@ async def generate_draft(call: Call, seed: Seed) -> Draft | ArtifactDraft:
     choices: list[DraftChoice] = []
     different = n = call.options.n
     if n > _FEWEST_CHOICES:  # fewer different ones for a large request, which bounds its time
-        different = min(n, max(_FEWEST_CHOICES, _MOST_READ // (len(call.http.body) + 1)))
+        different = min(n, max(_FEWEST_CHOICES, _MAX_READ // (len(call.http.body) + 1)))
     budget = AnswerWork()
     generate = make_generator(call, seed, budget)
     demands = is_demanding(call) or not GENERATORS.is_imported("auto")  # an import must not keep others waiting
@@ -53,4 +53,4 @@ def make_generator(call: Call, seed: Seed, budget: AnswerWork | None = None) -> 
 
 
 _FEWEST_CHOICES = 8  # bytes read, over all choices
-_MOST_READ = 1_000_000  # bytes read, over all choices
+_MAX_READ = 1_000_000  # bytes read, over all choices

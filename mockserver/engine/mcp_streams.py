@@ -17,8 +17,8 @@ from mockserver.core.mcp_server import McpEventId, McpSent
 from mockserver.core.plan import Outcome
 
 LOOK = 0.02  # seconds between looks at what has happened
-_MOST = 1000  # clients that are remembered, and events and subscriptions of each
-_MOST_HELD = 64_000_000  # bytes of requests whose answers clients may take up again, which they do with the latest
+_MAX_COUNT = 1000  # clients that are remembered, and events and subscriptions of each
+_MAX_HELD = 64_000_000  # bytes of requests whose answers clients may take up again, which they do with the latest
 _ANSWER = 1_000  # bytes of a small answer, about
 LISTS = ("tools", "resources", "prompts")
 
@@ -90,7 +90,7 @@ class _Memory:
     def __init__(self) -> None:
         self.level: str | None = None
         self.subscribed = frozenset[str]()
-        self.events = deque[McpEvent](maxlen=_MOST)
+        self.events = deque[McpEvent](maxlen=_MAX_COUNT)
         self.told = 0
         self.unread: int | None = None  # the last event before those for the first stream that it opens
         self.answered = 0
@@ -119,7 +119,7 @@ class _Channel:
         self.client = client
         self.wants = wants
         self.has_wishes = has_wishes
-        self.waiting: deque[McpEvent] = deque(maxlen=_MOST)
+        self.waiting: deque[McpEvent] = deque(maxlen=_MAX_COUNT)
         self.is_over = False
 
 
@@ -194,7 +194,7 @@ class McpStreams:
             self._drop(client, stream)
             self._answers[client, stream] = answer
             self._held += answer.size
-            while self._held > _MOST_HELD:
+            while self._held > _MAX_HELD:
                 self._drop(*next(iter(self._answers)))
 
     def find_answer(self, client: McpClient, stream: str) -> ResumableAnswer | None:
@@ -248,7 +248,7 @@ class McpStreams:
     def subscribe(self, client: McpClient, uri: str) -> None:
         with self._lock:
             memory = self._remember(client)
-            if len(memory.subscribed) < _MOST:
+            if len(memory.subscribed) < _MAX_COUNT:
                 memory.subscribed |= {uri}
 
     def unsubscribe(self, client: McpClient, uri: str) -> None:
@@ -264,7 +264,7 @@ class McpStreams:
         """Return what is known of a client; of very many, the one of longest ago is forgotten."""
         memory = self._memories.setdefault(client, _Memory())
         self._memories.move_to_end(client)
-        if len(self._memories) > _MOST:
+        if len(self._memories) > _MAX_COUNT:
             self._memories.popitem(last=False)
         return memory
 

@@ -15,7 +15,7 @@ from mockserver.rules.match.conditions import NO_GROUPS, Groups
 from mockserver.rules.match.index import FewIndex, Index, JoinedIndex, RuleIndex
 
 FEW = 8  # this many rules are tried without an index
-MOST_AHEAD = 100  # rules that count and are matched before any of them is counted
+MAX_AHEAD = 100  # rules that count and are matched before any of them is counted
 
 
 class RuleSet(Struct, frozen=True, eq=False):
@@ -148,7 +148,7 @@ class RuleSearch(Struct, eq=False):
                 break
             if held:
                 found.append(RuleMatch(rule, NO_GROUPS if held is True else held, not rule.counts))
-                if not rule.counts or len(found) == MOST_AHEAD:
+                if not rule.counts or len(found) == MAX_AHEAD:
                     break
         return found
 

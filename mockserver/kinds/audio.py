@@ -120,7 +120,7 @@ def _compile_audio(stated: Any, read_file: ReadFile) -> StatedAudio:
 
 # Characters of a request that are said, some eleven minutes: Gemini's models stop then, and OpenAI takes fewer
 # (https://ai.google.dev/gemini-api/docs/models: 16,384 tokens, 25 a second).
-MOST_SPOKEN = 10_000
+MAX_SPOKEN = 10_000
 
 
 def _say(call: Call, draft: ArtifactDraft, origins: Origins) -> Spoken:
@@ -128,7 +128,7 @@ def _say(call: Call, draft: ArtifactDraft, origins: Origins) -> Spoken:
     tokens = draft.usage.get("prompt", call.prompt_tokens)
     if stated.file is not None:
         return Spoken(stated.file, tokens, draft.headers)
-    text = call.prompts[0].text[:MOST_SPOKEN] if stated.text is None else stated.text
+    text = call.prompts[0].text[:MAX_SPOKEN] if stated.text is None else stated.text
     speech = Speech(text, stated.voice or call.options.voice or USUAL_VOICE, call.options.speed)
     return Spoken(speech, tokens, draft.headers)
 
@@ -162,13 +162,13 @@ def _write_down(call: Call, draft: ArtifactDraft, origins: Origins) -> Transcrip
 def _invent(call: Call, seconds: float, seed: Seed) -> str:
     """Return plain words for a recording in which nobody is heard."""
     draw = seed.stream("transcript", call.content_fingerprint)
-    count = min(max(round(seconds * WORDS_A_SECOND), 3), _MOST_INVENTED)
+    count = min(max(round(seconds * WORDS_A_SECOND), 3), _MAX_INVENTED)
     words = [draw.choice(_WORDS) for _ in range(count)]
     sentences = [words[at : at + _SENTENCE] for at in range(0, count, _SENTENCE)]
     return " ".join([" ".join(sentence).capitalize() + "." for sentence in sentences])
 
 
-_MOST_INVENTED = 5_000  # words
+_MAX_INVENTED = 5_000  # words
 _SENTENCE = 9  # words
 _WORDS = (
     *("we", "meet", "again", "today", "and", "talk", "about", "the", "plan", "for", "next", "week", "then", "you"),

@@ -21,7 +21,7 @@ from mockserver.media.formats import FORMATS, write_png
 from mockserver.media.picture import Color, Picture, draw, find_color
 
 USUAL_SIZE = (1024, 1024)  # of a picture
-MOST_PIXELS = 4096  # of a side
+MAX_PIXELS = 4096  # of a side
 _SIZE = re.compile(r"([0-9]{1,5})x([0-9]{1,5})")
 _SHOWN = ("background", "output_format", "quality", "size")  # what an item tells of its picture
 
@@ -113,7 +113,7 @@ def paint_item(stated: Mapping[str, Json], tool: Mapping[str, Json], words: str,
     """Return an `image_generation_call` with its picture, as it is stated and the tool asks for it."""
     options = {name: stated.get(name) or tool.get(name) for name in _SHOWN}
     width, height = parse_size(str(options["size"])) or USUAL_SIZE
-    width, height = (min(max(side, 1), MOST_PIXELS) for side in (width, height))
+    width, height = (min(max(side, 1), MAX_PIXELS) for side in (width, height))
     form = FORMATS.get(str(options["output_format"]), FORMATS["png"])
     text = stated.get("revised_prompt") or words
     picture = draw(str(text), width, height, seed, is_transparent=options["background"] == "transparent")

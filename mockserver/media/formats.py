@@ -284,7 +284,7 @@ def _compress_codes(picture: Picture) -> bytes:
             if following == 1 << width:
                 width += 1
             following += 1
-            if following > _MOST_CODES:
+            if following > _MAX_CODES:
                 bits.add(clear, width)
                 known = {}
                 following = clear + 2
@@ -301,7 +301,7 @@ def _list_pixels(tiles: int, picture: Picture) -> bytes:
 
 
 _CODE_SIZE = 2  # bits of the smallest codes
-_MOST_CODES = 4095
+_MAX_CODES = 4095
 
 
 def write_svg(picture: Picture) -> bytes:

@@ -17,7 +17,7 @@ from mockserver.core.kept_objects import Data
 from mockserver.core.plan import Failure
 
 LARGEST_IN_MEMORY = 1_000_000  # bytes, beyond which they are not kept in memory
-MOST_LINE = 10_000_000  # bytes of a line that is read
+MAX_LINE = 10_000_000  # bytes of a line that is read
 _PIECE = 262_144  # bytes that are read at once
 
 
@@ -152,10 +152,10 @@ def split_data(data: Data) -> Iterator[bytes]:
 def list_lines(data: Data) -> Iterator[bytes]:
     """Yield the lines of a text; of one that is far too long, only the start, so that memory stays bounded."""
     with open_data(data) as file:
-        while line := file.readline(MOST_LINE):
+        while line := file.readline(MAX_LINE):
             yield line
-            while len(line) == MOST_LINE and not line.endswith(b"\n"):
-                line = file.readline(MOST_LINE)
+            while len(line) == MAX_LINE and not line.endswith(b"\n"):
+                line = file.readline(MAX_LINE)
 
 
 def count_on_disk(data: Data) -> int:

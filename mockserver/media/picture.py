@@ -118,7 +118,7 @@ def _pick_color(words: str, seed: Seed) -> Color:
 def _set_words(words: str, *, columns: int, lines: int) -> tuple[int, ...]:
     """Return rows of tiles with the words in their middle, as large as they fit: at scale 1, 2, 3, ..."""
     best: tuple[int, ...] = (0,) * lines
-    for scale in range(1, MOST_SCALED + 1):
+    for scale in range(1, MAX_SCALED + 1):
         fitting, is_whole = _wrap(words, columns // ((WIDTH + 1) * scale), lines // ((HEIGHT + 1) * scale))
         if not fitting or (scale > 1 and not is_whole):
             break
@@ -132,7 +132,7 @@ def _wrap(words: str, letters: int, lines: int) -> tuple[Sequence[str], bool]:
     wrapped: list[str] = []
     if letters < 1 or lines < 1:
         return (), False
-    for word in plain[:MOST_DRAWN].upper().split():
+    for word in plain[:MAX_DRAWN].upper().split():
         if wrapped and len(wrapped[-1]) + 1 + len(word) <= letters:
             wrapped[-1] += f" {word}"
         else:
@@ -162,8 +162,8 @@ def _widen(bits: int, scale: int) -> int:
     return int("".join([bit * scale for bit in f"{bits:b}"]), 2)
 
 
-MOST_DRAWN = 1_000  # letters of a prompt
-MOST_SCALED = 8  # tiles for each tile of a letter
+MAX_DRAWN = 1_000  # letters of a prompt
+MAX_SCALED = 8  # tiles for each tile of a letter
 _HEX = re.compile("[0-9a-f]{3}|[0-9a-f]{6}")
 _WORD = re.compile(r"[a-z]+")
 BLACK = Color(0, 0, 0)

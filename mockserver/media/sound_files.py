@@ -17,7 +17,7 @@ from msgspec.structs import replace
 
 from mockserver.media.tone import (
     BEAT,
-    MOST_HEARD,
+    MAX_HEARD,
     RATE,
     measure_speech,
     read_levels,
@@ -29,8 +29,8 @@ from mockserver.media.tone import (
 MARK = b"mockserver-transcript="  # in front of the text, which is in base64
 _MARKED = re.compile(re.escape(MARK) + rb"([A-Za-z0-9+/]*={0,2});")
 _READ = 1 << 20  # bytes in which the mark is looked for
-HEARD = 2 * MOST_HEARD + _READ  # bytes in which all that is heard in a file is found
-MOST_SECONDS = 300  # of a file that is played in a conversation
+HEARD = 2 * MAX_HEARD + _READ  # bytes in which all that is heard in a file is found
+MAX_SECONDS = 300  # of a file that is played in a conversation
 _PLAIN_CODES = (1, 0xFFFE)  # of WAV files whose samples are numbers
 
 
@@ -123,7 +123,7 @@ def read_samples(data: bytes) -> bytes | None:
 
 def resample(samples: bytes, rate: int, channels: int = 1) -> bytes:
     """Return the first channel of 16-bit samples at 24 kHz, each on the line between the two that are nearest."""
-    levels = read_levels(samples)[::channels][: rate * MOST_SECONDS]
+    levels = read_levels(samples)[::channels][: rate * MAX_SECONDS]
     if rate != RATE:
         count = len(levels) * RATE // rate
         after = levels[1:] + levels[-1:]

@@ -18,9 +18,9 @@ from typing import NamedTuple
 RATE = 24_000  # samples a second, of two bytes each, the lower one first
 LETTERS_A_SECOND = 15
 SHORTEST = 0.2  # seconds
-MOST_HEARD = 120 * RATE  # samples
-MOST_SOUNDS = 200  # in a recording
-MOST_READ = 2 * MOST_HEARD  # samples of tones
+MAX_HEARD = 120 * RATE  # samples
+MAX_SOUNDS = 200  # in a recording
+MAX_READ = 2 * MAX_HEARD  # samples of tones
 _BIT = 20  # samples
 _LOUDNESS = 3_000
 _BEGINNING = b"\xa5\x5a"
@@ -66,10 +66,10 @@ def measure_speech(text: str, speed: float = 1.0) -> float:
 
 def read_tone(samples: bytes) -> str | None:
     """Return the texts that the tones in these samples carry, one behind the other; None if there is none."""
-    heard = read_levels(samples[: 2 * MOST_HEARD])
+    heard = read_levels(samples[: 2 * MAX_HEARD])
     found = list[str]()
     end = 0
-    left = MOST_READ
+    left = MAX_READ
     for start in _find_starts(samples):
         if start < end or left <= 0:  # inside of what was read before
             continue
@@ -91,7 +91,7 @@ class _Tone(NamedTuple):
 def _find_starts(samples: bytes) -> Iterator[int]:
     """Yield where a sound begins after a silence; what comes first may be cut off."""
     yield 0
-    for gap in islice(_GAP.finditer(samples[1 : 2 * MOST_HEARD : 2]), MOST_SOUNDS):
+    for gap in islice(_GAP.finditer(samples[1 : 2 * MAX_HEARD : 2]), MAX_SOUNDS):
         yield gap.end()
 
 

@@ -15,7 +15,7 @@ from mockserver.core.json_diff import Pairs, find_differences, pair_items, pair_
 from mockserver.core.text import count_shared_ends, join_to_line, limit_lines, show_value
 from mockserver.reports.calls import mask_line
 from mockserver.rules.match.predicates import PREDICATES, Lens, is_part_of, is_same, split_pieces
-from mockserver.rules.nearest import MOST_LINES, measure_closeness, render_results
+from mockserver.rules.nearest import MAX_LINES, measure_closeness, render_results
 
 if TYPE_CHECKING:
     from mockserver.cassettes.redaction.shown_secrets import Secrets
@@ -253,16 +253,16 @@ def describe_request(call: Call, secrets: "Secrets") -> Iterator[str]:
 def explain_conditions(found: Iterable[ConditionResult], secrets: "Secrets") -> Iterator[str]:
     """Yield the conditions that hold and those that do not, with what differs; of very many the misses first."""
     every = tuple(found)
-    if len(every) > MOST_LINES:
+    if len(every) > MAX_LINES:
         every = tuple(sorted(every, key=lambda result: result.ok))
-    for result in every[:MOST_LINES]:
+    for result in every[:MAX_LINES]:
         yield from (
             render_results((_hide_secret(result),))
             if is_secret(result)
             else explain_result(_redact_result(result, secrets))
         )
-    if len(every) > MOST_LINES:
-        yield f"... and {len(every) - MOST_LINES} more"
+    if len(every) > MAX_LINES:
+        yield f"... and {len(every) - MAX_LINES} more"
 
 
 def sort_by_closeness(

@@ -19,7 +19,7 @@ from mockserver.core.text import count_noun, join_to_line, show_value
 from mockserver.rules.load import ONLY_STUBS, Rule, select_answering
 from mockserver.rules.match.conditions import Condition, measure_nearness
 
-MOST_LINES = 12  # results shown of one rule
+MAX_LINES = 12  # results shown of one rule
 _POOL = 24  # rules whose texts are compared in detail
 _COMPARED = 200  # characters compared of each text
 _EFFORT = 20_000_000  # characters searched at most: a huge request is compared with fewer rules
@@ -48,12 +48,12 @@ class NearMiss(Struct, frozen=True):
         """Render the verdict, and one line for each condition; if there are very many, failed conditions come first."""
         yield f"  {join_to_line(self.rule.where)}{self.rule.quoted_name}: {self.describe_verdict(closed)}"
         shown_results = self.results
-        if len(shown_results) > MOST_LINES:
-            shown_results = tuple(sorted(shown_results, key=lambda result: result.ok)[:MOST_LINES])
+        if len(shown_results) > MAX_LINES:
+            shown_results = tuple(sorted(shown_results, key=lambda result: result.ok)[:MAX_LINES])
         for line in render_results(shown_results):
             yield f"    {line}"
-        if len(self.results) > MOST_LINES:
-            yield f"    ... and {len(self.results) - MOST_LINES} more"
+        if len(self.results) > MAX_LINES:
+            yield f"    ... and {len(self.results) - MAX_LINES} more"
 
 
 def find_nearest(rules: Sequence[Rule], call: Call, *, limit: int = 3) -> tuple[NearMiss, ...]:

@@ -5,7 +5,7 @@ from math import inf
 from msgspec.structs import replace
 from starlette.types import Receive, Scope, Send
 
-from mockserver.core.exchange import MOST_KEPT
+from mockserver.core.exchange import MAX_KEPT
 from mockserver.core.http import tabulate
 from mockserver.core.plan import Failure
 from mockserver.core.seed import monotonic
@@ -118,7 +118,7 @@ async def _read_form(reader: FormReader, visit: Visit) -> None:
             visit.take(reader.held - counted)
             counted = reader.held
         received += len(piece)
-        if len(start) < MOST_KEPT:
+        if len(start) < MAX_KEPT:
             start += piece
     visit.row.take(bytes(start))
     visit.row.received = received

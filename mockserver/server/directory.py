@@ -68,7 +68,7 @@ class Directory:
         self._dialects = discover_all(live.settings.hosts)
         self._default = live.settings.dialect
         self._own = EndpointIndex(list_own_endpoints(self._dialects[self._default]))
-        self._known = Memo[str, FoundResponder](most=_MOST_FOUND)  # paths that were looked up
+        self._known = Memo[str, FoundResponder](most=_MAX_FOUND)  # paths that were looked up
 
     @cached_property
     def _endpoints(self) -> tuple[Endpoint, ...]:
@@ -135,7 +135,7 @@ class Directory:
         return FoundResponder(Responder(self._live, owner, {}, **why), path, {}, namespace)
 
 
-_MOST_FOUND = 1 << 20  # bytes, about
+_MAX_FOUND = 1 << 20  # bytes, about
 _RESPONDER = 1_000  # bytes, about
 
 

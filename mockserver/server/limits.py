@@ -79,7 +79,7 @@ class Unsent:
         """
         self._released += holder.held
         self.settle(holder, 0)
-        if self._released > MOST_GARBAGE:
+        if self._released > MAX_GARBAGE:
             self._released = 0
             forget_remembered()
             gc.collect()
@@ -91,7 +91,7 @@ def estimate_parsed_size(body: bytes) -> int:
     return 3 * len(body) + 40 * marks.count(b",") + 60 * marks.count(b"[") + 400 * marks.count(b"{")
 
 
-MOST_GARBAGE = 64_000_000  # bytes of large requests, about
+MAX_GARBAGE = 64_000_000  # bytes of large requests, about
 _NO_MARKS = bytes(byte for byte in range(256) if byte not in b",[{")
 
 
@@ -112,7 +112,7 @@ class Limiter:
         stated = (limits.rates, *(key.limits for key in self._keys.values()))
         stated += tuple(model.limits for model in (models.entries or {}).values())
         self.active = limits.concurrent is not None or any(stated)  # there are limits at all
-        self.charge: Callable[[str | None, str], Charge] = lru_cache(_MOST_CHARGES)(self._charge_of)
+        self.charge: Callable[[str | None, str], Charge] = lru_cache(_MAX_CHARGES)(self._charge_of)
 
     def _charge_of(self, key: str | None, model: str) -> "Charge":
         """Return the buckets that a request of this key to this model draws from; all names of a model share theirs."""
@@ -138,7 +138,7 @@ class Limiter:
             raise failure.changed(details={**failure.details, "model": "WebSocket connections"})
 
 
-_MOST_CHARGES = 1000  # pairs of a key and a model
+_MAX_CHARGES = 1000  # pairs of a key and a model
 
 
 class Bucket(Struct, frozen=True):

@@ -7,7 +7,7 @@ from urllib.parse import urlencode
 
 from msgspec.structs import replace
 
-from mockserver.core.exchange import MOST_KEPT, Exchange
+from mockserver.core.exchange import MAX_KEPT, Exchange
 from mockserver.core.http import HttpRequest
 from mockserver.core.json import Json, map_texts
 from mockserver.core.plan import Failure
@@ -47,7 +47,7 @@ def rebuild_request(row: Exchange) -> HttpRequest:
 def decode_request(http: HttpRequest) -> HttpRequest:
     """Return a request without the content codings of its body; as it is if they cannot be undone, or hold too much."""
     try:
-        body = decode_body(http, MOST_KEPT).body
+        body = decode_body(http, MAX_KEPT).body
     except Failure:
         return http
     if body is http.body:

@@ -124,13 +124,13 @@ class CallBudget(Struct):
 
 
 _FINAL = (("x-should-retry", "false"),)
-_MOST_SHOWN = 120  # characters of arguments
+_MAX_SHOWN = 120  # characters of arguments
 
 
 def _describe_plan(plan: Plan) -> str:
     outcome = plan.outcome
     parts = [part for choice in outcome.choices for part in choice.parts] if isinstance(outcome, Answer) else []
     used = [
-        f"{part.call.name}({truncate(part.call.arguments, _MOST_SHOWN)})" for part in parts if isinstance(part, ToolUse)
+        f"{part.call.name}({truncate(part.call.arguments, _MAX_SHOWN)})" for part in parts if isinstance(part, ToolUse)
     ]
     return f"{plan.source} with {' and '.join(used)}" if used else plan.source

@@ -28,7 +28,7 @@ from mockserver.server.routes import (
     tidy,
 )
 
-_MOST_FIELDS = 1000  # of a form
+_MAX_FIELDS = 1000  # of a form
 _LONGEST = 200  # characters of a path that a suggested rule names
 _BOUNDARY = re.compile(r'boundary="?([^";,\s]+)', re.IGNORECASE)
 _PLAIN = re.compile(r"/[\w/.~-]*")
@@ -62,7 +62,7 @@ def _read_content(http: HttpRequest) -> Json:
             return {}
     if read_media_type(http.header("content-type") or "") == "application/x-www-form-urlencoded":
         try:
-            return dict(parse_qsl(http.body.decode("latin-1"), keep_blank_values=True, max_num_fields=_MOST_FIELDS))
+            return dict(parse_qsl(http.body.decode("latin-1"), keep_blank_values=True, max_num_fields=_MAX_FIELDS))
         except ValueError:
             return {}
     return {}

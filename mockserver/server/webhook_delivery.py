@@ -20,7 +20,7 @@ from mockserver.state.journal import Journal
 
 PREFIX = "whsec_"  # of secrets in base64
 SECONDS = 10.0  # that a receiver has to answer
-MOST_READ = 100_000  # bytes of its answer that are kept
+MAX_READ = 100_000  # bytes of its answer that are kept
 _sending = set[asyncio.Task[None]]()  # nobody else refers to them
 
 
@@ -56,7 +56,7 @@ async def _send(live: Live, row: Exchange, event: WebhookEvent, url: str) -> str
     except Exception as error:  # whatever it is, the next event is sent
         return f"the webhook {event.kind} did not reach {escape_line(url)}: {escape_line(str(error) or repr(error))}"
     row.status = answer.status_code
-    row.note(answer.content[:MOST_READ])
+    row.note(answer.content[:MAX_READ])
     if answer.is_success:
         return ""
     return f"the webhook {event.kind} got the status {answer.status_code} from {escape_line(url)}"

@@ -17,7 +17,7 @@ Way = tuple[str, str, int, str, str]  # dialect, operation, status, source and e
 
 # Upper bounds of the histogram buckets, in seconds; one more bucket is unbounded.
 BOUNDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0)
-MOST_SOURCES = 1000  # sources counted separately
+MAX_SOURCES = 1000  # sources counted separately
 OTHER = "rule (others)"
 
 
@@ -81,7 +81,7 @@ class Tally:
 
     def _limit_sources(self, source: str) -> str:
         """Return the source; beyond the maximum, a single one for all others."""
-        if source not in self._sources and len(self._sources) >= MOST_SOURCES:
+        if source not in self._sources and len(self._sources) >= MAX_SOURCES:
             return OTHER
         self._sources.add(source)
         return source

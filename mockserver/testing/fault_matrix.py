@@ -10,7 +10,7 @@ from msgspec import Struct
 from mockserver.config.errors import ConfigError, Mistake, SourceLocation
 from mockserver.config.source import did_you_mean
 from mockserver.config.types import parse_seconds
-from mockserver.core.exchange import MOST_KEPT
+from mockserver.core.exchange import MAX_KEPT
 from mockserver.core.json import try_parse
 from mockserver.core.text import align_columns, count_noun
 from mockserver.delivery.faults import FAULTS
@@ -164,7 +164,7 @@ class _Run(Struct, frozen=True):
         left = self.case.kind == "stall" and row.ended == "client left" and row.size > 0 and missed
         cut = row.ended in ("cut short", "disconnected", "reset", "complete")
         empty = row.ended == "complete" and not row.size  # a 204, for one
-        if call.status >= 400 or row.size > MOST_KEPT or empty or not (left or cut):
+        if call.status >= 400 or row.size > MAX_KEPT or empty or not (left or cut):
             return False
         if row.streams:
             return not any(_FINISH.search(frame) for frame in call.frames)

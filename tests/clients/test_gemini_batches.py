@@ -152,7 +152,7 @@ def test_unknown_batches_and_files() -> None:
 
 
 def test_a_batch_of_too_many_requests_is_refused(client: genai.Client, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(batches, "MOST_REQUESTS", 2)
+    monkeypatch.setattr(batches, "MAX_REQUESTS", 2)
     source: Any = [ask("ping")] * 3
     with pytest.raises(errors.ClientError, match="at most 2 requests"):
         client.batches.create(model=FLASH, src=source)

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from mockserver.core.exchange import (
-    MOST_KEPT,
+    MAX_KEPT,
     PIECE,
     UNWEIGHED,
     ConditionResult,
@@ -72,16 +72,16 @@ def test_of_a_huge_stream_the_beginning_is_kept_and_all_is_counted(exchange: Exc
     exchange.reply_headers, exchange.ended = STREAM, "client left"
     for _ in range(3_000):
         exchange.note(frame)
-    assert sum(len(data) for _, data in exchange.sent) == MOST_KEPT
+    assert sum(len(data) for _, data in exchange.sent) == MAX_KEPT
     assert exchange.size == 3_000_000
     assert exchange.ending == "client left after 3000 frames"
 
 
 def test_one_huge_piece_is_cut(exchange: Exchange) -> None:
-    exchange.note(b"x" * (MOST_KEPT + 5))
-    exchange.take(b"y" * (MOST_KEPT + 7))
-    assert [len(data) for _, data in exchange.sent] == [MOST_KEPT]
-    assert (len(exchange.body), exchange.received) == (MOST_KEPT, MOST_KEPT + 7)
+    exchange.note(b"x" * (MAX_KEPT + 5))
+    exchange.take(b"y" * (MAX_KEPT + 7))
+    assert [len(data) for _, data in exchange.sent] == [MAX_KEPT]
+    assert (len(exchange.body), exchange.received) == (MAX_KEPT, MAX_KEPT + 7)
 
 
 def test_the_book_hears_of_much_at_once_and_of_little_later(exchange: Exchange) -> None:

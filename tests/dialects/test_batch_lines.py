@@ -11,8 +11,8 @@ from mockserver.dialects._openai_api.objects.files import read_rows
 def test_only_as_many_lines_are_read_as_a_batch_may_have(monkeypatch: pytest.MonkeyPatch) -> None:
     read = Mock(wraps=files.read_json)
     monkeypatch.setattr(files, "read_json", read)
-    monkeypatch.setattr(batches, "MOST_LINES", 9)
-    rows = read_rows(b"{bad\n" * 1_000_000, batches.MOST_LINES + 1)
+    monkeypatch.setattr(batches, "MAX_LINES", 9)
+    rows = read_rows(b"{bad\n" * 1_000_000, batches.MAX_LINES + 1)
     assert (len(rows), read.call_count) == (10, 10)
     mistakes = batches.find_mistakes(rows, "/v1/chat/completions")
     assert [mistake["code"] for mistake in mistakes] == ["too_many_tasks", *["invalid_json_line"] * 10]

@@ -10,7 +10,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted((ROOT / "docs").rglob("*.md"))
-MOST_PAGES, MOST_WORDS = 45, 1500
+MAX_PAGES, MAX_WORDS = 45, 1500
 _LOADS = re.compile(
     r"""<(?:script|img|iframe|source)\b[^>]*\bsrc=["'](?:https?:)?//|<link\b[^>]*\bhref=["'](?:https?:)?//"""
 )
@@ -24,7 +24,7 @@ def prose(page: str) -> list[str]:
 
 
 def test_pages_are_few() -> None:
-    assert len(PAGES) <= MOST_PAGES
+    assert len(PAGES) <= MAX_PAGES
     assert {page.relative_to(ROOT / "docs").parts[0] for page in PAGES} == {
         *("index.md", "start", "guides", "reference", "explain")
     }
@@ -32,7 +32,7 @@ def test_pages_are_few() -> None:
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT / "docs")))
 def test_pages_are_short(page: Path) -> None:
-    assert len(prose(page.read_text(encoding="utf-8"))) <= MOST_WORDS
+    assert len(prose(page.read_text(encoding="utf-8"))) <= MAX_WORDS
 
 
 def test_only_prose_is_counted() -> None:

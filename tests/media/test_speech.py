@@ -21,7 +21,7 @@ from mockserver.media.sound_files import (
     write_flac,
 )
 from mockserver.media.sound_length import measure
-from mockserver.media.tone import MOST_SOUNDS, RATE, read_tone, write_tone
+from mockserver.media.tone import MAX_SOUNDS, RATE, read_tone, write_tone
 
 SAID = ["Hello there, how are you?", "Grüße, 日本 🎉", "", "a", "long " * 500]
 
@@ -69,7 +69,7 @@ def test_nobody_speaks_in_other_sounds(sound: bytes) -> None:
 
 
 def test_many_sounds_take_no_longer_than_a_few() -> None:
-    pauses = (bytes(260) + b"\x00\x30" * 3) * (MOST_SOUNDS + 10)
+    pauses = (bytes(260) + b"\x00\x30" * 3) * (MAX_SOUNDS + 10)
     assert read_tone(pauses + write_tone("Too late")) is None
 
 
@@ -77,7 +77,7 @@ def test_many_tones_that_claim_to_be_long_are_read_once() -> None:
     said = write_tone("\uffff" * 9_000, speed=4.0)[480:]  # without the pause
     claim = said[: 4 * 8 * 40]  # the beginning, and a length that the rest lacks
     before = monotonic()
-    assert read_tone((bytes(400) + claim) * MOST_SOUNDS + said[4 * 8 * 40 : 4_000_000]) is None
+    assert read_tone((bytes(400) + claim) * MAX_SOUNDS + said[4 * 8 * 40 : 4_000_000]) is None
     assert monotonic() - before < 10
 
 

@@ -16,7 +16,7 @@ from mockserver.testing import MockServer
 from tests.kit.raw import GET, Raw, RawResponse, post
 from tests.kit.served import Served, served
 
-MOST = 40_000_000  # max_unsent of the flooded server
+MAX_COUNT = 40_000_000  # max_unsent of the flooded server
 ALLOWED = 130_000_000  # bytes by which it may grow: the objects of Python come on top of what is counted
 CUT_AT = 300_000
 RULES = """
@@ -67,7 +67,7 @@ def asked(server: Served, request: bytes, *, to: str = "POST") -> RawResponse:
 @pytest.mark.parametrize("kind", FLOODS)
 def test_clients_that_do_not_read_cost_little(kind: str) -> None:
     request, clients = FLOODS[kind]
-    with served(log="none", flags=["--max-unsent", str(MOST)]) as server, ExitStack() as open_lines:
+    with served(log="none", flags=["--max-unsent", str(MAX_COUNT)]) as server, ExitStack() as open_lines:
         assert asked(server, embeddings(1)).status == 200
         before = server.memory("VmRSS")
         lines = [open_lines.enter_context(Raw(server.port, receive_buffer=4096)) for _ in range(clients)]

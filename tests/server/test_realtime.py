@@ -662,7 +662,7 @@ def test_what_is_no_speech_of_the_assistant_is_not_cut(client: Talk) -> None:
 
 
 def test_sound_that_is_never_committed_does_not_heap_up(server: MockServer, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mockserver.server.sockets.realtime_input.MOST_BUFFERED", 100_000)
+    monkeypatch.setattr("mockserver.server.sockets.realtime_input.MAX_BUFFERED", 100_000)
     with talk(server.url) as client:
         client.tell(update(**MANUAL), until="session.updated")
         assert client.fail(*[append(SILENCE)] * 3)["code"] == "input_audio_buffer_full"
@@ -672,8 +672,8 @@ def test_sound_that_is_never_committed_does_not_heap_up(server: MockServer, monk
 
 
 def test_items_do_not_heap_up(server: MockServer, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mockserver.server.sockets.realtime_conversation.MOST_BYTES", 10_000)
-    monkeypatch.setattr("mockserver.server.sockets.realtime_conversation.MOST_SOUND", 50_000)
+    monkeypatch.setattr("mockserver.server.sockets.realtime_conversation.MAX_BYTES", 10_000)
+    monkeypatch.setattr("mockserver.server.sockets.realtime_conversation.MAX_SOUND", 50_000)
     with talk(server.url) as client:
         assert client.fail(user("x" * 10_000))["code"] == "conversation_too_large"
         client.tell(update(**MANUAL), until="session.updated")

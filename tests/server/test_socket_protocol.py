@@ -211,7 +211,7 @@ def test_a_client_lives_whose_pongs_wait_behind_events_that_are_not_read_yet(
         begin(protocol, head)
 
     monkeypatch.setattr(socket_protocol.SocketProtocol, "begin", note)
-    monkeypatch.setattr(responses_session, "MOST_WAITING", 1)
+    monkeypatch.setattr(responses_session, "MAX_WAITING", 1)
     gate, is_late = threading.Event(), threading.Event()
     server.on(last_user="gate").reply(lambda call: "opened" if gate.wait(PATIENCE) else "")
     with socket(server.url) as client:
@@ -230,7 +230,7 @@ def test_a_client_that_is_killed_ends_its_answers_though_nothing_of_it_is_read(
 ) -> None:
     from mockserver.server.sockets import responses_session
 
-    monkeypatch.setattr(responses_session, "MOST_WAITING", 1)
+    monkeypatch.setattr(responses_session, "MAX_WAITING", 1)
     server.on(last_user="stall").reply("one", faults=["stall"])
     with raw_socket(server.url) as client:
         client.send(*[write_frame(TEXT, json.dumps(create("stall")))] * 4)

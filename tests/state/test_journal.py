@@ -3,11 +3,11 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mockserver.core.exchange import MOST_KEPT, UNWEIGHED, Exchange
+from mockserver.core.exchange import MAX_KEPT, UNWEIGHED, Exchange
 from mockserver.core.plan import Plan, Usage
 from mockserver.state.journal import (
     BARE,
-    MOST_SOURCES,
+    MAX_SOURCES,
     OTHER,
     PAGES_IN_FULL,
     Journal,
@@ -160,7 +160,7 @@ def test_a_huge_stream_is_not_retained() -> None:
     exchange = journal.open("POST", PATH, "openai", "default")
     for _ in range(100):
         exchange.note(b"x" * 100_000)
-    assert journal.held <= 2 * MOST_KEPT
+    assert journal.held <= 2 * MAX_KEPT
 
 
 def test_of_too_many_namespaces_the_longest_idle_goes() -> None:
@@ -194,9 +194,9 @@ def test_long_names_take_room() -> None:
 
 def test_rules_without_end_are_counted_as_others() -> None:
     journal = Journal()
-    for number in (*range(MOST_SOURCES + 50), 0):
+    for number in (*range(MAX_SOURCES + 50), 0):
         exchange = journal.open("POST", PATH, "openai", "default")
         exchange.plan = Plan(None, f"rule api {number}")
         journal.close(exchange, "complete")
     counts = {source: sums.count for (_, _, _, source, _), sums in journal.tally.ways.items()}
-    assert (len(counts), counts["rule api 0"], counts[OTHER]) == (MOST_SOURCES + 1, 2, 50)
+    assert (len(counts), counts["rule api 0"], counts[OTHER]) == (MAX_SOURCES + 1, 2, 50)

@@ -388,7 +388,7 @@ def _print_table(reports: Sequence[FileReport], root: Path) -> None:
     rows = [("imported", "skipped", "file", "cassette", "why")]
     for report in reports:
         reasons = [shorten_line(reason, _LONGEST_REASON) for reason in _list_reasons(report)]
-        first, *others = limit_lines(reasons, _MOST_REASONS) if reasons else ("",)
+        first, *others = limit_lines(reasons, _MAX_REASONS) if reasons else ("",)
         name = report.cassette.path.relative_to(root).as_posix().removesuffix(SUFFIX) if report.found else "-"
         file = shorten_line(str(PurePath(*report.source.parts)), _LONGEST_REASON)
         rows.append((str(report.imported), str(report.left_out), file, name, first))
@@ -422,4 +422,4 @@ def _shorten(places: Sequence[str]) -> Iterable[str]:
 
 _SUFFIXES = (".yaml", ".yml", ".json", ".har", ".yaml.gz", ".yml.gz", ".json.gz", ".har.gz")
 _LONGEST_REASON = 400  # characters
-_MOST_REASONS = 5  # of one file
+_MAX_REASONS = 5  # of one file

@@ -204,7 +204,7 @@ class EmptyBody(Struct, frozen=True):
 
 
 TICK = 0.05  # seconds between two pieces, where these are more than a byte
-MOST_SIGNS = 100_000  # during one wait
+MAX_SIGNS = 100_000  # during one wait
 
 BY_EVENT = ("at_start", "after_frames", "after_tokens", "before_done", "in_tool_arguments")
 AtEvent = Annotated[Position, Settable("position", "", BY_EVENT)]
@@ -258,7 +258,7 @@ class KeepAlive(Struct, frozen=True):
                 yield action
 
     def _keep_alive_for(self, seconds: float, every: float, sign: Write) -> Iterator[Action]:
-        signs = MOST_SIGNS if math.isinf(seconds) else min(math.ceil(seconds / every) - 1, MOST_SIGNS)
+        signs = MAX_SIGNS if math.isinf(seconds) else min(math.ceil(seconds / every) - 1, MAX_SIGNS)
         for _ in range(signs):
             yield from (Wait(every), sign)
         yield Wait(seconds - signs * every)

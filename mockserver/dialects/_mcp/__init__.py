@@ -63,7 +63,7 @@ _LEGACY_METHODS = frozenset(
     ("initialize", "ping", "logging/setLevel", "resources/subscribe", "resources/unsubscribe", *_SESSION_METHODS)
 )
 _MODERN_METHODS = frozenset(("server/discover", "subscriptions/listen", *_SESSION_METHODS))
-MOST_IN_BATCH = 1000
+MAX_IN_BATCH = 1000
 Entry = TypeVar("Entry")
 
 
@@ -87,8 +87,8 @@ def _parse_bodiless(http: HttpRequest, validation: Validation, *, method: str) -
 
 def _make_batch_call(http: HttpRequest, messages: Sequence[Json], validation: Validation) -> Call:
     """Return the call of an array of messages: the first that rules can answer, with all of them."""
-    if len(messages) > MOST_IN_BATCH:
-        raise refuse_message(f"Invalid Request: more than {MOST_IN_BATCH} messages.", INVALID_REQUEST, status=400)
+    if len(messages) > MAX_IN_BATCH:
+        raise refuse_message(f"Invalid Request: more than {MAX_IN_BATCH} messages.", INVALID_REQUEST, status=400)
     parts: list[Call | Exception] = []
     for message in messages:
         try:
@@ -399,12 +399,12 @@ def _describe_session(state: McpState, request: McpRequest) -> dict[str, Json]:
             return _page("prompts", server.prompts, _describe_prompt, server, request)
         case "completion/complete":
             values = state.values
-            listed = [*values[:_MOST_COMPLETIONS]]
+            listed = [*values[:_MAX_COMPLETIONS]]
             return {"completion": {"values": listed, "total": len(values), "hasMore": len(values) > len(listed)}}
     return {}
 
 
-_MOST_COMPLETIONS = 100  # in one answer
+_MAX_COMPLETIONS = 100  # in one answer
 
 
 def _describe_server(server: McpServer) -> dict[str, Json]:

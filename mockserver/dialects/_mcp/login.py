@@ -32,7 +32,7 @@ WELL_KNOWN: Mapping[str, str] = {
     "openid-configuration": SERVER_METADATA,
 }
 _STEPS: Mapping[str, str] = {"authorize": AUTHORIZE, "token": TOKEN, "register": REGISTER}
-_MOST_FIELDS = 100  # of a form
+_MAX_FIELDS = 100  # of a form
 
 
 def list_login_operations(dialect: str, render: Callable[[Call, Any], Reply]) -> Iterator[Operation]:
@@ -71,9 +71,9 @@ def _read_fields(http: HttpRequest, method: str) -> Mapping[str, Json]:
             raise Failure("bad_json", "A registration is a JSON object.")
         return body
     try:
-        fields: dict[str, Json] = dict(parse_qsl(http.body.decode("latin-1"), max_num_fields=_MOST_FIELDS))
+        fields: dict[str, Json] = dict(parse_qsl(http.body.decode("latin-1"), max_num_fields=_MAX_FIELDS))
     except ValueError:
-        raise Failure("bad_parameter", f"A form has at most {_MOST_FIELDS} fields.") from None
+        raise Failure("bad_parameter", f"A form has at most {_MAX_FIELDS} fields.") from None
     client = _read_basic(http.header("authorization") or "")
     return {**fields, "client_id": client} if client and "client_id" not in fields else fields
 

@@ -28,16 +28,16 @@ from mockserver.media.large_data import hash_data, read_data
 from mockserver.media.sound_files import HEARD, SOUND_FORMATS, hear
 from mockserver.media.sound_length import measure
 
-MOST_INPUT = 4_096  # characters
+MAX_INPUT = 4_096  # characters
 TOKENS_A_SECOND = 10  # of a recording
 PIECE = 12_000  # bytes of a sound in one event: a quarter of a second
 # `POST /audio/speech`
 SPEECH = Model(
     shape(
-        input=text(most=MOST_INPUT),
+        input=text(most=MAX_INPUT),
         model=optional(str),
         voice=voice_of(*OPENAI_VOICES),
-        instructions=optional(text(most=MOST_INPUT)),
+        instructions=optional(text(most=MAX_INPUT)),
         response_format=optional(literal(*SOUND_FORMATS)),
         speed=optional(number(0.25, 4)),
         stream_format=optional(literal("audio", "sse")),

@@ -32,7 +32,7 @@ from mockserver.dialects._parse import (
     refuse_first,
 )
 from mockserver.dialects._reply import STREAM_LINES, RequestLines, make_file_reply, make_json_reply, merge_headers
-from mockserver.kinds.images import MOST_PIXELS, USUAL_SIZE, Images, parse_size
+from mockserver.kinds.images import MAX_PIXELS, USUAL_SIZE, Images, parse_size
 from mockserver.kinds.objects import Objects
 from mockserver.media.file_kinds import recognize
 from mockserver.media.formats import FORMATS, write_gif
@@ -190,7 +190,7 @@ async def _show_content(call: Call, objects: Objects) -> ObjectView:
         if file is None:
             raise Failure("not_found", message=f"No rule sends the file {clip(digest)} any more.")
         return ObjectView(data=file, headers=(("content-type", recognize(file) or _UNKNOWN_TYPE),))
-    width, height = (min(side, MOST_PIXELS) or 1 for side in parse_size(shown.get("size", "")) or USUAL_SIZE)
+    width, height = (min(side, MAX_PIXELS) or 1 for side in parse_size(shown.get("size", "")) or USUAL_SIZE)
     color = find_color(shown.get("color", ""))
     data = FORMATS["png"].write(draw(shown.get("words", ""), width, height, objects.seed, color=color))
     return ObjectView(data=data, headers=(("content-type", "image/png"),))
@@ -252,7 +252,7 @@ def read_size(body: Body, validation: Validation) -> tuple[int, int]:
             raise refuse(Complaint("value", ("size",), got=stated, expected=_SIZES))
         return USUAL_SIZE
     width, height = found
-    is_usable = 1 <= width <= MOST_PIXELS and 1 <= height <= MOST_PIXELS
+    is_usable = 1 <= width <= MAX_PIXELS and 1 <= height <= MAX_PIXELS
     is_served = width % 16 == 0 == height % 16 and max(width, height) <= 3 * min(width, height)
     if not is_usable or (validation is Validation.LIVE and not is_served):
         raise refuse(Complaint("value", ("size",), got=stated, expected=_SIZES))

@@ -116,8 +116,8 @@ def _check_thinking(body: Body, *, interleaved: bool) -> Messages:
 def _check_caching(body: Body, blocks: Blocks) -> Messages:
     found = list(_find_cache_controls(body, blocks))
     count = len(found) + bool(body.get("cache_control"))
-    if count > _MOST_CACHED:
-        yield f"A maximum of {_MOST_CACHED} blocks with cache_control may be provided. Found {count}."
+    if count > _MAX_CACHED:
+        yield f"A maximum of {_MAX_CACHED} blocks with cache_control may be provided. Found {count}."
     short = False
     for place, control in found:
         if control.get("ttl") == "1h" and short:
@@ -339,7 +339,7 @@ _UNASKED_OF_SERVER = (
 )
 _PAIRED = frozenset({"tool_use", "tool_result"})
 _SAMPLING = ("temperature", "top_p", "top_k")
-_MOST_CACHED = 4  # blocks
+_MAX_CACHED = 4  # blocks
 _LARGEST_IMAGE = 5 << 20  # bytes
 _LEAST_TOP_P = 0.95
 # From which generation on a family is without something, or with it only.

@@ -17,7 +17,7 @@ from mockserver.dialects.bedrock.formats import refuse_malformed
 from mockserver.dialects.bedrock.models import NAME
 from mockserver.kinds.rerank import RankedDocument, Ranking
 
-MOST_SOURCES = 1000
+MAX_SOURCES = 1000
 
 
 def rerank_operation() -> Operation:
@@ -115,11 +115,11 @@ _Source = shape(
 _RERANK = Model(
     shape(
         queries=list_of(shape(type=str, textQuery=_Text), 1, 1),
-        sources=list_of(_Source, 1, MOST_SOURCES),
+        sources=list_of(_Source, 1, MAX_SOURCES),
         rerankingConfiguration=shape(
             type=str,
             bedrockRerankingConfiguration=shape(
-                numberOfResults=optional(integer(1, MOST_SOURCES)),
+                numberOfResults=optional(integer(1, MAX_SOURCES)),
                 modelConfiguration=shape(modelArn=str, additionalModelRequestFields=optional(Object)),
             ),
         ),
@@ -127,6 +127,6 @@ _RERANK = Model(
     needed=("queries", "sources"),
 )
 _COHERE = Model(
-    shape(query=str, documents=list_of({"type": "any"}, 1, MOST_SOURCES), top_n=optional(integer(1))),
+    shape(query=str, documents=list_of({"type": "any"}, 1, MAX_SOURCES), top_n=optional(integer(1))),
     needed=("query", "documents"),
 )

@@ -32,7 +32,7 @@ from mockserver.kinds.kept import BATCHES
 from mockserver.kinds.objects import Objects, find_object
 
 IDS = IdShape("batches/", 36, "hex")
-MOST_REQUESTS = 50_000
+MAX_REQUESTS = 50_000
 _PATH = "/{version:version}/batches"
 _TYPE = "type.googleapis.com/google.ai.generativelanguage.v1main.GenerateContentBatch"
 STATES = {
@@ -115,8 +115,8 @@ class Batches(Struct, frozen=True):
         named = (body.get("inputConfig") or {}).get("fileName")
         requests = await self._read_requests(body, objects)
         results = list[dict[str, Json]]()
-        if len(requests) > MOST_REQUESTS:
-            raise Failure("bad_parameter", f"* A batch may have at most {MOST_REQUESTS:,} requests.\n")
+        if len(requests) > MAX_REQUESTS:
+            raise Failure("bad_parameter", f"* A batch may have at most {MAX_REQUESTS:,} requests.\n")
         for request in requests:
             results.append(await self._answer(request, asked, call, validation, name, objects))
             await asyncio.sleep(0)  # let other requests run
@@ -144,7 +144,7 @@ class Batches(Struct, frozen=True):
         given: Body = body.get("inputConfig") or {}
         if named := given.get("fileName"):
             file = await find_file(str(named), objects)
-            rows = await objects.on_thread(read_rows, file.data, MOST_REQUESTS + 1)
+            rows = await objects.on_thread(read_rows, file.data, MAX_REQUESTS + 1)
             read = ((f"line {row.number}", row.value if isinstance(row.value, Mapping) else {}) for row in rows)
             return [
                 BatchedRequest(each.get("request"), None, str(each.get("key") or ""), place) for place, each in read

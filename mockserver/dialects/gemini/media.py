@@ -31,7 +31,7 @@ IMAGE_TOKENS = 1290  # of a picture
 TOKENS_A_SECOND = 25  # of speech
 SAMPLES = "audio/L16;codec=pcm;rate=24000"
 PIECE = 48_000  # bytes of speech in one response of a stream: a second
-MOST_PICTURES = 8  # of Imagen at once
+MAX_PICTURES = 8  # of Imagen at once
 # Pixels of a picture by its aspect ratio, at the size `1K`.
 SIZES: Mapping[str, tuple[int, int]] = {
     "1:1": (1024, 1024),
@@ -185,8 +185,8 @@ def parse_imagen(http: HttpRequest, body: Body, validation: Validation) -> Call:
     if not prompt and validation is not Validation.OFF:
         raise Failure("bad_parameter", "Image generation failed with the following error: The prompt is empty.")
     count = parameters.get("sampleCount") or 1
-    if not 1 <= count <= MOST_PICTURES:
-        raise Failure("bad_parameter", f"sampleCount must be in the range [1, {MOST_PICTURES}].")
+    if not 1 <= count <= MAX_PICTURES:
+        raise Failure("bad_parameter", f"sampleCount must be in the range [1, {MAX_PICTURES}].")
     size = _read_size({"imageConfig": {"imageSize": parameters.get("sampleImageSize"), **parameters}})
     return Call(
         dialect=NAME,

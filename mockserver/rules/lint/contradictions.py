@@ -27,7 +27,7 @@ _MAX_WHY = 200  # characters of a reason
 _MAX_WHYS = 3  # reasons that a schema gives
 _NOT_JSON = object()
 _MEMORY = "reasons"  # the attribute of a draft
-_MOST_REMEMBERED = 8  # kinds of calls that it has reasons for
+_MAX_REMEMBERED = 8  # kinds of calls that it has reasons for
 _NEED_NO_TOOL = ("_tool_result", "redacted_thinking", "container_upload")  # items that follow a call, or stand alone
 
 
@@ -58,7 +58,7 @@ def find_contradictions(call: Call, draft: Draft, *, shows_reasoning: bool = Tru
     reasons = tuple(found)
     if (key := _find_key(call)) is not None:
         memory = vars(draft).setdefault(_MEMORY, {})
-        if len(memory) >= _MOST_REMEMBERED:
+        if len(memory) >= _MAX_REMEMBERED:
             memory.clear()
         memory[key] = _Known(reasons, call.tools)
     return reasons

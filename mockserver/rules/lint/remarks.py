@@ -206,7 +206,7 @@ class _ToolRounds:
 
     def _find_caller(self, tool: str, rule: Rule) -> Rule | None:
         wanted = [criterion for criterion in _list_criteria(rule) if criterion.field != "tool_result"]
-        for caller in islice(reversed(self._callers[tool]), _MOST_COMPARED):
+        for caller in islice(reversed(self._callers[tool]), _MAX_COMPARED):
             if _do_all_follow(wanted, caller.criteria) and _answers_operations_of(rule, caller.rule):
                 others = reversed(self._later[: caller.preceding])
                 return None if any(_may_hold(other.when, tool) for other in others) else caller.rule
@@ -220,7 +220,7 @@ _LASTING = frozenset(
 _CHANGING = re.compile(
     r"tool_|last_message|conversation|turn|body|previous_|images|prompt_tokens|param\.(messages|input|contents)"
 )
-_MOST_COMPARED = 100
+_MAX_COMPARED = 100
 
 
 def _find_last_tools(then: Json) -> Sequence[str]:

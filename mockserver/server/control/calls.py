@@ -162,7 +162,7 @@ async def _find_conversation(row: Exchange, rows: Sequence[Exchange], request: C
     mine = await find_digest(row, request, known)
     if mine.conversation is not None:
         near = (other for other in rows if (other.dialect, other.operation) == (row.dialect, row.operation))
-        for other in sorted(near, key=lambda other: abs(other.seq - row.seq))[:_MOST_COMPARED]:
+        for other in sorted(near, key=lambda other: abs(other.seq - row.seq))[:_MAX_COMPARED]:
             if (await find_digest(other, request, known)).conversation == mine.conversation:
                 found.add(other.seq)
     return sorted(await on_thread(_follow_links, found, rows))
@@ -191,7 +191,7 @@ def _follow_links(found: Collection[int], rows: Sequence[Exchange]) -> set[int]:
 
 _PREVIOUS = re.compile(rb'"previous_response_id"\s*:\s*"([\w-]{8,200})"')
 _ID = re.compile(rb'"id"\s*:\s*"([\w-]{8,200})"')
-_MOST_COMPARED = 300  # calls: the nearest ones
+_MAX_COMPARED = 300  # calls: the nearest ones
 
 
 async def forget_calls(request: ControlRequest) -> Response:
@@ -213,8 +213,8 @@ class _Filter(Struct, frozen=True):
 
 def _read_numbers(request: ControlRequest, name: str) -> frozenset[int]:
     found = frozenset(parse_number(word, f"each of ?{name}=") for word in request.query[name].split(",") if word)
-    if len(found) > MOST_NUMBERS:
-        raise RefusedError(400, f"?{name}= takes at most {MOST_NUMBERS} numbers of calls")
+    if len(found) > MAX_NUMBERS:
+        raise RefusedError(400, f"?{name}= takes at most {MAX_NUMBERS} numbers of calls")
     return found
 
 
@@ -235,7 +235,7 @@ FILTERS: Mapping[str, _Filter] = {
     "numbers": _Filter(lambda row, numbers: row.seq in numbers, _read_numbers),
     "unmatched": _Filter(lambda row, unmatched: is_unmatched(row) == unmatched, ControlRequest.read_switch),
 }
-MOST_NUMBERS = 100
+MAX_NUMBERS = 100
 _TURN = 20  # calls that are rendered before other requests have their turn
 
 
@@ -252,7 +252,7 @@ async def compare_calls(request: ControlRequest) -> Response:
 def _compare(rows: list[Exchange], request: ControlRequest) -> Json:
     one, other = (_read_parts(row, request) for row in rows)
     found: dict[str, Json] = {
-        part: [_show_difference(each) for each in islice(find_differences(one[part], other[part]), MOST_DIFFERENCES)]
+        part: [_show_difference(each) for each in islice(find_differences(one[part], other[part]), MAX_DIFFERENCES)]
         for part in one
     }
     heads = [request.rows.summarize(row) for row in rows]
@@ -294,7 +294,7 @@ def _cut_texts(one: str, other: str) -> dict[str, Json]:
     return {**found, "spans": spans} if front + back else found
 
 
-MOST_DIFFERENCES = 500  # of each part
+MAX_DIFFERENCES = 500  # of each part
 _LONGEST = 2_000  # characters of a value
 _BEFORE = 100  # characters before a difference far behind
 # fmt: off

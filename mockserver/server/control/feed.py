@@ -24,16 +24,16 @@ from mockserver.server.masking import find_known_secrets
 
 LOOK = 0.1  # seconds between looks
 QUIET = 15.0  # seconds until a comment keeps the connection open
-MOST_FEEDS = 16
-MOST_ROWS = 20
-MOST_CHANGED = 10  # of the rows of a look: calls that were open before
+MAX_FEEDS = 16
+MAX_ROWS = 20
+MAX_CHANGED = 10  # of the rows of a look: calls that were open before
 
 
 async def open_feed(request: ControlRequest) -> Response:
     """Send server-sent events about new, open and deleted calls, rules and reloads."""
     since = request.read_number("since") or 0
-    if request.cache.open_feeds >= MOST_FEEDS:
-        raise RefusedError(429, f"{MOST_FEEDS} feeds are open already; close one of the pages")
+    if request.cache.open_feeds >= MAX_FEEDS:
+        raise RefusedError(429, f"{MAX_FEEDS} feeds are open already; close one of the pages")
     return FeedResponse(Feed(request, since), request.cache)
 
 
@@ -120,7 +120,7 @@ class Feed:
 
     def _write_calls(self, rows: Rows) -> Iterator[bytes]:
         changed = [row for row, told in self._open.values() if row.ended or _find_state(row) != told]
-        changed = sorted(changed, key=lambda row: not row.ended)[:MOST_CHANGED]
+        changed = sorted(changed, key=lambda row: not row.ended)[:MAX_CHANGED]
         fresh = list[Exchange]()
         last = rows.journal.last
         if last > self._last:
@@ -132,7 +132,7 @@ class Feed:
             if row.kept and not row.ended:  # last, so that with many open calls each has its turn
                 self._open[row.seq] = row, _find_state(row)
         if changed or fresh:
-            room = MOST_ROWS - len(changed)
+            room = MAX_ROWS - len(changed)
             known = find_known_secrets()
             later = fresh[: max(0, len(fresh) - room)]
             listed = b",".join([rows.encode_call(row, known).compact for row in (*changed, *fresh[len(later) :])])

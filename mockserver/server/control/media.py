@@ -25,7 +25,7 @@ from mockserver.media.tone import RATE
 from mockserver.server.control.requests import ControlRequest, RefusedError
 from mockserver.server.masking import decode_request, rebuild_request
 
-MOST = 20  # of a call, each way
+MAX_COUNT = 20  # of a call, each way
 _SHOWN = ("image/png", "image/jpeg", "image/webp", "image/gif")
 _SHORTEST = 64  # characters of base64 that are looked at
 
@@ -71,14 +71,14 @@ def find_asked(row: Exchange) -> list[Medium]:
         parts = reader.finish().parts
     except ValueError:  # it is no form, or is kept only in part
         return []
-    return [*islice((found for part in parts for found in _recognize(part.data)), MOST)]
+    return [*islice((found for part in parts for found in _recognize(part.data)), MAX_COUNT)]
 
 
 def find_answered(row: Exchange) -> list[Medium]:
     """Return what was answered."""
     body = b"".join([data for _, data in row.sent])
     if row.streams and not is_prelude(body):
-        return [*islice(_find_in_events([try_parse(frame.text) for frame in split_frames(row.sent)]), MOST)]
+        return [*islice(_find_in_events([try_parse(frame.text) for frame in split_frames(row.sent)]), MAX_COUNT)]
     named = dict(row.reply_headers)
     return _find_in_body(body, named.get("content-type", ""))
 
@@ -90,7 +90,7 @@ def _find_in_body(body: bytes, media_type: str) -> list[Medium]:
     if read_media_type(media_type) == "audio/pcm" and body:
         return [_make_sound(body, RATE)]
     if body[:1] in (b"{", b"["):
-        return [*islice(_find_in_events([try_parse(body.decode("utf-8", "replace"))]), MOST)]
+        return [*islice(_find_in_events([try_parse(body.decode("utf-8", "replace"))]), MAX_COUNT)]
     return [*_recognize(body)]
 
 

@@ -32,9 +32,9 @@ from mockserver.server.reload import reload
 from mockserver.server.sources import Sources, compile_rules, find_rules
 from mockserver.server.stubs import find_unreachable
 
-MOST_RULES = 10_000  # rules that a namespace may have of its own
-MOST_VALUES = 100_000  # of the YAML of one request: texts, numbers, lists and tables
-MOST_BYTES = 1_000_000  # of a file that is changed here
+MAX_RULES = 10_000  # rules that a namespace may have of its own
+MAX_VALUES = 100_000  # of the YAML of one request: texts, numbers, lists and tables
+MAX_BYTES = 1_000_000  # of a file that is changed here
 
 
 class RuleLines(Struct, frozen=True):
@@ -220,7 +220,7 @@ class JsonDocument(Document, frozen=True):
 def _read_document(request: ControlRequest) -> Document:
     try:
         if "yaml" in request.kind:
-            document = read(request.body, ADDED, MOST_VALUES)
+            document = read(request.body, ADDED, MAX_VALUES)
         else:
             document = Document.from_data(request.read_content(), ADDED)
     except MockserverError as error:
@@ -241,9 +241,9 @@ def _list_specs(document: Document) -> Sequence[Json]:
 def _name_rules(document: Document, named: int) -> Document:
     """Return the same with a name for each rule, by which it can be removed."""
     listed = _list_specs(document)
-    if len(listed) > MOST_RULES:
+    if len(listed) > MAX_RULES:
         raise RefusedError(
-            409, f"a namespace has at most {MOST_RULES} rules of its own, and the body holds {len(listed)}"
+            409, f"a namespace has at most {MAX_RULES} rules of its own, and the body holds {len(listed)}"
         )
     if not listed:
         return document
@@ -333,8 +333,8 @@ def _check_names(rules: Sequence[Rule], space: Namespace, others: Sequence[Rule]
     taken = [f'the name "{name}" is already used{words}' for name, words in found]
     if taken:
         raise refuse_mistakes([Mistake(words) for words in taken], 409)
-    if len(rules) + len(space.rules) > MOST_RULES:
-        raise RefusedError(409, f"a namespace has at most {MOST_RULES} rules of its own; remove some with DELETE rules")
+    if len(rules) + len(space.rules) > MAX_RULES:
+        raise RefusedError(409, f"a namespace has at most {MAX_RULES} rules of its own; remove some with DELETE rules")
 
 
 def _explain_missing(name: str, space: Namespace, others: Sequence[Rule]) -> str:
@@ -376,8 +376,8 @@ def _write_rule(live: Live, wanted: Mapping[str, Json], *, first: int, last: int
     try:
         before = read_rules_file(data, shown)
         text = _replace_lines(before, wanted["text"], first=first, last=last)
-        if len(text) > MOST_BYTES:
-            raise RefusedError(409, f"{shown} would be larger than {MOST_BYTES} bytes")
+        if len(text) > MAX_BYTES:
+            raise RefusedError(409, f"{shown} would be larger than {MAX_BYTES} bytes")
         after = read_rules_file(text, shown)
         _check_others(before, after, replaced=first <= last, shown=shown)
         documents = [after.document, *live.sources.read_documents()[1:]]

@@ -57,7 +57,7 @@ if TYPE_CHECKING:
 log = logging.getLogger("mockserver")
 
 PATIENCE = 60.0  # seconds that an answer to a call which is sent again may take
-MOST_CALLS, SECONDS, _TURN = 500, 0.5, 20  # calls that a draft is tried with, and how long; calls in a turn
+MAX_CALLS, SECONDS, _TURN = 500, 0.5, 20  # calls that a draft is tried with, and how long; calls in a turn
 
 
 async def explain_request(request: ControlRequest) -> Response:
@@ -245,7 +245,7 @@ def _put_draft(rules: Sequence[Rule], drafts: Sequence[Rule], instead_of: Json) 
 async def try_rules(request: ControlRequest) -> Response:
     """Return which of the latest calls a draft of rules would answer, hide, or take from the rule it replaces."""
     wanted = request.read_table("rules", "instead_of", "calls")
-    most = wanted.get("calls", MOST_CALLS)
+    most = wanted.get("calls", MAX_CALLS)
     instead = wanted.get("instead_of")
     if type(most) is not int or not 0 <= most <= 10_000:
         raise RefusedError(400, '"calls" must be a number of calls, at most 10000')

@@ -12,7 +12,7 @@ from mockserver.core.seed import monotonic
 
 TURN = 0.02  # seconds that newcomers are answered before others have their turn
 PAUSE = 1.0  # seconds after which others certainly had it
-MOST_LOOKS = 2  # for how many looks at most one counts, if it comes late
+MAX_LOOKS = 2  # for how many looks at most one counts, if it comes late
 
 
 class Deadlines(Struct, frozen=True):
@@ -57,7 +57,7 @@ class DeadlineWatch:
     @property
     def time(self) -> float:
         """The time that deadlines count: it stands still while the loop is behind, and what has come is not read."""
-        return self._passed + min(asyncio.get_running_loop().time() - self._looked, MOST_LOOKS * self.deadlines.look)
+        return self._passed + min(asyncio.get_running_loop().time() - self._looked, MAX_LOOKS * self.deadlines.look)
 
     def enter(self, one: Watched) -> None:
         self._inside.add(one)

@@ -23,7 +23,7 @@ from mockserver.server.sockets.socket_session import STOPPING
 PING_EVERY = 20.0  # seconds, as the provider pings
 PONG_WITHIN = 20.0
 CLOSE_WITHIN = 0.5  # for the client's own close frame, when the server stops
-MOST_FRAGMENTS = 10_000  # of a message; they may be empty, and so as many as a client likes
+MAX_FRAGMENTS = 10_000  # of a message; they may be empty, and so as many as a client likes
 MAX_EARLY = 1 << 16  # bytes that a client sends before its handshake is answered
 _READ_ALREADY = b"GET / HTTP/1.1\r\n\r\n"  # for the parser of websockets, which begins with a handshake
 _RESTORED = (b"connection", b"upgrade")  # headers that the parser of HTTP takes out
@@ -116,8 +116,8 @@ class SocketProtocol(WebSocketsSansIOProtocol):
     def handle_cont(self, event: Frame) -> None:
         if self._dropped is not None:  # by a fragment before this one
             return
-        if len(self.frames) == MOST_FRAGMENTS:
-            self.conn.fail(CloseCode.MESSAGE_TOO_BIG, f"message with more than {MOST_FRAGMENTS} fragments")
+        if len(self.frames) == MAX_FRAGMENTS:
+            self.conn.fail(CloseCode.MESSAGE_TOO_BIG, f"message with more than {MAX_FRAGMENTS} fragments")
             self.handle_parser_exception()
             return
         super().handle_cont(event)

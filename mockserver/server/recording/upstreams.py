@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 # True in the task of a request that goes to an upstream on purpose; tests stop all others to providers.
 relaying: ContextVar[bool] = ContextVar("relaying", default=False)
 PASSED_BY = b"x-mockserver-relay"  # the header in which a request names the servers that have relayed it
-MOST_CONNECTIONS = 1000
-MOST_IDLE = 100
+MAX_CONNECTIONS = 1000
+MAX_IDLE = 100
 
 
 class UpstreamClient(Struct, eq=False):
@@ -57,7 +57,7 @@ class UpstreamClient(Struct, eq=False):
             follow_redirects=False,
             http2=False,
             timeout=None,  # each request has its own
-            limits=Limits(max_connections=MOST_CONNECTIONS, max_keepalive_connections=MOST_IDLE),
+            limits=Limits(max_connections=MAX_CONNECTIONS, max_keepalive_connections=MAX_IDLE),
             cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),  # the client's are its own business
         )
 
@@ -211,7 +211,7 @@ _UPLOAD_URLS = frozenset(("x-goog-upload-url", "x-goog-upload-control-url"))
 
 def _has_dot_segment(path: str) -> bool:
     """Return whether some server may take a segment for `.` or `..`: encoded several times, padded, in other dots."""
-    for _ in range(_MOST_DECODED):
+    for _ in range(_MAX_DECODED):
         path = normalize("NFKC", path)
         if any(segment.partition(";")[0].strip(_PADDING) in (".", "..") for segment in re.split(r"[/\\]", path)):
             return True
@@ -223,7 +223,7 @@ def _find_written_end(raw: bytes, rest: str) -> str | None:
     """Return the end of a path as it was written, where it means `rest`."""
     whole = rest.encode("utf-8", "surrogateescape")
     starts = [at for at, letter in enumerate(raw) if letter == _SLASH]
-    ends = (raw[at:] for at in starts[:_MOST_TRIED])
+    ends = (raw[at:] for at in starts[:_MAX_TRIED])
     return next((quote(end, safe=_SAFE + "%") for end in ends if unquote_to_bytes(end) == whole), None)
 
 
@@ -270,8 +270,8 @@ _CREDENTIALS: Mapping[bytes, bytes] = {
     b"authorization": b"Bearer %s",
 }
 _SLASH = ord("/")
-_MOST_TRIED = 10
-_MOST_DECODED = 4
+_MAX_TRIED = 10
+_MAX_DECODED = 4
 _PADDING = f"{whitespace}\0"
 _SAFE = "/:@!$&'()*+,;=-._~"
 _SAFE_IN_QUERY = _SAFE + '?%[]|"<>^`{}\\'

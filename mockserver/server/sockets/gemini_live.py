@@ -44,8 +44,8 @@ SILENCE = 500  # milliseconds that end a turn
 THRESHOLD = 0.5  # what is louder is not silence
 USUAL_RATE = 16_000  # samples a second
 RATES = range(8_000, 96_001)  # samples a second
-MOST_BYTES = 16_000_000  # of the contents of a session
-MOST_SOUND = 32_000_000  # of the sound of one turn
+MAX_BYTES = 16_000_000  # of the contents of a session
+MAX_SOUND = 32_000_000  # of the sound of one turn
 LONGEST_REASON = 123  # bytes of a close frame (RFC 6455, 5.5)
 _RATE = re.compile(r"rate=(\d{4,6})")
 
@@ -169,8 +169,8 @@ class LiveSession(RecordedSession):
             self._heard.clear()
             self._sound = SampleFormat("audio/pcm", rate, 2, b"\0\0")
             self._detector = None if self._detector is None else self._make_detector()
-        if len(self._heard) + len(data) > MOST_SOUND:
-            raise Failure("bad_parameter", f"The audio of one turn may have at most {MOST_SOUND:,} bytes.")
+        if len(self._heard) + len(data) > MAX_SOUND:
+            raise Failure("bad_parameter", f"The audio of one turn may have at most {MAX_SOUND:,} bytes.")
         if self._detector is None:
             self._heard += data
             return
@@ -206,8 +206,8 @@ class LiveSession(RecordedSession):
 
     def _add(self, contents: list[dict[str, Json]]) -> None:
         self._size += len(to_json(contents))
-        if self._size > MOST_BYTES:
-            raise Failure("bad_parameter", f"The contents of a session may have at most {MOST_BYTES:,} bytes.")
+        if self._size > MAX_BYTES:
+            raise Failure("bad_parameter", f"The contents of a session may have at most {MAX_BYTES:,} bytes.")
         self._contents += contents
 
     # What is answered.

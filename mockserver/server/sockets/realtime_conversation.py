@@ -12,9 +12,9 @@ from mockserver.core.plan import Failure
 from mockserver.core.text import truncate
 from mockserver.media.samples import PCM, SampleFormat
 
-MOST_BYTES = 16_000_000  # of what is written in all items; a client that sends more has to delete some
-MOST_SOUND = 32_000_000  # bytes of sound that are kept; of more, the oldest is forgotten
-MOST_SHOWN = 700_000  # bytes of sound in one event, which as base64 fit into the 1 MiB that clients take
+MAX_BYTES = 16_000_000  # of what is written in all items; a client that sends more has to delete some
+MAX_SOUND = 32_000_000  # bytes of sound that are kept; of more, the oldest is forgotten
+MAX_SHOWN = 700_000  # bytes of sound in one event, which as base64 fit into the 1 MiB that clients take
 
 
 class ConversationItem(Struct):
@@ -56,7 +56,7 @@ class ConversationItem(Struct):
 
     def show(self) -> dict[str, Json]:
         """Return the item with its sound."""
-        if not self.audio or len(self.audio) > MOST_SHOWN:
+        if not self.audio or len(self.audio) > MAX_SHOWN:
             return self.body
         audio = b64encode(self.audio).decode()
         shown = [{**part, "audio": audio} if part["type"] in _SPOKEN else part for part in self.content]
@@ -192,8 +192,8 @@ class RealtimeConversation:
             message = f"Error adding item: the previous item with id '{truncate(after or '')}' does not exist."
             raise Failure("bad_parameter", message, code="invalid_value", param="previous_item_id")
         size = len(to_json(item.body))
-        if sum(self._sizes.values()) + size > MOST_BYTES:
-            message = f"The items of this conversation have more than {MOST_BYTES:,} bytes. Delete some of them."
+        if sum(self._sizes.values()) + size > MAX_BYTES:
+            message = f"The items of this conversation have more than {MAX_BYTES:,} bytes. Delete some of them."
             raise Failure("bad_parameter", message, code="conversation_too_large")
         place = len(self._order)
         if after is not None:
@@ -217,7 +217,7 @@ class RealtimeConversation:
         """Forget the oldest sounds if there are too many."""
         held = self._count_sound()
         for item in self:
-            if held <= MOST_SOUND:
+            if held <= MAX_SOUND:
                 return
             held -= len(item.audio)
             item.audio = bytearray()

@@ -8,7 +8,7 @@ from mockserver.media.samples import FORMATS, PCM
 from mockserver.media.speech_detection import SpeechBorder, SpeechDetector
 
 LEAST_COMMITTED = 100  # milliseconds
-MOST_BUFFERED = 32_000_000  # bytes
+MAX_BUFFERED = 32_000_000  # bytes
 MEANT_SILENCE = 500  # milliseconds after which `semantic_vad` takes a turn to be over
 # what `semantic_vad` does not state
 USUAL_THRESHOLD = 0.5
@@ -82,10 +82,10 @@ class InputBuffer:
     def append(self, audio: bytes) -> list[SpeechBorder]:
         """Add sound, and return where speech begins and ends in it. Raises Failure."""
         self._data += audio
-        excess = len(self._data) - MOST_BUFFERED
+        excess = len(self._data) - MAX_BUFFERED
         if excess > 0 and self._detector is None:
             del self._data[-len(audio) :]
-            message = f"The input audio buffer may have at most {MOST_BUFFERED:,} bytes. Commit or clear it."
+            message = f"The input audio buffer may have at most {MAX_BUFFERED:,} bytes. Commit or clear it."
             raise Failure("bad_parameter", message, code="input_audio_buffer_full", param="audio")
         if excess > 0:
             self._drop(excess + -excess % self.sound.width)

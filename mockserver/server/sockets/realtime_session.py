@@ -56,7 +56,7 @@ BAD_KEY = 3000
 BAD_REQUEST = 4000
 NO_MODEL = 4004
 BROWSER_KEY = "openai-insecure-api-key."  # how the subprotocol begins in which a browser sends its key
-MOST_AT_ONCE = 16  # responses of a session
+MAX_AT_ONCE = 16  # responses of a session
 TOKENS_PER_MINUTE = 2_000_000
 _SECONDS_COUNT = ("whisper-1", "gpt-transcribe", "gpt-live-transcribe")  # transcribers that are paid by the second
 
@@ -402,8 +402,8 @@ class RealtimeSession(RecordedSession):
             named = f": {self._active.id}" if self._active.id else ""
             message = f"Conversation already has an active response in progress{named}. {_WAIT}"
             raise Failure("bad_parameter", message, code="conversation_already_has_active_response")
-        if len(self._turns) >= MOST_AT_ONCE:
-            message = f"This session has {MOST_AT_ONCE} responses in progress already. {_WAIT}"
+        if len(self._turns) >= MAX_AT_ONCE:
+            message = f"This session has {MAX_AT_ONCE} responses in progress already. {_WAIT}"
             raise Failure("bad_parameter", message, code="too_many_active_responses")
         items = [*self._conversation]
         if (given := stated.get("input")) is not None:

@@ -30,9 +30,9 @@ from mockserver.server.sockets.upstream import UpstreamSocket
 
 log = logging.getLogger("mockserver")
 
-MOST_LANES = 32  # names of lanes on one connection, ever; the lane without a name does not count
-MOST_AT_ONCE = 16  # responses of a connection that are made at once
-MOST_WAITING = 64  # events of a connection that wait for their turn; more are not read meanwhile
+MAX_LANES = 32  # names of lanes on one connection, ever; the lane without a name does not count
+MAX_AT_ONCE = 16  # responses of a connection that are made at once
+MAX_WAITING = 64  # events of a connection that wait for their turn; more are not read meanwhile
 LOOK = 0.5  # seconds between two looks whether a client that waits is still there
 
 
@@ -71,7 +71,7 @@ class ClientEvents:
         lane = event.pop("stream_id", "")
         if lane != "" and not (isinstance(lane, str) and _LANE.fullmatch(lane)):
             return refuse_event(body, "invalid_stream_id", _BAD_LANE, param="stream_id")
-        if lane and lane not in self._lanes and len(self._lanes) == MOST_LANES:
+        if lane and lane not in self._lanes and len(self._lanes) == MAX_LANES:
             return refuse_event(body, "websocket_stream_limit_reached", _TOO_MANY_LANES, param="stream_id")
         match event.pop("type", None):
             case "response.create":
@@ -116,7 +116,7 @@ def _refuse_steering(event: Mapping[str, Json]) -> bytes:
 
 _LANE = re.compile(r"[A-Za-z0-9_.-]{1,256}")
 _BAD_LANE = "Invalid 'stream_id': expected 1 to 256 letters, digits, '_', '.' or '-'."
-_TOO_MANY_LANES = f"This connection has used {MOST_LANES} stream ids already. Use one of them, or connect once more."
+_TOO_MANY_LANES = f"This connection has used {MAX_LANES} stream ids already. Use one of them, or connect once more."
 _NO_BINARY = "Send events as text frames, not as binary ones."
 _NO_BACKGROUND = "Background responses are not supported over a WebSocket."
 _EXPIRED = "Responses websocket connection limit reached (60 minutes). Create a new websocket connection to continue."
@@ -144,7 +144,7 @@ class ResponsesSession(SocketSession):
         self._events = ClientEvents()
         self._upstream = UpstreamSocket()
         self._lanes: dict[str, Lane] = {}
-        self._at_once = asyncio.Semaphore(MOST_AT_ONCE)
+        self._at_once = asyncio.Semaphore(MAX_AT_ONCE)
         self._waiting = 0
         self._waiting_bytes = 0
         self._has_room = asyncio.Event()
@@ -177,7 +177,7 @@ class ResponsesSession(SocketSession):
 
     async def _wait_for_room(self) -> None:
         most = self.responder.live.settings.max_body
-        while self._waiting >= MOST_WAITING or self._waiting_bytes > most:
+        while self._waiting >= MAX_WAITING or self._waiting_bytes > most:
             self._has_room.clear()
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._has_room.wait(), LOOK)

@@ -11,7 +11,7 @@ from pydantic_core import to_json
 from starlette.types import Message
 
 from mockserver.core.call import Call
-from mockserver.core.exchange import COMPLETE, MOST_KEPT, PIECE, REALTIME_SESSION
+from mockserver.core.exchange import COMPLETE, MAX_KEPT, PIECE, REALTIME_SESSION
 from mockserver.core.frames import Frame, write_event
 from mockserver.core.http import HeaderLines
 from mockserver.core.plan import Failure, Plan
@@ -64,7 +64,7 @@ class SessionRecord:
         if not isinstance(text, str):
             text = (message.get("bytes") or b"").decode("utf-8", "replace")
         line = _hide_sound(text)
-        if row.kept and self._size < MOST_KEPT:
+        if row.kept and self._size < MAX_KEPT:
             self._received.append(line)
             row.weigh(len(line) + PIECE)
         self._size += len(line)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from httpx2 import Request, Response
     from websockets.asyncio.client import ClientConnection
 
-MOST_UNREAD = 64  # frames of a lane that nobody has taken; more are not read meanwhile
+MAX_UNREAD = 64  # frames of a lane that nobody has taken; more are not read meanwhile
 CLOSE_WITHIN = 1.0  # seconds for the provider to answer a close frame
 
 log = logging.getLogger("mockserver")
@@ -46,7 +46,7 @@ class UpstreamSocket:
 
         Raises what httpx2 raises when a connection breaks.
         """
-        frames = self._lanes[turn.lane] = asyncio.Queue(MOST_UNREAD)
+        frames = self._lanes[turn.lane] = asyncio.Queue(MAX_UNREAD)
         try:
             if not await self._send_frame(request, turn.write_frame().decode("utf-8", "replace")):
                 self._forget(frames, turn)

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from mockserver.core.exchange import MOST_KEPT, Exchange
+from mockserver.core.exchange import MAX_KEPT, Exchange
 from mockserver.engine.counters import Attempts
 from mockserver.server.control import calls
 from mockserver.server.control.detail import show_bodies
@@ -199,10 +199,10 @@ def test_events_have_names_and_times(server: ControlledServer) -> None:
 
 
 def test_bodies_that_are_too_large_or_wrongly_coded(server: ControlledServer) -> None:
-    server.chat("x" * (MOST_KEPT + 5))
-    whole = MOST_KEPT + 5 + len('{"model": "gpt-4o", "messages": [{"role": "user", "content": ""}]}')
+    server.chat("x" * (MAX_KEPT + 5))
+    whole = MAX_KEPT + 5 + len('{"model": "gpt-4o", "messages": [{"role": "user", "content": ""}]}')
     call = server.get("calls/7")
-    assert (call["request"]["cut_off"], call["asked"]) == (f"after {MOST_KEPT} of {whole} bytes", None)
+    assert (call["request"]["cut_off"], call["asked"]) == (f"after {MAX_KEPT} of {whole} bytes", None)
     server.app.ask(CHAT, b"nothing", headers={"content-encoding": "gzip"})
     call = server.get("calls/8")
     assert (call["status"], call["request"]["body"], call["asked"]) == (400, "nothing", None)
@@ -334,7 +334,7 @@ def test_credentials_in_coded_bodies_and_in_pieces() -> None:
 
 def test_a_comparison_stops_at_the_most_differences(monkeypatch: pytest.MonkeyPatch) -> None:
     found = list[str]()
-    monkeypatch.setattr(calls, "MOST_DIFFERENCES", 3)
+    monkeypatch.setattr(calls, "MAX_DIFFERENCES", 3)
     monkeypatch.setattr(calls, "_cut_texts", lambda one, other: found.append(one) or {})
     parts = [{"head": {}, "answer": {}, "request": [f"{side} {at}" for at in range(20)]} for side in "ab"]
     monkeypatch.setattr(calls, "_read_parts", lambda row, _: parts[row.seq])

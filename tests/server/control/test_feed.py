@@ -14,7 +14,7 @@ import pytest
 from mockserver.core.exchange import Exchange
 from mockserver.server.compose import compose, start
 from mockserver.server.control import feed as feeds
-from mockserver.server.control.feed import MOST_FEEDS, MOST_ROWS, Feed
+from mockserver.server.control.feed import MAX_FEEDS, MAX_ROWS, Feed
 from mockserver.server.control.requests import ControlRequest
 from mockserver.server.namespaces import ALL
 from mockserver.server.run import Running
@@ -92,7 +92,7 @@ def test_open_calls_are_told_again_when_they_grow_and_end(server: ControlledServ
 def test_of_many_calls_that_grow_each_has_its_turn(server: ControlledServer, asked: ControlRequest) -> None:
     feed = Feed(asked, 0)
     told(feed)
-    rows = [opened(server) for _ in range(MOST_ROWS)]
+    rows = [opened(server) for _ in range(MAX_ROWS)]
     told(feed)
     found = set[int]()
     for _ in range(2):
@@ -108,13 +108,13 @@ def test_of_many_calls_the_newest_are_told(server: ControlledServer, asked: Cont
     told(feed)
     rows = [opened(server) for _ in range(60)]
     (calls,) = told(feed)
-    assert (numbers(calls), calls[1]["more"]) == ([row.seq for row in rows[-MOST_ROWS:]], [1, 40])
+    assert (numbers(calls), calls[1]["more"]) == ([row.seq for row in rows[-MAX_ROWS:]], [1, 40])
     for row in rows:
         server.live.journal.close(row, "complete")
     found = set[int]()
     for _ in range(6):
         ((_, content),) = told(feed)
-        assert len(content["rows"]) <= MOST_ROWS
+        assert len(content["rows"]) <= MAX_ROWS
         found |= {row["call"] for row in content["rows"]}
     assert (found, told(feed)) == ({row.seq for row in rows}, [])
 
@@ -221,7 +221,7 @@ def test_a_feed_ends_with_the_server() -> None:
 
 def test_so_many_feeds_and_no_more_until_a_client_leaves() -> None:
     with running() as server:
-        lines = [opened_feed(server) for _ in range(MOST_FEEDS)]
+        lines = [opened_feed(server) for _ in range(MAX_FEEDS)]
         for line in lines:
             received(line, b"hello")
         with opened_feed(server) as refused:

@@ -206,7 +206,7 @@ def test_added_rules_outlive_a_reload(server: ControlledServer, tmp_path: Path) 
 def test_there_is_room_for_many_but_not_for_any_number(
     server: ControlledServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(control_rules, "MOST_RULES", 2)
+    monkeypatch.setattr(control_rules, "MAX_RULES", 2)
     server.post("rules", rule("a", "a"))
     got = server.api("rules", {"rules": [rule("b", "b"), rule("c", "c")]})
     assert (got.status, got.json["error"].startswith("a namespace has at most 2 rules of its own")) == (409, True)

@@ -27,7 +27,7 @@ from mockserver.dialects._parse import Body, Complaint
 from mockserver.kinds.kept import BATCHES
 from mockserver.kinds.objects import Objects
 
-MOST_LINES = 50_000
+MAX_LINES = 50_000
 DAY = 86_400  # seconds, in which a batch must end
 FINAL = ("completed", "failed", "expired", "cancelled")
 _COUNTS = ("total", "completed", "failed")
@@ -138,7 +138,7 @@ class Batches(Resource):
         if "input_file_id" not in new.fields:  # an invented batch
             return (), ()
         file = await Files(self.api).find(objects, new.fields["input_file_id"])
-        requests = await objects.on_thread(read_rows, file.data, MOST_LINES + 1)
+        requests = await objects.on_thread(read_rows, file.data, MAX_LINES + 1)
         mistakes = await objects.on_thread(find_mistakes, requests, new.fields["endpoint"])
         if mistakes:
             return (), mistakes
@@ -201,8 +201,8 @@ def find_mistakes(rows: Sequence[FileRow], endpoint: str) -> Sequence[Body]:
 def _list_mistakes(rows: Sequence[FileRow], endpoint: str) -> Iterator[Body]:
     if not rows:
         yield _make_mistake("empty_file", "The input file is empty.", None)
-    if len(rows) > MOST_LINES:
-        yield _make_mistake("too_many_tasks", f"The input file has more than {MOST_LINES:,} lines.", None)
+    if len(rows) > MAX_LINES:
+        yield _make_mistake("too_many_tasks", f"The input file has more than {MAX_LINES:,} lines.", None)
     bodies = [row.value.get("body") for row in rows if isinstance(row.value, dict)]
     models = [body.get("model") for body in bodies if isinstance(body, dict)]
     model = next(filter(None, models), None)

@@ -19,7 +19,7 @@ from mockserver.dialects._parse import Body, Complaint
 from mockserver.kinds.kept import CONVERSATION_ITEMS, CONVERSATIONS
 from mockserver.kinds.objects import Objects
 
-MOST_ITEMS = 20  # of one request
+MAX_ITEMS = 20  # of one request
 
 
 class Conversations(Resource):
@@ -117,5 +117,5 @@ def _draw_item_id(item: Body, number: int, objects: Objects) -> str:
 
 def _check_items(new: New, validation: Validation) -> None:
     items: Json = new.fields.get("items") or ()
-    if validation is Validation.LIVE and len(items) > MOST_ITEMS:
-        raise refuse(Complaint("long", ("items",), got=items, bound=MOST_ITEMS))
+    if validation is Validation.LIVE and len(items) > MAX_ITEMS:
+        raise refuse(Complaint("long", ("items",), got=items, bound=MAX_ITEMS))

@@ -21,7 +21,7 @@ from mockserver.kinds.objects import Objects
 
 FINAL = ("completed", "failed", "canceled")
 _ROLES = ("user", "assistant", "system", "developer")
-MOST_ITEMS = 1_000  # of one run
+MAX_ITEMS = 1_000  # of one run
 _NO_ERROR: Body = {"code": "", "message": ""}
 _FAILED: Body = {"code": "server_error", "message": "The run failed."}
 _SOURCE: Body = {"type": "jsonl", "source": {"type": "file_content", "content": [{"item": {"input": "Hello!"}}]}}
@@ -122,9 +122,9 @@ class EvalRuns(Resource):
         content: Json = stated.get("content")
         if stated.get("type") == "file_id":
             file = await Files(self.api).find(objects, str(stated.get("id")))
-            content = [row.value for row in await objects.on_thread(read_rows, file.data, MOST_ITEMS)]
+            content = [row.value for row in await objects.on_thread(read_rows, file.data, MAX_ITEMS)]
         rows = [row for row in content if isinstance(row, dict)] if isinstance(content, list) else []
-        return [row["item"] if isinstance(row.get("item"), dict) else row for row in rows[:MOST_ITEMS]]
+        return [row["item"] if isinstance(row.get("item"), dict) else row for row in rows[:MAX_ITEMS]]
 
     @serve("POST", "cancel", "")  # as the clients send it, and as the reference has it
     async def cancel_eval_run(self, call: Call, objects: Objects) -> ObjectView:

@@ -22,17 +22,17 @@ from mockserver.dialects._errors import refuse
 from mockserver.dialects._parse import Body, Complaint
 
 USUAL_RESULTS = 10
-MOST_RESULTS = 50
-MOST_CHUNKS = 2_000  # of one file
-MOST_QUERIES = 32  # of one search
-_MOST_ASKED = 4_096  # characters of a query that are read
+MAX_RESULTS = 50
+MAX_CHUNKS = 2_000  # of one file
+MAX_QUERIES = 32  # of one search
+_MAX_ASKED = 4_096  # characters of a query that are read
 _TURN = 50  # chunks that are looked at before other requests have their turn
 _WORD = re.compile(r"\w+")
 _SENTENCE = re.compile(r"[^\n.!?]*(?:[.!?](?!\s|$)[^\n.!?]*)*[.!?]?")
 _LONGEST_SENTENCE = 1_000  # characters
 _WORD_SIZE = 250  # bytes that a word takes, with the numbers of its chunks
 _READABLE = re.compile(rb"[\t\n\r -~]{4,}")
-MOST_READ = 1_000_000  # bytes of a file
+MAX_READ = 1_000_000  # bytes of a file
 
 
 class Source(Struct, frozen=True):
@@ -82,7 +82,7 @@ async def split_chunks(text: str, *, size: int, overlap: int) -> tuple[Chunks, i
     ends = [0, *accumulate(map(len, tokens))]
     spans = list[tuple[int, int]]()
     places: dict[str, array[int]] = {}
-    for number, start in enumerate(starts[:MOST_CHUNKS]):
+    for number, start in enumerate(starts[:MAX_CHUNKS]):
         if number % _TURN == 0:
             await asyncio.sleep(0)  # let other requests run
         spans.append((ends[start], ends[min(start + size, len(tokens))]))
@@ -129,12 +129,12 @@ async def rank_chunks(source: Source, asked: Body) -> Sequence[Found]:
     ranking = asked.get("ranking_options") or {}
     if isinstance(filters, Mapping) and not fits(source.attributes, filters):
         return ()
-    begun = [query[:_MOST_ASKED] for query in asked["queries"][:MOST_QUERIES]]
+    begun = [query[:_MAX_ASKED] for query in asked["queries"][:MAX_QUERIES]]
     queries = [words for query in begun if (words := _list_words(query))]
     least = _read_share(ranking.get("score_threshold")) if isinstance(ranking, Mapping) else 0.0
     chunks = await source.open()
     scores = chunks.score(queries)
-    best = nlargest(MOST_RESULTS, range(len(scores)), key=lambda number: (scores[number], -number))
+    best = nlargest(MAX_RESULTS, range(len(scores)), key=lambda number: (scores[number], -number))
     return [Found(source, scores[number], chunks.read(number)) for number in best if scores[number] >= least]
 
 
@@ -151,7 +151,7 @@ def find_sentence(text: str, query: str) -> str:
 
 def select_best(found: Sequence[Found], asked: Body) -> Sequence[Found]:
     """Return the chunks that fit best, as many as a request asks for."""
-    most = _read_number(asked.get("max_num_results"), usual=USUAL_RESULTS, least=1, most=MOST_RESULTS)
+    most = _read_number(asked.get("max_num_results"), usual=USUAL_RESULTS, least=1, most=MAX_RESULTS)
     return sorted(found, key=lambda each: (-each.score, each.source.file_id))[:most]
 
 

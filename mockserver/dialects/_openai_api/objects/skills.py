@@ -16,7 +16,7 @@ from mockserver.dialects._parse import Body, Complaint
 from mockserver.kinds.kept import SKILL_VERSIONS, SKILLS
 from mockserver.kinds.objects import Objects
 
-_MOST_READ = 100_000  # bytes of SKILL.md
+_MAX_READ = 100_000  # bytes of SKILL.md
 _ZIP = b"PK\x03\x04"
 
 
@@ -95,8 +95,8 @@ def read_skill(http: HttpRequest, validation: Validation) -> New:
     files = form.files("files")
     if not files and validation is Validation.LIVE:
         raise refuse(Complaint("missing", ("files",)))
-    if (size := sum([len(file.content) for file in files])) > MOST_BYTES:
-        raise Failure("too_large", f"A skill may have {MOST_BYTES:,} bytes; these files have {size:,}.")
+    if (size := sum([len(file.content) for file in files])) > MAX_BYTES:
+        raise Failure("too_large", f"A skill may have {MAX_BYTES:,} bytes; these files have {size:,}.")
     data = files[0].data if len(files) == 1 and files[0].data.startswith(_ZIP) else zip_files(files)
     default = nest_fields(form).get("default")
     return New(fields={"default": default, **describe(data)}, data=data, file_name="skill.zip")
@@ -114,7 +114,7 @@ def describe(archive: bytes) -> Body:
             if name is None:
                 return {}
             with opened.open(name) as file:
-                text = file.read(_MOST_READ).decode("utf-8", "replace")
+                text = file.read(_MAX_READ).decode("utf-8", "replace")
     except (BadZipFile, NotImplementedError, RuntimeError, EOFError, OSError, ValueError, zlib.error, LZMAError):
         return {}
     return read_front_matter(text)
@@ -161,5 +161,5 @@ def _count_version(kept: KeptObject) -> KeptObject:
     return kept.change(latest_version=str(int(kept.body["latest_version"]) + 1))
 
 
-MOST_BYTES = 50_000_000  # of the files of a skill, which are joined in memory
+MAX_BYTES = 50_000_000  # of the files of a skill, which are joined in memory
 _USUAL = {"name": "skill", "description": "A skill."}

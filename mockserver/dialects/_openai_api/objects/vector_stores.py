@@ -28,8 +28,8 @@ from mockserver.dialects._openai_api.chat_bodies import Metadata
 from mockserver.dialects._openai_api.objects.files import Files
 from mockserver.dialects._openai_api.objects.resource import New, Resource, serve
 from mockserver.dialects._openai_api.objects.search import (
-    MOST_QUERIES,
-    MOST_READ,
+    MAX_QUERIES,
+    MAX_READ,
     Found,
     Source,
     rank_chunks,
@@ -53,7 +53,7 @@ _NewFile = shape(file_id=str, attributes=optional(Object), chunking_strategy=opt
 
 _SEARCH = Model(
     shape(
-        query=text_or("<an array of strings>", list_of(str, most=MOST_QUERIES)),
+        query=text_or("<an array of strings>", list_of(str, most=MAX_QUERIES)),
         max_num_results=optional(integer()),
         rewrite_query=optional(bool),
         ranking_options=optional(shape(ranker=optional(literal(*RANKERS)), score_threshold=optional(number()))),
@@ -205,7 +205,7 @@ class VectorStoreFiles(Resource):
         if file is None or file.gone:
             return Source(kept.id, "", "", kept.body["attributes"], kept.body["chunking_strategy"])
         name = str(file.body["filename"])
-        text = read_text(read_data(file.data, MOST_READ), name)
+        text = read_text(read_data(file.data, MAX_READ), name)
         return Source(kept.id, name, text, kept.body["attributes"], kept.body["chunking_strategy"])
 
     @serve("GET", "content")

@@ -33,7 +33,7 @@ from mockserver.dialects._reply import STREAM_LINES, RequestLines, merge_headers
 from mockserver.media.samples import FORMATS
 from mockserver.wire.realtime import TOKEN_OF_USER, RealtimeOptions, Voice, stream_events
 
-MOST_TOKENS = 4096  # of an answer
+MAX_TOKENS = 4096  # of an answer
 TURN = Model(
     shape(
         model=optional(str),
@@ -74,7 +74,7 @@ class RealtimeApi(Struct, frozen=True):
         instructions = parsed.get("instructions")
         most = parsed.get("max_output_tokens")
         tools = tuple(map(read_tool, parsed.get("tools") or ()))
-        limit = MOST_TOKENS if most in (None, "inf") else most
+        limit = MAX_TOKENS if most in (None, "inf") else most
         return Call(
             dialect=self.dialect,
             operation="realtime",
@@ -91,7 +91,7 @@ class RealtimeApi(Struct, frozen=True):
             options=Options(
                 parallel_tool_calls=parsed.get("parallel_tool_calls") is not False,
                 max_tokens=limit,
-                usual_tokens=MOST_TOKENS if limit is MOST_TOKENS else None,
+                usual_tokens=MAX_TOKENS if limit is MAX_TOKENS else None,
                 effort=(parsed.get("reasoning") or {}).get("effort"),
                 strict_schema=False,
                 store=False,

@@ -17,8 +17,7 @@ FAULT = "mockserver_fault"  # the parameter of a test that runs once per fault
 class PluginOption(NamedTuple):
     """An option: what it is about, and which values it takes.
 
-    `kind` is pytest's, of the value in the ini file; all but texts can be repeated on the command line. The first
-    choice is the default of a key of the ini file.
+    `kind` is pytest's, of the value in the ini file; all but texts can be repeated on the command line.
     """
 
     about: str
@@ -85,7 +84,9 @@ COVERAGE = PluginOption(
 
 # In the ini file only.
 INI_KEYS: Mapping[str, PluginOption] = {
-    "mockserver_unused": PluginOption("what to do about rules that no test used: ignore, warn (default) or fail"),
+    "mockserver_unused": PluginOption(
+        "what to do about rules that no test used: ignore, warn (default) or fail", choices=("ignore", "warn", "fail")
+    ),
     "mockserver_footprint": PluginOption("the footprint file (default: `mockserver-footprint.yaml` in pytest's root)"),
     "mockserver_footprint_growth": PluginOption("by how much a test may exceed its footprint (default: 10%)"),
     "mockserver_footprint_prices": PluginOption(

@@ -121,12 +121,17 @@ def _authorize(server: McpServer, stated: Mapping[str, Json], seed: Seed) -> Mcp
 
 
 def _is_fit_to_return_to(uri: str) -> bool:
-    """Return whether it is a URI in ASCII (RFC 3986, 2) that no browser runs."""
+    """Return whether it is a URI in ASCII (RFC 3986, 2) without a fragment (RFC 6749, 3.1.2) that no browser runs."""
     try:
         scheme = urlsplit(uri).scheme.lower()
     except ValueError:  # a broken IPv6 address, for one
         return False
-    return uri.isascii() and uri.isprintable() and scheme not in ("", "javascript", "data", "vbscript", "file")
+    return (
+        uri.isascii()
+        and uri.isprintable()
+        and "#" not in uri
+        and scheme not in ("", "javascript", "data", "vbscript", "file")
+    )
 
 
 def _give_token(server: McpServer, stated: Mapping[str, Json], seed: Seed) -> McpDocument:

@@ -135,7 +135,7 @@ class McpStreams:
 
     def __init__(self) -> None:
         self._channels: list[ref[_Channel]] = []
-        self._pending: dict[tuple[str, str, str], ref[PendingReply]] = {}
+        self._pending: dict[tuple[McpClient, str], ref[PendingReply]] = {}
         self._memories: OrderedDict[McpClient, _Memory] = OrderedDict()
         self._answers: OrderedDict[tuple[McpClient, str], ResumableAnswer] = OrderedDict()  # by the names of streams
         self._held = 0  # bytes of these
@@ -227,12 +227,12 @@ class McpStreams:
         """Return where the reply to a request of the server will be."""
         pending = PendingReply()
         self._pending = {key: each for key, each in self._pending.items() if each() is not None}
-        self._pending[client.namespace, client.server, str(number)] = ref(pending)
+        self._pending[client, str(number)] = ref(pending)
         return pending
 
     def take_reply(self, client: McpClient, reply: Mapping[str, Json]) -> None:
         """Note what a client answers to a request of the server; one that nobody waits for is ignored."""
-        found = self._pending.pop((client.namespace, client.server, str(reply.get("id"))), None)
+        found = self._pending.pop((client, str(reply.get("id"))), None)
         pending = None if found is None else found()
         if pending is not None:
             pending.reply = reply

@@ -187,7 +187,15 @@ def test_mistakes_in_a_login(server: MockServer) -> None:
     assert httpx.post(f"{base}/register", json={"redirect_uris": 1}).json()["error"] == "invalid_redirect_uri"
     assert httpx.post(f"{base}/register", content=b"{").status_code == 400
     assert httpx.post(f"{base}/token", data={"grant_type": "password"}).json()["error"] == "unsupported_grant_type"
-    for uri in ("", "javascript:alert(1)", "http://a/\nb", "http://€.com/x", "http://é.com/", "http://["):
+    for uri in (
+        "",
+        "javascript:alert(1)",
+        "http://a/\nb",
+        "http://€.com/x",
+        "http://é.com/",
+        "http://[",
+        "http://a/#b",
+    ):
         refused = httpx.get(f"{base}/authorize", params={"redirect_uri": uri, "response_type": "code"})
         assert (refused.status_code, refused.json()["error"]) == (400, "invalid_request")
     no_challenge = httpx.get(f"{base}/authorize", params={"redirect_uri": "http://a/", "response_type": "code"})

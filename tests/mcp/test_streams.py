@@ -292,6 +292,22 @@ def test_a_reply_that_nobody_waits_for_is_taken(server: MockServer) -> None:
     assert post(server, {"json": {"jsonrpc": "2.0", "id": 99, "result": {}}, "headers": {}}).status_code == 202
 
 
+def test_a_session_does_not_answer_what_another_is_asked(server: MockServer) -> None:
+    asked, other = begin(server, "held"), begin(server, "held")
+    sent = call("tools/call", name="book")
+    with httpx.stream("POST", f"{server.url}/mcp/held", json=sent["json"], headers=asked, timeout=30) as answered:
+        lines = answered.iter_lines()
+        question = next(json.loads(line.removeprefix("data: ")) for line in lines if line.startswith("data: {"))
+        for session, city in ((other, "Oslo"), (asked, "Paris")):
+            post(
+                server,
+                {"json": {"jsonrpc": "2.0", "id": question["id"], **accept(city=city)}, "headers": session},
+                "held",
+            )
+        result = next(json.loads(line.removeprefix("data: ")) for line in lines if line.startswith("data: {"))
+    assert result["result"]["content"][0]["text"] == "Booked Paris"
+
+
 def test_a_client_that_leaves_before_it_replies_keeps_nothing_waiting(server: MockServer) -> None:
     with httpx.stream("POST", f"{server.url}/mcp/files", **call("tools/call", name="book"), timeout=30) as answered:
         assert next(answered.iter_lines()) == "event: message"

@@ -137,6 +137,12 @@ class Reader:
         self.heard.append((head and (head.scope(), head.keep_alive, head.expects), body, whole))
 
 
+def test_blanks_around_a_value_are_no_part_of_it() -> None:
+    reader = Reader()
+    reader.receive(post(b"{}", "x-a: \t b c\t "))
+    assert reader.heads[-1].table.by_name[b"x-a"] == b"b c"
+
+
 def test_a_client_that_repeats_a_head_has_it_read_once() -> None:
     reader = Reader()
     reader.receive(post(b"{}", "x-a: b"))

@@ -225,6 +225,7 @@ class RequestParser:
     def on_header(self, name: bytes, value: bytes) -> None:
         """A header of the head; or a trailer, that nobody will read."""
         name = name.lower()
+        value = value.rstrip(b" \t")  # llhttp leaves blanks at the end (RFC 9112, 5)
         if name in TELLING:
             self._telling.append((name, value))
         self._headers.append((name, value))

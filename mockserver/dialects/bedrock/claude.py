@@ -10,7 +10,6 @@ from msgspec.structs import replace
 
 from mockserver.core.call import Call, IdShape
 from mockserver.core.http import HttpRequest, RawHeaders
-from mockserver.core.json import Json
 from mockserver.core.lazy import remember
 from mockserver.core.plan import Answer, Failure
 from mockserver.core.validation import HistoryProblem, Validation

@@ -19,7 +19,7 @@ class LocalTarget(NamedTuple):
 
 
 class ProviderHost(NamedTuple):
-    """A host of a provider, and its dialect; `path`: how paths begin, if the host serves several dialects."""
+    """A host of a provider, and its dialect; `path`: what paths contain, if the host serves several dialects."""
 
     host: re.Pattern[str]
     path: str
@@ -52,7 +52,7 @@ def find_dialect(url: str, routes: DialectRoutes) -> str | None:
         mounted = [(len(mount), name) for mount, name in every if path.startswith(f"{mount}/")]
         bare = "openai" if path.startswith("/v1/") else "ollama" if path.startswith("/api/") else None
         return max(mounted)[1] if mounted else "ollama" if parts.port == _OLLAMA_PORT else bare
-    served = [row for row in _HOSTS if row.host.fullmatch(host) and parts.path.startswith(row.path)]
+    served = [row for row in _HOSTS if row.host.fullmatch(host) and row.path in parts.path]
     return max(served, key=lambda row: len(row.path)).dialect if served else None
 
 
@@ -117,6 +117,7 @@ _HOSTS = tuple(
         (r"api\.cohere\.(?:com|ai)", "/compatibility/", "openai"),
         (r"bedrock(?:-runtime)?\.[^.]+\.amazonaws\.com", "/openai/", "openai"),
         (r"[^.]+\.services\.ai\.azure\.com", "/anthropic/", "anthropic"),
+        (r"(?:[a-z0-9-]+-)?aiplatform\.googleapis\.com", "/publishers/anthropic/", "anthropic"),
         (r"api\.deepseek\.com", "/anthropic/", "anthropic"),
     )
 )

@@ -23,6 +23,7 @@ CLIENT_CONFIGS: Mapping[str, ClientConfig] = {
         variables={
             "ANTHROPIC_BASE_URL": "{address}/anthropic",
             "ANTHROPIC_API_URL": "{address}/anthropic",
+            "ANTHROPIC_VERTEX_BASE_URL": "{address}/anthropic/v1",
             "ANTHROPIC_API_KEY": "{key}",
             "ANTHROPIC_AUTH_TOKEN": "",
             "ANTHROPIC_PROFILE": "",

@@ -10,6 +10,7 @@ from mockserver.dialects import Dialect, Operation
 from mockserver.dialects.anthropic import batches, completions, files
 from mockserver.dialects.anthropic.answers import fail, render_count, render_message
 from mockserver.dialects.anthropic.bodies import COUNT, NAME
+from mockserver.dialects.anthropic.clouds import list_vertex_operations
 from mockserver.dialects.anthropic.errors import credential, list_rate_limit_headers, make_error_event
 from mockserver.dialects.anthropic.models import model_operations
 from mockserver.dialects.anthropic.replay import HISTORY
@@ -49,6 +50,7 @@ DIALECT = Dialect(
         *files.operations(),
         completions.operation(),
         *model_operations(),
+        *list_vertex_operations(),
     ),
     credential=credential,
     fail=fail,

@@ -10,20 +10,25 @@ from msgspec.structs import replace
 
 from mockserver.core.call import Call, IdShape
 from mockserver.core.http import HttpRequest, RawHeaders
-from mockserver.core.json import Json
 from mockserver.core.lazy import remember
 from mockserver.core.plan import Answer, Failure
 from mockserver.core.validation import HistoryProblem, Validation
 from mockserver.dialects._fields import Model, closed_shape, list_of, optional
 from mockserver.dialects._parse import Body, read_table, read_usual
 from mockserver.dialects.anthropic.bodies import MessagesBody
+from mockserver.dialects.anthropic.clouds import (
+    HEADER_FIELDS,
+    JSON_HEADER,
+    USUAL_VERSION,
+    drop_header_fields,
+    state_headers,
+)
 from mockserver.dialects.anthropic.completions import parse_completion
 from mockserver.dialects.anthropic.replay import HISTORY
 from mockserver.dialects.anthropic.request import make_call, make_usual_call
 from mockserver.dialects.bedrock.models import NAME, find_base_model
 from mockserver.dialects.bedrock.request import MESSAGE_IDS, model_of
 
-_OF_BEDROCK = ("anthropic_version", "anthropic_beta")  # what other clients of Anthropic state in headers
 _OF_PATH = ("model", "stream")
 _MESSAGES = Model(
     closed_shape(
@@ -44,14 +49,14 @@ def parse_claude(http: HttpRequest, validation: Validation) -> Call:
         raw = read_usual(_MESSAGES.typed, asked)
     if raw is None:
         sent = read_table(http.body)
-        call = _parse_unusual(_move_headers(http, sent), sent, shorten_name(model), validation)
-        raw = {**call.raw, **{key: sent[key] for key in _OF_BEDROCK if key in sent}}
+        call = _parse_unusual(state_headers(http, sent, _OWN_VERSION), sent, shorten_name(model), validation)
+        raw = {**call.raw, **{key: sent[key] for key in HEADER_FIELDS if key in sent}}
         raw.pop("model", None)
     else:
-        is_usual = raw["anthropic_version"] == _USUAL_VERSION and "anthropic_beta" not in raw
+        is_usual = raw["anthropic_version"] == _OWN_VERSION and "anthropic_beta" not in raw
         if not is_usual or b"anthropic-beta" in http.header_values:
-            asked = _move_headers(http, raw)
-        call = make_usual_call(asked, _drop_own(raw, shorten_name(model)))
+            asked = state_headers(http, raw, _OWN_VERSION)
+        call = make_usual_call(asked, drop_header_fields(raw, shorten_name(model)))
     call.meaning["model"] = model
     return replace(
         call,
@@ -69,7 +74,7 @@ def parse_claude(http: HttpRequest, validation: Validation) -> Call:
 def _parse_unusual(asked: HttpRequest, body: Body, model: str, validation: Validation) -> Call:
     if validation is not Validation.OFF:
         _refuse_own(body)
-    inner = _drop_own(body, model)
+    inner = drop_header_fields(body, model)
     if is_completion(body):
         return parse_completion(replace(asked, body=encode(inner)), validation)
     return make_call(asked, inner, validation=validation)
@@ -88,32 +93,8 @@ def _refuse_own(body: Body) -> None:
         raise Failure("bad_parameter", "anthropic_version: Field required")
 
 
-def _drop_own(body: Body, model: str) -> dict[str, Json]:
-    """Return the body that Anthropic's own API would get."""
-    inner = {**body, "model": model}
-    inner.pop("anthropic_version", None)
-    inner.pop("anthropic_beta", None)
-    return inner
-
-
-def _move_headers(http: HttpRequest, body: Body) -> HttpRequest:
-    """Return the request with what Bedrock has in the body in headers."""
-    version = body.get("anthropic_version")
-    betas = body.get("anthropic_beta")
-    named = _VERSION if version in (None, _USUAL_VERSION) else str(version)
-    sent = [field for field in http.headers if field[0] == b"anthropic-beta"]
-    listed = [(b"anthropic-beta", _encode(beta)) for beta in (betas if isinstance(betas, list) else ())]
-    return replace(http, headers=(_JSON, (b"anthropic-version", _encode(named)), *sent, *listed))
-
-
-def _encode(value: Json) -> bytes:
-    return str(value).encode("latin-1", "replace")
-
-
-_USUAL_VERSION = "bedrock-2023-05-31"  # one version, as Bedrock names it
-_VERSION = "2023-06-01"  # as Anthropic names it
-_JSON = (b"content-type", b"application/json")
-_USUAL_HEADERS: RawHeaders = (_JSON, (b"anthropic-version", _VERSION.encode()))
+_OWN_VERSION = "bedrock-2023-05-31"  # Anthropic's usual one, as Bedrock names it
+_USUAL_HEADERS: RawHeaders = (JSON_HEADER, (b"anthropic-version", USUAL_VERSION.encode()))
 
 
 @remember(256)

@@ -45,6 +45,12 @@ PLACES = [
         "/azure-openai/openai/v1/chat/completions",
         "chat",
     ),
+    (
+        "https://us-east5-aiplatform.googleapis.com/v1/projects/p/locations/us-east5/publishers/anthropic/models/claude-opus-4-8:rawPredict",
+        "anthropic",
+        "/anthropic/v1/projects/p/locations/us-east5/publishers/anthropic/models/claude-opus-4-8:rawPredict",
+        "chat",
+    ),
     ("http://localhost:8000/v1/chat/completions", "openai", "/openai/v1/chat/completions", "chat"),
     ("/tzafon/v1/chat/completions", "tzafon", "/tzafon/v1/chat/completions", "chat"),
 ]

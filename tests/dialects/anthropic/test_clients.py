@@ -284,3 +284,40 @@ def test_version_1_of_the_sdk_sends_its_key_in_its_own_header(server: MockServer
     assert answer.status_code == 200
     (call,) = server.calls
     assert call.model == "m"
+
+
+def test_vertex_ai_is_answered_by_the_same_rules(server: MockServer) -> None:
+    server.on("Hello", model="claude-sonnet-4-5@*").reply("Hi!")
+    server.on("*Paris*").reply(tool_calls=[{"name": "get_weather", "arguments": {"city": "Paris"}}])
+    base = server.base_url("anthropic") + "/v1"
+    model = "claude-sonnet-4-5@20250929"
+    with anthropic.AnthropicVertex(
+        base_url=base, region="us-east5", project_id="p", access_token="t", max_retries=0
+    ) as client:
+        message = client.messages.create(model=model, max_tokens=99, messages=HELLO)
+        with client.messages.stream(model=model, max_tokens=99, messages=HELLO) as stream:
+            assert stream.get_final_message().to_dict() == message.to_dict()
+        asked: Any = [{"role": "user", "content": "Is it warm in Paris?"}]
+        called = client.messages.create(model=model, max_tokens=99, messages=asked, tools=[WEATHER])
+        counted = client.messages.count_tokens(model=model, messages=HELLO)
+        with pytest.raises(anthropic.BadRequestError, match="at least one message"):
+            client.messages.create(model=model, max_tokens=99, messages=[])
+    assert message.content[0].text == "Hi!"  # type: ignore[union-attr]
+    assert message.model == "claude-sonnet-4-5-20250929"
+    assert message.id.startswith("msg_vrtx_01")
+    assert called.content[0].id.startswith("toolu_vrtx_01")  # type: ignore[union-attr]
+    assert counted.input_tokens == message.usage.input_tokens
+
+
+@pytest.mark.parametrize(
+    ("changed", "wrong"),
+    [({"model": MODEL}, "model: Extra inputs are not permitted"), ({}, "anthropic_version: Field required")],
+)
+def test_vertex_ai_wants_the_version_in_the_body_and_no_model(
+    server: MockServer, changed: dict[str, Any], wrong: str
+) -> None:
+    path = "/v1/projects/p/locations/us-east5/publishers/anthropic/models/claude-sonnet-4-5:rawPredict"
+    body = {"max_tokens": 9, "messages": HELLO, **changed}
+    answer = httpx.post(server.base_url("anthropic") + path, json=body, headers={"authorization": "Bearer t"})
+    assert answer.status_code == 400
+    assert answer.json()["error"]["message"] == wrong

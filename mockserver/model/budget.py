@@ -51,6 +51,19 @@ def find_request_work() -> RequestWork:
     return RequestWork() if budget is None else budget.request
 
 
+# What one step of a schema, some 30 microseconds, is enough for: so many values to compile, options to look at...
+PER_STEP = {
+    "compiled values": 4,
+    "pairs": 4,  # of a property and what the prompt says
+    "rejected characters": 5,
+    "patterns": 10,  # that a name is matched with
+    "combined parts": 20,
+    "parts": 40,  # of a shape, or its options
+    "values": 50,  # that are listed or compared
+    "characters": 50,
+    "microseconds of patterns": 100,  # as they are estimated; compiled patterns are kept for other requests
+    "validated schemas": 2_000,
+}
 MAX_TEXT_TOKENS = 100_000  # of a generated text
 STEPS = 60_000
 REQUEST_WORK: ContextVar[RequestWork | None] = ContextVar("request work", default=None)

@@ -8,7 +8,7 @@ from mockserver.core.json import Json
 from mockserver.core.plan import Failure
 from mockserver.core.seed import Seed
 from mockserver.model.arguments import NOTHING, Mentions
-from mockserver.model.budget import find_request_work
+from mockserver.model.budget import PER_STEP, find_request_work
 from mockserver.model.schema.document import (
     MAX_COST,
     UnsatisfiableError,
@@ -16,7 +16,7 @@ from mockserver.model.schema.document import (
     escape,
     measure_depth_and_size,
 )
-from mockserver.model.schema.generator import VALIDATED_PER_STEP, Attempt
+from mockserver.model.schema.generator import Attempt
 from mockserver.model.schema.shape import CompiledSchema, compile_schema
 
 
@@ -61,7 +61,7 @@ def _search(compiled: CompiledSchema, seed: Seed, said: Mentions) -> Json:
     work = find_request_work()
     minimal = False
     work_left = min(_MAX_WORK, work.left)
-    work.left -= compiled.document.values // _COMPILED_PER_STEP
+    work.left -= compiled.document.values // PER_STEP["compiled values"]
     for number in range(_MAX_ATTEMPTS):
         minimal = minimal or number >= _MAX_ATTEMPTS // 2
         share = min(_MAX_WORK_PER_ATTEMPT, work_left, work.left)
@@ -98,7 +98,7 @@ def _search(compiled: CompiledSchema, seed: Seed, said: Mentions) -> Json:
                     raise stuck
                 minimal = True  # a smaller value may do
                 continue
-            work.left -= int(cost) // VALIDATED_PER_STEP
+            work.left -= int(cost) // PER_STEP["validated schemas"]
         if compiled.validator.whole.is_valid(value):
             return value
         few = compiled.validator.is_cheap or cost <= _MAX_COST_OF_COMPLAINTS
@@ -127,4 +127,3 @@ _MAX_WORK = 14_000  # steps for one instance, over all attempts
 _MAX_WORK_PER_ATTEMPT = 8_000
 _MAX_COMPLAINTS = 20
 _MAX_COST_OF_COMPLAINTS = 10_000
-_COMPILED_PER_STEP = 4

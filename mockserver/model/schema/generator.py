@@ -9,6 +9,7 @@ from msgspec import Struct
 from mockserver.core.json import Json
 from mockserver.core.seed import Random, Seed
 from mockserver.model.arguments import NOTHING, WHOLE, Mentions
+from mockserver.model.budget import PER_STEP
 from mockserver.model.patterns import sample
 from mockserver.model.schema.document import (
     MAX_COST,
@@ -79,7 +80,7 @@ class Attempt:
     ) -> None:
         self.compiled = compiled
         self.seed = seed
-        self.said = said  # by the prompt, and no value has taken it yet; set it again to undo what was taken
+        self.said = said  # by the prompt, and no value has taken it yet
         self.has_prompt = said is not NOTHING
         self.work_left = work
         self.rejections = rejections
@@ -135,7 +136,7 @@ class Attempt:
             cost = self.compiled.validator.estimate_cost(depth, size)
             if cost > MAX_COST:
                 return all(schema is True or schema == {} for schema in shape.schemas)
-            self.spend(size // 50 + int(cost) * len(shape.schemas) // VALIDATED_PER_STEP)
+            self.spend(size // PER_STEP["values"] + int(cost) * len(shape.schemas) // PER_STEP["validated schemas"])
         return shape.allows(value)
 
     def make(self, shape: Shape, location: Location) -> Json:
@@ -147,13 +148,12 @@ class Attempt:
         for value in self._default_and_examples(shape, location):
             if self.fits(shape, value):
                 return value
-        left = self.said
-        taken = self.take_values(shape, location, _NOTHING_TAKEN)
-        if taken.values:
-            try:
-                return self._make_first_possible(shape, location, taken)
-            except UnsatisfiableError:  # what the prompt says cannot be met together with what the schema demands
-                self.said = left
+        taken = _NOTHING_TAKEN
+        if self.has_prompt and "object" in shape.types:
+            with _Undoing(self, suppresses=True):  # what the prompt says may contradict what the schema demands
+                taken = self.take_values(shape, location, taken)
+                if taken.values:
+                    return self._make_first_possible(shape, location, taken)
         return self._make_first_possible(shape, location, Taken(looked_up=taken.looked_up))
 
     def _default_and_examples(self, shape: Shape, location: Location) -> Sequence[Json]:
@@ -171,13 +171,12 @@ class Attempt:
     def _make_first_possible(self, shape: Shape, location: Location, taken: Taken) -> Json:
         choices = shape.choices
         first: UnsatisfiableError | None = None
-        left = self.said
         combinations = self.combine(shape, choices, location, taken) if choices else iter([shape])
         for combination in islice(combinations, _MAX_COMBINATIONS):
             try:
-                return self._make_value(combination, location, taken)
+                with _Undoing(self):
+                    return self._make_value(combination, location, taken)
             except UnsatisfiableError as error:
-                self.said = left
                 pointer = error.pointer if error.pointer.startswith("#") else combination.find_pointer_of(error.pointer)
                 first = first or UnsatisfiableError(error.why, pointer)
         raise first or UnsatisfiableError("none of the alternatives can be met", shape.pointer)
@@ -191,7 +190,7 @@ class Attempt:
         stuck = shape.pointer
         while left:
             narrow, option, further = left.pop()
-            self.spend(1 + (len(narrow.parts) + len(further)) // 20)
+            self.spend(1 + (len(narrow.parts) + len(further)) // PER_STEP["combined parts"])
             widened = narrow.widen(option)
             if widened is None:
                 continue
@@ -207,7 +206,7 @@ class Attempt:
                 continue
             choice = further[0]
             stuck = choice.pointer
-            self.spend(len(choice.options) // 40)
+            self.spend(len(choice.options) // PER_STEP["parts"])
             left += [(widened, option, further[1:]) for option in reversed(self._order_options(choice, location))]
         if not found:
             raise UnsatisfiableError("none of the alternatives can be met", stuck)
@@ -281,12 +280,12 @@ class Attempt:
     def _make_text(self, shape: Shape, location: Location) -> str:
         def stream(attempt: int, rejected: int) -> Random:
             """The stream of an attempt; characters that were rejected before count as work."""
-            self.spend(10 * attempt + rejected // 5)
+            self.spend(_STEPS_OF_TEXT * attempt + rejected // PER_STEP["rejected characters"])
             return self.stream(location, f"text {attempt}")
 
-        self.spend(shape.pattern_work // 100)
+        self.spend(shape.pattern_work // PER_STEP["microseconds of patterns"])
         text = shape.texts.draw(hint_at_owner(location.owner, location.hints), stream)
-        self.spend(len(text) // 50)
+        self.spend(len(text) // PER_STEP["characters"])
         return text
 
     # What the prompt says
@@ -336,7 +335,28 @@ class Attempt:
         return self.measure_evidence(shape.find_item(0) if shape and is_list else shape)
 
     def _spend_on_prompt(self, properties: int) -> None:
-        self.spend(3 + min(_MAX_PAIRS, properties * (1 + len(self.said.found))) // 4)
+        pairs = min(_MAX_PAIRS, properties * (1 + len(self.said.found)))
+        self.spend(_STEPS_OF_PROMPT + pairs // PER_STEP["pairs"])
+
+
+class _Undoing:
+    """Lets the prompt say again what a try has taken from it that ends with UnsatisfiableError."""
+
+    __slots__ = ("_attempt", "_said", "_suppresses")
+
+    def __init__(self, attempt: Attempt, *, suppresses: bool = False) -> None:
+        self._attempt = attempt
+        self._suppresses = suppresses
+        self._said = attempt.said
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> bool:
+        if kind is None or not issubclass(kind, UnsatisfiableError):
+            return False
+        self._attempt.said = self._said
+        return self._suppresses
 
 
 class _ObjectMaker:
@@ -458,7 +478,7 @@ class _ObjectMaker:
         return draw_noun(rng) if at < _MAX_MISSES else f"{draw_noun(rng)}_{at}"
 
     def _is_allowed(self, name: str) -> bool:
-        self.attempt.spend(len(self.shape.name_patterns) // 10)
+        self.attempt.spend(len(self.shape.name_patterns) // PER_STEP["patterns"])
         return self.shape.allows_name(name)
 
 
@@ -578,7 +598,8 @@ def _is_null(schema: Json) -> bool:
     return schema.get("type") in ("null", ["null"]) or ("const" in schema and schema["const"] is None)
 
 
-VALIDATED_PER_STEP = 2_000  # schemas tried
+_STEPS_OF_TEXT = 10  # a further attempt at a text, which is one at its patterns and formats
+_STEPS_OF_PROMPT = 3  # looking at what the prompt says
 _MAX_DEPTH = 40
 _MAX_OPTIONAL_DEPTH = 4
 _OPTIONAL_CHANCES = (0.9, 0.7, 0.4, 0.2, 0.1)  # of an optional property, by depth

@@ -16,6 +16,7 @@ from pydantic_core import to_json
 
 from mockserver.core.json import Json
 from mockserver.core.lazy import lazy_property
+from mockserver.model.budget import PER_STEP
 from mockserver.model.patterns import estimate_pattern_work, matches
 from mockserver.model.schema.document import (
     MinDepths,
@@ -72,12 +73,13 @@ class Shape:
         patterns = sum(len(part["patternProperties"]) for part in self.parts if "patternProperties" in part)
         values = sum(map(self._compiled.count_values, listed))
         options = sum(len(choice.options) for choice in self.choices)
-        return 1 + self.work_of_holding + (len(self.parts) + options) // 40 + values // 50 + patterns // 10
+        parts = (len(self.parts) + options) // PER_STEP["parts"]
+        return 1 + self.work_of_holding + parts + values // PER_STEP["values"] + patterns // PER_STEP["patterns"]
 
     @lazy_property
     def work_of_holding(self) -> int:
         """The steps that it takes to see whether it can hold."""
-        return len(self.required) * (4 + len(self.parts)) // 40
+        return len(self.required) * (_PARTS_OF_PROPERTY + len(self.parts)) // PER_STEP["parts"]
 
     # What kind of value it is
 
@@ -540,6 +542,7 @@ _READ_IN_VIEWS = frozenset(
 _TYPES_OF_PYTHON = {type(None): "null", bool: "boolean", int: "integer", str: "string", list: "array"}
 _TEXT: Json = {"type": "string"}
 _MAX_DESCRIPTION = 80
+_PARTS_OF_PROPERTY = 4  # what looking up the shape of a property takes besides, as compared with a part
 _MAX_OPTIONS = 8
 _FEW_SCHEMAS = 8
 _MAX_VIEWS = 200

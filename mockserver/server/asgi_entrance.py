@@ -19,8 +19,8 @@ from mockserver.server.deliver import serve
 from mockserver.server.directory import FoundResponder
 from mockserver.server.limits import estimate_parsed_size
 from mockserver.server.recording.player import Player
-from mockserver.server.respond import Response, Visit
 from mockserver.server.snapshot import find_codings, find_length, read_body, receive_pieces
+from mockserver.server.visit import Response, Visit
 
 
 async def answer(found: FoundResponder, scope: Scope, receive: Receive, send: Send) -> None:

@@ -18,8 +18,8 @@ from mockserver.delivery.faults import apply_faults
 from mockserver.delivery.script import AT_ONCE, make_script
 from mockserver.dialects import render_error_frame
 from mockserver.server.relay import Relay
-from mockserver.server.respond import Response, Visit
 from mockserver.server.snapshot import ClientLeftError
+from mockserver.server.visit import Response, Visit
 
 STOPPING = Failure("overloaded", "The server is stopping.")
 

@@ -48,7 +48,7 @@ from mockserver.server.explain import (
 from mockserver.server.live import Live
 from mockserver.server.masking import find_request_secrets, find_row_secrets, mask_texts
 from mockserver.server.respond import HOME, Responder
-from mockserver.server.respond import Response as Answer
+from mockserver.server.visit import Response as Answer
 from mockserver.state.journal import Journal
 
 if TYPE_CHECKING:

@@ -22,7 +22,8 @@ from mockserver.delivery.paced import PacedStream
 from mockserver.engine.offload import LARGEST_IN_LOOP
 from mockserver.server.deliver import serve
 from mockserver.server.limits import estimate_parsed_size
-from mockserver.server.respond import STATE_LOST, Responder, Response, Visit, return_response
+from mockserver.server.respond import STATE_LOST, Responder
+from mockserver.server.visit import Response, Visit, return_response
 
 # codes with which connections are closed (RFC 6455, 7.4)
 STOPPING = 1012

@@ -76,7 +76,7 @@ async def find_recorded(operation: Operation, visit: Visit) -> RecordedCall | No
     player = visit.engine.player
     if player is None or player.is_empty:
         return None
-    dialect = visit.responder.dialect
+    dialect = visit.dialect
     if visit.is_large:
         call = await on_thread(parse_recorded, operation, dialect, visit.request)
     else:

@@ -7,7 +7,6 @@ way.
 
 import logging
 from collections.abc import Awaitable, Mapping
-from functools import lru_cache
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -15,30 +14,26 @@ from msgspec.structs import replace
 from mockserver.core.call import WEBSOCKET, Call
 from mockserver.core.episode import Recorded
 from mockserver.core.exchange import COMPLETE
-from mockserver.core.http import HeaderLines, HttpRequest, Reply, weigh, write_lines
+from mockserver.core.http import HttpRequest, Reply, weigh
 from mockserver.core.json import Json
 from mockserver.core.plan import UNTIMED, Answer, Failure, Forward, Plan, Raw, Usage
 from mockserver.core.seed import Seed
 from mockserver.core.state import StateLostError
-from mockserver.core.text import escape_line
 from mockserver.delivery.script import AT_ONCE, Pace, fit_beats, fit_form
 from mockserver.dialects import Dialect, Operation
 from mockserver.dialects._mcp import DIALECT as MCP
-from mockserver.dialects._reply import drop_headers, merge_headers
+from mockserver.dialects._reply import merge_headers
 from mockserver.engine.offload import is_long, on_thread
 from mockserver.server.access import (
-    add_origin_headers,
     check_key,
     check_model_allowed,
     check_page,
-    forbid_scripts,
     has_own_login,
     is_control,
-    may_be_shown,
 )
 from mockserver.server.client_environment import render_home
 from mockserver.server.handshakes import check_handshake, is_handshake, refuse_handshake
-from mockserver.server.limits import LIMIT_REASONS, LIMITED, Reservation
+from mockserver.server.limits import LIMITED, Reservation
 from mockserver.server.live import Live
 from mockserver.server.masking import describe_crash
 from mockserver.server.reading import TIMING, find_recorded, read_call, read_timing, undo_codings
@@ -47,14 +42,13 @@ from mockserver.server.recording.upstreams import replace_upload_urls
 from mockserver.server.routes import find_operation
 from mockserver.server.snapshot import ClientLeftError
 from mockserver.server.stubs import is_stubbed, make_stub_operation, suggest_rule
-from mockserver.server.visit import Response, Visit
+from mockserver.server.visit import HOME, STATE_LOST, Response, Visit
 
 TOKEN_COST = 100  # bytes that a token of an answer takes
 PROMPT_COST = 5_000  # the same of a prompt among many
 MANY_CHOICES = 16  # of an answer that is planned when few others are
 MAX_PARTED_TOKENS = 512  # tokens of a stream whose frames are made before the first one leaves
 MAX_JOINED = 1 << 18  # bytes of a body that count as those of a large answer
-HOME = Plan(None, "generated")  # of `GET /`
 
 log = logging.getLogger("mockserver")
 
@@ -88,7 +82,7 @@ class Responder(Struct, eq=False):
         operation = find_operation(method, self.operations)
         if operation is not None:
             row.operation = operation.name
-        return Visit(self, request, live.settings, live.engine, journal, row, operation=operation)
+        return Visit(live, self.dialect, request, live.settings, live.engine, journal, row, operation=operation)
 
     async def respond(self, visit: Visit) -> Response:
         """Return the response to a request. It waits for threads, queues and Redis only, never for the client.
@@ -99,17 +93,17 @@ class Responder(Struct, eq=False):
             response = await self._answer(visit)
         except Failure as failure:
             if visit.is_large:
-                response = await on_thread(self.refuse, visit.request, failure, visit.call)
+                response = await on_thread(visit.refuse, failure, visit.call)
             else:
-                response = self.refuse(visit.request, failure, visit.call)
+                response = visit.refuse(failure, visit.call)
         except ClientLeftError:
             raise
         except StateLostError:
-            response = self.refuse(visit.request, STATE_LOST)
+            response = visit.refuse(STATE_LOST)
         except Exception as error:
             log.error("%s", describe_crash(error, visit.request))
-            response = self.refuse(visit.request, Failure("server_error", _BUG))
-        return self.finish(response, visit, tells_limits=response.forwarded is None)
+            response = visit.refuse(Failure("server_error", _BUG))
+        return visit.finish(response, tells_limits=response.forwarded is None)
 
     async def _answer(self, visit: Visit) -> Response:
         """Return the response to a request that is not refused. Raises Failure, StateLostError, ClientLeftError."""
@@ -125,7 +119,7 @@ class Responder(Struct, eq=False):
             fixed = self._find_fixed_response(visit)
             if fixed is not None:
                 return fixed
-            operation = operation or self.require_operation(visit.row.method)
+            operation = visit.operation = operation or self.require_operation(visit.row.method)
         self._check_headers(visit)
 
         if b"content-encoding" in visit.request.header_values:
@@ -190,12 +184,6 @@ class Responder(Struct, eq=False):
         return operation
 
     # What answers without a call
-
-    def refuse(self, request: HttpRequest, failure: Failure, call: Call | None = None) -> Response:
-        """Return the response to a request that is refused, in the words of the provider."""
-        source = "limited" if failure.reason in LIMIT_REASONS else "invalid"
-        plan = Plan(None, "state lost" if failure is STATE_LOST else source)
-        return Response(plan, self.dialect.fail(request, failure, call), call)
 
     def _find_fixed_response(self, visit: Visit) -> Response | None:
         """Return the response that no rule can change, if a request gets one. Raises Failure where no socket is."""
@@ -362,38 +350,6 @@ class Responder(Struct, eq=False):
         headers = replace_upload_urls(reply.headers, request, self.dialect)
         return reply if headers is reply.headers else replace(reply, headers=headers)
 
-    def finish(self, response: Response, visit: Visit, *, tells_limits: bool = True) -> Response:
-        """Add the headers that every response has, and note it in the journal.
-
-        `tells_limits`: what is left of them is told, too. What an upstream answers tells of the provider's own.
-        """
-        request = visit.request
-        plan = response.plan
-        reply = response.reply
-        settings = self.live.settings
-        limits = visit.reservation.headers if tells_limits and visit.reservation is not None else ()
-        own = reply.headers
-        is_safe = type(own) is HeaderLines and not plan.faults  # which may change the type
-        if not is_safe and response.forwarded is None and may_be_shown(request):
-            own = (*own, *forbid_scripts(request, () if plan.faults else own))
-        if limits:
-            own = drop_headers(own, dict(limits))
-        if own is not reply.headers:
-            response.reply = replace(reply, headers=own)
-        more = write_lines(limits) if limits else ""
-        _note(response, visit, more)
-        if settings.source_headers:
-            more += f"{_write_source_line(plan.source)}x-mockserver-call: {visit.row.seq}\r\n"
-            if self.live.fleet is not None and self.live.fleet.lost:
-                more += "x-mockserver-state: lost\r\n"
-        if settings.cors and response.forwarded is None:  # what an upstream answers is not known yet
-            merged, across = add_origin_headers(request, own, settings.cors)
-            if merged is not own:
-                response.reply = replace(reply, headers=merged)
-            more += across.lines
-        response.extra_headers = HeaderLines(more)
-        return response
-
     # WebSockets
 
     async def plan_socket(self, handshake: HttpRequest) -> Response | None:
@@ -448,37 +404,6 @@ def _forward(call: Call, plan: Plan, visit: Visit) -> Response:
     return Response(replace(plan, faults=()), _NO_REPLY, call, forwarded=sent)  # neither faults nor timing apply
 
 
-def _note(response: Response, visit: Visit, limits: str) -> None:
-    """Note a response, with its own headers and the lines about limits; a look at the server is no call."""
-    row = visit.row
-    row.plan = response.plan
-    row.status = response.reply.status
-    headers = response.reply.headers
-    if not limits:
-        row.reply_headers = headers
-    elif type(headers) is HeaderLines:
-        row.reply_headers = HeaderLines(headers.lines + limits, headers.sized)
-    else:
-        row.reply_headers = (*headers, *HeaderLines(limits))
-    call = response.call
-    if call is not None:
-        row.call = call
-        row.model = call.model
-        row.operation = call.operation
-    if response.plan is HOME:
-        visit.journal.forget(row)
-
-
-@lru_cache(maxsize=1024)
-def _write_source_line(source: str) -> str:
-    return f"x-mockserver-source: {escape_line(source)}\r\n"
-
-
 _NO_REPLY = Reply(0, ())
 _BROKEN = Failure("overloaded")  # what a fault breaks of a WebSocket that is not opened
-STATE_LOST = Failure(
-    "overloaded",
-    "The shared state of mockserver is out of reach; this request may have been counted. Please try again.",
-    retry_after=1.0,
-)
 _BUG = "mockserver failed on this request; its log says how."

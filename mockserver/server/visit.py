@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from functools import lru_cache
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -11,19 +11,26 @@ from starlette.types import Message, Receive
 from mockserver.config.settings import Settings
 from mockserver.core.call import Call
 from mockserver.core.exchange import Exchange
-from mockserver.core.http import HeaderLines, Headers, HttpRequest, Reply
-from mockserver.core.plan import Plan
+from mockserver.core.http import HeaderLines, Headers, HttpRequest, Reply, write_lines
+from mockserver.core.plan import Failure, Plan
 from mockserver.core.seed import monotonic
+from mockserver.core.text import escape_line
 from mockserver.delivery.script import AT_ONCE, Pace
-from mockserver.dialects import Operation
+from mockserver.dialects import Dialect, Operation
+from mockserver.dialects._reply import drop_headers
 from mockserver.engine.engine import Engine
 from mockserver.engine.offload import LARGEST_IN_LOOP
-from mockserver.server.limits import Reservation
+from mockserver.server.access import add_origin_headers, forbid_scripts, may_be_shown
+from mockserver.server.limits import LIMIT_REASONS, Reservation
 from mockserver.server.live import Live
 from mockserver.state.journal import Journal
 
-if TYPE_CHECKING:
-    from mockserver.server.respond import Responder
+HOME = Plan(None, "generated")  # of `GET /`
+STATE_LOST = Failure(
+    "overloaded",
+    "The shared state of mockserver is out of reach; this request may have been counted. Please try again.",
+    retry_after=1.0,
+)
 
 
 class Response(Struct):
@@ -64,7 +71,8 @@ class Visit(Struct, eq=False):
     are those on the history that it sends back.
     """
 
-    responder: "Responder"
+    live: Live
+    dialect: Dialect
     request: HttpRequest
     settings: Settings
     engine: Engine
@@ -81,10 +89,6 @@ class Visit(Struct, eq=False):
     call: Call | None = None
     remarks: tuple[str, ...] = ()
     release: Callable[[], None] | None = None  # gives back what its call holds
-
-    @property
-    def live(self) -> Live:
-        return self.responder.live
 
     @property
     def is_large(self) -> bool:
@@ -106,6 +110,64 @@ class Visit(Struct, eq=False):
         if not self.in_process:
             self.live.unsent.take(self.row, size, limit=self.live.settings.max_unsent)
 
+    def refuse(self, failure: Failure, call: Call | None = None) -> Response:
+        """Return the response to a request that is refused, in the words of the provider."""
+        source = "limited" if failure.reason in LIMIT_REASONS else "invalid"
+        plan = Plan(None, "state lost" if failure is STATE_LOST else source)
+        return Response(plan, self.dialect.fail(self.request, failure, call), call)
+
+    def finish(self, response: Response, *, tells_limits: bool = True) -> Response:
+        """Add the headers that every response has, and note it in the journal.
+
+        `tells_limits`: what is left of them is told, too. What an upstream answers tells of the provider's own.
+        """
+        request = self.request
+        plan = response.plan
+        reply = response.reply
+        settings = self.live.settings
+        limits = self.reservation.headers if tells_limits and self.reservation is not None else ()
+        own = reply.headers
+        is_safe = type(own) is HeaderLines and not plan.faults  # which may change the type
+        if not is_safe and response.forwarded is None and may_be_shown(request):
+            own = (*own, *forbid_scripts(request, () if plan.faults else own))
+        if limits:
+            own = drop_headers(own, dict(limits))
+        if own is not reply.headers:
+            response.reply = replace(reply, headers=own)
+        more = write_lines(limits) if limits else ""
+        self._note(response, more)
+        if settings.source_headers:
+            more += f"{_write_source_line(plan.source)}x-mockserver-call: {self.row.seq}\r\n"
+            if self.live.fleet is not None and self.live.fleet.lost:
+                more += "x-mockserver-state: lost\r\n"
+        if settings.cors and response.forwarded is None:  # what an upstream answers is not known yet
+            merged, across = add_origin_headers(request, own, settings.cors)
+            if merged is not own:
+                response.reply = replace(reply, headers=merged)
+            more += across.lines
+        response.extra_headers = HeaderLines(more)
+        return response
+
+    def _note(self, response: Response, limits: str) -> None:
+        """Note a response, with its own headers and the lines about limits; a look at the server is no call."""
+        row = self.row
+        row.plan = response.plan
+        row.status = response.reply.status
+        headers = response.reply.headers
+        if not limits:
+            row.reply_headers = headers
+        elif type(headers) is HeaderLines:
+            row.reply_headers = HeaderLines(headers.lines + limits, headers.sized)
+        else:
+            row.reply_headers = (*headers, *HeaderLines(limits))
+        call = response.call
+        if call is not None:
+            row.call = call
+            row.model = call.model
+            row.operation = call.operation
+        if response.plan is HOME:
+            self.journal.forget(row)
+
     def end(self, how: str) -> None:
         """Give back what the request held, and close its row: it was sent whole, or ended otherwise."""
         if self.reservation is not None:
@@ -115,3 +177,8 @@ class Visit(Struct, eq=False):
         if self.row.held:
             self.live.unsent.release(self.row)
         self.journal.close(self.row, how)
+
+
+@lru_cache(maxsize=1024)
+def _write_source_line(source: str) -> str:
+    return f"x-mockserver-source: {escape_line(source)}\r\n"

@@ -332,7 +332,7 @@ class RealtimeSession(RecordedSession):
         # A rule is to be seen to answer; what is heard anyway is no call.
         if isinstance(plan.outcome, Transcript) and plan.source.startswith("rule "):
             visit = self.admit(heard.call.http)
-            self.responder.finish(Response(plan.rendered, Reply(200, ()), heard.call), visit)
+            visit.finish(Response(plan.rendered, Reply(200, ()), heard.call))
             visit.end(COMPLETE)
         return None
 

@@ -166,6 +166,24 @@ def join_frames(reply: Reply) -> Reply:
     return replace(reply, frames=chain((first, second), several))
 
 
+def fit_form(reply: Reply, pace: Pace, *, apart: bool, few: bool) -> Reply:
+    """Return the reply in the form in which it leaves: joined, or in parts that are due at times if these are `few`.
+
+    Faults want all frames `apart`, and a plain body as a whole.
+    """
+    if reply.beats and not pace.at_once:  # each frame has its time
+        return reply
+    if apart:
+        if reply.pieces is None:
+            return reply
+        body = b"".join(reply.pieces)
+        length = ("content-length", str(len(body)))
+        return replace(reply, headers=(*reply.headers, length), body=body, pieces=None)
+    if pace.at_once:
+        return join_frames(reply)
+    return part_frames(reply, pace) if few else reply
+
+
 def part_frames(reply: Reply, pace: Pace) -> Reply:
     """Return the reply with its frames joined to a body, of which each part leaves at its time."""
     if reply.frames is None:

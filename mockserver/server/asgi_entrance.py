@@ -19,8 +19,9 @@ from mockserver.server.deliver import serve
 from mockserver.server.directory import FoundResponder
 from mockserver.server.limits import estimate_parsed_size
 from mockserver.server.recording.player import Player
-from mockserver.server.respond import Response, Visit
+from mockserver.server.respond import Responder
 from mockserver.server.snapshot import find_codings, find_length, read_body, receive_pieces
+from mockserver.server.visit import Response, Visit
 
 
 async def answer(found: FoundResponder, scope: Scope, receive: Receive, send: Send) -> None:
@@ -34,18 +35,17 @@ async def answer(found: FoundResponder, scope: Scope, receive: Receive, send: Se
     if client.in_process is not None:
         visit.in_process = True
         visit.patient = client.in_process.patient
-    await serve(_respond(visit), visit, client, scope)
+    await serve(_respond(found.responder, visit), visit, client, scope)
 
 
-async def _respond(visit: Visit) -> Response:
+async def _respond(responder: Responder, visit: Visit) -> Response:
     """Return the response to a request whose body is still to be read."""
-    responder = visit.responder
     request = visit.request
     live = visit.live
     try:
         takes_files = visit.operation is not None and OPERATIONS[visit.operation.name].takes_files
         if takes_files and _may_go_to_disk(visit):
-            return await _respond_to_form(visit)
+            return await _respond_to_form(responder, visit)
         if takes_files:
             limit = live.settings.max_upload
             setting = "max_upload"
@@ -56,7 +56,7 @@ async def _respond(visit: Visit) -> Response:
         if len(body) > LARGEST_IN_LOOP or live.unsent.held > live.settings.max_unsent:
             visit.take(estimate_parsed_size(body))
     except Failure as failure:
-        return responder.finish(responder.refuse(request, failure), visit)
+        return visit.finish(visit.refuse(failure))
     visit.receive_body(body)
     return await responder.respond(visit)
 
@@ -73,12 +73,11 @@ def _may_go_to_disk(visit: Visit) -> bool:
     return is_form and not records and not engine.rule_set.forwards
 
 
-async def _respond_to_form(visit: Visit) -> Response:
+async def _respond_to_form(responder: Responder, visit: Visit) -> Response:
     """Respond to a form, whose files go to disk while it comes: until then, or as long as an object keeps them.
 
     Raises like `read_body`; before it is read, for a sender that may not ask.
     """
-    responder = visit.responder
     try:
         reader = FormReader(visit.request.header("content-type") or "")
     except ValueError:  # its type does not say where its parts end
@@ -103,7 +102,7 @@ def _check_sender(visit: Visit) -> None:
     if not visit.in_process:
         check_page(visit.request, settings)
     if settings.keys is not None:
-        check_key(visit.responder.dialect.credential(visit.request), settings.keys)
+        check_key(visit.dialect.credential(visit.request), settings.keys)
 
 
 async def _read_form(reader: FormReader, visit: Visit) -> None:

@@ -18,8 +18,8 @@ from mockserver.delivery.faults import apply_faults
 from mockserver.delivery.script import AT_ONCE, make_script
 from mockserver.dialects import render_error_frame
 from mockserver.server.relay import Relay
-from mockserver.server.respond import Response, Visit
 from mockserver.server.snapshot import ClientLeftError
+from mockserver.server.visit import Response, Visit
 
 STOPPING = Failure("overloaded", "The server is stopping.")
 
@@ -46,7 +46,6 @@ async def serve(response: Awaitable[Response], visit: Visit, client: ClientConne
 
 def list_actions(response: Response, visit: Visit) -> Iterable[Action]:
     """Return the actions that send a response, as its faults change them."""
-    responder = visit.responder
     reply = response.reply
     faults = response.plan.faults
     call = response.call
@@ -54,15 +53,16 @@ def list_actions(response: Response, visit: Visit) -> Iterable[Action]:
     if not faults or call is None:
         return actions
     streamed = reply.frames is not None or reply.script is not None
-    shape = responder.require_operation(call.http.method).error if streamed else render_error_frame
-    if call.http.turn is not None and responder.require_operation(call.http.method).over_socket == "responses":
+    operation = visit.operation
+    shape = render_error_frame if operation is None or not streamed else operation.error
+    if call.http.turn is not None and operation is not None and operation.over_socket == "responses":
         from mockserver.server.socket_frames import make_error_frame  # few servers need it
 
         shape = make_error_frame
 
     def error(reason: str, last: bytes) -> Frame:
         """How the provider reports an error in the middle of this answer: as an event, if it is a stream."""
-        return shape(responder.dialect.fail(call.http, Failure(reason), call), last)
+        return shape(visit.dialect.fail(call.http, Failure(reason), call), last)
 
     def note_unchanged() -> None:
         visit.row.unaffected = True
@@ -123,28 +123,26 @@ def _end_with_server(actions: Iterable[Action], wire: Wire | None) -> Iterable[A
 
 
 async def _relay(response: Response, visit: Visit, client: ClientConnection, scope: Scope) -> str:
-    responder = visit.responder
     if client.in_process is not None:
         raise ConfigError(_NO_RELAY)
-    own_urls = responder.require_operation(visit.row.method).own_urls
-    relay = Relay(responder.live, responder.dialect, response, client, visit.row, own_urls)
+    own_urls = None if visit.operation is None else visit.operation.own_urls
+    relay = Relay(visit.live, visit.dialect, response, client, visit.row, own_urls)
     try:
         return await relay.run(scope, response.extra_headers)
     except Failure as failure:
-        assert response.forwarded is not None  # noqa: S101
-        refused = responder.refuse(response.forwarded, failure, response.call)
+        refused = visit.refuse(failure, response.call)
         refused.plan = replace(refused.plan, source=response.plan.source)
-        responder.finish(refused, visit, tells_limits=False)
+        visit.finish(refused, tells_limits=False)
         return await _deliver(refused, visit, client, scope)
 
 
 async def _turn_away(visit: Visit, client: ClientConnection) -> bool:
     """Send a 503; False if the answer has begun, which then breaks off."""
     row = visit.row
-    refused = visit.responder.refuse(visit.request, STOPPING)
+    refused = visit.refuse(STOPPING)
     refused.plan = replace(refused.plan, source="invalid")  # no limit refuses it
     before = copy(row)
-    visit.responder.finish(refused, visit, tells_limits=False)
+    visit.finish(refused, tells_limits=False)
     try:
         await drive(list_actions(refused, visit), client, row.note)
     except RuntimeError:  # the head was sent already

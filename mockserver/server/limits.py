@@ -9,21 +9,24 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from threading import Lock
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from msgspec import Struct
 from msgspec.structs import replace
 from starlette.types import Receive
 
 from mockserver.config.settings import KeySettings
-from mockserver.core.call import compute_fingerprint
+from mockserver.core.call import Call, compute_fingerprint
 from mockserver.core.http import Headers
 from mockserver.core.lazy import forget_remembered
 from mockserver.core.plan import Answer, Artifact, Failure, Outcome, Raw
 from mockserver.core.rates import Draw, Kind, Limits, LimitStore, Rate, Rates, Standing, Standings, layer_rates
 from mockserver.core.seed import monotonic
 from mockserver.delivery.connection import wait_until_left
+from mockserver.engine.answer import use_tokenizer
 from mockserver.engine.catalogue import Catalogue
+from mockserver.engine.offload import is_large, on_thread
+from mockserver.engine.policy import Policy
 from mockserver.kinds import OPERATIONS
 from mockserver.server.snapshot import ClientLeftError
 from mockserver.state.in_memory import MemoryLimitStore
@@ -207,6 +210,13 @@ class Charge(Struct, frozen=True):
         ]
 
 
+class ReservedCall(NamedTuple):
+    """A call, with its tokens counted if limits count them, and what it draws."""
+
+    call: Call
+    charge: Charge
+
+
 class Reservation(Struct):
     """One request's share of the limits."""
 
@@ -230,6 +240,18 @@ class Reservation(Struct):
                 made = self.rate_headers(_find_standings(charge.rates, waits))
                 self._headers = _drop_headers(made, charge.stated) if charge.stated else made
         return self._headers
+
+    async def reserve(self, call: Call, key: str | None, policy: Policy) -> ReservedCall:
+        """Take what a call of a key needs. Raises Failure if refused, ClientLeftError if the client leaves."""
+        policy.models.admit(call.model)
+        charge = self.limiter.charge(key, call.model)
+        tokens = 0
+        if charge.counts_tokens:
+            call = use_tokenizer(call, policy.tokenizer(call.model))
+            tokens = await on_thread(getattr, call, "prompt_tokens") if is_large(call) else call.prompt_tokens
+        charge = charge.of(tokens, tokens)
+        await self.take(charge)
+        return ReservedCall(call, charge)
 
     async def take(self, charge: Charge) -> None:
         """Draw a charge and wait for a slot. Raises Failure if refused, ClientLeftError if the client leaves."""

@@ -125,6 +125,11 @@ class Live(Struct):
         """The token of control paths: the one that is set, else, beyond loopback, a random one."""
         return self.settings.control_token or (None if is_loopback(self.settings.host) else self.made_token)
 
+    async def catch_up(self, namespace: str) -> None:
+        """Read what servers that share the state have changed. Raises StateLostError, Failure (see `Sharing`)."""
+        if self.fleet is not None and not self.fleet.is_current(namespace):
+            await self.fleet.catch_up(namespace)
+
     def find_engine(self, namespace: str) -> Engine:
         """Return what answers in a namespace, which is not in use for that."""
         return self.namespaces.get(namespace).find_engine(self.engine)

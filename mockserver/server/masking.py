@@ -2,6 +2,7 @@
 
 import os
 from functools import lru_cache
+from traceback import format_exception
 from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
@@ -11,10 +12,13 @@ from mockserver.core.exchange import MAX_KEPT, Exchange
 from mockserver.core.http import HttpRequest
 from mockserver.core.json import Json, map_texts
 from mockserver.core.plan import Failure
+from mockserver.core.text import escape_line, escape_lines
 from mockserver.server.snapshot import decode_body, parse_query
 
 if TYPE_CHECKING:
     from mockserver.cassettes.redaction.shown_secrets import Secrets
+
+MAX_TRACEBACK = 20_000  # characters, from its end: an exception may quote a whole body
 
 
 def find_row_secrets(row: Exchange, known: tuple[str, ...] | None = None) -> "Secrets":
@@ -78,3 +82,11 @@ def find_known_secrets() -> tuple[str, ...]:
 def mask_texts(value: Json, secrets: "Secrets") -> Json:
     """Return a value with every text in it masked, names included; it is no deeper than a request may be."""
     return map_texts(value, secrets.mask_text, keys=True)
+
+
+def describe_crash(error: BaseException, request: HttpRequest) -> str:
+    """The log text of a bug: request line and traceback, masked and escaped, so that no line can be forged."""
+    secrets = find_request_secrets(request)
+    trace = secrets.mask_text("".join(format_exception(error)).rstrip("\n"))
+    told = f"internal error of mockserver on {request.method} {escape_line(secrets.mask_text(request.path))}"
+    return f"{told}\n{escape_lines(trace[-MAX_TRACEBACK:])}"

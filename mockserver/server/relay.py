@@ -31,7 +31,7 @@ from mockserver.server.recording.upstreams import (
     replace_upload_urls,
     select_forwarded,
 )
-from mockserver.server.respond import Response
+from mockserver.server.visit import Response
 
 if TYPE_CHECKING:
     from httpx2 import Request

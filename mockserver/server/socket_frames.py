@@ -12,7 +12,7 @@ from mockserver.core.json import Json, try_parse
 from mockserver.core.lazy import lazy_pattern
 from mockserver.core.server_sent_events import END_OF_EVENT, find_data
 from mockserver.delivery.faults import ONLY_OVER_HTTP
-from mockserver.server.respond import Response, Visit
+from mockserver.server.visit import Response, Visit
 
 
 class EventSender:

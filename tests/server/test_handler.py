@@ -12,8 +12,8 @@ from mockserver.dialects import discover
 from mockserver.server.app import Site
 from mockserver.server.directory import Directory
 from mockserver.server.live import Live
+from mockserver.server.masking import MAX_TRACEBACK, describe_crash
 from mockserver.server.nearest_path import find_nearest_path
-from mockserver.server.respond import MAX_TRACEBACK, describe_crash
 from mockserver.server.routes import (
     find_endpoint,
     find_operation_name,

@@ -13,8 +13,9 @@ from mockserver.core.http import HttpRequest
 from mockserver.delivery.script import make_script
 from mockserver.dialects import discover
 from mockserver.engine.offload import LARGEST_IN_LOOP
-from mockserver.server.respond import Responder, Response
+from mockserver.server.respond import Responder
 from mockserver.server.routes import find_endpoint, list_endpoints
+from mockserver.server.visit import Response
 from tests.kit.local import Local, local
 from tests.kit.raw import HI, STREAM, Raw, post
 from tests.kit.served import Served, served

@@ -47,8 +47,9 @@ from mockserver.server.explain import (
 )
 from mockserver.server.live import Live
 from mockserver.server.masking import find_request_secrets, find_row_secrets, mask_texts
-from mockserver.server.respond import HOME, Responder
-from mockserver.server.respond import Response as Answer
+from mockserver.server.respond import Responder
+from mockserver.server.visit import HOME
+from mockserver.server.visit import Response as Answer
 from mockserver.state.journal import Journal
 
 if TYPE_CHECKING:

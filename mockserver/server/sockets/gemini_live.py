@@ -29,11 +29,12 @@ from mockserver.engine.offload import LARGEST_IN_LOOP, on_thread
 from mockserver.media.samples import PCM, SampleFormat
 from mockserver.media.sound_files import resample
 from mockserver.media.speech_detection import STEP, SpeechDetector
-from mockserver.server.respond import Responder, Response, Visit
+from mockserver.server.respond import Responder
 from mockserver.server.socket_frames import fit_to_socket, is_stream
 from mockserver.server.sockets.realtime_turn import Event, TurnSender
 from mockserver.server.sockets.socket_session import CUT_SHORT, FAILED
 from mockserver.server.sockets.spoken_record import RecordedSession
+from mockserver.server.visit import Response, Visit
 from mockserver.wire.realtime import PIECE, Voice
 
 # codes with which Google closes a session, by what is wrong

@@ -36,7 +36,7 @@ from mockserver.kinds.realtime import CALLS, CLIENT_SECRET
 from mockserver.media.samples import FORMATS
 from mockserver.media.speech_detection import SpeechBorder
 from mockserver.server.access import check_key, check_model_allowed
-from mockserver.server.respond import Responder, Response
+from mockserver.server.respond import Responder
 from mockserver.server.socket_frames import find_type, fit_to_socket, is_stream
 from mockserver.server.sockets.realtime_conversation import (
     ConversationItem,
@@ -49,6 +49,7 @@ from mockserver.server.sockets.realtime_turn import LAST_TYPES, Event, ResponseT
 from mockserver.server.sockets.realtime_upstream import RealtimeUpstream
 from mockserver.server.sockets.socket_session import CUT_SHORT, FAILED
 from mockserver.server.sockets.spoken_record import RecordedSession
+from mockserver.server.visit import Response
 from mockserver.wire.realtime import LISTED, write_listed
 
 # codes with which a client is turned away
@@ -331,7 +332,7 @@ class RealtimeSession(RecordedSession):
         # A rule is to be seen to answer; what is heard anyway is no call.
         if isinstance(plan.outcome, Transcript) and plan.source.startswith("rule "):
             visit = self.admit(heard.call.http)
-            self.responder.finish(Response(plan.rendered, Reply(200, ()), heard.call), visit)
+            visit.finish(Response(plan.rendered, Reply(200, ()), heard.call))
             visit.end(COMPLETE)
         return None
 

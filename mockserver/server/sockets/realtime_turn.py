@@ -14,9 +14,9 @@ from mockserver.core.server_sent_events import find_data
 from mockserver.core.tokens import APPROX
 from mockserver.dialects._openai_api.realtime.turns import count_images, make_options
 from mockserver.media.samples import SampleFormat
-from mockserver.server.respond import Visit
 from mockserver.server.socket_frames import EventSender
 from mockserver.server.sockets.realtime_conversation import ConversationItem
+from mockserver.server.visit import Visit
 from mockserver.wire.realtime import TOKEN_OF_ASSISTANT, make_usage
 
 Event = dict[str, Json]

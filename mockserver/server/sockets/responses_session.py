@@ -23,10 +23,11 @@ from mockserver.core.text import truncate
 from mockserver.delivery.connection import CLIENT_LEFT
 from mockserver.dialects._parse import read_json
 from mockserver.engine.offload import LARGEST_IN_LOOP, on_thread
-from mockserver.server.respond import Responder, Response, Visit
+from mockserver.server.respond import Responder
 from mockserver.server.socket_frames import EventSender, fit_to_socket
 from mockserver.server.sockets.socket_session import CUT_SHORT, FAILED, SocketSession
 from mockserver.server.sockets.upstream import UpstreamSocket
+from mockserver.server.visit import Response, Visit
 
 log = logging.getLogger("mockserver")
 

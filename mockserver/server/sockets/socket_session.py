@@ -22,7 +22,8 @@ from mockserver.delivery.paced import PacedStream
 from mockserver.engine.offload import LARGEST_IN_LOOP
 from mockserver.server.deliver import serve
 from mockserver.server.limits import estimate_parsed_size
-from mockserver.server.respond import STATE_LOST, Responder, Response, Visit, return_response
+from mockserver.server.respond import Responder
+from mockserver.server.visit import STATE_LOST, Response, Visit, return_response
 
 # codes with which connections are closed (RFC 6455, 7.4)
 STOPPING = 1012
@@ -128,15 +129,15 @@ class SocketSession:
         if code is not None:
             await self.close(code, self.expiry if code == EXPIRED else "")
 
-    async def _find_refusal(self) -> Response | None:
-        """Return the answer to a client that is refused."""
+    async def _find_refusal(self) -> Response | Failure | None:
+        """Return the answer to a client that is refused, or why it is."""
         try:
             await self._count_handshake()
             return await self.responder.plan_socket(self.handshake)
         except Failure as failure:
-            return self.responder.refuse(self.handshake, failure)
+            return failure
         except StateLostError:
-            return self.responder.refuse(self.handshake, STATE_LOST)
+            return STATE_LOST
 
     async def _count_handshake(self) -> None:
         responder = self.responder
@@ -147,7 +148,7 @@ class SocketSession:
             key = dialect.credential(handshake)
             await limiter.count_handshake(handshake.namespace, key, dialect.rate_limit_headers)
 
-    async def _refuse_handshake(self, refusal: Response) -> None:
+    async def _refuse_handshake(self, refusal: Response | Failure) -> None:
         """Answer over HTTP in place of a WebSocket, by ASGI's extension for that."""
 
         async def send(message: Message) -> None:
@@ -155,9 +156,9 @@ class SocketSession:
 
         visit = self.admit(self.handshake)
         visit.receive = self._receive_leaving
-        response = return_response(self.responder.finish(refusal, visit))
-        client = ClientConnection(visit.receive, send, self._wire if refusal.plan.faults else None)
-        await serve(response, visit, client, self._make_scope(visit))
+        response = visit.finish(visit.refuse(refusal) if isinstance(refusal, Failure) else refusal)
+        client = ClientConnection(visit.receive, send, self._wire if response.plan.faults else None)
+        await serve(return_response(response), visit, client, self._make_scope(visit))
         if self.is_gone and not self._has_left.is_set():  # by a fault, which nobody has noticed yet
             await self._receive_leaving()
 
@@ -263,7 +264,7 @@ class SocketSession:
         return {**self._scope, "type": "http", "method": visit.row.method, "http_version": "1.1"}
 
     async def refuse(self, failure: Failure, visit: Visit) -> Response:
-        return self.responder.finish(self.responder.refuse(visit.request, failure), visit)
+        return visit.finish(visit.refuse(failure))
 
     async def send(self, message: Message) -> None:
         """Send a message of ASGI, unless the client has left."""

@@ -23,8 +23,8 @@ from mockserver.engine.offload import on_thread
 from mockserver.kinds.audio import Transcript
 from mockserver.kinds.realtime import TURN
 from mockserver.media.samples import SampleFormat
-from mockserver.server.respond import Visit
 from mockserver.server.sockets.socket_session import CUT_SHORT, FAILED, STOPPING, SocketSession
+from mockserver.server.visit import Visit
 
 log = logging.getLogger("mockserver")
 

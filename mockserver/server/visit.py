@@ -1,0 +1,184 @@
+"""One request while it is answered, and the response that it gets."""
+
+import asyncio
+from collections.abc import Callable
+from functools import lru_cache
+
+from msgspec import Struct
+from msgspec.structs import replace
+from starlette.types import Message, Receive
+
+from mockserver.config.settings import Settings
+from mockserver.core.call import Call
+from mockserver.core.exchange import Exchange
+from mockserver.core.http import HeaderLines, Headers, HttpRequest, Reply, write_lines
+from mockserver.core.plan import Failure, Plan
+from mockserver.core.seed import monotonic
+from mockserver.core.text import escape_line
+from mockserver.delivery.script import AT_ONCE, Pace
+from mockserver.dialects import Dialect, Operation
+from mockserver.dialects._reply import drop_headers
+from mockserver.engine.engine import Engine
+from mockserver.engine.offload import LARGEST_IN_LOOP
+from mockserver.server.access import add_origin_headers, forbid_scripts, may_be_shown
+from mockserver.server.limits import LIMIT_REASONS, Reservation
+from mockserver.server.live import Live
+from mockserver.state.journal import Journal
+
+HOME = Plan(None, "generated")  # of `GET /`
+STATE_LOST = Failure(
+    "overloaded",
+    "The shared state of mockserver is out of reach; this request may have been counted. Please try again.",
+    retry_after=1.0,
+)
+
+
+class Response(Struct):
+    """The answer to one request, ready to be sent.
+
+    `extra_headers` go out after those of the reply: what is left of the limits, and what answered. `forwarded` is the
+    request as it came, if the upstream is to answer it.
+    """
+
+    plan: Plan
+    reply: Reply
+    call: Call | None = None
+    pace: Pace = AT_ONCE
+    extra_headers: Headers | HeaderLines = ()
+    forwarded: HttpRequest | None = None
+
+
+async def return_response(response: Response) -> Response:
+    """Return a response that is there already."""
+    return response
+
+
+async def stay_forever() -> Message:
+    """Tell of a client that never leaves, as ASGI does."""
+    await asyncio.get_running_loop().create_future()
+    raise AssertionError("nobody sets the result")
+
+
+class Visit(Struct, eq=False):
+    """One request while it is answered: its row of the journal, what it holds, and what is known of its client.
+
+    `request` has no content codings any more once these are undone; `sent` is then how it came. `receive` tells when
+    the client has left. A client that is not `patient` cannot wait for others. One `in_process` is no browser, and has
+    no connection whose bytes count. `passes_page_check`: its headers have shown that it comes from no web page.
+
+    When it enters its namespace it is settled what answers it, `settings` and `engine`, as a reload is for the next
+    request, and whether the answer is `timed`, that is, takes its time. `call` is what was read of it, and `remarks`
+    are those on the history that it sends back.
+    """
+
+    live: Live
+    dialect: Dialect
+    request: HttpRequest
+    settings: Settings
+    engine: Engine
+    journal: Journal  # a reset may replace that of the server
+    row: Exchange
+    receive: Receive = stay_forever
+    patient: bool = True
+    in_process: bool = False
+    passes_page_check: bool = False
+    operation: Operation | None = None  # None: the path has none, or takes other methods
+    sent: HttpRequest | None = None
+    timed: bool = True
+    reservation: Reservation | None = None
+    call: Call | None = None
+    remarks: tuple[str, ...] = ()
+    release: Callable[[], None] | None = None  # gives back what its call holds
+
+    @property
+    def is_large(self) -> bool:
+        """Return whether work on the request may take long, so that a thread has to do it."""
+        return len(self.request.body) > LARGEST_IN_LOOP or self.request.form is not None
+
+    def receive_body(self, body: bytes) -> None:
+        """Take note of the body, which has come after the head."""
+        self.row.asked = monotonic()
+        self.row.take(body)
+        self.request = replace(self.request, body=body)
+
+    async def listen(self) -> Message:
+        """Return the next message of the client, as ASGI has it; `receive` may become known after the start."""
+        return await self.receive()
+
+    def take(self, size: int) -> None:
+        """Count bytes that the request takes. Raises Failure if all take too many."""
+        if not self.in_process:
+            self.live.unsent.take(self.row, size, limit=self.live.settings.max_unsent)
+
+    def refuse(self, failure: Failure, call: Call | None = None) -> Response:
+        """Return the response to a request that is refused, in the words of the provider."""
+        source = "limited" if failure.reason in LIMIT_REASONS else "invalid"
+        plan = Plan(None, "state lost" if failure is STATE_LOST else source)
+        return Response(plan, self.dialect.fail(self.request, failure, call), call)
+
+    def finish(self, response: Response, *, tells_limits: bool = True) -> Response:
+        """Add the headers that every response has, and note it in the journal.
+
+        `tells_limits`: what is left of them is told, too. What an upstream answers tells of the provider's own.
+        """
+        request = self.request
+        plan = response.plan
+        reply = response.reply
+        settings = self.live.settings
+        limits = self.reservation.headers if tells_limits and self.reservation is not None else ()
+        own = reply.headers
+        is_safe = type(own) is HeaderLines and not plan.faults  # which may change the type
+        if not is_safe and response.forwarded is None and may_be_shown(request):
+            own = (*own, *forbid_scripts(request, () if plan.faults else own))
+        if limits:
+            own = drop_headers(own, dict(limits))
+        if own is not reply.headers:
+            response.reply = replace(reply, headers=own)
+        more = write_lines(limits) if limits else ""
+        self._note(response, more)
+        if settings.source_headers:
+            more += f"{_write_source_line(plan.source)}x-mockserver-call: {self.row.seq}\r\n"
+            if self.live.fleet is not None and self.live.fleet.lost:
+                more += "x-mockserver-state: lost\r\n"
+        if settings.cors and response.forwarded is None:  # what an upstream answers is not known yet
+            merged, across = add_origin_headers(request, own, settings.cors)
+            if merged is not own:
+                response.reply = replace(reply, headers=merged)
+            more += across.lines
+        response.extra_headers = HeaderLines(more)
+        return response
+
+    def _note(self, response: Response, limits: str) -> None:
+        """Note a response, with its own headers and the lines about limits; a look at the server is no call."""
+        row = self.row
+        row.plan = response.plan
+        row.status = response.reply.status
+        headers = response.reply.headers
+        if not limits:
+            row.reply_headers = headers
+        elif type(headers) is HeaderLines:
+            row.reply_headers = HeaderLines(headers.lines + limits, headers.sized)
+        else:
+            row.reply_headers = (*headers, *HeaderLines(limits))
+        call = response.call
+        if call is not None:
+            row.call = call
+            row.model = call.model
+            row.operation = call.operation
+        if response.plan is HOME:
+            self.journal.forget(row)
+
+    def end(self, how: str) -> None:
+        """Give back what the request held, and close its row: it was sent whole, or ended otherwise."""
+        if self.reservation is not None:
+            self.reservation.release()
+        if self.release is not None:
+            self.release()
+        if self.row.held:
+            self.live.unsent.release(self.row)
+        self.journal.close(self.row, how)
+
+
+@lru_cache(maxsize=1024)
+def _write_source_line(source: str) -> str:
+    return f"x-mockserver-source: {escape_line(source)}\r\n"

@@ -64,14 +64,14 @@ def _refuse_history(call: Call, problems: Sequence[HistoryProblem]) -> Call:
     return replace(call, batch=tuple([refused.get(at, part) for at, part in enumerate(call.batch)]))
 
 
-class RecordedCall(NamedTuple):
-    """A call that is refused here, and the plan of the answer that its provider gave."""
+class TakenCall(NamedTuple):
+    """A call that is refused here but that its provider took, and the plan of its answer."""
 
     call: Call
     plan: Plan
 
 
-async def find_recorded(operation: Operation, visit: Visit) -> RecordedCall | None:
+async def find_recorded(operation: Operation, visit: Visit) -> TakenCall | None:
     """Return what was recorded of a request that is refused here, if its provider took it."""
     player = visit.engine.player
     if player is None or player.is_empty:
@@ -82,4 +82,4 @@ async def find_recorded(operation: Operation, visit: Visit) -> RecordedCall | No
     else:
         call = parse_recorded(operation, dialect, visit.request)
     plan = await visit.engine.replay(call)
-    return None if plan is None or isinstance(plan.outcome, Failure) else RecordedCall(call, plan)
+    return None if plan is None or isinstance(plan.outcome, Failure) else TakenCall(call, plan)

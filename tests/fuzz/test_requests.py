@@ -59,7 +59,7 @@ def test_odd_paths_and_methods(connection: Connection, dialect: str) -> None:
     @thrown(60)
     def ask(place: Place, method: str, odd: tuple[bytes, bytes, int]) -> None:
         (front, odd_step, at), whole = odd, target(place)
-        head = len(discover()[dialect].mounts[0]) + 1
+        head = max(len(mount) for mount in discover()[dialect].mounts if place.path.startswith(mount)) + 1
         at = min(head + at, len(whole))
         spoilt = front + whole[:at] + odd_step + whole[at:]
         checked(connection, Request(method, spoilt, body=HI), lambda answer: _judge(answer, dialect, method))

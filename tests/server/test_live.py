@@ -146,14 +146,14 @@ async def test_a_reload_swaps_settings_and_rules_meanwhile_others_run(file: Path
     sources = Sources((file,))
     live, turns = start(sources), 0
     rules = "".join(f"  - {{name: r{n}, then: {{text: x}}}}\n" for n in range(300))
-    file.write_text(f"settings: {{keys: [sk-test], max_body: 1KB, strict: true, dialect: azure}}\nrules:\n{rules}")
+    file.write_text(f"settings: {{keys: [sk-test], max_body: 1KB, validation: live, dialect: azure}}\nrules:\n{rules}")
     task = asyncio.create_task(reload(live, sources))
     while not task.done():
         turns += 1
         await asyncio.sleep(0)
     assert (turns > 20, len(live.engine.rules)) == (True, 300)
     settings = live.settings
-    assert (settings.keys, settings.max_body, settings.strict) == ({"sk-test": KeySettings()}, 1000, True)
+    assert (settings.keys, settings.max_body, settings.validation) == ({"sk-test": KeySettings()}, 1000, "live")
     assert settings.dialect == "azure"
 
 

@@ -65,7 +65,7 @@ def ask_command(
     if as_json or stream:
         from mockserver.server.respond import Responder  # slow: Starlette
 
-        responder = Responder(live, reached.place.dialect, reached.place.operations)
+        responder = Responder(live, reached.endpoint)
         response = asyncio.run(responder.respond(responder.admit(reached.http)))
         plan = response.plan
         output = _write_reply(response.reply)
@@ -74,7 +74,7 @@ def ask_command(
         call = reached.call(live.settings)
         plan = asyncio.run(live.engine.plan(call))
         if isinstance(plan.outcome, Failure):
-            reply = reached.place.dialect.fail(reached.http, plan.outcome, call)
+            reply = reached.endpoint.dialect.fail(reached.http, plan.outcome, call)
             said = "error" if reply.status >= 400 else "refused"
             output = f"{said} {reply.status}: {reply.body.decode()}"
             status = reply.status

@@ -227,6 +227,7 @@ def _make_server(name: str, rules: tuple[Path, ...], flags: Mapping[str, Json]) 
     from mockserver.server.compose import start
     from mockserver.server.deliver import list_actions
     from mockserver.server.respond import Responder
+    from mockserver.server.routes import Endpoint
 
     live = start(find_sources(rules, {**flags, "record": "none"}))
     servers = {each: McpServer(each) for each in live.player.recorded_servers} | {**live.engine.servers}
@@ -236,9 +237,9 @@ def _make_server(name: str, rules: tuple[Path, ...], flags: Mapping[str, Json]) 
     # Whoever starts a command needs no key, and no login.
     live.engine = replace(live.engine, servers={name: replace(servers[name], login=None)})
     live.settings = live.settings.model_copy(update={"keys": None})
-    operations = {each.method: each for each in DIALECT.operations if each.path == "/{server}"}
-    responder = Responder(live, DIALECT, operations)
     path = f"{DIALECT.mounts[0]}/{name}"
+    operations = {each.method: each for each in DIALECT.operations if each.path == "/{server}"}
+    responder = Responder(live, Endpoint(path, DIALECT, operations))
 
     async def talk(message: _Message, headers: Mapping[str, str], enter: Enter, emit: Emit) -> None:
         fields = [(key.encode(), value.encode()) for key, value in headers.items()]

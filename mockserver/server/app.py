@@ -41,7 +41,7 @@ class FoundSocket(Struct, frozen=True):
     @property
     def session(self) -> "type[SocketSession]":
         """Return what serves the client."""
-        spoken = {each.over_socket for each in self.responder.operations.values()}
+        spoken = {each.over_socket for each in self.responder.endpoint.operations.values()}
         return next(SESSIONS[name] for name in SESSIONS if name in spoken)
 
 
@@ -91,7 +91,7 @@ class Site:
         if not self._live.settings.sockets:
             return None
         found = self.find(path) or self._directory.find_meant(path)
-        if found is None or not any(each.over_socket for each in found.responder.operations.values()):
+        if found is None or not found.responder.endpoint.has_socket:
             return None
         handshake = found.make_request("GET", query, tabulate(headers))
         return FoundSocket(found.responder, handshake) if found.responder.admits_socket(handshake) else None

@@ -87,7 +87,7 @@ class Directory:
         place = None if is_control(path) else self._own.find(inner) or self._all.find(inner)
         if place is None:
             return None
-        responder = Responder(self._live, place.endpoint.dialect, place.endpoint.operations)
+        responder = Responder(self._live, place.endpoint)
         found = FoundResponder(responder, inner, place.params, namespace)
         return self._known.keep(path, found, _RESPONDER + 4 * len(path))
 
@@ -132,7 +132,7 @@ class Directory:
 
     def _refuse(self, path: str, namespace: str, **why: str | None) -> FoundResponder:
         owner = find_owner(path, self._dialects, self._default)
-        return FoundResponder(Responder(self._live, owner, {}, **why), path, {}, namespace)
+        return FoundResponder(Responder(self._live, Endpoint(path, owner, {}), **why), path, {}, namespace)
 
 
 _MAX_FOUND = 1 << 20  # bytes, about

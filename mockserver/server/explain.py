@@ -4,7 +4,6 @@ import json
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from msgspec import Struct
@@ -35,14 +34,14 @@ from mockserver.server.namespaces import DEFAULT
 from mockserver.server.nearest_path import find_nearest_path
 from mockserver.server.routes import (
     Endpoint,
+    Place,
     complete_path,
-    find_operation,
     find_owner,
     list_endpoints,
     locate,
 )
 from mockserver.server.snapshot import parse_query
-from mockserver.server.stubs import make_stub_operation
+from mockserver.server.stubs import choose_operation
 from mockserver.state.in_memory import MemoryCounters, MemoryValueStore
 
 
@@ -135,16 +134,16 @@ def _write_path(operation: Operation, dialect: str, model: Json) -> str:
 
 
 class Reached(Struct, frozen=True):
-    """The place and the operation there that a request reaches, and the request itself."""
+    """The endpoint and the operation there that a request reaches, and the request itself."""
 
-    place: Endpoint
+    endpoint: Endpoint
     operation: Operation
     http: HttpRequest
 
     def call(self, settings: Settings) -> Call:
         """Return the call that the request makes. Raises ConfigError where the provider would refuse it."""
         try:
-            return self.operation.call(self.http, settings.find_validation(self.place.dialect.name))
+            return self.operation.call(self.http, settings.find_validation(self.endpoint.dialect.name))
         except Failure as failure:
             words = f"the provider would refuse this request to {self.http.path}: {failure}"
             hint = " To accept it, as merely compatible servers do, set validation: off." if self.is_readable else ""
@@ -175,12 +174,13 @@ def reach(described: RequestFile, dialect: str, *, stubs: bool = False) -> Reach
             complete_path(path, find_owner(path, discover_all(), dialect), list_endpoints(discover_all(), dialect))
             or path
         )
-    found = find_place(described.method, path, dialect, stubs=stubs)
-    if found is None:
+    place = find_place(path, dialect, stubs=stubs)
+    if place is None:
         near = find_nearest_path(described.method, path, list_endpoints(discover_all(), dialect), url.query)
         raise ConfigError(f"no operation at {path}" + (f"; nearest: {near}" if near else ""))
-    if found.operation is None:
-        raise ConfigError(f"{path} takes {', '.join(found.endpoint.operations)}, not {described.method}")
+    operation = choose_operation(place.endpoint, described.method)
+    if operation is None:
+        raise ConfigError(f"{path} takes {', '.join(place.endpoint.operations)}, not {described.method}")
     body = described.body
     http = HttpRequest(
         method=described.method,
@@ -191,25 +191,17 @@ def reach(described: RequestFile, dialect: str, *, stubs: bool = False) -> Reach
         ),
         body=body if isinstance(body, bytes) else json.dumps(body).encode(),
         namespace=described.namespace,
-        path_params=found.params,
+        path_params=place.params,
     )
-    return Reached(found.endpoint, found.operation, http)
+    return Reached(place.endpoint, operation, http)
 
 
-class Place(NamedTuple):
-    """Where a method and path lead; `operation` is None if the endpoint takes other methods only."""
-
-    endpoint: Endpoint
-    operation: Operation | None
-    params: Mapping[str, str]
-
-
-def find_place(method: str, path: str, dialect: str, *, stubs: bool) -> Place | None:
-    """Return where a method and path lead, and the path parameters; with `stubs`, also for paths of no dialect."""
-    if (found := locate(path, discover_all(), dialect)) is not None:
-        return Place(found.endpoint, find_operation(method, found.endpoint.operations), found.params)
-    spoken = find_owner(path, discover_all(), dialect)
-    return Place(Endpoint(path, spoken, {}), make_stub_operation(spoken.name, spoken.host), {}) if stubs else None
+def find_place(path: str, dialect: str, *, stubs: bool) -> Place | None:
+    """Return where a path leads; with `stubs`, a path of no dialect leads to an endpoint without operations."""
+    place = locate(path, discover_all(), dialect)
+    if place is None and stubs:
+        return Place(Endpoint(path, find_owner(path, discover_all(), dialect), {}), {})
+    return place
 
 
 def _encode_header(text: str) -> bytes:

@@ -6,7 +6,7 @@ way.
 """
 
 import logging
-from collections.abc import Awaitable, Mapping
+from collections.abc import Awaitable
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -39,9 +39,9 @@ from mockserver.server.masking import describe_crash
 from mockserver.server.reading import TIMING, find_recorded, read_call, read_timing, undo_codings
 from mockserver.server.recording.player import pace_reply
 from mockserver.server.recording.upstreams import replace_upload_urls
-from mockserver.server.routes import find_operation
+from mockserver.server.routes import Endpoint
 from mockserver.server.snapshot import ClientLeftError
-from mockserver.server.stubs import is_stubbed, make_stub_operation, suggest_rule
+from mockserver.server.stubs import choose_operation, is_stubbed, suggest_rule
 from mockserver.server.visit import HOME, STATE_LOST, Response, Visit
 
 TOKEN_COST = 100  # bytes that a token of an answer takes
@@ -54,13 +54,17 @@ log = logging.getLogger("mockserver")
 
 
 class Responder(Struct, eq=False):
-    """Answers the requests at one path of a dialect; without operations there, with a 404."""
+    """Answers the requests at one endpoint; where it has no operations, with a 404."""
 
     live: Live
-    dialect: Dialect
-    operations: Mapping[str, Operation]
+    endpoint: Endpoint
     nearest: str | None = None  # the known path that the 404 suggests
     refusal: str | None = None  # the message of the 404, in place of the dialect's own
+
+    @property
+    def dialect(self) -> Dialect:
+        """The dialect that is spoken there."""
+        return self.endpoint.dialect
 
     def admit(
         self, request: HttpRequest, query: bytes = b"", *, weight: int | None = None, is_whole: bool = True
@@ -71,18 +75,19 @@ class Responder(Struct, eq=False):
         """
         live = self.live
         method = request.method
+        dialect = self.endpoint.dialect
         journal = live.journal
-        row = journal.open(method, request.path, self.dialect.name, request.namespace)
+        row = journal.open(method, request.path, dialect.name, request.namespace)
         row.query = query
         row.headers = request.headers
         row.unweighed = weigh(request.headers) if weight is None else weight
         if is_whole:
             row.asked = row.began
             row.take(request.body)
-        operation = find_operation(method, self.operations)
+        operation = self.endpoint.find_operation(method)
         if operation is not None:
             row.operation = operation.name
-        return Visit(live, self.dialect, request, live.settings, live.engine, journal, row, operation=operation)
+        return Visit(live, dialect, request, live.settings, live.engine, journal, row, operation=operation)
 
     async def respond(self, visit: Visit) -> Response:
         """Return the response to a request. It waits for threads, queues and Redis only, never for the client.
@@ -175,11 +180,9 @@ class Responder(Struct, eq=False):
 
     def require_operation(self, method: str) -> Operation:
         """Return the operation that a method asks for. Raises Failure if the path has none."""
-        if not self.operations:
-            return make_stub_operation(self.dialect.name, self.dialect.host)
-        operation = find_operation(method, self.operations)
+        operation = choose_operation(self.endpoint, method)
         if operation is None:
-            allowed = ", ".join(self.operations)
+            allowed = ", ".join(self.endpoint.operations)
             raise Failure("method_not_allowed", details={"allowed": allowed}, headers=(("allow", allowed),))
         return operation
 
@@ -188,9 +191,10 @@ class Responder(Struct, eq=False):
     def _find_fixed_response(self, visit: Visit) -> Response | None:
         """Return the response that no rule can change, if a request gets one. Raises Failure where no socket is."""
         request = visit.request
-        if self.operations:
+        operations = self.endpoint.operations
+        if operations:
             if request.method == "OPTIONS":
-                allowed = (*self.operations, *(("HEAD",) if "GET" in self.operations else ()), "OPTIONS")
+                allowed = (*operations, *(("HEAD",) if "GET" in operations else ()), "OPTIONS")
                 return Response(Plan(None, "generated"), Reply(204, (("allow", ", ".join(allowed)),)))
             if is_handshake(request):
                 if not visit.in_process:
@@ -318,7 +322,7 @@ class Responder(Struct, eq=False):
         if type(outcome) is Answer:  # first, as most are; isinstance takes far longer for a Struct
             reply = operation.render(call, outcome)
         elif isinstance(outcome, Failure):
-            if not self.operations and plan.source == "unmatched":
+            if not self.endpoint.operations and plan.source == "unmatched":
                 return self.point_elsewhere(call.http, call, outcome.details.get("report"))
             reply = self.dialect.fail(call.http, outcome, call)
         elif isinstance(outcome, Raw):
@@ -364,7 +368,7 @@ class Responder(Struct, eq=False):
             return None
         if plan.outcome is None:
             plan = replace(plan, outcome=_BROKEN)
-        return self._render(next(iter(self.operations.values())), call, plan, timed=space.timed)
+        return self._render(next(iter(self.endpoint.operations.values())), call, plan, timed=space.timed)
 
     def admits_socket(self, request: HttpRequest) -> bool:
         """Return whether a client may go on over a WebSocket; one that may not gets its refusal over HTTP."""
@@ -376,12 +380,12 @@ class Responder(Struct, eq=False):
 
     def _check_handshake(self, request: HttpRequest) -> None:
         if self._has_socket:
-            checks_key = not any(each.over_socket == "realtime" for each in self.operations.values())
+            checks_key = not any(each.over_socket == "realtime" for each in self.endpoint.operations.values())
             check_handshake(request, self.dialect, self.live.settings, checks_key=checks_key)
 
     @property
     def _has_socket(self) -> bool:
-        return self.live.settings.sockets and any(each.over_socket for each in self.operations.values())
+        return self.live.settings.sockets and self.endpoint.has_socket
 
 
 def _count_choices(call: Call) -> int:

@@ -24,9 +24,18 @@ class Endpoint(Struct, frozen=True):
         """The path as it is most often called."""
         return next(iter(self.operations.values())).usual(self.path) if self.operations else self.path
 
+    @property
+    def has_socket(self) -> bool:
+        """Whether a client may talk to one of its operations over a WebSocket."""
+        return any(each.over_socket for each in self.operations.values())
 
-class FoundEndpoint(Struct, frozen=True):
-    """The endpoint that serves a path, and what the path says for its parameters."""
+    def find_operation(self, method: str) -> Operation | None:
+        """Return which operation a method asks for, if there is one: to HEAD it is what it is to GET."""
+        return self.operations.get("GET" if method == "HEAD" else method)
+
+
+class Place(Struct, frozen=True):
+    """Where a path leads: the endpoint that serves it, and what the path says for its parameters."""
 
     endpoint: Endpoint
     params: Mapping[str, str]
@@ -36,15 +45,15 @@ class EndpointIndex:
     """Finds the endpoint that serves a path without trying one after another: whole, or by its first segment."""
 
     def __init__(self, endpoints: Iterable[Endpoint]) -> None:
-        self._fixed = dict[str, FoundEndpoint]()
+        self._fixed = dict[str, Place]()
         self._below = defaultdict[str, list[Endpoint]](list)
         for endpoint in endpoints:
             if "{" in endpoint.path:
                 self._below[endpoint.path.split("/", 2)[1]].append(endpoint)
             else:
-                self._fixed.setdefault(endpoint.path, FoundEndpoint(endpoint, {}))
+                self._fixed.setdefault(endpoint.path, Place(endpoint, {}))
 
-    def find(self, path: str) -> FoundEndpoint | None:
+    def find(self, path: str) -> Place | None:
         return self._fixed.get(path) or find_endpoint(path, self._below.get(path[1:].partition("/")[0], ()))
 
 
@@ -101,7 +110,7 @@ def list_own_endpoints(dialect: Dialect) -> tuple[Endpoint, ...]:
     return list_endpoints({dialect.label: dialect}, dialect.label)
 
 
-def locate(path: str, dialects: Mapping[str, Dialect], default: str) -> FoundEndpoint | None:
+def locate(path: str, dialects: Mapping[str, Dialect], default: str) -> Place | None:
     """Return the endpoint that serves a path, and its path parameters.
 
     Other dialects are not imported for the default one's.
@@ -151,14 +160,9 @@ def find_owner(path: str, dialects: Mapping[str, Dialect], default: str) -> Dial
     return max(named, key=itemgetter(0, 1), default=(0, False, dialects[default]))[-1]
 
 
-def find_operation(method: str, operations: Mapping[str, Operation]) -> Operation | None:
-    """Return which of the operations at a path a method asks for, if it has one: to HEAD it is what it is to GET."""
-    return operations.get("GET" if method == "HEAD" else method)
-
-
 def find_operation_name(method: str, path: str, known: Sequence[Endpoint]) -> str | None:
     found = find_endpoint(path, known)
-    reached = None if found is None else find_operation(method, found.endpoint.operations)
+    reached = None if found is None else found.endpoint.find_operation(method)
     return None if reached is None else reached.name
 
 
@@ -166,11 +170,11 @@ def tidy(path: str) -> str:
     return "/" + "/".join(segment for segment in path.split("/") if segment)
 
 
-def find_endpoint(path: str, known: Sequence[Endpoint]) -> FoundEndpoint | None:
+def find_endpoint(path: str, known: Sequence[Endpoint]) -> Place | None:
     """Return the endpoint that serves a path, and its path parameters."""
     for endpoint in known:
         if matched := compile_template(endpoint.path).fullmatch(path):
-            return FoundEndpoint(endpoint, matched.groupdict())
+            return Place(endpoint, matched.groupdict())
     return None
 
 

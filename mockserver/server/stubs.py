@@ -23,7 +23,6 @@ from mockserver.server.routes import (
     compile_template,
     drop_dialect_segment,
     find_endpoint,
-    find_operation,
     list_endpoints,
     tidy,
 )
@@ -38,6 +37,13 @@ _PLAIN = re.compile(r"/[\w/.~-]*")
 def make_stub_operation(dialect: str, host: str = "") -> Operation:
     """Return the operation at a path that no dialect knows; this one, or this host of it, would own it."""
     return Operation(OTHER, "", "", partial(_parse, dialect, host), _render)
+
+
+def choose_operation(endpoint: Endpoint, method: str) -> Operation | None:
+    """Return what a method asks for: at a path of no dialect whatever rules say; None where it is not taken."""
+    if not endpoint.operations:
+        return make_stub_operation(endpoint.dialect.name, endpoint.dialect.host)
+    return endpoint.find_operation(method)
 
 
 def _parse(dialect: str, host: str, http: HttpRequest, validation: Validation) -> Call:
@@ -117,9 +123,9 @@ def find_unreachable(rules: Sequence[Rule], dialect: str) -> Iterator[Remark]:
 
 
 @cache
-def _list_places(dialect: str) -> Sequence[Endpoint]:
+def _list_endpoints(dialect: str) -> Sequence[Endpoint]:
     """Return every path, with the bare ones of each dialect, as rules see paths with and without their mounts."""
-    return [place for name in (dialect, *discover()) for place in list_endpoints(discover_all(), name)]
+    return [endpoint for name in (dialect, *discover()) for endpoint in list_endpoints(discover_all(), name)]
 
 
 def _explain_unreachable(rule: Rule, dialect: str) -> str | None:
@@ -132,13 +138,12 @@ def _explain_unreachable(rule: Rule, dialect: str) -> str | None:
     if "path" not in rule.when.uses:
         if methods is None or operations is None:
             return None
-        served = [place.operations for place in _list_places(dialect)]
-        taken = [find_operation(str(method), each) for method in methods for each in served]
+        taken = [endpoint.find_operation(str(method)) for method in methods for endpoint in _list_endpoints(dialect)]
         if any(each and each.name in operations for each in taken):
             return None
         return f"no {', '.join(sorted(map(str, operations)))} accepts {_join_names(methods)}; add a path"
     reasons = [
-        _explain_unreachable_path(path, rule, methods, _list_places(dialect))
+        _explain_unreachable_path(path, rule, methods, _list_endpoints(dialect))
         for path in _find_stated_paths(rule.spec.get("when"))
     ]
     return reasons[0] if reasons and all(reasons) else None
@@ -171,13 +176,13 @@ def _explain_unreachable_path(
         return "rules see a path without its namespace: leave /ns/... out, and add the condition namespace"
     if tidy(path) != path and not rest:
         return f'rules see a path without doubled and trailing slashes: write "{tidy(path)}"'
-    found = [] if rest else [place.operations for place in known if find_endpoint(path, (place,))]
-    if found and methods and not any(find_operation(str(method), taken) for method in methods for taken in found):
-        taken = {name for taken in found for name in taken}
-        speaks = any(operation.over_socket for taken in found for operation in taken.values())
+    found = [] if rest else [endpoint for endpoint in known if find_endpoint(path, (endpoint,))]
+    if found and methods and not any(each.find_operation(str(method)) for method in methods for each in found):
+        taken = {method for endpoint in found for method in endpoint.operations}
+        speaks = any(endpoint.has_socket for endpoint in found)
         hint = f"; a WebSocket there is the operation {WEBSOCKET}" if speaks and "GET" in methods else ""
         return f"{path} accepts {_join_names(taken)}, not {_join_names(methods)}{hint}"
-    alike = found or (rest and any(_may_begin(place.path, start) for place in known))
+    alike = found or (rest and any(_may_begin(endpoint.path, start) for endpoint in known))
     if alike or rule.stubs:
         return None
     return f'no dialect knows the path "{path}"; there, rules answer with raw, json or error'

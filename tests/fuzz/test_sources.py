@@ -170,11 +170,10 @@ def _answer(text: str | bytes) -> None:
         return
     known = list_endpoints(discover(), live.settings.dialect)
     for path, body in BODIES.items():
-        if (found := find_endpoint(path, known)) is None:
+        if (place := find_endpoint(path, known)) is None:
             continue
-        place, parameters = found.endpoint, found.params
-        asked = HttpRequest("POST", path, body=json.dumps(body).encode(), path_params=parameters)
-        responder = Responder(live, place.dialect, place.operations)
+        asked = HttpRequest("POST", path, body=json.dumps(body).encode(), path_params=place.params)
+        responder = Responder(live, place.endpoint)
         answer = asyncio.run(responder.respond(responder.admit(asked)))
         b"".join(map(write_event, answer.reply.frames or ()))
         assert answer.reply.status < 500 or answer.plan.source.startswith("rule "), answer

@@ -8,7 +8,7 @@ from mockserver.cassettes.convert import split_events
 from mockserver.core.episode import Episode, Recorded, Sent
 from mockserver.core.http import is_stream_type
 from mockserver.dialects import discover_all
-from mockserver.server.routes import find_endpoint, find_operation, list_endpoints
+from mockserver.server.routes import find_endpoint, list_endpoints
 from tests.kit.local import Answered, Local, local
 
 AT = 1_760_000_000.0  # 2025-10-09, when all of them were recorded
@@ -26,7 +26,7 @@ def made(path: str, data: bytes, answered: Answered, method: str = "POST") -> Ep
     url = urlsplit(path)
     found = find_endpoint(url.path, list_endpoints(discover_all(), "openai"))
     assert found is not None
-    operation = find_operation(method, found.endpoint.operations)
+    operation = found.endpoint.find_operation(method)
     assert operation is not None
     headers = tuple((name, value) for name, value in answered.headers.items() if name in _KEPT)
     frames = None

@@ -18,7 +18,7 @@ from mockserver.dialects import discover_all
 from mockserver.server.compose import start
 from mockserver.server.live import Live
 from mockserver.server.respond import Responder
-from mockserver.server.routes import Endpoint, FoundEndpoint, find_endpoint, list_endpoints
+from mockserver.server.routes import Endpoint, Place, find_endpoint, list_endpoints
 from mockserver.server.sources import Sources
 
 
@@ -62,27 +62,26 @@ class Local:
         url = urlsplit(path)
         settings = self.live.settings
         if settings.hosts:
-            found = find_endpoint(url.path, list_endpoints(discover_all(settings.hosts), settings.dialect))
+            place = find_endpoint(url.path, list_endpoints(discover_all(settings.hosts), settings.dialect))
         else:
-            found = _find_usual_endpoint(url.path, settings.dialect)
-        assert found is not None, f"nothing stands at {path}"
-        place, params = found.endpoint, found.params
+            place = _find_usual_endpoint(url.path, settings.dialect)
+        assert place is not None, f"nothing stands at {path}"
         http = HttpRequest(
             method=method,
             path=url.path,
             query=dict(parse_qsl(url.query, keep_blank_values=True)),
             headers=tuple((name.lower().encode(), value.encode()) for name, value in (headers or {}).items()),
             body=body if isinstance(body, bytes) else json.dumps(body).encode(),
-            path_params=params,
+            path_params=place.params,
             namespace=namespace,
         )
-        responder = Responder(self.live, place.dialect, place.operations)
+        responder = Responder(self.live, place.endpoint)
         response = asyncio.run(responder.respond(responder.admit(http)))
         return _answered(response.reply, response.plan)
 
 
 @cache
-def _find_usual_endpoint(path: str, dialect: str) -> FoundEndpoint | None:
+def _find_usual_endpoint(path: str, dialect: str) -> Place | None:
     return find_endpoint(path, _list_usual_endpoints(dialect))
 
 

@@ -52,15 +52,14 @@ class Asking:
         return asyncio.run(self._asked())
 
     async def _asked(self) -> tuple[int, float]:
-        found = find_endpoint(
+        place = find_endpoint(
             discover()[self.dialect].mounts[0] + "/chat/completions", list_endpoints(discover(), "openai")
         )
-        assert found is not None
-        place, params = found.endpoint, found.params
-        http = HttpRequest("POST", "/chat/completions", body=self.body, path_params=params)
+        assert place is not None
+        http = HttpRequest("POST", "/chat/completions", body=self.body, path_params=place.params)
         live = answering().live
         live._limiter, live._limited = self.limiter, live.settings
-        responder = Responder(live, place.dialect, place.operations)
+        responder = Responder(live, place.endpoint)
         visit = responder.admit(http)
         answer = await responder.respond(visit)
         visit.end(COMPLETE)

@@ -250,6 +250,6 @@ def test_a_file_is_a_body_or_a_whole_request(text: str, described: RequestFile) 
 def test_a_described_request_reaches_its_operation() -> None:
     described = RequestFile(find_usual_path("azure"), body("x"), headers={"Api-Key": "k"}, namespace="mine")
     reached = reach(described, "openai")
-    assert (reached.place.dialect.name, reached.operation.name) == ("azure", "chat")
+    assert (reached.endpoint.dialect.name, reached.operation.name) == ("azure", "chat")
     assert (reached.http.header("api-key"), reached.http.namespace) == ("k", "mine")
     assert reach(RequestFile(CHAT, b"{ }"), "openai").http.body == b"{ }"

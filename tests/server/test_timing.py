@@ -14,7 +14,7 @@ from mockserver.delivery.script import make_script
 from mockserver.dialects import discover
 from mockserver.engine.offload import LARGEST_IN_LOOP
 from mockserver.server.respond import Responder
-from mockserver.server.routes import find_endpoint, list_endpoints
+from mockserver.server.routes import Endpoint, find_endpoint, list_endpoints
 from mockserver.server.visit import Response
 from tests.kit.local import Local, local
 from tests.kit.raw import HI, STREAM, Raw, post
@@ -51,13 +51,12 @@ JITTERY: dict[str, Any] = {"first_token": 1, "per_token": 1, "jitter": {"lognorm
 
 
 def asked(server: Local, path: str, body: Any, **headers: str) -> Response:
-    found = find_endpoint(path, list_endpoints(discover(), "openai"))
-    assert found is not None
-    place, params = found.endpoint, found.params
+    place = find_endpoint(path, list_endpoints(discover(), "openai"))
+    assert place is not None
     named = tuple((name.replace("_", "-").encode(), value.encode()) for name, value in headers.items())
     body = json.dumps({"model": "gpt-4o", **body}).encode()
-    http = HttpRequest("POST", path, body=body, headers=named, path_params=params)
-    responder = Responder(server.live, place.dialect, place.operations)
+    http = HttpRequest("POST", path, body=body, headers=named, path_params=place.params)
+    responder = Responder(server.live, place.endpoint)
     return asyncio.run(responder.respond(responder.admit(http)))
 
 
@@ -86,7 +85,7 @@ async def test_a_reload_amid_a_request_is_for_the_next() -> None:
     body = json.dumps({"model": "m", "messages": [{"role": "user", "content": "x" * LARGEST_IN_LOOP}]}).encode()
     openai = discover()["openai"]
     operations = {each.method: each for each in openai.operations if each.name == "chat"}
-    responder = Responder(live, openai, operations)
+    responder = Responder(live, Endpoint(CHAT, openai, operations))
     request = HttpRequest("POST", CHAT, body=body)
     task = asyncio.create_task(responder.respond(responder.admit(request)))
     await asyncio.sleep(0)

@@ -24,6 +24,7 @@ from mockserver.server.explain import Reached, complete_call, find_place, plan_a
 from mockserver.server.live import Live
 from mockserver.server.masking import decode_request, find_row_secrets, rebuild_request
 from mockserver.server.snapshot import parse_query
+from mockserver.server.stubs import choose_operation
 
 if TYPE_CHECKING:
     from mockserver.cassettes.redaction.shown_secrets import Secrets
@@ -51,11 +52,12 @@ def show_bodies(row: Exchange) -> dict[str, Json]:
 
 def find_target(row: Exchange, live: Live) -> Reached | None:
     """Return the operation that a row's request reached; None if it reached none, or is not kept whole."""
-    found = find_place(row.method, row.path, live.settings.dialect, stubs=row.operation == OTHER)
-    if found is None or found.operation is None or row.received > len(row.body):
+    place = find_place(row.path, live.settings.dialect, stubs=row.operation == OTHER)
+    operation = None if place is None else choose_operation(place.endpoint, row.method)
+    if place is None or operation is None or row.received > len(row.body):
         return None
-    http = replace(decode_request(rebuild_request(row)), path_params=found.params)
-    return Reached(found.endpoint, found.operation, http)
+    http = replace(decode_request(rebuild_request(row)), path_params=place.params)
+    return Reached(place.endpoint, operation, http)
 
 
 def parse_call(row: Exchange, live: Live) -> Call | None:

@@ -181,7 +181,7 @@ async def _rehearse(live: Live, engine: Engine, reached: Reached) -> Rehearsal:
         live.settings, await copy_engine(engine, http.namespace, entries), journal=journal, counters=live.counters
     )
     alone.namespaces.touch(http.namespace).timed = live.namespaces.get(http.namespace).timed
-    responder = Responder(alone, reached.place.dialect, reached.place.operations)
+    responder = Responder(alone, reached.endpoint)
     visit = responder.admit(http, urlencode(http.query, errors="surrogateescape").encode())
     visit.in_process = True
     visit.patient = False
@@ -341,7 +341,7 @@ async def send_again(request: ControlRequest) -> Response:
     upstream = RefusedError(409, f'call {row.seq} would be sent upstream; to allow that, send {{"forward": true}}')
     if not forward and (await _rehearse(live, live.find_engine(row.namespace), reached)).why:
         raise upstream
-    responder = Responder(live, reached.place.dialect, reached.place.operations)
+    responder = Responder(live, reached.endpoint)
     http = replace(reached.http, headers=row.headers, body=row.body)  # as it came: its body may be compressed
     visit = responder.admit(http, row.query)
     begun = asyncio.get_running_loop().create_future()

@@ -28,7 +28,6 @@ from mockserver.kinds.mcp import SESSION
 from mockserver.server.routes import (
     Endpoint,
     find_endpoint,
-    find_operation,
     list_dialect_endpoints,
     list_endpoints,
 )
@@ -238,8 +237,8 @@ def parse_episode(episode: Episode, hosts: HostTable = _NO_HOSTS) -> Call | None
 
 def parse_sent(dialect: str, sent: Sent, hosts: HostTable = _NO_HOSTS) -> Call | None:
     """Return the call of a request to a dialect; None if it has no such path. `hosts` are those of the settings."""
-    found = find_endpoint(sent.path, _list_places(dialect, hosts))
-    operation = find_operation(sent.method, found.endpoint.operations) if found is not None else None
+    found = find_endpoint(sent.path, _list_endpoints(dialect, hosts))
+    operation = found.endpoint.find_operation(sent.method) if found is not None else None
     if found is None or operation is None:
         return None
     headers = [(name.lower(), value) for name, value in sent.headers]
@@ -269,12 +268,12 @@ def parse_recorded(operation: Operation, dialect: Dialect, http: HttpRequest) ->
         return replace(unread, operation=operation.name, meaning=meaning, raw={}, sent=sent, stream=is_stream)
 
 
-def _list_places(dialect: str, hosts: HostTable) -> tuple[Endpoint, ...]:
+def _list_endpoints(dialect: str, hosts: HostTable) -> tuple[Endpoint, ...]:
     if hosts and dialect == GENERIC:
         return list_endpoints(list_hosts(dialect, hosts), dialect)
-    return _list_usual_places(dialect)
+    return _list_usual_endpoints(dialect)
 
 
 @cache
-def _list_usual_places(dialect: str) -> tuple[Endpoint, ...]:
+def _list_usual_endpoints(dialect: str) -> tuple[Endpoint, ...]:
     return list_dialect_endpoints(dialect)

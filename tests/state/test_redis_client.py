@@ -151,9 +151,7 @@ async def test_replies_that_belong_to_other_commands_count_nothing(client: Redis
 
 async def test_the_keys_of_another_program_name_the_way_out(client: RedisClient, shared: RedisServer) -> None:
     shared.command("SET", client.key("m", "a"), "not ours")
-    with pytest.raises(
-        StateLostError, match="another program has written: give this server its own keys with .prefix=N"
-    ):
+    with pytest.raises(StateLostError, match="another program has written: give this server its own keys"):
         await RedisCounters(client).count("a", "x")
 
 

@@ -5,6 +5,7 @@ import sys
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from errno import EFBIG
 from operator import attrgetter
+from stat import S_ISFIFO
 from typing import IO
 
 from msgspec import Struct
@@ -57,6 +58,8 @@ class Document(Struct, frozen=True):
         if self._within is None and os.path.commonpath((os.path.realpath(folder), path)) != os.path.realpath(folder):
             raise ValueError(f"{name} is outside the folder of this file")
         try:
+            if S_ISFIFO(os.stat(path).st_mode):  # which nobody may ever write to
+                raise ValueError(f"{name} is a pipe, not a file")
             return read_bytes(path)
         except OSError as error:
             raise ValueError(f"cannot read {name}: {error.strerror}") from None

@@ -30,7 +30,7 @@ from mockserver.server.http.parser import RequestHead, RequestParser, Stage
 from mockserver.server.http.request_cycle import RequestCycle, StreamTask
 from mockserver.server.http.tcp import MAX_DRAINED, count_unsent, is_abandoned, reset
 from mockserver.server.limits import Unsent
-from mockserver.server.visit import Response, Visit, return_response
+from mockserver.server.visit import NO_PAGE, Response, Visit, return_response
 
 MAX_BUFFERED = 16_384  # bytes that wait in a connection before nothing more is written
 MAX_HELD = 2 * MAX_WRITE  # bytes of an answer that is being sent which are made at once
@@ -233,7 +233,8 @@ class ConnectionProtocol(asyncio.Protocol):
             return
         request = found.make_request(head.method, head.query, head.table, body)
         visit = found.responder.admit(request, head.query, weight=head.table.weight)
-        visit.passes_page_check = head.passes_page_check
+        if head.passes_page_check:
+            visit.sender = NO_PAGE
         first_step = found.responder.respond(visit)
         try:
             awaited = first_step.send(None)

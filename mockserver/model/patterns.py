@@ -23,6 +23,7 @@ from mockserver.core.pattern_size import estimate_size
 from mockserver.core.plan import Failure
 from mockserver.core.seed import Random, Seed
 from mockserver.model.arguments import NOTHING, Mentions
+from mockserver.model.validators import InvalidSchemaError, compile_validator
 
 if TYPE_CHECKING:
     from lark import Lark, Token
@@ -37,27 +38,15 @@ def find_text_validator(constraints: Sequence[Mapping[str, Json]]) -> Any:
         return _VALIDATORS[written]
     stated = (part.get("pattern") for part in constraints)
     work = sum(estimate_pattern_work(pattern) for pattern in stated if isinstance(pattern, str))
-    return _VALIDATORS.keep(written, _make_text_validator(written), len(written) + _COMPILED * work)
-
-
-def _make_text_validator(constraints: bytes) -> Any:
-    from jsonschema_rs import validator_for  # slow to import, and only schemas need it
-
     try:
-        return validator_for(constraints.decode(), validate_formats=True, pattern_options=make_pattern_options())
-    except ValueError:
-        return None
+        validator = compile_validator({"allOf": [*constraints]}, formats=True)
+    except InvalidSchemaError:
+        validator = None
+    return _VALIDATORS.keep(written, validator, len(written) + _COMPILED * work)
 
 
 _COMPILED = 400  # bytes of a compiled pattern, for each microsecond that it takes
 _VALIDATORS = Memo[bytes, Any](most=128_000_000, fewest=1)  # the largest pattern has room
-
-
-@cache
-def make_pattern_options() -> Any:
-    from jsonschema_rs import FancyRegexOptions  # slow to import, and only schemas need it
-
-    return FancyRegexOptions(backtrack_limit=_MAX_BACKTRACKS)
 
 
 def matches(pattern: str, text: str) -> bool:
@@ -79,7 +68,6 @@ def estimate_pattern_work(pattern: str) -> int:
 
 
 MAX_PATTERN_WORK = 250_000
-_MAX_BACKTRACKS = 100_000  # some 15 ms
 _BACKTRACKS = lazy_pattern(r"\(\?[=!<]|\\[1-9k]")
 _SHORTHAND = lazy_pattern(r"\\[dDsSwW]")
 _LARGE_CLASS = lazy_pattern(r"\\[dDsS]|\[\^|\(\?i")

@@ -16,11 +16,11 @@ from mockserver.model.schema.document import (
     MAX_PROPERTIES,
     UnsatisfiableError,
     WorkLimitError,
-    escape,
     measure_depth_and_size,
 )
 from mockserver.model.schema.scalars import find_natural_range, hint_at_owner
 from mockserver.model.schema.shape import Alternatives, CompiledSchema, Option, Shape, explain_missing, make_json_key
+from mockserver.model.validators import escape
 from mockserver.model.vocabulary import draw_noun, split_words, word_set
 
 T = TypeVar("T")

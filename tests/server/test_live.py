@@ -19,7 +19,7 @@ from mockserver.server.compose import make_policy, start
 from mockserver.server.fleet import make_digest
 from mockserver.server.live import Live
 from mockserver.server.namespaces import DEFAULT, LONGEST, Namespaces, is_namespace
-from mockserver.server.recording.cassette_store import parse_sent
+from mockserver.server.recording.recorded_calls import parse_sent
 from mockserver.server.reload import reload, watch
 from mockserver.server.sources import Sources
 from tests.kit.cassette_folder import chat, episode

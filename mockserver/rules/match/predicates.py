@@ -86,7 +86,7 @@ PLAIN = Lens()
 
 
 class Predicate(Struct, frozen=True):
-    """One way to compare: the kinds of field it applies to, the shape it expects (a key of SHAPES), and its test.
+    """One way to compare: the kinds of field it applies to, the shape it expects (a shape in parse.py), and its test.
 
     `build(expected, lens)` raises UnfitError if nothing can be compared with the expected value.
     """

@@ -170,15 +170,16 @@ class ConnectionProtocol(asyncio.Protocol):
     # What the server calls
 
     def shutdown(self) -> None:
-        """The server stops: the open request may still be answered, unless this is said twice."""
-        if self.is_closing() or self.stopping:
+        """The server stops: what was written and the open request may still be sent, unless this is said twice."""
+        if self.stopping:
             self.transport.abort()
-        elif self._running is not None:
-            self.stopping = True
+            return
+        self.stopping = True
+        drain = self.shared.deadlines.drain
+        if self._running is not None:
             self._running.keep_alive = False
             self.pipeline.clear()
-        elif drain := self.shared.deadlines.drain:
-            self.stopping = True
+        elif drain and not self.is_closing():
             self.loop.call_later(drain, self._close_if_idle)
         else:
             self.close()

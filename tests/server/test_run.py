@@ -104,9 +104,9 @@ def port_of(running: Running) -> int:
     return int(running.address.rpartition(":")[2])
 
 
-def streaming(running: Running) -> Raw:
+def streaming(running: Running, version: str = "1.1") -> Raw:
     """A connection on which an endless answer has begun."""
-    line = Raw(port_of(running)).send(post(STREAM))
+    line = Raw(port_of(running)).send(post(STREAM, version=version))
     assert line.socket.recv(100).startswith(b"HTTP/1.1 200")
     return line
 
@@ -127,11 +127,13 @@ def test_it_serves_at_its_address_and_leaves_nothing_behind() -> None:
 def test_an_open_stream_does_not_hold_it_long(caplog: pytest.LogCaptureFixture) -> None:
     running = Running(local(ENDLESS, port=0).live)
     running.start()
-    with streaming(running):
+    with streaming(running), streaming(running, "1.0"):
         start = monotonic()
         running.stop()
         assert monotonic() - start < 20
-    assert caplog.messages == ["stopped; answers cut off because they were still being sent: 1"]
+    assert caplog.messages == ["stopped; answers cut off because they were still being sent: 2"]
+    cut = {(row.status, row.source.split()[0], row.ended) for row in running.live.journal}
+    assert cut == {(200, "rule", "server stopped")}
 
 
 @contextmanager

@@ -83,11 +83,11 @@ def find_lines(response: Response) -> bytes | None:
     All others are scripts of actions, which `drive` performs through ASGI: those that a fault changes, with headers
     that are not plain, too large, of statuses without a body, or to clients of HTTP/1.0. What is forwarded is relayed.
     """
-    reply = response.reply
-    is_plain = response.forwarded is None and not response.plan.faults
-    if is_plain and (response.pace is AT_ONCE or reply.parts.times):
-        return join_headers(reply, response.extra_headers)
-    return None
+    if response.forwarded is not None or response.plan.faults:
+        return None
+    if response.pace is not AT_ONCE and not response.reply.parts.times:
+        return None
+    return join_headers(response.reply, response.extra_headers)
 
 
 async def _deliver(response: Response, visit: Visit, client: ClientConnection, scope: Scope) -> str:

@@ -26,7 +26,7 @@ from mockserver.delivery.script import AT_ONCE
 from mockserver.server.app import Site
 from mockserver.server.deliver import find_lines, serve
 from mockserver.server.http.deadlines import Deadlines, DeadlineWatch, Newcomers
-from mockserver.server.http.parser import RequestHead, RequestParser, Stage
+from mockserver.server.http.parser import RequestHead, RequestParser, RequestPart, Stage
 from mockserver.server.http.request_cycle import RequestCycle, StreamTask
 from mockserver.server.http.tcp import MAX_DRAINED, count_unsent, is_abandoned, reset
 from mockserver.server.limits import Unsent
@@ -107,22 +107,21 @@ class ConnectionProtocol(asyncio.Protocol):
     def data_received(self, data: bytes) -> None:
         if self.phase is not Phase.OPEN and not self._admit(data):
             return
-        known = self.parser.recall(data)
-        if known is not None:
-            self.answer(*known, whole=True)
+        recalled = self.parser.recall(data)
+        if recalled is not None:
+            self.answer(recalled)
             return
         try:
             for part in self.parser.read(data):
-                head = part.head
-                if head is not None or part.is_last:
+                if part.is_first or part.is_last:
                     self.whole_by = inf
-                if head is None:
+                if not part.is_first:
                     assert self._latest is not None  # noqa: S101  # which the head began
                     self._latest.take_body(part.body, is_last=part.is_last)
-                elif head.asks_for_socket and self._hand_over(head):
+                elif part.head.asks_for_socket and self._hand_over(part.head):
                     return
                 else:
-                    self.answer(head, part.body, whole=part.is_last)
+                    self.answer(part)
         except Failure as failure:
             self.refuse(failure)
         else:
@@ -221,27 +220,34 @@ class ConnectionProtocol(asyncio.Protocol):
 
     # Requests
 
-    def answer(self, head: RequestHead, body: bytes, *, whole: bool) -> None:
+    def answer(self, request: RequestPart) -> None:
         """Answer a plain request at once, if nothing has to be awaited for it; else run the application."""
-        is_free = self._running is None and not (self.half_closed or self.stopping or self.flow.write_paused)
-        found = self._site.find(head.path) if is_free and whole and head.is_plain and self._site else None
-        if found is None or not found.responder.live.has_room_for(body):
-            scope = head.scope(**self.addresses, state=self.app_state.copy(), extensions=self.extensions)
-            cycle = RequestCycle(self, head, scope, whole=whole)
-            if body:
-                cycle.take_body(body, is_last=whole)
-            self._queue(cycle, self.app)
-            return
-        request = found.make_request(head.method, head.query, head.table, body)
-        visit = found.responder.admit(request, head.query, weight=head.table.weight)
-        visit.passes_page_check = head.passes_page_check
-        first_step = found.responder.respond(visit)
-        try:
-            awaited = first_step.send(None)
-        except StopIteration as done:
-            self._send(done.value, visit, head)
-        else:
-            self._serve(resume(first_step, awaited), visit, head)
+        head = request.head
+        site = self._site
+        if (
+            site is not None
+            and (self._running is None and request.is_last and head.is_plain)
+            and not (self.half_closed or self.stopping or self.flow.write_paused)
+        ):
+            found = site.find(head.path)
+            if found is not None and found.responder.live.has_room_for(request.body):
+                responder = found.responder
+                http = found.make_request(head.method, head.query, head.table, request.body)
+                visit = responder.admit(http, head.query, weight=head.table.weight)
+                visit.passes_page_check = head.passes_page_check
+                first_step = responder.respond(visit)
+                try:
+                    awaited = first_step.send(None)
+                except StopIteration as done:
+                    self._send(done.value, visit, head)
+                else:
+                    self._serve(resume(first_step, awaited), visit, head)
+                return
+        scope = head.scope(**self.addresses, state=self.app_state.copy(), extensions=self.extensions)
+        cycle = RequestCycle(self, head, scope, whole=request.is_last)
+        if request.body:
+            cycle.take_body(request.body, is_last=request.is_last)
+        self._queue(cycle, self.app)
 
     def refuse(self, failure: Failure) -> None:
         """Answer the earlier requests, then refuse the one that is being read, and ignore what follows."""

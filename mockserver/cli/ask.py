@@ -151,7 +151,8 @@ def explain_command(request_file: str, rules: tuple[Path, ...], path: str | None
     first call.
     """
     live = start(find_sources(rules, flags))
-    described = read_request(read_text(request_file), request_file, live.settings.dialect, path)
+    shown = "standard input" if request_file == "-" else request_file
+    described = read_request(read_text(request_file), shown, live.settings.dialect, path)
     reached = reach(described, live.routes, stubs=live.engine.rule_set.stubs)
     call = reached.call(live.settings)
     click.echo(find_request_secrets(reached.http).mask_text(asyncio.run(explain_call(live.engine, call)).text))

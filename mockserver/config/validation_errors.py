@@ -157,6 +157,8 @@ class _FoundError:
     def _find_hint(self) -> str:
         if self.kind == "string_type" and isinstance(self.value, bool | int | float):
             return "; put it in quotes"
+        if self.kind in ("list_type", "tuple_type") and isinstance(self.value, Mapping):
+            return '; put "- " before each item, or [ ] around them'
         if self.kind == "literal_error" and isinstance(self.value, str):
             known = self._list_literals()
             return "; write it without quotes" if self.value in known else did_you_mean(self.value, known)

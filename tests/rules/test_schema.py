@@ -112,6 +112,9 @@ IN_FILES = {
 
 WORDS = (*FINISHES, *OWN_FINISHES)
 IN_THEN = {
+    "{tool_calls: {name: a}}": (
+        """13: "tool_calls" expects a list, not {"name": "a"}; put "- " before each item, or [ ] around them"""
+    ),
     "{text: 42}": '7: "text" expects a string, not 42; put it in quotes',
     "{status: incomplete}": (
         '9: "status" expects pending, queued, validating, validating_files, uploaded, processed, running, '

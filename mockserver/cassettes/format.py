@@ -141,6 +141,8 @@ def _check_head(sections: Sequence[_Section]) -> int:
     """Check the version; return how many documents precede the first episode: the head may follow comments and ---."""
     for number, section in enumerate(sections, 1):
         try:
+            if (found := _VCRPY.search(section.text)) is not None:
+                raise Refused(_OF_VCRPY, (section.text.count("\n", 0, found.start()), 0))
             if (node := parse(section.text)) is not None:
                 _check_version(node)
                 return number
@@ -194,6 +196,11 @@ def _read_document(text: str, load_file: LoadFile | None) -> EpisodeDocument:
 
 
 _BEGIN = f'"version: {VERSION}"'
+_VCRPY = re.compile(r"^(?:http_)?interactions:", re.MULTILINE)
+_OF_VCRPY = (
+    "not a cassette, but a recording of vcrpy or VCR; move those to another folder, "
+    "and import them from there: mockserver cassette import FOLDER"
+)
 
 
 def _parse(text: str) -> Node:

@@ -72,7 +72,7 @@ class Configuration(Struct, frozen=True):
         if self.cassette is not None or not self.plays_own:
             return
         folder = Path(_find_folder(self.item, self.values))
-        file = folder / f"{_name_own_cassette(self.item, self.values)}.yaml"
+        file = folder / f"{_name_own_cassettes(self.item, self.values)[0]}.yaml"
         test = file.stem.partition("[")[0]
         others = sorted(each for each in file.parent.glob("*.yaml") if each.stem.partition("[")[0] == test)
         advice = "rename one, or record"
@@ -125,23 +125,30 @@ def _find_own_cassette(item: pytest.Item, values: Mapping[str, Any]) -> Mapping[
     replays = values.get("record", "none") == "none"
     if replays and not os.path.isdir(folder):  # as for most tests; the rest is slower
         return {}
-    name = _name_own_cassette(item, values)
-    if replays and not os.path.exists(f"{folder}/{name}.yaml"):
-        return {}
-    return {"cassette": name, "cassettes": folder}
+    names = _name_own_cassettes(item, values)
+    existing = next((name for name in names if os.path.exists(f"{folder}/{name}.yaml")), None)
+    return {} if replays and existing is None else {"cassette": existing or names[0], "cassettes": folder}
 
 
 def _find_folder(item: pytest.Item, values: Mapping[str, Any]) -> str:
     return values.get("cassettes") or str(item.path.parent / FOLDER)
 
 
-def _name_own_cassette(item: pytest.Item, values: Mapping[str, Any]) -> str:
-    """Return the name of a test's cassette; in a folder that tests of several folders share, with those."""
+def _name_own_cassettes(item: pytest.Item, values: Mapping[str, Any]) -> Sequence[str]:
+    """Return the name of a test's cassette, and that of one which was imported from pytest-recording.
+
+    In a folder that tests of several folders share, these are below those.
+    """
     root = item.config.rootpath
     file = item.path
     near = Path(file.name) if values.get("cassettes") is None else Path(os.path.relpath(file, root))
     within = [node.name for node in item.listchain() if node.path == file and not isinstance(node, pytest.File)]
-    return name_cassette((*(near.with_suffix("") if near.suffix == ".py" else near).parts, ".".join(within)))
+    parts = (near.with_suffix("") if near.suffix == ".py" else near).parts
+    test = ".".join(within)
+    return [name_cassette((*parts, each)) for each in (test, test.translate(_BY_RECORDING))]
+
+
+_BY_RECORDING = str.maketrans(dict.fromkeys("<>?%*:|\"'/\\", "-"))  # as pytest-recording names files
 
 
 def _has_own_server(item: pytest.Item) -> bool:

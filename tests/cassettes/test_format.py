@@ -37,6 +37,12 @@ def complaint(data: bytes | str) -> str:
     return str(caught.value)
 
 
+@pytest.mark.parametrize("text", ["interactions:\n- request: !!binary x\n", "---\nhttp_interactions: []\n"])
+def test_a_recording_of_another_tool_says_how_to_import_it(text: str) -> None:
+    line = text.count("\n", 0, text.index("interactions"))
+    assert complaint(text).startswith(f"c.yaml:{line + 1}:1: not a cassette, but a recording of vcrpy or VCR; ")
+
+
 def test_episodes_know_where_they_come_from() -> None:
     found = read_episodes(WHOLE, "cassettes/c.yaml")
     assert found == (samples.plain(1), samples.stream(2), samples.plain(3, text="a\n---\nb\n"))

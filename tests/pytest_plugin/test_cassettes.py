@@ -74,6 +74,13 @@ def test_a_test_is_recorded_once_and_played_from_then_on(
     assert len(provider.calls) == 6
 
 
+def test_what_was_imported_from_pytest_recording_is_found(pytester: pytest.Pytester, upstream: str) -> None:
+    ran(pytester, TESTS, "--mockserver-record=once", upstream, "-k", "evening").assert_outcomes(passed=1)
+    recorded = next(pytester.path.glob("cassettes/test_it/*evening*.yaml"))
+    recorded.rename(recorded.with_name("TestGreeting.test_greets[good-evening].yaml"))
+    ran(pytester, TESTS, "-k", "evening").assert_outcomes(passed=1)
+
+
 def test_what_is_asked_anew(pytester: pytest.Pytester, provider: MockServer, upstream: str) -> None:
     ran(pytester, TESTS, "--mockserver-record=once", upstream, "-k", "twice").assert_outcomes(passed=1)
     other = TESTS.replace('"two"', '"three"').replace("two to", "three to")

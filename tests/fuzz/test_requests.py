@@ -56,7 +56,7 @@ def test_odd_paths_and_methods(connection: Connection, dialect: str) -> None:
     @given(
         place=st.sampled_from(own), method=st.sampled_from(METHODS), odd=st.tuples(_fronts(), ODD, st.integers(0, 200))
     )
-    @thrown(60)
+    @thrown(30)
     def ask(place: Place, method: str, odd: tuple[bytes, bytes, int]) -> None:
         (front, odd_step, at), whole = odd, target(place)
         head = max(len(mount) for mount in discover()[dialect].mounts if place.path.startswith(mount)) + 1
@@ -72,7 +72,7 @@ def test_odd_headers_and_queries(connection: Connection, dialect: str) -> None:
     own = [place for place in PLACES if place.dialect == dialect]
 
     @given(place=st.sampled_from(own), headers=HEADERS, query=st.lists(st.tuples(_KEYS, ODD), max_size=4))
-    @thrown(60)
+    @thrown(30)
     def ask(place: Place, headers: list[tuple[bytes, bytes]], query: list[tuple[bytes, bytes]]) -> None:
         whole = target(place)
         more = b"&".join(key + b"=" + value for key, value in query)

@@ -285,7 +285,7 @@ class Call(Struct, frozen=True, dict=True):
     is_checked: bool = True  # whether its dialect takes the body: only then is `raw` sure to have the shape it asks for
     is_sound: bool = False  # whether its dialect saw that nothing is wrong with the history that it sends back
     mcp: McpRequest | None = None  # what it asks of an MCP server
-    work: Callable[[Any, Any], Awaitable[ObjectView]] | None = None  # with kept objects: `Work` in kinds/objects
+    work: "Callable[[Call, Any], Awaitable[ObjectView]] | None" = None  # with kept objects: `Work` in kinds/objects
     references: Any = None  # to kept objects: `References` in kinds/objects
     remarks: tuple[str, ...] = ()  # what its dialect let through and the live provider may refuse
     host: str = ""  # of those that speak its dialect, if it is one of several

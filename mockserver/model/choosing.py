@@ -99,7 +99,7 @@ class Offers:
         for at, (score, total) in close.items():
             is_sure = len(close) == 1 and total >= least
             if score >= _PROMISING and not is_sure:  # values support a tool, but are never enough
-                total += mentioned.evidence(list_properties(self.tools[at])) * _WEIGHTS["arguments"]
+                total += mentioned.measure_evidence(list_properties(self.tools[at])) * _WEIGHTS["arguments"]
             totals[at] = total
         found = max(totals, key=totals.__getitem__, default=None)
         return None if found is None or totals[found] < least else self.tools[found]

@@ -147,7 +147,7 @@ def _add_tags(answer: str, request: Request, rng: Random) -> str:
     plain = [name for name in names if name not in thinking]
     plain = plain if len(plain) > 1 else [name for name in plain if name.lower() not in word_group("no_values")]
     wanted = shape_of(dict.fromkeys(plain, "..."))["properties"]
-    given, _ = mentions(_IN_TAGS.sub(" ", request.text)).assigned(wanted, lambda *_: True)
+    given, _ = mentions(_IN_TAGS.sub(" ", request.text)).assign(wanted, lambda *_: True)
     thoughts = Speaker(request.topic, rng).thoughts()
     texts = [next(thoughts) if name in thinking else str(given.get(name, answer)) for name in names]
     tail = f"\n{answer}" if names[-1] in thinking else ""  # nothing was said of the answer, which follows

@@ -155,7 +155,7 @@ def find_value(request: Request, rng: Random) -> str | None:
     if found is None or name in word_group("no_values") or ({*name.split()} - {"code"}) & word_group("no_values"):
         return None
     material = request.text.replace(found[0], " ") if found.string is request.text else request.text
-    given, _ = mentions(material).assigned({name.replace(" ", "_"): shape_of("...", name)}, lambda *_: True)
+    given, _ = mentions(material).assign({name.replace(" ", "_"): shape_of("...", name)}, lambda *_: True)
     return str(next(iter(given.values()))) if given else known_text(name, rng)
 
 

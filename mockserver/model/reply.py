@@ -146,7 +146,7 @@ def arguments(call: Call, seed: Seed, options: Options) -> DraftChoice:
     said = mentions(call.last_user)
     if not before:
         return DraftChoice((make_tool_use(tool, said, seed, lenient=lenient),))
-    listed = said.sets(list_properties(tool))
+    listed = said.split(list_properties(tool))
     said = listed[before % len(listed)] if listed else said
     return DraftChoice((make_tool_use(tool, said, seed.branch(str(before)), lenient=lenient),))
 

@@ -50,7 +50,7 @@ from mockserver.model.hosted import limit_to_choice, make_hosted_use, write_free
 from mockserver.model.listed_options import choose_values, find_colleague
 from mockserver.model.orders import compute, find_courtesy
 from mockserver.model.passages import describe_results, list_result_texts
-from mockserver.model.schema import instance
+from mockserver.model.schema import generate_instance
 from mockserver.model.shapes import with_told_bounds
 from mockserver.model.vocabulary import RULING, find_keys, is_verb, keep_ends, split_words, stem, vocabulary, weigh_word
 
@@ -239,8 +239,8 @@ def fill_schema(schema: Json, seed: Seed, said: Mentions) -> Json:
     told = with_told_bounds(schema)
     if told != schema:
         with suppress(Failure):  # what a description tells may contradict the schema
-            return instance(told, seed, said)
-    return instance(schema, seed, said)
+            return generate_instance(told, seed, said)
+    return generate_instance(schema, seed, said)
 
 
 def waits(use: Use) -> bool:
@@ -340,7 +340,7 @@ def _find_likeliest(call: Call, offered: Sequence[Tool]) -> Tool:
 
 def _sort_by_mentions(tools: Sequence[Tool], text: str) -> list[Tool]:
     said = mentions(text)
-    return sorted(tools, key=lambda tool: -said.evidence(list_properties(tool)))
+    return sorted(tools, key=lambda tool: -said.measure_evidence(list_properties(tool)))
 
 
 _MOST_TRIED = 64  # tools that are tried one by one where a call is demanded
@@ -443,7 +443,7 @@ def _find_wanted(call: Call, tools: Sequence[Tool], ordered: Instructions) -> Se
         recent = list_recent_tool_calls(call)
         names = [old.name for old in reversed(made[: len(made) - len(recent)])]
         tool = next((tool for name in names for tool in work if tool.name == name), None)
-        spoken = tool is not None and mentions(text).evidence(list_properties(tool)) > 0
+        spoken = tool is not None and mentions(text).measure_evidence(list_properties(tool)) > 0
         return (ToolRequest(tool, text),) if tool is not None and spoken else ()
     if find_courtesy(text):
         return ()
@@ -535,7 +535,7 @@ def _each(call: Call, request: ToolRequest, stage: int) -> Iterator[PendingCall]
     needed = list_required(request.tool)
     given = _find_stated(request.tool, said)
     whole = given.keys()
-    sets = said.sets(list_properties(request.tool))[:_MOST_SETS]
+    sets = said.split(list_properties(request.tool))[:_MOST_SETS]
     repeats = len(sets) > 1 and not any(isinstance(value, list) for value in given.values())
     if repeats and all(whole & needed <= _find_stated(request.tool, each).keys() for each in sets):
         yield from (PendingCall(request.tool, each, stage) for each in sets)
@@ -609,7 +609,7 @@ def find_earlier_call(call: Call, pending: PendingCall, made: ToolCall) -> ToolC
 
 
 def _find_stated(tool: Tool, said: Mentions) -> Mapping[str, Json]:
-    given, _ = said.assigned(list_properties(tool), lambda name, value: True)
+    given, _ = said.assign(list_properties(tool), lambda name, value: True)
     return given
 
 

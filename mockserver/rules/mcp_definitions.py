@@ -391,9 +391,9 @@ def _is_schema(stated: Mapping[str, Json]) -> bool:
 
 
 def _check_schema(schema: Mapping[str, Json], path: Path, add: Add) -> Mapping[str, Json]:
-    from mockserver.model.schema import schema_error  # slow to import, and few files need it
+    from mockserver.model.schema import find_schema_error  # slow to import, and few files need it
 
-    if why := schema_error(schema):
+    if why := find_schema_error(schema):
         add(f"invalid JSON Schema: {why}", path)
     return schema
 

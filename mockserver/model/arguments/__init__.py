@@ -51,7 +51,7 @@ class Mentions(Struct, frozen=True):
     is_settled: bool = False  # work was done: of an answer and more work, the answer is due
     later: "tuple[Mentions, ...]" = ()  # of other texts, for properties that this one leaves empty
 
-    def assigned(
+    def assign(
         self, properties: Mapping[str, Json], fits: Fits, *, required: Collection[str] = (), owner: str = ""
     ) -> "tuple[dict[str, Json], Mentions]":
         """Return what the text says of an object's properties, and the mentions that are left.
@@ -106,7 +106,7 @@ class Mentions(Struct, frozen=True):
         found = (*self.found, *stated)
         return replace(self, text=self.text or " ", found=found) if values else self
 
-    def counted(self, name: str) -> "tuple[int | None, Mentions]":
+    def find_count(self, name: str) -> "tuple[int | None, Mentions]":
         """Return how many items the text wants of the list with this name, "4 tasks", and the mentions without that."""
         place = find_count_of_items(self.text, self.found, split_name(name)[-1:])
         if place is None and (orders_one_list(self.text) or _ANY_LIST.issuperset(split_name(name))):
@@ -125,12 +125,12 @@ class Mentions(Struct, frozen=True):
     def orders_to_invent(self) -> bool:
         return orders_to_invent(self.text)
 
-    def evidence(self, properties: Mapping[str, Json]) -> float:
+    def measure_evidence(self, properties: Mapping[str, Json]) -> float:
         """Return the share of an object's properties that the text mentions, from 0 to 1."""
-        given, _ = replace(self, later=()).assigned(properties, lambda name, value: True)
+        given, _ = replace(self, later=()).assign(properties, lambda name, value: True)
         return len(given) / min(len(properties), _MOST_PROPERTIES) if properties else 0.0
 
-    def sets(self, properties: Mapping[str, Json], *, listed: bool = False) -> "tuple[Mentions, ...]":
+    def split(self, properties: Mapping[str, Json], *, listed: bool = False) -> "tuple[Mentions, ...]":
         """Return a set of mentions for each object that the text mentions; at least one set.
 
         Objects that are `listed`, as items of one list, may have different properties.

@@ -16,7 +16,7 @@ from mockserver.model.arguments import mentions
 from mockserver.model.orders import Request, compute, obey
 from mockserver.model.passages import describe_results, find_passage
 from mockserver.model.prose import Speaker, find_topic
-from mockserver.model.schema import instance
+from mockserver.model.schema import generate_instance
 from mockserver.model.shapes import read_loosely, schema_of_note
 from mockserver.model.tool_uses import list_tool_uses
 from mockserver.model.vocabulary import excerpt, split_name, vocabulary
@@ -54,7 +54,7 @@ def answer_in_fields(call: Call, seed: Seed) -> DraftChoice | None:
         values |= _step(inner, asked, seed)
     schema = call.options.schema or own
     try:
-        filled = instance(schema, seed.branch("schema"), mentions(excerpt(task)).stating(values))
+        filled = generate_instance(schema, seed.branch("schema"), mentions(excerpt(task)).stating(values))
     except Failure:
         if call.options.schema:
             raise

@@ -100,7 +100,7 @@ class Attempt:
         if not self.has_prompt or root is None or not root.parts or "object" in root.types:
             return None
         name = next((part["title"] for part in root.parts if isinstance(part.get("title"), str)), WHOLE)
-        values, self.said = self.said.assigned(
+        values, self.said = self.said.assign(
             {name: root.view}, lambda _, value: self.fits(root, value), required=(name,)
         )
         return next((value for value in values.values() if self.fits(root, value)), None)
@@ -305,10 +305,10 @@ class Attempt:
             return self.fits(shape.find_property(name), value)
 
         self._spend_on_prompt(len(views))
-        found, left = self.said.assigned(views, fits, required=shape.required, owner=location.name)
+        found, left = self.said.assign(views, fits, required=shape.required, owner=location.name)
         if any(isinstance(found.get(name), str) for name in shape.nullable):  # null is better than what is left
             needed = [name for name in shape.required if name not in shape.nullable]
-            found, left = self.said.assigned(views, fits, required=needed, owner=location.name)
+            found, left = self.said.assign(views, fits, required=needed, owner=location.name)
         self.said = left
         values = {name: value for name, value in found.items() if not self.is_rejected(location, name)}
         return Taken({**taken.values, **values}, taken.looked_up.union(views))
@@ -324,7 +324,7 @@ class Attempt:
             self._evidence[key] = (left, shape), 0  # of a shape that leads to itself; nothing else gets their identity
             if shape.names:
                 self._spend_on_prompt(len(shape.views))
-                found = self.said.evidence(shape.views)
+                found = self.said.measure_evidence(shape.views)
             else:
                 found = max(map(self.measure_evidence, shape.options))
             self._evidence[key] = (left, shape), found
@@ -366,8 +366,8 @@ class _ObjectMaker:
         self.shape = shape
         self.location = location
         self.taken = taken
-        most = shape.upper_limit("maxProperties")
-        self.least = shape.lower_limit("minProperties")
+        most = shape.find_upper_limit("maxProperties")
+        self.least = shape.find_lower_limit("minProperties")
         self.most = MAX_PROPERTIES if most is None else most
         if self.least > MAX_PROPERTIES:
             why = f"cannot generate {self.least:,} properties; the limit is {MAX_PROPERTIES:,}"
@@ -376,7 +376,7 @@ class _ObjectMaker:
     def make(self) -> dict[str, Json]:
         required = self.shape.add_dependents(self.shape.required)
         if len(required) > self.most:
-            stated = self.shape.upper_limit("maxProperties") is not None
+            stated = self.shape.find_upper_limit("maxProperties") is not None
             keyword, why = ("maxProperties", "allowed") if stated else ("required", f"made, {MAX_PROPERTIES:,}")
             raise UnsatisfiableError(f"more properties are required than are {why}", keyword)
         chosen = self._choose_names(required)
@@ -490,8 +490,8 @@ class _ArrayMaker:
         self.attempt = attempt
         self.shape = shape
         self.location = location
-        most = shape.upper_limit("maxItems")
-        self.least = shape.lower_limit("minItems")
+        most = shape.find_upper_limit("maxItems")
+        self.least = shape.find_lower_limit("minItems")
         self.most = _MAX_ITEMS if most is None else most
         if self.least > _MAX_ITEMS:
             raise UnsatisfiableError(f"cannot generate {self.least:,} items; the limit is {_MAX_ITEMS:,}", "minItems")
@@ -537,7 +537,7 @@ class _ArrayMaker:
         hints = self.location.hints
         if not attempt.has_prompt or self.location.rejections or not (hints or self.holds_texts):
             return 0
-        count, attempt.said = attempt.said.counted(hints[0] if hints and hints[0] != "elements" else "")
+        count, attempt.said = attempt.said.find_count(hints[0] if hints and hints[0] != "elements" else "")
         return min(count or 0, _MAX_WANTED)
 
     def _choose_length(self, wanted: int, contained: int) -> int:
@@ -559,8 +559,8 @@ class _ArrayMaker:
         item = self.further
         if not self.attempt.has_prompt or self.location.rejections or item is None or not item.names:
             return ()
-        sets = said.sets(item.views, listed=True)
-        return sets if len(sets) > 1 or said.evidence(item.views) > _FEW_MENTIONED else ()
+        sets = said.split(item.views, listed=True)
+        return sets if len(sets) > 1 or said.measure_evidence(item.views) > _FEW_MENTIONED else ()
 
     def _make_item(self, at: int, shape: Shape | None, seen: set[str], *, differs: bool) -> Json:
         """Make an item; one that is not `seen` where items must differ, or should: those of "3 fruits" do."""
@@ -570,11 +570,11 @@ class _ArrayMaker:
         if not self.shape.is_unique and not differs:
             return self.attempt.make(shape, location)
         first = value = self.attempt.make(shape, location)
-        for attempt in range(1, _MAX_ITEM_ATTEMPTS):
+        for rejections in range(1, _MAX_ITEM_ATTEMPTS):
             if (key := make_json_key(value)) not in seen:
                 seen.add(key)
                 return value
-            value = self.attempt.make(shape, location.extend(attempt))
+            value = self.attempt.make(shape, location.extend(rejections))
         if not self.shape.is_unique:
             return first
         raise UnsatisfiableError("no further item was found that differs from the others", "uniqueItems")

@@ -37,7 +37,7 @@ Range = tuple[float, float]
 Streams = Callable[[int, int], Random]  # a random stream for each attempt; the last one made this many characters
 
 
-def lower_limit(parts: Sequence[Part], keyword: str) -> int:
+def find_lower_limit(parts: Sequence[Part], keyword: str) -> int:
     """The strictest minimum of a keyword for sizes."""
     return max((int(part[keyword]) for part in parts if keyword in part), default=0)
 
@@ -141,7 +141,7 @@ class Texts:
         self._content = next((part for part in parts if "contentEncoding" in part or "contentMediaType" in part), {})
         self._stated = [{keyword: part[keyword] for keyword in _CHECKED if keyword in part} for part in parts]
         limit = find_upper_limit(parts, "maxLength")
-        self._shortest = lower_limit(parts, "minLength")
+        self._shortest = find_lower_limit(parts, "minLength")
         self._longest = inf if limit is None else limit
         if self._shortest > self._longest:
             why = f"no text has {self._shortest:,} characters and no more than {self._longest:,}"

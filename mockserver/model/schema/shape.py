@@ -25,7 +25,7 @@ from mockserver.model.schema.document import (
     UnsatisfiableError,
     measure_depth_and_size,
 )
-from mockserver.model.schema.scalars import Numbers, Texts, find_upper_limit, lower_limit
+from mockserver.model.schema.scalars import Numbers, Texts, find_lower_limit, find_upper_limit
 
 Part = Mapping[str, Json]
 Parts = tuple[Part, ...]
@@ -187,11 +187,11 @@ class Shape:
     def numbers(self) -> Numbers:
         return Numbers(self.parts, whole=False)
 
-    def lower_limit(self, keyword: str) -> int:
+    def find_lower_limit(self, keyword: str) -> int:
         """The strictest minimum of a keyword for sizes."""
-        return lower_limit(self.parts, keyword)
+        return find_lower_limit(self.parts, keyword)
 
-    def upper_limit(self, keyword: str) -> int | None:
+    def find_upper_limit(self, keyword: str) -> int | None:
         """The strictest maximum of a keyword for sizes; None if there is none."""
         return find_upper_limit(self.parts, keyword)
 

@@ -260,7 +260,7 @@ def _score_name(offer: Offer, said: Said) -> float:
 
 
 def _score_description(offer: Offer, heard: Keys) -> float:
-    """What the text says of the description, of a short one as a share; at most a fixed weight."""
+    """Return what the text says of the description, of a short one as a share; at most a fixed weight."""
     own = [word for word in offer.description if not word.keys & offer.parameters]
     whole = sum(word.share for word in own)
     score = _WEIGHTS["description"] * sum(word.share for word in offer.description if word.keys & heard)
@@ -271,7 +271,7 @@ def _score_description(offer: Offer, heard: Keys) -> float:
 
 
 def _score_verb(offer: Offer, said: Said) -> float:
-    """What the verb of the text says for or against a tool."""
+    """Return what the verb of the text says for or against a tool."""
     own = [word for word in offer.name if is_action(word.word)]
     verbs = said.verbs
     if not own and said.is_action:
@@ -374,7 +374,7 @@ def blank_quotes(text: str) -> str:
 
 
 def _split_denial(piece: str) -> tuple[str, str]:
-    """What a piece wants and what it denies: all that follows a word of denial, up to a word such as `just`."""
+    """Return what a piece wants and what it denies: all that follows a word of denial, up to a word such as `just`."""
     found = _DENIAL.search(piece)
     if found is None:
         return piece, ""
@@ -475,7 +475,7 @@ def find_meanings(names: Iterable[str]) -> Mapping[str, str]:
 
 
 def is_follow_up(text: str) -> bool:
-    """Whether a text only adds to an earlier request: `and in Rome?`"""
+    """Return whether a text only adds to an earlier request: `and in Rome?`"""
     return len(text) < 80 and _FOLLOWING.match(text) is not None
 
 
@@ -484,7 +484,7 @@ def refers_back(text: str) -> bool:
 
 
 def _denied_names(denied: str, offers: Offers) -> Iterator[str]:
-    """The names of the tools that a clause does not want."""
+    """Yield the names of the tools that a clause does not want."""
     if _ANY_TOOL.match(denied):
         yield from (tool.name for tool in offers.tools)
         return
@@ -513,7 +513,7 @@ def _list_asked(sentence: Sequence[Clause], offers: Offers) -> list[list[Tool]]:
 
 
 def _find_described(clause: Clause, offers: Offers, head: Clause, before: Clause) -> list[Tool]:
-    """The tool that a clause describes best, if it does so well.
+    """Return the tool that a clause describes best, if it does so well.
 
     `head` is the first clause of its sentence, `before` the clause before it.
     """
@@ -527,7 +527,7 @@ def _find_described(clause: Clause, offers: Offers, head: Clause, before: Clause
     said = Said((*own, *split_words(before.text))) if refers_back(clause.text) else alone
 
     def weigh_against(offer: Offer) -> float:
-        """What speaks against a tool: the clause itself has nothing to do with it, or asks for a text."""
+        """Return what speaks against a tool: the clause itself has nothing to do with it, or asks for a text."""
         if said is not alone and not score_words(offer, alone):
             return _UNFIT
         if offer.does_anything:
@@ -542,7 +542,7 @@ def _find_described(clause: Clause, offers: Offers, head: Clause, before: Clause
 
 
 def _composed(clause: Clause, own: Sequence[str], head: Clause) -> Sequence[str]:
-    """The words that ask for a text or an explanation; a clause without a verb continues its sentence."""
+    """Return the words that ask for a text or an explanation; a clause without a verb continues its sentence."""
     if own[0] == "why" or _IN_GENERAL.match(clause.text):
         return own[:1]
     first = next((word for word in own if find_keys(word)), "")
@@ -552,7 +552,7 @@ def _composed(clause: Clause, own: Sequence[str], head: Clause) -> Sequence[str]
 
 
 def _join_clauses(text: str, found: Sequence[Clause]) -> str:
-    """What clauses say, with what joins them, without those that deny something."""
+    """Return what clauses say, with what joins them, without those that deny something."""
     until = [min(clause.start, before.end + _LONGEST_JOINT) for before, clause in pairwise(found)]
     pieces = (
         text[clause.start : end]

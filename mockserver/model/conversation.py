@@ -87,7 +87,7 @@ def _unwrap(message: Message) -> Message:
 
 
 def _read_acts(message: Message) -> Iterator[Message]:
-    """What a transcript of other agents says that they did, as messages (Google's ADK).
+    """Yield what a transcript of other agents says that they did, as messages (Google's ADK).
 
     `For context: [planner] called tool `search` with parameters: {'query': 'tides'}`.
     """

@@ -67,7 +67,7 @@ def _find_counted(text: str) -> re.Match[str] | None:
 
 
 def _find_material(text: str) -> str:
-    """What an order is about: what follows the last colon or a blank line, or is quoted; "" for nothing."""
+    """Return what an order is about: what follows the last colon or a blank line, or is quoted; "" for nothing."""
     found = _MATERIAL.search(text[-_MOST_MATERIAL:])
     return next(filter(None, found.groups()), "").strip() if found else ""
 
@@ -110,7 +110,7 @@ def finish_answer(answer: str, request: Request, rng: Random) -> str:
 
 
 def _shorten(answer: str, request: Request) -> str:
-    """As many of the words or sentences of an answer as a prompt orders."""
+    """Return as many of the words or sentences of an answer as a prompt orders."""
     found = request.find(_LENGTH)
     if found is None:
         return answer
@@ -367,7 +367,7 @@ def find_form(text: str) -> Described | None:
 
 
 def _find_yaml(text: str) -> Described | None:
-    """The last example in YAML that a text shows as the format of the answer."""
+    """Return the last example in YAML that a text shows as the format of the answer."""
     shown = [*islice(_YAML.finditer(text), _MOST_EXAMPLES)]
     if not shown:
         return None
@@ -381,14 +381,14 @@ def _find_yaml(text: str) -> Described | None:
 
 
 def _write_yaml(value: Json) -> str:
-    """A table as lines; what is in it as JSON, which is YAML, too."""
+    """Return a table as lines; what is in it as JSON, which is YAML, too."""
     members = value.items() if isinstance(value, Mapping) else ()
     lines = "".join(f"{name}: {compact(inner)}\n" for name, inner in members)
     return f"```yaml\n{lines}```"
 
 
 def _describe(blank: str, names: Sequence[str], text: str, notes: Mapping[str, str] = {}) -> Described | None:
-    """A form with a zero byte for each gap; options that the text lists are those of the first free gap."""
+    """Return a form with a zero byte for each gap; options that the text lists are those of the first free gap."""
     if blank.count("\0") != len(names) or not names:
         return None
     listed = next(iter(list_options(text)), None)

@@ -120,7 +120,7 @@ def find_endings(schema: Json) -> dict[str, Json]:
 
 
 def _remove_names(text: str, names: Sequence[str]) -> str:
-    """A text without the first place of each name."""
+    """Return a text without the first place of each name."""
     for name in names:
         text = re.sub(rf"(?i)(?<!\w){re.escape(name)}(?!\w)", " ", text, count=1)
     return text
@@ -160,7 +160,7 @@ def _join_rules(call: Call) -> str:
 
 
 def _list_rosters(rules: str) -> Iterator[ListedOptions]:
-    """The elements of instructions that have ids: `<member id="writer">`."""
+    """Yield the elements of instructions that have ids: `<member id="writer">`."""
     found: dict[str, list[str]] = {}
     for element, name in _WITH_ID.findall(rules):
         found.setdefault(element, []).append(name)
@@ -173,7 +173,7 @@ def _properties(schema: Json) -> Mapping[str, Json]:
 
 
 def _list_values(schema: Json, root: Mapping[str, Json], levels: int = 4) -> Iterator[str]:
-    """The texts that a schema lists, also in alternatives and behind a reference to a definition."""
+    """Yield the texts that a schema lists, also in alternatives and behind a reference to a definition."""
     if not isinstance(schema, Mapping) or not levels:
         return
     enum = schema.get("enum")
@@ -234,7 +234,7 @@ def _list_roles(text: str) -> list[str]:
 
 
 def _choose_next(call: Call, workers: Sequence[str], end: str) -> str:
-    """The next of the workers that a request is for, who did not reply yet; then the end."""
+    """Return the next of the workers that a request is for, who did not reply yet; then the end."""
     request, replies = _read_conversation(call, workers, end)
     hints = find_hints(workers, _join_rules(call))
     tools = [Tool(worker, hints.get(worker, "")) for worker in workers]
@@ -247,7 +247,7 @@ def _choose_next(call: Call, workers: Sequence[str], end: str) -> str:
 
 
 def _read_conversation(call: Call, workers: Sequence[str], end: str) -> tuple[str, list[tuple[str, str]]]:
-    """The last request of the user, and who replied what to it since; "" for somebody whom nobody knows."""
+    """Return the last request of the user, and who replied what to it since; "" for somebody whom nobody knows."""
     known = {worker.lower(): worker for worker in workers}
     speakers = re.compile(rf"(?im)^\W{{0,4}}({'|'.join(map(re.escape, (*workers, *_USERS)))})\W{{0,3}}(?::|\]|\n|> |$)")
     request = ""
@@ -278,7 +278,7 @@ def _names(text: str, name: str) -> bool:
 
 
 def _find_decision(message: Message, workers: Sequence[str]) -> str:
-    """The worker that an earlier answer of the supervisor itself chose."""
+    """Return the worker that an earlier answer of the supervisor itself chose."""
     if message.role != "assistant":
         return ""
     said = [try_parse(made.arguments) for made in message.tool_calls] or [try_parse(message.text, message.text.strip())]

@@ -69,7 +69,7 @@ def _topic(text: str, rules: str) -> Topic:
 
 
 def english_topic(text: str) -> Topic:
-    """What an English text of printable characters is about, without a double blank."""
+    """Return what an English text of printable characters is about, without a double blank."""
     return _about(text, ENGLISH, ENGLISH)
 
 
@@ -81,7 +81,7 @@ def _about(text: str, spoken: str, language: str) -> Topic:
 
 
 def question(request: str) -> tuple[str, str, str]:
-    """The kind of an English question as a topic names it, its subject, and what somebody wants to do."""
+    """Return the kind of an English question as a topic names it, its subject, and what somebody wants to do."""
     plain = (_QUOTES.sub("", request) if _QUOTES.search(request) else request).strip()
     plain = plain[polite.end() :] if (polite := _POLITE.match(plain)) else plain
     if found := _INTERROGATIVE.match(plain):
@@ -103,7 +103,7 @@ def is_order(sentence: str) -> bool:
 
 
 def content_words(text: str, language: str) -> tuple[str, ...]:
-    """The words of a text that are neither stop words nor endless, each once, at most eight."""
+    """Return the words of a text that are neither stop words nor endless, each once, at most eight."""
     if language in UNSPACED:
         return (text,) if text else ()
     silent = stop_words(language)
@@ -244,7 +244,7 @@ def _spoken_words(text: str) -> Sequence[str]:
 
 
 def _by_script(sample: str) -> str | None:
-    """The language of the script that fills most of a text; some letters tell languages of one script apart."""
+    """Return the language of the script that fills most of a text; some letters tell languages of one script apart."""
     latin = len(_LATIN.findall(sample))
     for script, weight, codes in _list_scripts():
         if (count := len(script.findall(sample))) and count * weight >= latin:
@@ -278,7 +278,7 @@ def _leanings() -> dict[str, int]:
 
 @cache
 def foreign_words() -> frozenset[str]:
-    """The stop words of other languages that are not English, and the names of languages."""
+    """Return the stop words of other languages that are not English, and the names of languages."""
     return frozenset(word for word, leaning in _leanings().items() if leaning < 0).union(_codes_by_name())
 
 
@@ -412,7 +412,7 @@ def separator_after_prompt(call: Call) -> str:
 
 
 def _limited(texts: list[str], counts: list[int], call: Call, options: Mapping[str, Json]) -> Piece:
-    """The texts that fit into the request's limit, but always the first; all if a length is stated."""
+    """Return the texts that fit into the request's limit, but always the first; all if a length is stated."""
     most = call.options.max_tokens
     tokens = sum(counts)
     if most is not None and tokens > most and "tokens" not in options and not call.options.ignore_eos:

@@ -167,7 +167,7 @@ def find_described_value(call: Call, seed: Seed) -> DraftChoice | None:
 
 
 def _ruling(call: Call) -> str:
-    """The instructions that may order a form: those of an agent with tools that fill pages are a manual."""
+    """Return the instructions that may order a form: those of an agent with tools that fill pages are a manual."""
     return "" if call.tools and len(call.system) > _LONGEST_RULES else call.system
 
 
@@ -180,7 +180,7 @@ def _list_orders(call: Call) -> list[str]:
 
 
 def _fill_shape(found: Described, call: Call, seed: Seed) -> Json:
-    """What a prompt describes; any object if that is impossible: providers refuse schemas of requests only."""
+    """Return what a prompt describes; any object if that is impossible: providers refuse schemas of requests only."""
     with suppress(Failure):
         return _fill(found.schema, call, seed, found.rest)
     return _make_object(call, seed.stream("json"))

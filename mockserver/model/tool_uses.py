@@ -194,7 +194,7 @@ def list_tool_uses(call: Call, seed: Seed) -> tuple[Use, ...]:
 
 
 def _find_last_command(call: Call, offered: Sequence[Tool]) -> ToolCall | None:
-    """The call that ends the work, once some was done, with the command that instructions name for that."""
+    """Return the call that ends the work, once some was done, with the command that instructions name for that."""
     made = list_tool_calls(call)
     takes = (
         (tool, name) for tool in offered for name in list_required(tool) if _COMMANDS.intersection(split_words(name))
@@ -244,7 +244,7 @@ def fill_schema(schema: Json, seed: Seed, said: Mentions) -> Json:
 
 
 def waits(use: Use) -> bool:
-    """Whether the model continues only when the client has answered; the provider runs other tools itself."""
+    """Return whether the model continues only when the client has answered; the provider runs other tools itself."""
     return isinstance(use, ToolUse) or use.kind in CLIENT_RUN_TOOLS or use.kind == "mcp_approval_request"
 
 
@@ -273,7 +273,7 @@ def _list_offered(call: Call) -> tuple[Tool, ...]:
 
 
 def _use_pending(call: Call, pending: Sequence[PendingCall], seed: Seed) -> Iterator[Use]:
-    """The calls of the first stage that waits, each once, without those that were made before."""
+    """Yield the calls of the first stage that waits, each once, without those that were made before."""
     made = list[ToolCall]()
     stage = None
     for at, each in enumerate(pending):
@@ -304,7 +304,7 @@ def _use(call: Call, pending: PendingCall, seed: Seed, at: int = 0) -> Use | Non
 
 
 def _use_answering(call: Call, offered: Sequence[Tool], seed: Seed) -> Iterator[Use]:
-    """A call of the tool that takes the final answer, where there is one: clients wait for it, not for a text."""
+    """Yield a call of the tool that takes the final answer, where there is one: clients wait for it, not for a text."""
     tools = find_answering_tools(offered)
     made = {old.name for old in list_recent_tool_calls(call)}
     if tools and made.isdisjoint(tool.name for tool in tools) and not find_courtesy(call.last_user):
@@ -313,7 +313,7 @@ def _use_answering(call: Call, offered: Sequence[Tool], seed: Seed) -> Iterator[
 
 
 def _use_demanded(call: Call, offered: Sequence[Tool], seed: Seed) -> Iterator[Use]:
-    """A call that the tool choice demands, whether or not there is anything to do; a new one, if there is any."""
+    """Yield a call that the tool choice demands, whether or not there is anything to do; a new one, if there is any."""
     ending = {tool.name for tool in find_ending_tools(offered)}
     for tool in (_find_likeliest(call, offered), *offered[:_MOST_TRIED]):
         candidates = [make_ending_call(call, tool)] if tool.name in ending else find_calls_of(call, tool)
@@ -376,7 +376,7 @@ def _begins_with_verb(name: str) -> bool:
 
 @remember(1024)
 def _read_end(name: str, description: str) -> str:
-    """What a tool says that it ends with: the `answer` itself, which it takes, the `turn`, or "" for nothing."""
+    """Return what a tool says that it ends with: the `answer` itself, which it takes, the `turn`, or "" for nothing."""
     named = split_words(name)
     description = description[:_LONGEST]
     ends_with = _ENDS.search(description) or (named not in _WHOLE and _OUTPUT.search(description))
@@ -427,7 +427,7 @@ def make_ending_call(call: Call, tool: Tool) -> PendingCall:
 
 
 def _find_wanted(call: Call, tools: Sequence[Tool], ordered: Instructions) -> Sequence[ToolRequest]:
-    """What the user asks for, apart from ending the turn; a bare `and in Rome?` repeats an earlier request.
+    """Return what the user asks for, apart from ending the turn; a bare `and in Rome?` repeats an earlier request.
 
     Where he asks for no tool, his words are for a colleague whom they name or fit, or for a search.
     """
@@ -460,7 +460,7 @@ def _find_wanted(call: Call, tools: Sequence[Tool], ordered: Instructions) -> Se
 
 
 def _add_sources(found: Sequence[ToolRequest], tools: Sequence[Tool], text: str) -> Sequence[ToolRequest]:
-    """The requests after tools that need nothing and give what the text names for them: my current location."""
+    """Return the requests after tools that need nothing and give what the text names for them: my current location."""
     asked = [request.tool for request in found]
     if not any(map(list_required, asked)):
         return found
@@ -523,14 +523,14 @@ def _add_ordered(
 
 
 def _wait(asked: Sequence[ToolRequest], tools: Sequence[Tool], text: str) -> Iterator[ToolRequest]:
-    """The requests for each of these tools, those of one after those of another."""
+    """Yield the requests for each of these tools, those of one after those of another."""
     for tool in tools:
         first, *others = [request for request in asked if request.tool == tool] or [ToolRequest(tool, text)]
         yield from (replace(first, later=True), *others)
 
 
 def _each(call: Call, request: ToolRequest, stage: int) -> Iterator[PendingCall]:
-    """The calls for a request: one for each set of values in its words; else all values that can be meant."""
+    """Yield the calls for a request: one for each set of values in its words; else all values that can be meant."""
     said = mentions(request.text)
     needed = list_required(request.tool)
     given = _find_stated(request.tool, said)
@@ -565,13 +565,13 @@ def _write_content(call: Call, tool: Tool) -> str:
 
 
 def _list_results(call: Call, asked: str) -> list[str]:
-    """The last results, the newest first; of a list of records, the one that is asked for."""
+    """Return the last results, the newest first; of a list of records, the one that is asked for."""
     found = [result["text"][:_LONGEST_RESULT] for result in reversed(list_tool_results(call)[-_MOST_EARLIER:])]
     return [text for result in found for text in (*find_record(result, asked), result)]
 
 
 def _left(every: Sequence[PendingCall], call: Call) -> Iterator[PendingCall]:
-    """The calls that this turn does not have yet: each call made of a tool counts for one of it.
+    """Yield the calls that this turn does not have yet: each call made of a tool counts for one of it.
 
     `hosted` decides how often the provider's own tools are used.
     """
@@ -614,7 +614,7 @@ def _find_stated(tool: Tool, said: Mentions) -> Mapping[str, Json]:
 
 
 def same_arguments(one: str, other: str) -> bool:
-    """Whether the arguments of two calls mean the same as JSON."""
+    """Return whether the arguments of two calls mean the same as JSON."""
     return one == other or _canonical(try_parse(one, one)) == _canonical(try_parse(other, other))
 
 

@@ -162,7 +162,7 @@ def _read(text: str) -> Mentions:
 
 
 def _ends(text: str, most: int) -> str:
-    """A text, or both ends of a long one: the beginning says what to do, the end what with."""
+    """Return a text, or both ends of a long one: the beginning says what to do, the end what with."""
     most = min(most, _DENSE) if len(text) > _DENSE and _is_dense(text[:_LONGEST]) else most
     tail = int(most * _TAIL)
     return keep_ends(text, most - tail, tail)
@@ -214,7 +214,7 @@ def split_objects(
 
 
 def _list_own(claims: Part, found: Sequence[Mention]) -> Iterator[Mention]:
-    """The mentions in a record, or those that are claimed one by one."""
+    """Yield the mentions in a record, or those that are claimed one by one."""
     for claim in claims:
         if claim.kind == "record":
             yield from (mention for mention in found if claim.start <= mention.start and mention.end <= claim.end)
@@ -288,7 +288,7 @@ def _find_records(text: str, found: Sequence[Mention], ranked: Sequence[Candidat
 
 
 def _assign_mentions(ranked: Sequence[Candidate]) -> Mapping[str, Mention]:
-    """The mentions of one piece by property, the best first, each place once."""
+    """Return the mentions of one piece by property, the best first, each place once."""
     taken: dict[str, Mention] = {}
     for match in ranked:
         mention = match.mentions[0]
@@ -298,7 +298,7 @@ def _assign_mentions(ranked: Sequence[Candidate]) -> Mapping[str, Mention]:
 
 
 def _find_repeats(text: str, ranked: Sequence[Candidate]) -> list[Part]:
-    """The mentions of each object where those of some properties stand in a series: "in Paris and in Rome"."""
+    """Return the mentions of each object where those of some properties stand in a series: "in Paris and in Rome"."""
     likely = [match for match in ranked if match.points >= _SETS_LIKELY and "boolean" not in match.prop.types]
     series = _series(text, likely)
     count = max(map(len, series), default=0)
@@ -343,7 +343,7 @@ def _run(text: str, matched: Sequence[Candidate], found: Sequence[Candidate]) ->
 
 
 def _joins(between: str) -> bool:
-    """Whether a conjunction or comma, with little else, stands between two mentions."""
+    """Return whether a conjunction or comma, with little else, stands between two mentions."""
     words = between[:200].lower().translate(_MARKS).split()
     return len(words) <= 14 and not _JOINING.isdisjoint(words)
 

@@ -178,7 +178,7 @@ def _read_description(entry: str) -> str:
 
 
 def _read_parameters(entry: str) -> Json:
-    """The JSON Schema of the parameters in a tool's entry: `args: {…}`, or a signature; else one text."""
+    """Return the JSON Schema of the parameters in a tool's entry: `args: {…}`, or a signature; else one text."""
     found = _ARGUMENTS.search(entry)
     value = read_loosely(entry, found.end()) if found else None
     if value and isinstance(value.value, Mapping):

@@ -46,7 +46,7 @@ def read(call: Call, prompt: str) -> TextAgent | None:
     tools = [tool for tool in read_tools(prompt, functions) if tool.name != block.end]
 
     def read_calls(text: str) -> Iterator[tuple[str, str]]:
-        """The functions that a block calls; something that has a result, if it calls none of the tools."""
+        """Yield the functions that a block calls; something that has a result, if it calls none of the tools."""
         if block.opening in text and f"{block.end}(" not in text:
             counts = {tool.name: min(text.count(f"{tool.name}("), MOST) for tool in tools}
             yield from [(name, "{}") for name, count in counts.items() for _ in range(count)] or [("result", "{}")]
@@ -58,7 +58,7 @@ def read(call: Call, prompt: str) -> TextAgent | None:
 
 
 def _read_block(prompt: str, end: str) -> Block | None:
-    """The last block that calls the function that ends."""
+    """Return the last block that calls the function that ends."""
     for called in reversed([*re.finditer(rf"(?m)^[ \t]*(?:return )?{re.escape(end)}\(", prompt)][-MOST:]):
         openings = [*_OPENING.finditer(prompt, max(0, called.start() - 2000), called.start())]
         if openings and (closing := _CLOSING.search(prompt, called.end())):

@@ -51,7 +51,7 @@ def read(call: Call, prompt: str) -> TextAgent | None:
 
 
 def _read_tool(prompt: str, shown: re.Match[str]) -> Tool | None:
-    """A tool with the parameters that its element has, where the prompt says somewhere before what it does."""
+    """Return a tool with the parameters that its element has, where the prompt says somewhere before what it does."""
     name = shown["name"]
     about = re.search(rf"(?m)^[#*\- \t]{{0,9}}{name}\b[^\n]{{0,20}}\n+(?:Description:)?[ \t]*([^\n]{{3,900}})", prompt)
     if about is None:

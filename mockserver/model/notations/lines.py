@@ -86,7 +86,7 @@ def read(call: Call, prompt: str) -> TextAgent | None:
 
 
 def _list_texts(call: Call, labels: Labels) -> Iterator[str]:
-    """The texts of a conversation, with labels in front of questions and results that have none."""
+    """Yield the texts of a conversation, with labels in front of questions and results that have none."""
     for message in call.messages:
         asks = message.role == "user" and not message.text.lstrip().startswith(labels.observed)
         asks = asks and not _ASKED.search(message.text)
@@ -97,7 +97,7 @@ def _list_texts(call: Call, labels: Labels) -> Iterator[str]:
 
 
 def _read_action(text: str) -> tuple[str, str]:
-    """The name after a label, or the name and the input of an object there."""
+    """Return the name after a label, or the name and the input of an object there."""
     loose = read_loosely(text, text.find("{")) if "{" in text else None
     if loose is None or not isinstance(loose.value, Mapping):
         return text.strip(" \n`*[]\"'"), ""

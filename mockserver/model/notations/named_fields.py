@@ -107,7 +107,7 @@ def _tools(rules: str) -> Iterator[Tool]:
 
 
 def _steps(given: Mapping[str, str]) -> Iterator[Message]:
-    """The trajectory as calls of tools and their results, without the one that ends."""
+    """Yield the trajectory as calls of tools and their results, without the one that ends."""
     given = {**given, **{name: text.strip() for name, text in _TAGGED.findall(given.get("trajectory", ""))}}
     for at in islice(count(), _MOST_STEPS):
         if f"tool_name_{at}" not in given:
@@ -120,7 +120,7 @@ def _steps(given: Mapping[str, str]) -> Iterator[Message]:
 
 
 def _schema(asked: Mapping[str, str], rules: str) -> dict[str, Json]:
-    """The schema of all fields; that of one keeps its references to its own definitions."""
+    """Return the schema of all fields; that of one keeps its references to its own definitions."""
     properties: dict[str, Json] = {}
     for name, kind in asked.items():
         stated = re.search(rf"\{{{name}\}}[^\n]{{0,300}}JSON schema: (?=\{{)", rules)

@@ -59,7 +59,7 @@ class SchemaDocument:
         return self.pointers.get(id(schema), "#")
 
     def find_targets(self, schema: Schema) -> tuple[Json, ...]:
-        """What the references of a schema lead to. Raises UnsatisfiableError if that is nothing."""
+        """Return what the references of a schema lead to. Raises UnsatisfiableError if that is nothing."""
         found = self._targets.get(id(schema))
         if found is None:
             stated = ((keyword, schema.get(keyword)) for keyword in REFERENCES)
@@ -314,12 +314,12 @@ class SchemaValidator:
         return True
 
     def estimate_cost(self, depth: int, size: int) -> float:
-        """An upper bound of the schemas that are tried to validate a value of this depth and size."""
+        """Return an upper bound of the schemas that are tried to validate a value of this depth and size."""
         costs = [self.cost.estimate(self.document.root, each) for each in range(depth + 1)]  # whatever came before
         return size * costs[-1]
 
     def allows(self, schema: Json, value: Json) -> bool:
-        """Whether a part of the schema allows a value, at a cost; True where only the whole schema can tell."""
+        """Return whether a part of the schema allows a value, at a cost; True where only the whole schema can tell."""
         if isinstance(schema, bool) or not schema:
             return schema is not False
         pointer = self.document.pointers.get(id(schema))

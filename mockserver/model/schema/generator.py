@@ -36,7 +36,7 @@ class Location(Struct, frozen=True):
     owner: str = ""  # the name of what has the property: of an object, or of a list for its items
 
     def descend(self, step: str, name: str = "") -> "Location":
-        """The place of a property, or of an item, which has no name."""
+        """Return the place of a property, or of an item, which has no name."""
         hints, owner = ((name,), self.name) if name else (self.hints, self.owner)
         return Location(f"{self.pointer}/{escape(step)}", hints, self.depth + 1, self.rejections, owner)
 
@@ -46,7 +46,7 @@ class Location(Struct, frozen=True):
         return self.hints[0] if self.hints and (self.depth or self.hints[0].isalpha()) else ""
 
     def extend(self, rejections: int, hints: tuple[str, ...] = ()) -> "Location":
-        """The same after more rejections, and with more hints."""
+        """Return the same after more rejections, and with more hints."""
         if not rejections and not hints:
             return self
         return Location(self.pointer, (*self.hints, *hints), self.depth, self.rejections + rejections, self.owner)
@@ -112,11 +112,11 @@ class Attempt:
             raise WorkLimitError
 
     def is_generous(self, location: Location) -> bool:
-        """Whether a value may have more than it must."""
+        """Return whether a value may have more than it must."""
         return not self.minimal and location.depth <= _MAX_OPTIONAL_DEPTH
 
     def stream(self, location: Location, label: str) -> Random:
-        """A random stream for a location."""
+        """Return a random stream for a location."""
         return self.seed.stream(label, location.pointer, str(location.rejections))
 
     def draw_fraction(self, location: Location, label: str) -> float:
@@ -124,11 +124,11 @@ class Attempt:
         return self.seed.fraction(label, location.pointer, str(location.rejections))
 
     def is_rejected(self, location: Location, name: str) -> bool:
-        """Whether the validator rejected an earlier value of this property."""
+        """Return whether the validator rejected an earlier value of this property."""
         return self.rejections.get(location.descend(name).pointer, 0) > 0
 
     def fits(self, shape: Shape | None, value: Json) -> bool:
-        """Whether the schemas of a shape allow a value, as far as they can tell one by one."""
+        """Return whether the schemas of a shape allow a value, as far as they can tell one by one."""
         if shape is None:
             return False
         if not self.compiled.validator.is_cheap:
@@ -157,7 +157,7 @@ class Attempt:
         return self._make_first_possible(shape, location, Taken(looked_up=taken.looked_up))
 
     def _default_and_examples(self, shape: Shape, location: Location) -> Sequence[Json]:
-        """The default and examples of the schema, unless they were rejected or the prompt says more."""
+        """Return the default and examples of the schema, unless they were rejected or the prompt says more."""
         if not (shape.defaults or shape.examples) or location.rejections or self.minimal:
             return ()
         found = list(shape.defaults)
@@ -252,7 +252,7 @@ class Attempt:
         raise UnsatisfiableError("none of the listed values is allowed", "enum")
 
     def _order_types(self, shape: Shape, location: Location) -> Sequence[str]:
-        """The types to try: null last, or first where the value must end."""
+        """Return the types to try: null last, or first where the value must end."""
         types = shape.likely_types
         if len(types) == 1:
             return types
@@ -279,7 +279,7 @@ class Attempt:
 
     def _make_text(self, shape: Shape, location: Location) -> str:
         def stream(attempt: int, rejected: int) -> Random:
-            """The stream of an attempt; characters that were rejected before count as work."""
+            """Return the stream of an attempt; characters that were rejected before count as work."""
             self.spend(_STEPS_OF_TEXT * attempt + rejected // PER_STEP["rejected characters"])
             return self.stream(location, f"text {attempt}")
 
@@ -331,7 +331,7 @@ class Attempt:
         return self._evidence[key][1]
 
     def measure_evidence_within(self, shape: Shape | None) -> float:
-        """The same, also of objects in a list."""
+        """Return the same, also of objects in a list."""
         is_list = shape is not None and shape.has_items and not shape.names
         return self.measure_evidence(shape.find_item(0) if shape and is_list else shape)
 
@@ -404,7 +404,7 @@ class _ObjectMaker:
         return chosen
 
     def _is_wanted(self, name: str) -> bool:
-        """Whether to make an optional property: what the prompt mentions, or by chance if it mentions nothing.
+        """Return whether to make an optional property: what the prompt mentions, or by chance if it mentions nothing.
 
         The prompt also decides on the optional properties of arguments, and on those beside required ones.
         """
@@ -427,7 +427,7 @@ class _ObjectMaker:
         return None if self._is_unknown(name, shape) else self.attempt.make(shape, self.location.descend(name, name))
 
     def _is_unknown(self, name: str, shape: Shape) -> bool:
-        """Whether a value or null is null: the prompt says others and not this one, which has no default."""
+        """Return whether a value or null is null: the prompt says others and not this one, which has no default."""
         attempt = self.attempt
         if not attempt.has_prompt or not (self.taken.values or attempt.said.sparse):
             return False
@@ -451,7 +451,7 @@ class _ObjectMaker:
             raise UnsatisfiableError(f"could not find {self.least:,} allowed property names", "minProperties")
 
     def _make_names(self, values: Mapping[str, Json]) -> Iterator[str]:
-        """Further names: those that the schema knows, then made up ones."""
+        """Yield further names: those that the schema knows, then made up ones."""
         for name in self.shape.names:
             if name not in values and len(self.shape.add_dependents((name,))) == 1 and self._is_allowed(name):
                 yield name
@@ -532,7 +532,7 @@ class _ArrayMaker:
         return items
 
     def _take_count(self) -> int:
-        """How many items the prompt wants, if it says so: "4 tasks"."""
+        """Return how many items the prompt wants, if it says so: "4 tasks"."""
         attempt = self.attempt
         hints = self.location.hints
         if not attempt.has_prompt or self.location.rejections or not (hints or self.holds_texts):
@@ -590,7 +590,7 @@ def _rotate(items: Sequence[T], by: int) -> Sequence[T]:
 
 
 def _answers(shape: Shape | None) -> bool:
-    """Whether an alternative is the answer, by its title or its only property: Response, final_answer."""
+    """Return whether an alternative is the answer, by its title or its only property: Response, final_answer."""
     names = (*shape.hints[:1], *shape.names) if shape is not None and len(shape.names) < _FEW_NAMES else ()
     return any(not word_set("answers").isdisjoint(split_words(name)) for name in names if len(name) < _LONGEST_NAME)
 

@@ -134,12 +134,12 @@ def _read_tool(tool: Tool, hint: str) -> _ReadTool:
     )
     choices = (each for values in listed if isinstance(values, list) for each in values if isinstance(each, str))
     return _ReadTool(
-        names=(str(options.get("server_label") or tool.name)[:_LONGEST], *list_allowed(tool)[:_MOST_WORDS]),
+        names=(str(options.get("server_label") or tool.name)[:_MAX_DESCRIPTION], *list_allowed(tool)[:_MOST_WORDS]),
         kind=tool.kind,
-        description=tool.description[:_LONGEST],
-        hint=f"{options.get('server_description') or ''} {hint}"[:_LONGEST],
+        description=tool.description[:_MAX_DESCRIPTION],
+        hint=f"{options.get('server_description') or ''} {hint}"[:_MAX_DESCRIPTION],
         properties=tuple(islice(properties, _MOST_WORDS * _PROPERTIES)),
-        choices=" ".join(islice(choices, _MOST_WORDS))[:_LONGEST],
+        choices=" ".join(islice(choices, _MOST_WORDS))[:_MAX_DESCRIPTION],
     )
 
 
@@ -167,7 +167,7 @@ def _read_offers(tools: tuple[_ReadTool, ...]) -> Sequence[Offer]:
     for at, (tool, name, told) in enumerate(zip(tools, names, about, strict=True)):
         properties = islice(tool.properties, most * _PROPERTIES)
         parameters = frozenset().union(
-            *(find_keys(word) for each in properties for word in split_words(each[:_LONGEST])[:most])
+            *(find_keys(word) for each in properties for word in split_words(each[:_MAX_DESCRIPTION])[:most])
         )
         own = frozenset().union(*map(find_keys, name))
         scale = _WEIGHTS["word of a choice"] if tool.choices else 1
@@ -198,7 +198,7 @@ def _split_namespace(name: str) -> tuple[str, str]:
 
 def _describe(tool: _ReadTool) -> str:
     purpose = " ".join(word_list("tool_purposes").get(tool.kind.partition("_preview")[0], ()))
-    return _ASIDE.sub(" ", f"{tool.description} {purpose} {' '.join(tool.names[1:])}")[:_LONGEST]
+    return _ASIDE.sub(" ", f"{tool.description} {purpose} {' '.join(tool.names[1:])}")[:_MAX_DESCRIPTION]
 
 
 def _spelling(name: str) -> str:
@@ -295,7 +295,7 @@ _PROMISING = 0.2  # score from which arguments are worth looking for
 _FAINT = 0.5  # weight of words that tell less than most verbs
 _SHORT_DESCRIPTION = 2.5  # weight of a description that one or two words tell
 _MOST_WORDS = 80  # words of a description: it begins with what the tool does
-_LONGEST = 900  # characters of one
+_MAX_DESCRIPTION = 900  # characters of one
 _FEWEST_WORDS = 4  # words of a tool
 _MOST_READ = 20_000  # words of all tools together
 _PROPERTIES = 4  # for each word that is read of a tool

@@ -248,7 +248,7 @@ def _find_form_end(sentence: str) -> int:
     is_form = said[0] in word_group("forms") and said[1] not in ("of", "for", "file", "files")
     is_ordered = verb and (is_form or is_choice or is_count or said[0][:1] in ("{", "<"))
     is_brief = choice[0] in ("keep", "be", "stay") and not {"short", "brief", "concise"}.isdisjoint(said)
-    orders = is_ordered or is_brief or (is_count and len(spoken) < _FEW)
+    orders = is_ordered or is_brief or (is_count and len(spoken) < _FEW_WORDS)
     return (tokens or spoken)[unit * is_count].end() if orders else 0
 
 
@@ -341,7 +341,7 @@ _BRACES = lazy_pattern(r"\{[^{}]{0,2000}\}")
 _SENTENCE_OR_HEAD = lazy_pattern(r"(?:[^.!?:;\n]|[.:](?=\S))+[.!?:;\n]*\s*|[.!?:;\n]+\s*")
 _TOKEN = lazy_pattern(r"[\w'-]+|[^\w\s]")
 NUMBER_ALONE = lazy_pattern(NUMBER)
-_FEW = 8  # words of a sentence that only says how long an answer is
+_FEW_WORDS = 8  # words of a sentence that only says how long an answer is
 _LISTING = vocabulary("key keys field fields properties format schema shape like option options")
 
 

@@ -92,8 +92,8 @@ def choose_values(call: Call, schema: Json, about: str = "") -> dict[str, Json]:
     """Return the values of an object's properties that choose from a list; `about` describes the object."""
     root: Mapping[str, Json] = schema if isinstance(schema, Mapping) else {}
     found: dict[str, Json] = {}
-    for name, inner in islice(_properties(root).items(), _MOST):
-        options = [*dict.fromkeys(islice(_list_values(inner, root), _MOST))]
+    for name, inner in islice(_properties(root).items(), _MAX_OPTIONS):
+        options = [*dict.fromkeys(islice(_list_values(inner, root), _MAX_OPTIONS))]
         ends = [option for option in options if _is_end(option, split_name(name))]
         best: str | None = None
         if ends and len(options) > len(ends):
@@ -129,8 +129,8 @@ def _remove_names(text: str, names: Sequence[str]) -> str:
 def find_colleague(call: Call, tool: Tool) -> dict[str, Json]:
     """Return who a request is for, and what it is, for a tool that hands it over; nothing where it is for nobody."""
     properties = list_properties(tool) if HANDOFF.match(tool.name) else {}
-    for name, inner in islice(properties.items(), _MOST):
-        names = [*dict.fromkeys(islice(_list_values(inner, tool.parameters), _MOST))]
+    for name, inner in islice(properties.items(), _MAX_OPTIONS):
+        names = [*dict.fromkeys(islice(_list_values(inner, tool.parameters), _MAX_OPTIONS))]
         names = names or [*_find_names(call, name, "", tool.description)]
         if names and (fitting := _choose_listed(call, names)) is not None:
             tasks = [each for each in properties if each != name and not _TASKS.isdisjoint(split_name(each))]
@@ -183,7 +183,7 @@ def _list_values(schema: Json, root: Mapping[str, Json], levels: int = 4) -> Ite
     inner = [root[key][reference] for key in ("$defs", "definitions") if reference in root.get(key, ())]
     for keyword in ("anyOf", "oneOf", "allOf"):
         inner += schema[keyword] if isinstance(schema.get(keyword), list) else []
-    for each in inner[:_MOST]:
+    for each in inner[:_MAX_OPTIONS]:
         yield from _list_values(each, root, levels - 1)
 
 
@@ -295,7 +295,7 @@ def _is_end(option: str, name: Sequence[str]) -> bool:
     return option.isupper() or option.startswith("_") or not word_set("routing").isdisjoint(name)
 
 
-_MOST = 50
+_MAX_OPTIONS = 50
 _MOST_MESSAGES = 200
 _LONGEST_REQUEST = 1_500  # characters
 _LONGEST_LEAD = 120  # characters

@@ -360,11 +360,11 @@ def find_answering_tools(tools: Sequence[Tool]) -> tuple[Tool, ...]:
     )
     if said or len(tools) != 1 or not list_properties(tools[0]) or not _SHAPE.fullmatch(tools[0].name):
         return said
-    about = split_words(tools[0].description[:_LONGEST])
+    about = split_words(tools[0].description[:_MAX_DESCRIPTION])
     acts = (
         _begins_with_verb(tools[0].name)
         or (about and is_verb(about[0]))
-        or _ACTS.search(tools[0].description[:_LONGEST])
+        or _ACTS.search(tools[0].description[:_MAX_DESCRIPTION])
     )
     return () if acts else tuple(tools)
 
@@ -378,14 +378,14 @@ def _begins_with_verb(name: str) -> bool:
 def _read_end(name: str, description: str) -> str:
     """Return what a tool says that it ends with: the `answer` itself, which it takes, the `turn`, or "" for nothing."""
     named = split_words(name)
-    description = description[:_LONGEST]
+    description = description[:_MAX_DESCRIPTION]
     ends_with = _ENDS.search(description) or (named not in _WHOLE and _OUTPUT.search(description))
     if "final" in named or ends_with:
         return "answer"
     return "turn" if named in _WHOLE or not _ENDING.isdisjoint(named) or _OUTPUT.search(description) else ""
 
 
-_LONGEST = 900  # characters of a description
+_MAX_DESCRIPTION = 900  # characters of a description
 _ENDING = frozenset({"final", "finish", "finalize", "terminate", "conclude", "completion"})
 _NAMES = "respond answer submit reply output done complete_task task_done structured_output"
 _WHOLE = frozenset(
@@ -478,7 +478,7 @@ def _add_sources(found: Sequence[ToolRequest], tools: Sequence[Tool], text: str)
 def _searches_anything(tool: Tool) -> bool:
     needed = list_required(tool)
     takes_words = len(needed) == 1 and all(_SEARCHED.intersection(split_words(name)) for name in needed)
-    said = split_words(f"{tool.name} {tool.description[:_LONGEST]}")
+    said = split_words(f"{tool.name} {tool.description[:_MAX_DESCRIPTION]}")
     return tool.kind == "function" and takes_words and not _SEARCHING.isdisjoint(said)
 
 

@@ -336,9 +336,9 @@ _SIGNS = "+*×÷"
 _ASIAN = r"\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"
 _UNSPACED = lazy_pattern(f"[{_ASIAN}]")
 _SMALL_WORD = lazy_pattern(r"[^\W\d_]{1,20}")
-_SMALL = rf"[^\W\d_A-Z{_ASIAN}]"
+_NO_CAPITAL = rf"[^\W\d_A-Z{_ASIAN}]"
 _ASCII_PIECE = lazy_pattern(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[+*]")  # the same, compiled in a tenth of the time
-_PIECE = lazy_pattern(rf"[{_ASIAN}]+|[A-Z]+(?!{_SMALL})|[A-Z]?{_SMALL}+|\d+|[{_SIGNS}]")
+_PIECE = lazy_pattern(rf"[{_ASIAN}]+|[A-Z]+(?!{_NO_CAPITAL})|[A-Z]?{_NO_CAPITAL}+|\d+|[{_SIGNS}]")
 
 
 T = TypeVar("T")

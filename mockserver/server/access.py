@@ -150,7 +150,7 @@ SECURITY = (
 _SAFE = ("GET", "HEAD", "OPTIONS")
 _CUSTOM = ("x-mockserver-control", "x-mockserver-token", "authorization")  # no page of another origin can send these
 _MEDIA = re.compile(r"[\w.-]+/(x-|[\w.-]+\+)?(json|yaml)")  # exactly one: repeated headers are joined by commas
-_LONGEST = 100  # characters of a request that a message quotes
+_MAX_QUOTED = 100  # characters of a request that a message quotes
 
 _Fields = Mapping[str, str]
 
@@ -298,7 +298,7 @@ def _list_tokens(fields: _Fields) -> Iterator[str]:
 
 
 def _quote(text: str) -> str:
-    return json.dumps(text if len(text) <= _LONGEST else f"{text[:_LONGEST]}...")
+    return json.dumps(text if len(text) <= _MAX_QUOTED else f"{text[:_MAX_QUOTED]}...")
 
 
 def _secure_headers(send: Send) -> Send:

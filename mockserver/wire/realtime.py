@@ -23,7 +23,7 @@ PIECE = 250  # milliseconds of sound in one event
 # milliseconds of sound that are a token
 TOKEN_OF_ASSISTANT = 50
 TOKEN_OF_USER = 100
-LONGEST = 300  # seconds that an answer takes; what is longer is said faster
+MAX_SPOKEN_SECONDS = 300  # seconds that an answer takes; what is longer is said faster
 LISTED = "mcp_list_tools"  # the type of items that tell which tools a server has
 
 
@@ -39,7 +39,7 @@ class Voice(Struct, frozen=True):
         if sound is not None and sound.file is not None:
             samples = read_samples(sound.file) or b""
         elif text:
-            speed = max(self.speed, len(text) / LETTERS_A_SECOND / LONGEST)
+            speed = max(self.speed, len(text) / LETTERS_A_SECOND / MAX_SPOKEN_SECONDS)
             samples = write_tone(text, self.name if sound is None else sound.voice, speed=speed)
         else:
             return b""

@@ -34,7 +34,7 @@ from mockserver.model.vocabulary import keep_ends, split_name, vocabulary
 
 __all__ = ["NOTHING", "WHOLE", "Fits", "Mention", "Mentions", "mentions"]
 
-_LONGEST = 20_000  # characters read of the first text
+_MAX_FIRST_TEXT = 20_000  # characters read of the first text
 _LATER = 20_000  # characters read of all others together
 _DENSE = 8_000  # characters read of a text with more digits and signs than words: each may be a mention
 _MOST_PROPERTIES = 1_000  # of an object that get values from a text
@@ -152,7 +152,7 @@ def mentions(*texts: str) -> Mentions:
     if not said:
         return NOTHING
     share = _LATER // max(1, len(said) - 1)
-    first, *later = [_read(_ends(said[0], _LONGEST)), *(_read(_ends(text, share)) for text in said[1:])]
+    first, *later = [_read(_ends(said[0], _MAX_FIRST_TEXT)), *(_read(_ends(text, share)) for text in said[1:])]
     return replace(first, later=tuple(later)) if later else first
 
 
@@ -163,7 +163,7 @@ def _read(text: str) -> Mentions:
 
 def _ends(text: str, most: int) -> str:
     """Return a text, or both ends of a long one: the beginning says what to do, the end what with."""
-    most = min(most, _DENSE) if len(text) > _DENSE and _is_dense(text[:_LONGEST]) else most
+    most = min(most, _DENSE) if len(text) > _DENSE and _is_dense(text[:_MAX_FIRST_TEXT]) else most
     tail = int(most * _TAIL)
     return keep_ends(text, most - tail, tail)
 

@@ -120,7 +120,7 @@ def _is_sign(word: str) -> bool:
 def read_properties(
     properties: Mapping[str, Json], required: Collection[str] = (), owner: str = ""
 ) -> Sequence[Property]:
-    if len(properties) > _FEW and not spend(_STEPS_OF_PROPERTY * len(properties)):
+    if len(properties) > _FEW_PROPERTIES and not spend(_STEPS_OF_PROPERTY * len(properties)):
         return ()
     written = to_json(properties, inf_nan_mode="constants")
     reading = _known_properties if len(written) <= _LONGEST_CACHED else _known_properties.__wrapped__
@@ -520,7 +520,7 @@ def _read_within(written: str, prop: Property) -> Iterator[Json]:
             yield from convert(written, mention, prop)
 
 
-_FEW = 60  # properties that are no work
+_FEW_PROPERTIES = 60  # properties that are no work
 _LONGEST_CACHED = 20_000  # bytes of those that are remembered
 _STEPS_OF_PROPERTY = 4  # what reading a property costs, as compared with a pair
 _MOST_PAIRS = 12_000  # of a mention and a property that are looked at

@@ -80,7 +80,11 @@ class SchemaDocument:
         """Return the schema in the library's canonical form; None if writing that may take too long."""
         lists = (_get_list(each, keyword) for each in self.schemas for keyword in ("anyOf", "oneOf"))
         choices = [len(each) for each in lists if each]
-        if self.values > _MAX_RESOLVED or max(choices, default=0) > _MAX_OPTIONS or prod(choices) > _MAX_COMBINATIONS:
+        if (
+            self.values > _MAX_RESOLVED
+            or max(choices, default=0) > _MAX_OPTIONS
+            or prod(choices) > _MAX_WRITTEN_COMBINATIONS
+        ):
             return None
         return write_canonical(self.root)
 
@@ -209,7 +213,7 @@ REFERENCES = ("$ref", "$dynamicRef", "$recursiveRef")
 # Of a schema that is written out: values, options of one alternative, and ways to combine all of them.
 _MAX_RESOLVED = 2_000
 _MAX_OPTIONS = 40
-_MAX_COMBINATIONS = 4_096
+_MAX_WRITTEN_COMBINATIONS = 4_096
 _META_SCHEMAS = ("http://json-schema.org/draft", "https://json-schema.org/draft", "http://json-schema.org/schema")
 _ANY_SCHEMA: Schema = {"type": "object"}  # an empty schema is one that every meta-schema allows
 
@@ -306,7 +310,7 @@ class SchemaValidator:
         before: float = -1
         for depth in range(_DEEP):
             cost = self.cost.estimate(self.document.root, depth)
-            if cost > _FEW:
+            if cost > _FEW_TRIED:
                 return False
             if cost == before:  # nothing is tried at this level, and so nothing below it
                 return True
@@ -351,7 +355,7 @@ def _compile_whole(document: SchemaDocument, *, formats: bool | None) -> Any:
 
 
 _DEEP = 41  # levels of any value that is generated
-_FEW = 300  # schemas tried on each value within it
+_FEW_TRIED = 300  # schemas tried on each value within it
 MAX_COST = 5_000_000  # schemas tried: some 80 ms
 _MAX_COMPILING = 10_000  # schemas written out: some 100 ms
 _HERE = "mockserver:schema"

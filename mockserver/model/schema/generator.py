@@ -172,7 +172,7 @@ class Attempt:
         choices = shape.choices
         first: UnsatisfiableError | None = None
         combinations = self.combine(shape, choices, location, taken) if choices else iter([shape])
-        for combination in islice(combinations, _MAX_COMBINATIONS):
+        for combination in islice(combinations, _MAX_TRIED_COMBINATIONS):
             try:
                 with _Undoing(self):
                     return self._make_value(combination, location, taken)
@@ -607,7 +607,7 @@ _MAX_DEPTH = 40
 _MAX_OPTIONAL_DEPTH = 4
 _OPTIONAL_CHANCES = (0.9, 0.7, 0.4, 0.2, 0.1)  # of an optional property, by depth
 _MAX_OPTIONAL = (20, 8, 4, 2)  # optional properties of one object, by depth
-_MAX_COMBINATIONS = 16
+_MAX_TRIED_COMBINATIONS = 16
 _MAX_LISTED = 50
 _MAX_EXAMPLES = 4
 _MAX_ITEMS = 1_000

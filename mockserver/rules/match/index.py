@@ -24,8 +24,8 @@ MIN_PIECE = 3  # shorter pieces occur in almost every text
 _WINDOW = 32_768  # bytes given to an automaton at once, which bounds the memory its hits take
 _FEW_PIECES = 16  # pieces searched at once in a long text, by vector instructions
 _VERY_FEW_PIECES = 4  # pieces searched one by one in a short text
-_SHORT = 500  # characters of a text that is short
-_FEW = 8  # conditions that are tried rather than looked up by a field that is costly to read
+_SHORT_TEXT = 500  # characters of a text that is short
+_FEW_CONDITIONS = 8  # conditions that are tried rather than looked up by a field that is costly to read
 
 
 Value = str | float | bool
@@ -86,7 +86,7 @@ class RuleIndex:
         rows = found[0] if len(found) == 1 else sorted({*chain(*found)})
         if not always:
             return rows
-        return sorted((*always, *rows)) if len(always) <= _FEW else merge(always, rows)
+        return sorted((*always, *rows)) if len(always) <= _FEW_CONDITIONS else merge(always, rows)
 
 
 class FewIndex:
@@ -154,14 +154,14 @@ def find_pinned(condition: Condition, field: str) -> frozenset[Json] | None:
 def _count_sharers(keys: Sequence[IndexKey]) -> Counter[IndexKey]:
     """Return how many conditions share each key; more, if its field is costly to read."""
     sharers = Counter(keys)
-    sharers.update({key: _FEW for key in keys if key.place.field.costly})
+    sharers.update({key: _FEW_CONDITIONS for key in keys if key.place.field.costly})
     return sharers
 
 
 def _find_unread_fields(keys: Sequence[IndexKey]) -> Set[Field]:
     """Return the costly fields that so few keys look at that the index does not read them."""
     counts = Counter(key.place.field for key in keys if key.place.field.costly)
-    return {field for field, count in counts.items() if count <= _FEW}
+    return {field for field, count in counts.items() if count <= _FEW_CONDITIONS}
 
 
 def _rate_cost(sharers: Counter[IndexKey], clause: Clause) -> tuple[int, int, bool]:
@@ -296,7 +296,7 @@ def _make_piece_finder(rows: Mapping[Json, Rows], lens: Lens | None) -> Find:
         if not isinstance(value, str):
             return ()
         text = value if lens is None else lens(value)
-        if few and len(text) <= _SHORT:
+        if few and len(text) <= _SHORT_TEXT:
             held: list[Rows] = []
             for piece, its_rows in few:
                 if piece in text:

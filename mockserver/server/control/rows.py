@@ -27,7 +27,7 @@ from mockserver.state.journal import Journal
 if TYPE_CHECKING:
     from mockserver.cassettes.redaction.shown_secrets import Secrets
 
-SHORT = 160  # characters of a text that a digest shows
+_MAX_SHOWN = 160  # characters of a text that a digest shows
 SEARCHED = 1_000  # characters that `contains` looks at
 
 
@@ -45,7 +45,7 @@ class Digest(Struct, frozen=True):
 
     @property
     def short(self) -> "Digest":
-        said, answered = (truncate(" ".join(text.split()), SHORT) for text in (self.said, self.answered))
+        said, answered = (truncate(" ".join(text.split()), _MAX_SHOWN) for text in (self.said, self.answered))
         return msgspec.structs.replace(self, said=said, answered=answered)
 
 

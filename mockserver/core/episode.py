@@ -95,7 +95,7 @@ def _write_lines(headers: Headers) -> HeaderLines | None:
     return HeaderLines(write_lines(headers), sized="content-length" in fields)
 
 
-MAX_JOINED_FRAMES = 1 << 16  # bytes of frames
+MAX_JOINED_FRAMES = 1 << 16  # bytes of the frames that `joined_reply` joins
 _SHOWN_AS_TEXT = (
     "application/json",
     "application/x-ndjson",

@@ -98,7 +98,7 @@ class LazyValue(Struct, frozen=True, gc=False):
     given: Any
 
 
-class lazy_field(Generic[V]):  # noqa: N801  # as lazy_property
+class lazy_field(Generic[V]):  # noqa: N801  # lower case, like lazy_property
     """A field of a struct class, which `field` reads, whose values may be made later. The struct has a dict, too."""
 
     def __init__(self, field: Any) -> None:

@@ -155,7 +155,7 @@ class FormReader:
     def close(self, problem: str) -> None:
         """Read no more; if there is a problem, nothing of what was read is kept here."""
         self._problem = problem
-        self._parser = None  # which refers to this
+        self._parser = None  # the parser refers to this object: no cycle stays
         if problem:
             self._parts.clear()
             self._writer.discard()

@@ -168,7 +168,7 @@ def fail_with_detail(errors: ErrorTable) -> Callable[[HttpRequest, Failure, Call
     """Return what makes a failure an error of one text, `{"detail": ...}`."""
 
     def fail(http: HttpRequest, failure: Failure, call: Call | None) -> Reply:
-        if (failure.message or "").startswith((BAD_JSON, OTHER_MEDIA)):  # which is OpenAI's
+        if (failure.message or "").startswith((BAD_JSON, OTHER_MEDIA)):  # a message in OpenAI's words
             failure = failure.changed(message=None)
         resolved = errors.resolve(failure, http, call)
         lines = write_request_id(http, call) + write_retry_lines(failure)

@@ -185,7 +185,7 @@ AUDIO = ThenKey(
     doc="speech: a text to say, or a file beside the rules",
     beside=BESIDE,
     states="speech",
-    example={"voice": "alloy"},  # which says the text of the request
+    example={"voice": "alloy"},  # the text is that of the request
     compile=_compile_audio,
 )
 TRANSCRIPT = ThenKey(

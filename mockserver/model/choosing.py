@@ -56,7 +56,7 @@ class Offer(Struct, frozen=True):
     description: tuple[Word, ...]
     parameters: Keys
     verb: str
-    does_anything: bool  # as colleagues and computers do
+    does_anything: bool  # a colleague or a computer, which can do anything
     keys: Keys  # of its name and its description
 
 

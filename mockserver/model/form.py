@@ -371,7 +371,7 @@ def _find_yaml(text: str) -> Described | None:
     shown = [*islice(_YAML.finditer(text), _MOST_EXAMPLES)]
     if not shown:
         return None
-    from mockserver.config.yaml_reader import parse  # which few prompts need
+    from mockserver.config.yaml_reader import parse  # few prompts need it
 
     for found in reversed(shown):
         read = parse(found["shown"])

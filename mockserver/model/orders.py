@@ -42,7 +42,7 @@ class Request(Struct, frozen=True):
         return pattern.search(self.text) or _find_in_rules(pattern, self.rules)
 
 
-@remember(512)  # as the same rules come with each request of a client
+@remember(512)  # a client sends the same rules with each request
 def _find_in_rules(pattern: re.Pattern[str], rules: str) -> re.Match[str] | None:
     return pattern.search(rules)
 

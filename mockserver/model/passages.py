@@ -66,12 +66,12 @@ def _is_plain(text: str) -> bool:
     if not 0 < len(text) <= _LONGEST_PLAIN or not text.isascii() or "  " in text:
         return False
     said = text.encode().translate(_HARMLESS)
-    if b"{" in said or b"\n " in said:  # which may be `5 words`
+    if b"{" in said or b"\n " in said:  # a sign or a digit, as in `5 words`
         return False
     return _marked_words().isdisjoint(said.decode().split())
 
 
-_is_plain_rule = remember(64)(_is_plain)  # as the same come again and again
+_is_plain_rule = remember(64)(_is_plain)  # the same texts come again and again
 
 
 @cache

@@ -126,7 +126,7 @@ def _found(words: re.Pattern[str], text: str) -> list[str]:
 def _request(text: str) -> str:
     """The sentence that asks: the last question, or the first order, or the first sentence that says anything."""
     bare = text.rstrip(".!?")
-    if bare and bare.isascii() and not _ENDS.search(bare):  # as most have a single sentence
+    if bare and bare.isascii() and not _ENDS.search(bare):  # most texts are a single sentence
         sentence = text.strip()
         return "" if len(sentence) < 2 or _EMPTY.match(sentence) else sentence
     sentences: list[str] = [found.strip() for found in SENTENCE.findall(text)]
@@ -235,7 +235,7 @@ def requested_language(text: str) -> str | None:
     return None if found is None else _codes_by_name()[found[1]]
 
 
-_requested_by_rules = remember(64)(requested_language)  # which come again and again
+_requested_by_rules = remember(64)(requested_language)  # the same rules come again and again
 
 
 @remember(16)

@@ -81,7 +81,7 @@ def read_instructions(call: Call, tools: Sequence[Tool]) -> Instructions:
     return _read_instructions("\n".join(islice(texts, _MOST_RULING)), tuple(tool.name for tool in tools))
 
 
-@remember(32)  # as the same come with each request of a client
+@remember(32)  # a client sends the same ones with each request
 def _read_instructions(text: str, names: tuple[str, ...]) -> Instructions:
     told = Instructions()
     spoken = {*split_words(text)}
@@ -486,7 +486,7 @@ def _searches_web(tool: Tool) -> bool:
     return tool.kind.startswith("web_search")  # the provider's own
 
 
-_FITS_COLLEAGUE = -0.1  # whose names begin with other verbs than what is said
+_FITS_COLLEAGUE = -0.1  # enough for a colleague: its name begins with another verb than the text
 _SEARCHING = vocabulary(
     "search retrieve retrieval retriever lookup knowledge docs documents rag web wikipedia browse sql database"
 )

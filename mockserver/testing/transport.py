@@ -176,7 +176,7 @@ _NO_TIMEOUT: Mapping[str, float] = {}
 class ResponseBody:
     """The body of a response as a byte stream, synchronous and asynchronous."""
 
-    def __init__(self, response: InProcessResponse) -> None:  # whose head was received
+    def __init__(self, response: InProcessResponse) -> None:  # its head was received
         self._response = response
 
     def __iter__(self) -> Iterator[bytes]:

@@ -98,7 +98,7 @@ _value_of = attrgetter("logprob")
 _MAX_PLAIN = 1e15
 
 
-OffsetLogprob = tuple[int, Logprob]  # where the token begins in the text, and the token
+OffsetLogprob = tuple[int, Logprob]  # the place of the token in the text, and the token
 
 
 class LogprobsShape(Struct, frozen=True):

@@ -77,7 +77,7 @@ def make_error_body(http: HttpRequest, failure: Failure, call: Call | None) -> t
         failure = failure.changed(message=f"Request payload size exceeds the limit: {limit[1]} bytes.")
     if variant in _VARIANT_STATUSES:
         failure = failure.changed(status=failure.status or _VARIANT_STATUSES[variant])
-    known = {key: fact for key, fact in facts.items() if key != "schema"}  # whose message is in OpenAI's words
+    known = {key: fact for key, fact in facts.items() if key != "schema"}  # its message has OpenAI's words
     resolved = ERRORS.resolve(failure.changed(details=known), http, call)
     message = f"{resolved.message}\nPlease retry in {failure.retry_after:g}s." if waits else resolved.message
     error: dict[str, Json] = {
@@ -194,7 +194,7 @@ _HELP = {
         }
     ],
 }
-_TOO_LARGE = re.compile("The request body is larger than ([0-9]+) bytes")  # as the server says it
+_TOO_LARGE = re.compile("The request body is larger than ([0-9]+) bytes")  # the words of this server
 _VARIANT_STATUSES = {"bad_token": 401, "no_cache": 403, "no_file": 403}
 # What is not found by the operations that look it up, and its variant.
 _OBJECTS = {

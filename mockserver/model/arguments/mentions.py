@@ -341,7 +341,7 @@ def _is_announced(text: str, start: int, *, articles_only: bool = False) -> bool
 
 def _add_context(text: str, found: Sequence[Mention]) -> Iterator[Mention]:
     leading = prepositions_of(language_of_prepositions(text))
-    around = _blank(text, (each for each in found if each.kind == "address"))  # which says nothing of its neighbours
+    around = _blank(text, (each for each in found if each.kind == "address"))  # an address says nothing of others
     last: Mention | None = None
     for mention in found:
         before = _read_before(around, mention.start)

@@ -260,7 +260,7 @@ def _make_finder(place: KeyPlace, table: Mapping[Value, list[int]]) -> Find:
 
 def _make_whole_finder(rows: Mapping[Json, Rows], lens: Lens | None) -> Find:
     longest = max(len(str(value)) for value in rows)
-    if lens is not None and lens.squeeze:  # which makes texts shorter; a folded text is no shorter
+    if lens is not None and lens.squeeze:  # squeezing makes texts shorter, folding does not
         longest = sys.maxsize
 
     def find(value: Json) -> Iterable[Rows]:
@@ -289,7 +289,7 @@ def _make_piece_finder(rows: Mapping[Json, Rows], lens: Lens | None) -> Find:
     few = [(str(piece), found) for piece, found in rows.items()] if len(rows) <= _VERY_FEW_PIECES else []
     sought = [str(piece).encode("utf-8", "replace") for piece in rows]
     found = tuple(rows.values())
-    search = ahocorasick_rs.BytesAhoCorasick(sought).find_matches_as_indexes  # that of str is half as fast
+    search = ahocorasick_rs.BytesAhoCorasick(sought).find_matches_as_indexes  # half as fast for str
     search_windows = _make_window_search(sought, search)
 
     def find(value: Json) -> Iterable[Rows]:

@@ -124,7 +124,7 @@ async def _encode_rows(rows: Sequence[Exchange], request: ControlRequest) -> Asy
 
 async def find_digests(rows: Sequence[Exchange], request: ControlRequest, known: tuple[str, ...]) -> list[Digest]:
     """Return what calls say in short, found on a thread the first time; `known`: the environment's credentials."""
-    listed = [request.rows.encode_call(row, known) for row in rows]  # which are kept for the calls that are closed
+    listed = [request.rows.encode_call(row, known) for row in rows]  # those of closed calls are kept
     new = [(row, each) for row, each in zip(rows, listed, strict=True) if each.digest is None]
 
     def make_digests() -> None:

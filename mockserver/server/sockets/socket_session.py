@@ -100,7 +100,7 @@ class SocketSession:
         self._send = send
         wire: ConnectionWire | None = (scope.get("extensions") or {}).get(WIRE)
         self._wire = None if wire is None else SocketWire(wire)
-        self.close_code: int | None = None  # with which the client has closed it
+        self.close_code: int | None = None  # the client's code for closing it
         self._has_left = asyncio.Event()
         self._tasks = set[asyncio.Task[None]]()
         self._began = responder.live.now()

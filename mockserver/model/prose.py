@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from itertools import accumulate, cycle, islice, repeat, takewhile
 from math import floor
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -75,27 +75,35 @@ def english_topic(text: str) -> Topic:
 
 def _about(text: str, spoken: str, language: str) -> Topic:
     request = _request(text)
-    kind, subject, act = question(request) if spoken == ENGLISH else ("tell", _trimmed(request, spoken), "")
+    kind, subject, act = _read_question(request) if spoken == ENGLISH else _Question("tell", _trimmed(request, spoken))
     words = tuple(subject.split(" and ")) if kind == "state" and subject else content_words(subject or request, spoken)
     return Topic(text, language, kind, subject[:_MAX_SUBJECT], act[:_MAX_SUBJECT], request.rstrip(SIGNS), words)
 
 
-def question(request: str) -> tuple[str, str, str]:
-    """Return the kind of an English question as a topic names it, its subject, and what somebody wants to do."""
+class _Question(NamedTuple):
+    """The kind of a question as a topic names it, its subject, and what somebody wants to do."""
+
+    kind: str
+    subject: str = ""
+    act: str = ""
+
+
+def _read_question(request: str) -> _Question:
+    """Read a question in English."""
     plain = (_QUOTES.sub("", request) if _QUOTES.search(request) else request).strip()
     plain = plain[polite.end() :] if (polite := _POLITE.match(plain)) else plain
     if found := _INTERROGATIVE.match(plain):
         rest = plain[found.end() :]
         kind = str(found.lastgroup)
         if kind == "how":
-            return kind, "", _phrase(rest)
+            return _Question(kind, act=_phrase(rest))
         being = _BEING.match(rest) if kind != "why" else None
-        return kind, _phrase(rest[being.end() :]) if being else "".join(content_words(rest, ENGLISH)[:1]), ""
+        return _Question(kind, _phrase(rest[being.end() :]) if being else "".join(content_words(rest, ENGLISH)[:1]))
     if telling := _telling().match(plain):
-        return "tell", _phrase(plain[telling.end() :]), ""
+        return _Question("tell", _phrase(plain[telling.end() :]))
     if is_order(plain):
-        return "do", "", _phrase(plain[:1].lower() + plain[1:])
-    return "state", " and ".join(content_words(plain, ENGLISH)[-2:]), ""
+        return _Question("do", act=_phrase(plain[:1].lower() + plain[1:]))
+    return _Question("state", " and ".join(content_words(plain, ENGLISH)[-2:]))
 
 
 def is_order(sentence: str) -> bool:

@@ -138,7 +138,7 @@ def _render_result(call: Call, outcome: Outcome) -> dict[str, Json]:
         batched = replace(options, usage={**options.usage, "service_tier": "batch"})
         return {"type": "succeeded", "message": RENDERER.body(outcome, batched)}
     failure = outcome if isinstance(outcome, Failure) else Failure("server_error")
-    return {"type": "errored", "error": make_error_body(call.http, failure, call if call.messages else None)[0]}
+    return {"type": "errored", "error": make_error_body(call.http, failure, call if call.messages else None).body}
 
 
 def _write_line(custom_id: str, result: Mapping[str, Json]) -> bytes:

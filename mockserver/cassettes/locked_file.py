@@ -105,7 +105,7 @@ def replace_file(path: Path, data: bytes, locked: LockedFile | None = None) -> S
         if path.exists():
             copymode(path, fresh)
         stamp = Stamp.from_status(fresh.stat())
-        if locked is not None and os.name == "nt":  # where an open file cannot be replaced
+        if locked is not None and os.name == "nt":  # Windows does not replace an open file
             locked.close()
         os.replace(fresh, path)
     except OSError:

@@ -346,7 +346,7 @@ def _find_severities(filters: Mapping[str, Json] | None, besides: Json = None) -
     return found
 
 
-_ORDER = ("reasoning", "item", "text", "refusal", "call")  # in which a rule's keys are rendered
+_ORDER = ("reasoning", "item", "text", "refusal", "call")  # the order of a rule's keys
 _LISTS = {"tool_call": "tool_calls", "item": "items"}
 _FINISHES = (*FINISHES, *OWN_FINISHES)
 _MADE = frozenset(

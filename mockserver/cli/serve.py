@@ -21,7 +21,7 @@ from mockserver.core.exchange import Exchange
 from mockserver.core.http import CONTROL
 from mockserver.core.json import Json
 from mockserver.core.origins import is_loopback
-from mockserver.core.text import LONGEST, count_noun, escape_line, escape_lines
+from mockserver.core.text import MAX_LOG_LINE, count_noun, escape_line, escape_lines
 from mockserver.dialects import list_client_configs
 from mockserver.rules.lint.remarks import find_without_upstream
 from mockserver.server.client_environment import list_mcp_addresses, make_bare_url, make_base_url, write_openai_hint
@@ -216,7 +216,7 @@ def _write_json_line(exchange: Exchange, worker: Worker | None) -> str:
     values |= {} if worker is None else {"worker": worker.number}
     return json.dumps(
         {
-            name: secrets.mask_text(value)[:LONGEST] if isinstance(value, str) else value
+            name: secrets.mask_text(value)[:MAX_LOG_LINE] if isinstance(value, str) else value
             for name, value in values.items()
         }
     )

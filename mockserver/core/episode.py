@@ -78,7 +78,7 @@ class Recorded(Struct, frozen=True, eq=False, dict=True):
         """Return the same with its frames joined to a body, unless that is large, and its headers as lines."""
         reply = self.reply
         body = self.bytes
-        if self.frames is not None and len(body) > MAX_JOINED:
+        if self.frames is not None and len(body) > MAX_JOINED_FRAMES:
             return reply
         headers = tuple(reply.headers)
         return Reply(self.status, _write_lines(headers) or headers, body)
@@ -95,7 +95,7 @@ def _write_lines(headers: Headers) -> HeaderLines | None:
     return HeaderLines(write_lines(headers), sized="content-length" in fields)
 
 
-MAX_JOINED = 1 << 16  # bytes of frames
+MAX_JOINED_FRAMES = 1 << 16  # bytes of the frames that `joined_reply` joins
 _SHOWN_AS_TEXT = (
     "application/json",
     "application/x-ndjson",

@@ -357,9 +357,9 @@ _READ = 65_536  # bytes that are read: the header is near the start
 _PER_PART = 85  # tokens of a part that is not an image
 _IMAGE = 85  # tokens
 _TILE = 170  # tokens
-_SIDE = 512  # pixels, as are the next two
-_SHORTEST = 768
-_LONGEST = 2048
+_SIDE = 512  # pixels, as all sides
+_SHORTER_SIDE = 768
+_LONGER_SIDE = 2048
 _USUAL_IMAGE = (1024, 1024)  # assumed for images given by URL
 
 Size = tuple[int, int]  # width and height in pixels
@@ -377,13 +377,13 @@ def part_tokens(part: Mapping[str, Json]) -> int:
 
 def count_image_tokens(width: int, height: int) -> int:
     longest = max(width, height, 1)
-    if longest > _LONGEST:
-        width = width * _LONGEST // longest
-        height = height * _LONGEST // longest
+    if longest > _LONGER_SIDE:
+        width = width * _LONGER_SIDE // longest
+        height = height * _LONGER_SIDE // longest
     shortest = max(min(width, height), 1)
-    if shortest > _SHORTEST:
-        width = width * _SHORTEST // shortest
-        height = height * _SHORTEST // shortest
+    if shortest > _SHORTER_SIDE:
+        width = width * _SHORTER_SIDE // shortest
+        height = height * _SHORTER_SIDE // shortest
     return _IMAGE + _TILE * -(-max(width, 1) // _SIDE) * -(-max(height, 1) // _SIDE)
 
 

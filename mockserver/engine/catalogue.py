@@ -65,7 +65,7 @@ _compile_pattern = lru_cache(maxsize=1024)(lambda pattern: PREDICATES["glob"].bu
 
 
 def find_published(name: str) -> Model | None:
-    base = _simplify(name) if len(name) <= LONGEST else ""
+    base = _simplify(name) if len(name) <= MAX_MODEL_NAME else ""
     return next((model for pattern, model in PUBLISHED.items() if fits(pattern, base)), None)
 
 
@@ -98,7 +98,7 @@ def _list_bare_names(name: str) -> Sequence[str]:
     return found["vendor"] + base[found.end() :], base[found.end() :]
 
 
-LONGEST = 200  # characters of a name that is worth remembering, and may be published
+MAX_MODEL_NAME = 200  # characters of a name that is worth remembering, and may be published
 _K = 1024
 
 _GPT_3 = Model(4096, 4096, "cl100k_base", vision=False, json_schema=False, reasoning=False)
@@ -234,7 +234,7 @@ class Catalogue(Struct, frozen=True, dict=True):
         return lru_cache(maxsize=1024)(self._look_up)
 
     def find(self, name: str) -> Known:
-        return self._remembered(name) if len(name) <= LONGEST else self._look_up(name)
+        return self._remembered(name) if len(name) <= MAX_MODEL_NAME else self._look_up(name)
 
     def find_refusing(self, dialect: str, model: str) -> Model:
         """Return what a dialect's requests for a model are held against."""

@@ -14,7 +14,7 @@ _WORDS_OF_MODELS = frozenset(
     (
         *("refusal", "tool_calls", "items", "parts", "choices", "reasoning", "citations", "annotations", "logprobs"),
         *("finish", "failed", "usage", "model", "system_fingerprint", "content_filter", "annotate", "chunks"),
-        "steps",  # as there are no turns
+        "steps",  # an MCP server has no turns
     )
 )
 

@@ -32,7 +32,7 @@ def _fill_stub(language: str, text: str) -> str:
     about = [word for word in content_words(text, ENGLISH) if word.lower() not in silent]
     name = signed[1] if signed else "_".join([*map(singular, about[:1]), *about[1:3]])
     form = (english(language, "code") or english("python", "code"))[0]
-    stub = form.format(name=name or "main", about=" ".join(text.split()).rstrip(".?!")[:_LONGEST]).strip()
+    stub = form.format(name=name or "main", about=" ".join(text.split()).rstrip(".?!")[:_MAX_REPEATED]).strip()
     if signed:
         stub = stub.replace("*values", signed[2]).replace("return values", f"return {signed[2].split(',')[0]}")
     return stub
@@ -65,7 +65,7 @@ def write_sql(said: str, context: str) -> str:
     return " ".join(("SELECT", "COUNT(*)" if _COUNTS.search(said) else "*", "FROM", table, "LIMIT 10"))
 
 
-_LONGEST = 100  # characters of a prompt that a stub repeats
+_MAX_REPEATED = 100  # characters of a prompt that a stub repeats
 _LONGEST_NOTE = 300
 _SQL = lazy_pattern(r"(?i)\bsql\b|_sql\b|\bsql_")
 _SQL_ORDERED = lazy_pattern(

@@ -28,7 +28,7 @@ def unwrap(call: Call) -> Call:
     *before, last = call.messages or (Message("user"),)
     points_back = last.role == "user" and _OF_PREVIOUS.fullmatch(last.text.strip())
     if points_back and any(message.role == "user" for message in before):
-        call = replace(call, messages=tuple(before))  # whose values are to be put in the format, not those of the order
+        call = replace(call, messages=tuple(before))  # their values are put in the format, not those of the order
     if call.tools and call.tool_choice.mode == "auto":
         kept = call.messages
         while len(kept) > 1 and _is_nudge(*kept[-2:]):
@@ -87,7 +87,7 @@ def _unwrap(message: Message) -> Message:
 
 
 def _read_acts(message: Message) -> Iterator[Message]:
-    """What a transcript of other agents says that they did, as messages (Google's ADK).
+    """Yield what a transcript of other agents says that they did, as messages (Google's ADK).
 
     `For context: [planner] called tool `search` with parameters: {'query': 'tides'}`.
     """
@@ -139,7 +139,7 @@ def _read_calls(message: Message) -> tuple[ToolCall, ...]:
     return tuple(made)
 
 
-_QUOTED = lazy_pattern(r"\s*[\"“]([^\"“”\n]{1,2000})[\"”]\s*")  # as a command line passes a prompt
+_QUOTED = lazy_pattern(r"\s*[\"“]([^\"“”\n]{1,2000})[\"”]\s*")  # a prompt in the quotes of a command line
 _CONTEXT = lazy_pattern(
     r"(?i)<(?P<tag>(?:system|session|environment|user|workspace|editor|project|ide|additional|conversation)"
     r"[-_](?:reminder|context|info|information|details|instructions|state|data)|env|instructions|attachments)>"

@@ -146,7 +146,7 @@ def arguments(call: Call, seed: Seed, options: Options) -> DraftChoice:
     said = mentions(call.last_user)
     if not before:
         return DraftChoice((make_tool_use(tool, said, seed, lenient=lenient),))
-    listed = said.sets(list_properties(tool))
+    listed = said.split(list_properties(tool))
     said = listed[before % len(listed)] if listed else said
     return DraftChoice((make_tool_use(tool, said, seed.branch(str(before)), lenient=lenient),))
 
@@ -167,7 +167,7 @@ def find_described_value(call: Call, seed: Seed) -> DraftChoice | None:
 
 
 def _ruling(call: Call) -> str:
-    """The instructions that may order a form: those of an agent with tools that fill pages are a manual."""
+    """Return the instructions that may order a form: those of an agent with tools that fill pages are a manual."""
     return "" if call.tools and len(call.system) > _LONGEST_RULES else call.system
 
 
@@ -180,7 +180,7 @@ def _list_orders(call: Call) -> list[str]:
 
 
 def _fill_shape(found: Described, call: Call, seed: Seed) -> Json:
-    """What a prompt describes; any object if that is impossible: providers refuse schemas of requests only."""
+    """Return what a prompt describes; any object if that is impossible: providers refuse schemas of requests only."""
     with suppress(Failure):
         return _fill(found.schema, call, seed, found.rest)
     return _make_object(call, seed.stream("json"))

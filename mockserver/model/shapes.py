@@ -126,7 +126,7 @@ def shape_of(example: Json, name: str = "") -> dict[str, Json]:
 
 
 def _shape_of_items(examples: list[Json]) -> dict[str, Json]:
-    """The shape of the first item; of records with the keys of others too, of which none is required."""
+    """Return the shape of the first item; of records with the keys of others too, of which none is required."""
     made = shape_of(examples[0])
     records = [each for each in examples[1:MOST_KEYS] if isinstance(each, Mapping)]
     if isinstance(examples[0], Mapping) and records:
@@ -146,7 +146,7 @@ def list_of(items: Json) -> dict[str, Json]:
 
 
 def schema_of_note(note: str) -> dict[str, Json]:
-    """What a text says of a value: its type, or a choice of words; nothing where it says neither."""
+    """Return what a text says of a value: its type, or a choice of words; nothing where it says neither."""
     if any(sign in note for sign in ("YY", "%Y", "HH:", "%H:")):  # a pattern such as DD/MM/YYYY
         return {"type": "string", "format": "date-time" if "H:" in note else "date"}
     if listed := _LITERAL.fullmatch(note):
@@ -320,7 +320,7 @@ def find_shape(said: str, rules: str = "", *, json_anyway: bool = False) -> Desc
 
 
 def _undouble(text: str) -> str:
-    """A text with the braces that a template should have halved, `{{"a": 1}}`, as they are meant."""
+    """Return a text with the braces that a template should have halved, `{{"a": 1}}`, as they are meant."""
     if not _DOUBLED.search(text):
         return text
     pieces = text.split("```")
@@ -351,13 +351,13 @@ def _shape_in(text: str, found: FoundValue, said: str) -> Described:
 
 
 def _holds_list(schema: Mapping[str, Json]) -> bool:
-    """Whether a schema is one list by a name, and so is all that is wanted."""
+    """Return whether a schema is one list by a name, and so is all that is wanted."""
     inner = [*schema.get("properties", {}).values()]
     return "$defs" in schema or (len(inner) == 1 and isinstance(inner[0], Mapping) and inner[0].get("type") == "array")
 
 
 def _add_notes(schema: Mapping[str, Json], text: str) -> Mapping[str, Json]:
-    """The schema of an example with what the text says of its texts and numbers: which they may be."""
+    """Return the schema of an example with what the text says of its texts and numbers: which they may be."""
     if schema.get("type") == "array" and isinstance(schema.get("items"), Mapping):
         return {**schema, "items": _add_notes(schema["items"], text)}
     properties = schema.get("properties")
@@ -381,7 +381,7 @@ def _set_number(schema: Mapping[str, Json], found: re.Match[str]) -> dict[str, J
 
 
 def asks_for_json(text: str) -> bool:
-    """Whether a text orders an answer in JSON."""
+    """Return whether a text orders an answer in JSON."""
     said = fold(text)
     if "json" not in text.lower():
         return "{" in said and _ORDERED_OBJECT.search(said) is not None
@@ -411,7 +411,7 @@ def _remove_examples(text: str) -> str:
 
 
 def _find_schema(text: str) -> FoundValue | None:
-    """The last JSON Schema of a text: earlier ones tend to be examples."""
+    """Return the last JSON Schema of a text: earlier ones tend to be examples."""
     for found in reversed([each for each in find_objects(text) if isinstance(each.value, Mapping)]):
         schema = _unwrapped(found.value)
         if _is_schema(schema):
@@ -436,14 +436,14 @@ def _is_schema(value: Mapping[str, Json]) -> bool:
 
 
 def _are_properties(value: Mapping[str, Json]) -> bool:
-    """Whether each value is the schema of a property: `{"age": {"type": "integer"}}`."""
+    """Return whether each value is the schema of a property: `{"age": {"type": "integer"}}`."""
     return bool(value) and all(
         isinstance(inner, Mapping) and inner.get("type") in _SCHEMA_TYPES for inner in value.values()
     )
 
 
 def _find_list(text: str) -> FoundValue | None:
-    """A list of what the words around `JSON array` name: "list 3 fruits as a JSON array"."""
+    """Return a list of what the words around `JSON array` name: "list 3 fruits as a JSON array"."""
     listings = [*_LISTING.finditer(text)]
     found = next((each for each in listings if each["as_json"]), None) or _ARRAY.search(text)
     if found is None:

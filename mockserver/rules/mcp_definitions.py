@@ -22,7 +22,7 @@ _LONGEST_NAME = 128  # characters of a tool
 Add = Callable[..., None]  # takes a message and the path of what is wrong
 
 
-_SHORT = {"path": "string"}
+_SHORT_SCHEMA = {"path": "string"}
 _ANSWER = {"text": "# Hello"}
 
 
@@ -37,7 +37,7 @@ class McpToolSpec(Table):
     input: dict[str, Any] | None = field(
         None,
         description="its arguments: a JSON Schema, or {path: string, lines?: integer}",
-        examples=[_SHORT],
+        examples=[_SHORT_SCHEMA],
     )
     output: dict[str, Any] | None = field(
         None, description="its structured results, in the same form", examples=[{"text": "string"}]
@@ -391,9 +391,9 @@ def _is_schema(stated: Mapping[str, Json]) -> bool:
 
 
 def _check_schema(schema: Mapping[str, Json], path: Path, add: Add) -> Mapping[str, Json]:
-    from mockserver.model.schema import schema_error  # slow to import, and few files need it
+    from mockserver.model.schema import find_schema_error  # slow to import, and few files need it
 
-    if why := schema_error(schema):
+    if why := find_schema_error(schema):
         add(f"invalid JSON Schema: {why}", path)
     return schema
 

@@ -253,7 +253,7 @@ class _Trial:
         self, call: TemplateCall, environment: "Environment", *, samples: Sequence[Any], subjects: Sequence[Any]
     ) -> None:
         self.succeeds = False
-        self.subject: Any = None  # with which it succeeds
+        self.subject: Any = None  # a subject with which it succeeds
         self.failures: list[str] = []
         self.miscounted: str | None = None
         template = _write_template(call)

@@ -150,7 +150,7 @@ SECURITY = (
 _SAFE = ("GET", "HEAD", "OPTIONS")
 _CUSTOM = ("x-mockserver-control", "x-mockserver-token", "authorization")  # no page of another origin can send these
 _MEDIA = re.compile(r"[\w.-]+/(x-|[\w.-]+\+)?(json|yaml)")  # exactly one: repeated headers are joined by commas
-_LONGEST = 100  # characters of a request that a message quotes
+_MAX_QUOTED = 100  # characters of a request that a message quotes
 
 _Fields = Mapping[str, str]
 
@@ -298,7 +298,7 @@ def _list_tokens(fields: _Fields) -> Iterator[str]:
 
 
 def _quote(text: str) -> str:
-    return json.dumps(text if len(text) <= _LONGEST else f"{text[:_LONGEST]}...")
+    return json.dumps(text if len(text) <= _MAX_QUOTED else f"{text[:_MAX_QUOTED]}...")
 
 
 def _secure_headers(send: Send) -> Send:
@@ -352,7 +352,7 @@ class CorsMiddleware(_OnceOnly):
         start: Message = {"type": "http.response.start", "headers": []}
         step = CORSMiddleware.send(adds, start, _pass, RequestHeaders({} if origin is None else {"origin": origin}))
         with suppress(StopIteration):
-            step.send(None)  # which awaits nothing
+            step.send(None)  # the coroutine awaits nothing
         return HeaderLines(
             write_lines([(name.decode("latin-1"), value.decode("latin-1")) for name, value in start["headers"]])
         )
@@ -378,7 +378,7 @@ def add_origin_headers(
     """Return a reply's own headers, and those for pages of other origins, which win over its own."""
     added = make_cors_middleware(origins).headers_for(request.header("origin"))
     if type(reply) is HeaderLines and "vary: " not in reply.lines and "access-control-" not in reply.lines:
-        return reply, added  # as most, and without looking at each header
+        return reply, added  # most replies: no header has to be looked at
     stated = [name.lower() for name, _ in reply]
     if not any(name == "vary" or name.startswith("access-control-") for name in stated):
         return reply, added

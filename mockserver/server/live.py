@@ -107,7 +107,7 @@ class Live(Struct):
     worker: Worker | None = None  # if there are several
     fleet: Sharing | None = None  # the servers that share the state
     _limiter: Limiter = field(default_factory=Limiter)
-    _limited: Settings | None = None  # that the limiter is configured by
+    _limited: Settings | None = None  # the settings that the limiter is configured by
 
     def share(self, fleet: Sharing, counters: Counters, answers: ValueStore[Kept], limits: LimitStore) -> None:
         """Remember in a state that several servers share from now on."""

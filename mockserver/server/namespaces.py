@@ -21,12 +21,12 @@ from mockserver.state.in_memory import MAX_NAMESPACES
 DEFAULT = "default"  # the namespace of a path that names none
 ALL = "*"
 ADDED = "api"  # how reports call what no file holds: `rule api flaky`
-LONGEST = 100  # characters of a name
+MAX_NAMESPACE_NAME = 100  # characters of a name
 
 
 def is_namespace(name: str) -> bool:
     """Return whether a namespace can be called so."""
-    return 0 < len(name) <= LONGEST and name.isprintable() and not name.isspace() and name != ALL
+    return 0 < len(name) <= MAX_NAMESPACE_NAME and name.isprintable() and not name.isspace() and name != ALL
 
 
 def split_namespace(path: str) -> tuple[str, str]:

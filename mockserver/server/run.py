@@ -39,7 +39,7 @@ def bind(host: str, port: int) -> socket.socket:
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     listener = socket.socket(family, socket.SOCK_STREAM)
     try:
-        if sys.platform != "win32":  # where it would share a port that another program uses
+        if sys.platform != "win32":  # on Windows, it would share a port that another program uses
             listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind((host, port))
         listener.listen(BACKLOG)
@@ -127,7 +127,7 @@ class AcceptingServer(uvicorn.Server):
     """uvicorn's, except that it accepts connections as fast as they come."""
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        if not isinstance(asyncio.get_running_loop(), asyncio.BaseEventLoop):  # which accepts all that wait
+        if not isinstance(asyncio.get_running_loop(), asyncio.BaseEventLoop):  # asyncio's own accepts all that wait
             acceptor = Acceptor(sockets or (), self.config.http_protocol_class)
             self.config.http_protocol_class = acceptor  # type: ignore[assignment]  # a factory instead of a class
         await super().startup(sockets)

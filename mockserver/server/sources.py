@@ -56,7 +56,7 @@ class Sources(Struct, frozen=True):
     shown: Callable[[Path], str] = str  # how messages name a file
     presets: tuple[Path, ...] = ()  # files of ours: their rules are tried first, and their settings are defaults
 
-    __repr__, __rich_repr__ = make_reprs("environ", "flags")  # which may hold passwords
+    __repr__, __rich_repr__ = make_reprs("environ", "flags")  # they may hold passwords
 
     def load(self) -> "Loaded":
         """Load everything but cassettes.

@@ -98,7 +98,7 @@ class MockServer(Assertions):
             if error is None:
                 self.session.end()
             elif isinstance(error, Exception) and (problems := self.problems()):
-                error.add_note(write_failure(problems))  # which may be its cause
+                error.add_note(write_failure(problems))  # they may be its cause
 
     @property
     def url(self) -> str:

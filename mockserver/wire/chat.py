@@ -127,7 +127,7 @@ class ChatLayout(Struct, frozen=True):
 
 Object = dict[str, Json]
 DONE = Frame(b"[DONE]", part="end")
-_UNASKED = ("last", "last_choice")  # where usage is in a chunk of its own, even if nobody asks for it
+_UNASKED = ("last", "last_choice")  # usage is in a chunk of its own there, even if nobody asks for it
 _GROWING = ("every", "every_requested")
 _IN_A_CHUNK = ("requested", "null", "finish", "last", "last_choice", "every_requested")
 
@@ -182,7 +182,7 @@ class ChatRenderer(Renderer[Options]):
         own = _outline_options(options.include_usage, tier)
         if self.layout.count is None:
             return own
-        return Outline(own.form, (*own.values, self._write_usage(answer.usage)))  # whose numbers are the host's own
+        return Outline(own.form, (*own.values, self._write_usage(answer.usage)))  # the host counts in its own way
 
     def mark(self, options: Options, marks: Marks) -> Options:
         return replace(options, service_tier=marks.draw_text(find_served_tier(options.service_tier)))

@@ -246,7 +246,7 @@ DETECTORS = (
 
 HASH = "sha256:"
 SHOWN = 16  # hexadecimal digits of a hash that are suggested
-MIN_DIGITS = 8  # that are required
+MIN_DIGITS = 8  # the fewest that a number must have
 
 
 class AllowedSecrets(Struct, frozen=True):
@@ -292,7 +292,7 @@ def _make_pattern(entry: str) -> re.Pattern[str]:
     return re.compile(first + "".join(f"(?>.*?{piece})" for piece in inner) + f".*{last}", re.DOTALL)
 
 
-MAX_LEAKS = 20  # that are reported of one episode
+MAX_LEAKS = 20  # at most so many are reported of one episode
 
 
 class Leak(Struct, frozen=True):

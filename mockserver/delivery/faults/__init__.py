@@ -540,7 +540,7 @@ class Crlf(Struct, frozen=True):
 
 def _end_lines_with_crlf(write: Write) -> Iterator[Action]:
     data = write.data
-    is_message = is_prelude(data)  # which has no lines
+    is_message = is_prelude(data)  # a binary message, without lines
     yield write if is_message else replace(write, data=data.replace(b"\r\n", b"\n").replace(b"\n", b"\r\n"))
 
 

@@ -244,7 +244,8 @@ def _call(
 def _read_options(chat: Body) -> Options:
     bare = bool(chat.get("functions")) and not chat.get("tools")
     stop = chat.get("stop")
-    response_format, schema, strict = _read_response_format(chat.get("response_format"))
+    answer = chat.get("response_format") or {"type": "text"}
+    form = answer.get("json_schema") or {}
     return Options(
         parallel_tool_calls=chat.get("parallel_tool_calls") is not False and not bare,
         bare_functions=bare,
@@ -256,9 +257,9 @@ def _read_options(chat: Body) -> Options:
         seed=chat.get("seed"),
         effort=chat.get("reasoning_effort"),
         verbosity=chat.get("verbosity"),
-        response_format=response_format,
-        schema=schema,
-        strict_schema=strict,
+        response_format=answer["type"],
+        schema=form.get("schema"),
+        strict_schema=form.get("strict") is True,
         store=chat.get("store") is True,
         service_tier=chat.get("service_tier"),
     )
@@ -402,12 +403,6 @@ def tool_name(tool: Body) -> str:
 
 def stop_sequences(stop: Json) -> tuple[str, ...]:
     return () if stop is None else (stop,) if isinstance(stop, str) else tuple(stop)
-
-
-def _read_response_format(answer: Body | None) -> tuple[str, Json, bool]:
-    """Return the type of a response format, its schema, and whether that is strict."""
-    form = (answer or {}).get("json_schema") or {}
-    return (answer or {"type": "text"})["type"], form.get("schema"), form.get("strict") is True
 
 
 def find_chat_meaning(body: Body, dialect: str) -> dict[str, Json]:

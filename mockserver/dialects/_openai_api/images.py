@@ -223,7 +223,7 @@ def check_reference(reference: Body, what: str, validation: Validation) -> None:
         try:
             data = b64decode(encoded, validate=True) if head.endswith(";base64") else unquote_to_bytes(encoded)
         except ValueError:
-            data = b""  # as torn as a file without bytes
+            data = b""  # refused like a file without bytes
         check_picture(Part("image_url", data, media_type=head.removeprefix("data:")), what, validation)
 
 

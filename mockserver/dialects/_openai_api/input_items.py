@@ -141,7 +141,7 @@ _ID = re.compile(r"[a-zA-Z0-9_-]+")
 # Calls that need their outputs.
 _CALLS = ("function_call", "custom_tool_call", "computer_call", "shell_call", "apply_patch_call")
 _OUTPUTS = frozenset(f"{kind}_output" for kind in _CALLS)
-_ANSWERED_CALLS = (*_CALLS, "tool_search_call")  # which may have an output
+_ANSWERED_CALLS = (*_CALLS, "tool_search_call")  # calls that may have an output
 _STAND_FOR_OTHERS = ("item_reference", "compaction", "context_compaction")
 _NEEDED: Mapping[str, tuple[str, ...]] = {
     "function_call": ("call_id", "name", "arguments"),

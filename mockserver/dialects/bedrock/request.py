@@ -113,7 +113,7 @@ def _list_messages(body: Body) -> Iterator[Message]:
 
 def _split_turn(role: str, content: Sequence[Body]) -> Iterator[Message]:
     """Yield the results of a turn, each as a message, then its other content."""
-    if len(content) == 1 and isinstance(content[0].get("text"), str):  # as most are
+    if len(content) == 1 and isinstance(content[0].get("text"), str):  # most messages are one text
         yield Message(role, content[0]["text"])
         return
     texts = list[str]()

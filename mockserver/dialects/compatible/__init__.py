@@ -131,7 +131,7 @@ def _make_responses(host: Host) -> Operation:
         try:
             return place_call(usual.parse(http, asked), host)
         except Failure as failure:
-            raise failure.changed(code=None) from None  # which is OpenAI's
+            raise failure.changed(code=None) from None  # the code is OpenAI's
 
     return replace(usual, parse=parse, over_socket=False)
 

@@ -244,9 +244,9 @@ def _check_generate(spec: GenerateSpec, context: CompileContext, *, is_table: bo
     if spec.schema_ is not None and kind != "schema":
         context.at("schema").refuse_key(f'"schema" cannot be combined with kind: {kind}; write kind: schema')
     elif spec.schema_ is not None:
-        from mockserver.model.schema import schema_error  # slow to import, and few rules need it
+        from mockserver.model.schema import find_schema_error  # slow to import, and few rules need it
 
-        if why := schema_error(spec.schema_):
+        if why := find_schema_error(spec.schema_):
             context.at("schema").refuse(f"invalid JSON Schema: {why}")
     if spec.tokens is not None:
         _check_tokens(spec.tokens, kind, context.at("tokens"))

@@ -259,7 +259,7 @@ def find_without_upstream(rules: Sequence[Rule], upstreams: Collection[str]) -> 
             continue
         kind, prefix = ("mcp", UPSTREAM) if is_for_mcp(rule.when) else ("dialect", "")
         named = find_pinned(rule.when, "host") or find_pinned(rule.when, kind) or frozenset()
-        names = {f"{prefix}{name}" for name in named if name != "compatible"}  # which is any of its hosts
+        names = {f"{prefix}{name}" for name in named if name != "compatible"}  # compatible stands for any of its hosts
         lacking = sorted(names - set(upstreams))
         usable = [name for name in upstreams if name.startswith(UPSTREAM) == bool(prefix)]
         if lacking or (not names and not usable):

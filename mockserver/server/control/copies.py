@@ -72,7 +72,7 @@ def _read_reply_body(row: Exchange, secrets: "Secrets") -> str:
     left = split_frames(row.sent)
     texts = [frame.text for frame in left]
     masked = secrets.mask_events(texts)
-    if is_prelude(sent):  # of which a line of text says what it does
+    if is_prelude(sent):  # binary messages: a line of text says what each does
         named = (f"{frame.event or ''}: {text}\n" for frame, text in zip(left, masked, strict=True))
         return secrets.mask_text("".join(named))
     if list(masked) != texts:

@@ -125,7 +125,7 @@ class CassetteStore:
             file = self._find_file(name)
             known = self._know(name)
             stale = known.stale or set()
-            is_session = episode.operation == SESSION.name  # which clients repeat in each connection
+            is_session = episode.operation == SESSION.name  # clients repeat these messages in each connection
             alike = cassette.find_alike(episode) if stale or is_session else ()
             if replaced := {entry.episode for entry in alike if entry.episode in stale}:
                 return self._replace(name, replaced, episode)

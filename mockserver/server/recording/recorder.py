@@ -279,7 +279,7 @@ class _Body:
             return None
         try:
             json.loads(b"".join(self._plain))
-        except (ValueError, RecursionError):  # as in HTTP/1.0, where a body ends with its connection
+        except (ValueError, RecursionError):  # a body of HTTP/1.0 ends with its connection
             return "its length is unknown, and its JSON is incomplete"
         return None
 

@@ -36,7 +36,7 @@ MAX_IDLE = 100
 
 
 class UpstreamClient(Struct, eq=False):
-    name: bytes = field(default_factory=lambda: make_token().encode())  # by which this server knows its own requests
+    name: bytes = field(default_factory=lambda: make_token().encode())  # this server knows its own requests by it
     _client: "AsyncClient | None" = None
     _making: asyncio.Lock = field(default_factory=asyncio.Lock)
 
@@ -101,7 +101,7 @@ class Upstream(Struct, frozen=True):
             raise Failure("bad_parameter", "A path that is relayed to an upstream may not contain . or .. segments.")
         written = _find_written_end(raw, rest)
         target = quote(rest.encode("utf-8", "surrogateescape"), safe=_SAFE) if written is None else written
-        if self.key is not None:  # which replaces the client's
+        if self.key is not None:  # ours replaces the client's
             asked = [(pair, HttpRequest("POST", "/", query=parse_query(pair))) for pair in query.split(b"&")]
             query = b"&".join(pair for pair, http in asked if self.dialect.credential(http) is None)
         return f"{self.address}{target}{'?' if query else ''}{quote(query, safe=_SAFE_IN_QUERY)}"

@@ -68,7 +68,7 @@ class LiveSession(RecordedSession):
         self._detector: SpeechDetector | None = None
         self._silence = SILENCE
         self._turn: LiveTurn | None = None
-        self._task: asyncio.Task[None] | None = None  # that sends the turn
+        self._task: asyncio.Task[None] | None = None  # sends the turn
         self._leave = asyncio.Event()
 
     async def greet(self) -> bool:
@@ -299,7 +299,7 @@ class LiveTurn:
         spoken = "TEXT" not in (config.get("responseModalities") or ["AUDIO"])
         self._voice = Voice(str(name)) if spoken else None
         self._text = ""
-        self._sound = b""  # of which a rule states the sound
+        self._sound = b""  # the sound that a rule states
         self._calls: list[Json] = []
         self.is_over = self.is_sent = False  # nothing more is to be said; all was, but that this is the end
 

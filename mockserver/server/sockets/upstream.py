@@ -34,7 +34,7 @@ class UpstreamSocket:
     """The provider's end of one client's WebSocket, opened for the first request that is passed on."""
 
     def __init__(self) -> None:
-        self.close_code = NO_CLOSE_FRAME  # with which the provider has closed it
+        self.close_code = NO_CLOSE_FRAME  # the provider's code for closing it
         self._connection: ClientConnection | None = None
         self._reader: asyncio.Task[None] | None = None
         self._opening = asyncio.Lock()

@@ -165,7 +165,7 @@ def refer_to_kept(call: Call, api: ObjectsApi) -> Call:
     tools = tuple([tool for tool in call.tools if tool.kind in _OF_OBJECTS]) if call.tools else ()
     has_parts = any(map(_read_parts, call.messages))
     conversation: Json = call.raw.get("conversation") if call.operation == _RESPONSES else None
-    if not (conversation or has_parts or tools):  # as in most
+    if not (conversation or has_parts or tools):  # most calls refer to nothing
         return call
     if isinstance(conversation, Mapping):
         conversation = conversation.get("id")

@@ -27,7 +27,7 @@ from mockserver.kinds.audio import OPENAI_VOICES
 
 USUAL_MODEL = "gpt-realtime"
 LASTS = 3600  # seconds
-VOICES = tuple([name for name in OPENAI_VOICES if name not in ("fable", "onyx", "nova")])  # which only files have
+VOICES = tuple([name for name in OPENAI_VOICES if name not in ("fable", "onyx", "nova")])  # these are for files only
 
 SOUND_FORMAT = tag_union(
     "type",
@@ -130,7 +130,7 @@ _DETECTIONS: Mapping[str, Body] = {
         "interrupt_response": True,
     },
 }
-_OF_REPLIES = ("idle_timeout_ms", "create_response", "interrupt_response")  # which transcriptions have none of
+_OF_REPLIES = ("idle_timeout_ms", "create_response", "interrupt_response")  # settings that transcriptions lack
 
 
 def make_session(kind: str, name: str, model: str, expires_at: int) -> dict[str, Json]:
@@ -172,7 +172,7 @@ def update_session(session: Body, update: Body, *, has_spoken: bool = False) -> 
         message = f"Invalid value: '{update['type']}'. The type of a session cannot be changed; this one is '{kind}'."
         raise Failure("bad_parameter", message, code="invalid_value", param="session.type")
     usual = make_session(kind, session["id"], session.get("model", ""), session["expires_at"])
-    stated = {key: value for key, value in update.items() if key != "model"}  # which is that of the connection
+    stated = {key: value for key, value in update.items() if key != "model"}  # the model is that of the connection
     changed: dict[str, Json] = _settle(_merge(session, stated), usual)
     heard = changed["audio"]["input"]
     heard["turn_detection"] = _detect_turns(kind, heard["turn_detection"])

@@ -18,7 +18,6 @@ from uvicorn.server import ServerState
 
 from mockserver.core.action import NO_CLOSE_FRAME
 from mockserver.core.exchange import COMPLETE
-from mockserver.core.http import Reply
 from mockserver.core.plan import Failure
 from mockserver.delivery.connection import MAX_WRITE, WIRE, ClientConnection, frame_body
 from mockserver.delivery.paced import PacedStream, Wheel
@@ -27,7 +26,7 @@ from mockserver.server.app import Site
 from mockserver.server.deliver import find_lines, serve
 from mockserver.server.http.deadlines import Deadlines, DeadlineWatch, Newcomers
 from mockserver.server.http.parser import RequestHead, RequestParser, RequestPart, Stage
-from mockserver.server.http.request_cycle import RequestCycle, StreamTask
+from mockserver.server.http.request_cycle import Refuse, RequestCycle
 from mockserver.server.http.tcp import MAX_DRAINED, count_unsent, is_abandoned, reset
 from mockserver.server.limits import Unsent
 from mockserver.server.visit import Response, Visit, return_response
@@ -48,7 +47,7 @@ class Phase(IntEnum):
 
 
 class ConnectionProtocol(asyncio.Protocol):
-    """One connection of a client; a cycle uses it as its transport, the driver as wire."""
+    """One connection of a client, to which its cycles write; the wire of the answer that is being sent."""
 
     transport: asyncio.Transport
     flow: FlowControl
@@ -72,6 +71,7 @@ class ConnectionProtocol(asyncio.Protocol):
         self.tasks: set[Any] = server_state.tasks
         self.loop = _loop or asyncio.get_running_loop()
         self.stopping = False  # an answer without an end should end, and no other request is answered
+        self.refuse_unread = shared.refuse
         self._site = shared.site
 
         # The connection
@@ -142,15 +142,12 @@ class ConnectionProtocol(asyncio.Protocol):
         self._leave_server()
         self.shared.unsent.release(self)
         self.pipeline.clear()
-        cycle = self._running
+        cycle = self._running or self._latest
         if cycle is not None:
-            self.tasks.discard(cycle.stream_task)
-        if cycle is not None and not cycle.response_complete:
             cycle.leave()
-            if cycle.task is not None:
+            self._note_end(cycle)
+            if cycle.task is not None and not cycle.response_complete:
                 self.loop.call_later(PATIENCE, cycle.task.cancel)
-        elif self._latest is not None:
-            self._latest.message_event.set()
         self.flow.resume_writing()
         self.transport.close()
 
@@ -269,7 +266,7 @@ class ConnectionProtocol(asyncio.Protocol):
         cycle = self._running
         self._running = None
         if cycle is not None:
-            self.tasks.discard(cycle.stream_task)
+            self._note_end(cycle)
         if self.is_closing():
             return
         if self.whole_by != inf:
@@ -362,9 +359,13 @@ class ConnectionProtocol(asyncio.Protocol):
     def _start(self, cycle: RequestCycle, app: ASGIApp) -> None:
         self._running = cycle
         cycle.followed = bool(self.pipeline)
-        cycle.task = task = self.loop.create_task(cycle.run(app))
-        self.tasks.add(task)
-        task.add_done_callback(self.tasks.discard)
+        cycle.task = self.loop.create_task(cycle.run(app))
+        cycle.task.add_done_callback(lambda _: self._note_end(cycle))
+        self.tasks.add(cycle)
+
+    def _note_end(self, cycle: RequestCycle) -> None:
+        if cycle.is_over:
+            self.tasks.discard(cycle)
 
     def _find_time_limit(self) -> float:
         limits = self.shared.deadlines
@@ -389,8 +390,7 @@ class ConnectionProtocol(asyncio.Protocol):
             visit.end(COMPLETE)
         else:
             self._running = cycle = RequestCycle(self, head, whole=True)
-            cycle.stream_task = StreamTask(cycle)
-            self.tasks.add(cycle.stream_task)
+            self.tasks.add(cycle)
             row = visit.row
             stream = PacedStream(response.reply, row.began, row, lambda _, how: visit.end(how))
             cycle.begin_paced(response.reply.status, lines, stream)
@@ -471,30 +471,28 @@ class ConnectionProtocol(asyncio.Protocol):
     def _stop_answering(self) -> None:
         self._pass_to(Phase.LEAVING)
         if self._running is not None:
-            self._running.response_started = self._running.response_complete = True
+            self._running.response_complete = True
 
 
 @coroutine
 def resume(begun: Coroutine[Any, Any, Response], awaited: object) -> Generator[Any, Any, Response]:
-    """Go on, in a task, with a coroutine that was begun outside of one, and with what it awaits."""
-    thrown: BaseException | None = None
-    try:
-        yield awaited
-    except BaseException as error:
-        thrown = error
-    response: Response
-    if thrown is None:
-        response = yield from begun
-        return response
-    try:
-        awaited = begun.throw(thrown)
-    except StopIteration as done:
-        response = done.value
-        return response
-    return (yield from resume(begun, awaited))
+    """Go on, in a task, with a coroutine that was begun outside of one, and with what it awaits.
 
-
-Refuse = Callable[[Failure, str, str], Reply]  # the answer to a method and path that are refused
+    So a request that waits for nothing costs no task. The price: what runs before it first waits has no current task,
+    so that `asyncio.timeout` or anyio would fail there; and a task that is cancelled before its first turn never goes
+    on with it, so that its visit would not end. Hence `RequestCycle.cancel` lets that turn pass.
+    """
+    while True:
+        try:
+            try:
+                yield awaited
+            except BaseException as thrown:
+                awaited = begun.throw(thrown)
+            else:
+                awaited = begun.send(None)
+        except StopIteration as done:
+            response: Response = done.value
+            return response
 
 
 class ProtocolFactory:

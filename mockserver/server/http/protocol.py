@@ -17,13 +17,11 @@ from uvicorn.protocols.utils import get_local_addr, get_remote_addr, is_ssl
 from uvicorn.server import ServerState
 
 from mockserver.core.action import NO_CLOSE_FRAME
-from mockserver.core.exchange import COMPLETE
 from mockserver.core.plan import Failure
-from mockserver.delivery.connection import MAX_WRITE, WIRE, ClientConnection, frame_body
+from mockserver.delivery.connection import MAX_WRITE, WIRE, ClientConnection
 from mockserver.delivery.paced import PacedStream, Wheel
-from mockserver.delivery.script import AT_ONCE
 from mockserver.server.app import Site
-from mockserver.server.deliver import find_lines, serve
+from mockserver.server.deliver import send_past_asgi, serve
 from mockserver.server.http.deadlines import Deadlines, DeadlineWatch, Newcomers
 from mockserver.server.http.parser import RequestHead, RequestParser, RequestPart, Stage
 from mockserver.server.http.request_cycle import Refuse, RequestCycle
@@ -89,6 +87,7 @@ class ConnectionProtocol(asyncio.Protocol):
 
         # Its requests
         self.parser = RequestParser()
+        self._head: RequestHead | None = None  # of the request that is answered without a cycle
         self._running: RequestCycle | None = None  # whose answer is being sent
         self._latest: RequestCycle | None = None  # that was begun or queued last: more of its body may come
         self.pipeline: deque[tuple[RequestCycle, ASGIApp]] = deque()  # those that wait, the next one last
@@ -227,16 +226,20 @@ class ConnectionProtocol(asyncio.Protocol):
             and not (self.half_closed or self.stopping or self.flow.write_paused)
         ):
             found = site.find(head.path)
-            if found is not None and found.responder.live.has_room_for(request.body):
-                responder = found.responder
-                http = found.make_request(head.method, head.query, head.table, request.body)
-                visit = responder.admit(http, head.query, weight=head.table.weight)
+            if found is not None and (responder := found.responder).live.has_room_for(request.body):
+                visit = responder.admit(
+                    found.make_request(head.method, head.query, head.table, request.body),
+                    head.query,
+                    weight=head.table.weight,
+                )
                 visit.passes_page_check = head.passes_page_check
                 first_step = responder.respond(visit)
                 try:
                     awaited = first_step.send(None)
                 except StopIteration as done:
-                    self._send(done.value, visit, head)
+                    self._head = head
+                    if not send_past_asgi(done.value, visit, self):
+                        self._serve(return_response(done.value), visit, head)
                 else:
                     self._serve(resume(first_step, awaited), visit, head)
                 return
@@ -377,25 +380,6 @@ class ConnectionProtocol(asyncio.Protocol):
 
     # Answers
 
-    def _send(self, response: Response, visit: Visit, head: RequestHead) -> None:
-        """Send the response to a plain request, while nothing else is being sent."""
-        lines = find_lines(response)
-        if lines is None:
-            self._serve(return_response(response), visit, head)
-        elif response.pace is AT_ONCE:
-            body = response.reply.body
-            self.write_head(response.reply.status, lines, frame_body(lines, body))
-            self.due = self.shared.watch.idle_until
-            visit.row.note(body)
-            visit.end(COMPLETE)
-        else:
-            self._running = cycle = RequestCycle(self, head, whole=True)
-            self.tasks.add(cycle)
-            row = visit.row
-            stream = PacedStream(response.reply, row.began, row, lambda _, how: visit.end(how))
-            cycle.begin_paced(response.reply.status, lines, stream)
-            self.shared.wheel.add(stream)
-
     def _serve(self, response: Awaitable[Response], visit: Visit, head: RequestHead) -> None:
         """Send a response to a plain request that is to come, or that is sent in steps."""
         cycle = RequestCycle(self, head, whole=True)
@@ -431,14 +415,22 @@ class ConnectionProtocol(asyncio.Protocol):
 
     def send_whole(self, status: int, lines: bytes, body: bytes) -> bool:
         cycle = self._running
-        if cycle is None or self.is_closing() or not cycle.is_simple:
+        if cycle is None:  # it is answered in the turn in which it came
+            self.write_head(status, lines, body)
+            self.due = self.shared.watch.idle_until
+            return True
+        if self.is_closing() or not cycle.is_simple:
             return False
         cycle.send_whole(status, lines, body)
         return True
 
     def send_paced(self, status: int, lines: bytes, stream: PacedStream) -> bool:
         cycle = self._running
-        if cycle is None or self.is_closing() or not cycle.is_simple:
+        if cycle is None:
+            assert self._head is not None  # noqa: S101
+            self._running = cycle = RequestCycle(self, self._head, whole=True)
+            self.tasks.add(cycle)
+        elif self.is_closing() or not cycle.is_simple:
             return False
         cycle.begin_paced(status, lines, stream)
         self.shared.wheel.add(stream)

@@ -30,17 +30,17 @@ from mockserver.server.limits import Unsent
 from mockserver.server.visit import Response, Visit, return_response
 
 MAX_BUFFERED = 16_384  # bytes that wait in a connection before nothing more is written
-MAX_HELD = 2 * MAX_WRITE  # bytes of an answer that is being sent which are made at once
+MAX_HELD = 2 * MAX_WRITE  # bytes of an answer that exist before they are written, at most
 PATIENCE = 1.0  # seconds that an application gets to notice that its client has left
 
 
 class Phase(IntEnum):
-    """How far a connection has come. It only goes on."""
+    """How far a connection has come; it never goes back."""
 
     SILENT = 0  # the client has not said anything yet
     OPEN = 1
-    DEAF = 2  # a request is refused: what comes now is dropped, what came before is answered
-    LEAVING = 3  # nothing more is written, either
+    DEAF = 2  # a request was refused: what comes now is dropped, what came before is answered
+    LEAVING = 3  # nothing more is written either
     GONE = 4  # it is closed, or belongs to another protocol
 
 
@@ -68,7 +68,7 @@ class ConnectionProtocol(asyncio.Protocol):
         self.connections: set[Any] = server_state.connections
         self.tasks: set[Any] = server_state.tasks
         self.loop = _loop or asyncio.get_running_loop()
-        self.stopping = False  # an answer without an end should end, and no other request is answered
+        self.stopping = False  # the server stops: endless answers end, and no other request is answered
         self.refuse_unread = shared.refuse
         self._site = shared.site
 
@@ -76,13 +76,13 @@ class ConnectionProtocol(asyncio.Protocol):
         self.phase = Phase.SILENT
         self.half_closed = False  # the client has stopped sending, but may still read
         self.held = 0  # bytes of `max_unsent` that it takes because its client does not read
-        self._dropped = 0  # bytes that have come since it is deaf
-        self._untaken = 0  # bytes that the client had not taken when last looked at, while it is leaving
+        self._dropped = 0  # bytes that have come since it became deaf
+        self._untaken = 0  # bytes that the client had not taken at the last look, while it is leaving
         self.extensions = {WIRE: self}  # of ASGI scopes
         self._addresses: Mapping[str, Any] | None = None
 
         # Its deadlines, in the time of the deadline watch
-        self.due = inf  # when that has to look
+        self.due = inf  # when the watch has to look
         self.whole_by = inf  # when what is being read must be whole
 
         # Its requests
@@ -227,11 +227,8 @@ class ConnectionProtocol(asyncio.Protocol):
         ):
             found = site.find(head.path)
             if found is not None and (responder := found.responder).live.has_room_for(request.body):
-                visit = responder.admit(
-                    found.make_request(head.method, head.query, head.table, request.body),
-                    head.query,
-                    weight=head.table.weight,
-                )
+                http = found.make_request(head.method, head.query, head.table, request.body)
+                visit = responder.admit(http, head.query, weight=head.table.weight)
                 visit.passes_page_check = head.passes_page_check
                 first_step = responder.respond(visit)
                 try:

@@ -25,7 +25,10 @@ STOPPING = Failure("overloaded", "The server is stopping.")
 
 
 async def serve(response: Awaitable[Response], visit: Visit, client: ClientConnection, scope: Scope) -> None:
-    """Await a response, send it, and end its visit: with a 503 if the server stops before anything was sent."""
+    """Await a response, send it, and end its visit, unless the connection does both by itself.
+
+    If the server stops before anything was sent, the client gets a 503.
+    """
     ended: str | None = CLIENT_LEFT
     try:
         ended = await _deliver(await response, visit, client, scope)

@@ -241,6 +241,10 @@ class ConnectionProtocol(asyncio.Protocol):
                 else:
                     self._serve(resume(first_step, awaited), visit, head)
                 return
+        self._run_application(request)
+
+    def _run_application(self, request: RequestPart) -> None:
+        head = request.head
         scope = head.scope(**self.addresses, state=self.app_state.copy(), extensions=self.extensions)
         cycle = RequestCycle(self, head, scope, whole=request.is_last)
         if request.body:
@@ -425,7 +429,7 @@ class ConnectionProtocol(asyncio.Protocol):
     def send_paced(self, status: int, lines: bytes, stream: PacedStream) -> bool:
         cycle = self._running
         if cycle is None:
-            assert self._head is not None  # noqa: S101
+            assert self._head is not None  # noqa: S101  # `answer` has set it
             self._running = cycle = RequestCycle(self, self._head, whole=True)
             self.tasks.add(cycle)
         elif self.is_closing() or not cycle.is_simple:

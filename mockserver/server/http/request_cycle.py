@@ -108,8 +108,7 @@ class RequestCycle:
         if self.task is not None and not self.task.done():
             # Not at once: a task that is cancelled before its first turn never runs, so that nobody would answer.
             asyncio.get_running_loop().call_soon(self.task.cancel)
-        elif self.is_streaming:
-            assert self.stream is not None  # noqa: S101
+        if self.stream is not None and self.is_streaming:
             self.stream.stop(STOPPED)
             self.connection.close()
 
@@ -200,7 +199,7 @@ class RequestCycle:
                 raise RuntimeError(f"this is not a valid header: {name!r}: {value!r}")
         is_latest = self.scope["http_version"] == "1.1"
         stays = self.keep_alive and not self.more_body
-        self._frame_body(status, fields)
+        self._choose_framing(status, fields)
         self.keep_alive = stays and self._framing is not Framing.CONNECTION and not _state_close(fields)
         if not (is_latest and stays):  # else it goes without saying, and the application may say otherwise
             fields = [field for field in fields if field[0] != b"connection"]
@@ -211,7 +210,7 @@ class RequestCycle:
             fields.append((b"transfer-encoding", b"chunked"))
         self._begin(status, b"".join([b"%b: %b\r\n" % field for field in fields]))
 
-    def _frame_body(self, status: int, fields: list[Field]) -> None:
+    def _choose_framing(self, status: int, fields: list[Field]) -> None:
         """Choose how the end of the body is told, to a client that may know no chunks."""
         is_latest = self.scope["http_version"] == "1.1"
         length = next((value for name, value in fields if name == b"content-length"), None)

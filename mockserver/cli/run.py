@@ -298,7 +298,8 @@ def run_child(program: Sequence[str], environ: Mapping[str, str]) -> int:
         except OSError as error:
             missing = error.errno in (errno.ENOENT, errno.ENOTDIR)
             why = "program not found" if missing else error.strerror or str(error)
-            click.echo(f"mockserver: cannot run {program[0]}: {why}", err=True)
+            hint = "; rules files follow -r" if program[0].endswith((".yaml", ".yml")) else ""
+            click.echo(f"mockserver: cannot run {program[0]}: {why}{hint}", err=True)
             sys.exit(NOT_FOUND if missing else NOT_EXECUTABLE)
         except ValueError as error:  # a NUL
             click.echo(f"mockserver: cannot run {program[0]!r}: {error}", err=True)

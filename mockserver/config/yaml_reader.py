@@ -165,6 +165,11 @@ _PHRASES: tuple[tuple[str, Callable[[Any], Any], str | Callable[[str, str], str]
     ("parsing a flow mapping", _get_problem_mark, _explain_open_table),
     ("unexpected end of stream", _get_context_mark, "this quote is never closed"),
     ("unexpected document", _get_context_mark, "this quote is never closed"),
+    (
+        "Unicode character escape",  # json.dumps writes characters beyond U+FFFF so
+        _get_problem_mark,
+        "YAML has no halves of characters such as \\ud83d; write the character itself, or \\U0001F600",
+    ),
     ("escape", _get_problem_mark, 'unknown escape; write "\\\\" for a backslash, or use single quotes'),
     (
         "scanning a block scalar",

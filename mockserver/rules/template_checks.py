@@ -78,7 +78,8 @@ class TemplateChecker:
         if root == "match" and member and groups is not None and member not in groups:
             return _WrongWord(_explain_missing_group(member, groups), variable)
         if root in MEMBERS and member and member not in MEMBERS[root]:
-            return _WrongWord(f'"{root}" has no "{member}"{suggest(member, MEMBERS[root])}', variable)
+            hint = f"; write {{{{ {member} }}}}" if member in VARIABLES else suggest(member, MEMBERS[root])
+            return _WrongWord(f'"{root}" has no "{member}"{hint}', variable)
         if root not in VARIABLES and root not in self._environment.globals:
             return _WrongWord(f'unknown variable "{root}"{suggest(root, VARIABLES)}', root)
         return None

@@ -1,6 +1,7 @@
 """Makes what a server runs with of its sources: rules files, flags and the environment."""
 
 from functools import partial
+from time import time
 from typing import NamedTuple
 
 from mockserver.config.settings import ModelSettings, Settings, UnmatchedError
@@ -32,9 +33,10 @@ from mockserver.tokenizers import choose_tokenizer
 def start(sources: Sources) -> Live:
     """Return a server's state from its sources. Raises MockserverError."""
     counters = MemoryCounters()
+    loaded_at = time()
     settings, engine = compose(sources, counters)
     journal = Journal(count=settings.journal_calls, size=settings.journal_bytes)
-    live = Live(settings, engine, journal=journal, counters=counters, sources=sources)
+    live = Live(settings, engine, journal=journal, counters=counters, sources=sources, loaded_at=loaded_at)
     live.save_episode = lambda cassette, episode: live.player.save(cassette, episode)  # a reload swaps the player
     return live
 

@@ -267,7 +267,7 @@ class Declared:
             )
         times = {} if self.expected_calls is None else {"times": self.expected_calls}
         named = {} if self._name is None else {"name": self._name}
-        spec = {**named, "when": self._when, **times, "then": map_texts(then, str)}
+        spec = {**named, "when": self._when, **times, "then": then}
         try:
             rule = self._rules.compile_declared(spec, self.place)
         except MockserverError as error:

@@ -1,6 +1,7 @@
 """From files, flags and environment to an engine; namespaces; reloads: a broken change is reported and ignored."""
 
 import asyncio
+import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -263,9 +264,7 @@ async def test_changed_files_are_reloaded(file: Path) -> None:
     sources = Sources((file,))
     live = start(sources)
     async with watching(live, sources) as said:
-        while said.empty():  # the watch may start after the first change
-            file.write_text(BETTER)
-            await asyncio.sleep(0.05)
+        file.write_text(BETTER)  # maybe before the watch begins
         assert await said.next() == "reloaded: 1 rule"
         assert names(live) == ["b"]
         replacement = file.with_suffix(".new")
@@ -275,6 +274,13 @@ async def test_changed_files_are_reloaded(file: Path) -> None:
             pass
         assert text.startswith("not reloaded; the previous rules stay in effect:\n")
         assert "txt" in text
+        file.write_text("")
+        assert "rules.yaml: is empty; to serve no rules, write {version: 1}" in await said.next()
+        file.unlink()
+        os.mkfifo(file)
+        while "cannot be read: No such file" in (text := await said.next()):
+            pass
+        assert "rules.yaml: a pipe can be read only once; put a file in its place" in text
         assert names(live) == ["b"]
 
 
@@ -304,6 +310,8 @@ async def test_changed_cassettes_are_reloaded(tmp_path: Path) -> None:
         torn = await said.next()
         assert torn.startswith("not reloaded; the previous recordings stay in effect:\n")
         assert "chat.yaml:1:1: not a cassette" in torn
+        path.write_bytes(b"")
+        assert "chat.yaml: is empty; restore it, or restart the server to record it again" in await said.next()
         path.unlink()
         assert 'there is no cassette "chat"' in await said.next()
         assert await replayed(live) == "3"

@@ -233,7 +233,7 @@ ERRORS: dict[str, tuple[int, str, bool]] = {  # status, body, whether it is an a
 @pytest.mark.parametrize(("status", "body", "keep"), ERRORS.values(), ids=ERRORS)
 def test_a_404_of_a_wrong_url_is_no_answer(status: int, body: str, keep: bool) -> None:
     why = find_misconfiguration(Recorded(status, (), body.encode()), call(dialect="azure_openai", model="lab/x"))
-    wrong = "404: the URL in --upstream azure_openai=URL looks wrong (is /v1 too much?)"
+    wrong = "404: the URL in --upstream azure_openai=URL looks wrong; give the base URL, without /v1"
     assert why == (None if keep else f"{wrong} (--record-errors records it too)")
 
 

@@ -146,6 +146,7 @@ def untrusted(code: int, message: str) -> ssl.SSLCertVerificationError:
     return error
 
 
+NO_TLS = ssl.SSLError(1, "[SSL: WRONG_VERSION_NUMBER] wrong version number")
 TRUST = "; to trust it, set SSL_CERT_FILE to a file with all trusted certificates"
 UNTRUSTED = "has a certificate that is not trusted: "
 
@@ -156,6 +157,7 @@ UNTRUSTED = "has a certificate that is not trusted: "
         (caused(ConnectionRefusedError(111, "Connect call failed")), "refuses connections"),
         (caused(socket.gaierror(-2, "Name not known")), "cannot be found: Name not known"),
         (ssl.SSLError(1, "[SSL: WRONG_VERSION] no"), "failed the TLS handshake: [SSL: WRONG_VERSION] no"),
+        (NO_TLS, f"failed the TLS handshake: {NO_TLS.strerror}; if it speaks plain HTTP, begin its URL with http://"),
         (caused(untrusted(18, "self-signed certificate")), f"{UNTRUSTED}self-signed certificate{TRUST}"),
         (caused(untrusted(10, "certificate has expired")), f"{UNTRUSTED}certificate has expired"),
         (TimeoutError(), "did not answer in time"),

@@ -11,7 +11,6 @@ from starlette.types import Receive, Scope, Send
 
 from mockserver.core.http import CONTROL
 from mockserver.core.plan import REASONS, Failure
-from mockserver.core.state import StateLostError
 from mockserver.server.access import has_token, join_fields
 from mockserver.server.control import calls, cassette, copies, feed, media, metrics, rules, state, trials
 from mockserver.server.control.requests import ControlCache, ControlRequest, RefusedError, read_response
@@ -100,9 +99,6 @@ class Control(Struct, frozen=True):
             response = await self._respond(scope, receive)
         except RefusedError as refused:
             response = refused.response
-        except StateLostError as lost:
-            words = f"state lost: {lost}; the change may not have been made; try again when the state is back"
-            response = RefusedError(503, words, headers={"retry-after": "1"}).response
         except ClientLeftError:
             return
         if self._lone_worker is not None:

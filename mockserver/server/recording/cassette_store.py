@@ -31,6 +31,7 @@ class _KnownFile(Struct):
     """What this run knows of a cassette's file."""
 
     stamp: object  # of its state when it was last read, written or asked for here
+    had_episodes: bool = False
     stale: set[Episode] | None = None  # episodes that are replaced when they are recorded again; None: not marked yet
 
 
@@ -77,8 +78,14 @@ class CassetteStore:
                 cassette = Cassette(name_file(name), partial(parse_episode, hosts=self.hosts), self._match)
                 if self.exists(name):
                     file = self._find_file(name)
-                    self._know(name).stamp = file.stamp
+                    known = self._know(name)
+                    known.stamp = file.stamp
                     cassette = cassette.copy_with(file.load())
+                    if known.had_episodes and not file.path.stat().st_size:  # it is being written, or was lost
+                        raise CassetteError(
+                            f"{file.path}: is empty; restore it, or restart the server to record it again"
+                        )
+                    known.had_episodes = cassette.size > 0
                 elif not new:
                     raise CassetteError(self.explain_missing(name))
                 self._loaded[name] = cassette

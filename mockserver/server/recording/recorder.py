@@ -117,10 +117,9 @@ def find_misconfiguration(reply: Recorded, call: Call) -> str | None:
     if status in (401, 403) or (status == 400 and b"API_KEY_INVALID" in reply.bytes):
         return _REJECTED.format(status=status, key=name_key_variable(dialect))
     if status == 404 and not _names_what_is_missing(call, reply.bytes.decode("utf-8", "replace")):
-        version = (
-            "missing" if "/v1" in discover_all().get(dialect, discover_all()[call.dialect]).mounts[0] else "too much"
-        )
-        return f"404: the URL in --upstream {dialect}=URL looks wrong (is /v1 {version}?){_HINT}"
+        has_version = "/v1" in discover_all().get(dialect, discover_all()[call.dialect]).mounts[0]
+        end = "which ends in /v1" if has_version else "without /v1"
+        return f"404: the URL in --upstream {dialect}=URL looks wrong; give the base URL, {end}{_HINT}"
     return None
 
 

@@ -240,7 +240,8 @@ def _describe(error: BaseException) -> str:
     if isinstance(error, ssl.SSLCertVerificationError):
         return error.verify_message + (_TRUST if error.verify_code in _OF_NO_KNOWN_SIGNER else "")
     text = (error.strerror if isinstance(error, OSError) else None) or str(error) or type(error).__name__
-    return text.rstrip(".")
+    is_plain = isinstance(error, ssl.SSLError) and "WRONG_VERSION_NUMBER" in str(error)
+    return text.rstrip(".") + ("; if it speaks plain HTTP, begin its URL with http://" if is_plain else "")
 
 
 _CIRCLE = (

@@ -185,9 +185,12 @@ class Member:
         return rev
 
     async def wait_until_known(self, rev: int) -> None:
-        """Return when every member with a lease knows of a change."""
+        """Return when every member with a lease knows of a change; one that renews its lease learns of all changes."""
         delay = 0.0005
-        while await self._find_behind(rev):
+        end = boottime() + 2 * LEASE
+        while behind := await self._find_behind(rev):
+            if boottime() > end:
+                raise StateLostError(f"server {behind[0]} does not confirm the change")
             await asyncio.sleep(delay)
             delay = min(2 * delay, 0.05)
 

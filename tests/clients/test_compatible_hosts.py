@@ -181,7 +181,8 @@ def test_images_of_xai(client: OpenAI, hosts: Served) -> None:
     assert httpx2.get(made.data[0].url).content[:4] == b"\x89PNG"
     picture = {"url": "https://a.example/a.png", "type": "image_url"}
     edited = httpx2.post(
-        f"{hosts.address}/xai/v1/images/edits", json={"prompt": "a dog", "image": picture, "response_format": "b64_json"}
+        f"{hosts.address}/xai/v1/images/edits",
+        json={"prompt": "a dog", "image": picture, "response_format": "b64_json"},
     )
     assert list(edited.json()["data"][0]) == ["b64_json", "mime_type", "revised_prompt"]
 

@@ -20,10 +20,10 @@ from mockserver.engine.policy import Policy
 from mockserver.engine.rule_set import make_rule_set
 from mockserver.media.large_data import count_on_disk
 from mockserver.server.live import Live
-from mockserver.server.recording.cassette_store import CassetteStore, check_cassettes
+from mockserver.server.recording.cassette_store import CassetteStore
 from mockserver.server.recording.player import Player
 from mockserver.server.recording.recorder import RecordingPolicy
-from mockserver.server.sources import Sources
+from mockserver.server.sources import Sources, check_cassettes
 from mockserver.state.in_memory import MemoryCounters, MemoryValueStore
 from mockserver.state.journal import Journal
 from mockserver.tokenizers import choose_tokenizer

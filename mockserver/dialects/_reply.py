@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Callable, Container, Iterator, Mapping
-from datetime import UTC, datetime
 from functools import partial
 from hashlib import blake2b
 from itertools import chain
@@ -199,11 +198,6 @@ def drop_headers(headers: Headers | HeaderLines, names: Container[str]) -> Heade
         return tuple([header for header in headers if header[0] not in names])
     kept = [line for line in headers.lines.split("\r\n")[:-1] if line.partition(":")[0] not in names]
     return HeaderLines("\r\n".join((*kept, "")), headers.sized)
-
-
-def write_moment(seconds: float) -> str:
-    """Return a Unix time as `2026-01-31T12:00:00Z`, at most the end of the year 9999."""
-    return datetime.fromtimestamp(min(seconds, 253_402_300_799), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def make_request_hex(http: HttpRequest, call: Call | None) -> str:

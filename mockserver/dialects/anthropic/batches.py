@@ -21,7 +21,6 @@ from mockserver.core.validation import HistoryProblem, Validation
 from mockserver.dialects import Operation, keep_unread
 from mockserver.dialects._fields import Model, Object, closed_shape, list_of, text
 from mockserver.dialects._parse import look_up, read_object
-from mockserver.dialects._reply import write_moment
 from mockserver.dialects.anthropic.answers import RENDERER, make_filtered_answer, make_message_options
 from mockserver.dialects.anthropic.bodies import NAME, read_as_anthropic
 from mockserver.dialects.anthropic.errors import make_error_body, refuse
@@ -32,6 +31,7 @@ from mockserver.dialects.anthropic.request import make_call, read_version
 from mockserver.kinds.kept import BATCHES
 from mockserver.kinds.objects import Objects, find_object
 from mockserver.media.large_data import read_data
+from mockserver.wire.parts import write_moment
 
 BATCH = Model(
     closed_shape(

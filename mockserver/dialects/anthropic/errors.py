@@ -20,7 +20,8 @@ from mockserver.dialects._errors import (
     make_error_rows,
 )
 from mockserver.dialects._parse import read_bearer
-from mockserver.dialects._reply import make_request_hex, write_moment
+from mockserver.dialects._reply import make_request_hex
+from mockserver.wire.parts import write_moment
 
 
 def credential(http: HttpRequest) -> str | None:

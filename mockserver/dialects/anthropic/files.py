@@ -14,7 +14,7 @@ from mockserver.core.validation import Validation
 from mockserver.dialects import Operation
 from mockserver.dialects._forms import Form, Part, read_form
 from mockserver.dialects._parse import look_up
-from mockserver.dialects._reply import make_file_reply, make_json_reply, write_moment
+from mockserver.dialects._reply import make_file_reply, make_json_reply
 from mockserver.dialects.anthropic.bodies import NAME
 from mockserver.dialects.anthropic.errors import refuse, request_id_line
 from mockserver.dialects.anthropic.models import find_page, read_integer
@@ -22,6 +22,7 @@ from mockserver.dialects.anthropic.request import FILES_BETA, list_betas
 from mockserver.kinds.kept import FILES
 from mockserver.kinds.objects import Objects, find_object
 from mockserver.media.large_data import hash_data
+from mockserver.wire.parts import write_moment
 
 _IDS = IdShape("file_01", 22, "base58")
 _PATH = "/v1/files"

@@ -7,7 +7,9 @@ from msgspec.structs import replace
 from mockserver.core.call import Call
 from mockserver.core.http import HttpRequest
 from mockserver.core.json import Json, try_parse
+from mockserver.core.plan import Failure
 from mockserver.core.validation import Validation
+from mockserver.dialects import Operation
 from mockserver.dialects._fields import (
     Object,
     fields_of,
@@ -250,9 +252,22 @@ def make_parse_completion(host: Host) -> Callable[[HttpRequest, Validation], Cal
 
 def make_parse_embeddings(host: Host) -> Callable[[HttpRequest, Validation], Call]:
     def parse(http: HttpRequest, validation: Validation) -> Call:
-        return place_call(parse_embeddings(http, NAME, {}, validation=validation), host)
+        return place_call(parse_embeddings(http, NAME, {}, validation=validation, is_open=True), host)
 
     return parse
+
+
+def serve_at(host: Host, usual: Operation) -> Operation:
+    """Return an operation of OpenAI's as a host serves it: with its name in calls, and its errors."""
+
+    def parse(http: HttpRequest, validation: Validation) -> Call:
+        asked = Validation.PUBLISHED if validation is Validation.LIVE else validation  # live rules are OpenAI's own
+        try:
+            return place_call(usual.parse(http, asked), host)
+        except Failure as failure:
+            raise failure.changed(code=None) from None  # the code is OpenAI's
+
+    return replace(usual, parse=parse, over_socket="")
 
 
 def place_call(call: Call, host: Host) -> Call:

@@ -11,7 +11,6 @@ from mockserver.core.plan import Failure
 from mockserver.core.validation import Validation
 from mockserver.dialects import Operation
 from mockserver.dialects._parse import Body, look_up
-from mockserver.dialects._reply import write_moment
 from mockserver.dialects.gemini.bodies import CACHED_CONTENT
 from mockserver.dialects.gemini.checks import check_values, mend_values
 from mockserver.dialects.gemini.errors import is_vertex
@@ -20,6 +19,7 @@ from mockserver.dialects.gemini.models import MODELS, find_page
 from mockserver.dialects.gemini.request import NAME, make_call, make_renamer, read
 from mockserver.kinds.kept import CACHED_CONTENTS
 from mockserver.kinds.objects import Objects, find_object
+from mockserver.wire.parts import write_moment
 
 IDS = IdShape("cachedContents/", 40, "hex")
 USUAL_TTL = 3600.0  # seconds

@@ -15,7 +15,6 @@ from functools import partial
 from importlib.abc import MetaPathFinder
 from importlib.machinery import ModuleSpec, PathFinder
 from pathlib import Path
-from threading import Event
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
@@ -36,6 +35,7 @@ from mockserver.pytest_plugin.plugin_options import (
     OPTIONS,
     RECORD_IN_CI,
     SESSION_FIXTURE,
+    name_flag,
 )
 
 if TYPE_CHECKING:
@@ -51,8 +51,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     """Add the options, most of them also keys of the ini file."""
     group = parser.getgroup("mockserver", "mock servers for LLM APIs")
     for name, option in OPTIONS.items():
-        flag = f"--mockserver-{name.replace('_', '-')}"
-        group.addoption(flag, dest=f"mockserver_{name}", default=None, help=option.about, **option.arguments)
+        group.addoption(name_flag(name), dest=f"mockserver_{name}", default=None, help=option.about, **option.arguments)
         parser.addini(f"mockserver_{name}", option.about, type=option.kind)
     for flag, about in FLAGS.items():
         group.addoption(flag, action="store_true", help=about)
@@ -218,6 +217,8 @@ def pytest_runtest_makereport(
 
 def _wait_for_inspection(item: pytest.Item, server: MockServer) -> None:
     """Keep a test's server, so that its calls can be looked at in a browser."""
+    from mockserver.core.seed import pause
+
     plugins = item.config.pluginmanager
     capture: Any = plugins.get_plugin("capturemanager")
     reporter: Any = plugins.get_plugin("terminalreporter")
@@ -226,7 +227,7 @@ def _wait_for_inspection(item: pytest.Item, server: MockServer) -> None:
         reporter.write_line(f"mockserver: {item.nodeid} failed; look at its calls: {server.url}/__mockserver__/")
         reporter.write_line("mockserver: press Ctrl-C to continue")
         reporter.flush()
-        Event().wait()
+        pause()
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
@@ -310,11 +311,9 @@ def _translate_mistakes(error_type: Callable[[str], BaseException], item: pytest
     try:
         yield
     except MockserverError as error:
-        from mockserver.pytest_plugin.session import rename_options
-
         marked = f"{item.location[0]}:{(item.location[1] or 0) + 1}: " if item is not None else ""
         texts = [("" if mistake.place else marked) + mistake.render() for mistake in error.mistakes]
-        raise error_type(rename_options("\n".join(texts))) from None
+        raise error_type("\n".join(texts)) from None
 
 
 _FAILED = partial(pytest.fail.Exception, pytrace=False)

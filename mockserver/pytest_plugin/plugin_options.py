@@ -65,6 +65,12 @@ OPTIONS: Mapping[str, PluginOption] = {
     "allow_hosts": PluginOption("a provider's host that tests may connect to; repeatable", kind="args", metavar="HOST"),
 }
 
+
+def name_flag(option: str) -> str:
+    """Return the flag of an option on pytest's command line."""
+    return f"--mockserver-{option.replace('_', '-')}"
+
+
 RECORD_IN_CI = "--mockserver-record-in-ci"
 INSPECT = "--mockserver-inspect"
 FOOTPRINT_FLAGS: Mapping[str, str] = {

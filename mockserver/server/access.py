@@ -222,7 +222,7 @@ def _check_host(fields: _Fields, settings: Settings) -> Objection | None:
     named = _quote(fields["host"]) if fields.get("host") else ""
     message = f"The host {named} is not allowed." if named else "The request has no Host header."
     if host is not None:
-        message += f" To allow it, add it to allowed_hosts: --allowed-hosts {host}"
+        message += f" To allow it, add {host} to allowed_hosts."
     return Objection("host_not_allowed", message)
 
 

@@ -85,13 +85,14 @@ def compose(sources: Sources, counters: Counters, before: Live | None = None) ->
 
 
 def make_player(sources: Sources, settings: Settings, before: Live | None = None) -> Player:
-    store = CassetteStore(settings.cassettes, settings.match, settings.hosts)
+    store = CassetteStore(settings.cassettes, settings.match, settings.hosts, spelling=sources.spelling)
     fresh = False
     if before is not None and before.settings.cassettes == settings.cassettes:
         store = before.player.store.copy_unloaded(settings.match, settings.hosts)
         choice = before.player.choice
         fresh = choice.fresh and (choice.name, choice.record) == (settings.cassette, settings.record)
-    made = Player(store, upstreams=tuple(settings.upstream), policy=RecordingPolicy(settings, sources.environ))
+    policy = RecordingPolicy(settings, sources.environ)
+    made = Player(store, upstreams=tuple(settings.upstream), policy=policy, spelling=sources.spelling)
     return made.choose(settings.cassette, settings.record, fresh=fresh)
 
 

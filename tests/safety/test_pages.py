@@ -121,7 +121,7 @@ def test_each_dialect_refuses_a_page_in_its_own_words(server: Served, prefix: st
 
 def test_a_refusal_names_the_setting_that_allows_the_host(server: Served) -> None:
     assert ask(server, "GET /v1/models", host=REBOUND).json["error"]["message"] == (
-        'The host "evil.test:8000" is not allowed. To allow it, add it to allowed_hosts: --allowed-hosts evil.test'
+        'The host "evil.test:8000" is not allowed. To allow it, add evil.test to allowed_hosts.'
     )
 
 

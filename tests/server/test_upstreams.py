@@ -18,6 +18,7 @@ from mockserver.server.recording.upstreams import (
     replace_upload_urls,
     select_forwarded,
 )
+from mockserver.server.sources import Sources
 
 DEPLOYED = "/openai/deployments/a/chat/completions"
 ADDRESS = "https://api.example/v1"
@@ -101,10 +102,12 @@ def test_the_upstream_of_a_dialect() -> None:
     openai = discover()["openai"]
     environ = {"MOCKSERVER_UPSTREAM_KEY_OPENAI": "k-1", "MOCKSERVER_UPSTREAM_KEY_AZURE": "k-2"}
     call = Call("openai", "chat", "gpt-5", HttpRequest("POST", "/v1/chat/completions"), None)
-    assert find_upstream(openai, call, {"openai": ADDRESS}, environ) == Upstream(openai, ADDRESS, "k-1", "openai")
-    assert find_upstream(openai, call, {"openai": ADDRESS}, {"MOCKSERVER_UPSTREAM_KEY_OPENAI": ""}).key is None
+    found = find_upstream(openai, call, {"openai": ADDRESS}, Sources(environ=environ))
+    assert found == Upstream(openai, ADDRESS, "k-1", "openai")
+    keyless = Sources(environ={"MOCKSERVER_UPSTREAM_KEY_OPENAI": ""})
+    assert find_upstream(openai, call, {"openai": ADDRESS}, keyless).key is None
     with pytest.raises(Failure, match="No upstream is set for openai; set one, such as --upstream openai=https"):
-        find_upstream(openai, call, {"azure": ADDRESS}, environ)
+        find_upstream(openai, call, {"azure": ADDRESS}, Sources(environ=environ))
 
 
 def test_headers_of_a_connection_are_not_passed_on() -> None:

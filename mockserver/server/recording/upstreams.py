@@ -24,6 +24,7 @@ from mockserver.dialects import Dialect
 from mockserver.engine.offload import on_thread
 from mockserver.server.routes import compile_template, drop_dialect_segment
 from mockserver.server.snapshot import parse_query
+from mockserver.server.sources import Sources
 
 if TYPE_CHECKING:
     from httpx2 import AsyncClient
@@ -160,12 +161,14 @@ class Upstream(Struct, frozen=True):
         return f"The upstream of {self.name}, {self.host}, broke off its answer: {why}."
 
 
-def find_upstream(dialect: Dialect, call: Call, upstreams: Mapping[str, str], environ: Mapping[str, str]) -> Upstream:
+def find_upstream(dialect: Dialect, call: Call, upstreams: Mapping[str, str], sources: Sources) -> Upstream:
+    """Return the upstream that answers a call, with the key of the environment. Raises Failure if there is none."""
     name = call.upstream
     address = upstreams.get(name)
     if address is None:
-        raise Failure("bad_gateway", f"No upstream is set for {name}; set one, such as --upstream {name}=https://...")
-    key = environ.get(name_key_variable(name), "").strip() or None
+        written = sources.spelling.write("upstream", {name: "https://..."})
+        raise Failure("bad_gateway", f"No upstream is set for {name}; set one, such as {written}")
+    key = sources.environ.get(name_key_variable(name), "").strip() or None
     return Upstream(dialect, address, key=key, name=name, mount="" if call.mcp is None else call.http.path)
 
 
@@ -245,7 +248,7 @@ def _describe(error: BaseException) -> str:
 
 _CIRCLE = (
     "This request has passed through this server before: the upstream is the server itself, or leads back to it. "
-    "Name the provider's own server with --upstream."
+    "Name the provider's own server as the upstream."
 )
 _TRUST = "; to trust it, set SSL_CERT_FILE to a file with all trusted certificates"
 _OF_NO_KNOWN_SIGNER = (2, 18, 19, 20, 21)  # OpenSSL's codes; a trusted certificate does not help with others

@@ -25,17 +25,17 @@ from mockserver.pytest_plugin.plugin_options import (
     COVERAGE,
     FAULT_MARK,
     FIXTURE,
-    FIXTURES,
     FLAGS,
     FOOTPRINT_FLAGS,
     INI_KEYS,
     INSPECT,
-    MARK,
     MARKERS,
     OPTIONS,
     RECORD_IN_CI,
     SESSION_FIXTURE,
+    is_marked,
     name_flag,
+    uses_server,
 )
 
 if TYPE_CHECKING:
@@ -120,7 +120,7 @@ _CREATED_AT_IMPORT = (
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """With --collect-only, report mistakes in marks, rules files and cassettes; else each fails its test."""
-    ours = [item for item in items if FIXTURES.intersection(getattr(item, "fixturenames", ()))]
+    ours = [item for item in items if uses_server(item)]
     if not ours or not config.option.collectonly or find_overwriting() is not None:
         return
     for text, affected in _run(config).list_mistakes(ours):
@@ -134,7 +134,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 def pytest_runtest_setup(item: pytest.Item) -> None:
     """Fail a test of `mockserver_session` alone for mistakes in the options; `mockserver` finds those of its test."""
     names = getattr(item, "fixturenames", ())
-    if SESSION_FIXTURE in names and FIXTURE not in names:
+    if SESSION_FIXTURE in names and FIXTURE not in names and not is_marked(item):
         with _translate_mistakes(_FAILED):
             _run(item.config).check()
 
@@ -150,15 +150,11 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         fault_marks.parametrize(metafunc)
 
 
-def pytest_itemcollected(item: pytest.Item) -> None:
-    """Give a marked test the fixture, before its other function-scoped fixtures, if it does not request it."""
-    marked = item.get_closest_marker(MARK) or item.get_closest_marker(FAULT_MARK)
-    if marked is not None and isinstance(item, pytest.Function) and FIXTURE not in item.fixturenames:
-        known = item._fixtureinfo.name2fixturedefs
-        names = item.fixturenames
-        wider = [name for name in names if name in known and known[name][-1].scope != "function"]
-        # a new list, as the other parameters of the test share the old one
-        item.fixturenames = [*wider, FIXTURE, *(name for name in names if name not in wider)]
+@pytest.fixture(autouse=True)
+def _mockserver_of_mark(request: pytest.FixtureRequest) -> None:
+    """Give a marked test the fixture `mockserver`, if it does not request it."""
+    if is_marked(request.node):
+        request.getfixturevalue(FIXTURE)
 
 
 @pytest.fixture(scope="session")

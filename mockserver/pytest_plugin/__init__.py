@@ -44,7 +44,6 @@ if TYPE_CHECKING:
 
 RUN: pytest.StashKey[Run] = pytest.StashKey()
 USE: pytest.StashKey[ServerUse] = pytest.StashKey()
-RESTORE: pytest.StashKey[Callable[[], None]] = pytest.StashKey()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -167,13 +166,10 @@ def mockserver_session(request: pytest.FixtureRequest) -> MockServer:
 @pytest.fixture
 def mockserver(request: pytest.FixtureRequest, mockserver_session: MockServer) -> Iterator[MockServer]:
     """A mock server for LLM APIs, reset for each test; the official clients connect to it by themselves."""
-    stash = request.node.stash
-    translated = _translate_mistakes(_FAILED, request.node)
-    with translated, _run(request.config).serve(request.node, mockserver_session) as use:
-        stash[USE] = use
-        stash[RESTORE] = use.restore
+    test = request.node
+    with _translate_mistakes(_FAILED, test), _run(request.config).serve(test, mockserver_session) as use:
+        test.stash[USE] = use
         yield use.server
-        del stash[USE]
 
 
 @pytest.hookimpl(wrapper=True)
@@ -192,8 +188,8 @@ def pytest_runtest_teardown(item: pytest.Item) -> Generator[None, object, object
     try:
         return (yield)
     finally:
-        if (restore := item.stash.get(RESTORE, None)) is not None:
-            restore()
+        if (use := item.stash.get(USE, None)) is not None:
+            use.restore()
 
 
 @pytest.hookimpl(wrapper=True)
@@ -203,7 +199,7 @@ def pytest_runtest_makereport(
     """Add what its server saw to the report of a test."""
     report = yield
     use = item.stash.get(USE, None)
-    if use is not None:
+    if use is not None and not use.over:
         use.add_to(report, None if call.excinfo is None else call.excinfo.value)
         if report.failed and item.config.option.mockserver_inspect:
             item.config.option.mockserver_inspect = False  # the first one only

@@ -107,6 +107,7 @@ class Run:
         session.guard.error = partial(pytest.fail.Exception, pytrace=False)
         session.guard.start()
         yield use
+        use.over = True
         use.restore()
         activity = session.activity
         remarks = activity.find_remarks()
@@ -131,13 +132,14 @@ class Run:
 
 
 class ServerUse(Struct):
-    """A test's use of a server. `strict`: unplayed episodes fail the test, too."""
+    """A test's use of a server. `strict`: unplayed episodes fail the test, too; `over`: the server is reset again."""
 
     server: MockServer
     config: Configuration
     strict: bool
     patch: EnvironmentPatch = field(default_factory=EnvironmentPatch)
     failed: bool = False
+    over: bool = False
     reported: str = ""
 
     @property

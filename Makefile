@@ -12,6 +12,10 @@ NEW_ENOUGH = $(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "
 
 .PHONY: setup serve fmt check lint docs house test compile slow browser quick frameworks agents interpreters npm fuzz crash cover bench bench-check tour lock lock-frameworks
 
+# The pip that a new environment has may be years old, and reads the registry three times as slowly.
+NEW_PIP = sed -n '/^pip==/,/[^\\]$$/p' constraints.txt | \
+	  $(1)/python -m pip install --quiet --no-deps --require-hashes --requirement /dev/stdin
+
 # --no-deps: the locks name everything, and pip would look for newer releases of what is named without its extras.
 # --no-compile: a tenth of these modules is ever imported, and compiled then.
 setup: .venv/ready
@@ -20,6 +24,7 @@ setup: .venv/ready
 	@$(NEW_ENOUGH)
 	@echo "Installing what the tests need, once (about 350 MB; some minutes) ..."
 	$(PYTHON) -m venv .venv
+	$(call NEW_PIP,$(BIN))
 	$(BIN)/python -m pip install --quiet --no-deps --no-compile --require-hashes --requirement constraints.txt
 	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --editable .
 	rm -rf .venv/previous && $(BIN)/python -m pip install --quiet --no-deps --no-compile --require-hashes --target .venv/previous \
@@ -28,6 +33,7 @@ setup: .venv/ready
 
 .venv-frameworks/ready: pyproject.toml tests/frameworks/constraints.txt
 	$(PYTHON) -m venv .venv-frameworks
+	$(call NEW_PIP,$(FRAMEWORKS))
 	$(FRAMEWORKS)/python -m pip install --quiet --no-deps --no-compile --require-hashes --requirement tests/frameworks/constraints.txt
 	$(FRAMEWORKS)/python -m pip install --quiet --no-deps --no-build-isolation --editable .
 	@touch $@

@@ -61,7 +61,7 @@ def ask_command(
     if model is None:
         models = discover_all()[dialect].models
         model = _USUAL_MODEL if _USUAL_MODEL in models else models[0]
-    reached = reach(make_usual_request(dialect, operation, model, text, stream=stream), dialect)
+    reached = reach(make_usual_request(dialect, operation, model, text, stream=stream), live.routes)
     if as_json or stream:
         from mockserver.server.respond import Responder  # slow: Starlette
 
@@ -152,6 +152,6 @@ def explain_command(request_file: str, rules: tuple[Path, ...], path: str | None
     """
     live = start(find_sources(rules, flags))
     described = read_request(read_text(request_file), request_file, live.settings.dialect, path)
-    reached = reach(described, live.settings.dialect, stubs=live.engine.rule_set.stubs)
+    reached = reach(described, live.routes, stubs=live.engine.rule_set.stubs)
     call = reached.call(live.settings)
     click.echo(find_request_secrets(reached.http).mask_text(asyncio.run(explain_call(live.engine, call)).text))

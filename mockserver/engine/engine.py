@@ -42,7 +42,7 @@ from mockserver.engine.memory import Memory, continue_conversation
 from mockserver.engine.offload import is_demanding, is_large, makes_long, on_thread
 from mockserver.engine.overrides import NO_OVERRIDES, DeliveryOverrides, FaultSelection, FaultSpecs
 from mockserver.engine.policy import Policy, Terms
-from mockserver.engine.rule_set import RuleSearch, RuleSet
+from mockserver.engine.rule_set import RuleMatch, RuleSearch, RuleSet
 from mockserver.kinds import ANSWER_LOOK_UPS, CONVERSATIONS, CREATIONS, LOOK_UPS, OPERATIONS, QUESTIONS
 from mockserver.kinds.kind import ModelListing, Question
 from mockserver.kinds.mcp import SESSION, McpOperation
@@ -186,10 +186,11 @@ class Engine(Struct, frozen=True, eq=False):
         return Models(names, self.policy.clock.now(), limits)
 
 
-class CallPlanner(Struct, eq=False):
-    """Plans the answer to one call. Cassettes look it up as it was `asked`; `terms` are those of its model.
+class OutcomePlanner(Struct, eq=False):
+    """Plans what rules and generators say to one call, within what the call asks for.
 
-    If the previous response is `lost`, only rules that match on it or forward answer.
+    Cassettes look a call up as it was `asked`; `terms` are those of its model. If the previous response is `lost`,
+    only rules that match on it or forward answer.
     """
 
     engine: Engine
@@ -197,235 +198,11 @@ class CallPlanner(Struct, eq=False):
     terms: Terms
     lost: bool = False
 
-    async def plan(self, call: Call) -> Plan:
-        """Plan the answer to the call, and keep what later calls may look up. Raises Failure."""
-        if call.mcp is not None:
-            return await self._plan_mcp(call)
-        if call.references is not None:
-            return await self._plan_referring(call)
-        if call.previous_response_id is not None:
-            return await self._plan_continuation(call)
-        plan = await (self._plan_answer if call.connectors else self._plan_conversation)(call)
-        if call.options.store or call.operation in _ABOUT_KEPT or call.http.turn is not None:
-            plan = self._announce(call, await self.engine.memory.leave(call, plan))
-        return plan
-
-    async def _plan_mcp(self, call: Call) -> Plan:
-        """Plan what a message to an MCP server gets: from the server itself or recordings of it, if there are any."""
-        is_recorded = self._records_server(call)
-        real = None if is_recorded else self._find_real_server(call)
-        if not is_recorded and real is None:
-            return await self._serve_mcp(call)
-        engine = replace(self.engine, servers={call.model: McpServer(call.model), **self.engine.servers})
-        if call.mcp is not None and not engine.servers[call.model].defines(call.mcp):
-            engine = replace(engine, policy=replace(self.engine.policy, unmatched="error"))  # nobody knows its results
-        if call.operation != SESSION.name:
-            return await replace(self, engine=engine)._plan_conversation(call)
-        if type(real) is Forward:
-            return Plan(real, FORWARDED)
-        played = await self.engine.replay(self.asked, None if real is None else real.cassette)
-        return played or await replace(self, engine=engine)._serve_mcp(call)  # which needs no recording
-
-    def _find_real_server(self, call: Call) -> Forward | PlayCassette | None:
-        """Return what answers handshakes and lists of an MCP server, if rules pass its calls on or play them.
-
-        Calls that are passed on need a session of the server that they reach; a defined server has its own cassettes'.
-        """
-        is_defined = call.model in self.engine.servers
-        for rule in self.engine.rules:
-            outcome = None if rule.then.known is None else rule.then.known.outcome
-            if not isinstance(outcome, Forward | PlayCassette) or not _is_for_server(rule, call):
-                continue
-            player = self.engine.player
-            is_reached = type(outcome) is Forward and player is not None and player.has_upstream(call)
-            if is_reached or not is_defined:
-                return outcome
-        return None
-
-    async def _serve_mcp(self, call: Call) -> Plan:
-        """Plan what a defined MCP server says to a message."""
-        engine = self.engine
-
-        async def respond(call: Call, server: McpServer, draft: Draft | None) -> Plan:
-            if draft is not None:
-                return self._finish_draft(call, draft, "invalid")
-            if engine.servers[server.name] is server:
-                return await self._plan_conversation(call)
-            changed = replace(engine, servers={**engine.servers, server.name: server})
-            return await replace(self, engine=changed)._plan_conversation(call)
-
-        service = McpService(engine.servers, engine.policy.seed, engine.counters, engine.streams, engine.policy.lints)
-        return await service.plan(call, respond)
-
-    async def _plan_referring(self, call: Call) -> Plan:
-        """Plan the answer to a call that refers to kept objects, such as the conversation before it."""
-        holds = self.engine.policy.unmatched == "error"
-        objects = self.engine.open_objects(call, locks=self.engine.memory.locks if holds else None)
-        try:
-            plan = await self._plan_recalled(call, objects)
-        except BaseException:
-            objects.release()
-            raise
-        return replace(plan, release=objects.release) if objects.held else plan
-
-    async def _plan_recalled(self, call: Call, objects: Objects) -> Plan:
-        """Plan the same; what is held of the `objects` stays so."""
-        try:
-            call = await self.engine.recall(call, objects)
-        except Failure:
-            forward = self.engine.rule_set.find_forward(call)  # the provider may know what this server does not
-            plan = await self._replay_refused(call) if forward is None else Plan(forward, FORWARDED)
-            if plan is None:
-                raise
-            return plan
-        if call.previous_response_id is not None:
-            return await self._plan_continuation(call)
-        plan = await self._leave(call, await self._plan_answer(call))
-        if isinstance(plan.outcome, Answer):
-            plan = replace(plan, outcome=replace(plan.outcome, prompt=call.messages))
-        return plan
-
-    async def _leave(self, call: Call, plan: Plan) -> Plan:
-        """Return the plan for a call, and keep what it adds to objects, and what later calls may look up."""
-        if call.references is not None and type(plan.outcome) is Answer:
-            references: References = call.references
-            objects = self.engine.open_objects(call)
-            is_generated = plan.source == "generated"
-            written = await references.write(call, plan.outcome, objects, is_generated=is_generated)
-            plan = replace(plan, outcome=written)
-        return self._announce(call, await self.engine.memory.leave(call, plan))
-
-    def _announce(self, call: Call, plan: Plan) -> Plan:
-        """Return the plan for a call, with what webhooks tell of a response of the background."""
-        outcome = plan.outcome
-        if not (self.engine.policy.announces and call.options.background and type(outcome) is Answer):
-            return plan
-        event = self.engine.policy.author.make_event(call.dialect, _find_event(outcome), outcome.id, outcome.created)
-        return replace(plan, events=(event,))
-
-    async def _plan_continuation(self, call: Call) -> Plan:
-        """Plan the answer to a call that continues a kept conversation."""
-        resumed = await self.engine.memory.resume(call)
-        conversation = CONVERSATIONS.get(call.operation)
-        needed = self.engine.policy.unmatched == "error" or (conversation is not None and conversation.needs_previous)
-        self.lost = isinstance(resumed, Failure) or (resumed is None and needed)
-        call = resumed if isinstance(resumed, Call) else continue_conversation(call, ())
-        plan = await self._leave(call, await self._plan_answer(call))
-        outcome = plan.outcome
-        return replace(plan, outcome=replace(outcome, prompt=call.messages)) if isinstance(outcome, Answer) else plan
-
-    async def _plan_answer(self, call: Call) -> Plan:
-        """Plan a whole answer, with the calls that the provider makes of tools of MCP servers."""
-        if not call.connectors:
-            return await self._plan_conversation(call)
-        hosted = find_hosted_servers(call.connectors, self.engine.servers, call.tools)
-        return await HostedAnswer(call, hosted, self).plan()
-
-    async def _plan_conversation(self, call: Call) -> Plan:
-        """Plan a conversation, or any other call that rules may answer."""
-        engine = self.engine
-        turn = call.http.turn
-        if turn is not None and not turn.writes and not self.lost:
-            return await self._warm_up(call)
-        large = is_large(call)
-        if call.operation in _LIMITED_BY_MODEL:
-            try:
-                if large:
-                    call = await on_thread(apply_limits, call, self.terms.model, self.terms.refusing)
-                else:
-                    call = apply_limits(call, self.terms.model, self.terms.refusing)
-            except Failure:
-                plan = await self._replay_refused(call)
-                if plan is None:
-                    raise
-                return plan
-        if engine.rule_set.counts_attempts:
-            call = replace(call, attempt=await find_attempt(call, engine.counters))
-        overrides = NO_OVERRIDES
-        search = RuleSearch(engine.rule_set, call, engine.counters, large=large, lost=self.lost)
-        while (match := await search.find_next()) is not None:
-            rule = match.rule
-            if match.failure is not None:
-                return Plan(Failure("server_error", f"{rule.source}: {match.failure}", status=500), rule.source)
-            try:
-                stated = rule.then.known or await self._ask_rule(rule, call, match.groups, large=large)
-                outcome = stated.outcome
-                is_text = type(outcome) is Draft and call.operation in CONVERSATIONS  # as most are
-                if not is_text and outcome is not None and (why := explain_misfit(outcome, call)):
-                    raise Failure("server_error", f"{rule.source}: {why}", status=500)
-                if stated.timing is not None or stated.path or stated.faults:
-                    overrides = overrides.add(rule, stated, await self._draw_faults(rule, call, stated))
-                if outcome is None:
-                    overrides = overrides.add_modifier(rule)
-                    continue
-                changed = overrides.change(outcome, call) if overrides.faults else outcome
-                if type(changed) is Draft and not (large or engine.policy.unique_ids or makes_long(call, changed)):
-                    plan = self._finish_draft(call, changed, rule.source)
-                else:
-                    plan = await self._plan_outcome(call, changed, rule.source, large=large)
-                if type(outcome) is Draft and engine.policy.lints:
-                    whys = recall_contradictions(call, outcome)
-                    if whys is None:
-                        whys = await self._find_contradictions(call, outcome)
-                    if whys:
-                        plan = replace(plan, remarks=_write_remarks(rule, whys))
-            except Failure as failure:
-                return Plan(failure, rule.source, modified_by=overrides.modified_by, trace=overrides.trace)
-            if type(outcome) is Forward or type(outcome) is PlayCassette:
-                overrides = overrides.add_modifier(rule)
-            return plan if overrides is NO_OVERRIDES else overrides.apply(call, engine.policy.seed, plan)
-        return await self._plan_unruled(call, overrides)
-
-    async def _warm_up(self, call: Call) -> Plan:
-        """Plan what a turn of a socket gets that only prepares the next one: silence, unless a provider answers it."""
-        forward = self.engine.rule_set.find_forward(call)
-        passed = Plan(forward, FORWARDED) if forward is not None else await self.engine.replay(self.asked)
-        if passed is not None and not isinstance(passed.outcome, Failure):  # later calls name the provider's id
-            return passed
-        silence = self._finish_draft(call, _SILENCE, "generated", _WARM_UP)
-        return replace(silence, timing=Timing())
-
-    async def _find_contradictions(self, call: Call, draft: Draft) -> tuple[str, ...]:
-        """Return why no model could give an answer that a rule states."""
-        shown = call.operation in self.engine.thinking.get(call.dialect, (call.operation,))
-        if is_demanding(call):
-            return await on_thread(find_contradictions, call, draft, shows_reasoning=shown)
-        return find_contradictions(call, draft, shows_reasoning=shown)
-
-    def _records_server(self, call: Call) -> bool:
-        return self.engine.player is not None and self.engine.player.knows_server(call)
-
-    async def _replay_refused(self, call: Call) -> Plan | None:
-        """Plan a call that its model would refuse, if a cassette has an answer: that is what the provider really said.
-
-        It is not handed the refusal: a frame that raised what it has would keep the call alive, by a cycle.
-        """
-        self.engine.policy.models.admit(call.model)
-        plan = await self.engine.replay(self.asked)
-        return None if plan is None or isinstance(plan.outcome, Failure) else plan
-
-    async def _ask_rule(self, rule: Rule, call: Call, groups: Mapping[str, str], *, large: bool) -> RuleAnswer:
-        """Return what a rule says to a call. Raises Failure."""
-        scope = RenderContext(call, groups, self.engine.policy.seed, make_generator)
-        kinds = rule.then.generators
-        demands = kinds and (is_demanding(call) or not all(map(GENERATORS.is_imported, kinds)))
-        slow = large or rule.slow or demands
-        return await on_thread(rule.then.respond, scope) if slow else rule.then.respond(scope)
-
-    async def _draw_faults(self, rule: Rule, call: Call, stated: RuleAnswer) -> FaultSpecs:
-        """Return which faults of a rule apply to this attempt."""
-        engine = self.engine
-        draws = FaultSelection(engine.policy.seed, engine.counters, counted=engine.rule_set.counts_attempts)
-        return await draws.select(call, rule.name, stated)
-
-    async def _plan_outcome(self, call: Call, outcome: RuleOutcome, source: str, *, large: bool) -> Plan:
-        """Plan what a rule or a generator says, within what the call asks for.
-
-        A cassette or the provider's own server may give the answer for it.
-        """
+    async def plan_outcome(self, call: Call, outcome: RuleOutcome, source: str, *, large: bool) -> Plan:
+        """Plan what is said. A cassette or the provider's own server may give the answer for it. Raises Failure."""
         if type(outcome) is ArtifactDraft and outcome.key == STATUS.key:
             assert call.work is not None  # noqa: S101  # as of all that makes an object
-            return await self._work(call, call.work, outcome.stated, source)
+            return await self.work(call, call.work, outcome.stated, source)
         if type(outcome) is ArtifactDraft and call.operation in CONVERSATIONS:
             outcome = _write_conversation(call.operation, outcome, source)
         if type(outcome) is Draft or type(outcome) is ArtifactDraft:  # isinstance takes far longer for a Struct
@@ -433,8 +210,8 @@ class CallPlanner(Struct, eq=False):
             if self.engine.policy.unique_ids:
                 mark = str(await self.engine.counters.count(call.http.namespace, name_ids_counter(call)))
             if large or makes_long(call, outcome):
-                return await on_thread(self._finish_draft, call, outcome, source, mark)
-            return self._finish_draft(call, outcome, source, mark)
+                return await on_thread(self.finish, call, outcome, source, mark)
+            return self.finish(call, outcome, source, mark)
         if type(outcome) is Forward:
             return Plan(outcome, FORWARDED)
         if type(outcome) is PlayCassette:
@@ -442,8 +219,8 @@ class CallPlanner(Struct, eq=False):
             return played or Plan(Failure("server_error", _NO_CASSETTES, status=500), "unmatched")
         return Plan(cast(Failure | Raw, outcome), source, self.terms.timing)
 
-    def _finish_draft(self, call: Call, draft: Draft | ArtifactDraft, source: str, mark: str = "") -> Plan:
-        """Plan what a draft becomes within what the call asks for; a `mark` makes its ids unique."""
+    def finish(self, call: Call, draft: Draft | ArtifactDraft, source: str, mark: str = "") -> Plan:
+        """Plan what a draft becomes; a `mark` makes its ids unique."""
         if self.terms.model.name != call.model:
             call = call.use_model(self.terms.model.name)
         author = self.engine.policy.author
@@ -451,22 +228,7 @@ class CallPlanner(Struct, eq=False):
             return Plan(answer(call, draft, author, mark), source, self.terms.timing)
         return Plan(finish_artifact(call, draft, author, mark), source, self.terms.timing)
 
-    async def _plan_unruled(self, call: Call, overrides: DeliveryOverrides) -> Plan:
-        """Plan a call that no rule answers: by the cassette, what is kept, or the model."""
-        is_kept = call.operation in LOOK_UPS and await self.engine.memory.knows(call)
-        plan = None
-        is_ours = (
-            call.operation in FOR_FEW_RULES or is_kept or (call.mcp is not None and not self._records_server(call))
-        )
-        if not is_ours and self.engine.player is not None:
-            plan = await self.engine.replay(self.asked)
-        if plan is None and self.lost:
-            plan = Plan(Failure("previous_not_found"), "unmatched")
-        elif plan is None:
-            plan = await self._plan_without_rule(call, overrides)
-        return plan if overrides is NO_OVERRIDES else overrides.apply(call, self.engine.policy.seed, plan)
-
-    async def _work(self, call: Call, work: Work, statuses: Sequence[str] = (), source: str = "") -> Plan:
+    async def work(self, call: Call, work: Work, statuses: Sequence[str] = (), source: str = "") -> Plan:
         """Do what a call does with kept objects, and answer the calls within it, such as the lines of a batch.
 
         `statuses` are those that a rule states for a new object, and `source` is that rule. Raises Failure.
@@ -487,11 +249,31 @@ class CallPlanner(Struct, eq=False):
         events = [author.make_event(call.dialect, kind, about, objects.now) for kind, about in objects.events]
         return Plan(view, source or view.source, carried_out=tuple(objects.done), events=tuple(events))
 
-    async def _plan_without_rule(self, call: Call, overrides: DeliveryOverrides) -> Plan:
+
+class UnruledPlanner(OutcomePlanner, eq=False):
+    """Plans what a call gets that no rule answers: from the cassette, from what is kept, or made up."""
+
+    async def plan_unruled(self, call: Call, overrides: DeliveryOverrides) -> Plan:
+        """Plan the answer; `overrides` are those of rules that change only how it goes out. Raises Failure."""
+        is_kept = call.operation in LOOK_UPS and await self.engine.memory.knows(call)
+        is_ours = call.operation in FOR_FEW_RULES or is_kept or (call.mcp is not None and not self._records(call))
+        plan = None if is_ours else await self.engine.replay(self.asked)
+        if plan is None and self.lost:
+            plan = Plan(Failure("previous_not_found"), "unmatched")
+        elif plan is None:
+            plan = await self._plan_unrecorded(call, overrides)
+        return plan if overrides is NO_OVERRIDES else overrides.apply(call, self.engine.policy.seed, plan)
+
+    def _records(self, call: Call) -> bool:
+        """Return whether there are, or will be, recordings of the MCP server that a call is for."""
+        return self.engine.player is not None and self.engine.player.knows_server(call)
+
+    async def _plan_unrecorded(self, call: Call, overrides: DeliveryOverrides) -> Plan:
+        """Plan what a call gets that is not recorded either, by what it asks for."""
         if call.work is not None:
-            return await self._work(call, call.work)
+            return await self.work(call, call.work)
         if call.operation in CONVERSATIONS and self.engine.policy.unmatched == "generate":  # as most are
-            return await self._generate(limit_for_generator(call), overrides)
+            return await self.generate(limit_for_generator(call), overrides)
         if call.operation == WEBSOCKET:
             return Plan(None, "generated", timing=Timing())
         if call.operation == OTHER:
@@ -505,7 +287,7 @@ class CallPlanner(Struct, eq=False):
             case Question(silent=True):
                 return replace(await self._plan_generated(call, _SILENCE), timing=Timing())
             case Question():
-                return await self._generate(call, overrides)
+                return await self.generate(call, overrides)
             case AnswerLookUp():
                 return await self._look_up(call, overrides)
             case McpOperation() if call.mcp is not None:
@@ -515,7 +297,7 @@ class CallPlanner(Struct, eq=False):
         if self.engine.policy.unmatched == "error":
             why = await self.engine.explain(call)
             return Plan(Failure("unmatched", **{"message": why, **self.engine.policy.error}), "unmatched")
-        return await self._generate(limit_for_generator(call), overrides)
+        return await self.generate(limit_for_generator(call), overrides)
 
     async def _look_up(self, call: Call, overrides: DeliveryOverrides) -> Plan:
         """Plan what a look-up finds; where answers are generated, it finds what nobody made, too."""
@@ -525,9 +307,10 @@ class CallPlanner(Struct, eq=False):
         if self.engine.policy.unmatched == "error":
             return Plan(Failure("not_found"), "unmatched")
         call = replace(call, model=next(iter(self.engine.models(call).names), ""))
-        return await self._generate(call, overrides)
+        return await self.generate(call, overrides)
 
-    async def _generate(self, call: Call, overrides: DeliveryOverrides) -> Plan:
+    async def generate(self, call: Call, overrides: DeliveryOverrides) -> Plan:
+        """Have the model without weights write the answer, or make up what an MCP server returns."""
         if call.mcp is not None:
             server = self.engine.servers[call.mcp.server]
             draft: Draft | ArtifactDraft = generate_mcp_result(server, call, self.engine.policy.seed)
@@ -537,14 +320,204 @@ class CallPlanner(Struct, eq=False):
 
     def _plan_generated(self, call: Call, outcome: RuleOutcome) -> Awaitable[Plan]:
         terms = self.engine.policy.terms[call.dialect, call.model]
-        planner = replace(self, asked=call, terms=terms)
-        return planner._plan_outcome(call, outcome, "generated", large=is_large(call))
+        planner = OutcomePlanner(self.engine, asked=call, terms=terms)
+        return planner.plan_outcome(call, outcome, "generated", large=is_large(call))
 
-    async def plan_turn(self, call: Call, *, is_first: bool) -> Plan:
-        """Plan one turn of the model in an answer with tools of MCP servers; recordings have the first as `asked`."""
-        return await (self if is_first else replace(self, asked=call))._plan_conversation(call)
 
-    async def plan_tool(self, call: Call, hosted: HostedServer) -> Plan:
+class RulePlanner(UnruledPlanner, eq=False):
+    """Plans what a call gets that rules may answer: by the first rule that does, else as if there were none."""
+
+    overrides: DeliveryOverrides = NO_OVERRIDES  # of the rules met so far
+
+    async def plan_by_rules(self, call: Call) -> Plan:
+        """Plan the answer within the limits of the call's model. Raises Failure."""
+        engine = self.engine
+        turn = call.http.turn
+        if turn is not None and not turn.writes and not self.lost:
+            return await self._warm_up(call)
+        large = is_large(call)
+        if call.operation in _LIMITED_BY_MODEL:
+            try:
+                if large:
+                    call = await on_thread(apply_limits, call, self.terms.model, self.terms.refusing)
+                else:
+                    call = apply_limits(call, self.terms.model, self.terms.refusing)
+            except Failure:
+                plan = await self._replay_refused(call)
+                if plan is None:
+                    raise
+                return plan
+        if engine.rule_set.counts_attempts:
+            call = replace(call, attempt=await find_attempt(call, engine.counters))
+        search = RuleSearch(engine.rule_set, call, engine.counters, large=large, lost=self.lost)
+        while (match := await search.find_next()) is not None:
+            try:
+                plan = await self._plan_match(call, match, large=large)
+            except Failure as failure:
+                return Plan(
+                    failure, match.rule.source, modified_by=self.overrides.modified_by, trace=self.overrides.trace
+                )
+            if plan is not None:
+                return plan
+        return await self.plan_unruled(call, self.overrides)
+
+    async def _plan_match(self, call: Call, match: RuleMatch, *, large: bool) -> Plan | None:
+        """Plan what a rule says; None if it leaves the answer to others. Raises Failure."""
+        rule = match.rule
+        policy = self.engine.policy
+        if match.failure is not None:
+            return Plan(Failure("server_error", f"{rule.source}: {match.failure}", status=500), rule.source)
+        stated = rule.then.known or await self._ask_rule(rule, call, match.groups, large=large)
+        outcome = stated.outcome
+        is_text = type(outcome) is Draft and call.operation in CONVERSATIONS  # as most are
+        if not is_text and outcome is not None and (why := explain_misfit(outcome, call)):
+            raise Failure("server_error", f"{rule.source}: {why}", status=500)
+        if stated.timing is not None or stated.path or stated.faults:
+            self.overrides = self.overrides.add(rule, stated, await self._draw_faults(rule, call, stated))
+        overrides = self.overrides
+        if outcome is None:
+            self.overrides = overrides.add_modifier(rule)
+            return None
+        changed = overrides.change(outcome, call) if overrides.faults else outcome
+        if type(changed) is Draft and not (large or policy.unique_ids or makes_long(call, changed)):
+            plan = self.finish(call, changed, rule.source)
+        else:
+            plan = await self.plan_outcome(call, changed, rule.source, large=large)
+        if type(outcome) is Draft and policy.lints:
+            whys = recall_contradictions(call, outcome)
+            if whys is None:
+                whys = await self._find_contradictions(call, outcome)
+            if whys:
+                plan = replace(plan, remarks=_write_remarks(rule, whys))
+        if type(outcome) is Forward or type(outcome) is PlayCassette:
+            overrides = overrides.add_modifier(rule)
+        return plan if overrides is NO_OVERRIDES else overrides.apply(call, policy.seed, plan)
+
+    async def _warm_up(self, call: Call) -> Plan:
+        """Plan what a turn of a socket gets that only prepares the next one: silence, unless a provider answers it."""
+        forward = self.engine.rule_set.find_forward(call)
+        passed = Plan(forward, FORWARDED) if forward is not None else await self.engine.replay(self.asked)
+        if passed is not None and not isinstance(passed.outcome, Failure):  # later calls name the provider's id
+            return passed
+        silence = self.finish(call, _SILENCE, "generated", _WARM_UP)
+        return replace(silence, timing=Timing())
+
+    async def _find_contradictions(self, call: Call, draft: Draft) -> tuple[str, ...]:
+        """Return why no model could give an answer that a rule states."""
+        shown = call.operation in self.engine.thinking.get(call.dialect, (call.operation,))
+        if is_demanding(call):
+            return await on_thread(find_contradictions, call, draft, shows_reasoning=shown)
+        return find_contradictions(call, draft, shows_reasoning=shown)
+
+    async def _replay_refused(self, call: Call) -> Plan | None:
+        """Plan a call that its model would refuse, if a cassette has an answer: that is what the provider really said.
+
+        The refusal is not passed in: its traceback would hold this frame and this frame would hold it, so that a
+        request of megabytes stayed in memory until the next collection.
+        """
+        self.engine.policy.models.admit(call.model)
+        plan = await self.engine.replay(self.asked)
+        return None if plan is None or isinstance(plan.outcome, Failure) else plan
+
+    async def _ask_rule(self, rule: Rule, call: Call, groups: Mapping[str, str], *, large: bool) -> RuleAnswer:
+        """Return what a rule says to a call. Raises Failure."""
+        scope = RenderContext(call, groups, self.engine.policy.seed, make_generator)
+        kinds = rule.then.generators
+        demands = kinds and (is_demanding(call) or not all(map(GENERATORS.is_imported, kinds)))
+        slow = large or rule.slow or demands
+        return await on_thread(rule.then.respond, scope) if slow else rule.then.respond(scope)
+
+    async def _draw_faults(self, rule: Rule, call: Call, stated: RuleAnswer) -> FaultSpecs:
+        """Return which faults of a rule apply to this attempt."""
+        engine = self.engine
+        draws = FaultSelection(engine.policy.seed, engine.counters, counted=engine.rule_set.counts_attempts)
+        return await draws.select(call, rule.name, stated)
+
+
+class CallPlanner(RulePlanner, eq=False):
+    """Plans the whole answer to a call: after the conversation that it continues, with the tools that it has called."""
+
+    async def plan(self, call: Call) -> Plan:
+        """Plan the answer, and keep what later calls may look up. Raises Failure."""
+        if call.mcp is not None:
+            return await McpPlanner(self.engine, self.asked, self.terms).plan(call)
+        if call.references is not None:
+            return await self._plan_referring(call)
+        if call.previous_response_id is not None:
+            return await self._plan_continuation(call)
+        plan = await self._plan_answer(call)
+        if call.options.store or call.operation in _ABOUT_KEPT or call.http.turn is not None:
+            plan = self._announce(call, await self.engine.memory.leave(call, plan))
+        return plan
+
+    def _plan_answer(self, call: Call) -> Awaitable[Plan]:
+        """Plan the answer to a call that is complete, with the calls of MCP tools that the provider makes."""
+        if not call.connectors:
+            return self.plan_by_rules(call)
+        hosted = find_hosted_servers(call.connectors, self.engine.servers, call.tools)
+        return HostedAnswer(call, hosted, self).plan()
+
+    async def _plan_referring(self, call: Call) -> Plan:
+        """Plan the answer to a call that refers to kept objects, such as the conversation before it."""
+        holds = self.engine.policy.unmatched == "error"
+        objects = self.engine.open_objects(call, locks=self.engine.memory.locks if holds else None)
+        try:
+            plan = await self._plan_recalled(call, objects)
+        except BaseException:
+            objects.release()
+            raise
+        return replace(plan, release=objects.release) if objects.held else plan
+
+    async def _plan_recalled(self, call: Call, objects: Objects) -> Plan:
+        """Plan the answer to a call after what it refers to; `objects` goes on holding what it has locked."""
+        try:
+            call = await self.engine.recall(call, objects)
+        except Failure:
+            forward = self.engine.rule_set.find_forward(call)  # the provider may know what this server does not
+            plan = await self._replay_refused(call) if forward is None else Plan(forward, FORWARDED)
+            if plan is None:
+                raise
+            return plan
+        if call.previous_response_id is not None:
+            return await self._plan_continuation(call)
+        return _show_prompt(call, await self._leave(call, await self._plan_answer(call)))
+
+    async def _plan_continuation(self, call: Call) -> Plan:
+        """Plan the answer to a call that continues a kept conversation."""
+        resumed = await self.engine.memory.resume(call)
+        conversation = CONVERSATIONS.get(call.operation)
+        needed = self.engine.policy.unmatched == "error" or (conversation is not None and conversation.needs_previous)
+        lost = isinstance(resumed, Failure) or (resumed is None and needed)
+        call = resumed if isinstance(resumed, Call) else continue_conversation(call, ())
+        planned = await replace(self, lost=lost)._plan_answer(call)
+        return _show_prompt(call, await self._leave(call, planned))
+
+    async def _leave(self, call: Call, plan: Plan) -> Plan:
+        """Return the plan for a call, and keep what it adds to objects, and what later calls may look up."""
+        if call.references is not None and type(plan.outcome) is Answer:
+            references: References = call.references
+            objects = self.engine.open_objects(call)
+            is_generated = plan.source == "generated"
+            written = await references.write(call, plan.outcome, objects, is_generated=is_generated)
+            plan = replace(plan, outcome=written)
+        return self._announce(call, await self.engine.memory.leave(call, plan))
+
+    def _announce(self, call: Call, plan: Plan) -> Plan:
+        """Return the plan for a call, with what webhooks tell of a response of the background."""
+        outcome = plan.outcome
+        if not (self.engine.policy.announces and call.options.background and type(outcome) is Answer):
+            return plan
+        event = self.engine.policy.author.make_event(call.dialect, _find_event(outcome), outcome.id, outcome.created)
+        return replace(plan, events=(event,))
+
+    # What an answer with tools of MCP servers is made of (`hosted_mcp.Planner`)
+
+    def plan_turn(self, call: Call, *, is_first: bool) -> Awaitable[Plan]:
+        """Plan one turn of the model; recordings have the first as it was `asked`."""
+        turn = RulePlanner(self.engine, self.asked if is_first else call, self.terms, lost=self.lost)
+        return turn.plan_by_rules(call)
+
+    def plan_tool(self, call: Call, hosted: HostedServer) -> Awaitable[Plan]:
         """Plan the result of a tool, whatever a client would have to do before it may call it.
 
         Of a server that is not defined, a result is made up where no rule states one.
@@ -555,11 +528,66 @@ class CallPlanner(Struct, eq=False):
             server = replace(server, tools=(McpTool(call.mcp.target),))
             policy = replace(policy, unmatched="generate")
         servers = {**self.engine.servers, server.name: server}
-        return await replace(self.engine, servers=servers, policy=policy).plan(call)
+        return replace(self.engine, servers=servers, policy=policy).plan(call)
 
-    async def write_text(self, call: Call) -> Plan:
+    def write_text(self, call: Call) -> Awaitable[Plan]:
         """Have the model without weights write the answer."""
-        return await self._generate(call, NO_OVERRIDES)
+        return self.generate(call, NO_OVERRIDES)
+
+
+class McpPlanner(RulePlanner, eq=False):
+    """Plans what a message to an MCP server gets: from the server itself or recordings of it, if there are any."""
+
+    async def plan(self, call: Call) -> Plan:
+        """Plan the answer to a message. Raises Failure."""
+        is_recorded = self._records(call)
+        real = None if is_recorded else self._find_real_server(call)
+        if not is_recorded and real is None:
+            return await self._serve(call)
+        engine = replace(self.engine, servers={call.model: McpServer(call.model), **self.engine.servers})
+        if call.mcp is not None and not engine.servers[call.model].defines(call.mcp):
+            engine = replace(engine, policy=replace(self.engine.policy, unmatched="error"))  # nobody knows its results
+        if call.operation != SESSION.name:
+            return await replace(self, engine=engine).plan_by_rules(call)
+        if type(real) is Forward:
+            return Plan(real, FORWARDED)
+        played = await self.engine.replay(self.asked, None if real is None else real.cassette)
+        return played or await replace(self, engine=engine)._serve(call)  # which needs no recording
+
+    def _find_real_server(self, call: Call) -> Forward | PlayCassette | None:
+        """Return what answers handshakes and lists of an MCP server, if rules pass its calls on or play them.
+
+        Calls that are passed on need a session of the server that they reach; a defined server has its own cassettes'.
+        """
+        is_defined = call.model in self.engine.servers
+        for rule in self.engine.rules:
+            outcome = None if rule.then.known is None else rule.then.known.outcome
+            if not isinstance(outcome, Forward | PlayCassette) or not _is_for_server(rule, call):
+                continue
+            player = self.engine.player
+            is_reached = type(outcome) is Forward and player is not None and player.has_upstream(call)
+            if is_reached or not is_defined:
+                return outcome
+        return None
+
+    def _serve(self, call: Call) -> Awaitable[Plan]:
+        """Plan what a defined server says to a message."""
+        engine = self.engine
+
+        async def respond(call: Call, server: McpServer, draft: Draft | None) -> Plan:
+            if draft is not None:
+                return self.finish(call, draft, "invalid")
+            changed = replace(engine, servers={**engine.servers, server.name: server})
+            return await RulePlanner(changed, self.asked, self.terms).plan_by_rules(call)
+
+        service = McpService(engine.servers, engine.policy.seed, engine.counters, engine.streams, engine.policy.lints)
+        return service.plan(call, respond)
+
+
+def _show_prompt(call: Call, plan: Plan) -> Plan:
+    """Return the plan for a call; its answer tells the messages of the conversation that led to it."""
+    outcome = plan.outcome
+    return replace(plan, outcome=replace(outcome, prompt=call.messages)) if isinstance(outcome, Answer) else plan
 
 
 def _find_event(answer: Answer) -> str:

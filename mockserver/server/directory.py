@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Mapping
-from functools import cached_property
 from urllib.parse import quote
 
 from msgspec import Struct
@@ -11,7 +10,6 @@ from mockserver.core.exchange import COMPLETE
 from mockserver.core.http import CONTROL, HeaderTable, HttpRequest, Reply
 from mockserver.core.lazy import Memo
 from mockserver.core.plan import Failure, Plan
-from mockserver.dialects import discover_all
 from mockserver.dialects._parse import clip
 from mockserver.server.access import is_control
 from mockserver.server.live import Live
@@ -19,13 +17,6 @@ from mockserver.server.namespaces import DEFAULT, LONGEST, is_namespace, split_n
 from mockserver.server.nearest_path import find_nearest_path
 from mockserver.server.respond import Responder
 from mockserver.server.routes import (
-    MCP_ENDPOINTS,
-    Endpoint,
-    EndpointIndex,
-    complete_path,
-    find_owner,
-    list_endpoints,
-    list_own_endpoints,
     tidy,
 )
 from mockserver.server.snapshot import parse_query
@@ -65,18 +56,8 @@ class Directory:
 
     def __init__(self, live: Live) -> None:
         self._live = live
-        self._dialects = discover_all(live.settings.hosts)
-        self._default = live.settings.dialect
-        self._own = EndpointIndex(list_own_endpoints(self._dialects[self._default]))
+        self._routes = live.routes
         self._known = Memo[str, FoundResponder](most=_MAX_FOUND)  # paths that were looked up
-
-    @cached_property
-    def _endpoints(self) -> tuple[Endpoint, ...]:
-        return list_endpoints(self._dialects, self._default)
-
-    @cached_property
-    def _all(self) -> EndpointIndex:
-        return EndpointIndex((*self._endpoints, *MCP_ENDPOINTS))
 
     def find(self, path: str) -> FoundResponder | None:
         """Return what answers at a path, or None."""
@@ -84,7 +65,7 @@ class Directory:
         if known is not None:
             return known
         namespace, inner = split_namespace(path)
-        place = None if is_control(path) else self._own.find(inner) or self._all.find(inner)
+        place = None if is_control(path) else self._routes.find(inner)
         if place is None:
             return None
         responder = Responder(self._live, place.endpoint)
@@ -99,8 +80,7 @@ class Directory:
         if found := self.find(path):
             return found
         _, inner = split_namespace(path)
-        owner = find_owner(inner, self._dialects, self._default)
-        completed = complete_path(inner, owner, self._endpoints)
+        completed = self._routes.complete(inner)
         return None if completed is None else self.find(path.removesuffix(inner) + completed)
 
     def refuse(self, method: str, path: str, query: bytes) -> FoundResponder:
@@ -112,14 +92,14 @@ class Directory:
             return self._refuse(rest, DEFAULT, refusal=f"The name of a namespace is missing: /ns/NAME{rest}.")
         namespace, inner = split_namespace(path)
         nearest = _find_control_path(method, inner, namespace) or find_nearest_path(
-            method, inner, self._endpoints, query.decode()
+            method, inner, self._routes.endpoints, query.decode()
         )
         return self._refuse(inner, namespace, nearest=nearest)
 
     def refuse_unread(self, failure: Failure, method: str, path: str) -> Reply:
         """Return a failure in the dialect of a path, and note it in the journal: no more of the request is read."""
         namespace, inner = split_namespace(path)
-        dialect = find_owner(inner, self._dialects, self._default)
+        dialect = self._routes.find_owner(inner)
         journal = self._live.journal
         exchange = journal.open(method, inner, dialect.name, namespace)
         reply = dialect.fail(HttpRequest(method, inner, namespace=namespace), failure, None)
@@ -131,8 +111,7 @@ class Directory:
         return reply
 
     def _refuse(self, path: str, namespace: str, **why: str | None) -> FoundResponder:
-        owner = find_owner(path, self._dialects, self._default)
-        return FoundResponder(Responder(self._live, Endpoint(path, owner, {}), **why), path, {}, namespace)
+        return FoundResponder(Responder(self._live, self._routes.adopt(path), **why), path, {}, namespace)
 
 
 _MAX_FOUND = 1 << 20  # bytes, about

@@ -35,10 +35,7 @@ from mockserver.server.nearest_path import find_nearest_path
 from mockserver.server.routes import (
     Endpoint,
     Place,
-    complete_path,
-    find_owner,
-    list_endpoints,
-    locate,
+    Routes,
 )
 from mockserver.server.snapshot import parse_query
 from mockserver.server.stubs import choose_operation
@@ -159,8 +156,8 @@ class Reached(Struct, frozen=True):
         return True
 
 
-def reach(described: RequestFile, dialect: str, *, stubs: bool = False) -> Reached:
-    """Return what a described request reaches where the bare paths speak this dialect. Raises ConfigError.
+def reach(described: RequestFile, routes: Routes, *, stubs: bool = False) -> Reached:
+    """Return what a described request reaches. Raises ConfigError.
 
     `stubs`: rules may answer at paths that no dialect knows.
     """
@@ -169,14 +166,11 @@ def reach(described: RequestFile, dialect: str, *, stubs: bool = False) -> Reach
     except ValueError as error:
         raise ConfigError(f"invalid path {described.path}: {error}") from error
     path = url.path
-    if locate(path, discover_all(), dialect) is None:
-        path = (
-            complete_path(path, find_owner(path, discover_all(), dialect), list_endpoints(discover_all(), dialect))
-            or path
-        )
-    place = find_place(path, dialect, stubs=stubs)
+    if routes.find(path) is None:
+        path = routes.complete(path) or path
+    place = find_place(path, routes, stubs=stubs)
     if place is None:
-        near = find_nearest_path(described.method, path, list_endpoints(discover_all(), dialect), url.query)
+        near = find_nearest_path(described.method, path, routes.endpoints, url.query)
         raise ConfigError(f"no operation at {path}" + (f"; nearest: {near}" if near else ""))
     operation = choose_operation(place.endpoint, described.method)
     if operation is None:
@@ -196,12 +190,9 @@ def reach(described: RequestFile, dialect: str, *, stubs: bool = False) -> Reach
     return Reached(place.endpoint, operation, http)
 
 
-def find_place(path: str, dialect: str, *, stubs: bool) -> Place | None:
+def find_place(path: str, routes: Routes, *, stubs: bool) -> Place | None:
     """Return where a path leads; with `stubs`, a path of no dialect leads to an endpoint without operations."""
-    place = locate(path, discover_all(), dialect)
-    if place is None and stubs:
-        return Place(Endpoint(path, find_owner(path, discover_all(), dialect), {}), {})
-    return place
+    return routes.find(path) or (Place(routes.adopt(path), {}) if stubs else None)
 
 
 def _encode_header(text: str) -> bytes:

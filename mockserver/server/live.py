@@ -24,6 +24,7 @@ from mockserver.server.namespaces import Namespace, Namespaces
 from mockserver.server.programs import CallBudget
 from mockserver.server.recording.player import Player
 from mockserver.server.recording.upstreams import UpstreamClient
+from mockserver.server.routes import Routes, find_routes
 from mockserver.server.sources import Sources
 from mockserver.state.in_memory import MemoryLimitStore
 from mockserver.state.journal import Journal
@@ -114,6 +115,11 @@ class Live(Struct):
         self.counters = counters
         self._limiter = Limiter(limits)
         self.engine = replace(self.engine, counters=counters, memory=replace(self.engine.memory, store=answers))
+
+    @property
+    def routes(self) -> Routes:
+        """Where paths lead, as the settings are now."""
+        return find_routes(self.settings.dialect, self.settings.hosts)
 
     @property
     def is_lost(self) -> bool:

@@ -3,18 +3,21 @@
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import cache
-from operator import itemgetter
+from functools import cache, cached_property
 
 from msgspec import Struct
 
 from mockserver.cassettes.addresses import DialectRoutes
+from mockserver.config.hosts import HostTable
+from mockserver.core.lazy import Memo
 from mockserver.dialects import Dialect, Operation, discover, discover_all, list_hosts
 from mockserver.dialects._mcp import DIALECT as MCP
 from mockserver.dialects._mcp.login import list_well_known_paths, make_well_known_operation
 
 
 class Endpoint(Struct, frozen=True):
+    """A path, with its parameters in braces, and what a dialect does there, by method."""
+
     path: str
     dialect: Dialect
     operations: Mapping[str, Operation]
@@ -69,27 +72,112 @@ def _list_mcp_endpoints() -> Iterator[Endpoint]:
 MCP_ENDPOINTS = tuple(_list_mcp_endpoints())
 
 
+class Mount(Struct, frozen=True):
+    """A path below which a dialect is spoken."""
+
+    path: str
+    dialect: Dialect
+
+    def holds(self, path: str) -> bool:
+        return f"{path}/".startswith(f"{self.path}/")
+
+    def serves_below(self, start: str) -> bool:
+        """Return whether the first two segments of an operation's path are these."""
+        return any(_cut(self.path + operation.path, 2) == start for operation in self.dialect.operations)
+
+
+class Routes:
+    """Where paths lead if one dialect is the default, whose paths need no mount.
+
+    Its own come first: other dialects are imported for what it does not have.
+    """
+
+    def __init__(self, dialects: Mapping[str, Dialect], default: str) -> None:
+        self.default = dialects[default]
+        self._dialects = dialects
+        self._own = EndpointIndex(list_own_endpoints(self.default))
+
+    @cached_property
+    def endpoints(self) -> tuple[Endpoint, ...]:
+        """Every endpoint of every dialect, but for those of MCP."""
+        return list_endpoints(self._dialects, self.default.label)
+
+    @cached_property
+    def _all(self) -> EndpointIndex:
+        return EndpointIndex((*self.endpoints, *MCP_ENDPOINTS))
+
+    def find(self, path: str) -> Place | None:
+        """Return where a path leads, if a dialect knows it."""
+        return self._own.find(path) or self._all.find(path)
+
+    def find_operation_name(self, method: str, path: str) -> str | None:
+        place = self.find(path)
+        operation = None if place is None else place.endpoint.find_operation(method)
+        return None if operation is None else operation.name
+
+    def find_owner(self, path: str) -> Dialect:
+        """Return the dialect that an unknown path belongs to: the one mounted nearest in front of it, else the default.
+
+        Of several at one mount, it is the one that has operations below the next segment too.
+        """
+        path = "/" + path.lstrip("/")
+        if Mount(MCP.mounts[0], MCP).holds(path):
+            return MCP
+        first = _cut(path, 1)
+        mounts = [Mount(mount, dialect) for dialect in self._dialects.values() for mount in dialect.mounts]
+        near = [mount for mount in mounts if _cut(mount.path, 1) == first]
+
+        def rank(mount: Mount) -> tuple[int, bool]:
+            return len(mount.path) if mount.holds(path) else 0, mount.serves_below(_cut(path, 2))
+
+        return max(near, key=rank).dialect if near else self.default
+
+    def adopt(self, path: str) -> Endpoint:
+        """Return the endpoint of an unknown path, which belongs to a dialect and has no operations."""
+        return Endpoint(path, self.find_owner(path), {})
+
+    def complete(self, path: str) -> str | None:
+        """Return a path with what clients may leave out behind the mount, if it is known then."""
+        owner = self.find_owner(path)
+        if not owner.omissible:
+            return None
+        for mount in (*owner.mounts, *map(drop_dialect_segment, owner.mounts)):
+            whole = mount + owner.omissible + path.removeprefix(mount)
+            place = self.find(whole) if path.startswith(f"{mount}/") else None
+            if place is not None and place.endpoint.dialect is owner:
+                return whole
+        return None
+
+
+def find_routes(default: str, hosts: HostTable | None = None) -> Routes:
+    """Return where paths lead with this default dialect, and these hosts besides the built-in ones."""
+    wanted = (default, repr(hosts or {}))
+    return _ROUTES.get(wanted) or _ROUTES.keep(wanted, Routes(discover_all(hosts), default), len(wanted[1]))
+
+
+_ROUTES = Memo[tuple[str, str], Routes](most=1 << 20)
+
+
 def list_endpoints(dialects: Mapping[str, Dialect], default: str) -> tuple[Endpoint, ...]:
     """List every path of every dialect, the default dialect's bare ones first, and calls before look-ups."""
-    mounts = [(drop_dialect_segment(mount), dialects[default]) for mount in dialects[default].mounts]
-    mounts += [(mount, dialect) for dialect in dialects.values() for mount in dialect.mounts]
-    mounts += [("", dialect) for dialect in dialects.values() if dialect.bare]
+    mounts = [Mount(drop_dialect_segment(path), dialects[default]) for path in dialects[default].mounts]
+    mounts += [Mount(path, dialect) for dialect in dialects.values() for path in dialect.mounts]
+    mounts += [Mount("", dialect) for dialect in dialects.values() if dialect.bare]
     spoken = {dialect.label: dialect for dialect in dialects.values()}
     operations = defaultdict[tuple[str, str], dict[str, Operation]](dict)  # by path and dialect
-    for mount, dialect in mounts:
+    for mount in mounts:
+        dialect = mount.dialect
         for operation in dialect.operations:
-            if mount or dialect.label == default or operation.path.startswith(dialect.bare):
-                operations[mount + operation.path or "/", dialect.label][operation.method] = operation
+            if mount.path or dialect.label == default or operation.path.startswith(dialect.bare):
+                operations[mount.path + operation.path or "/", dialect.label][operation.method] = operation
     found = [Endpoint(path, spoken[label], served) for (path, label), served in operations.items()]
     return tuple(sorted(found, key=lambda endpoint: "POST" not in endpoint.operations))
 
 
 def make_dialect_routes() -> DialectRoutes:
     """Return the paths of all dialects, for those who look up where the URL of a provider leads here."""
-    known = discover_all()
-    served = list_endpoints(known, "openai")
-    mounts = {name: dialect.mounts for name, dialect in known.items()}
-    return DialectRoutes(mounts, lambda method, path: find_operation_name(method, path, served))
+    mounts = {name: dialect.mounts for name, dialect in discover_all().items()}
+    return DialectRoutes(mounts, find_routes("openai").find_operation_name)
 
 
 def find_dialect(name: str) -> Dialect | None:
@@ -110,60 +198,15 @@ def list_own_endpoints(dialect: Dialect) -> tuple[Endpoint, ...]:
     return list_endpoints({dialect.label: dialect}, dialect.label)
 
 
-def locate(path: str, dialects: Mapping[str, Dialect], default: str) -> Place | None:
-    """Return the endpoint that serves a path, and its path parameters.
-
-    Other dialects are not imported for the default one's.
-    """
-    own = find_endpoint(path, list_own_endpoints(dialects[default]))
-    return own or find_endpoint(path, list_endpoints(dialects, default)) or find_endpoint(path, MCP_ENDPOINTS)
-
-
 def drop_dialect_segment(mount: str) -> str:
     """Return a mount without the dialect's own segment: `/openai/v1` becomes `/v1`."""
     _, _, rest = mount.lstrip("/").partition("/")
     return f"/{rest}" if rest else ""
 
 
-def complete_path(path: str, dialect: Dialect, known: Sequence[Endpoint]) -> str | None:
-    """Return an unknown path of a dialect with what clients may leave out behind the mount, if that is a known path."""
-    for mount in (*dialect.mounts, *map(drop_dialect_segment, dialect.mounts)) if dialect.omissible else ():
-        whole = mount + dialect.omissible + path.removeprefix(mount)
-        if (
-            path.startswith(f"{mount}/")
-            and (found := find_endpoint(whole, known))
-            and found.endpoint.dialect is dialect
-        ):
-            return whole
-    return None
-
-
-def find_owner(path: str, dialects: Mapping[str, Dialect], default: str) -> Dialect:
-    """Return the dialect that an unknown path belongs to: the one mounted nearest in front of it, else the default.
-
-    Of several at one mount, it is the one that has operations below the next segment too.
-    """
-    path = "/" + path.lstrip("/")
-    if f"{path}/".startswith(f"{MCP.mounts[0]}/"):
-        return MCP
-    first, second = ("/".join(path.split("/")[:deep]) for deep in (2, 3))
-    named = [
-        (
-            len(mount) if f"{path}/".startswith(f"{mount}/") else 0,
-            any("/".join((mount + each.path).split("/")[:3]) == second for each in dialect.operations),
-            dialect,
-        )
-        for dialect in dialects.values()
-        for mount in dialect.mounts
-        if mount == first or mount.startswith(first + "/")
-    ]
-    return max(named, key=itemgetter(0, 1), default=(0, False, dialects[default]))[-1]
-
-
-def find_operation_name(method: str, path: str, known: Sequence[Endpoint]) -> str | None:
-    found = find_endpoint(path, known)
-    reached = None if found is None else found.endpoint.find_operation(method)
-    return None if reached is None else reached.name
+def _cut(path: str, segments: int) -> str:
+    """Return the start of a path, of so many segments."""
+    return "/".join(path.split("/", segments + 1)[: segments + 1])
 
 
 def tidy(path: str) -> str:

@@ -16,8 +16,7 @@ from mockserver.server.masking import MAX_TRACEBACK, describe_crash
 from mockserver.server.nearest_path import find_nearest_path
 from mockserver.server.routes import (
     find_endpoint,
-    find_operation_name,
-    find_owner,
+    find_routes,
     list_endpoints,
     list_own_endpoints,
 )
@@ -226,19 +225,19 @@ def test_a_request_has_what_the_wire_said(live: Live) -> None:
 
 # --- paths
 
-KNOWN = list_endpoints(discover(), "openai")
+ROUTES = find_routes("openai")
 
 
 def test_operations_are_found_at_their_paths() -> None:
-    found = find_endpoint("/v1/models/accounts/fireworks/models/x", KNOWN)
+    found = ROUTES.find("/v1/models/accounts/fireworks/models/x")
     assert found is not None
     assert found.params == {"model": "accounts/fireworks/models/x"}
-    found = find_endpoint(CHAT, list_endpoints(discover(), "skytells"))
+    found = find_routes("skytells").find(CHAT)
     assert found is not None
     assert found.endpoint.dialect.name == "skytells"
-    assert find_operation_name("POST", "/azure/chat/completions", KNOWN) == "chat"
-    assert find_operation_name("HEAD", "/v1/models", KNOWN) == "models"
-    assert find_operation_name("DELETE", "/v1/models", KNOWN) is find_operation_name("GET", "/nowhere", KNOWN) is None
+    assert ROUTES.find_operation_name("POST", "/azure/chat/completions") == "chat"
+    assert ROUTES.find_operation_name("HEAD", "/v1/models") == "models"
+    assert ROUTES.find_operation_name("DELETE", "/v1/models") is ROUTES.find_operation_name("GET", "/nowhere") is None
 
 
 @pytest.mark.parametrize(
@@ -280,8 +279,8 @@ def test_an_unknown_path_has_a_nearest_one_and_a_dialect(
     method: str, path: str, near: str | None, dialect: str
 ) -> None:
     path, _, query = path.partition("?")
-    assert find_nearest_path(method, path, KNOWN, query) == near
-    assert find_owner(path, discover(), "openai").name == dialect
+    assert find_nearest_path(method, path, ROUTES.endpoints, query) == near
+    assert ROUTES.find_owner(path).name == dialect
 
 
 MESSAGES = {"model": "claude-opus-5-5", "max_tokens": 9, "messages": [{"role": "user", "content": "hi"}]}

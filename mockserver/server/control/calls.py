@@ -98,36 +98,42 @@ async def _select_containing(request: ControlRequest, rows: list[Exchange], limi
     if not wanted:
         return rows
     known = find_known_secrets()
-    for row in reversed(rows):
-        if len(found) == limit:
+    for end in range(len(rows), 0, -_TURN):
+        if limit is not None and len(found) >= limit:
             break
-        if (await find_digest(row, request, known)).has(wanted):
-            found.append(row)
-    return found[::-1]
+        turn = rows[max(0, end - _TURN) : end]
+        digests = await find_digests(turn, request, known)
+        found += [row for row, digest in zip(reversed(turn), reversed(digests), strict=True) if digest.has(wanted)]
+        await sleep(0)
+    return found[:limit][::-1]
 
 
 async def _encode_rows(rows: Sequence[Exchange], request: ControlRequest) -> AsyncIterator[bytes]:
     known = find_known_secrets()
     compact = request.read_switch("compact")
-    digests = request.read_switch("digest")
-    for at, row in enumerate(rows):
-        if not at % _TURN:
-            await sleep(0)
-        listed = request.rows.encode_call(row, known)
-        shown = listed.compact if compact else listed.whole
-        if digests:
-            shown = shown[:-1] + b"," + encode((await find_digest(row, request, known)).short)[1:]
-        yield shown
+    with_digests = request.read_switch("digest")
+    for start in range(0, len(rows), _TURN):
+        await sleep(0)
+        turn = rows[start : start + _TURN]
+        digests = await find_digests(turn, request, known) if with_digests else ()
+        for at, row in enumerate(turn):
+            listed = request.rows.encode_call(row, known)
+            shown = listed.compact if compact else listed.whole
+            yield shown[:-1] + b"," + encode(digests[at].short)[1:] if with_digests else shown
 
 
-async def find_digest(row: Exchange, request: ControlRequest, known: tuple[str, ...]) -> Digest:
-    """Return what a call says in short, found on a thread the first time; `known`: the environment's credentials."""
-    listed = request.rows.encode_call(row, known)  # which is kept if the call is closed
-    if listed.digest is None:
-        listed.digest = await on_thread(
-            lambda: make_digest(row, parse_call(row, request.live), find_row_secrets(row, known))
-        )
-    return listed.digest
+async def find_digests(rows: Sequence[Exchange], request: ControlRequest, known: tuple[str, ...]) -> list[Digest]:
+    """Return what calls say in short, found on a thread the first time; `known`: the environment's credentials."""
+    listed = [request.rows.encode_call(row, known) for row in rows]  # which are kept for the calls that are closed
+    new = [(row, each) for row, each in zip(rows, listed, strict=True) if each.digest is None]
+
+    def make_digests() -> None:
+        for row, each in new:
+            each.digest = make_digest(row, parse_call(row, request.live), find_row_secrets(row, known))
+
+    if new:
+        await on_thread(make_digests)
+    return [each.digest for each in listed if each.digest is not None]
 
 
 async def _add_bodies(rows: Sequence[Exchange], known: Rows) -> AsyncIterator[Json]:
@@ -159,12 +165,20 @@ async def _find_conversation(row: Exchange, rows: Sequence[Exchange], request: C
     """Return the calls that begin as this one does, and those that continue them by the id of an answer."""
     known = find_known_secrets()
     found = {row.seq}
-    mine = await find_digest(row, request, known)
+    (mine,) = await find_digests([row], request, known)
     if mine.conversation is not None:
-        near = (other for other in rows if (other.dialect, other.operation) == (row.dialect, row.operation))
-        for other in sorted(near, key=lambda other: abs(other.seq - row.seq))[:_MAX_COMPARED]:
-            if (await find_digest(other, request, known)).conversation == mine.conversation:
-                found.add(other.seq)
+        alike = (other for other in rows if (other.dialect, other.operation) == (row.dialect, row.operation))
+        near = sorted(alike, key=lambda other: abs(other.seq - row.seq))[:_MAX_COMPARED]
+        for start in range(0, len(near), _TURN):
+            turn = near[start : start + _TURN]
+            digests = await find_digests(turn, request, known)
+            found.update(
+                [
+                    each.seq
+                    for each, digest in zip(turn, digests, strict=True)
+                    if digest.conversation == mine.conversation
+                ]
+            )
     return sorted(await on_thread(_follow_links, found, rows))
 
 

@@ -52,7 +52,7 @@ def show_bodies(row: Exchange) -> dict[str, Json]:
 
 def find_target(row: Exchange, live: Live) -> Reached | None:
     """Return the operation that a row's request reached; None if it reached none, or is not kept whole."""
-    place = find_place(row.path, live.settings.dialect, stubs=row.operation == OTHER)
+    place = find_place(row.path, live.routes, stubs=row.operation == OTHER)
     operation = None if place is None else choose_operation(place.endpoint, row.method)
     if place is None or operation is None or row.received > len(row.body):
         return None

@@ -110,7 +110,7 @@ def find_reached(content: Json, request: ControlRequest) -> Asked:
             dialect = str(content.pop("dialect"))
             find_usual_path(dialect)  # refuses an unknown one
         described = replace(read_content(content, "the body", dialect), namespace=namespace)
-        return Asked(reach(described, request.live.settings.dialect, stubs=stubs), {})
+        return Asked(reach(described, request.live.routes, stubs=stubs), {})
     except ConfigError as error:
         raise RefusedError(400, str(error.mistakes[0])) from error
 

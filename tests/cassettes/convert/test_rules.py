@@ -21,8 +21,7 @@ from mockserver.cassettes.to_rules import (
 )
 from mockserver.cli.cassette.convert import read_recorded_calls
 from mockserver.core.episode import Episode
-from mockserver.dialects import discover
-from mockserver.server.routes import find_operation_name, list_endpoints
+from mockserver.server.routes import find_routes
 from tests.dialects.case_files import Case, all_cases
 from tests.kit.episodes import chat, chats, episode
 from tests.kit.local import Local, local
@@ -139,14 +138,14 @@ def essence(said: ParsedResponse, like: ParsedResponse) -> Any:
     return said.status, parts, beside, error, said.prompt_filters
 
 
-KNOWN = list_endpoints(discover(), "openai")
+KNOWN = find_routes("openai")
 # Gemini asks for a stream in the path; its recordings have tests of their own. A conversation is in no rules file.
 CASES = [
     case
     for case in all_cases()
     if isinstance(case.body, dict) and "raw" not in case.name and case.dialect not in ("bedrock", "gemini")
     if "conversation" not in case.body
-    if find_operation_name("POST", case.path.partition("?")[0], KNOWN) in ("chat", "completions", "responses")
+    if KNOWN.find_operation_name("POST", case.path.partition("?")[0]) in ("chat", "completions", "responses")
 ]
 
 

@@ -341,3 +341,9 @@ def test_a_comparison_stops_at_the_most_differences(monkeypatch: pytest.MonkeyPa
     asked: Any = SimpleNamespace(rows=SimpleNamespace(summarize=lambda row: {"first_byte_ms": 1, "elapsed_ms": 1}))
     compared: Any = calls._compare([row(seq=0), row(seq=1)], asked)
     assert len(compared["request"]) == len(found) == 3
+
+
+def test_a_call_to_a_host_of_the_settings_is_read_and_found(tmp_path: Path) -> None:
+    server = controlled_server(tmp_path, RULES, hosts={"acme": {}})
+    server.app.ask("/acme/chat/completions", {"model": "m", "messages": [{"role": "user", "content": "of a host"}]})
+    assert [call["call"] for call in server.calls("?contains=of+a+host")] == [1]

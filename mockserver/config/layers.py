@@ -205,13 +205,13 @@ def _warn_of_misspelt_keys(environ: Mapping[str, str], upstreams: Collection[str
         hint = ""
         if variable.startswith(UPSTREAM_KEY) and variable not in known:
             hint = did_you_mean(variable.removeprefix(UPSTREAM_KEY), named)
-        elif variable.startswith(_PREFIX) and _OF_KEY.search(variable) and variable not in known:
+        elif variable.startswith(_PREFIX) and _KEY_VARIABLE.search(variable) and variable not in known:
             hint = did_you_mean(variable, known)
         if hint:
             log.warning("%s is the key of no upstream%s", variable, hint)
 
 
-_OF_KEY = lazy_pattern("_KEY_[A-Z]")
+_KEY_VARIABLE = lazy_pattern("_KEY_[A-Z]")
 
 
 def _find_profiles(layers: Sequence[_Layer]) -> Profiles | None:

@@ -119,14 +119,14 @@ def _make_item_type(kind: str, **fields: Any) -> Any:
     return open_shape(type=literal(kind), **fields)
 
 
-_OF_FILE = {"file_id": str}
+_FILE_FIELDS = {"file_id": str}
 _RANGE = {"start_index": int, "end_index": int}
 Annotation = tag_union(
     "type",
-    _make_item_type("file_citation", **_OF_FILE, filename=str, index=int),
+    _make_item_type("file_citation", **_FILE_FIELDS, filename=str, index=int),
     _make_item_type("url_citation", **_RANGE, title=str, url=str),
-    _make_item_type("container_file_citation", **_OF_FILE, **_RANGE, container_id=str, filename=str),
-    _make_item_type("file_path", **_OF_FILE, index=int),
+    _make_item_type("container_file_citation", **_FILE_FIELDS, **_RANGE, container_id=str, filename=str),
+    _make_item_type("file_path", **_FILE_FIELDS, index=int),
 )
 ItemStatus = optional(literal("in_progress", "completed", "incomplete"))
 ImageDetail = optional(literal("low", "high", "auto"))

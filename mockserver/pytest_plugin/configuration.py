@@ -23,8 +23,8 @@ from mockserver.testing.setup import name_cassette
 
 FOLDER = "cassettes"  # next to the test file
 MAX_TEST_CALLS = 10_000  # unless the mark allows more: an agent that is always told to call a tool never stops
-_OF_THE_PLUGIN = ("rules", "verify", "max_calls")  # all others are options of the server
-MARK_KEYS = (*_OF_THE_PLUGIN, *ServerOptions.__annotations__)
+_PLUGIN_KEYS = ("rules", "verify", "max_calls")  # all others are options of the server
+MARK_KEYS = (*_PLUGIN_KEYS, *ServerOptions.__annotations__)
 _CHOICES: Mapping[str, tuple[object, ...]] = {"verify": (True, False), "record": RECORD_MODES}
 
 
@@ -76,7 +76,7 @@ class Configuration(Struct, frozen=True):
 
     def make_setup(self, **more: Any) -> Setup:
         """Return the setup, with more options; mistakes are raised when it is used."""
-        options = {name: value for name, value in self.values.items() if name not in _OF_THE_PLUGIN}
+        options = {name: value for name, value in self.values.items() if name not in _PLUGIN_KEYS}
         if self.cassette is None:
             options.pop("record", None)
         return replace(Setup.make(*self.values["rules"], **{**options, **more}), spelling=PYTEST)

@@ -53,7 +53,7 @@ class Run:
         With mistakes in these, it has none of them: tests whose marks name others can run, the rest fail.
         """
         if self._server is None:
-            options = {name: value for name, value in self._options.items() if name not in _OF_TESTS}
+            options = {name: value for name, value in self._options.items() if name not in _TEST_OPTIONS}
             try:
                 self._server = MockServer(*self._options.get("rules", ()), **options)
             except MockserverError as error:
@@ -226,4 +226,4 @@ _CLOSED_LOOP = (
     "a client used a connection of an event loop that is closed: create an asynchronous client in each test, or let "
     "all tests share a loop (with pytest-asyncio: asyncio_default_test_loop_scope = session)"
 )
-_OF_TESTS = ("rules", "record", "cassettes")  # options that the server does not need until a test does
+_TEST_OPTIONS = ("rules", "record", "cassettes")  # options that the server does not need until a test does

@@ -381,7 +381,7 @@ def _is_schema(stated: Mapping[str, Json]) -> bool:
 
     A property may be called `type`: `{type: string}` is one, `{type: array}` with words of schemas beside it is not.
     """
-    if not _OF_SCHEMAS.isdisjoint(stated):
+    if not _SCHEMA_KEYWORDS.isdisjoint(stated):
         return True
     kind = stated.get("type")
     if kind in ("object", "array") or isinstance(kind, list):
@@ -409,7 +409,7 @@ def _make_type(kind: Json) -> Mapping[str, Json] | None:
 
 
 _TYPES = ("string", "integer", "number", "boolean", "object", "array")
-_OF_SCHEMAS = frozenset(
+_SCHEMA_KEYWORDS = frozenset(
     (
         *("$schema", "$ref", "$defs", "properties", "required", "anyOf", "oneOf", "allOf", "not", "const", "enum"),
         *("additionalProperties", "patternProperties", "prefixItems"),

@@ -36,7 +36,7 @@ from mockserver.state.redis.member import SLOTS, Connect, Member
 
 MAX_IDLE = 82_800  # seconds: less than the day after which what no server uses expires
 
-_OF_A_MACHINE = frozenset(("host", "port", "workers", "cassettes", "cors", "allowed_hosts", "log"))
+_MACHINE_SETTINGS = frozenset(("host", "port", "workers", "cassettes", "cors", "allowed_hosts", "log"))
 
 log = logging.getLogger("mockserver")
 
@@ -118,7 +118,7 @@ class Fleet:
         engine = self.live.engine
         if self._digested is not engine:
             shown = show_settings(self.live.settings)
-            settings = {name: value for name, value in shown.items() if name not in _OF_A_MACHINE}
+            settings = {name: value for name, value in shown.items() if name not in _MACHINE_SETTINGS}
             content = [__version__, settings, [rule.spec for rule in engine.rules]]
             self._digest = sha256(json.dumps(content, default=str).encode()).hexdigest()[:12]
             self._digested = engine

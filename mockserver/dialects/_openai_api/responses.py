@@ -569,10 +569,10 @@ def _reshape_fields(body: Body) -> Iterator[tuple[str, Json]]:
         yield "tools", [_show_tool(tool) for tool in tools]
     if (text := body.get("text")) is not None:
         form = text.get("format") or {"type": "text"}
-        shown = {**_UNSET_OF_FORMATS.get(form["type"], {}), **_keep_known_keys(form, _OF_FORMATS[form["type"]])}
+        shown = {**_UNSET_OF_FORMATS.get(form["type"], {}), **_keep_known_keys(form, _FORMAT_KEYS[form["type"]])}
         yield "text", {"format": shown, "verbosity": text.get("verbosity") or "medium"}
     if (reasoning := body.get("reasoning")) is not None:
-        yield "reasoning", {"effort": None, "summary": None, **_keep_known_keys(reasoning, _OF_REASONING)}
+        yield "reasoning", {"effort": None, "summary": None, **_keep_known_keys(reasoning, _REASONING_KEYS)}
     if (conversation := body.get("conversation")) is not None:
         yield "conversation", {"id": conversation if isinstance(conversation, str) else conversation["id"]}
     if (tier := body.get("service_tier")) not in (None, "auto"):
@@ -610,8 +610,8 @@ _WITHOUT_JSON = (
     "Response input messages must contain the word 'json' in some form to use 'text.format' of type 'json_object'."
 )
 _NO_SUBJECT = "Missing required parameter: provide one of 'input', 'prompt', 'previous_response_id' or 'conversation'."
-_OF_REASONING = ("effort", "summary", "generate_summary", "context", "mode")
-_OF_FORMATS: Mapping[str, Collection[str]] = {
+_REASONING_KEYS = ("effort", "summary", "generate_summary", "context", "mode")
+_FORMAT_KEYS: Mapping[str, Collection[str]] = {
     "text": ("type",),
     "json_object": ("type",),
     "json_schema": ("type", "name", "schema", "description", "strict"),

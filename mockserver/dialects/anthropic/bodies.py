@@ -51,7 +51,7 @@ def read_as_anthropic(model: Model, body: Body, *, validation: Validation, toler
         if tolerant and model.knows_all_but_names(body):
             return body
         found = error.errors(include_url=False)
-        refused = next((each for each in found if not (tolerant and each["type"] in _OF_NAMES)), found[0])
+        refused = next((each for each in found if not (tolerant and each["type"] in _NAME_ERRORS)), found[0])
         raise _make_refusal(refused, body) from None
 
 
@@ -66,7 +66,7 @@ def find_new_places(model: Model, body: Body) -> tuple[str, ...]:
     return ()
 
 
-_OF_NAMES = ("extra_forbidden", "union_tag_invalid", "literal_error")
+_NAME_ERRORS = ("extra_forbidden", "union_tag_invalid", "literal_error")
 
 
 def _make_refusal(error: ErrorDetails, body: Body) -> Failure:

@@ -284,7 +284,7 @@ def _find_meaning(body: Body, *, speaks_only: bool) -> dict[str, Json]:
         specs = [{"toolSpec": _write_schema(tool["toolSpec"])} if tool.get("toolSpec") else tool for tool in tools]
         kept["toolConfig"] = {**config, "tools": [*_simplify(specs, ordinals)]}
     if guardrail := kept.get("guardrailConfig"):
-        kept["guardrailConfig"] = {key: value for key, value in guardrail.items() if key not in _OF_TRACES}
+        kept["guardrailConfig"] = {key: value for key, value in guardrail.items() if key not in _TRACE_KEYS}
     return kept
 
 
@@ -315,4 +315,4 @@ def _count(held: Body, ordinals: dict[str, str]) -> str:
 _BOOKKEEPING = BOOKKEEPING | {
     *("requestMetadata", "serviceTier", "performanceConfig", "additionalModelResponseFieldPaths", "projectIdentifier")
 }
-_OF_TRACES = ("trace", "streamProcessingMode")
+_TRACE_KEYS = ("trace", "streamProcessingMode")

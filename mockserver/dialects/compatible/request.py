@@ -80,7 +80,7 @@ RequestMessage = tag_union(
     shape(role=literal("function"), content=nullable(str), name=str),
     shape(role=literal("tool"), content=UserContent, tool_call_id=str),
 )
-_OF_OPENROUTER = [
+_OPENROUTER_TOOLS = [
     f"openrouter:{name}"
     for name in ("web_search", "web_fetch", "datetime", "image_generation", "apply_patch", "fusion", "advisor")
 ]
@@ -90,7 +90,9 @@ Tool = tag_union(
     shape(type=literal("function"), function=_FunctionDefinition),
     shape(type=literal("custom"), custom=shape(name=str)),
     # those that the hosts run themselves
-    open_shape(type=literal("mcp", "live_search", "web_search", "browser_search", "code_interpreter", *_OF_OPENROUTER)),
+    open_shape(
+        type=literal("mcp", "live_search", "web_search", "browser_search", "code_interpreter", *_OPENROUTER_TOOLS)
+    ),
 )
 ResponseFormat = shape(
     type=literal("text", "json", "json_object", "json_schema", "structural_tag", "grammar", "regex"),

@@ -52,7 +52,7 @@ FUNCTION_CALL = message(
 )
 RESOLUTIONS = ("UNSPECIFIED", "LOW", "MEDIUM", "HIGH", "ULTRA_HIGH")
 # What a part says of its media; a part without data may say it of the one before.
-OF_MEDIA: Mapping[str, Any] = {
+MEDIA_FIELDS: Mapping[str, Any] = {
     "videoMetadata": message(
         "VideoMetadata", startOffset=DURATION, endOffset=DURATION, fps=DOUBLE, contentLayers=STRINGS
     ),
@@ -69,7 +69,7 @@ FUNCTION_RESPONSE = message(
     id=STRING,
     name=STRING,
     response=STRUCT,
-    parts=Repeated(message("FunctionResponsePart", inlineData=BLOB, fileData=FILE_DATA, **OF_MEDIA)),
+    parts=Repeated(message("FunctionResponsePart", inlineData=BLOB, fileData=FILE_DATA, **MEDIA_FIELDS)),
     willContinue=BOOL,
     scheduling=enum("FunctionResponse.Scheduling", "SCHEDULING_UNSPECIFIED", "SILENT", "WHEN_IDLE", "INTERRUPT"),
 )
@@ -94,7 +94,7 @@ DATA: Mapping[str, Any] = {
     "toolCall": message("ToolCall", toolType=STRING, id=STRING, args=STRUCT),
     "toolResponse": message("ToolResponse", toolType=STRING, id=STRING, response=STRUCT),
 }
-PART = message("Part", *DATA, **DATA, **OF_MEDIA, thought=BOOL, thoughtSignature=BYTES, partMetadata=STRUCT)
+PART = message("Part", *DATA, **DATA, **MEDIA_FIELDS, thought=BOOL, thoughtSignature=BYTES, partMetadata=STRUCT)
 CONTENT = message("Content", parts=Repeated(PART), role=STRING)
 
 FUNCTION = message(

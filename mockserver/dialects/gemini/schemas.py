@@ -85,7 +85,7 @@ def normalize_schema(schema: Json) -> Json:
 
 
 def _normalize_keyword(key: str, value: Json) -> Json:
-    if key in _OF_SCHEMAS and isinstance(value, Mapping):
+    if key in _KEYWORDS_WITH_NAMES and isinstance(value, Mapping):
         return {name: normalize_schema(inner) for name, inner in value.items()}
     if key in _SCHEMAS:
         return normalize_schema(value)
@@ -125,7 +125,7 @@ _SCHEMAS = frozenset(  # keywords that hold a schema, or several
         *("unevaluatedProperties", "propertyNames", "anyOf", "oneOf", "allOf", "not", "if", "then", "else"),
     )
 )
-_OF_SCHEMAS = frozenset(("properties", "patternProperties", "$defs", "definitions", "dependentSchemas"))  # by name
+_KEYWORDS_WITH_NAMES = frozenset(("properties", "patternProperties", "$defs", "definitions", "dependentSchemas"))
 _NUMBERS = {"integer": INT64.read, "number": DOUBLE.read}
 _COUNTS = frozenset(("minItems", "maxItems", "minLength", "maxLength", "minProperties", "maxProperties"))
 _TYPES = {name: name.lower() for name in ("STRING", "NUMBER", "INTEGER", "BOOLEAN", "ARRAY", "OBJECT", "NULL")}

@@ -391,7 +391,7 @@ def _escape_references(schema: Json, *, named: bool = False) -> Json:
     return {
         key: _escape_reference(key, value)
         if not named and (isinstance(value, str) or key in _DATA)
-        else _escape_references(value, named=key in _OF_NAMES and not named)
+        else _escape_references(value, named=key in _KEYWORDS_WITH_NAMES and not named)
         for key, value in schema.items()
     }
 
@@ -416,7 +416,9 @@ _FEW = 300  # schemas tried on each value within it
 MAX_COST = 5_000_000  # schemas tried: some 80 ms
 _MAX_COMPILING = 10_000  # schemas written out: some 100 ms
 _DATA = frozenset(("enum", "const", "default", "example", "examples"))  # keywords whose values are no schemas
-_OF_NAMES = frozenset(("properties", "patternProperties", "$defs", "definitions", "dependentSchemas", "dependencies"))
+_KEYWORDS_WITH_NAMES = frozenset(
+    ("properties", "patternProperties", "$defs", "definitions", "dependentSchemas", "dependencies")
+)
 _URIS = ("$ref", "$id", "id")
 _PERCENT = lazy_pattern("%(?![0-9A-Fa-f]{2})")
 _MAX_LINE = 240

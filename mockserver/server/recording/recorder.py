@@ -40,7 +40,7 @@ StreamEnd = re.Pattern[bytes] | ResponseEvent  # finds the last event of a strea
 
 MAX_RECORDED = 1 << 26  # bytes of an answer; a larger one is not kept
 _MAX_WHY = 2000  # characters of why an answer is not recorded
-_OF_CODED = (b"content-encoding", b"content-length")  # headers that do not fit decoded bytes
+_CODED_BODY_HEADERS = (b"content-encoding", b"content-length")  # headers that do not fit decoded bytes
 
 # What answers say about a wrong setup.
 _REJECTED = "{status}: the upstream rejected the API key; give the client a valid one, or set {key}"
@@ -296,7 +296,7 @@ class _Body:
         decoded = self._decoding is not None and self._decoding.whole and self._size > 0
         if self._coded and self._size and not decoded:
             raise CassetteError("its content encoding cannot be decoded, so it cannot be searched for secrets")
-        dropped = _OF_CODED if decoded else ()
+        dropped = _CODED_BODY_HEADERS if decoded else ()
         kept = [field for field in self._headers if field[0] not in dropped]
         headers = tuple((name.decode("latin-1"), value.decode("latin-1")) for name, value in kept)
         if self._events is not None:

@@ -179,7 +179,7 @@ def select_forwarded(headers: RawHeaders) -> Iterator[tuple[bytes, bytes]]:
     if any(name == b"origin" for name, _ in lower):
         named.add(b"cookie")  # a browser sends a page's cookies to all ports of a host: they are other servers'
     for name, value in lower:
-        if name not in _OF_A_CONNECTION and name not in named and not name.startswith(_OWN_OR_OF_A_PAGE):
+        if name not in _CONNECTION_HEADERS and name not in named and not name.startswith(_OWN_AND_PAGE_HEADERS):
             yield name, value.strip(b" \t")
 
 
@@ -241,7 +241,7 @@ def _explain(error: BaseException) -> str:
 
 def _describe(error: BaseException) -> str:
     if isinstance(error, ssl.SSLCertVerificationError):
-        return error.verify_message + (_TRUST if error.verify_code in _OF_NO_KNOWN_SIGNER else "")
+        return error.verify_message + (_TRUST if error.verify_code in _UNKNOWN_SIGNER_CODES else "")
     text = (error.strerror if isinstance(error, OSError) else None) or str(error) or type(error).__name__
     return text.rstrip(".")
 
@@ -251,7 +251,7 @@ _CIRCLE = (
     "Name the provider's own server as the upstream."
 )
 _TRUST = "; to trust it, set SSL_CERT_FILE to a file with all trusted certificates"
-_OF_NO_KNOWN_SIGNER = (2, 18, 19, 20, 21)  # OpenSSL's codes; a trusted certificate does not help with others
+_UNKNOWN_SIGNER_CODES = (2, 18, 19, 20, 21)  # OpenSSL's codes; a trusted certificate does not help with others
 _REASONS: Sequence[tuple[type[BaseException], str]] = (
     (socket.gaierror, "cannot be found: {}"),
     (ssl.SSLCertVerificationError, "has a certificate that is not trusted: {}"),
@@ -260,11 +260,11 @@ _REASONS: Sequence[tuple[type[BaseException], str]] = (
     (ConnectionResetError, "reset the connection"),
 )
 
-_OF_A_CONNECTION = frozenset(map(str.encode, HOP_BY_HOP)) | {
+_CONNECTION_HEADERS = frozenset(map(str.encode, HOP_BY_HOP)) | {
     *(b"expect", b"proxy-authenticate", b"proxy-authorization", b"proxy-authentication-info"),
     *(b"host", b"content-length", b"origin"),  # a page's origin has been checked, and is no business of the upstream
 }
-_OWN_OR_OF_A_PAGE = (b"x-mockserver-", b"sec-fetch-")
+_OWN_AND_PAGE_HEADERS = (b"x-mockserver-", b"sec-fetch-")
 # Where a key may stand, and how it is written there.
 _CREDENTIALS: Mapping[bytes, bytes] = {
     b"api-key": b"%s",

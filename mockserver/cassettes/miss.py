@@ -279,7 +279,11 @@ _ESSENTIAL = frozenset(
         STREAM,
         _DIALECT,
         "model",
-        *("server", "method", "target", "arguments", "params"),  # of MCP
+        "server",
+        "method",
+        "target",
+        "arguments",
+        "params",  # of MCP
         "tools",
         "tool_choice",
         "instructions",

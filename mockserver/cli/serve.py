@@ -224,9 +224,9 @@ def _write_json_line(exchange: Exchange, worker: Worker | None) -> str:
 
 
 _LOGGED = (
-    *("seq", "at", "method", "path", "dialect", "operation", "model", "namespace"),
-    *("source", "status", "faults", "ended", "elapsed", "recorded", "unrecorded"),
-)
+    "seq", "at", "method", "path", "dialect", "operation", "model", "namespace",
+    "source", "status", "faults", "ended", "elapsed", "recorded", "unrecorded",
+)  # fmt: skip
 LOG_LINES: Mapping[str, Callable[[Exchange, Worker | None], str] | None] = {
     "none": None,
     "text": _write_text_line,

@@ -585,9 +585,9 @@ def show_settings(settings: Settings) -> dict[str, Json]:
 
 
 _SHOWN_SETTINGS = (
-    *("host", "port", "workers", "dialect", "unmatched", "seed", "ids", "tokenizer", "timing", "known_models"),
-    *("validation", "lint", "replay", "journal_calls", "journal_bytes", "stored_answers", "stored_bytes", "max_body"),
-    *("max_upload", "stored_files"),
-    *("cassette", "cassettes", "record", "record_errors", "replay_speed", "limits"),
-    *("cors", "allowed_hosts", "reload", "log", "inspector_writes"),
-)
+    "host", "port", "workers", "dialect", "unmatched", "seed", "ids", "tokenizer", "timing", "known_models",
+    "validation", "lint", "replay", "journal_calls", "journal_bytes", "stored_answers", "stored_bytes", "max_body",
+    "max_upload", "stored_files",
+    "cassette", "cassettes", "record", "record_errors", "replay_speed", "limits",
+    "cors", "allowed_hosts", "reload", "log", "inspector_writes",
+)  # fmt: skip

@@ -114,11 +114,11 @@ AzureChatBody = shape(
 PassedThrough = shape(
     **fields_of(
         ChatBody,
-        *("n", "stream_options", "logprobs", "top_logprobs", "parallel_tool_calls"),
-        *("functions", "function_call", "reasoning_effort", "verbosity"),
+        "n", "stream_options", "logprobs", "top_logprobs", "parallel_tool_calls",
+        "functions", "function_call", "reasoning_effort", "verbosity",
     ),
     max_completion_tokens=optional(integer(0)),
-)
+)  # fmt: skip
 AZURE_CHAT = chat_model(shape(**AzureChatBody["fields"], **PassedThrough["fields"]))
 # The service takes two of those all the same, although its reference lacks them.
 _CHAT_FIELDS = frozenset(AzureChatBody["fields"]) | {"stream_options", "reasoning_effort"}
@@ -245,9 +245,9 @@ def _find_wrong_contents(messages: Iterable[Body]) -> Iterator[Complaint]:
 
 _MODEL_FIELDS = {
     *PassedThrough["fields"],
-    *("frequency_penalty", "presence_penalty", "max_tokens", "response_format", "temperature", "top_p"),
-    *("tools", "tool_choice", "dimensions", "encoding_format", "input_type"),
-}
+    "frequency_penalty", "presence_penalty", "max_tokens", "response_format", "temperature", "top_p",
+    "tools", "tool_choice", "dimensions", "encoding_format", "input_type",
+}  # fmt: skip
 
 
 def credential(http: HttpRequest) -> str | None:

@@ -411,16 +411,16 @@ def _make_type(kind: Json) -> Mapping[str, Json] | None:
 _TYPES = ("string", "integer", "number", "boolean", "object", "array")
 _SCHEMA_KEYWORDS = frozenset(
     (
-        *("$schema", "$ref", "$defs", "properties", "required", "anyOf", "oneOf", "allOf", "not", "const", "enum"),
-        *("additionalProperties", "patternProperties", "prefixItems"),
+        "$schema", "$ref", "$defs", "properties", "required", "anyOf", "oneOf", "allOf", "not", "const", "enum",
+        "additionalProperties", "patternProperties", "prefixItems",
     )
-)
+)  # fmt: skip
 _BESIDE_TYPES = frozenset(
     (
-        *("items", "minItems", "maxItems", "minLength", "maxLength", "pattern", "format", "minimum", "maximum"),
-        *("description", "title", "default", "examples"),
+        "items", "minItems", "maxItems", "minLength", "maxLength", "pattern", "format", "minimum", "maximum",
+        "description", "title", "default", "examples",
     )
-)
+)  # fmt: skip
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.@+ -]{0,63}")
 _BAD_NAME = (
     "{name} cannot be the name of an MCP server, as it is part of a URL: use up to 64 letters, digits, blanks and "

@@ -446,9 +446,9 @@ _TOKEN = lazy_pattern(r"""\s*("(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|\d[\w.]*|[^\W\
 _OPEN = {"(", "[", "{"}
 _CLOSE = {")", "]", "}"}
 _CONSTANTS = {"true", "false", "none", "True", "False", "None"}
-_KEYWORDS = {*_CONSTANTS, *("and", "or", "not", "in", "is", "if", "else", "elif", "for", "set", "recursive")}
+_KEYWORDS = {*_CONSTANTS, "and", "or", "not", "in", "is", "if", "else", "elif", "for", "set", "recursive"}
 _AFTER_TEST = {
-    *("(", ")", "]", "}", ",", ":", "|", "~", ".", "=", "==", "!=", "<", ">", "<=", ">=", "/", "//", "%"),
-    *("and", "or", "else", "if", "is", "not", "in", "recursive"),
-}
+    "(", ")", "]", "}", ",", ":", "|", "~", ".", "=", "==", "!=", "<", ">", "<=", ">=", "/", "//", "%",
+    "and", "or", "else", "if", "is", "not", "in", "recursive",
+}  # fmt: skip
 _PUNCTUATION = {"[", "]", "{", "}", "(", ")", ",", ":", "-", "~", "+"}

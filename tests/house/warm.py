@@ -39,9 +39,9 @@ there.shutdown(socket.SHUT_WR)
 sys.exit(int(there.recv(16) or 1))
 """
 OTHER_MODULES = (
-    *("openai.resources.chat", "httpcore", "httpcore2", "h11", "pydantic", "faker", "jsonschema_rs", "click", "yaml"),
-    *("starlette.applications", "uvicorn", "uvloop"),
-)
+    "openai.resources.chat", "httpcore", "httpcore2", "h11", "pydantic", "faker", "jsonschema_rs", "click", "yaml",
+    "starlette.applications", "uvicorn", "uvloop",
+)  # fmt: skip
 
 
 @contextmanager

@@ -204,7 +204,9 @@ def test_dot_segments_never_go_upstream(pair: Pair, name: str) -> None:
 
 
 SHOWN = (
-    *("accept: text/html,application/xml;q=0.9,*/*;q=0.8", "sec-fetch-dest: iframe", "sec-fetch-dest: document"),
+    "accept: text/html,application/xml;q=0.9,*/*;q=0.8",
+    "sec-fetch-dest: iframe",
+    "sec-fetch-dest: document",
     "sec-fetch-site: same-origin",  # what a page fetches may be shown later, from the browser's cache
 )
 

@@ -113,13 +113,13 @@ def _is_announced(small: bytes, at: int) -> bool:
 _LONGEST_NAME = 32  # letters before the word that announces a secret
 
 _CUES = (
-    *(b"key", b"secret", b"password", b"passwd", b"passphrase", b"pwd"),
-    *(b"bearer", b"authorization", b"credential", b"token"),
-)
+    b"key", b"secret", b"password", b"passwd", b"passphrase", b"pwd",
+    b"bearer", b"authorization", b"credential", b"token",
+)  # fmt: skip
 _WORDS_BEFORE_KEY = (
-    *(b"api", b"access", b"secret", b"private", b"subscription", b"account", b"auth", b"encryption", b"signing"),
-    *(b"master", b"service", b"shared", b"webhook"),
-)
+    b"api", b"access", b"secret", b"private", b"subscription", b"account", b"auth", b"encryption", b"signing",
+    b"master", b"service", b"shared", b"webhook",
+)  # fmt: skip
 _WORDS_BEFORE_TOKEN = (
     b"access",
     b"auth",

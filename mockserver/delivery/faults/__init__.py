@@ -330,16 +330,15 @@ class DropUsage(Struct, frozen=True):
 
 
 _USAGE: tuple[Steps, ...] = (
-    *(
-        ("usage",),
-        ("response", "usage"),
-        ("message", "usage"),
-        ("delta", "usage"),
-        ("usageMetadata",),
-        ("metadata", "usage"),
-    ),
+    ("usage",),
+    ("response", "usage"),
+    ("message", "usage"),
+    ("delta", "usage"),
+    ("usageMetadata",),
+    ("metadata", "usage"),
     ("amazon-bedrock-invocationMetrics",),
-    *(("prompt_eval_count",), ("eval_count",)),
+    ("prompt_eval_count",),
+    ("eval_count",),
 )
 
 
@@ -588,8 +587,13 @@ class SessionLost(Struct, frozen=True):
 # Over a WebSocket, where each event is a frame, there is nothing that these could change.
 ONLY_OVER_HTTP = frozenset(
     (
-        *("keepalive", "split_frame", "split_utf8", "join_frames", "crlf"),
-        *("wrong_content_type", "wrong_content_length"),
+        "keepalive",
+        "split_frame",
+        "split_utf8",
+        "join_frames",
+        "crlf",
+        "wrong_content_type",
+        "wrong_content_length",
     )
 )
 

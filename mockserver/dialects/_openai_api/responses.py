@@ -253,8 +253,13 @@ def _write_schemas_of_tool(tool: Body) -> Body:
 
 _IDS = ("id", "call_id", "approval_request_id")
 _BOOKKEEPING = BOOKKEEPING | {
-    *("background", "background_options", "previous_response_id"),
-    *("request_id", "priority", "cache_salt", "enable_response_messages"),
+    "background",
+    "background_options",
+    "previous_response_id",
+    "request_id",
+    "priority",
+    "cache_salt",
+    "enable_response_messages",
 }
 
 
@@ -643,19 +648,20 @@ _UNSET_OF_FORMATS: Mapping[str, Body] = {"json_schema": {"description": None, "s
 _SERVICE_TIERS = {"fast": "priority"}  # the tier that serves a request is called by one of its two names
 _UNCHANGED_FIELDS = frozenset(
     (
-        *("instructions", "max_tool_calls", "metadata", "parallel_tool_calls", "previous_response_id", "prompt"),
-        *("prompt_cache_key", "prompt_cache_retention", "safety_identifier", "store", "tool_choice", "top_logprobs"),
-        *("truncation", "user"),
+        "instructions", "max_tool_calls", "metadata", "parallel_tool_calls", "previous_response_id", "prompt",
+        "prompt_cache_key", "prompt_cache_retention", "safety_identifier", "store", "tool_choice", "top_logprobs",
+        "truncation", "user",
     )
-)
+)  # fmt: skip
+_RESPONSE_FIELDS = (
+    "id", "object", "created_at", "status", "completed_at", "background", "conversation", "error",
+    "frequency_penalty", "incomplete_details", "instructions", "max_output_tokens", "max_tool_calls", "model",
+    "output", "parallel_tool_calls", "presence_penalty", "previous_response_id", "prompt", "prompt_cache_key",
+    "prompt_cache_retention", "reasoning", "safety_identifier", "service_tier", "store", "temperature", "text",
+    "tool_choice", "tools", "top_logprobs", "top_p", "truncation", "usage", "user", "metadata",
+)  # fmt: skip
 RESPONSE_LAYOUT = ResponseLayout(
-    response=(
-        *("id", "object", "created_at", "status", "completed_at", "background", "conversation", "error"),
-        *("frequency_penalty", "incomplete_details", "instructions", "max_output_tokens", "max_tool_calls", "model"),
-        *("output", "parallel_tool_calls", "presence_penalty", "previous_response_id", "prompt", "prompt_cache_key"),
-        *("prompt_cache_retention", "reasoning", "safety_identifier", "service_tier", "store", "temperature", "text"),
-        *("tool_choice", "tools", "top_logprobs", "top_p", "truncation", "usage", "user", "metadata"),
-    ),
+    response=_RESPONSE_FIELDS,
     unset={
         "model": "gpt-5",
         "background": False,

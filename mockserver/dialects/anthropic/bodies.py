@@ -166,7 +166,11 @@ ToolResult = _make_cacheable_block_type(
         text_or_list(
             tag_union(
                 "type",
-                *(Text, Image, Document, SearchResult, ToolReference),
+                Text,
+                Image,
+                Document,
+                SearchResult,
+                ToolReference,
                 open_shape(type=literal("browser_state")),
             )
         )
@@ -176,16 +180,23 @@ ToolResult = _make_cacheable_block_type(
 )
 # Results of tools that the provider runs; of the beta ones, only the type is known.
 _RESULTS = (
-    *("web_search_tool_result", "web_fetch_tool_result", "code_execution_tool_result"),
-    *("bash_code_execution_tool_result", "text_editor_code_execution_tool_result", "tool_search_tool_result"),
+    "web_search_tool_result",
+    "web_fetch_tool_result",
+    "code_execution_tool_result",
+    "bash_code_execution_tool_result",
+    "text_editor_code_execution_tool_result",
+    "tool_search_tool_result",
 )
 _BETA = (
-    *("mcp_tool_use", "mcp_tool_result", "mcp_tool_listing", "advisor_tool_result", "compaction", "fallback"),
-    *("tool_addition", "tool_removal"),
-)
+    "mcp_tool_use", "mcp_tool_result", "mcp_tool_listing", "advisor_tool_result", "compaction", "fallback",
+    "tool_addition", "tool_removal",
+)  # fmt: skip
 Block = tag_union(
     "type",
-    *(Text, Image, Document, SearchResult),
+    Text,
+    Image,
+    Document,
+    SearchResult,
     _make_block_type("thinking", thinking=str, signature=str),
     _make_block_type("redacted_thinking", data=str),
     _make_cacheable_block_type("tool_use", **_CALL, toolset_name=optional(str)),

@@ -25,10 +25,10 @@ MESSAGE_IDS = IdShape("msg_bdrk_01", 22, "base58")
 TOOL_CALL_IDS = IdShape("tooluse_", 22)
 FINISHES = frozenset(
     (
-        *("end_turn", "tool_use", "max_tokens", "stop_sequence", "guardrail_intervened", "content_filtered"),
-        *("malformed_model_output", "malformed_tool_use", "model_context_window_exceeded"),
+        "end_turn", "tool_use", "max_tokens", "stop_sequence", "guardrail_intervened", "content_filtered",
+        "malformed_model_output", "malformed_tool_use", "model_context_window_exceeded",
     )
-)
+)  # fmt: skip
 
 
 def parse_converse(http: HttpRequest, validation: Validation) -> Call:
@@ -89,8 +89,11 @@ def converse_options(call: Call) -> ConverseOptions:
 # Fields that an answer depends on, and the options without them.
 _SHOWN = frozenset(
     (
-        *("additionalModelRequestFields", "additionalModelResponseFieldPaths", "guardrailConfig"),
-        *("performanceConfig", "serviceTier"),
+        "additionalModelRequestFields",
+        "additionalModelResponseFieldPaths",
+        "guardrailConfig",
+        "performanceConfig",
+        "serviceTier",
     )
 )
 _SIGNED = ConverseOptions()
@@ -313,6 +316,10 @@ def _count(held: Body, ordinals: dict[str, str]) -> str:
 
 
 _BOOKKEEPING = BOOKKEEPING | {
-    *("requestMetadata", "serviceTier", "performanceConfig", "additionalModelResponseFieldPaths", "projectIdentifier")
+    "requestMetadata",
+    "serviceTier",
+    "performanceConfig",
+    "additionalModelResponseFieldPaths",
+    "projectIdentifier",
 }
 _TRACE_KEYS = ("trace", "streamProcessingMode")

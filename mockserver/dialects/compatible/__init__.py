@@ -144,11 +144,18 @@ def _fail(host: Host, http: HttpRequest, failure: Failure, call: Call | None) ->
     return make_json_reply(resolved.status, body, lines, failure.headers)
 
 
+_MISSING_PATHS = ("/messages", "/score", "/search", "/images", "/audio", "/files", "/batches", "/generation")
+
+
 def make_dialect(host: Host) -> Dialect:
     """Return the dialect as a host speaks it."""
     config = CLIENT_CONFIGS.get(host.name)
     chat = Operation(
-        *("chat", "POST", "/chat/completions", make_parse_chat(host), _Chats(host.layout).render),
+        "chat",
+        "POST",
+        "/chat/completions",
+        make_parse_chat(host),
+        _Chats(host.layout).render,
         error=host.errors.end_stream,
         history=make_history(host) or accept_any_history,
         shows_reasoning=host.layout.shows_reasoning,
@@ -171,7 +178,7 @@ def make_dialect(host: Host) -> Dialect:
         variables={} if config is None else config.variables,
         missing=dict.fromkeys(
             (
-                *("/messages", "/score", "/search", "/images", "/audio", "/files", "/batches", "/generation"),
+                *_MISSING_PATHS,
                 *(() if ranking else ("/rerank",)),
                 *(f"/{name}" for name in ("completions", "embeddings", "responses") if name not in host.operations),
             ),

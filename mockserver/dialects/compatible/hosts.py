@@ -229,7 +229,9 @@ XAI = Host(
 GROQ = Host(
     name="groq",
     layout=_make_layout(
-        *("usage_breakdown", "x_groq", "service_tier"),
+        "usage_breakdown",
+        "x_groq",
+        "service_tier",
         chunk=(*_CHUNK, "x_groq"),
         whole_calls="apart",
         reasoning="reasoning",
@@ -311,7 +313,8 @@ PERPLEXITY = Host(
 VLLM = Host(
     name="vllm",
     layout=_make_layout(
-        *("prompt_logprobs", "kv_transfer_params"),
+        "prompt_logprobs",
+        "kv_transfer_params",
         choice=("index", "message", "logprobs", "finish_reason", "stop_reason", "token_ids"),
         chunk_choice=("index", "delta", "logprobs", "finish_reason", "stop_reason", "token_ids"),
         chunk=_CHUNK,

@@ -45,17 +45,15 @@ NAME = "compatible"
 
 # Parts that some of the hosts take: vLLM and OpenRouter have videos, OpenRouter marks parts for its cache.
 _MEDIA = literal(
-    *(
-        "image_url",
-        "input_audio",
-        "file",
-        "video_url",
-        "audio_url",
-        "input_video",
-        "image_embeds",
-        "file_url",
-        "pdf_url",
-    ),
+    "image_url",
+    "input_audio",
+    "file",
+    "video_url",
+    "audio_url",
+    "input_video",
+    "image_embeds",
+    "file_url",
+    "pdf_url",
 )
 UserPart = tag_union("type", TextPart, open_shape(type=_MEDIA))
 AssistantPart = tag_union("type", TextPart, RefusalPart, open_shape(type=literal("thinking", "reasoning")))
@@ -98,22 +96,14 @@ ResponseFormat = shape(
     type=literal("text", "json", "json_object", "json_schema", "structural_tag", "grammar", "regex"),
     json_schema=optional(shape(name=not_null(str), schema=optional(Object), strict=optional(bool))),
 )
+_OPENAI_FIELDS = (
+    "max_tokens", "max_completion_tokens", "stream", "logprobs", "parallel_tool_calls", "temperature", "seed",
+    "functions", "function_call", "frequency_penalty", "presence_penalty",
+)  # fmt: skip
 _CHAT_BODY = shape(
     messages=list_of(RequestMessage, 1),
     model=not_null(str),
-    **fields_of(
-        ChatBody,
-        *(
-            "max_tokens",
-            "max_completion_tokens",
-            "stream",
-            "logprobs",
-            "parallel_tool_calls",
-            "temperature",
-            "seed",
-        ),
-        *("functions", "function_call", "frequency_penalty", "presence_penalty"),
-    ),
+    **fields_of(ChatBody, *_OPENAI_FIELDS),
     n=optional(integer(1, MAX_CHOICES)),
     top_p=optional(float),
     top_k=optional(float),

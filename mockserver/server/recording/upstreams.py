@@ -261,8 +261,13 @@ _REASONS: Sequence[tuple[type[BaseException], str]] = (
 )
 
 _CONNECTION_HEADERS = frozenset(map(str.encode, HOP_BY_HOP)) | {
-    *(b"expect", b"proxy-authenticate", b"proxy-authorization", b"proxy-authentication-info"),
-    *(b"host", b"content-length", b"origin"),  # a page's origin has been checked, and is no business of the upstream
+    b"expect",
+    b"proxy-authenticate",
+    b"proxy-authorization",
+    b"proxy-authentication-info",
+    b"host",
+    b"content-length",
+    b"origin",  # a page's origin has been checked, and is no business of the upstream
 }
 _OWN_AND_PAGE_HEADERS = (b"x-mockserver-", b"sec-fetch-")
 # Where a key may stand, and how it is written there.

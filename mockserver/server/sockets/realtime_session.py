@@ -613,9 +613,9 @@ def _refuse(code: str, message: str) -> Failure:
 
 
 _RESPONSE_KEYS = (
-    *("output_modalities", "instructions", "tools", "tool_choice", "max_output_tokens", "parallel_tool_calls"),
-    *("reasoning", "prompt"),
-)
+    "output_modalities", "instructions", "tools", "tool_choice", "max_output_tokens", "parallel_tool_calls",
+    "reasoning", "prompt",
+)  # fmt: skip
 _KEEPING = ("input_audio_buffer.append", "conversation.item.create")  # what adds to the memory of a session
 _LONGEST_ID = 512  # characters of the id of a client's event
 _NO_BINARY = "Send events as text frames, not as binary ones."

@@ -308,7 +308,7 @@ class SocketSession:
 
 _HANDSHAKE_HEADERS = frozenset(
     (
-        *(b"upgrade", b"connection", b"content-type", b"content-length", b"content-encoding", b"transfer-encoding"),
-        *(b"sec-websocket-key", b"sec-websocket-version", b"sec-websocket-extensions", b"sec-websocket-protocol"),
+        b"upgrade", b"connection", b"content-type", b"content-length", b"content-encoding", b"transfer-encoding",
+        b"sec-websocket-key", b"sec-websocket-version", b"sec-websocket-extensions", b"sec-websocket-protocol",
     )
-)
+)  # fmt: skip

@@ -69,7 +69,8 @@ MESSAGES: Call = (
 )
 GEMINI = "https://generativelanguage.googleapis.com/v1beta/models"
 CONTENTS: Call = (
-    *("POST", f"{GEMINI}/gemini-2.5-flash:streamGenerateContent?alt=sse"),
+    "POST",
+    f"{GEMINI}/gemini-2.5-flash:streamGenerateContent?alt=sse",
     {"contents": [{"role": "user", "parts": [{"text": "hi"}]}]},
     events(
         {"candidates": [{"content": {"role": "model", "parts": [{"text": SAID}]}, "finishReason": "STOP", "index": 0}]}

@@ -138,7 +138,9 @@ def test_the_error_file_names_the_line_that_no_rule_answers(strict_client: OpenA
 def test_a_rule_states_the_statuses_of_a_batch(client: OpenAI) -> None:
     batch = start(client, upload(client, say("hello")).id, metadata={"plan": "fail"})
     assert [batch.status, *[client.batches.retrieve(batch.id).status for _ in range(2)]] == [
-        *("validating", "failed", "failed")
+        "validating",
+        "failed",
+        "failed",
     ]
 
 

@@ -184,26 +184,26 @@ ANTHROPIC: dict[str, Changed] = {
 }
 GOOGLE: dict[str, Changed] = {
     "signature lost": (
-        *(GEMINI, "gemini-3-flash-preview", ("weather",)),
+        GEMINI, "gemini-3-flash-preview", ("weather",),
         lambda body: part_of_call(body).pop("thoughtSignature"),
-        *("contents[1].parts[0]", UNSIGNED_CALL),
+        "contents[1].parts[0]", UNSIGNED_CALL,
     ),
     "signature lost by the newest": (
-        *(GEMINI, "gemini-pro-latest", ("both",)),
+        GEMINI, "gemini-pro-latest", ("both",),
         lambda body: part_of_call(body).pop("thoughtSignature"),
-        *("contents[1].parts[0]", UNSIGNED_CALL),
+        "contents[1].parts[0]", UNSIGNED_CALL,
     ),
     "signature edited": (
-        *(GEMINI, "gemini-3-pro-preview", ("weather",)),
+        GEMINI, "gemini-3-pro-preview", ("weather",),
         lambda body: edit(part_of_call(body), thoughtSignature=flipped(part_of_call(body)["thoughtSignature"])),
-        *("contents[1].parts[0]", "Corrupted thought signature."),
+        "contents[1].parts[0]", "Corrupted thought signature.",
     ),
     "signature cut": (
-        *(GEMINI, "gemini-3.7-flash", ("weather",)),
+        GEMINI, "gemini-3.7-flash", ("weather",),
         lambda body: edit(part_of_call(body), thoughtSignature=cut(part_of_call(body)["thoughtSignature"])),
-        *("contents[1].parts[0]", "Invalid thought signature."),
+        "contents[1].parts[0]", "Invalid thought signature.",
     ),
-}
+}  # fmt: skip
 ENCRYPTED = "could not be verified. Reason: Encrypted content could not be decrypted or parsed."
 OPENAI: dict[str, Changed] = {
     "a call without its reasoning": (
@@ -325,26 +325,26 @@ def rename_thoughts(body: Json) -> None:
 
 HOSTS: dict[str, Changed] = {
     "a call without its reasoning": (
-        *(DEEPSEEK, "deepseek-v4-pro", ("weather",)),
-        *(lose_thoughts, "messages[1].reasoning_content", UNTHOUGHT),
+        DEEPSEEK, "deepseek-v4-pro", ("weather",),
+        lose_thoughts, "messages[1].reasoning_content", UNTHOUGHT,
     ),
     "a call without its reasoning, earlier model": (
-        *(DEEPSEEK, "deepseek-reasoner", ("weather",)),
+        DEEPSEEK, "deepseek-reasoner", ("weather",),
         lambda body: (lose_thoughts(body), body["messages"].pop()),  # with the user's next turn, it is not wanted
-        *("messages[1].reasoning_content", UNTHOUGHT_BEFORE),
+        "messages[1].reasoning_content", UNTHOUGHT_BEFORE,
     ),
     "a call with reasoning of another name, Groq": (
-        *(GROQ, "openai/gpt-oss-120b", ("weather",)),
-        *(rename_thoughts, "messages[1].reasoning_content"),
+        GROQ, "openai/gpt-oss-120b", ("weather",),
+        rename_thoughts, "messages[1].reasoning_content",
         "'messages.1' : for 'role:assistant' the following must be satisfied[('messages.1' : property "
         "'reasoning_content' is unsupported)]",
     ),
     "a call with reasoning of another name, Cerebras": (
-        *(CEREBRAS, "gpt-oss-120b", ("weather",)),
-        *(rename_thoughts, "messages[1].reasoning_content"),
+        CEREBRAS, "gpt-oss-120b", ("weather",),
+        rename_thoughts, "messages[1].reasoning_content",
         "messages.1.assistant.reasoning_content: property 'messages.1.assistant.reasoning_content' is unsupported",
     ),
-}
+}  # fmt: skip
 CHANGED = {**{f"anthropic: {name}": case for name, case in ANTHROPIC.items()}}
 CHANGED |= {f"gemini: {name}": case for name, case in GOOGLE.items()}
 CHANGED |= {f"openai: {name}": case for name, case in OPENAI.items()}

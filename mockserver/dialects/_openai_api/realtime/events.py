@@ -88,10 +88,10 @@ CLIENT_EVENTS: Mapping[str, Model] = {
 }
 # As the provider lists them: some belong to sessions that translate.
 _LISTED = (
-    *("session.update", "session.close", "input_audio_buffer.append", "session.input_audio_buffer.append"),
-    *("input_audio_buffer.commit", "input_audio_buffer.clear", "conversation.item.create"),
-    *("conversation.item.truncate", "conversation.item.delete", "conversation.item.retrieve", "response.create"),
-)
+    "session.update", "session.close", "input_audio_buffer.append", "session.input_audio_buffer.append",
+    "input_audio_buffer.commit", "input_audio_buffer.clear", "conversation.item.create",
+    "conversation.item.truncate", "conversation.item.delete", "conversation.item.retrieve", "response.create",
+)  # fmt: skip
 
 
 def read_event(event: Json, validation: Validation) -> Body:

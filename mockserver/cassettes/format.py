@@ -408,9 +408,8 @@ def _round_time(seconds: float) -> float:
 
 def _is_restorable(text: str, episode: Episode, attached: NewAttachments | None) -> bool:
     try:
-        return (
-            read_episode(text, None if attached is None else attached.__getitem__) == episode and len(text.encode()) > 0
-        )
+        text.encode()  # half of a character cannot be stored
+        return read_episode(text, None if attached is None else attached.__getitem__) == episode
     except (CassetteError, UnicodeEncodeError):
         return False
 

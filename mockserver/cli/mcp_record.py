@@ -23,8 +23,9 @@ from mockserver.core.seed import monotonic, wall
 from mockserver.core.text import count_noun
 from mockserver.dialects._mcp import DIALECT
 from mockserver.server.programs import find_command, read_exit_code
-from mockserver.server.recording.cassette_store import CassetteStore, parse_sent
+from mockserver.server.recording.cassette_store import CassetteStore
 from mockserver.server.recording.player import Player
+from mockserver.server.recording.recorded_calls import parse_sent
 from mockserver.server.recording.recorder import RecordingPolicy
 
 MAX_LINE = 1 << 26  # bytes of a message

@@ -228,6 +228,7 @@ def _make_server(name: str, rules: tuple[Path, ...], flags: Mapping[str, Json]) 
     from mockserver.server.deliver import list_actions
     from mockserver.server.respond import Responder
     from mockserver.server.routes import Endpoint
+    from mockserver.server.visit import Sender
 
     live = start(find_sources(rules, {**flags, "record": "none"}))
     servers = {each: McpServer(each) for each in live.player.recorded_servers} | {**live.engine.servers}
@@ -245,7 +246,7 @@ def _make_server(name: str, rules: tuple[Path, ...], flags: Mapping[str, Json]) 
         fields = [(key.encode(), value.encode()) for key, value in headers.items()]
         request = HttpRequest(message.verb, path, headers=fields, body=message.line, path_params={"server": name})
         visit = responder.admit(request)
-        visit.in_process = True
+        visit.sender = Sender(in_process=True)
         response = await responder.respond(visit)
         if response.forwarded is not None:
             visit.end("complete")

@@ -90,3 +90,4 @@ _PREFIX = re.compile(r"(?:/[A-Za-z0-9._~-]+)+")
 _OWN_KEYS = frozenset(("id", "object", "created", "model", "choices", "usage"))
 
 HostTable = Annotated[Mapping[str, HostSettings], AfterValidator(_check_hosts)]
+NO_HOSTS: Mapping[str, HostSettings] = {}

@@ -431,7 +431,9 @@ class Settings(BaseTable, title="settings"):
         default_factory=dict, description="Named timings that timing can refer to, in addition to the built-in ones."
     )
     keys: Keys = field(
-        None, description="The API keys to accept: a list, or a table of what each may do. Default: any key, or none."
+        None,
+        repr=False,
+        description="The API keys to accept: a list, or a table of what each may do. Default: any key, or none.",
     )
     limits: LimitsSetting = field(default_factory=Limits, description="Rate and concurrency limits. Default: none.")
     validation: ValidationSetting = field(
@@ -537,8 +539,10 @@ class Settings(BaseTable, title="settings"):
         default_factory=MatchSettings,
         description="Which request fields to ignore, or to compare as well, when looking for a recording.",
     )
-    scrub: Scrubs = field((), description="What to remove from recordings, in addition to credentials.")
-    allow_secrets: Several = field((), description="Texts that look like secrets but may be recorded; * is a wildcard.")
+    scrub: Scrubs = field((), repr=False, description="What to remove from recordings, in addition to credentials.")
+    allow_secrets: Several = field(
+        (), repr=False, description="Texts that look like secrets but may be recorded; * is a wildcard."
+    )
     replay_speed: float = field(
         0, ge=0, description="The speed of replayed answers: 1 as recorded, 2 twice as fast, 0 without delay."
     )
@@ -571,23 +575,19 @@ class Settings(BaseTable, title="settings"):
         return find_validation(dialect, self.validation)
 
 
+def dump_settings(settings: Settings) -> dict[str, Json]:
+    """Return the settings that differ from their defaults, secrets included, as plain values."""
+    usual = vars(Settings())
+    changed = {name: value for name, value in vars(settings).items() if value != usual[name]}
+    dumped: dict[str, Json] = to_builtins(changed, enc_hook=lambda table: table.model_dump(exclude_unset=True))
+    return dumped
+
+
 def show_settings(settings: Settings) -> dict[str, Json]:
-    """Show the settings that differ from their defaults, without secrets: of keys only how many there are."""
-    usual = Settings()
-    found = dict[str, Json]()
-    for name in _SHOWN_SETTINGS:
-        value = getattr(settings, name)
-        if value != getattr(usual, name):
-            found[name] = value.model_dump(exclude_none=True) if isinstance(value, BaseTable) else to_builtins(value)
-    if settings.keys is not None:
-        found["keys"] = len(settings.keys)
-    return found
-
-
-_SHOWN_SETTINGS = (
-    "host", "port", "workers", "dialect", "unmatched", "seed", "ids", "tokenizer", "timing", "known_models",
-    "validation", "lint", "replay", "journal_calls", "journal_bytes", "stored_answers", "stored_bytes", "max_body",
-    "max_upload", "stored_files",
-    "cassette", "cassettes", "record", "record_errors", "replay_speed", "limits",
-    "cors", "allowed_hosts", "reload", "log", "inspector_writes",
-)  # fmt: skip
+    """Show the settings that differ from their defaults. Secrets are left out; of several, it says how many."""
+    dumped = dump_settings(settings)
+    secret = {name for name in dumped if not Settings.model_fields[name].repr}
+    shown = {name: value for name, value in dumped.items() if name not in secret}
+    if settings.clock is None:
+        shown["clock"] = "real"
+    return shown | {name: len(dumped[name]) for name in secret if not isinstance(dumped[name], str)}

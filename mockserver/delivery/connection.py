@@ -66,13 +66,24 @@ class InProcessClient(Protocol):
 
 
 class ClientConnection(Struct):
-    """An ASGI connection to one client. `began`: when the answer begins, in monotonic seconds; None: once driven."""
+    """An ASGI connection to one client, for one answer.
+
+    `began`: when the answer begins, in monotonic seconds; None: when `drive` does. `has_head`: its head was sent, so
+    that it can only go on or break off.
+    """
 
     receive: Receive
     send: Send
     wire: Wire | None = None
     began: float | None = None
     in_process: InProcessClient | None = None
+    has_head: bool = False
+
+    async def send_head(self, status: int, headers: Iterable[tuple[str, str]]) -> None:
+        """Send the head of the answer."""
+        encoded = list(map(encode_header, headers))
+        await self.send({"type": "http.response.start", "status": status, "headers": encoded})
+        self.has_head = True
 
 
 async def wait_until_left(receive: Receive) -> None:

@@ -3,8 +3,6 @@
 import asyncio
 from collections.abc import Iterable
 
-from starlette.types import Message
-
 from mockserver.core.action import Action, Cut, Flush, Head, RawWrite, Wait, Write
 from mockserver.core.exchange import COMPLETE, Exchange
 from mockserver.core.http import Reply
@@ -16,7 +14,6 @@ from mockserver.delivery.connection import (
     ClientConnection,
     Note,
     Wire,
-    encode_header,
     wait_until_left,
 )
 from mockserver.delivery.paced import CLOCK, LoopClock, PacedStream
@@ -209,7 +206,7 @@ async def drive(
     return CLIENT_LEFT if client.wire is not None and client.wire.gone else COMPLETE
 
 
-async def send_paced(reply: Reply, lines: bytes, wire: Wire, row: Exchange, *, began: float | None) -> str | None:
+async def send_paced(reply: Reply, lines: bytes, client: ClientConnection, row: Exchange) -> str | None:
     """Send a paced stream with these header lines: what `drive` would do with its script, but faster.
 
     Return how it ended; None: nothing was sent, and `drive` has to.
@@ -220,9 +217,10 @@ async def send_paced(reply: Reply, lines: bytes, wire: Wire, row: Exchange, *, b
         if not ended.done():  # it is cancelled when the server stops
             ended.set_result(how)
 
-    stream = PacedStream(reply, monotonic() if began is None else began, row, end)
-    if not wire.send_paced(reply.status, lines, stream):
+    stream = PacedStream(reply, monotonic() if client.began is None else client.began, row, end)
+    if client.wire is None or not client.wire.send_paced(reply.status, lines, stream):
         return None
+    client.has_head = True
     try:
         return await ended
     finally:
@@ -248,7 +246,7 @@ def _cut(wire: Wire | None, cut: Cut) -> None:
 
 async def _flush(outbox: Buffer, client: ClientConnection, *, last: bool = False) -> None:
     if outbox.head is not None:
-        await client.send(_start(outbox.head))
+        await client.send_head(outbox.head.status, outbox.head.headers)
         outbox.head = None
     if not outbox.size and not last:
         return
@@ -261,7 +259,3 @@ async def _flush(outbox: Buffer, client: ClientConnection, *, last: bool = False
         await asyncio.sleep(0)  # let other requests run
     rest = body[swallowed:] if swallowed else body
     await client.send({"type": "http.response.body", "body": rest, "more_body": not last})
-
-
-def _start(head: Head) -> Message:
-    return {"type": "http.response.start", "status": head.status, "headers": list(map(encode_header, head.headers))}

@@ -191,12 +191,12 @@ def part_frames(reply: Reply, pace: Pace) -> Reply:
     written: list[bytes] = []
     ends: dict[float, int] = {}
     size = 0
-    for moment, _, frame in _time_frames(reply.frames, pace):
-        data = write_event(frame)
+    for timed in _time_frames(reply.frames, pace):
+        data = write_event(timed.frame)
         written.append(data)
         size += len(data)
         if data:
-            ends[min(moment, NEVER)] = size
+            ends[min(timed.at, NEVER)] = size
     stops = tuple(ends.values())
     openings = tuple([b"%x\r\n" % (end - start) for start, end in zip((0, *stops), stops, strict=False)])
     return replace(reply, frames=None, body=b"".join(written), parts=Parts(tuple(ends), stops, openings))
@@ -222,12 +222,20 @@ def _send_in_time(head: Head, writes: Iterable[tuple[float, Write]]) -> Iterator
 
 
 def _pace_frames(frames: Iterable[Frame | bytes], pace: Pace) -> Iterator[tuple[float, Write]]:
-    for moment, tokens, frame in _time_frames(frames, pace):
-        yield moment, Write(write_event(frame), tokens, frame)
+    for timed in _time_frames(frames, pace):
+        yield timed.at, Write(write_event(timed.frame), timed.tokens, timed.frame)
 
 
-def _time_frames(frames: Iterable[Frame | bytes], pace: Pace) -> Iterator[tuple[float, int, Frame | bytes]]:
-    """Yield when each frame leaves, in seconds since the start, with its tokens.
+class _TimedFrame(NamedTuple):
+    """A frame, when it leaves, in seconds since the start, and how many tokens it has."""
+
+    at: float
+    tokens: int
+    frame: Frame | bytes
+
+
+def _time_frames(frames: Iterable[Frame | bytes], pace: Pace) -> Iterator[_TimedFrame]:
+    """Yield when each frame leaves.
 
     The frame that ends the n-th token leaves at that token's time; a frame without tokens follows the one before.
     """
@@ -241,7 +249,7 @@ def _time_frames(frames: Iterable[Frame | bytes], pace: Pace) -> Iterator[tuple[
         tokens = _count_tokens(frame)
         token += tokens
         now = max(now, moments.find(token))
-        yield now, tokens, frame
+        yield _TimedFrame(now, tokens, frame)
 
 
 def _write_parts(body: bytes, parts: Parts) -> Iterator[tuple[float, Write]]:

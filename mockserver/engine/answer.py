@@ -103,7 +103,10 @@ def answer(call: Call, draft: Draft, author: Author, mark: str = "") -> Answer:
                     words = part.call.arguments if type(part) is ToolUse else part.text  # type: ignore[union-attr]
                     written += tokenizer.count(words)
     if plain is None or not is_whole or (most is not None and written > most):
-        choices, written, thought = _limit_choices(call, draft, author, identity)
+        limited = _limit_choices(call, draft, author, identity)
+        choices = limited.choices
+        written = limited.tokens
+        thought = limited.reasoning_tokens
     elif plain.calls:
         draw = author.drawer(call.tool_call_ids, "tool call")
         signed: list[Choice] = []
@@ -141,8 +144,15 @@ def _takes_calls(call: Call, most: int) -> bool:
     return not has_namespaces(call.tools)
 
 
-def _limit_choices(call: Call, draft: Draft, author: Author, identity: str) -> tuple[tuple[Choice, ...], int, int]:
-    """Return the choices within the call's limits, how many tokens they have, and how many of them are reasoning."""
+class _LimitedChoices(Struct, frozen=True):
+    """The choices within a request's limits, and how many tokens they have."""
+
+    choices: tuple[Choice, ...]
+    tokens: int
+    reasoning_tokens: int
+
+
+def _limit_choices(call: Call, draft: Draft, author: Author, identity: str) -> _LimitedChoices:
     choices: list[Choice] = []
     written = thought = 0
     for each in _repeat(draft.choices, call.options.n):
@@ -152,7 +162,7 @@ def _limit_choices(call: Call, draft: Draft, author: Author, identity: str) -> t
         for part in limited.parts:
             if type(part) is Reasoning:
                 thought += count_tokens(part, call.tokenizer)
-    return tuple(choices), written, thought
+    return _LimitedChoices(tuple(choices), written, thought)
 
 
 class _Limited(Struct, frozen=True):
@@ -221,7 +231,8 @@ def _limit(call: Call, draft: DraftChoice) -> _Limited:
     is_text = _is_one_text(draft.parts)
     is_free = options.parallel_tool_calls and options.max_tool_calls is None and not options.bare_functions
     whole = draft.parts if is_text or (is_free and not call.prompts) else _keep_allowed(call, draft.parts)
-    parts, stop = _stop_parts(whole, options.stop) if options.stop else (whole, "")
+    stopped = _stop_parts(whole, options.stop) if options.stop else _Stopped(whole)
+    parts = stopped.parts
     tokens = weigh_parts(parts, tokenizer)
     finish = "stop"
     trip = draft.filter_after
@@ -236,7 +247,7 @@ def _limit(call: Call, draft: DraftChoice) -> _Limited:
         tokens = most
     if finish == "stop" and not is_text and ToolUse in map(type, parts):
         finish = "function_call" if options.bare_functions else "tool_calls"
-    return _Limited(draft, parts, finish, tokens, stop if finish == "stop" else "")
+    return _Limited(draft, parts, finish, tokens, stopped.at if finish == "stop" else "")
 
 
 def _keep_allowed(call: Call, parts: Parts) -> Parts:
@@ -266,20 +277,28 @@ def _keep_few_items(parts: Parts, most: int) -> Parts:
     return tuple(part for at, part in enumerate(parts) if at not in items[max(most, 0) :])
 
 
-def _stop_parts(parts: Parts, stops: tuple[str, ...]) -> tuple[Parts, str]:
-    """Cut the parts at the first stop sequence, which may span several parts; return that sequence too."""
+class _Stopped(Struct, frozen=True):
+    """The parts up to a stop sequence, and which it is."""
+
+    parts: Parts
+    at: str = ""
+
+
+def _stop_parts(parts: Parts, stops: tuple[str, ...]) -> _Stopped:
+    """Cut the parts at the first stop sequence, which may span several parts."""
     text = "".join(part.text for part in parts if isinstance(part, Text))
     found = [(place, stop) for stop in stops if stop and (place := text.find(stop)) >= 0]
     if not found:
-        return parts, ""
-    (left, stop), kept = min(found, key=itemgetter(0)), list[Part]()
+        return _Stopped(parts)
+    left, stop = min(found, key=itemgetter(0))
+    kept = list[Part]()
     for part in parts:
         if isinstance(part, Text):
             if left < len(part.text):
-                return (*kept, _keep_first_characters(part, left)), stop
+                return _Stopped((*kept, _keep_first_characters(part, left)), stop)
             left -= len(part.text)
         kept.append(part)
-    return tuple(kept), stop
+    return _Stopped(tuple(kept), stop)
 
 
 def _shorten_parts(parts: Parts, most: int, tokenizer: Tokenizer) -> Parts:

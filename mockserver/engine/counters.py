@@ -5,6 +5,7 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from operator import attrgetter
+from typing import NamedTuple
 
 from msgspec import Struct
 
@@ -75,6 +76,13 @@ def find_next_attempt(call: Call, entries: Mapping[str, str]) -> int:
     return int(entries.get(name_attempts_counter(call), 0)) + 1 if stated is None else stated
 
 
+class Attempt(NamedTuple):
+    """Which attempt a call is, from 1, and the number of the call that was the first, if there is one before it."""
+
+    number: int = 1
+    first: int | None = None
+
+
 class Attempts:
     """Which attempt each call is, by its client's retry header or the equal requests before it; and the first call."""
 
@@ -90,7 +98,7 @@ class Attempts:
             self._count(row)
 
     def _forget(self) -> None:
-        self.found: dict[int, tuple[int, int | None]] = {}  # by number: the attempt, and the call that was the first
+        self.found: dict[int, Attempt] = {}  # by the number of the call
         self._counts = Counter[int]()
         self._firsts = dict[int, int]()
         self._last = 0
@@ -103,7 +111,7 @@ class Attempts:
         attempt = read_attempt(row) or self._counts[same]
         if attempt == 1:
             self._firsts[same] = row.seq
-        self.found[row.seq] = attempt, self._firsts.get(same) if attempt > 1 else None
+        self.found[row.seq] = Attempt(attempt, self._firsts.get(same) if attempt > 1 else None)
         if not _is_complete(row):
             self._incomplete.append(row)
 

@@ -8,7 +8,7 @@ each other (16 levels: 80 seconds).
 
 import re
 import re._parser as sre  # type: ignore[import-not-found]  # undocumented, and the same since Python 2
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import date, timedelta
 from functools import cache
 from math import ceil, inf
@@ -23,6 +23,7 @@ from mockserver.core.pattern_size import estimate_size
 from mockserver.core.plan import Failure
 from mockserver.core.seed import Random, Seed
 from mockserver.model.arguments import NOTHING, Mentions
+from mockserver.model.validators import InvalidSchemaError, compile_validator
 
 if TYPE_CHECKING:
     from lark import Lark, Token
@@ -37,27 +38,15 @@ def find_text_validator(constraints: Sequence[Mapping[str, Json]]) -> Any:
         return _VALIDATORS[written]
     stated = (part.get("pattern") for part in constraints)
     work = sum(estimate_pattern_work(pattern) for pattern in stated if isinstance(pattern, str))
-    return _VALIDATORS.keep(written, _make_text_validator(written), len(written) + _COMPILED * work)
-
-
-def _make_text_validator(constraints: bytes) -> Any:
-    from jsonschema_rs import validator_for  # slow to import, and only schemas need it
-
     try:
-        return validator_for(constraints.decode(), validate_formats=True, pattern_options=make_pattern_options())
-    except ValueError:
-        return None
+        validator = compile_validator({"allOf": [*constraints]}, formats=True)
+    except InvalidSchemaError:
+        validator = None
+    return _VALIDATORS.keep(written, validator, len(written) + _COMPILED * work)
 
 
 _COMPILED = 400  # bytes of a compiled pattern, for each microsecond that it takes
 _VALIDATORS = Memo[bytes, Any](most=128_000_000, fewest=1)  # the largest pattern has room
-
-
-@cache
-def make_pattern_options() -> Any:
-    from jsonschema_rs import FancyRegexOptions  # slow to import, and only schemas need it
-
-    return FancyRegexOptions(backtrack_limit=_MAX_BACKTRACKS)
 
 
 def matches(pattern: str, text: str) -> bool:
@@ -79,7 +68,6 @@ def estimate_pattern_work(pattern: str) -> int:
 
 
 MAX_PATTERN_WORK = 250_000
-_MAX_BACKTRACKS = 100_000  # some 15 ms
 _BACKTRACKS = lazy_pattern(r"\(\?[=!<]|\\[1-9k]")
 _SHORTHAND = lazy_pattern(r"\\[dDsSwW]")
 _LARGE_CLASS = lazy_pattern(r"\\[dDsS]|\[\^|\(\?i")
@@ -94,22 +82,49 @@ Node = tuple[Any, Any]
 
 
 def sample(
-    pattern: str, rng: Random, *, lengths: tuple[int, float] = (0, inf), expand_lookaheads: bool = False
+    pattern: str,
+    rng: Random,
+    *,
+    shortest: int = 0,
+    longest: float = inf,
+    expand_lookaheads: bool = False,
+    filling: int = 0,
 ) -> str | None:
-    """Return a text for the pattern; None if it cannot be read or needs too much.
+    """Return a text for the pattern, of so many characters; None if it cannot be read or needs too much.
 
-    With `expand_lookaheads`, write what a lookahead wants in front of what follows it.
+    With `expand_lookaheads`, write what a lookahead wants in front of what follows it. `filling`: how many characters
+    to add where the pattern is not anchored, as a pattern without repeats has one text only.
     """
     try:
         tree = _parse(pattern)
-        (least, most), shortest = lengths, tree.getwidth()[0]
-        if shortest > _MAX_STEPS or shortest > most:
+        needed = tree.getwidth()[0]
+        if needed > _MAX_STEPS or needed > longest:
             return None
-        text = _Sampler(rng, expand_lookaheads, spare=most - shortest, wanted=max(0, least - shortest)).write(tree)
+        sampler = _Sampler(rng, expand_lookaheads, spare=longest - needed, wanted=max(0, shortest - needed))
+        text = sampler.write(tree)
     except (ValueError, OverflowError, RecursionError, re.error):
         return None
-    filling = "".join(rng.choice(_KINDS[0]) for _ in range(min(least, _MAX_STEPS) - len(text)))
-    return filling + text if tree.data and tree.data[-1] == _AT_END else text + filling
+    starts_anywhere = not _is_anchored(tree, 0, _STARTS)
+    ends_anywhere = not _is_anchored(tree, -1, _ENDS)
+    if not (starts_anywhere or ends_anywhere):
+        return text
+    missing = max(min(filling, longest - len(text)), min(shortest, _MAX_STEPS) - len(text))
+    added = "".join(rng.choice(_KINDS[0]) for _ in range(int(missing)))
+    return text + added if ends_anywhere else added + text
+
+
+def _is_anchored(tree: Tree, place: int, anchors: Collection[Any]) -> bool:
+    """Return whether the first or the last node of a tree is an anchor, in all of its branches."""
+    if not len(tree):
+        return False
+    match tree[place]:
+        case (sre.AT, where):
+            return where in anchors
+        case (sre.BRANCH, (_, options)):
+            return all(_is_anchored(option, place, anchors) for option in options)
+        case (sre.SUBPATTERN, (_, _, _, inner)):
+            return _is_anchored(inner, place, anchors)
+    return False
 
 
 class _Sampler(Struct):
@@ -240,7 +255,8 @@ def _write_for_python(pattern: str, *, in_class: bool = False) -> str:
 _MAX_STEPS = 50_000  # characters and groups of one text
 _MORE_REPEATS = 7  # beyond the minimum, where a pattern sets no maximum
 _KINDS = ("abcdefghijklmnopqrstuvwxyz", "0123456789", "ABCDEFGHIJKLMNOPQRSTUVWXYZ", "-_.,:;!?/+*=#%&@()[]{}<>~ ", "é東")
-_AT_END = (sre.AT, sre.AT_END)
+_STARTS = (sre.AT_BEGINNING, sre.AT_BEGINNING_STRING)
+_ENDS = (sre.AT_END, sre.AT_END_STRING)
 _DIALECT = lazy_pattern(
     r"\\[pP](?P<property>\{\^?[\w=]+\}|[A-Z])|\\k<(?P<name>\w+)>|\\[ux]\{(?P<code>[0-9a-fA-F]{1,6})\}"
     r"|\\c(?P<control>[a-zA-Z])|\\(?P<escaped>[^dDwWsSbBAZtnrfvaxuUN0-9\W])|\\."

@@ -6,7 +6,7 @@ from functools import lru_cache
 from typing import Annotated, Any, Literal
 
 from msgspec import Struct
-from msgspec.json import encode
+from msgspec.json import decode, encode
 from msgspec.structs import replace
 from pydantic_core import ValidationError
 
@@ -16,6 +16,7 @@ from mockserver.config.validation_errors import validate_table
 from mockserver.core.json import Json
 from mockserver.core.mcp_server import VERSIONS, McpChange, McpLogin, McpPrompt, McpResource, McpServer, McpTool
 from mockserver.core.text import show_value
+from mockserver.model.validators import compile_validator, make_pointer
 
 _LONGEST_NAME = 128  # characters of a tool
 Add = Callable[..., None]  # takes a message and the path of what is wrong
@@ -446,22 +447,13 @@ def find_output_mistake(tool: McpTool, value: Json) -> str | None:
 
 
 def _find_mistake(schema: Mapping[str, Json], value: Json) -> str | None:
-    from jsonschema_rs import ValidationError  # slow to import
-
-    try:
-        _compile_validator(encode(schema)).validate(value)
-    except ValidationError as error:
-        place = "".join(f"/{step}" for step in error.instance_path)
-        return f"{error.message}{f' at {place}' if place else ''}"
-    return None
+    mistake = next(_compile_validator(encode(schema)).iter_errors(value), None)
+    if mistake is None:
+        return None
+    place = make_pointer(mistake.instance_path)
+    return f"{mistake.message}{f' at {place}' if place else ''}"
 
 
 @lru_cache(maxsize=256)
 def _compile_validator(schema: bytes) -> Any:
-    from jsonschema_rs import validator_for
-
-    return validator_for(schema.decode(), retriever=_refuse_to_fetch)
-
-
-def _refuse_to_fetch(uri: str) -> Json:
-    raise ValueError(f"nothing is fetched: {uri}")
+    return compile_validator(decode(schema))

@@ -431,12 +431,11 @@ def _list_assigned(tokens: Sequence[_Token]) -> Iterable[str]:
 # Samples of a request's values: each filter and test of the engine accepts some of these. `upper` is the name of
 # a filter and of a test, too.
 SAMPLES: tuple[Any, ...] = (
-    *("upper", 7, 1, "1", True, None, ["a"], {"a": 1}),
-    *("", "a b", "1.5", "2024-01-31T10:00:00Z", 0, 1.5, [], [1, 2], {}, [{"a": 1}], [["a", 1]], [["a"], ["b"]]),
-)
-_ARGUMENT_SAMPLES = slice(
-    8
-)  # the samples that are tried as arguments: all pairs, with each of the others before a filter
+    "upper", 7, 1, "1", True, None, ["a"], {"a": 1},
+    "", "a b", "1.5", "2024-01-31T10:00:00Z", 0, 1.5, [], [1, 2], {}, [{"a": 1}], [["a", 1]], [["a"], ["b"]],
+)  # fmt: skip
+# The samples that are tried as arguments: all pairs, with each of the others before a filter.
+_ARGUMENT_SAMPLES = slice(8)
 _REASONS = {"TooManyArguments": "too many arguments", "MissingArgument": "an argument is missing"}
 _COUNTED = lazy_pattern(r"\(\) (?:takes |missing |got an unexpected keyword argument ('\w+'))|expected .*argument")
 _USUAL_KEYWORDS = ("length", "width", "attribute", "reverse", "default", "by", "binary", "case_sensitive")

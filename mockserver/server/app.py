@@ -90,7 +90,7 @@ class Site:
         """Return what answers a handshake at a path, if its client may go on over a WebSocket."""
         if not self._live.settings.sockets:
             return None
-        found = self.find(path) or self._directory.find_meant(path)
+        found = self.find(path) or self._directory.find_corrected(path)
         if found is None or not found.responder.endpoint.has_socket:
             return None
         handshake = found.make_request("GET", query, tabulate(headers))
@@ -106,10 +106,10 @@ class Site:
             await send({"type": "http.response.body"})
         elif found := self.find(path):
             await answer(found, scope, receive, send)
-        elif found := self._directory.find_meant(path):
+        elif found := self._directory.find_corrected(path):
             await answer(found, _move(scope, found.path), receive, send)
         else:
-            found = self._directory.refuse(scope["method"], path, scope["query_string"])
+            found = self._directory.adopt(scope["method"], path, scope["query_string"])
             await answer(found, scope, receive, send)
 
     async def _connect(self, scope: Scope, receive: Receive, send: Send) -> None:

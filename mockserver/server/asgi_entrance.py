@@ -14,14 +14,13 @@ from mockserver.dialects._forms import FormReader
 from mockserver.engine.offload import LARGEST_IN_LOOP
 from mockserver.kinds import OPERATIONS
 from mockserver.media.large_data import LARGEST_IN_MEMORY
-from mockserver.server.access import check_key, check_page
 from mockserver.server.deliver import serve
 from mockserver.server.directory import FoundResponder
 from mockserver.server.limits import estimate_parsed_size
 from mockserver.server.recording.player import Player
 from mockserver.server.respond import Responder
 from mockserver.server.snapshot import find_codings, find_length, read_body, receive_pieces
-from mockserver.server.visit import Response, Visit
+from mockserver.server.visit import Response, Sender, Visit
 
 
 async def answer(found: FoundResponder, scope: Scope, receive: Receive, send: Send) -> None:
@@ -33,8 +32,7 @@ async def answer(found: FoundResponder, scope: Scope, receive: Receive, send: Se
     visit = found.responder.admit(request, scope["query_string"], weight=table.weight, is_whole=False)
     visit.receive = receive
     if client.in_process is not None:
-        visit.in_process = True
-        visit.patient = client.in_process.patient
+        visit.sender = Sender(in_process=True, patient=client.in_process.patient)
     await serve(_respond(found.responder, visit), visit, client, scope)
 
 
@@ -84,7 +82,8 @@ async def _respond_to_form(responder: Responder, visit: Visit) -> Response:
         return await responder.respond(visit)
     visit.request = replace(visit.request, form=reader)
     try:
-        _check_sender(visit)
+        responder.check_page(visit)
+        responder.check_key(visit)
         await _read_form(reader, visit)
         visit.row.asked = monotonic()
         response = await responder.respond(visit)
@@ -94,15 +93,6 @@ async def _respond_to_form(responder: Responder, visit: Visit) -> Response:
     if response.forwarded is not None:  # rules or a recording have changed meanwhile
         raise Failure("overloaded", _NOT_FORWARDED, retry_after=1.0)
     return response
-
-
-def _check_sender(visit: Visit) -> None:
-    """Refuse what the request would be refused for after it was read. Raises Failure."""
-    settings = visit.live.settings
-    if not visit.in_process:
-        check_page(visit.request, settings)
-    if settings.keys is not None:
-        check_key(visit.dialect.credential(visit.request), settings.keys)
 
 
 async def _read_form(reader: FormReader, visit: Visit) -> None:

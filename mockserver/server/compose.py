@@ -20,10 +20,10 @@ from mockserver.engine.policy import Policy
 from mockserver.engine.rule_set import make_rule_set
 from mockserver.media.large_data import count_on_disk
 from mockserver.server.live import Live
-from mockserver.server.recording.cassette_store import CassetteStore, check_cassettes
+from mockserver.server.recording.cassette_store import CassetteStore
 from mockserver.server.recording.player import Player
 from mockserver.server.recording.recorder import RecordingPolicy
-from mockserver.server.sources import Sources
+from mockserver.server.sources import Sources, check_cassettes
 from mockserver.state.in_memory import MemoryCounters, MemoryValueStore
 from mockserver.state.journal import Journal
 from mockserver.tokenizers import choose_tokenizer
@@ -58,7 +58,7 @@ def compose(sources: Sources, counters: Counters, before: Live | None = None) ->
     player = None
     if not errors.found or before is None:  # else the running server would miss changes of cassettes that are read here
         player = errors.attempt(partial(make_player, sources, settings, before))
-        store = player.store if player else CassetteStore(settings.cassettes, settings.match, settings.hosts)
+        store = player.store if player else make_store(sources, settings)
         errors.attempt(partial(check_cassettes, loaded.documents, store))
     if errors.found or player is None:
         raise errors.merged
@@ -84,8 +84,12 @@ def compose(sources: Sources, counters: Counters, before: Live | None = None) ->
     return Composed(settings, engine)
 
 
+def make_store(sources: Sources, settings: Settings) -> CassetteStore:
+    return CassetteStore(settings.cassettes, settings.match, settings.hosts, spelling=sources.spelling)
+
+
 def make_player(sources: Sources, settings: Settings, before: Live | None = None) -> Player:
-    store = CassetteStore(settings.cassettes, settings.match, settings.hosts, spelling=sources.spelling)
+    store = make_store(sources, settings)
     fresh = False
     if before is not None and before.settings.cassettes == settings.cassettes:
         store = before.player.store.copy_unloaded(settings.match, settings.hosts)

@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import Awaitable, Iterable
-from copy import copy
 
 from msgspec.structs import replace
 from starlette.types import Scope
@@ -35,8 +34,9 @@ async def serve(response: Awaitable[Response], visit: Visit, client: ClientConne
         if client.wire is not None and client.wire.gone:  # or the client left long ago
             return
         ended = STOPPED
-        if not await _turn_away(visit, client):
+        if client.has_head:  # the answer breaks off
             raise
+        await _turn_away(visit, client)
     except Exception:  # a bug of mockserver, while the answer was sent
         ended = CUT["close"]
         raise
@@ -83,11 +83,11 @@ def find_lines(response: Response) -> bytes | None:
     All others are scripts of actions, which `drive` performs through ASGI: those that a fault changes, with headers
     that are not plain, too large, of statuses without a body, or to clients of HTTP/1.0. What is forwarded is relayed.
     """
-    reply = response.reply
-    is_plain = response.forwarded is None and not response.plan.faults
-    if is_plain and (response.pace is AT_ONCE or reply.parts.times):
-        return join_headers(reply, response.extra_headers)
-    return None
+    if response.forwarded is not None or response.plan.faults:
+        return None
+    if response.pace is not AT_ONCE and not response.reply.parts.times:
+        return None
+    return join_headers(response.reply, response.extra_headers)
 
 
 async def _deliver(response: Response, visit: Visit, client: ClientConnection, scope: Scope) -> str:
@@ -103,7 +103,7 @@ async def _deliver(response: Response, visit: Visit, client: ClientConnection, s
     if client.wire is not None and (lines := find_lines(response)) is not None:
         body = response.reply.body
         if response.pace is not AT_ONCE:
-            if ended := await send_paced(response.reply, lines, client.wire, row, began=client.began):
+            if ended := await send_paced(response.reply, lines, client, row):
                 return ended
         elif client.wire.send_whole(response.reply.status, lines, frame_body(lines, body)):
             row.note(body)
@@ -136,21 +136,12 @@ async def _relay(response: Response, visit: Visit, client: ClientConnection, sco
         return await _deliver(refused, visit, client, scope)
 
 
-async def _turn_away(visit: Visit, client: ClientConnection) -> bool:
-    """Send a 503; False if the answer has begun, which then breaks off."""
-    row = visit.row
+async def _turn_away(visit: Visit, client: ClientConnection) -> None:
+    """Send a 503, as the server stops."""
     refused = visit.refuse(STOPPING)
     refused.plan = replace(refused.plan, source="invalid")  # no limit refuses it
-    before = copy(row)
     visit.finish(refused, tells_limits=False)
-    try:
-        await drive(list_actions(refused, visit), client, row.note)
-    except RuntimeError:  # the head was sent already
-        row.plan = before.plan
-        row.status = before.status
-        row.reply_headers = before.reply_headers
-        return False
-    return True
+    await drive(list_actions(refused, visit), client, visit.row.note)
 
 
 _NO_SCRIPT = (

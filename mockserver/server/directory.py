@@ -20,6 +20,7 @@ from mockserver.server.routes import (
     tidy,
 )
 from mockserver.server.snapshot import parse_query
+from mockserver.server.visit import Response, note_response
 
 
 class FoundResponder(Struct, frozen=True):
@@ -72,8 +73,11 @@ class Directory:
         found = FoundResponder(responder, inner, place.params, namespace)
         return self._known.keep(path, found, _RESPONDER + 4 * len(path))
 
-    def find_meant(self, path: str) -> FoundResponder | None:
-        """Return what answers at the path that an unknown one stands for, or None."""
+    def find_corrected(self, path: str) -> FoundResponder | None:
+        """Return what answers at the path that was meant by a misspelt one, or None.
+
+        It may have too many slashes, lack what clients leave out, or name a namespace where clients look for metadata.
+        """
         path = tidy(path)
         if moved := _WELL_KNOWN.fullmatch(path):
             path = f"{moved['place']}{moved['document']}{moved['rest']}"
@@ -83,35 +87,36 @@ class Directory:
         completed = self._routes.complete(inner)
         return None if completed is None else self.find(path.removesuffix(inner) + completed)
 
-    def refuse(self, method: str, path: str, query: bytes) -> FoundResponder:
-        """Return what answers at a path at which nothing is: rules, else a 404 that names the nearest path."""
+    def adopt(self, method: str, path: str, query: bytes) -> FoundResponder:
+        """Return what answers at a path that no dialect knows: rules, else a 404 that names the nearest path."""
         path = tidy(path)
         if (named := _NAMED.fullmatch(path)) and not is_namespace(named["name"]):
-            return self._refuse(named["path"], DEFAULT, refusal=_BAD_NAME)
+            return self._adopt(named["path"], DEFAULT, refusal=_BAD_NAME)
         if named and self.find(rest := path.removeprefix("/ns")) is not None:
-            return self._refuse(rest, DEFAULT, refusal=f"The name of a namespace is missing: /ns/NAME{rest}.")
+            return self._adopt(rest, DEFAULT, refusal=f"The name of a namespace is missing: /ns/NAME{rest}.")
         namespace, inner = split_namespace(path)
         nearest = _find_control_path(method, inner, namespace) or find_nearest_path(
             method, inner, self._routes.endpoints, query.decode()
         )
-        return self._refuse(inner, namespace, nearest=nearest)
+        return self._adopt(inner, namespace, nearest=nearest)
 
     def refuse_unread(self, failure: Failure, method: str, path: str) -> Reply:
         """Return a failure in the dialect of a path, and note it in the journal: no more of the request is read."""
         namespace, inner = split_namespace(path)
         dialect = self._routes.find_owner(inner)
         journal = self._live.journal
-        exchange = journal.open(method, inner, dialect.name, namespace)
+        row = journal.open(method, inner, dialect.name, namespace)
         reply = dialect.fail(HttpRequest(method, inner, namespace=namespace), failure, None)
-        exchange.plan = Plan(None, "invalid")
-        exchange.status = reply.status
-        exchange.reply_headers = reply.headers
-        exchange.note(reply.body)
-        journal.close(exchange, COMPLETE)
+        note_response(row, Response(Plan(None, "invalid"), reply))
+        row.note(reply.body)
+        journal.close(row, COMPLETE)
         return reply
 
-    def _refuse(self, path: str, namespace: str, **why: str | None) -> FoundResponder:
-        return FoundResponder(Responder(self._live, self._routes.adopt(path), **why), path, {}, namespace)
+    def _adopt(
+        self, path: str, namespace: str, *, nearest: str | None = None, refusal: str | None = None
+    ) -> FoundResponder:
+        responder = Responder(self._live, self._routes.adopt(path), nearest, refusal)
+        return FoundResponder(responder, path, {}, namespace)
 
 
 _MAX_FOUND = 1 << 20  # bytes, about

@@ -12,12 +12,12 @@ from contextlib import asynccontextmanager, suppress
 from hashlib import sha256
 from typing import Any
 
-from msgspec import Struct
+from msgspec import Struct, to_builtins
 from msgspec.structs import replace
 
 from mockserver import __version__
 from mockserver.config.errors import MockserverError
-from mockserver.config.settings import Settings, show_settings
+from mockserver.config.settings import Settings, dump_settings
 from mockserver.config.source import Document
 from mockserver.core.json import Json
 from mockserver.core.plan import Failure
@@ -36,7 +36,10 @@ from mockserver.state.redis.member import SLOTS, Connect, Member
 
 MAX_IDLE = 82_800  # seconds: less than the day after which what no server uses expires
 
-_MACHINE_SETTINGS = frozenset(("host", "port", "workers", "cassettes", "cors", "allowed_hosts", "log"))
+# Settings in which servers may differ and yet answer alike.
+_MACHINE_SETTINGS = frozenset(
+    ("host", "port", "workers", "state", "cassettes", "cors", "allowed_hosts", "control_token", "log")
+)
 
 log = logging.getLogger("mockserver")
 
@@ -117,10 +120,7 @@ class Fleet:
         """Differs where rules, settings or the release differ, but for the settings of a machine."""
         engine = self.live.engine
         if self._digested is not engine:
-            shown = show_settings(self.live.settings)
-            settings = {name: value for name, value in shown.items() if name not in _MACHINE_SETTINGS}
-            content = [__version__, settings, [rule.spec for rule in engine.rules]]
-            self._digest = sha256(json.dumps(content, default=str).encode()).hexdigest()[:12]
+            self._digest = make_digest(self.live.settings, engine)
             self._digested = engine
         return self._digest
 
@@ -285,3 +285,12 @@ class Fleet:
         self.member.reloads = number
         waiting = self.live.swap(*self._composed)
         return {"rules": len(self.live.engine.rules), "at_next_start": list(waiting)}
+
+
+def make_digest(settings: Settings, engine: Engine) -> str:
+    """Return a text that differs where rules, MCP servers, settings other than a machine's own, or the release do."""
+    dumped = dump_settings(settings)
+    stated = {name: value for name, value in dumped.items() if name not in _MACHINE_SETTINGS}
+    servers = to_builtins(engine.servers, order="deterministic")
+    content = [__version__, stated, [rule.spec for rule in engine.rules], servers]
+    return sha256(json.dumps(content, default=str).encode()).hexdigest()[:12]

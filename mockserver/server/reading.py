@@ -13,7 +13,7 @@ from mockserver.dialects import Operation
 from mockserver.engine.mcp_answers import name_only_server
 from mockserver.engine.offload import LARGEST_IN_LOOP, on_thread
 from mockserver.server.limits import estimate_parsed_size
-from mockserver.server.recording.cassette_store import parse_recorded
+from mockserver.server.recording.recorded_calls import parse_recorded
 from mockserver.server.snapshot import decode_body
 from mockserver.server.visit import Visit
 

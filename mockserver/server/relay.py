@@ -17,7 +17,7 @@ from mockserver.core.exchange import COMPLETE, Exchange
 from mockserver.core.http import HeaderLines, Headers, HttpRequest, RawHeaders
 from mockserver.core.plan import Failure, Forward
 from mockserver.core.seed import monotonic
-from mockserver.delivery.connection import CLIENT_LEFT, ClientConnection, encode_header, wait_until_left
+from mockserver.delivery.connection import CLIENT_LEFT, ClientConnection, wait_until_left
 from mockserver.delivery.drive import drive
 from mockserver.dialects import Dialect
 from mockserver.server.access import add_origin_headers, forbid_scripts
@@ -171,8 +171,7 @@ class Relay(Struct, eq=False):
         if origins := self.live.settings.cors:
             shown, across = add_origin_headers(asked, shown, origins)
             more = (*more, *across)
-        added = list(map(encode_header, (*shown, *more)))
-        await client.send({"type": "http.response.start", "status": status, "headers": added})
+        await client.send_head(status, (*shown, *more))
         if not self._held:
             await self._pass_on(response.aiter_raw())
         if recorder is not None:

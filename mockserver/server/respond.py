@@ -13,7 +13,6 @@ from msgspec.structs import replace
 
 from mockserver.core.call import WEBSOCKET, Call
 from mockserver.core.episode import Recorded
-from mockserver.core.exchange import COMPLETE
 from mockserver.core.http import HttpRequest, Reply, weigh
 from mockserver.core.json import Json
 from mockserver.core.plan import UNTIMED, Answer, Failure, Forward, Plan, Raw, Usage
@@ -21,7 +20,6 @@ from mockserver.core.seed import Seed
 from mockserver.core.state import StateLostError
 from mockserver.delivery.script import AT_ONCE, Pace, fit_beats, fit_form
 from mockserver.dialects import Dialect, Operation
-from mockserver.dialects._mcp import DIALECT as MCP
 from mockserver.dialects._reply import merge_headers
 from mockserver.engine.offload import is_long, on_thread
 from mockserver.server.access import (
@@ -31,6 +29,7 @@ from mockserver.server.access import (
     has_own_login,
     is_control,
 )
+from mockserver.server.carried_out import note_carried_out
 from mockserver.server.client_environment import render_home
 from mockserver.server.handshakes import check_handshake, is_handshake, refuse_handshake
 from mockserver.server.limits import LIMITED, Reservation
@@ -44,11 +43,11 @@ from mockserver.server.snapshot import ClientLeftError
 from mockserver.server.stubs import choose_operation, is_stubbed, suggest_rule
 from mockserver.server.visit import HOME, STATE_LOST, Response, Visit
 
-TOKEN_COST = 100  # bytes that a token of an answer takes
-PROMPT_COST = 5_000  # the same of a prompt among many
-MANY_CHOICES = 16  # of an answer that is planned when few others are
-MAX_PARTED_TOKENS = 512  # tokens of a stream whose frames are made before the first one leaves
-MAX_JOINED = 1 << 18  # bytes of a body that count as those of a large answer
+MANY_CHOICES = 16  # an answer with more of them waits until few others like it are planned
+BYTES_PER_TOKEN = 100  # of memory that such an answer takes
+BYTES_PER_PROMPT = 5_000  # the same of a call with many prompts
+MAX_PARTED_TOKENS = 512  # a longer stream is not cut into frames before its first one leaves
+LARGE_REPLY = 1 << 18  # bytes; the memory of larger ones is counted
 
 log = logging.getLogger("mockserver")
 
@@ -67,7 +66,12 @@ class Responder(Struct, eq=False):
         return self.endpoint.dialect
 
     def admit(
-        self, request: HttpRequest, query: bytes = b"", *, weight: int | None = None, is_whole: bool = True
+        self,
+        request: HttpRequest,
+        query: bytes = b"",
+        *,
+        weight: int | None = None,
+        is_whole: bool = True,
     ) -> Visit:
         """Return the visit of a request that has come whole, or whose body is still to come.
 
@@ -108,7 +112,7 @@ class Responder(Struct, eq=False):
         except Exception as error:
             log.error("%s", describe_crash(error, visit.request))
             response = visit.refuse(Failure("server_error", _BUG))
-        return visit.finish(response, tells_limits=response.forwarded is None)
+        return visit.finish(response)
 
     async def _answer(self, visit: Visit) -> Response:
         """Return the response to a request that is not refused. Raises Failure, StateLostError, ClientLeftError."""
@@ -125,7 +129,10 @@ class Responder(Struct, eq=False):
             if fixed is not None:
                 return fixed
             operation = visit.operation = operation or self.require_operation(visit.row.method)
-        self._check_headers(visit)
+        if visit.settings.keys is not None:
+            self.check_key(visit)
+        if TIMING in visit.request.header_values:
+            visit.timed = read_timing(visit.request)
 
         if b"content-encoding" in visit.request.header_values:
             await undo_codings(visit)
@@ -151,7 +158,7 @@ class Responder(Struct, eq=False):
             response = await on_thread(self._render, operation, call, plan, timed=visit.timed)
         else:
             response = self._render(operation, call, plan, timed=visit.timed)
-        if len(response.reply.body) > MAX_JOINED and not isinstance(plan.outcome, Raw | Recorded):
+        if len(response.reply.body) > LARGE_REPLY and not isinstance(plan.outcome, Raw | Recorded):
             visit.take(len(response.reply.body))  # rules and cassettes keep their bodies anyway
         return response
 
@@ -161,22 +168,23 @@ class Responder(Struct, eq=False):
         """Let a request into its namespace, unless a web page sent it that may not. Raises Failure."""
         live = self.live
         request = visit.request
-        if not (visit.passes_page_check or visit.in_process):  # no page reaches a client in this process
-            check_page(request, live.settings)
+        self.check_page(visit)
         space = live.namespaces.touch(request.namespace)
         visit.settings = live.settings
         visit.engine = engine = space.find_engine(live.engine)
         visit.timed = space.timed
         visit.row.rules = engine.rule_set.rules
 
-    def _check_headers(self, visit: Visit) -> None:
-        """Check the key of a request, and whether it overrides the timing. Raises Failure."""
-        request = visit.request
+    def check_page(self, visit: Visit) -> None:
+        """Raise Failure for a request of a web page that may not send it; none reaches a client in this process."""
+        if not (visit.sender.passes_page_check or visit.sender.in_process):
+            check_page(visit.request, visit.live.settings)
+
+    def check_key(self, visit: Visit) -> None:
+        """Raise Failure for a request without a key that it needs."""
         keys = visit.settings.keys
-        if keys is not None and not has_own_login(request, self.dialect.name, visit.engine.servers):
-            check_key(self.dialect.credential(request), keys)
-        if TIMING in request.header_values:
-            visit.timed = read_timing(request)
+        if keys is not None and not has_own_login(visit.request, self.dialect.name, visit.engine.servers):
+            check_key(self.dialect.credential(visit.request), keys)
 
     def require_operation(self, method: str) -> Operation:
         """Return the operation that a method asks for. Raises Failure if the path has none."""
@@ -197,22 +205,22 @@ class Responder(Struct, eq=False):
                 allowed = (*operations, *(("HEAD",) if "GET" in operations else ()), "OPTIONS")
                 return Response(Plan(None, "generated"), Reply(204, (("allow", ", ".join(allowed)),)))
             if is_handshake(request):
-                if not visit.in_process:
+                if not visit.sender.in_process:
                     self._check_handshake(request)
                 raise refuse_handshake(request)
             return None
-        return self.point_elsewhere(request) if self._is_never_stubbed(visit) else None
+        return None if self._may_be_stubbed(visit) else self.point_elsewhere(request)
 
-    def _is_never_stubbed(self, visit: Visit) -> bool:
-        """Whether no rule answers at this path that no dialect knows, not even one that wants another key."""
+    def _may_be_stubbed(self, visit: Visit) -> bool:
+        """Whether a rule may answer at this path that no dialect knows, if only to a request with another key."""
         request = visit.request
         rule_set = visit.engine.rule_set
         if self.refusal or not rule_set.stubs or is_control(request.path):
-            return True
+            return False
         keys = visit.settings.keys
         key = self.dialect.credential(request)
         admitted = keys is None or (key is not None and key in keys and keys[key].allowed)
-        return not admitted and not is_stubbed(request, self.dialect, rule_set.rules)
+        return admitted or is_stubbed(request, self.dialect, rule_set.rules)
 
     def point_elsewhere(self, request: HttpRequest, call: Call | None = None, report: Json = None) -> Response:
         """Return the response at a path that no dialect knows where no rule answers; `report` names the nearest."""
@@ -244,11 +252,15 @@ class Responder(Struct, eq=False):
         charge = None
         if limiter is not None and call.operation in LIMITED:
             visit.reservation = Reservation(
-                limiter, call.http.namespace, self.dialect.rate_limit_headers, visit.listen, patient=visit.patient
+                limiter,
+                call.http.namespace,
+                self.dialect.rate_limit_headers,
+                visit.listen,
+                patient=visit.sender.patient,
             )
             key = self.dialect.credential(call.http)
             call, charge = await visit.reservation.reserve(call, key, visit.engine.policy)
-        if visit.in_process or _count_choices(call) <= MANY_CHOICES:
+        if visit.sender.in_process or _count_choices(call) <= MANY_CHOICES:
             plan = await visit.engine.plan(call)
             visit.release = plan.release  # also if the rest fails
         else:
@@ -256,7 +268,7 @@ class Responder(Struct, eq=False):
                 plan = await visit.engine.plan(call)
                 visit.release = plan.release
                 tokens = plan.outcome.weight if isinstance(plan.outcome, Answer) else 0  # known only now
-                visit.take(PROMPT_COST * len(call.prompts) + TOKEN_COST * tokens)
+                visit.take(BYTES_PER_PROMPT * len(call.prompts) + BYTES_PER_TOKEN * tokens)
         if visit.reservation is not None and charge is not None:
             await visit.reservation.settle(charge, plan.outcome)
         return plan
@@ -266,8 +278,8 @@ class Responder(Struct, eq=False):
         live = self.live
         namespace = visit.row.namespace
         if plan.carried_out:
-            self._note_carried_out(plan, visit)
-        if plan.events and visit.settings.webhook_url is not None and not visit.in_process:
+            note_carried_out(plan.carried_out, visit, self._render)
+        if plan.events and visit.settings.webhook_url is not None and not visit.sender.in_process:
             from mockserver.server.webhook_delivery import send_events  # few servers need it
 
             send_events(live, visit.journal, plan.events, namespace)
@@ -278,39 +290,6 @@ class Responder(Struct, eq=False):
         if visit.remarks and not is_taken and not isinstance(outcome, Forward):
             plan = replace(plan, history_remarks=visit.remarks)
         return plan
-
-    def _note_carried_out(self, plan: Plan, visit: Visit) -> None:
-        """Note the calls in the journal that were answered for the one of this visit."""
-        for done in plan.carried_out:
-            http = done.http
-            call = done.call
-            outcome = done.plan.outcome
-            dialect = MCP if call is not None and call.mcp is not None else self.dialect
-            row = visit.journal.open(http.method, http.path, dialect.name, http.namespace)
-            row.headers = http.headers
-            row.operation = done.operation
-            row.part_of = done.part_of
-            row.take(http.body)
-            if done.reply is not None:
-                reply = done.reply
-            elif isinstance(outcome, Failure):
-                reply = dialect.fail(http, outcome, call)
-            elif call is None or call.mcp is not None:
-                reply = Reply(200, ())
-            else:
-                operation = next(each for each in dialect.operations if each.name == call.operation)
-                reply = self._render(operation, call, done.plan, timed=False).reply
-            row.rules = visit.row.rules
-            row.plan = done.plan.rendered
-            row.status = reply.status
-            row.reply_headers = reply.headers
-            if reply.body:
-                row.note(reply.body)
-            if call is not None:
-                row.call = call
-                row.model = call.model
-                row.operation = call.operation
-            visit.journal.close(row, COMPLETE)
 
     # The reply
 
@@ -403,7 +382,7 @@ def _find_pace(call: Call, plan: Plan, seed: Seed) -> Pace:
 def _forward(call: Call, plan: Plan, visit: Visit) -> Response:
     """Return the response that the upstream is to give. Raises Failure for a page that may not ask it."""
     sent = visit.sent or visit.request
-    if not visit.in_process:
+    if not visit.sender.in_process:
         check_page(sent, visit.settings, forwarded=True)
     return Response(replace(plan, faults=()), _NO_REPLY, call, forwarded=sent)  # neither faults nor timing apply
 

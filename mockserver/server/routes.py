@@ -169,7 +169,7 @@ def list_endpoints(dialects: Mapping[str, Dialect], default: str) -> tuple[Endpo
         dialect = mount.dialect
         for operation in dialect.operations:
             if mount.path or dialect.label == default or operation.path.startswith(dialect.bare):
-                operations[mount.path + operation.path or "/", dialect.label][operation.method] = operation
+                operations[(mount.path + operation.path) or "/", dialect.label][operation.method] = operation
     found = [Endpoint(path, spoken[label], served) for (path, label), served in operations.items()]
     return tuple(sorted(found, key=lambda endpoint: "POST" not in endpoint.operations))
 
@@ -210,6 +210,7 @@ def _cut(path: str, segments: int) -> str:
 
 
 def tidy(path: str) -> str:
+    """Return a path without doubled and trailing slashes."""
     return "/" + "/".join(segment for segment in path.split("/") if segment)
 
 

@@ -79,7 +79,11 @@ def _is_fault(record: logging.LogRecord) -> bool:
     if record.levelno <= logging.INFO and '"WebSocket ' in str(record.msg):
         return False
     if str(record.msg).startswith("Cancel %s running task"):
-        record.msg = "stopped; answers cut off because they were still being sent: %s"
+        if record.args == (0,):
+            record.msg = "stopped, although clients had not read all that was sent to them"
+            record.args = ()
+        else:
+            record.msg = "stopped; answers cut off because they were still being sent: %s"
     return not (record.exc_info and isinstance(record.exc_info[1], asyncio.CancelledError))
 
 
@@ -305,7 +309,7 @@ class Running:
 
 
 class _PromptServer(AcceptingServer):
-    """The server of a thread: it does not poll whether to stop, and stops at once if no request is open."""
+    """The server of a thread: it does not poll whether to stop, and stops at once if nothing is being sent."""
 
     def __init__(self, config: uvicorn.Config) -> None:
         super().__init__(config)
@@ -317,17 +321,23 @@ class _PromptServer(AcceptingServer):
                 await asyncio.wait_for(self.over.wait(), 1)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        if self.server_state.tasks:
+        connections: set[Any] = self.server_state.connections
+        is_sending = any(connection.transport.get_write_buffer_size() for connection in connections)
+        if self.server_state.tasks or is_sending:
             await super().shutdown(sockets)
+            await self._end_connections()  # those whose clients do not read
             return
-        for connection in tuple(self.server_state.connections):
-            connection.shutdown()
-        await _let_loop_turn()
+        await self._end_connections()
         for server in self.servers:
             server.close()
         for listener in sockets or ():
             listener.close()
         await self.lifespan.shutdown()
+
+    async def _end_connections(self) -> None:
+        for connection in tuple(self.server_state.connections):
+            connection.shutdown()
+        await _let_loop_turn()
 
 
 def _format_address(listener: socket.socket) -> str:

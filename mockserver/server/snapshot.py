@@ -144,6 +144,7 @@ class Decoding:
     """Takes codings off piece by piece; each may yield `limit` bytes. Raises ValueError, or what a library raises."""
 
     def __init__(self, codings: Sequence[str], limit: int) -> None:
+        self.codings = codings
         self._stages = [_STAGES[name]() for name in reversed(codings)]
         self._rooms = [limit] * len(codings)
 

@@ -1,13 +1,13 @@
 """Loads rules and settings from files, flags and environment."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from msgspec import Struct
 
-from mockserver.config.errors import ConfigError, MockserverError
+from mockserver.config.errors import CassetteError, ConfigError, Mistake, MockserverError, RuleError
 from mockserver.config.hosts import HOST_NAMES
 from mockserver.config.layers import assemble_valid
 from mockserver.config.settings import Settings
@@ -22,6 +22,9 @@ from mockserver.delivery.faults import FAULTS
 from mockserver.dialects import discover, discover_all
 from mockserver.dialects._mcp import DIALECT as MCP
 from mockserver.rules.load import Rule, load, load_servers
+
+if TYPE_CHECKING:
+    from mockserver.server.recording.cassette_store import CassetteStore
 
 Made = TypeVar("Made")
 
@@ -134,6 +137,32 @@ def find_cassettes(then: Json) -> Iterator[str]:
             steps = _read_list(each.get("steps"))
             branches = _read_list(each.get("one_of"))
             pending[:0] = [*steps, *(branch.get("then") for branch in branches if isinstance(branch, Mapping))]
+
+
+def check_cassettes(documents: Iterable[Document], store: "CassetteStore") -> None:
+    """Load the cassettes that rules name, also rules with mistakes. Raises RuleError for missing and broken ones."""
+    rules = ((document, index, spec) for document in documents for index, spec in enumerate(find_rules(document)))
+    mistakes = list[Mistake]()
+    for count, (document, index, spec) in enumerate(rules, 1):
+        if not isinstance(spec, Mapping):
+            continue
+        for name in find_cassettes(spec.get("then")):
+            place = document.find_place(("rules", index))
+            rule = spec.get("name", f"rule {count}")
+            try:
+                exists = store.exists(name)
+            except CassetteError as error:
+                mistakes += [Mistake(mistake.message, place) for mistake in error.mistakes]
+                continue
+            if not exists:
+                mistakes.append(Mistake(f'rule "{rule}": {store.explain_missing(name)}', place))
+                continue
+            try:
+                store.load(name)
+            except CassetteError as error:
+                mistakes += error.mistakes
+    if mistakes:
+        raise RuleError(*dict.fromkeys(mistakes))
 
 
 def _read_list(value: Json) -> Sequence[Json]:

@@ -59,12 +59,45 @@ async def stay_forever() -> Message:
     raise AssertionError("nobody sets the result")
 
 
+class Sender(Struct, frozen=True):
+    """What is known of who sent a request.
+
+    One `in_process` is no browser, and has no connection whose bytes count. One that is not `patient` cannot wait for
+    others. `passes_page_check`: the headers of its request have shown that it comes from no web page.
+    """
+
+    in_process: bool = False
+    patient: bool = True
+    passes_page_check: bool = False
+
+
+UNKNOWN = Sender()
+NO_PAGE = Sender(passes_page_check=True)
+
+
+def note_response(row: Exchange, response: Response, limits: str = "") -> None:
+    """Note what a request gets in its row of the journal, with its own headers and the lines about `limits`."""
+    row.plan = response.plan
+    row.status = response.reply.status
+    headers = response.reply.headers
+    if not limits:
+        row.reply_headers = headers
+    elif type(headers) is HeaderLines:
+        row.reply_headers = HeaderLines(headers.lines + limits, headers.sized)
+    else:
+        row.reply_headers = (*headers, *HeaderLines(limits))
+    call = response.call
+    if call is not None:
+        row.call = call
+        row.model = call.model
+        row.operation = call.operation
+
+
 class Visit(Struct, eq=False):
-    """One request while it is answered: its row of the journal, what it holds, and what is known of its client.
+    """One request while it is answered: who sent it, its row of the journal, and what it holds.
 
     `request` has no content codings any more once these are undone; `sent` is then how it came. `receive` tells when
-    the client has left. A client that is not `patient` cannot wait for others. One `in_process` is no browser, and has
-    no connection whose bytes count. `passes_page_check`: its headers have shown that it comes from no web page.
+    the client has left.
 
     When it enters its namespace it is settled what answers it, `settings` and `engine`, as a reload is for the next
     request, and whether the answer is `timed`, that is, takes its time. `call` is what was read of it, and `remarks`
@@ -78,10 +111,8 @@ class Visit(Struct, eq=False):
     engine: Engine
     journal: Journal  # a reset may replace that of the server
     row: Exchange
+    sender: Sender = UNKNOWN
     receive: Receive = stay_forever
-    patient: bool = True
-    in_process: bool = False
-    passes_page_check: bool = False
     operation: Operation | None = None  # None: the path has none, or takes other methods
     sent: HttpRequest | None = None
     timed: bool = True
@@ -107,7 +138,7 @@ class Visit(Struct, eq=False):
 
     def take(self, size: int) -> None:
         """Count bytes that the request takes. Raises Failure if all take too many."""
-        if not self.in_process:
+        if not self.sender.in_process:
             self.live.unsent.take(self.row, size, limit=self.live.settings.max_unsent)
 
     def refuse(self, failure: Failure, call: Call | None = None) -> Response:
@@ -119,13 +150,14 @@ class Visit(Struct, eq=False):
     def finish(self, response: Response, *, tells_limits: bool = True) -> Response:
         """Add the headers that every response has, and note it in the journal.
 
-        `tells_limits`: what is left of them is told, too. What an upstream answers tells of the provider's own.
+        What is left of limits is told, unless that is false, or an upstream answers, which tells of its own.
         """
         request = self.request
         plan = response.plan
         reply = response.reply
         settings = self.live.settings
-        limits = self.reservation.headers if tells_limits and self.reservation is not None else ()
+        reservation = self.reservation if tells_limits and response.forwarded is None else None
+        limits = () if reservation is None else reservation.headers
         own = reply.headers
         is_safe = type(own) is HeaderLines and not plan.faults  # which may change the type
         if not is_safe and response.forwarded is None and may_be_shown(request):
@@ -135,7 +167,9 @@ class Visit(Struct, eq=False):
         if own is not reply.headers:
             response.reply = replace(reply, headers=own)
         more = write_lines(limits) if limits else ""
-        self._note(response, more)
+        note_response(self.row, response, more)
+        if plan is HOME:  # a look at the server is no call
+            self.journal.forget(self.row)
         if settings.source_headers:
             more += f"{_write_source_line(plan.source)}x-mockserver-call: {self.row.seq}\r\n"
             if self.live.fleet is not None and self.live.fleet.lost:
@@ -147,26 +181,6 @@ class Visit(Struct, eq=False):
             more += across.lines
         response.extra_headers = HeaderLines(more)
         return response
-
-    def _note(self, response: Response, limits: str) -> None:
-        """Note a response, with its own headers and the lines about limits; a look at the server is no call."""
-        row = self.row
-        row.plan = response.plan
-        row.status = response.reply.status
-        headers = response.reply.headers
-        if not limits:
-            row.reply_headers = headers
-        elif type(headers) is HeaderLines:
-            row.reply_headers = HeaderLines(headers.lines + limits, headers.sized)
-        else:
-            row.reply_headers = (*headers, *HeaderLines(limits))
-        call = response.call
-        if call is not None:
-            row.call = call
-            row.model = call.model
-            row.operation = call.operation
-        if response.plan is HOME:
-            self.journal.forget(row)
 
     def end(self, how: str) -> None:
         """Give back what the request held, and close its row: it was sent whole, or ended otherwise."""

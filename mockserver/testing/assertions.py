@@ -105,7 +105,7 @@ class Calls(Assertions, Sequence[ReceivedCall]):
         rows = [row for row in rows if row.is_service is service]
         attempts.update(rows)
         for row in rows:
-            asked = row.call and _number_attempt(row.call, attempts.found[row.seq][0])
+            asked = row.call and _number_attempt(row.call, attempts.found[row.seq].number)
             goes_on = asked is not None and (asked.previous_response_id is not None or asked.references is not None)
             found.append(ReceivedCall(row, asked, recall(asked) if asked and goes_on and recall else None))
         return cls(found)

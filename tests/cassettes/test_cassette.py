@@ -8,7 +8,7 @@ from mockserver.cassettes.cassette import Cassette, find_traits, make_key, selec
 from mockserver.config.settings import MatchSettings
 from mockserver.core.call import Call
 from mockserver.core.episode import Episode
-from mockserver.server.recording.cassette_store import parse_episode, parse_sent
+from mockserver.server.recording.recorded_calls import parse_episode, parse_sent
 from tests.kit.cassette_folder import CHAT, chat, episode
 
 NONE = MatchSettings()

@@ -16,7 +16,7 @@ from mockserver.config.settings import MatchSettings
 from mockserver.config.spelling import FLAGS
 from mockserver.core.episode import Episode
 from mockserver.core.text import show_value
-from mockserver.server.recording.cassette_store import parse_episode, parse_sent
+from mockserver.server.recording.recorded_calls import parse_episode, parse_sent
 from tests.kit.cassette_folder import CHAT, chat, episode, streamed
 
 HERE = Path(__file__).parent / "misses"

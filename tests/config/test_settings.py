@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from mockserver.config.errors import ConfigError
 from mockserver.config.layers import assemble, format_variable
-from mockserver.config.settings import KeySettings, ModelSettings, Settings
+from mockserver.config.settings import KeySettings, ModelSettings, Settings, show_settings
 from mockserver.config.source import Document, read
 from mockserver.config.spelling import KEYWORDS
 from mockserver.config.timing import PROFILES
@@ -55,6 +55,37 @@ def test_tables_can_be_copied_and_pickled(copied: Callable[[Settings], Settings]
     assert twin == settings
     assert twin is not settings
     assert twin.model_fields_set == {"port", "models", "limits"}
+
+
+def test_settings_that_differ_from_their_defaults_are_shown_without_secrets() -> None:
+    settings = of_file("""
+      settings:
+        port: 8000
+        seed: 7
+        clock: real
+        background_polls: 2
+        models: {a: {aliases: b}}
+        limits: {requests_per_minute: 2}
+        match: {ignore: seed}
+        upstream: {openai: "http://127.0.0.1:1/v1"}
+        keys: {sk-one: {}, sk-two: {}}
+        scrub: [{regex: Jane Doe}]
+        state: redis://:hidden@127.0.0.1
+        control_token: hidden
+    """)
+    rate = {"kind": "requests", "window": "minute", "limit": 2}
+    assert show_settings(settings) == {
+        "seed": 7,
+        "clock": "real",
+        "background_polls": 2,
+        "models": {"a": {"aliases": ("b",)}},
+        "limits": {"rates": (rate,), "concurrent": None, "queue": 0, "patience": None},
+        "match": {"ignore": ("seed",)},
+        "upstream": {"openai": "http://127.0.0.1:1/v1"},
+        "keys": 2,
+        "scrub": 1,
+    }
+    assert not any(secret in repr(settings) for secret in ("sk-one", "Jane", "hidden"))
 
 
 @pytest.mark.parametrize("text", ["", "settings:", "rules: []", "[]", "just text"])

@@ -16,8 +16,8 @@ from mockserver.dialects import discover, discover_all, list_hosts
 from mockserver.dialects._clients import CLIENT_CONFIGS
 from mockserver.dialects.compatible.errors import STYLES
 from mockserver.dialects.compatible.hosts import HOSTS
-from mockserver.server.recording.cassette_store import parse_sent
 from mockserver.server.recording.player import make_sent
+from mockserver.server.recording.recorded_calls import parse_sent
 from tests.dialects.features import FEATURES, PROMPT, rules
 from tests.kit.local import Answered, Local, local
 

@@ -23,7 +23,6 @@ from mockserver.rules.load import Rule, load
 from mockserver.server.compose import start
 from mockserver.server.live import Live
 from mockserver.server.respond import Responder
-from mockserver.server.routes import find_endpoint, list_endpoints
 from mockserver.server.sources import Sources
 from tests.dialects.features import FEATURES, RESPONSE_FEATURES, TEXT_FEATURES, Feature
 from tests.fuzz.amount import thrown
@@ -168,9 +167,8 @@ def _answer(text: str | bytes) -> None:
     live = _started(text)
     if live is None:
         return
-    known = list_endpoints(discover(), live.settings.dialect)
     for path, body in BODIES.items():
-        if (place := find_endpoint(path, known)) is None:
+        if (place := live.routes.find(path)) is None:
             continue
         asked = HttpRequest("POST", path, body=json.dumps(body).encode(), path_params=place.params)
         responder = Responder(live, place.endpoint)

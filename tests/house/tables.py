@@ -92,7 +92,7 @@ def _fields() -> str:
     return markdown_table(
         ("field", "type", "value", "example"),
         [
-            (f"`{name}`", KINDS[field.kind][0], field.doc, _example(examples[name.partition("<")[0]]))
+            (f"`{name}`", KINDS[field.kind].words, field.doc, _example(examples[name.partition("<")[0]]))
             for name, field in FIELDS.items()
         ],
     )

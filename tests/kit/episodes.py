@@ -7,8 +7,7 @@ from urllib.parse import urlsplit
 from mockserver.cassettes.convert import split_events
 from mockserver.core.episode import Episode, Recorded, Sent
 from mockserver.core.http import is_stream_type
-from mockserver.dialects import discover_all
-from mockserver.server.routes import find_endpoint, list_endpoints
+from mockserver.server.routes import find_routes
 from tests.kit.local import Answered, Local, local
 
 AT = 1_760_000_000.0  # 2025-10-09, when all of them were recorded
@@ -24,7 +23,7 @@ def episode(asked: Local, path: str, body: Any = None, **how: Any) -> Episode:
 def made(path: str, data: bytes, answered: Answered, method: str = "POST") -> Episode:
     """The episode of a request to a path and its answer; of a stream each event came 10 ms after the one before."""
     url = urlsplit(path)
-    found = find_endpoint(url.path, list_endpoints(discover_all(), "openai"))
+    found = find_routes("openai").find(url.path)
     assert found is not None
     operation = found.endpoint.find_operation(method)
     assert operation is not None

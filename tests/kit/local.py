@@ -2,9 +2,8 @@
 
 import asyncio
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -14,11 +13,9 @@ from mockserver.core.event_stream import is_prelude, read_message, split_message
 from mockserver.core.frames import write_event
 from mockserver.core.http import HttpRequest, Reply
 from mockserver.core.plan import Plan
-from mockserver.dialects import discover_all
 from mockserver.server.compose import start
 from mockserver.server.live import Live
 from mockserver.server.respond import Responder
-from mockserver.server.routes import Endpoint, Place, find_endpoint, list_endpoints
 from mockserver.server.sources import Sources
 
 
@@ -60,11 +57,7 @@ class Local:
         namespace: str = "default",
     ) -> Answered:
         url = urlsplit(path)
-        settings = self.live.settings
-        if settings.hosts:
-            place = find_endpoint(url.path, list_endpoints(discover_all(settings.hosts), settings.dialect))
-        else:
-            place = _find_usual_endpoint(url.path, settings.dialect)
+        place = self.live.routes.find(url.path)
         assert place is not None, f"nothing stands at {path}"
         http = HttpRequest(
             method=method,
@@ -78,16 +71,6 @@ class Local:
         responder = Responder(self.live, place.endpoint)
         response = asyncio.run(responder.respond(responder.admit(http)))
         return _answered(response.reply, response.plan)
-
-
-@cache
-def _find_usual_endpoint(path: str, dialect: str) -> Place | None:
-    return find_endpoint(path, _list_usual_endpoints(dialect))
-
-
-@cache
-def _list_usual_endpoints(dialect: str) -> Sequence[Endpoint]:
-    return list_endpoints(discover_all(), dialect)
 
 
 def local(rules: str = "", **settings: Any) -> Local:

@@ -28,8 +28,12 @@ class RawResponse:
 
 
 class Raw:
-    def __init__(self, port: int, *, receive_buffer: int = 0) -> None:
+    """A connection. With a small receive buffer and small segments, the system takes little of what is sent to it."""
+
+    def __init__(self, port: int, *, receive_buffer: int = 0, segment: int = 0) -> None:
         self.socket = socket.socket()
+        if segment:
+            self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_MAXSEG, segment)
         if receive_buffer:
             self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer)
         self.socket.settimeout(PATIENCE)

@@ -18,7 +18,7 @@ from mockserver.core.http import HttpRequest
 from mockserver.dialects import discover
 from mockserver.server.limits import Limiter
 from mockserver.server.respond import Responder
-from mockserver.server.routes import find_endpoint, list_endpoints
+from mockserver.server.routes import find_routes
 from mockserver.state.in_memory import MemoryLimitStore
 from tests.kit.clock import HandClock
 from tests.kit.local import Local, local
@@ -52,9 +52,7 @@ class Asking:
         return asyncio.run(self._asked())
 
     async def _asked(self) -> tuple[int, float]:
-        place = find_endpoint(
-            discover()[self.dialect].mounts[0] + "/chat/completions", list_endpoints(discover(), "openai")
-        )
+        place = find_routes("openai").find(f"{discover()[self.dialect].mounts[0]}/chat/completions")
         assert place is not None
         http = HttpRequest("POST", "/chat/completions", body=self.body, path_params=place.params)
         live = answering().live

@@ -33,6 +33,15 @@ mcp:
   paged:
     page: 2
     tools: [{name: a}, {name: b}, {name: c}]
+  odd:
+    tools:
+      - name: count
+        input:
+          $schema: https://schemas.example/own
+          type: object
+          properties: {number: {$ref: "#/$defs/a number"}}
+          $defs: {a number: {type: integer}}
+        then: {text: counted}
 rules:
   - when: {tool: read_file, arguments.path: /etc/passwd}
     then: {tool_error: {reason: denied}}
@@ -215,6 +224,15 @@ def test_the_tools(server: MockServer) -> None:
     assert delete["name"] == "delete"
     assert picture["inputSchema"] == {"type": "object", "properties": {}}
     assert tags["inputSchema"] == {"type": "object", "properties": {"n": {"type": "integer"}}}
+
+
+def test_arguments_are_checked_with_any_schema_that_a_rules_file_may_have(server: MockServer) -> None:
+    texts = [
+        ask(server, "tools/call", {"name": "count", "arguments": {"number": number}}, "odd")["result"]["content"][0]
+        for number in (3, "3")
+    ]
+    refused = 'Invalid arguments for tool count: "3" is not of type "integer" at /number'
+    assert [each["text"] for each in texts] == ["counted", refused]
 
 
 @pytest.mark.parametrize(
@@ -428,7 +446,7 @@ def test_what_is_not_called_json_is_refused(server: MockServer) -> None:
 def test_an_unknown_server_names_those_that_there_are(server: MockServer) -> None:
     answered = post(server, {"jsonrpc": "2.0", "id": 1, "method": "ping"}, "mail")
     assert answered.status_code == 404
-    told = 'There is no MCP server "mail"; there are: files, paged. Define it under mcp: in a rules file, declare '
+    told = 'There is no MCP server "mail"; there are: files, odd, paged. Define it under mcp: in a rules file, declare '
     assert answered.json()["error"]["message"].startswith(told)
 
 
@@ -535,4 +553,4 @@ def test_a_cassette_is_not_asked_for_calls_of_tools(tmp_path: Any) -> None:
 def test_load_rules_takes_servers_too(tmp_path: Any) -> None:
     file = tmp_path / "rules.yaml"
     file.write_text(RULES)
-    assert len(load_rules(file, None)) == 9
+    assert len(load_rules(file, None)) == 10

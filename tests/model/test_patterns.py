@@ -103,7 +103,7 @@ def test_ecmascript_is_understood(pattern: str) -> None:
 )
 def test_lengths_are_met(pattern: str, least: int, most: float) -> None:
     for number in range(20):
-        text = sample(pattern, Seed(number).stream("x"), lengths=(least, most))
+        text = sample(pattern, Seed(number).stream("x"), shortest=least, longest=most)
         assert text is not None
         assert least <= len(text) <= most
         assert matches(pattern, text), text
@@ -127,4 +127,4 @@ def test_none_for_what_is_broken_or_too_large(pattern: str) -> None:
 
 
 def test_none_for_what_is_too_long() -> None:
-    assert sample("^a{5}$", Seed(0).stream("x"), lengths=(0, 4)) is None
+    assert sample("^a{5}$", Seed(0).stream("x"), longest=4) is None

@@ -18,10 +18,11 @@ from mockserver.core.episode import Recorded
 from mockserver.core.plan import Failure, Forward, Plan, Timing
 from mockserver.delivery.script import AT_ONCE, Pace
 from mockserver.server.compose import start
-from mockserver.server.recording.cassette_store import CassetteStore, check_cassettes, parse_episode, parse_sent
+from mockserver.server.recording.cassette_store import CassetteStore
 from mockserver.server.recording.player import Player, make_sent, pace_reply
+from mockserver.server.recording.recorded_calls import parse_episode, parse_sent
 from mockserver.server.recording.recorder import RecordingPolicy
-from mockserver.server.sources import Sources
+from mockserver.server.sources import Sources, check_cassettes
 from mockserver.state.in_memory import MemoryCounters
 from tests.kit.cassette_folder import CHAT, Folder, chat, episode, folder, streamed
 

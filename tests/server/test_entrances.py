@@ -17,7 +17,7 @@ import pytest
 
 from mockserver.dialects import discover
 from mockserver.engine.offload import LARGEST_IN_LOOP
-from mockserver.server.routes import find_endpoint, list_endpoints
+from mockserver.server.routes import find_routes
 from tests.determinism.requests import GOLDEN, told
 from tests.determinism.requests import requests as golden_requests
 from tests.determinism.requests import rules as golden_rules
@@ -75,11 +75,11 @@ def test_golden_requests(entrances: Entrances) -> None:
     """Each feature in two dialects of a family at least; tests/determinism asks for each in all of them."""
     entrances.load(golden_rules())
     golden = json.loads(GOLDEN.read_text())
-    known = list_endpoints(discover(), "openai")
+    routes = find_routes("openai")
     for each in golden_requests()[::5]:
         answer = entrances.ask(Request(each.path, each.body, {**JSON, **(each.headers or {})}, each.method))
         assert told(answer.status, answer.body) == golden[each.name], each.name
-    assert [path for path in entrances.direct.by_asgi if find_endpoint(path, known)] == []
+    assert [path for path in entrances.direct.by_asgi if routes.find(path)] == []
 
 
 def test_streams_that_take_their_time(entrances: Entrances) -> None:

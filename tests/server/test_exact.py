@@ -15,9 +15,8 @@ from mockserver.core.http import HttpRequest
 from mockserver.core.plan import Answer, Reasoning, Text, ToolUse
 from mockserver.core.seed import Seed, WallClock
 from mockserver.core.tokens import raw
-from mockserver.dialects import discover
 from mockserver.engine.answer import Author, answer
-from mockserver.server.routes import find_endpoint, list_endpoints
+from mockserver.server.routes import find_routes
 from mockserver.tokenizers import named
 from tests.kit.calls import call
 from tests.kit.local import Local, local
@@ -95,7 +94,7 @@ def test_a_stream_weighs_what_usage_says(server: Local, path: str, said: str, mo
 
 
 def streamed(server: Local, path: str, body: Any) -> tuple[list[Frame], Answer]:
-    found = find_endpoint(path, list_endpoints(discover(), "openai"))
+    found = find_routes("openai").find(path)
     assert found is not None
     operation = found.endpoint.operations["POST"]
     http = HttpRequest("POST", path, body=json.dumps(body).encode())

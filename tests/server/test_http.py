@@ -23,7 +23,8 @@ from mockserver.server.app import Site
 from mockserver.server.http.parser import (
     RequestHead,
     RequestParser,
-    check_clear,
+    RequestPart,
+    check_framing,
     check_target,
     read_path,
     replace_host,
@@ -61,10 +62,10 @@ UPGRADE = post(b"abc", "connection: Upgrade, HTTP2-Settings", "upgrade: h2c", "h
 )
 def test_ambiguous_heads_are_refused(version: str, headers: list[Field], status: int | None) -> None:
     if status is None:
-        check_clear(version, headers)
+        check_framing(version, headers)
         return
     with pytest.raises(Failure) as refused:
-        check_clear(version, headers)
+        check_framing(version, headers)
     assert refused.value.status == status
 
 
@@ -122,19 +123,20 @@ class Reader:
         if self.refused:
             return
         if self.remembers and (known := self.parser.recall(data)) is not None:
-            self.note(*known, whole=True)
+            self.note(known)
             return
         try:
             for part in self.parser.read(data):
-                self.note(part.head, part.body, whole=part.is_last)
+                self.note(part)
         except Failure as failure:
             self.refused = True
             self.heard.append((failure.reason, failure.message, failure.status))
 
-    def note(self, head: RequestHead | None, body: bytes, *, whole: bool) -> None:
-        if head is not None:
+    def note(self, part: RequestPart) -> None:
+        head = part.head
+        if part.is_first:
             self.heads.append(head)
-        self.heard.append((head and (head.scope(), head.keep_alive, head.expects), body, whole))
+        self.heard.append((part.is_first, head.scope(), head.keep_alive, head.expects, part.body, part.is_last))
 
 
 def test_blanks_around_a_value_are_no_part_of_it() -> None:
@@ -147,9 +149,10 @@ def test_a_client_that_repeats_a_head_has_it_read_once() -> None:
     reader = Reader()
     reader.receive(post(b"{}", "x-a: b"))
     for body in (b"[]", b"x" * 100, b"", b"{}"):
-        head, seen = reader.parser.recall(post(body, "x-a: b")) or pytest.fail("it is not known")
-        assert (seen, head.table) == (body, tabulate(head.table.headers))
-        assert (head.table == reader.heads[0].table) is (len(body) == 2)
+        request = reader.parser.recall(post(body, "x-a: b")) or pytest.fail("it is not known")
+        table = request.head.table
+        assert (request.body, table) == (body, tabulate(table.headers))
+        assert (table == reader.heads[0].table) is (len(body) == 2)
     assert reader.parser.recall(post(b"{}", "x-a: c")) is None
     reader.receive(post(b"{}", "x-a: c"))
     assert reader.heads[-1].table.by_name[b"x-a"] == b"c"

@@ -16,9 +16,10 @@ from mockserver.core.plan import Timing
 from mockserver.core.seed import Seed, WallClock
 from mockserver.engine.catalogue import Catalogue, Model
 from mockserver.server.compose import make_policy, start
+from mockserver.server.fleet import make_digest
 from mockserver.server.live import Live
 from mockserver.server.namespaces import DEFAULT, LONGEST, Namespaces, is_namespace
-from mockserver.server.recording.cassette_store import parse_sent
+from mockserver.server.recording.recorded_calls import parse_sent
 from mockserver.server.reload import reload, watch
 from mockserver.server.sources import Sources
 from tests.kit.cassette_folder import chat, episode
@@ -45,6 +46,87 @@ def test_the_policy_of_settings() -> None:
     made = make_policy(Settings.model_validate({"models": table, "known_models": False, "validation": "live"}))
     stated = Model(tools=False, timing=Timing(total=2.0), unlimited=frozenset({"context_window"}))
     assert made.models == Catalogue({"a": stated, "b": Model()}, published=False, validation="live")
+
+
+# A value for every setting that is not its default: what can change an answer, and what differs by machine.
+CHANGED = {
+    "dialect": "anthropic",
+    "hosts": {"acme": {"like": "openrouter"}},
+    "unmatched": "error",
+    "seed": 1,
+    "clock": "real",
+    "ids": "unique",
+    "tokenizer": "by-model",
+    "models": {"a": {"context_window": None}},
+    "known_models": False,
+    "timing": "fast",
+    "profiles": {"mine": {"total": 1}},
+    "keys": ["sk-a"],
+    "limits": {"requests_per_minute": 5},
+    "validation": {"openai": "off"},
+    "lint": "error",
+    "replay": "error",
+    "stored_answers": 1,
+    "stored_bytes": 1,
+    "stored_files": 1,
+    "background_polls": 2,
+    "webhook_url": "http://localhost:1/",
+    "webhook_secret": "whsec_c2VjcmV0",
+    "journal_calls": 1,
+    "journal_bytes": 1,
+    "max_body": 1,
+    "max_upload": 1,
+    "max_unsent": 1,
+    "cassette": "a",
+    "record": "once",
+    "record_errors": True,
+    "upstream": {"openai": "http://127.0.0.1:1/v1"},
+    "upstream_timeout": 1,
+    "match": {"ignore": "seed"},
+    "scrub": {"path": "$.user"},
+    "allow_secrets": "a",
+    "replay_speed": 1,
+    "inspector": False,
+    "inspector_writes": True,
+    "sockets": False,
+    "source_headers": False,
+    "reload": False,
+}
+MACHINE = {
+    "host": "0.0.0.0",
+    "port": 1,
+    "workers": 2,
+    "state": "redis://127.0.0.1",
+    "cassettes": "a",
+    "cors": "*",
+    "allowed_hosts": "*",
+    "control_token": "a",
+    "log": "text",
+}
+
+
+def test_servers_with_one_state_differ_by_any_setting_that_is_not_of_a_machine() -> None:
+    assert {*CHANGED, *MACHINE} == Settings.model_fields.keys()
+    engine = start(Sources()).engine
+    usual = make_digest(Settings(), engine)
+    digests = {name: make_digest(Settings(**{name: value}), engine) for name, value in (CHANGED | MACHINE).items()}
+    assert {name for name, digest in digests.items() if digest == usual} == MACHINE.keys()
+    assert make_digest(Settings(keys=["sk-a"]), engine) != make_digest(Settings(keys=["sk-b"]), engine)
+
+
+def test_servers_with_one_state_differ_by_their_rules_and_mcp_servers(tmp_path: Path) -> None:
+    texts = (
+        "",
+        "rules: [{then: {text: a}}]",
+        "mcp: {files: {tools: [{name: read}]}}",
+        "mcp: {files: {tools: [{name: list}]}}",
+    )
+    digests = set()
+    for number, text in enumerate(texts):
+        (file := tmp_path / f"{number}.yaml").write_text(text)
+        live = start(Sources((file,)))
+        digests.add(make_digest(live.settings, live.engine))
+    assert len(digests) == len(texts)
 
 
 def test_the_limiter_follows_the_settings() -> None:

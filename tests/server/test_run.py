@@ -8,18 +8,22 @@ import subprocess
 import sys
 import threading
 import warnings
-from collections.abc import Mapping
-from time import monotonic
+from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
+from time import monotonic, sleep
 from typing import Any
 from urllib.request import urlopen
 
 import pytest
 
 from mockserver.config.errors import ConfigError
+from mockserver.delivery.connection import MAX_WRITE
 from mockserver.server.client_environment import KEY, make_environment
 from mockserver.server.run import Running, allow_open_files, bind
 from tests.kit.local import local
-from tests.kit.raw import STREAM, Raw, post
+from tests.kit.raw import HI, STREAM, Raw, post
+from tests.kit.served import served
 
 ENDLESS = "rules: [{then: {text: a b c, timing: {per_token: 1h}}}]"
 
@@ -63,6 +67,36 @@ serve(start(Sources()), Sources(), bind("127.0.0.1", 0), print)
     assert (done.returncode, done.stderr) == (0, "")
 
 
+LONG = f"rules: [{{then: {{raw: {{status: 200, body: {'x' * 2 * MAX_WRITE}}}}}}}]"
+
+
+def test_a_stop_does_not_cut_an_answer_that_closes_its_connection() -> None:
+    with (
+        ThreadPoolExecutor() as pool,
+        served(LONG) as server,
+        Raw(server.port, receive_buffer=4096, segment=536) as line,
+    ):
+        line.send(post(HI, "connection: close"))
+        is_written = pool.submit(server.logged, 1)
+        received = b""
+        while not is_written.done():  # the server holds the end of it then, as the system does not take all
+            received += line.socket.recv(2048)
+            sleep(0.002)
+        os.kill(server.pid, signal.SIGTERM)
+        wait_until_refused(server.port)
+        received += line.rest()
+        assert received.endswith(b"x\r\n0\r\n\r\n")
+        assert is_written.result()["ended"] == "complete"
+
+
+def wait_until_refused(port: int) -> None:
+    """Return once a server that was told to stop has begun to."""
+    with suppress(ConnectionRefusedError):
+        while True:
+            socket.create_connection(("127.0.0.1", port)).close()
+            sleep(0.01)
+
+
 # --- in a thread
 
 
@@ -70,9 +104,9 @@ def port_of(running: Running) -> int:
     return int(running.address.rpartition(":")[2])
 
 
-def streaming(running: Running) -> Raw:
+def streaming(running: Running, version: str = "1.1") -> Raw:
     """A connection on which an endless answer has begun."""
-    line = Raw(port_of(running)).send(post(STREAM))
+    line = Raw(port_of(running)).send(post(STREAM, version=version))
     assert line.socket.recv(100).startswith(b"HTTP/1.1 200")
     return line
 
@@ -93,11 +127,43 @@ def test_it_serves_at_its_address_and_leaves_nothing_behind() -> None:
 def test_an_open_stream_does_not_hold_it_long(caplog: pytest.LogCaptureFixture) -> None:
     running = Running(local(ENDLESS, port=0).live)
     running.start()
-    with streaming(running):
+    with streaming(running), streaming(running, "1.0"):
         start = monotonic()
         running.stop()
         assert monotonic() - start < 20
-    assert caplog.messages == ["stopped; answers cut off because they were still being sent: 1"]
+    assert caplog.messages == ["stopped; answers cut off because they were still being sent: 2"]
+    cut = {(row.status, row.source.split()[0], row.ended) for row in running.live.journal}
+    assert cut == {(200, "rule", "server stopped")}
+
+
+@contextmanager
+def unread(running: Running) -> Iterator[Raw]:
+    """A connection to which a whole answer was written, of which the client has read only the beginning."""
+    with Raw(port_of(running), receive_buffer=4096, segment=536) as line:
+        line.send(post(HI))
+        line.socket.recv(1)
+        while running.live.journal.tally.open:
+            line.socket.recv(2048)
+            sleep(0.002)
+        yield line
+
+
+def test_what_was_written_is_sent_before_it_stops() -> None:
+    running = Running(local(LONG, port=0).live)
+    running.start()
+    with ThreadPoolExecutor() as pool, unread(running) as line:
+        pool.submit(running.stop)
+        assert line.rest().endswith(b"x\r\n0\r\n\r\n")
+
+
+def test_a_client_that_does_not_read_does_not_hold_it_long(caplog: pytest.LogCaptureFixture) -> None:
+    running = Running(local(LONG, port=0).live)
+    running.start()
+    with unread(running):
+        start = monotonic()
+        running.stop()
+        assert monotonic() - start < 20
+    assert caplog.messages == ["stopped, although clients had not read all that was sent to them"]
 
 
 def test_clients_that_stopped_sending_are_hung_up_or_all() -> None:

@@ -14,7 +14,7 @@ from mockserver.delivery.script import make_script
 from mockserver.dialects import discover
 from mockserver.engine.offload import LARGEST_IN_LOOP
 from mockserver.server.respond import Responder
-from mockserver.server.routes import Endpoint, find_endpoint, list_endpoints
+from mockserver.server.routes import Endpoint
 from mockserver.server.visit import Response
 from tests.kit.local import Local, local
 from tests.kit.raw import HI, STREAM, Raw, post
@@ -51,7 +51,7 @@ JITTERY: dict[str, Any] = {"first_token": 1, "per_token": 1, "jitter": {"lognorm
 
 
 def asked(server: Local, path: str, body: Any, **headers: str) -> Response:
-    place = find_endpoint(path, list_endpoints(discover(), "openai"))
+    place = server.live.routes.find(path)
     assert place is not None
     named = tuple((name.replace("_", "-").encode(), value.encode()) for name, value in headers.items())
     body = json.dumps({"model": "gpt-4o", **body}).encode()

@@ -43,7 +43,7 @@ from mockserver.dialects import discover_all
 from mockserver.dialects._mcp import NAME as MCP
 from mockserver.engine.answer import split_prompts
 from mockserver.rules.match.fields import Field, find_field
-from mockserver.server.recording.cassette_store import parse_episode
+from mockserver.server.recording.recorded_calls import parse_episode
 from mockserver.server.routes import make_dialect_routes
 from mockserver.server.snapshot import decode_body
 from mockserver.server.sources import compile_rules

@@ -40,7 +40,7 @@ from mockserver.core.json import Json
 from mockserver.core.seed import wall
 from mockserver.core.text import align_columns, count_noun, escape_line
 from mockserver.dialects import discover
-from mockserver.server.recording.cassette_store import parse_episode, parse_sent
+from mockserver.server.recording.recorded_calls import parse_episode, parse_sent
 from mockserver.server.routes import find_dialect
 
 if TYPE_CHECKING:

@@ -13,11 +13,11 @@ from mockserver.model.schema.document import (
     MAX_COST,
     UnsatisfiableError,
     WorkLimitError,
-    escape,
     measure_depth_and_size,
 )
 from mockserver.model.schema.generator import Attempt
 from mockserver.model.schema.shape import CompiledSchema, compile_schema
+from mockserver.model.validators import make_pointer
 
 
 def instance(schema: Json, seed: Seed, said: Mentions = NOTHING) -> Json:
@@ -46,7 +46,7 @@ def schema_error(schema: Json) -> str | None:
     try:
         compile_schema(schema)
     except UnsatisfiableError as error:
-        return _write_sentence(error)
+        return str(error)
     return None
 
 
@@ -109,16 +109,12 @@ def _search(compiled: CompiledSchema, seed: Seed, said: Mentions) -> Json:
 def _find_rejected(compiled: CompiledSchema, value: Json) -> Iterator[str]:
     """Where a value is not valid: each complaint has the complaints of all alternatives, which take memory."""
     for complaint in islice(compiled.validator.whole.iter_errors(value), _MAX_COMPLAINTS):
-        yield "".join(f"/{escape(step)}" for step in complaint.instance_path)
+        yield make_pointer(complaint.instance_path)
 
 
 def _make_failure(what: str, error: UnsatisfiableError, schema: Json) -> Failure:
     details: Mapping[str, Json] = {"pointer": error.pointer or "#", "why": error.why, "schema": schema}
-    return Failure("bad_parameter", f"The JSON schema {what}: {_write_sentence(error)}.", details=details)
-
-
-def _write_sentence(error: UnsatisfiableError) -> str:
-    return f"{error.why} (at {error.pointer or '#'})"
+    return Failure("bad_parameter", f"The JSON schema {what}: {error}.", details=details)
 
 
 _INSTEAD = "make it smaller, or answer with a rule"

@@ -9,8 +9,9 @@ from typing import Any
 from urllib.parse import quote, unquote, urljoin
 
 from mockserver.core.json import Json
-from mockserver.core.lazy import lazy_pattern, lazy_property
-from mockserver.model.patterns import MAX_PATTERN_WORK, estimate_pattern_work, make_pattern_options
+from mockserver.core.lazy import lazy_property
+from mockserver.model.patterns import MAX_PATTERN_WORK, estimate_pattern_work
+from mockserver.model.validators import InvalidSchemaError, compile_validator, escape, make_registry, write_canonical
 
 Schema = Mapping[str, Json]
 
@@ -26,14 +27,12 @@ class UnsatisfiableError(LookupError):
         self.why = why
         self.pointer = pointer
 
+    def __str__(self) -> str:
+        return f"{self.why} (at {self.pointer or '#'})"
+
 
 class WorkLimitError(Exception):
     """One instance may cost no more work."""
-
-
-def escape(step: object) -> str:
-    """A key as a step of a JSON pointer."""
-    return str(step).replace("~", "~0").replace("/", "~1")
 
 
 class SchemaDocument:
@@ -79,21 +78,11 @@ class SchemaDocument:
 
     def resolve_exclusions(self) -> Json:
         """Return the schema in the library's canonical form; None if writing that may take too long."""
-        from jsonschema_rs import ValidationError, canonicalize  # slow to import, and only schemas need it
-
         lists = (_get_list(each, keyword) for each in self.schemas for keyword in ("anyOf", "oneOf"))
         choices = [len(each) for each in lists if each]
         if self.values > _MAX_RESOLVED or max(choices, default=0) > _MAX_OPTIONS or prod(choices) > _MAX_COMBINATIONS:
             return None
-        try:
-            return canonicalize(
-                _make_readable(self.root),
-                retriever=_refuse_to_fetch,
-                validate_formats=True,
-                pattern_options=make_pattern_options(),
-            ).to_json_schema()
-        except (ValidationError, ValueError):
-            return None
+        return write_canonical(self.root)
 
     def _target(self, schema: Schema, reference: str, keyword: str) -> Json:
         found = self._find(schema, reference, keyword)
@@ -298,13 +287,17 @@ _DEPTH_WITHOUT_TYPE = 1_000  # without a type it may be a plain value after all,
 
 
 class SchemaValidator:
-    """Says whether a schema, or a part of it, allows a value. Raises UnsatisfiableError if the schema is invalid."""
+    """Says whether a schema, or a part of it, allows a value. Raises UnsatisfiableError if the schema is invalid.
 
-    def __init__(self, document: SchemaDocument) -> None:
+    `formats`: whether to check them; None: as the draft of the schema demands.
+    """
+
+    def __init__(self, document: SchemaDocument, *, formats: bool | None = True) -> None:
         self.document = document
+        self.formats = formats
         self.cost = ValidationCost(document)
         self.cost.check_compiling()
-        self.whole = _compile_whole(document)
+        self.whole = _compile_whole(document, formats=formats)
         self._parts: dict[str, Any] = {}  # by JSON pointer
 
     @lazy_property
@@ -338,90 +331,29 @@ class SchemaValidator:
         return validator is None or bool(validator.is_valid(value))
 
     def _compile_part(self, pointer: str) -> Any:
-        from jsonschema_rs import ValidationError, validator_for  # slow to import; only schemas need it
-
         reference = {"$ref": f"{_HERE}#{quote(pointer[1:], safe='/~$')}"}
         try:
-            return validator_for(
-                reference, registry=self._registry, validate_formats=True, pattern_options=make_pattern_options()
-            )
-        except (ValidationError, ValueError):
+            return compile_validator(reference, formats=self.formats, registry=self._registry)
+        except InvalidSchemaError:
             return None
 
     @lazy_property
     def _registry(self) -> Any:
-        from jsonschema_rs import Registry
-
-        return Registry([(_HERE, _make_readable(self.document.root))], retriever=_refuse_to_fetch)
+        return make_registry(_HERE, self.document.root)
 
 
-def _compile_whole(document: SchemaDocument) -> Any:
-    from jsonschema_rs import ValidationError, validator_for  # slow to import, and only schemas need it
-
+def _compile_whole(document: SchemaDocument, *, formats: bool | None) -> Any:
     try:
-        return validator_for(
-            _make_readable(document.root),
-            retriever=_refuse_to_fetch,
-            validate_formats=True,
-            pattern_options=make_pattern_options(),
-        )
-    except ValidationError as error:
-        steps = "".join(f"/{escape(step)}" for step in error.instance_path)
-        dangling = None if steps else document.find_dangling_reference()
-        raise dangling or UnsatisfiableError(_take_first_line(error), f"#{steps}") from None
-    except ValueError as error:
-        raise UnsatisfiableError(_take_first_line(error), "#") from None
-
-
-def _make_readable(schema: Json) -> Json:
-    """The schema as the validator reads it: with ids and references escaped as URIs, without an unknown `$schema`."""
-    schema = _escape_references(schema)
-    stated = schema.get("$schema") if isinstance(schema, Mapping) else None
-    if not isinstance(stated, str) or "//json-schema.org/draft" in stated:
-        return schema
-    return {key: value for key, value in schema.items() if key != "$schema"}
-
-
-def _escape_references(schema: Json, *, named: bool = False) -> Json:
-    """`named`: it holds schemas by names, which are no keywords."""
-    if isinstance(schema, list):
-        return list(map(_escape_references, schema))
-    if not isinstance(schema, Mapping):
-        return schema
-    return {
-        key: _escape_reference(key, value)
-        if not named and (isinstance(value, str) or key in _DATA)
-        else _escape_references(value, named=key in _KEYWORDS_WITH_NAMES and not named)
-        for key, value in schema.items()
-    }
-
-
-def _escape_reference(key: str, value: Json) -> Json:
-    if key not in _URIS or not isinstance(value, str):
-        return value
-    return quote(_PERCENT.sub("%25", value), safe="/~$#%:?&=+,;@!'()*")
-
-
-def _take_first_line(error: Exception) -> str:
-    line = str(error).splitlines()[0].removesuffix(".")
-    return line if len(line) <= _MAX_LINE else f"{line[: _MAX_LINE // 2]}...{line[-_MAX_LINE // 2 :]}"
-
-
-def _refuse_to_fetch(uri: str) -> Json:
-    raise ValueError(f"{uri} is not fetched")
+        return compile_validator(document.root, formats=formats)
+    except InvalidSchemaError as error:
+        dangling = document.find_dangling_reference() if error.pointer == "#" else None
+        raise dangling or UnsatisfiableError(error.why, error.pointer) from None
 
 
 _DEEP = 41  # levels of any value that is generated
 _FEW = 300  # schemas tried on each value within it
 MAX_COST = 5_000_000  # schemas tried: some 80 ms
 _MAX_COMPILING = 10_000  # schemas written out: some 100 ms
-_DATA = frozenset(("enum", "const", "default", "example", "examples"))  # keywords whose values are no schemas
-_KEYWORDS_WITH_NAMES = frozenset(
-    ("properties", "patternProperties", "$defs", "definitions", "dependentSchemas", "dependencies")
-)
-_URIS = ("$ref", "$id", "id")
-_PERCENT = lazy_pattern("%(?![0-9A-Fa-f]{2})")
-_MAX_LINE = 240
 _HERE = "mockserver:schema"
 
 

@@ -16,11 +16,11 @@ from mockserver.model.schema.document import (
     MAX_PROPERTIES,
     UnsatisfiableError,
     WorkLimitError,
-    escape,
     measure_depth_and_size,
 )
 from mockserver.model.schema.scalars import find_natural_range, hint_at_owner
 from mockserver.model.schema.shape import Alternatives, CompiledSchema, Option, Shape, explain_missing, make_json_key
+from mockserver.model.validators import escape
 from mockserver.model.vocabulary import draw_noun, split_words, word_set
 
 T = TypeVar("T")
@@ -284,7 +284,8 @@ class Attempt:
             return self.stream(location, f"text {attempt}")
 
         self.spend(shape.pattern_work // PER_STEP["microseconds of patterns"])
-        text = shape.texts.draw(hint_at_owner(location.owner, location.hints), stream)
+        hints = hint_at_owner(location.owner, location.hints)
+        text = shape.texts.draw(hints, stream, filling=location.rejections)
         self.spend(len(text) // PER_STEP["characters"])
         return text
 
@@ -456,25 +457,27 @@ class _ObjectMaker:
                 yield name
         at = misses = 0
         while misses < _MAX_MISSES:
-            further = self._make_name(at)
+            further = self._make_name(at, misses)
             fits = further not in (None, *values, *self.shape.names) and self._is_allowed(str(further))
             at = at + 1
             misses = 0 if fits else misses + 1
             if fits:
                 yield str(further)
 
-    def _make_name(self, at: int) -> str | None:
+    def _make_name(self, at: int, misses: int) -> str | None:
+        """Make the name of this number after so many in a row that could not be used."""
         rng = self.attempt.stream(self.location, f"name {at}")
         shape = self.shape.name_shape
         patterns = self.shape.name_patterns
         if shape and at % 2 == 0:
-            location = Location(f"{self.location.pointer}/~name {at}", (), self.location.depth)
+            rejections = misses // 2  # the other half were names of another kind
+            location = Location(f"{self.location.pointer}/~name {at}", (), self.location.depth, rejections)
             try:
                 return str(self.attempt.make(shape, location))
             except UnsatisfiableError:
                 return None
         if patterns and at % 3 != 2:
-            return sample(patterns[at % len(patterns)], rng)
+            return sample(patterns[at % len(patterns)], rng, filling=misses)
         return draw_noun(rng) if at < _MAX_MISSES else f"{draw_noun(rng)}_{at}"
 
     def _is_allowed(self, name: str) -> bool:

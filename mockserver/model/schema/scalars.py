@@ -150,13 +150,16 @@ class Texts:
             why = f"cannot generate {self._shortest:,} characters; the limit is {_MAX_TEXT:,}"
             raise UnsatisfiableError(why, "minLength")
 
-    def draw(self, hints: tuple[str, ...], streams: Streams) -> str:
-        """Draw one; `hints` are its names and descriptions. Raises UnsatisfiableError if none is found."""
+    def draw(self, hints: tuple[str, ...], streams: Streams, *, filling: int = 0) -> str:
+        """Draw one; `hints` are its names and descriptions. Raises UnsatisfiableError if none is found.
+
+        `filling`: how many characters to add where a pattern lets any text follow.
+        """
         rejected = 0
         for attempt in range(_MAX_ATTEMPTS):
             rng = streams(attempt, rejected)
             rejected = 0
-            for text in self._draw_candidates(attempt, hints, rng):
+            for text in self._draw_candidates(attempt, hints, rng, filling=filling):
                 if self._allows(text):
                     return text
                 rejected += len(text)
@@ -164,14 +167,20 @@ class Texts:
         why = f"no text was found for the {keyword} {value[:80]!r} and what else is asked of it"
         raise UnsatisfiableError(why, keyword)
 
-    def _draw_candidates(self, attempt: int, hints: tuple[str, ...], rng: Random) -> Iterator[str]:
+    def _draw_candidates(self, attempt: int, hints: tuple[str, ...], rng: Random, *, filling: int) -> Iterator[str]:
         yield from (FORMATS[name](rng) for name in self._formats if name in FORMATS)
         if attempt == 0 or not self._patterns:
             yield self._encode(self._draw_plain(hints, rng))
         if self._patterns:
             pattern = self._patterns[attempt % len(self._patterns)]
-            lengths = (self._shortest, self._longest)
-            text = sample(pattern, rng, lengths=lengths, expand_lookaheads=attempt % 3 == 1)
+            text = sample(
+                pattern,
+                rng,
+                shortest=self._shortest,
+                longest=self._longest,
+                expand_lookaheads=attempt % 3 == 1,
+                filling=filling,
+            )
             if text is not None:
                 yield text
         if len(self._patterns) > 1:  # one text for each, those bound to the start first, those bound to the end last

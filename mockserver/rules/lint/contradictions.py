@@ -15,6 +15,7 @@ from mockserver.core.json import Json, try_parse
 from mockserver.core.mcp_server import McpTool
 from mockserver.core.plan import OWN_FINISHES, Item, Part, Reasoning, Refusal, Text, ToolUse
 from mockserver.core.text import join_to_line, show_value, truncate
+from mockserver.model.validators import make_pointer
 
 _OPERATIONS = ("chat", "completions", "responses")
 _CUT_OFF = ("length", "content_filter", "error")
@@ -224,5 +225,5 @@ def explain_refusal(schema: Json, value: Json) -> str | None:
     if validator.estimate_cost(*measure_depth_and_size(value)) > _MAX_COST or validator.whole.is_valid(value):
         return None
     found = islice(validator.whole.iter_errors(value), _MAX_WHYS)
-    places = ((error.message, "".join(f"/{step}" for step in error.instance_path)) for error in found)
+    places = ((error.message, make_pointer(error.instance_path)) for error in found)
     return "; ".join(join_to_line(truncate(why, _MAX_WHY)) + (f" at {place}" if place else "") for why, place in places)

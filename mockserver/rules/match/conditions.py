@@ -7,7 +7,7 @@ explains a condition; a single function, compiled from the tree on first use, te
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import groupby
 from types import MappingProxyType
-from typing import Any
+from typing import Any, NamedTuple
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -23,6 +23,13 @@ from mockserver.rules.match.predicates import PLAIN, Lens, Test, is_pattern
 Groups = Mapping[str, str]
 NO_GROUPS: Groups = MappingProxyType({})
 Check = Callable[[Call], bool | Groups]  # as a Test: groups mean that it holds
+
+
+class Held(NamedTuple):
+    """How many conditions hold, of how many."""
+
+    held: int
+    total: int
 
 
 class _Node(Struct, frozen=True, dict=True):
@@ -83,10 +90,10 @@ class Leaf(_Node, frozen=True):
             ),
         )
 
-    def count_held(self, call: Call) -> tuple[int, int]:
+    def count_held(self, call: Call) -> Held:
         """Return how many conditions hold, and how many there are."""
         ok = self._holds_for(self.field.read(call))
-        return (0, 0) if ok and self.implied else (int(ok), 1)
+        return Held(0, 0) if ok and self.implied else Held(int(ok), 1)
 
     def negate(self) -> "Leaf":
         test = self.test
@@ -117,13 +124,9 @@ class All(_Joined, frozen=True):
     def explain(self, call: Call) -> tuple[ConditionResult, ...]:
         return tuple(result for part in self.parts for result in part.explain(call))
 
-    def count_held(self, call: Call) -> tuple[int, int]:
-        held = total = 0
-        for part in self.parts:
-            part_held, part_total = part.count_held(call)
-            held += part_held
-            total += part_total
-        return held, total
+    def count_held(self, call: Call) -> Held:
+        counts = [part.count_held(call) for part in self.parts]
+        return Held(sum(count.held for count in counts), sum(count.total for count in counts))
 
     def negate(self) -> "Condition":
         return Either(tuple(part.negate() for part in self.parts))
@@ -136,9 +139,9 @@ class Either(_Joined, frozen=True):
         nearest = self._find_nearest(call)
         return () if nearest is None else nearest.explain(call)
 
-    def count_held(self, call: Call) -> tuple[int, int]:
+    def count_held(self, call: Call) -> Held:
         nearest = self._find_nearest(call)
-        return (0, 1) if nearest is None else nearest.count_held(call)
+        return Held(0, 1) if nearest is None else nearest.count_held(call)
 
     def negate(self) -> "Condition":
         return All(tuple(part.negate() for part in self.parts))
@@ -161,7 +164,11 @@ def compile_check(condition: Condition) -> Check:
     return _check_any(tuple(map(_make_step, condition.parts)))
 
 
-_Step = tuple[Callable[[Call], Any], Callable[[Any], bool | Groups]]  # what is read, and its test
+class _Step(NamedTuple):
+    """What is read of a call, and its test."""
+
+    read: Callable[[Call], Any]
+    test: Callable[[Any], bool | Groups]
 
 
 def _check_all(steps: tuple[_Step, ...]) -> Check:
@@ -191,9 +198,10 @@ def _check_any(steps: tuple[_Step, ...]) -> Check:
 
 def _make_step(condition: Condition) -> _Step:
     if not isinstance(condition, Leaf):
-        return (lambda call: call), condition.check
+        return _Step(lambda call: call, condition.check)
     needs_text = condition.predicate == "holds" and condition.field.needs
-    return _read_if_needed(condition.field) if needs_text else condition.field.read, _choose_test(condition)
+    read = _read_if_needed(condition.field) if needs_text else condition.field.read
+    return _Step(read, _choose_test(condition))
 
 
 def _read_if_needed(field: Field) -> Read:

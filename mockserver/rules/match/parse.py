@@ -5,6 +5,8 @@ FIELDS and PREDICATES define what a rule can express; F fields and P predicates 
 
 from collections.abc import Callable, Iterator, Mapping
 
+from msgspec import Struct
+
 from mockserver.config.source import Path, did_you_mean, suggest
 from mockserver.core.json import Json
 from mockserver.core.text import show_value
@@ -197,17 +199,17 @@ def _explain_misfit(field: Field, name: str, expected: Json) -> str | None:
         hint = did_you_mean(name, (*PREDICATES, *MODIFIERS))
         return f'unknown predicate "{name}"{hint or _suggest_instead(field, name)}'
     predicate = PREDICATES[name]
-    kind, of_kind = KINDS[field.kind]
+    kind = KINDS[field.kind]
     if field.kind not in predicate.kinds:
         instead = '; did you mean "includes"?' if field.kind == "list" and predicate.textual else ""
-        return f'"{name}" does not apply to "{field.name}", which is {kind}{instead}'
-    words, accepts = SHAPES[predicate.shape]
-    if accepts(expected, of_kind):
+        return f'"{name}" does not apply to "{field.name}", which is {kind.words}{instead}'
+    shape = _SHAPES[predicate.shape]
+    if shape.accepts(expected, kind.accepts):
         return _explain_never(field, name, expected)
     if predicate.shape != "value":
-        return f'"{name}" expects {words.format(kind=kind)}, not {show_value(expected)}'
+        return f'"{name}" expects {shape.words.format(kind=kind.words)}, not {show_value(expected)}'
     quotes = "; put it in quotes" if field.kind == "text" and isinstance(expected, int | float) else ""
-    return f'"{field.name}" is {kind}, not {show_value(expected)}{quotes}'
+    return f'"{field.name}" is {kind.words}, not {show_value(expected)}{quotes}'
 
 
 def _suggest_instead(field: Field, name: str) -> str:
@@ -253,33 +255,47 @@ MODIFIERS: Mapping[str, str] = {
     "ignore_space": "white space does not matter",
 }
 
-# The name of each kind of field, and the values that it can be compared with.
-KINDS: Mapping[str, tuple[str, Callable[[Json], bool]]] = {
-    "text": ("text", _is_text),
-    "number": ("a number", is_number),
-    "boolean": ("true or false", lambda value: isinstance(value, bool)),
-    "list": ("a list of strings", lambda value: value == [] or _are_all(value, _is_text)),
-    "json": ("JSON", lambda value: value is not None),
+
+class _Kind(Struct, frozen=True):
+    """A kind of field: what its values are called, and which values it can be compared with."""
+
+    words: str
+    accepts: Callable[[Json], bool]
+
+
+KINDS: Mapping[str, _Kind] = {
+    "text": _Kind("text", _is_text),
+    "number": _Kind("a number", is_number),
+    "boolean": _Kind("true or false", lambda value: isinstance(value, bool)),
+    "list": _Kind("a list of strings", lambda value: value == [] or _are_all(value, _is_text)),
+    "json": _Kind("JSON", lambda value: value is not None),
 }
 
-# The value that each shape of predicate expects, and its check, which receives the check of the field's kind.
-SHAPES: Mapping[str, tuple[str, Callable[[Json, Callable[[Json], bool]], bool]]] = {
-    "value": ("{kind}", lambda value, of_kind: of_kind(value)),
-    "values": ("a list of values, each {kind}", _are_all),
-    "text": ("text", lambda value, _: _is_text(value)),
-    "texts": ("text, or a list of strings", lambda value, _: _is_text(value) or _are_all(value, _is_text)),
-    "number": ("a number", lambda value, _: is_number(value)),
-    "boolean": ("true or false", lambda value, _: isinstance(value, bool)),
-    "elements": (
+
+class _Shape(Struct, frozen=True):
+    """A shape of predicate: the value that it expects, in words and as a check, which gets that of the field's kind."""
+
+    words: str
+    accepts: Callable[[Json, Callable[[Json], bool]], bool]
+
+
+_SHAPES: Mapping[str, _Shape] = {
+    "value": _Shape("{kind}", lambda value, fits_kind: fits_kind(value)),
+    "values": _Shape("a list of values, each {kind}", _are_all),
+    "text": _Shape("text", lambda value, _: _is_text(value)),
+    "texts": _Shape("text, or a list of strings", lambda value, _: _is_text(value) or _are_all(value, _is_text)),
+    "number": _Shape("a number", lambda value, _: is_number(value)),
+    "boolean": _Shape("true or false", lambda value, _: isinstance(value, bool)),
+    "elements": _Shape(
         "an element, or a list of elements",
-        lambda value, of_kind: bool(make_tuple(value)) and of_kind(make_tuple(value)),
+        lambda value, fits_kind: bool(make_tuple(value)) and fits_kind(make_tuple(value)),
     ),
-    "length": (
+    "length": _Shape(
         "a number, or a table of lt, lte, gt, gte",
         lambda value, _: is_number(value) or isinstance(value, Mapping),
     ),
-    "table": ("an object or a list", lambda value, _: isinstance(value, Mapping | list | tuple)),
-    "schema": ("a JSON Schema", lambda value, _: isinstance(value, Mapping | bool)),
+    "table": _Shape("an object or a list", lambda value, _: isinstance(value, Mapping | list | tuple)),
+    "schema": _Shape("a JSON Schema", lambda value, _: isinstance(value, Mapping | bool)),
 }
 
 # Fields by the names that providers' APIs use for them.

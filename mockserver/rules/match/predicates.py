@@ -86,7 +86,7 @@ PLAIN = Lens()
 
 
 class Predicate(Struct, frozen=True):
-    """One way to compare: the kinds of field it applies to, the shape it expects (a key of SHAPES), and its test.
+    """One way to compare: the kinds of field it applies to, the shape it expects (a shape in parse.py), and its test.
 
     `build(expected, lens)` raises UnfitError if nothing can be compared with the expected value.
     """
@@ -331,44 +331,26 @@ def _build_length(expected: Json, lens: Lens) -> Test:
 
 
 def _build_schema(expected: Json, _lens: Lens) -> Test:
-    import jsonschema_rs  # slow to import, and few rules need it
-
-    from mockserver.model.patterns import make_pattern_options
-    from mockserver.model.schema import document
+    from mockserver.model.schema import document  # slow to import, and few rules need it
 
     try:
-        cost = document.ValidationCost(document.SchemaDocument(expected))
-        cost.check_compiling()
-        validator = jsonschema_rs.validator_for(
-            expected, retriever=_refuse_retrieval, pattern_options=make_pattern_options()
-        )
+        validator = document.SchemaValidator(document.SchemaDocument(expected), formats=None)
     except document.UnsatisfiableError as error:
-        raise UnfitError(f"unusable JSON Schema: {error.why}") from None
-    except ValueError as error:
-        raise UnfitError(f"invalid JSON Schema: {str(error).partition(chr(10))[0]}") from None
-    doubles = cost.estimate(expected, _DEEP) > _FEW_TRIED
+        raise UnfitError(f"invalid JSON Schema: {error}") from None
 
     def validates(actual: Json) -> bool:
         if actual is None:
             return False
-        if doubles:
+        if not validator.is_cheap:
             depth, size = document.measure_depth_and_size(actual)
-            if size * cost.estimate(expected, depth) > document.MAX_COST:
+            if validator.estimate_cost(depth, size) > document.MAX_COST:
                 return False
         try:
-            return bool(validator.is_valid(actual))
+            return bool(validator.whole.is_valid(actual))
         except ValueError:  # not valid Unicode
             return False
 
     return validates
-
-
-_DEEP = 64  # levels of a value
-_FEW_TRIED = 10_000  # schemas tried on each value within it
-
-
-def _refuse_retrieval(uri: str) -> Json:
-    raise ValueError(f"{uri} is not part of this schema, and external schemas are not fetched")
 
 
 _TEXTS = ("text", "json")

@@ -153,7 +153,7 @@ async def show_call(request: ControlRequest) -> Response:
     rows = request.rows.select((row.namespace,))
     whole = {
         **request.rows.summarize(row),
-        **await show_detail(row, request.rows.find_attempt(row)[0], request.live),
+        **await show_detail(row, request.rows.find_attempt(row).number, request.live),
         "chain": {"conversation": await _find_conversation(row, rows, request), "tries": request.rows.find_tries(row)},
         **await on_thread(show_bodies, row),
         **await on_thread(describe_media, row),

@@ -19,7 +19,7 @@ from mockserver.core.exchange import Exchange, count_frames
 from mockserver.core.json import Json, compact, drop_empty
 from mockserver.core.seed import make_token
 from mockserver.core.text import truncate
-from mockserver.engine.counters import Attempts
+from mockserver.engine.counters import Attempt, Attempts
 from mockserver.server.explain import is_unmatched
 from mockserver.server.masking import find_head_secrets, mask_texts
 from mockserver.state.journal import Journal
@@ -83,17 +83,16 @@ class Rows:
             self.again = {seq: of for seq, of in self.again.items() if seq in there}
         return sorted(found, key=attrgetter("seq")) if len(namespaces) > 1 else found
 
-    def find_attempt(self, row: Exchange) -> tuple[int, int | None]:
-        """Return which attempt a call is, and the number of the first one."""
+    def find_attempt(self, row: Exchange) -> Attempt:
         counted = self._attempts.get(row.namespace)
-        return (1, None) if counted is None else counted.found.get(row.seq, (1, None))
+        return Attempt() if counted is None else counted.found.get(row.seq, Attempt())
 
     def find_tries(self, row: Exchange) -> list[int]:
         """Return the calls that are attempts of one, of which this is one."""
         counted = self._attempts.get(row.namespace)
-        first = self.find_attempt(row)[1] or row.seq
+        first = self.find_attempt(row).first or row.seq
         found = {} if counted is None else counted.found
-        return [seq for seq, (_, start) in found.items() if (seq if start is None else start) == first] or [row.seq]
+        return [seq for seq, attempt in found.items() if (attempt.first or seq) == first] or [row.seq]
 
     def encode_call(self, row: Exchange, known: tuple[str, ...]) -> EncodedCall:
         """Return a call as JSON, without credentials; `known` are those of the environment."""

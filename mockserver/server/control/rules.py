@@ -27,9 +27,8 @@ from mockserver.rules.load import Rule
 from mockserver.server.control.requests import ControlRequest, RefusedError, make_json_response
 from mockserver.server.live import Live
 from mockserver.server.namespaces import ADDED, Namespace
-from mockserver.server.recording.cassette_store import check_cassettes
 from mockserver.server.reload import reload
-from mockserver.server.sources import Sources, compile_rules, find_rules
+from mockserver.server.sources import Sources, check_cassettes, compile_rules, find_rules
 from mockserver.server.stubs import find_unreachable
 
 MAX_RULES = 10_000  # rules that a namespace may have of its own

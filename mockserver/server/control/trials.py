@@ -48,7 +48,7 @@ from mockserver.server.explain import (
 from mockserver.server.live import Live
 from mockserver.server.masking import find_request_secrets, find_row_secrets, mask_texts
 from mockserver.server.respond import Responder
-from mockserver.server.visit import HOME
+from mockserver.server.visit import HOME, Sender
 from mockserver.server.visit import Response as Answer
 from mockserver.state.journal import Journal
 
@@ -183,8 +183,7 @@ async def _rehearse(live: Live, engine: Engine, reached: Reached) -> Rehearsal:
     alone.namespaces.touch(http.namespace).timed = live.namespaces.get(http.namespace).timed
     responder = Responder(alone, reached.endpoint)
     visit = responder.admit(http, urlencode(http.query, errors="surrogateescape").encode())
-    visit.in_process = True
-    visit.patient = False
+    visit.sender = Sender(in_process=True, patient=False)
     row = visit.row
     response = await responder.respond(visit)
     if response.plan is HOME:

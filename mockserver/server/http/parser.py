@@ -24,7 +24,7 @@ MAX_FRAMING = 65_536  # bytes of a chunked body that frame it, beyond as many ag
 MAX_TRAILERS = 8_192  # bytes
 MAX_KNOWN = 4_096  # bytes of a head that is remembered
 
-TELLING = (b"host", b"transfer-encoding", b"expect")  # the headers that `check_clear` looks at
+FRAMING = (b"host", b"transfer-encoding", b"expect")  # what `check_framing` looks at; llhttp checks the length
 UPGRADE = (b"upgrade", b"websocket")
 _ASGI: Any = {"version": "3.0", "spec_version": "2.3"}
 _SLASH = ord("/")
@@ -45,7 +45,7 @@ Field = tuple[bytes, bytes]  # a header: its name, in lower case, and its value
 
 
 class RequestHead(Struct, eq=False):
-    """The head of a request that is clear. Several requests may have the same, so nobody changes it."""
+    """The head of a request that is not ambiguous. Several requests may share one, so nobody changes it."""
 
     method: str
     path: str
@@ -76,15 +76,12 @@ class RequestHead(Struct, eq=False):
 
 
 class RequestPart(Struct, eq=False):
-    """What has come of a request at once. A part without a head goes on with the body of the one before."""
+    """What has come of a request at once: its head in the first part, then as much of its body as there is."""
 
-    head: RequestHead | None
-    pieces: list[bytes]  # of its body
+    head: RequestHead
+    body: bytes
+    is_first: bool = True
     is_last: bool = False  # the request is whole
-
-    @property
-    def body(self) -> bytes:
-        return self.pieces[0] if len(self.pieces) == 1 else b"".join(self.pieces)
 
 
 class Stage(Enum):
@@ -107,18 +104,20 @@ class RequestParser:
         self.stage = Stage.BETWEEN
         self._url = b""
         self._headers: list[Field] = []  # of the head; then the trailers
-        self._telling: list[Field] = []  # those of them that `check_clear` looks at
+        self._framing: list[Field] = []  # those of them that `check_framing` looks at
         self._head: RequestHead | None = None  # once it is there
+        self._is_new = False  # no part of it was made yet
+        self._pieces: list[bytes] = []  # of its body, for the next part
         self._received = 0  # bytes since the head began, roughly
         self._body_bytes = 0  # how many of them are the body, without its framing
         self._asks_for_socket = False  # as the head did that is read again
 
         # Requests before it
         self._known: KnownHead | None = None  # of the latest request, if nothing has come since
-        self._clear: list[Field] | None = None  # telling headers that were found clear
+        self._checked: list[Field] | None = None  # the latest framing headers that were found unambiguous
 
-    def recall(self, data: bytes) -> tuple[RequestHead, bytes] | None:
-        """Return the head and body of a whole request that has the head of the one before; None: `read` these bytes.
+    def recall(self, data: bytes) -> RequestPart | None:
+        """Return a whole request that has the head of the one before; None: `read` these bytes.
 
         The length of the body may be another, if it is written as this server would: llhttp judges all else.
         """
@@ -126,9 +125,12 @@ class RequestParser:
         if known is None:
             return None
         head, _, body = data.partition(_END_OF_HEAD)
-        if (head == known.data or known.adapt(head, len(body))) and len(body) == known.length:
-            return known.head, body
-        return None
+        if head != known.data or len(body) != known.length:
+            known = known.adapt(head, len(body))
+            if known is None:
+                return None
+            self._known = known
+        return RequestPart(known.head, body, is_last=True)
 
     def read(self, data: bytes) -> Iterator[RequestPart]:
         """Yield what has come of requests with these bytes; raise Failure behind it, if the rest cannot be accepted.
@@ -138,16 +140,16 @@ class RequestParser:
         is_start = self.stage is Stage.BETWEEN and not self._received
         self._received += len(data)
         self._known = None
+        parts: list[RequestPart] = []  # that were read last
         rest: bytes | memoryview | None = data
         while rest is not None:
             try:
                 rest = self._feed(rest)
             except HttpParserError as error:
-                yield from self._parts
+                yield from self._take_parts()
                 raise self._explain(error, data) from None
-            if rest is None or self._parts[-1].is_last:
-                parts = self._parts
-                self._parts = []
+            if rest is None or self._parts:
+                parts = self._take_parts()
                 yield from parts
         if self.stage is not Stage.BETWEEN:
             self._check_unfinished()
@@ -196,10 +198,18 @@ class RequestParser:
             raise error
         for beginning, why in _OTHER_PROTOCOLS.items():
             if data.startswith(beginning):
-                return refuse_unclear(why)
+                return make_bad_request(why)
         if self.stage is Stage.HEAD:
             check_size(self._url, self._headers, measure_head(self._url, self._headers))
-        return refuse_unclear(f"This is not valid HTTP: {error}.")
+        return make_bad_request(f"This is not valid HTTP: {error}.")
+
+    def _take_parts(self) -> list[RequestPart]:
+        """Return what has come and nobody has taken, also of a request that is not whole."""
+        if self.stage is Stage.BODY and (self._is_new or self._pieces):
+            self._add_part(is_last=False)
+        parts = self._parts
+        self._parts = []
+        return parts
 
     def _check_unfinished(self) -> None:
         """Raise Failure if a request of which more is to come is too large already."""
@@ -209,13 +219,13 @@ class RequestParser:
             return
         framing = self._received - measure_head(self._url, head.table.headers) - self._body_bytes
         if framing > MAX_FRAMING + self._body_bytes:
-            raise refuse_unclear("The body has too much chunked framing.")
+            raise make_bad_request("The body has too much chunked framing.")
 
     def on_message_begin(self) -> None:
         self.stage = Stage.HEAD
         self._url = b""
         self._headers = []
-        self._telling = []
+        self._framing = []
         self._head = None
         self._body_bytes = 0
 
@@ -226,22 +236,22 @@ class RequestParser:
         """A header of the head; or a trailer, that nobody will read."""
         name = name.lower()
         value = value.rstrip(b" \t")  # llhttp leaves blanks at the end (RFC 9112, 5)
-        if name in TELLING:
-            self._telling.append((name, value))
+        if name in FRAMING:
+            self._framing.append((name, value))
         self._headers.append((name, value))
 
     def on_headers_complete(self) -> None:
-        """The head of a request is there. Raises Failure if it is not clear."""
+        """The head of a request is there. Raises Failure if it is ambiguous."""
         llhttp = self._llhttp
         headers = self._headers
         target = self._url
-        telling = self._telling
+        framing = self._framing
         check_size(target, headers, measure_head(target, headers) if self._received > MAX_HEAD else 0)
         method = llhttp.get_method().decode()
         version = llhttp.get_http_version()
-        if telling != self._clear or version != "1.1":
-            check_clear(version, telling)
-            self._clear = telling if version == "1.1" else None
+        if framing != self._checked or version != "1.1":
+            check_framing(version, framing)
+            self._checked = framing if version == "1.1" else None
         if target[0] != _SLASH or b"#" in target or llhttp.should_upgrade():
             check_target(method, target)
             if llhttp.should_upgrade():
@@ -250,10 +260,10 @@ class RequestParser:
         self.stage = Stage.BODY
         self._headers = []
         self._head = self._make_head(method, target, version, headers)
-        self._parts.append(RequestPart(self._head, []))
+        self._is_new = True
 
     def _make_head(self, method: str, target: bytes, version: str, headers: list[Field]) -> RequestHead:
-        """Return the head that was found clear."""
+        """Return the head that was found unambiguous."""
         raw_path, _, query = target.partition(b"?")
         path = raw_path.decode()
         is_latest = version == "1.1"
@@ -262,7 +272,7 @@ class RequestParser:
         if asks_for_socket:
             headers.append(UPGRADE)
         keep_alive = self._llhttp.should_keep_alive()
-        expects = len(self._telling) > 1 and is_latest and any(name == b"expect" for name, _ in self._telling)
+        expects = len(self._framing) > 1 and is_latest and any(name == b"expect" for name, _ in self._framing)
         table = tabulate(headers)
         return RequestHead(
             method=method,
@@ -280,23 +290,24 @@ class RequestParser:
 
     def on_body(self, body: bytes) -> None:
         self._body_bytes += len(body)
-        self._find_part().pieces.append(body)
+        self._pieces.append(body)
 
     def on_message_complete(self) -> None:
         """All of a request has come; or its head, if llhttp stops there as it would change protocols."""
         if self.stage is not Stage.BODY:
             return
         if self._headers and measure_head(b"", self._headers) > MAX_TRAILERS:
-            raise refuse_unclear("The trailers are too large.")
+            raise make_bad_request("The trailers are too large.")
         self.stage = Stage.BETWEEN
         self._received = 0
-        self._find_part().is_last = True
+        self._add_part(is_last=True)
 
-    def _find_part(self) -> RequestPart:
-        """Return what is there of the request whose body is being read."""
-        if not self._parts:
-            self._parts.append(RequestPart(None, []))
-        return self._parts[-1]
+    def _add_part(self, *, is_last: bool) -> None:
+        assert self._head is not None  # noqa: S101  # it comes before the body
+        body = b"".join(self._pieces)
+        self._parts.append(RequestPart(self._head, body, is_first=self._is_new, is_last=is_last))
+        self._is_new = False
+        self._pieces = []
 
 
 class KnownHead(Struct, eq=False):
@@ -311,26 +322,23 @@ class KnownHead(Struct, eq=False):
     at: int  # where the length stands in the bytes
     length: int
 
-    def adapt(self, data: bytes, length: int) -> bool:
-        """Become a head with this length, unless its bytes differ in more than that."""
+    def adapt(self, data: bytes, length: int) -> "KnownHead | None":
+        """Return the head that has these bytes and a body of this length; None if they differ in more than that."""
         old = b"%d" % self.length
         new = b"%d" % length
         if data != self.data[: self.at] + new + self.data[self.at + len(old) :]:
-            return False
+            return None
         table = self.head.table
         headers = [*table.headers]
         headers[headers.index((_LENGTH, old))] = (_LENGTH, new)
         table = HeaderTable(headers, {**table.by_name, _LENGTH: new}, table.weight + len(new) - len(old))
-        self.head = replace(self.head, table=table)
-        self.data = data
-        self.length = length
-        return True
+        return KnownHead(replace(self.head, table=table), data, self.at, length)
 
 
 def remember(part: RequestPart, data: bytes) -> KnownHead | None:
     """Return the head of these bytes, if they are a whole plain request that states the length of its body."""
     head = part.head
-    if head is None or not (head.is_plain and part.is_last) or _LENGTH not in head.table.by_name:
+    if not (part.is_first and part.is_last and head.is_plain) or _LENGTH not in head.table.by_name:
         return None
     length = len(part.body)
     end = len(data) - length - len(_END_OF_HEAD)
@@ -354,19 +362,19 @@ def check_size(target: bytes, headers: RawHeaders, arrived: int) -> None:
         raise Failure("bad_parameter", f"The head of the request is larger than {MAX_HEAD} bytes.", status=431)
 
 
-def check_clear(version: str, telling: RawHeaders) -> None:
-    """Raise Failure for an ambiguous request; `telling`: those of its headers that matter here."""
+def check_framing(version: str, framing: RawHeaders) -> None:
+    """Raise Failure for an ambiguous request; `framing`: those of its headers that matter here."""
     if version not in ("1.1", "1.0"):
-        raise refuse_unclear("This server speaks HTTP/1.1 and 1.0.")
-    hosts, codings, expected = [[value.lower() for name, value in telling if name == each] for each in TELLING]
+        raise make_bad_request("This server speaks HTTP/1.1 and 1.0.")
+    hosts, codings, expected = [[value.lower() for name, value in framing if name == each] for each in FRAMING]
     if len(hosts) != 1 and (hosts or version == "1.1"):
-        raise refuse_unclear("More than one Host header." if hosts else "No Host header.")
+        raise make_bad_request("More than one Host header." if hosts else "No Host header.")
     if hosts and not _HOST.fullmatch(hosts[0]):
-        raise refuse_unclear("The Host header is not a valid host.")
+        raise make_bad_request("The Host header is not a valid host.")
     if codings and version == "1.0":
-        raise refuse_unclear("HTTP/1.0 has no Transfer-Encoding.")
+        raise make_bad_request("HTTP/1.0 has no Transfer-Encoding.")
     if codings not in ([], [b"chunked"]):
-        raise refuse_unclear("The only supported Transfer-Encoding is chunked.")
+        raise make_bad_request("The only supported Transfer-Encoding is chunked.")
     if version == "1.1" and expected not in ([], [b"100-continue"]):  # 1.0 knows none (RFC 9110, 10.1.1)
         raise Failure("bad_parameter", "Only `Expect: 100-continue` is supported.", status=417)
 
@@ -376,12 +384,12 @@ def check_target(method: str, target: bytes) -> None:
     if method == "CONNECT":
         raise Failure("method_not_allowed", "This server is not a proxy: CONNECT is not supported.")
     if b"#" in target:
-        raise refuse_unclear("The target of the request contains a #; clients must not send fragments.")
+        raise make_bad_request("The target of the request contains a #; clients must not send fragments.")
     if target.startswith(b"/") or (target == b"*" and method == "OPTIONS"):
         return
     whole = _URL.fullmatch(target)
     if whole is None or not _HOST.fullmatch(whole[1]):
-        raise refuse_unclear("The target of the request is neither a path nor an absolute URL.")
+        raise make_bad_request("The target of the request is neither a path nor an absolute URL.")
 
 
 def replace_host(target: bytes, headers: list[Field]) -> tuple[bytes, list[Field]]:
@@ -396,7 +404,7 @@ def replace_host(target: bytes, headers: list[Field]) -> tuple[bytes, list[Field
 
 
 def read_path(target: bytes, headers: RawHeaders) -> str:
-    """Return the path of a target that may be unclear, without credentials."""
+    """Return the path of a target that may be malformed, without credentials."""
     whole, _, query = target.partition(b"?")
     path = unquote(_AUTHORITY.sub(b"", whole, count=1).decode("latin-1"))
     from mockserver.cassettes.redaction.shown_secrets import find_secrets  # only for the journal's rows of bad requests
@@ -421,5 +429,5 @@ def _announces_body(headers: Mapping[bytes, bytes]) -> bool:
     return b"transfer-encoding" in headers or headers.get(_LENGTH, b"0") != b"0"
 
 
-def refuse_unclear(why: str) -> Failure:
+def make_bad_request(why: str) -> Failure:
     return Failure("bad_parameter", why, status=400)

@@ -26,11 +26,11 @@ from mockserver.delivery.script import AT_ONCE
 from mockserver.server.app import Site
 from mockserver.server.deliver import find_lines, serve
 from mockserver.server.http.deadlines import Deadlines, DeadlineWatch, Newcomers
-from mockserver.server.http.parser import RequestHead, RequestParser, Stage
+from mockserver.server.http.parser import RequestHead, RequestParser, RequestPart, Stage
 from mockserver.server.http.request_cycle import RequestCycle, StreamTask
 from mockserver.server.http.tcp import MAX_DRAINED, count_unsent, is_abandoned, reset
 from mockserver.server.limits import Unsent
-from mockserver.server.visit import Response, Visit, return_response
+from mockserver.server.visit import NO_PAGE, Response, Visit, return_response
 
 MAX_BUFFERED = 16_384  # bytes that wait in a connection before nothing more is written
 MAX_HELD = 2 * MAX_WRITE  # bytes of an answer that is being sent which are made at once
@@ -107,22 +107,21 @@ class ConnectionProtocol(asyncio.Protocol):
     def data_received(self, data: bytes) -> None:
         if self.phase is not Phase.OPEN and not self._admit(data):
             return
-        known = self.parser.recall(data)
-        if known is not None:
-            self.answer(*known, whole=True)
+        recalled = self.parser.recall(data)
+        if recalled is not None:
+            self.answer(recalled)
             return
         try:
             for part in self.parser.read(data):
-                head = part.head
-                if head is not None or part.is_last:
+                if part.is_first or part.is_last:
                     self.whole_by = inf
-                if head is None:
+                if not part.is_first:
                     assert self._latest is not None  # noqa: S101  # which the head began
                     self._latest.take_body(part.body, is_last=part.is_last)
-                elif head.asks_for_socket and self._hand_over(head):
+                elif part.head.asks_for_socket and self._hand_over(part.head):
                     return
                 else:
-                    self.answer(head, part.body, whole=part.is_last)
+                    self.answer(part)
         except Failure as failure:
             self.refuse(failure)
         else:
@@ -170,15 +169,16 @@ class ConnectionProtocol(asyncio.Protocol):
     # What the server calls
 
     def shutdown(self) -> None:
-        """The server stops: the open request may still be answered, unless this is said twice."""
-        if self.is_closing() or self.stopping:
+        """The server stops: what was written and the open request may still be sent, unless this is said twice."""
+        if self.stopping:
             self.transport.abort()
-        elif self._running is not None:
-            self.stopping = True
+            return
+        self.stopping = True
+        drain = self.shared.deadlines.drain
+        if self._running is not None:
             self._running.keep_alive = False
             self.pipeline.clear()
-        elif drain := self.shared.deadlines.drain:
-            self.stopping = True
+        elif drain and not self.is_closing():
             self.loop.call_later(drain, self._close_if_idle)
         else:
             self.close()
@@ -220,20 +220,22 @@ class ConnectionProtocol(asyncio.Protocol):
 
     # Requests
 
-    def answer(self, head: RequestHead, body: bytes, *, whole: bool) -> None:
+    def answer(self, request: RequestPart) -> None:
         """Answer a plain request at once, if nothing has to be awaited for it; else run the application."""
+        head = request.head
         is_free = self._running is None and not (self.half_closed or self.stopping or self.flow.write_paused)
-        found = self._site.find(head.path) if is_free and whole and head.is_plain and self._site else None
-        if found is None or not found.responder.live.has_room_for(body):
+        found = self._site.find(head.path) if is_free and request.is_last and head.is_plain and self._site else None
+        if found is None or not found.responder.live.has_room_for(request.body):
             scope = head.scope(**self.addresses, state=self.app_state.copy(), extensions=self.extensions)
-            cycle = RequestCycle(self, head, scope, whole=whole)
-            if body:
-                cycle.take_body(body, is_last=whole)
+            cycle = RequestCycle(self, head, scope, whole=request.is_last)
+            if request.body:
+                cycle.take_body(request.body, is_last=request.is_last)
             self._queue(cycle, self.app)
             return
-        request = found.make_request(head.method, head.query, head.table, body)
-        visit = found.responder.admit(request, head.query, weight=head.table.weight)
-        visit.passes_page_check = head.passes_page_check
+        http = found.make_request(head.method, head.query, head.table, request.body)
+        visit = found.responder.admit(http, head.query, weight=head.table.weight)
+        if head.passes_page_check:
+            visit.sender = NO_PAGE
         first_step = found.responder.respond(visit)
         try:
             awaited = first_step.send(None)

@@ -1,47 +1,29 @@
 """The cassettes of a folder in one run of a server: loaded once, recorded into, watched for changes.
 
-Threads load and record, one at a time. Recorded requests are parsed by the dialect that they were sent to. What reads
-and compares cassettes is imported when one is first used: most servers have none.
+Threads load and record, one at a time. What reads and compares cassettes is imported when one is first used: most
+servers have none.
 """
 
-from collections.abc import Iterable, Mapping
-from functools import cache, partial
+from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from threading import RLock
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
-from msgspec.structs import replace
 
-from mockserver.config.errors import CassetteError, Mistake, RuleError
-from mockserver.config.hosts import GENERIC, HostSettings
+from mockserver.config.errors import CassetteError
+from mockserver.config.hosts import NO_HOSTS, HostTable
 from mockserver.config.settings import MatchSettings
-from mockserver.config.source import Document
 from mockserver.config.spelling import FLAGS, Spelling
-from mockserver.core.call import Call
-from mockserver.core.episode import SUFFIX, Episode, Sent
-from mockserver.core.http import HttpRequest
+from mockserver.core.episode import SUFFIX, Episode
 from mockserver.core.mcp_messages import find_response
-from mockserver.core.plan import Failure
-from mockserver.core.validation import Validation
-from mockserver.dialects import Dialect, Operation, list_hosts
 from mockserver.kinds.mcp import SESSION
-from mockserver.server.routes import (
-    Endpoint,
-    find_endpoint,
-    list_dialect_endpoints,
-    list_endpoints,
-)
-from mockserver.server.snapshot import parse_query
-from mockserver.server.sources import find_cassettes, find_rules
-from mockserver.server.stubs import digest_body, make_stub_operation
+from mockserver.server.recording.recorded_calls import parse_episode
 
 if TYPE_CHECKING:
     from mockserver.cassettes.cassette import Cassette
     from mockserver.cassettes.cassette_file import CassetteFile
-
-HostTable = Mapping[str, HostSettings]
-_NO_HOSTS: HostTable = {}
 
 
 class _KnownFile(Struct):
@@ -55,7 +37,7 @@ class CassetteStore:
     """Cassettes by name, with or without the suffix; a name that no cassette can have raises CassetteError."""
 
     def __init__(
-        self, folder: str | Path, match: MatchSettings, hosts: HostTable = _NO_HOSTS, *, spelling: Spelling = FLAGS
+        self, folder: str | Path, match: MatchSettings, hosts: HostTable = NO_HOSTS, *, spelling: Spelling = FLAGS
     ) -> None:
         self._folder = Path(folder)
         self._match = match
@@ -66,7 +48,7 @@ class CassetteStore:
         self._known: dict[str, _KnownFile] = {}
         self._loaded: dict[str, Cassette] = {}
 
-    def copy_unloaded(self, match: MatchSettings, hosts: HostTable = _NO_HOSTS) -> "CassetteStore":
+    def copy_unloaded(self, match: MatchSettings, hosts: HostTable = NO_HOSTS) -> "CassetteStore":
         """Return the same files with nothing loaded; what this run knows of them stays."""
         store = CassetteStore(self._folder, match, hosts, spelling=self._spelling)
         store._lock = self._lock
@@ -201,32 +183,6 @@ def _says_same(one: Episode, other: Episode) -> bool:
     return mine is not None and theirs is not None and {**mine, "id": 0} == {**theirs, "id": 0}
 
 
-def check_cassettes(documents: Iterable[Document], store: CassetteStore) -> None:
-    """Load the cassettes that rules name, also rules with mistakes. Raises RuleError for missing and broken ones."""
-    rules = ((document, index, spec) for document in documents for index, spec in enumerate(find_rules(document)))
-    mistakes = list[Mistake]()
-    for count, (document, index, spec) in enumerate(rules, 1):
-        if not isinstance(spec, Mapping):
-            continue
-        for name in find_cassettes(spec.get("then")):
-            place = document.find_place(("rules", index))
-            rule = spec.get("name", f"rule {count}")
-            try:
-                exists = store.exists(name)
-            except CassetteError as error:
-                mistakes += [Mistake(mistake.message, place) for mistake in error.mistakes]
-                continue
-            if not exists:
-                mistakes.append(Mistake(f'rule "{rule}": {store.explain_missing(name)}', place))
-                continue
-            try:
-                store.load(name)
-            except CassetteError as error:
-                mistakes += error.mistakes
-    if mistakes:
-        raise RuleError(*dict.fromkeys(mistakes))
-
-
 def name_file(name: str) -> str:
     """Return the name of a cassette's file, such as `chat.yaml`."""
     return _remove_suffix(name) + SUFFIX
@@ -234,52 +190,3 @@ def name_file(name: str) -> str:
 
 def _remove_suffix(name: str) -> str:
     return name.removesuffix(SUFFIX)
-
-
-def parse_episode(episode: Episode, hosts: HostTable = _NO_HOSTS) -> Call | None:
-    """Return the call of an episode's request; None if its dialect has no such path."""
-    return parse_sent(episode.dialect, episode.request, hosts)
-
-
-def parse_sent(dialect: str, sent: Sent, hosts: HostTable = _NO_HOSTS) -> Call | None:
-    """Return the call of a request to a dialect; None if it has no such path. `hosts` are those of the settings."""
-    found = find_endpoint(sent.path, _list_endpoints(dialect, hosts))
-    operation = found.endpoint.find_operation(sent.method) if found is not None else None
-    if found is None or operation is None:
-        return None
-    headers = [(name.lower(), value) for name, value in sent.headers]
-    http = HttpRequest(
-        method=sent.method,
-        path=sent.path,
-        query=parse_query(sent.query.encode("utf-8", "replace")),
-        headers=tuple([(n.encode("latin-1", "replace"), v.encode("latin-1", "replace")) for n, v in headers]),
-        body=sent.body,
-        path_params=found.params,
-    )
-    return parse_recorded(operation, found.endpoint.dialect, http)
-
-
-def parse_recorded(operation: Operation, dialect: Dialect, http: HttpRequest) -> Call:
-    """Return the call of a request as recordings know it, however wrong it is: its provider may have refused it."""
-    try:
-        return operation.call(http, Validation.OFF)
-    except Failure:
-        unread = make_stub_operation(dialect.name, dialect.host).parse(http, Validation.OFF)
-        sent = unread.raw if isinstance(unread.raw, Mapping) else {}
-        named = {name: value for name, value in http.path_params.items() if name != "namespace"}
-        meaning = {"named": named, "body": sent or digest_body(http)}
-        if dialect.host:
-            meaning["host"] = dialect.host
-        is_stream = sent.get("stream") is True or operation.streams is True
-        return replace(unread, operation=operation.name, meaning=meaning, raw={}, sent=sent, stream=is_stream)
-
-
-def _list_endpoints(dialect: str, hosts: HostTable) -> tuple[Endpoint, ...]:
-    if hosts and dialect == GENERIC:
-        return list_endpoints(list_hosts(dialect, hosts), dialect)
-    return _list_usual_endpoints(dialect)
-
-
-@cache
-def _list_usual_endpoints(dialect: str) -> tuple[Endpoint, ...]:
-    return list_dialect_endpoints(dialect)

@@ -243,19 +243,20 @@ class _Body:
     def __init__(self, status: int, headers: RawHeaders, end: StreamEnd | None) -> None:
         self._status = status
         self._headers = headers
-        self._coded, self._decoding = _make_decoding(headers)
+        self._decoding = _make_decoding(headers)  # None: it is coded as nobody here knows, or wrongly
+        self._is_coded = self._decoding is None or bool(self._decoding.codings)
         self._plain: list[bytes] = []
         lengths = (int(value) for name, value in headers if name == b"content-length" and value.isdigit())
         self._size = 0
         self._length = next(lengths, None)
-        is_readable = bool(self._decoding or not self._coded)
-        self._events: _Events | None = None
-        if is_readable and self._has_type(MEDIA_TYPE.encode()):
-            self._events = _Messages(end)
-        elif is_readable and self._has_type(b"ndjson"):
-            self._events = _Events(end, _LINE_END)
-        elif is_readable and self._has_type(b"event-stream"):
-            self._events = _Events(end)
+        self._events = None if self._decoding is None else self._make_events(end)
+
+    def _make_events(self, end: StreamEnd | None) -> "_Events | None":
+        if self._has_type(MEDIA_TYPE.encode()):
+            return _Messages(end)
+        if self._has_type(b"ndjson"):
+            return _Events(end, _LINE_END)
+        return _Events(end) if self._has_type(b"event-stream") else None
 
     def _has_type(self, media: bytes) -> bool:
         return any(name == b"content-type" and media in value.lower() for name, value in self._headers)
@@ -264,13 +265,14 @@ class _Body:
         self._size += len(piece)
         if self._decoding is not None:
             try:
-                piece = self._decoding.feed(piece)
+                plain = self._decoding.feed(piece)
             except Exception:  # each library has its own
-                self._decoding = self._events = None
-        if self._decoding is not None or not self._coded:
-            self._plain.append(piece)
-            if self._events is not None:
-                self._events.receive(at, piece)
+                self._decoding = None
+                self._events = None
+            else:
+                self._plain.append(plain)
+                if self._events is not None:
+                    self._events.receive(at, plain)
         return self._size <= MAX_RECORDED
 
     @property
@@ -283,7 +285,7 @@ class _Body:
             unended = self._events.end is not None and not self._events.has_ended
             return "the stream ended without its final event" if unended else None
         announced = self._length is not None or self._status in WITHOUT_BODY
-        if announced or self._coded or not self._has_type(b"application/json"):
+        if announced or self._is_coded or not self._has_type(b"application/json"):
             return None
         try:
             json.loads(b"".join(self._plain))
@@ -293,10 +295,9 @@ class _Body:
 
     def build(self, took: float) -> Recorded:
         """Return the answer, which is complete. Raises CassetteError if it is coded and can't be decoded."""
-        decoded = self._decoding is not None and self._decoding.whole and self._size > 0
-        if self._coded and self._size and not decoded:
+        if self._size and (self._decoding is None or not self._decoding.whole):
             raise CassetteError("its content encoding cannot be decoded, so it cannot be searched for secrets")
-        dropped = _CODED_BODY_HEADERS if decoded else ()
+        dropped = _CODED_BODY_HEADERS if self._is_coded and self._size else ()
         kept = [field for field in self._headers if field[0] not in dropped]
         headers = tuple((name.decode("latin-1"), value.decode("latin-1")) for name, value in kept)
         if self._events is not None:
@@ -362,9 +363,9 @@ class _Messages(_Events):
         return message.kind != "event" or self.end.search(f"{message.name} {message.text}".encode()) is not None
 
 
-def _make_decoding(headers: RawHeaders) -> tuple[bool, Decoding | None]:
+def _make_decoding(headers: RawHeaders) -> Decoding | None:
+    """Return what decodes a body, if need be; None if that is unknown."""
     try:
-        codings = find_codings(headers)
-        return bool(codings), Decoding(codings, MAX_RECORDED) if codings else None
+        return Decoding(find_codings(headers), MAX_RECORDED)
     except (Failure, KeyError):
-        return True, None
+        return None

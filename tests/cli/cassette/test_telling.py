@@ -13,7 +13,7 @@ from mockserver.cli.cassette.describe import (
     summarize_episode,
 )
 from mockserver.core.episode import Recorded
-from mockserver.server.recording.cassette_store import parse_episode
+from mockserver.server.recording.recorded_calls import parse_episode
 from tests.kit.episodes import chat, episode
 from tests.kit.local import local
 

@@ -49,6 +49,10 @@ def test_one_property_more_shifts_no_other() -> None:
         {"minProperties": 2, "patternProperties": {"^x-[a-z]{3}$": {}}, "additionalProperties": False},
         {"minProperties": 3, "propertyNames": {"pattern": "^[A-Z]{2}$"}},
         {"minProperties": 2, "propertyNames": {"maxLength": 3}, "additionalProperties": {"type": "string"}},
+        {"minProperties": 9, "patternProperties": {"^x-": {}}, "additionalProperties": False},
+        {"minProperties": 3, "patternProperties": {"_id$": {}}, "additionalProperties": False},
+        {"minProperties": 3, "patternProperties": {"^(a|b)$": {}, "^(?:c|d)$": {}}, "additionalProperties": False},
+        {"minProperties": 3, "propertyNames": {"pattern": "^x-"}},
         {"maxProperties": 1, "properties": {"a": {}, "b": {}, "c": {}}},
         {"maxProperties": 2, "required": ["a"], "properties": {"b": {}, "c": {}}, "dependentRequired": {"b": ["c"]}},
         {"properties": {"a": {}, "toolong": {}}, "propertyNames": {"maxLength": 3}},
@@ -110,6 +114,9 @@ OLD = {"$schema": "http://json-schema.org/draft-07/schema#"}
     [
         {"items": {"type": "integer"}, "minItems": 40, "uniqueItems": True},
         {"items": {"enum": [1, 2, 3]}, "minItems": 3, "uniqueItems": True},
+        {"items": {"type": "string", "pattern": "^SKU-"}, "minItems": 40, "uniqueItems": True},
+        {"items": {"type": "string", "pattern": "v[1-3]$", "maxLength": 3}, "minItems": 9, "uniqueItems": True},
+        {"items": {"type": "string", "pattern": "^SKU-", "not": {"const": "SKU-"}}, "minItems": 1},
         {"items": {"type": "boolean"}, "minItems": 2, "uniqueItems": True},
         {"items": {"type": "object", "properties": {"a": {"enum": [1, 2]}}, "required": ["a"]}, "minItems": 2}
         | {"uniqueItems": True},

@@ -211,7 +211,8 @@ def test_ready_says_more_to_those_who_have_the_token(tmp_path: Path) -> None:
         tmp_path, RULES, seed=7, timing={"first_token": "10ms"}, upstream={"openai": "http://x/"}
     )
     ready = server.get("ready")
-    assert ready["settings"] == {"seed": 7, "timing": ready["settings"]["timing"], "keys": 1}
+    shown = {"seed": 7, "timing": ready["settings"]["timing"], "upstream": {"openai": "http://x"}, "keys": 1}
+    assert ready["settings"] == shown
     assert "sk-my-own-key" not in str(ready)
     assert ready["bases"][0] == {"dialect": "openai", "url": "http://127.0.0.1:8000/v1"}
     assert {"dialect": "azure", "url": "http://127.0.0.1:8000/azure"} in ready["bases"]

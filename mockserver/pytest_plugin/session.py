@@ -17,7 +17,6 @@ from mockserver.reports.activity import Activity
 from mockserver.reports.failures import (
     PlayedCassette,
     Problem,
-    describe_left_open,
     describe_unrecorded,
     find_unplayed,
     summarize_unplayed,
@@ -109,12 +108,9 @@ class Run:
         yield use
         use.over = True
         use.restore()
-        activity = session.activity
-        remarks = activity.find_remarks()
-        left = session.server.close_open()
+        leftovers = session.list_leftovers()
         session.reset()
-        texts = (*describe_left_open(left), *describe_unrecorded(activity.calls), *(remark.text for remark in remarks))
-        for text in texts if not use.failed else ():
+        for text in leftovers if not use.failed else ():
             item.warn(MockServerWarning(text))
 
     def _configure(self, item: pytest.Item, defaults: Mapping[str, Any] = MappingProxyType({})) -> Configuration:

@@ -1,7 +1,7 @@
 """What the server of a test knows besides how tests call it: its setup, its rules, what it stopped."""
 
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from msgspec.structs import replace
 
@@ -12,6 +12,7 @@ from mockserver.reports.failures import (
     PlayedCassette,
     Problem,
     describe_left_open,
+    describe_unrecorded,
     make_problem,
     write_failure,
 )
@@ -100,11 +101,17 @@ class ServerSession:
             raise AssertionError(write_failure(problems))
 
     def end(self) -> None:
-        """Raise AssertionError with all problems, else warn the caller's caller of remarks and of answers left open."""
+        """Raise AssertionError with all problems, else warn the caller's caller of what the test left behind."""
         self.verify()
-        remarks = [remark.text for remark in self.activity.find_remarks()]
-        for text in (*describe_left_open(self.server.close_open()), *remarks):
+        for text in self.list_leftovers():
             warnings.warn(MockServerWarning(text), stacklevel=3)
+
+    def list_leftovers(self) -> Sequence[str]:
+        """Abort the answers that are still being sent; tell of these, of what was not recorded, and the remarks."""
+        activity = self.activity
+        remarks = [remark.text for remark in activity.find_remarks()]
+        left = self.server.close_open()
+        return (*describe_left_open(left), *describe_unrecorded(activity.calls), *remarks)
 
     @property
     def activity(self) -> Activity:

@@ -94,3 +94,14 @@ def test_python_users_are_told_what_to_set_in_python(tmp_path: Path) -> None:
         asked(server, "hello")
         assert server.calls[0].error.endswith('no upstream for openai; set upstream={"openai": "URL"}')
         server.reset()
+
+
+def test_python_users_are_told_what_was_not_recorded(server: MockServer, tmp_path: Path) -> None:
+    server.on().fail("invalid_key")
+    upstream = {"openai": server.base_url()}
+    lost = r"an answer was not recorded, call 1: .*: 401: .* \(record_errors=True records it too\)$"
+    with (
+        pytest.warns(MockServerWarning, match=lost),
+        MockServer(upstream=upstream, cassette="new", cassettes=tmp_path, record="once") as recording,
+    ):
+        assert asked(recording, "hello") == 401

@@ -152,7 +152,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 @pytest.fixture(autouse=True)
 def _mockserver_of_mark(request: pytest.FixtureRequest) -> None:
     """Give a marked test the fixture `mockserver`, if it does not request it."""
-    if is_marked(request.node):
+    if is_marked(request.node) and FIXTURE not in request.fixturenames:
         request.getfixturevalue(FIXTURE)
 
 

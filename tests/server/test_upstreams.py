@@ -87,9 +87,13 @@ def test_a_path_of_slashes_takes_no_time() -> None:
 @pytest.mark.parametrize(
     ("dialect", "header", "value"),
     [
-        *(("openai", b"authorization", b"Bearer k-1"), ("tzafon", b"authorization", b"Bearer k-1")),
-        *(("azure", b"api-key", b"k-1"), ("azure_openai", b"api-key", b"k-1"), ("skytells", b"x-api-key", b"k-1")),
-        *(("fireworks", b"authorization", b"Bearer k-1"), ("crazyrouter", b"authorization", b"Bearer k-1")),
+        ("openai", b"authorization", b"Bearer k-1"),
+        ("tzafon", b"authorization", b"Bearer k-1"),
+        ("azure", b"api-key", b"k-1"),
+        ("azure_openai", b"api-key", b"k-1"),
+        ("skytells", b"x-api-key", b"k-1"),
+        ("fireworks", b"authorization", b"Bearer k-1"),
+        ("crazyrouter", b"authorization", b"Bearer k-1"),
     ],
 )
 def test_a_key_is_in_the_header_of_its_dialect(dialect: str, header: bytes, value: bytes) -> None:

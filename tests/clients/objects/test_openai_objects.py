@@ -150,7 +150,7 @@ def test_a_rule_states_the_statuses_of_a_batch(client: OpenAI) -> None:
         (b"", "empty_file", None),
         (b'{"custom_id"', "invalid_json_line", 1),
         (b"[1]", "invalid_json_line", 1),
-        (b'{"custom_id": 1, "method": "POST", "url": "/v1/chat/completions", "body": {}}', *("missing", 1)),
+        (b'{"custom_id": 1, "method": "POST", "url": "/v1/chat/completions", "body": {}}', "missing", 1),
         (b'{"custom_id": "a", "method": "POST", "url": "/v1/embeddings", "body": {}}', "url_mismatch", 1),
         (
             b"\n".join(
@@ -161,7 +161,8 @@ def test_a_rule_states_the_statuses_of_a_batch(client: OpenAI) -> None:
                     for model in ("gpt-5", "gpt-5-mini")
                 ]
             ),
-            *("model_mismatch", 2),
+            "model_mismatch",
+            2,
         ),
     ],
     ids=["empty", "half", "list", "number", "url", "model"],

@@ -104,7 +104,7 @@ TRUE = {
     "anthropic: a call": anthropic(user("Hi"), turn(THOUGHT, TEXT, USED), user(GIVEN)),
     "anthropic: hidden and shown thoughts": anthropic(user("Hi"), turn(HIDDEN, THOUGHT, USED), user(GIVEN)),
     "anthropic: between calls": anthropic(
-        *(user("Hi"), turn(THOUGHT, USED), user(GIVEN), turn({**THOUGHT, "thinking": ""}, TEXT), user("More?")),
+        user("Hi"), turn(THOUGHT, USED), user(GIVEN), turn({**THOUGHT, "thinking": ""}, TEXT), user("More?"),
         model="claude-sonnet-4-5",
         thinking={"type": "enabled", "budget_tokens": 1024},
     ),
@@ -133,7 +133,7 @@ TRUE = {
         asked(ASK), model(call("Oslo", SIGNATURE, id="a1b2c3d4"), call("Rome", id="b2")), asked(result(), result())
     ),
     "gemini: calls of two steps": gemini(
-        *(asked(ASK), model(call("Oslo", SIGNATURE)), asked(result()), model(call("Rome", SIGNATURE)), asked(result()))
+        asked(ASK), model(call("Oslo", SIGNATURE)), asked(result()), model(call("Rome", SIGNATURE)), asked(result())
     ),
     "gemini: thoughts and texts around": gemini(
         asked(ASK),
@@ -146,7 +146,7 @@ TRUE = {
         asked(ASK), model(call("Oslo")), asked(result()), model({"text": "Clear."}), asked({"text": "Thanks."})
     ),
     "gemini: asked by a picture": gemini(
-        *(asked(ASK), model(call("Oslo")), asked(result()), model({"text": "Clear."})),
+        asked(ASK), model(call("Oslo")), asked(result()), model({"text": "Clear."}),
         asked({"inlineData": {"mimeType": "image/png", "data": "iVBORw0KGgo="}}),
     ),
     "gemini: the value that passes": gemini(
@@ -214,7 +214,7 @@ TRUE = {
         {"role": "assistant", "tool_calls": [{"type": "custom", "id": "c", "custom": {"name": "f", "input": "x"}}]},
         {"role": "tool", "tool_call_id": "c", "content": "a"},
     ),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize(("path", "body"), TRUE.values(), ids=TRUE.keys())

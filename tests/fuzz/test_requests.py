@@ -22,7 +22,7 @@ DIALECTS = tuple(discover())
 METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "HEAD", "TRACE", "PROPFIND", "QUERY")
 STEPS = (
     b"", b"/", b"//", b"%2f", b"/..", b"/%2e%2e", b"/.", b"%00", b"%0d%0ax:y", b"%ff", b"%c0%af", b"%", b"%zz",
-    *(b"%25", b";x=y", b"+", b"%20", b"%f0%9f%8c%8a", b"%ed%a0%80", b"/x" * 200, b"x" * 3000, b"{response_id}"),
+    b"%25", b";x=y", b"+", b"%20", b"%f0%9f%8c%8a", b"%ed%a0%80", b"/x" * 200, b"x" * 3000, b"{response_id}",
     b"/*", b"~", b"@",
 )  # fmt: skip
 ODD = st.one_of(
@@ -39,9 +39,9 @@ NAMES = (
 )  # fmt: skip
 VALUES = (
     b"", b" ", b"Bearer", b"Bearer ", b"Bearer sk-1", b"bearer \xff\xfe", b"Basic dTpw", b"\xff", b"\xe2\x98\x83",
-    *(b"*", b"-1", b"0", b"1", b"9" * 400, b"1e9", b"nan", b"off", b"true", b"gzip", b"text/html"),
+    b"*", b"-1", b"0", b"1", b"9" * 400, b"1e9", b"nan", b"off", b"true", b"gzip", b"text/html",
     b"application/json", b"application/json; charset=utf-16", b"text/plain; json", b"multipart/form-data", b"json",
-    *(b"x" * 3000, b"{0}%s"),
+    b"x" * 3000, b"{0}%s",
 )  # fmt: skip
 ANY_VALUE = st.sampled_from(VALUES) | st.binary(max_size=20).map(
     _printable := lambda octets: bytes(byte for byte in octets if byte >= 0x20 and byte != 0x7F).strip()

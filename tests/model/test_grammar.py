@@ -76,7 +76,7 @@ LARK = {
 }
 BODIES = (
     '"a" "b"', '"a" | "b" | "c"', '"a"?', '["a"] "b"', '"a"*', '"a"+ "b"', '"a"~3', '"a"~1..3', '("a" | "b" "c")~2',
-    *('"a" -> x\n | "b" -> y', '("(" start ")" | "x")', 'start "+" start | "x"', "(" * 300 + '"a"' + ")" * 300),
+    '"a" -> x\n | "b" -> y', '("(" start ")" | "x")', 'start "+" start | "x"', "(" * 300 + '"a"' + ")" * 300,
     'INT ("," INT)*\n%import common.INT\n%ignore " "', 'A B\nA.2: "x"\nB: /[a-z]+/',
 )  # fmt: skip
 

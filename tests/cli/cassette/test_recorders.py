@@ -38,9 +38,9 @@ def chunk(delta: Any, finish: str | None = None) -> Any:
 SAID = "Grüße, “you”"
 PLAIN: Call = ("POST", URL, ASKED, json.dumps(ANSWER, separators=(",", ":")).encode())
 STREAM: Call = (
-    *("POST", URL, {**ASKED, "stream": True}),
+    "POST", URL, {**ASKED, "stream": True},
     events(chunk({"role": "assistant", "content": SAID}), chunk({}, "stop")) + b"data: [DONE]\n\n",
-)
+)  # fmt: skip
 MESSAGES: Call = (
     "POST",
     "https://api.anthropic.com/v1/messages",

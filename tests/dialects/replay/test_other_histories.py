@@ -187,8 +187,8 @@ TRUE = {
         {"id": "cmp_1", "type": "compaction", "encrypted_content": SEALED}, OUT, HI
     ),
     "responses: a search": responses(
-        *(HI, RS, {"type": "web_search_call", "id": "ws_1", "status": "completed", "action": {"type": "search"}}),
-        *({**RS, "id": "rs_2"}, MSG, HI),
+        HI, RS, {"type": "web_search_call", "id": "ws_1", "status": "completed", "action": {"type": "search"}},
+        {**RS, "id": "rs_2"}, MSG, HI,
     ),
     "responses: items of no kind that is known": responses(HI, {"type": "novelty", "id": "n", "call_id": "x"}, MSG, HI),
     "responses: texts of an assistant": responses(HI, {"role": "assistant", "content": "Hello!"}, HI),
@@ -201,8 +201,8 @@ TRUE = {
         HI,
     ),
     "chat: the same id in two turns": chat(
-        *(HI, called("call_1"), {"role": "tool", "tool_call_id": "call_1", "content": "a"}),
-        *(called("call_1"), {"role": "tool", "tool_call_id": "call_1", "content": "b"}),
+        HI, called("call_1"), {"role": "tool", "tool_call_id": "call_1", "content": "a"},
+        called("call_1"), {"role": "tool", "tool_call_id": "call_1", "content": "b"},
     ),
     "chat: a function of old": chat(
         HI,

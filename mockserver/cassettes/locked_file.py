@@ -11,11 +11,10 @@ from contextlib import contextmanager, suppress
 from importlib import import_module
 from pathlib import Path
 from shutil import copymode
-from threading import Event
 from typing import NamedTuple
 
 from mockserver.config.errors import CassetteError
-from mockserver.core.seed import monotonic
+from mockserver.core.seed import monotonic, pause
 
 try:
     import fcntl
@@ -165,14 +164,13 @@ def _lock(descriptor: int, path: Path, *, exclusive: bool) -> None:
 def _lock_on_posix(descriptor: int, kind: int) -> None:
     """Lock as soon as others unlock. Raises BlockingIOError after a time, which the system itself would not."""
     until = monotonic() + LOCK_TIMEOUT
-    pause = Event()
     while True:
         try:
             return fcntl.flock(descriptor, kind | fcntl.LOCK_NB)
         except BlockingIOError:
             if monotonic() > until:
                 raise
-            pause.wait(_PAUSE)  # blocks this thread only, not the event loop
+            pause(_PAUSE)  # blocks this thread only, not the event loop
 
 
 def _lock_on_windows(descriptor: int) -> None:

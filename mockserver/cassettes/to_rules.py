@@ -28,9 +28,9 @@ When = Mapping[str, Json]
 
 # Fields of `when`, the most distinctive first; parameters of the body come after them.
 FIELDS = (
-    *("dialect", "host", "model", "tool_result.text", "tools", "tool_choice", "response_format", "system", "turn"),
-    *("conversation", "previous_response", "images"),
-)
+    "dialect", "host", "model", "tool_result.text", "tools", "tool_choice", "response_format", "system", "turn",
+    "conversation", "previous_response", "images",
+)  # fmt: skip
 READ = ("operation", "last_user", "last_message", "tool_result.name", "stream", *FIELDS)
 
 

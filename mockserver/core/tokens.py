@@ -252,7 +252,7 @@ def _split(text: str) -> tuple[str, ...]:
     first, *words = spoken.split(" ")
     blanks = [text[at : at + _BLANKS] for at in range(len(spoken), len(text), _BLANKS)]
     try:
-        return tuple(chain(_OF_FIRST_WORDS[first], *map(_OF_WORDS.__getitem__, words), blanks))
+        return tuple(chain(_FIRST_WORD_TOKENS[first], *map(_WORD_TOKENS.__getitem__, words), blanks))
     except KeyError:
         return _match_tokens(text)
 
@@ -280,7 +280,7 @@ def _count_in_part(text: str, start: int, end: int) -> int:
     return len(tokens(text, start, end))
 
 
-class _OfWords(dict[str, tuple[str, ...]]):
+class _WordTokens(dict[str, tuple[str, ...]]):
     """The tokens of words that begin a text or follow a blank. Raises KeyError for one that ends with white space."""
 
     def __init__(self, before: str) -> None:
@@ -302,7 +302,7 @@ class _OfWords(dict[str, tuple[str, ...]]):
 class _InWords(dict[str, int]):
     """How many tokens words have. Raises KeyError for one that ends with white space."""
 
-    def __init__(self, tokens: _OfWords, before: int) -> None:
+    def __init__(self, tokens: _WordTokens, before: int) -> None:
         self._tokens = tokens
         self._before = before
 
@@ -319,10 +319,10 @@ class _InWords(dict[str, int]):
 
 _LONGEST_WORD = 64
 _MAX_WORDS = 8_192
-_OF_FIRST_WORDS = _OfWords("")
-_OF_WORDS = _OfWords(" ")
-_IN_FIRST_WORD = _InWords(_OF_FIRST_WORDS, 0)
-_in_word = _InWords(_OF_WORDS, 1).__getitem__
+_FIRST_WORD_TOKENS = _WordTokens("")
+_WORD_TOKENS = _WordTokens(" ")
+_IN_FIRST_WORD = _InWords(_FIRST_WORD_TOKENS, 0)
+_in_word = _InWords(_WORD_TOKENS, 1).__getitem__
 _BLANKS = 64  # at most so many are one token
 _TOKEN_SIZE = 64  # bytes, about
 _COUNTS = _Counts(most=1 << 22)

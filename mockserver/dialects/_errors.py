@@ -272,7 +272,7 @@ PLAIN_LIMIT_MESSAGES: Messages = {
 
 INVALID_REQUEST = "invalid_request_error"
 # Type and code that gateways in front of OpenAI have in common, by status.
-_OF_GATEWAYS: Mapping[int, tuple[str, str]] = {
+_GATEWAY_ERRORS: Mapping[int, tuple[str, str]] = {
     400: (INVALID_REQUEST, "invalid_parameter"),
     401: ("authentication_error", "invalid_api_key"),
     404: (INVALID_REQUEST, "not_found"),
@@ -291,7 +291,7 @@ _OF_GATEWAYS: Mapping[int, tuple[str, str]] = {
 
 def make_gateway_rows(**own: ErrorRow) -> Rows:
     """Return the rows of a gateway, given those that differ from other gateways' or have no common one."""
-    common = {status: ErrorRow(status, *row) for status, row in _OF_GATEWAYS.items()}
+    common = {status: ErrorRow(status, *row) for status, row in _GATEWAY_ERRORS.items()}
     forbidden = own["forbidden"]
     unknown = own["unknown_model"]
     common |= {402: own["billing"], 403: forbidden, 500: own["server_error"]}
@@ -387,11 +387,11 @@ def _word_expectation(complaint: Complaint) -> str:
     if others:
         return "one of " + join_words([wanted, *(name.split(" ", 1)[1] for name in others)], "or")
     if wanted == "an array":
-        return "an array of strings" if complaint.path[-1] in _OF_STRINGS else "an array of objects"
+        return "an array of strings" if complaint.path[-1] in _STRING_ARRAYS else "an array of objects"
     return wanted
 
 
-_OF_STRINGS = ("stop", "modalities", "include", "input")
+_STRING_ARRAYS = ("stop", "modalities", "include", "input")
 
 
 def word_schema_failure(failure: Failure, call: Call | None, *, coded: bool) -> Failure:

@@ -74,12 +74,12 @@ def _simplify(name: str) -> str:
     base = name.rpartition("/")[2].lower()
     if base.startswith("ft:"):
         base = base.split(":")[1]
-    base = _OF_BEDROCK.sub("", base)
+    base = _BEDROCK_PREFIX.sub("", base)
     return base.replace("gpt-35-", "gpt-3.5-")
 
 
 # The geography and the vendor before the name of a model: `us.anthropic.claude-sonnet-4-5-20250929-v1:0`.
-_OF_BEDROCK = re.compile(
+_BEDROCK_PREFIX = re.compile(
     r"^(?:[a-z-]{2,6}\.)?(?P<vendor>(?:anthropic|amazon|meta|mistral|cohere|deepseek|openai|qwen|moonshot)\.)(?=[a-z])"
 )
 
@@ -92,7 +92,7 @@ def _list_bare_names(name: str) -> Sequence[str]:
     if name.startswith("ft:"):
         return (name.split(":")[1],)
     base = name.rpartition("/")[2] if name.startswith("arn:") else name
-    found = _OF_BEDROCK.match(base)
+    found = _BEDROCK_PREFIX.match(base)
     if found is None:
         return ()
     return found["vendor"] + base[found.end() :], base[found.end() :]

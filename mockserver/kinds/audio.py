@@ -87,15 +87,15 @@ class AudioSpec(Table):
 
 # Those of OpenAI's speech, and of Gemini's (https://ai.google.dev/gemini-api/docs/speech-generation#voices).
 OPENAI_VOICES = (
-    *("alloy", "ash", "ballad", "coral", "echo", "fable", "onyx"),
-    *("nova", "sage", "shimmer", "verse", "marin", "cedar"),
-)
+    "alloy", "ash", "ballad", "coral", "echo", "fable", "onyx",
+    "nova", "sage", "shimmer", "verse", "marin", "cedar",
+)  # fmt: skip
 _GEMINI_VOICES = (
-    *("Zephyr", "Puck", "Charon", "Kore", "Fenrir", "Leda", "Orus", "Aoede", "Callirrhoe", "Autonoe", "Enceladus"),
-    *("Iapetus", "Umbriel", "Algieba", "Despina", "Erinome", "Algenib", "Rasalgethi", "Laomedeia", "Achernar"),
-    *("Alnilam", "Schedar", "Gacrux", "Pulcherrima", "Achird", "Zubenelgenubi", "Vindemiatrix", "Sadachbia"),
-    *("Sadaltager", "Sulafat"),
-)
+    "Zephyr", "Puck", "Charon", "Kore", "Fenrir", "Leda", "Orus", "Aoede", "Callirrhoe", "Autonoe", "Enceladus",
+    "Iapetus", "Umbriel", "Algieba", "Despina", "Erinome", "Algenib", "Rasalgethi", "Laomedeia", "Achernar",
+    "Alnilam", "Schedar", "Gacrux", "Pulcherrima", "Achird", "Zubenelgenubi", "Vindemiatrix", "Sadachbia",
+    "Sadaltager", "Sulafat",
+)  # fmt: skip
 _OTHER_VOICE = re.compile(r"voice_\w+|.*{[{%].*")  # of the user's own, or what a template makes
 
 
@@ -171,10 +171,10 @@ def _invent(call: Call, seconds: float, seed: Seed) -> str:
 _MAX_INVENTED = 5_000  # words
 _SENTENCE = 9  # words
 _WORDS = (
-    *("we", "meet", "again", "today", "and", "talk", "about", "the", "plan", "for", "next", "week", "then", "you"),
-    *("said", "that", "it", "was", "late", "so", "they", "left", "after", "lunch", "with", "a", "note", "on", "my"),
-    *("desk", "which", "asks", "us", "to", "call", "back", "before", "noon"),
-)
+    "we", "meet", "again", "today", "and", "talk", "about", "the", "plan", "for", "next", "week", "then", "you",
+    "said", "that", "it", "was", "late", "so", "they", "left", "after", "lunch", "with", "a", "note", "on", "my",
+    "desk", "which", "asks", "us", "to", "call", "back", "before", "noon",
+)  # fmt: skip
 
 AUDIO = ThenKey(
     key="audio",

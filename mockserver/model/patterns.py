@@ -570,6 +570,6 @@ _MAX_SIZE = 20_000
 _SURROGATE = lazy_pattern("[\ud800-\udfff]")
 _FIRST_DAY = date(2024, 1, 1)
 _WORDS = (
-    *("amber", "border", "cedar", "delta", "ember", "field", "garden", "harbor", "island", "juniper", "kernel"),
-    *("lantern", "meadow", "north", "orchard", "pepper", "quartz", "river", "summit", "timber", "valley", "window"),
-)
+    "amber", "border", "cedar", "delta", "ember", "field", "garden", "harbor", "island", "juniper", "kernel",
+    "lantern", "meadow", "north", "orchard", "pepper", "quartz", "river", "summit", "timber", "valley", "window",
+)  # fmt: skip

@@ -335,7 +335,7 @@ def _shape_in(text: str, found: FoundValue, said: str) -> Described:
     if "json" in notes.lower():
         schema = _add_notes(schema, notes)
     window = text[max(0, found.start - 2000) : found.end]
-    is_listed = _LISTED.search(before[-_NEAR:]) or len(_SEVERAL.findall(window)) > len(_OF_KEY.findall(window))
+    is_listed = _LISTED.search(before[-_NEAR:]) or len(_SEVERAL.findall(window)) > len(_LIST_VALUE.findall(window))
     if schema.get("type") == "object" and not _holds_list(schema) and is_listed:
         schema = {"type": "array", "items": schema, "minItems": 2, "maxItems": 5}
     rest = without_json_orders(f"{_remove_examples(before)}\n{after}" if text is said else said)
@@ -366,7 +366,7 @@ def _add_notes(schema: Mapping[str, Json], text: str) -> Mapping[str, Json]:
     noted = {}
     for name, inner in properties.items():
         plain = isinstance(inner, Mapping) and inner.keys() <= {"type", "description"} and inner.get("type") == "string"
-        told = re.findall(rf"[\"'`*]{re.escape(name)}[\"'`*]{_OF_NOTE}", text) if plain else ()
+        told = re.findall(rf"[\"'`*]{re.escape(name)}[\"'`*]{_NOTED_VALUE}", text) if plain else ()
         several = (options_of_note(note) for note in told if len(QUOTED_OPTION.findall(note)) > 1)
         several = (each for each in several if properties.keys().isdisjoint(each.get("enum", ())))
         noted[name] = next(filter(None, several), _add_notes(inner, text) if isinstance(inner, Mapping) else inner)
@@ -416,7 +416,7 @@ def _find_schema(text: str) -> FoundValue | None:
         schema = _unwrapped(found.value)
         if _is_schema(schema):
             return replace(found, value=schema)
-        if _are_properties(schema) and not _OF_TOOL.search(text[max(0, found.start - _NEAR) : found.start]):
+        if _are_properties(schema) and not _TOOL_WORD.search(text[max(0, found.start - _NEAR) : found.start]):
             return replace(found, value=record_of(schema))
     return None
 
@@ -462,7 +462,7 @@ def _find_example(text: str) -> FoundValue | None:
     for found in _join_types(text, [*find_objects(text)]):
         before = text[max(0, found.start - _CUE) : found.start]
         behind = text[found.end : found.end + _NEAR]
-        if _OF_KEY.search(before) and (keys := _find_keys(text)):
+        if _LIST_VALUE.search(before) and (keys := _find_keys(text)):
             return keys
         is_shown = _LIKE.search(before) and not _GIVEN.search(before[-_NEAR:])
         if found.value and (is_shown or _IS_SHAPE.match(behind) or _TO_FILL.search(before)):
@@ -561,7 +561,7 @@ _NEAR = 60
 _SCHEMA_TYPES = (*NAMES_OF_TYPES, "array")
 _UNION = lazy_pattern(r"\btype\s+(\w{1,40})\s*=\s*\|?\s*(\w{1,40})(?=\s*[|;])")
 _NAME_OF_TYPE = lazy_pattern(r"\b(?:interface|type|class)\s+(\w{1,40})\s*=?\s*$")
-_OF_TOOL = lazy_pattern(r"(?i)\b(?:arg(?:ument)?s?|inputs?|param(?:eter)?s?|tools?|functions?)\b")
+_TOOL_WORD = lazy_pattern(r"(?i)\b(?:arg(?:ument)?s?|inputs?|param(?:eter)?s?|tools?|functions?)\b")
 _ORDERED = lazy_pattern(
     r"(?:return|respond|reply|output|answer|give|produce|make|use|generate|provide|format|formatted|write|create"
     r"|extract"
@@ -653,11 +653,11 @@ _ORDERED_OBJECT = lazy_pattern(
     r"|like)){0,5}:?\s*`{0,3}(?=\{\s*\"\w)"
 )
 _AS_OPTIONAL = lazy_pattern(r"(?i)[,; ]*\boptional\b[,:; ]*")
-_OF_KEY = lazy_pattern(
+_LIST_VALUE = lazy_pattern(
     r"(?i)\w[\"'`]?\s*(?:\(|:|=| is| as)\s*(?:an? )?(?:list|array) of (?:objects? (?:with|like) )?(?:$|\{)"
 )
 _NUMBERED_TO = lazy_pattern(r"\(1 to (\d{1,3})\)")
-_OF_NOTE = (
+_NOTED_VALUE = (
     r"(?: key| field)?[\s:(–-]{0,4}"
     r"(?:(?:should|must|is|are|which|can|will|be|either|strictly|only|one of)\W{1,3}){0,6}([^\n]{3,160})"
 )

@@ -382,7 +382,7 @@ def _is_schema(stated: Mapping[str, Json]) -> bool:
 
     A property may be called `type`: `{type: string}` is one, `{type: array}` with words of schemas beside it is not.
     """
-    if not _OF_SCHEMAS.isdisjoint(stated):
+    if not _SCHEMA_KEYWORDS.isdisjoint(stated):
         return True
     kind = stated.get("type")
     if kind in ("object", "array") or isinstance(kind, list):
@@ -410,18 +410,18 @@ def _make_type(kind: Json) -> Mapping[str, Json] | None:
 
 
 _TYPES = ("string", "integer", "number", "boolean", "object", "array")
-_OF_SCHEMAS = frozenset(
+_SCHEMA_KEYWORDS = frozenset(
     (
-        *("$schema", "$ref", "$defs", "properties", "required", "anyOf", "oneOf", "allOf", "not", "const", "enum"),
-        *("additionalProperties", "patternProperties", "prefixItems"),
+        "$schema", "$ref", "$defs", "properties", "required", "anyOf", "oneOf", "allOf", "not", "const", "enum",
+        "additionalProperties", "patternProperties", "prefixItems",
     )
-)
+)  # fmt: skip
 _BESIDE_TYPES = frozenset(
     (
-        *("items", "minItems", "maxItems", "minLength", "maxLength", "pattern", "format", "minimum", "maximum"),
-        *("description", "title", "default", "examples"),
+        "items", "minItems", "maxItems", "minLength", "maxLength", "pattern", "format", "minimum", "maximum",
+        "description", "title", "default", "examples",
     )
-)
+)  # fmt: skip
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.@+ -]{0,63}")
 _BAD_NAME = (
     "{name} cannot be the name of an MCP server, as it is part of a URL: use up to 64 letters, digits, blanks and "

@@ -60,7 +60,7 @@ def compose(sources: Sources, counters: Counters, before: Live | None = None) ->
     player = None
     if not errors.found or before is None:  # else the running server would miss changes of cassettes that are read here
         player = errors.attempt(partial(make_player, sources, settings, before))
-        store = player.store if player else CassetteStore(settings.cassettes, settings.match, settings.hosts)
+        store = player.store if player else make_store(sources, settings)
         errors.attempt(partial(check_cassettes, loaded.documents, store))
     if errors.found or player is None:
         raise errors.merged
@@ -86,14 +86,19 @@ def compose(sources: Sources, counters: Counters, before: Live | None = None) ->
     return Composed(settings, engine)
 
 
+def make_store(sources: Sources, settings: Settings) -> CassetteStore:
+    return CassetteStore(settings.cassettes, settings.match, settings.hosts, spelling=sources.spelling)
+
+
 def make_player(sources: Sources, settings: Settings, before: Live | None = None) -> Player:
-    store = CassetteStore(settings.cassettes, settings.match, settings.hosts)
+    store = make_store(sources, settings)
     fresh = False
     if before is not None and before.settings.cassettes == settings.cassettes:
         store = before.player.store.copy_unloaded(settings.match, settings.hosts)
         choice = before.player.choice
         fresh = choice.fresh and (choice.name, choice.record) == (settings.cassette, settings.record)
-    made = Player(store, upstreams=tuple(settings.upstream), policy=RecordingPolicy(settings, sources.environ))
+    policy = RecordingPolicy(settings, sources.environ)
+    made = Player(store, upstreams=tuple(settings.upstream), policy=policy, spelling=sources.spelling)
     return made.choose(settings.cassette, settings.record, fresh=fresh)
 
 

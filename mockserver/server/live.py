@@ -219,6 +219,6 @@ class Live(Struct):
 
 # Settings that a running server cannot change.
 AT_START = (
-    *("host", "port", "workers", "state", "log", "reload", "cors"),
-    *("stored_answers", "stored_bytes", "stored_files", "journal_calls", "journal_bytes"),
-)
+    "host", "port", "workers", "state", "log", "reload", "cors",
+    "stored_answers", "stored_bytes", "stored_files", "journal_calls", "journal_bytes",
+)  # fmt: skip

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from msgspec import Struct
 from msgspec.structs import replace
 
+from mockserver.config.spelling import ControlSpelling
 from mockserver.core.mcp_server import McpServer
 from mockserver.engine.engine import Engine
 from mockserver.rules.load import Rule
@@ -73,7 +74,8 @@ class Namespace(Struct):
         if made is None or not is_made or made.base is not base:
             engine = replace(base, rule_set=base.rule_set.put_first(rules)) if rules else base
             if choice is not None and isinstance(base.player, Player):
-                engine = replace(engine, player=replace(base.player, choice=choice))
+                spelling = ControlSpelling(base.player.spelling)
+                engine = replace(engine, player=replace(base.player, choice=choice, spelling=spelling))
             if servers:
                 engine = replace(engine, servers={**base.servers, **servers})
             self._made = made = _MadeEngine(engine, base, rules=rules, choice=choice, servers=servers)

@@ -66,8 +66,8 @@ def allow_open_files() -> None:
 
 
 _REASONS = {
-    errno.EADDRINUSE: "another program uses this port; stop it, or choose another with --port (0 picks a free one)",
-    errno.EACCES: "this port needs more privileges; choose one above 1023 with --port",
+    errno.EADDRINUSE: "another program uses this port; stop it, or choose another (0 picks a free one)",
+    errno.EACCES: "this port needs more privileges; choose one above 1023",
 }
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, Unpack
 
 from mockserver.config.errors import MockserverError
+from mockserver.config.spelling import KEYWORDS
 from mockserver.dialects import discover_all
 from mockserver.reports.failures import Budget, Problem, write_failure
 from mockserver.server.agents import check_unmatched, find_agent
@@ -165,7 +166,7 @@ class MockServer(Assertions):
         server that makes answers up, unless you `let_it_run`.
         """
         led = find_agent(agent)
-        check_unmatched(self.session.live.settings, let_it_run=let_it_run)
+        check_unmatched(self.session.live.settings, KEYWORDS, let_it_run=let_it_run)
         return self.session.lead_agent(led, {**os.environ, **self.env}, max_calls=max_calls)
 
     def agent(

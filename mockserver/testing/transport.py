@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from email.utils import formatdate
 from functools import cache, lru_cache
 from threading import RLock
+from types import ModuleType
 from typing import TYPE_CHECKING, Any, Self
 from urllib.parse import quote, unquote
 from weakref import WeakSet
@@ -139,8 +140,7 @@ class Transport(_Base):
 
 def _is_last(request: "Request") -> bool:
     """Return whether the client closes its connection after this request."""
-    stated: str = request.headers.get("connection", "")
-    return stated.lower() == "close"
+    return request.headers.get("connection", "").lower() == "close"
 
 
 def _connect(request: "Request", kind: str) -> Any:

@@ -173,7 +173,9 @@ SEGMENTS = [
         b"hello",
     ],
     *[post(b"hello", more) for more in ("connection: close", "x-a: b", "content-length: 5", "expect: 100-continue")],
-    *[post(b"hello", version="1.0"), post(chunked(b"hello"), "transfer-encoding: chunked"), UPGRADE],
+    post(b"hello", version="1.0"),
+    post(chunked(b"hello"), "transfer-encoding: chunked"),
+    UPGRADE,
     post(b"hello", "x-a: \r\n content-length: 5"),
 ]
 

@@ -36,7 +36,7 @@ def test_a_port_in_use_and_invalid_hosts() -> None:
             bind("127.0.0.1", port)
     assert str(error.value) == (
         f"cannot listen on 127.0.0.1:{port}: another program uses this port; "
-        "stop it, or choose another with --port (0 picks a free one)"
+        "stop it, or choose another (0 picks a free one)"
     )
     for host in ("a..é", "a\0b"):
         with pytest.raises(ConfigError, match=":0: this is not a valid host name"):

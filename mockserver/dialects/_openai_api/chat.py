@@ -545,7 +545,7 @@ def find_live_chat_mistakes(body: Body) -> Iterator[Complaint]:
 
 def _find_media_mistakes(body: Body) -> Iterator[Complaint]:
     """Yield sounds and searches that OpenAI's own models do not take, and images that are none."""
-    is_known = _OF_OPENAI.match(body["model"]) is not None
+    is_known = _OPENAI_MODEL.match(body["model"]) is not None
     if body.get("web_search_options") is not None and is_known and "search" not in body["model"]:
         yield custom_complaint("Web search options not supported with this model.", "web_search_options")
     for at, message in enumerate(body["messages"]):
@@ -627,7 +627,7 @@ _TEXTUAL = frozenset({"text", "refusal"})
 _CALLING = frozenset({"tool_calls", "function_call"})
 _WITH_IDS = frozenset({"id", "tool_call_id", "tool_calls", "audio"})
 _CONTENT_KEYS = ("function_call", "refusal", "audio")
-_OF_OPENAI = re.compile(r"gpt-\d|chatgpt-|o\d")
+_OPENAI_MODEL = re.compile(r"gpt-\d|chatgpt-|o\d")
 _WITHOUT_SOUND = "Invalid 'messages[{}]'. Content blocks are expected to be either text or image_url type."
 _NO_PICTURE = (
     "You uploaded an unsupported image. "

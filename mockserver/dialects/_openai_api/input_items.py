@@ -118,9 +118,9 @@ _OWN_PARTS: Mapping[str, tuple[str, ...]] = {
 }
 _RARE_PARTS = frozenset({"computer_screenshot", "encrypted_content"})
 _PARTS = (
-    *("input_text", "input_image", "input_audio", "output_text", "refusal", "input_file", "computer_screenshot"),
-    *("summary_text", "encrypted_content"),
-)
+    "input_text", "input_image", "input_audio", "output_text", "refusal", "input_file", "computer_screenshot",
+    "summary_text", "encrypted_content",
+)  # fmt: skip
 
 # How the ids of items begin; those of what clients add (results, references) may begin in any way.
 INPUT_PREFIXES: Mapping[str, str] = {

@@ -52,7 +52,7 @@ def make_error_body(http: HttpRequest, failure: Failure, call: Call | None) -> E
         failure = failure.changed(message=place, param="")
     resolved = ERRORS.resolve(failure, http, call)
     kind = failure.kind or _TYPES.get(resolved.status) or (INVALID_REQUEST if resolved.status < 500 else "api_error")
-    message = resolved.message.replace(*_OF_JSON)
+    message = resolved.message.replace(*_JSON_WORDING)
     if failure.reason == "invalid_key" and failure.message is None and http.header("x-api-key") is None:
         message = "Invalid bearer token"
     details = {} if resolved.code is None else {"details": {"error_code": resolved.code}}
@@ -101,7 +101,7 @@ def _round_left(tokens: Standing) -> int:
 _KINDS = ("input-", "output-")
 _ROUND = 1000
 _BLOCKED = "Output blocked by content filtering policy"
-_OF_JSON = ("We could not parse the JSON body of your request:", "The request body is not valid JSON:")
+_JSON_WORDING = ("We could not parse the JSON body of your request:", "The request body is not valid JSON:")
 _TYPES: Mapping[int, str] = {
     401: "authentication_error",
     402: "billing_error",

@@ -155,9 +155,9 @@ _BETWEEN = re.compile(r", (?=[A-Za-z$]{1,30}: )")
 _PYTHON = {"True": "true", "False": "false", "None": "null"}
 _TEXTS = ("pattern", "format", "contentEncoding")
 _NUMBERS = (
-    *("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf", "minLength", "maxLength"),
-    *("minItems", "maxItems", "minProperties", "maxProperties"),
-)
+    "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf", "minLength", "maxLength",
+    "minItems", "maxItems", "minProperties", "maxProperties",
+)  # fmt: skip
 _RESTORED = frozenset((*_NUMBERS, "pattern", "format", "uniqueItems", "default"))
 _DATA = ("enum", "const", "default", "examples", "required", "description")
 _KEYWORDS = frozenset(("type", "$ref", "anyOf", "oneOf", "allOf", "enum", "const", "properties", "items", "$defs"))

@@ -174,9 +174,9 @@ def find_repeated(body: Body) -> Problems:
 
 _CHECKS = (find_empty, find_unions, find_misnamed_documents, find_unanswered, find_excess, find_undefined, find_failed)
 CONTENT = (
-    *("text", "image", "toolUse", "toolResult", "document", "video", "audio", "cachePoint", "reasoningContent"),
-    *("guardContent", "citationsContent", "searchResult", "toolAddition", "toolRemoval"),
-)
+    "text", "image", "toolUse", "toolResult", "document", "video", "audio", "cachePoint", "reasoningContent",
+    "guardContent", "citationsContent", "searchResult", "toolAddition", "toolRemoval",
+)  # fmt: skip
 _RESULT = ("text", "image", "document", "json", "video", "searchResult")
 _SOURCE = ("bytes", "s3Location", "text", "content")
 _SYSTEM = ("text", "guardContent", "cachePoint")

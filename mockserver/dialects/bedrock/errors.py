@@ -96,8 +96,12 @@ def make_exception(failed: Reply, last: bytes) -> Frame:
 _EXCEPTIONS = {
     kind: kind[0].lower() + kind[1:]
     for kind in (
-        *("InternalServerException", "ModelStreamErrorException", "ValidationException", "ThrottlingException"),
-        *("ServiceUnavailableException", "ModelTimeoutException"),
+        "InternalServerException",
+        "ModelStreamErrorException",
+        "ValidationException",
+        "ThrottlingException",
+        "ServiceUnavailableException",
+        "ModelTimeoutException",
     )
 }
 

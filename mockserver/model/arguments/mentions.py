@@ -250,7 +250,7 @@ def _is_in_name(text: str, token: Token, following: Token | None, last: str) -> 
     """Return whether a small word is inside a name: the "of" of Bank of America, the "Los" of Los Angeles."""
     precedes = following is not None and following[0][0].isupper() and text[token.end() : following.start()] == " "
     if token[0] in _LINKS:
-        goes_on = precedes or (token[0] == "of" and _OF_THE_NAME.match(text, token.end()) is not None)
+        goes_on = precedes or (token[0] == "of" and _THE_NAME.match(text, token.end()) is not None)
         return goes_on and (last[:1].isupper() or (last, token[0]) == ("of", "the")) and token[0] not in ("von", "der")
     is_titled = token[0].istitle() and token[0].lower() not in _POLITE and not _opens(text, token.start())
     return is_titled and (precedes or last[:1].isupper())
@@ -443,7 +443,7 @@ _VERBS = vocabulary(
 _PRONOUN = lazy_pattern(r"(?i)(?<![\w'’])(?:i|we|you|they|he|she) $")
 _ONE = lazy_pattern(r"(?i)\ban? $")
 _DOES = lazy_pattern(r"(?i)\b(?:do|does|did) (?:(?:an?|the|my|your|our|this|that|these|those|one) )?$")
-_OF_THE_NAME = lazy_pattern(r" the [A-Z]")
+_THE_NAME = lazy_pattern(r" the [A-Z]")
 _BY = lazy_pattern(r" by [A-Z]")
 _STATE = lazy_pattern(r", [A-Z]{2}\b")
 # The values in a mention, by its kind, in groups that are named as their own kinds.

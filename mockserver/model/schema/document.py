@@ -420,8 +420,8 @@ _MAX_COST_STEPS = 500_000  # values times depth
 _UNEVALUATED = frozenset(("unevaluatedProperties", "unevaluatedItems"))
 # Keywords whose schemas apply to the values within a value, those that hold schemas by name, and those that hold none.
 _APPLIED_BELOW = frozenset((
-    *("items", "prefixItems", "additionalItems", "contains", "unevaluatedItems", "properties", "patternProperties"),
-    *("additionalProperties", "unevaluatedProperties", "propertyNames"),
+    "items", "prefixItems", "additionalItems", "contains", "unevaluatedItems", "properties", "patternProperties",
+    "additionalProperties", "unevaluatedProperties", "propertyNames",
 ))  # fmt: skip
 _BY_NAME = frozenset(("properties", "patternProperties", "dependentSchemas", "dependencies"))
 _NEVER_APPLIED = frozenset(("$defs", "definitions", "const", "default", "examples", "required"))

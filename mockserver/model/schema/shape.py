@@ -537,7 +537,7 @@ _ANNOTATIONS = ("title", "description", "default", "examples")
 _SAY_NOTHING_OF_LISTED = frozenset((*_ANNOTATIONS, "enum", "const", "type"))
 _SAY_TYPES_ONLY = frozenset((*_ANNOTATIONS, "type"))
 _READ_IN_VIEWS = frozenset(
-    (*("type", "enum", "const", "format", "title", "description", "properties", "minimum", "maximum", "prefixItems"),)
+    ("type", "enum", "const", "format", "title", "description", "properties", "minimum", "maximum", "prefixItems")
 )
 _TYPES_OF_PYTHON = {type(None): "null", bool: "boolean", int: "integer", str: "string", list: "array"}
 _TEXT: Json = {"type": "string"}
@@ -549,13 +549,13 @@ _MAX_VIEWS = 200
 _MAX_VIEWED_OPTIONS = 50
 _IMPLYING: Mapping[str, Sequence[str]] = {
     "object": (
-        *("properties", "required", "additionalProperties", "patternProperties", "propertyNames", "minProperties"),
-        *("maxProperties", "dependentRequired", "dependentSchemas", "dependencies", "unevaluatedProperties"),
+        "properties", "required", "additionalProperties", "patternProperties", "propertyNames", "minProperties",
+        "maxProperties", "dependentRequired", "dependentSchemas", "dependencies", "unevaluatedProperties",
     ),
     "array": (
-        *("items", "prefixItems", "minItems", "maxItems", "uniqueItems", "contains", "additionalItems"),
-        *("unevaluatedItems",),
+        "items", "prefixItems", "minItems", "maxItems", "uniqueItems", "contains", "additionalItems",
+        "unevaluatedItems",
     ),
     "string": ("pattern", "format", "minLength", "maxLength", "contentEncoding", "contentMediaType"),
     "number": ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"),
-}
+}  # fmt: skip

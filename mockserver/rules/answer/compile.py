@@ -255,8 +255,8 @@ def _check_generate(spec: GenerateSpec, context: CompileContext, *, is_table: bo
 def _check_tokens(tokens: int, kind: str, context: CompileContext) -> None:
     if tokens > MAX_TEXT_TOKENS:
         context.refuse(f'"tokens" expects at most {MAX_TEXT_TOKENS}, not {tokens}')
-    elif kind in _OF_GIVEN_LENGTH:
-        others = ", ".join(name for name in KINDS if name not in _OF_GIVEN_LENGTH)
+    elif kind in _FIXED_LENGTH_KINDS:
+        others = ", ".join(name for name in KINDS if name not in _FIXED_LENGTH_KINDS)
         context.refuse_key(f'"tokens" has no effect for kind: {kind}; use it with {others}')
 
 
@@ -314,5 +314,5 @@ def _compile_timing(timing: TimingSpec, context: CompileContext) -> Timing:
 
 # The kinds that `generate` accepts; arguments belong to a tool call.
 KINDS = tuple(name for name in GENERATORS if name != "arguments")
-_OF_GIVEN_LENGTH = ("echo", "schema", "json")
+_FIXED_LENGTH_KINDS = ("echo", "schema", "json")
 _NOTICES = frozenset(("progress", "log", "ask"))  # keys of what MCP clients get before an answer

@@ -227,7 +227,7 @@ class SocketSession:
     def make_request(self, body: bytes, turn: SocketTurn) -> HttpRequest:
         """Return the request over HTTP that stands for something that the client asks."""
         handshake = self.handshake
-        headers = [field for field in handshake.headers if field[0] not in _OF_HANDSHAKES]
+        headers = [field for field in handshake.headers if field[0] not in _HANDSHAKE_HEADERS]
         headers.append((b"content-type", b"application/json"))
         return HttpRequest(
             method="POST",
@@ -306,9 +306,9 @@ class SocketSession:
         return {"type": "http.disconnect"}
 
 
-_OF_HANDSHAKES = frozenset(
+_HANDSHAKE_HEADERS = frozenset(
     (
-        *(b"upgrade", b"connection", b"content-type", b"content-length", b"content-encoding", b"transfer-encoding"),
-        *(b"sec-websocket-key", b"sec-websocket-version", b"sec-websocket-extensions", b"sec-websocket-protocol"),
+        b"upgrade", b"connection", b"content-type", b"content-length", b"content-encoding", b"transfer-encoding",
+        b"sec-websocket-key", b"sec-websocket-version", b"sec-websocket-extensions", b"sec-websocket-protocol",
     )
-)
+)  # fmt: skip

@@ -228,7 +228,7 @@ async def connect_upstream(request: "Request") -> "ClientConnection":
             return exc
 
     url = request.url.copy_with(scheme="wss" if request.url.scheme == "https" else "ws")
-    headers = [(name, value) for name, value in request.headers.multi_items() if name.lower() not in _OF_HTTP]
+    headers = [(name, value) for name, value in request.headers.multi_items() if name.lower() not in _HTTP_HEADERS]
     return await Connect(
         str(url),
         additional_headers=headers,
@@ -291,5 +291,5 @@ def _drop_headers(error: Json) -> Json:
 
 EVENTS = "text/event-stream; charset=utf-8"
 _TOLD = ("retry-after", "x-ratelimit-")
-_OF_HTTP = frozenset(("host", "connection", "content-length", "content-type", "accept", "accept-encoding"))
+_HTTP_HEADERS = frozenset(("host", "connection", "content-length", "content-type", "accept", "accept-encoding"))
 _NEVER_SENT = (1005, 1006, 1015)  # codes that clients make up (RFC 6455, 7.4.1)

@@ -120,9 +120,9 @@ def test_only_what_fits_is_given_and_always_the_same(text: str) -> None:
 SIGNS = r"""" ' ` ``` « 「 "\ ‘a’b 7 7, 1. 1/ [ { ( f( f(1, a: a= a. a@ http ./ - 0x0 a-1- 日本 1e ((1+ $ #a x,y;"""
 HOSTILE = [
     *SIGNS.split(),
-    *("\n", " ", " 'a", "and ", "one ", "A ", "Ab, ", "- x\n", "+1 ", " 000", "please ", "to the ", "in Ab, CD "),
-    *("that ", "tell that ", "remind me to "),
-]
+    "\n", " ", " 'a", "and ", "one ", "A ", "Ab, ", "- x\n", "+1 ", " 000", "please ", "to the ", "in Ab, CD ",
+    "that ", "tell that ", "remind me to ",
+]  # fmt: skip
 
 
 def _work(text: str) -> float:

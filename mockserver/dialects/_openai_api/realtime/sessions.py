@@ -73,7 +73,7 @@ TOOL_CHOICE = union(
 MODALITIES = list_of(literal("text", "audio"), 1, 1)
 MAX_TOKENS = union(label_member("<an integer>", integer(1, 4096)), label_member("<a string>", literal("inf")))
 # What one response can have otherwise than its session.
-OF_RESPONSES: dict[str, Any] = {
+RESPONSE_FIELDS: dict[str, Any] = {
     "output_modalities": optional(MODALITIES),
     "instructions": optional(str),
     "tools": optional(TOOLS),
@@ -83,18 +83,18 @@ OF_RESPONSES: dict[str, Any] = {
     "reasoning": optional(open_shape(effort=optional(literal("minimal", "low", "medium", "high", "xhigh")))),
     "prompt": optional(Object),
 }
-_OF_REALTIME: dict[str, Any] = {
+_REALTIME_FIELDS: dict[str, Any] = {
     "model": optional(str),
     "audio": optional(closed_shape(input=optional(_INPUT), output=optional(OUTPUT))),
     "include": optional(list_of(str)),
     "tracing": optional(text_or("<an object>", Object)),
     "truncation": optional(text_or("<an object>", Object)),
-    **OF_RESPONSES,
+    **RESPONSE_FIELDS,
 }
-ACCEPTANCE = closed_shape(type=optional(literal("realtime")), **_OF_REALTIME)  # of a call, with its session
+ACCEPTANCE = closed_shape(type=optional(literal("realtime")), **_REALTIME_FIELDS)  # of a call, with its session
 SESSION = tag_union(
     "type",
-    closed_shape(type=literal("realtime"), **_OF_REALTIME),
+    closed_shape(type=literal("realtime"), **_REALTIME_FIELDS),
     closed_shape(
         type=literal("transcription"),
         audio=optional(closed_shape(input=optional(_INPUT))),
@@ -130,7 +130,7 @@ _DETECTIONS: Mapping[str, Body] = {
         "interrupt_response": True,
     },
 }
-_OF_REPLIES = ("idle_timeout_ms", "create_response", "interrupt_response")  # settings that transcriptions lack
+_REPLY_KEYS = ("idle_timeout_ms", "create_response", "interrupt_response")  # settings that transcriptions lack
 
 
 def make_session(kind: str, name: str, model: str, expires_at: int) -> dict[str, Json]:
@@ -223,4 +223,4 @@ def _detect_turns(kind: str, stated: Body | None) -> Json:
         return None
     known = {key: value for key, value in stated.items() if value is not None}
     found = {**_DETECTIONS[stated["type"]], **known}
-    return found if kind == "realtime" else {key: value for key, value in found.items() if key not in _OF_REPLIES}
+    return found if kind == "realtime" else {key: value for key, value in found.items() if key not in _REPLY_KEYS}

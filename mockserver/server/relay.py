@@ -74,14 +74,16 @@ class Relay(Struct, eq=False):
         forward = self.response.plan.outcome
         assert asked is not None and call is not None and isinstance(forward, Forward)  # noqa: PT018, S101
         live = self.live
-        upstream = find_upstream(self.dialect, call, live.settings.upstream, live.sources)
+        sources = live.sources
+        upstream = find_upstream(
+            self.dialect, call, live.settings.upstream, environ=sources.environ, spelling=sources.spelling
+        )
         keep = live.save_episode
         if forward.cassette is not None and keep is not None and asked.method != "HEAD":  # HEAD gets no body
             is_probe = call.mcp is not None and call.mcp.method == "server/discover"  # older servers refuse it
             errors = False if is_probe else live.settings.record_errors
             sent = self._describe_request(asked, call)
-            spelling = live.sources.spelling
-            job = RecordingJob(forward.cassette, call, request=sent, errors=errors, spelling=spelling)
+            job = RecordingJob(forward.cassette, call, request=sent, errors=errors, spelling=sources.spelling)
             self._recorder = Recorder(job, partial(keep, forward.cassette), self.exchange)
         received = await self._send_request(upstream, asked, scope)
         try:

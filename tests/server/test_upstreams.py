@@ -18,7 +18,6 @@ from mockserver.server.recording.upstreams import (
     replace_upload_urls,
     select_forwarded,
 )
-from mockserver.server.sources import Sources
 
 DEPLOYED = "/openai/deployments/a/chat/completions"
 ADDRESS = "https://api.example/v1"
@@ -106,12 +105,12 @@ def test_the_upstream_of_a_dialect() -> None:
     openai = discover()["openai"]
     environ = {"MOCKSERVER_UPSTREAM_KEY_OPENAI": "k-1", "MOCKSERVER_UPSTREAM_KEY_AZURE": "k-2"}
     call = Call("openai", "chat", "gpt-5", HttpRequest("POST", "/v1/chat/completions"), None)
-    found = find_upstream(openai, call, {"openai": ADDRESS}, Sources(environ=environ))
+    found = find_upstream(openai, call, {"openai": ADDRESS}, environ=environ)
     assert found == Upstream(openai, ADDRESS, "k-1", "openai")
-    keyless = Sources(environ={"MOCKSERVER_UPSTREAM_KEY_OPENAI": ""})
-    assert find_upstream(openai, call, {"openai": ADDRESS}, keyless).key is None
+    keyless = {"MOCKSERVER_UPSTREAM_KEY_OPENAI": ""}
+    assert find_upstream(openai, call, {"openai": ADDRESS}, environ=keyless).key is None
     with pytest.raises(Failure, match="No upstream is set for openai; set one, such as --upstream openai=https"):
-        find_upstream(openai, call, {"azure": ADDRESS}, Sources(environ=environ))
+        find_upstream(openai, call, {"azure": ADDRESS}, environ=environ)
 
 
 def test_headers_of_a_connection_are_not_passed_on() -> None:

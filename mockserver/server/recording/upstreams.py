@@ -15,6 +15,7 @@ from urllib.parse import quote, unquote, unquote_to_bytes, urljoin, urlsplit
 from msgspec import Struct, field
 
 from mockserver.config.settings import name_key_variable
+from mockserver.config.spelling import FLAGS, Spelling
 from mockserver.core.call import Call
 from mockserver.core.http import HOP_BY_HOP, HeaderLines, Headers, HttpRequest, RawHeaders
 from mockserver.core.plan import Failure
@@ -24,7 +25,6 @@ from mockserver.dialects import Dialect
 from mockserver.engine.offload import on_thread
 from mockserver.server.routes import compile_template, drop_dialect_segment
 from mockserver.server.snapshot import parse_query
-from mockserver.server.sources import Sources
 
 if TYPE_CHECKING:
     from httpx2 import AsyncClient
@@ -161,14 +161,21 @@ class Upstream(Struct, frozen=True):
         return f"The upstream of {self.name}, {self.host}, broke off its answer: {why}."
 
 
-def find_upstream(dialect: Dialect, call: Call, upstreams: Mapping[str, str], sources: Sources) -> Upstream:
+def find_upstream(
+    dialect: Dialect,
+    call: Call,
+    upstreams: Mapping[str, str],
+    *,
+    environ: Mapping[str, str],
+    spelling: Spelling = FLAGS,
+) -> Upstream:
     """Return the upstream that answers a call, with the key of the environment. Raises Failure if there is none."""
     name = call.upstream
     address = upstreams.get(name)
     if address is None:
-        written = sources.spelling.write("upstream", {name: "https://..."})
+        written = spelling.write("upstream", {name: "https://..."})
         raise Failure("bad_gateway", f"No upstream is set for {name}; set one, such as {written}")
-    key = sources.environ.get(name_key_variable(name), "").strip() or None
+    key = environ.get(name_key_variable(name), "").strip() or None
     return Upstream(dialect, address, key=key, name=name, mount="" if call.mcp is None else call.http.path)
 
 

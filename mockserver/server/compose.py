@@ -1,7 +1,6 @@
 """Makes what a server runs with of its sources: rules files, flags and the environment."""
 
 from functools import partial
-from time import time
 from typing import NamedTuple
 
 from mockserver.config.settings import ModelSettings, Settings, UnmatchedError
@@ -10,7 +9,7 @@ from mockserver.core.json import Json
 from mockserver.core.kept_objects import KeptObject
 from mockserver.core.lazy import LazyMapping
 from mockserver.core.plan import Kept
-from mockserver.core.seed import Seed, WallClock
+from mockserver.core.seed import Seed, WallClock, wall
 from mockserver.core.state import Counters, ValueStore
 from mockserver.dialects import discover
 from mockserver.engine.catalogue import Catalogue, Model
@@ -33,7 +32,7 @@ from mockserver.tokenizers import choose_tokenizer
 def start(sources: Sources) -> Live:
     """Return a server's state from its sources. Raises MockserverError."""
     counters = MemoryCounters()
-    loaded_at = time()
+    loaded_at = wall()
     settings, engine = compose(sources, counters)
     journal = Journal(count=settings.journal_calls, size=settings.journal_bytes)
     live = Live(settings, engine, journal=journal, counters=counters, sources=sources, loaded_at=loaded_at)

@@ -3,7 +3,6 @@
 from asyncio import Lock, Semaphore
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from time import time
 from typing import Protocol
 
 from msgspec import Struct, field
@@ -15,7 +14,7 @@ from mockserver.core.episode import Episode
 from mockserver.core.origins import is_loopback
 from mockserver.core.plan import Kept
 from mockserver.core.rates import LimitStore
-from mockserver.core.seed import make_token, monotonic
+from mockserver.core.seed import make_token, monotonic, wall
 from mockserver.core.state import Counters, ValueStore
 from mockserver.engine.engine import Engine
 from mockserver.engine.mcp_streams import McpStreams
@@ -104,7 +103,7 @@ class Live(Struct):
     unsent: Unsent = field(default_factory=Unsent)
     planning: Semaphore = field(default_factory=lambda: Semaphore(PLANNED))  # of calls with many choices
     now: Callable[[], float] = monotonic  # the clock of limits after `renew`
-    loaded_at: float = field(default_factory=time)  # when files began to be read, in seconds since 1970
+    loaded_at: float = field(default_factory=wall)  # when files began to be read, in seconds since 1970
     made_token: str = field(default_factory=make_token)  # for control paths that need one if none is set
     worker: Worker | None = None  # if there are several
     fleet: Sharing | None = None  # the servers that share the state

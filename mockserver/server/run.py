@@ -325,8 +325,10 @@ class _PromptServer(AcceptingServer):
         is_sending = any(connection.transport.get_write_buffer_size() for connection in connections)
         if self.server_state.tasks or is_sending:
             await super().shutdown(sockets)
-            if self.server_state.tasks:  # they are cancelled, and say so to their clients
-                await asyncio.wait(tuple(self.server_state.tasks), timeout=1)
+            with suppress(TimeoutError):
+                async with asyncio.timeout(1):
+                    while self.server_state.tasks:  # they are cancelled, and say so to their clients
+                        await _let_loop_turn()
             await self._end_connections()  # those whose clients do not read
             return
         await self._end_connections()

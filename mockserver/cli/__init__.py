@@ -97,7 +97,7 @@ def _choose_encoding(stream: TextIOWrapper) -> str | None:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run a command. A mistake of the user is one line on stderr and exit code 2."""
-    if arguments is None:  # as a program: what it imports stays, so it is never searched for garbage, not even at exit
+    if arguments is None:  # run as a program: what it imports stays, so the collector never looks at it
         gc.disable()
         atexit.register(gc.freeze)
         for stream in sys.stdout, sys.stderr:

@@ -37,7 +37,7 @@ def resolve(text: str) -> Json:
     if _FLOAT.fullmatch(text):
         return float(text)
     if _BASED.fullmatch(text):
-        if len(text) > _LONGEST:
+        if len(text) > _MAX_DIGITS:
             raise ValueError("too many digits")
         return int(text, 0)
     return text
@@ -51,7 +51,7 @@ def convert_to_float(value: int) -> float:
         return inf if value > 0 else -inf
 
 
-_LONGEST = 1000  # characters of a number to another base; a decimal one is bounded by Python itself
+_MAX_DIGITS = 1000  # characters of a number to another base; a decimal one is bounded by Python itself
 _OPENS = frozenset("~nNtTfF+-.0123456789")
 _INT = re.compile(r"[-+]?[0-9]+")
 _FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?")

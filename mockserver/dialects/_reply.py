@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Callable, Container, Iterator, Mapping
-from datetime import UTC, datetime
 from functools import partial
 from hashlib import blake2b
 from itertools import chain
@@ -16,7 +15,7 @@ from mockserver.core.call import Call, compute_fingerprint
 from mockserver.core.http import HeaderLines, Headers, HttpRequest, Reply
 from mockserver.core.json import Json
 from mockserver.core.kept_objects import Data
-from mockserver.core.lazy import FEW, LazySequence, join_batches
+from mockserver.core.lazy import FEW_ITEMS, LazySequence, join_batches
 from mockserver.core.plan import Answer, Failure, Models
 from mockserver.core.rates import Standing, Standings
 from mockserver.core.seed import group_as_uuid
@@ -49,7 +48,7 @@ def make_json_reply(
 
     A large body is serialised while it is sent; others have a content length. `indent` spreads a small body over lines.
     """
-    long = [value for value in body.values() if type(value) is list and len(value) > FEW]
+    long = [value for value in body.values() if type(value) is list and len(value) > FEW_ITEMS]
     data = None if long else _write_whole(body, indent)
     if data is None:
         several = join_batches(_write_pieces(body), LARGE_BODY)
@@ -98,7 +97,7 @@ def _has_long(value: Json, depth: int) -> bool:
     """Return whether a body has a long list, or one that is made while it is sent."""
     if type(value) is LazySequence:
         return True
-    if type(value) is list and len(value) > FEW:
+    if type(value) is list and len(value) > FEW_ITEMS:
         return depth == 1
     if depth < MAX_DEPTH and type(value) is dict:
         return any(_has_long(inner, depth + 1) for inner in value.values())
@@ -168,7 +167,7 @@ def fail_with_detail(errors: ErrorTable) -> Callable[[HttpRequest, Failure, Call
     """Return what makes a failure an error of one text, `{"detail": ...}`."""
 
     def fail(http: HttpRequest, failure: Failure, call: Call | None) -> Reply:
-        if (failure.message or "").startswith((BAD_JSON, OTHER_MEDIA)):  # which is OpenAI's
+        if (failure.message or "").startswith((BAD_JSON, OTHER_MEDIA)):  # a message in OpenAI's words
             failure = failure.changed(message=None)
         resolved = errors.resolve(failure, http, call)
         lines = write_request_id(http, call) + write_retry_lines(failure)
@@ -199,11 +198,6 @@ def drop_headers(headers: Headers | HeaderLines, names: Container[str]) -> Heade
         return tuple([header for header in headers if header[0] not in names])
     kept = [line for line in headers.lines.split("\r\n")[:-1] if line.partition(":")[0] not in names]
     return HeaderLines("\r\n".join((*kept, "")), headers.sized)
-
-
-def write_moment(seconds: float) -> str:
-    """Return a Unix time as `2026-01-31T12:00:00Z`, at most the end of the year 9999."""
-    return datetime.fromtimestamp(min(seconds, 253_402_300_799), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def make_request_hex(http: HttpRequest, call: Call | None) -> str:

@@ -140,8 +140,12 @@ class Engine(Struct, frozen=True, eq=False):
     async def recall(self, call: Call, objects: Objects | None = None) -> Call:
         """Return a call after the conversation that it refers to. Raises Failure if something does not exist."""
         references: References = call.references
-        history = await references.read(call, objects or self.open_objects(call))
-        return continue_conversation(call, tuple(history)) if history else call
+        beginning = await references.read(call, objects or self.open_objects(call))
+        if beginning.tools and not call.tools:
+            call = replace(call, tools=beginning.tools, tool_choice=beginning.tool_choice)
+        if not call.model:
+            call = replace(call, model=beginning.model)
+        return continue_conversation(call, beginning.messages) if beginning.messages else call
 
     async def replay(self, call: Call, cassette: str | None = None) -> Plan | None:
         """Plan what a cassette has of a call, the loaded one unless named; None where there is no cassette."""
@@ -478,9 +482,12 @@ class CallPlanner(RulePlanner, eq=False):
             if plan is None:
                 raise
             return plan
+        planner = self  # of the model that the call has now
+        if call.model != self.asked.model:
+            planner = replace(self, terms=self.engine.policy.terms[call.dialect, call.model])
         if call.previous_response_id is not None:
-            return await self._plan_continuation(call)
-        return _show_prompt(call, await self._leave(call, await self._plan_answer(call)))
+            return await planner._plan_continuation(call)
+        return _show_prompt(call, await self._leave(call, await planner._plan_answer(call)))
 
     async def _plan_continuation(self, call: Call) -> Plan:
         """Plan the answer to a call that continues a kept conversation."""

@@ -13,6 +13,7 @@ BATCHES = ObjectKind(
     listed_by="batches",
     statuses=("validating", "in_progress", "finalizing", "completed", "failed", "expired", "cancelling", "cancelled"),
 )
+AGENTS = ObjectKind("agent", "retrieve update delete", listed_by="agents")
 CACHED_CONTENTS = ObjectKind("cached_content", "retrieve update delete", listed_by="cached_contents")
 FILES = ObjectKind(
     "file",
@@ -93,9 +94,9 @@ OTHERS = tuple(
     ]
 )
 _KINDS = (
-    *(BATCHES, CACHED_CONTENTS, FILES),
-    *(UPLOADS, UPLOAD_PARTS, CONVERSATIONS, CONVERSATION_ITEMS, VECTOR_STORES, VECTOR_STORE_FILES, FILE_BATCHES),
-    *(CONTAINERS, CONTAINER_FILES, FINE_TUNING_JOBS, CHECKPOINT_PERMISSIONS, EVALS, EVAL_RUNS),
-    *(SKILLS, SKILL_VERSIONS, VOICES, VOICE_CONSENTS, WEBHOOK_ENDPOINTS),
-)
+    AGENTS, BATCHES, CACHED_CONTENTS, FILES,
+    UPLOADS, UPLOAD_PARTS, CONVERSATIONS, CONVERSATION_ITEMS, VECTOR_STORES, VECTOR_STORE_FILES, FILE_BATCHES,
+    CONTAINERS, CONTAINER_FILES, FINE_TUNING_JOBS, CHECKPOINT_PERMISSIONS, EVALS, EVAL_RUNS,
+    SKILLS, SKILL_VERSIONS, VOICES, VOICE_CONSENTS, WEBHOOK_ENDPOINTS,
+)  # fmt: skip
 OPERATIONS = (*[operation for kind in _KINDS for operation in kind.operations], *OTHERS)

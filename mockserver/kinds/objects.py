@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal, ParamSpec, Protocol, TypeVar
 from msgspec import Struct
 
 from mockserver.config.tables import AsList, ByShape, Tag, field
-from mockserver.core.call import Call, IdShape, Message
+from mockserver.core.call import Call, IdShape, Message, Tool, ToolChoice
 from mockserver.core.kept_objects import KeptObject, ObjectView, make_key
 from mockserver.core.plan import Answer, CarriedOut, Failure, Kept, Plan
 from mockserver.core.seed import Seed, WallClock
@@ -19,10 +19,10 @@ T = TypeVar("T")
 LARGE_FILE = 1_000_000  # bytes of a file for which there may be no room
 
 STATUSES = (
-    *("pending", "queued", "validating", "validating_files", "uploaded", "processed", "running", "in_progress"),
-    *("paused", "finalizing", "completed", "succeeded", "error", "failed", "expired"),
-    *("cancelling", "cancelled", "canceled"),
-)
+    "pending", "queued", "validating", "validating_files", "uploaded", "processed", "running", "in_progress",
+    "paused", "finalizing", "completed", "succeeded", "error", "failed", "expired",
+    "cancelling", "cancelled", "canceled",
+)  # fmt: skip
 _Status: Any = Literal[STATUSES]
 STATUS = ThenKey(
     key="status",
@@ -243,11 +243,20 @@ async def find_object(
     return kept
 
 
-class References(Protocol):
-    """The kept objects that a chat or a response refers to: a conversation, files, vector stores."""
+class Beginning(Struct, frozen=True):
+    """What stands before a call: messages, and the model and the tools of one that names none itself."""
 
-    async def read(self, call: Call, objects: Objects) -> Sequence[Message]:
-        """Return the messages that stand before those of the call. Raises Failure if an object does not exist."""
+    messages: tuple[Message, ...] = ()
+    model: str = ""
+    tools: tuple[Tool, ...] = ()
+    tool_choice: ToolChoice = ToolChoice("none")
+
+
+class References(Protocol):
+    """The kept objects that a chat or a response refers to: a conversation, an agent, files, vector stores."""
+
+    async def read(self, call: Call, objects: Objects) -> Beginning:
+        """Return what stands before the call. Raises Failure if an object does not exist."""
 
     async def write(self, call: Call, answer: Answer, objects: Objects, *, is_generated: bool) -> Answer:
         """Return the answer with what the objects have to say in it, and keep what it adds to them.

@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from datetime import UTC, datetime
 from itertools import accumulate, chain
 from math import fsum
 
@@ -28,7 +27,7 @@ from mockserver.core.plan import (
 )
 from mockserver.core.seal import Seal, claim
 from mockserver.core.tokens import spell_token, token_id, weigh_pieces
-from mockserver.wire.parts import take_turns
+from mockserver.wire.parts import take_turns, write_moment
 from mockserver.wire.renderer import Outline, Renderer, encode_texts
 from mockserver.wire.template import HOLE, ChunkTemplate, CountedFrames
 
@@ -116,7 +115,7 @@ def render_blocked_prompt(answer: Answer, verdicts: Sequence[Verdict], options: 
 
 def _make_response(said: Object, usage: Object, answer: Answer, options: GeminiOptions) -> Object:
     if options.vertex:
-        made = datetime.fromtimestamp(answer.created, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        made = write_moment(answer.created)
         return {
             **said,
             "usageMetadata": usage,

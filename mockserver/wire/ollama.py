@@ -4,7 +4,6 @@ Each line has a piece of a text, or a whole tool call; the last one says why the
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from datetime import UTC, datetime
 from functools import lru_cache
 
 from msgspec import Struct
@@ -15,6 +14,7 @@ from mockserver.core.json import Json, compact, try_parse
 from mockserver.core.plan import Answer, Item, Logprob, Part, Reasoning, Text, ToolUse, Usage, find_tokens
 from mockserver.core.tokens import weigh_pieces
 from mockserver.wire.logprobs import encode_tokens, make_logprobs_block, spread_logprobs
+from mockserver.wire.parts import write_moment
 from mockserver.wire.renderer import Outline, Renderer
 from mockserver.wire.template import ChunkTemplate
 
@@ -88,7 +88,7 @@ class LineRenderer(Renderer[LineOptions]):
         return encode_tokens(logprobs)
 
     def outline(self, answer: Answer, options: LineOptions) -> Outline | None:
-        values = [to_json(write_time(answer.created))[1:-1]]
+        values = [to_json(write_moment(answer.created))[1:-1]]
         values += [b"%d" % duration for duration in _make_durations(answer.usage).values()]
         for part in answer.choices[0].parts:
             if type(part) is ToolUse:
@@ -153,7 +153,7 @@ def _make_said(content: Json, options: LineOptions, *, thinking: Json = "", call
 
 
 def _make_line(answer: Answer, said: Object) -> Object:
-    return {"model": answer.model, "created_at": write_time(answer.created), **said, "done": False}
+    return {"model": answer.model, "created_at": write_moment(answer.created), **said, "done": False}
 
 
 def _make_end(answer: Answer, options: LineOptions, said: Object, logprobs: Json) -> Object:
@@ -187,9 +187,3 @@ def _make_durations(usage: Usage) -> Mapping[str, int]:
     prompt = usage.prompt * PROMPT_TOKEN
     answer = usage.completion * TOKEN
     return {"total": LOAD + prompt + answer, "prompt": prompt, "answer": answer}
-
-
-@lru_cache(maxsize=64)
-def write_time(seconds: int) -> str:
-    """Return a Unix time as Go writes it: `2026-01-31T12:00:00Z`, at most the end of the year 9999."""
-    return datetime.fromtimestamp(min(seconds, 253_402_300_799), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

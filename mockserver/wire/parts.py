@@ -1,6 +1,8 @@
 """What the formats of several providers make of the parts of an answer in the same way."""
 
 from collections.abc import Iterable, Iterator
+from datetime import UTC, datetime
+from functools import lru_cache
 from itertools import zip_longest
 from typing import TypeVar
 
@@ -60,3 +62,9 @@ def wrap_arguments(part: ToolUse) -> ToolUse:
     if isinstance(part.chunks, tuple):
         chunks = ('{"input":"', *(to_json(piece).decode()[1:-1] for piece in part.chunks), '"}')
     return replace(part, call=replace(part.call, arguments=arguments), chunks=chunks, tokens=None)
+
+
+@lru_cache(maxsize=64)
+def write_moment(seconds: float) -> str:
+    """Return a Unix time as `2026-01-31T12:00:00Z`, at most the end of the year 9999."""
+    return datetime.fromtimestamp(min(seconds, 253_402_300_799), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

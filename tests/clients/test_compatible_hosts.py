@@ -149,3 +149,54 @@ def test_models(client: Any, host: str) -> None:
         assert isinstance(client.get("/models", cast_to=object), list)
     else:
         assert all(model.id for model in client.models.list().data)
+
+
+@pytest.mark.parametrize("host", ["groq"])
+def test_groq_hears_what_it_says(client: Groq) -> None:
+    said = client.audio.speech.create(model="orpheus", voice="hannah", input="Boats leave.", response_format="wav")
+    heard = client.audio.transcriptions.create(file=("a.wav", said.read()), model="whisper-large-v3")
+    assert (heard.text, heard.model_extra["x_groq"]["id"][:4]) == ("Boats leave.", "req_")
+    assert "usage" not in heard.model_extra
+    assert client.audio.transcriptions.create(url="https://a.example/a.mp3", model="whisper-large-v3").text
+    with pytest.raises(groq.BadRequestError, match="file"):
+        client.audio.transcriptions.create(model="whisper-large-v3")
+
+
+@pytest.mark.parametrize("host", ["groq"])
+def test_a_batch_of_groq(client: Groq) -> None:
+    body = {"model": "qwen/qwen3-32b", "messages": HELLO}
+    line = {"custom_id": "a", "method": "POST", "url": "/v1/chat/completions", "body": body}
+    file = client.files.create(file=("lines.jsonl", json.dumps(line).encode()), purpose="batch")
+    batch = client.batches.create(input_file_id=file.id, endpoint="/v1/chat/completions", completion_window="7d")
+    seen = [client.batches.retrieve(batch.id) for _ in range(2)][-1]
+    output = json.loads(client.files.content(seen.output_file_id).read())
+    assert (seen.status, seen.completion_window, output["custom_id"]) == ("completed", "7d", "a")
+    assert output["response"]["body"]["choices"][0]["message"]["reasoning"] == "They greet me."
+
+
+@pytest.mark.parametrize("host", ["xai"])
+def test_images_of_xai(client: OpenAI, hosts: Served) -> None:
+    made = client.images.generate(model="grok-imagine-image", prompt="a cat", n=2, extra_body={"aspect_ratio": "16:9"})
+    assert [image.revised_prompt for image in made.data] == ["a cat", "a cat"]
+    assert httpx2.get(made.data[0].url).content[:4] == b"\x89PNG"
+    picture = {"url": "https://a.example/a.png", "type": "image_url"}
+    edited = httpx2.post(
+        f"{hosts.address}/xai/v1/images/edits",
+        json={"prompt": "a dog", "image": picture, "response_format": "b64_json"},
+    )
+    assert list(edited.json()["data"][0]) == ["b64_json", "mime_type", "revised_prompt"]
+
+
+def test_images_of_together(hosts: Served) -> None:
+    asked = {"model": "flux", "prompt": "a cat", "width": 512, "height": 256, "steps": 4}
+    made = httpx2.post(f"{hosts.address}/together/v1/images/generations", json=asked).json()
+    assert (made["object"], made["model"], made["data"][0]["type"]) == ("list", "flux", "url")
+    assert "size=512x256" in made["data"][0]["url"]
+    coded = httpx2.post(f"{hosts.address}/together/v1/images/generations", json={**asked, "response_format": "base64"})
+    assert list(coded.json()["data"][0]) == ["index", "b64_json", "type"]
+
+
+@pytest.mark.parametrize("host", ["vllm", "together", "compatible"])
+def test_embeddings_of_hosts_take_fields_of_their_models(client: OpenAI) -> None:
+    found = client.embeddings.create(model="nomic", input=["a", "b"], extra_body={"input_type": "query"})
+    assert [len(each.embedding) for each in found.data] == [1536, 1536]

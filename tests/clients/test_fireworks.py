@@ -184,3 +184,9 @@ def test_recordings_are_transcribed_in_every_form(place: Served) -> None:
             "code": "INVALID_ARGUMENT",
             "type": "error",
         }
+
+
+def test_embeddings_take_the_fields_of_their_model(place: Served) -> None:
+    with OpenAI(base_url=f"{place.address}/fireworks/inference/v1", api_key="fw_1") as client:
+        found = client.embeddings.create(model="nomic", input=["a", "b"], extra_body={"normalize": True})
+    assert [len(each.embedding) for each in found.data] == [1536, 1536]

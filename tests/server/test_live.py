@@ -19,7 +19,7 @@ from mockserver.engine.catalogue import Catalogue, Model
 from mockserver.server.compose import make_policy, start
 from mockserver.server.fleet import make_digest
 from mockserver.server.live import Live
-from mockserver.server.namespaces import DEFAULT, LONGEST, Namespaces, is_namespace
+from mockserver.server.namespaces import DEFAULT, MAX_NAMESPACE_NAME, Namespaces, is_namespace
 from mockserver.server.recording.recorded_calls import parse_sent
 from mockserver.server.reload import reload, watch
 from mockserver.server.sources import Sources
@@ -145,8 +145,8 @@ def test_the_limiter_follows_the_settings() -> None:
 
 
 def test_names() -> None:
-    assert all(map(is_namespace, ("a", "test_one[param 1]", "ø☃", "x" * LONGEST, "default")))
-    assert not any(map(is_namespace, ("", " ", "x" * (LONGEST + 1), "a\nb", "a\0", "\ud800", "*")))
+    assert all(map(is_namespace, ("a", "test_one[param 1]", "ø☃", "x" * MAX_NAMESPACE_NAME, "default")))
+    assert not any(map(is_namespace, ("", " ", "x" * (MAX_NAMESPACE_NAME + 1), "a\nb", "a\0", "\ud800", "*")))
 
 
 def test_the_longest_idle_are_evicted_but_never_the_default_one() -> None:

@@ -5,6 +5,7 @@ from base64 import b64encode
 from collections.abc import Callable, Iterator, Mapping
 from itertools import pairwise
 from math import ceil
+from types import MappingProxyType
 
 from msgspec import Struct
 from pydantic_core import to_json
@@ -25,7 +26,7 @@ from mockserver.dialects._parse import Body, Complaint, find_unknown_fields, rea
 from mockserver.dialects._reply import STREAM_LINES, RequestLines, make_json_reply, merge_headers
 from mockserver.kinds.audio import OPENAI_VOICES, Spoken, Transcript
 from mockserver.media.large_data import hash_data, read_data
-from mockserver.media.sound_files import HEARD, SOUND_FORMATS, hear
+from mockserver.media.sound_files import HEARD, SOUND_FORMATS, SoundFormat, hear
 from mockserver.media.sound_length import measure
 
 MAX_INPUT = 4_096  # characters
@@ -45,20 +46,25 @@ SPEECH = Model(
     needed=("input",),
 )
 _FORMATS = ("json", "text", "srt", "verbose_json", "vtt", "diarized_json")
-_OF_WHISPER = ("srt", "vtt", "verbose_json")  # formats that newer models lack
+_WHISPER_FORMATS = ("srt", "vtt", "verbose_json")  # formats that newer models lack
 _INSTEAD = "Use 'json' or 'text' instead."
 
 
 class AudioApi(Struct, frozen=True):
     """The operations on sounds of a dialect whose replies have these header lines.
 
-    `elsewhere` returns the fields that are in the path. `tells_usage`: transcriptions say what they cost.
+    `elsewhere` returns the fields that are in the path. `show(call, body)` returns the body of a transcription in the
+    dialect's words. `speech` is what a request for a sound has, and `formats` are the files that it can ask for.
+    `hears_urls`: a recording can also be a URL, which nobody fetches.
     """
 
     dialect: str
     lines: RequestLines
     elsewhere: Callable[[HttpRequest], Body] = lambda http: {}
-    tells_usage: bool = True
+    show: Callable[[Call, Body], Body] = lambda call, body: body
+    speech: Model = SPEECH
+    formats: Mapping[str, SoundFormat] = MappingProxyType(SOUND_FORMATS)
+    hears_urls: bool = False
 
     def operations(self) -> tuple[Operation, ...]:
         return (
@@ -82,9 +88,9 @@ class AudioApi(Struct, frozen=True):
 
     def _parse_speech(self, http: HttpRequest, validation: Validation) -> Call:
         body = read_object(http)
-        _, parsed = read_body(SPEECH, body, refuse, validation)
+        _, parsed = read_body(self.speech, body, refuse, validation)
         if validation is Validation.LIVE:
-            refuse_first(find_unknown_fields(body, SPEECH.fields), refuse)
+            refuse_first(find_unknown_fields(body, self.speech.fields), refuse)
         parsed = {**parsed, **self.elsewhere(http)}
         said = parsed["input"]
         voice = parsed.get("voice")
@@ -105,7 +111,7 @@ class AudioApi(Struct, frozen=True):
     def _render_speech(self, call: Call, outcome: Spoken) -> Reply:
         lines = self.lines(call.http, call)
         speech = outcome.speech
-        form = SOUND_FORMATS[call.raw.get("response_format") or "mp3"]
+        form = self.formats[call.raw.get("response_format") or "mp3"]
         data = speech if isinstance(speech, bytes) else form.write(speech)
         tokens = ceil(len(data) / PIECE) if isinstance(speech, bytes) else count_tokens(speech.seconds)
         if not call.stream:
@@ -126,26 +132,29 @@ class AudioApi(Struct, frozen=True):
         form = parse_form(http)
         body = {**nest_fields(form), **self.elsewhere(http)}
         files = form.files("file")
-        if not files and validation is not Validation.OFF:
+        url = (body.get("url") or body.get("file")) if self.hears_urls and not files else None
+        if not (files or url) and validation is not Validation.OFF:
             raise refuse(Complaint("missing", ("file",)))
         file = files[0] if files else Part("file", b"")
         wanted = body.get("response_format", "json")
         if wanted not in _FORMATS and validation is not Validation.OFF:
             raise refuse(Complaint("value", ("response_format",), got=wanted, expected=_FORMATS))
         model = str(body.get("model") or "whisper-1")
-        check_recording(file, model, validation)
-        if validation is Validation.LIVE and "gpt-4o" in model and wanted in _OF_WHISPER:
+        if url is None:
+            check_recording(file, model, validation)
+        if validation is Validation.LIVE and "gpt-4o" in model and wanted in _WHISPER_FORMATS:
             message = f"response_format '{wanted}' is not compatible with model '{model}'. {_INSTEAD}"
             raise Failure("bad_parameter", message=message, param="response_format", code="unsupported_value")
         begun = read_data(file.content, HEARD)
         heard = hear(begun)
-        raw = {**body, "file": file.file_name or "upload", "duration": round(measure(begun, len(file.content)), 3)}
+        name = url or file.file_name or "upload"
+        raw = {**body, "file": name, "duration": round(measure(begun, len(file.content)), 3)}
         return Call(
             dialect=self.dialect,
             operation=operation,
             model=model,
             http=http,
-            meaning={**raw, "file": hash_data(file.content)},
+            meaning={**raw, "file": url or hash_data(file.content)},
             raw=raw,
             messages=() if heard is None else (Message("user", heard),),
             prompts=(Prompt(heard or ""),),
@@ -165,10 +174,13 @@ class AudioApi(Struct, frozen=True):
             own = (("content-type", "text/plain; charset=utf-8"), ("content-length", str(len(data))))
             return Reply(200, merge_headers((*HeaderLines(lines), *own), outcome.headers), data)
         bodies = {"verbose_json": written.make_verbose, "diarized_json": written.make_diarized}
-        body = bodies.get(wanted, written.make_body)()
-        if not self.tells_usage:
-            body = {key: value for key, value in body.items() if key != "usage"}
+        body = self.show(call, bodies.get(wanted, written.make_body)())
         return make_json_reply(200, body, lines, outcome.headers)
+
+
+def hide_usage(call: Call, body: Body) -> Body:
+    """Return the body of a transcription without what it cost, as most hosts send it."""
+    return {key: value for key, value in body.items() if key != "usage"}
 
 
 def count_tokens(seconds: float) -> int:

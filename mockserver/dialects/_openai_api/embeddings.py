@@ -74,10 +74,13 @@ MAX_TOKENS = 300_000  # of all inputs together
 MAX_TOKENS_PER_INPUT = 8192  # of one input; only the live service counts so exactly
 
 
-def parse_embeddings(http: HttpRequest, dialect: str, elsewhere: Body, *, validation: Validation) -> Call:
+def parse_embeddings(
+    http: HttpRequest, dialect: str, elsewhere: Body, *, validation: Validation, is_open: bool = False
+) -> Call:
+    """Return the Call of a request. `is_open`: it can have any other fields, as models of other hosts read."""
     body, parsed = read_request(EMBEDDING, http, refuse, validation, elsewhere)
     if validation is not Validation.OFF:
-        if body is not parsed:  # else it has known fields only
+        if body is not parsed and not is_open:  # else it has known fields only
             refuse_first(find_unknown_fields(body, EMBEDDING.fields), refuse)
         _refuse_empty(parsed["input"])
     call = make_bounded_embedding_call(http, body, parsed, dialect=dialect, refuse=refuse)

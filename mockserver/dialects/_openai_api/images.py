@@ -47,7 +47,7 @@ _TOKENS: Mapping[str, Mapping[tuple[int, int], int]] = {
     "high": {(1024, 1024): 4160, (1024, 1536): 6240, (1536, 1024): 6208},
 }
 _PARTIAL_TOKENS = 100
-_OF_DALL_E = ((256, 256), (512, 512), (1792, 1024), (1024, 1792))  # sizes that its answers do not repeat
+_DALL_E_SIZES = ((256, 256), (512, 512), (1792, 1024), (1024, 1792))  # sizes that its answers do not repeat
 
 _COMMON: dict[str, Any] = {
     "model": optional(str),
@@ -92,12 +92,15 @@ _NUMBERS = (
 class ImagesApi(Struct, frozen=True):
     """The operations on images of a dialect whose replies have these header lines.
 
-    `elsewhere` returns the fields that are in the path.
+    `elsewhere` returns the fields that are in the path. `read(body)` returns a body of JSON in OpenAI's words, and
+    `show(call, body)` the body of an answer in those of the dialect.
     """
 
     dialect: str
     lines: RequestLines
     elsewhere: Callable[[HttpRequest], Body] = lambda http: {}
+    read: Callable[[Body], Body] = lambda body: body
+    show: Callable[[Call, Body], Body] = lambda call, body: body
 
     def operations(self) -> tuple[Operation, ...]:
         generate = self._generation
@@ -111,13 +114,15 @@ class ImagesApi(Struct, frozen=True):
         )
 
     def _generation(self, http: HttpRequest, validation: Validation) -> Call:
-        return self._make_call("images", http, read_object(http), model=GENERATION, validation=validation)
+        body = self.read(read_object(http))
+        return self._make_call("images", http, body, model=GENERATION, validation=validation)
 
     def _edit(self, http: HttpRequest, validation: Validation) -> Call:
         if (http.header("content-type") or "").lower().startswith("multipart/"):
             form, files = read_image_form(http, validation)
             return self._make_call("image_edits", http, form, model=EDIT, validation=validation, files=files)
-        call = self._make_call("image_edits", http, read_object(http), model=EDIT, validation=validation)
+        body = self.read(read_object(http))
+        call = self._make_call("image_edits", http, body, model=EDIT, validation=validation)
         for number, reference in enumerate(call.raw.get("images") or (), 1):
             check_reference(reference, f"image {number}", validation)
         check_reference(call.raw.get("mask") or {}, "mask", validation)
@@ -166,7 +171,7 @@ class ImagesApi(Struct, frozen=True):
         lines = self.lines(call.http, call)
         answer = ImageAnswer(call, outcome)
         if not call.stream:
-            return make_json_reply(200, answer.make_body(), lines, outcome.headers)
+            return make_json_reply(200, self.show(call, answer.make_body()), lines, outcome.headers)
         headers = merge_headers(HeaderLines(STREAM_LINES + lines), outcome.headers)
         return Reply(200, headers, frames=answer.stream())
 
@@ -223,7 +228,7 @@ def check_reference(reference: Body, what: str, validation: Validation) -> None:
         try:
             data = b64decode(encoded, validate=True) if head.endswith(";base64") else unquote_to_bytes(encoded)
         except ValueError:
-            data = b""  # as torn as a file without bytes
+            data = b""  # refused like a file without bytes
         check_picture(Part("image_url", data, media_type=head.removeprefix("data:")), what, validation)
 
 
@@ -282,7 +287,7 @@ class ImageAnswer:
             "data": [self._show(image) for image in self._outcome.images],
             "output_format": self._format,
             "quality": self._quality,
-            **({} if self._call.options.size in _OF_DALL_E else {"size": self._traits["size"]}),
+            **({} if self._call.options.size in _DALL_E_SIZES else {"size": self._traits["size"]}),
             "usage": self._usage(partial=0),
         }
 

@@ -21,7 +21,6 @@ from mockserver.core.validation import HistoryProblem, Validation
 from mockserver.dialects import Operation, keep_unread
 from mockserver.dialects._fields import Model, Object, closed_shape, list_of, text
 from mockserver.dialects._parse import look_up, read_object
-from mockserver.dialects._reply import write_moment
 from mockserver.dialects.anthropic.answers import RENDERER, make_filtered_answer, make_message_options
 from mockserver.dialects.anthropic.bodies import NAME, read_as_anthropic
 from mockserver.dialects.anthropic.errors import make_error_body, refuse
@@ -32,6 +31,7 @@ from mockserver.dialects.anthropic.request import make_call, read_version
 from mockserver.kinds.kept import BATCHES
 from mockserver.kinds.objects import Objects, find_object
 from mockserver.media.large_data import read_data
+from mockserver.wire.parts import write_moment
 
 BATCH = Model(
     closed_shape(
@@ -112,7 +112,7 @@ async def _create(call: Call, objects: Objects) -> ObjectView:
             objects.note(CarriedOut(asked.http, asked, plan, part_of=part_of))
             result = _render_result(asked, plan.outcome)
         else:
-            assert isinstance(asked, Failure)  # noqa: S101  # as parsed
+            assert isinstance(asked, Failure)  # noqa: S101  # the parser gives a call or a Failure
             objects.note(CarriedOut(replace(call.http, body=b""), None, Plan(asked, "invalid"), part_of=part_of))
             result = _render_result(call, asked)
         lines.append(_write_line(request["custom_id"], result))
@@ -138,7 +138,7 @@ def _render_result(call: Call, outcome: Outcome) -> dict[str, Json]:
         batched = replace(options, usage={**options.usage, "service_tier": "batch"})
         return {"type": "succeeded", "message": RENDERER.body(outcome, batched)}
     failure = outcome if isinstance(outcome, Failure) else Failure("server_error")
-    return {"type": "errored", "error": make_error_body(call.http, failure, call if call.messages else None)[0]}
+    return {"type": "errored", "error": make_error_body(call.http, failure, call if call.messages else None).body}
 
 
 def _write_line(custom_id: str, result: Mapping[str, Json]) -> bytes:

@@ -9,9 +9,10 @@ from mockserver.core.json import Json
 from mockserver.core.plan import Models
 from mockserver.dialects import Operation
 from mockserver.dialects._parse import Body, parse_models
-from mockserver.dialects._reply import make_json_reply, write_moment
+from mockserver.dialects._reply import make_json_reply
 from mockserver.dialects.anthropic.bodies import NAME
 from mockserver.dialects.anthropic.errors import refuse, request_id_line
+from mockserver.wire.parts import write_moment
 
 
 def model_operations() -> tuple[Operation, Operation]:

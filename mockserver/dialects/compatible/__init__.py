@@ -10,7 +10,6 @@ from mockserver.core.call import Call
 from mockserver.core.http import HttpRequest, Reply
 from mockserver.core.json import Json
 from mockserver.core.plan import Answer, Failure
-from mockserver.core.validation import Validation
 from mockserver.dialects import Dialect, Operation, accept_any_history
 from mockserver.dialects._clients import CLIENT_CONFIGS
 from mockserver.dialects._errors import write_retry_lines
@@ -26,14 +25,16 @@ from mockserver.dialects._reply import (
     write_request_id,
 )
 from mockserver.dialects.compatible.accounts import list_operations
+from mockserver.dialects.compatible.batches import batch_operations
 from mockserver.dialects.compatible.hosts import HOSTS, Host, make_host
+from mockserver.dialects.compatible.media import media_operations
 from mockserver.dialects.compatible.replay import make_history
 from mockserver.dialects.compatible.request import (
     NAME,
     make_parse_chat,
     make_parse_completion,
     make_parse_embeddings,
-    place_call,
+    serve_at,
 )
 from mockserver.dialects.compatible.rerank import rerank_operations
 from mockserver.kinds.embeddings import Embeddings
@@ -124,16 +125,7 @@ def _make_responses(host: Host) -> Operation:
         text=_TEXT,
         lines=write_request_id,
     )
-    usual = api.responses_operation()
-
-    def parse(http: HttpRequest, validation: Validation) -> Call:
-        asked = Validation.PUBLISHED if validation is Validation.LIVE else validation  # live rules are OpenAI's own
-        try:
-            return place_call(usual.parse(http, asked), host)
-        except Failure as failure:
-            raise failure.changed(code=None) from None  # which is OpenAI's
-
-    return replace(usual, parse=parse, over_socket=False)
+    return serve_at(host, api.responses_operation())
 
 
 def _fail(host: Host, http: HttpRequest, failure: Failure, call: Call | None) -> Reply:
@@ -144,11 +136,18 @@ def _fail(host: Host, http: HttpRequest, failure: Failure, call: Call | None) ->
     return make_json_reply(resolved.status, body, lines, failure.headers)
 
 
+_MISSING_PATHS = ("/messages", "/score", "/search", "/images", "/audio", "/files", "/batches", "/generation")
+
+
 def make_dialect(host: Host) -> Dialect:
     """Return the dialect as a host speaks it."""
     config = CLIENT_CONFIGS.get(host.name)
     chat = Operation(
-        *("chat", "POST", "/chat/completions", make_parse_chat(host), _Chats(host.layout).render),
+        "chat",
+        "POST",
+        "/chat/completions",
+        make_parse_chat(host),
+        _Chats(host.layout).render,
         error=host.errors.end_stream,
         history=make_history(host) or accept_any_history,
         shows_reasoning=host.layout.shows_reasoning,
@@ -157,27 +156,32 @@ def make_dialect(host: Host) -> Dialect:
     text = Operation("completions", "POST", "/completions", make_parse_completion(host), render_text)
     vectors = Operation("embeddings", "POST", "/embeddings", make_parse_embeddings(host), _render_embeddings)
     more = [each for each in (text, vectors, _make_responses(host)) if each.name in host.operations]
-    ranking = rerank_operations(host)
+    answering = (chat, *more, *media_operations(host))
+    fail = partial(_fail, host)
+    served = (*answering, *rerank_operations(host), *batch_operations(host, answering, fail), *list_operations(host))
     return Dialect(
         name=NAME,
         host=host.name,
         mounts=host.mounts,
-        operations=(chat, *more, *ranking, *list_operations(host)),
+        operations=served,
         credential=read_bearer,
-        fail=partial(_fail, host),
+        fail=fail,
         rate_limit_headers=write_openai_rate_limits,
         models=host.models,
         own_features=frozenset({"content_filter", "refusal", "annotations", "custom_tools", "call_pieces"}),
         variables={} if config is None else config.variables,
-        missing=dict.fromkeys(
-            (
-                *("/messages", "/score", "/search", "/images", "/audio", "/files", "/batches", "/generation"),
-                *(() if ranking else ("/rerank",)),
-                *(f"/{name}" for name in ("completions", "embeddings", "responses") if name not in host.operations),
-            ),
-            "{json: {}}",
-        ),
+        missing={
+            path: "{json: {}}"
+            for path in _ROUTES
+            if not any(each.path == path or each.path.startswith(f"{path}/") for each in served)
+        },
     )
+
+
+_ROUTES = (  # what only some hosts have
+    "/messages", "/score", "/search", "/images", "/audio", "/files", "/batches", "/generation",
+    "/rerank", "/completions", "/embeddings", "/responses",
+)  # fmt: skip
 
 
 def find_host(name: str, stated: Mapping[str, HostSettings]) -> Dialect:

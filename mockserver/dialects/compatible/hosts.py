@@ -22,6 +22,9 @@ from mockserver.wire.chat import ChatExtras, ChatLayout
 History = Literal["ignore", "require", "refuse"]
 MAX_CHOICES = 128  # of an answer
 MAX_MODEL_LENGTH = 32_768  # tokens that vLLM's model takes
+_HEARING = frozenset({"transcriptions", "translations"})
+_AUDIO = _HEARING | {"speech"}
+_IMAGES = frozenset({"images", "image_content"})
 
 
 class Host(Struct, frozen=True):
@@ -31,7 +34,8 @@ class Host(Struct, frozen=True):
     with reasoning in a history: it may require that beside tool calls, or refuse the keys `refused`. `thinks` has the
     starts of the names of models that think unless the request turns it off. A request may ask for `most_choices`, and
     for none of the fields `unsupported`; `live` refuses those of `unthinking` to models whose names match `reasons`.
-    `operations` are those besides chat and models. `kin` is the built-in host whose models and other routes it has.
+    `operations` are those besides chat and models; `batches` are those with their files. `kin` is the built-in host
+    whose models and other routes it has.
     """
 
     name: str
@@ -62,7 +66,7 @@ class Host(Struct, frozen=True):
 _MESSAGE = ("role", "content", "refusal", "annotations", "reasoning_content", "reasoning", "tool_calls")
 _COMPLETION = ("id", "object", "created", "model", "choices", "usage", "system_fingerprint")
 _CHUNK = ("id", "object", "created", "model", "system_fingerprint", "choices", "usage")
-_OF_PERPLEXITY = ("id", "model", "created", "usage", "citations", "search_results", "object", "choices")
+_PERPLEXITY_KEYS = ("id", "model", "created", "usage", "citations", "search_results", "object", "choices")
 _EMPTY = {"role": "assistant", "content": ""}
 _UUID = IdShape("", 36, "uuid")
 _CHAT_UUID = IdShape("chatcmpl-", 36, "uuid")
@@ -158,6 +162,7 @@ COMPATIBLE = Host(
     layout=_LIKE_OPENAI,
     errors=STYLES[GENERIC],
     models=("gpt-oss-120b", "qwen3-32b", "deepseek-r1", "llama-3.3-70b"),
+    operations=frozenset({"completions", "embeddings", "image_edits", "batches"}) | _AUDIO | _IMAGES,
 )
 DEEPSEEK = Host(
     name="deepseek",
@@ -223,13 +228,15 @@ XAI = Host(
     reasons=re.compile(r"grok-(?:3-mini|4(?!.*non-reasoning))"),
     ids=_UUID,
     call_ids=IdShape("call_", 8, "digits"),
-    operations=frozenset({"responses"}),
+    operations=frozenset({"responses", "image_edits"}) | _IMAGES,
     kin="xai",
 )
 GROQ = Host(
     name="groq",
     layout=_make_layout(
-        *("usage_breakdown", "x_groq", "service_tier"),
+        "usage_breakdown",
+        "x_groq",
+        "service_tier",
         chunk=(*_CHUNK, "x_groq"),
         whole_calls="apart",
         reasoning="reasoning",
@@ -245,7 +252,7 @@ GROQ = Host(
     unsupported=("logprobs", "top_logprobs", "logit_bias"),
     ids=_CHAT_UUID,
     call_ids=IdShape("", 9),
-    operations=frozenset({"responses"}),
+    operations=frozenset({"responses", "batches"}) | _AUDIO,
     kin="groq",
 )
 TOGETHER = Host(
@@ -265,6 +272,7 @@ TOGETHER = Host(
     errors=STYLES["together"],
     models=("openai/gpt-oss-120b", "meta-llama/Llama-3.3-70B-Instruct-Turbo", "deepseek-ai/DeepSeek-V3.1"),
     ids=IdShape("o", 20),
+    operations=frozenset({"completions", "embeddings"}) | _AUDIO | _IMAGES,
     kin="together",
 )
 CEREBRAS = Host(
@@ -289,8 +297,8 @@ CEREBRAS = Host(
 PERPLEXITY = Host(
     name="perplexity",
     layout=_make_layout(
-        completion=_OF_PERPLEXITY,
-        chunk=_OF_PERPLEXITY,
+        completion=_PERPLEXITY_KEYS,
+        chunk=_PERPLEXITY_KEYS,
         message=("role", "content", "reasoning_content", "tool_calls"),
         choice=("index", "message", "delta", "finish_reason"),
         chunk_choice=("index", "message", "delta", "finish_reason"),
@@ -311,7 +319,8 @@ PERPLEXITY = Host(
 VLLM = Host(
     name="vllm",
     layout=_make_layout(
-        *("prompt_logprobs", "kv_transfer_params"),
+        "prompt_logprobs",
+        "kv_transfer_params",
         choice=("index", "message", "logprobs", "finish_reason", "stop_reason", "token_ids"),
         chunk_choice=("index", "delta", "logprobs", "finish_reason", "stop_reason", "token_ids"),
         chunk=_CHUNK,
@@ -324,7 +333,7 @@ VLLM = Host(
     models=("Qwen/Qwen3-8B",),
     ids=IdShape("chatcmpl-", 32, "hex"),
     call_ids=IdShape("chatcmpl-tool-", 32, "hex"),
-    operations=frozenset({"completions", "embeddings", "responses"}),
+    operations=frozenset({"completions", "embeddings", "responses"}) | _HEARING,
     kin="vllm",
 )
 LMSTUDIO = Host(

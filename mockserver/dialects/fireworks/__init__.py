@@ -1,4 +1,4 @@
-"""Fireworks: text completions with their published schema, chat, and recordings (https://docs.fireworks.ai)."""
+"""Fireworks: text completions with their published schema, chat, embeddings, and recordings (https://docs.fireworks.ai)."""
 
 from collections.abc import Mapping
 from functools import lru_cache
@@ -10,6 +10,7 @@ from mockserver.core.http import Headers, HttpRequest, Reply, write_lines
 from mockserver.core.json import Json
 from mockserver.core.plan import Answer, Failure, Usage
 from mockserver.core.rates import Standings
+from mockserver.core.validation import Validation
 from mockserver.dialects import Dialect, Operation
 from mockserver.dialects._errors import (
     PLAIN_LIMIT_MESSAGES,
@@ -19,7 +20,8 @@ from mockserver.dialects._errors import (
     make_plain_errors,
     write_retry_lines,
 )
-from mockserver.dialects._openai_api.audio import AudioApi
+from mockserver.dialects._openai_api.audio import AudioApi, hide_usage
+from mockserver.dialects._openai_api.embeddings import make_embeddings_reply, parse_embeddings
 from mockserver.dialects._parse import read_bearer
 from mockserver.dialects._reply import (
     answer_reply,
@@ -37,6 +39,7 @@ from mockserver.dialects.fireworks.request import (
     parse_chat,
     parse_completion,
 )
+from mockserver.kinds.embeddings import Embeddings
 from mockserver.wire.chat import ChatLayout, ChatRenderer
 from mockserver.wire.text import TextLayout, TextRenderer
 
@@ -52,6 +55,14 @@ def _render_completion(call: Call, outcome: Answer) -> Reply:
 
 def _render_chat(call: Call, outcome: Answer) -> Reply:
     return answer_reply(outcome, _CHAT, call.options, _answer_lines(call, outcome), stream=call.stream)
+
+
+def _parse_embeddings(http: HttpRequest, validation: Validation) -> Call:
+    return parse_embeddings(http, NAME, {}, validation=validation, is_open=True)
+
+
+def _render_embeddings(call: Call, outcome: Embeddings) -> Reply:
+    return make_embeddings_reply(outcome, call.raw.get("encoding_format"), write_request_id(call.http, call))
 
 
 def _answer_lines(call: Call, answer: Answer) -> str:
@@ -185,7 +196,8 @@ DIALECT = Dialect(
     operations=(
         Operation("completions", "POST", "/completions", parse_completion, _render_completion),
         Operation("chat", "POST", "/chat/completions", parse_chat, _render_chat, shows_reasoning=True),
-        *AudioApi(NAME, write_request_id, tells_usage=False).hearing_operations(),
+        Operation("embeddings", "POST", "/embeddings", _parse_embeddings, _render_embeddings),
+        *AudioApi(NAME, write_request_id, show=hide_usage).hearing_operations(),
         *make_model_operations(NAME, write_request_id),
     ),
     credential=read_bearer,
@@ -198,7 +210,5 @@ DIALECT = Dialect(
         "accounts/fireworks/models/qwen3-8b",
     ),
     own_features=frozenset({"custom_tools", "call_pieces", "finish_error"}),
-    missing=dict.fromkeys(
-        ("/messages", "/embeddings", "/rerank", "/responses", "/accounts", "/workflows"), "{json: {}}"
-    ),
+    missing=dict.fromkeys(("/messages", "/rerank", "/responses", "/accounts", "/workflows"), "{json: {}}"),
 )

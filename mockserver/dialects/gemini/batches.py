@@ -23,13 +23,13 @@ from mockserver.dialects import Operation
 from mockserver.dialects._batch_parts import BatchPart, Fail, drop_form
 from mockserver.dialects._openai_api.objects.files import read_rows
 from mockserver.dialects._parse import Body, look_up
-from mockserver.dialects._reply import write_moment
 from mockserver.dialects.gemini.bodies import BATCH
 from mockserver.dialects.gemini.files import find_file, keep_file, render_view, write_hash
 from mockserver.dialects.gemini.models import USUAL_PARAMS, find_page
 from mockserver.dialects.gemini.request import NAME, find_model, make_renamer, read
 from mockserver.kinds.kept import BATCHES
 from mockserver.kinds.objects import Objects, find_object
+from mockserver.wire.parts import write_moment
 
 IDS = IdShape("batches/", 36, "hex")
 MAX_REQUESTS = 50_000

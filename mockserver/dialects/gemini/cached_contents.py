@@ -11,7 +11,6 @@ from mockserver.core.plan import Failure
 from mockserver.core.validation import Validation
 from mockserver.dialects import Operation
 from mockserver.dialects._parse import Body, look_up
-from mockserver.dialects._reply import write_moment
 from mockserver.dialects.gemini.bodies import CACHED_CONTENT
 from mockserver.dialects.gemini.checks import check_values, mend_values
 from mockserver.dialects.gemini.errors import is_vertex
@@ -20,11 +19,12 @@ from mockserver.dialects.gemini.models import MODELS, find_page
 from mockserver.dialects.gemini.request import NAME, make_call, make_renamer, read
 from mockserver.kinds.kept import CACHED_CONTENTS
 from mockserver.kinds.objects import Objects, find_object
+from mockserver.wire.parts import write_moment
 
 IDS = IdShape("cachedContents/", 40, "hex")
 USUAL_TTL = 3600.0  # seconds
 _MADE_BY = CACHED_CONTENTS.made_by
-_ENDS = ("ttl", "expireTime")  # of which the newer one holds
+_ENDS = ("ttl", "expireTime")  # the one that was stated last holds
 _VERTEX = "/{version:version}/projects/{project}/locations/{location}"
 _USUAL_PARAMS = {"version": "v1beta", "project": "my-project", "location": "us-central1"}
 

@@ -18,7 +18,7 @@ from mockserver.core.plan import Failure
 from mockserver.core.validation import Validation
 from mockserver.dialects import Operation
 from mockserver.dialects._parse import Body, clip, look_up
-from mockserver.dialects._reply import make_file_reply, write_moment
+from mockserver.dialects._reply import make_file_reply
 from mockserver.dialects.gemini.bodies import CREATE_FILE
 from mockserver.dialects.gemini.errors import JSON_TYPE, VARIANTS, credential, pretty_reply
 from mockserver.dialects.gemini.models import find_page
@@ -27,6 +27,7 @@ from mockserver.dialects.gemini.request import NAME, read
 from mockserver.kinds.kept import FILES
 from mockserver.kinds.objects import Objects, Work, find_object
 from mockserver.media.large_data import cut_data, hash_data, join_data
+from mockserver.wire.parts import write_moment
 
 IDS = IdShape("files/", 12, "hex")
 TTL = 172_800.0  # seconds
@@ -105,7 +106,7 @@ async def _begin(call: Call, objects: Objects) -> ObjectView:
     http = call.http
     stated = {"upload": objects.draw_id(IDS), "file": dict(call.raw)}  # another one of an equal file is apart
     described = urlsafe_b64encode(compact(stated).encode()).decode().rstrip("=")
-    key = credential(http)  # which clients send with the beginning only
+    key = credential(http)  # clients send it only with the request that begins an upload
     query = f"upload_id={described}&upload_protocol=resumable{f'&key={quote(key)}' if key else ''}"
     return ObjectView(headers=(_GOES_ON, _EMPTY, ("x-goog-upload-url", f"{http.server_url}{quote(http.path)}?{query}")))
 

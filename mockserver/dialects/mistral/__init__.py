@@ -18,6 +18,7 @@ from mockserver.dialects._fields import Model, integer, literal, optional, shape
 from mockserver.dialects._openai_api.embeddings import embeddings, make_bounded_embedding_call
 from mockserver.dialects._parse import parse_models, read_bearer, read_request
 from mockserver.dialects._reply import answer_reply, make_json_reply, make_request_hex
+from mockserver.dialects.mistral.conversations import conversation_operations
 from mockserver.dialects.mistral.errors import fail, rate_limit_headers, refuse, write_lines
 from mockserver.dialects.mistral.judging import TEXTS, judging_operations
 from mockserver.dialects.mistral.ocr import parse_ocr, render_ocr
@@ -125,11 +126,16 @@ def _ask_prompt(text: str) -> dict[str, Json]:
     return {"prompt": text}
 
 
+_MODELS = (
+    "mistral-large-latest", "mistral-medium-latest", "mistral-small-latest", "magistral-medium-latest",
+    "codestral-latest", "mistral-embed", "mistral-moderation-latest", "mistral-ocr-latest",
+)  # fmt: skip
 DIALECT = Dialect(
     name=NAME,
     operations=(
         Operation("chat", "POST", "/chat/completions", parse_chat, _render_chat, history=HISTORY, shows_reasoning=True),
         Operation("chat", "POST", "/agents/completions", parse_agent_chat, _render_chat, history=HISTORY),
+        *conversation_operations(),
         Operation("completions", "POST", "/fim/completions", parse_fim, _render_chat, body=_ask_prompt),
         Operation("embeddings", "POST", "/embeddings", _parse_embeddings, _render_embeddings),
         *judging_operations(),
@@ -140,16 +146,7 @@ DIALECT = Dialect(
     credential=read_bearer,
     fail=fail,
     rate_limit_headers=rate_limit_headers,
-    models=(
-        *("mistral-large-latest", "mistral-medium-latest", "mistral-small-latest", "magistral-medium-latest"),
-        *("codestral-latest", "mistral-embed", "mistral-moderation-latest", "mistral-ocr-latest"),
-    ),
+    models=_MODELS,
     own_features=frozenset({"finish_error"}),
-    missing={
-        "/conversations": (
-            "{json: {object: conversation.response, conversation_id: conv_1, "
-            "outputs: [{type: message.output, content: Hello}], usage: {}}}"
-        ),
-        **dict.fromkeys(("/audio", "/batch", "/files", "/fine_tuning", "/libraries", "/responses"), "{json: {}}"),
-    },
+    missing=dict.fromkeys(("/audio", "/batch", "/files", "/fine_tuning", "/libraries", "/responses"), "{json: {}}"),
 )

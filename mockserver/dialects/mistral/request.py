@@ -128,7 +128,12 @@ def parse_agent_chat(http: HttpRequest, validation: Validation) -> Call:
 
 
 def _parse(http: HttpRequest, validation: Validation, model: Model) -> Call:
-    body, chat = read_body(model, read_object(http), refuse, validation)
+    return make_chat(http, read_object(http), validation, model)
+
+
+def make_chat(http: HttpRequest, asked: Body, validation: Validation, model: Model = CHAT) -> Call:
+    """Return the Call of a chat with this body. Raises Failure."""
+    body, chat = read_body(model, asked, refuse, validation)
     if validation is Validation.LIVE:
         refuse_first(find_unknown_fields(body, model.fields), refuse)
     plain = _translate(chat)

@@ -12,7 +12,8 @@ from mockserver.dialects.ollama.embeddings import embedding_operations
 from mockserver.dialects.ollama.errors import JSON_TYPE, LINES_TYPE, fail, write_error_line
 from mockserver.dialects.ollama.models import USUAL_MODELS, make_reply, model_operations
 from mockserver.dialects.ollama.request import NAME, parse_chat, parse_generate
-from mockserver.wire.ollama import LineOptions, LineRenderer, write_time
+from mockserver.wire.ollama import LineOptions, LineRenderer
+from mockserver.wire.parts import write_moment
 
 _LINES = LineRenderer()
 
@@ -37,7 +38,7 @@ def _describe_loading(call: Call, outcome: Models, options: LineOptions) -> dict
     """Return the answer to a request that says nothing: the model is in memory now, or no longer."""
     said: dict[str, Json] = {"response": ""} if options.generates else {"message": {"role": "assistant", "content": ""}}
     ends = "unload" if call.raw.get("keep_alive") in _AT_ONCE else "load"
-    head = {"model": call.model, "created_at": write_time(outcome.created)}
+    head = {"model": call.model, "created_at": write_moment(outcome.created)}
     return {**head, **said, "done": True, "done_reason": ends}
 
 
@@ -67,7 +68,11 @@ DIALECT = Dialect(
             shows_reasoning=True,
         ),
         Operation(
-            *("completions", "POST", "/api/generate", parse_generate, _render_generate),
+            "completions",
+            "POST",
+            "/api/generate",
+            parse_generate,
+            _render_generate,
             error=write_error_line,
             body=_ask_prompt,
         ),

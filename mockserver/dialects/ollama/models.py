@@ -21,7 +21,7 @@ from mockserver.dialects._parse import Body
 from mockserver.dialects._reply import data_reply
 from mockserver.dialects.ollama.errors import JSON_TYPE, LINES_TYPE, refuse_as, write_error_line
 from mockserver.dialects.ollama.request import NAME, read
-from mockserver.wire.ollama import write_time
+from mockserver.wire.parts import write_moment
 
 VERSION = "0.12.6"
 USUAL_MODELS = ("llama3.2:latest", "qwen3:latest", "gpt-oss:20b", "nomic-embed-text:latest")
@@ -101,7 +101,7 @@ def _render_running(call: Call, outcome: Models) -> Reply:
 def _describe(name: str, created: int) -> Object:
     return {
         **_write_name(name),
-        "modified_at": write_time(created),
+        "modified_at": write_moment(created),
         **_measure(name),
         "details": _describe_details(name),
         "capabilities": _list_capabilities(name),
@@ -114,7 +114,7 @@ def _describe_running(name: str, created: int, window: int | None) -> Object:
         **_write_name(name),
         **measures,
         "details": _describe_details(name),
-        "expires_at": write_time(created + LOADED_FOR),
+        "expires_at": write_moment(created + LOADED_FOR),
         "size_vram": measures["size"],
         "context_length": window or _find_window(name),
     }
@@ -183,7 +183,7 @@ def _render_show(call: Call, outcome: Models) -> Reply:
             f"{family}.embedding_length": info[1],
         },
         "capabilities": _list_capabilities(name),
-        "modified_at": write_time(outcome.created),
+        "modified_at": write_moment(outcome.created),
     }
     return make_reply({key: value for key, value in shown.items() if value != ""})
 

@@ -25,7 +25,7 @@ from mockserver.server.control.sharing import (
 )
 from mockserver.server.inspector import ASSETS, send_asset
 from mockserver.server.live import Live, Worker
-from mockserver.server.namespaces import ALL, DEFAULT, LONGEST, is_namespace
+from mockserver.server.namespaces import ALL, DEFAULT, MAX_NAMESPACE_NAME, is_namespace
 from mockserver.server.snapshot import ClientLeftError, find_path, parse_query, read_body
 
 _NO_FILES = "servers that share a state do not write files; change the file on each of them, then reload"
@@ -126,10 +126,8 @@ class Control(Struct, frozen=True):
         query = parse_query(scope["query_string"])
         namespace = query.get("namespace", DEFAULT)
         if namespace != ALL and not is_namespace(namespace):
-            raise RefusedError(
-                400,
-                f"the name of a namespace must have 1 to {LONGEST} printable characters; choose another ?namespace=",
-            )
+            wanted = f"the name of a namespace must have 1 to {MAX_NAMESPACE_NAME} printable characters"
+            raise RefusedError(400, f"{wanted}; choose another ?namespace=")
         try:
             body = await read_body(receive, self.live.settings.max_body, scope["headers"])
         except Failure as failure:

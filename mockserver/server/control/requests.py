@@ -43,7 +43,7 @@ class ControlRequest(Struct, frozen=True):
     live: Live
     namespace: str
     query: Mapping[str, str] = {}
-    item: str = ""  # that the path names
+    item: str = ""  # the name at the end of the path
     body: bytes = b""
     kind: str = ""  # its content-type
     address: str = ""  # where the client reaches the server: http://127.0.0.1:8000

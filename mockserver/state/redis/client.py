@@ -285,7 +285,7 @@ def read_address(url: str) -> Address:
     try:
         parts = urlsplit(url)
         host = parts.netloc.rpartition("@")[2]
-    except ValueError:  # whose message may hold the password
+    except ValueError:  # the message may hold the password
         raise UnusableStateError(_NO_URL) from None
     if parts.scheme not in SCHEMES or not (host or parts.path.strip("/")):
         raise UnusableStateError("must be memory, redis://HOST:6379/0, rediss://, unix:// or sentinel://")

@@ -100,7 +100,7 @@ class Member:
             self._acknowledge()
         if self.reloads is None:
             self.reloads = reloads
-        elif reloads != self.reloads:  # of which nobody could tell this member
+        elif reloads != self.reloads:  # others have reloaded, and nobody could tell this member
             self.reloads = reloads
             if await self.answer({"reload": "compose"}) == b"[]":
                 await self.answer({"reload": "swap", "number": reloads})

@@ -10,7 +10,7 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from mockserver.core.call import Call, Message, Tool
+from mockserver.core.call import Call, Tool
 from mockserver.core.hosted_tools import make_item
 from mockserver.core.json import Json
 from mockserver.core.plan import Answer, Failure, Item, Part, Text
@@ -23,7 +23,7 @@ from mockserver.dialects._openai_api.objects.search import Found, find_sentence
 from mockserver.dialects._openai_api.objects.vector_stores import VectorStores
 from mockserver.dialects._openai_api.responses import RESPONSE_LAYOUT, make_response_options, read_input
 from mockserver.dialects._parse import Body
-from mockserver.kinds.objects import Objects
+from mockserver.kinds.objects import Beginning, Objects
 from mockserver.wire.responses import list_output_items
 
 _LOCKED = "Another process is currently operating on this conversation. Please retry in a few seconds."
@@ -31,7 +31,7 @@ _FILE_SEARCH = "file_search"
 _FILE_SEARCH_CALL = "file_search_call"
 _CODE_INTERPRETER = "code_interpreter"
 _CODE_CALL = "code_interpreter_call"
-_OF_OBJECTS = (_FILE_SEARCH, _CODE_INTERPRETER)  # tools that work on kept objects
+_OBJECT_TOOLS = (_FILE_SEARCH, _CODE_INTERPRETER)  # tools that work on kept objects
 _LONGEST_QUERY = 200  # characters
 # Shares of the words of a question that a part of a file must have to be quoted: by a search, and where none is made.
 _LEAST_SHARE = 0.01
@@ -49,7 +49,7 @@ class KeptReferences(Struct, frozen=True):
     searches: Sequence[Tool] = ()
     interpreters: Sequence[Tool] = ()
 
-    async def read(self, call: Call, objects: Objects) -> Sequence[Message]:
+    async def read(self, call: Call, objects: Objects) -> Beginning:
         """Return the messages of the conversation. Raises Failure if something does not exist."""
         containers = [tool.options.get("container") for tool in self.interpreters]
         shared = [name for each in containers if isinstance(each, dict) for name in each.get("file_ids") or ()]
@@ -60,12 +60,12 @@ class KeptReferences(Struct, frozen=True):
         for name in [each for each in containers if isinstance(each, str) and each]:
             await Containers(self.api).find(objects, name)
         if self.conversation is None:
-            return ()
+            return Beginning()
         items = ConversationItems(self.api)
         await items.find_parent(objects, self.conversation)
         if not objects.hold(f"conversation {self.conversation}"):
             raise Failure("bad_parameter", message=_LOCKED, param="conversation", code="conversation_locked")
-        return read_input([kept.body for kept in await items.list_all(self.conversation, objects)])
+        return Beginning(read_input([kept.body for kept in await items.list_all(self.conversation, objects)]))
 
     async def write(self, call: Call, answer: Answer, objects: Objects, *, is_generated: bool) -> Answer:
         """Return the answer with what its searches find; add the input and the output to the conversation."""
@@ -162,10 +162,10 @@ class KeptReferences(Struct, frozen=True):
 
 def refer_to_kept(call: Call, api: ObjectsApi) -> Call:
     """Return the call with its `References`, if its body names objects."""
-    tools = tuple([tool for tool in call.tools if tool.kind in _OF_OBJECTS]) if call.tools else ()
+    tools = tuple([tool for tool in call.tools if tool.kind in _OBJECT_TOOLS]) if call.tools else ()
     has_parts = any(map(_read_parts, call.messages))
     conversation: Json = call.raw.get("conversation") if call.operation == _RESPONSES else None
-    if not (conversation or has_parts or tools):  # as in most
+    if not (conversation or has_parts or tools):  # most calls refer to nothing
         return call
     if isinstance(conversation, Mapping):
         conversation = conversation.get("id")

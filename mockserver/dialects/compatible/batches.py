@@ -1,0 +1,35 @@
+"""Files and batches at the hosts that have OpenAI's, such as Groq (https://console.groq.com/docs/batch)."""
+
+from collections.abc import Callable, Sequence
+
+from mockserver.core.call import Call
+from mockserver.core.http import HttpRequest, Reply
+from mockserver.core.plan import Failure
+from mockserver.dialects import Operation
+from mockserver.dialects._fields import Model, optional, shape
+from mockserver.dialects._openai_api.chat_bodies import Metadata
+from mockserver.dialects._openai_api.objects.batches import Batches
+from mockserver.dialects._openai_api.objects.files import Files
+from mockserver.dialects._openai_api.objects.resource import ObjectsApi
+from mockserver.dialects._reply import write_request_id
+from mockserver.dialects.compatible.hosts import Host
+from mockserver.dialects.compatible.request import NAME, serve_at
+
+
+class _Batches(Batches):
+    """Batches whose window is the host's to say: Groq's may last seven days."""
+
+    fields = Model(shape(input_file_id=str, endpoint=str, completion_window=optional(str), metadata=optional(Metadata)))
+
+
+def batch_operations(
+    host: Host,
+    answering: Sequence[Operation],
+    fail: Callable[[HttpRequest, Failure, Call | None], Reply],
+) -> tuple[Operation, ...]:
+    """Return the operations on files and batches of a host that has them; `answering` are those that lines may ask."""
+    if "batches" not in host.operations:
+        return ()
+    api = ObjectsApi(NAME, write_request_id, fail, answering)
+    made = (*Files(api).operations(), *_Batches(api).operations())
+    return tuple([serve_at(host, each) for each in made])

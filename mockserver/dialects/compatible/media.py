@@ -1,0 +1,89 @@
+"""Sounds and images at the hosts that have them: OpenAI's operations, in the words of each host.
+
+Groq: https://console.groq.com/docs/speech-to-text. Together: https://docs.together.ai/reference/post-images-generations.
+xAI: https://docs.x.ai/docs/guides/image-generations. vLLM: its server's transcriptions.
+"""
+
+from collections.abc import Callable, Mapping
+
+from msgspec.structs import replace
+
+from mockserver.core.call import Call
+from mockserver.dialects import Operation
+from mockserver.dialects._fields import Model, literal, number, optional, shape
+from mockserver.dialects._openai_api.audio import AudioApi, hide_usage
+from mockserver.dialects._openai_api.images import ImagesApi
+from mockserver.dialects._parse import Body
+from mockserver.dialects._reply import make_request_hex, write_request_id
+from mockserver.dialects.compatible.hosts import Host
+from mockserver.dialects.compatible.request import NAME, serve_at
+from mockserver.media.sound_files import SOUND_FORMATS
+
+_FORMATS = {**SOUND_FORMATS, "ogg": SOUND_FORMATS["opus"], "raw": SOUND_FORMATS["pcm"]}
+_AUDIO = AudioApi(
+    NAME,
+    write_request_id,
+    show=hide_usage,
+    speech=Model(  # the voices are those of the host's models
+        shape(
+            input=str,
+            model=optional(str),
+            voice=optional(str),
+            response_format=optional(literal(*_FORMATS)),
+            speed=optional(number(0.25, 5)),
+        ),
+        needed=("input",),
+    ),
+    formats=_FORMATS,
+    hears_urls=True,
+)
+
+
+def _show_groq(call: Call, body: Body) -> Body:
+    return {**hide_usage(call, body), "x_groq": {"id": f"req_{make_request_hex(call.http, call)}"}}
+
+
+def _read_together(body: Body) -> Body:
+    """Return a body with the size and the format of its answer as OpenAI's has them."""
+    read = {"response_format": "url", **{key: body[key] for key in body if key not in ("width", "height")}}
+    if "width" in body or "height" in body:
+        read["size"] = f"{body.get('width', 1024)}x{body.get('height', 1024)}"
+    if read["response_format"] == "base64":
+        read["response_format"] = "b64_json"
+    return read
+
+
+def _show_together(call: Call, body: Body) -> Body:
+    data = [
+        {"index": index, **image, "type": "url" if "url" in image else "b64_json"}
+        for index, image in enumerate(body["data"])
+    ]
+    return {"id": f"o{call.fingerprint[:20]}", "model": call.model, "object": "list", "data": data}
+
+
+def _read_xai(body: Body) -> Body:
+    """Return a body with the pictures to edit as OpenAI's has them."""
+    read = {"response_format": "url", **{key: value for key, value in body.items() if key not in ("image", "images")}}
+    pictures = [*(body.get("images") or ()), *filter(None, [body.get("image")])]
+    if pictures:
+        read["images"] = [{"image_url": each.get("url")} if isinstance(each, dict) else each for each in pictures]
+    return read
+
+
+def _show_xai(call: Call, body: Body) -> Body:
+    prompt = call.prompts[0].text
+    return {"data": [{**image, "mime_type": "image/png", "revised_prompt": prompt} for image in body["data"]]}
+
+
+_READ: Mapping[str, Callable[[Body], Body]] = {"together": _read_together, "xai": _read_xai}
+_SHOW: Mapping[str, Callable[[Call, Body], Body]] = {"together": _show_together, "xai": _show_xai}
+
+
+def media_operations(host: Host) -> tuple[Operation, ...]:
+    """Return the operations on sounds and images that a host has."""
+    audio = replace(_AUDIO, show=_show_groq) if host.kin == "groq" else _AUDIO
+    images = ImagesApi(NAME, write_request_id)
+    if host.kin in _READ:
+        images = replace(images, read=_READ[host.kin], show=_SHOW[host.kin])
+    made = (*audio.operations(), *images.operations())
+    return tuple([serve_at(host, each) for each in made if each.name in host.operations])

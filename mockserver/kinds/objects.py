@@ -182,7 +182,7 @@ class Objects(Struct, frozen=True, kw_only=True):
         """Change an object in one step; return how it was and how it is now. One that nobody made stays as it was."""
         while (found := await self.store.get(self._namespace, kept.key)) is not None:
             before, version = found
-            assert isinstance(before, KeptObject)  # noqa: S101  # by its key
+            assert isinstance(before, KeptObject)  # noqa: S101  # its key says so
             after = change(before)
             if after is before:
                 return before, after

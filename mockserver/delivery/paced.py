@@ -36,7 +36,7 @@ class Sink(Protocol):
         """Send the last chunk."""
 
 
-class Flow(Protocol):
+class ConnectionFlow(Protocol):
     """The flow of a connection: whether its client takes nothing for now."""
 
     write_paused: bool
@@ -47,7 +47,7 @@ class PacedStream:
 
     # where it goes, which is set before a wheel has it
     sink: "Sink"
-    flow: "Flow"
+    flow: "ConnectionFlow"
     write: Callable[[bytes], None]
 
     def __init__(self, reply: Reply, began: float, row: Exchange, on_end: Callable[[str], None]) -> None:

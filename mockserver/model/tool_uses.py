@@ -231,12 +231,12 @@ def make_tool_use(tool: Tool, said: Mentions, seed: Seed, *, lenient: bool = Fal
     return ToolUse(ToolCall("", tool.name, compact(made), namespace=tool.namespace))
 
 
-def fill_schema(schema: Json, seed: Seed, said: Mentions) -> Json:
-    """Return an instance of a schema, with what was said, within the bounds that descriptions tell.
+def fill_schema(schema: Json, seed: Seed, said: Mentions, prompt: str = "") -> Json:
+    """Return an instance of a schema, with what was said, within the bounds that descriptions and a prompt tell.
 
     Raises Failure if the schema is unusable.
     """
-    told = with_told_bounds(schema)
+    told = with_told_bounds(schema, prompt)
     if told != schema:
         with suppress(Failure):  # what a description tells may contradict the schema
             return instance(told, seed, said)

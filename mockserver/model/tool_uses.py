@@ -380,12 +380,13 @@ def _read_end(name: str, description: str) -> str:
     named = split_words(name)
     description = description[:_LONGEST]
     ends_with = _ENDS.search(description) or (named not in _WHOLE and _OUTPUT.search(description))
-    if "final" in named or ends_with:
+    if not _ANSWERING.isdisjoint(named) or ends_with:
         return "answer"
     return "turn" if named in _WHOLE or not _ENDING.isdisjoint(named) or _OUTPUT.search(description) else ""
 
 
 _LONGEST = 900  # characters of a description
+_ANSWERING = frozenset({"final", "successful"})  # final_answer, mark_task_7_successful
 _ENDING = frozenset({"final", "finish", "finalize", "terminate", "conclude", "completion"})
 _NAMES = "respond answer submit reply output done complete_task task_done structured_output"
 _WHOLE = frozenset(

@@ -35,7 +35,7 @@ _AUDIO = AudioApi(
         needed=("input",),
     ),
     formats=_FORMATS,
-    hears_urls=True,
+    urls=("url", "file"),
 )
 
 

@@ -129,7 +129,7 @@ class AudioApi(Struct, frozen=True):
 
     def _hear(self, operation: str, http: HttpRequest, validation: Validation) -> Call:
         """Return the call of a recording: what is said in it is the user's message."""
-        form = parse_form(http)
+        form = parse_form(http, takes_urlencoded=bool(self.urls))
         body = {**nest_fields(form), **self.elsewhere(http)}
         files = form.files("file")
         url = None if files else next(filter(None, map(body.get, self.urls)), None)

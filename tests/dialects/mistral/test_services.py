@@ -149,4 +149,10 @@ def test_what_is_said_in_a_recording() -> None:
     *words, done = hear(stream="true").frames
     assert "".join(word["text"] for word in words) == done["text"] == heard["text"]
     assert (done["type"], done["usage"]) == ("transcription.done", heard["usage"])
-    assert hear(file_url="https://a.example/a.mp3").json["text"]
+
+
+def test_a_recording_that_is_named_is_not_looked_at() -> None:
+    found = hear(file_url="https://a.example/a.mp3").json["text"]
+    headers = {"content-type": "application/x-www-form-urlencoded"}
+    body = b"model=voxtral-mini-latest&file_url=https%3A%2F%2Fa.example%2Fa.mp3"
+    assert SERVER.ask("/mistral/v1/audio/transcriptions", body, headers=headers).json["text"] == found != ""

@@ -15,7 +15,7 @@ import jsonschema_rs
 
 from mockserver.core.plan import Failure
 from mockserver.core.seed import Seed
-from mockserver.model.schema import instance
+from mockserver.model.schema import generate_instance
 
 CORPUS = Path(__file__).parents[1] / "tests/corpus/schemas"
 ROUNDS = 30
@@ -49,7 +49,7 @@ def _collected() -> Iterator[Any]:
 def _made(schema: Any) -> tuple[Any] | None:
     """An instance that a new validator accepts."""
     try:
-        made = instance(schema, Seed(0))
+        made = generate_instance(schema, Seed(0))
     except Failure:
         return None
     return (made,) if jsonschema_rs.validator_for(schema, validate_formats=True).is_valid(made) else None
@@ -59,7 +59,7 @@ def _cost(schema: Any, made: Any) -> tuple[float, float]:
     """Seconds of making an instance of a schema that was seen before, and of validating one, compiled before."""
     validator = jsonschema_rs.validator_for(schema, validate_formats=True)
     seeds = iter(range(ROUNDS))
-    return _seconds(lambda: instance(schema, Seed(next(seeds)))), _seconds(lambda: validator.is_valid(made))
+    return _seconds(lambda: generate_instance(schema, Seed(next(seeds)))), _seconds(lambda: validator.is_valid(made))
 
 
 def _seconds(work: Callable[[], object]) -> float:

@@ -107,7 +107,7 @@ class Exact:
         for number in numbers:
             octets = _encoding(self.name).decode_single_token_bytes(number)
             text = decode(octets)
-            if text.encode() == octets:  # as nothing but whole characters is
+            if text.encode() == octets:  # the token is whole characters
                 yield self._whole.setdefault(number, Token(text, number, octets))
             else:
                 yield self._partial(text, number, octets)

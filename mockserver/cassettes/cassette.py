@@ -69,7 +69,7 @@ def select_compared(call: Call, match: MatchSettings, *, in_order: bool = False)
 
 
 def identify(call: Call) -> Identity:
-    """Return what two calls of a conversation share only if all that is compared is equal, whatever is ignored."""
+    """Return a key that is equal for two calls of a conversation only if they are, even in what `match` ignores."""
     return call.fingerprint, call.model, call.stream, call.previous_response_id, call.options.background
 
 

@@ -186,7 +186,7 @@ def _is_text(body: bytes) -> bool:
 def _find_model(sent: Sent) -> str:
     body = try_parse(sent.body.decode("utf-8", "replace"))
     named = body.get("model") if isinstance(body, dict) else None
-    deployed = _DEPLOYMENT.search(sent.path) or _OF_BEDROCK.search(sent.path)
+    deployed = _DEPLOYMENT.search(sent.path) or _BEDROCK_PATH.search(sent.path)
     return named if isinstance(named, str) else deployed[1] if deployed else ""
 
 
@@ -197,7 +197,7 @@ _MEDIA_TYPE = re.compile(r"[\w!#$&^.+-]+/[\w!#$&^.+*-]+")
 _GZIP = b"\x1f\x8b"
 _TOKENS = re.compile(r"[\w-]+(?:\s*,\s*[\w-]+)*")
 _DEPLOYMENT = re.compile(r"/deployments/([^/]+)/")
-_OF_BEDROCK = re.compile(r"/bedrock/model/(.+)/[a-z-]+$")
+_BEDROCK_PATH = re.compile(r"/bedrock/model/(.+)/[a-z-]+$")
 # Headers of one connection, and of a body that is no longer as it was sent.
 _LEFT_OUT = HOP_BY_HOP | {"content-length", "content-encoding", "host", "accept-encoding"}
 

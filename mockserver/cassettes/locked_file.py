@@ -11,11 +11,10 @@ from contextlib import contextmanager, suppress
 from importlib import import_module
 from pathlib import Path
 from shutil import copymode
-from threading import Event
 from typing import NamedTuple
 
 from mockserver.config.errors import CassetteError
-from mockserver.core.seed import monotonic
+from mockserver.core.seed import monotonic, pause
 
 try:
     import fcntl
@@ -105,7 +104,7 @@ def replace_file(path: Path, data: bytes, locked: LockedFile | None = None) -> S
         if path.exists():
             copymode(path, fresh)
         stamp = Stamp.from_status(fresh.stat())
-        if locked is not None and os.name == "nt":  # where an open file cannot be replaced
+        if locked is not None and os.name == "nt":  # Windows does not replace an open file
             locked.close()
         os.replace(fresh, path)
     except OSError:
@@ -165,14 +164,13 @@ def _lock(descriptor: int, path: Path, *, exclusive: bool) -> None:
 def _lock_on_posix(descriptor: int, kind: int) -> None:
     """Lock as soon as others unlock. Raises BlockingIOError after a time, which the system itself would not."""
     until = monotonic() + LOCK_TIMEOUT
-    pause = Event()
     while True:
         try:
             return fcntl.flock(descriptor, kind | fcntl.LOCK_NB)
         except BlockingIOError:
             if monotonic() > until:
                 raise
-            pause.wait(_PAUSE)  # blocks this thread only, not the event loop
+            pause(_PAUSE)  # blocks this thread only, not the event loop
 
 
 def _lock_on_windows(descriptor: int) -> None:

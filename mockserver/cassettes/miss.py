@@ -13,6 +13,7 @@ from msgspec import Struct
 
 from mockserver.cassettes.cassette import SAID, STREAM, Cassette, CassetteEntry, Compared, Traits, select_compared
 from mockserver.config.settings import SCRUBBED
+from mockserver.config.spelling import Spelling
 from mockserver.core.call import Call, compute_fingerprint
 from mockserver.core.json import Json, try_parse
 from mockserver.core.json_diff import ABSENT, JsonDifference, Pairs, find_differences, is_equal
@@ -185,19 +186,20 @@ def _show_span(text: str, start: int, back: int) -> str:
 _POOL = 16  # episodes that are compared field by field
 
 
-def report_miss(cassette: Cassette, call: Call) -> str:
+def report_miss(cassette: Cassette, call: Call, spelling: Spelling) -> str:
     """Return the report for people. Traits select the few episodes to compare in full."""
+    cure = f"to record it, set {spelling.write('record', 'new_episodes')}"
     entries = cassette.entries
     if not entries:
         contents = "only requests that their dialects refuse" if cassette.refused else "none"
-        return f"no episode of {cassette.file} answers this request: it has {contents}; to {_RECORD}"
+        return f"no episode of {cassette.file} answers this request: it has {contents}; {cure}"
     wanted = cassette.find_traits(call)
     pool = nsmallest(_POOL, entries, key=lambda entry: (entry.traits.measure_distance(wanted), entry.number))
     if all(entry.traits.operation != wanted.operation for entry in pool):
         others = ", ".join(dict.fromkeys(f"{entry.traits.dialect} {entry.traits.operation}" for entry in entries))
         return (
             f"no episode of {cassette.file} answers this request: it has none of {wanted.dialect} {wanted.operation}, "
-            f"only of {others}; to {_RECORD}"
+            f"only of {others}; {cure}"
         )
     same = (entry for entry in pool if entry.traits.operation == wanted.operation)
     compared = [(entry, _compare_requests(cassette, entry, call, wanted)) for entry in same]
@@ -206,7 +208,7 @@ def report_miss(cassette: Cassette, call: Call) -> str:
     )
     told = [f"    {line}" for line in limit_lines(list(map(str, found)), MAX_LINES)]
     first = f"no episode of {cassette.file} answers this request; the nearest:"
-    return "\n".join((first, f"  {summarize_entry(cassette, entry)}", *told, _advise(cassette, found)))
+    return "\n".join((first, f"  {summarize_entry(cassette, entry)}", *told, _advise(cassette, found, cure)))
 
 
 def summarize_entry(cassette: Cassette, entry: CassetteEntry) -> str:
@@ -236,7 +238,8 @@ def _compare_requests(cassette: Cassette, entry: CassetteEntry, call: Call, want
     return found
 
 
-def _advise(cassette: Cassette, found: Sequence[Difference]) -> str:
+def _advise(cassette: Cassette, found: Sequence[Difference], cure: str) -> str:
+    """Return what lets the recording answer, and else the cure."""
     name = cassette.file.removesuffix(".yaml")
     fields = tuple(dict.fromkeys(each.field for each in found))
     if fields == (STREAM,):
@@ -247,15 +250,15 @@ def _advise(cassette: Cassette, found: Sequence[Difference]) -> str:
     if fields and all(name in SAID for name in fields) and (pattern := _find_varying(found)):
         return (
             f"if that changes with every run, remove it: set scrub: [{{regex: '{pattern}'}}], and apply it to the "
-            f"recording with `mockserver cassette scrub {name}`; to {_RECORD}"
+            f"recording with `mockserver cassette scrub {name}`; {cure}"
         )
     also = tuple(name for name in fields if name in cassette.match.also)  # compared because of match.also
     rest = tuple(name for name in fields if name not in also)
     if not fields or any(name in _ESSENTIAL for name in rest):
-        return f"to {_RECORD}"
+        return cure
     taken = (f"remove {', '.join(map(join_to_line, also))} from match: {{also: [...]}}",) if also else ()
     ignored = (f"set match: {{ignore: [{', '.join(map(join_to_line, rest))}]}}",) if rest else ()
-    return f"to ignore it, {' and '.join((*taken, *ignored))}; to {_RECORD}"
+    return f"to ignore it, {' and '.join((*taken, *ignored))}; {cure}"
 
 
 def _find_varying(found: Sequence[Difference]) -> str | None:
@@ -267,7 +270,6 @@ def _find_varying(found: Sequence[Difference]) -> str | None:
     return find_varying_pattern(one, other) if len(one) + len(other) <= _MAX_COMPARED else None
 
 
-_RECORD = "record it, start with --record new_episodes"
 _STREAMED = {True: "as a stream", False: "plain"}
 _DIALECT = "dialect"
 # Fields that mean too much to suggest ignoring them.
@@ -277,7 +279,11 @@ _ESSENTIAL = frozenset(
         STREAM,
         _DIALECT,
         "model",
-        *("server", "method", "target", "arguments", "params"),  # of MCP
+        "server",
+        "method",
+        "target",
+        "arguments",
+        "params",  # of MCP
         "tools",
         "tool_choice",
         "instructions",

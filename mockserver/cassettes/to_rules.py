@@ -28,9 +28,9 @@ When = Mapping[str, Json]
 
 # Fields of `when`, the most distinctive first; parameters of the body come after them.
 FIELDS = (
-    *("dialect", "host", "model", "tool_result.text", "tools", "tool_choice", "response_format", "system", "turn"),
-    *("conversation", "previous_response", "images"),
-)
+    "dialect", "host", "model", "tool_result.text", "tools", "tool_choice", "response_format", "system", "turn",
+    "conversation", "previous_response", "images",
+)  # fmt: skip
 READ = ("operation", "last_user", "last_message", "tool_result.name", "stream", *FIELDS)
 
 
@@ -346,7 +346,7 @@ def _find_severities(filters: Mapping[str, Json] | None, besides: Json = None) -
     return found
 
 
-_ORDER = ("reasoning", "item", "text", "refusal", "call")  # in which a rule's keys are rendered
+_ORDER = ("reasoning", "item", "text", "refusal", "call")  # the order of a rule's keys
 _LISTS = {"tool_call": "tool_calls", "item": "items"}
 _FINISHES = (*FINISHES, *OWN_FINISHES)
 _MADE = frozenset(

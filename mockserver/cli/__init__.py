@@ -97,7 +97,7 @@ def _choose_encoding(stream: TextIOWrapper) -> str | None:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run a command. A mistake of the user is one line on stderr and exit code 2."""
-    if arguments is None:  # as a program: what it imports stays, so it is never searched for garbage, not even at exit
+    if arguments is None:  # run as a program: what it imports stays, so the collector never looks at it
         gc.disable()
         atexit.register(gc.freeze)
         for stream in sys.stdout, sys.stderr:
@@ -111,6 +111,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except NoArgsIsHelpError as error:
         click.echo(error.format_message(), err=True)
         sys.exit(2)
+    except click.UsageError as error:
+        _fail(error.format_message() + _point_to_rules(error))
     except click.ClickException as error:
         _fail(error.format_message())
     except MockserverError as error:
@@ -124,6 +126,16 @@ def main(arguments: Sequence[str] | None = None) -> None:
     sys.exit(code if isinstance(code, int) else 0)
 
 
+def _point_to_rules(error: click.UsageError) -> str:
+    """Say where a command takes rules files, if they were given in the way of other commands."""
+    rules = next((each for each in error.ctx.command.params if each.name == "rules"), None) if error.ctx else None
+    if isinstance(rules, click.Argument) and getattr(error, "option_name", "") in ("-r", "--rules"):
+        return " Name rules files without it, as arguments."
+    if isinstance(rules, click.Option) and ".yaml" in error.message:
+        return ". Rules files follow -r."
+    return ""
+
+
 def _fail(message: str) -> None:
-    click.echo("mockserver: " + " ".join(message.splitlines()), err=True)
+    click.echo("mockserver: " + " ".join(map(str.strip, message.splitlines())), err=True)
     sys.exit(2)

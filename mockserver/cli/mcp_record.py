@@ -192,7 +192,7 @@ class StdioRecorder:
         response = find_response(exchanged.answer)
         if call is None or call.mcp is None or call.mcp.is_housekeeping:
             return
-        if call.mcp.is_handshake and response is not None and "error" in response:  # which older servers refuse
+        if call.mcp.is_handshake and response is not None and "error" in response:  # an older server refuses it
             return
         episode = Episode(DIALECT.name, call.operation, self._name, sent, exchanged.answer, wall())
         try:

@@ -21,23 +21,23 @@ REPEATED = ("upstream", "scrub", "allow_secrets")  # settings whose flag is repe
 # The sections of --help for commands that take every setting.
 GROUPS: Mapping[str, tuple[str, ...]] = {
     "Server": (
-        *("host", "port", "workers", "reload", "log", "cors", "allowed_hosts", "control_token"),
-        *("inspector", "inspector_writes", "source_headers", "sockets"),
+        "host", "port", "workers", "reload", "log", "cors", "allowed_hosts", "control_token",
+        "inspector", "inspector_writes", "source_headers", "sockets",
     ),
     "Answers": (
-        *("unmatched", "lint", "seed", "clock", "ids", "tokenizer", "timing", "profiles", "background_polls"),
-        *("webhook_url", "webhook_secret"),
+        "unmatched", "lint", "seed", "clock", "ids", "tokenizer", "timing", "profiles", "background_polls",
+        "webhook_url", "webhook_secret",
     ),
     "Provider": ("dialect", "hosts", "models", "known_models", "keys", "limits", "validation", "replay"),
     "Record and replay": (
-        *("cassette", "cassettes", "record", "record_errors", "upstream", "upstream_timeout"),
-        *("match", "scrub", "allow_secrets", "replay_speed"),
+        "cassette", "cassettes", "record", "record_errors", "upstream", "upstream_timeout",
+        "match", "scrub", "allow_secrets", "replay_speed",
     ),
     "Memory": (
-        *("state", "stored_answers", "stored_bytes", "stored_files", "journal_calls", "journal_bytes"),
-        *("max_body", "max_upload", "max_unsent"),
+        "state", "stored_answers", "stored_bytes", "stored_files", "journal_calls", "journal_bytes",
+        "max_body", "max_upload", "max_unsent",
     ),
-}
+}  # fmt: skip
 
 
 class GroupedCommand(click.Command):

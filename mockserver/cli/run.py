@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from threading import Event
 from types import FrameType
 
 import click
@@ -24,11 +23,13 @@ from mockserver.cli.options import GroupedCommand, add_setting_flags, find_serve
 from mockserver.cli.serve import list_remarks, list_warnings, log_errors, make_request_logger
 from mockserver.config.errors import RuleError
 from mockserver.config.settings import Settings
+from mockserver.config.spelling import FLAGS
 from mockserver.core.call import Call
 from mockserver.core.episode import Episode
 from mockserver.core.exchange import Exchange
 from mockserver.core.http import CONTROL
 from mockserver.core.json import Json
+from mockserver.core.seed import pause
 from mockserver.core.text import count_noun, escape_line, write_ranges
 from mockserver.engine.answer import use_tokenizer
 from mockserver.engine.engine import FORWARDED, Engine
@@ -90,7 +91,7 @@ def run_command(
         given = replace(given, presets=(AGENT_RULES,))
     live = start(given)
     if led:
-        check_unmatched(live.settings, let_it_run=let_it_run)
+        check_unmatched(live.settings, FLAGS, let_it_run=let_it_run)
         live.budgets = {agent.name: CallBudget(max_calls) for agent in led}
     report = Report(live, live.player.store.sizes, shows_service=show_service)
     live.journal.on_close = report.count_calls(make_request_logger(live.settings.log, err=True))
@@ -118,7 +119,7 @@ def run_command(
         if inspect:
             click.echo(f"mockserver: the program ended with code {code}; Ctrl-C stops the server", err=True)
             with suppress(KeyboardInterrupt):
-                Event().wait()
+                pause()
     for line in (*reloads[-1:], *report.list_lines()):
         click.echo(line, err=True)
     sys.exit(code)
@@ -298,7 +299,8 @@ def run_child(program: Sequence[str], environ: Mapping[str, str]) -> int:
         except OSError as error:
             missing = error.errno in (errno.ENOENT, errno.ENOTDIR)
             why = "program not found" if missing else error.strerror or str(error)
-            click.echo(f"mockserver: cannot run {program[0]}: {why}", err=True)
+            hint = "; rules files follow -r" if program[0].endswith((".yaml", ".yml")) else ""
+            click.echo(f"mockserver: cannot run {program[0]}: {why}{hint}", err=True)
             sys.exit(NOT_FOUND if missing else NOT_EXECUTABLE)
         except ValueError as error:  # a NUL
             click.echo(f"mockserver: cannot run {program[0]!r}: {error}", err=True)

@@ -17,11 +17,12 @@ import click
 
 from mockserver.cli.options import GroupedCommand, add_setting_flags, find_sources, rules_argument
 from mockserver.config.settings import Settings
+from mockserver.config.spelling import FLAGS
 from mockserver.core.exchange import Exchange
 from mockserver.core.http import CONTROL
 from mockserver.core.json import Json
 from mockserver.core.origins import is_loopback
-from mockserver.core.text import LONGEST, count_noun, escape_line, escape_lines
+from mockserver.core.text import MAX_LOG_LINE, count_noun, escape_line, escape_lines
 from mockserver.dialects import list_client_configs
 from mockserver.rules.lint.remarks import find_without_upstream
 from mockserver.server.client_environment import list_mcp_addresses, make_bare_url, make_base_url, write_openai_hint
@@ -29,7 +30,7 @@ from mockserver.server.compose import start
 from mockserver.server.live import Live, Worker
 from mockserver.server.masking import find_row_secrets
 from mockserver.server.recording.cassette_store import name_file
-from mockserver.server.recording.player import CassetteChoice
+from mockserver.server.recording.player import CassetteChoice, explain_nowhere
 from mockserver.server.sources import Sources
 
 if TYPE_CHECKING:
@@ -138,7 +139,7 @@ def list_warnings(live: Live) -> Iterator[str]:
     record = f"  record is {live.settings.record}, but"
     yield from () if live.fleet is None else (f"  {warning}" for warning in live.fleet.warnings)
     if settings.record != "none" and settings.cassette is None:
-        yield f"{record} there is no cassette to record into; set --cassette NAME"
+        yield f"  {explain_nowhere(settings.record, FLAGS)}"
     elif live.player.choice.forwards and not settings.upstream:
         yield f"{record} no upstream is set; set --upstream DIALECT=URL"
     if _may_record(live.player.choice) and not _is_writable(Path(settings.cassettes)):
@@ -216,16 +217,16 @@ def _write_json_line(exchange: Exchange, worker: Worker | None) -> str:
     values |= {} if worker is None else {"worker": worker.number}
     return json.dumps(
         {
-            name: secrets.mask_text(value)[:LONGEST] if isinstance(value, str) else value
+            name: secrets.mask_text(value)[:MAX_LOG_LINE] if isinstance(value, str) else value
             for name, value in values.items()
         }
     )
 
 
 _LOGGED = (
-    *("seq", "at", "method", "path", "dialect", "operation", "model", "namespace"),
-    *("source", "status", "faults", "ended", "elapsed", "recorded", "unrecorded"),
-)
+    "seq", "at", "method", "path", "dialect", "operation", "model", "namespace",
+    "source", "status", "faults", "ended", "elapsed", "recorded", "unrecorded",
+)  # fmt: skip
 LOG_LINES: Mapping[str, Callable[[Exchange, Worker | None], str] | None] = {
     "none": None,
     "text": _write_text_line,

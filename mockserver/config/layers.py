@@ -13,6 +13,7 @@ from mockserver.config.errors import ConfigError, Mistake, MockserverError
 from mockserver.config.hosts import GENERIC, HOST_NAMES, RESERVED
 from mockserver.config.settings import MCP_ADDRESS, UPSTREAM_KEY, Settings, name_key_variable
 from mockserver.config.source import Document, Path, did_you_mean, read
+from mockserver.config.spelling import FLAGS, Spelling
 from mockserver.config.timing import PROFILES, Profiles
 from mockserver.config.validation_errors import Wording, find_mistakes
 from mockserver.core.json import Json
@@ -21,22 +22,20 @@ from mockserver.core.mcp_server import is_upstream_name
 from mockserver.core.text import show_value
 
 
-class Keywords(dict[str, Json]):
-    """Settings passed as Python keywords: errors name `seed`, not `--seed`."""
-
-
 def assemble(
     flags: Mapping[str, Json],
     environ: Mapping[str, str],
     documents: Sequence[Document],
     *,
     dialects: Collection[str] = (),
+    spelling: Spelling = FLAGS,
 ) -> Settings:
     """Assemble settings: flags win over `MOCKSERVER_*` variables, these over files, later files over earlier ones.
 
-    If `dialects` are given, no other is accepted. Raises ConfigError with every mistake and its place.
+    If `dialects` are given, no other is accepted. Raises ConfigError with every mistake and its place; `spelling` is
+    that of the flags.
     """
-    settings, mistakes = assemble_valid(flags, environ, documents, dialects=dialects)
+    settings, mistakes = assemble_valid(flags, environ, documents, dialects=dialects, spelling=spelling)
     if mistakes:
         raise ConfigError(*mistakes)
     return settings
@@ -55,12 +54,12 @@ def assemble_valid(
     documents: Sequence[Document],
     *,
     dialects: Collection[str] = (),
+    spelling: Spelling = FLAGS,
 ) -> ValidSettings:
     """Assemble the settings that are valid, as `assemble` does."""
     settings = Settings()
     mistakes = list[Mistake]()
-    flagged = _Layer(flags, str if isinstance(flags, Keywords) else format_flag)
-    layers = (*map(_read_document, documents), _read_environ(environ), flagged)
+    layers = (*map(_read_document, documents), _read_environ(environ), _Layer(flags, spelling.name))
     profiles = _find_profiles(layers)
     hosts = _find_hosts(layers)
     for layer in layers:
@@ -72,10 +71,6 @@ def assemble_valid(
     if dialects:
         _warn_of_misspelt_keys(environ, (*settings.upstream, *dialects))
     return ValidSettings(settings, mistakes)
-
-
-def format_flag(name: str) -> str:
-    return "--" + name.replace("_", "-")
 
 
 def format_variable(name: str) -> str:
@@ -210,13 +205,13 @@ def _warn_of_misspelt_keys(environ: Mapping[str, str], upstreams: Collection[str
         hint = ""
         if variable.startswith(UPSTREAM_KEY) and variable not in known:
             hint = did_you_mean(variable.removeprefix(UPSTREAM_KEY), named)
-        elif variable.startswith(_PREFIX) and _OF_KEY.search(variable) and variable not in known:
+        elif variable.startswith(_PREFIX) and _KEY_VARIABLE.search(variable) and variable not in known:
             hint = did_you_mean(variable, known)
         if hint:
             log.warning("%s is the key of no upstream%s", variable, hint)
 
 
-_OF_KEY = lazy_pattern("_KEY_[A-Z]")
+_KEY_VARIABLE = lazy_pattern("_KEY_[A-Z]")
 
 
 def _find_profiles(layers: Sequence[_Layer]) -> Profiles | None:

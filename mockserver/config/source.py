@@ -5,11 +5,13 @@ import sys
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from errno import EFBIG
 from operator import attrgetter
+from stat import S_ISFIFO
 from typing import IO
 
 from msgspec import Struct
+from pydantic_core import PydanticSerializationError, from_json, to_json
 
-from mockserver.config.errors import Mistake, MockserverError, SourceLocation
+from mockserver.config.errors import Mistake, MockserverError, RuleError, SourceLocation
 from mockserver.config.yaml_reader import NOWHERE, Inner, ParsedYaml, Spot, YamlProblem, parse
 from mockserver.core.json import Json
 
@@ -36,8 +38,16 @@ class Document(Struct, frozen=True):
 
     @classmethod
     def from_place(cls, data: Json, place: SourceLocation) -> "Document":
-        """Make a document that is written in a program: everything in it has this place."""
-        return cls(data, place.file, _within=place)
+        """Make a document that is written in a program: everything in it has this place.
+
+        Its values become those of a file: a model is a table, a date a text. Raises RuleError for what JSON lacks.
+        """
+        try:
+            plain = from_json(to_json(data))
+        except (PydanticSerializationError, ValueError) as error:
+            words = f"JSON cannot hold a value of this: {error}; use texts, numbers, booleans, lists and tables"
+            raise RuleError(Mistake(words, place)) from None
+        return cls(plain, place.file, _within=place)
 
     def read_beside(self, name: str) -> bytes:
         """Return the bytes of a file in the folder of this one, or below it. Raises ValueError that says why not."""
@@ -48,6 +58,8 @@ class Document(Struct, frozen=True):
         if self._within is None and os.path.commonpath((os.path.realpath(folder), path)) != os.path.realpath(folder):
             raise ValueError(f"{name} is outside the folder of this file")
         try:
+            if S_ISFIFO(os.stat(path).st_mode):  # which nobody may ever write to
+                raise ValueError(f"{name} is a pipe, not a file")
             return read_bytes(path)
         except OSError as error:
             raise ValueError(f"cannot read {name}: {error.strerror}") from None

@@ -3,12 +3,12 @@
 There is one for both: `Settings` is a BaseTable and converts texts, as flags and variables hold nothing else; what
 stands in a rules file is a Table, which is strict. Their names are those of pydantic, and pydantic-core validates them.
 
-Pydantic's own classes are not used, as every start would pay for them. Until `mockserver serve` gives its first answer
-takes 223 ms of CPU on the machine where this was measured. Importing `pydantic.BaseModel` makes that 257 ms, and making
-as many models as there are tables 304 ms, while all tables together take 18 ms to import, build and use (pydantic 2.14,
-Python 3.11, with bytecode; the limit for a start is 3 %). msgspec reports only the first error, so it cannot report
+Pydantic's own classes are not used, as every start would pay for them. The first answer of `mockserver serve` costs
+223 ms of CPU on the machine where this was measured. With an import of `pydantic.BaseModel` it costs 257 ms, and with
+as many models as there are tables 304 ms, while importing, building and using all tables takes 18 ms (pydantic 2.14,
+Python 3.11, with bytecode; a start may become 3 % slower). msgspec reports only the first error, so it cannot report
 every mistake of a file.
-Only JSON Schemas, which are for editors, are made by pydantic (`editor_schemas.py`).
+Pydantic makes only the JSON Schemas, which are for editors (`editor_schemas.py`).
 """
 
 from collections import ChainMap
@@ -182,7 +182,7 @@ class BaseTable:
     change its JSON Schema (`change_json_schema`).
     """
 
-    # as pydantic_core.core_schema.model_schema wants them
+    # pydantic_core.core_schema.model_schema wants these
     __slots__ = ("__dict__", "__pydantic_extra__", "__pydantic_fields_set__", "__pydantic_private__")
 
     model_config: ClassVar[Schema] = {}

@@ -112,7 +112,7 @@ class _FoundError:
         path = self.path
         example = ""
         hint = self._find_hint()
-        if self.kind in _OF_TABLES:
+        if self.kind in _TABLE_ERRORS:
             example = _write_example(self.annotation)
         elif self.kind == "string_type" and isinstance(self.value, Mapping):
             instead = getattr(_find_table(self.outer), "instead", {})
@@ -243,7 +243,7 @@ def _list_alternatives(annotation: Any) -> dict[str, Any]:
 
 _MAX_ERRORS = 1_000  # each takes a third of a millisecond
 _MAX_NAMES = 8  # listed before a hint
-_OF_TABLES = ("model_type", "dict_type", "model_attributes_type")
+_TABLE_ERRORS = ("model_type", "dict_type", "model_attributes_type")
 # What was expected, by pydantic's name of the error.
 _EXPECTED: Mapping[str, str] = {
     "string_type": "a string",
@@ -253,7 +253,7 @@ _EXPECTED: Mapping[str, str] = {
     **dict.fromkeys(("int_type", "int_from_float", "int_parsing"), "a whole number"),
     **dict.fromkeys(("float_type", "float_parsing"), "a number"),
     "finite_number": "a finite number",
-    **dict.fromkeys(_OF_TABLES, "a table"),
+    **dict.fromkeys(_TABLE_ERRORS, "a table"),
     **dict.fromkeys(("list_type", "tuple_type"), "a list"),
     "too_short": "at least one item",
 }

@@ -37,7 +37,7 @@ def resolve(text: str) -> Json:
     if _FLOAT.fullmatch(text):
         return float(text)
     if _BASED.fullmatch(text):
-        if len(text) > _LONGEST:
+        if len(text) > _MAX_DIGITS:
             raise ValueError("too many digits")
         return int(text, 0)
     return text
@@ -51,7 +51,7 @@ def convert_to_float(value: int) -> float:
         return inf if value > 0 else -inf
 
 
-_LONGEST = 1000  # characters of a number to another base; a decimal one is bounded by Python itself
+_MAX_DIGITS = 1000  # characters of a number to another base; a decimal one is bounded by Python itself
 _OPENS = frozenset("~nNtTfF+-.0123456789")
 _INT = re.compile(r"[-+]?[0-9]+")
 _FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?")
@@ -165,6 +165,11 @@ _PHRASES: tuple[tuple[str, Callable[[Any], Any], str | Callable[[str, str], str]
     ("parsing a flow mapping", _get_problem_mark, _explain_open_table),
     ("unexpected end of stream", _get_context_mark, "this quote is never closed"),
     ("unexpected document", _get_context_mark, "this quote is never closed"),
+    (
+        "Unicode character escape",  # json.dumps writes characters beyond U+FFFF so
+        _get_problem_mark,
+        "YAML has no halves of characters such as \\ud83d; write the character itself, or \\U0001F600",
+    ),
     ("escape", _get_problem_mark, 'unknown escape; write "\\\\" for a backslash, or use single quotes'),
     (
         "scanning a block scalar",

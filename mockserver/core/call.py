@@ -63,7 +63,7 @@ class Tool(Struct, frozen=True, gc=False):
     strict: bool = False
     grammar: tuple[str, str] | None = None  # of a custom tool's input: syntax (lark or regex) and definition
     options: Mapping[str, Json] = {}  # how the client configures a hosted tool
-    namespace: str = ""  # that groups it with others; names are unique within it
+    namespace: str = ""  # groups it with others; names are unique within it
 
     @property
     def full_name(self) -> str:
@@ -279,13 +279,13 @@ class Call(Struct, frozen=True, dict=True):
     custom_id: str = ""  # the name that the batch gives it of which it is a part
     tokenizer: Tokenizer = APPROX  # of the model
     part_tokens: Callable[[Mapping[str, Json]], int] = part_tokens  # of an image, a file, ... as the provider counts
-    message_tokens: int = 3  # that the provider counts for each message, and for the conversation
+    message_tokens: int = 3  # counted by the provider for each message, and for the conversation
     attempt: int = 1
     sent: Mapping[str, Json] | None = None  # the body, where its dialect would refuse it
     is_checked: bool = True  # whether its dialect takes the body: only then is `raw` sure to have the shape it asks for
     is_sound: bool = False  # whether its dialect saw that nothing is wrong with the history that it sends back
     mcp: McpRequest | None = None  # what it asks of an MCP server
-    work: Callable[[Any, Any], Awaitable[ObjectView]] | None = None  # with kept objects: `Work` in kinds/objects
+    work: "Callable[[Call, Any], Awaitable[ObjectView]] | None" = None  # with kept objects: `Work` in kinds/objects
     references: Any = None  # to kept objects: `References` in kinds/objects
     remarks: tuple[str, ...] = ()  # what its dialect let through and the live provider may refuse
     host: str = ""  # of those that speak its dialect, if it is one of several

@@ -24,7 +24,7 @@ class DraftChoice(Struct, frozen=True):
     parts: tuple[Part, ...]
     finish: str | None = None
     safety: Safety = ()
-    logprobs: tuple[float, ...] | None = None  # as a rule gives them, one for each token of the text
+    logprobs: tuple[float, ...] | None = None  # one for each token of the text, as a rule gives them
     filter_after: int | None = None  # tokens after which a content filter cuts the choice
     tokens: int | None = None  # the approximate count of its only text, if known
 

@@ -66,7 +66,7 @@ class Recorded(Struct, frozen=True, eq=False, dict=True):
     def reply(self) -> Reply:
         """Return the answer as it is sent again."""
         fields = [(name.lower(), value) for name, value in self.headers]
-        headers = [field for field in fields if field[0] not in _OF_THE_CONNECTION]
+        headers = [field for field in fields if field[0] not in _CONNECTION_HEADERS]
         if self.frames is not None:
             return Reply(self.status, tuple(headers), frames=tuple([data for _, data in self.frames]))
         if self.status not in WITHOUT_BODY:
@@ -78,7 +78,7 @@ class Recorded(Struct, frozen=True, eq=False, dict=True):
         """Return the same with its frames joined to a body, unless that is large, and its headers as lines."""
         reply = self.reply
         body = self.bytes
-        if self.frames is not None and len(body) > MAX_JOINED:
+        if self.frames is not None and len(body) > MAX_JOINED_FRAMES:
             return reply
         headers = tuple(reply.headers)
         return Reply(self.status, _write_lines(headers) or headers, body)
@@ -95,7 +95,7 @@ def _write_lines(headers: Headers) -> HeaderLines | None:
     return HeaderLines(write_lines(headers), sized="content-length" in fields)
 
 
-MAX_JOINED = 1 << 16  # bytes of frames
+MAX_JOINED_FRAMES = 1 << 16  # bytes of the frames that `joined_reply` joins
 _SHOWN_AS_TEXT = (
     "application/json",
     "application/x-ndjson",
@@ -104,7 +104,7 @@ _SHOWN_AS_TEXT = (
 _NAME = re.compile(r"[!#$%&'*+.^_`|~0-9a-z-]+")
 _VALUE = re.compile(r"[\t\x20-\x7e\x80-\xff]*")
 # Headers of the connection and the coding that an answer was recorded with; the server sends its own date.
-_OF_THE_CONNECTION = HOP_BY_HOP | {"content-length", "content-encoding", "date", "server"}
+_CONNECTION_HEADERS = HOP_BY_HOP | {"content-length", "content-encoding", "date", "server"}
 
 
 class Episode(Struct, frozen=True):

@@ -104,7 +104,7 @@ def write_event_messages(name: str, before: bytes, pieces: Sequence[bytes], afte
 
     A rule says the same again and again, so that short texts are remembered as they are written.
     """
-    if len(pieces) <= _FEW and sum(map(len, pieces)) <= _SHORT_TEXT:
+    if len(pieces) <= _FEW_PIECES and sum(map(len, pieces)) <= _SHORT_TEXT:
         return _write_short_run(name, before, tuple(pieces), after)
     return _write_run(name, before, pieces, after)
 
@@ -130,7 +130,7 @@ def _write_run(name: str, before: bytes, pieces: Sequence[bytes], after: bytes) 
 
 
 _SHORT_EVENT = 256  # bytes
-_FEW = 256  # pieces
+_FEW_PIECES = 256  # pieces
 _SHORT_TEXT = 4_096  # bytes
 _write_short_event = lru_cache(maxsize=1024)(_write_event)
 _write_short_run = lru_cache(maxsize=512)(_write_run)
@@ -150,7 +150,7 @@ _write_short_chunk = lru_cache(maxsize=1024)(_write_chunk)
 
 def write_chunks(before: bytes, pieces: Sequence[bytes], after: bytes) -> bytes:
     """Return the chunks that hold these pieces, each between `before` and `after`."""
-    if len(pieces) <= _FEW and sum(map(len, pieces)) <= _SHORT_TEXT:
+    if len(pieces) <= _FEW_PIECES and sum(map(len, pieces)) <= _SHORT_TEXT:
         return _write_short_chunks(before, tuple(pieces), after)
     return _write_chunks(before, pieces, after)
 
@@ -183,7 +183,7 @@ def _write_headers(headers: MessageHeaders) -> bytes:
     for name, value in headers:
         key = name.encode()
         data = value.encode("utf-8", "replace")[:_LONGEST_VALUE]
-        written += (bytes((len(key),)), key, _TEXT, _SHORT.pack(len(data)), data)
+        written += (bytes((len(key),)), key, _TEXT, _UINT16.pack(len(data)), data)
     return b"".join(written)
 
 
@@ -236,7 +236,7 @@ def _read_headers(data: bytes) -> MessageHeaders | None:
         while at < len(data):
             name = data[at + 1 : at + 1 + data[at]]
             at += 1 + len(name)
-            (length,) = _SHORT.unpack_from(data, at + 1)
+            (length,) = _UINT16.unpack_from(data, at + 1)
             value = data[at + 3 : at + 3 + length]
             at += 3 + length
             found.append((name.decode(), value.decode()))
@@ -247,7 +247,7 @@ def _read_headers(data: bytes) -> MessageHeaders | None:
 
 _LENGTHS = struct.Struct(">II")
 _NUMBER = struct.Struct(">I")
-_SHORT = struct.Struct(">H")
+_UINT16 = struct.Struct(">H")
 PRELUDE = 12  # bytes before the headers
 _AROUND = 16  # bytes of all numbers
 LARGEST = 1 << 25  # bytes of a message: clients take 24 MB of payload

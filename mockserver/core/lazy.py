@@ -51,10 +51,10 @@ class LazySequence(Sequence[T]):
         return hash(tuple(self))
 
 
-FEW = 16  # items that are made at once
+FEW_ITEMS = 16  # items that are made at once
 
 
-def map_lazily(change: Callable[[Any], Any], items: Sequence[Any], *, few: int = FEW) -> Sequence[Any]:
+def map_lazily(change: Callable[[Any], Any], items: Sequence[Any], *, few: int = FEW_ITEMS) -> Sequence[Any]:
     """The changed items: as a list where they are few, else made while they are read."""
     return LazySequence(lambda: map(change, items), len(items)) if len(items) > few else [*map(change, items)]
 
@@ -98,7 +98,7 @@ class LazyValue(Struct, frozen=True, gc=False):
     given: Any
 
 
-class lazy_field(Generic[V]):  # noqa: N801  # as lazy_property
+class lazy_field(Generic[V]):  # noqa: N801  # lower case, like lazy_property
     """A field of a struct class, which `field` reads, whose values may be made later. The struct has a dict, too."""
 
     def __init__(self, field: Any) -> None:

@@ -14,7 +14,7 @@ META = "io.modelcontextprotocol/"  # how the keys of the protocol begin in what 
 UNCACHED: Mapping[str, Json] = {"ttlMs": 0, "cacheScope": "private"}  # a client that caches would hide calls
 VERSIONS = (*MODERN, *LEGACY)
 BATCHING = "2025-03-26"  # the only one with arrays of messages
-OPEN_STREAM = "GET"  # as methods of requests that have no message
+OPEN_STREAM = "GET"  # these two stand for the method where a request has no message
 END_SESSION = "DELETE"
 # The steps of a login, as methods.
 LOGIN = "login/"
@@ -23,7 +23,7 @@ SERVER_METADATA = f"{LOGIN}server"
 REGISTER = f"{LOGIN}register"
 AUTHORIZE = f"{LOGIN}authorize"
 TOKEN = f"{LOGIN}token"
-REPLY = "response"  # as the method of what a client answers to a request of the server
+REPLY = "response"  # stands for the method where a client answers a request of the server
 
 
 class McpTool(Struct, frozen=True):

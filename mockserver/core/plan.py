@@ -128,6 +128,13 @@ DETECTIONS_OF_COMPLETION = ("protected_material_code", "protected_material_text"
 Tokens = tuple[str, ...] | None  # those left by a limit: splitting the text again might give others
 
 
+class Sound(Struct, frozen=True):
+    """How a text sounds: as in a file, or in a voice."""
+
+    file: bytes | None = None
+    voice: str = ""
+
+
 class Text(Struct, frozen=True, gc=False):
     """Text that the client reads; `chunks` says how a stream cuts it."""
 
@@ -137,7 +144,7 @@ class Text(Struct, frozen=True, gc=False):
     apart: bool = False  # begins a message of its own after another text
     tokens: Tokens = None
     is_json: bool = False  # it is a value that was meant as one
-    sound: Any = None  # how it sounds where it is said: a `Speech`, or a file of a rule
+    sound: Sound | None = None  # how it sounds where it is said, if a rule states that
 
 
 class Reasoning(Struct, frozen=True, gc=False):

@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable
 from functools import partial
 from hashlib import blake2b
+from threading import Event
 
 from msgspec import Struct
 
@@ -113,5 +114,12 @@ def make_token() -> str:
 # Seconds on a clock that also runs while the machine sleeps: on macOS CLOCK_MONOTONIC does, time.monotonic does not.
 _BOOTTIME = getattr(time, "CLOCK_BOOTTIME", getattr(time, "CLOCK_MONOTONIC", None))
 boottime = time.monotonic if _BOOTTIME is None else partial(time.clock_gettime, _BOOTTIME)
+
+
+def pause(seconds: float | None = None) -> None:
+    """Block this thread for so long, else until Ctrl-C, also while a test replaces `time.sleep`."""
+    Event().wait(seconds)
+
+
 monotonic = time.perf_counter  # seconds on a monotonic clock, for durations
 wall = time.time  # Unix seconds by the real clock

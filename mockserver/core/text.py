@@ -8,7 +8,7 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import asdict
 
-LONGEST = 300  # characters of a line in a log
+MAX_LOG_LINE = 300  # characters of a line in a log
 SHOWN = 80  # characters of a value in a message
 
 
@@ -90,7 +90,7 @@ def write_ranges(numbers: Sequence[int], most: int = 10) -> str:
     return ", ".join((*found[:most], *(("...",) if len(found) > most else ())))
 
 
-def escape_line(text: str, longest: int = LONGEST) -> str:
+def escape_line(text: str, longest: int = MAX_LOG_LINE) -> str:
     """A text in ASCII on one line of a log, cut after `longest` characters."""
     if len(text) > longest:
         text = text[:longest] + "..."
@@ -102,7 +102,7 @@ def escape_line(text: str, longest: int = LONGEST) -> str:
 
 def escape_lines(text: str) -> str:
     """Several lines, each escaped and marked with a bar, so that none can be taken for a log line of its own."""
-    return "\n".join(f"| {escape_line(line, LONGEST)}" for line in text.split("\n"))
+    return "\n".join(f"| {escape_line(line, MAX_LOG_LINE)}" for line in text.split("\n"))
 
 
 def is_unicode(text: str) -> bool:

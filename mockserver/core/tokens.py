@@ -252,7 +252,7 @@ def _split(text: str) -> tuple[str, ...]:
     first, *words = spoken.split(" ")
     blanks = [text[at : at + _BLANKS] for at in range(len(spoken), len(text), _BLANKS)]
     try:
-        return tuple(chain(_OF_FIRST_WORDS[first], *map(_OF_WORDS.__getitem__, words), blanks))
+        return tuple(chain(_FIRST_WORD_TOKENS[first], *map(_WORD_TOKENS.__getitem__, words), blanks))
     except KeyError:
         return _match_tokens(text)
 
@@ -280,7 +280,7 @@ def _count_in_part(text: str, start: int, end: int) -> int:
     return len(tokens(text, start, end))
 
 
-class _OfWords(dict[str, tuple[str, ...]]):
+class _WordTokens(dict[str, tuple[str, ...]]):
     """The tokens of words that begin a text or follow a blank. Raises KeyError for one that ends with white space."""
 
     def __init__(self, before: str) -> None:
@@ -302,7 +302,7 @@ class _OfWords(dict[str, tuple[str, ...]]):
 class _InWords(dict[str, int]):
     """How many tokens words have. Raises KeyError for one that ends with white space."""
 
-    def __init__(self, tokens: _OfWords, before: int) -> None:
+    def __init__(self, tokens: _WordTokens, before: int) -> None:
         self._tokens = tokens
         self._before = before
 
@@ -319,10 +319,10 @@ class _InWords(dict[str, int]):
 
 _LONGEST_WORD = 64
 _MAX_WORDS = 8_192
-_OF_FIRST_WORDS = _OfWords("")
-_OF_WORDS = _OfWords(" ")
-_IN_FIRST_WORD = _InWords(_OF_FIRST_WORDS, 0)
-_in_word = _InWords(_OF_WORDS, 1).__getitem__
+_FIRST_WORD_TOKENS = _WordTokens("")
+_WORD_TOKENS = _WordTokens(" ")
+_IN_FIRST_WORD = _InWords(_FIRST_WORD_TOKENS, 0)
+_in_word = _InWords(_WORD_TOKENS, 1).__getitem__
 _BLANKS = 64  # at most so many are one token
 _TOKEN_SIZE = 64  # bytes, about
 _COUNTS = _Counts(most=1 << 22)
@@ -357,9 +357,9 @@ _READ = 65_536  # bytes that are read: the header is near the start
 _PER_PART = 85  # tokens of a part that is not an image
 _IMAGE = 85  # tokens
 _TILE = 170  # tokens
-_SIDE = 512  # pixels, as are the next two
-_SHORTEST = 768
-_LONGEST = 2048
+_SIDE = 512  # pixels, as all sides
+_SHORTER_SIDE = 768
+_LONGER_SIDE = 2048
 _USUAL_IMAGE = (1024, 1024)  # assumed for images given by URL
 
 Size = tuple[int, int]  # width and height in pixels
@@ -377,13 +377,13 @@ def part_tokens(part: Mapping[str, Json]) -> int:
 
 def count_image_tokens(width: int, height: int) -> int:
     longest = max(width, height, 1)
-    if longest > _LONGEST:
-        width = width * _LONGEST // longest
-        height = height * _LONGEST // longest
+    if longest > _LONGER_SIDE:
+        width = width * _LONGER_SIDE // longest
+        height = height * _LONGER_SIDE // longest
     shortest = max(min(width, height), 1)
-    if shortest > _SHORTEST:
-        width = width * _SHORTEST // shortest
-        height = height * _SHORTEST // shortest
+    if shortest > _SHORTER_SIDE:
+        width = width * _SHORTER_SIDE // shortest
+        height = height * _SHORTER_SIDE // shortest
     return _IMAGE + _TILE * -(-max(width, 1) // _SIDE) * -(-max(height, 1) // _SIDE)
 
 

@@ -35,7 +35,7 @@ class PaletteVector(Sequence[float]):
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Sequence) and [*self] == [*other]
 
-    __hash__ = None  # type: ignore[assignment]  # as that of a list
+    __hash__ = None  # type: ignore[assignment]  # a list has none either
 
     def json(self) -> bytes:
         """Return a JSON list of the numbers."""

@@ -102,14 +102,14 @@ MAX_WRITE = 1 << 18  # bytes of a body written at once
 def join_headers(reply: Reply, more: Headers | HeaderLines) -> bytes | None:
     """Return the header lines of a reply that can be sent at once, and the framing of its body: in chunks or by length.
 
-    None if it is not plain or too large, its status allows no body, or its headers are not clear, state another length
+    None if it is not plain or too large, its status allows no body, or its headers are not valid, state another length
     or framing, or end the connection.
     """
-    own = reply.headers
-    if reply.script is not None or not (
-        reply.frames is reply.pieces is None and len(reply.body) <= MAX_WRITE and reply.status not in WITHOUT_BODY
-    ):
+    if reply.script is not None or reply.frames is not None or reply.pieces is not None:
         return None
+    if len(reply.body) > MAX_WRITE or reply.status in WITHOUT_BODY:
+        return None
+    own = reply.headers
     if type(own) is not HeaderLines or type(more) is not HeaderLines:
         return _check_headers(reply, (*own, *more))
     lines = own.lines + more.lines
@@ -117,7 +117,7 @@ def join_headers(reply: Reply, more: Headers | HeaderLines) -> bytes | None:
 
 
 def _check_headers(reply: Reply, headers: Headers) -> bytes | None:
-    """Return the lines of headers that somebody states, if they are clear and suit the body."""
+    """Return the lines of headers that somebody states, if they are valid and suit the body."""
     told = "\n".join(map(": ".join, headers)) + "\n"
     lines = told.replace("\n", "\r\n")
     if len(lines) - len(told) != len(headers) or "\r" in told or "\0" in told:

@@ -4,9 +4,7 @@ import asyncio
 from collections.abc import Iterable
 
 from mockserver.core.action import Action, Cut, Flush, Head, RawWrite, Wait, Write
-from mockserver.core.exchange import COMPLETE, Exchange
-from mockserver.core.http import Reply
-from mockserver.core.seed import monotonic
+from mockserver.core.exchange import COMPLETE
 from mockserver.delivery.connection import (
     CLIENT_LEFT,
     CUT,
@@ -16,7 +14,7 @@ from mockserver.delivery.connection import (
     Wire,
     wait_until_left,
 )
-from mockserver.delivery.paced import CLOCK, LoopClock, PacedStream
+from mockserver.delivery.paced import CLOCK, LoopClock
 from mockserver.delivery.script import NEVER
 
 
@@ -204,29 +202,6 @@ async def drive(
     finally:
         performance.stop()
     return CLIENT_LEFT if client.wire is not None and client.wire.gone else COMPLETE
-
-
-async def send_paced(reply: Reply, lines: bytes, client: ClientConnection, row: Exchange) -> str | None:
-    """Send a paced stream with these header lines: what `drive` would do with its script, but faster.
-
-    Return how it ended; None: nothing was sent, and `drive` has to.
-    """
-    ended: asyncio.Future[str] = asyncio.get_running_loop().create_future()
-
-    def end(_: Exchange, how: str) -> None:
-        if not ended.done():  # it is cancelled when the server stops
-            ended.set_result(how)
-
-    stream = PacedStream(reply, monotonic() if client.began is None else client.began, row, end)
-    if client.wire is None or not client.wire.send_paced(reply.status, lines, stream):
-        return None
-    client.has_head = True
-    try:
-        return await ended
-    finally:
-        if not stream.over:
-            stream.over = True
-            stream.leave_others()
 
 
 async def _await_delivery(wire: Wire) -> None:

@@ -5,7 +5,7 @@ import itertools
 import math
 from collections.abc import Callable
 from heapq import heappop, heappush
-from typing import Any
+from typing import Protocol
 
 from mockserver.core.exchange import COMPLETE, PIECE, Exchange, SentPart, SentParts, count_frames
 from mockserver.core.http import Reply
@@ -27,14 +27,30 @@ class LoopClock:
 CLOCK = LoopClock()
 
 
-class PacedStream:
-    """A body whose parts leave when they are due. `on_end` is called with its row of the journal and the outcome."""
+class Sink(Protocol):
+    """The chunked body of an answer."""
 
-    sink: Any  # the chunked body that it writes to, by `write`, `end` the last; set before a wheel has it
-    flow: Any  # of that, whose `write_paused` says that the client takes nothing for now
+    moved: bool  # something was sent since somebody last looked
+
+    def end(self, chunk: bytes) -> None:
+        """Send the last chunk."""
+
+
+class ConnectionFlow(Protocol):
+    """The flow of a connection: whether its client takes nothing for now."""
+
+    write_paused: bool
+
+
+class PacedStream:
+    """A body whose parts leave when they are due. `on_end` is called with the outcome, when the row has the rest."""
+
+    # where it goes, which is set before a wheel has it
+    sink: "Sink"
+    flow: "ConnectionFlow"
     write: Callable[[bytes], None]
 
-    def __init__(self, reply: Reply, began: float, row: Exchange, on_end: Callable[[Exchange, str], None]) -> None:
+    def __init__(self, reply: Reply, began: float, row: Exchange, on_end: Callable[[str], None]) -> None:
         self.body = reply.body
         self.parts = reply.parts
         self.row = row
@@ -73,7 +89,7 @@ class PacedStream:
     def finish(self, ended: str) -> None:
         self.over = True
         self.body = b""
-        self._on_end(self.row, ended)
+        self._on_end(ended)
 
 
 class Cohort:

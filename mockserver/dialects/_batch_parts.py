@@ -52,7 +52,7 @@ class BatchPart(Struct, frozen=True):
         elif isinstance(outcome, Recorded):
             reply = outcome.reply
         else:
-            assert operation is not None  # noqa: S101  # as there is an outcome
+            assert operation is not None  # noqa: S101  # there is an outcome
             assert call is not None  # noqa: S101
             reply = operation.render(call, outcome)
             if reply.pieces is not None:

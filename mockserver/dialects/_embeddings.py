@@ -11,7 +11,7 @@ from pydantic_core import to_json
 from mockserver.core.call import Call, Message, Options, Prompt, compute_fingerprint
 from mockserver.core.http import HttpRequest, Reply
 from mockserver.core.json import Json
-from mockserver.core.lazy import FEW, LazySequence
+from mockserver.core.lazy import FEW_ITEMS, LazySequence
 from mockserver.core.vectors import PaletteVector
 from mockserver.dialects._parse import Body
 from mockserver.dialects._reply import make_json_reply, write_request_id
@@ -63,7 +63,7 @@ def list_embeddings(outcome: Embeddings, show: Callable[[int, Vector], Json]) ->
         return map(show, count(), outcome.vectors)
 
     many = len(outcome.vectors)
-    return [*make()] if many <= FEW else LazySequence(make, many)
+    return [*make()] if many <= FEW_ITEMS else LazySequence(make, many)
 
 
 def make_embedding_reply(call: Call, outcome: Embeddings, write: Write, usage: Mapping[str, Json]) -> Reply:

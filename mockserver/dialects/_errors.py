@@ -6,6 +6,7 @@ The messages are OpenAI's, as wrappers and gateways recognise their beginnings; 
 from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache
 from http import HTTPStatus
+from typing import NamedTuple
 
 from msgspec import Struct, field
 
@@ -32,6 +33,13 @@ class ProviderError(Struct, frozen=True):
     kind: str | None
     code: str | int | None
     param: str | None
+
+
+class ErrorBody(NamedTuple):
+    """A failure as a dialect sends it: the HTTP status, and the body before it is written."""
+
+    status: int
+    body: dict[str, Json]
 
 
 Rows = Mapping[str, ErrorRow]
@@ -264,7 +272,7 @@ PLAIN_LIMIT_MESSAGES: Messages = {
 
 INVALID_REQUEST = "invalid_request_error"
 # Type and code that gateways in front of OpenAI have in common, by status.
-_OF_GATEWAYS: Mapping[int, tuple[str, str]] = {
+_GATEWAY_ERRORS: Mapping[int, tuple[str, str]] = {
     400: (INVALID_REQUEST, "invalid_parameter"),
     401: ("authentication_error", "invalid_api_key"),
     404: (INVALID_REQUEST, "not_found"),
@@ -283,7 +291,7 @@ _OF_GATEWAYS: Mapping[int, tuple[str, str]] = {
 
 def make_gateway_rows(**own: ErrorRow) -> Rows:
     """Return the rows of a gateway, given those that differ from other gateways' or have no common one."""
-    common = {status: ErrorRow(status, *row) for status, row in _OF_GATEWAYS.items()}
+    common = {status: ErrorRow(status, *row) for status, row in _GATEWAY_ERRORS.items()}
     forbidden = own["forbidden"]
     unknown = own["unknown_model"]
     common |= {402: own["billing"], 403: forbidden, 500: own["server_error"]}
@@ -379,11 +387,11 @@ def _word_expectation(complaint: Complaint) -> str:
     if others:
         return "one of " + join_words([wanted, *(name.split(" ", 1)[1] for name in others)], "or")
     if wanted == "an array":
-        return "an array of strings" if complaint.path[-1] in _OF_STRINGS else "an array of objects"
+        return "an array of strings" if complaint.path[-1] in _STRING_ARRAYS else "an array of objects"
     return wanted
 
 
-_OF_STRINGS = ("stop", "modalities", "include", "input")
+_STRING_ARRAYS = ("stop", "modalities", "include", "input")
 
 
 def word_schema_failure(failure: Failure, call: Call | None, *, coded: bool) -> Failure:
@@ -394,27 +402,37 @@ def word_schema_failure(failure: Failure, call: Call | None, *, coded: bool) -> 
     found = _find_in_format(call, details["schema"]) or _find_in_tools(call, details["schema"])
     if found is None:
         return failure
-    what, param, code = found
-    message = f"Invalid schema for {what}: {details['why']} (at {details['pointer']})."
-    return failure.changed(message=message, param=param, code=code if coded and failure.code is None else failure.code)
+    message = f"Invalid schema for {found.what}: {details['why']} (at {details['pointer']})."
+    code = found.code if coded and failure.code is None else failure.code
+    return failure.changed(message=message, param=found.param, code=code)
 
 
-def _find_in_format(call: Call, schema: Json) -> tuple[str, str, str | None] | None:
+class _InvalidSchema(NamedTuple):
+    """What an invalid schema is for, where it is in the request, and the code of OpenAI's error."""
+
+    what: str
+    param: str
+    code: str | None = None
+
+
+def _find_in_format(call: Call, schema: Json) -> _InvalidSchema | None:
     if call.options.schema is not schema:
         return None
     chat = _find_table(call.raw, "response_format", "json_schema")
     responses = _find_table(call.raw, "text", "format")
     name = clip(str(chat.get("name") or responses.get("name") or ""))
     what = f"response_format '{name}'" if name else "response_format"
-    return (what, "text.format.schema", "invalid_json_schema") if responses else (what, "response_format", None)
+    if responses:
+        return _InvalidSchema(what, "text.format.schema", "invalid_json_schema")
+    return _InvalidSchema(what, "response_format")
 
 
-def _find_in_tools(call: Call, schema: Json) -> tuple[str, str, str] | None:
+def _find_in_tools(call: Call, schema: Json) -> _InvalidSchema | None:
     for at, tool in enumerate(call.tools):
         if tool.parameters is schema:
             what = f"function '{clip(tool.name)}'"
             place = next((place for key, place in _PLACES.items() if key in call.raw), _CHAT)
-            return what, place.format(at), "invalid_function_parameters"
+            return _InvalidSchema(what, place.format(at), "invalid_function_parameters")
     return None
 
 

@@ -23,7 +23,7 @@ def describe_unreadable(http: HttpRequest, failure: Failure) -> Mapping[str, Jso
         return {"type": "missing", "loc": ["body"], "msg": "Field required", "input": None}
     text = http.body.decode("utf-8", "replace")
     if message.startswith(OTHER_MEDIA):
-        return _refuse_value(clip(text, _LONGEST))
+        return _refuse_value(clip(text, _MAX_QUOTED))
     why = message.removeprefix(BAD_JSON).rstrip(".")
     place = _find_place(why, http.body)
     try:
@@ -59,4 +59,4 @@ def _refuse_value(value: Json) -> Mapping[str, Json]:
     return {"type": "model_attributes_type", "loc": ["body"], "msg": said, "input": value}
 
 
-_LONGEST = 1_000  # characters of a body that are quoted
+_MAX_QUOTED = 1_000  # characters of a body that are quoted

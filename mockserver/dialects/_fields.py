@@ -240,7 +240,7 @@ def _make_type(schema: Mapping[str, Any]) -> Any:
         case "str" | "int" | "bool":
             return _limit({"str": str, "int": int, "bool": bool}[kind], schema)
         case "float":  # whole numbers stay what they are, unless they may be beyond a float
-            whole = {"ge": ceil(schema.get("ge", -_LARGE)), "le": floor(schema.get("le", _LARGE))}
+            whole = {"ge": ceil(schema.get("ge", -_MAX_INT64)), "le": floor(schema.get("le", _MAX_INT64))}
             return Union[_limit(int, {**schema, **whole}), _limit(float, schema)]  # noqa: UP007
         case "any":
             return Any
@@ -296,7 +296,7 @@ def _limit(kind: Any, schema: Mapping[str, Any]) -> Any:
     return Annotated[kind, Meta(**limits)] if limits else kind
 
 
-_LARGE = 2**63 - 1
+_MAX_INT64 = 2**63 - 1
 _LIMITS = ("ge", "le", "multiple_of", "min_length", "max_length", "pattern")
 
 

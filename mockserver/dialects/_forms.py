@@ -18,7 +18,7 @@ from mockserver.media.large_data import LARGEST_IN_MEMORY, DataWriter, read_data
 
 MAX_PARTS = 10_000
 MAX_FIELDS = 16_000_000  # bytes of all parts that are no files, which are read into memory
-_SMALL = 1_000  # bytes of a part that never go to disk
+_SMALL_PART = 1_000  # bytes of a part that never go to disk
 _HEAD = 64 << 10  # bytes
 _SILENT = Logger("forms", CRITICAL)  # the parser would log each broken body that a client sends
 
@@ -156,7 +156,7 @@ class FormReader:
     def close(self, problem: str) -> None:
         """Read no more; if there is a problem, nothing of what was read is kept here."""
         self._problem = problem
-        self._parser = None  # which refers to this
+        self._parser = None  # the parser refers to this object: no cycle stays
         if problem:
             self._parts.clear()
             self._writer.discard()
@@ -164,7 +164,7 @@ class FormReader:
     def _begin(self) -> None:
         if len(self._parts) >= MAX_PARTS:
             raise ValueError(f"the body has more than {MAX_PARTS:,} parts")
-        self._writer = DataWriter(max(LARGEST_IN_MEMORY - self._ended_held, _SMALL))
+        self._writer = DataWriter(max(LARGEST_IN_MEMORY - self._ended_held, _SMALL_PART))
         self._headers = {}
 
     def _add_data(self, data: bytes, start: int, end: int) -> None:

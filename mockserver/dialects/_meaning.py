@@ -7,10 +7,10 @@ from mockserver.core.json import Json
 Body = Mapping[str, Json]
 BOOKKEEPING = frozenset(
     (
-        *("stream", "stream_options", "user", "safety_identifier", "metadata", "store", "service_tier"),
-        *("prompt_cache_key", "prompt_cache_options", "prompt_cache_retention"),
+        "stream", "stream_options", "user", "safety_identifier", "metadata", "store", "service_tier",
+        "prompt_cache_key", "prompt_cache_options", "prompt_cache_retention",
     )
-)
+)  # fmt: skip
 
 
 def fields_with_meaning(

@@ -15,7 +15,7 @@ from mockserver.core.call import Call, compute_fingerprint
 from mockserver.core.http import HeaderLines, Headers, HttpRequest, Reply
 from mockserver.core.json import Json
 from mockserver.core.kept_objects import Data
-from mockserver.core.lazy import FEW, LazySequence, join_batches
+from mockserver.core.lazy import FEW_ITEMS, LazySequence, join_batches
 from mockserver.core.plan import Answer, Failure, Models
 from mockserver.core.rates import Standing, Standings
 from mockserver.core.seed import group_as_uuid
@@ -48,7 +48,7 @@ def make_json_reply(
 
     A large body is serialised while it is sent; others have a content length. `indent` spreads a small body over lines.
     """
-    long = [value for value in body.values() if type(value) is list and len(value) > FEW]
+    long = [value for value in body.values() if type(value) is list and len(value) > FEW_ITEMS]
     data = None if long else _write_whole(body, indent)
     if data is None:
         several = join_batches(_write_pieces(body), LARGE_BODY)
@@ -97,7 +97,7 @@ def _has_long(value: Json, depth: int) -> bool:
     """Return whether a body has a long list, or one that is made while it is sent."""
     if type(value) is LazySequence:
         return True
-    if type(value) is list and len(value) > FEW:
+    if type(value) is list and len(value) > FEW_ITEMS:
         return depth == 1
     if depth < MAX_DEPTH and type(value) is dict:
         return any(_has_long(inner, depth + 1) for inner in value.values())
@@ -167,7 +167,7 @@ def fail_with_detail(errors: ErrorTable) -> Callable[[HttpRequest, Failure, Call
     """Return what makes a failure an error of one text, `{"detail": ...}`."""
 
     def fail(http: HttpRequest, failure: Failure, call: Call | None) -> Reply:
-        if (failure.message or "").startswith((BAD_JSON, OTHER_MEDIA)):  # which is OpenAI's
+        if (failure.message or "").startswith((BAD_JSON, OTHER_MEDIA)):  # a message in OpenAI's words
             failure = failure.changed(message=None)
         resolved = errors.resolve(failure, http, call)
         lines = write_request_id(http, call) + write_retry_lines(failure)

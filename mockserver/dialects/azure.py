@@ -114,14 +114,14 @@ AzureChatBody = shape(
 PassedThrough = shape(
     **fields_of(
         ChatBody,
-        *("n", "stream_options", "logprobs", "top_logprobs", "parallel_tool_calls"),
-        *("functions", "function_call", "reasoning_effort", "verbosity"),
+        "n", "stream_options", "logprobs", "top_logprobs", "parallel_tool_calls",
+        "functions", "function_call", "reasoning_effort", "verbosity",
     ),
     max_completion_tokens=optional(integer(0)),
-)
+)  # fmt: skip
 AZURE_CHAT = chat_model(shape(**AzureChatBody["fields"], **PassedThrough["fields"]))
 # The service takes two of those all the same, although its reference lacks them.
-_OF_CHATS = frozenset(AzureChatBody["fields"]) | {"stream_options", "reasoning_effort"}
+_CHAT_FIELDS = frozenset(AzureChatBody["fields"]) | {"stream_options", "reasoning_effort"}
 
 # `POST /embeddings`.
 AzureEmbeddingBody = shape(
@@ -159,7 +159,7 @@ def check_version(http: HttpRequest) -> None:
 
 def _parse_chat(http: HttpRequest, validation: Validation) -> Call:
     check_version(http)
-    body, chat = _read(AZURE_CHAT, _OF_CHATS, http, validation)
+    body, chat = _read(AZURE_CHAT, _CHAT_FIELDS, http, validation)
     if validation is not Validation.OFF:
         refuse_first((*find_unmet_tool_choice(chat), *_find_wrong_contents(chat["messages"])), refuse_as_azure)
     return replace(make_chat_call(http, body, chat, dialect=NAME), ids=_IDS)
@@ -200,7 +200,7 @@ def show_value(value: Json) -> str:
 def _is_unsupported(complaint: Complaint) -> bool:
     """Return whether the model does not support a role, a part or a parameter."""
     field = complaint.path[0]
-    return complaint.kind == "value" if field == "messages" else field in _OF_THE_MODEL
+    return complaint.kind == "value" if field == "messages" else field in _MODEL_FIELDS
 
 
 def read_passing_extras(http: HttpRequest, known: frozenset[str], validation: Validation) -> Body:
@@ -243,11 +243,11 @@ def _find_wrong_contents(messages: Iterable[Body]) -> Iterator[Complaint]:
                 yield Complaint("missing", ("messages", at, "content", index, own))
 
 
-_OF_THE_MODEL = {
+_MODEL_FIELDS = {
     *PassedThrough["fields"],
-    *("frequency_penalty", "presence_penalty", "max_tokens", "response_format", "temperature", "top_p"),
-    *("tools", "tool_choice", "dimensions", "encoding_format", "input_type"),
-}
+    "frequency_penalty", "presence_penalty", "max_tokens", "response_format", "temperature", "top_p",
+    "tools", "tool_choice", "dimensions", "encoding_format", "input_type",
+}  # fmt: skip
 
 
 def credential(http: HttpRequest) -> str | None:

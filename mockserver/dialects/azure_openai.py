@@ -204,13 +204,13 @@ API = OpenAIApi(
     rate_limits=_rate_limit_lines,
     refer=partial(refer_to_kept, api=OBJECTS),
 )
-_OF_DEPLOYMENTS = (
+_DEPLOYMENT_OPERATIONS = (
     *API.inference_operations(),
     *ImagesApi(NAME, _write_lines, _read_deployment).operations(),
     *AudioApi(NAME, _write_lines, _read_deployment).operations(),
 )
-_ANSWERING = (*_OF_DEPLOYMENTS, API.responses_operation())
-_OF_RESOURCE = (
+_ANSWERING = (*_DEPLOYMENT_OPERATIONS, API.responses_operation())
+_RESOURCE_OPERATIONS = (
     API.responses_operation(),
     RealtimeApi(NAME, _write_lines).turn_operation(),
     *connection_operations(OBJECTS),
@@ -223,11 +223,11 @@ _BASES = ("/openai/v1", "/openai/deployments/*", "/openai")
 DIALECT = Dialect(
     name=NAME,
     operations=(
-        *_mount("/openai/v1", (*_OF_DEPLOYMENTS, *_OF_RESOURCE)),
-        *_require_versions(_mount("/openai/deployments/{deployment}", _OF_DEPLOYMENTS)),
-        *_require_versions(_mount("/openai", _OF_RESOURCE)),
+        *_mount("/openai/v1", (*_DEPLOYMENT_OPERATIONS, *_RESOURCE_OPERATIONS)),
+        *_require_versions(_mount("/openai/deployments/{deployment}", _DEPLOYMENT_OPERATIONS)),
+        *_require_versions(_mount("/openai", _RESOURCE_OPERATIONS)),
         # Where the class AzureOpenAI goes when its base URL ends in /openai/v1.
-        *_mount("/openai/v1/deployments/{deployment}", _OF_DEPLOYMENTS),
+        *_mount("/openai/v1/deployments/{deployment}", _DEPLOYMENT_OPERATIONS),
     ),
     credential=credential,
     fail=_fail,

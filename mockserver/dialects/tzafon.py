@@ -119,14 +119,14 @@ def _make_item_type(kind: str, **fields: Any) -> Any:
     return open_shape(type=literal(kind), **fields)
 
 
-_OF_FILE = {"file_id": str}
+_FILE_FIELDS = {"file_id": str}
 _RANGE = {"start_index": int, "end_index": int}
 Annotation = tag_union(
     "type",
-    _make_item_type("file_citation", **_OF_FILE, filename=str, index=int),
+    _make_item_type("file_citation", **_FILE_FIELDS, filename=str, index=int),
     _make_item_type("url_citation", **_RANGE, title=str, url=str),
-    _make_item_type("container_file_citation", **_OF_FILE, **_RANGE, container_id=str, filename=str),
-    _make_item_type("file_path", **_OF_FILE, index=int),
+    _make_item_type("container_file_citation", **_FILE_FIELDS, **_RANGE, container_id=str, filename=str),
+    _make_item_type("file_path", **_FILE_FIELDS, index=int),
 )
 ItemStatus = optional(literal("in_progress", "completed", "incomplete"))
 ImageDetail = optional(literal("low", "high", "auto"))
@@ -141,15 +141,15 @@ InputPart = tag_union(
     _make_item_type("refusal", refusal=str),
 )
 
+_OPENAI_FIELDS = (
+    "instructions", "user", "background", "store", "stream", "max_tool_calls", "parallel_tool_calls",
+    "previous_response_id", "prompt", "prompt_cache_key", "truncation",
+)  # fmt: skip
 # `POST /responses`.
 RESPONSE = responses_model(
     shape(
         input=input_of(InputPart, status=ItemStatus),
-        **fields_of(
-            ResponseBody,
-            *("instructions", "user", "background", "store", "stream", "max_tool_calls", "parallel_tool_calls"),
-            *("previous_response_id", "prompt", "prompt_cache_key", "truncation"),
-        ),
+        **fields_of(ResponseBody, *_OPENAI_FIELDS),
         model=optional(str),
         metadata=optional(mapping(str)),
         include=optional(list_of(literal(*INCLUDABLE))),
@@ -223,7 +223,7 @@ ChatFormat = shape(
 CHAT = chat_model(
     shape(
         messages=list_of(VllmMessage, 1),
-        **fields_of(ChatBody, *("max_tokens", "max_completion_tokens", "stream", "logprobs", "parallel_tool_calls")),
+        **fields_of(ChatBody, "max_tokens", "max_completion_tokens", "stream", "logprobs", "parallel_tool_calls"),
         user=optional(str),
         model=optional(str),
         n=optional(integer(1, MAX_CHOICES)),
@@ -406,13 +406,14 @@ def _fail(http: HttpRequest, failure: Failure, call: Call | None) -> Reply:
     return make_json_reply(resolved.status, {"error": error}, lines, failure.headers)
 
 
+_RESPONSE_FIELDS = (
+    "id", "created_at", "model", "object", "output", "status", "error", "tools", "usage",
+    "incomplete_details", "instructions", "metadata", "parallel_tool_calls", "temperature", "tool_choice",
+    "top_p", "background", "max_output_tokens", "max_tool_calls", "previous_response_id", "prompt",
+    "reasoning", "service_tier", "text", "top_logprobs", "truncation", "user",
+)  # fmt: skip
 RESPONSE_LAYOUT = ResponseLayout(
-    response=(
-        *("id", "created_at", "model", "object", "output", "status", "error", "tools", "usage"),
-        *("incomplete_details", "instructions", "metadata", "parallel_tool_calls", "temperature", "tool_choice"),
-        *("top_p", "background", "max_output_tokens", "max_tool_calls", "previous_response_id", "prompt"),
-        *("reasoning", "service_tier", "text", "top_logprobs", "truncation", "user"),
-    ),
+    response=_RESPONSE_FIELDS,
     queued=False,
     raw_reasoning=True,
     unset={

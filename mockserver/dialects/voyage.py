@@ -214,9 +214,9 @@ def _render_ranking(call: Call, outcome: Ranking) -> Reply:
 
 
 MODELS = (
-    *("voyage-4-large", "voyage-4", "voyage-4-lite", "voyage-3-large", "voyage-3.5", "voyage-3.5-lite"),
-    *("voyage-code-3", "rerank-2.5", "rerank-2.5-lite"),
-)
+    "voyage-4-large", "voyage-4", "voyage-4-lite", "voyage-3-large", "voyage-3.5", "voyage-3.5-lite",
+    "voyage-code-3", "rerank-2.5", "rerank-2.5-lite",
+)  # fmt: skip
 _INVALID = "The request body is not valid JSON, or some arguments were not specified properly."
 _NO_MODEL = f"Model {{model}} is not supported. Supported models are {[*MODELS]}.".replace("'", '"')
 MESSAGES: Mapping[str, str] = {

@@ -65,7 +65,7 @@ _compile_pattern = lru_cache(maxsize=1024)(lambda pattern: PREDICATES["glob"].bu
 
 
 def find_published(name: str) -> Model | None:
-    base = _simplify(name) if len(name) <= LONGEST else ""
+    base = _simplify(name) if len(name) <= MAX_MODEL_NAME else ""
     return next((model for pattern, model in PUBLISHED.items() if fits(pattern, base)), None)
 
 
@@ -74,12 +74,12 @@ def _simplify(name: str) -> str:
     base = name.rpartition("/")[2].lower()
     if base.startswith("ft:"):
         base = base.split(":")[1]
-    base = _OF_BEDROCK.sub("", base)
+    base = _BEDROCK_PREFIX.sub("", base)
     return base.replace("gpt-35-", "gpt-3.5-")
 
 
 # The geography and the vendor before the name of a model: `us.anthropic.claude-sonnet-4-5-20250929-v1:0`.
-_OF_BEDROCK = re.compile(
+_BEDROCK_PREFIX = re.compile(
     r"^(?:[a-z-]{2,6}\.)?(?P<vendor>(?:anthropic|amazon|meta|mistral|cohere|deepseek|openai|qwen|moonshot)\.)(?=[a-z])"
 )
 
@@ -92,13 +92,13 @@ def _list_bare_names(name: str) -> Sequence[str]:
     if name.startswith("ft:"):
         return (name.split(":")[1],)
     base = name.rpartition("/")[2] if name.startswith("arn:") else name
-    found = _OF_BEDROCK.match(base)
+    found = _BEDROCK_PREFIX.match(base)
     if found is None:
         return ()
     return found["vendor"] + base[found.end() :], base[found.end() :]
 
 
-LONGEST = 200  # characters of a name that is worth remembering, and may be published
+MAX_MODEL_NAME = 200  # characters of a name that is worth remembering, and may be published
 _K = 1024
 
 _GPT_3 = Model(4096, 4096, "cl100k_base", vision=False, json_schema=False, reasoning=False)
@@ -234,7 +234,7 @@ class Catalogue(Struct, frozen=True, dict=True):
         return lru_cache(maxsize=1024)(self._look_up)
 
     def find(self, name: str) -> Known:
-        return self._remembered(name) if len(name) <= LONGEST else self._look_up(name)
+        return self._remembered(name) if len(name) <= MAX_MODEL_NAME else self._look_up(name)
 
     def find_refusing(self, dialect: str, model: str) -> Model:
         """Return what a dialect's requests for a model are held against."""

@@ -76,7 +76,7 @@ def find_next_attempt(call: Call, entries: Mapping[str, str]) -> int:
     return int(entries.get(name_attempts_counter(call), 0)) + 1 if stated is None else stated
 
 
-class Attempt(NamedTuple):
+class ClientAttempt(NamedTuple):
     """Which attempt a call is, from 1, and the number of the call that was the first, if there is one before it."""
 
     number: int = 1
@@ -98,7 +98,7 @@ class Attempts:
             self._count(row)
 
     def _forget(self) -> None:
-        self.found: dict[int, Attempt] = {}  # by the number of the call
+        self.found: dict[int, ClientAttempt] = {}  # by the number of the call
         self._counts = Counter[int]()
         self._firsts = dict[int, int]()
         self._last = 0
@@ -111,7 +111,7 @@ class Attempts:
         attempt = read_attempt(row) or self._counts[same]
         if attempt == 1:
             self._firsts[same] = row.seq
-        self.found[row.seq] = Attempt(attempt, self._firsts.get(same) if attempt > 1 else None)
+        self.found[row.seq] = ClientAttempt(attempt, self._firsts.get(same) if attempt > 1 else None)
         if not _is_complete(row):
             self._incomplete.append(row)
 

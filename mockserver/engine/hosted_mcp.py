@@ -39,7 +39,7 @@ from mockserver.engine.answer import weigh_parts
 from mockserver.kinds.mcp import make_mcp_call
 
 MAX_TURNS = 32  # of a model within one answer
-VERSION = "2026-07-28"  # in which the provider asks
+VERSION = "2026-07-28"  # the revision that the provider speaks to the server
 
 
 class HostedServer(Struct, frozen=True):
@@ -166,7 +166,7 @@ class HostedAnswer:
             thought = thought + answer.usage.reasoning
             following = await self._take_turn(turn, answer.choices[0])
             if not self._used and not any(each.is_defined for each in self._hosted):
-                return plan  # as it has nothing to do with a server
+                return plan  # the answer has nothing to do with a server
             if following is None:
                 usage = replace(first.usage, completion=spent, reasoning=thought)
                 return self._finish(plan, replace(answer, id=first.id, usage=usage), sources)
@@ -220,7 +220,7 @@ class HostedAnswer:
                     self._made.add((made.name, made.arguments))
                     exchanged.append((made, await self._carry_out(hosted, made)))
                     goes_on = True
-            elif type(part) is Item and self._has_calls_left():  # which a rule states without its result
+            elif type(part) is Item and self._has_calls_left():  # a call that a rule states without its result
                 name = str(part.body.get("name"))
                 arguments = str(part.body.get("arguments"))
                 await self._carry_out(used, ToolCall("", name, arguments))
@@ -268,7 +268,7 @@ class HostedAnswer:
                 exchanged.append((approved, await self._carry_out(hosted, approved, approval=made.id)))
         if not exchanged:
             return turn
-        tools = tuple(_mark_served(turn.tools, self._used))  # which the model would call once more
+        tools = tuple(_mark_served(turn.tools, self._used))  # else the model would call them once more
         return _continue_turn(replace(turn, tools=tools), "", exchanged)
 
     async def _carry_out(self, hosted: HostedServer, made: ToolCall, approval: str | None = None) -> ToolResult:

@@ -113,7 +113,7 @@ class _Order(Struct, frozen=True):
     def carry_out(self) -> None:
         try:
             tell = partial(_settle, self.told, self.work())
-        except Failure as failure:  # whose traceback would keep what was worked on until the answer is sent
+        except Failure as failure:  # its traceback would keep what was worked on until the answer is sent
             tell = partial(_settle, self.told, None, failure.with_traceback(None))
         except Exception as error:
             tell = partial(_settle, self.told, None, error)

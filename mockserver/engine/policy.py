@@ -11,7 +11,7 @@ from mockserver.core.plan import Timing
 from mockserver.core.seed import Seed, WallClock
 from mockserver.core.tokens import APPROX, Tokenizer
 from mockserver.engine.answer import Author
-from mockserver.engine.catalogue import LONGEST, Catalogue, Known, Model
+from mockserver.engine.catalogue import MAX_MODEL_NAME, Catalogue, Known, Model
 
 
 class Policy(Struct, frozen=True, dict=True):
@@ -65,7 +65,7 @@ class TermsByModel(Memo[tuple[str, str], Terms]):
         known = models.find(name)
         timing = known.stated.timing or self._policy.timing
         terms = Terms(known, models.find_refusing(dialect, name), self._policy.tokenizer(name), timing)
-        return self.keep(key, terms, _TERMS_SIZE) if len(name) <= LONGEST else terms
+        return self.keep(key, terms, _TERMS_SIZE) if len(name) <= MAX_MODEL_NAME else terms
 
 
 _TERMS_SIZE = 1_000  # bytes, about

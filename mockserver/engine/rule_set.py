@@ -14,7 +14,7 @@ from mockserver.rules.load import FOR_FEW_RULES, Rule, is_suited
 from mockserver.rules.match.conditions import NO_GROUPS, Groups
 from mockserver.rules.match.index import FewIndex, Index, JoinedIndex, RuleIndex
 
-FEW = 8  # this many rules are tried without an index
+FEW_RULES = 8  # this many rules are tried without an index
 MAX_AHEAD = 100  # rules that count and are matched before any of them is counted
 
 
@@ -33,7 +33,7 @@ class RuleSet(Struct, frozen=True, eq=False):
 
     def put_first(self, rules: Sequence[Rule]) -> "RuleSet":
         """Return these rules and then its own, which are not indexed again: every test may put some first."""
-        front = describe_rules(rules, FewIndex(len(rules)) if len(rules) <= FEW else index_conditions(rules))
+        front = describe_rules(rules, FewIndex(len(rules)) if len(rules) <= FEW_RULES else index_conditions(rules))
         return RuleSet(
             rules=(*front.rules, *self.rules),
             index=JoinedIndex(front.index, len(rules), self.index),

@@ -11,7 +11,7 @@ from mockserver.config.tables import AsTable, AsText, ByShape, Table, field
 from mockserver.core.call import Call
 from mockserver.core.draft import ArtifactDraft, Draft, DraftChoice
 from mockserver.core.http import Headers
-from mockserver.core.plan import Artifact, Text
+from mockserver.core.plan import Artifact, Sound, Text
 from mockserver.core.seed import Seed
 from mockserver.kinds.kind import ArtifactKind, Origins, ReadFile, ThenKey
 from mockserver.media.sound_files import SOUND_FORMATS, Speech, hear, read_samples, write_wav
@@ -87,15 +87,15 @@ class AudioSpec(Table):
 
 # Those of OpenAI's speech, and of Gemini's (https://ai.google.dev/gemini-api/docs/speech-generation#voices).
 OPENAI_VOICES = (
-    *("alloy", "ash", "ballad", "coral", "echo", "fable", "onyx"),
-    *("nova", "sage", "shimmer", "verse", "marin", "cedar"),
-)
+    "alloy", "ash", "ballad", "coral", "echo", "fable", "onyx",
+    "nova", "sage", "shimmer", "verse", "marin", "cedar",
+)  # fmt: skip
 _GEMINI_VOICES = (
-    *("Zephyr", "Puck", "Charon", "Kore", "Fenrir", "Leda", "Orus", "Aoede", "Callirrhoe", "Autonoe", "Enceladus"),
-    *("Iapetus", "Umbriel", "Algieba", "Despina", "Erinome", "Algenib", "Rasalgethi", "Laomedeia", "Achernar"),
-    *("Alnilam", "Schedar", "Gacrux", "Pulcherrima", "Achird", "Zubenelgenubi", "Vindemiatrix", "Sadachbia"),
-    *("Sadaltager", "Sulafat"),
-)
+    "Zephyr", "Puck", "Charon", "Kore", "Fenrir", "Leda", "Orus", "Aoede", "Callirrhoe", "Autonoe", "Enceladus",
+    "Iapetus", "Umbriel", "Algieba", "Despina", "Erinome", "Algenib", "Rasalgethi", "Laomedeia", "Achernar",
+    "Alnilam", "Schedar", "Gacrux", "Pulcherrima", "Achird", "Zubenelgenubi", "Vindemiatrix", "Sadachbia",
+    "Sadaltager", "Sulafat",
+)  # fmt: skip
 _OTHER_VOICE = re.compile(r"voice_\w+|.*{[{%].*")  # of the user's own, or what a template makes
 
 
@@ -136,16 +136,16 @@ def _say(call: Call, draft: ArtifactDraft, origins: Origins) -> Spoken:
 def write_turn(draft: ArtifactDraft) -> Draft:
     """Return what is said in a turn of a conversation, with how it sounds. Raises ValueError."""
     stated: StatedAudio = draft.stated
-    sound: Speech | bytes | None = stated.file
     if stated.file is None:
         if stated.text is None:
             raise ValueError("audio needs a text or a file where it answers a conversation")
         text = stated.text
-        sound = Speech(stated.text, stated.voice) if stated.voice else None
+        sound = Sound(voice=stated.voice) if stated.voice else None
     else:
         if read_samples(stated.file) is None:
             raise ValueError("a conversation plays WAV files with 16-bit samples only")
         text = stated.text or hear(stated.file) or ""
+        sound = Sound(stated.file)
     return Draft((DraftChoice((Text(text, sound=sound),)),), draft.model, draft.usage, headers=draft.headers)
 
 
@@ -171,10 +171,10 @@ def _invent(call: Call, seconds: float, seed: Seed) -> str:
 _MAX_INVENTED = 5_000  # words
 _SENTENCE = 9  # words
 _WORDS = (
-    *("we", "meet", "again", "today", "and", "talk", "about", "the", "plan", "for", "next", "week", "then", "you"),
-    *("said", "that", "it", "was", "late", "so", "they", "left", "after", "lunch", "with", "a", "note", "on", "my"),
-    *("desk", "which", "asks", "us", "to", "call", "back", "before", "noon"),
-)
+    "we", "meet", "again", "today", "and", "talk", "about", "the", "plan", "for", "next", "week", "then", "you",
+    "said", "that", "it", "was", "late", "so", "they", "left", "after", "lunch", "with", "a", "note", "on", "my",
+    "desk", "which", "asks", "us", "to", "call", "back", "before", "noon",
+)  # fmt: skip
 
 AUDIO = ThenKey(
     key="audio",
@@ -185,7 +185,7 @@ AUDIO = ThenKey(
     doc="speech: a text to say, or a file beside the rules",
     beside=BESIDE,
     states="speech",
-    example={"voice": "alloy"},  # which says the text of the request
+    example={"voice": "alloy"},  # the text is that of the request
     compile=_compile_audio,
 )
 TRANSCRIPT = ThenKey(

@@ -4,7 +4,7 @@ from msgspec.structs import replace
 
 from mockserver.core.call import Call
 from mockserver.core.plan import Stored
-from mockserver.kinds.kind import OF_TOOLS, Conversation
+from mockserver.kinds.kind import MCP_ANSWER_KEYS, Conversation
 from mockserver.kinds.stored_answers import AnswerLookUp, Found, delete, show
 
 
@@ -18,7 +18,7 @@ CHAT = Conversation(
     name="chat",
     body=lambda text: {"messages": [{"role": "user", "content": text}]},
     body_key="messages",
-    withheld=OF_TOOLS | {"items", "failed"},
+    withheld=MCP_ANSWER_KEYS | {"items", "failed"},
     continues="chat",
     needs_previous=True,
 )

@@ -77,8 +77,8 @@ def _finish(call: Call, draft: ArtifactDraft, origins: Origins) -> Embeddings:
 
 
 _READ = 32_768  # characters of a text: about as many as models take
-_LONGEST = 200  # characters of a word
-_SHORT = 3  # characters of a word that only counts as a whole
+_LONGEST_WORD = 200  # characters of a word
+_SHORT_WORD = 3  # characters of a word that only counts as a whole
 _HASH_WEIGHT = 3_000  # what one hash adds (an even number); the whole text adds up to 127
 
 
@@ -112,9 +112,9 @@ def _sum(numbers: bytes) -> int:
 @remember(4_096)
 def _places(word: str, dimensions: int, seed: Seed) -> tuple[int, ...]:
     """Return the places where a word adds to a vector; at places beyond its end (less its length), it subtracts."""
-    word = word[:_LONGEST]
+    word = word[:_LONGEST_WORD]
     hashes = _numbers("word", word, seed)[: len(word)]
-    if len(word) > _SHORT or not word.isascii():
+    if len(word) > _SHORT_WORD or not word.isascii():
         around = f"<{word}>"
         letters = [_numbers_of_letters(around[at : at + 3], seed) for at in range(len(word))]
         hashes = (*hashes, *chain.from_iterable(letters))
@@ -132,7 +132,7 @@ def _numbers(what: str, text: str, seed: Seed) -> tuple[int, ...]:
 
 
 def _lower(text: str) -> str:
-    return text.lower() if text.isascii() else text.translate(_SMALL)
+    return text.lower() if text.isascii() else text.translate(_SMALL_LETTERS)
 
 
 _ODD = (*range(1, 128, 2), *range(-127, 0, 2))  # none is zero
@@ -143,7 +143,7 @@ _POSITIVE = tuple(map(float, range(1, 128, 2)))  # floats divide faster
 _PART = 64
 _LOW = bytes([square // 8 % _PART for square in _SQUARES] * 2)
 _HIGH = bytes([square // 8 // _PART for square in _SQUARES] * 2)
-_SMALL = {code: small for code in range(0x530) if len(small := chr(code).lower()) == 1 and small != chr(code)}
+_SMALL_LETTERS = {code: small for code in range(0x530) if len(small := chr(code).lower()) == 1 and small != chr(code)}
 _WORD = lazy_pattern(r"[^\s!-/:-@\[-`{-~\u00a1-\u00bf\u2000-\u206f\u3000-\u303f\uff00-\uff0f]+")
 # Sizes by a word in the model's name.
 _SIZES = {

@@ -11,7 +11,7 @@ from mockserver.core.json import Json
 from mockserver.core.plan import Artifact
 from mockserver.core.seed import Seed
 
-OF_TOOLS = frozenset(
+MCP_ANSWER_KEYS = frozenset(
     ("tool_error", "content", "progress", "log", "ask")
 )  # keys of `then` that only MCP servers can send
 

@@ -12,11 +12,11 @@ from mockserver.kinds.kind import OperationKind
 
 _WORDS_OF_MODELS = frozenset(
     (
-        *("refusal", "tool_calls", "items", "parts", "choices", "reasoning", "citations", "annotations", "logprobs"),
-        *("finish", "failed", "usage", "model", "system_fingerprint", "content_filter", "annotate", "chunks"),
-        "steps",  # as there are no turns
+        "refusal", "tool_calls", "items", "parts", "choices", "reasoning", "citations", "annotations", "logprobs",
+        "finish", "failed", "usage", "model", "system_fingerprint", "content_filter", "annotate", "chunks",
+        "steps",  # an MCP server has no turns
     )
-)
+)  # fmt: skip
 
 
 class McpOperation(OperationKind, frozen=True, kw_only=True):

@@ -16,10 +16,10 @@ from mockserver.core.seed import Seed
 from mockserver.kinds.kind import ArtifactKind, Origins, ReadFile, ThenKey
 
 CATEGORIES = (
-    *("harassment", "harassment/threatening", "hate", "hate/threatening", "illicit", "illicit/violent"),
-    *("self-harm", "self-harm/instructions", "self-harm/intent", "sexual", "sexual/minors"),
-    *("violence", "violence/graphic"),
-)
+    "harassment", "harassment/threatening", "hate", "hate/threatening", "illicit", "illicit/violent",
+    "self-harm", "self-harm/instructions", "self-harm/intent", "sexual", "sexual/minors",
+    "violence", "violence/graphic",
+)  # fmt: skip
 
 
 class Judgement(Struct, frozen=True):

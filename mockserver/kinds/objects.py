@@ -19,10 +19,10 @@ T = TypeVar("T")
 LARGE_FILE = 1_000_000  # bytes of a file for which there may be no room
 
 STATUSES = (
-    *("pending", "queued", "validating", "validating_files", "uploaded", "processed", "running", "in_progress"),
-    *("paused", "finalizing", "completed", "succeeded", "error", "failed", "expired"),
-    *("cancelling", "cancelled", "canceled"),
-)
+    "pending", "queued", "validating", "validating_files", "uploaded", "processed", "running", "in_progress",
+    "paused", "finalizing", "completed", "succeeded", "error", "failed", "expired",
+    "cancelling", "cancelled", "canceled",
+)  # fmt: skip
 _Status: Any = Literal[STATUSES]
 STATUS = ThenKey(
     key="status",

@@ -1,7 +1,7 @@
 """Realtime: conversations that are spoken over a WebSocket, the keys that open one, and calls on the telephone."""
 
 from mockserver.kinds.audio import AUDIO, write_turn
-from mockserver.kinds.kind import OF_TOOLS, Conversation
+from mockserver.kinds.kind import MCP_ANSWER_KEYS, Conversation
 from mockserver.kinds.objects import Creation, ObjectKind
 
 TURN = Conversation(
@@ -10,7 +10,7 @@ TURN = Conversation(
         "input": [{"type": "message", "role": "user", "content": [{"type": "input_text", "text": text}]}]
     },
     body_key="input",
-    withheld=OF_TOOLS | {"items", "system_fingerprint"},
+    withheld=MCP_ANSWER_KEYS | {"items", "system_fingerprint"},
     continues="realtime",
     then=AUDIO,
     write=write_turn,

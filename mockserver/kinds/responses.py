@@ -4,7 +4,7 @@ from msgspec.structs import replace
 
 from mockserver.core.call import Call
 from mockserver.core.plan import Failure, Stored
-from mockserver.kinds.kind import OF_TOOLS, Conversation, Question
+from mockserver.kinds.kind import MCP_ANSWER_KEYS, Conversation, Question
 from mockserver.kinds.stored_answers import AnswerLookUp, Found, delete, show
 
 
@@ -32,14 +32,14 @@ RESPONSE = Conversation(
     name="responses",
     body=lambda text: {"input": text},
     body_key="input",
-    withheld=OF_TOOLS | {"system_fingerprint"},
+    withheld=MCP_ANSWER_KEYS | {"system_fingerprint"},
     continues="responses",
     may_forget=True,
 )
 INPUT_TOKENS = Question(
     name="input_tokens",
     silent=True,
-    withheld=OF_TOOLS | {"items", "failed", "tool_calls", "json", "refusal", "parts", "choices"},
+    withheld=MCP_ANSWER_KEYS | {"items", "failed", "tool_calls", "json", "refusal", "parts", "choices"},
     advice='; for a count, write text: "" and usage: {prompt_tokens: 9}',
 )
 COMPACTION = Question(name="compact_response", is_limited=True)

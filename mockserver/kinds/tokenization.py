@@ -1,13 +1,13 @@
 """Tokenization: a text in the tokens of a model, and back. The dialect asks the call's tokenizer."""
 
-from mockserver.kinds.kind import OF_TOOLS, Question
+from mockserver.kinds.kind import MCP_ANSWER_KEYS, Question
 
 TOKENIZATION = tuple(
     Question(
         name=name,
         silent=True,
         takes_text=False,
-        withheld=OF_TOOLS,
+        withheld=MCP_ANSWER_KEYS,
     )
     for name in ("tokenize", "detokenize")
 )

@@ -2,7 +2,7 @@
 
 from mockserver.core.tokens import find_image_size
 
-PICTURES = ("image/png", "image/jpeg", "image/webp")  # that OpenAI's images are edited from
+PICTURES = ("image/png", "image/jpeg", "image/webp")  # the types of images that OpenAI edits
 _HEAD = 64 << 10  # bytes in which a picture tells its size
 
 

@@ -69,8 +69,8 @@ def compress(data: bytes) -> bytes:
         byte = run[1][0]
         _add_literal(byte, bits)
         left = len(run[0]) - 1
-        while left >= _SHORTEST:
-            length = min(left, _LONGEST) if left - _LONGEST not in (1, 2) else _LONGEST - _SHORTEST
+        while left >= _SHORTEST_RUN:
+            length = min(left, _LONGEST_RUN) if left - _LONGEST_RUN not in (1, 2) else _LONGEST_RUN - _SHORTEST_RUN
             _add_repeat(length, bits)
             left -= length
         for _ in range(left):
@@ -79,8 +79,8 @@ def compress(data: bytes) -> bytes:
     return b"\x78\x01" + bits.finish() + pack(">I", adler32(data))
 
 
-_SHORTEST = 3  # bytes that one code repeats
-_LONGEST = 258
+_SHORTEST_RUN = 3  # bytes that one code repeats
+_LONGEST_RUN = 258
 
 
 _RUN = re.compile(rb"(.)\1*", re.DOTALL)
@@ -102,11 +102,11 @@ def _add_length_symbol(symbol: int, bits: _Bits) -> None:
 
 def _add_repeat(length: int, bits: _Bits) -> None:
     """Add the code that repeats the byte before so often."""
-    if length == _LONGEST:
+    if length == _LONGEST_RUN:
         _add_length_symbol(285, bits)
     else:
-        extra = max(0, (length - _SHORTEST).bit_length() - 3)
-        above = length - _SHORTEST
+        extra = max(0, (length - _SHORTEST_RUN).bit_length() - 3)
+        above = length - _SHORTEST_RUN
         _add_length_symbol(257 + 4 * extra + (above >> extra), bits)
         bits.add(above & (1 << extra) - 1, extra)
     bits.add_code(0, 5)  # one byte back

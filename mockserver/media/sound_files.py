@@ -182,7 +182,7 @@ def _write_subframe(block: bytes) -> _Subframe:
     # the higher byte first
     swapped[::2] = block[1::2]
     swapped[1::2] = block[::2]
-    data = b"\x02" + bytes(swapped)  # as they are
+    data = b"\x02" + bytes(swapped)  # the type of a subframe whose samples are not compressed
     return _Subframe(data, _check(_CRC_16, data, 16))
 
 

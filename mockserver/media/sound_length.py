@@ -3,7 +3,7 @@
 from mockserver.media.sound_files import find_wave
 
 _BYTES_A_SECOND = 4_000
-_OPUS_RATE = 48_000  # at which positions in Opus are counted, whatever is played
+_OPUS_RATE = 48_000  # positions in Opus are counted at this rate, whatever is played
 _ADTS_RATES = (96_000, 88_200, 64_000, 48_000, 44_100, 32_000, 24_000, 22_050, 16_000, 12_000, 11_025, 8_000, 7_350)
 _ADTS_SAMPLES = 1_024  # of a frame
 _ADTS_HEAD = 7  # bytes

@@ -56,12 +56,12 @@ PER_STEP = {
     "compiled values": 4,
     "pairs": 4,  # of a property and what the prompt says
     "rejected characters": 5,
-    "patterns": 10,  # that a name is matched with
+    "patterns": 10,  # to match a name with
     "combined parts": 20,
     "parts": 40,  # of a shape, or its options
-    "values": 50,  # that are listed or compared
+    "values": 50,  # to list or compare
     "characters": 50,
-    "microseconds of patterns": 100,  # as they are estimated; compiled patterns are kept for other requests
+    "microseconds of patterns": 100,  # estimated; compiled patterns are kept for other requests
     "validated schemas": 2_000,
 }
 MAX_TEXT_TOKENS = 100_000  # of a generated text

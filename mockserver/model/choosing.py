@@ -56,7 +56,7 @@ class Offer(Struct, frozen=True):
     description: tuple[Word, ...]
     parameters: Keys
     verb: str
-    does_anything: bool  # as colleagues and computers do
+    does_anything: bool  # a colleague or a computer, which can do anything
     keys: Keys  # of its name and its description
 
 
@@ -99,7 +99,7 @@ class Offers:
         for at, (score, total) in close.items():
             is_sure = len(close) == 1 and total >= least
             if score >= _PROMISING and not is_sure:  # values support a tool, but are never enough
-                total += mentioned.evidence(list_properties(self.tools[at])) * _WEIGHTS["arguments"]
+                total += mentioned.measure_evidence(list_properties(self.tools[at])) * _WEIGHTS["arguments"]
             totals[at] = total
         found = max(totals, key=totals.__getitem__, default=None)
         return None if found is None or totals[found] < least else self.tools[found]
@@ -134,12 +134,12 @@ def _read_tool(tool: Tool, hint: str) -> _ReadTool:
     )
     choices = (each for values in listed if isinstance(values, list) for each in values if isinstance(each, str))
     return _ReadTool(
-        names=(str(options.get("server_label") or tool.name)[:_LONGEST], *list_allowed(tool)[:_MOST_WORDS]),
+        names=(str(options.get("server_label") or tool.name)[:_MAX_DESCRIPTION], *list_allowed(tool)[:_MOST_WORDS]),
         kind=tool.kind,
-        description=tool.description[:_LONGEST],
-        hint=f"{options.get('server_description') or ''} {hint}"[:_LONGEST],
+        description=tool.description[:_MAX_DESCRIPTION],
+        hint=f"{options.get('server_description') or ''} {hint}"[:_MAX_DESCRIPTION],
         properties=tuple(islice(properties, _MOST_WORDS * _PROPERTIES)),
-        choices=" ".join(islice(choices, _MOST_WORDS))[:_LONGEST],
+        choices=" ".join(islice(choices, _MOST_WORDS))[:_MAX_DESCRIPTION],
     )
 
 
@@ -167,7 +167,7 @@ def _read_offers(tools: tuple[_ReadTool, ...]) -> Sequence[Offer]:
     for at, (tool, name, told) in enumerate(zip(tools, names, about, strict=True)):
         properties = islice(tool.properties, most * _PROPERTIES)
         parameters = frozenset().union(
-            *(find_keys(word) for each in properties for word in split_words(each[:_LONGEST])[:most])
+            *(find_keys(word) for each in properties for word in split_words(each[:_MAX_DESCRIPTION])[:most])
         )
         own = frozenset().union(*map(find_keys, name))
         scale = _WEIGHTS["word of a choice"] if tool.choices else 1
@@ -198,7 +198,7 @@ def _split_namespace(name: str) -> tuple[str, str]:
 
 def _describe(tool: _ReadTool) -> str:
     purpose = " ".join(word_list("tool_purposes").get(tool.kind.partition("_preview")[0], ()))
-    return _ASIDE.sub(" ", f"{tool.description} {purpose} {' '.join(tool.names[1:])}")[:_LONGEST]
+    return _ASIDE.sub(" ", f"{tool.description} {purpose} {' '.join(tool.names[1:])}")[:_MAX_DESCRIPTION]
 
 
 def _spelling(name: str) -> str:
@@ -260,7 +260,7 @@ def _score_name(offer: Offer, said: Said) -> float:
 
 
 def _score_description(offer: Offer, heard: Keys) -> float:
-    """What the text says of the description, of a short one as a share; at most a fixed weight."""
+    """Return what the text says of the description, of a short one as a share; at most a fixed weight."""
     own = [word for word in offer.description if not word.keys & offer.parameters]
     whole = sum(word.share for word in own)
     score = _WEIGHTS["description"] * sum(word.share for word in offer.description if word.keys & heard)
@@ -271,7 +271,7 @@ def _score_description(offer: Offer, heard: Keys) -> float:
 
 
 def _score_verb(offer: Offer, said: Said) -> float:
-    """What the verb of the text says for or against a tool."""
+    """Return what the verb of the text says for or against a tool."""
     own = [word for word in offer.name if is_action(word.word)]
     verbs = said.verbs
     if not own and said.is_action:
@@ -295,7 +295,7 @@ _PROMISING = 0.2  # score from which arguments are worth looking for
 _FAINT = 0.5  # weight of words that tell less than most verbs
 _SHORT_DESCRIPTION = 2.5  # weight of a description that one or two words tell
 _MOST_WORDS = 80  # words of a description: it begins with what the tool does
-_LONGEST = 900  # characters of one
+_MAX_DESCRIPTION = 900  # characters of one
 _FEWEST_WORDS = 4  # words of a tool
 _MOST_READ = 20_000  # words of all tools together
 _PROPERTIES = 4  # for each word that is read of a tool
@@ -374,7 +374,7 @@ def blank_quotes(text: str) -> str:
 
 
 def _split_denial(piece: str) -> tuple[str, str]:
-    """What a piece wants and what it denies: all that follows a word of denial, up to a word such as `just`."""
+    """Return what a piece wants and what it denies: all that follows a word of denial, up to a word such as `just`."""
     found = _DENIAL.search(piece)
     if found is None:
         return piece, ""
@@ -475,7 +475,7 @@ def find_meanings(names: Iterable[str]) -> Mapping[str, str]:
 
 
 def is_follow_up(text: str) -> bool:
-    """Whether a text only adds to an earlier request: `and in Rome?`"""
+    """Return whether a text only adds to an earlier request: `and in Rome?`"""
     return len(text) < 80 and _FOLLOWING.match(text) is not None
 
 
@@ -484,7 +484,7 @@ def refers_back(text: str) -> bool:
 
 
 def _denied_names(denied: str, offers: Offers) -> Iterator[str]:
-    """The names of the tools that a clause does not want."""
+    """Yield the names of the tools that a clause does not want."""
     if _ANY_TOOL.match(denied):
         yield from (tool.name for tool in offers.tools)
         return
@@ -513,7 +513,7 @@ def _list_asked(sentence: Sequence[Clause], offers: Offers) -> list[list[Tool]]:
 
 
 def _find_described(clause: Clause, offers: Offers, head: Clause, before: Clause) -> list[Tool]:
-    """The tool that a clause describes best, if it does so well.
+    """Return the tool that a clause describes best, if it does so well.
 
     `head` is the first clause of its sentence, `before` the clause before it.
     """
@@ -527,7 +527,7 @@ def _find_described(clause: Clause, offers: Offers, head: Clause, before: Clause
     said = Said((*own, *split_words(before.text))) if refers_back(clause.text) else alone
 
     def weigh_against(offer: Offer) -> float:
-        """What speaks against a tool: the clause itself has nothing to do with it, or asks for a text."""
+        """Return what speaks against a tool: the clause itself has nothing to do with it, or asks for a text."""
         if said is not alone and not score_words(offer, alone):
             return _UNFIT
         if offer.does_anything:
@@ -542,7 +542,7 @@ def _find_described(clause: Clause, offers: Offers, head: Clause, before: Clause
 
 
 def _composed(clause: Clause, own: Sequence[str], head: Clause) -> Sequence[str]:
-    """The words that ask for a text or an explanation; a clause without a verb continues its sentence."""
+    """Return the words that ask for a text or an explanation; a clause without a verb continues its sentence."""
     if own[0] == "why" or _IN_GENERAL.match(clause.text):
         return own[:1]
     first = next((word for word in own if find_keys(word)), "")
@@ -552,7 +552,7 @@ def _composed(clause: Clause, own: Sequence[str], head: Clause) -> Sequence[str]
 
 
 def _join_clauses(text: str, found: Sequence[Clause]) -> str:
-    """What clauses say, with what joins them, without those that deny something."""
+    """Return what clauses say, with what joins them, without those that deny something."""
     until = [min(clause.start, before.end + _LONGEST_JOINT) for before, clause in pairwise(found)]
     pieces = (
         text[clause.start : end]

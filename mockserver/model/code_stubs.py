@@ -32,7 +32,7 @@ def _fill_stub(language: str, text: str) -> str:
     about = [word for word in content_words(text, ENGLISH) if word.lower() not in silent]
     name = signed[1] if signed else "_".join([*map(singular, about[:1]), *about[1:3]])
     form = (english(language, "code") or english("python", "code"))[0]
-    stub = form.format(name=name or "main", about=" ".join(text.split()).rstrip(".?!")[:_LONGEST]).strip()
+    stub = form.format(name=name or "main", about=" ".join(text.split()).rstrip(".?!")[:_MAX_REPEATED]).strip()
     if signed:
         stub = stub.replace("*values", signed[2]).replace("return values", f"return {signed[2].split(',')[0]}")
     return stub
@@ -47,9 +47,9 @@ def write_code_values(properties: Mapping[str, Json], said: str, context: str) -
         about = f"{name} {inner.get('description', '')}"[:_LONGEST_NOTE]
         if _SQL.search(about) and not _HAS_SQL.search(said):
             made[name] = write_sql(said, context)
-        elif _OF_SHELL.search(about) and not _HAS_COMMAND.search(said):
+        elif _COMMAND_MENTION.search(about) and not _HAS_COMMAND.search(said):
             made[name] = _fill_stub("bash", said.replace('"', "'"))
-        elif _OF_CODE.search(about) and not _HAS_CODE.search(said):
+        elif _CODE_MENTION.search(about) and not _HAS_CODE.search(said):
             made[name] = _fill_stub("python", said)
     return made
 
@@ -65,17 +65,17 @@ def write_sql(said: str, context: str) -> str:
     return " ".join(("SELECT", "COUNT(*)" if _COUNTS.search(said) else "*", "FROM", table, "LIMIT 10"))
 
 
-_LONGEST = 100  # characters of a prompt that a stub repeats
+_MAX_REPEATED = 100  # characters of a prompt that a stub repeats
 _LONGEST_NOTE = 300
 _SQL = lazy_pattern(r"(?i)\bsql\b|_sql\b|\bsql_")
 _SQL_ORDERED = lazy_pattern(
     r"(?i)\b(?:generate|write|create|return|produce)\b[^.?!\n]{0,60}\b\w{0,10}sql(?:ite)? quer(?:y|ies)\b"
 )
 _HAS_SQL = lazy_pattern(r"(?is)\bselect\b.{1,200}\bfrom\b|\b(?:insert into|update \w+ set|delete from)\b")
-_OF_CODE = lazy_pattern(
+_CODE_MENTION = lazy_pattern(
     r"(?i)\bcode (?:block|snippet)s?\b|\b(?:python|source|executable)[ _]code\b|\bcode to (?:run|execute)\b"
 )
-_OF_SHELL = lazy_pattern(r"(?i)\b(?:bash|shell|terminal) commands?\b")
+_COMMAND_MENTION = lazy_pattern(r"(?i)\b(?:bash|shell|terminal) commands?\b")
 _HAS_COMMAND = lazy_pattern(
     r"(?im)[`$|]|--|\./|(?:^|[.:;,]\s+|\b(?:please|then|and|use)\s+)(?:run|execute|ls|cd|pwd|cat|git|grep|echo)\b"
 )

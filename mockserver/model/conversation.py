@@ -26,9 +26,9 @@ def unwrap(call: Call) -> Call:
         if any(message.role == "user" for message in said):
             call = replace(call, messages=said)
     *before, last = call.messages or (Message("user"),)
-    points_back = last.role == "user" and _OF_PREVIOUS.fullmatch(last.text.strip())
+    points_back = last.role == "user" and _FORMAT_REQUEST.fullmatch(last.text.strip())
     if points_back and any(message.role == "user" for message in before):
-        call = replace(call, messages=tuple(before))  # whose values are to be put in the format, not those of the order
+        call = replace(call, messages=tuple(before))  # their values are put in the format, not those of the order
     if call.tools and call.tool_choice.mode == "auto":
         kept = call.messages
         while len(kept) > 1 and _is_nudge(*kept[-2:]):
@@ -41,7 +41,7 @@ def unwrap(call: Call) -> Call:
     spoken = [message.text for message in call.messages if message.role == "user"]
     if call.tools and any(text.startswith(_OBSERVED) for text in spoken):
         call = replace(call, messages=tuple(_read_observed(call.messages)))
-    if any(text.startswith(_OF_OTHERS) for text in spoken):
+    if any(text.startswith(_TRANSCRIPT_OPENING) for text in spoken):
         call = replace(call, messages=tuple(each for message in call.messages for each in _read_acts(message)))
     return call
 
@@ -89,11 +89,11 @@ def _unwrap(message: Message) -> Message:
 
 
 def _read_acts(message: Message) -> Iterator[Message]:
-    """What a transcript of other agents says that they did, as messages (Google's ADK).
+    """Yield what a transcript of other agents says that they did, as messages (Google's ADK).
 
     `For context: [planner] called tool `search` with parameters: {'query': 'tides'}`.
     """
-    is_transcript = message.role == "user" and message.text.startswith(_OF_OTHERS)
+    is_transcript = message.role == "user" and message.text.startswith(_TRANSCRIPT_OPENING)
     found = [*_ACT.finditer(message.text[:_LONGEST_TRANSCRIPT])] if is_transcript else []
     if not found:
         yield message
@@ -141,7 +141,7 @@ def _read_calls(message: Message) -> tuple[ToolCall, ...]:
     return tuple(made)
 
 
-_QUOTED = lazy_pattern(r"\s*[\"“]([^\"“”\n]{1,2000})[\"”]\s*")  # as a command line passes a prompt
+_QUOTED = lazy_pattern(r"\s*[\"“]([^\"“”\n]{1,2000})[\"”]\s*")  # a prompt in the quotes of a command line
 _CONTEXT = lazy_pattern(
     r"(?i)<(?P<tag>(?:system|session|environment|user|workspace|editor|project|ide|additional|conversation)"
     r"[-_](?:reminder|context|info|information|details|instructions|state|data)|env|instructions|attachments)>"
@@ -155,7 +155,7 @@ _TURN_OF_TEMPLATE = lazy_pattern(  # what the user says in a prompt that is writ
     r"(?P<said>.*?)(?:<\|(?:eot_id|im_end|end|assistant)\|>|<end_of_turn>|\[/INST\]|\Z)"
 )
 _SYSTEM_OF_TEMPLATE = lazy_pattern(r"(?s)<<SYS>>.*?<</SYS>>")
-_OF_PREVIOUS = lazy_pattern(  # You must format the previous response as structured output.
+_FORMAT_REQUEST = lazy_pattern(  # You must format the previous response as structured output.
     r"(?i)(?:<\w{1,20}>)?[^.!?\n]{0,40}\b(?:format|restate|convert|structure|extract|reflect on)\b[^.!?\n]{0,40}"
     r"\b(?:previous|preceding|above|last|original)\s(?:response|answer|message|text|output|conversation|question)\b"
     r"[^.!?\n]{0,80}[.!]?(?:\s+(?:respond|answer)\b[^.!?\n]{0,80}[.!]?)?(?:</\w{1,20}>)?"
@@ -167,7 +167,7 @@ _MISSES_CALL = lazy_pattern(  # You did not use a tool in your previous response
     r"(?i)\bno (?:tool|function)[ _]calls?\b|\b(?:did not|didn't|failed to|does not|must)\b.{0,30}?"
     r"\b(?:use|call|include|contain|make|have)\b.{0,30}?\b(?:tool|function)\b"
 )
-_OF_OTHERS = "For context:"
+_TRANSCRIPT_OPENING = "For context:"
 _LONGEST_TRANSCRIPT = 100_000
 _ACT = lazy_pattern(
     r"\[[\w -]{1,80}\] (?:called tool `(?P<made>[^`\n]{1,128})` with parameters:|"

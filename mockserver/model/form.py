@@ -67,7 +67,7 @@ def _find_counted(text: str) -> re.Match[str] | None:
 
 
 def _find_material(text: str) -> str:
-    """What an order is about: what follows the last colon or a blank line, or is quoted; "" for nothing."""
+    """Return what an order is about: what follows the last colon or a blank line, or is quoted; "" for nothing."""
     found = _MATERIAL.search(text[-_MOST_MATERIAL:])
     return next(filter(None, found.groups()), "").strip() if found else ""
 
@@ -110,7 +110,7 @@ def finish_answer(answer: str, request: Request, rng: Random) -> str:
 
 
 def _shorten(answer: str, request: Request) -> str:
-    """As many of the words or sentences of an answer as a prompt orders."""
+    """Return as many of the words or sentences of an answer as a prompt orders."""
     found = request.find(_LENGTH)
     if found is None:
         return answer
@@ -147,7 +147,7 @@ def _add_tags(answer: str, request: Request, rng: Random) -> str:
     plain = [name for name in names if name not in thinking]
     plain = plain if len(plain) > 1 else [name for name in plain if name.lower() not in word_group("no_values")]
     wanted = shape_of(dict.fromkeys(plain, "..."))["properties"]
-    given, _ = mentions(_IN_TAGS.sub(" ", request.text)).assigned(wanted, lambda *_: True)
+    given, _ = mentions(_IN_TAGS.sub(" ", request.text)).assign(wanted, lambda *_: True)
     thoughts = Speaker(request.topic, rng).thoughts()
     texts = [next(thoughts) if name in thinking else str(given.get(name, answer)) for name in names]
     tail = f"\n{answer}" if names[-1] in thinking else ""  # nothing was said of the answer, which follows
@@ -248,7 +248,7 @@ def _find_form_end(sentence: str) -> int:
     is_form = said[0] in word_group("forms") and said[1] not in ("of", "for", "file", "files")
     is_ordered = verb and (is_form or is_choice or is_count or said[0][:1] in ("{", "<"))
     is_brief = choice[0] in ("keep", "be", "stay") and not {"short", "brief", "concise"}.isdisjoint(said)
-    orders = is_ordered or is_brief or (is_count and len(spoken) < _FEW)
+    orders = is_ordered or is_brief or (is_count and len(spoken) < _FEW_WORDS)
     return (tokens or spoken)[unit * is_count].end() if orders else 0
 
 
@@ -341,7 +341,7 @@ _BRACES = lazy_pattern(r"\{[^{}]{0,2000}\}")
 _SENTENCE_OR_HEAD = lazy_pattern(r"(?:[^.!?:;\n]|[.:](?=\S))+[.!?:;\n]*\s*|[.!?:;\n]+\s*")
 _TOKEN = lazy_pattern(r"[\w'-]+|[^\w\s]")
 NUMBER_ALONE = lazy_pattern(NUMBER)
-_FEW = 8  # words of a sentence that only says how long an answer is
+_FEW_WORDS = 8  # words of a sentence that only says how long an answer is
 _LISTING = vocabulary("key keys field fields properties format schema shape like option options")
 
 
@@ -367,11 +367,11 @@ def find_form(text: str) -> Described | None:
 
 
 def _find_yaml(text: str) -> Described | None:
-    """The last example in YAML that a text shows as the format of the answer."""
+    """Return the last example in YAML that a text shows as the format of the answer."""
     shown = [*islice(_YAML.finditer(text), _MOST_EXAMPLES)]
     if not shown:
         return None
-    from mockserver.config.yaml_reader import parse  # which few prompts need
+    from mockserver.config.yaml_reader import parse  # few prompts need it
 
     for found in reversed(shown):
         read = parse(found["shown"])
@@ -381,14 +381,14 @@ def _find_yaml(text: str) -> Described | None:
 
 
 def _write_yaml(value: Json) -> str:
-    """A table as lines; what is in it as JSON, which is YAML, too."""
+    """Return a table as lines; what is in it as JSON, which is YAML, too."""
     members = value.items() if isinstance(value, Mapping) else ()
     lines = "".join(f"{name}: {compact(inner)}\n" for name, inner in members)
     return f"```yaml\n{lines}```"
 
 
 def _describe(blank: str, names: Sequence[str], text: str, notes: Mapping[str, str] = {}) -> Described | None:
-    """A form with a zero byte for each gap; options that the text lists are those of the first free gap."""
+    """Return a form with a zero byte for each gap; options that the text lists are those of the first free gap."""
     if blank.count("\0") != len(names) or not names:
         return None
     listed = next(iter(list_options(text)), None)

@@ -73,7 +73,7 @@ def write_free_text(tool: Tool, said: Mentions, seed: Seed) -> str:
 
 
 def _find(said: Mentions, *kinds: str) -> str:
-    """The first value of these kinds that a text mentions, the likeliest kind first; "" for none."""
+    """Return the first value of these kinds that a text mentions, the likeliest kind first; "" for none."""
     found = (str(each.value) for kind in kinds for each in said.found if each.kind == kind)
     return next(found, "").strip()
 
@@ -145,7 +145,7 @@ def limit_to_choice(tool: Tool, choice: ToolChoice) -> Tool | None:
 
 
 def _mcp_use(tool: Tool, call: Call, said: str, seed: Seed) -> Item | None:
-    """A call of a server's tool, or first the question whether it may be made; None after that."""
+    """Return a call of a server's tool, or first the question whether it may be made; None after that."""
     label = str(tool.options.get("server_label") or "server")
     names = list_allowed(tool)
     parts = [part for message in call.since_user for part in message.parts if part.get("server_label") == label]
@@ -175,7 +175,7 @@ def _approval(call: Call) -> bool | None:
 
 
 def _needs_approval(required: Json, name: str) -> bool:
-    """Whether a call must be approved first: always, unless the client says otherwise."""
+    """Return whether a call must be approved first: always, unless the client says otherwise."""
     if not isinstance(required, Mapping):
         return bool(required != "never")
     return name in _names(required.get("always")) or name not in _names(required.get("never"))

@@ -92,8 +92,8 @@ def choose_values(call: Call, schema: Json, about: str = "") -> dict[str, Json]:
     """Return the values of an object's properties that choose from a list; `about` describes the object."""
     root: Mapping[str, Json] = schema if isinstance(schema, Mapping) else {}
     found: dict[str, Json] = {}
-    for name, inner in islice(_properties(root).items(), _MOST):
-        options = [*dict.fromkeys(islice(_list_values(inner, root), _MOST))]
+    for name, inner in islice(_properties(root).items(), _MAX_OPTIONS):
+        options = [*dict.fromkeys(islice(_list_values(inner, root), _MAX_OPTIONS))]
         ends = [option for option in options if _is_end(option, split_name(name))]
         best: str | None = None
         if ends and len(options) > len(ends):
@@ -120,7 +120,7 @@ def find_endings(schema: Json) -> dict[str, Json]:
 
 
 def _remove_names(text: str, names: Sequence[str]) -> str:
-    """A text without the first place of each name."""
+    """Return a text without the first place of each name."""
     for name in names:
         text = re.sub(rf"(?i)(?<!\w){re.escape(name)}(?!\w)", " ", text, count=1)
     return text
@@ -129,8 +129,8 @@ def _remove_names(text: str, names: Sequence[str]) -> str:
 def find_colleague(call: Call, tool: Tool) -> dict[str, Json]:
     """Return who a request is for, and what it is, for a tool that hands it over; nothing where it is for nobody."""
     properties = list_properties(tool) if HANDOFF.match(tool.name) else {}
-    for name, inner in islice(properties.items(), _MOST):
-        names = [*dict.fromkeys(islice(_list_values(inner, tool.parameters), _MOST))]
+    for name, inner in islice(properties.items(), _MAX_OPTIONS):
+        names = [*dict.fromkeys(islice(_list_values(inner, tool.parameters), _MAX_OPTIONS))]
         names = names or [*_find_names(call, name, "", tool.description)]
         if names and (fitting := _choose_listed(call, names)) is not None:
             tasks = [each for each in properties if each != name and not _TASKS.isdisjoint(split_name(each))]
@@ -160,7 +160,7 @@ def _join_rules(call: Call) -> str:
 
 
 def _list_rosters(rules: str) -> Iterator[ListedOptions]:
-    """The elements of instructions that have ids: `<member id="writer">`."""
+    """Yield the elements of instructions that have ids: `<member id="writer">`."""
     found: dict[str, list[str]] = {}
     for element, name in _WITH_ID.findall(rules):
         found.setdefault(element, []).append(name)
@@ -173,7 +173,7 @@ def _properties(schema: Json) -> Mapping[str, Json]:
 
 
 def _list_values(schema: Json, root: Mapping[str, Json], levels: int = 4) -> Iterator[str]:
-    """The texts that a schema lists, also in alternatives and behind a reference to a definition."""
+    """Yield the texts that a schema lists, also in alternatives and behind a reference to a definition."""
     if not isinstance(schema, Mapping) or not levels:
         return
     enum = schema.get("enum")
@@ -183,7 +183,7 @@ def _list_values(schema: Json, root: Mapping[str, Json], levels: int = 4) -> Ite
     inner = [root[key][reference] for key in ("$defs", "definitions") if reference in root.get(key, ())]
     for keyword in ("anyOf", "oneOf", "allOf"):
         inner += schema[keyword] if isinstance(schema.get(keyword), list) else []
-    for each in inner[:_MOST]:
+    for each in inner[:_MAX_OPTIONS]:
         yield from _list_values(each, root, levels - 1)
 
 
@@ -234,7 +234,7 @@ def _list_roles(text: str) -> list[str]:
 
 
 def _choose_next(call: Call, workers: Sequence[str], end: str) -> str:
-    """The next of the workers that a request is for, who did not reply yet; then the end."""
+    """Return the next of the workers that a request is for, who did not reply yet; then the end."""
     request, replies = _read_conversation(call, workers, end)
     hints = find_hints(workers, _join_rules(call))
     tools = [Tool(worker, hints.get(worker, "")) for worker in workers]
@@ -247,7 +247,7 @@ def _choose_next(call: Call, workers: Sequence[str], end: str) -> str:
 
 
 def _read_conversation(call: Call, workers: Sequence[str], end: str) -> tuple[str, list[tuple[str, str]]]:
-    """The last request of the user, and who replied what to it since; "" for somebody whom nobody knows."""
+    """Return the last request of the user, and who replied what to it since; "" for somebody whom nobody knows."""
     known = {worker.lower(): worker for worker in workers}
     speakers = re.compile(rf"(?im)^\W{{0,4}}({'|'.join(map(re.escape, (*workers, *_USERS)))})\W{{0,3}}(?::|\]|\n|> |$)")
     request = ""
@@ -278,7 +278,7 @@ def _names(text: str, name: str) -> bool:
 
 
 def _find_decision(message: Message, workers: Sequence[str]) -> str:
-    """The worker that an earlier answer of the supervisor itself chose."""
+    """Return the worker that an earlier answer of the supervisor itself chose."""
     if message.role != "assistant":
         return ""
     said = [try_parse(made.arguments) for made in message.tool_calls] or [try_parse(message.text, message.text.strip())]
@@ -295,7 +295,7 @@ def _is_end(option: str, name: Sequence[str]) -> bool:
     return option.isupper() or option.startswith("_") or not word_set("routing").isdisjoint(name)
 
 
-_MOST = 50
+_MAX_OPTIONS = 50
 _MOST_MESSAGES = 200
 _LONGEST_REQUEST = 1_500  # characters
 _LONGEST_LEAD = 120  # characters

@@ -42,7 +42,7 @@ class Request(Struct, frozen=True):
         return pattern.search(self.text) or _find_in_rules(pattern, self.rules)
 
 
-@remember(512)  # as the same rules come with each request of a client
+@remember(512)  # a client sends the same rules with each request
 def _find_in_rules(pattern: re.Pattern[str], rules: str) -> re.Match[str] | None:
     return pattern.search(rules)
 
@@ -90,7 +90,7 @@ class Dictation(Struct, frozen=True):
 
 
 def dictate(request: Request, rng: Random) -> str | None:
-    """The exact words that are ordered: `say hello`, `reply with exactly: OK`, `repeat after me ...`."""
+    """Return the exact words that are ordered: `say hello`, `reply with exactly: OK`, `repeat after me ...`."""
     ordered = _find_dictation(request.rules)
     if ordered is None or not (ordered.is_quoted or "exactly" in ordered.how):
         ordered = _find_dictation(request.text)
@@ -104,7 +104,7 @@ def dictate(request: Request, rng: Random) -> str | None:
 
 @remember(64)
 def _find_dictation(text: str) -> Dictation | None:
-    """The first order to say exact words that no condition holds back; `if you can read this` is met."""
+    """Return the first order to say exact words that no condition holds back; `if you can read this` is met."""
     unmet = _MET.sub(lambda condition: " " * len(condition[0]), text)
     for saying in _SAYING.finditer(text):
         at = end = saying.end()
@@ -124,7 +124,7 @@ def _find_dictation(text: str) -> Dictation | None:
 
 
 def rephrase(request: Request, rng: Random) -> str | None:
-    """The last question of a conversation as a question of its own, which retrieval begins with."""
+    """Return the last question of a conversation as a question of its own, which retrieval begins with."""
     asked = [line for line in SENTENCE.findall(request.text) if line.endswith("?")]
     return capitalized(asked[-1].rpartition(": ")[2].strip()) if asked and request.find(_STANDALONE) else None
 
@@ -138,7 +138,7 @@ def calculate(request: Request, rng: Random) -> str | None:
 
 
 def rate(request: Request, rng: Random) -> str | None:
-    """A number within the bounds that graders are given: `on a scale of 1 to 5`, `Rating: [[5]]`."""
+    """Return a number within the bounds that graders are given: `on a scale of 1 to 5`, `Rating: [[5]]`."""
     bounds = request.find(_BOUNDS)
     if bounds is None:
         return None
@@ -155,7 +155,7 @@ def find_value(request: Request, rng: Random) -> str | None:
     if found is None or name in word_group("no_values") or ({*name.split()} - {"code"}) & word_group("no_values"):
         return None
     material = request.text.replace(found[0], " ") if found.string is request.text else request.text
-    given, _ = mentions(material).assigned({name.replace(" ", "_"): shape_of("...", name)}, lambda *_: True)
+    given, _ = mentions(material).assign({name.replace(" ", "_"): shape_of("...", name)}, lambda *_: True)
     return str(next(iter(given.values()))) if given else known_text(name, rng)
 
 
@@ -163,7 +163,7 @@ def find_value(request: Request, rng: Random) -> str | None:
 
 
 def decide(request: Request) -> str | None:
-    """The word for the case that holds, `If it is good, reply APPROVED, otherwise REVISE`; None for no cases.
+    """Return the word for the case that holds, `If it is good, reply APPROVED, otherwise REVISE`; None for no cases.
 
     The case is the one that approves, else the one whose condition fits the text best, else the other one.
     """
@@ -202,7 +202,7 @@ def choose(request: Request, rng: Random) -> str | None:
 
 
 def _choose_option(request: Request, rng: Random) -> str | None:
-    """The true option if possible, or the one that is named."""
+    """Return the true option if possible, or the one that is named."""
     if (number := _choose_number(request, rng)) is not None:
         return number
     lettered = _find_lettered(request.text)
@@ -258,14 +258,14 @@ def _choose_number(request: Request, rng: Random) -> str | None:
 
 
 def _is_true(request: Request) -> bool | None:
-    """Whether what tools returned says so; None where they returned nothing."""
+    """Return whether what tools returned says so; None where they returned nothing."""
     stated = (read_truth(value) for _, value in request.facts)
     denied = _DENIAL.search(request.found) is not None
     return next((value for value in stated if value is not None), not denied if request.found else None)
 
 
 def _find_lettered(text: str) -> dict[str, str]:
-    """The options of a text by their letters, `A) red B) green`, if they begin with A and miss none."""
+    """Return the options of a text by their letters, `A) red B) green`, if they begin with A and miss none."""
     found = [((each[1] or each[2])[0], each[3].strip(" ,;\t")) for each in _LETTERED.finditer(text)]
     letters = "".join(letter for letter, _ in found).upper()
     first = max(letters.rfind("A"), 0)
@@ -386,7 +386,7 @@ def compute(text: str, *, bare: bool) -> str | None:
 
 
 def _is_question(text: str, found: re.Match[str]) -> bool:
-    """Whether a sum is the question, and not a date or a number of some thing."""
+    """Return whether a sum is the question, and not a date or a number of some thing."""
     before = text[max(0, found.start() - 40) : found.start()]
     behind = text[found.end() :].lstrip()
     alone = before.rstrip()[-1:] in ("", ".", "!", "?", ":") and not behind[:3].strip(" =?.\n")
@@ -417,7 +417,7 @@ def _write_result(result: Fraction) -> str:
 
 @cache
 def _list_spoken_signs() -> Sequence[tuple[re.Pattern[str], str]]:
-    """What is said in words, and in signs."""
+    """Return what is said in words, and in signs."""
     return [(lazy_pattern(f"(?i){spoken}"), signs) for spoken, signs in word_lists("patterns")["spoken_sums"]]
 
 

@@ -62,16 +62,16 @@ def write_plain_prose(call: Call, seed: Seed) -> DraftChoice | None:
 
 
 def _is_plain(text: str) -> bool:
-    """Whether a text has neither a word nor a sign that an order needs, nor a word of another language."""
+    """Return whether a text has neither a word nor a sign that an order needs, nor a word of another language."""
     if not 0 < len(text) <= _LONGEST_PLAIN or not text.isascii() or "  " in text:
         return False
     said = text.encode().translate(_HARMLESS)
-    if b"{" in said or b"\n " in said:  # which may be `5 words`
+    if b"{" in said or b"\n " in said:  # a sign or a digit, as in `5 words`
         return False
     return _marked_words().isdisjoint(said.decode().split())
 
 
-_is_plain_rule = remember(64)(_is_plain)  # as the same come again and again
+_is_plain_rule = remember(64)(_is_plain)  # the same texts come again and again
 
 
 @cache
@@ -121,7 +121,7 @@ _MOST_ASKED = 2000  # characters
 
 
 def _ends_as_question(about: Topic) -> bool:
-    """Whether the request ends with a question mark, in a language that is not taken apart."""
+    """Return whether the request ends with a question mark, in a language that is not taken apart."""
     at = about.text.rfind(about.said)
     return about.text[at + len(about.said) :].lstrip(" \t\"'”»)").startswith(QUESTION_SIGNS)
 
@@ -166,7 +166,7 @@ def _answers_mine(sentence: _Statement, keys: frozenset[str]) -> bool:
 
 
 def _answer(about: Topic, found: _Statement) -> str:
-    """The sentence, in the second person if the user said it of himself, after yes or no if that is asked."""
+    """Return the sentence, in the second person if the user said it of himself, after yes or no if that is asked."""
     text = found.text
     if found.own and _MINE.search(text):
         text = _PERSONS.sub(lambda person: _TURNED[fold(person[0])], text)

@@ -50,14 +50,14 @@ _VALIDATORS = Memo[bytes, Any](most=128_000_000, fewest=1)  # the largest patter
 
 
 def matches(pattern: str, text: str) -> bool:
-    """Whether the validator finds the pattern in the text; False for a pattern that it cannot read."""
+    """Return whether the validator finds the pattern in the text; False for a pattern that it cannot read."""
     validator = find_text_validator([{"pattern": pattern}])
     return validator is not None and bool(validator.is_valid(text))
 
 
 @remember(1024)
 def estimate_pattern_work(pattern: str) -> int:
-    """About how many microseconds compiling a pattern takes."""
+    """Return about how many microseconds compiling a pattern takes."""
     backtracks = _BACKTRACKS.search(pattern)
     if "\\p" in pattern.lower() or (backtracks and "\\w" in pattern.lower()):
         each = 250  # a class of Unicode's letters is written out for each repeat
@@ -222,7 +222,7 @@ def _parse(pattern: str) -> Tree:
 
 
 def _write_for_python(pattern: str, *, in_class: bool = False) -> str:
-    """What ECMAScript and Rust write otherwise than Python does, as Python writes it."""
+    """Return what ECMAScript and Rust write otherwise than Python does, as Python writes it."""
 
     def rewrite(found: re.Match[str]) -> str:
         text = found[0]
@@ -346,7 +346,7 @@ class _InvalidPatternError(Exception):
 
 
 def write_match(pattern: str, rng: Random, values: list[str]) -> str:
-    """A text that is a match: a value of the prompt, which is then used up, else one as people write it.
+    """Return a text that is a match: a value of the prompt, which is then used up, else one as people write it.
 
     Raises _InvalidPatternError, and Failure if no text is found.
     """
@@ -385,7 +385,7 @@ def _compile_whole(pattern: str) -> Any:
 
 
 def draw_usual_texts(rng: Random) -> Iterator[str]:
-    """Words, numbers, dates and the like, as people write them."""
+    """Yield words, numbers, dates and the like, as people write them."""
     word = rng.choice(_WORDS)
     other = rng.choice(_WORDS)
     number = rng.randrange(1, 100)
@@ -570,6 +570,6 @@ _MAX_SIZE = 20_000
 _SURROGATE = lazy_pattern("[\ud800-\udfff]")
 _FIRST_DAY = date(2024, 1, 1)
 _WORDS = (
-    *("amber", "border", "cedar", "delta", "ember", "field", "garden", "harbor", "island", "juniper", "kernel"),
-    *("lantern", "meadow", "north", "orchard", "pepper", "quartz", "river", "summit", "timber", "valley", "window"),
-)
+    "amber", "border", "cedar", "delta", "ember", "field", "garden", "harbor", "island", "juniper", "kernel",
+    "lantern", "meadow", "north", "orchard", "pepper", "quartz", "river", "summit", "timber", "valley", "window",
+)  # fmt: skip

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from itertools import accumulate, cycle, islice, repeat, takewhile
 from math import floor
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -69,33 +69,41 @@ def _topic(text: str, rules: str) -> Topic:
 
 
 def english_topic(text: str) -> Topic:
-    """What an English text of printable characters is about, without a double blank."""
+    """Return what an English text of printable characters is about, without a double blank."""
     return _about(text, ENGLISH, ENGLISH)
 
 
 def _about(text: str, spoken: str, language: str) -> Topic:
     request = _request(text)
-    kind, subject, act = question(request) if spoken == ENGLISH else ("tell", _trimmed(request, spoken), "")
+    kind, subject, act = _read_question(request) if spoken == ENGLISH else _Question("tell", _trimmed(request, spoken))
     words = tuple(subject.split(" and ")) if kind == "state" and subject else content_words(subject or request, spoken)
     return Topic(text, language, kind, subject[:_MAX_SUBJECT], act[:_MAX_SUBJECT], request.rstrip(SIGNS), words)
 
 
-def question(request: str) -> tuple[str, str, str]:
-    """The kind of an English question as a topic names it, its subject, and what somebody wants to do."""
+class _Question(NamedTuple):
+    """The kind of a question as a topic names it, its subject, and what somebody wants to do."""
+
+    kind: str
+    subject: str = ""
+    act: str = ""
+
+
+def _read_question(request: str) -> _Question:
+    """Read a question in English."""
     plain = (_QUOTES.sub("", request) if _QUOTES.search(request) else request).strip()
     plain = plain[polite.end() :] if (polite := _POLITE.match(plain)) else plain
     if found := _INTERROGATIVE.match(plain):
         rest = plain[found.end() :]
         kind = str(found.lastgroup)
         if kind == "how":
-            return kind, "", _phrase(rest)
+            return _Question(kind, act=_phrase(rest))
         being = _BEING.match(rest) if kind != "why" else None
-        return kind, _phrase(rest[being.end() :]) if being else "".join(content_words(rest, ENGLISH)[:1]), ""
+        return _Question(kind, _phrase(rest[being.end() :]) if being else "".join(content_words(rest, ENGLISH)[:1]))
     if telling := _telling().match(plain):
-        return "tell", _phrase(plain[telling.end() :]), ""
+        return _Question("tell", _phrase(plain[telling.end() :]))
     if is_order(plain):
-        return "do", "", _phrase(plain[:1].lower() + plain[1:])
-    return "state", " and ".join(content_words(plain, ENGLISH)[-2:]), ""
+        return _Question("do", act=_phrase(plain[:1].lower() + plain[1:]))
+    return _Question("state", " and ".join(content_words(plain, ENGLISH)[-2:]))
 
 
 def is_order(sentence: str) -> bool:
@@ -103,7 +111,7 @@ def is_order(sentence: str) -> bool:
 
 
 def content_words(text: str, language: str) -> tuple[str, ...]:
-    """The words of a text that are neither stop words nor endless, each once, at most eight."""
+    """Return the words of a text that are neither stop words nor endless, each once, at most eight."""
     if language in UNSPACED:
         return (text,) if text else ()
     silent = stop_words(language)
@@ -126,7 +134,7 @@ def _found(words: re.Pattern[str], text: str) -> list[str]:
 def _request(text: str) -> str:
     """The sentence that asks: the last question, or the first order, or the first sentence that says anything."""
     bare = text.rstrip(".!?")
-    if bare and bare.isascii() and not _ENDS.search(bare):  # as most have a single sentence
+    if bare and bare.isascii() and not _ENDS.search(bare):  # most texts are a single sentence
         sentence = text.strip()
         return "" if len(sentence) < 2 or _EMPTY.match(sentence) else sentence
     sentences: list[str] = [found.strip() for found in SENTENCE.findall(text)]
@@ -235,7 +243,7 @@ def requested_language(text: str) -> str | None:
     return None if found is None else _codes_by_name()[found[1]]
 
 
-_requested_by_rules = remember(64)(requested_language)  # which come again and again
+_requested_by_rules = remember(64)(requested_language)  # the same rules come again and again
 
 
 @remember(16)
@@ -244,7 +252,7 @@ def _spoken_words(text: str) -> Sequence[str]:
 
 
 def _by_script(sample: str) -> str | None:
-    """The language of the script that fills most of a text; some letters tell languages of one script apart."""
+    """Return the language of the script that fills most of a text; some letters tell languages of one script apart."""
     latin = len(_LATIN.findall(sample))
     for script, weight, codes in _list_scripts():
         if (count := len(script.findall(sample))) and count * weight >= latin:
@@ -278,7 +286,7 @@ def _leanings() -> dict[str, int]:
 
 @cache
 def foreign_words() -> frozenset[str]:
-    """The stop words of other languages that are not English, and the names of languages."""
+    """Return the stop words of other languages that are not English, and the names of languages."""
     return frozenset(word for word, leaning in _leanings().items() if leaning < 0).union(_codes_by_name())
 
 
@@ -412,7 +420,7 @@ def separator_after_prompt(call: Call) -> str:
 
 
 def _limited(texts: list[str], counts: list[int], call: Call, options: Mapping[str, Json]) -> Piece:
-    """The texts that fit into the request's limit, but always the first; all if a length is stated."""
+    """Return the texts that fit into the request's limit, but always the first; all if a length is stated."""
     most = call.options.max_tokens
     tokens = sum(counts)
     if most is not None and tokens > most and "tokens" not in options and not call.options.ignore_eos:

@@ -68,7 +68,7 @@ def reply(call: Call, seed: Seed, options: Options) -> DraftChoice:
         return DraftChoice((*thoughts, *uses))
     if (quoted := find_citation(call)) is not None:
         return DraftChoice((*thoughts, *uses, quoted))
-    answer = _OF_FORMAT.get(call.options.response_format, answer_in_words)
+    answer = _FORMAT_WRITERS.get(call.options.response_format, answer_in_words)
     said = answer(with_earlier_results(remaining, seed), seed, options)
     if not (thoughts or uses or call.options.prefill):
         return said
@@ -146,7 +146,7 @@ def arguments(call: Call, seed: Seed, options: Options) -> DraftChoice:
     said = mentions(call.last_user)
     if not before:
         return DraftChoice((make_tool_use(tool, said, seed, lenient=lenient),))
-    listed = said.sets(list_properties(tool))
+    listed = said.split(list_properties(tool))
     said = listed[before % len(listed)] if listed else said
     return DraftChoice((make_tool_use(tool, said, seed.branch(str(before)), lenient=lenient),))
 
@@ -167,7 +167,7 @@ def find_described_value(call: Call, seed: Seed) -> DraftChoice | None:
 
 
 def _ruling(call: Call) -> str:
-    """The instructions that may order a form: those of an agent with tools that fill pages are a manual."""
+    """Return the instructions that may order a form: those of an agent with tools that fill pages are a manual."""
     return "" if call.tools and len(call.system) > _LONGEST_RULES else call.system
 
 
@@ -180,7 +180,7 @@ def _list_orders(call: Call) -> list[str]:
 
 
 def _fill_shape(found: Described, call: Call, seed: Seed) -> Json:
-    """What a prompt describes; any object if that is impossible: providers refuse schemas of requests only."""
+    """Return what a prompt describes; any object if that is impossible: providers refuse schemas of requests only."""
     with suppress(Failure):
         return _fill(found.schema, call, seed, found.rest)
     return _make_object(call, seed.stream("json"))
@@ -206,7 +206,7 @@ def _fill(schema: Json, call: Call, seed: Seed, said: str) -> Json:
 
 def _find_answer(call: Call, properties: Mapping[str, Json], said: str) -> dict[str, Json]:
     """The value of the property that takes the answer to the user's question, if the conversation has the answer."""
-    names = [name for name in properties if split_words(name)[-1:] in _OF_ANSWERS]
+    names = [name for name in properties if split_words(name)[-1:] in _ANSWER_NAMES]
     if not names or list_result_texts(call):
         return {}
     result = compute(said, bare=True)
@@ -236,7 +236,7 @@ def _draft(text: str) -> DraftChoice:
 
 
 _LONGEST_RULES = 6_000  # characters
-_OF_FORMAT: Mapping[str, Callable[[Call, Seed, Options], DraftChoice]] = {
+_FORMAT_WRITERS: Mapping[str, Callable[[Call, Seed, Options], DraftChoice]] = {
     "json_schema": schema,
     "json_object": json,
     "enum": enum,
@@ -252,7 +252,7 @@ _DONE = lazy_pattern(  # You have currently done the follow steps:
     r"(?im)^\W{0,3}(?:results?|observations?|findings)\b[^:\n]{0,20}:\s*\S|\b(?:past|previous|completed|executed|done|finished|taken)\b[^:\n]{0,40}\b(?:steps?|tasks?|actions?)\b[^:\n]{0,20}"
     r":\s*[^\s\w]"
 )
-_OF_ANSWERS = (("answer",), ("response",), ("reply",))
+_ANSWER_NAMES = (("answer",), ("response",), ("reply",))
 _NULL = lazy_pattern(
     r"(?i)\b(?:use|return|put|set|leave|write|give|otherwise|else|is|be|to|as|with)\b.{0,40}?\bnull\b|\bnull if\b"
 )

@@ -126,7 +126,7 @@ def shape_of(example: Json, name: str = "") -> dict[str, Json]:
 
 
 def _shape_of_items(examples: list[Json]) -> dict[str, Json]:
-    """The shape of the first item; of records with the keys of others too, of which none is required."""
+    """Return the shape of the first item; of records with the keys of others too, of which none is required."""
     made = shape_of(examples[0])
     records = [each for each in examples[1:MOST_KEYS] if isinstance(each, Mapping)]
     if isinstance(examples[0], Mapping) and records:
@@ -146,7 +146,7 @@ def list_of(items: Json) -> dict[str, Json]:
 
 
 def schema_of_note(note: str) -> dict[str, Json]:
-    """What a text says of a value: its type, or a choice of words; nothing where it says neither."""
+    """Return what a text says of a value: its type, or a choice of words; nothing where it says neither."""
     if any(sign in note for sign in ("YY", "%Y", "HH:", "%H:")):  # a pattern such as DD/MM/YYYY
         return {"type": "string", "format": "date-time" if "H:" in note else "date"}
     if listed := _LITERAL.fullmatch(note):
@@ -342,7 +342,7 @@ def find_shape(said: str, rules: str = "", *, json_anyway: bool = False) -> Desc
 
 
 def _undouble(text: str) -> str:
-    """A text with the braces that a template should have halved, `{{"a": 1}}`, as they are meant."""
+    """Return a text with the braces that a template should have halved, `{{"a": 1}}`, as they are meant."""
     if not _DOUBLED.search(text):
         return text
     pieces = text.split("```")
@@ -357,7 +357,7 @@ def _shape_in(text: str, found: FoundValue, said: str) -> Described:
     if "json" in notes.lower():
         schema = _add_notes(schema, notes)
     window = text[max(0, found.start - 2000) : found.end]
-    is_listed = _LISTED.search(before[-_NEAR:]) or len(_SEVERAL.findall(window)) > len(_OF_KEY.findall(window))
+    is_listed = _LISTED.search(before[-_NEAR:]) or len(_SEVERAL.findall(window)) > len(_LIST_VALUE.findall(window))
     if schema.get("type") == "object" and not _holds_list(schema) and is_listed:
         schema = {"type": "array", "items": schema, "minItems": 2, "maxItems": 5}
     rest = without_json_orders(f"{_remove_examples(before)}\n{after}" if text is said else said)
@@ -373,13 +373,13 @@ def _shape_in(text: str, found: FoundValue, said: str) -> Described:
 
 
 def _holds_list(schema: Mapping[str, Json]) -> bool:
-    """Whether a schema is one list by a name, and so is all that is wanted."""
+    """Return whether a schema is one list by a name, and so is all that is wanted."""
     inner = [*schema.get("properties", {}).values()]
     return "$defs" in schema or (len(inner) == 1 and isinstance(inner[0], Mapping) and inner[0].get("type") == "array")
 
 
 def _add_notes(schema: Mapping[str, Json], text: str) -> Mapping[str, Json]:
-    """The schema of an example with what the text says of its texts and numbers: which they may be."""
+    """Return the schema of an example with what the text says of its texts and numbers: which they may be."""
     if schema.get("type") == "array" and isinstance(schema.get("items"), Mapping):
         return {**schema, "items": _add_notes(schema["items"], text)}
     properties = schema.get("properties")
@@ -388,7 +388,7 @@ def _add_notes(schema: Mapping[str, Json], text: str) -> Mapping[str, Json]:
     noted = {}
     for name, inner in properties.items():
         plain = isinstance(inner, Mapping) and inner.keys() <= {"type", "description"} and inner.get("type") == "string"
-        told = re.findall(rf"[\"'`*]{re.escape(name)}[\"'`*]{_OF_NOTE}", text) if plain else ()
+        told = re.findall(rf"[\"'`*]{re.escape(name)}[\"'`*]{_NOTED_VALUE}", text) if plain else ()
         several = (options_of_note(note) for note in told if len(QUOTED_OPTION.findall(note)) > 1)
         several = (each for each in several if properties.keys().isdisjoint(each.get("enum", ())))
         noted[name] = next(filter(None, several), _add_notes(inner, text) if isinstance(inner, Mapping) else inner)
@@ -403,7 +403,7 @@ def _set_number(schema: Mapping[str, Json], found: re.Match[str]) -> dict[str, J
 
 
 def asks_for_json(text: str) -> bool:
-    """Whether a text orders an answer in JSON."""
+    """Return whether a text orders an answer in JSON."""
     said = fold(text)
     if "json" not in text.lower():
         return "{" in said and _ORDERED_OBJECT.search(said) is not None
@@ -433,12 +433,12 @@ def _remove_examples(text: str) -> str:
 
 
 def _find_schema(text: str) -> FoundValue | None:
-    """The last JSON Schema of a text: earlier ones tend to be examples."""
+    """Return the last JSON Schema of a text: earlier ones tend to be examples."""
     for found in reversed([each for each in find_objects(text) if isinstance(each.value, Mapping)]):
         schema = _unwrapped(found.value)
         if _is_schema(schema):
             return replace(found, value=schema)
-        if _are_properties(schema) and not _OF_TOOL.search(text[max(0, found.start - _NEAR) : found.start]):
+        if _are_properties(schema) and not _TOOL_WORD.search(text[max(0, found.start - _NEAR) : found.start]):
             return replace(found, value=record_of(schema))
     return None
 
@@ -458,14 +458,14 @@ def _is_schema(value: Mapping[str, Json]) -> bool:
 
 
 def _are_properties(value: Mapping[str, Json]) -> bool:
-    """Whether each value is the schema of a property: `{"age": {"type": "integer"}}`."""
+    """Return whether each value is the schema of a property: `{"age": {"type": "integer"}}`."""
     return bool(value) and all(
         isinstance(inner, Mapping) and inner.get("type") in _SCHEMA_TYPES for inner in value.values()
     )
 
 
 def _find_list(text: str) -> FoundValue | None:
-    """A list of what the words around `JSON array` name: "list 3 fruits as a JSON array"."""
+    """Return a list of what the words around `JSON array` name: "list 3 fruits as a JSON array"."""
     listings = [*_LISTING.finditer(text)]
     found = next((each for each in listings if each["as_json"]), None) or _ARRAY.search(text)
     if found is None:
@@ -484,7 +484,7 @@ def _find_example(text: str) -> FoundValue | None:
     for found in _join_types(text, [*find_objects(text)]):
         before = text[max(0, found.start - _CUE) : found.start]
         behind = text[found.end : found.end + _NEAR]
-        if _OF_KEY.search(before) and (keys := _find_keys(text)):
+        if _LIST_VALUE.search(before) and (keys := _find_keys(text)):
             return keys
         is_shown = _LIKE.search(before) and not _GIVEN.search(before[-_NEAR:])
         if found.value and (is_shown or _IS_SHAPE.match(behind) or _TO_FILL.search(before)):
@@ -583,7 +583,7 @@ _NEAR = 60
 _SCHEMA_TYPES = (*NAMES_OF_TYPES, "array")
 _UNION = lazy_pattern(r"\btype\s+(\w{1,40})\s*=\s*\|?\s*(\w{1,40})(?=\s*[|;])")
 _NAME_OF_TYPE = lazy_pattern(r"\b(?:interface|type|class)\s+(\w{1,40})\s*=?\s*$")
-_OF_TOOL = lazy_pattern(r"(?i)\b(?:arg(?:ument)?s?|inputs?|param(?:eter)?s?|tools?|functions?)\b")
+_TOOL_WORD = lazy_pattern(r"(?i)\b(?:arg(?:ument)?s?|inputs?|param(?:eter)?s?|tools?|functions?)\b")
 _ORDERED = lazy_pattern(
     r"(?:return|respond|reply|output|answer|give|produce|make|use|generate|provide|format|formatted|write|create"
     r"|extract"
@@ -676,11 +676,11 @@ _ORDERED_OBJECT = lazy_pattern(
     r"|like)){0,5}:?\s*`{0,3}(?=\{\s*\"\w)"
 )
 _AS_OPTIONAL = lazy_pattern(r"(?i)[,; ]*\boptional\b[,:; ]*")
-_OF_KEY = lazy_pattern(
+_LIST_VALUE = lazy_pattern(
     r"(?i)\w[\"'`]?\s*(?:\(|:|=| is| as)\s*(?:an? )?(?:list|array) of (?:objects? (?:with|like) )?(?:$|\{)"
 )
 _NUMBERED_TO = lazy_pattern(r"\(1 to (\d{1,3})\)")
-_OF_NOTE = (
+_NOTED_VALUE = (
     r"(?: key| field)?[\s:(–-]{0,4}"
     r"(?:(?:should|must|is|are|which|can|will|be|either|strictly|only|one of)\W{1,3}){0,6}([^\n]{3,160})"
 )

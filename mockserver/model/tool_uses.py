@@ -50,7 +50,7 @@ from mockserver.model.hosted import limit_to_choice, make_hosted_use, write_free
 from mockserver.model.listed_options import choose_values, find_colleague
 from mockserver.model.orders import compute, find_courtesy
 from mockserver.model.passages import describe_results, list_result_texts
-from mockserver.model.schema import instance
+from mockserver.model.schema import generate_instance
 from mockserver.model.shapes import with_told_bounds
 from mockserver.model.vocabulary import RULING, find_keys, is_verb, keep_ends, split_words, stem, vocabulary, weigh_word
 
@@ -81,7 +81,7 @@ def read_instructions(call: Call, tools: Sequence[Tool]) -> Instructions:
     return _read_instructions("\n".join(islice(texts, _MOST_RULING)), tuple(tool.name for tool in tools))
 
 
-@remember(32)  # as the same come with each request of a client
+@remember(32)  # a client sends the same ones with each request
 def _read_instructions(text: str, names: tuple[str, ...]) -> Instructions:
     told = Instructions()
     spoken = {*split_words(text)}
@@ -194,7 +194,7 @@ def list_tool_uses(call: Call, seed: Seed) -> tuple[Use, ...]:
 
 
 def _find_last_command(call: Call, offered: Sequence[Tool]) -> ToolCall | None:
-    """The call that ends the work, once some was done, with the command that instructions name for that."""
+    """Return the call that ends the work, once some was done, with the command that instructions name for that."""
     made = list_tool_calls(call)
     takes = (
         (tool, name) for tool in offered for name in list_required(tool) if _COMMANDS.intersection(split_words(name))
@@ -239,12 +239,12 @@ def fill_schema(schema: Json, seed: Seed, said: Mentions, prompt: str = "") -> J
     told = with_told_bounds(schema, prompt)
     if told != schema:
         with suppress(Failure):  # what a description tells may contradict the schema
-            return instance(told, seed, said)
-    return instance(schema, seed, said)
+            return generate_instance(told, seed, said)
+    return generate_instance(schema, seed, said)
 
 
 def waits(use: Use) -> bool:
-    """Whether the model continues only when the client has answered; the provider runs other tools itself."""
+    """Return whether the model continues only when the client has answered; the provider runs other tools itself."""
     return isinstance(use, ToolUse) or use.kind in CLIENT_RUN_TOOLS or use.kind == "mcp_approval_request"
 
 
@@ -273,7 +273,7 @@ def _list_offered(call: Call) -> tuple[Tool, ...]:
 
 
 def _use_pending(call: Call, pending: Sequence[PendingCall], seed: Seed) -> Iterator[Use]:
-    """The calls of the first stage that waits, each once, without those that were made before."""
+    """Yield the calls of the first stage that waits, each once, without those that were made before."""
     made = list[ToolCall]()
     stage = None
     for at, each in enumerate(pending):
@@ -304,7 +304,7 @@ def _use(call: Call, pending: PendingCall, seed: Seed, at: int = 0) -> Use | Non
 
 
 def _use_answering(call: Call, offered: Sequence[Tool], seed: Seed) -> Iterator[Use]:
-    """A call of the tool that takes the final answer, where there is one: clients wait for it, not for a text."""
+    """Yield a call of the tool that takes the final answer, where there is one: clients wait for it, not for a text."""
     tools = find_answering_tools(offered)
     made = {old.name for old in list_recent_tool_calls(call)}
     if tools and made.isdisjoint(tool.name for tool in tools) and not find_courtesy(call.last_user):
@@ -313,7 +313,7 @@ def _use_answering(call: Call, offered: Sequence[Tool], seed: Seed) -> Iterator[
 
 
 def _use_demanded(call: Call, offered: Sequence[Tool], seed: Seed) -> Iterator[Use]:
-    """A call that the tool choice demands, whether or not there is anything to do; a new one, if there is any."""
+    """Yield a call that the tool choice demands, whether or not there is anything to do; a new one, if there is any."""
     ending = {tool.name for tool in find_ending_tools(offered)}
     for tool in (_find_likeliest(call, offered), *offered[:_MOST_TRIED]):
         candidates = [make_ending_call(call, tool)] if tool.name in ending else find_calls_of(call, tool)
@@ -340,7 +340,7 @@ def _find_likeliest(call: Call, offered: Sequence[Tool]) -> Tool:
 
 def _sort_by_mentions(tools: Sequence[Tool], text: str) -> list[Tool]:
     said = mentions(text)
-    return sorted(tools, key=lambda tool: -said.evidence(list_properties(tool)))
+    return sorted(tools, key=lambda tool: -said.measure_evidence(list_properties(tool)))
 
 
 _MOST_TRIED = 64  # tools that are tried one by one where a call is demanded
@@ -360,11 +360,11 @@ def find_answering_tools(tools: Sequence[Tool]) -> tuple[Tool, ...]:
     )
     if said or len(tools) != 1 or not list_properties(tools[0]) or not _SHAPE.fullmatch(tools[0].name):
         return said
-    about = split_words(tools[0].description[:_LONGEST])
+    about = split_words(tools[0].description[:_MAX_DESCRIPTION])
     acts = (
         _begins_with_verb(tools[0].name)
         or (about and is_verb(about[0]))
-        or _ACTS.search(tools[0].description[:_LONGEST])
+        or _ACTS.search(tools[0].description[:_MAX_DESCRIPTION])
     )
     return () if acts else tuple(tools)
 
@@ -376,16 +376,16 @@ def _begins_with_verb(name: str) -> bool:
 
 @remember(1024)
 def _read_end(name: str, description: str) -> str:
-    """What a tool says that it ends with: the `answer` itself, which it takes, the `turn`, or "" for nothing."""
+    """Return what a tool says that it ends with: the `answer` itself, which it takes, the `turn`, or "" for nothing."""
     named = split_words(name)
-    description = description[:_LONGEST]
+    description = description[:_MAX_DESCRIPTION]
     ends_with = _ENDS.search(description) or (named not in _WHOLE and _OUTPUT.search(description))
     if not _ANSWERING.isdisjoint(named) or ends_with:
         return "answer"
     return "turn" if named in _WHOLE or not _ENDING.isdisjoint(named) or _OUTPUT.search(description) else ""
 
 
-_LONGEST = 900  # characters of a description
+_MAX_DESCRIPTION = 900  # characters of a description
 _ANSWERING = frozenset({"final", "successful"})  # final_answer, mark_task_7_successful
 _ENDING = frozenset({"final", "finish", "finalize", "terminate", "conclude", "completion"})
 _NAMES = "respond answer submit reply output done complete_task task_done structured_output"
@@ -428,7 +428,7 @@ def make_ending_call(call: Call, tool: Tool) -> PendingCall:
 
 
 def _find_wanted(call: Call, tools: Sequence[Tool], ordered: Instructions) -> Sequence[ToolRequest]:
-    """What the user asks for, apart from ending the turn; a bare `and in Rome?` repeats an earlier request.
+    """Return what the user asks for, apart from ending the turn; a bare `and in Rome?` repeats an earlier request.
 
     Where he asks for no tool, his words are for a colleague whom they name or fit, or for a search.
     """
@@ -444,7 +444,7 @@ def _find_wanted(call: Call, tools: Sequence[Tool], ordered: Instructions) -> Se
         recent = list_recent_tool_calls(call)
         names = [old.name for old in reversed(made[: len(made) - len(recent)])]
         tool = next((tool for name in names for tool in work if tool.name == name), None)
-        spoken = tool is not None and mentions(text).evidence(list_properties(tool)) > 0
+        spoken = tool is not None and mentions(text).measure_evidence(list_properties(tool)) > 0
         return (ToolRequest(tool, text),) if tool is not None and spoken else ()
     if find_courtesy(text):
         return ()
@@ -461,7 +461,7 @@ def _find_wanted(call: Call, tools: Sequence[Tool], ordered: Instructions) -> Se
 
 
 def _add_sources(found: Sequence[ToolRequest], tools: Sequence[Tool], text: str) -> Sequence[ToolRequest]:
-    """The requests after tools that need nothing and give what the text names for them: my current location."""
+    """Return the requests after tools that need nothing and give what the text names for them: my current location."""
     asked = [request.tool for request in found]
     if not any(map(list_required, asked)):
         return found
@@ -479,7 +479,7 @@ def _add_sources(found: Sequence[ToolRequest], tools: Sequence[Tool], text: str)
 def _searches_anything(tool: Tool) -> bool:
     needed = list_required(tool)
     takes_words = len(needed) == 1 and all(_SEARCHED.intersection(split_words(name)) for name in needed)
-    said = split_words(f"{tool.name} {tool.description[:_LONGEST]}")
+    said = split_words(f"{tool.name} {tool.description[:_MAX_DESCRIPTION]}")
     return tool.kind == "function" and takes_words and not _SEARCHING.isdisjoint(said)
 
 
@@ -487,7 +487,7 @@ def _searches_web(tool: Tool) -> bool:
     return tool.kind.startswith("web_search")  # the provider's own
 
 
-_FITS_COLLEAGUE = -0.1  # whose names begin with other verbs than what is said
+_FITS_COLLEAGUE = -0.1  # enough for a colleague: its name begins with another verb than the text
 _SEARCHING = vocabulary(
     "search retrieve retrieval retriever lookup knowledge docs documents rag web wikipedia browse sql database"
 )
@@ -524,19 +524,19 @@ def _add_ordered(
 
 
 def _wait(asked: Sequence[ToolRequest], tools: Sequence[Tool], text: str) -> Iterator[ToolRequest]:
-    """The requests for each of these tools, those of one after those of another."""
+    """Yield the requests for each of these tools, those of one after those of another."""
     for tool in tools:
         first, *others = [request for request in asked if request.tool == tool] or [ToolRequest(tool, text)]
         yield from (replace(first, later=True), *others)
 
 
 def _each(call: Call, request: ToolRequest, stage: int) -> Iterator[PendingCall]:
-    """The calls for a request: one for each set of values in its words; else all values that can be meant."""
+    """Yield the calls for a request: one for each set of values in its words; else all values that can be meant."""
     said = mentions(request.text)
     needed = list_required(request.tool)
     given = _find_stated(request.tool, said)
     whole = given.keys()
-    sets = said.sets(list_properties(request.tool))[:_MOST_SETS]
+    sets = said.split(list_properties(request.tool))[:_MOST_SETS]
     repeats = len(sets) > 1 and not any(isinstance(value, list) for value in given.values())
     if repeats and all(whole & needed <= _find_stated(request.tool, each).keys() for each in sets):
         yield from (PendingCall(request.tool, each, stage) for each in sets)
@@ -566,13 +566,13 @@ def _write_content(call: Call, tool: Tool) -> str:
 
 
 def _list_results(call: Call, asked: str) -> list[str]:
-    """The last results, the newest first; of a list of records, the one that is asked for."""
+    """Return the last results, the newest first; of a list of records, the one that is asked for."""
     found = [result["text"][:_LONGEST_RESULT] for result in reversed(list_tool_results(call)[-_MOST_EARLIER:])]
     return [text for result in found for text in (*find_record(result, asked), result)]
 
 
 def _left(every: Sequence[PendingCall], call: Call) -> Iterator[PendingCall]:
-    """The calls that this turn does not have yet: each call made of a tool counts for one of it.
+    """Yield the calls that this turn does not have yet: each call made of a tool counts for one of it.
 
     `hosted` decides how often the provider's own tools are used.
     """
@@ -610,12 +610,12 @@ def find_earlier_call(call: Call, pending: PendingCall, made: ToolCall) -> ToolC
 
 
 def _find_stated(tool: Tool, said: Mentions) -> Mapping[str, Json]:
-    given, _ = said.assigned(list_properties(tool), lambda name, value: True)
+    given, _ = said.assign(list_properties(tool), lambda name, value: True)
     return given
 
 
 def same_arguments(one: str, other: str) -> bool:
-    """Whether the arguments of two calls mean the same as JSON."""
+    """Return whether the arguments of two calls mean the same as JSON."""
     return one == other or _canonical(try_parse(one, one)) == _canonical(try_parse(other, other))
 
 

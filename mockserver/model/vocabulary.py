@@ -141,7 +141,7 @@ def language_of_prepositions(text: str) -> str:
 
 @cache
 def _marks() -> Mapping[str, Sequence[str]]:
-    """The languages that have each small word."""
+    """Return the languages that have each small word."""
     found: dict[str, list[str]] = {}
     for code, words in word_list("marks").items():
         for word in words:
@@ -187,7 +187,7 @@ def split_name(name: str) -> tuple[str, ...]:
 
 @remember(8192)
 def is_person(word: str) -> bool:
-    """Whether a word says what somebody is: guest, author, people."""
+    """Return whether a word says what somebody is: guest, author, people."""
     one = singular(word)
     return heading_of("semantic_types").get(one) == "person" or one in word_list("property_synonyms")["people"]
 
@@ -235,14 +235,14 @@ def roots(word: str) -> Keys:
 
 @remember(4096)
 def weigh_word(word: str) -> float:
-    """How much a word tells of what is wanted, from 0 to 1: `weather` more than `send`, that more than `get`."""
+    """Return how much a word tells of what is wanted, from 0 to 1: `weather` more than `send`, that more than `get`."""
     if not find_keys(word):
         return 0.0
     return min(_weights().get(root, 1.0) for root in roots(word))
 
 
 def is_verb(word: str) -> bool:
-    """Whether a word says what to do, even if no more than to look at something."""
+    """Return whether a word says what to do, even if no more than to look at something."""
     return is_action(word) or reads(word)
 
 
@@ -336,9 +336,9 @@ _SIGNS = "+*×÷"
 _ASIAN = r"\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"
 _UNSPACED = lazy_pattern(f"[{_ASIAN}]")
 _SMALL_WORD = lazy_pattern(r"[^\W\d_]{1,20}")
-_SMALL = rf"[^\W\d_A-Z{_ASIAN}]"
+_NO_CAPITAL = rf"[^\W\d_A-Z{_ASIAN}]"
 _ASCII_PIECE = lazy_pattern(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[+*]")  # the same, compiled in a tenth of the time
-_PIECE = lazy_pattern(rf"[{_ASIAN}]+|[A-Z]+(?!{_SMALL})|[A-Z]?{_SMALL}+|\d+|[{_SIGNS}]")
+_PIECE = lazy_pattern(rf"[{_ASIAN}]+|[A-Z]+(?!{_NO_CAPITAL})|[A-Z]?{_NO_CAPITAL}+|\d+|[{_SIGNS}]")
 
 
 T = TypeVar("T")
@@ -346,7 +346,7 @@ T = TypeVar("T")
 
 @cache
 def word_lists(name: str) -> Mapping[str, Any]:
-    """The lists of a file in `word_lists`, read when they are first needed."""
+    """Return the lists of a file in `word_lists`, read when they are first needed."""
     import tomllib
     from pathlib import Path
 
@@ -355,7 +355,7 @@ def word_lists(name: str) -> Mapping[str, Any]:
 
 @cache
 def english(name: str, group: str = "") -> tuple[str, ...]:
-    """The English words or sentences of a list; an empty tuple if there is no such list."""
+    """Return the English words or sentences of a list; an empty tuple if there is no such list."""
     lists = word_lists("english")
     found = (lists[group] if group else lists).get(name, ())
     return tuple(found.split() if isinstance(found, str) else found)

@@ -15,7 +15,6 @@ from functools import partial
 from importlib.abc import MetaPathFinder
 from importlib.machinery import ModuleSpec, PathFinder
 from pathlib import Path
-from threading import Event
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
@@ -26,16 +25,17 @@ from mockserver.pytest_plugin.plugin_options import (
     COVERAGE,
     FAULT_MARK,
     FIXTURE,
-    FIXTURES,
     FLAGS,
     FOOTPRINT_FLAGS,
     INI_KEYS,
     INSPECT,
-    MARK,
     MARKERS,
     OPTIONS,
     RECORD_IN_CI,
     SESSION_FIXTURE,
+    is_marked,
+    name_flag,
+    uses_server,
 )
 
 if TYPE_CHECKING:
@@ -44,15 +44,13 @@ if TYPE_CHECKING:
 
 RUN: pytest.StashKey[Run] = pytest.StashKey()
 USE: pytest.StashKey[ServerUse] = pytest.StashKey()
-RESTORE: pytest.StashKey[Callable[[], None]] = pytest.StashKey()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Add the options, most of them also keys of the ini file."""
     group = parser.getgroup("mockserver", "mock servers for LLM APIs")
     for name, option in OPTIONS.items():
-        flag = f"--mockserver-{name.replace('_', '-')}"
-        group.addoption(flag, dest=f"mockserver_{name}", default=None, help=option.about, **option.arguments)
+        group.addoption(name_flag(name), dest=f"mockserver_{name}", default=None, help=option.about, **option.arguments)
         parser.addini(f"mockserver_{name}", option.about, type=option.kind)
     for flag, about in FLAGS.items():
         group.addoption(flag, action="store_true", help=about)
@@ -121,7 +119,7 @@ _CREATED_AT_IMPORT = (
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """With --collect-only, report mistakes in marks, rules files and cassettes; else each fails its test."""
-    ours = [item for item in items if FIXTURES.intersection(getattr(item, "fixturenames", ()))]
+    ours = [item for item in items if uses_server(item)]
     if not ours or not config.option.collectonly or find_overwriting() is not None:
         return
     for text, affected in _run(config).list_mistakes(ours):
@@ -135,7 +133,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 def pytest_runtest_setup(item: pytest.Item) -> None:
     """Fail a test of `mockserver_session` alone for mistakes in the options; `mockserver` finds those of its test."""
     names = getattr(item, "fixturenames", ())
-    if SESSION_FIXTURE in names and FIXTURE not in names:
+    if SESSION_FIXTURE in names and FIXTURE not in names and not is_marked(item):
         with _translate_mistakes(_FAILED):
             _run(item.config).check()
 
@@ -151,15 +149,11 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         fault_marks.parametrize(metafunc)
 
 
-def pytest_itemcollected(item: pytest.Item) -> None:
-    """Give a marked test the fixture, before its other function-scoped fixtures, if it does not request it."""
-    marked = item.get_closest_marker(MARK) or item.get_closest_marker(FAULT_MARK)
-    if marked is not None and isinstance(item, pytest.Function) and FIXTURE not in item.fixturenames:
-        known = item._fixtureinfo.name2fixturedefs
-        names = item.fixturenames
-        wider = [name for name in names if name in known and known[name][-1].scope != "function"]
-        # a new list, as the other parameters of the test share the old one
-        item.fixturenames = [*wider, FIXTURE, *(name for name in names if name not in wider)]
+@pytest.fixture(autouse=True)
+def _mockserver_of_mark(request: pytest.FixtureRequest) -> None:
+    """Give a marked test the fixture `mockserver`, if it does not request it."""
+    if is_marked(request.node) and FIXTURE not in request.fixturenames:
+        request.getfixturevalue(FIXTURE)
 
 
 @pytest.fixture(scope="session")
@@ -172,13 +166,10 @@ def mockserver_session(request: pytest.FixtureRequest) -> MockServer:
 @pytest.fixture
 def mockserver(request: pytest.FixtureRequest, mockserver_session: MockServer) -> Iterator[MockServer]:
     """A mock server for LLM APIs, reset for each test; the official clients connect to it by themselves."""
-    stash = request.node.stash
-    translated = _translate_mistakes(_FAILED, request.node)
-    with translated, _run(request.config).serve(request.node, mockserver_session) as use:
-        stash[USE] = use
-        stash[RESTORE] = use.restore
+    test = request.node
+    with _translate_mistakes(_FAILED, test), _run(request.config).serve(test, mockserver_session) as use:
+        test.stash[USE] = use
         yield use.server
-        del stash[USE]
 
 
 @pytest.hookimpl(wrapper=True)
@@ -197,8 +188,8 @@ def pytest_runtest_teardown(item: pytest.Item) -> Generator[None, object, object
     try:
         return (yield)
     finally:
-        if (restore := item.stash.get(RESTORE, None)) is not None:
-            restore()
+        if (use := item.stash.get(USE, None)) is not None:
+            use.restore()
 
 
 @pytest.hookimpl(wrapper=True)
@@ -208,7 +199,7 @@ def pytest_runtest_makereport(
     """Add what its server saw to the report of a test."""
     report = yield
     use = item.stash.get(USE, None)
-    if use is not None:
+    if use is not None and not use.over:
         use.add_to(report, None if call.excinfo is None else call.excinfo.value)
         if report.failed and item.config.option.mockserver_inspect:
             item.config.option.mockserver_inspect = False  # the first one only
@@ -218,6 +209,8 @@ def pytest_runtest_makereport(
 
 def _wait_for_inspection(item: pytest.Item, server: MockServer) -> None:
     """Keep a test's server, so that its calls can be looked at in a browser."""
+    from mockserver.core.seed import pause
+
     plugins = item.config.pluginmanager
     capture: Any = plugins.get_plugin("capturemanager")
     reporter: Any = plugins.get_plugin("terminalreporter")
@@ -226,7 +219,7 @@ def _wait_for_inspection(item: pytest.Item, server: MockServer) -> None:
         reporter.write_line(f"mockserver: {item.nodeid} failed; look at its calls: {server.url}/__mockserver__/")
         reporter.write_line("mockserver: press Ctrl-C to continue")
         reporter.flush()
-        Event().wait()
+        pause()
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
@@ -310,11 +303,9 @@ def _translate_mistakes(error_type: Callable[[str], BaseException], item: pytest
     try:
         yield
     except MockserverError as error:
-        from mockserver.pytest_plugin.session import rename_options
-
         marked = f"{item.location[0]}:{(item.location[1] or 0) + 1}: " if item is not None else ""
         texts = [("" if mistake.place else marked) + mistake.render() for mistake in error.mistakes]
-        raise error_type(rename_options("\n".join(texts))) from None
+        raise error_type("\n".join(texts)) from None
 
 
 _FAILED = partial(pytest.fail.Exception, pytrace=False)

@@ -7,11 +7,14 @@ from typing import Any
 
 import pytest
 from msgspec import Struct
+from msgspec.structs import replace
 
 from mockserver.config.errors import ConfigError
 from mockserver.config.settings import RECORD_MODES
 from mockserver.config.source import did_you_mean
-from mockserver.pytest_plugin.plugin_options import FAULT_MARK, MARK
+from mockserver.config.spelling import KEYWORDS, Spelling, list_texts
+from mockserver.core.json import Json
+from mockserver.pytest_plugin.plugin_options import FAULT_MARK, MARK, OPTIONS, name_flag
 from mockserver.reports.failures import Problem, make_problem
 from mockserver.testing import MockServerTestCase, Setup
 from mockserver.testing.callers import shorten_path
@@ -20,9 +23,24 @@ from mockserver.testing.setup import name_cassette
 
 FOLDER = "cassettes"  # next to the test file
 MAX_TEST_CALLS = 10_000  # unless the mark allows more: an agent that is always told to call a tool never stops
-_OF_THE_PLUGIN = ("rules", "verify", "max_calls")  # all others are options of the server
-MARK_KEYS = (*_OF_THE_PLUGIN, *ServerOptions.__annotations__)
+_PLUGIN_KEYS = ("rules", "verify", "max_calls")  # all others are options of the server
+MARK_KEYS = (*_PLUGIN_KEYS, *ServerOptions.__annotations__)
 _CHOICES: Mapping[str, tuple[object, ...]] = {"verify": (True, False), "record": RECORD_MODES}
+
+
+class _PytestSpelling(Struct, frozen=True):
+    """The plugin's: options of pytest's command line, and keys of the mark for all others."""
+
+    def name(self, setting: str) -> str:
+        return setting
+
+    def write(self, setting: str, value: Json) -> str:
+        if setting in OPTIONS:
+            return " ".join(f"{name_flag(setting)}={text}" for text in list_texts(value))
+        return f"@pytest.mark.{MARK}({KEYWORDS.write(setting, value)})"
+
+
+PYTEST: Spelling = _PytestSpelling()
 
 
 class Configuration(Struct, frozen=True):
@@ -58,10 +76,10 @@ class Configuration(Struct, frozen=True):
 
     def make_setup(self, **more: Any) -> Setup:
         """Return the setup, with more options; mistakes are raised when it is used."""
-        options = {name: value for name, value in self.values.items() if name not in _OF_THE_PLUGIN}
+        options = {name: value for name, value in self.values.items() if name not in _PLUGIN_KEYS}
         if self.cassette is None:
             options.pop("record", None)
-        return Setup.make(*self.values["rules"], **{**options, **more})
+        return replace(Setup.make(*self.values["rules"], **{**options, **more}), spelling=PYTEST)
 
     def find_absent_cassette(self) -> Iterator[Problem]:
         """Say that a test has no cassette, if there are others that may be meant.
@@ -83,9 +101,9 @@ class Configuration(Struct, frozen=True):
         if others:
             names = [each.name for each in others]
             found = f"there is {', '.join(names[:_MAX_OTHERS])}{', ...' if len(names) > _MAX_OTHERS else ''}"
-            yield make_problem(
-                f"no cassette {shorten_path(file)}; {found}", [f"{advice} with --record once and --upstream"]
-            )
+            record = PYTEST.write("record", "once")
+            how = f"{advice} with {record} and {PYTEST.write('upstream', {'DIALECT': 'URL'})}"
+            yield make_problem(f"no cassette {shorten_path(file)}; {found}", [how])
 
 
 _MAX_OTHERS = 3

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from mockserver.core.text import count_noun
-from mockserver.pytest_plugin.plugin_options import FIXTURES
+from mockserver.pytest_plugin.plugin_options import uses_server
 from mockserver.reports.coverage import (
     Coverage,
     Watch,
@@ -91,8 +91,7 @@ class RuleCoverage:
         """With `mockserver_unused = fail`, fail the run for unused rules."""
         config = session.config
         skipped = (item for item in session.items if item.nodeid in self._skipped)
-        ours = any(not FIXTURES.isdisjoint(getattr(item, "fixturenames", ())) for item in skipped)
-        self._partial = self._partial or ours or _is_interrupted(session)
+        self._partial = self._partial or any(map(uses_server, skipped)) or _is_interrupted(session)
         if hasattr(config, "workeroutput"):
             config.workeroutput[_OUTPUT] = {"watch": self._watch.as_dict(), "partial": self._partial}
         elif self._unused == "fail" and exitstatus == pytest.ExitCode.OK and self._list_unused_rules(config):

@@ -10,7 +10,8 @@ import pytest
 from msgspec.structs import asdict, replace
 
 from mockserver.config.errors import ConfigError, MockserverError, SourceLocation
-from mockserver.pytest_plugin.plugin_options import FAULT, FAULT_MARK, FIXTURE
+from mockserver.pytest_plugin import USE
+from mockserver.pytest_plugin.plugin_options import FAULT, FAULT_MARK
 from mockserver.reports.calls import NO_CALLS
 from mockserver.testing.fault_cases import FaultCase
 from mockserver.testing.fault_matrix import FaultMatrix, FaultRow, RunResult
@@ -18,7 +19,6 @@ from mockserver.testing.in_process import EndlessError
 from mockserver.testing.time_limit import HungError, TimeLimit
 
 if TYPE_CHECKING:
-    from mockserver.testing import MockServer
     from mockserver.testing.server_session import ServerSession
 
 _CLOSING = 0.3  # seconds in which a stream can be closed after the test
@@ -42,7 +42,7 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
     case = _find_case(item)
     if case is None or case.rule is None:
         return (yield) if case is None else (yield from _run_intact(item, case))
-    server: MockServer = item.funcargs[FIXTURE]  # type: ignore[attr-defined]
+    server = item.stash[USE].server
     session = server.session
     faults = find_matrix(item)
     session.rules.override(case.rule)
@@ -74,7 +74,7 @@ def _run_intact(item: pytest.Item, case: FaultCase) -> Generator[None, object, o
     except BaseException:
         _note(item, replace(row, outcome="failed", details="fails without a fault", bad=True))
         raise
-    if not item.funcargs[FIXTURE].calls:  # type: ignore[attr-defined]
+    if not item.stash[USE].server.calls:
         _note(item, replace(row, outcome="failed", details="makes no calls, so no fault could be injected", bad=True))
         pytest.fail(f"no fault could be injected: {NO_CALLS}", pytrace=False)
     _note(item, row)

@@ -11,7 +11,8 @@ import pytest
 from mockserver.config.errors import MockserverError
 from mockserver.config.types import parse_share
 from mockserver.core.text import count_noun, limit_lines
-from mockserver.pytest_plugin.plugin_options import FAULT, FIXTURE
+from mockserver.pytest_plugin import USE
+from mockserver.pytest_plugin.plugin_options import FAULT
 from mockserver.reports.footprint import (
     CallFootprint,
     Footprint,
@@ -29,7 +30,7 @@ from mockserver.reports.footprint import (
 )
 
 if TYPE_CHECKING:
-    from mockserver.testing import MockServer
+    pass
 
 FILE = "mockserver-footprint.yaml"
 GROWTH = "10%"
@@ -93,10 +94,10 @@ class FootprintReport:
     def pytest_runtest_call(self, item: pytest.Item) -> Generator[None, object, object]:
         """Measure a test that passes; fail it if it exceeds its footprint."""
         result = yield
-        server: MockServer | None = getattr(item, "funcargs", {}).get(FIXTURE)
-        if server is None or _has_fault(item):
+        use = item.stash.get(USE, None)
+        if use is None or _has_fault(item):
             return result
-        found = item.stash[_CALLS] = measure_calls(server.calls, with_texts=self._options.texts)
+        found = item.stash[_CALLS] = measure_calls(use.server.calls, with_texts=self._options.texts)
         if not self._options.update and (why := self._explain(item.nodeid, found)):
             pytest.fail(why, pytrace=False)
         return result

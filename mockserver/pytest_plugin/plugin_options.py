@@ -1,17 +1,30 @@
 """What the plugin is called by: its markers and fixtures, the options of the command line and the keys of the ini file.
 
-Imported with the plugin, so it needs nothing but the standard library.
+Imported with the plugin, so it needs nothing but pytest.
 """
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
+import pytest
+
 MARK = "mockserver"
 FAULT_MARK = "mockserver_faults"
 FIXTURE = "mockserver"
 SESSION_FIXTURE = "mockserver_session"
-FIXTURES = frozenset({FIXTURE, SESSION_FIXTURE})
 FAULT = "mockserver_fault"  # the parameter of a test that runs once per fault
+
+
+def is_marked(item: pytest.Item) -> bool:
+    """Return whether a test has a mark of ours, which requests the fixture."""
+    mark = item.get_closest_marker(MARK) or item.get_closest_marker(FAULT_MARK)
+    return mark is not None and isinstance(item, pytest.Function)
+
+
+def uses_server(item: pytest.Item) -> bool:
+    """Return whether a test has a mark or a fixture of ours."""
+    names = getattr(item, "fixturenames", ())
+    return FIXTURE in names or SESSION_FIXTURE in names or is_marked(item)
 
 
 class PluginOption(NamedTuple):
@@ -64,6 +77,12 @@ OPTIONS: Mapping[str, PluginOption] = {
     "cassettes": PluginOption("the folder of cassettes (default: `cassettes` next to the test file)", is_path=True),
     "allow_hosts": PluginOption("a provider's host that tests may connect to; repeatable", kind="args", metavar="HOST"),
 }
+
+
+def name_flag(option: str) -> str:
+    """Return the flag of an option on pytest's command line."""
+    return f"--mockserver-{option.replace('_', '-')}"
+
 
 RECORD_IN_CI = "--mockserver-record-in-ci"
 INSPECT = "--mockserver-inspect"

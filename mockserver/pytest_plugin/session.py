@@ -1,7 +1,6 @@
 """A test run: the server of this process and the tests that use it. Imported with the first such test."""
 
 import os
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import partial
@@ -13,12 +12,11 @@ from msgspec import Struct, field
 from msgspec.structs import asdict
 
 from mockserver.config.errors import MockserverError
-from mockserver.pytest_plugin.configuration import Configuration, configure
+from mockserver.pytest_plugin.configuration import PYTEST, Configuration, configure
 from mockserver.reports.activity import Activity
 from mockserver.reports.failures import (
     PlayedCassette,
     Problem,
-    describe_left_open,
     describe_unrecorded,
     find_unplayed,
     summarize_unplayed,
@@ -48,14 +46,13 @@ class Run:
         self._recorded = set[str]()  # cassettes that this run began to record
         self._mistake: MockserverError | None = None  # in the options
 
-    @property
-    def server(self) -> MockServer:
-        """The server with the options of ini file and command line, perhaps not running.
+    def make_server(self) -> MockServer:
+        """Return the server with the options of ini file and command line, perhaps not running; made with the first.
 
         With mistakes in these, it has none of them: tests whose marks name others can run, the rest fail.
         """
         if self._server is None:
-            options = {name: value for name, value in self._options.items() if name not in _OF_TESTS}
+            options = {name: value for name, value in self._options.items() if name not in _TEST_OPTIONS}
             try:
                 self._server = MockServer(*self._options.get("rules", ()), **options)
             except MockserverError as error:
@@ -66,13 +63,13 @@ class Run:
     def start(self) -> MockServer:
         """Return the server, running until `close`. Raises MockserverError if it cannot listen."""
         if not self._started:
-            self._running.callback(self.server.start().stop)
+            self._running.callback(self.make_server().start().stop)
             self._started = True
-        return self.server
+        return self.make_server()
 
     def check(self) -> None:
         """Raise MockserverError for mistakes in the options."""
-        _ = self.server  # finds them when it is made
+        self.make_server()
         if self._mistake is not None:
             raise self._mistake
 
@@ -90,10 +87,10 @@ class Run:
         found: dict[str, list[pytest.Item]] = {}
         for item in items:
             try:
-                self.server.session.check(self._configure(item).make_setup())
+                self.make_server().session.check(self._configure(item).make_setup())
             except MockserverError as error:
                 found.setdefault("\n".join(mistake.render() for mistake in error.mistakes), []).append(item)
-        yield from ((rename_options(text), affected) for text, affected in found.items())
+        yield from found.items()
 
     @contextmanager
     def serve(self, item: pytest.Item, server: MockServer) -> Iterator["ServerUse"]:
@@ -101,7 +98,6 @@ class Run:
         session = server.session
         config = self._configure(item, {} if server is self._server else session.default_setup.options)
         session.rules.keep_declared()
-        session.rename_options = rename_options
         session.reset(self._make_setup(config))
         server.limit_calls(config.max_calls)
         strict = config.plays_own and item.config.getini("mockserver_unplayed") == "fail"
@@ -110,14 +106,12 @@ class Run:
         session.guard.error = partial(pytest.fail.Exception, pytrace=False)
         session.guard.start()
         yield use
+        use.over = True
         use.restore()
-        activity = session.activity
-        remarks = activity.find_remarks()
-        left = session.server.close_open()
+        leftovers = session.list_leftovers()
         session.reset()
-        texts = (*describe_left_open(left), *describe_unrecorded(activity.calls), *(remark.text for remark in remarks))
-        for text in texts if not use.failed else ():
-            item.warn(MockServerWarning(rename_options(text)))
+        for text in leftovers if not use.failed else ():
+            item.warn(MockServerWarning(text))
 
     def _configure(self, item: pytest.Item, defaults: Mapping[str, Any] = MappingProxyType({})) -> Configuration:
         return configure(item, {**defaults, **self._options}, may_record=self._may_record)
@@ -134,13 +128,14 @@ class Run:
 
 
 class ServerUse(Struct):
-    """A test's use of a server. `strict`: unplayed episodes fail the test, too."""
+    """A test's use of a server. `strict`: unplayed episodes fail the test, too; `over`: the server is reset again."""
 
     server: MockServer
     config: Configuration
     strict: bool
     patch: EnvironmentPatch = field(default_factory=EnvironmentPatch)
     failed: bool = False
+    over: bool = False
     reported: str = ""
 
     @property
@@ -163,10 +158,10 @@ class ServerUse(Struct):
     def explain_failure(self) -> str:
         """Return why the test should fail at its end; empty if it should not."""
         cassette = self.session.find_played_cassette() if self.strict else None
-        unplayed = () if cassette is None else find_unplayed(cassette)
+        unplayed = () if cassette is None else find_unplayed(cassette, PYTEST)
         activity = self.session.activity
         found = (*self.find_problems(activity), *unplayed) if self.config.verify else ()
-        self.reported = rename_options(write_failure((*found, *activity.find_remarks()))) if found else ""
+        self.reported = write_failure((*found, *activity.find_remarks())) if found else ""
         return self.reported
 
     def add_to(self, report: pytest.TestReport, error: BaseException | None) -> None:
@@ -187,9 +182,7 @@ class ServerUse(Struct):
         """Return what helps to understand a failed test; empty if it has nothing to do with its server."""
         activity = self.session.activity
         calls = activity.calls
-        problems = [
-            each for each in self.find_problems(activity) if rename_options(each.text) not in report.longreprtext
-        ]
+        problems = [each for each in self.find_problems(activity) if each.text not in report.longreprtext]
         awaits_calls = (
             report.when == "call"
             and bool(activity.declared)
@@ -206,7 +199,7 @@ class ServerUse(Struct):
             *(remark.text for remark in activity.find_remarks()),
             write_server_report(calls, problems),
         )
-        return rename_options("\n\n".join(texts))
+        return "\n\n".join(texts)
 
 
 def _point_to_test(report: pytest.TestReport) -> None:
@@ -216,14 +209,6 @@ def _point_to_test(report: pytest.TestReport) -> None:
         file, line, _ = report.location
         crash.path = file
         crash.lineno = (line or 0) + 1
-
-
-def rename_options(text: str) -> str:
-    """Return a text with options under their pytest names, except in quotes."""
-    pieces = _QUOTED.split(text)
-    for option, ours in _RENAMED_OPTIONS:
-        pieces[::2] = (option.sub(ours, piece) for piece in pieces[::2])
-    return "".join(pieces)
 
 
 def list_unplayed(reports: Iterable[object]) -> Iterator[str]:
@@ -237,11 +222,4 @@ _CLOSED_LOOP = (
     "a client used a connection of an event loop that is closed: create an asynchronous client in each test, or let "
     "all tests share a loop (with pytest-asyncio: asyncio_default_test_loop_scope = session)"
 )
-_OF_TESTS = ("rules", "record", "cassettes")  # options that the server does not need until a test does
-_QUOTED = re.compile(r'("(?:[^"\\\n]|\\.)*")')
-_RENAMED_OPTIONS = (
-    (re.compile(r"(?<!\w)--record (?=\w)"), "--mockserver-record="),
-    (re.compile(r"(?<!\w)--upstream(?=\W)"), "--mockserver-upstream"),
-    (re.compile(r"(?<!\w)--cassette NAME"), "cassette= in the mark"),
-    (re.compile(r"(?<!\w)--record-errors records"), "record_errors=True in the mark records"),
-)
+_TEST_OPTIONS = ("rules", "record", "cassettes")  # options that the server does not need until a test does

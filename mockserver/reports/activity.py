@@ -79,7 +79,7 @@ class Activity(Struct, frozen=True):
             *hidden,
             *explain_unanswerable(repeated),
             *explain_unanswerable(self.unreachable),
-            *(find_impossible_answers(remarked) if self.lint == "warn" else ()),  # as an error, it is a problem
+            *(find_impossible_answers(remarked) if self.lint == "warn" else ()),  # with lint: error, they are problems
             *find_refused_histories(remarked),
         )
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from mockserver.config.errors import RuleError
+from mockserver.config.spelling import Spelling
 from mockserver.core.call import Call
 from mockserver.core.text import count_noun, join_to_line, limit_lines, show_value, truncate, write_ranges
 from mockserver.kinds import LOOK_UPS
@@ -358,9 +359,9 @@ class PlayedCassette(Struct, frozen=True):
         return f"{self.file}: {episodes}: {write_ranges(unplayed)}"
 
 
-def find_unplayed(cassette: PlayedCassette) -> Iterator[Problem]:
+def find_unplayed(cassette: PlayedCassette, spelling: Spelling) -> Iterator[Problem]:
     if cassette.unplayed:
-        advice = "re-record it (--mockserver-record=all), or find out why they are no longer requested"
+        advice = f"re-record it ({spelling.write('record', 'all')}), or find out why they are no longer requested"
         line = f"{cassette}; {advice}"
         yield Problem(line, line)
 

@@ -16,7 +16,7 @@ from mockserver.core.episode import find_format
 from mockserver.core.http import CONTROL
 from mockserver.core.json import Json
 from mockserver.kinds import ARTIFACTS, CONVERSATIONS, CREATIONS, OPERATIONS, SERVED, THEN_KEYS, list_answered
-from mockserver.kinds.kind import OF_TOOLS
+from mockserver.kinds.kind import MCP_ANSWER_KEYS
 from mockserver.kinds.objects import STATUS
 from mockserver.rules.match.conditions import All, Condition, mark_implied
 from mockserver.rules.match.index import find_pinned
@@ -140,7 +140,7 @@ class _Purpose(Struct, frozen=True):
 
 def is_for_mcp(when: Condition) -> bool:
     """Return whether a condition can hold for requests to MCP servers only, by the fields that it names."""
-    return not _OF_MCP.isdisjoint(field.partition(".")[0] for field in when.uses)
+    return not _MCP_FIELDS.isdisjoint(field.partition(".")[0] for field in when.uses)
 
 
 class AnswerCheck:
@@ -248,7 +248,7 @@ class AnswerCheck:
 
 def _find_purposes(then: ThenSpec) -> Iterator[_Purpose]:
     for path, content in then.walk():
-        given = _select_keys(content, OF_TOOLS) or _select_keys(content, _PURPOSE_OF)
+        given = _select_keys(content, MCP_ANSWER_KEYS) or _select_keys(content, _PURPOSE_OF)
         if len({_PURPOSE_OF[key] for key in given}) == 1:  # two answers are reported elsewhere
             yield _Purpose(_PURPOSE_OF[given[0]], (*path, given[0]))
 
@@ -299,7 +299,7 @@ _PURPOSES: Mapping[str, tuple[str, ...]] = {
 _WORDS: Mapping[str, str] = {"text": "text", **{key: kind.states for key, kind in THEN_KEYS.items()}}
 _PURPOSE_OF: Mapping[str, str] = {
     **{key: "text" for key, kind in OUTCOMES.items() if kind in ("content", "parts", "choices", "generate", "echo")},
-    **dict.fromkeys(OF_TOOLS, "mcp"),
+    **dict.fromkeys(MCP_ANSWER_KEYS, "mcp"),
     **{key: key for key in THEN_KEYS},
 }
 _WITHHELD = frozenset[str]().union(*[kind.withheld for kind in OPERATIONS.values()])
@@ -310,7 +310,7 @@ _IMPLIED: Mapping[str, Condition] = {
     for purpose, operations in _PURPOSES.items()
 }
 TARGETS = {"tool": "mcp_call", "resource": "mcp_read", "prompt_name": "mcp_prompt"}  # fields and their operations
-_OF_MCP = frozenset(  # fields that only requests to MCP servers have
+_MCP_FIELDS = frozenset(  # fields that only requests to MCP servers have
     ("mcp", "tool", "arguments", "resource", "prompt_name", "client_answer", "client_action")
 )
 

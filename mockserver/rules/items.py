@@ -474,12 +474,12 @@ INSTEAD: Mapping[str, str] = {
     **{
         kind: f"items: [{{type: {kind}, ...}}]"
         for kind in (
-            *("web_search_call", "file_search_call", "code_interpreter_call", "image_generation_call"),
-            *("computer_call", "mcp_call", "shell_call", "local_shell_call", "apply_patch_call"),
+            "web_search_call", "file_search_call", "code_interpreter_call", "image_generation_call",
+            "computer_call", "mcp_call", "shell_call", "local_shell_call", "apply_patch_call",
         )
     },
     "status_code": "error: {status: 500}",
     "incomplete": "finish: length",
     "incomplete_details": "finish: length",
     "delay": "timing: {total: 2s}",
-}
+}  # fmt: skip

@@ -22,7 +22,7 @@ _LONGEST_NAME = 128  # characters of a tool
 Add = Callable[..., None]  # takes a message and the path of what is wrong
 
 
-_SHORT = {"path": "string"}
+_SHORT_SCHEMA = {"path": "string"}
 _ANSWER = {"text": "# Hello"}
 
 
@@ -37,7 +37,7 @@ class McpToolSpec(Table):
     input: dict[str, Any] | None = field(
         None,
         description="its arguments: a JSON Schema, or {path: string, lines?: integer}",
-        examples=[_SHORT],
+        examples=[_SHORT_SCHEMA],
     )
     output: dict[str, Any] | None = field(
         None, description="its structured results, in the same form", examples=[{"text": "string"}]
@@ -382,7 +382,7 @@ def _is_schema(stated: Mapping[str, Json]) -> bool:
 
     A property may be called `type`: `{type: string}` is one, `{type: array}` with words of schemas beside it is not.
     """
-    if not _OF_SCHEMAS.isdisjoint(stated):
+    if not _SCHEMA_KEYWORDS.isdisjoint(stated):
         return True
     kind = stated.get("type")
     if kind in ("object", "array") or isinstance(kind, list):
@@ -391,9 +391,9 @@ def _is_schema(stated: Mapping[str, Json]) -> bool:
 
 
 def _check_schema(schema: Mapping[str, Json], path: Path, add: Add) -> Mapping[str, Json]:
-    from mockserver.model.schema import schema_error  # slow to import, and few files need it
+    from mockserver.model.schema import find_schema_error  # slow to import, and few files need it
 
-    if why := schema_error(schema):
+    if why := find_schema_error(schema):
         add(f"invalid JSON Schema: {why}", path)
     return schema
 
@@ -410,18 +410,18 @@ def _make_type(kind: Json) -> Mapping[str, Json] | None:
 
 
 _TYPES = ("string", "integer", "number", "boolean", "object", "array")
-_OF_SCHEMAS = frozenset(
+_SCHEMA_KEYWORDS = frozenset(
     (
-        *("$schema", "$ref", "$defs", "properties", "required", "anyOf", "oneOf", "allOf", "not", "const", "enum"),
-        *("additionalProperties", "patternProperties", "prefixItems"),
+        "$schema", "$ref", "$defs", "properties", "required", "anyOf", "oneOf", "allOf", "not", "const", "enum",
+        "additionalProperties", "patternProperties", "prefixItems",
     )
-)
+)  # fmt: skip
 _BESIDE_TYPES = frozenset(
     (
-        *("items", "minItems", "maxItems", "minLength", "maxLength", "pattern", "format", "minimum", "maximum"),
-        *("description", "title", "default", "examples"),
+        "items", "minItems", "maxItems", "minLength", "maxLength", "pattern", "format", "minimum", "maximum",
+        "description", "title", "default", "examples",
     )
-)
+)  # fmt: skip
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.@+ -]{0,63}")
 _BAD_NAME = (
     "{name} cannot be the name of an MCP server, as it is part of a URL: use up to 64 letters, digits, blanks and "

@@ -78,7 +78,8 @@ class TemplateChecker:
         if root == "match" and member and groups is not None and member not in groups:
             return _WrongWord(_explain_missing_group(member, groups), variable)
         if root in MEMBERS and member and member not in MEMBERS[root]:
-            return _WrongWord(f'"{root}" has no "{member}"{suggest(member, MEMBERS[root])}', variable)
+            hint = f"; write {{{{ {member} }}}}" if member in VARIABLES else suggest(member, MEMBERS[root])
+            return _WrongWord(f'"{root}" has no "{member}"{hint}', variable)
         if root not in VARIABLES and root not in self._environment.globals:
             return _WrongWord(f'unknown variable "{root}"{suggest(root, VARIABLES)}', root)
         return None
@@ -253,7 +254,7 @@ class _Trial:
         self, call: TemplateCall, environment: "Environment", *, samples: Sequence[Any], subjects: Sequence[Any]
     ) -> None:
         self.succeeds = False
-        self.subject: Any = None  # with which it succeeds
+        self.subject: Any = None  # a subject with which it succeeds
         self.failures: list[str] = []
         self.miscounted: str | None = None
         template = _write_template(call)
@@ -293,7 +294,7 @@ class _Trial:
 
 def _combine_samples(samples: Sequence[Any], count: int) -> Iterable[tuple[Any, ...]]:
     """Return values for arguments that depend on the request: all pairs of samples; more repeat in turn."""
-    return [tuple(islice(cycle(pair), count)) for pair in product(samples[_OF_ARGUMENTS], repeat=min(count, 2))]
+    return [tuple(islice(cycle(pair), count)) for pair in product(samples[_ARGUMENT_SAMPLES], repeat=min(count, 2))]
 
 
 def _write_template(call: TemplateCall) -> str:
@@ -431,10 +432,11 @@ def _list_assigned(tokens: Sequence[_Token]) -> Iterable[str]:
 # Samples of a request's values: each filter and test of the engine accepts some of these. `upper` is the name of
 # a filter and of a test, too.
 SAMPLES: tuple[Any, ...] = (
-    *("upper", 7, 1, "1", True, None, ["a"], {"a": 1}),
-    *("", "a b", "1.5", "2024-01-31T10:00:00Z", 0, 1.5, [], [1, 2], {}, [{"a": 1}], [["a", 1]], [["a"], ["b"]]),
-)
-_OF_ARGUMENTS = slice(8)  # the samples that are tried as arguments: all pairs, with each of the others before a filter
+    "upper", 7, 1, "1", True, None, ["a"], {"a": 1},
+    "", "a b", "1.5", "2024-01-31T10:00:00Z", 0, 1.5, [], [1, 2], {}, [{"a": 1}], [["a", 1]], [["a"], ["b"]],
+)  # fmt: skip
+# The samples that are tried as arguments: all pairs, with each of the others before a filter.
+_ARGUMENT_SAMPLES = slice(8)
 _REASONS = {"TooManyArguments": "too many arguments", "MissingArgument": "an argument is missing"}
 _COUNTED = lazy_pattern(r"\(\) (?:takes |missing |got an unexpected keyword argument ('\w+'))|expected .*argument")
 _USUAL_KEYWORDS = ("length", "width", "attribute", "reverse", "default", "by", "binary", "case_sensitive")
@@ -444,9 +446,9 @@ _TOKEN = lazy_pattern(r"""\s*("(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|\d[\w.]*|[^\W\
 _OPEN = {"(", "[", "{"}
 _CLOSE = {")", "]", "}"}
 _CONSTANTS = {"true", "false", "none", "True", "False", "None"}
-_KEYWORDS = {*_CONSTANTS, *("and", "or", "not", "in", "is", "if", "else", "elif", "for", "set", "recursive")}
+_KEYWORDS = {*_CONSTANTS, "and", "or", "not", "in", "is", "if", "else", "elif", "for", "set", "recursive"}
 _AFTER_TEST = {
-    *("(", ")", "]", "}", ",", ":", "|", "~", ".", "=", "==", "!=", "<", ">", "<=", ">=", "/", "//", "%"),
-    *("and", "or", "else", "if", "is", "not", "in", "recursive"),
-}
+    "(", ")", "]", "}", ",", ":", "|", "~", ".", "=", "==", "!=", "<", ">", "<=", ">=", "/", "//", "%",
+    "and", "or", "else", "if", "is", "not", "in", "recursive",
+}  # fmt: skip
 _PUNCTUATION = {"[", "]", "{", "}", "(", ")", ",", ":", "-", "~", "+"}

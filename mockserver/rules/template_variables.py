@@ -189,11 +189,11 @@ def _make_plain_fake(value: object) -> Json:
 
 _HIDDEN_PREFIXES = ("_", "py", "get_", "random_", "randomize_", "add_", "seed")
 _HIDDEN = frozenset((
-    *("generator", "enum", "bothify", "hexify", "lexify", "numerify", "locale", "language_code", "current_country"),
-    *("binary", "csv", "dsv", "fixed_width", "image", "json", "json_bytes", "psv", "tar", "tsv", "xml", "zip"),
-    *("passport_dates", "passport_full", "passport_gender", "profile", "simple_profile", "time_series", "time_delta"),
-    *("color", "color_hsl", "color_hsv", "color_rgb", "color_rgb_float"),  # draw from their own random generator
-    *("uuid1", "uuid7", "timezone_object"),
+    "generator", "enum", "bothify", "hexify", "lexify", "numerify", "locale", "language_code", "current_country",
+    "binary", "csv", "dsv", "fixed_width", "image", "json", "json_bytes", "psv", "tar", "tsv", "xml", "zip",
+    "passport_dates", "passport_full", "passport_gender", "profile", "simple_profile", "time_series", "time_delta",
+    "color", "color_hsl", "color_hsv", "color_rgb", "color_rgb_float",  # draw from their own random generator
+    "uuid1", "uuid7", "timezone_object",
 ))  # fmt: skip
 
 

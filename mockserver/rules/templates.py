@@ -72,7 +72,7 @@ def gather(all_compiled: Iterable[Compiled[T]]) -> Compiled[tuple[T, ...]]:
 FUEL = 100_000  # instructions per rendering
 MAX_INDENT = 16  # spaces per level of JSON
 MAX_OUTPUT = 1_000_000  # characters
-_LONGEST = 200  # characters of an error message
+_MAX_ERROR = 200  # characters of an error message
 
 Where = Callable[[int], str]  # maps a line of the text (from 1) to file and line
 
@@ -327,7 +327,7 @@ def _describe_error(error: "TemplateError") -> str:
 
 
 def _shorten(text: str) -> str:
-    return text if len(text) <= _LONGEST else text[:_LONGEST] + "…"
+    return text if len(text) <= _MAX_ERROR else text[:_MAX_ERROR] + "…"
 
 
 _WORDS = {"OutOfFuel": f"it takes more than {FUEL:,} steps"}

@@ -60,7 +60,7 @@ def check_model_allowed(model: str, key: str | None, keys: ListedKeys | None, mo
 
 
 # Node's own fetch says sec-fetch-mode, so that is no sign of a browser.
-_OF_BROWSERS = frozenset((b"origin", b"sec-fetch-site", b"sec-fetch-dest", b"sec-purpose", b"service-worker"))
+_BROWSER_HEADERS = frozenset((b"origin", b"sec-fetch-site", b"sec-fetch-dest", b"sec-purpose", b"service-worker"))
 _PRIVATE = (".internal", ".local", ".localhost", ".svc")  # the public DNS has no names below these
 _NO_SCRIPT = re.compile(r"(application/(([\w.-]+\+)?json|x-ndjson)|text/event-stream)\s*(;[^,]*)?", re.IGNORECASE)
 SANDBOX: Headers = (("content-security-policy", "sandbox"), ("x-content-type-options", "nosniff"))
@@ -89,7 +89,7 @@ def passes_page_check(method: str, fields: Mapping[bytes, bytes]) -> bool:
 
 def _is_of_browser(method: str, fields: Mapping[bytes, bytes]) -> bool:
     calls_itself_browser = method in _SAFE and fields.get(b"user-agent", b"")[:8] == b"Mozilla/"
-    return calls_itself_browser or not _OF_BROWSERS.isdisjoint(fields)
+    return calls_itself_browser or not _BROWSER_HEADERS.isdisjoint(fields)
 
 
 @lru_cache(maxsize=256)
@@ -122,7 +122,7 @@ def _check_browser(http: HttpRequest, settings: Settings, *, forwarded: bool) ->
 def may_be_shown(http: HttpRequest) -> bool:
     """Return whether a browser may show the answer as a page of this server, now or from its cache."""
     fields = http.header_values
-    if not _OF_BROWSERS.isdisjoint(fields):
+    if not _BROWSER_HEADERS.isdisjoint(fields):
         return True
     accept = fields.get(b"accept")
     return accept is not None and accept.find(b"text/html") >= 0  # far faster than `in`
@@ -133,7 +133,9 @@ def forbid_scripts(http: HttpRequest, headers: Headers | HeaderLines) -> Headers
     stated = [value for name, value in headers if name.lower() == "content-type"]
     if len(stated) == 1 and _NO_SCRIPT.fullmatch(stated[0]):
         return ()
-    shown = any(name in _OF_BROWSERS or (name == b"accept" and b"text/html" in value) for name, value in http.headers)
+    shown = any(
+        name in _BROWSER_HEADERS or (name == b"accept" and b"text/html" in value) for name, value in http.headers
+    )
     return tuple(field for field in SANDBOX if field not in headers) if shown else ()
 
 
@@ -150,7 +152,7 @@ SECURITY = (
 _SAFE = ("GET", "HEAD", "OPTIONS")
 _CUSTOM = ("x-mockserver-control", "x-mockserver-token", "authorization")  # no page of another origin can send these
 _MEDIA = re.compile(r"[\w.-]+/(x-|[\w.-]+\+)?(json|yaml)")  # exactly one: repeated headers are joined by commas
-_LONGEST = 100  # characters of a request that a message quotes
+_MAX_QUOTED = 100  # characters of a request that a message quotes
 
 _Fields = Mapping[str, str]
 
@@ -222,7 +224,7 @@ def _check_host(fields: _Fields, settings: Settings) -> Objection | None:
     named = _quote(fields["host"]) if fields.get("host") else ""
     message = f"The host {named} is not allowed." if named else "The request has no Host header."
     if host is not None:
-        message += f" To allow it, add it to allowed_hosts: --allowed-hosts {host}"
+        message += f" To allow it, add {host} to allowed_hosts."
     return Objection("host_not_allowed", message)
 
 
@@ -298,7 +300,7 @@ def _list_tokens(fields: _Fields) -> Iterator[str]:
 
 
 def _quote(text: str) -> str:
-    return json.dumps(text if len(text) <= _LONGEST else f"{text[:_LONGEST]}...")
+    return json.dumps(text if len(text) <= _MAX_QUOTED else f"{text[:_MAX_QUOTED]}...")
 
 
 def _secure_headers(send: Send) -> Send:
@@ -352,7 +354,7 @@ class CorsMiddleware(_OnceOnly):
         start: Message = {"type": "http.response.start", "headers": []}
         step = CORSMiddleware.send(adds, start, _pass, RequestHeaders({} if origin is None else {"origin": origin}))
         with suppress(StopIteration):
-            step.send(None)  # which awaits nothing
+            step.send(None)  # the coroutine awaits nothing
         return HeaderLines(
             write_lines([(name.decode("latin-1"), value.decode("latin-1")) for name, value in start["headers"]])
         )
@@ -378,7 +380,7 @@ def add_origin_headers(
     """Return a reply's own headers, and those for pages of other origins, which win over its own."""
     added = make_cors_middleware(origins).headers_for(request.header("origin"))
     if type(reply) is HeaderLines and "vary: " not in reply.lines and "access-control-" not in reply.lines:
-        return reply, added  # as most, and without looking at each header
+        return reply, added  # most replies: no header has to be looked at
     stated = [name.lower() for name, _ in reply]
     if not any(name == "vary" or name.startswith("access-control-") for name in stated):
         return reply, added

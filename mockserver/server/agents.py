@@ -14,6 +14,7 @@ from msgspec import Struct
 from mockserver.config.errors import ConfigError
 from mockserver.config.settings import Settings
 from mockserver.config.source import did_you_mean
+from mockserver.config.spelling import Spelling
 from mockserver.core.json import Json
 from mockserver.server.client_environment import find_key
 
@@ -287,10 +288,10 @@ AGENTS: Mapping[str, Agent] = {
 }
 
 
-def check_unmatched(settings: Settings, *, let_it_run: bool) -> None:
+def check_unmatched(settings: Settings, spelling: Spelling, *, let_it_run: bool) -> None:
     """Raise ConfigError if an agent would do what an answer says that is made up."""
     if settings.unmatched == "generate" and not let_it_run:
         raise ConfigError(
             "a coding agent does what the model says, and with unmatched: generate that is made up; remove the setting,"
-            " or allow it with --let-it-run"
+            f" or allow it with {spelling.write('let_it_run', True)}"
         )

@@ -102,7 +102,7 @@ class Site:
             is_tidy = path == CONTROL or path.startswith(f"{CONTROL}/")
             await self.control(scope if is_tidy else _move(scope, tidy(path)), receive, send)
         elif path == "*":  # OPTIONS of the server as such
-            await send({"type": "http.response.start", "status": 204, "headers": _OF_THE_SERVER})
+            await send({"type": "http.response.start", "status": 204, "headers": _SERVER_WIDE_ALLOW})
             await send({"type": "http.response.body"})
         elif found := self.find(path):
             await answer(found, scope, receive, send)
@@ -138,4 +138,4 @@ def _move(scope: Scope, path: str) -> Scope:
     return {**scope, "path": path, "raw_path": path.encode(), "root_path": ""}
 
 
-_OF_THE_SERVER = ((b"allow", b"GET, HEAD, POST, DELETE, OPTIONS"),)
+_SERVER_WIDE_ALLOW = ((b"allow", b"GET, HEAD, POST, DELETE, OPTIONS"),)

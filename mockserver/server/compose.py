@@ -9,7 +9,7 @@ from mockserver.core.json import Json
 from mockserver.core.kept_objects import KeptObject
 from mockserver.core.lazy import LazyMapping
 from mockserver.core.plan import Kept
-from mockserver.core.seed import Seed, WallClock
+from mockserver.core.seed import Seed, WallClock, wall
 from mockserver.core.state import Counters, ValueStore
 from mockserver.dialects import discover
 from mockserver.engine.catalogue import Catalogue, Model
@@ -32,9 +32,10 @@ from mockserver.tokenizers import choose_tokenizer
 def start(sources: Sources) -> Live:
     """Return a server's state from its sources. Raises MockserverError."""
     counters = MemoryCounters()
+    loaded_at = wall()
     settings, engine = compose(sources, counters)
     journal = Journal(count=settings.journal_calls, size=settings.journal_bytes)
-    live = Live(settings, engine, journal=journal, counters=counters, sources=sources)
+    live = Live(settings, engine, journal=journal, counters=counters, sources=sources, loaded_at=loaded_at)
     live.save_episode = lambda cassette, episode: live.player.save(cassette, episode)  # a reload swaps the player
     return live
 
@@ -58,7 +59,7 @@ def compose(sources: Sources, counters: Counters, before: Live | None = None) ->
     player = None
     if not errors.found or before is None:  # else the running server would miss changes of cassettes that are read here
         player = errors.attempt(partial(make_player, sources, settings, before))
-        store = player.store if player else CassetteStore(settings.cassettes, settings.match, settings.hosts)
+        store = player.store if player else make_store(sources, settings)
         errors.attempt(partial(check_cassettes, loaded.documents, store))
     if errors.found or player is None:
         raise errors.merged
@@ -84,14 +85,19 @@ def compose(sources: Sources, counters: Counters, before: Live | None = None) ->
     return Composed(settings, engine)
 
 
+def make_store(sources: Sources, settings: Settings) -> CassetteStore:
+    return CassetteStore(settings.cassettes, settings.match, settings.hosts, spelling=sources.spelling)
+
+
 def make_player(sources: Sources, settings: Settings, before: Live | None = None) -> Player:
-    store = CassetteStore(settings.cassettes, settings.match, settings.hosts)
+    store = make_store(sources, settings)
     fresh = False
     if before is not None and before.settings.cassettes == settings.cassettes:
         store = before.player.store.copy_unloaded(settings.match, settings.hosts)
         choice = before.player.choice
         fresh = choice.fresh and (choice.name, choice.record) == (settings.cassette, settings.record)
-    made = Player(store, upstreams=tuple(settings.upstream), policy=RecordingPolicy(settings, sources.environ))
+    policy = RecordingPolicy(settings, sources.environ)
+    made = Player(store, upstreams=tuple(settings.upstream), policy=policy, spelling=sources.spelling)
     return made.choose(settings.cassette, settings.record, fresh=fresh)
 
 

@@ -12,8 +12,9 @@ from mockserver.core.exchange import COMPLETE
 from mockserver.core.frames import Frame
 from mockserver.core.plan import Failure
 from mockserver.delivery.connection import CLIENT_LEFT, CUT, STOPPED, ClientConnection, Wire, frame_body, join_headers
-from mockserver.delivery.drive import drive, send_paced
+from mockserver.delivery.drive import drive
 from mockserver.delivery.faults import apply_faults
+from mockserver.delivery.paced import PacedStream
 from mockserver.delivery.script import AT_ONCE, make_script
 from mockserver.dialects import render_error_frame
 from mockserver.server.relay import Relay
@@ -24,8 +25,11 @@ STOPPING = Failure("overloaded", "The server is stopping.")
 
 
 async def serve(response: Awaitable[Response], visit: Visit, client: ClientConnection, scope: Scope) -> None:
-    """Await a response, send it, and end its visit: with a 503 if the server stops before anything was sent."""
-    ended = CLIENT_LEFT
+    """Await a response, send it, and end its visit, unless the connection does both by itself.
+
+    If the server stops before anything was sent, the client gets a 503.
+    """
+    ended: str | None = CLIENT_LEFT
     try:
         ended = await _deliver(await response, visit, client, scope)
     except ClientLeftError:
@@ -41,7 +45,8 @@ async def serve(response: Awaitable[Response], visit: Visit, client: ClientConne
         ended = CUT["close"]
         raise
     finally:
-        visit.end(ended)
+        if ended is not None:
+            visit.end(ended)
 
 
 def list_actions(response: Response, visit: Visit) -> Iterable[Action]:
@@ -72,10 +77,10 @@ def list_actions(response: Response, visit: Visit) -> Iterable[Action]:
     return apply_faults(actions, faults, error, streamed=streamed, live=live, head=head, on_unchanged=note_unchanged)
 
 
-def find_lines(response: Response) -> bytes | None:
-    """Return the header lines of a response that can leave past ASGI, without awaiting anything; None of any other.
+def send_past_asgi(response: Response, visit: Visit, wire: Wire) -> bool:
+    """Have the connection send a response by itself, and end its visit; False: nothing was sent, and others have to.
 
-    This decides how a response leaves, on a free connection (`RequestCycle.is_simple`) to a client of HTTP/1.1:
+    This decides how a response leaves, over a connection that is free for it to a client of HTTP/1.1:
 
     - at once, head and body in one write, if its pace is AT_ONCE
     - else as a PacedStream, whose parts leave when they are due, by the timer of all such streams
@@ -83,14 +88,30 @@ def find_lines(response: Response) -> bytes | None:
     All others are scripts of actions, which `drive` performs through ASGI: those that a fault changes, with headers
     that are not plain, too large, of statuses without a body, or to clients of HTTP/1.0. What is forwarded is relayed.
     """
+    reply = response.reply
     if response.forwarded is not None or response.plan.faults:
-        return None
-    if response.pace is not AT_ONCE and not response.reply.parts.times:
-        return None
-    return join_headers(response.reply, response.extra_headers)
+        return False
+    if response.pace is AT_ONCE:
+        lines = join_headers(reply, response.extra_headers)
+        if lines is None or not wire.send_whole(reply.status, lines, frame_body(lines, reply.body)):
+            return False
+        visit.row.note(reply.body)
+        visit.end(COMPLETE)
+        return True
+    lines = join_headers(reply, response.extra_headers) if reply.parts.times else None
+    if lines is None:
+        return False
+    row = visit.row
+    return wire.send_paced(reply.status, lines, PacedStream(reply, _find_start(visit) or row.began, row, visit.end))
 
 
-async def _deliver(response: Response, visit: Visit, client: ClientConnection, scope: Scope) -> str:
+def _find_start(visit: Visit) -> float | None:
+    """Return when an answer that takes its time begins, in monotonic seconds; None: when it is sent."""
+    return (visit.reservation and visit.reservation.waited_until) or visit.row.asked
+
+
+async def _deliver(response: Response, visit: Visit, client: ClientConnection, scope: Scope) -> str | None:
+    """Send a response, and return how it ended; None: the connection sends it, and ends the visit."""
     if response.forwarded is not None:
         return await _relay(response, visit, client, scope)
     row = visit.row
@@ -98,16 +119,10 @@ async def _deliver(response: Response, visit: Visit, client: ClientConnection, s
         if response.reply.script is not None:
             raise ConfigError(_NO_SCRIPT)
         return await client.in_process.perform(list_actions(response, visit), row.note)
+    if client.wire is not None and send_past_asgi(response, visit, client.wire):
+        return None
     if response.pace is not AT_ONCE:
-        client.began = (visit.reservation and visit.reservation.waited_until) or row.asked
-    if client.wire is not None and (lines := find_lines(response)) is not None:
-        body = response.reply.body
-        if response.pace is not AT_ONCE:
-            if ended := await send_paced(response.reply, lines, client, row):
-                return ended
-        elif client.wire.send_whole(response.reply.status, lines, frame_body(lines, body)):
-            row.note(body)
-            return CLIENT_LEFT if client.wire.gone else COMPLETE
+        client.began = _find_start(visit)
     actions = list_actions(response, visit)
     if response.reply.script is not None:
         actions = _end_with_server(actions, client.wire)
@@ -122,7 +137,7 @@ def _end_with_server(actions: Iterable[Action], wire: Wire | None) -> Iterable[A
         yield action
 
 
-async def _relay(response: Response, visit: Visit, client: ClientConnection, scope: Scope) -> str:
+async def _relay(response: Response, visit: Visit, client: ClientConnection, scope: Scope) -> str | None:
     if client.in_process is not None:
         raise ConfigError(_NO_RELAY)
     own_urls = None if visit.operation is None else visit.operation.own_urls

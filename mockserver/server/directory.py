@@ -13,7 +13,7 @@ from mockserver.core.plan import Failure, Plan
 from mockserver.dialects._parse import clip
 from mockserver.server.access import is_control
 from mockserver.server.live import Live
-from mockserver.server.namespaces import DEFAULT, LONGEST, is_namespace, split_namespace
+from mockserver.server.namespaces import DEFAULT, MAX_NAMESPACE_NAME, is_namespace, split_namespace
 from mockserver.server.nearest_path import find_nearest_path
 from mockserver.server.respond import Responder
 from mockserver.server.routes import (
@@ -133,4 +133,4 @@ def _find_control_path(method: str, path: str, namespace: str) -> str | None:
 # Where clients look for a document about what is in a namespace (RFC 8414, 3.1).
 _WELL_KNOWN = re.compile(r"(?P<document>/\.well-known/[^/]+)(?P<place>/ns/[^/]+)(?P<rest>/.*)")
 _NAMED = re.compile(r"/ns/(?P<name>[^/]+)(?P<path>/.*)", re.DOTALL)
-_BAD_NAME = f"The name of a namespace must have 1 to {LONGEST} printable characters."
+_BAD_NAME = f"The name of a namespace must have 1 to {MAX_NAMESPACE_NAME} printable characters."

@@ -62,13 +62,13 @@ def read_request(text: str, file: str, dialect: str, path: str | None = None) ->
     try:
         content = json.loads(text)
     except ValueError as error:
-        raise ConfigError(f"{file}: not JSON: {error}") from error
+        raise ConfigError(f"{file}: not JSON: {error}; {_EXPECTED}") from error
     return read_content(content, file, dialect, path)
 
 
 def read_content(content: Json, file: str, dialect: str, path: str | None = None) -> RequestFile:
     if not isinstance(content, dict):
-        raise ConfigError(f"{file}: expected a JSON object: the body of a request, or method, path, headers and body")
+        raise ConfigError(f"{file}: {_EXPECTED}")
     if not ("body" in content or ("path" in content and content.keys() <= {"method", "path", "headers"})):
         content = {"body": content}
     body = content.get("body", {})
@@ -120,7 +120,7 @@ def _find_operation(dialect: str, name: str, *, stream: bool = False) -> Operati
     if not served:
         names = ", ".join(dict.fromkeys(each.name for each in _find_dialect(dialect).operations if each.name in BODIES))
         raise ConfigError(f'"{dialect}" has no operation "{name}"; it has {names}')
-    return next((each for each in served if each.streams is stream), served[0])
+    return next((each for each in served if each.streams in (None, stream)), served[0])
 
 
 def _write_path(operation: Operation, dialect: str, model: Json) -> str:
@@ -142,8 +142,8 @@ class Reached(Struct, frozen=True):
         try:
             return self.operation.call(self.http, settings.find_validation(self.endpoint.dialect.name))
         except Failure as failure:
-            words = f"the provider would refuse this request to {self.http.path}: {failure}"
-            hint = " To accept it, as merely compatible servers do, set validation: off." if self.is_readable else ""
+            words = f"the provider would refuse this request to {self.http.path}: {failure}".rstrip(".")
+            hint = ". To accept it, as merely compatible servers do, set validation: off." if self.is_readable else ""
             raise ConfigError(words + hint) from failure
 
     @property
@@ -213,6 +213,7 @@ BODIES: Mapping[str, Callable[[str], dict[str, Json]]] = {
     **{name: kind.body for name, kind in ARTIFACTS.items()},
 }
 # Which operation a body is for that is no chat's: by a key, and by a word in its model's name.
+_EXPECTED = "expected a JSON object: the body of a request, or method, path, headers and body"
 _LOOKS = (
     *((kind.name, key, kind.model_word) for kind in ARTIFACTS.values() for key in kind.body("")),
     *((kind.name, kind.body_key, "") for kind in CONVERSATIONS.values()),

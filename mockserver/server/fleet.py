@@ -54,7 +54,7 @@ class Answers(Struct, frozen=True):
 class _Version(Struct):
     """What this server has read of a namespace."""
 
-    rev: int = 0  # at which it was read; below 0: it must be read again
+    rev: int = 0  # the revision that was read; below 0: it must be read again
     batches: Mapping[str, int] = {}  # the rev at which each rule was added
     cleared: int = 0  # what its latest reset is known by
 
@@ -77,7 +77,7 @@ class Fleet:
         self._reading = asyncio.Lock()
         self._composed: tuple[Settings, Engine] | None = None  # what a reload is about to swap in
         self._digest = ""
-        self._digested: Engine | None = None  # that the digest is of
+        self._digested: Engine | None = None  # the engine that the digest was made of
         client.on_start_over.append(self._start_over)
 
     @property

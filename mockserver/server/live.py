@@ -14,7 +14,7 @@ from mockserver.core.episode import Episode
 from mockserver.core.origins import is_loopback
 from mockserver.core.plan import Kept
 from mockserver.core.rates import LimitStore
-from mockserver.core.seed import make_token, monotonic
+from mockserver.core.seed import make_token, monotonic, wall
 from mockserver.core.state import Counters, ValueStore
 from mockserver.engine.engine import Engine
 from mockserver.engine.mcp_streams import McpStreams
@@ -103,11 +103,12 @@ class Live(Struct):
     unsent: Unsent = field(default_factory=Unsent)
     planning: Semaphore = field(default_factory=lambda: Semaphore(PLANNED))  # of calls with many choices
     now: Callable[[], float] = monotonic  # the clock of limits after `renew`
+    loaded_at: float = field(default_factory=wall)  # when files began to be read, in seconds since 1970
     made_token: str = field(default_factory=make_token)  # for control paths that need one if none is set
     worker: Worker | None = None  # if there are several
     fleet: Sharing | None = None  # the servers that share the state
     _limiter: Limiter = field(default_factory=Limiter)
-    _limited: Settings | None = None  # that the limiter is configured by
+    _limited: Settings | None = None  # the settings that the limiter is configured by
 
     def share(self, fleet: Sharing, counters: Counters, answers: ValueStore[Kept], limits: LimitStore) -> None:
         """Remember in a state that several servers share from now on."""
@@ -217,6 +218,6 @@ class Live(Struct):
 
 # Settings that a running server cannot change.
 AT_START = (
-    *("host", "port", "workers", "state", "log", "reload", "cors"),
-    *("stored_answers", "stored_bytes", "stored_files", "journal_calls", "journal_bytes"),
-)
+    "host", "port", "workers", "state", "log", "reload", "cors",
+    "stored_answers", "stored_bytes", "stored_files", "journal_calls", "journal_bytes",
+)  # fmt: skip

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from msgspec import Struct
 from msgspec.structs import replace
 
+from mockserver.config.spelling import ControlSpelling
 from mockserver.core.mcp_server import McpServer
 from mockserver.engine.engine import Engine
 from mockserver.rules.load import Rule
@@ -21,12 +22,12 @@ from mockserver.state.in_memory import MAX_NAMESPACES
 DEFAULT = "default"  # the namespace of a path that names none
 ALL = "*"
 ADDED = "api"  # how reports call what no file holds: `rule api flaky`
-LONGEST = 100  # characters of a name
+MAX_NAMESPACE_NAME = 100  # characters of a name
 
 
 def is_namespace(name: str) -> bool:
     """Return whether a namespace can be called so."""
-    return 0 < len(name) <= LONGEST and name.isprintable() and not name.isspace() and name != ALL
+    return 0 < len(name) <= MAX_NAMESPACE_NAME and name.isprintable() and not name.isspace() and name != ALL
 
 
 def split_namespace(path: str) -> tuple[str, str]:
@@ -73,7 +74,8 @@ class Namespace(Struct):
         if made is None or not is_made or made.base is not base:
             engine = replace(base, rule_set=base.rule_set.put_first(rules)) if rules else base
             if choice is not None and isinstance(base.player, Player):
-                engine = replace(engine, player=replace(base.player, choice=choice))
+                spelling = ControlSpelling(base.player.spelling)
+                engine = replace(engine, player=replace(base.player, choice=choice, spelling=spelling))
             if servers:
                 engine = replace(engine, servers={**base.servers, **servers})
             self._made = made = _MadeEngine(engine, base, rules=rules, choice=choice, servers=servers)

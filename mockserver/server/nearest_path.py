@@ -43,7 +43,7 @@ class LostRequest(Struct, frozen=True):
             if matched is None or not usual.issuperset(matched["base"].split("/")):
                 continue
             lacks_start = endpoint.path.removesuffix(own).endswith(matched["base"])
-            depth = own.removeprefix("/v1").count("/")  # which some dialects have in their mounts
+            depth = own.removeprefix("/v1").count("/")  # some dialects have it in their mounts
             rank = (depth, lacks_start, self.has_usual_query(endpoint))
             if rank > most:
                 most = rank

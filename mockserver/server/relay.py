@@ -48,7 +48,7 @@ class Relay(Struct, eq=False):
     response: Response
     client: ClientConnection
     exchange: Exchange
-    own_urls: Callable[[HttpRequest, bytes], bytes] | None = None  # as an Operation has it
+    own_urls: Callable[[HttpRequest, bytes], bytes] | None = None  # what `Operation.own_urls` is
     _recorder: Recorder | None = None
     _held: list[bytes] = []  # the end of the answer, which is saved before it leaves
 
@@ -74,12 +74,16 @@ class Relay(Struct, eq=False):
         forward = self.response.plan.outcome
         assert asked is not None and call is not None and isinstance(forward, Forward)  # noqa: PT018, S101
         live = self.live
-        upstream = find_upstream(self.dialect, call, live.settings.upstream, live.sources.environ)
+        sources = live.sources
+        upstream = find_upstream(
+            self.dialect, call, live.settings.upstream, environ=sources.environ, spelling=sources.spelling
+        )
         keep = live.save_episode
-        if forward.cassette is not None and keep is not None and asked.method != "HEAD":  # which has not all of it
-            is_probe = call.mcp is not None and call.mcp.method == "server/discover"  # which older servers refuse
+        if forward.cassette is not None and keep is not None and asked.method != "HEAD":  # HEAD gets no body
+            is_probe = call.mcp is not None and call.mcp.method == "server/discover"  # older servers refuse it
             errors = False if is_probe else live.settings.record_errors
-            job = RecordingJob(forward.cassette, call, request=self._describe_request(asked, call), errors=errors)
+            sent = self._describe_request(asked, call)
+            job = RecordingJob(forward.cassette, call, request=sent, errors=errors, spelling=sources.spelling)
             self._recorder = Recorder(job, partial(keep, forward.cassette), self.exchange)
         received = await self._send_request(upstream, asked, scope)
         try:
@@ -107,7 +111,7 @@ class Relay(Struct, eq=False):
         client = self.live.upstreams
         seconds = self.live.settings.upstream_timeout
         headers = [*upstream.build_headers(asked.headers), *client.sign(asked.headers)]
-        if self.own_urls is not None:  # which are not to be found in coded bodies
+        if self.own_urls is not None:  # URLs cannot be found in coded bodies
             others = (field for field in headers if field[0] != b"accept-encoding")
             headers = [*others, (b"accept-encoding", b"identity")]
         body = asked.body if asked.body or asked.method not in _BODILESS else None

@@ -6,7 +6,7 @@ from functools import partial
 from pathlib import Path
 from threading import Event
 
-from mockserver.config.errors import MockserverError
+from mockserver.config.errors import ConfigError, MockserverError
 from mockserver.core.text import count_noun
 from mockserver.engine.offload import on_thread
 from mockserver.server.compose import compose
@@ -20,6 +20,7 @@ async def reload(live: Live, sources: Sources) -> tuple[str, ...]:
     reloading = live.reloading
     async with reloading.lock:
         try:
+            _check_files(sources, live)
             settings, engine = await on_thread(compose, sources, live.counters, live)
             reloading.check(settings, engine)
         except MockserverError as error:
@@ -27,6 +28,17 @@ async def reload(live: Live, sources: Sources) -> tuple[str, ...]:
             raise
         reloading.problem = ()
         return live.swap(settings, engine)
+
+
+def _check_files(sources: Sources, live: Live) -> None:
+    """Raise ConfigError for a pipe, which may never end, and for an empty file that has rules: it is being written."""
+    have_rules = {rule.place.file for rule in live.engine.rules if rule.place is not None}
+    for path in sources.files:
+        shown = sources.shown(path)
+        if path.is_fifo():
+            raise ConfigError(f"{shown}: a pipe can be read only once; put a file in its place")
+        if shown in have_rules and path.is_file() and not path.stat().st_size:
+            raise ConfigError(f"{shown}: is empty; to serve no rules, write {{version: 1}}")
 
 
 _EVERY = 500  # milliseconds after which cassettes are looked at
@@ -44,15 +56,27 @@ async def watch(live: Live, sources: Sources, say: Callable[[str], None]) -> Non
     mine = lambda _change, path: Path(path) in files  # noqa: E731  # the shape that watchfiles wants
     wait = partial(watched, debounce=100, step=20, rust_timeout=_EVERY, yield_on_timeout=True)
     over = Event()
+    looked = False
     changes = wait(*folders, watch_filter=mine, stop_event=over, recursive=False)
     try:
         while True:
-            changed = await to_thread(next, changes)  # not awatch, whose tasks and threads are slow to import
+            events = await to_thread(next, changes)  # not awatch, whose tasks and threads are slow to import
+            missed = not looked and any(_was_changed(path, live.loaded_at) for path in files)
+            changed = events or missed
+            looked = True
             cassettes = () if changed else await on_thread(live.player.store.list_changed)
             if changed or cassettes:
                 await _reload(live, sources, cassettes, say)
     finally:
         over.set()
+
+
+def _was_changed(path: Path, since: float) -> bool:
+    """Return whether a file was changed after it was loaded, but before it was watched."""
+    try:
+        return path.is_file() and path.stat().st_ctime > since
+    except OSError:
+        return False
 
 
 async def _reload(live: Live, sources: Sources, cassettes: Sequence[str], say: Callable[[str], None]) -> None:

@@ -39,7 +39,7 @@ def bind(host: str, port: int) -> socket.socket:
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     listener = socket.socket(family, socket.SOCK_STREAM)
     try:
-        if sys.platform != "win32":  # where it would share a port that another program uses
+        if sys.platform != "win32":  # on Windows, it would share a port that another program uses
             listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind((host, port))
         listener.listen(BACKLOG)
@@ -66,8 +66,8 @@ def allow_open_files() -> None:
 
 
 _REASONS = {
-    errno.EADDRINUSE: "another program uses this port; stop it, or choose another with --port (0 picks a free one)",
-    errno.EACCES: "this port needs more privileges; choose one above 1023 with --port",
+    errno.EADDRINUSE: "another program uses this port; stop it, or choose another (0 picks a free one)",
+    errno.EACCES: "this port needs more privileges; choose one above 1023",
 }
 
 
@@ -127,7 +127,7 @@ class AcceptingServer(uvicorn.Server):
     """uvicorn's, except that it accepts connections as fast as they come."""
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        if not isinstance(asyncio.get_running_loop(), asyncio.BaseEventLoop):  # which accepts all that wait
+        if not isinstance(asyncio.get_running_loop(), asyncio.BaseEventLoop):  # asyncio's own accepts all that wait
             acceptor = Acceptor(sockets or (), self.config.http_protocol_class)
             self.config.http_protocol_class = acceptor  # type: ignore[assignment]  # a factory instead of a class
         await super().startup(sockets)
@@ -325,6 +325,10 @@ class _PromptServer(AcceptingServer):
         is_sending = any(connection.transport.get_write_buffer_size() for connection in connections)
         if self.server_state.tasks or is_sending:
             await super().shutdown(sockets)
+            with suppress(TimeoutError):
+                async with asyncio.timeout(1):
+                    while self.server_state.tasks:  # they are cancelled, and say so to their clients
+                        await _let_loop_turn()
             await self._end_connections()  # those whose clients do not read
             return
         await self._end_connections()

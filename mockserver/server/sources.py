@@ -12,6 +12,7 @@ from mockserver.config.hosts import HOST_NAMES
 from mockserver.config.layers import assemble_valid
 from mockserver.config.settings import Settings
 from mockserver.config.source import Document, read, read_bytes
+from mockserver.config.spelling import FLAGS, Spelling
 from mockserver.config.timing import PROFILES
 from mockserver.core.json import Json
 from mockserver.core.lazy import LazyMapping
@@ -54,9 +55,10 @@ class Sources(Struct, frozen=True):
     flags: Mapping[str, Json] = {}
     environ: Mapping[str, str] = {}
     shown: Callable[[Path], str] = str  # how messages name a file
+    spelling: Spelling = FLAGS  # of the flags: who gave them is told what to set
     presets: tuple[Path, ...] = ()  # files of ours: their rules are tried first, and their settings are defaults
 
-    __repr__, __rich_repr__ = make_reprs("environ", "flags")  # which may hold passwords
+    __repr__, __rich_repr__ = make_reprs("environ", "flags")  # they may hold passwords
 
     def load(self) -> "Loaded":
         """Load everything but cassettes.
@@ -65,7 +67,9 @@ class Sources(Struct, frozen=True):
         """
         documents = self.read_documents()
         errors = Errors()
-        settings, mistaken = assemble_valid(self.flags, self.environ, documents, dialects=discover_all())
+        settings, mistaken = assemble_valid(
+            self.flags, self.environ, documents, dialects=discover_all(), spelling=self.spelling
+        )
         if mistaken:
             errors.found.append(ConfigError(*mistaken))
         rules = errors.attempt(partial(compile_rules, documents, None if mistaken else settings))

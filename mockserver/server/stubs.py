@@ -28,7 +28,7 @@ from mockserver.server.routes import (
 )
 
 _MAX_FIELDS = 1000  # of a form
-_LONGEST = 200  # characters of a path that a suggested rule names
+_MAX_SUGGESTED_PATH = 200  # characters of a path that a suggested rule names
 _BOUNDARY = re.compile(r'boundary="?([^";,\s]+)', re.IGNORECASE)
 _PLAIN = re.compile(r"/[\w/.~-]*")
 
@@ -94,7 +94,7 @@ def suggest_rule(http: HttpRequest, dialect: Dialect) -> str | None:
     front = next((front for front in fronts if http.path.startswith(f"{front}/")), http.path)
     rest = http.path[len(front) :]
     then = next((then for path, then in dialect.missing.items() if _is_below(path, rest)), None)
-    if then is None or "*" in http.path or len(http.path) > _LONGEST:
+    if then is None or "*" in http.path or len(http.path) > _MAX_SUGGESTED_PATH:
         return None
     path = http.path
     spoken = ""

@@ -19,7 +19,7 @@ from mockserver.server.live import Live
 from mockserver.state.journal import Journal
 
 PREFIX = "whsec_"  # of secrets in base64
-SECONDS = 10.0  # that a receiver has to answer
+SECONDS = 10.0  # the time that a receiver has for an answer
 MAX_READ = 100_000  # bytes of its answer that are kept
 _sending = set[asyncio.Task[None]]()  # nobody else refers to them
 

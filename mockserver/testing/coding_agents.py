@@ -115,7 +115,7 @@ class CodingAgent:
         before = len(self.calls)
         began = monotonic()
         command = [self._program, *self.agent.arguments, prompt, *self._granted, *arguments]
-        environ = {**self.environment, "PWD": str(self.cwd)}  # where opencode looks
+        environ = {**self.environment, "PWD": str(self.cwd)}  # opencode takes its folder from PWD
         ran = run_captured(command, environ, timeout, folder=self.cwd)
         calls = self.calls[before:]
         if ran.code is None:

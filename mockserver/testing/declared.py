@@ -162,7 +162,7 @@ class Declared:
 
     def __init__(self, rules: RuleBook, text: Sequence[str], name: str | None, when: When) -> None:
         self.place = find_caller()
-        self.expected_calls: int | None = None  # as set by `times`
+        self.expected_calls: int | None = None  # set by `times`
         self.rule: Rule | None = None
         self._rules = rules
         self._name = name
@@ -186,7 +186,7 @@ class Declared:
 
     def stream(self, pieces: Sequence[str], **then: Unpack[Then]) -> Self:
         """Answer with a text that is streamed in exactly these pieces; a plain answer has the whole."""
-        if isinstance(pieces, str):  # which is a sequence of texts, too
+        if isinstance(pieces, str):  # a text is a sequence of texts, too
             self.remove()
             raise ConfigError(
                 f"{self.where}: stream takes a list of pieces, such as [{pieces!r}]; for a whole text use reply(...)"
@@ -267,7 +267,7 @@ class Declared:
             )
         times = {} if self.expected_calls is None else {"times": self.expected_calls}
         named = {} if self._name is None else {"name": self._name}
-        spec = {**named, "when": self._when, **times, "then": map_texts(then, str)}
+        spec = {**named, "when": self._when, **times, "then": then}
         try:
             rule = self._rules.compile_declared(spec, self.place)
         except MockserverError as error:

@@ -181,7 +181,7 @@ class InProcessRequest:
                 raise
             finally:
                 STEPPED.reset(before)
-        if step is None:  # as of `asyncio.sleep(0)`
+        if step is None:  # `asyncio.sleep(0)` yields None
             return YieldTurn()
         return step if isinstance(step, Step) else AwaitFuture(step)
 

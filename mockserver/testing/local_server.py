@@ -1,12 +1,11 @@
 """A server of this process: it listens in a thread, or answers a transport, and knows which calls it received."""
 
-from threading import Event
 from typing import TYPE_CHECKING
 
 from mockserver.config.errors import ConfigError
 from mockserver.core.call import Call
 from mockserver.core.exchange import Exchange
-from mockserver.core.seed import monotonic
+from mockserver.core.seed import monotonic, pause
 from mockserver.server.live import Live
 from mockserver.testing.assertions import Calls
 from mockserver.testing.clock import Clock
@@ -91,10 +90,9 @@ class LocalServer:
     def wait_until_idle(self, seconds: float) -> None:
         """Wait until no answer is being sent to a connected client, at most so many seconds."""
         end = monotonic() + seconds
-        pause = Event()
         while self.live.journal.tally.open and monotonic() < end:
             self._require_running().hang_up(all_of_them=False)
-            pause.wait(_POLL)
+            pause(_POLL)
 
     def close_open(self) -> Calls:
         """Abort the answers that are still being sent, and return their calls."""

@@ -175,8 +175,7 @@ class McpMock(Assertions):
     def _serve(self) -> McpServer:
         """Serve what is declared, with what files say; return that. Raises RuleError."""
         table = {each: list(entries.values()) for each, entries in self._declared.items()}
-        settings = {key: list(value) if isinstance(value, tuple) else value for key, value in self._settings.items()}
-        document = Document.from_place({"mcp": {self.name: {**settings, **table}}}, find_caller())
+        document = Document.from_place({"mcp": {self.name: {**self._settings, **table}}}, find_caller())
         mistakes = Mistakes(document)
         found = find_servers(document, mistakes.add)
         if mistakes.found:

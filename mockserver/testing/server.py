@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, Unpack
 
 from mockserver.config.errors import MockserverError
+from mockserver.config.spelling import KEYWORDS
 from mockserver.dialects import discover_all
 from mockserver.reports.failures import Budget, Problem, write_failure
 from mockserver.server.agents import check_unmatched, find_agent
@@ -98,7 +99,7 @@ class MockServer(Assertions):
             if error is None:
                 self.session.end()
             elif isinstance(error, Exception) and (problems := self.problems()):
-                error.add_note(write_failure(problems))  # which may be its cause
+                error.add_note(write_failure(problems))  # they may be its cause
 
     @property
     def url(self) -> str:
@@ -165,7 +166,7 @@ class MockServer(Assertions):
         server that makes answers up, unless you `let_it_run`.
         """
         led = find_agent(agent)
-        check_unmatched(self.session.live.settings, let_it_run=let_it_run)
+        check_unmatched(self.session.live.settings, KEYWORDS, let_it_run=let_it_run)
         return self.session.lead_agent(led, {**os.environ, **self.env}, max_calls=max_calls)
 
     def agent(

@@ -1,7 +1,7 @@
 """What the server of a test knows besides how tests call it: its setup, its rules, what it stopped."""
 
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from msgspec.structs import replace
 
@@ -12,6 +12,7 @@ from mockserver.reports.failures import (
     PlayedCassette,
     Problem,
     describe_left_open,
+    describe_unrecorded,
     make_problem,
     write_failure,
 )
@@ -19,7 +20,6 @@ from mockserver.server.agents import Agent
 from mockserver.server.compose import start
 from mockserver.server.namespaces import DEFAULT
 from mockserver.server.programs import CallBudget
-from mockserver.server.recording.player import Player
 from mockserver.server.stubs import find_unreachable
 from mockserver.state.journal import Journal
 from mockserver.testing.coding_agents import AgentEnvironment, load_service_rules
@@ -33,10 +33,7 @@ __tracebackhide__ = True  # pytest shows the line of the test instead
 
 
 class ServerSession:
-    """A server and the test that uses it, from one reset to the next.
-
-    `rename_options` renames options in messages on cassettes, from the next reset.
-    """
+    """A server and the test that uses it, from one reset to the next."""
 
     def __init__(self, setup: Setup) -> None:
         self.default_setup = setup
@@ -47,7 +44,6 @@ class ServerSession:
         self.mcp_mocks: dict[str, McpMock] = {}
         self.guard = ConnectionGuard()
         self.budget = Budget()
-        self.rename_options: Callable[[str], str] = str
         self._composer = Composer()
         self._environments: list[AgentEnvironment] = []
         self._cassette: LoadedCassette | None = None
@@ -59,8 +55,6 @@ class ServerSession:
         self.leave_agents()
         self.setup = setup or self.default_setup
         settings, engine = self._composer.compose(self.setup)
-        if isinstance(engine.player, Player):
-            engine = replace(engine, player=replace(engine.player, rename_options=self.rename_options))
         journal = Journal(count=settings.journal_calls, size=settings.journal_bytes)
         journal.keeps_calls = True
         if (watch := find_watch()) is not None:
@@ -68,8 +62,7 @@ class ServerSession:
             watch.add_rules(engine.rules)
         live = self.live
         live.renew(settings, engine, journal, timed=self.setup.timed)
-        if settings.upstream:
-            live.sources = self.setup.sources  # the environment may have its key by now
+        live.sources = self.setup.sources  # the environment may have an upstream's key by now
         for mock in self.mcp_mocks.values():
             mock.clear()
         self.guard.allowed = self.setup.allow_hosts
@@ -108,11 +101,17 @@ class ServerSession:
             raise AssertionError(write_failure(problems))
 
     def end(self) -> None:
-        """Raise AssertionError with all problems, else warn the caller's caller of remarks and of answers left open."""
+        """Raise AssertionError with all problems, else warn the caller's caller of what the test left behind."""
         self.verify()
-        remarks = [remark.text for remark in self.activity.find_remarks()]
-        for text in (*describe_left_open(self.server.close_open()), *remarks):
+        for text in self.list_leftovers():
             warnings.warn(MockServerWarning(text), stacklevel=3)
+
+    def list_leftovers(self) -> Sequence[str]:
+        """Abort the answers that are still being sent; tell of these, of what was not recorded, and the remarks."""
+        activity = self.activity
+        remarks = [remark.text for remark in activity.find_remarks()]
+        left = self.server.close_open()
+        return (*describe_left_open(left), *describe_unrecorded(activity.calls), *remarks)
 
     @property
     def activity(self) -> Activity:

@@ -11,8 +11,8 @@ from typing import Any, Unpack
 from msgspec import Struct
 from msgspec.structs import replace
 
-from mockserver.config.layers import Keywords
 from mockserver.config.settings import UPSTREAM_KEY, Settings
+from mockserver.config.spelling import KEYWORDS, Spelling
 from mockserver.core.json import Json
 from mockserver.engine.memory import Memory
 from mockserver.reports.calls import ReceivedCall
@@ -80,12 +80,16 @@ _MAX_CACHED = 100  # setups
 
 
 class Setup(Struct, frozen=True):
-    """Rules files, settings, whether answers take time (`timed`), and the providers that clients may connect to."""
+    """Rules files, settings, whether answers take time (`timed`), and the providers that clients may connect to.
+
+    `spelling`: how messages write a setting.
+    """
 
     rules: tuple[Path, ...] = ()
     settings: Mapping[str, Json] = {}
     timed: bool = False
     allow_hosts: tuple[str, ...] = ()
+    spelling: Spelling = KEYWORDS
 
     @classmethod
     def make(cls, *rules: str | Path, **options: Unpack[ServerOptions]) -> "Setup":
@@ -104,7 +108,7 @@ class Setup(Struct, frozen=True):
         """Its sources, with the environment's upstream keys but not its settings, which would change tests."""
         ours = {name for name in os.environ if name.startswith("MOCKSERVER_") and not name.startswith(UPSTREAM_KEY)}
         environ = {name: value for name, value in os.environ.items() if name not in ours}
-        return Sources(self.rules, Keywords(self.settings), environ, shown=shorten_path)
+        return Sources(self.rules, self.settings, environ, shown=shorten_path, spelling=self.spelling)
 
     @property
     def options(self) -> Mapping[str, Any]:
@@ -118,7 +122,7 @@ class Setup(Struct, frozen=True):
     @property
     def key(self) -> object:
         """A cache key: its settings, and when its files were written."""
-        return repr((self.settings, [(path, _find_version(path)) for path in self.rules]))
+        return repr((self.settings, self.spelling, [(path, _find_version(path)) for path in self.rules]))
 
     @property
     def cacheable(self) -> bool:

@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from email.utils import formatdate
 from functools import cache, lru_cache
 from threading import RLock
+from types import ModuleType
 from typing import TYPE_CHECKING, Any, Self
 from urllib.parse import quote, unquote
 from weakref import WeakSet
@@ -28,10 +29,14 @@ from mockserver.testing.in_process import (
 )
 
 if TYPE_CHECKING:
+    from types import ModuleType
+
     import httpx
     import httpx2
 
     from mockserver.server.app import Site
+
+    Request = httpx.Request | httpx2.Request
 
     class _Base(  # type: ignore[misc]  # it takes the requests of both
         httpx.BaseTransport, httpx.AsyncBaseTransport, httpx2.BaseTransport, httpx2.AsyncBaseTransport
@@ -56,16 +61,16 @@ class Transport(_Base):
         self._find_address = find_address
         self._responses = WeakSet[InProcessResponse]()
 
-    def handle_request(self, request: Any) -> Any:
-        """Answer the request of a synchronous client."""
+    def handle_request(self, request: "Request") -> Any:
+        """Answer the request of a synchronous client with a response of its library."""
         if (handshake := self._readdress_handshake(request)) is not None:
             return _connect(request, "HTTPTransport").handle_request(handshake)
         response = self._begin(request, request.read(), ImmediateDriver(self._clock))
         head = run_at_once(response.receive_head(bare=request.method == "HEAD", last=_is_last(request)))
         return _make_response(request, head, response)
 
-    async def handle_async_request(self, request: Any) -> Any:
-        """Answer the request of an asynchronous client."""
+    async def handle_async_request(self, request: "Request") -> Any:
+        """Answer the request of an asynchronous client with a response of its library."""
         if (handshake := self._readdress_handshake(request)) is not None:
             return await _connect(request, "AsyncHTTPTransport").handle_async_request(handshake)
         response = self._begin(request, await request.aread(), LoopDriver(self._clock))
@@ -94,7 +99,7 @@ class Transport(_Base):
 
     async def __aexit__(self, *_: object) -> None: ...
 
-    def _readdress_handshake(self, request: Any) -> Any:
+    def _readdress_handshake(self, request: "Request") -> "Request | None":
         """Return the handshake of a WebSocket with the address of the running server; None for any other request."""
         if self._find_address is None or not asks_for_socket(request.method, request.headers.get("upgrade", "")):
             return None
@@ -103,9 +108,10 @@ class Transport(_Base):
         path = quote(self._find_path("POST", request.url.host, unquote(raw.decode("latin-1"))))
         url = f"{self._find_address()}{path}{(mark + query).decode('latin-1')}"
         headers = [field for field in request.headers.multi_items() if field[0].lower() != "host"]
-        return find_library(request).Request("GET", url, headers=headers, extensions=request.extensions)
+        handshake: Request = find_library(request).Request("GET", url, headers=headers, extensions=request.extensions)
+        return handshake
 
-    def _begin(self, request: Any, body: bytes, driver: Driver) -> InProcessResponse:
+    def _begin(self, request: "Request", body: bytes, driver: Driver) -> InProcessResponse:
         """Return what a client is about to receive."""
         url = request.url
         raw, _, query = url.raw_path.partition(b"?")
@@ -132,19 +138,18 @@ class Transport(_Base):
         return response
 
 
-def _is_last(request: Any) -> bool:
+def _is_last(request: "Request") -> bool:
     """Return whether the client closes its connection after this request."""
-    stated: str = request.headers.get("connection", "")
-    return stated.lower() == "close"
+    return request.headers.get("connection", "").lower() == "close"
 
 
-def _connect(request: Any, kind: str) -> Any:
+def _connect(request: "Request", kind: str) -> Any:
     """Return a transport of the library of a request for one connection, which ends with its response."""
     library = find_library(request)
     return getattr(library, kind)(verify=False, limits=library.Limits(max_keepalive_connections=0))
 
 
-def _make_response(request: Any, head: WireHead, response: InProcessResponse) -> Any:
+def _make_response(request: "Request", head: WireHead, response: InProcessResponse) -> Any:
     headers = [(b"date", _write_date(int(wall()))), *head.headers]
     library = find_library(request)
     return library.Response(head.status, headers=headers, stream=make_body_class(library)(response))
@@ -171,7 +176,7 @@ _NO_TIMEOUT: Mapping[str, float] = {}
 class ResponseBody:
     """The body of a response as a byte stream, synchronous and asynchronous."""
 
-    def __init__(self, response: InProcessResponse) -> None:  # whose head was received
+    def __init__(self, response: InProcessResponse) -> None:  # its head was received
         self._response = response
 
     def __iter__(self) -> Iterator[bytes]:
@@ -196,14 +201,14 @@ class ResponseBody:
         self._response.close()
 
 
-def find_library(request: Any) -> Any:
+def find_library(request: "Request") -> "ModuleType":
     """Return the module of a request, httpx or httpx2; a user may have derived its class."""
     base = next(base for base in reversed(type(request).__mro__) if base.__name__ == "Request")
     return sys.modules[base.__module__.partition(".")[0]]
 
 
 @cache
-def make_body_class(library: Any) -> Any:
+def make_body_class(library: "ModuleType") -> type[ResponseBody]:
     """Return the class of response bodies for a library."""
     return type("Body", (ResponseBody, library.SyncByteStream, library.AsyncByteStream), {})
 

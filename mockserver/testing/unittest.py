@@ -43,7 +43,7 @@ class MockServerTestCase(TestCase):
             try:
                 stack.enter_context(self._serve())
             except MockserverError as error:
-                vars(self)["setUp"] = partial(_raise, error)  # which fails this test, not all of them
+                vars(self)["setUp"] = partial(_raise, error)  # this test fails, not all of the class
             return super().run(result)
 
     def debug(self) -> None:

@@ -271,8 +271,12 @@ def make_guardrail_usage(units: int = 1) -> dict[str, Json]:
 
 
 _UNITS = (
-    *("contentPolicyUnits", "contextualGroundingPolicyUnits", "sensitiveInformationPolicyFreeUnits"),
-    *("sensitiveInformationPolicyUnits", "topicPolicyUnits", "wordPolicyUnits"),
+    "contentPolicyUnits",
+    "contextualGroundingPolicyUnits",
+    "sensitiveInformationPolicyFreeUnits",
+    "sensitiveInformationPolicyUnits",
+    "topicPolicyUnits",
+    "wordPolicyUnits",
 )
 _CONFIDENCES = {"low": "LOW", "medium": "MEDIUM", "high": "HIGH"}
 # The filter of a guardrail that finds what a category is about.

@@ -127,7 +127,7 @@ class ChatLayout(Struct, frozen=True):
 
 Object = dict[str, Json]
 DONE = Frame(b"[DONE]", part="end")
-_UNASKED = ("last", "last_choice")  # where usage is in a chunk of its own, even if nobody asks for it
+_UNASKED = ("last", "last_choice")  # usage is in a chunk of its own there, even if nobody asks for it
 _GROWING = ("every", "every_requested")
 _IN_A_CHUNK = ("requested", "null", "finish", "last", "last_choice", "every_requested")
 
@@ -182,7 +182,7 @@ class ChatRenderer(Renderer[Options]):
         own = _outline_options(options.include_usage, tier)
         if self.layout.count is None:
             return own
-        return Outline(own.form, (*own.values, self._write_usage(answer.usage)))  # whose numbers are the host's own
+        return Outline(own.form, (*own.values, self._write_usage(answer.usage)))  # the host counts in its own way
 
     def mark(self, options: Options, marks: Marks) -> Options:
         return replace(options, service_tier=marks.draw_text(find_served_tier(options.service_tier)))
@@ -243,7 +243,7 @@ class _Completion:
             yield Frame(to_json(prompt_filter_chunk([prompt_filter(answer.prompt_safety)])), part="open")
         template = ChunkTemplate(lambda index, delta: self._make_chunk(index, _Increment(delta)))
         grows = layout.stream_usage in _GROWING
-        is_alike = _OF_DELTA.isdisjoint(layout.chunk_choice)
+        is_alike = _DELTA_KEYS.isdisjoint(layout.chunk_choice)
         for index, step in take_turns([self._list_increments(choice) for choice in answer.choices]):
             if is_alike and step.finish is None and step.logprobs is None and not step.opens:
                 data = template.fill(index, step.delta)
@@ -357,7 +357,7 @@ class _Completion:
                 more |= layout.extras.ending(answer)
         if layout.stream_usage in _GROWING:
             more["usage"] = _SO_FAR if self._unfinished else make_chat_usage(answer.usage, layout)
-        if not _OF_DELTA.isdisjoint(layout.chunk_choice):
+        if not _DELTA_KEYS.isdisjoint(layout.chunk_choice):
             text = step.delta.get("content") or ""
             whole = self._make_message(answer.choices[index])["content"] if step.finish else ""
             choice |= {"text": text, "message": {"role": "assistant", "content": whole or ""}}
@@ -563,7 +563,7 @@ def find_system_fingerprint(answer: Answer, layout: ChatLayout) -> str | None:
     return f"fp_{answer.system_fingerprint}" if layout.system_fingerprint else None
 
 
-_OF_DELTA = frozenset({"text", "message"})  # keys of a chunk's choice that depend on its delta
+_DELTA_KEYS = frozenset({"text", "message"})  # keys of a chunk's choice that depend on its delta
 _SO_FAR: Mapping[str, Json] = {"\0usage": 0}  # stands for the usage so far
 _SO_FAR_BYTES = to_json(_SO_FAR)
 

@@ -17,7 +17,7 @@ from mockserver.core.json import Json
 from mockserver.core.lazy import map_lazily
 from mockserver.core.plan import Answer, Choice, Logprob, Part, Reasoning, Refusal, Text, ToolUse, Usage
 from mockserver.core.tokens import Tokenizer, token_id
-from mockserver.wire.logprobs import MANY, add_offsets, group_by_piece
+from mockserver.wire.logprobs import MANY_TOKENS, add_offsets, group_by_piece
 from mockserver.wire.parts import list_pieces, wrap_arguments
 from mockserver.wire.renderer import Outline, Renderer
 
@@ -83,7 +83,9 @@ class CohereRenderer(Renderer[CohereOptions]):
         body = {"id": answer.id, "message": message, "finish_reason": find_finish_reason(choice)}
         body["usage"] = make_usage(answer.usage)
         if choice.logprobs is not None:
-            body["logprobs"] = map_lazily(lambda each: _show_logprobs(each.token, (each,)), choice.logprobs, few=MANY)
+            body["logprobs"] = map_lazily(
+                lambda each: _show_logprobs(each.token, (each,)), choice.logprobs, few=MANY_TOKENS
+            )
         return body
 
     def frames(self, answer: Answer, options: CohereOptions) -> Iterator[Frame]:

@@ -19,13 +19,13 @@ from mockserver.core.plan import Choice, Logprob
 from mockserver.core.tokens import Token, raw, spans, spell_token, token_id
 
 Block = dict[str, Json]
-MANY = 1000  # tokens of a choice whose log probabilities are shown while they are sent
+MANY_TOKENS = 1000  # tokens of a choice whose log probabilities are shown while they are sent
 
 
 def make_logprobs_block(choice: Choice) -> Block | None:
     if choice.logprobs is None:
         return None
-    return {"content": map_lazily(_make_token_logprob, choice.logprobs, few=MANY), "refusal": None}
+    return {"content": map_lazily(_make_token_logprob, choice.logprobs, few=MANY_TOKENS), "refusal": None}
 
 
 def spread_logprobs(pieces: Sequence[str], logprobs: Sequence[Logprob]) -> Iterator[Block]:
@@ -42,7 +42,7 @@ def encode_tokens(logprobs: Sequence[Logprob]) -> bytes | None:
     None, too, for numbers so large that pydantic writes them in another way. Raises UnicodeEncodeError for lone
     surrogates.
     """
-    if len(logprobs) > MANY or min(map(_value_of, logprobs), default=0) < -_LARGE:
+    if len(logprobs) > MANY_TOKENS or min(map(_value_of, logprobs), default=0) < -_MAX_PLAIN:
         return None
     return encode([*map(_show_token, logprobs)])[1:-1]
 
@@ -95,10 +95,10 @@ class _Bytes(Memo[str, list[int]]):
 
 _BYTES = _Bytes(most=1 << 20)
 _value_of = attrgetter("logprob")
-_LARGE = 1e15
+_MAX_PLAIN = 1e15
 
 
-OffsetLogprob = tuple[int, Logprob]  # where the token begins in the text, and the token
+OffsetLogprob = tuple[int, Logprob]  # the place of the token in the text, and the token
 
 
 class LogprobsShape(Struct, frozen=True):

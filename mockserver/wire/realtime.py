@@ -12,10 +12,10 @@ from pydantic_core import to_json
 from mockserver.core.frames import Frame
 from mockserver.core.hosted_tools import describe_error
 from mockserver.core.json import Json
-from mockserver.core.plan import Answer, Item, Part, Refusal, Text, ToolUse, Usage
+from mockserver.core.plan import Answer, Item, Part, Refusal, Sound, Text, ToolUse, Usage
 from mockserver.core.seed import Seed
 from mockserver.media.samples import PCM, SampleFormat
-from mockserver.media.sound_files import Speech, read_samples
+from mockserver.media.sound_files import read_samples
 from mockserver.media.tone import LETTERS_A_SECOND, write_tone
 from mockserver.wire.parts import list_pieces
 
@@ -23,7 +23,7 @@ PIECE = 250  # milliseconds of sound in one event
 # milliseconds of sound that are a token
 TOKEN_OF_ASSISTANT = 50
 TOKEN_OF_USER = 100
-LONGEST = 300  # seconds that an answer takes; what is longer is said faster
+MAX_SPOKEN_SECONDS = 300  # seconds that an answer takes; what is longer is said faster
 LISTED = "mcp_list_tools"  # the type of items that tell which tools a server has
 
 
@@ -34,12 +34,12 @@ class Voice(Struct, frozen=True):
     speed: float = 1.0
     sound: SampleFormat = PCM
 
-    def speak(self, text: str, sound: Speech | bytes | None = None) -> bytes:
+    def speak(self, text: str, sound: Sound | None = None) -> bytes:
         """Return the sound of a text, of whole tokens: what a rule states, or the tone, which needs a text."""
-        if isinstance(sound, bytes):
-            samples = read_samples(sound) or b""
+        if sound is not None and sound.file is not None:
+            samples = read_samples(sound.file) or b""
         elif text:
-            speed = max(self.speed, len(text) / LETTERS_A_SECOND / LONGEST)
+            speed = max(self.speed, len(text) / LETTERS_A_SECOND / MAX_SPOKEN_SECONDS)
             samples = write_tone(text, self.name if sound is None else sound.voice, speed=speed)
         else:
             return b""

@@ -216,7 +216,7 @@ _BOUNDS: tuple[tuple[tuple[int | None, int | None], ...], ...] = (
 )
 _NOTHING = Outline((), ())
 _NONE_KEPT: Mapping[Form, FoundTemplate] = {}
-_SERIES = (3, 77)  # whose marks differ in length, too
+_SERIES = (3, 77)  # two numbers whose marks differ in length, too
 _UNKNOWN: Any = object()
 
 

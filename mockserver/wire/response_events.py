@@ -69,7 +69,7 @@ def _make_ending(answer: Answer, layout: ResponseLayout, options: ResponseOption
 
 
 _write_number = b"%d".__mod__
-_NUMBERS = tuple(map(_write_number, range(256)))  # as many as most streams have events
+_NUMBERS = tuple(map(_write_number, range(256)))  # most streams have fewer events
 
 
 def _count() -> Iterator[bytes]:
@@ -121,7 +121,7 @@ class ResponseRenderer(Renderer[ResponseOptions]):
 
     def mark(self, options: ResponseOptions, marks: Marks) -> ResponseOptions:
         repeated = options.request_fields
-        marked = {key: [{"type": marks.draw_text()}] for key in repeated if key != "background"}  # as if all were tools
+        marked = {key: [{"type": marks.draw_text()}] for key in repeated if key != "background"}  # as lists of tools
         return replace(options, request_fields={**repeated, **marked})
 
 

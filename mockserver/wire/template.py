@@ -213,7 +213,7 @@ class StreamTemplate:
         return self.joined
 
 
-_HERE = b"\0"  # where the data of a frame stands
+_HERE = b"\0"  # stands for the data of a frame
 
 
 class FilledFrames(Frames):
@@ -313,7 +313,7 @@ HOLE = b"\0"
 def fill_holes(data: bytes, values: Iterable[bytes]) -> bytes:
     """Return bytes with the first of the values in their holes; there may be more of them."""
     plain = data.replace(b"%", b"%%")
-    form = plain.replace(HOLE, b"%b")  # which is longer by the number of holes
+    form = plain.replace(HOLE, b"%b")  # longer by the number of holes
     return form % tuple(islice(values, len(form) - len(plain)))
 
 

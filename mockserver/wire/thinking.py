@@ -123,7 +123,7 @@ def _simplify(value: Json) -> Json:
 
 def _write_number(value: float) -> str:
     try:
-        return f"{value + 0.0:.17g}"  # of which -0.0 makes 0.0
+        return f"{value + 0.0:.17g}"  # adding 0.0 turns -0.0 into 0.0
     except OverflowError:
         return str(value)
 

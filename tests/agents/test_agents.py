@@ -104,11 +104,11 @@ def write_json(path: Path, content: object) -> tuple[str, ...]:
 # How each agent reaches an MCP server "notes": the arguments that name its URL, or files that do.
 CONNECT: dict[str, Callable[[str, Path], Sequence[str]]] = {
     "claude-code": lambda url, folder: (
-        *("--strict-mcp-config", "--allowedTools", "mcp__notes__find_note", "--mcp-config"),
+        "--strict-mcp-config", "--allowedTools", "mcp__notes__find_note", "--mcp-config",
         json.dumps({"mcpServers": {"notes": {"type": "http", "url": url}}}),
     ),
     "codex": lambda url, folder: (
-        *("-c", f'mcp_servers.notes.url="{url}"', "-c", 'mcp_servers.notes.default_tools_approval_mode="approve"'),
+        "-c", f'mcp_servers.notes.url="{url}"', "-c", 'mcp_servers.notes.default_tools_approval_mode="approve"',
     ),
     "gemini-cli": lambda url, folder: write_json(
         folder / ".gemini" / "settings.json", {"mcpServers": {"notes": {"httpUrl": url, "trust": True}}}
@@ -116,7 +116,7 @@ CONNECT: dict[str, Callable[[str, Path], Sequence[str]]] = {
     "opencode": lambda url, folder: write_json(
         folder / "opencode.json", {"mcp": {"notes": {"type": "remote", "url": url}}}
     ),
-}
+}  # fmt: skip
 FIND = {
     "claude-code": {"name": "mcp__notes__find_note"},
     "codex": {"name": "find_note", "namespace": "mcp__notes"},

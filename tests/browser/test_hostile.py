@@ -70,7 +70,13 @@ def test_every_field_is_shown_as_text(backend: Backend, tab: Inspector) -> None:
     tab.allowed |= {"400", "404", "409"}
     for fragment in (
         *(f"#/calls/{number}/{view}" for number in (1, 2, 3, 4) for view in (*VIEWS, "stream")),
-        *("#/calls", "#/rules", "#/server", "#/cassette", "#/draft?from=1", "#/compare/3/4", "#/draft?rule=__proto__"),
+        "#/calls",
+        "#/rules",
+        "#/server",
+        "#/cassette",
+        "#/draft?from=1",
+        "#/compare/3/4",
+        "#/draft?rule=__proto__",
         "#/calls/1?q=<b>bold __proto__:1 ns:__proto__&ns=__proto__",
         "#/<b>bold/%E0%A4%A?q=%",
     ):

@@ -60,6 +60,7 @@ def test_narrow_views_are_accessible(name: str, backend: Backend, open_tab: Any)
     tab: Inspector = open_tab("narrow")
     tab.shows(*VIEWS[name])
     assert tab.violations() == []
+    assert tab.page.locator(".frame h1").bounding_box()["height"] < 30, "the name is in one line beside the namespaces"
 
 
 # The pictures of docs/guides/when-a-test-fails.md: made anew with `pytest -n0 tests/browser -k pictures --update`.

@@ -13,13 +13,13 @@ _WORDS = (
 )
 HOSTILE = [
     *_WORDS.split(),
-    *("", " ", "  a", "a ", "a: b", "a #b", "a:", "- a", "? a", "\n", "\n\n", "a\nb", "a\nb\n", "a\nb\n\n", "\na"),
-    *(" a\nb", "\ta\nb", "a\n\tb", "a\n   \nb", "a \nb", "a\n---\nb", "---\nversion: 1\n"),
-    *("    - {at: 1, data: {}}\n  frames:\n    - {at: 1, data: {}}", "\x85", "a\x85b\nc", "\u2028", "a\u2029\nb"),
-    *("\ufeff", "\ufffe", "\x00", "\x07\n", "\x1b[31m", "\x7f", "\x80", "\x9f", "\xa0", "a\r\nb", "\r", "\t"),
-    *("a\tb", "\\u0041", "\\", "\"'", "😀", "\U0010ffff", "日本語: はい", "a" * 1100, "é" * 1100 + "\n", "a, b", "x}"),
-    *('"}', "', data: {}}"),
-]
+    "", " ", "  a", "a ", "a: b", "a #b", "a:", "- a", "? a", "\n", "\n\n", "a\nb", "a\nb\n", "a\nb\n\n", "\na",
+    " a\nb", "\ta\nb", "a\n\tb", "a\n   \nb", "a \nb", "a\n---\nb", "---\nversion: 1\n",
+    "    - {at: 1, data: {}}\n  frames:\n    - {at: 1, data: {}}", "\x85", "a\x85b\nc", "\u2028", "a\u2029\nb",
+    "\ufeff", "\ufffe", "\x00", "\x07\n", "\x1b[31m", "\x7f", "\x80", "\x9f", "\xa0", "a\r\nb", "\r", "\t",
+    "a\tb", "\\u0041", "\\", "\"'", "😀", "\U0010ffff", "日本語: はい", "a" * 1100, "é" * 1100 + "\n", "a, b", "x}",
+    '"}', "', data: {}}",
+]  # fmt: skip
 
 
 def fit(text: str, signs: str | None = None) -> str:

@@ -191,7 +191,8 @@ def test_other_episodes_of_the_same_cassette() -> None:
     held = Cassette("chat.yaml", reader, MatchSettings()).copy_with((one, bad))
     made = held.copy_with((two, episode(chat("a"), "1"), bad))
     assert [(entry.reply.source, entry.reply.bytes) for entry in made.entries] == [
-        *(("cassette chat.yaml#1", b"2"), ("cassette chat.yaml#2", b"1"))
+        ("cassette chat.yaml#1", b"2"),
+        ("cassette chat.yaml#2", b"1"),
     ]
     assert (made.size, made.refused) == (3, [3])
     assert read == [one, bad, two, bad]

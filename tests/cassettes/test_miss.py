@@ -13,6 +13,7 @@ import pytest
 from mockserver.cassettes.cassette import Cassette
 from mockserver.cassettes.miss import SHOWN, compare_fields, find_varying_pattern, report_miss
 from mockserver.config.settings import MatchSettings
+from mockserver.config.spelling import FLAGS
 from mockserver.core.episode import Episode
 from mockserver.core.text import show_value
 from mockserver.server.recording.recorded_calls import parse_episode, parse_sent
@@ -92,7 +93,7 @@ def told(path: str, body: Any, held: Cassette) -> str:
     call = parse_sent(dialect, episode(body, "", path=path, method="GET" if body is None else "POST").request)
     assert call is not None
     assert not held.find(held.make_key(call))
-    return report_miss(held, call)
+    return report_miss(held, call, FLAGS)
 
 
 @pytest.mark.parametrize("name", MISSES)
@@ -124,17 +125,17 @@ def test_what_is_compared_because_somebody_said_so_is_taken_out_where_that_stand
     also = MatchSettings(also=("header.x-tenant", "user"))
     held = cassette(episode(TALK, "{}", headers={"x-tenant": "acme"}), match=also)
     report = told(CHAT, {**TALK, **more}, held)
-    assert report.splitlines()[-1] == f"{advice}to record it, start with --record new_episodes"
+    assert report.splitlines()[-1] == f"{advice}to record it, set --record new_episodes"
 
 
 def test_what_changes_with_every_run_may_be_scrubbed() -> None:
     held = cassette(episode(chat("Today is 2026-01-31. What is on?"), "{}"))
     assert told(CHAT, chat("Today is 2026-02-01. What is on?"), held).splitlines()[-1] == (
         r"if that changes with every run, remove it: set scrub: [{regex: '\d+-\d+-\d+'}], and apply it to the "
-        "recording with `mockserver cassette scrub chat`; to record it, start with --record new_episodes"
+        "recording with `mockserver cassette scrub chat`; to record it, set --record new_episodes"
     )
     more = chat("Today is 2026-02-01. What is on?", seed=1)
-    assert told(CHAT, more, held).splitlines()[-1] == "to record it, start with --record new_episodes"
+    assert told(CHAT, more, held).splitlines()[-1] == "to record it, set --record new_episodes"
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from mockserver.server.explain import find_usual_path
 from tests.kit.program import run
 
 RULES = """rules:
@@ -63,6 +64,10 @@ def test_the_usual_model_is_one_of_the_dialect(tmp_path: Path, dialect: str, mod
     path = tmp_path / "rules.yaml"
     path.write_text(f"version: 1\nrules: [{{when: {{model: {model}*}}, then: {{text: Mine}}}}]\n")
     assert run("ask", "hello", "-r", path, "--dialect", dialect).out == "Mine\n"
+
+
+def test_the_usual_path_of_a_dialect_is_its_own() -> None:
+    assert find_usual_path("anthropic") == "/anthropic/v1/messages"  # not that of a platform which offers its models
 
 
 def test_an_operation_that_the_dialect_lacks_is_one_line(rules: Path) -> None:
@@ -137,7 +142,7 @@ def test_explain_shows_every_rule_and_condition(matching: Path) -> None:
     [
         (
             {"messages": []},
-            "would refuse this request to /openai/v1/chat/completions: Missing required parameter: 'model'.",
+            "would refuse this request to /openai/v1/chat/completions: Missing required parameter: 'model'",
         ),
         ([1], "expected a JSON object: the body of a request, or method, path, headers and body"),
         ({"path": "/v1/chat/c", "body": BODY}, "no operation at /v1/chat/c; nearest: POST /v1/chat/completions"),

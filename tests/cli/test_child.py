@@ -30,14 +30,22 @@ def test_what_cannot_be_run_is_told(tmp_path: Path, capsys: pytest.CaptureFixtur
     broken = tmp_path / "broken"
     broken.write_bytes(b"\x7fELF\0\0")
     broken.chmod(0o755)
-    programs = {"no-such-program": 127, str(file): 126, str(tmp_path): 126, str(broken): 126, "a\0": 127}
+    programs = {
+        "no-such-program": 127,
+        "rules.yaml": 127,
+        str(file): 126,
+        str(tmp_path): 126,
+        str(broken): 126,
+        "a\0": 127,
+    }
     for program, code in programs.items():
         with pytest.raises(SystemExit, match=str(code)):
             run_child([program], ENVIRON)
     said = capsys.readouterr().err.splitlines()
     assert said[0] == "mockserver: cannot run no-such-program: program not found"
-    assert said[1] == f"mockserver: cannot run {file}: Permission denied"
-    assert len(said) == 5
+    assert said[1] == "mockserver: cannot run rules.yaml: program not found; rules files follow -r"
+    assert said[2] == f"mockserver: cannot run {file}: Permission denied"
+    assert len(said) == 6
 
 
 # The signal may come while what it interrupts is printed: print does not bear that.

@@ -45,6 +45,14 @@ def test_version() -> None:
         (["cassette", "lst"], 'mockserver: unknown command "lst"; did you mean "list"?\n'),
         (["serve", "--prt", "1"], "mockserver: No such option '--prt'. Did you mean '--port'?\n"),
         (["ask"], "mockserver: Missing argument 'TEXT'.\n"),
+        (
+            ["check", "-r", "a.yaml"],
+            "mockserver: No such option '-r'. Name rules files without it, as arguments.\n",
+        ),
+        (
+            ["ask", "hello", "a.yaml"],
+            "mockserver: Got unexpected extra argument (a.yaml). Rules files follow -r.\n",
+        ),
     ],
 )
 def test_a_mistake_is_one_line_and_exit_code_2(arguments: list[str], message: str) -> None:

@@ -374,7 +374,9 @@ def test_files(client: genai.Client) -> None:
     config = types.UploadFileConfig(mime_type="text/plain", display_name="Sea", name="my-file")
     file = client.files.upload(file=BytesIO(b"The sea."), config=config)
     assert (file.name, file.display_name, file.size_bytes, file.state) == (
-        *("files/my-file", "Sea", 8),
+        "files/my-file",
+        "Sea",
+        8,
         types.FileState.ACTIVE,
     )
     assert file.uri

@@ -118,7 +118,9 @@ def test_speakers_are_told_apart(client: OpenAI) -> None:
         chunking_strategy="auto",
     )
     assert [(each.speaker, each.text) for each in found.segments] == [
-        *(("A", "First."), ("A", "And second?"), ("A", "Third!"))
+        ("A", "First."),
+        ("A", "And second?"),
+        ("A", "Third!"),
     ]
 
 

@@ -83,7 +83,11 @@ def test_input_items(client: OpenAI) -> None:
 
     items = list(client.responses.input_items.list(made.id, limit=2))
     assert [item.type for item in items] == [
-        *("message", "function_call_output", "function_call", "message", "message"),
+        "message",
+        "function_call_output",
+        "function_call",
+        "message",
+        "message",
     ]
     assert len({item.id for item in items}) == 5
     first, second = list(client.responses.input_items.list(made.id, order="asc"))[:2]

@@ -27,18 +27,18 @@ WRONG: list[tuple[dict[str, Any], tuple[Callable[[bytes, str], None], ...], list
         COMPLETION,
         (check_completion,),
         [
-            *({"created": 1.0}, {"created": "1"}, {"object": "chat.completion.chunk"}, {"surprise": 1}),
+            {"created": 1.0}, {"created": "1"}, {"object": "chat.completion.chunk"}, {"surprise": 1},
             {"choices": [{**CHOICE, "finish_reason": None}]},
             {"choices": [{**CHOICE, "message": {"role": "assistant"}}]},
             {"choices": [{**CHOICE, "content_filter_results": {}}]},
-            *({"prompt_filter_results": []}, {"usage": {"prompt_tokens": 1, "completion_tokens": 1}}),
+            {"prompt_filter_results": []}, {"usage": {"prompt_tokens": 1, "completion_tokens": 1}},
         ],
     ),
     (
         CHUNK,
         (check_chunk,),
         [
-            *({"object": "chat.completion"}, {"surprise": 1}),
+            {"object": "chat.completion"}, {"surprise": 1},
             {"choices": [{"index": 0, "delta": {"content": 1}, "finish_reason": None}]},
             {"choices": [{"index": 0, "delta": {"tool_calls": [{"function": {}}]}, "finish_reason": None}]},
             {"choices": [{"delta": {}, "finish_reason": None}]},
@@ -48,13 +48,13 @@ WRONG: list[tuple[dict[str, Any], tuple[Callable[[bytes, str], None], ...], list
         TEXT,
         (check_text, check_text_chunk),
         [
-            *({"created": "1"}, {"object": "chat.completion"}, {"surprise": 1}),
+            {"created": "1"}, {"object": "chat.completion"}, {"surprise": 1},
             {"choices": [{**SAID, "finish_reason": "tool_calls"}]},
             {"choices": [{"text": "x", "logprobs": None, "finish_reason": "stop"}]},
             {"choices": [{**SAID, "logprobs": {"tokens": ["x"]}}]},
         ],
     ),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("right", "checks", "wrong"), WRONG)

@@ -9,9 +9,10 @@ import pytest
 from msgspec.structs import replace
 
 from mockserver.config.errors import ConfigError
-from mockserver.config.layers import Keywords, assemble, format_variable
+from mockserver.config.layers import assemble, format_variable
 from mockserver.config.settings import KeySettings, ModelSettings, Settings, show_settings
 from mockserver.config.source import Document, read
+from mockserver.config.spelling import KEYWORDS
 from mockserver.config.timing import PROFILES
 from mockserver.core.plan import Timing
 from mockserver.core.rates import UNLIMITED, Limits, Rate
@@ -279,7 +280,7 @@ def test_mistakes_in_a_flag_are_told_with_its_name(name: str, value: str, said: 
 
 def test_mistakes_in_a_keyword_are_told_with_its_name() -> None:
     with pytest.raises(ConfigError, match=r'^replay_speed must be a number, not "x"$'):
-        assemble(Keywords(replay_speed="x"), {}, [])
+        assemble({"replay_speed": "x"}, {}, [], spelling=KEYWORDS)
 
 
 def test_all_mistakes_are_told_at_once() -> None:

@@ -1,3 +1,7 @@
+import os
+import re
+from pathlib import Path
+
 import pytest
 
 from mockserver.config import source
@@ -157,3 +161,19 @@ def test_a_file_without_an_end_is_refused(monkeypatch: pytest.MonkeyPatch) -> No
     with pytest.raises(OSError, match="it has more than 2 MB"):
         source.read_bytes("/dev/zero")
     assert source.read_bytes("/dev/null") == b""
+
+
+def test_a_file_beside_that_is_no_file(tmp_path: Path) -> None:
+    rules = tmp_path / "rules.yaml"
+    rules.write_text("version: 1\n")
+    os.mkfifo(tmp_path / "pipe.png")
+    (tmp_path / "folder").mkdir()
+    document = read(rules.read_bytes(), str(rules))
+    for name, why in (
+        ("pipe.png", "pipe.png is a pipe, not a file"),
+        ("folder", "cannot read folder: Is a directory"),
+        ("none.png", "cannot read none.png: No such file or directory"),
+        ("../x.png", "../x.png is outside the folder of this file"),
+    ):
+        with pytest.raises(ValueError, match=f"^{re.escape(why)}$"):
+            document.read_beside(name)

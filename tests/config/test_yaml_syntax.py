@@ -1,5 +1,7 @@
 """Every way to break YAML that a hand finds, and the words that say how to mend it: the same with either parser."""
 
+import json
+
 import pytest
 import yaml
 
@@ -59,3 +61,8 @@ def test_an_unknown_escape_names_the_two_ways_out(parser, monkeypatch):
     monkeypatch.setattr(yaml_reader, "LOADER", getattr(yaml, parser))
     with pytest.raises(MockserverError, match=r'unknown escape; write "\\\\" for a backslash, or use single'):
         read(r'a: "\w+"', "r.yaml")
+
+
+def test_an_emoji_as_json_escapes_it_names_how_yaml_does() -> None:
+    with pytest.raises(MockserverError, match=r"YAML has no halves of characters such as \\ud83d; write the character"):
+        read(json.dumps({"rules": [{"then": {"text": "😀"}}]}), "r.yaml")

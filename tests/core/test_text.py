@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mockserver.core.text import LONGEST, count_noun, escape_line, escape_lines, show_value
+from mockserver.core.text import MAX_LOG_LINE, count_noun, escape_line, escape_lines, show_value
 
 
 @pytest.mark.parametrize(
@@ -16,7 +16,7 @@ from mockserver.core.text import LONGEST, count_noun, escape_line, escape_lines,
         ("a\r\nb", r"a\x0d\x0ab"),
         ("\x1b[31mred", r"\x1b[31mred"),
         ("é\u2028\U0001f600\udc80", r"\xe9\u2028\U0001f600\udc80"),
-        ("x" * (LONGEST + 1), "x" * LONGEST + "..."),
+        ("x" * (MAX_LOG_LINE + 1), "x" * MAX_LOG_LINE + "..."),
     ],
 )
 def test_known_answers(text: str, shown: str) -> None:

@@ -198,9 +198,9 @@ class Chunks:
     def ended(self) -> str:
         return self.row.ended
 
-    def end_of(self, row: Exchange, ended: str) -> None:
-        assert (row, row.ended) == (self.row, "")
-        row.ended = ended
+    def end_of(self, ended: str) -> None:
+        assert self.row.ended == ""
+        self.row.ended = ended
 
     def stream(self, body: bytes, *, each: float = 1.0, parts: Parts | None = None) -> PacedStream:
         """One byte of the body every so many seconds."""
@@ -461,7 +461,7 @@ def test_a_stream_whose_row_cannot_be_closed_was_sent_all_the_same() -> None:
     clock = HandClock()
     wheel, chunks = Wheel(clock), Chunks(clock)
     stream = chunks.stream(b"ab")
-    stream._on_end = lambda row, ended: chunks.write(b"?")  # no chunk: raises
+    stream._on_end = lambda ended: chunks.write(b"?")  # no chunk: raises
     wheel.add(stream)
     clock.step()
     with pytest.raises(ValueError, match="invalid literal"):

@@ -35,15 +35,15 @@ PROMPTS: Mapping[str, str] = {
     "long": "12:12 in Rome, named 'Ann', for 3 people; " * 400,
 }
 FORMATS = [
-    *("email", "idn-email", "uri", "iri", "uri-reference", "uri-template", "hostname", "idn-hostname", "ipv4"),
-    *("ipv6", "uuid", "date", "time", "date-time", "duration", "json-pointer", "relative-json-pointer", "regex"),
-    *("password", "byte", "phone"),
-]
+    "email", "idn-email", "uri", "iri", "uri-reference", "uri-template", "hostname", "idn-hostname", "ipv4",
+    "ipv6", "uuid", "date", "time", "date-time", "duration", "json-pointer", "relative-json-pointer", "regex",
+    "password", "byte", "phone",
+]  # fmt: skip
 NAMES = [
-    *("name", "first_name", "email", "phone", "address", "city", "country", "zip", "company", "job_title", "title"),
-    *("description", "url", "price", "amount", "currency", "quantity", "age", "user_id", "order_id", "sku", "color"),
-    *("date", "timezone", "language", "latitude", "rating", "status", "tags", "username", "path", "mime_type"),
-]
+    "name", "first_name", "email", "phone", "address", "city", "country", "zip", "company", "job_title", "title",
+    "description", "url", "price", "amount", "currency", "quantity", "age", "user_id", "order_id", "sku", "color",
+    "date", "timezone", "language", "latitude", "rating", "status", "tags", "username", "path", "mime_type",
+]  # fmt: skip
 
 
 def _object(properties: Mapping[str, Json], **more: Json) -> Json:

@@ -33,8 +33,11 @@ from tests.dialects.usual import shortened, whole
 FILES = sorted((Path(__file__).parent / "cases").glob("*.yaml"))
 PREFIXES = {"azure_openai": "/openai"}  # of every path
 _AT_OTHERS = (  # where other providers serve a dialect
-    *("/gemini/v1beta/openai", "/cohere/compatibility/v1", "/bedrock/openai/v1"),
-    *("/azure/anthropic", "/deepseek/anthropic"),
+    "/gemini/v1beta/openai",
+    "/cohere/compatibility/v1",
+    "/bedrock/openai/v1",
+    "/azure/anthropic",
+    "/deepseek/anthropic",
 )
 CHATS = {  # the path of a request that names none
     "azure": "/chat/completions?api-version=2024-05-01-preview",

@@ -399,7 +399,9 @@ _OWN_TOOLS: list[dict[str, Json]] = [
     {"type": "apply_patch"},
 ]
 _INCLUDED = [
-    *("file_search_call.results", "web_search_call.action.sources", "code_interpreter_call.outputs"),
+    "file_search_call.results",
+    "web_search_call.action.sources",
+    "code_interpreter_call.outputs",
     "web_search_call.results",
 ]
 

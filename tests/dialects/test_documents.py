@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from pydantic_core import to_json
 
 from mockserver.core.call import Prompt
-from mockserver.core.lazy import FEW
+from mockserver.core.lazy import FEW_ITEMS
 from mockserver.core.validation import Validation
 from mockserver.dialects._embeddings import ENCODINGS
 from mockserver.dialects._openai_api.embeddings import (
@@ -105,13 +105,13 @@ def written(vector, encoding, count=1):
     return first
 
 
-@pytest.mark.parametrize("count", [1, FEW, FEW + 1, 300])
+@pytest.mark.parametrize("count", [1, FEW_ITEMS, FEW_ITEMS + 1, 300])
 @pytest.mark.parametrize(("encoding", "shown"), SHOWN.items())
 def test_encodings(encoding, shown, count):
     assert written(VECTOR, encoding, count) == shown
 
 
-@pytest.mark.parametrize("count", [1, FEW + 1])
+@pytest.mark.parametrize("count", [1, FEW_ITEMS + 1])
 def test_base64_is_of_little_endian_floats(count):
     shown = written(VECTOR, "base64", count)
     assert unpack("<9f", b64decode(shown)) == pytest.approx(VECTOR, rel=1e-7)

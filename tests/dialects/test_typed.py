@@ -315,9 +315,9 @@ CASES = [
     ),
 ]
 KEYS = [
-    *("x", "name", "role", "id", "tool_calls", "content", "type", "text", "input", "tools", "system", "thinking"),
-    *("cache_control", "citations", "parts", "inlineData", "functionCall", "thought", "generationConfig"),
-]
+    "x", "name", "role", "id", "tool_calls", "content", "type", "text", "input", "tools", "system", "thinking",
+    "cache_control", "citations", "parts", "inlineData", "functionCall", "thought", "generationConfig",
+]  # fmt: skip
 COUNT = int(os.environ.get("TYPED_BODIES", "2000"))
 VALUES = [
     *(None, True, False, 0, 1, -1, 5.0, 0.5, 1e5, 2**63, 10**30, -0.0, float("nan"), 1e308, "", "x", ":", "a:b"),

@@ -14,7 +14,7 @@ from mockserver.core.seed import Seed
 from mockserver.engine.engine import Engine
 from mockserver.engine.generation import generate_draft
 from mockserver.engine.memory import Memory
-from mockserver.engine.rule_set import FEW
+from mockserver.engine.rule_set import FEW_RULES
 from mockserver.model.budget import REQUEST_WORK, RequestWork
 from mockserver.server.compose import start
 from mockserver.server.sources import Sources
@@ -355,12 +355,16 @@ def test_an_engine_behind_more_rules_tries_these_first_and_shares_what_is_rememb
 
 def test_many_rules_in_front_are_found_too() -> None:
     written = [
-        f"{{when: {{last_user: text {number}}}, then: {{text: x}}, name: n{number}}}" for number in range(FEW + 1)
+        f"{{when: {{last_user: text {number}}}, then: {{text: x}}, name: n{number}}}" for number in range(FEW_RULES + 1)
     ]
     more = local(f"rules: [{', '.join(written)}]").live.engine.rules
     engine = local(FRONT_RULES).live.engine
     made = replace(engine, rule_set=engine.rule_set.put_first(more))
-    assert [planned(made, f"text {FEW}"), planned(made, "text 0"), planned(made, "a")] == [f"n{FEW}", "n0", "first"]
+    assert [planned(made, f"text {FEW_RULES}"), planned(made, "text 0"), planned(made, "a")] == [
+        f"n{FEW_RULES}",
+        "n0",
+        "first",
+    ]
 
 
 async def test_an_engine_that_remembers_elsewhere_leaves_no_trace() -> None:

@@ -19,22 +19,24 @@ from tests.kit.odd import ODD, places
 Json = Any
 
 NUMBERS: Sequence[Json] = (
-    *(0, -1, 1, 2, 15, 16, 127, 128, 129, 255, 2047, 2048, 65_536, 2**31 - 1, 2**31, 2**53, 2**63 - 1, 2**63, -(2**63)),
-    *(10**30, -(10**30), 10**400, -0.0, 0.5, 1.5, 1e-9, 5e-324, 1e308, -1e308, 1e16),
-    *(float("nan"), float("inf"), float("-inf")),
-)
+    0, -1, 1, 2, 15, 16, 127, 128, 129, 255, 2047, 2048, 65_536, 2**31 - 1, 2**31, 2**53, 2**63 - 1, 2**63, -(2**63),
+    10**30, -(10**30), 10**400, -0.0, 0.5, 1.5, 1e-9, 5e-324, 1e308, -1e308, 1e16,
+    float("nan"),
+    float("inf"),
+    float("-inf"),
+)  # fmt: skip
 TEXTS: Sequence[str] = (
-    *("", " ", "\n", "\x00", "a\x00b", "\x7f", "\x1b[31m", "\ud800", "\udc00\ud800", "\ud83d\ude00", "\ufeff"),
-    *("\uffff", "\u2028\u2029", "\u202e", "e\u0301", "👩‍👩‍👧", "İ", "ß", "ﬁ", "\U0010ffff", "٣", "²", "a" * 5000),
-    *("👩" * 700, "{{ 7 * 7 }}", "{% for x in y %}", "${x}", "%s%n", "{0.__class__}", "../../etc/passwd", "C:\\"),
-    *("\\", '"', "'", "<|endoftext|>", "<script>", "null", "true", "1e999", "[[[[", "```json", "data: [DONE]\n\n"),
-    *("\r\nx: y", "*", "\\*", "resp_1", "gpt-4o", "f", "get_weather", "function", "user", "text", "auto", "required"),
-    *("none", "json_schema"),
-)
+    "", " ", "\n", "\x00", "a\x00b", "\x7f", "\x1b[31m", "\ud800", "\udc00\ud800", "\ud83d\ude00", "\ufeff",
+    "\uffff", "\u2028\u2029", "\u202e", "e\u0301", "👩‍👩‍👧", "İ", "ß", "ﬁ", "\U0010ffff", "٣", "²", "a" * 5000,
+    "👩" * 700, "{{ 7 * 7 }}", "{% for x in y %}", "${x}", "%s%n", "{0.__class__}", "../../etc/passwd", "C:\\",
+    "\\", '"', "'", "<|endoftext|>", "<script>", "null", "true", "1e999", "[[[[", "```json", "data: [DONE]\n\n",
+    "\r\nx: y", "*", "\\*", "resp_1", "gpt-4o", "f", "get_weather", "function", "user", "text", "auto", "required",
+    "none", "json_schema",
+)  # fmt: skip
 Draw = Callable[[st.SearchStrategy[Any]], Any]
 KEYS: Sequence[str] = (
-    *("", "x", "type", "role", "content", "name", "id", "model", "stream", "__proto__", "a.b[0]", "$ref"),
-)
+    "", "x", "type", "role", "content", "name", "id", "model", "stream", "__proto__", "a.b[0]", "$ref",
+)  # fmt: skip
 
 
 def _nested(levels: int, *, of: str) -> Json:
@@ -122,9 +124,9 @@ def typed(operation: str, dialect: str) -> tuple[Json, ...]:
 
 
 _ASKED = (
-    *("model", "messages", "input", "prompt", "contents", "content", "requests", "instances"),
-    *("message", "texts", "images", "query", "documents", "text", "tokens"),
-)
+    "model", "messages", "input", "prompt", "contents", "content", "requests", "instances",
+    "message", "texts", "images", "query", "documents", "text", "tokens",
+)  # fmt: skip
 _SAID = [{"role": "user", "content": "Hi"}]
 _TYPES: Mapping[str, Any] = {
     "chat": CompletionCreateParamsNonStreaming,

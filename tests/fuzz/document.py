@@ -168,7 +168,7 @@ def body_of(dialect: str, operation: Operation) -> "tuple[AnyModel, ...] | None"
     """The models of an operation's body, which may be split among several; None where it takes none."""
     if operation.method != "POST" or operation.name in ("cancel_response", "cancel_batch", "info"):
         return None
-    if operation.name in FORMS or (operation.name in OF_OBJECTS and dialect != "gemini"):
+    if operation.name in FORMS or (operation.name in OBJECT_OPERATIONS and dialect != "gemini"):
         return BODIES.get(dialect, {}).get(operation.name)
     if dialect in WITH_OWN_TESTS:
         return None
@@ -181,7 +181,7 @@ def body_of(dialect: str, operation: Operation) -> "tuple[AnyModel, ...] | None"
 
 
 FORMS = ("image_edits", "image_variations", "transcriptions", "translations")  # bodies that are no JSON
-OF_OBJECTS = {*LOOK_UPS, *CREATIONS} - {"update_chat", "create_batch"}  # most are forms, or short
+OBJECT_OPERATIONS = {*LOOK_UPS, *CREATIONS} - {"update_chat", "create_batch"}  # most are forms, or short
 UNDESCRIBED = ("run_grader", "validate_grader", "realtime")  # any object will do
 WITH_OWN_TESTS = ("bedrock", "mistral", "ollama")  # of mutated bodies
 

@@ -38,7 +38,7 @@ def test_spoilt_bodies(connection: Connection, place: Place) -> None:
         body=spoilt(place.operation.name, place.dialect),
         extra=st.sampled_from(EXTRAS if place.dialect == "azure" else EXTRAS[:1]),
     )
-    @thrown(20)
+    @thrown(10)
     def ask(body: bytes, extra: Any) -> None:
         judged(connection, place, Request("POST", target(place), [*JSON, *extra], body))
 
@@ -48,7 +48,7 @@ def test_spoilt_bodies(connection: Connection, place: Place) -> None:
 @named
 def test_spoilt_bodies_where_nothing_is_checked(unchecked: Connection, place: Place) -> None:
     @given(body=spoilt(place.operation.name, place.dialect))
-    @thrown(20)
+    @thrown(10)
     def ask(body: bytes) -> None:
         request = Request("POST", target(place), JSON, body)
         if place.dialect == "openai":
@@ -75,7 +75,7 @@ def test_whatever_stands_beside_a_conversation(unchecked: Connection, place: Pla
     """Where nothing is checked, it is answered; what it refers to may be unknown."""
 
     @given(body=odd(place.operation.name, place.dialect))
-    @thrown(40)
+    @thrown(20)
     def ask(body: bytes) -> None:
         checked(unchecked, Request("POST", target(place), JSON, body), _is_answered)
 

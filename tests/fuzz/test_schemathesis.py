@@ -47,7 +47,7 @@ def test_requests_by_the_schema(connection: Connection, place: Place, mode: str)
     operation = read_document()[place.path][place.operation.method]
 
     @given(case=operation.as_strategy(generation_mode=MODES[mode]))
-    @thrown(5)
+    @thrown(3)
     def ask(case: Case[Any]) -> None:
         _ask(connection, place, case)
 

@@ -54,13 +54,13 @@ SETTINGS: Mapping[str, Json] = {
     "ids": "unique",
 }
 WORDS = (
-    *("{{", "}}", "{%", "%}", "{#", "#}", " ", "call", "call.model", "last_user", "match.x", "fake.name", "fake"),
-    *("x", "|", "upper", "tojson", "default(1)", "join(',')", "for x in", "range(10**9)", "endfor", "if", "else"),
-    *("endif", "set x =", "macro f()", "endmacro", "f()", "~", "*", "**", "+", "-", "'", '"', "\\", "\n", "(", ")"),
-    *("[", "]", ".", ",", "1", "1e400", "99999999999999999999", "'a' * 10**9", "not", "in", "is defined"),
-    *("loop.index", "include 'x'", "raw", "tool_result.json.a.b", "__class__", "call.raw", "seed", "namespace()"),
-    *("cycler", "lipsum(99)", "\x00", "\u2028", "é"),
-)
+    "{{", "}}", "{%", "%}", "{#", "#}", " ", "call", "call.model", "last_user", "match.x", "fake.name", "fake",
+    "x", "|", "upper", "tojson", "default(1)", "join(',')", "for x in", "range(10**9)", "endfor", "if", "else",
+    "endif", "set x =", "macro f()", "endmacro", "f()", "~", "*", "**", "+", "-", "'", '"', "\\", "\n", "(", ")",
+    "[", "]", ".", ",", "1", "1e400", "99999999999999999999", "'a' * 10**9", "not", "in", "is defined",
+    "loop.index", "include 'x'", "raw", "tool_result.json.a.b", "__class__", "call.raw", "seed", "namespace()",
+    "cycler", "lipsum(99)", "\x00", "\u2028", "é",
+)  # fmt: skip
 BODIES: Mapping[str, Json] = {
     "/v1/chat/completions": {"model": "gpt-4o", "messages": [{"role": "user", "content": "hello weather in Oslo"}]},
     "/v1/responses": {"model": "text", "input": "hello", "stream": True},
@@ -85,9 +85,9 @@ _YAMLISH = st.lists(
     st.sampled_from(("{", "}", "[", "]", ":", ",", " ", "a", "1", "first_token", "ms", "'")), max_size=9
 ).map("".join)
 _YAML = (
-    *("\t", "&a ", "*a", "!!python/object:os.system ", "!x ", "<<: ", "---\n", "...", "? ", "|", ">", "{", "[", "'"),
+    "\t", "&a ", "*a", "!!python/object:os.system ", "!x ", "<<: ", "---\n", "...", "? ", "|", ">", "{", "[", "'",
     "%",
-)
+)  # fmt: skip
 
 
 @given(text=spoilt_rules())

@@ -1,9 +1,12 @@
-"""The page of errors quotes messages as the code has them, so that a search for one finds the page."""
+"""Messages: the page of errors quotes them as the code has them, and each speaks the language of its readers."""
 
+import ast
 import re
 from pathlib import Path
 
 import pytest
+
+from mockserver.config.settings import Settings
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "reference" / "errors.md").read_text(encoding="utf-8")
@@ -22,3 +25,30 @@ def test_there_are_messages() -> None:
 def test_a_message_is_in_the_code(message: str) -> None:
     parts = [part.strip(" :") for part in message.split("…")]
     assert [part for part in parts if part not in CODE] == []
+
+
+FLAG = re.compile(rf"--(?:{'|'.join(name.replace('_', '-') for name in Settings.model_fields)})(?![\w-])")
+# What only `mockserver serve` reaches, and a message that names each way to set a token.
+SERVE_ONLY = {
+    "server/access.py",
+    "server/control/__init__.py",
+    "server/shared_state.py",
+    "server/workers.py",
+    "state/redis/client.py",
+}
+
+
+def list_texts(path: Path) -> list[str]:
+    """Return the texts of a module, but for docstrings."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    described = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    nodes = (node for node in ast.walk(tree) if isinstance(node, ast.Constant) and id(node) not in described)
+    return [node.value for node in nodes if isinstance(node.value, str)]
+
+
+def test_no_message_tells_python_users_of_a_flag() -> None:
+    """Where it is not known who reads, a `Spelling` writes the setting."""
+    package = ROOT / "mockserver"
+    modules = {path.relative_to(package).as_posix(): path for path in package.rglob("*.py")}
+    others = {name: path for name, path in modules.items() if not name.startswith(("cli/", "pytest_plugin/"))}
+    assert {name for name, path in others.items() if any(map(FLAG.search, list_texts(path)))} == SERVE_ONLY

@@ -26,7 +26,11 @@ def prose(page: str) -> list[str]:
 def test_pages_are_few() -> None:
     assert len(PAGES) <= MAX_PAGES
     assert {page.relative_to(ROOT / "docs").parts[0] for page in PAGES} == {
-        *("index.md", "start", "guides", "reference", "explain")
+        "index.md",
+        "start",
+        "guides",
+        "reference",
+        "explain",
     }
 
 

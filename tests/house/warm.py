@@ -38,10 +38,10 @@ there.sendall(json.dumps([program, argv, os.getcwd(), dict(os.environ)]).encode(
 there.shutdown(socket.SHUT_WR)
 sys.exit(int(there.recv(16) or 1))
 """
-OF_OTHERS = (
-    *("openai.resources.chat", "httpcore", "httpcore2", "h11", "pydantic", "faker", "jsonschema_rs", "click", "yaml"),
-    *("starlette.applications", "uvicorn", "uvloop"),
-)
+OTHER_MODULES = (
+    "openai.resources.chat", "httpcore", "httpcore2", "h11", "pydantic", "faker", "jsonschema_rs", "click", "yaml",
+    "starlette.applications", "uvicorn", "uvloop",
+)  # fmt: skip
 
 
 @contextmanager
@@ -90,7 +90,7 @@ def main(program: str, address: str) -> None:
 
 def import_all(*, ours: bool = True) -> None:
     """Import what takes time, and all that is ours."""
-    for module in (*OF_OTHERS, *(_ours() if ours else ())):
+    for module in (*OTHER_MODULES, *(_ours() if ours else ())):
         importlib.import_module(module)
 
 

@@ -21,12 +21,12 @@ _TYPES = ("string", "integer", "number", "boolean", "object", "array")
 
 
 def rows(name: str) -> list[Row]:
-    found: list[Row] = yaml.safe_load((CORPUS / f"{name}.yaml").read_text())
+    found: list[Row] = yaml.load((CORPUS / f"{name}.yaml").read_text(), yaml.CSafeLoader)
     return found
 
 
 def catalogue() -> dict[str, Tool]:
-    listed: dict[str, Row] = yaml.safe_load((CORPUS / "offered.yaml").read_text())
+    listed: dict[str, Row] = yaml.load((CORPUS / "offered.yaml").read_text(), yaml.CSafeLoader)
     return {name: Tool(name, each["about"], read_schema(each["takes"])) for name, each in listed.items()}
 
 

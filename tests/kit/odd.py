@@ -5,9 +5,9 @@ from typing import Any
 
 Json = Any
 ODD: tuple[Json, ...] = (
-    *(None, 0, -1, 1.5, "", "x", True, [], [1], [None], {}),
-    *({"type": "odd"}, {"type": "text"}, {"role": "user"}),
-)
+    None, 0, -1, 1.5, "", "x", True, [], [1], [None], {},
+    {"type": "odd"}, {"type": "text"}, {"role": "user"},
+)  # fmt: skip
 
 
 def places(value: Json) -> Iterator[tuple[Json, Any]]:

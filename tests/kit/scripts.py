@@ -68,7 +68,7 @@ SCRIPTS: dict[str, Any] = {
     "stalled": (ENDLESS, 30.0),
     "hung up": ("close",),
     "limited": plain(
-        *(b'{"error":{"message":"slow down"}}', "retry-after: 7", "x-ratelimit-remaining-requests: 0"),
+        b'{"error":{"message":"slow down"}}', "retry-after: 7", "x-ratelimit-remaining-requests: 0",
         status="429 Too Many Requests",
     ),
     "failing": plain(b"<h1>502</h1>", "content-type: text/html", status="502 Bad Gateway"),
@@ -80,12 +80,12 @@ SCRIPTS: dict[str, Any] = {
     "huge": plain(HUGE),
     "echo": (opened("connection: close") + ECHO, "close"),
     "odd heads": plain(
-        *(ANSWER, "Date: Mon, 01 Jan 2001 00:00:00 GMT", "Connection: keep-alive, x-hop", "x-hop: 1"),
-        *("Keep-Alive: timeout=5", "Proxy-Authenticate: Basic", "X-Mockserver-Source: another", "X-Request-Id: Req_1"),
+        ANSWER, "Date: Mon, 01 Jan 2001 00:00:00 GMT", "Connection: keep-alive, x-hop", "x-hop: 1",
+        "Keep-Alive: timeout=5", "Proxy-Authenticate: Basic", "X-Mockserver-Source: another", "X-Request-Id: Req_1",
     ),
     "odd status": plain(ANSWER, status="999 Odd"),
     "no http": (b"220 mail.example ESMTP\r\n", "close"),
-}
+}  # fmt: skip
 for name, encode in ENCODE.items():
     coded = f"content-encoding: {name}"
     SCRIPTS[name] = plain(encode(ANSWER), coded)

@@ -59,8 +59,11 @@ def text_of(frames: list[Any]) -> str:
 
 TEXT, BINARY, CONTINUATION, CLOSE, PING, PONG = 1, 2, 0, 8, 9, 10  # opcodes (RFC 6455, 5.2)
 HANDSHAKE = (
-    *("host: localhost", "connection: Upgrade", "upgrade: websocket"),
-    *("sec-websocket-version: 13", "sec-websocket-key: AAAAAAAAAAAAAAAAAAAAAA=="),
+    "host: localhost",
+    "connection: Upgrade",
+    "upgrade: websocket",
+    "sec-websocket-version: 13",
+    "sec-websocket-key: AAAAAAAAAAAAAAAAAAAAAA==",
 )
 
 

@@ -27,8 +27,8 @@ _TZAFON_ITEMS: dict[str, TypeAdapter[Any]] = {
     "computer_call": TypeAdapter(ResponseComputerToolCall),
 }
 # Keys that the live API documents or sends, and the client's types do not know (the penalties since 2026).
-_OF_RESPONSES = ("completed_at", "frequency_penalty", "presence_penalty", "store", "tools[].n")
-_KNOWN = frozenset({"name", *_OF_RESPONSES, *(f"response.{key}" for key in _OF_RESPONSES)})
+_RESPONSE_KEYS = ("completed_at", "frequency_penalty", "presence_penalty", "store", "tools[].n")
+_KNOWN = frozenset({"name", *_RESPONSE_KEYS, *(f"response.{key}" for key in _RESPONSE_KEYS)})
 
 
 def check_response(body: bytes) -> Response:

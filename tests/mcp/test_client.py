@@ -43,7 +43,11 @@ def test_all_that_a_client_does(mode: Any, server: MockServer) -> None:
 
     asyncio.run(use())
     assert [call.operation for call in server.mcp("files").calls] == [
-        *("mcp_call", "mcp_call", "mcp_read", "mcp_prompt", "mcp_call")
+        "mcp_call",
+        "mcp_call",
+        "mcp_read",
+        "mcp_prompt",
+        "mcp_call",
     ]
 
 

@@ -328,7 +328,9 @@ def test_anthropics_connector(anthropic: Anthropic, server: MockServer) -> None:
     message = connect(anthropic, "script", tools=[TOOLSET])
     use, result, text = message.content
     assert (use.type, use.name, use.server_name, use.input) == (
-        *("mcp_tool_use", "read_file", "files"),
+        "mcp_tool_use",
+        "read_file",
+        "files",
         {"path": "note.txt"},
     )
     assert (result.type, result.tool_use_id, result.is_error) == ("mcp_tool_result", use.id, False)

@@ -28,7 +28,9 @@ def answer(row: Mapping[str, Any]) -> Any:
     said = [Message("user", row["say"])] if "say" in row else []
     schema = read_schema(row["format"]) if "format" in row else None
     asked = call(
-        *(*system, *map(_turn, row.get("turns", ())), *said),
+        *system,
+        *map(_turn, row.get("turns", ())),
+        *said,
         tool_choice=ToolChoice(row.get("choice", "auto"), (row["name"],) if "name" in row else ()),
         response_format="json_schema" if schema else "text",
         schema=schema,

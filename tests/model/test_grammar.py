@@ -75,10 +75,10 @@ LARK = {
     "logic": 'start: f\nf: f "∧" f | "¬" f | ATOM\nATOM: /[pqr]/\n',
 }
 BODIES = (
-    *('"a" "b"', '"a" | "b" | "c"', '"a"?', '["a"] "b"', '"a"*', '"a"+ "b"', '"a"~3', '"a"~1..3', '("a" | "b" "c")~2'),
-    *('"a" -> x\n | "b" -> y', '("(" start ")" | "x")', 'start "+" start | "x"', "(" * 300 + '"a"' + ")" * 300),
-    *('INT ("," INT)*\n%import common.INT\n%ignore " "', 'A B\nA.2: "x"\nB: /[a-z]+/'),
-)
+    '"a" "b"', '"a" | "b" | "c"', '"a"?', '["a"] "b"', '"a"*', '"a"+ "b"', '"a"~3', '"a"~1..3', '("a" | "b" "c")~2',
+    '"a" -> x\n | "b" -> y', '("(" start ")" | "x")', 'start "+" start | "x"', "(" * 300 + '"a"' + ")" * 300,
+    'INT ("," INT)*\n%import common.INT\n%ignore " "', 'A B\nA.2: "x"\nB: /[a-z]+/',
+)  # fmt: skip
 
 TOO_MUCH = "start: " + " ".join(f"/{'s'.join([chr(92) + 'w'] * 150)}{at}/" for at in range(10))
 MISSING = "a rule 'start' that derives a short text is missing; answer with a rule"

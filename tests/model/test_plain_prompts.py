@@ -18,15 +18,11 @@ from tests.model.test_more_phrasings import PHRASINGS as MORE
 from tests.model.test_phrasings import PHRASINGS
 
 PLAIN = (
-    *("tell me about tides", "What is the capital of Peru?", "the weather in Oslo, 12 km away", "Who are you?"),
-    *(
-        "My name is Ann. I live in Rome.\n\nWhere do I live?",
-        "explain Kelvin and ſome old letters",
-        "how do magnets pull",
-    ),
+    "tell me about tides", "What is the capital of Peru?", "the weather in Oslo, 12 km away", "Who are you?",
+    "My name is Ann. I live in Rome.\n\nWhere do I live?", "explain Kelvin and ſome old letters", "how do magnets pull",
     "ı live in Rome. Where do I live?",  # a pattern that ignores case takes the first letter for an i
-    *("I have a boat: blue, old", "describe the 4-day week", "Erzähl mir von Brücken", "what happened in 1969", "wave"),
-)
+    "I have a boat: blue, old", "describe the 4-day week", "Erzähl mir von Brücken", "what happened in 1969", "wave",
+)  # fmt: skip
 ORDERS = (*chain.from_iterable((*PHRASINGS.values(), *MORE.values())),)
 TEXTS = (*PLAIN, *PROMPTS.values(), *(order for order, _ in ORDERS))
 SYSTEMS = ("You are a helpful assistant.", "You are Max, who helps people with boats and with tides at any hour.")

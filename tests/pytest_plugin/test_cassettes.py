@@ -80,8 +80,8 @@ def test_what_is_asked_anew(pytester: pytest.Pytester, provider: MockServer, ups
     result = ran(pytester, other, "-k", "twice")
     result.assert_outcomes(failed=1)
     assert "this request" in result.stdout.str()
-    result.stdout.fnmatch_lines(["E * to record it, start with --mockserver-record=new_episodes*"])
-    assert "start with --record" not in result.stdout.str()
+    result.stdout.fnmatch_lines(["E * to record it, set --mockserver-record=new_episodes*"])
+    assert "set --record" not in result.stdout.str()
     ran(pytester, other, "--mockserver-record=new_episodes", upstream, "-k", "twice").assert_outcomes(passed=1)
     assert len(provider.calls) == 3
     ran(pytester, other, "--mockserver-record=all", upstream, "-k", "twice").assert_outcomes(passed=1)
@@ -95,7 +95,7 @@ def test_the_cassette_of_a_renamed_parameter_is_named(pytester: pytest.Pytester,
     result.stdout.fnmatch_lines([
         "no cassette cassettes/test_it/TestGreeting.test_greets[[]hi].yaml;"
         " there is TestGreeting.test_greets[[]hello].yaml",
-        "  rename one, or record with --mockserver-record=once and --mockserver-upstream",
+        "  rename one, or record with --mockserver-record=once and --mockserver-upstream=DIALECT=URL",
     ])  # fmt: skip
     assert "no cassette" not in ran(pytester, TESTS, "-k", "twice").stdout.str()
 
@@ -192,8 +192,9 @@ def test_careful(mockserver):
 """
     provider.on().fail("invalid_key")
     nowhere = "--mockserver-upstream=openai=http://127.0.0.1:9/v1"
+    kept = "[(]@pytest.mark.mockserver(record_errors=True) records it too)"
     for there, why in (
-        (upstream, "401: the upstream rejected the API key"),
+        (upstream, f"401: the upstream rejected the API key*{kept}"),
         (nowhere, "127.0.0.1:9, refuses connections"),
     ):
         result = ran(pytester, tests, "--mockserver-record=once", there, "-W", "default")

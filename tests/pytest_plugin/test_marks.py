@@ -66,8 +66,16 @@ def test_with_a_rule_of_the_session(standing, time):
 @pytest.mark.mockserver_faults("cut@after_tokens=1", errors=[])
 def test_under_faults():
     greet("ever")
+
+@pytest.fixture
+def written(request):
+    request.path.with_name("made.yaml").write_text("rules: [{then: {text: made before}}]")
+
+@pytest.mark.mockserver(rules="made.yaml")
+def test_that_requests_it_after_what_it_needs(written, mockserver):
+    assert greet("hello") == "made before"
 """
-    ran(pytester, tests).assert_outcomes(passed=8)
+    ran(pytester, tests).assert_outcomes(passed=9)
 
 
 MARKS = [

@@ -2,7 +2,6 @@
 
 import pytest
 
-from mockserver.pytest_plugin.session import rename_options
 from tests.kit.nested import BROKEN, ini, ran
 
 pytest_plugins = ["pytester"]
@@ -144,17 +143,6 @@ def test_unmet(mockserver):
     rules = "rules: [{when: {last_user: file}, then: {text: From the file.}}]"
     files = {"conftest.py": conftest, "rules/own.yaml": rules}
     ran(pytester, tests, files=files).assert_outcomes(passed=2, failed=1)
-
-
-def test_options_by_their_names_in_pytest() -> None:
-    told = "start with --record once and --upstream openai=URL; set --cassette NAME (--record-errors records it too)"
-    assert rename_options(told) == (
-        "start with --mockserver-record=once and --mockserver-upstream openai=URL; set cassette= in the mark"
-        " (record_errors=True in the mark records it too)"
-    )
-    assert rename_options(rename_options(told)) == rename_options(told)
-    quoted = r'last_user equals "a \" --record once": got "--upstream x"'
-    assert rename_options(quoted) == quoted
 
 
 LEAKY = """

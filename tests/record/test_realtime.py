@@ -84,6 +84,7 @@ def test_what_the_provider_refuses_is_an_error_event(tmp_path: Path) -> None:
     assert "conversation_id" not in sent["response"]
 
 
+@pytest.mark.filterwarnings("ignore:an answer was not recorded")
 def test_a_provider_that_is_not_there_is_an_error_event(tmp_path: Path) -> None:
     nowhere = {"openai": "http://127.0.0.1:1/v1"}
     with (
@@ -94,6 +95,7 @@ def test_a_provider_that_is_not_there_is_an_error_event(tmp_path: Path) -> None:
         assert client.fail({"type": "response.cancel"})["code"] == "response_cancel_not_active"
 
 
+@pytest.mark.filterwarnings("ignore:an answer was not recorded")
 def test_a_provider_that_breaks_off_closes_the_connection(tmp_path: Path) -> None:
     created = {"type": "response.created", "response": {"id": "resp_1", "conversation_id": None}}
 

@@ -177,6 +177,7 @@ def test_an_odd_frame_goes_through(name: str) -> None:
 
 
 @pytest.mark.parametrize("code", [1000, 1011, 1013, 4001])
+@pytest.mark.filterwarnings("ignore:an answer was not recorded")
 def test_a_connection_that_the_provider_closes_is_closed_with_its_code(tmp_path: Path, code: int) -> None:
     def answer(connection: Any, message: str) -> None:
         connection.send('{"type":"response.created","response":{}}')

@@ -13,9 +13,9 @@ pytestmark = [pytest.mark.slow, pytest.mark.needs("git")]
 
 # What a working folder may hold that is nobody's business.
 STRAY = (
-    *("cassettes/customer.yaml", "clients/js/node_modules/x/index.js", ".env", "rules.local.yaml", "notes.txt"),
-    *("mockserver/__pycache__/cli.cpython-311.pyc", "mockserver/.mypy_cache/chat.json", "dist/old.whl"),
-)
+    "cassettes/customer.yaml", "clients/js/node_modules/x/index.js", ".env", "rules.local.yaml", "notes.txt",
+    "mockserver/__pycache__/cli.cpython-311.pyc", "mockserver/.mypy_cache/chat.json", "dist/old.whl",
+)  # fmt: skip
 # Besides the package.
 TOP = {"PKG-INFO", ".gitignore", "pyproject.toml", "README.md", "LICENSE", "CHANGELOG.md"}
 

@@ -79,8 +79,12 @@ def test_planted_mistakes_are_found() -> None:
     planted = [{"uses": "actions/checkout@main"}, {"uses": "./nowhere"}, {"run": run}]
     found = [name for step in planted for name in missing(step)]
     assert found == [
-        *("actions/checkout@main has no version", "./nowhere"),
-        *("make tset", "extra tokenz", "tests/cor", ".ci/runs"),
+        "actions/checkout@main has no version",
+        "./nowhere",
+        "make tset",
+        "extra tokenz",
+        "tests/cor",
+        ".ci/runs",
     ]
 
 

@@ -2,6 +2,7 @@
 
 import pytest
 
+from mockserver.config.spelling import FLAGS
 from mockserver.reports.calls import MAX_REJECTED, NO_CALLS, ReceivedCall
 from mockserver.reports.failures import (
     PlayedCassette,
@@ -78,13 +79,13 @@ def test_a_report_has_problems_then_rejected_calls_then_all_calls() -> None:
 
 
 def test_a_test_is_told_of_its_cassette() -> None:
-    [problem] = find_unplayed(PlayedCassette("cassettes/a.yaml", 9, (2, 7)))
+    [problem] = find_unplayed(PlayedCassette("cassettes/a.yaml", 9, (2, 7)), FLAGS)
     assert problem.headline == (
         "cassettes/a.yaml: 7 of 9 episodes not played: #1, #3 to #6, #8 to #9; re-record it"
-        " (--mockserver-record=all), or find out why they are no longer requested"
+        " (--record all), or find out why they are no longer requested"
     )
-    assert list(find_unplayed(PlayedCassette("cassettes/a.yaml", 1, (1,)))) == []
-    assert list(find_unplayed(PlayedCassette("cassettes/a.yaml", 0, ()))) == []
+    assert list(find_unplayed(PlayedCassette("cassettes/a.yaml", 1, (1,)), FLAGS)) == []
+    assert list(find_unplayed(PlayedCassette("cassettes/a.yaml", 0, ()), FLAGS)) == []
 
 
 def test_a_run_is_told_of_what_no_test_has_played() -> None:

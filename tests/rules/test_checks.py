@@ -119,7 +119,8 @@ def test_an_answer_that_cannot_be_is_told_at_its_key(when, then, mistake):
             'an object of "create_file" is never succeeded; its statuses are pending, uploaded, processed, error',
         ),
         (
-            *("[create_batch, create_eval_run]", "canceled"),
+            "[create_batch, create_eval_run]",
+            "canceled",
             'an object of "create_batch" is never canceled; its statuses are validating, in_progress, finalizing, '
             "completed, failed, expired, cancelling, cancelled",
         ),
@@ -140,7 +141,8 @@ def test_no_object_has_these_statuses():
     ("when", "then", "told"),
     [
         (
-            *("completions", "{text: a, items: [{type: reasoning, text: b}]}"),
+            "completions",
+            "{text: a, items: [{type: reasoning, text: b}]}",
             '3:21: the operation "completions" cannot send "items"',
         ),
         (
@@ -154,7 +156,8 @@ def test_no_object_has_these_statuses():
             '3:21: the operation "completions" cannot send "tool_calls"; chat, responses, realtime can',
         ),
         (
-            *("input_tokens", "{json: {input_tokens: 7}}"),
+            "input_tokens",
+            "{json: {input_tokens: 7}}",
             '3:12: the operation "input_tokens" cannot send "json"; for a count, write text: "" and usage: {',
         ),
     ],

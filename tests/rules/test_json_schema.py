@@ -171,19 +171,20 @@ def test_what_check_refuses_the_schema_refuses() -> None:
 
 
 ITEMS = [
-    *(*test_items.HOSTED, *test_items.SAID),
+    *test_items.HOSTED,
+    *test_items.SAID,
     *(f"{{type: computer_call, action: {action}}}" for action in test_items.ACTIONS),
 ]
 THENS = [
-    *(*test_content.MADE, *test_content.ENDED, *test_errors.MADE, *test_errors.BROKEN, *test_errors.RAW),
-    *(*test_checks.GOOD, *test_compile.STATED, *(f"{{items: [{item}]}}" for item in ITEMS)),
+    *test_content.MADE, *test_content.ENDED, *test_errors.MADE, *test_errors.BROKEN, *test_errors.RAW,
+    *test_checks.GOOD, *test_compile.STATED, *(f"{{items: [{item}]}}" for item in ITEMS),
     *(f"{{tool_calls: [{{name: a}}], faults: [{fault}]}}" for fault in test_answer_faults.MADE),
     *(
         f"{{{then}, faults: [unknown_tool, {{cut: {{in_tool_arguments: true}}}}]}}"
         for then in test_answer_faults.A_CALL
     ),
-    *("{text: a, finish: error, system_fingerprint: null}", "{text: a, system_fingerprint: fp_1}"),
-]
+    "{text: a, finish: error, system_fingerprint: null}", "{text: a, system_fingerprint: fp_1}",
+]  # fmt: skip
 
 
 def good() -> Iterator[tuple[str, Json]]:

@@ -60,7 +60,7 @@ def test_meaning(when: dict[str, Any], holds: bool) -> None:
 @pytest.mark.parametrize(
     ("when", "path", "message"),
     [
-        ("model", (), 'expected a table of fields, not "model"'),
+        ("model", (), 'expected a table of fields, not "model"; write {last_user: "*hello*"}'),
         ({"last_usr": "x"}, ("last_usr",), 'unknown field "last_usr"; did you mean "last_user"?'),
         ({"prompt": "x"}, ("prompt",), 'unknown field "prompt"; write "last_user"'),
         (

@@ -206,6 +206,7 @@ BROKEN = {
         "tool_result, tool_results, tools, arguments, client_answer, body, fake"
     ),
     "{{ call.modle }}": '"call" has no "modle"; did you mean "model"?',
+    "{{ call.last_user }}": '"call" has no "last_user"; write {{ last_user }}',
     "{{ fake.nmae }}": 'unknown provider "fake.nmae"; did you mean "name"?',
     "{{ fake.name() }}": '"fake.name" is a value, not a function; remove the parentheses',
     "{{ last_user|uper }}": 'unknown filter "uper"',

@@ -121,7 +121,7 @@ def test_each_dialect_refuses_a_page_in_its_own_words(server: Served, prefix: st
 
 def test_a_refusal_names_the_setting_that_allows_the_host(server: Served) -> None:
     assert ask(server, "GET /v1/models", host=REBOUND).json["error"]["message"] == (
-        'The host "evil.test:8000" is not allowed. To allow it, add it to allowed_hosts: --allowed-hosts evil.test'
+        'The host "evil.test:8000" is not allowed. To allow it, add evil.test to allowed_hosts.'
     )
 
 
@@ -204,7 +204,9 @@ def test_dot_segments_never_go_upstream(pair: Pair, name: str) -> None:
 
 
 SHOWN = (
-    *("accept: text/html,application/xml;q=0.9,*/*;q=0.8", "sec-fetch-dest: iframe", "sec-fetch-dest: document"),
+    "accept: text/html,application/xml;q=0.9,*/*;q=0.8",
+    "sec-fetch-dest: iframe",
+    "sec-fetch-dest: document",
     "sec-fetch-site: same-origin",  # what a page fetches may be shown later, from the browser's cache
 )
 

@@ -213,7 +213,7 @@ def test_refusals_say_why_and_what_to_do() -> None:
     assert (status, headers["content-type"]) == (403, "application/json")
     assert body.decode() == (
         '{"error": "The host \\"evil.test\\" is not allowed. '
-        'To allow it, add it to allowed_hosts: --allowed-hosts evil.test", "code": "host_not_allowed"}'
+        'To allow it, add evil.test to allowed_hosts.", "code": "host_not_allowed"}'
     )
     status, headers, body = guarded(OWN, host="0.0.0.0")
     assert (status, headers["www-authenticate"]) == (401, 'Bearer realm="mockserver"')

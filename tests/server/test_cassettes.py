@@ -26,7 +26,7 @@ from mockserver.server.sources import Sources, check_cassettes
 from mockserver.state.in_memory import MemoryCounters
 from tests.kit.cassette_folder import CHAT, Folder, chat, episode, folder, streamed
 
-MISSING = r'there is no cassette "chat" in .*; to record it, start with --record once and --upstream DIALECT=URL'
+MISSING = r'there is no cassette "chat" in .*; to record it, set --record once and --upstream DIALECT=URL'
 ONE, TWO, THREE = (episode(chat(text), text) for text in "abc")
 
 

@@ -114,8 +114,8 @@ def test_another_dialect_path_and_headers(server: ControlledServer) -> None:
     server.post("rules", rule("claude", "x", when={"dialect": "anthropic"}))
     described = {"path": "/anthropic/messages", "body": {**body("x"), "max_tokens": 9}}
     assert server.post("explain", described)["answered_by"] == "rule api claude"
-    half = b'{"path": "/v1/chat/completions", "headers": {"a\\ud800": "\\ud800"}, "body": {"model": "m", "messages": '
-    assert server.api("explain", half + b'[{"role": "user", "content": "x"}]}}').status == 200
+    described = {"path": "/v1/chat/completions", "headers": {"aß": "世"}, "body": body("x")}
+    assert "answered_by" in server.post("explain", described)
 
 
 def test_prompts_are_explained_one_by_one_and_leave_nothing(server: ControlledServer) -> None:

@@ -257,8 +257,10 @@ def test_operations_are_found_at_their_paths() -> None:
         ("POST", "/azure", None, "azure"),
         ("POST", "/azure-openai/chat/completions", "POST /azure-openai/openai/v1/chat/completions", "azure_openai"),
         (
-            *("POST", "/azure-openai/chat/completions?api-version=2024-10-21"),
-            *("POST /azure-openai/openai/deployments/{deployment}/chat/completions", "azure_openai"),
+            "POST",
+            "/azure-openai/chat/completions?api-version=2024-10-21",
+            "POST /azure-openai/openai/deployments/{deployment}/chat/completions",
+            "azure_openai",
         ),
         ("POST", "/azure/v1/images/generations", "POST /azure/openai/v1/images/generations", "azure"),
         ("GET", "/azure/openai/v1/modls", "GET /azure/openai/v1/models", "azure_openai"),

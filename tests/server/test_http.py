@@ -173,7 +173,9 @@ SEGMENTS = [
         b"hello",
     ],
     *[post(b"hello", more) for more in ("connection: close", "x-a: b", "content-length: 5", "expect: 100-continue")],
-    *[post(b"hello", version="1.0"), post(chunked(b"hello"), "transfer-encoding: chunked"), UPGRADE],
+    post(b"hello", version="1.0"),
+    post(chunked(b"hello"), "transfer-encoding: chunked"),
+    UPGRADE,
     post(b"hello", "x-a: \r\n content-length: 5"),
 ]
 
@@ -358,6 +360,27 @@ def test_a_failing_application_gets_an_error_sent(
     assert (received.status, received.headers["connection"], rest) == (status, "close", b"")
     assert message in json.dumps(received.json)
     assert ("planted" in caplog.text) is isinstance(error, ValueError)
+
+
+def test_a_body_without_a_head_is_not_sent(caplog: pytest.LogCaptureFixture) -> None:
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        await send({"type": "http.response.body", "body": b"abc"})
+
+    with caplog.at_level(logging.ERROR):
+        received, _ = ask(app)
+    assert received.status == 500
+    assert "http.response.body was sent where http.response.start was due" in caplog.text
+
+
+@pytest.mark.parametrize(("status", "length"), [(204, None), (304, b"3")])
+def test_an_answer_without_a_body_leaves_its_connection_open(status: int, length: bytes | None) -> None:
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        headers = [(b"content-length", length)] if length else []
+        await send({"type": "http.response.start", "status": status, "headers": headers})
+        await send({"type": "http.response.body", "body": b"abc"})
+
+    with serve_app(app) as port, Raw(port) as line:
+        assert [line.send(GET).receive().status for _ in range(2)] == [status, status]
 
 
 def test_an_unfinished_answer_breaks_off() -> None:

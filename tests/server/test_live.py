@@ -1,6 +1,7 @@
 """From files, flags and environment to an engine; namespaces; reloads: a broken change is reported and ignored."""
 
 import asyncio
+import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -18,7 +19,7 @@ from mockserver.engine.catalogue import Catalogue, Model
 from mockserver.server.compose import make_policy, start
 from mockserver.server.fleet import make_digest
 from mockserver.server.live import Live
-from mockserver.server.namespaces import DEFAULT, LONGEST, Namespaces, is_namespace
+from mockserver.server.namespaces import DEFAULT, MAX_NAMESPACE_NAME, Namespaces, is_namespace
 from mockserver.server.recording.recorded_calls import parse_sent
 from mockserver.server.reload import reload, watch
 from mockserver.server.sources import Sources
@@ -144,8 +145,8 @@ def test_the_limiter_follows_the_settings() -> None:
 
 
 def test_names() -> None:
-    assert all(map(is_namespace, ("a", "test_one[param 1]", "ø☃", "x" * LONGEST, "default")))
-    assert not any(map(is_namespace, ("", " ", "x" * (LONGEST + 1), "a\nb", "a\0", "\ud800", "*")))
+    assert all(map(is_namespace, ("a", "test_one[param 1]", "ø☃", "x" * MAX_NAMESPACE_NAME, "default")))
+    assert not any(map(is_namespace, ("", " ", "x" * (MAX_NAMESPACE_NAME + 1), "a\nb", "a\0", "\ud800", "*")))
 
 
 def test_the_longest_idle_are_evicted_but_never_the_default_one() -> None:
@@ -263,9 +264,7 @@ async def test_changed_files_are_reloaded(file: Path) -> None:
     sources = Sources((file,))
     live = start(sources)
     async with watching(live, sources) as said:
-        while said.empty():  # the watch may start after the first change
-            file.write_text(BETTER)
-            await asyncio.sleep(0.05)
+        file.write_text(BETTER)  # maybe before the watch begins
         assert await said.next() == "reloaded: 1 rule"
         assert names(live) == ["b"]
         replacement = file.with_suffix(".new")
@@ -275,6 +274,13 @@ async def test_changed_files_are_reloaded(file: Path) -> None:
             pass
         assert text.startswith("not reloaded; the previous rules stay in effect:\n")
         assert "txt" in text
+        file.write_text("")
+        assert "rules.yaml: is empty; to serve no rules, write {version: 1}" in await said.next()
+        file.unlink()
+        os.mkfifo(file)
+        while "cannot be read: No such file" in (text := await said.next()):
+            pass
+        assert "rules.yaml: a pipe can be read only once; put a file in its place" in text
         assert names(live) == ["b"]
 
 
@@ -304,6 +310,8 @@ async def test_changed_cassettes_are_reloaded(tmp_path: Path) -> None:
         torn = await said.next()
         assert torn.startswith("not reloaded; the previous recordings stay in effect:\n")
         assert "chat.yaml:1:1: not a cassette" in torn
+        path.write_bytes(b"")
+        assert "chat.yaml: is empty; restore it, or restart the server to record it again" in await said.next()
         path.unlink()
         assert 'there is no cassette "chat"' in await said.next()
         assert await replayed(live) == "3"

@@ -199,8 +199,10 @@ def test_a_user_who_stays_silent_is_asked_again(client: Talk) -> None:
     client.ask("hello")
     events = client.tell(append(SILENCE * 4), append(SILENCE))
     assert types(events)[:4] == [
-        *("input_audio_buffer.timeout_triggered", "input_audio_buffer.committed"),
-        *("conversation.item.added", "conversation.item.done"),
+        "input_audio_buffer.timeout_triggered",
+        "input_audio_buffer.committed",
+        "conversation.item.added",
+        "conversation.item.done",
     ]
     triggered, committed = events[:2]
     assert (triggered["audio_start_ms"], triggered["audio_end_ms"]) == (9_000, 14_000)

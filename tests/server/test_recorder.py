@@ -11,6 +11,7 @@ from backports import zstd
 
 from mockserver.config.errors import CassetteError
 from mockserver.config.settings import Settings
+from mockserver.config.spelling import FLAGS
 from mockserver.core.call import Call
 from mockserver.core.episode import Episode, Recorded, Sent
 from mockserver.core.exchange import Exchange
@@ -232,14 +233,14 @@ ERRORS: dict[str, tuple[int, str, bool]] = {  # status, body, whether it is an a
 
 @pytest.mark.parametrize(("status", "body", "keep"), ERRORS.values(), ids=ERRORS)
 def test_a_404_of_a_wrong_url_is_no_answer(status: int, body: str, keep: bool) -> None:
-    why = find_misconfiguration(Recorded(status, (), body.encode()), call(dialect="azure_openai", model="lab/x"))
-    wrong = "404: the URL in --upstream azure_openai=URL looks wrong (is /v1 too much?)"
+    why = find_misconfiguration(Recorded(status, (), body.encode()), call(dialect="azure_openai", model="lab/x"), FLAGS)
+    wrong = "404: the URL in --upstream azure_openai=URL looks wrong; give the base URL, without /v1"
     assert why == (None if keep else f"{wrong} (--record-errors records it too)")
 
 
 def test_a_wrong_key_is_no_answer() -> None:
     body = b'{"error": {"message": "no model for this key"}}'
-    assert find_misconfiguration(Recorded(403, (), body), call(dialect="azure_openai")) == (
+    assert find_misconfiguration(Recorded(403, (), body), call(dialect="azure_openai"), FLAGS) == (
         "403: the upstream rejected the API key; give the client a valid one, or set "
         "MOCKSERVER_UPSTREAM_KEY_AZURE_OPENAI (--record-errors records it too)"
     )
@@ -247,8 +248,8 @@ def test_a_wrong_key_is_no_answer() -> None:
 
 def test_google_answers_a_wrong_key_with_a_400() -> None:
     body = b'{"error": {"code": 400, "details": [{"reason": "API_KEY_INVALID"}], "status": "INVALID_ARGUMENT"}}'
-    assert find_misconfiguration(Recorded(400, (), body), call(dialect="gemini")) is not None
-    assert find_misconfiguration(Recorded(400, (), b'{"error": {"code": 400}}'), call(dialect="gemini")) is None
+    assert find_misconfiguration(Recorded(400, (), body), call(dialect="gemini"), FLAGS) is not None
+    assert find_misconfiguration(Recorded(400, (), b'{"error": {"code": 400}}'), call(dialect="gemini"), FLAGS) is None
 
 
 @pytest.mark.parametrize(
@@ -260,7 +261,7 @@ def test_google_answers_a_wrong_key_with_a_400() -> None:
 )
 def test_google_answers_what_there_is_not_with_a_403(words: str) -> None:
     body = json.dumps({"error": {"code": 403, "message": words, "status": "PERMISSION_DENIED"}}).encode()
-    assert find_misconfiguration(Recorded(403, (), body), call(dialect="gemini")) is None
+    assert find_misconfiguration(Recorded(403, (), body), call(dialect="gemini"), FLAGS) is None
 
 
 # --- redaction

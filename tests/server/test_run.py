@@ -1,5 +1,6 @@
 """Running a server: the socket, signals, a server in a thread, and the variables that lead clients to it."""
 
+import asyncio
 import os
 import resource
 import signal
@@ -35,7 +36,7 @@ def test_a_port_in_use_and_invalid_hosts() -> None:
             bind("127.0.0.1", port)
     assert str(error.value) == (
         f"cannot listen on 127.0.0.1:{port}: another program uses this port; "
-        "stop it, or choose another with --port (0 picks a free one)"
+        "stop it, or choose another (0 picks a free one)"
     )
     for host in ("a..é", "a\0b"):
         with pytest.raises(ConfigError, match=":0: this is not a valid host name"):
@@ -164,6 +165,26 @@ def test_a_client_that_does_not_read_does_not_hold_it_long(caplog: pytest.LogCap
         running.stop()
         assert monotonic() - start < 20
     assert caplog.messages == ["stopped, although clients had not read all that was sent to them"]
+
+
+def test_requests_that_a_stop_meets_as_they_come_are_answered() -> None:
+    live = local(
+        "rules: [{then: {text: a, timing: {total: 1h}}}]", port=0, limits={"concurrent_requests": 1, "queue": 9}
+    ).live
+    with Running(live) as running, Raw(port_of(running)) as working, Raw(port_of(running)) as waiting:
+        connections: set[Any] = running._server.server_state.connections
+
+        async def receive_and_stop() -> None:
+            while len(connections) < 2:
+                await asyncio.sleep(0)
+            for connection in tuple(connections):
+                connection.data_received(post(HI))  # the other waits until this one has ended
+            for task in tuple(running._server.server_state.tasks):
+                task.cancel()
+
+        running.wait_for(receive_and_stop())
+        assert [line.receive().status for line in (working, waiting)] == [503, 503]
+        assert [row.ended for row in live.journal] == ["server stopped", "server stopped"]
 
 
 def test_clients_that_stopped_sending_are_hung_up_or_all() -> None:

@@ -245,7 +245,7 @@ def test_a_client_that_is_killed_ends_its_answers_though_nothing_of_it_is_read(
 def test_a_session_ends_after_an_hour(server: MockServer) -> None:
     with socket(server.url) as client:
         assert text_of(client.ask("hello")) == "Hello there"
-        server.clock.advance(socket_session.LONGEST)
+        server.clock.advance(socket_session.MAX_SESSION)
         (error,) = client.ask("hello")
         assert (error["status"], error["error"]["code"]) == (400, "websocket_connection_limit_reached")
         with pytest.raises(ConnectionClosedOK, match="1001"):

@@ -86,9 +86,13 @@ def test_a_path_of_slashes_takes_no_time() -> None:
 @pytest.mark.parametrize(
     ("dialect", "header", "value"),
     [
-        *(("openai", b"authorization", b"Bearer k-1"), ("tzafon", b"authorization", b"Bearer k-1")),
-        *(("azure", b"api-key", b"k-1"), ("azure_openai", b"api-key", b"k-1"), ("skytells", b"x-api-key", b"k-1")),
-        *(("fireworks", b"authorization", b"Bearer k-1"), ("crazyrouter", b"authorization", b"Bearer k-1")),
+        ("openai", b"authorization", b"Bearer k-1"),
+        ("tzafon", b"authorization", b"Bearer k-1"),
+        ("azure", b"api-key", b"k-1"),
+        ("azure_openai", b"api-key", b"k-1"),
+        ("skytells", b"x-api-key", b"k-1"),
+        ("fireworks", b"authorization", b"Bearer k-1"),
+        ("crazyrouter", b"authorization", b"Bearer k-1"),
     ],
 )
 def test_a_key_is_in_the_header_of_its_dialect(dialect: str, header: bytes, value: bytes) -> None:
@@ -101,19 +105,21 @@ def test_the_upstream_of_a_dialect() -> None:
     openai = discover()["openai"]
     environ = {"MOCKSERVER_UPSTREAM_KEY_OPENAI": "k-1", "MOCKSERVER_UPSTREAM_KEY_AZURE": "k-2"}
     call = Call("openai", "chat", "gpt-5", HttpRequest("POST", "/v1/chat/completions"), None)
-    assert find_upstream(openai, call, {"openai": ADDRESS}, environ) == Upstream(openai, ADDRESS, "k-1", "openai")
-    assert find_upstream(openai, call, {"openai": ADDRESS}, {"MOCKSERVER_UPSTREAM_KEY_OPENAI": ""}).key is None
+    found = find_upstream(openai, call, {"openai": ADDRESS}, environ=environ)
+    assert found == Upstream(openai, ADDRESS, "k-1", "openai")
+    keyless = {"MOCKSERVER_UPSTREAM_KEY_OPENAI": ""}
+    assert find_upstream(openai, call, {"openai": ADDRESS}, environ=keyless).key is None
     with pytest.raises(Failure, match="No upstream is set for openai; set one, such as --upstream openai=https"):
-        find_upstream(openai, call, {"azure": ADDRESS}, environ)
+        find_upstream(openai, call, {"azure": ADDRESS}, environ=environ)
 
 
 def test_headers_of_a_connection_are_not_passed_on() -> None:
     kept = [(b"accept", b"*/*"), (b"x-b", b"2"), (b"content-encoding", b"gzip")]
     dropped = [
-        *((b"Host", b"x"), (b"Connection", b"close, X-A"), (b"x-a", b"1"), (b"Transfer-Encoding", b"chunked")),
-        *((b"Content-Length", b"2"), (b"Upgrade", b"h2c"), (b"TE", b"trailers"), (b"keep-alive", b"1")),
-        *((b"Proxy-Authorization", b"x"), (b"X-Mockserver-Timing", b"off"), (b"expect", b"100-continue")),
-    ]
+        (b"Host", b"x"), (b"Connection", b"close, X-A"), (b"x-a", b"1"), (b"Transfer-Encoding", b"chunked"),
+        (b"Content-Length", b"2"), (b"Upgrade", b"h2c"), (b"TE", b"trailers"), (b"keep-alive", b"1"),
+        (b"Proxy-Authorization", b"x"), (b"X-Mockserver-Timing", b"off"), (b"expect", b"100-continue"),
+    ]  # fmt: skip
     assert list(select_forwarded([*dropped, *kept])) == kept
 
 
@@ -146,6 +152,7 @@ def untrusted(code: int, message: str) -> ssl.SSLCertVerificationError:
     return error
 
 
+NO_TLS = ssl.SSLError(1, "[SSL: WRONG_VERSION_NUMBER] wrong version number")
 TRUST = "; to trust it, set SSL_CERT_FILE to a file with all trusted certificates"
 UNTRUSTED = "has a certificate that is not trusted: "
 
@@ -156,6 +163,7 @@ UNTRUSTED = "has a certificate that is not trusted: "
         (caused(ConnectionRefusedError(111, "Connect call failed")), "refuses connections"),
         (caused(socket.gaierror(-2, "Name not known")), "cannot be found: Name not known"),
         (ssl.SSLError(1, "[SSL: WRONG_VERSION] no"), "failed the TLS handshake: [SSL: WRONG_VERSION] no"),
+        (NO_TLS, f"failed the TLS handshake: {NO_TLS.strerror}; if it speaks plain HTTP, begin its URL with http://"),
         (caused(untrusted(18, "self-signed certificate")), f"{UNTRUSTED}self-signed certificate{TRUST}"),
         (caused(untrusted(10, "certificate has expired")), f"{UNTRUSTED}certificate has expired"),
         (TimeoutError(), "did not answer in time"),

@@ -141,6 +141,20 @@ async def test_a_connection_that_was_cut_is_made_again(client: RedisClient, shar
     assert await counters.count("a", "x") == 2
 
 
+async def test_replies_that_belong_to_other_commands_count_nothing(client: RedisClient) -> None:
+    counters = RedisCounters(client)
+    assert await counters.count("a", "x") == 1
+    await client._connection.send_command("INCR", "stray")  # as if something between them had sent a reply too many
+    await fails(counters, 1)
+    assert await counters.count("a", "x") == 3  # the one that failed was counted, as its message says it may be
+
+
+async def test_the_keys_of_another_program_name_the_way_out(client: RedisClient, shared: RedisServer) -> None:
+    shared.command("SET", client.key("m", "a"), "not ours")
+    with pytest.raises(StateLostError, match="another program has written: give this server its own keys"):
+        await RedisCounters(client).count("a", "x")
+
+
 async def test_a_full_redis(client: RedisClient, shared: RedisServer, caplog: pytest.LogCaptureFixture) -> None:
     counters = RedisCounters(client)
     assert await counters.count("a", "x") == 1

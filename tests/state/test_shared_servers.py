@@ -373,6 +373,7 @@ def test_requests_that_count_get_503_and_others_go_on(start_redis: Callable[...,
         assert one.client.post("/anthropic/v1/messages", json=claude).json()["error"]["type"] == "overloaded_error"
         refused = one.control("POST", "reset")
         assert (refused.status_code, refused.json()["error"][:12]) == (503, "state lost: ")
+        assert "; the change may have been made; try again when the state is back" in refused.json()["error"]
         assert one.control("GET", "ready").json()["state"] == "lost"
         redis.start()
         assert one.chat("count").headers.get("x-mockserver-state") is None

@@ -39,7 +39,11 @@ def test_what_was_asked(came: tuple[ReceivedCall, ...]) -> None:
     plain, stream, refused, other, listed = came
     assert [call.number for call in came] == [1, 2, 3, 4, 5]
     assert (plain.method, plain.path, plain.dialect, plain.operation, plain.model) == (
-        *("POST", CHAT, "openai", "chat", "gpt-4o"),
+        "POST",
+        CHAT,
+        "openai",
+        "chat",
+        "gpt-4o",
     )
     assert [(message.role, message.text) for message in plain.messages] == [("system", "Be brief."), ("user", "hello")]
     assert (plain.last_user, [tool.name for tool in plain.tools], plain.stream) == ("hello", ["get_weather"], False)

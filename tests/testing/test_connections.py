@@ -267,17 +267,17 @@ def test_a_proxy_gets_nothing_to_pass_on(
     assert proxy.sent == b""
 
 
-@pytest.mark.parametrize(
-    "host",
-    [
-        *("eu.api.openai.com", "mine.openai.azure.com", "mine.services.ai.azure.com", "a.b.inference.ai.azure.com"),
-        *("mine.cognitiveservices.azure.com", "models.inference.ai.azure.com", "api.fireworks.ai", "api.skytells.ai"),
-        *("crazyrouter.com", "api.tzafon.ai", "api.lightcone.ai", "api.anthropic.com", "API.MISTRAL.AI."),
-        *("generativelanguage.googleapis.com", "us-central1-aiplatform.googleapis.com", "openrouter.ai"),
-        *("api.cohere.com", "api.cohere.ai", "api.voyageai.com", "api.jina.ai"),
-        *("bedrock-runtime.eu-west-1.amazonaws.com", "router.huggingface.co", "api.x.ai", "api.groq.com"),
-    ],
-)
+PROVIDER_HOSTS = [
+    "eu.api.openai.com", "mine.openai.azure.com", "mine.services.ai.azure.com", "a.b.inference.ai.azure.com",
+    "mine.cognitiveservices.azure.com", "models.inference.ai.azure.com", "api.fireworks.ai", "api.skytells.ai",
+    "crazyrouter.com", "api.tzafon.ai", "api.lightcone.ai", "api.anthropic.com", "API.MISTRAL.AI.",
+    "generativelanguage.googleapis.com", "us-central1-aiplatform.googleapis.com", "openrouter.ai",
+    "api.cohere.com", "api.cohere.ai", "api.voyageai.com", "api.jina.ai",
+    "bedrock-runtime.eu-west-1.amazonaws.com", "router.huggingface.co", "api.x.ai", "api.groq.com",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("host", PROVIDER_HOSTS)
 def test_providers(server: MockServer, host: str) -> None:
     for each in (host, host.encode()):
         with pytest.raises(BlockedConnectionError):

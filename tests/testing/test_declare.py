@@ -2,11 +2,14 @@
 
 import json
 from collections.abc import Callable
+from datetime import date
 from typing import Any
+from uuid import UUID
 
 import httpx
 import pytest
 from openai import APIStatusError, RateLimitError
+from pydantic import BaseModel
 
 from mockserver.config.errors import ConfigError, RuleError
 from mockserver.testing import Asked, Declared, MockServer
@@ -157,6 +160,22 @@ def test_mistakes_stand_where_the_test_has_them(server: MockServer) -> None:
         assert "for a table of keys .then({...})" in said(lambda: server.on().reply(text))  # type: ignore[arg-type]  # noqa: B023
     assert "already has an answer; declare another rule with on(...)" in said(lambda: server.on().reply("x").reply("y"))
     assert all(one.rule is not None for one in declared(server)), "a mistaken one is not declared"
+
+
+class Mood(BaseModel):
+    mood: str
+
+
+def test_values_of_python_are_written_as_a_file_has_them(server: MockServer) -> None:
+    server.on(param={"user": UUID(int=7)}).reply(json={"at": date(2024, 5, 1), "moods": (Mood(mood="good"),)})
+    answer = asked(server, user=str(UUID(int=7))).choices[0].message.content
+    assert json.loads(answer) == {"at": "2024-05-01", "moods": [{"mood": "good"}]}
+    circle: list[Any] = []
+    circle.append(circle)
+    for value in (object(), b"\xff", "half \ud83d", circle, len):
+        assert "JSON cannot hold a value of this: " in said(lambda: server.on(param={"user": value}).reply("x"))  # noqa: B023
+        assert "JSON cannot hold a value of this: " in said(lambda: server.on().reply(json=[value]))  # noqa: B023
+    assert "JSON cannot hold a value of this: " in said(lambda: server.on().reply("half \ud83d"))
 
 
 def test_a_positional_text_is_what_the_user_says(server: MockServer) -> None:

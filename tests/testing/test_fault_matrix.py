@@ -54,8 +54,12 @@ def test_the_usual_ones_are_nearly_all_there_are() -> None:
     assert usual[:4] == ["intact", "error=429", "error=500", "error=503"]
     assert len(usual) == 28
     assert {*FAULTS, *ANSWER_FAULTS} - {*DEFAULT_FAULTS} == {
-        *("duplicate", "reorder"),
-        *("breaks_schema", "session_lost", "twice", "wrong_id"),  # of MCP
+        "duplicate",
+        "reorder",
+        "breaks_schema",
+        "session_lost",
+        "twice",
+        "wrong_id",  # of MCP
         "wrong_checksum",  # of Amazon's event streams
     }
 

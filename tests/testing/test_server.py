@@ -139,7 +139,8 @@ def test_an_unmatched_line_of_a_batch_is_reported_like_a_call(server: MockServer
         file = client.files.create(file=("in.jsonl", "\n".join(map(json.dumps, lines)).encode()), purpose="batch")
         batch = client.batches.create(input_file_id=file.id, endpoint="/v1/chat/completions", completion_window="24h")
     assert [call.part_of for call in server.calls] == [
-        *("", ""),
+        "",
+        "",
         f'line 1 of {batch.id}, custom_id "a"',
         f'line 2 of {batch.id}, custom_id "b"',
     ]

@@ -6,7 +6,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from mockserver.config.errors import ConfigError, MockserverError
+from mockserver.config.errors import CassetteError, ConfigError, MockserverError
 from mockserver.reports.failures import PlayedCassette
 from mockserver.testing import MockServer, MockServerWarning, Setup
 from mockserver.testing.setup import Composer, load_rules
@@ -85,3 +85,23 @@ def test_it_is_told_at_the_end_of_a_block() -> None:
         with pytest.warns(MockServerWarning, match="left an answer open, call 1: chat m") as told:
             leave(client)
         assert told[0].filename == __file__
+
+
+def test_python_users_are_told_what_to_set_in_python(tmp_path: Path) -> None:
+    with pytest.raises(CassetteError, match=r'record it, set record="once" and upstream={"DIALECT": "URL"}$'):
+        MockServer(cassette="none", cassettes=tmp_path)
+    with MockServer(cassette="new", cassettes=tmp_path, record="once") as server:
+        asked(server, "hello")
+        assert server.calls[0].error.endswith('no upstream for openai; set upstream={"openai": "URL"}')
+        server.reset()
+
+
+def test_python_users_are_told_what_was_not_recorded(server: MockServer, tmp_path: Path) -> None:
+    server.on().fail("invalid_key")
+    upstream = {"openai": server.base_url()}
+    lost = r"an answer was not recorded, call 1: .*: 401: .* \(record_errors=True records it too\)$"
+    with (
+        pytest.warns(MockServerWarning, match=lost),
+        MockServer(upstream=upstream, cassette="new", cassettes=tmp_path, record="once") as recording,
+    ):
+        assert asked(recording, "hello") == 401

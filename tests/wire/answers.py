@@ -45,19 +45,19 @@ BEHIND = replace(PLAIN, request_fields={**_ECHO, "background": True})
 
 OPENAI = ResponseLayout(
     response=(
-        *("id", "object", "created_at", "status", "completed_at", "background", "error", "incomplete_details"),
-        *("instructions", "model", "output", "parallel_tool_calls", "temperature", "tool_choice", "tools", "top_p"),
-        *("truncation", "usage", "metadata"),
+        "id", "object", "created_at", "status", "completed_at", "background", "error", "incomplete_details",
+        "instructions", "model", "output", "parallel_tool_calls", "temperature", "tool_choice", "tools", "top_p",
+        "truncation", "usage", "metadata",
     )
-)
+)  # fmt: skip
 TZAFON = ResponseLayout(
     response=(
-        *("id", "created_at", "model", "object", "output", "status", "error", "tools", "usage", "incomplete_details"),
-        *("parallel_tool_calls", "tool_choice", "background"),
+        "id", "created_at", "model", "object", "output", "status", "error", "tools", "usage", "incomplete_details",
+        "parallel_tool_calls", "tool_choice", "background",
     ),
     queued=False,
     raw_reasoning=True,
-)
+)  # fmt: skip
 
 
 def answer(*parts: Part, finish: str = "stop", **fields: Any) -> Answer:

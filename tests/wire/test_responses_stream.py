@@ -249,8 +249,13 @@ def test_sequences(kind: str) -> None:
 def test_several_contents_of_a_message() -> None:
     found = item_steps(Text("a"), Refusal("b"))
     assert named(found)[1:-1] == (
-        *(*PART[0], *TEXT, *PART[1]),
-        *(*PART[0], "refusal.delta", "refusal.done", *PART[1]),
+        *PART[0],
+        *TEXT,
+        *PART[1],
+        *PART[0],
+        "refusal.delta",
+        "refusal.done",
+        *PART[1],
     )
     assert [event["content_index"] for event in found[1:-1]] == [0, 0, 0, 0, 1, 1, 1, 1]
 

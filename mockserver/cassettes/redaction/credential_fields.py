@@ -97,7 +97,7 @@ class CredentialFields(Struct, frozen=True):
         place, question, query = whole.partition("?")
         place = _USER.sub(lambda found: found[1] + self.instead(unquote(found[2])), place, count=1)
         query = self.redact_query(query.encode("utf-8", "surrogatepass")).decode("utf-8", "surrogatepass")
-        place, query = (_OF_ADDRESS.sub(self._redact_piece, part) for part in (place, query))
+        place, query = (_URL_PIECE.sub(self._redact_piece, part) for part in (place, query))
         return f"{place}{question}{query}{mark}{fragment}"
 
     def _redact_piece(self, found: re.Match[str]) -> str:
@@ -123,7 +123,7 @@ def _find_in_headers(headers: Fields) -> Iterator[str]:
             for part in _split_value(name, value):
                 yield part.decode("latin-1")
                 yield from _find_passwords(name, part)
-                yield from (found.decode("latin-1") for found in _OF_SIGNATURE.findall(part))
+                yield from (found.decode("latin-1") for found in _AWS_SIGNATURE.findall(part))
 
 
 def _split_value(name: bytes, value: bytes) -> list[bytes]:
@@ -188,11 +188,11 @@ _LONGEST_NAME = 100
 _LONGEST_BASIC = 4096
 _WITH_SCHEME = (b"authorization", b"auth")  # headers with a scheme before the credential
 # The key and the signature in the header of a signed request of AWS.
-_OF_SIGNATURE = re.compile(rb"\b(?:Credential|Signature)=([^/,\s]{8,200})")
+_AWS_SIGNATURE = re.compile(rb"\b(?:Credential|Signature)=([^/,\s]{8,200})")
 _SCHEME = re.compile(rb"[A-Za-z][A-Za-z0-9_-]{0,30}")
 _COOKIE = re.compile(rb"((?:^|;)[^=;]*+=)([^;]*+)")
 _USER = re.compile(r"(://(?:[^/@:]*:)?)([^/]+)(?=@)")  # the password, or a user without one
-_OF_ADDRESS = re.compile(r"((?<![/:])/|=)([^/=&?]+)")  # a segment of a path, or the value of a parameter
+_URL_PIECE = re.compile(r"((?<![/:])/|=)([^/=&?]+)")  # a segment of a path, or the value of a parameter
 _UUID = re.compile(r"[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}")
 _LETTERS_OF_KEY = re.compile(r"[A-Za-z0-9]{12,}")  # of letters that are long enough for a key
 _FORM = re.compile(rb"\s{0,20}[A-Za-z_][\w.%-]{0,99}=")

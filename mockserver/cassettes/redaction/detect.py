@@ -102,25 +102,36 @@ def _is_announced(small: bytes, at: int) -> bool:
     """Return whether a word announces a secret: not every key does, nor a token of something else."""
     before = small[max(0, at - _LONGEST_NAME) : at]
     if small.startswith(b"key", at):
-        return before.rstrip(b"_ -").endswith(_OF_KEYS)
+        return before.rstrip(b"_ -").endswith(_WORDS_BEFORE_KEY)
     if not small.startswith(b"token", at):
         return True
     if before.endswith((b"_", b"-")):
-        return before[:-1].endswith(_OF_TOKENS)
+        return before[:-1].endswith(_WORDS_BEFORE_TOKEN)
     return not is_page_token(before + b"token")
 
 
 _LONGEST_NAME = 32  # letters before the word that announces a secret
 
 _CUES = (
-    *(b"key", b"secret", b"password", b"passwd", b"passphrase", b"pwd"),
-    *(b"bearer", b"authorization", b"credential", b"token"),
+    b"key", b"secret", b"password", b"passwd", b"passphrase", b"pwd",
+    b"bearer", b"authorization", b"credential", b"token",
+)  # fmt: skip
+_WORDS_BEFORE_KEY = (
+    b"api", b"access", b"secret", b"private", b"subscription", b"account", b"auth", b"encryption", b"signing",
+    b"master", b"service", b"shared", b"webhook",
+)  # fmt: skip
+_WORDS_BEFORE_TOKEN = (
+    b"access",
+    b"auth",
+    b"refresh",
+    b"api",
+    b"session",
+    b"id",
+    b"bot",
+    b"personal",
+    b"secret",
+    b"bearer",
 )
-_OF_KEYS = (
-    *(b"api", b"access", b"secret", b"private", b"subscription", b"account", b"auth", b"encryption", b"signing"),
-    *(b"master", b"service", b"shared", b"webhook"),
-)
-_OF_TOKENS = (b"access", b"auth", b"refresh", b"api", b"session", b"id", b"bot", b"personal", b"secret", b"bearer")
 # Between a word and its value: quotes, escaped or not, a colon or the like, `is`; or a multipart form's blank line.
 _QUOTES = rb"(?:\\{0,4}+[\"'`*]){0,4}+"  # escaped or not
 _BETWEEN = (
@@ -246,7 +257,7 @@ DETECTORS = (
 
 HASH = "sha256:"
 SHOWN = 16  # hexadecimal digits of a hash that are suggested
-MIN_DIGITS = 8  # that are required
+MIN_DIGITS = 8  # the fewest that a number must have
 
 
 class AllowedSecrets(Struct, frozen=True):
@@ -292,7 +303,7 @@ def _make_pattern(entry: str) -> re.Pattern[str]:
     return re.compile(first + "".join(f"(?>.*?{piece})" for piece in inner) + f".*{last}", re.DOTALL)
 
 
-MAX_LEAKS = 20  # that are reported of one episode
+MAX_LEAKS = 20  # at most so many are reported of one episode
 
 
 class Leak(Struct, frozen=True):

@@ -160,7 +160,7 @@ def join_deltas(events: Sequence[str | None]) -> tuple[JoinedText, ...]:
         value = try_parse(data) if data is not None and any(word in data for word in _WORDS) else None
         if data and data[0] not in '{["':  # no JSON, or a number: the events may be one text
             found.setdefault((), []).append(Fragment(number, (), data))
-        outer = tuple(str(value.get(name)) for name in _OF_EVENT) if isinstance(value, Mapping) else ()
+        outer = tuple(str(value.get(name)) for name in _EVENT_IDENTITY) if isinstance(value, Mapping) else ()
         for joined, path, text in _list_texts(value):
             found.setdefault((*outer, *joined), []).append(Fragment(number, path, text))
     return tuple(JoinedText(tuple(pieces)) for pieces in found.values() if len(pieces) > 1)
@@ -236,13 +236,13 @@ def _is_piece(path: Path) -> bool:
         return "top_logprobs" not in path and (path[-1] == "token" or path[-2:-1] == ("tokens",))
     if path[-1:] in (("delta",), ("completion",)) or (path[-1:] == ("text",) and not _HOLD_PIECES.isdisjoint(path)):
         return True
-    if path in _OF_LINES:
+    if path in _OLLAMA_TEXTS:
         return True
     return "delta" in path and path[-1] not in _NOT_SPLIT
 
 
 _HOLD_PIECES = frozenset(("choices", "candidates"))
-_OF_LINES = (("message", "content"), ("message", "thinking"), ("response",), ("thinking",))  # of Ollama's streams
+_OLLAMA_TEXTS = (("message", "content"), ("message", "thinking"), ("response",), ("thinking",))  # of Ollama's streams
 _WORDS = ('"delta"', '"text"', '"completion"', '"logprobs"', '"done"')
-_OF_EVENT = ("type", "item_id", "output_index", "content_index", "summary_index", "index", "contentBlockIndex")
+_EVENT_IDENTITY = ("type", "item_id", "output_index", "content_index", "summary_index", "index", "contentBlockIndex")
 _NOT_SPLIT = ("role", "type", "id", "item_id", "name", "object", "model", "status", "stop_reason")

@@ -43,10 +43,10 @@ _REPEATED = re.compile(r"(.)\1{4}")
 _CODE = re.compile(r"[(\[{]|^[$%<*#]|^\w+\.\w+\.")
 _ALONE = frozenset(
     (
-        *("test", "tests", "fake", "demo", "mock", "mocked", "your", "todo", "here", "some", "foo", "bar"),
-        *("wrong", "invalid", "bad"),
+        "test", "tests", "fake", "demo", "mock", "mocked", "your", "todo", "here", "some", "foo", "bar",
+        "wrong", "invalid", "bad",
     )
-)
+)  # fmt: skip
 _ANYWHERE = re.compile(
     r"example|placeholder|change_?me|redacted|masked|dummy|sample|insert|replace|scrubbed|<api_key>"
     r"|your[-_]?(?:api|key|token|secret|pass|own|open|azure|access|service|project)|notreal|not[-_]a[-_]real"

@@ -49,36 +49,36 @@ class HeaderPolicy(Struct, frozen=True):
 REQUEST = HeaderPolicy(
     frozenset(
         (
-            *("accept", "content-type"),
-            *("openai-beta", "anthropic-version", "anthropic-beta", "api-version", "x-api-version"),
-            *("extra-parameters", "azureml-model-deployment"),
-            *("x-stainless-retry-count", "x-goog-upload-command", "amz-sdk-request"),
+            "accept", "content-type",
+            "openai-beta", "anthropic-version", "anthropic-beta", "api-version", "x-api-version",
+            "extra-parameters", "azureml-model-deployment",
+            "x-stainless-retry-count", "x-goog-upload-command", "amz-sdk-request",
         )
     ),
     ("x-amzn-bedrock-",),
-)
+)  # fmt: skip
 
 REPLY = HeaderPolicy(
     frozenset(
         (
-            *("content-type", "cache-control", "allow"),
-            *("retry-after", "retry-after-ms", "x-should-retry"),
-            *("x-request-id", "request-id", "apim-request-id", "x-amzn-requestid", "x-amzn-errortype"),
-            *("x-debug-trace-id", "num_tokens", "num_chars", "x-endpoint-monthly-call-limit"),
-            *("openai-processing-ms", "openai-version", "openai-model", "openai-poll-after-ms"),
+            "content-type", "cache-control", "allow",
+            "retry-after", "retry-after-ms", "x-should-retry",
+            "x-request-id", "request-id", "apim-request-id", "x-amzn-requestid", "x-amzn-errortype",
+            "x-debug-trace-id", "num_tokens", "num_chars", "x-endpoint-monthly-call-limit",
+            "openai-processing-ms", "openai-version", "openai-model", "openai-poll-after-ms",
         )
     ),
     (
-        *("x-ratelimit-", "ratelimit-", "anthropic-ratelimit-", "x-trial-endpoint-"),
-        *("x-ms-", "azureml-model-", "fireworks-", "x-goog-upload-", "x-amzn-bedrock-"),
+        "x-ratelimit-", "ratelimit-", "anthropic-ratelimit-", "x-trial-endpoint-",
+        "x-ms-", "azureml-model-", "fireworks-", "x-goog-upload-", "x-amzn-bedrock-",
     ),
-)
+)  # fmt: skip
 
 # Never kept: what belongs to one connection, one encoding of the body, or one visitor.
 NEVER = HOP_BY_HOP | {
-    *("proxy-authenticate", "content-length", "content-encoding", "accept-encoding", "host", "date"),
-    *("set-cookie", "set-cookie2"),
-}
+    "proxy-authenticate", "content-length", "content-encoding", "accept-encoding", "host", "date",
+    "set-cookie", "set-cookie2",
+}  # fmt: skip
 
 # Whose request it is: a name and often a plain word, so its value is not replaced elsewhere.
 ACCOUNT = frozenset(("openai-organization", "openai-project", "x-ms-client-principal-id"))

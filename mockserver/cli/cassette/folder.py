@@ -46,10 +46,13 @@ class CassetteFolder(Struct, frozen=True):
         return list_names(self.path)
 
     def get(self, name: str) -> CassetteFile:
-        """Return the cassette of a name or path, which may not exist yet. Raises CassetteError."""
-        path = find_path(self.path, name)
-        plain = name.removeprefix(f"{self.path}/")
-        return CassetteFile(path if plain == name or path.exists() else find_path(self.path, plain))
+        """Return the cassette of a name, or of a path into the folder; it may not exist yet. Raises CassetteError."""
+        folder = Path(os.path.abspath(self.path))
+        given = Path(os.path.abspath(name))
+        is_path = given.is_relative_to(folder) and (
+            Path(name).is_absolute() or not find_path(self.path, name.removeprefix("./")).exists()
+        )
+        return CassetteFile(find_path(self.path, given.relative_to(folder).as_posix() if is_path else name))
 
     def find(self, name: str) -> CassetteFile:
         """Return the cassette of a name or path. Raises CassetteError if it does not exist."""

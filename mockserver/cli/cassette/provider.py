@@ -44,8 +44,8 @@ class Outcome(Enum):
     ANSWERED = "answered"
     KEPT = "kept"  # answered, but the old answer stays with the rest of its chain
     FAILED = "failed"
-    NOT_SENT = "not sent"  # as it could not be
-    SKIPPED = "skipped"  # not sent, as the answer would say nothing about the old one
+    NOT_SENT = "not sent"  # it could not be sent
+    SKIPPED = "skipped"  # not sent: the answer would say nothing about the old one
 
 
 class Resent(Struct, frozen=True):

@@ -246,7 +246,7 @@ class KeepAlive(Struct, frozen=True):
         for action, past in actions:
             if isinstance(action, Head):
                 silent = _has_type(action.headers, MEDIA_TYPE)
-            if isinstance(action, Head) and _has_type(action.headers, *_OF_JSON):
+            if isinstance(action, Head) and _has_type(action.headers, *_JSON_MEDIA_TYPES):
                 sign = Write(b"\n")
             if not past or silent:
                 yield action
@@ -268,7 +268,7 @@ def _has_type(headers: Headers, *media: str) -> bool:
     return any(name == "content-type" and read_media_type(value) in media for name, value in headers)
 
 
-_OF_JSON = ("application/json", "application/x-ndjson")
+_JSON_MEDIA_TYPES = ("application/json", "application/x-ndjson")
 
 
 def _put_head_first(actions: Iterable[Action]) -> Iterator[Action]:
@@ -330,16 +330,15 @@ class DropUsage(Struct, frozen=True):
 
 
 _USAGE: tuple[Steps, ...] = (
-    *(
-        ("usage",),
-        ("response", "usage"),
-        ("message", "usage"),
-        ("delta", "usage"),
-        ("usageMetadata",),
-        ("metadata", "usage"),
-    ),
+    ("usage",),
+    ("response", "usage"),
+    ("message", "usage"),
+    ("delta", "usage"),
+    ("usageMetadata",),
+    ("metadata", "usage"),
     ("amazon-bedrock-invocationMetrics",),
-    *(("prompt_eval_count",), ("eval_count",)),
+    ("prompt_eval_count",),
+    ("eval_count",),
 )
 
 
@@ -540,7 +539,7 @@ class Crlf(Struct, frozen=True):
 
 def _end_lines_with_crlf(write: Write) -> Iterator[Action]:
     data = write.data
-    is_message = is_prelude(data)  # which has no lines
+    is_message = is_prelude(data)  # a binary message, without lines
     yield write if is_message else replace(write, data=data.replace(b"\r\n", b"\n").replace(b"\n", b"\r\n"))
 
 
@@ -588,8 +587,13 @@ class SessionLost(Struct, frozen=True):
 # Over a WebSocket, where each event is a frame, there is nothing that these could change.
 ONLY_OVER_HTTP = frozenset(
     (
-        *("keepalive", "split_frame", "split_utf8", "join_frames", "crlf"),
-        *("wrong_content_type", "wrong_content_length"),
+        "keepalive",
+        "split_frame",
+        "split_utf8",
+        "join_frames",
+        "crlf",
+        "wrong_content_type",
+        "wrong_content_length",
     )
 )
 

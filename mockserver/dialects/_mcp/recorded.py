@@ -75,11 +75,11 @@ def _translate(result: Message, request: McpRequest) -> Message:
         named = _read_table(result.get("_meta")).get(f"{META}serverInfo")
         version = asked if asked in LEGACY else result.get("protocolVersion", LEGACY[0])
         server = result.get("serverInfo", named or {"name": request.server, "version": "1.0.0"})
-        return {"protocolVersion": version, **_leave_out(result, *_OF_HANDSHAKES), "serverInfo": server}
+        return {"protocolVersion": version, **_leave_out(result, *_HANDSHAKE_KEYS), "serverInfo": server}
     if request.method == "server/discover":
         named = {f"{META}serverInfo": result["serverInfo"]} if "serverInfo" in result else {}
         meta = {**_read_table(result.get("_meta")), **named}
-        kept = _leave_out(result, *_OF_HANDSHAKES)
+        kept = _leave_out(result, *_HANDSHAKE_KEYS)
         return {"supportedVersions": [*MODERN], **kept, **UNCACHED, "_meta": meta, "resultType": "complete"}
     if not request.is_modern:
         return _leave_out(result, "resultType", *UNCACHED)
@@ -94,6 +94,6 @@ def _read_table(value: Json) -> Message:
     return value if isinstance(value, Mapping) else {}
 
 
-_OF_HANDSHAKES = ("protocolVersion", "serverInfo", "supportedVersions", "_meta", "resultType", *UNCACHED)
+_HANDSHAKE_KEYS = ("protocolVersion", "serverInfo", "supportedVersions", "_meta", "resultType", *UNCACHED)
 _CACHEABLE = frozenset(("tools/list", "resources/list", "resources/templates/list", "prompts/list", "resources/read"))
 _LAST_ID = lazy_pattern(rb"^id:.*\r?\n", re.MULTILINE)

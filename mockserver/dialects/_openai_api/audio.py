@@ -46,7 +46,7 @@ SPEECH = Model(
     needed=("input",),
 )
 _FORMATS = ("json", "text", "srt", "verbose_json", "vtt", "diarized_json")
-_OF_WHISPER = ("srt", "vtt", "verbose_json")  # formats that newer models lack
+_WHISPER_FORMATS = ("srt", "vtt", "verbose_json")  # formats that newer models lack
 _INSTEAD = "Use 'json' or 'text' instead."
 
 
@@ -142,7 +142,7 @@ class AudioApi(Struct, frozen=True):
         model = str(body.get("model") or "whisper-1")
         if url is None:
             check_recording(file, model, validation)
-        if validation is Validation.LIVE and "gpt-4o" in model and wanted in _OF_WHISPER:
+        if validation is Validation.LIVE and "gpt-4o" in model and wanted in _WHISPER_FORMATS:
             message = f"response_format '{wanted}' is not compatible with model '{model}'. {_INSTEAD}"
             raise Failure("bad_parameter", message=message, param="response_format", code="unsupported_value")
         begun = read_data(file.content, HEARD)

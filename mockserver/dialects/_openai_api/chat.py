@@ -244,7 +244,8 @@ def _call(
 def _read_options(chat: Body) -> Options:
     bare = bool(chat.get("functions")) and not chat.get("tools")
     stop = chat.get("stop")
-    response_format, schema, strict = _read_response_format(chat.get("response_format"))
+    answer = chat.get("response_format") or {"type": "text"}
+    form = answer.get("json_schema") or {}
     return Options(
         parallel_tool_calls=chat.get("parallel_tool_calls") is not False and not bare,
         bare_functions=bare,
@@ -256,9 +257,9 @@ def _read_options(chat: Body) -> Options:
         seed=chat.get("seed"),
         effort=chat.get("reasoning_effort"),
         verbosity=chat.get("verbosity"),
-        response_format=response_format,
-        schema=schema,
-        strict_schema=strict,
+        response_format=answer["type"],
+        schema=form.get("schema"),
+        strict_schema=form.get("strict") is True,
         store=chat.get("store") is True,
         service_tier=chat.get("service_tier"),
     )
@@ -404,12 +405,6 @@ def stop_sequences(stop: Json) -> tuple[str, ...]:
     return () if stop is None else (stop,) if isinstance(stop, str) else tuple(stop)
 
 
-def _read_response_format(answer: Body | None) -> tuple[str, Json, bool]:
-    """Return the type of a response format, its schema, and whether that is strict."""
-    form = (answer or {}).get("json_schema") or {}
-    return (answer or {"type": "text"})["type"], form.get("schema"), form.get("strict") is True
-
-
 def find_chat_meaning(body: Body, dialect: str) -> dict[str, Json]:
     """Return the fields that could change the answer: no transport, no bookkeeping, no ids.
 
@@ -550,7 +545,7 @@ def find_live_chat_mistakes(body: Body) -> Iterator[Complaint]:
 
 def _find_media_mistakes(body: Body) -> Iterator[Complaint]:
     """Yield sounds and searches that OpenAI's own models do not take, and images that are none."""
-    is_known = _OF_OPENAI.match(body["model"]) is not None
+    is_known = _OPENAI_MODEL.match(body["model"]) is not None
     if body.get("web_search_options") is not None and is_known and "search" not in body["model"]:
         yield custom_complaint("Web search options not supported with this model.", "web_search_options")
     for at, message in enumerate(body["messages"]):
@@ -632,7 +627,7 @@ _TEXTUAL = frozenset({"text", "refusal"})
 _CALLING = frozenset({"tool_calls", "function_call"})
 _WITH_IDS = frozenset({"id", "tool_call_id", "tool_calls", "audio"})
 _CONTENT_KEYS = ("function_call", "refusal", "audio")
-_OF_OPENAI = re.compile(r"gpt-\d|chatgpt-|o\d")
+_OPENAI_MODEL = re.compile(r"gpt-\d|chatgpt-|o\d")
 _WITHOUT_SOUND = "Invalid 'messages[{}]'. Content blocks are expected to be either text or image_url type."
 _NO_PICTURE = (
     "You uploaded an unsupported image. "

@@ -51,6 +51,10 @@ Prompts = usually(
     ),
 )
 
+_CHAT_FIELDS = (
+    "frequency_penalty", "logit_bias", "n", "presence_penalty", "seed", "stop", "stream", "stream_options",
+    "temperature", "top_p", "user",
+)  # fmt: skip
 # `POST /completions` (https://platform.openai.com/docs/api-reference/completions).
 CompletionBody = shape(
     model=str,
@@ -60,11 +64,7 @@ CompletionBody = shape(
     logprobs=optional(integer(0, 5)),
     max_tokens=optional(integer(0)),
     suffix=optional(str),
-    **fields_of(
-        ChatBody,
-        *("frequency_penalty", "logit_bias", "n", "presence_penalty", "seed", "stop", "stream", "stream_options"),
-        *("temperature", "top_p", "user"),
-    ),
+    **fields_of(ChatBody, *_CHAT_FIELDS),
 )
 COMPLETION = Model(CompletionBody)
 

@@ -47,7 +47,7 @@ _TOKENS: Mapping[str, Mapping[tuple[int, int], int]] = {
     "high": {(1024, 1024): 4160, (1024, 1536): 6240, (1536, 1024): 6208},
 }
 _PARTIAL_TOKENS = 100
-_OF_DALL_E = ((256, 256), (512, 512), (1792, 1024), (1024, 1792))  # sizes that its answers do not repeat
+_DALL_E_SIZES = ((256, 256), (512, 512), (1792, 1024), (1024, 1792))  # sizes that its answers do not repeat
 
 _COMMON: dict[str, Any] = {
     "model": optional(str),
@@ -228,7 +228,7 @@ def check_reference(reference: Body, what: str, validation: Validation) -> None:
         try:
             data = b64decode(encoded, validate=True) if head.endswith(";base64") else unquote_to_bytes(encoded)
         except ValueError:
-            data = b""  # as torn as a file without bytes
+            data = b""  # refused like a file without bytes
         check_picture(Part("image_url", data, media_type=head.removeprefix("data:")), what, validation)
 
 
@@ -287,7 +287,7 @@ class ImageAnswer:
             "data": [self._show(image) for image in self._outcome.images],
             "output_format": self._format,
             "quality": self._quality,
-            **({} if self._call.options.size in _OF_DALL_E else {"size": self._traits["size"]}),
+            **({} if self._call.options.size in _DALL_E_SIZES else {"size": self._traits["size"]}),
             "usage": self._usage(partial=0),
         }
 

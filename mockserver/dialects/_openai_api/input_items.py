@@ -118,9 +118,9 @@ _OWN_PARTS: Mapping[str, tuple[str, ...]] = {
 }
 _RARE_PARTS = frozenset({"computer_screenshot", "encrypted_content"})
 _PARTS = (
-    *("input_text", "input_image", "input_audio", "output_text", "refusal", "input_file", "computer_screenshot"),
-    *("summary_text", "encrypted_content"),
-)
+    "input_text", "input_image", "input_audio", "output_text", "refusal", "input_file", "computer_screenshot",
+    "summary_text", "encrypted_content",
+)  # fmt: skip
 
 # How the ids of items begin; those of what clients add (results, references) may begin in any way.
 INPUT_PREFIXES: Mapping[str, str] = {
@@ -141,7 +141,7 @@ _ID = re.compile(r"[a-zA-Z0-9_-]+")
 # Calls that need their outputs.
 _CALLS = ("function_call", "custom_tool_call", "computer_call", "shell_call", "apply_patch_call")
 _OUTPUTS = frozenset(f"{kind}_output" for kind in _CALLS)
-_ANSWERED_CALLS = (*_CALLS, "tool_search_call")  # which may have an output
+_ANSWERED_CALLS = (*_CALLS, "tool_search_call")  # calls that may have an output
 _STAND_FOR_OTHERS = ("item_reference", "compaction", "context_compaction")
 _NEEDED: Mapping[str, tuple[str, ...]] = {
     "function_call": ("call_id", "name", "arguments"),

@@ -15,7 +15,7 @@ from mockserver.media.sound_files import find_wave
 SOUND_ENDINGS = ("flac", "m4a", "mp3", "mp4", "mpeg", "mpga", "oga", "ogg", "wav", "webm")
 _UNTYPED = "application/octet-stream"  # what clients send that do not know the type
 _SHORTEST = 0.1  # seconds of a recording
-_LONGEST = 25 << 20  # bytes of a recording
+_MAX_RECORDING = 25 << 20  # bytes of a recording
 _TYPES = {
     **dict.fromkeys(SOUND_ENDINGS, "audio/mpeg"),
     "png": "image/png",
@@ -59,8 +59,8 @@ def check_recording(file: Part, model: str, validation: Validation) -> None:
     is_other = found is None and stated is not None and not is_sound(stated)
     if is_other or (is_live and ending not in SOUND_ENDINGS):
         raise Failure("bad_parameter", f"Invalid file format. Supported formats: {list(SOUND_ENDINGS)}")
-    if is_live and len(file.content) > _LONGEST:
-        message = f"413: Maximum content size limit ({_LONGEST}) exceeded ({len(file.content)} bytes read)"
+    if is_live and len(file.content) > _MAX_RECORDING:
+        message = f"413: Maximum content size limit ({_MAX_RECORDING}) exceeded ({len(file.content)} bytes read)"
         raise Failure("too_large", message, kind="server_error")
     wave = find_wave(file.head, len(file.content)) if found == "audio/wav" else None
     if not file.content or (wave is not None and wave.seconds < _SHORTEST):

@@ -106,7 +106,7 @@ def moderations(outcome: Moderations, inputs: Sequence[str]) -> dict[str, Json]:
 
 
 def _render_result(result: Judgement, inputs: Sequence[str]) -> Mapping[str, Json]:
-    applied = {name: [kind for kind in inputs if kind == "text" or name in _OF_IMAGES] for name in CATEGORIES}
+    applied = {name: [kind for kind in inputs if kind == "text" or name in _IMAGE_CATEGORIES] for name in CATEGORIES}
     return {
         "flagged": bool(result.flagged),
         "categories": {name: name in result.flagged for name in CATEGORIES},
@@ -116,6 +116,6 @@ def _render_result(result: Judgement, inputs: Sequence[str]) -> Mapping[str, Jso
 
 
 # What is looked for in images too.
-_OF_IMAGES = frozenset(
+_IMAGE_CATEGORIES = frozenset(
     ("self-harm", "self-harm/instructions", "self-harm/intent", "sexual", "violence", "violence/graphic")
 )

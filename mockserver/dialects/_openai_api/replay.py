@@ -70,7 +70,7 @@ def _read_chat(call: Call) -> _ChatHistory | None:
     if not isinstance(given, list):
         return None
     messages = [each if isinstance(each, dict) else {} for each in given]
-    if all(map(_OF_CALLS.isdisjoint, messages)):
+    if all(map(_TOOL_CALL_KEYS.isdisjoint, messages)):
         return None
     calls = [
         (at, index, made)
@@ -82,7 +82,7 @@ def _read_chat(call: Call) -> _ChatHistory | None:
     return _ChatHistory(messages, calls)
 
 
-_OF_CALLS = frozenset({"tool_calls", "tool_call_id"})
+_TOOL_CALL_KEYS = frozenset({"tool_calls", "tool_call_id"})
 
 
 def _word_problem(found: Complaint, keep: str) -> HistoryProblem:

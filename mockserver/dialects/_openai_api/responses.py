@@ -253,8 +253,13 @@ def _write_schemas_of_tool(tool: Body) -> Body:
 
 _IDS = ("id", "call_id", "approval_request_id")
 _BOOKKEEPING = BOOKKEEPING | {
-    *("background", "background_options", "previous_response_id"),
-    *("request_id", "priority", "cache_salt", "enable_response_messages"),
+    "background",
+    "background_options",
+    "previous_response_id",
+    "request_id",
+    "priority",
+    "cache_salt",
+    "enable_response_messages",
 }
 
 
@@ -569,10 +574,10 @@ def _reshape_fields(body: Body) -> Iterator[tuple[str, Json]]:
         yield "tools", [_show_tool(tool) for tool in tools]
     if (text := body.get("text")) is not None:
         form = text.get("format") or {"type": "text"}
-        shown = {**_UNSET_OF_FORMATS.get(form["type"], {}), **_keep_known_keys(form, _OF_FORMATS[form["type"]])}
+        shown = {**_UNSET_OF_FORMATS.get(form["type"], {}), **_keep_known_keys(form, _FORMAT_KEYS[form["type"]])}
         yield "text", {"format": shown, "verbosity": text.get("verbosity") or "medium"}
     if (reasoning := body.get("reasoning")) is not None:
-        yield "reasoning", {"effort": None, "summary": None, **_keep_known_keys(reasoning, _OF_REASONING)}
+        yield "reasoning", {"effort": None, "summary": None, **_keep_known_keys(reasoning, _REASONING_KEYS)}
     if (conversation := body.get("conversation")) is not None:
         yield "conversation", {"id": conversation if isinstance(conversation, str) else conversation["id"]}
     if (tier := body.get("service_tier")) not in (None, "auto"):
@@ -610,8 +615,8 @@ _WITHOUT_JSON = (
     "Response input messages must contain the word 'json' in some form to use 'text.format' of type 'json_object'."
 )
 _NO_SUBJECT = "Missing required parameter: provide one of 'input', 'prompt', 'previous_response_id' or 'conversation'."
-_OF_REASONING = ("effort", "summary", "generate_summary", "context", "mode")
-_OF_FORMATS: Mapping[str, Collection[str]] = {
+_REASONING_KEYS = ("effort", "summary", "generate_summary", "context", "mode")
+_FORMAT_KEYS: Mapping[str, Collection[str]] = {
     "text": ("type",),
     "json_object": ("type",),
     "json_schema": ("type", "name", "schema", "description", "strict"),
@@ -643,19 +648,20 @@ _UNSET_OF_FORMATS: Mapping[str, Body] = {"json_schema": {"description": None, "s
 _SERVICE_TIERS = {"fast": "priority"}  # the tier that serves a request is called by one of its two names
 _UNCHANGED_FIELDS = frozenset(
     (
-        *("instructions", "max_tool_calls", "metadata", "parallel_tool_calls", "previous_response_id", "prompt"),
-        *("prompt_cache_key", "prompt_cache_retention", "safety_identifier", "store", "tool_choice", "top_logprobs"),
-        *("truncation", "user"),
+        "instructions", "max_tool_calls", "metadata", "parallel_tool_calls", "previous_response_id", "prompt",
+        "prompt_cache_key", "prompt_cache_retention", "safety_identifier", "store", "tool_choice", "top_logprobs",
+        "truncation", "user",
     )
-)
+)  # fmt: skip
+_RESPONSE_FIELDS = (
+    "id", "object", "created_at", "status", "completed_at", "background", "conversation", "error",
+    "frequency_penalty", "incomplete_details", "instructions", "max_output_tokens", "max_tool_calls", "model",
+    "output", "parallel_tool_calls", "presence_penalty", "previous_response_id", "prompt", "prompt_cache_key",
+    "prompt_cache_retention", "reasoning", "safety_identifier", "service_tier", "store", "temperature", "text",
+    "tool_choice", "tools", "top_logprobs", "top_p", "truncation", "usage", "user", "metadata",
+)  # fmt: skip
 RESPONSE_LAYOUT = ResponseLayout(
-    response=(
-        *("id", "object", "created_at", "status", "completed_at", "background", "conversation", "error"),
-        *("frequency_penalty", "incomplete_details", "instructions", "max_output_tokens", "max_tool_calls", "model"),
-        *("output", "parallel_tool_calls", "presence_penalty", "previous_response_id", "prompt", "prompt_cache_key"),
-        *("prompt_cache_retention", "reasoning", "safety_identifier", "service_tier", "store", "temperature", "text"),
-        *("tool_choice", "tools", "top_logprobs", "top_p", "truncation", "usage", "user", "metadata"),
-    ),
+    response=_RESPONSE_FIELDS,
     unset={
         "model": "gpt-5",
         "background": False,

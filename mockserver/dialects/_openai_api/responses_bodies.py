@@ -96,9 +96,9 @@ def _refuse_partial(item: Any) -> None:
 
 
 _USUAL_ITEMS = (
-    *("function_call", "function_call_output", "custom_tool_call", "custom_tool_call_output", "reasoning"),
-    *("item_reference", "web_search_call", "file_search_call", "code_interpreter_call", "mcp_call"),
-)
+    "function_call", "function_call_output", "custom_tool_call", "custom_tool_call_output", "reasoning",
+    "item_reference", "web_search_call", "file_search_call", "code_interpreter_call", "mcp_call",
+)  # fmt: skip
 
 
 Input = input_of(Part)
@@ -156,10 +156,10 @@ McpChoice = shape(type=literal("mcp"), server_label=str, name=optional(str))
 ResponseAllowedTools = shape(type=literal("allowed_tools"), mode=literal("auto", "required"), tools=list_of(Object))
 HOSTED_CHOICES = (
     "file_search",
-    *("web_search", "web_search_2025_08_26", "web_search_preview", "web_search_preview_2025_03_11"),
-    *("computer", "computer_use", "computer_use_preview"),
-    *("code_interpreter", "image_generation", "local_shell", "shell", "apply_patch", "programmatic_tool_calling"),
-)
+    "web_search", "web_search_2025_08_26", "web_search_preview", "web_search_preview_2025_03_11",
+    "computer", "computer_use", "computer_use_preview",
+    "code_interpreter", "image_generation", "local_shell", "shell", "apply_patch", "programmatic_tool_calling",
+)  # fmt: skip
 ChosenTool = tag_union("type", ResponseNamedTool, McpChoice, ResponseAllowedTools, shape(type=literal(*HOSTED_CHOICES)))
 ResponseToolChoice = union(ToolMode, label_member("<an object>", ChosenTool))
 

@@ -80,10 +80,10 @@ def _list_parts(schema: Json, place: Place = ()) -> Iterator[tuple[Place, Mappin
 _TYPING = frozenset({"type", "$ref", "anyOf", "enum", "const"})
 _NOT_PERMITTED = frozenset(
     {
-        *("allOf", "oneOf", "not", "if", "then", "else", "dependentRequired", "dependentSchemas"),
-        *("patternProperties", "propertyNames", "unevaluatedProperties", "minProperties", "maxProperties"),
-        *("contains", "minContains", "maxContains", "uniqueItems", "unevaluatedItems"),
+        "allOf", "oneOf", "not", "if", "then", "else", "dependentRequired", "dependentSchemas",
+        "patternProperties", "propertyNames", "unevaluatedProperties", "minProperties", "maxProperties",
+        "contains", "minContains", "maxContains", "uniqueItems", "unevaluatedItems",
     }
-)
+)  # fmt: skip
 _FORMATS = frozenset({"date-time", "time", "date", "duration", "email", "hostname", "ipv4", "ipv6", "uuid"})
 _REQUIRED = "'required' is required to be supplied and to be an array including every key in properties. Missing '{}'."

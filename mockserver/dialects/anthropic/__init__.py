@@ -29,6 +29,10 @@ def _ask(text: str) -> dict[str, Json]:
     return {"max_tokens": 1024, **_ask_count(text)}
 
 
+_MODELS = (
+    "claude-fable-5-2", "claude-mythos-5-2", "claude-haiku-5-5", "claude-sonnet-5-5", "claude-opus-5-5",
+    "claude-opus-4-8", "claude-opus-4-6", "claude-sonnet-4-6", "claude-haiku-4-5", "claude-sonnet-4-5",
+)  # fmt: skip
 DIALECT = Dialect(
     name=NAME,
     bare=("/v1/messages",),
@@ -55,10 +59,7 @@ DIALECT = Dialect(
     credential=credential,
     fail=fail,
     rate_limit_headers=list_rate_limit_headers,
-    models=(
-        *("claude-fable-5-2", "claude-mythos-5-2", "claude-haiku-5-5", "claude-sonnet-5-5", "claude-opus-5-5"),
-        *("claude-opus-4-8", "claude-opus-4-6", "claude-sonnet-4-6", "claude-haiku-4-5", "claude-sonnet-4-5"),
-    ),
+    models=_MODELS,
     own_features=frozenset({"content_filter", "refusal", "annotations", "call_pieces", "items"}),
     missing=dict.fromkeys(
         ("/v1/skills", "/v1/organizations", "/v1/agents", "/v1/sessions", "/v1/vaults", "/v1/tunnels"), "{json: {}}"

@@ -69,7 +69,7 @@ def render_count(call: Call, stored: Stored) -> Reply:
 def fail(http: HttpRequest, failure: Failure, call: Call | None) -> Reply:
     if call is not None and (answer := make_filtered_answer(failure, call)):
         return render_message(call, answer)
-    body, status = make_error_body(http, failure, call)
+    status, body = make_error_body(http, failure, call)
     again = "x-should-retry: true\r\n" if status == 429 else ""
     own = request_id_line(http, call) + write_retry_lines(failure) + again
     return make_json_reply(status, body, own, failure.headers)

@@ -112,7 +112,7 @@ async def _create(call: Call, objects: Objects) -> ObjectView:
             objects.note(CarriedOut(asked.http, asked, plan, part_of=part_of))
             result = _render_result(asked, plan.outcome)
         else:
-            assert isinstance(asked, Failure)  # noqa: S101  # as parsed
+            assert isinstance(asked, Failure)  # noqa: S101  # the parser gives a call or a Failure
             objects.note(CarriedOut(replace(call.http, body=b""), None, Plan(asked, "invalid"), part_of=part_of))
             result = _render_result(call, asked)
         lines.append(_write_line(request["custom_id"], result))
@@ -138,7 +138,7 @@ def _render_result(call: Call, outcome: Outcome) -> dict[str, Json]:
         batched = replace(options, usage={**options.usage, "service_tier": "batch"})
         return {"type": "succeeded", "message": RENDERER.body(outcome, batched)}
     failure = outcome if isinstance(outcome, Failure) else Failure("server_error")
-    return {"type": "errored", "error": make_error_body(call.http, failure, call if call.messages else None)[0]}
+    return {"type": "errored", "error": make_error_body(call.http, failure, call if call.messages else None).body}
 
 
 def _write_line(custom_id: str, result: Mapping[str, Json]) -> bytes:

@@ -51,7 +51,7 @@ def read_as_anthropic(model: Model, body: Body, *, validation: Validation, toler
         if tolerant and model.knows_all_but_names(body):
             return body
         found = error.errors(include_url=False)
-        refused = next((each for each in found if not (tolerant and each["type"] in _OF_NAMES)), found[0])
+        refused = next((each for each in found if not (tolerant and each["type"] in _NAME_ERRORS)), found[0])
         raise _make_refusal(refused, body) from None
 
 
@@ -66,7 +66,7 @@ def find_new_places(model: Model, body: Body) -> tuple[str, ...]:
     return ()
 
 
-_OF_NAMES = ("extra_forbidden", "union_tag_invalid", "literal_error")
+_NAME_ERRORS = ("extra_forbidden", "union_tag_invalid", "literal_error")
 
 
 def _make_refusal(error: ErrorDetails, body: Body) -> Failure:
@@ -166,7 +166,11 @@ ToolResult = _make_cacheable_block_type(
         text_or_list(
             tag_union(
                 "type",
-                *(Text, Image, Document, SearchResult, ToolReference),
+                Text,
+                Image,
+                Document,
+                SearchResult,
+                ToolReference,
                 open_shape(type=literal("browser_state")),
             )
         )
@@ -176,16 +180,23 @@ ToolResult = _make_cacheable_block_type(
 )
 # Results of tools that the provider runs; of the beta ones, only the type is known.
 _RESULTS = (
-    *("web_search_tool_result", "web_fetch_tool_result", "code_execution_tool_result"),
-    *("bash_code_execution_tool_result", "text_editor_code_execution_tool_result", "tool_search_tool_result"),
+    "web_search_tool_result",
+    "web_fetch_tool_result",
+    "code_execution_tool_result",
+    "bash_code_execution_tool_result",
+    "text_editor_code_execution_tool_result",
+    "tool_search_tool_result",
 )
 _BETA = (
-    *("mcp_tool_use", "mcp_tool_result", "mcp_tool_listing", "advisor_tool_result", "compaction", "fallback"),
-    *("tool_addition", "tool_removal"),
-)
+    "mcp_tool_use", "mcp_tool_result", "mcp_tool_listing", "advisor_tool_result", "compaction", "fallback",
+    "tool_addition", "tool_removal",
+)  # fmt: skip
 Block = tag_union(
     "type",
-    *(Text, Image, Document, SearchResult),
+    Text,
+    Image,
+    Document,
+    SearchResult,
     _make_block_type("thinking", thinking=str, signature=str),
     _make_block_type("redacted_thinking", data=str),
     _make_cacheable_block_type("tool_use", **_CALL, toolset_name=optional(str)),

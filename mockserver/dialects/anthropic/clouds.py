@@ -20,7 +20,7 @@ from mockserver.dialects.anthropic.replay import HISTORY
 from mockserver.dialects.anthropic.request import make_call
 
 HEADER_FIELDS = ("anthropic_version", "anthropic_beta")
-USUAL_VERSION = "2023-06-01"  # as Anthropic names it
+USUAL_VERSION = "2023-06-01"  # the version by Anthropic's own name
 JSON_HEADER = (b"content-type", b"application/json")
 
 

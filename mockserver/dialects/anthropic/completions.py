@@ -30,7 +30,7 @@ COMPLETE = Model(
 )
 _TURN = re.compile(r"\n\n(Human|Assistant):")
 _ROLES = {"Human": "user", "Assistant": "assistant"}
-_OF_MESSAGES = re.compile(r"claude-(?![12](?:\.\d)?$|instant|v\d)")
+_MESSAGES_MODEL = re.compile(r"claude-(?![12](?:\.\d)?$|instant|v\d)")
 
 
 def operation() -> Operation:
@@ -50,7 +50,7 @@ def parse_completion(http: HttpRequest, validation: Validation) -> Call:
     messages = tuple(_split_prompt(body["prompt"]))
     if validation is Validation.LIVE and any(not stop.strip() for stop in stops):
         raise refuse(BLANK_STOP)
-    if validation is Validation.LIVE and _OF_MESSAGES.match(body["model"]):
+    if validation is Validation.LIVE and _MESSAGES_MODEL.match(body["model"]):
         raise refuse(f'"{clip(body["model"])}" is not supported on this API. Please use the Messages API instead.')
     return Call(
         dialect=NAME,

@@ -8,13 +8,13 @@ from pydantic_core import to_json
 from mockserver.core.call import Call
 from mockserver.core.frames import Frame
 from mockserver.core.http import Headers, HttpRequest, Reply
-from mockserver.core.json import Json
 from mockserver.core.plan import Failure
 from mockserver.core.rates import Standing, Standings
 from mockserver.core.seed import Seed, wall
 from mockserver.dialects._errors import (
     INVALID_REQUEST,
     PLAIN_PERMISSION_MESSAGES,
+    ErrorBody,
     ErrorRow,
     ErrorTable,
     make_error_rows,
@@ -43,7 +43,7 @@ def refuse(message: str) -> Failure:
     return Failure("bad_parameter", message)
 
 
-def make_error_body(http: HttpRequest, failure: Failure, call: Call | None) -> tuple[dict[str, Json], int]:
+def make_error_body(http: HttpRequest, failure: Failure, call: Call | None) -> ErrorBody:
     if failure.status == 529 and failure.reason == "server_error":
         failure = failure.changed(reason="overloaded")
     if failure.reason == "too_large" and call is None:  # the server's own words, which name its limit
@@ -52,12 +52,12 @@ def make_error_body(http: HttpRequest, failure: Failure, call: Call | None) -> t
         failure = failure.changed(message=place, param="")
     resolved = ERRORS.resolve(failure, http, call)
     kind = failure.kind or _TYPES.get(resolved.status) or (INVALID_REQUEST if resolved.status < 500 else "api_error")
-    message = resolved.message.replace(*_OF_JSON)
+    message = resolved.message.replace(*_JSON_WORDING)
     if failure.reason == "invalid_key" and failure.message is None and http.header("x-api-key") is None:
         message = "Invalid bearer token"
     details = {} if resolved.code is None else {"details": {"error_code": resolved.code}}
     error = {"type": kind, "message": message, **details}
-    return {"type": "error", "error": error, "request_id": request_id(http, call)}, resolved.status
+    return ErrorBody(resolved.status, {"type": "error", "error": error, "request_id": request_id(http, call)})
 
 
 def _word_schema_failure(failure: Failure, call: Call | None) -> str | None:
@@ -101,7 +101,7 @@ def _round_left(tokens: Standing) -> int:
 _KINDS = ("input-", "output-")
 _ROUND = 1000
 _BLOCKED = "Output blocked by content filtering policy"
-_OF_JSON = ("We could not parse the JSON body of your request:", "The request body is not valid JSON:")
+_JSON_WORDING = ("We could not parse the JSON body of your request:", "The request body is not valid JSON:")
 _TYPES: Mapping[int, str] = {
     401: "authentication_error",
     402: "billing_error",

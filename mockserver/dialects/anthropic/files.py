@@ -26,7 +26,7 @@ from mockserver.wire.parts import write_moment
 
 _IDS = IdShape("file_01", 22, "base58")
 _PATH = "/v1/files"
-_SECONDS = (3600, 7_776_000)  # that a file may be kept, if it expires
+_SECONDS = (3600, 7_776_000)  # the least and the most for which a file that expires is kept
 
 
 def operations() -> tuple[Operation, ...]:
@@ -99,7 +99,7 @@ async def _find(call: Call, objects: Objects) -> KeptObject:
 async def _list(call: Call, objects: Objects) -> ObjectView:
     http = call.http
     listed = [_describe(kept) for kept in reversed(await objects.list(FILES.made_by))]
-    if FILES_BETA in list_betas(http):  # which has another shape of lists
+    if FILES_BETA in list_betas(http):  # lists have another shape in this beta
         return ObjectView(find_page(listed, http))
     if (wanted := http.query.get("ids[]")) is not None:
         return ObjectView({"data": [file for file in listed if file["id"] in wanted.split(",")], "next_page": None})

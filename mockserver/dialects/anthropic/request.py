@@ -38,10 +38,10 @@ INTERLEAVED_THINKING_BETA = "interleaved-thinking-2025-05-14"
 FILES_BETA = "files-api-2025-04-14"
 FINISHES = frozenset(
     (
-        *("end_turn", "stop_sequence", "pause_turn", "compaction", "max_tokens", "model_context_window_exceeded"),
-        *("tool_use", "refusal"),
+        "end_turn", "stop_sequence", "pause_turn", "compaction", "max_tokens", "model_context_window_exceeded",
+        "tool_use", "refusal",
     )
-)
+)  # fmt: skip
 MESSAGE_IDS = IdShape("msg_01", 22, "base58")
 TOOL_CALL_IDS = IdShape("toolu_01", 22, "base58")
 
@@ -326,10 +326,10 @@ _USUAL_IMAGE = (1024, 1024)  # pixels
 _LARGEST_IMAGE = 1600  # tokens
 _PDF = 1500  # tokens
 _BOOKKEEPING = BOOKKEEPING | {
-    *("speed", "inference_geo", "cache_control", "diagnostics", "container", "thread"),
-    *("fallbacks", "fallback_credit_token", "billing_policy", "user_profile_id", "context_management"),
+    "speed", "inference_geo", "cache_control", "diagnostics", "container", "thread",
+    "fallbacks", "fallback_credit_token", "billing_policy", "user_profile_id", "context_management",
     "safeguards",
-}
+}  # fmt: skip
 
 
 # Where the documents of a request can be cited: each place has the keys of the citation that names it.

@@ -67,7 +67,7 @@ def list_connectors(body: Body) -> Iterator[McpConnector]:
 
 def _select_tools(toolset: Body | None, configuration: Json) -> tuple[Json, tuple[str, ...]]:
     """Return the names of the only tools that are on, None if all are, and those of tools that are off."""
-    if toolset is None:  # as in the first version of the connector
+    if toolset is None:  # the first version of the connector has none
         return (configuration.get("allowed_tools") if isinstance(configuration, Mapping) else None), ()
     configs = toolset.get("configs")
     by_name = configs if isinstance(configs, Mapping) else {}
@@ -137,7 +137,7 @@ def _is_sound(key: str, value: Json) -> bool:
         return key not in _NUMBERS or type(value) in (int, float)
     with suppress(SchemaError):
         return bool(SchemaValidator({"type": "str", "pattern": value}))
-    with suppress(re.error):  # which knows assertions, but no properties of letters
+    with suppress(re.error):  # Python knows assertions, but no properties of letters
         return bool(re.compile(value))
     return False
 
@@ -155,9 +155,9 @@ _BETWEEN = re.compile(r", (?=[A-Za-z$]{1,30}: )")
 _PYTHON = {"True": "true", "False": "false", "None": "null"}
 _TEXTS = ("pattern", "format", "contentEncoding")
 _NUMBERS = (
-    *("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf", "minLength", "maxLength"),
-    *("minItems", "maxItems", "minProperties", "maxProperties"),
-)
+    "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf", "minLength", "maxLength",
+    "minItems", "maxItems", "minProperties", "maxProperties",
+)  # fmt: skip
 _RESTORED = frozenset((*_NUMBERS, "pattern", "format", "uniqueItems", "default"))
 _DATA = ("enum", "const", "default", "examples", "required", "description")
 _KEYWORDS = frozenset(("type", "$ref", "anyOf", "oneOf", "allOf", "enum", "const", "properties", "items", "$defs"))

@@ -33,7 +33,7 @@ def _parse_count(http: HttpRequest, validation: Validation) -> Call:
     body, _ = read_request(COUNT, http, refuse, validation)
     asked = body["input"]
     if (chat := asked.get("converse")) is not None:
-        chat = {key: chat[key] for key in COUNTED if key in chat}  # of which the others were not checked
+        chat = {key: chat[key] for key in COUNTED if key in chat}  # only these fields were checked
         if validation is not Validation.OFF:
             checks.check_converse(chat, model=model_of(http), validation=validation)
         call = converse_call(http, chat, model_of(http))

@@ -131,7 +131,7 @@ def _list_exchanges(body: Body) -> Iterator[tuple[int, list[Body], list[Body]]]:
     for at, turn in enumerate(turns):
         content = turn.get("content") or ()
         results = [block["toolResult"] for block in content if block.get("toolResult")]
-        if turn.get("role") == "assistant":  # which has the results of the provider's own tools itself
+        if turn.get("role") == "assistant":  # the assistant's turn has the results of the provider's own tools
             answered = {result.get("toolUseId") for result in results}
             calls += [
                 use for block in content if (use := block.get("toolUse")) and use.get("toolUseId") not in answered
@@ -174,9 +174,9 @@ def find_repeated(body: Body) -> Problems:
 
 _CHECKS = (find_empty, find_unions, find_misnamed_documents, find_unanswered, find_excess, find_undefined, find_failed)
 CONTENT = (
-    *("text", "image", "toolUse", "toolResult", "document", "video", "audio", "cachePoint", "reasoningContent"),
-    *("guardContent", "citationsContent", "searchResult", "toolAddition", "toolRemoval"),
-)
+    "text", "image", "toolUse", "toolResult", "document", "video", "audio", "cachePoint", "reasoningContent",
+    "guardContent", "citationsContent", "searchResult", "toolAddition", "toolRemoval",
+)  # fmt: skip
 _RESULT = ("text", "image", "document", "json", "video", "searchResult")
 _SOURCE = ("bytes", "s3Location", "text", "content")
 _SYSTEM = ("text", "guardContent", "cachePoint")

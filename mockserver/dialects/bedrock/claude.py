@@ -29,10 +29,10 @@ from mockserver.dialects.anthropic.request import make_call, make_usual_call
 from mockserver.dialects.bedrock.models import NAME, find_base_model
 from mockserver.dialects.bedrock.request import MESSAGE_IDS, model_of
 
-_OF_PATH = ("model", "stream")
+_PATH_FIELDS = ("model", "stream")
 _MESSAGES = Model(
     closed_shape(
-        **{name: field for name, field in MessagesBody["fields"].items() if name not in _OF_PATH},
+        **{name: field for name, field in MessagesBody["fields"].items() if name not in _PATH_FIELDS},
         anthropic_version=str,
         anthropic_beta=optional(list_of(str)),
     )
@@ -86,7 +86,7 @@ def is_completion(body: Body) -> bool:
 
 
 def _refuse_own(body: Body) -> None:
-    for key in _OF_PATH:
+    for key in _PATH_FIELDS:
         if key in body:
             raise Failure("bad_parameter", f"{key}: Extra inputs are not permitted")
     if "anthropic_version" not in body and not is_completion(body):

@@ -71,7 +71,7 @@ def _retry_lines(failure: Failure) -> str:
 def _word(failure: Failure) -> Failure:
     """Return the failure without OpenAI's words about the body, and as what a 404 means that a rule states."""
     failure = reword_unreadable(failure, "", "The content type must be application/json.")
-    if failure.status == 404 and failure.reason in ("model_not_found", "unknown_model"):  # which is a 400 here
+    if failure.status == 404 and failure.reason in ("model_not_found", "unknown_model"):  # a 400 here
         return failure.changed(reason="not_found")
     return failure
 
@@ -96,8 +96,12 @@ def make_exception(failed: Reply, last: bytes) -> Frame:
 _EXCEPTIONS = {
     kind: kind[0].lower() + kind[1:]
     for kind in (
-        *("InternalServerException", "ModelStreamErrorException", "ValidationException", "ThrottlingException"),
-        *("ServiceUnavailableException", "ModelTimeoutException"),
+        "InternalServerException",
+        "ModelStreamErrorException",
+        "ValidationException",
+        "ThrottlingException",
+        "ServiceUnavailableException",
+        "ModelTimeoutException",
     )
 }
 

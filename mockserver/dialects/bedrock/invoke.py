@@ -54,7 +54,7 @@ class Family(Struct, frozen=True):
 
 def parse_invoke(http: HttpRequest, validation: Validation) -> Call:
     model = model_of(http)
-    if is_claude(model) and not is_profile(model):  # whose model only the body shows
+    if is_claude(model) and not is_profile(model):  # of a profile, only the body shows the model
         return parse_claude(http, validation)
     return parse_body(http, read_table(http.body), validation)
 
@@ -135,7 +135,7 @@ def _parse_nova(http: HttpRequest, body: Body, validation: Validation) -> Call:
     if validation is not Validation.OFF:
         check_converse(read, model=model_of(http), validation=validation)
     call = converse_call(http, read, model_of(http))
-    return replace(call, meaning={**_table(call.meaning), "invoked": True})  # whose answer is not Converse's
+    return replace(call, meaning={**_table(call.meaning), "invoked": True})  # its answer is not the one of Converse
 
 
 def _parse_chat(http: HttpRequest, body: Body, validation: Validation) -> Call:

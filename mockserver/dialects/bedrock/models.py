@@ -45,7 +45,7 @@ _Document = shape(
 )
 _VIDEOS = literal("mkv", "mov", "mp4", "webm", "flv", "mpeg", "mpg", "wmv", "three_gp")
 _AUDIOS = literal(
-    *("mp3", "opus", "wav", "aac", "flac", "mp4", "ogg", "mkv", "mka", "x-aac", "m4a", "mpeg", "mpga", "pcm", "webm")
+    "mp3", "opus", "wav", "aac", "flac", "mp4", "ogg", "mkv", "mka", "x-aac", "m4a", "mpeg", "mpga", "pcm", "webm"
 )
 _Video = shape(format=_VIDEOS, source=_Media)
 _Audio = shape(format=_AUDIOS, source=_Media)

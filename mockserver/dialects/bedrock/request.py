@@ -25,10 +25,10 @@ MESSAGE_IDS = IdShape("msg_bdrk_01", 22, "base58")
 TOOL_CALL_IDS = IdShape("tooluse_", 22)
 FINISHES = frozenset(
     (
-        *("end_turn", "tool_use", "max_tokens", "stop_sequence", "guardrail_intervened", "content_filtered"),
-        *("malformed_model_output", "malformed_tool_use", "model_context_window_exceeded"),
+        "end_turn", "tool_use", "max_tokens", "stop_sequence", "guardrail_intervened", "content_filtered",
+        "malformed_model_output", "malformed_tool_use", "model_context_window_exceeded",
     )
-)
+)  # fmt: skip
 
 
 def parse_converse(http: HttpRequest, validation: Validation) -> Call:
@@ -89,8 +89,11 @@ def converse_options(call: Call) -> ConverseOptions:
 # Fields that an answer depends on, and the options without them.
 _SHOWN = frozenset(
     (
-        *("additionalModelRequestFields", "additionalModelResponseFieldPaths", "guardrailConfig"),
-        *("performanceConfig", "serviceTier"),
+        "additionalModelRequestFields",
+        "additionalModelResponseFieldPaths",
+        "guardrailConfig",
+        "performanceConfig",
+        "serviceTier",
     )
 )
 _SIGNED = ConverseOptions()
@@ -113,7 +116,7 @@ def _list_messages(body: Body) -> Iterator[Message]:
 
 def _split_turn(role: str, content: Sequence[Body]) -> Iterator[Message]:
     """Yield the results of a turn, each as a message, then its other content."""
-    if len(content) == 1 and isinstance(content[0].get("text"), str):  # as most are
+    if len(content) == 1 and isinstance(content[0].get("text"), str):  # most messages are one text
         yield Message(role, content[0]["text"])
         return
     texts = list[str]()
@@ -284,7 +287,7 @@ def _find_meaning(body: Body, *, speaks_only: bool) -> dict[str, Json]:
         specs = [{"toolSpec": _write_schema(tool["toolSpec"])} if tool.get("toolSpec") else tool for tool in tools]
         kept["toolConfig"] = {**config, "tools": [*_simplify(specs, ordinals)]}
     if guardrail := kept.get("guardrailConfig"):
-        kept["guardrailConfig"] = {key: value for key, value in guardrail.items() if key not in _OF_TRACES}
+        kept["guardrailConfig"] = {key: value for key, value in guardrail.items() if key not in _TRACE_KEYS}
     return kept
 
 
@@ -313,6 +316,10 @@ def _count(held: Body, ordinals: dict[str, str]) -> str:
 
 
 _BOOKKEEPING = BOOKKEEPING | {
-    *("requestMetadata", "serviceTier", "performanceConfig", "additionalModelResponseFieldPaths", "projectIdentifier")
+    "requestMetadata",
+    "serviceTier",
+    "performanceConfig",
+    "additionalModelResponseFieldPaths",
+    "projectIdentifier",
 }
-_OF_TRACES = ("trace", "streamProcessingMode")
+_TRACE_KEYS = ("trace", "streamProcessingMode")

@@ -33,6 +33,10 @@ def _wants_lines(http: HttpRequest) -> bool:
     return http.header_values.get(b"accept") == b"application/json"
 
 
+_MODELS = (
+    "command-a-03-2025", "command-a-reasoning-08-2025", "command-a-vision-07-2025", "command-r7b-12-2024",
+    "embed-v4.0", "embed-english-v3.0", "embed-multilingual-v3.0", "rerank-v4.0-pro", "rerank-v3.5",
+)  # fmt: skip
 DIALECT = Dialect(
     name=NAME,
     operations=(
@@ -46,10 +50,7 @@ DIALECT = Dialect(
     credential=read_bearer,
     fail=fail,
     rate_limit_headers=list_rate_limit_headers,
-    models=(
-        *("command-a-03-2025", "command-a-reasoning-08-2025", "command-a-vision-07-2025", "command-r7b-12-2024"),
-        *("embed-v4.0", "embed-english-v3.0", "embed-multilingual-v3.0", "rerank-v4.0-pro", "rerank-v3.5"),
-    ),
+    models=_MODELS,
     own_features=frozenset({"content_filter", "finish_error", "refusal", "annotations", "call_pieces"}),
     missing={
         **dict.fromkeys(("/v1/classify", "/v1/summarize", "/v1/embed-jobs", "/v1/datasets"), "{json: {}}"),

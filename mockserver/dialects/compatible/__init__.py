@@ -136,11 +136,18 @@ def _fail(host: Host, http: HttpRequest, failure: Failure, call: Call | None) ->
     return make_json_reply(resolved.status, body, lines, failure.headers)
 
 
+_MISSING_PATHS = ("/messages", "/score", "/search", "/images", "/audio", "/files", "/batches", "/generation")
+
+
 def make_dialect(host: Host) -> Dialect:
     """Return the dialect as a host speaks it."""
     config = CLIENT_CONFIGS.get(host.name)
     chat = Operation(
-        *("chat", "POST", "/chat/completions", make_parse_chat(host), _Chats(host.layout).render),
+        "chat",
+        "POST",
+        "/chat/completions",
+        make_parse_chat(host),
+        _Chats(host.layout).render,
         error=host.errors.end_stream,
         history=make_history(host) or accept_any_history,
         shows_reasoning=host.layout.shows_reasoning,
@@ -171,10 +178,10 @@ def make_dialect(host: Host) -> Dialect:
     )
 
 
-_ROUTES = (  # that some host has
-    *("/messages", "/score", "/search", "/images", "/audio", "/files", "/batches", "/generation"),
-    *("/rerank", "/completions", "/embeddings", "/responses"),
-)
+_ROUTES = (  # what only some hosts have
+    "/messages", "/score", "/search", "/images", "/audio", "/files", "/batches", "/generation",
+    "/rerank", "/completions", "/embeddings", "/responses",
+)  # fmt: skip
 
 
 def find_host(name: str, stated: Mapping[str, HostSettings]) -> Dialect:

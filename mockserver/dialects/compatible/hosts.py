@@ -66,7 +66,7 @@ class Host(Struct, frozen=True):
 _MESSAGE = ("role", "content", "refusal", "annotations", "reasoning_content", "reasoning", "tool_calls")
 _COMPLETION = ("id", "object", "created", "model", "choices", "usage", "system_fingerprint")
 _CHUNK = ("id", "object", "created", "model", "system_fingerprint", "choices", "usage")
-_OF_PERPLEXITY = ("id", "model", "created", "usage", "citations", "search_results", "object", "choices")
+_PERPLEXITY_KEYS = ("id", "model", "created", "usage", "citations", "search_results", "object", "choices")
 _EMPTY = {"role": "assistant", "content": ""}
 _UUID = IdShape("", 36, "uuid")
 _CHAT_UUID = IdShape("chatcmpl-", 36, "uuid")
@@ -234,7 +234,9 @@ XAI = Host(
 GROQ = Host(
     name="groq",
     layout=_make_layout(
-        *("usage_breakdown", "x_groq", "service_tier"),
+        "usage_breakdown",
+        "x_groq",
+        "service_tier",
         chunk=(*_CHUNK, "x_groq"),
         whole_calls="apart",
         reasoning="reasoning",
@@ -295,8 +297,8 @@ CEREBRAS = Host(
 PERPLEXITY = Host(
     name="perplexity",
     layout=_make_layout(
-        completion=_OF_PERPLEXITY,
-        chunk=_OF_PERPLEXITY,
+        completion=_PERPLEXITY_KEYS,
+        chunk=_PERPLEXITY_KEYS,
         message=("role", "content", "reasoning_content", "tool_calls"),
         choice=("index", "message", "delta", "finish_reason"),
         chunk_choice=("index", "message", "delta", "finish_reason"),
@@ -317,7 +319,8 @@ PERPLEXITY = Host(
 VLLM = Host(
     name="vllm",
     layout=_make_layout(
-        *("prompt_logprobs", "kv_transfer_params"),
+        "prompt_logprobs",
+        "kv_transfer_params",
         choice=("index", "message", "logprobs", "finish_reason", "stop_reason", "token_ids"),
         chunk_choice=("index", "delta", "logprobs", "finish_reason", "stop_reason", "token_ids"),
         chunk=_CHUNK,

@@ -47,17 +47,15 @@ NAME = "compatible"
 
 # Parts that some of the hosts take: vLLM and OpenRouter have videos, OpenRouter marks parts for its cache.
 _MEDIA = literal(
-    *(
-        "image_url",
-        "input_audio",
-        "file",
-        "video_url",
-        "audio_url",
-        "input_video",
-        "image_embeds",
-        "file_url",
-        "pdf_url",
-    ),
+    "image_url",
+    "input_audio",
+    "file",
+    "video_url",
+    "audio_url",
+    "input_video",
+    "image_embeds",
+    "file_url",
+    "pdf_url",
 )
 UserPart = tag_union("type", TextPart, open_shape(type=_MEDIA))
 AssistantPart = tag_union("type", TextPart, RefusalPart, open_shape(type=literal("thinking", "reasoning")))
@@ -82,7 +80,7 @@ RequestMessage = tag_union(
     shape(role=literal("function"), content=nullable(str), name=str),
     shape(role=literal("tool"), content=UserContent, tool_call_id=str),
 )
-_OF_OPENROUTER = [
+_OPENROUTER_TOOLS = [
     f"openrouter:{name}"
     for name in ("web_search", "web_fetch", "datetime", "image_generation", "apply_patch", "fusion", "advisor")
 ]
@@ -92,28 +90,22 @@ Tool = tag_union(
     shape(type=literal("function"), function=_FunctionDefinition),
     shape(type=literal("custom"), custom=shape(name=str)),
     # those that the hosts run themselves
-    open_shape(type=literal("mcp", "live_search", "web_search", "browser_search", "code_interpreter", *_OF_OPENROUTER)),
+    open_shape(
+        type=literal("mcp", "live_search", "web_search", "browser_search", "code_interpreter", *_OPENROUTER_TOOLS)
+    ),
 )
 ResponseFormat = shape(
     type=literal("text", "json", "json_object", "json_schema", "structural_tag", "grammar", "regex"),
     json_schema=optional(shape(name=not_null(str), schema=optional(Object), strict=optional(bool))),
 )
+_OPENAI_FIELDS = (
+    "max_tokens", "max_completion_tokens", "stream", "logprobs", "parallel_tool_calls", "temperature", "seed",
+    "functions", "function_call", "frequency_penalty", "presence_penalty",
+)  # fmt: skip
 _CHAT_BODY = shape(
     messages=list_of(RequestMessage, 1),
     model=not_null(str),
-    **fields_of(
-        ChatBody,
-        *(
-            "max_tokens",
-            "max_completion_tokens",
-            "stream",
-            "logprobs",
-            "parallel_tool_calls",
-            "temperature",
-            "seed",
-        ),
-        *("functions", "function_call", "frequency_penalty", "presence_penalty"),
-    ),
+    **fields_of(ChatBody, *_OPENAI_FIELDS),
     n=optional(integer(1, MAX_CHOICES)),
     top_p=optional(float),
     top_k=optional(float),
@@ -265,7 +257,7 @@ def serve_at(host: Host, usual: Operation) -> Operation:
         try:
             return place_call(usual.parse(http, asked), host)
         except Failure as failure:
-            raise failure.changed(code=None) from None  # which is OpenAI's
+            raise failure.changed(code=None) from None  # the code is OpenAI's
 
     return replace(usual, parse=parse, over_socket="")
 

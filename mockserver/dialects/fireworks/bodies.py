@@ -80,14 +80,14 @@ def _can_read_as(kind: type[int] | type[float], text: str) -> bool:
 
 def _select_refused(value: Any) -> Any:
     """Keep only the first entry that will be refused, so that a large object gives one error, not thousands."""
-    if not isinstance(value, Mapping) or len(value) <= _MANY:
+    if not isinstance(value, Mapping) or len(value) <= _MANY_KEYS:
         return value
     return next(({key: entry} for key, entry in value.items() if type(entry) not in _FITTING), value)
 
 
 _TRUTHS = frozenset(("0", "1", "f", "t", "n", "y", "no", "yes", "off", "on", "false", "true"))
 _FITTING = (int, float, str)
-_MANY = 64
+_MANY_KEYS = 64
 
 
 def integer(least: int | None = None, most: int | None = None) -> Any:

@@ -48,7 +48,7 @@ def render(call: Call, outcome: Answer | Images | Spoken) -> Reply:
         return render_media(call, outcome, events=_wants_events(call.http))
     options = _make_options(call)
     if call.previous_response_id is not None and not outcome.usage.cached:
-        cached = max(outcome.usage.prompt - call.prompt_tokens, 0)  # which the call itself does not have
+        cached = max(outcome.usage.prompt - call.prompt_tokens, 0)  # the earlier turns are kept by the provider
         outcome = replace(outcome, usage=replace(outcome.usage, cached=cached))
         options = _count_cached(options, cached, outcome.prompt)
     if not call.stream:

@@ -52,7 +52,7 @@ FUNCTION_CALL = message(
 )
 RESOLUTIONS = ("UNSPECIFIED", "LOW", "MEDIUM", "HIGH", "ULTRA_HIGH")
 # What a part says of its media; a part without data may say it of the one before.
-OF_MEDIA: Mapping[str, Any] = {
+MEDIA_FIELDS: Mapping[str, Any] = {
     "videoMetadata": message(
         "VideoMetadata", startOffset=DURATION, endOffset=DURATION, fps=DOUBLE, contentLayers=STRINGS
     ),
@@ -69,7 +69,7 @@ FUNCTION_RESPONSE = message(
     id=STRING,
     name=STRING,
     response=STRUCT,
-    parts=Repeated(message("FunctionResponsePart", inlineData=BLOB, fileData=FILE_DATA, **OF_MEDIA)),
+    parts=Repeated(message("FunctionResponsePart", inlineData=BLOB, fileData=FILE_DATA, **MEDIA_FIELDS)),
     willContinue=BOOL,
     scheduling=enum("FunctionResponse.Scheduling", "SCHEDULING_UNSPECIFIED", "SILENT", "WHEN_IDLE", "INTERRUPT"),
 )
@@ -94,7 +94,7 @@ DATA: Mapping[str, Any] = {
     "toolCall": message("ToolCall", toolType=STRING, id=STRING, args=STRUCT),
     "toolResponse": message("ToolResponse", toolType=STRING, id=STRING, response=STRUCT),
 }
-PART = message("Part", *DATA, **DATA, **OF_MEDIA, thought=BOOL, thoughtSignature=BYTES, partMetadata=STRUCT)
+PART = message("Part", *DATA, **DATA, **MEDIA_FIELDS, thought=BOOL, thoughtSignature=BYTES, partMetadata=STRUCT)
 CONTENT = message("Content", parts=Repeated(PART), role=STRING)
 
 FUNCTION = message(
@@ -152,17 +152,21 @@ TOOL_CONFIG = message(
 )
 
 CATEGORIES = (
-    *("UNSPECIFIED", "DEROGATORY", "TOXICITY", "VIOLENCE", "SEXUAL", "MEDICAL", "DANGEROUS"),
-    *("HARASSMENT", "HATE_SPEECH", "SEXUALLY_EXPLICIT", "DANGEROUS_CONTENT", "CIVIC_INTEGRITY", "JAILBREAK"),
-    *("IMAGE_HATE", "IMAGE_DANGEROUS_CONTENT", "IMAGE_HARASSMENT", "IMAGE_SEXUALLY_EXPLICIT"),
-)
+    "UNSPECIFIED", "DEROGATORY", "TOXICITY", "VIOLENCE", "SEXUAL", "MEDICAL", "DANGEROUS",
+    "HARASSMENT", "HATE_SPEECH", "SEXUALLY_EXPLICIT", "DANGEROUS_CONTENT", "CIVIC_INTEGRITY", "JAILBREAK",
+    "IMAGE_HATE", "IMAGE_DANGEROUS_CONTENT", "IMAGE_HARASSMENT", "IMAGE_SEXUALLY_EXPLICIT",
+)  # fmt: skip
 SAFETY_SETTING = message(
     "SafetySetting",
     category=enum("HarmCategory", *CATEGORIES, prefix="HARM_CATEGORY_"),
     threshold=enum(
         "SafetySetting.HarmBlockThreshold",
-        *("HARM_BLOCK_THRESHOLD_UNSPECIFIED", "BLOCK_LOW_AND_ABOVE", "BLOCK_MEDIUM_AND_ABOVE"),
-        *("BLOCK_ONLY_HIGH", "BLOCK_NONE", "OFF"),
+        "HARM_BLOCK_THRESHOLD_UNSPECIFIED",
+        "BLOCK_LOW_AND_ABOVE",
+        "BLOCK_MEDIUM_AND_ABOVE",
+        "BLOCK_ONLY_HIGH",
+        "BLOCK_NONE",
+        "OFF",
     ),
     vertex={
         "method": enum("SafetySetting.HarmBlockMethod", "HARM_BLOCK_METHOD_UNSPECIFIED", "SEVERITY", "PROBABILITY")
@@ -175,7 +179,12 @@ THINKING_CONFIG = message(
     thinkingBudget=INT32,
     thinkingLevel=enum(
         "ThinkingConfig.ThinkingLevel",
-        *("THINKING_LEVEL_UNSPECIFIED", "LOW", "HIGH", "MEDIUM", "MINIMAL", "XHIGH"),
+        "THINKING_LEVEL_UNSPECIFIED",
+        "LOW",
+        "HIGH",
+        "MEDIUM",
+        "MINIMAL",
+        "XHIGH",
     ),
 )
 VOICE = message(
@@ -264,8 +273,12 @@ _SETUP = message(
     ),
     **each(
         STRUCT,
-        *("sessionResumption", "contextWindowCompression", "inputAudioTranscription"),
-        *("outputAudioTranscription", "proactivity", "explicitVadSignal"),
+        "sessionResumption",
+        "contextWindowCompression",
+        "inputAudioTranscription",
+        "outputAudioTranscription",
+        "proactivity",
+        "explicitVadSignal",
     ),
 )
 CLIENT_MESSAGE = message(
@@ -297,7 +310,8 @@ COUNT_TOKENS = message(
 )
 CACHED_CONTENT = message(
     "CachedContent",
-    *("ttl", "expireTime"),
+    "ttl",
+    "expireTime",
     **each(STRING, "name", "model", "displayName", "kmsKeyName"),
     contents=Repeated(CONTENT),
     systemInstruction=CONTENT,
@@ -313,9 +327,9 @@ CREATE_FILE = message(
 )
 TASK = enum(
     "TaskType",
-    *("TASK_TYPE_UNSPECIFIED", "RETRIEVAL_QUERY", "RETRIEVAL_DOCUMENT", "SEMANTIC_SIMILARITY", "CLASSIFICATION"),
-    *("CLUSTERING", "QUESTION_ANSWERING", "FACT_VERIFICATION", "CODE_RETRIEVAL_QUERY"),
-)
+    "TASK_TYPE_UNSPECIFIED", "RETRIEVAL_QUERY", "RETRIEVAL_DOCUMENT", "SEMANTIC_SIMILARITY", "CLASSIFICATION",
+    "CLUSTERING", "QUESTION_ANSWERING", "FACT_VERIFICATION", "CODE_RETRIEVAL_QUERY",
+)  # fmt: skip
 EMBED = message(
     "EmbedContentRequest",
     model=STRING,

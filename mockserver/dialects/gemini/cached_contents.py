@@ -24,7 +24,7 @@ from mockserver.wire.parts import write_moment
 IDS = IdShape("cachedContents/", 40, "hex")
 USUAL_TTL = 3600.0  # seconds
 _MADE_BY = CACHED_CONTENTS.made_by
-_ENDS = ("ttl", "expireTime")  # of which the newer one holds
+_ENDS = ("ttl", "expireTime")  # the one that was stated last holds
 _VERTEX = "/{version:version}/projects/{project}/locations/{location}"
 _USUAL_PARAMS = {"version": "v1beta", "project": "my-project", "location": "us-central1"}
 

@@ -9,7 +9,7 @@ from mockserver.core.frames import Frame
 from mockserver.core.http import HeaderLines, Headers, HttpRequest, Reply
 from mockserver.core.json import Json
 from mockserver.core.plan import Failure
-from mockserver.dialects._errors import OPENAI_MESSAGES, ErrorRow, ErrorTable, make_error_rows
+from mockserver.dialects._errors import OPENAI_MESSAGES, ErrorBody, ErrorRow, ErrorTable, make_error_rows
 from mockserver.dialects._parse import Body, clip, read_bearer
 from mockserver.dialects._reply import make_json_reply, merge_headers
 
@@ -65,8 +65,7 @@ def credential(http: HttpRequest) -> str | None:
     return key or read_bearer(http) or http.query.get("access_token") or None
 
 
-def make_error_body(http: HttpRequest, failure: Failure, call: Call | None) -> tuple[int, dict[str, Json]]:
-    """Return the HTTP status of a failure, and its envelope."""
+def make_error_body(http: HttpRequest, failure: Failure, call: Call | None) -> ErrorBody:
     variant = _find_variant(http, failure, call)
     facts = _list_facts(http, failure, call)
     waits = failure.message is None and failure.retry_after is not None and variant in _QUOTAS
@@ -77,7 +76,7 @@ def make_error_body(http: HttpRequest, failure: Failure, call: Call | None) -> t
         failure = failure.changed(message=f"Request payload size exceeds the limit: {limit[1]} bytes.")
     if variant in _VARIANT_STATUSES:
         failure = failure.changed(status=failure.status or _VARIANT_STATUSES[variant])
-    known = {key: fact for key, fact in facts.items() if key != "schema"}  # whose message is in OpenAI's words
+    known = {key: fact for key, fact in facts.items() if key != "schema"}  # its message has OpenAI's words
     resolved = ERRORS.resolve(failure.changed(details=known), http, call)
     message = f"{resolved.message}\nPlease retry in {failure.retry_after:g}s." if waits else resolved.message
     error: dict[str, Json] = {
@@ -87,7 +86,7 @@ def make_error_body(http: HttpRequest, failure: Failure, call: Call | None) -> t
     }
     if details := _list_details(variant, failure, message, facts):
         error["details"] = details
-    return resolved.status, {"error": error}
+    return ErrorBody(resolved.status, {"error": error})
 
 
 def _find_variant(http: HttpRequest, failure: Failure, call: Call | None) -> str:
@@ -194,7 +193,7 @@ _HELP = {
         }
     ],
 }
-_TOO_LARGE = re.compile("The request body is larger than ([0-9]+) bytes")  # as the server says it
+_TOO_LARGE = re.compile("The request body is larger than ([0-9]+) bytes")  # the words of this server
 _VARIANT_STATUSES = {"bad_token": 401, "no_cache": 403, "no_file": 403}
 # What is not found by the operations that look it up, and its variant.
 _OBJECTS = {

@@ -106,7 +106,7 @@ async def _begin(call: Call, objects: Objects) -> ObjectView:
     http = call.http
     stated = {"upload": objects.draw_id(IDS), "file": dict(call.raw)}  # another one of an equal file is apart
     described = urlsafe_b64encode(compact(stated).encode()).decode().rstrip("=")
-    key = credential(http)  # which clients send with the beginning only
+    key = credential(http)  # clients send it only with the request that begins an upload
     query = f"upload_id={described}&upload_protocol=resumable{f'&key={quote(key)}' if key else ''}"
     return ObjectView(headers=(_GOES_ON, _EMPTY, ("x-goog-upload-url", f"{http.server_url}{quote(http.path)}?{query}")))
 

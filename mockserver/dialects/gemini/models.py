@@ -34,16 +34,16 @@ def _render(call: Call, outcome: Models) -> Reply:
     parent = call.http.path_params.get("parent", "models")
     if call.operation == "model":
         name = outcome.names[0]
-        named = {"name": f"{parent}/{name}"} if parent in _OF_USERS else {}
+        named = {"name": f"{parent}/{name}"} if parent in _USER_COLLECTIONS else {}
         return pretty_reply(call.http, {**describe(name), **named})
-    if parent in _OF_USERS:
+    if parent in _USER_COLLECTIONS:
         return pretty_reply(call.http, {})
     names, token = find_page(call.http, outcome.names)
     body: dict[str, Json] = {"publisherModels" if vertex else "models": list(map(describe, names))}
     return pretty_reply(call.http, {**body, **token})
 
 
-_OF_USERS = ("tunedModels", "dynamic")  # collections of models that users make: here they have made none
+_USER_COLLECTIONS = ("tunedModels", "dynamic")  # collections of models that users make: here they have made none
 
 
 def find_page(http: HttpRequest, names: tuple[Entry, ...]) -> tuple[tuple[Entry, ...], dict[str, Json]]:

@@ -69,7 +69,7 @@ def _place(at: int, index: int) -> str:
     return f"contents[{at}].parts[{index}]"
 
 
-_NONE = "skip_thought_signature_validator"  # which passes instead of any signature
+_NONE = "skip_thought_signature_validator"  # passes instead of any signature
 _KEEP = "send each part of an answer back unchanged, with its `thoughtSignature`"
 _MISSING = (
     "Function call is missing a thought_signature in functionCall parts. This is required for tools to work correctly, "

@@ -15,7 +15,7 @@ from mockserver.dialects._meaning import fields_with_meaning
 from mockserver.dialects._parse import BAD_JSON, Body, read_object, read_usual
 from mockserver.dialects._pending_calls import PendingCalls
 from mockserver.dialects.gemini import proto
-from mockserver.dialects.gemini.bodies import COUNT_TOKENS, DATA, GENERATE, OF_MEDIA
+from mockserver.dialects.gemini.bodies import COUNT_TOKENS, DATA, GENERATE, MEDIA_FIELDS
 from mockserver.dialects.gemini.checks import (
     CHECKED,
     ROLES,
@@ -228,10 +228,10 @@ def _read_options(config: Body) -> Options:
 
 def _read_cache_name(name: str) -> str | None:
     """Return the name of a cached content without the project that contains it on Vertex AI."""
-    return _OF_PROJECT.sub("", name) if name else None
+    return _PROJECT_PREFIX.sub("", name) if name else None
 
 
-_OF_PROJECT = re.compile(r"projects/[^/]+/locations/[^/]+/(?=cachedContents/)")
+_PROJECT_PREFIX = re.compile(r"projects/[^/]+/locations/[^/]+/(?=cachedContents/)")
 
 
 def _count_part_tokens(part: Mapping[str, Json]) -> int:
@@ -441,7 +441,7 @@ def _complete_parts(parts: Sequence[Body]) -> Iterator[Body]:
                 yield whole
             whole = part
         elif "inlineData" in whole or "fileData" in whole:
-            whole = {**whole, **{key: value for key, value in part.items() if key in OF_MEDIA}}
+            whole = {**whole, **{key: value for key, value in part.items() if key in MEDIA_FIELDS}}
     if whole is not None:
         yield whole
 

@@ -85,7 +85,7 @@ def normalize_schema(schema: Json) -> Json:
 
 
 def _normalize_keyword(key: str, value: Json) -> Json:
-    if key in _OF_SCHEMAS and isinstance(value, Mapping):
+    if key in _KEYWORDS_WITH_NAMES and isinstance(value, Mapping):
         return {name: normalize_schema(inner) for name, inner in value.items()}
     if key in _SCHEMAS:
         return normalize_schema(value)
@@ -121,17 +121,17 @@ def _order_fields(schema: Schema, key: str) -> Iterable[tuple[str, Json]]:
 _GOOGLES = frozenset(("nullable", "propertyOrdering"))  # keywords that only Google's schemas have
 _SCHEMAS = frozenset(  # keywords that hold a schema, or several
     (
-        *("items", "prefixItems", "additionalItems", "unevaluatedItems", "contains", "additionalProperties"),
-        *("unevaluatedProperties", "propertyNames", "anyOf", "oneOf", "allOf", "not", "if", "then", "else"),
+        "items", "prefixItems", "additionalItems", "unevaluatedItems", "contains", "additionalProperties",
+        "unevaluatedProperties", "propertyNames", "anyOf", "oneOf", "allOf", "not", "if", "then", "else",
     )
-)
-_OF_SCHEMAS = frozenset(("properties", "patternProperties", "$defs", "definitions", "dependentSchemas"))  # by name
+)  # fmt: skip
+_KEYWORDS_WITH_NAMES = frozenset(("properties", "patternProperties", "$defs", "definitions", "dependentSchemas"))
 _NUMBERS = {"integer": INT64.read, "number": DOUBLE.read}
 _COUNTS = frozenset(("minItems", "maxItems", "minLength", "maxLength", "minProperties", "maxProperties"))
 _TYPES = {name: name.lower() for name in ("STRING", "NUMBER", "INTEGER", "BOOLEAN", "ARRAY", "OBJECT", "NULL")}
 _KEPT = frozenset(
     (
-        *("title", "description", "required", "pattern", "format", "default"),
-        *("minItems", "maxItems", "minProperties", "maxProperties", "minLength", "maxLength", "minimum", "maximum"),
+        "title", "description", "required", "pattern", "format", "default",
+        "minItems", "maxItems", "minProperties", "maxProperties", "minLength", "maxLength", "minimum", "maximum",
     )
-)
+)  # fmt: skip

@@ -127,6 +127,10 @@ def _ask_prompt(text: str) -> dict[str, Json]:
     return {"prompt": text}
 
 
+_MODELS = (
+    "mistral-large-latest", "mistral-medium-latest", "mistral-small-latest", "magistral-medium-latest",
+    "codestral-latest", "mistral-embed", "mistral-moderation-latest", "mistral-ocr-latest",
+)  # fmt: skip
 DIALECT = Dialect(
     name=NAME,
     operations=(
@@ -144,10 +148,7 @@ DIALECT = Dialect(
     credential=read_bearer,
     fail=fail,
     rate_limit_headers=rate_limit_headers,
-    models=(
-        *("mistral-large-latest", "mistral-medium-latest", "mistral-small-latest", "magistral-medium-latest"),
-        *("codestral-latest", "mistral-embed", "mistral-moderation-latest", "mistral-ocr-latest"),
-    ),
+    models=_MODELS,
     own_features=frozenset({"finish_error"}),
     missing=dict.fromkeys(
         ("/audio/speech", "/audio/voices", "/batch", "/files", "/fine_tuning", "/libraries", "/responses"), "{json: {}}"

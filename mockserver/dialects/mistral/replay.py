@@ -60,12 +60,12 @@ def _make_failure(message: str, kind: str, code: str) -> Failure:
 def _read_history(call: Call) -> Sequence[Body] | None:
     """Return the messages, if more than one speaks."""
     messages: Sequence[Body] = call.raw.get("messages") or ()
-    return messages if call.is_checked and any(message["role"] in _OF_TURNS for message in messages) else None
+    return messages if call.is_checked and any(message["role"] in _ANSWERED_ROLES for message in messages) else None
 
 
 _ID = re.compile(r"[a-zA-Z0-9]{9}")
 _APART = (("tool", "user"), ("user", "tool"), ("tool", "system"))
-_OF_TURNS = ("assistant", "tool")
+_ANSWERED_ROLES = ("assistant", "tool")
 HISTORY = make_history_check(
     _read_history,
     ReplayRule(_find_rewritten_ids),

@@ -68,7 +68,11 @@ DIALECT = Dialect(
             shows_reasoning=True,
         ),
         Operation(
-            *("completions", "POST", "/api/generate", parse_generate, _render_generate),
+            "completions",
+            "POST",
+            "/api/generate",
+            parse_generate,
+            _render_generate,
             error=write_error_line,
             body=_ask_prompt,
         ),

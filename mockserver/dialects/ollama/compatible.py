@@ -64,7 +64,7 @@ def _name_ids(operation: Operation) -> Operation:
     def parse(http: HttpRequest, validation: Validation) -> Call:
         if (
             http.body and http.header_values.get(b"content-type") != b"application/json"
-        ):  # which it reads whatever its type
+        ):  # Ollama reads a body whatever its type
             others = [field for field in http.headers if field[0] != b"content-type"]
             http = replace(http, headers=(*others, (b"content-type", b"application/json")))
         call = operation.parse(http, validation)

@@ -45,7 +45,7 @@ def fail(http: HttpRequest, failure: Failure, call: Call | None) -> Reply:
     if failure.reason in ("route_not_found", "method_not_allowed"):
         return data_reply(resolved.status, resolved.message.encode(), lines, failure.headers, json_type=_TEXT_TYPE)
     if "/v1/" not in http.path:
-        stated = {"code": failure.code, "type": failure.kind, "param": failure.param}  # which a server never sends
+        stated = {"code": failure.code, "type": failure.kind, "param": failure.param}  # only a rule states these
         body: dict[str, Json] = {"error": resolved.message, **{key: it for key, it in stated.items() if it is not None}}
     else:
         body = {"error": {"message": resolved.message, "type": resolved.kind, "param": None, "code": None}}

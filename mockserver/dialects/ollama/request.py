@@ -312,7 +312,7 @@ def _find_meaning(body: Body, operation: str) -> dict[str, Json]:
     if "format" in kept:
         kept["response_format"] = to_json(kept.pop("format")).decode()
     if "options" in kept:
-        kept["options"] = {key: value for key, value in kept["options"].items() if key not in _OF_THE_MACHINE}
+        kept["options"] = {key: value for key, value in kept["options"].items() if key not in _MACHINE_OPTIONS}
         if not kept["options"]:
             del kept["options"]
     return kept
@@ -333,7 +333,7 @@ def _find_call_meaning(call: Body, ordinals: dict[str, str]) -> Body:
 
 
 _BOOKKEEPING = BOOKKEEPING | {"keep_alive", "truncate", "shift"}
-_OF_THE_MACHINE = frozenset(  # options that say how a model runs, not what it answers
+_MACHINE_OPTIONS = frozenset(  # options that say how a model runs, not what it answers
     (
         "num_ctx",
         "num_batch",

@@ -34,7 +34,7 @@ from mockserver.model.vocabulary import keep_ends, split_name, vocabulary
 
 __all__ = ["NOTHING", "WHOLE", "Fits", "Mention", "Mentions", "mentions"]
 
-_LONGEST = 20_000  # characters read of the first text
+_MAX_FIRST_TEXT = 20_000  # characters read of the first text
 _LATER = 20_000  # characters read of all others together
 _DENSE = 8_000  # characters read of a text with more digits and signs than words: each may be a mention
 _MOST_PROPERTIES = 1_000  # of an object that get values from a text
@@ -51,7 +51,7 @@ class Mentions(Struct, frozen=True):
     is_settled: bool = False  # work was done: of an answer and more work, the answer is due
     later: "tuple[Mentions, ...]" = ()  # of other texts, for properties that this one leaves empty
 
-    def assigned(
+    def assign(
         self, properties: Mapping[str, Json], fits: Fits, *, required: Collection[str] = (), owner: str = ""
     ) -> "tuple[dict[str, Json], Mentions]":
         """Return what the text says of an object's properties, and the mentions that are left.
@@ -106,7 +106,7 @@ class Mentions(Struct, frozen=True):
         found = (*self.found, *stated)
         return replace(self, text=self.text or " ", found=found) if values else self
 
-    def counted(self, name: str) -> "tuple[int | None, Mentions]":
+    def find_count(self, name: str) -> "tuple[int | None, Mentions]":
         """Return how many items the text wants of the list with this name, "4 tasks", and the mentions without that."""
         place = find_count_of_items(self.text, self.found, split_name(name)[-1:])
         if place is None and (orders_one_list(self.text) or _ANY_LIST.issuperset(split_name(name))):
@@ -125,12 +125,12 @@ class Mentions(Struct, frozen=True):
     def orders_to_invent(self) -> bool:
         return orders_to_invent(self.text)
 
-    def evidence(self, properties: Mapping[str, Json]) -> float:
+    def measure_evidence(self, properties: Mapping[str, Json]) -> float:
         """Return the share of an object's properties that the text mentions, from 0 to 1."""
-        given, _ = replace(self, later=()).assigned(properties, lambda name, value: True)
+        given, _ = replace(self, later=()).assign(properties, lambda name, value: True)
         return len(given) / min(len(properties), _MOST_PROPERTIES) if properties else 0.0
 
-    def sets(self, properties: Mapping[str, Json], *, listed: bool = False) -> "tuple[Mentions, ...]":
+    def split(self, properties: Mapping[str, Json], *, listed: bool = False) -> "tuple[Mentions, ...]":
         """Return a set of mentions for each object that the text mentions; at least one set.
 
         Objects that are `listed`, as items of one list, may have different properties.
@@ -152,7 +152,7 @@ def mentions(*texts: str) -> Mentions:
     if not said:
         return NOTHING
     share = _LATER // max(1, len(said) - 1)
-    first, *later = [_read(_ends(said[0], _LONGEST)), *(_read(_ends(text, share)) for text in said[1:])]
+    first, *later = [_read(_ends(said[0], _MAX_FIRST_TEXT)), *(_read(_ends(text, share)) for text in said[1:])]
     return replace(first, later=tuple(later)) if later else first
 
 
@@ -162,8 +162,8 @@ def _read(text: str) -> Mentions:
 
 
 def _ends(text: str, most: int) -> str:
-    """A text, or both ends of a long one: the beginning says what to do, the end what with."""
-    most = min(most, _DENSE) if len(text) > _DENSE and _is_dense(text[:_LONGEST]) else most
+    """Return a text, or both ends of a long one: the beginning says what to do, the end what with."""
+    most = min(most, _DENSE) if len(text) > _DENSE and _is_dense(text[:_MAX_FIRST_TEXT]) else most
     tail = int(most * _TAIL)
     return keep_ends(text, most - tail, tail)
 
@@ -214,7 +214,7 @@ def split_objects(
 
 
 def _list_own(claims: Part, found: Sequence[Mention]) -> Iterator[Mention]:
-    """The mentions in a record, or those that are claimed one by one."""
+    """Yield the mentions in a record, or those that are claimed one by one."""
     for claim in claims:
         if claim.kind == "record":
             yield from (mention for mention in found if claim.start <= mention.start and mention.end <= claim.end)
@@ -288,7 +288,7 @@ def _find_records(text: str, found: Sequence[Mention], ranked: Sequence[Candidat
 
 
 def _assign_mentions(ranked: Sequence[Candidate]) -> Mapping[str, Mention]:
-    """The mentions of one piece by property, the best first, each place once."""
+    """Return the mentions of one piece by property, the best first, each place once."""
     taken: dict[str, Mention] = {}
     for match in ranked:
         mention = match.mentions[0]
@@ -298,7 +298,7 @@ def _assign_mentions(ranked: Sequence[Candidate]) -> Mapping[str, Mention]:
 
 
 def _find_repeats(text: str, ranked: Sequence[Candidate]) -> list[Part]:
-    """The mentions of each object where those of some properties stand in a series: "in Paris and in Rome"."""
+    """Return the mentions of each object where those of some properties stand in a series: "in Paris and in Rome"."""
     likely = [match for match in ranked if match.points >= _SETS_LIKELY and "boolean" not in match.prop.types]
     series = _series(text, likely)
     count = max(map(len, series), default=0)
@@ -343,7 +343,7 @@ def _run(text: str, matched: Sequence[Candidate], found: Sequence[Candidate]) ->
 
 
 def _joins(between: str) -> bool:
-    """Whether a conjunction or comma, with little else, stands between two mentions."""
+    """Return whether a conjunction or comma, with little else, stands between two mentions."""
     words = between[:200].lower().translate(_MARKS).split()
     return len(words) <= 14 and not _JOINING.isdisjoint(words)
 

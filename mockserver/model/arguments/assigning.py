@@ -120,7 +120,7 @@ def _is_sign(word: str) -> bool:
 def read_properties(
     properties: Mapping[str, Json], required: Collection[str] = (), owner: str = ""
 ) -> Sequence[Property]:
-    if len(properties) > _FEW and not spend(_STEPS_OF_PROPERTY * len(properties)):
+    if len(properties) > _FEW_PROPERTIES and not spend(_STEPS_OF_PROPERTY * len(properties)):
         return ()
     written = to_json(properties, inf_nan_mode="constants")
     reading = _known_properties if len(written) <= _LONGEST_CACHED else _known_properties.__wrapped__
@@ -129,7 +129,7 @@ def read_properties(
 
 @remember(1024)
 def _known_properties(written: bytes, required: frozenset[str], owner: str) -> Sequence[Property]:
-    """The same for properties that come with every request of a client, each time as new objects."""
+    """Return the same for properties that come with every request of a client, each time as new objects."""
     listed = enumerate(json.loads(written).items())
     return part_out(
         [
@@ -234,7 +234,7 @@ def _is_only_names(mention: Mention, names: Collection[str]) -> bool:
 
 
 def _remove_name(mention: Mention, prop: Property) -> Mention | None:
-    """The rest of a phrase that begins or ends with the property's name: "namespace prod", "the web app"."""
+    """Return the rest of a phrase that begins or ends with the property's name: "namespace prod", "the web app"."""
     words = mention.value.split(" ") if mention.kind in ("words", "name") and isinstance(mention.value, str) else ()
     if not 1 < len(words) < 6 or len(prop.words[-1]) < 3:
         return None
@@ -251,17 +251,17 @@ def _remove_name(mention: Mention, prop: Property) -> Mention | None:
 
 
 def orders_to_invent(text: str) -> bool:
-    """Whether a text asks for something new, `generate a recipe`, and not for what it says."""
+    """Return whether a text asks for something new, `generate a recipe`, and not for what it says."""
     return _INVENTS.match(text) is not None and _SOURCE.search(text) is None
 
 
 def orders_one_list(text: str) -> bool:
-    """Whether the list, whatever its name, is what a text asks for: `generate a list of 3 ideas`."""
+    """Return whether the list, whatever its name, is what a text asks for: `generate a list of 3 ideas`."""
     return orders_to_invent(text) and " list of " in text
 
 
 def _lists_texts(prop: Property) -> bool:
-    """Whether a property is a list of sentences, such as the steps of a plan."""
+    """Return whether a property is a list of sentences, such as the steps of a plan."""
     return "array" in prop.types and not _SENTENCES.isdisjoint(prop.words) and read_item(prop).takes_text
 
 
@@ -270,7 +270,7 @@ def _takes_free_text(prop: Property) -> bool:
 
 
 def _kind_of_text(prop: Property) -> str:
-    """Which kind of free text a property takes: text, message, reason, task, topic, query, expression..."""
+    """Return which kind of free text a property takes: text, message, reason, task, topic, query, expression..."""
     named = set(prop.words)
     kind = next((kind for kind, words in _KINDS_OF_TEXT.items() if named & words), "")
     return kind or prop.semantic_type
@@ -323,7 +323,7 @@ def _other_names(choice: str) -> Sequence[str]:
 
 
 def find_boolean(text: str, prop: Property) -> bool | None:
-    """What the text says of a property that is true or false; None where it says nothing."""
+    """Return what the text says of a property that is true or false; None where it says nothing."""
     words = tuple(word for word in prop.words if word not in _AUXILIARY) or prop.words
     places = (*_find_runs(text, words), *_find_runs(text, ("".join(words),)))
     if not places:
@@ -432,7 +432,7 @@ def _list_values(text: str, match: Candidate) -> Iterator[Json]:
 
 
 def convert(text: str, mention: Mention, prop: Property) -> Iterator[Json]:
-    """The values of a property's types that a mention can stand for, the likeliest first."""
+    """Yield the values of a property's types that a mention can stand for, the likeliest first."""
     for kind in prop.types or ("any",):
         match kind:
             case "any" if isinstance(mention.value, dict | list):
@@ -505,7 +505,7 @@ def _as_number(mention: Mention, prop: Property, *, whole: bool) -> Iterator[int
 
 
 def _convert_duration(mention: Mention, prop: Property) -> float:
-    """A duration in the unit that the property's name or description says, else as it is said."""
+    """Return a duration in the unit that the property's name or description says, else as it is said."""
     about = str(prop.schema.get("description") or "").lower()
     unit = next((word for word in reversed(prop.words) if word in _SECONDS), None)
     unit = unit or next((word for word in ("millisecond", "second", "minute", "hour", "day") if word in about), None)
@@ -520,7 +520,7 @@ def _read_within(written: str, prop: Property) -> Iterator[Json]:
             yield from convert(written, mention, prop)
 
 
-_FEW = 60  # properties that are no work
+_FEW_PROPERTIES = 60  # properties that are no work
 _LONGEST_CACHED = 20_000  # bytes of those that are remembered
 _STEPS_OF_PROPERTY = 4  # what reading a property costs, as compared with a pair
 _MOST_PAIRS = 12_000  # of a mention and a property that are looked at
@@ -610,7 +610,7 @@ def _sort_places(used: Iterable[Mention]) -> list[Place]:
 
 
 def _split_sentences(text: str) -> Iterator[Place]:
-    """Where the sentences of a text stand, without what is only polite; JSON has none."""
+    """Yield where the sentences of a text stand, without what is only polite; JSON has none."""
     start = len(text) if text.lstrip()[:1] in ("{", "[") else 0
     for end, following in (*(found.span() for found in _SENTENCE.finditer(text)), (len(text), len(text))):
         if text[start:end].strip():

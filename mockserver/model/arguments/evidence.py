@@ -90,7 +90,7 @@ def read_property(name: str, schema: Json, order: int, *, required: bool = False
 
 
 def _list_named(owner: str) -> list[str]:
-    """The word for an owner whose name is of a kind of its own."""
+    """Return the word for an owner whose name is of a kind of its own."""
     return [word for word in split_name(owner)[-1:] if heading_of("semantic_types").get(word) in _NAMED_TYPES]
 
 
@@ -133,7 +133,7 @@ def _list_choices(schema: Mapping[str, Json]) -> tuple[Json, ...]:
 
 
 def _find_semantic_type(schema: Mapping[str, Json], types: Sequence[str], words: Sequence[str], described: str) -> str:
-    """What a property holds: by its format, else by the last known word of its name, else by its description."""
+    """Return what a property holds: by its format, else by the last known word of its name, else by its description."""
     if isinstance(form := schema.get("format"), str) and form in heading_of("formats"):
         return heading_of("formats")[form]
     numeric = bool(types) and set(types) <= {"integer", "number"}
@@ -234,7 +234,7 @@ def _list_features(kind: str, semantic_type: str) -> Sequence[tuple[int, "Holds"
 
 
 def _refine_kind(mention: Mention, prop: Property) -> str:
-    """The kind of a mention; for a word of a list of the property's type, the name of that list."""
+    """Return the kind of a mention; for a word of a list of the property's type, the name of that list."""
     if mention.kind not in ("name", "words", "quoted", "id") or not isinstance(mention.value, str):
         return mention.kind
     word = mention.value.lower()
@@ -283,7 +283,7 @@ def _hit(word: str, telling: tuple[str, ...]) -> float:
 
 @remember(4096)
 def alike(one: str, other: str) -> bool:
-    """Whether two words have one stem, or mean the same of a property."""
+    """Return whether two words have one stem, or mean the same of a property."""
     short, long = sorted((one, other), key=len)
     if len(short) >= 4 and long.startswith(short[: max(4, len(short) - 2)]) and len(long) - len(short) <= 4:
         return True
@@ -344,7 +344,7 @@ def _score_number(mention: Mention, prop: Property) -> int:
 
 
 def is_measure(words: str) -> bool:
-    """Whether what is counted only says how many there are: "5 results"."""
+    """Return whether what is counted only says how many there are: "5 results"."""
     word = singular(words.split(" ")[0])
     return heading_of("semantic_types").get(word) in _TYPES_OF_MEASURES or words in heading_of("units")
 
@@ -355,7 +355,7 @@ def _is_subject(mention: Mention, prop: Property) -> bool:
 
 
 def _is_named_in_small_letters(mention: Mention, prop: Property) -> bool:
-    """Whether words without an article are what a sentence says something of: jason is 25."""
+    """Return whether words without an article are what a sentence says something of: jason is 25."""
     return mention.unit == "" and not mention.cue and mention.after[:1] in (("is",), ("was",), ("has",), ("lives",))
 
 
@@ -364,7 +364,7 @@ def _opens(mention: Mention, prop: Property) -> bool:
 
 
 def _describes(mention: Mention, prop: Property) -> bool:
-    """Whether a name only describes the noun after it: in the Olympic final."""
+    """Return whether a name only describes the noun after it: in the Olympic final."""
     after = mention.after[0] if mention.cue and mention.after else ""
     return bool(after) and after not in word_set("stops") and after not in prepositions_of("en")
 

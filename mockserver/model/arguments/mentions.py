@@ -65,7 +65,7 @@ def _claim(found: Iterable[Mention], claimed: bytearray) -> Iterator[Mention]:
 
 
 def _list_parts(text: str, whole: Mention) -> Iterator[Mention]:
-    """The values in a mention, which properties may want alone: the time of a moment, the city before a state."""
+    """Yield the values in a mention, which properties may want alone: the time of a moment, the city before a state."""
     if whole.kind == "words" and _ONE.search(text, max(0, whole.start - 3), whole.start):
         yield Mention("one", 1, whole.start - 2, whole.start - 1)
     yield from whole.parts
@@ -112,7 +112,7 @@ def _read_numbers(text: str, whole: Mention) -> Iterator[Mention]:
 
 
 def find_quoted(text: str) -> Iterator[Mention]:
-    """The texts in quotes or backticks, in order; apostrophes and quotes without an end are none."""
+    """Yield the texts in quotes or backticks, in order; apostrophes and quotes without an end are none."""
     for found in _QUOTED.finditer(text) if not _QUOTES.isdisjoint(text) else ():
         if found["fenced"]:
             yield Mention("code", found["fenced"].strip("\n"), found.start("fenced"), found.end())
@@ -138,7 +138,7 @@ def find_literals(text: str, *, sure: bool) -> Iterator[Mention]:
 
 
 def find_fragments(text: str) -> Iterator[Mention]:
-    """The outermost JSON objects and arrays of a text, unless they are nested too deeply."""
+    """Yield the outermost JSON objects and arrays of a text, unless they are nested too deeply."""
     at = 0
     for _ in range(_MOST_TRIES):
         opening = _BRACKET.search(text, at)
@@ -186,7 +186,7 @@ def _read_members(text: str, fragment: Mention) -> Iterator[Mention]:
 
 
 def find_pairs(text: str) -> Iterator[Mention]:
-    """The values after a colon or an equals sign, and those that sentences give to a name: "my city is Rome"."""
+    """Yield the values after a colon or an equals sign, and those that sentences give to a name: "my city is Rome"."""
     at = 0 if any(map(text.__contains__, ":=：")) else len(text)
     while found := _PAIR.search(text, at):
         start = found.start("value")
@@ -220,7 +220,7 @@ Token = re.Match[str]
 
 
 def find_phrases(text: str, claimed: bytearray) -> Iterator[Mention]:
-    """The names (capitalised) and other phrases of a text, outside of what other values claim."""
+    """Yield the names (capitalised) and other phrases of a text, outside of what other values claim."""
     last = 0
     for phrase in _list_phrases(text, claimed):
         if phrase.start >= last:  # the state after a city belongs to it
@@ -247,10 +247,10 @@ def _list_phrases(text: str, claimed: bytearray) -> Iterator[Mention]:
 
 
 def _is_in_name(text: str, token: Token, following: Token | None, last: str) -> bool:
-    """Whether a small word is inside a name: the "of" of Bank of America, the "Los" of Los Angeles."""
+    """Return whether a small word is inside a name: the "of" of Bank of America, the "Los" of Los Angeles."""
     precedes = following is not None and following[0][0].isupper() and text[token.end() : following.start()] == " "
     if token[0] in _LINKS:
-        goes_on = precedes or (token[0] == "of" and _OF_THE_NAME.match(text, token.end()) is not None)
+        goes_on = precedes or (token[0] == "of" and _THE_NAME.match(text, token.end()) is not None)
         return goes_on and (last[:1].isupper() or (last, token[0]) == ("of", "the")) and token[0] not in ("von", "der")
     is_titled = token[0].istitle() and token[0].lower() not in _POLITE and not _opens(text, token.start())
     return is_titled and (precedes or last[:1].isupper())
@@ -285,7 +285,7 @@ def _split_run(text: str, run: Sequence[Token]) -> Iterator[Mention]:
 
 
 def _is_item(text: str, token: Token) -> bool:
-    """Whether a word is one of a list after a colon, and requests nothing there: "tags: refund, order"."""
+    """Return whether a word is one of a list after a colon, and requests nothing there: "tags: refund, order"."""
     before = _BEFORE_ITEM.search(text, max(0, token.start() - _REACH), token.start())
     return before is not None and (before["others"] or _NEXT_ITEM.match(text, token.end())) is not None
 
@@ -308,12 +308,12 @@ def _make_phrase(text: str, part: Sequence[Token]) -> Mention:
 
 
 def _is_verb_of(word: str) -> bool:
-    """Whether a word follows the subject of a sentence: "Ann lives in", but not "Grep for"."""
+    """Return whether a word follows the subject of a sentence: "Ann lives in", but not "Grep for"."""
     return word in _VERBS or word[:1].isupper() or word.endswith(("ed", "s")) or not word[:1].isalpha()
 
 
 def _split_unspaced(run: Sequence[Token]) -> Iterator[Mention]:
-    """Words of a script without spaces: runs of ideographs or katakana between hiragana and particles."""
+    """Yield words of a script without spaces: runs of ideographs or katakana between hiragana and particles."""
     for token in run:
         for found in _PIECE.finditer(token[0]):
             for piece in re.finditer(r"[^的是和与在从到去了吗呢]+", found[0]):
@@ -341,7 +341,7 @@ def _is_announced(text: str, start: int, *, articles_only: bool = False) -> bool
 
 def _add_context(text: str, found: Sequence[Mention]) -> Iterator[Mention]:
     leading = prepositions_of(language_of_prepositions(text))
-    around = _blank(text, (each for each in found if each.kind == "address"))  # which says nothing of its neighbours
+    around = _blank(text, (each for each in found if each.kind == "address"))  # an address says nothing of others
     last: Mention | None = None
     for mention in found:
         before = _read_before(around, mention.start)
@@ -378,7 +378,7 @@ def _read_before(text: str, start: int) -> list[str]:
 
 
 def _find_cue(before: Sequence[str], leading: Mapping[str, str]) -> str:
-    """The preposition before a place, with at most articles between them."""
+    """Return the preposition before a place, with at most articles between them."""
     for word in before[:3]:
         if word.lower() in leading:
             return leading[word.lower()]
@@ -443,7 +443,7 @@ _VERBS = vocabulary(
 _PRONOUN = lazy_pattern(r"(?i)(?<![\w'’])(?:i|we|you|they|he|she) $")
 _ONE = lazy_pattern(r"(?i)\ban? $")
 _DOES = lazy_pattern(r"(?i)\b(?:do|does|did) (?:(?:an?|the|my|your|our|this|that|these|those|one) )?$")
-_OF_THE_NAME = lazy_pattern(r" the [A-Z]")
+_THE_NAME = lazy_pattern(r" the [A-Z]")
 _BY = lazy_pattern(r" by [A-Z]")
 _STATE = lazy_pattern(r", [A-Z]{2}\b")
 # The values in a mention, by its kind, in groups that are named as their own kinds.

@@ -36,7 +36,7 @@ _ANY_WORD = lazy_pattern(r"[^\W\d_]+")
 
 
 def may_have_quantities(text: str) -> bool:
-    """Whether a text has a digit or a word of a number, a day or a time: most have none."""
+    """Return whether a text has a digit or a word of a number, a day or a time: most have none."""
     if not text.isascii() or any(map(text.__contains__, "0123456789")):
         return True
     return not _quantity_words().isdisjoint(_ANY_WORD.findall(text.lower()))
@@ -51,7 +51,7 @@ def _quantity_words() -> frozenset[str]:
 
 
 def find_numbers(text: str) -> Iterator[Mention]:
-    """The numbers of a text; whole ones are ints. Amounts of money have kind `money` and the currency as unit."""
+    """Yield the numbers of a text; whole ones are ints. Amounts of money have kind `money` and the currency as unit."""
     for found in _NUMBER.finditer(text):
         with suppress(OverflowError):
             yield from _read_number(text, found, value_of(found["digits"]))
@@ -157,7 +157,7 @@ def _whole_if_equal(number: float) -> int | float:
 
 
 def find_moments(text: str) -> Iterator[Mention]:
-    """The dates of a text, after those with a time, which have both as parts; and the times that "at" makes sure.
+    """Yield the dates of a text, after those with a time, which have both as parts; and the times that "at" makes sure.
 
     A date is `2025-03-03`, a time `15:30` (with seconds if they are given), both `2025-03-03T15:30:00Z`.
     """
@@ -229,7 +229,7 @@ def _find_dates(text: str) -> Iterator[Mention]:
 
 
 def _read_day(groups: dict[str, str | None]) -> date | None:
-    """The next such day, where no year is given; 03/04/2025 is in March, as in America."""
+    """Return the next such day, where no year is given; 03/04/2025 is in March, as in America."""
     month, year, day = (groups.get(part) or "" for part in ("month", "year", "day"))
     at = int(heading_of("months").get(month.lower(), month))
     number = int(day or 1)
@@ -243,7 +243,7 @@ def _read_day(groups: dict[str, str | None]) -> date | None:
 
 
 def _count_days(found: re.Match[str]) -> int:
-    """How many days from today a relative date is."""
+    """Return how many days from today a relative date is."""
     if found["weekday"]:
         ahead = (int(heading_of("weekdays")[found["weekday"].lower()]) - TODAY.weekday()) % 7 or 7
         which = (found["which"] or "").strip().lower()
@@ -258,7 +258,7 @@ def _count_days(found: re.Match[str]) -> int:
 
 
 def _fold(text: str) -> str:
-    """A text with the letters that patterns take for s and i as these, each in its place."""
+    """Return a text with the letters that patterns take for s and i as these, each in its place."""
     return text if text.isascii() else text.translate(_FOLDED)
 
 
@@ -272,7 +272,7 @@ _TIME = lazy_pattern(
 
 
 def find_times(text: str) -> Iterator[Mention]:
-    """The times of day of a text; `2h30` may as well be a duration."""
+    """Yield the times of day of a text; `2h30` may as well be a duration."""
     for found in _TIME.finditer(_fold(text)):
         if (time := _read_time(found)) is not None:
             yield Mention("time", time, *found.span(), unit="h" if found["spoken"] else "")
@@ -301,7 +301,7 @@ _PIECE = lazy_pattern(rf"(?i)(?:({_AMOUNT})[ -]?|({_AMOUNT_WORD})[ -])({_any_of(
 
 
 def find_durations(text: str) -> Iterator[Mention]:
-    """The durations of a text in seconds; those with a single unit have it as unit."""
+    """Yield the durations of a text in seconds; those with a single unit have it as unit."""
     for found in _DURATION.finditer(_fold(text)):
         counted = [(_read_count(digits or word), unit.lower()) for digits, word, unit in _PIECE.findall(found[0])]
         lengths = [60 if unit == "m" else int(heading_of("seconds")[unit]) for _, unit in counted]

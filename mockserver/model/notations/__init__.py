@@ -27,7 +27,7 @@ from mockserver.model.shapes import find_objects, read_loosely, shape_of
 from mockserver.model.tool_uses import list_tool_uses
 from mockserver.model.vocabulary import RULING, excerpt
 
-LONGEST, MOST = 50_000, 50  # characters of a prompt; tools and places that are looked at
+MAX_PROMPT, MAX_TOOLS = 50_000, 50  # characters of a prompt; tools and places that are looked at
 
 
 class TextAgent(Struct, frozen=True):
@@ -78,7 +78,7 @@ def find_text_agent(call: Call) -> TextAgent | None:
     call = replace(call, messages=said, prompts=())
     ruling = [each.text for each in said if each.role in RULING]
     first = next((each.text for each in said if each.role == "user"), "")
-    prompt = excerpt("\n".join((*ruling, first, call.last_user if call.last_user != first else "")), LONGEST)
+    prompt = excerpt("\n".join((*ruling, first, call.last_user if call.last_user != first else "")), MAX_PROMPT)
     return next((agent for read in _list_readers() if (agent := read(call, prompt)) is not None), None)
 
 
@@ -106,7 +106,7 @@ def read_steps(
         if message.role in RULING:
             continue
         if message.role == "assistant":
-            pending = [*read_calls(message.text)][:MOST]
+            pending = [*read_calls(message.text)][:MAX_TOOLS]
             continue
         if pending:
             steps += [AgentStep(name, given, message.text) for name, given in pending]
@@ -141,9 +141,9 @@ def read_tools(prompt: str, names: Sequence[str] = ()) -> list[Tool]:
     """Return the tools of these names, or else all that a prompt lists, with what it says of them."""
     if not names:
         section = _SECTION.search(prompt)
-        names = [found[1] for found in islice(_LISTED.finditer(section[1]), MOST)] if section else []
+        names = [found[1] for found in islice(_LISTED.finditer(section[1]), MAX_TOOLS)] if section else []
     starts = {}
-    for name in islice(dict.fromkeys(names), MOST):
+    for name in islice(dict.fromkeys(names), MAX_TOOLS):
         found = re.search(rf"{_ENTRY}{re.escape(name)}[\"'`*]{{0,3}}(?=[(:,]| -|\n)", prompt)
         starts[name] = found.end() if found else len(prompt)
     ends = sorted((*starts.values(), len(prompt)))
@@ -157,11 +157,11 @@ def read_tools(prompt: str, names: Sequence[str] = ()) -> list[Tool]:
 
 def read_json_tools(prompt: str) -> Iterator[Tool]:
     """Yield the tools in the JSON of a prompt: objects with a name and parameters or a description."""
-    waiting: list[Json] = [found.value for found in find_objects(prompt)][:MOST]
+    waiting: list[Json] = [found.value for found in find_objects(prompt)][:MAX_TOOLS]
     while waiting:
         value = waiting.pop(0)
         if isinstance(value, list):
-            waiting = [*value[:MOST], *waiting]
+            waiting = [*value[:MAX_TOOLS], *waiting]
         elif isinstance(value, Mapping) and isinstance(value.get("function"), Mapping):
             waiting.insert(0, value["function"])
         elif isinstance(value, Mapping) and isinstance(value.get("name"), str):
@@ -178,7 +178,7 @@ def _read_description(entry: str) -> str:
 
 
 def _read_parameters(entry: str) -> Json:
-    """The JSON Schema of the parameters in a tool's entry: `args: {…}`, or a signature; else one text."""
+    """Return the JSON Schema of the parameters in a tool's entry: `args: {…}`, or a signature; else one text."""
     found = _ARGUMENTS.search(entry)
     value = read_loosely(entry, found.end()) if found else None
     if value and isinstance(value.value, Mapping):

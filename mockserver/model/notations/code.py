@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from mockserver.core.call import Call, Tool, ToolCall
 from mockserver.core.lazy import lazy_pattern
-from mockserver.model.notations import MOST, TextAgent, make_agent_call, read_steps, read_tools, write_keywords
+from mockserver.model.notations import MAX_TOOLS, TextAgent, make_agent_call, read_steps, read_tools, write_keywords
 from mockserver.model.tool_uses import find_ending_tools
 
 
@@ -34,11 +34,11 @@ class Block(Struct, frozen=True):
 
 
 def read(call: Call, prompt: str) -> TextAgent | None:
-    called = islice(_CALLED.finditer(prompt), MOST * 10) if "(" in prompt else ()
+    called = islice(_CALLED.finditer(prompt), MAX_TOOLS * 10) if "(" in prompt else ()
     lines = ((found[1], prompt[prompt.rfind("\n", 0, found.start()) + 1 :][:900]) for found in called)
     told = dict.fromkeys((name, line.partition("\n")[0]) for name, line in lines)
     ends = dict.fromkeys(name for name, line in told if find_ending_tools((Tool(name, line),)))
-    blocks = (_read_block(prompt, name) for name in islice(ends, MOST) if re.search(_ORDERED.format(name), prompt))
+    blocks = (_read_block(prompt, name) for name in islice(ends, MAX_TOOLS) if re.search(_ORDERED.format(name), prompt))
     block = next(filter(None, blocks), None)
     if block is None:
         return None
@@ -46,9 +46,9 @@ def read(call: Call, prompt: str) -> TextAgent | None:
     tools = [tool for tool in read_tools(prompt, functions) if tool.name != block.end]
 
     def read_calls(text: str) -> Iterator[tuple[str, str]]:
-        """The functions that a block calls; something that has a result, if it calls none of the tools."""
+        """Yield the functions that a block calls; something that has a result, if it calls none of the tools."""
         if block.opening in text and f"{block.end}(" not in text:
-            counts = {tool.name: min(text.count(f"{tool.name}("), MOST) for tool in tools}
+            counts = {tool.name: min(text.count(f"{tool.name}("), MAX_TOOLS) for tool in tools}
             yield from [(name, "{}") for name, count in counts.items() for _ in range(count)] or [("result", "{}")]
 
     messages = [each for each in call.messages if each.role != "user" or not _GOING_ON.fullmatch(each.text)]
@@ -58,8 +58,8 @@ def read(call: Call, prompt: str) -> TextAgent | None:
 
 
 def _read_block(prompt: str, end: str) -> Block | None:
-    """The last block that calls the function that ends."""
-    for called in reversed([*re.finditer(rf"(?m)^[ \t]*(?:return )?{re.escape(end)}\(", prompt)][-MOST:]):
+    """Return the last block that calls the function that ends."""
+    for called in reversed([*re.finditer(rf"(?m)^[ \t]*(?:return )?{re.escape(end)}\(", prompt)][-MAX_TOOLS:]):
         openings = [*_OPENING.finditer(prompt, max(0, called.start() - 2000), called.start())]
         if openings and (closing := _CLOSING.search(prompt, called.end())):
             return Block("Thought:" in prompt[: openings[-1].start()][-800:], openings[-1][1], closing[1], end)

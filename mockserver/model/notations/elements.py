@@ -9,7 +9,7 @@ from msgspec import Struct
 from mockserver.core.call import Call, Tool, ToolCall
 from mockserver.core.json import compact, try_parse
 from mockserver.core.lazy import lazy_pattern
-from mockserver.model.notations import MOST, TextAgent, make_agent_call, read_steps
+from mockserver.model.notations import MAX_TOOLS, TextAgent, make_agent_call, read_steps
 from mockserver.model.tool_uses import find_ending_tools
 
 
@@ -39,7 +39,7 @@ class Elements(Struct, frozen=True):
 def read(call: Call, prompt: str) -> TextAgent | None:
     if "</" not in prompt or _IN_ELEMENTS.search(prompt) is None:
         return None
-    described = (_read_tool(prompt, found) for found in islice(_SHOWN.finditer(prompt), MOST))
+    described = (_read_tool(prompt, found) for found in islice(_SHOWN.finditer(prompt), MAX_TOOLS))
     tools = [*{tool.name: tool for tool in described if tool}.values()]
     if not tools:
         return None
@@ -51,7 +51,7 @@ def read(call: Call, prompt: str) -> TextAgent | None:
 
 
 def _read_tool(prompt: str, shown: re.Match[str]) -> Tool | None:
-    """A tool with the parameters that its element has, where the prompt says somewhere before what it does."""
+    """Return a tool with the parameters that its element has, where the prompt says somewhere before what it does."""
     name = shown["name"]
     about = re.search(rf"(?m)^[#*\- \t]{{0,9}}{name}\b[^\n]{{0,20}}\n+(?:Description:)?[ \t]*([^\n]{{3,900}})", prompt)
     if about is None:

@@ -9,7 +9,7 @@ from msgspec import Struct
 from mockserver.core.call import Call, ToolCall
 from mockserver.core.json import Json, compact, try_parse
 from mockserver.core.lazy import lazy_pattern
-from mockserver.model.notations import LONGEST, MOST, AgentStep, TextAgent, make_agent_call, read_tools
+from mockserver.model.notations import MAX_PROMPT, MAX_TOOLS, AgentStep, TextAgent, make_agent_call, read_tools
 from mockserver.model.shapes import read_loosely
 from mockserver.model.vocabulary import RULING, excerpt
 
@@ -50,7 +50,7 @@ class Labels(Struct, frozen=True):
 
 
 def read(call: Call, prompt: str) -> TextAgent | None:
-    formats = [*islice(_ACTION.finditer(prompt), MOST)]
+    formats = [*islice(_ACTION.finditer(prompt), MAX_TOOLS)]
     blob = _BLOB.search(prompt)
     shown = next((each for each in formats if _NAMES.search(each[0])), next(iter(formats), None))
     if shown is None and blob is None and _FINAL.search(prompt) is None:
@@ -86,18 +86,18 @@ def read(call: Call, prompt: str) -> TextAgent | None:
 
 
 def _list_texts(call: Call, labels: Labels) -> Iterator[str]:
-    """The texts of a conversation, with labels in front of questions and results that have none."""
+    """Yield the texts of a conversation, with labels in front of questions and results that have none."""
     for message in call.messages:
         asks = message.role == "user" and not message.text.lstrip().startswith(labels.observed)
         asks = asks and not _ASKED.search(message.text)
         text = message.text.rpartition("\n\n")[2] if asks and _BLOB.search(message.text) else message.text
         if message.role not in RULING:
             lead = "Question: " if asks else f"{labels.observed}: " if message.role == "tool" else ""
-            yield lead + excerpt(text, LONGEST)
+            yield lead + excerpt(text, MAX_PROMPT)
 
 
 def _read_action(text: str) -> tuple[str, str]:
-    """The name after a label, or the name and the input of an object there."""
+    """Return the name after a label, or the name and the input of an object there."""
     loose = read_loosely(text, text.find("{")) if "{" in text else None
     if loose is None or not isinstance(loose.value, Mapping):
         return text.strip(" \n`*[]\"'"), ""

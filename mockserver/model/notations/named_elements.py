@@ -9,7 +9,7 @@ from msgspec import Struct
 from mockserver.core.call import Call, ToolCall
 from mockserver.core.json import compact, try_parse
 from mockserver.core.lazy import lazy_pattern
-from mockserver.model.notations import MOST, AgentStep, TextAgent, make_agent_call, read_tools
+from mockserver.model.notations import MAX_TOOLS, AgentStep, TextAgent, make_agent_call, read_tools
 from mockserver.model.vocabulary import RULING
 
 
@@ -48,7 +48,7 @@ def read(call: Call, prompt: str) -> TextAgent | None:
     )
     text = "\n".join(message.text for message in call.messages if message.role not in RULING)
     text = text[max(text.rfind("Question:"), 0) :].removeprefix("Question:")
-    steps = [AgentStep(*made.groups()) for made in islice(step.finditer(text), MOST) if made[3]]
+    steps = [AgentStep(*made.groups()) for made in islice(step.finditer(text), MAX_TOOLS) if made[3]]
     request = step.split(text, maxsplit=1)[0]
     return TextAgent(make_agent_call(call, request, tools, steps), names.write_calls, names.write_answer)
 

@@ -16,7 +16,7 @@ from mockserver.model.arguments import mentions
 from mockserver.model.orders import Request, compute, obey
 from mockserver.model.passages import describe_results, find_passage
 from mockserver.model.prose import Speaker, find_topic
-from mockserver.model.schema import instance
+from mockserver.model.schema import generate_instance
 from mockserver.model.shapes import read_loosely, schema_of_note
 from mockserver.model.tool_uses import list_tool_uses
 from mockserver.model.vocabulary import excerpt, split_name, vocabulary
@@ -54,7 +54,7 @@ def answer_in_fields(call: Call, seed: Seed) -> DraftChoice | None:
         values |= _step(inner, asked, seed)
     schema = call.options.schema or own
     try:
-        filled = instance(schema, seed.branch("schema"), mentions(excerpt(task)).stating(values))
+        filled = generate_instance(schema, seed.branch("schema"), mentions(excerpt(task)).stating(values))
     except Failure:
         if call.options.schema:
             raise
@@ -107,7 +107,7 @@ def _tools(rules: str) -> Iterator[Tool]:
 
 
 def _steps(given: Mapping[str, str]) -> Iterator[Message]:
-    """The trajectory as calls of tools and their results, without the one that ends."""
+    """Yield the trajectory as calls of tools and their results, without the one that ends."""
     given = {**given, **{name: text.strip() for name, text in _TAGGED.findall(given.get("trajectory", ""))}}
     for at in islice(count(), _MOST_STEPS):
         if f"tool_name_{at}" not in given:
@@ -120,7 +120,7 @@ def _steps(given: Mapping[str, str]) -> Iterator[Message]:
 
 
 def _schema(asked: Mapping[str, str], rules: str) -> dict[str, Json]:
-    """The schema of all fields; that of one keeps its references to its own definitions."""
+    """Return the schema of all fields; that of one keeps its references to its own definitions."""
     properties: dict[str, Json] = {}
     for name, kind in asked.items():
         stated = re.search(rf"\{{{name}\}}[^\n]{{0,300}}JSON schema: (?=\{{)", rules)

@@ -59,7 +59,7 @@ class SchemaDocument:
         return self.pointers.get(id(schema), "#")
 
     def find_targets(self, schema: Schema) -> tuple[Json, ...]:
-        """What the references of a schema lead to. Raises UnsatisfiableError if that is nothing."""
+        """Return what the references of a schema lead to. Raises UnsatisfiableError if that is nothing."""
         found = self._targets.get(id(schema))
         if found is None:
             stated = ((keyword, schema.get(keyword)) for keyword in REFERENCES)
@@ -80,7 +80,11 @@ class SchemaDocument:
         """Return the schema in the library's canonical form; None if writing that may take too long."""
         lists = (_get_list(each, keyword) for each in self.schemas for keyword in ("anyOf", "oneOf"))
         choices = [len(each) for each in lists if each]
-        if self.values > _MAX_RESOLVED or max(choices, default=0) > _MAX_OPTIONS or prod(choices) > _MAX_COMBINATIONS:
+        if (
+            self.values > _MAX_RESOLVED
+            or max(choices, default=0) > _MAX_OPTIONS
+            or prod(choices) > _MAX_WRITTEN_COMBINATIONS
+        ):
             return None
         return write_canonical(self.root)
 
@@ -209,7 +213,7 @@ REFERENCES = ("$ref", "$dynamicRef", "$recursiveRef")
 # Of a schema that is written out: values, options of one alternative, and ways to combine all of them.
 _MAX_RESOLVED = 2_000
 _MAX_OPTIONS = 40
-_MAX_COMBINATIONS = 4_096
+_MAX_WRITTEN_COMBINATIONS = 4_096
 _META_SCHEMAS = ("http://json-schema.org/draft", "https://json-schema.org/draft", "http://json-schema.org/schema")
 _ANY_SCHEMA: Schema = {"type": "object"}  # an empty schema is one that every meta-schema allows
 
@@ -306,7 +310,7 @@ class SchemaValidator:
         before: float = -1
         for depth in range(_DEEP):
             cost = self.cost.estimate(self.document.root, depth)
-            if cost > _FEW:
+            if cost > _FEW_TRIED:
                 return False
             if cost == before:  # nothing is tried at this level, and so nothing below it
                 return True
@@ -314,12 +318,12 @@ class SchemaValidator:
         return True
 
     def estimate_cost(self, depth: int, size: int) -> float:
-        """An upper bound of the schemas that are tried to validate a value of this depth and size."""
+        """Return an upper bound of the schemas that are tried to validate a value of this depth and size."""
         costs = [self.cost.estimate(self.document.root, each) for each in range(depth + 1)]  # whatever came before
         return size * costs[-1]
 
     def allows(self, schema: Json, value: Json) -> bool:
-        """Whether a part of the schema allows a value, at a cost; True where only the whole schema can tell."""
+        """Return whether a part of the schema allows a value, at a cost; True where only the whole schema can tell."""
         if isinstance(schema, bool) or not schema:
             return schema is not False
         pointer = self.document.pointers.get(id(schema))
@@ -351,7 +355,7 @@ def _compile_whole(document: SchemaDocument, *, formats: bool | None) -> Any:
 
 
 _DEEP = 41  # levels of any value that is generated
-_FEW = 300  # schemas tried on each value within it
+_FEW_TRIED = 300  # schemas tried on each value within it
 MAX_COST = 5_000_000  # schemas tried: some 80 ms
 _MAX_COMPILING = 10_000  # schemas written out: some 100 ms
 _HERE = "mockserver:schema"
@@ -416,8 +420,8 @@ _MAX_COST_STEPS = 500_000  # values times depth
 _UNEVALUATED = frozenset(("unevaluatedProperties", "unevaluatedItems"))
 # Keywords whose schemas apply to the values within a value, those that hold schemas by name, and those that hold none.
 _APPLIED_BELOW = frozenset((
-    *("items", "prefixItems", "additionalItems", "contains", "unevaluatedItems", "properties", "patternProperties"),
-    *("additionalProperties", "unevaluatedProperties", "propertyNames"),
+    "items", "prefixItems", "additionalItems", "contains", "unevaluatedItems", "properties", "patternProperties",
+    "additionalProperties", "unevaluatedProperties", "propertyNames",
 ))  # fmt: skip
 _BY_NAME = frozenset(("properties", "patternProperties", "dependentSchemas", "dependencies"))
 _NEVER_APPLIED = frozenset(("$defs", "definitions", "const", "default", "examples", "required"))

@@ -36,7 +36,7 @@ class Location(Struct, frozen=True):
     owner: str = ""  # the name of what has the property: of an object, or of a list for its items
 
     def descend(self, step: str, name: str = "") -> "Location":
-        """The place of a property, or of an item, which has no name."""
+        """Return the place of a property, or of an item, which has no name."""
         hints, owner = ((name,), self.name) if name else (self.hints, self.owner)
         return Location(f"{self.pointer}/{escape(step)}", hints, self.depth + 1, self.rejections, owner)
 
@@ -46,7 +46,7 @@ class Location(Struct, frozen=True):
         return self.hints[0] if self.hints and (self.depth or self.hints[0].isalpha()) else ""
 
     def extend(self, rejections: int, hints: tuple[str, ...] = ()) -> "Location":
-        """The same after more rejections, and with more hints."""
+        """Return the same after more rejections, and with more hints."""
         if not rejections and not hints:
             return self
         return Location(self.pointer, (*self.hints, *hints), self.depth, self.rejections + rejections, self.owner)
@@ -100,7 +100,7 @@ class Attempt:
         if not self.has_prompt or root is None or not root.parts or "object" in root.types:
             return None
         name = next((part["title"] for part in root.parts if isinstance(part.get("title"), str)), WHOLE)
-        values, self.said = self.said.assigned(
+        values, self.said = self.said.assign(
             {name: root.view}, lambda _, value: self.fits(root, value), required=(name,)
         )
         return next((value for value in values.values() if self.fits(root, value)), None)
@@ -112,11 +112,11 @@ class Attempt:
             raise WorkLimitError
 
     def is_generous(self, location: Location) -> bool:
-        """Whether a value may have more than it must."""
+        """Return whether a value may have more than it must."""
         return not self.minimal and location.depth <= _MAX_OPTIONAL_DEPTH
 
     def stream(self, location: Location, label: str) -> Random:
-        """A random stream for a location."""
+        """Return a random stream for a location."""
         return self.seed.stream(label, location.pointer, str(location.rejections))
 
     def draw_fraction(self, location: Location, label: str) -> float:
@@ -124,11 +124,11 @@ class Attempt:
         return self.seed.fraction(label, location.pointer, str(location.rejections))
 
     def is_rejected(self, location: Location, name: str) -> bool:
-        """Whether the validator rejected an earlier value of this property."""
+        """Return whether the validator rejected an earlier value of this property."""
         return self.rejections.get(location.descend(name).pointer, 0) > 0
 
     def fits(self, shape: Shape | None, value: Json) -> bool:
-        """Whether the schemas of a shape allow a value, as far as they can tell one by one."""
+        """Return whether the schemas of a shape allow a value, as far as they can tell one by one."""
         if shape is None:
             return False
         if not self.compiled.validator.is_cheap:
@@ -157,7 +157,7 @@ class Attempt:
         return self._make_first_possible(shape, location, Taken(looked_up=taken.looked_up))
 
     def _default_and_examples(self, shape: Shape, location: Location) -> Sequence[Json]:
-        """The default and examples of the schema, unless they were rejected or the prompt says more."""
+        """Return the default and examples of the schema, unless they were rejected or the prompt says more."""
         if not (shape.defaults or shape.examples) or location.rejections or self.minimal:
             return ()
         found = list(shape.defaults)
@@ -172,7 +172,7 @@ class Attempt:
         choices = shape.choices
         first: UnsatisfiableError | None = None
         combinations = self.combine(shape, choices, location, taken) if choices else iter([shape])
-        for combination in islice(combinations, _MAX_COMBINATIONS):
+        for combination in islice(combinations, _MAX_TRIED_COMBINATIONS):
             try:
                 with _Undoing(self):
                     return self._make_value(combination, location, taken)
@@ -252,7 +252,7 @@ class Attempt:
         raise UnsatisfiableError("none of the listed values is allowed", "enum")
 
     def _order_types(self, shape: Shape, location: Location) -> Sequence[str]:
-        """The types to try: null last, or first where the value must end."""
+        """Return the types to try: null last, or first where the value must end."""
         types = shape.likely_types
         if len(types) == 1:
             return types
@@ -279,7 +279,7 @@ class Attempt:
 
     def _make_text(self, shape: Shape, location: Location) -> str:
         def stream(attempt: int, rejected: int) -> Random:
-            """The stream of an attempt; characters that were rejected before count as work."""
+            """Return the stream of an attempt; characters that were rejected before count as work."""
             self.spend(_STEPS_OF_TEXT * attempt + rejected // PER_STEP["rejected characters"])
             return self.stream(location, f"text {attempt}")
 
@@ -305,10 +305,10 @@ class Attempt:
             return self.fits(shape.find_property(name), value)
 
         self._spend_on_prompt(len(views))
-        found, left = self.said.assigned(views, fits, required=shape.required, owner=location.name)
+        found, left = self.said.assign(views, fits, required=shape.required, owner=location.name)
         if any(isinstance(found.get(name), str) for name in shape.nullable):  # null is better than what is left
             needed = [name for name in shape.required if name not in shape.nullable]
-            found, left = self.said.assigned(views, fits, required=needed, owner=location.name)
+            found, left = self.said.assign(views, fits, required=needed, owner=location.name)
         self.said = left
         values = {name: value for name, value in found.items() if not self.is_rejected(location, name)}
         return Taken({**taken.values, **values}, taken.looked_up.union(views))
@@ -324,14 +324,14 @@ class Attempt:
             self._evidence[key] = (left, shape), 0  # of a shape that leads to itself; nothing else gets their identity
             if shape.names:
                 self._spend_on_prompt(len(shape.views))
-                found = self.said.evidence(shape.views)
+                found = self.said.measure_evidence(shape.views)
             else:
                 found = max(map(self.measure_evidence, shape.options))
             self._evidence[key] = (left, shape), found
         return self._evidence[key][1]
 
     def measure_evidence_within(self, shape: Shape | None) -> float:
-        """The same, also of objects in a list."""
+        """Return the same, also of objects in a list."""
         is_list = shape is not None and shape.has_items and not shape.names
         return self.measure_evidence(shape.find_item(0) if shape and is_list else shape)
 
@@ -366,8 +366,8 @@ class _ObjectMaker:
         self.shape = shape
         self.location = location
         self.taken = taken
-        most = shape.upper_limit("maxProperties")
-        self.least = shape.lower_limit("minProperties")
+        most = shape.find_upper_limit("maxProperties")
+        self.least = shape.find_lower_limit("minProperties")
         self.most = MAX_PROPERTIES if most is None else most
         if self.least > MAX_PROPERTIES:
             why = f"cannot generate {self.least:,} properties; the limit is {MAX_PROPERTIES:,}"
@@ -376,7 +376,7 @@ class _ObjectMaker:
     def make(self) -> dict[str, Json]:
         required = self.shape.add_dependents(self.shape.required)
         if len(required) > self.most:
-            stated = self.shape.upper_limit("maxProperties") is not None
+            stated = self.shape.find_upper_limit("maxProperties") is not None
             keyword, why = ("maxProperties", "allowed") if stated else ("required", f"made, {MAX_PROPERTIES:,}")
             raise UnsatisfiableError(f"more properties are required than are {why}", keyword)
         chosen = self._choose_names(required)
@@ -404,7 +404,7 @@ class _ObjectMaker:
         return chosen
 
     def _is_wanted(self, name: str) -> bool:
-        """Whether to make an optional property: what the prompt mentions, or by chance if it mentions nothing.
+        """Return whether to make an optional property: what the prompt mentions, or by chance if it mentions nothing.
 
         The prompt also decides on the optional properties of arguments, and on those beside required ones.
         """
@@ -427,7 +427,7 @@ class _ObjectMaker:
         return None if self._is_unknown(name, shape) else self.attempt.make(shape, self.location.descend(name, name))
 
     def _is_unknown(self, name: str, shape: Shape) -> bool:
-        """Whether a value or null is null: the prompt says others and not this one, which has no default."""
+        """Return whether a value or null is null: the prompt says others and not this one, which has no default."""
         attempt = self.attempt
         if not attempt.has_prompt or not (self.taken.values or attempt.said.sparse):
             return False
@@ -451,7 +451,7 @@ class _ObjectMaker:
             raise UnsatisfiableError(f"could not find {self.least:,} allowed property names", "minProperties")
 
     def _make_names(self, values: Mapping[str, Json]) -> Iterator[str]:
-        """Further names: those that the schema knows, then made up ones."""
+        """Yield further names: those that the schema knows, then made up ones."""
         for name in self.shape.names:
             if name not in values and len(self.shape.add_dependents((name,))) == 1 and self._is_allowed(name):
                 yield name
@@ -490,8 +490,8 @@ class _ArrayMaker:
         self.attempt = attempt
         self.shape = shape
         self.location = location
-        most = shape.upper_limit("maxItems")
-        self.least = shape.lower_limit("minItems")
+        most = shape.find_upper_limit("maxItems")
+        self.least = shape.find_lower_limit("minItems")
         self.most = _MAX_ITEMS if most is None else most
         if self.least > _MAX_ITEMS:
             raise UnsatisfiableError(f"cannot generate {self.least:,} items; the limit is {_MAX_ITEMS:,}", "minItems")
@@ -532,12 +532,12 @@ class _ArrayMaker:
         return items
 
     def _take_count(self) -> int:
-        """How many items the prompt wants, if it says so: "4 tasks"."""
+        """Return how many items the prompt wants, if it says so: "4 tasks"."""
         attempt = self.attempt
         hints = self.location.hints
         if not attempt.has_prompt or self.location.rejections or not (hints or self.holds_texts):
             return 0
-        count, attempt.said = attempt.said.counted(hints[0] if hints and hints[0] != "elements" else "")
+        count, attempt.said = attempt.said.find_count(hints[0] if hints and hints[0] != "elements" else "")
         return min(count or 0, _MAX_WANTED)
 
     def _choose_length(self, wanted: int, contained: int) -> int:
@@ -559,8 +559,8 @@ class _ArrayMaker:
         item = self.further
         if not self.attempt.has_prompt or self.location.rejections or item is None or not item.names:
             return ()
-        sets = said.sets(item.views, listed=True)
-        return sets if len(sets) > 1 or said.evidence(item.views) > _FEW_MENTIONED else ()
+        sets = said.split(item.views, listed=True)
+        return sets if len(sets) > 1 or said.measure_evidence(item.views) > _FEW_MENTIONED else ()
 
     def _make_item(self, at: int, shape: Shape | None, seen: set[str], *, differs: bool) -> Json:
         """Make an item; one that is not `seen` where items must differ, or should: those of "3 fruits" do."""
@@ -570,11 +570,11 @@ class _ArrayMaker:
         if not self.shape.is_unique and not differs:
             return self.attempt.make(shape, location)
         first = value = self.attempt.make(shape, location)
-        for attempt in range(1, _MAX_ITEM_ATTEMPTS):
+        for rejections in range(1, _MAX_ITEM_ATTEMPTS):
             if (key := make_json_key(value)) not in seen:
                 seen.add(key)
                 return value
-            value = self.attempt.make(shape, location.extend(attempt))
+            value = self.attempt.make(shape, location.extend(rejections))
         if not self.shape.is_unique:
             return first
         raise UnsatisfiableError("no further item was found that differs from the others", "uniqueItems")
@@ -590,7 +590,7 @@ def _rotate(items: Sequence[T], by: int) -> Sequence[T]:
 
 
 def _answers(shape: Shape | None) -> bool:
-    """Whether an alternative is the answer, by its title or its only property: Response, final_answer."""
+    """Return whether an alternative is the answer, by its title or its only property: Response, final_answer."""
     names = (*shape.hints[:1], *shape.names) if shape is not None and len(shape.names) < _FEW_NAMES else ()
     return any(not word_set("answers").isdisjoint(split_words(name)) for name in names if len(name) < _LONGEST_NAME)
 
@@ -607,7 +607,7 @@ _MAX_DEPTH = 40
 _MAX_OPTIONAL_DEPTH = 4
 _OPTIONAL_CHANCES = (0.9, 0.7, 0.4, 0.2, 0.1)  # of an optional property, by depth
 _MAX_OPTIONAL = (20, 8, 4, 2)  # optional properties of one object, by depth
-_MAX_COMBINATIONS = 16
+_MAX_TRIED_COMBINATIONS = 16
 _MAX_LISTED = 50
 _MAX_EXAMPLES = 4
 _MAX_ITEMS = 1_000

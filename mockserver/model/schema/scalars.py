@@ -37,13 +37,13 @@ Range = tuple[float, float]
 Streams = Callable[[int, int], Random]  # a random stream for each attempt; the last one made this many characters
 
 
-def lower_limit(parts: Sequence[Part], keyword: str) -> int:
-    """The strictest minimum of a keyword for sizes."""
+def find_lower_limit(parts: Sequence[Part], keyword: str) -> int:
+    """Return the strictest minimum of a keyword for sizes."""
     return max((int(part[keyword]) for part in parts if keyword in part), default=0)
 
 
 def find_upper_limit(parts: Sequence[Part], keyword: str) -> int | None:
-    """The strictest maximum of a keyword for sizes; None if there is none."""
+    """Return the strictest maximum of a keyword for sizes; None if there is none."""
     return min((int(part[keyword]) for part in parts if keyword in part), default=None)
 
 
@@ -122,7 +122,7 @@ def _is_number(value: Json) -> bool:
 
 
 def _to_fraction(number: Json) -> Fraction:
-    """A number as it is written: 0.1 is a tenth."""
+    """Return a number as it is written: 0.1 is a tenth."""
     return Fraction(repr(number) if isinstance(number, float) else number)
 
 
@@ -141,7 +141,7 @@ class Texts:
         self._content = next((part for part in parts if "contentEncoding" in part or "contentMediaType" in part), {})
         self._stated = [{keyword: part[keyword] for keyword in _CHECKED if keyword in part} for part in parts]
         limit = find_upper_limit(parts, "maxLength")
-        self._shortest = lower_limit(parts, "minLength")
+        self._shortest = find_lower_limit(parts, "minLength")
         self._longest = inf if limit is None else limit
         if self._shortest > self._longest:
             why = f"no text has {self._shortest:,} characters and no more than {self._longest:,}"
@@ -202,7 +202,7 @@ class Texts:
         return b64encode(text.encode()).decode() if self._content.get("contentEncoding") == "base64" else text
 
     def _allows(self, text: str) -> bool:
-        """Whether a text meets patterns, formats and lengths; where only lengths are stated, it does."""
+        """Return whether a text meets patterns, formats and lengths; where only lengths are stated, it does."""
         return not (self._patterns or self._formats) or bool(find_text_validator(self._stated).is_valid(text))
 
 
@@ -277,7 +277,7 @@ def _find_draw(hints: tuple[str, ...]) -> Draw:
 
 
 def known_text(name: str, rng: Random) -> str | None:
-    """A text or a number for a name that says what its value is."""
+    """Return a text or a number for a name that says what its value is."""
     draw = _look_up(read_texts_by_name(), (name,), None)
     if draw is not None:
         return draw(rng)
@@ -305,17 +305,17 @@ def _read_ranges_by_name() -> Mapping[str, tuple[float, float]]:
 
 @remember(1024)
 def find_natural_range(hints: tuple[str, ...]) -> Range:
-    """The usual range of a number with these names and descriptions."""
+    """Return the usual range of a number with these names and descriptions."""
     return _look_up(_read_ranges_by_name(), hints, (1, 100))
 
 
 def _look_up(table: Mapping[str, T], hints: tuple[str, ...], default: D) -> T | D:
-    """The entry for the last one or two words known of the first hint that has any."""
+    """Return the entry for the last one or two words known of the first hint that has any."""
     return next((table[words] for hint in hints for words in _find_endings(hint) if words in table), default)
 
 
 def _find_endings(hint: str) -> Iterator[str]:
-    """The words of a name from the last to the first, each after the pair that it ends."""
+    """Yield the words of a name from the last to the first, each after the pair that it ends."""
     words = [found.lower() for found in re.findall(r"[A-Z]?[a-z]+|[A-Z]+", hint[:_MAX_HINT])]
     for at in range(len(words) - 1, -1, -1):
         if at:

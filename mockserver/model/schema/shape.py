@@ -25,7 +25,7 @@ from mockserver.model.schema.document import (
     UnsatisfiableError,
     measure_depth_and_size,
 )
-from mockserver.model.schema.scalars import Numbers, Texts, find_upper_limit, lower_limit
+from mockserver.model.schema.scalars import Numbers, Texts, find_lower_limit, find_upper_limit
 
 Part = Mapping[str, Json]
 Parts = tuple[Part, ...]
@@ -61,7 +61,7 @@ class Shape:
         return next((pointers[id(part)] for part in self.parts if id(part) in pointers), "#")
 
     def find_pointer_of(self, keyword: str) -> str:
-        """Where a keyword stands; if nowhere, where the shape does."""
+        """Return where a keyword stands; if nowhere, where the shape does."""
         pointers = self._compiled.document.pointers
         stating = next((part for part in self.parts if keyword in part and id(part) in pointers), None)
         return self.pointer if stating is None else f"{pointers[id(stating)]}/{keyword}"
@@ -129,7 +129,7 @@ class Shape:
         return "null" in self.kinds and self.kinds.isdisjoint(("object", "array"))
 
     def allows(self, value: Json) -> bool:
-        """Whether its schemas allow a value, as far as they can be asked one by one."""
+        """Return whether its schemas allow a value, as far as they can be asked one by one."""
         if self._is_plain:
             return has_type(value, self.types)
         return all(self._compiled.validator.allows(schema, value) for schema in self.schemas)
@@ -187,12 +187,12 @@ class Shape:
     def numbers(self) -> Numbers:
         return Numbers(self.parts, whole=False)
 
-    def lower_limit(self, keyword: str) -> int:
-        """The strictest minimum of a keyword for sizes."""
-        return lower_limit(self.parts, keyword)
+    def find_lower_limit(self, keyword: str) -> int:
+        """Return the strictest minimum of a keyword for sizes."""
+        return find_lower_limit(self.parts, keyword)
 
-    def upper_limit(self, keyword: str) -> int | None:
-        """The strictest maximum of a keyword for sizes; None if there is none."""
+    def find_upper_limit(self, keyword: str) -> int | None:
+        """Return the strictest maximum of a keyword for sizes; None if there is none."""
         return find_upper_limit(self.parts, keyword)
 
     # Properties
@@ -225,7 +225,7 @@ class Shape:
         return self._compiled.find_shape((*stated, _TEXT)) if stated else None
 
     def allows_name(self, name: str) -> bool:
-        """Whether a property may have this name, and a value."""
+        """Return whether a property may have this name, and a value."""
         stated = (part["propertyNames"] for part in self.parts if "propertyNames" in part)
         return self.find_property(name) is not None and all(
             self._compiled.validator.allows(schema, name) for schema in stated
@@ -240,7 +240,7 @@ class Shape:
         )
 
     def find_property(self, name: str) -> "Shape | None":
-        """The shape of the property of this name; None if nothing is allowed there."""
+        """Return the shape of the property of this name; None if nothing is allowed there."""
         if name not in self._properties:
             found = self._compiled.find_shape(self._property_schemas(name))
             if name not in self.names:
@@ -281,7 +281,7 @@ class Shape:
     # Items
 
     def find_item(self, at: int) -> "Shape | None":
-        """The shape of the item at this index; None if nothing is allowed there."""
+        """Return the shape of the item at this index; None if nothing is allowed there."""
         at = min(at, self.fixed_items)  # all further ones are alike
         if at not in self._items:
             self._items[at] = self._compiled.find_shape(self._item_schemas(at))
@@ -305,7 +305,7 @@ class Shape:
         return max((len(_first_items(part)) for part in self.parts), default=0)
 
     def list_contained(self, most: int) -> Sequence[Json]:
-        """The schemas of `contains`, each as often as an item must meet it, and not many more than so many."""
+        """Return the schemas of `contains`, each as often as an item must meet it, and not many more than so many."""
         return [
             part["contains"]
             for part in self.parts
@@ -343,7 +343,7 @@ class Shape:
         return Shape(self._compiled, together, (*self.parts, *new))
 
     def find_new_choices(self, narrow: "Shape") -> tuple[Alternatives, ...]:
-        """The choices that it has and the narrower one, which it was widened from, had not."""
+        """Return the choices that it has and the narrower one, which it was widened from, had not."""
         return tuple(self._choices(self.parts[len(narrow.parts) :]))
 
     def _choices(self, parts: Parts) -> Iterator[Alternatives]:
@@ -440,7 +440,7 @@ class CompiledSchema:
         return self._shapes[key][1]
 
     def count_values(self, listed: Json) -> int:
-        """The size of what `enum` or `const` of a part holds; only the length of other lists."""
+        """Return the size of what `enum` or `const` of a part holds; only the length of other lists."""
         return self._sizes.get(id(listed)) or (len(listed) if isinstance(listed, list) else 1)
 
     @lazy_property
@@ -514,7 +514,7 @@ def _narrow_types(one: Sequence[str], other: Sequence[str]) -> list[str]:
 
 
 def has_type(value: Json, allowed: Sequence[str]) -> bool:
-    """Whether a value is of one of these types."""
+    """Return whether a value is of one of these types."""
     if isinstance(value, float):
         kind = "integer" if value.is_integer() else "number"
     else:
@@ -523,7 +523,7 @@ def has_type(value: Json, allowed: Sequence[str]) -> bool:
 
 
 def make_json_key(value: Json) -> str:
-    """A text that is the same for equal values: unlike in Python, 1 and true differ."""
+    """Return a text that is the same for equal values: unlike in Python, 1 and true differ."""
     return dumps(value, sort_keys=True)
 
 
@@ -537,7 +537,7 @@ _ANNOTATIONS = ("title", "description", "default", "examples")
 _SAY_NOTHING_OF_LISTED = frozenset((*_ANNOTATIONS, "enum", "const", "type"))
 _SAY_TYPES_ONLY = frozenset((*_ANNOTATIONS, "type"))
 _READ_IN_VIEWS = frozenset(
-    (*("type", "enum", "const", "format", "title", "description", "properties", "minimum", "maximum", "prefixItems"),)
+    ("type", "enum", "const", "format", "title", "description", "properties", "minimum", "maximum", "prefixItems")
 )
 _TYPES_OF_PYTHON = {type(None): "null", bool: "boolean", int: "integer", str: "string", list: "array"}
 _TEXT: Json = {"type": "string"}
@@ -549,13 +549,13 @@ _MAX_VIEWS = 200
 _MAX_VIEWED_OPTIONS = 50
 _IMPLYING: Mapping[str, Sequence[str]] = {
     "object": (
-        *("properties", "required", "additionalProperties", "patternProperties", "propertyNames", "minProperties"),
-        *("maxProperties", "dependentRequired", "dependentSchemas", "dependencies", "unevaluatedProperties"),
+        "properties", "required", "additionalProperties", "patternProperties", "propertyNames", "minProperties",
+        "maxProperties", "dependentRequired", "dependentSchemas", "dependencies", "unevaluatedProperties",
     ),
     "array": (
-        *("items", "prefixItems", "minItems", "maxItems", "uniqueItems", "contains", "additionalItems"),
-        *("unevaluatedItems",),
+        "items", "prefixItems", "minItems", "maxItems", "uniqueItems", "contains", "additionalItems",
+        "unevaluatedItems",
     ),
     "string": ("pattern", "format", "minLength", "maxLength", "contentEncoding", "contentMediaType"),
     "number": ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"),
-}
+}  # fmt: skip

@@ -244,9 +244,9 @@ def _check_generate(spec: GenerateSpec, context: CompileContext, *, is_table: bo
     if spec.schema_ is not None and kind != "schema":
         context.at("schema").refuse_key(f'"schema" cannot be combined with kind: {kind}; write kind: schema')
     elif spec.schema_ is not None:
-        from mockserver.model.schema import schema_error  # slow to import, and few rules need it
+        from mockserver.model.schema import find_schema_error  # slow to import, and few rules need it
 
-        if why := schema_error(spec.schema_):
+        if why := find_schema_error(spec.schema_):
             context.at("schema").refuse(f"invalid JSON Schema: {why}")
     if spec.tokens is not None:
         _check_tokens(spec.tokens, kind, context.at("tokens"))
@@ -255,8 +255,8 @@ def _check_generate(spec: GenerateSpec, context: CompileContext, *, is_table: bo
 def _check_tokens(tokens: int, kind: str, context: CompileContext) -> None:
     if tokens > MAX_TEXT_TOKENS:
         context.refuse(f'"tokens" expects at most {MAX_TEXT_TOKENS}, not {tokens}')
-    elif kind in _OF_GIVEN_LENGTH:
-        others = ", ".join(name for name in KINDS if name not in _OF_GIVEN_LENGTH)
+    elif kind in _FIXED_LENGTH_KINDS:
+        others = ", ".join(name for name in KINDS if name not in _FIXED_LENGTH_KINDS)
         context.refuse_key(f'"tokens" has no effect for kind: {kind}; use it with {others}')
 
 
@@ -314,5 +314,5 @@ def _compile_timing(timing: TimingSpec, context: CompileContext) -> Timing:
 
 # The kinds that `generate` accepts; arguments belong to a tool call.
 KINDS = tuple(name for name in GENERATORS if name != "arguments")
-_OF_GIVEN_LENGTH = ("echo", "schema", "json")
+_FIXED_LENGTH_KINDS = ("echo", "schema", "json")
 _NOTICES = frozenset(("progress", "log", "ask"))  # keys of what MCP clients get before an answer

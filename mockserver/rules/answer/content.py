@@ -232,10 +232,10 @@ def _find_reason(name: str, context: CompileContext) -> str:
 
 
 _OURS = (
-    *("missing_key", "unmatched", "route_not_found", "method_not_allowed", "bad_json"),
-    *("not_found", "previous_not_found", "not_cancellable", "unsupported"),
-    *("key_not_allowed", "model_not_allowed", "over_limit"),
-)
+    "missing_key", "unmatched", "route_not_found", "method_not_allowed", "bad_json",
+    "not_found", "previous_not_found", "not_cancellable", "unsupported",
+    "key_not_allowed", "model_not_allowed", "over_limit",
+)  # fmt: skip
 # The short names of errors, and their reasons.
 ERROR_NAMES: Mapping[str, str] = {name: name for name in REASONS if name not in _OURS}
 

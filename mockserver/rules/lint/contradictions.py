@@ -114,7 +114,7 @@ def _check_choice(call: Call, choice: DraftChoice) -> Iterator[str]:
             yield "calls no tool, although the request's tool_choice requires one"
         elif as_json:
             yield from _check_json(call, choice.parts)
-    if choice.finish is not None and own is None and call.operation != "responses":  # which has no finish reasons
+    if choice.finish is not None and own is None and call.operation != "responses":  # Responses have no finish reasons
         yield from _check_finish(call, choice.finish, made)
 
 

@@ -16,6 +16,7 @@ from itertools import islice
 from msgspec import Struct
 
 from mockserver.config.source import did_you_mean
+from mockserver.config.spelling import FLAGS, Spelling
 from mockserver.core.draft import PlayCassette
 from mockserver.core.json import Json
 from mockserver.core.mcp_server import UPSTREAM, McpChange, McpServer
@@ -252,19 +253,22 @@ def _may_hold(condition: Condition, tool: str | None) -> bool:
 # Rules that need something outside the rules files.
 
 
-def find_without_upstream(rules: Sequence[Rule], upstreams: Collection[str]) -> Iterator[Remark]:
+def find_without_upstream(
+    rules: Sequence[Rule], upstreams: Collection[str], spelling: Spelling = FLAGS
+) -> Iterator[Remark]:
     """Yield a remark for each rule that forwards what has no upstream, as far as the rule says what it forwards."""
     for rule in rules:
         if not _may_forward(rule.spec["then"]):
             continue
         kind, prefix = ("mcp", UPSTREAM) if is_for_mcp(rule.when) else ("dialect", "")
         named = find_pinned(rule.when, "host") or find_pinned(rule.when, kind) or frozenset()
-        names = {f"{prefix}{name}" for name in named if name != "compatible"}  # which is any of its hosts
+        names = {f"{prefix}{name}" for name in named if name != "compatible"}  # compatible stands for any of its hosts
         lacking = sorted(names - set(upstreams))
         usable = [name for name in upstreams if name.startswith(UPSTREAM) == bool(prefix)]
         if lacking or (not names and not usable):
             name = lacking[0] if lacking else f"{prefix}NAME" if prefix else "DIALECT"
-            yield Remark(rule, f"forwards, but no upstream is set; set --upstream {name}=URL")
+            written = spelling.write("upstream", {name: "URL"})
+            yield Remark(rule, f"forwards, but no upstream is set; set {written}")
 
 
 def _may_forward(then: Json) -> bool:

@@ -125,7 +125,7 @@ def _compile_comparator(node: Node) -> Evaluate:
     left, right = node["children"]
     operator = node["value"]
     wanted = right.get("value")
-    if operator not in ("eq", "ne") or right["type"] != "literal" or wanted in (0, 1):  # which differ from booleans
+    if operator not in ("eq", "ne") or right["type"] != "literal" or wanted in (0, 1):  # 1 and 0 are not true and false
         return partial(_INTERPRETER.visit, node)
     read = _compile(left)
     return (lambda value: read(value) == wanted) if operator == "eq" else (lambda value: read(value) != wanted)

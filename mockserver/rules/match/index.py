@@ -7,11 +7,11 @@ clauses is always tried. The result is a superset.
 
 import sys
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from functools import partial
 from heapq import merge
 from itertools import chain
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from mockserver.core.call import Call
 from mockserver.core.json import Json
@@ -24,54 +24,54 @@ MIN_PIECE = 3  # shorter pieces occur in almost every text
 _WINDOW = 32_768  # bytes given to an automaton at once, which bounds the memory its hits take
 _FEW_PIECES = 16  # pieces searched at once in a long text, by vector instructions
 _VERY_FEW_PIECES = 4  # pieces searched one by one in a short text
-_SHORT = 500  # characters of a text that is short
-_FEW = 8  # conditions that are tried rather than looked up by a field that is costly to read
+_SHORT_TEXT = 500  # characters of a text that is short
+_FEW_CONDITIONS = 8  # conditions that are tried rather than looked up by a field that is costly to read
 
 
-class IndexField(NamedTuple):
-    """Where to look up a key: in a field's whole value, its elements, or pieces of its normalised text."""
+Value = str | float | bool
 
-    how: str  # whole | element | piece
+
+class KeyPlace(NamedTuple):
+    """Where a key is looked up: in a field's whole value, its elements, or pieces of its normalised text."""
+
+    part: Literal["whole", "element", "piece"]
     field: Field
     lens: Lens
 
 
 class IndexKey(NamedTuple):
-    look: IndexField
-    value: str | float | bool
+    """A value, and where a call must have it."""
+
+    place: KeyPlace
+    value: Value
 
 
 Clause = frozenset[IndexKey]
 Rows = tuple[int, ...]
 Find = Callable[[Json], Iterable[Rows]]
+Hits = list[tuple[int, int, int]]  # the number of a piece, and where it begins and ends
 
 
 class RuleIndex:
     """Finds which of many conditions can hold for a call."""
 
     def __init__(self, conditions: Sequence[Condition]) -> None:
-        clauses = [tuple(list_clauses(condition)) for condition in conditions]
-        keys = tuple(chain.from_iterable(chain.from_iterable(clauses)))
-        common = Counter(keys)
-        costly = [key for key in keys if key.look.field.costly]
-        common.update(dict.fromkeys(costly, _FEW))  # as if this many more conditions shared them
-        fields = Counter(key.look.field for key in costly)
-        tried = {field for field, count in fields.items() if count <= _FEW}  # they are not read for the index
-        tables: dict[IndexField, dict[str | float | bool, list[int]]] = defaultdict(lambda: defaultdict(list))
-        always = []
-        for row, choices in enumerate(clauses):
-            if tried:
-                choices = tuple(clause for clause in choices if tried.isdisjoint(key.look.field for key in clause))
-            if not choices:
+        choices = [tuple(list_clauses(condition)) for condition in conditions]
+        keys = tuple(chain.from_iterable(chain.from_iterable(choices)))
+        sharers = _count_sharers(keys)
+        unread = _find_unread_fields(keys)
+        always = list[int]()
+        tables: dict[KeyPlace, dict[Value, list[int]]] = defaultdict(lambda: defaultdict(list))
+        for row, clauses in enumerate(choices):
+            if unread:
+                clauses = tuple(clause for clause in clauses if unread.isdisjoint(key.place.field for key in clause))
+            if not clauses:
                 always.append(row)
                 continue
-            for look, value in min(choices, key=partial(_rate_cost, common)):
-                tables[look][value].append(row)
+            for key in min(clauses, key=partial(_rate_cost, sharers)):
+                tables[key.place][key.value].append(row)
         self._always = tuple(always)
-        finders: dict[Read, list[Find]] = defaultdict(list)
-        for look, table in tables.items():
-            finders[look.field.read].append(_make_finder(look, table))
-        self._finders = tuple([(read, _join_finders(finds)) for read, finds in finders.items()])
+        self._finders = _make_finders(tables)
 
     def find_candidates(self, call: Call) -> Iterable[int]:
         """Return the numbers of all conditions that may hold, ascending, without duplicates."""
@@ -86,7 +86,7 @@ class RuleIndex:
         rows = found[0] if len(found) == 1 else sorted({*chain(*found)})
         if not always:
             return rows
-        return sorted((*always, *rows)) if len(always) <= _FEW else merge(always, rows)
+        return sorted((*always, *rows)) if len(always) <= _FEW_CONDITIONS else merge(always, rows)
 
 
 class FewIndex:
@@ -148,18 +148,31 @@ def find_pinned(condition: Condition, field: str) -> frozenset[Json] | None:
             found = [values for branch in branches if (values := find_pinned(branch, field)) is not None]
             return frozenset().union(*found) if found and len(found) == len(branches) else None
     whole = next(list_clauses(condition), frozenset()) if condition.field.name == field else frozenset()
-    return frozenset(key.value for key in whole) if whole and all(key.look.how == "whole" for key in whole) else None
+    return frozenset(key.value for key in whole) if whole and all(key.place.part == "whole" for key in whole) else None
 
 
-def _rate_cost(common: Counter[IndexKey], clause: Clause) -> tuple[int, int, bool]:
+def _count_sharers(keys: Sequence[IndexKey]) -> Counter[IndexKey]:
+    """Return how many conditions share each key; more, if its field is costly to read."""
+    sharers = Counter(keys)
+    sharers.update({key: _FEW_CONDITIONS for key in keys if key.place.field.costly})
+    return sharers
+
+
+def _find_unread_fields(keys: Sequence[IndexKey]) -> Set[Field]:
+    """Return the costly fields that so few keys look at that the index does not read them."""
+    counts = Counter(key.place.field for key in keys if key.place.field.costly)
+    return {field for field, count in counts.items() if count <= _FEW_CONDITIONS}
+
+
+def _rate_cost(sharers: Counter[IndexKey], clause: Clause) -> tuple[int, int, bool]:
     # Prefer keys that few rules share, then long values, then a dict over an automaton.
     shortest, is_quick = _weigh(clause)
-    return sum([common[key] for key in clause]), -shortest, not is_quick
+    return sum([sharers[key] for key in clause]), -shortest, not is_quick
 
 
 def _weigh(clause: Clause) -> tuple[int, bool]:
     lengths = [len(key.value) if isinstance(key.value, str) else 1 for key in clause]
-    return min(lengths), all(key.look.how != "piece" for key in clause)
+    return min(lengths), all(key.place.part != "piece" for key in clause)
 
 
 def _anchor_whole(leaf: Leaf) -> Iterator[Clause]:
@@ -169,7 +182,7 @@ def _anchor_whole(leaf: Leaf) -> Iterator[Clause]:
 
 def _make_whole_key(leaf: Leaf, value: str | float) -> IndexKey:
     seen = leaf.lens(value) if isinstance(value, str) else value
-    return IndexKey(IndexField("whole", leaf.field, leaf.lens), seen)
+    return IndexKey(KeyPlace("whole", leaf.field, leaf.lens), seen)
 
 
 def _anchor_any(leaf: Leaf) -> Iterator[Clause]:
@@ -207,7 +220,7 @@ def _anchor_pattern(leaf: Leaf) -> Iterator[Clause]:
 def _anchor_elements(leaf: Leaf) -> Iterator[Clause]:
     for value in make_tuple(leaf.expected):
         if isinstance(value, str) and not is_pattern(value):
-            yield frozenset([IndexKey(IndexField("element", leaf.field, leaf.lens), leaf.lens(value))])
+            yield frozenset([IndexKey(KeyPlace("element", leaf.field, leaf.lens), leaf.lens(value))])
 
 
 def _make_piece_clause(leaf: Leaf, text: str) -> Clause:
@@ -216,7 +229,15 @@ def _make_piece_clause(leaf: Leaf, text: str) -> Clause:
     longest = max(words, key=len, default="")
     if len(longest) < MIN_PIECE or not is_unicode(longest):
         return frozenset()
-    return frozenset([IndexKey(IndexField("piece", leaf.field, Lens(fold=leaf.lens.fold)), longest)])
+    return frozenset([IndexKey(KeyPlace("piece", leaf.field, Lens(fold=leaf.lens.fold)), longest)])
+
+
+def _make_finders(tables: Mapping[KeyPlace, Mapping[Value, list[int]]]) -> tuple[tuple[Read, Find], ...]:
+    """Return the fields to read, and what finds the conditions for the value of each."""
+    finders: dict[Read, list[Find]] = defaultdict(list)
+    for place, table in tables.items():
+        finders[place.field.read].append(_make_finder(place, table))
+    return tuple([(read, _join_finders(finds)) for read, finds in finders.items()])
 
 
 def _join_finders(finders: Sequence[Find]) -> Find:
@@ -225,20 +246,21 @@ def _join_finders(finders: Sequence[Find]) -> Find:
     return lambda value: [rows for find in finders for rows in find(value)]
 
 
-def _make_finder(look: IndexField, table: Mapping[Json, list[int]]) -> Find:
+def _make_finder(place: KeyPlace, table: Mapping[Value, list[int]]) -> Find:
     rows = {value: tuple(dict.fromkeys(found)) for value, found in table.items()}
-    lens = None if look.lens == PLAIN else look.lens
-    match look.how:
+    lens = None if place.lens == PLAIN else place.lens
+    match place.part:
         case "whole":
             return _make_whole_finder(rows, lens)
         case "element":
-            return partial(_find_elements, rows, look.lens)
-    return _make_piece_finder(rows, lens)
+            return partial(_find_elements, rows, place.lens)
+        case "piece":
+            return _make_piece_finder(rows, lens)
 
 
 def _make_whole_finder(rows: Mapping[Json, Rows], lens: Lens | None) -> Find:
     longest = max(len(str(value)) for value in rows)
-    if lens is not None and lens.squeeze:  # which makes texts shorter; a folded text is no shorter
+    if lens is not None and lens.squeeze:  # squeezing makes texts shorter, folding does not
         longest = sys.maxsize
 
     def find(value: Json) -> Iterable[Rows]:
@@ -267,33 +289,46 @@ def _make_piece_finder(rows: Mapping[Json, Rows], lens: Lens | None) -> Find:
     few = [(str(piece), found) for piece, found in rows.items()] if len(rows) <= _VERY_FEW_PIECES else []
     sought = [str(piece).encode("utf-8", "replace") for piece in rows]
     found = tuple(rows.values())
-    look = ahocorasick_rs.BytesAhoCorasick(sought).find_matches_as_indexes  # that of str is half as fast
-    # This one leaves out hits that overlap, but where there are none it is twenty times as fast.
-    first = ahocorasick_rs.BytesAhoCorasick(sought[:_FEW_PIECES], ahocorasick_rs.MatchKind.LeftmostFirst)
-    holds_any = first.find_matches_as_indexes if len(sought) <= _FEW_PIECES else len
-    overlap = max(map(len, sought)) - 1
+    search = ahocorasick_rs.BytesAhoCorasick(sought).find_matches_as_indexes  # half as fast for str
+    search_windows = _make_window_search(sought, search)
 
     def find(value: Json) -> Iterable[Rows]:
         if not isinstance(value, str):
             return ()
         text = value if lens is None else lens(value)
-        if few and len(text) <= _SHORT:
+        if few and len(text) <= _SHORT_TEXT:
             held: list[Rows] = []
             for piece, its_rows in few:
                 if piece in text:
                     held.append(its_rows)
             return held
         data = text.encode("utf-8", "replace")
-        if len(data) <= _WINDOW:
-            hits = look(data, overlapping=True)
-        else:
-            windows = (data[at : at + _WINDOW + overlap] for at in range(0, len(data), _WINDOW))
-            hits = [hit for window in filter(holds_any, windows) for hit in look(window, overlapping=True)]
+        hits = search(data, overlapping=True) if len(data) <= _WINDOW else search_windows(data)
         if len(hits) < 2:
             return (found[hits[0][0]],) if hits else ()
         return [found[piece] for piece in {hit[0] for hit in hits}]
 
     return find
+
+
+def _make_window_search(sought: Sequence[bytes], search: Callable[..., Hits]) -> Callable[[bytes], Hits]:
+    """Return what searches a long text for pieces, one window after another."""
+    from ahocorasick_rs import BytesAhoCorasick, MatchKind
+
+    overlap = max(map(len, sought)) - 1
+    may_have_hits: Callable[[bytes], object] | None = None
+    if len(sought) <= _FEW_PIECES:
+        # This leaves out hits that overlap, but where there are none it is twenty times as fast.
+        may_have_hits = BytesAhoCorasick(sought, MatchKind.LeftmostFirst).find_matches_as_indexes
+
+    def search_windows(data: bytes) -> Hits:
+        starts = range(0, len(data), _WINDOW)
+        windows: Iterable[bytes] = (data[start : start + _WINDOW + overlap] for start in starts)
+        if may_have_hits is not None:
+            windows = filter(may_have_hits, windows)
+        return [hit for window in windows for hit in search(window, overlapping=True)]
+
+    return search_windows
 
 
 ANCHORS: Mapping[str, Callable[[Leaf], Iterator[Clause]]] = {

@@ -33,7 +33,7 @@ def compile_when(spec: Json, report: Report) -> Condition:
     exactly this list). A bare text for `tools` means that the tool is offered. Anything else is a table of predicates.
     """
     if not isinstance(spec, Mapping):
-        report(f"expected a table of fields, not {show_value(spec)}", ())
+        report(f'expected a table of fields, not {show_value(spec)}; write {{last_user: "*hello*"}}', ())
         return All()
     parts: list[Condition] = []
     for key, value in spec.items():

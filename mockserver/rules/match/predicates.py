@@ -228,7 +228,7 @@ def _build_regex(expected: str, lens: Lens) -> Test:
         compiled()  # its mistakes are reported now
     spaces = Lens(squeeze=lens.squeeze) if lens.squeeze else None
     required = "" if lens.fold else max(find_literals(expected), key=len, default="")
-    surely_fast = _SHORT if alike and _is_simple(expected) else -1  # characters of a text
+    surely_fast = _SHORT_TEXT if alike and _is_simple(expected) else -1  # characters of a text
 
     def search(actual: Json) -> bool | Mapping[str, str]:
         if not isinstance(actual, str):
@@ -280,7 +280,7 @@ def _is_simple(pattern: str) -> bool:
 
 
 _SIMPLE = 60  # characters of a pattern: the search then stays far below its time limit
-_SHORT = 200  # characters of a text
+_SHORT_TEXT = 200  # characters of a text
 _LONGEST_ALIKE = 200  # characters
 _ALIKE = lazy_pattern(
     r"""(?:

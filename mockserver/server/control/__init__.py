@@ -11,7 +11,6 @@ from starlette.types import Receive, Scope, Send
 
 from mockserver.core.http import CONTROL
 from mockserver.core.plan import REASONS, Failure
-from mockserver.core.state import StateLostError
 from mockserver.server.access import has_token, join_fields
 from mockserver.server.control import calls, cassette, copies, feed, media, metrics, rules, state, trials
 from mockserver.server.control.requests import ControlCache, ControlRequest, RefusedError, read_response
@@ -26,7 +25,7 @@ from mockserver.server.control.sharing import (
 )
 from mockserver.server.inspector import ASSETS, send_asset
 from mockserver.server.live import Live, Worker
-from mockserver.server.namespaces import ALL, DEFAULT, LONGEST, is_namespace
+from mockserver.server.namespaces import ALL, DEFAULT, MAX_NAMESPACE_NAME, is_namespace
 from mockserver.server.snapshot import ClientLeftError, find_path, parse_query, read_body
 
 _NO_FILES = "servers that share a state do not write files; change the file on each of them, then reload"
@@ -100,9 +99,6 @@ class Control(Struct, frozen=True):
             response = await self._respond(scope, receive)
         except RefusedError as refused:
             response = refused.response
-        except StateLostError as lost:
-            words = f"state lost: {lost}; the change may not have been made; try again when the state is back"
-            response = RefusedError(503, words, headers={"retry-after": "1"}).response
         except ClientLeftError:
             return
         if self._lone_worker is not None:
@@ -130,10 +126,8 @@ class Control(Struct, frozen=True):
         query = parse_query(scope["query_string"])
         namespace = query.get("namespace", DEFAULT)
         if namespace != ALL and not is_namespace(namespace):
-            raise RefusedError(
-                400,
-                f"the name of a namespace must have 1 to {LONGEST} printable characters; choose another ?namespace=",
-            )
+            wanted = f"the name of a namespace must have 1 to {MAX_NAMESPACE_NAME} printable characters"
+            raise RefusedError(400, f"{wanted}; choose another ?namespace=")
         try:
             body = await read_body(receive, self.live.settings.max_body, scope["headers"])
         except Failure as failure:

@@ -124,7 +124,7 @@ async def _encode_rows(rows: Sequence[Exchange], request: ControlRequest) -> Asy
 
 async def find_digests(rows: Sequence[Exchange], request: ControlRequest, known: tuple[str, ...]) -> list[Digest]:
     """Return what calls say in short, found on a thread the first time; `known`: the environment's credentials."""
-    listed = [request.rows.encode_call(row, known) for row in rows]  # which are kept for the calls that are closed
+    listed = [request.rows.encode_call(row, known) for row in rows]  # those of closed calls are kept
     new = [(row, each) for row, each in zip(rows, listed, strict=True) if each.digest is None]
 
     def make_digests() -> None:
@@ -295,13 +295,13 @@ def _show_difference(found: JsonDifference) -> dict[str, Json]:
 
 
 def _shorten(value: Json) -> Json:
-    return f"{value[:_LONGEST]}…" if isinstance(value, str) and len(value) > _LONGEST else value
+    return f"{value[:_MAX_VALUE]}…" if isinstance(value, str) and len(value) > _MAX_VALUE else value
 
 
 def _cut_texts(one: str, other: str) -> dict[str, Json]:
     """Return two texts, cut around what differs, and which of their characters that are."""
     front, back = count_shared_ends(one, other)
-    start = max(0, front - _BEFORE) if max(len(one), len(other)) > _LONGEST else 0
+    start = max(0, front - _BEFORE) if max(len(one), len(other)) > _MAX_VALUE else 0
     sides = {"one": one, "other": other}
     spans = {name: {"at": front - start, "size": len(text) - back - front} for name, text in sides.items()}
     found: dict[str, Json] = {name: _shorten(text[start:]) for name, text in sides.items()}
@@ -309,7 +309,7 @@ def _cut_texts(one: str, other: str) -> dict[str, Json]:
 
 
 MAX_DIFFERENCES = 500  # of each part
-_LONGEST = 2_000  # characters of a value
+_MAX_VALUE = 2_000  # characters of a value
 _BEFORE = 100  # characters before a difference far behind
 # fmt: off
 _HEAD = (

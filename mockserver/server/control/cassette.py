@@ -9,6 +9,7 @@ from starlette.responses import Response
 from mockserver.cassettes.cassette import Cassette, CassetteEntry
 from mockserver.config.errors import CassetteError
 from mockserver.config.settings import RECORD_MODES, RecordMode
+from mockserver.config.spelling import ControlSpelling
 from mockserver.core.json import Json
 from mockserver.core.text import truncate
 from mockserver.engine.offload import on_thread
@@ -60,7 +61,7 @@ async def play_cassette(request: ControlRequest) -> Response:
 
 def _choose(player: Player, name: str | None, record: RecordMode) -> Player:
     if name is not None and record == "none" and not player.store.exists(name):
-        raise CassetteError(player.store.explain_missing(name, 'to record it, also send "record": "once"'))
+        raise CassetteError(player.store.explain_missing(name, ControlSpelling(player.spelling)))
     return player.choose(name, record)
 
 

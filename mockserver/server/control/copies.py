@@ -72,7 +72,7 @@ def _read_reply_body(row: Exchange, secrets: "Secrets") -> str:
     left = split_frames(row.sent)
     texts = [frame.text for frame in left]
     masked = secrets.mask_events(texts)
-    if is_prelude(sent):  # of which a line of text says what it does
+    if is_prelude(sent):  # binary messages: a line of text says what each does
         named = (f"{frame.event or ''}: {text}\n" for frame, text in zip(left, masked, strict=True))
         return secrets.mask_text("".join(named))
     if list(masked) != texts:
@@ -119,12 +119,12 @@ def _hide_credentials(row: Exchange) -> tuple[str, str, Mapping[str, str]]:
     sent = secrets.mask_bytes(fields.redact_body(decode_request(rebuild_request(row)).body)).decode("utf-8", "replace")
     found = try_parse(sent)
     text = sent if found is None else json.dumps(found).replace("\\ue000", _GAP)
-    headers = fields.redact_headers(tuple(field for field in row.headers if not _OF_CONNECTIONS.fullmatch(field[0])))
+    headers = fields.redact_headers(tuple(field for field in row.headers if not _CONNECTION_HEADER.fullmatch(field[0])))
     named = {name.decode("latin-1"): secrets.mask_bytes(value).decode("utf-8", "replace") for name, value in headers}
     return text, secrets.mask_bytes(fields.redact_query(row.query)).decode("utf-8", "replace"), named
 
 
-_OF_CONNECTIONS = re.compile(
+_CONNECTION_HEADER = re.compile(
     rb"(?i)host|connection|content-(length|encoding)|transfer-encoding|accept-encoding|user-agent|x-stainless-.*|"
     rb"sec-.*|origin|referer|accept-language|priority|expect|te"
 )

@@ -5,6 +5,7 @@ from asyncio import Task
 from collections.abc import AsyncIterable, AsyncIterator, Iterable, Mapping, Sequence
 
 from msgspec import Struct, field
+from pydantic_core import from_json
 from starlette.responses import Response, StreamingResponse
 
 from mockserver.config.errors import Mistake
@@ -42,7 +43,7 @@ class ControlRequest(Struct, frozen=True):
     live: Live
     namespace: str
     query: Mapping[str, str] = {}
-    item: str = ""  # that the path names
+    item: str = ""  # the name at the end of the path
     body: bytes = b""
     kind: str = ""  # its content-type
     address: str = ""  # where the client reaches the server: http://127.0.0.1:8000
@@ -80,8 +81,8 @@ class ControlRequest(Struct, frozen=True):
 
     def read_content(self) -> Json:
         try:
-            return json.loads(self.body)
-        except (ValueError, RecursionError) as error:
+            return from_json(self.body)
+        except ValueError as error:
             raise RefusedError(400, f"the body is not JSON: {error}; send a JSON object") from error
 
     def read_table(self, *keys: str) -> dict[str, Json]:

@@ -19,7 +19,7 @@ from mockserver.core.exchange import Exchange, count_frames
 from mockserver.core.json import Json, compact, drop_empty
 from mockserver.core.seed import make_token
 from mockserver.core.text import truncate
-from mockserver.engine.counters import Attempt, Attempts
+from mockserver.engine.counters import Attempts, ClientAttempt
 from mockserver.server.explain import is_unmatched
 from mockserver.server.masking import find_head_secrets, mask_texts
 from mockserver.state.journal import Journal
@@ -27,7 +27,7 @@ from mockserver.state.journal import Journal
 if TYPE_CHECKING:
     from mockserver.cassettes.redaction.shown_secrets import Secrets
 
-SHORT = 160  # characters of a text that a digest shows
+_MAX_SHOWN = 160  # characters of a text that a digest shows
 SEARCHED = 1_000  # characters that `contains` looks at
 
 
@@ -45,7 +45,7 @@ class Digest(Struct, frozen=True):
 
     @property
     def short(self) -> "Digest":
-        said, answered = (truncate(" ".join(text.split()), SHORT) for text in (self.said, self.answered))
+        said, answered = (truncate(" ".join(text.split()), _MAX_SHOWN) for text in (self.said, self.answered))
         return msgspec.structs.replace(self, said=said, answered=answered)
 
 
@@ -83,9 +83,9 @@ class Rows:
             self.again = {seq: of for seq, of in self.again.items() if seq in there}
         return sorted(found, key=attrgetter("seq")) if len(namespaces) > 1 else found
 
-    def find_attempt(self, row: Exchange) -> Attempt:
+    def find_attempt(self, row: Exchange) -> ClientAttempt:
         counted = self._attempts.get(row.namespace)
-        return Attempt() if counted is None else counted.found.get(row.seq, Attempt())
+        return ClientAttempt() if counted is None else counted.found.get(row.seq, ClientAttempt())
 
     def find_tries(self, row: Exchange) -> list[int]:
         """Return the calls that are attempts of one, of which this is one."""

@@ -67,7 +67,9 @@ class Route(Struct, frozen=True):
         try:
             return await self.share(self.view, request, cast("Fleet", request.live.fleet))
         except StateLostError as error:
-            raise RefusedError(503, f"state lost: {error}; nothing was changed") from error
+            half_done = "" if request.method == "GET" or self.reads else "the change may have been made; "
+            words = f"state lost: {error}; {half_done}try again when the state is back"
+            raise RefusedError(503, words, headers={"retry-after": "1"}) from error
 
 
 async def answer_at_once(view: View, request: ControlRequest, _: "Fleet") -> Response:
@@ -180,7 +182,7 @@ def _make_response(answer: Mapping[str, Any]) -> Response:
 
 async def answer_question(route: Route, request: ControlRequest) -> bytes:
     """Return what this server answers to the request that another passes on: status, type and body."""
-    assert request.live.fleet is not None  # noqa: S101  # who else would ask
+    assert request.live.fleet is not None  # noqa: S101  # only another server of the fleet asks
     try:
         response = await answer_here(route.view, request, cast("Fleet", request.live.fleet))
     except RefusedError as refused:

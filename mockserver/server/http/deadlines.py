@@ -10,9 +10,9 @@ from msgspec import Struct
 
 from mockserver.core.seed import monotonic
 
-TURN = 0.02  # seconds that newcomers are answered before others have their turn
-PAUSE = 1.0  # seconds after which others certainly had it
-MAX_LOOKS = 2  # for how many looks at most one counts, if it comes late
+TURN = 0.02  # seconds for which newcomers are read before others have their turn
+PAUSE = 1.0  # seconds after a turn until newcomers are read at once again: by then, others have had theirs
+MAX_LOOKS = 2  # intervals between looks that count at most: a look that is later was delayed by us, not by clients
 
 
 class Deadlines(Struct, frozen=True):
@@ -48,15 +48,18 @@ class DeadlineWatch:
 
     def __init__(self, deadlines: Deadlines) -> None:
         self.deadlines = deadlines
-        self.idle_until = inf  # when a connection is due that is idle from now on, roughly
-        self._passed = 0.0  # seconds, when last looked
+        self.idle_until = inf  # when a connection is due that becomes idle now, roughly
+        self._passed = 0.0  # the time at the last look
         self._looked = 0.0  # the loop's time then
         self._inside: set[Watched] = set()
         self._timer: asyncio.TimerHandle | None = None
 
     @property
     def time(self) -> float:
-        """The time that deadlines count: it stands still while the loop is behind, and what has come is not read."""
+        """The time by which deadlines are measured, in seconds.
+
+        It stands still while the loop is behind, or clients would be cut whose bytes have come and were not read.
+        """
         return self._passed + min(asyncio.get_running_loop().time() - self._looked, MAX_LOOKS * self.deadlines.look)
 
     def enter(self, one: Watched) -> None:
@@ -80,10 +83,10 @@ class DeadlineWatch:
 
 
 class Newcomers:
-    """Has the first bytes of connections read, for a while in each turn of the loop; then others have their turn.
+    """Lets the first bytes of connections be read for a while in each turn of the loop; then others have their turn.
 
-    If all that has come were answered in one turn, a crowd would not be accepted meanwhile, and the system drops
-    connections that are too many.
+    If one turn answered all that has come, nobody would be accepted meanwhile, and the system drops connections when
+    too many wait.
     """
 
     def __init__(self) -> None:
@@ -94,7 +97,7 @@ class Newcomers:
         return bool(self._waiting)
 
     def admit(self, read: Callable[[], None]) -> bool:
-        """Return whether first bytes may be read now; if not, `read` is called when it is their turn."""
+        """Return whether first bytes may be read now; if not, `read` is called in their turn."""
         if not self._waiting:
             now = monotonic()
             if now >= self._until + PAUSE:

@@ -1,6 +1,6 @@
 """Read the requests of a connection: llhttp parses the bytes strictly, and what is ambiguous or too large is refused.
 
-Knows nothing of answers and of time.
+A parser knows nothing of answers or time.
 """
 
 import re
@@ -110,7 +110,7 @@ class RequestParser:
         self._pieces: list[bytes] = []  # of its body, for the next part
         self._received = 0  # bytes since the head began, roughly
         self._body_bytes = 0  # how many of them are the body, without its framing
-        self._asks_for_socket = False  # as the head did that is read again
+        self._asks_for_socket = False  # the head did, before its upgrade was dropped
 
         # Requests before it
         self._known: KnownHead | None = None  # of the latest request, if nothing has come since

@@ -17,38 +17,35 @@ from uvicorn.protocols.utils import get_local_addr, get_remote_addr, is_ssl
 from uvicorn.server import ServerState
 
 from mockserver.core.action import NO_CLOSE_FRAME
-from mockserver.core.exchange import COMPLETE
-from mockserver.core.http import Reply
 from mockserver.core.plan import Failure
-from mockserver.delivery.connection import MAX_WRITE, WIRE, ClientConnection, frame_body
+from mockserver.delivery.connection import MAX_WRITE, WIRE, ClientConnection
 from mockserver.delivery.paced import PacedStream, Wheel
-from mockserver.delivery.script import AT_ONCE
 from mockserver.server.app import Site
-from mockserver.server.deliver import find_lines, serve
+from mockserver.server.deliver import send_past_asgi, serve
 from mockserver.server.http.deadlines import Deadlines, DeadlineWatch, Newcomers
 from mockserver.server.http.parser import RequestHead, RequestParser, RequestPart, Stage
-from mockserver.server.http.request_cycle import RequestCycle, StreamTask
+from mockserver.server.http.request_cycle import Refuse, RequestCycle
 from mockserver.server.http.tcp import MAX_DRAINED, count_unsent, is_abandoned, reset
 from mockserver.server.limits import Unsent
 from mockserver.server.visit import NO_PAGE, Response, Visit, return_response
 
 MAX_BUFFERED = 16_384  # bytes that wait in a connection before nothing more is written
-MAX_HELD = 2 * MAX_WRITE  # bytes of an answer that is being sent which are made at once
+MAX_HELD = 2 * MAX_WRITE  # bytes of an answer that exist before they are written, at most
 PATIENCE = 1.0  # seconds that an application gets to notice that its client has left
 
 
 class Phase(IntEnum):
-    """How far a connection has come. It only goes on."""
+    """How far a connection has come; it never goes back."""
 
     SILENT = 0  # the client has not said anything yet
     OPEN = 1
-    DEAF = 2  # a request is refused: what comes now is dropped, what came before is answered
-    LEAVING = 3  # nothing more is written, either
+    DEAF = 2  # a request was refused: what comes now is dropped, what came before is answered
+    LEAVING = 3  # nothing more is written either
     GONE = 4  # it is closed, or belongs to another protocol
 
 
 class ConnectionProtocol(asyncio.Protocol):
-    """One connection of a client; a cycle uses it as its transport, the driver as wire."""
+    """One connection of a client, to which its cycles write; the wire of the answer that is being sent."""
 
     transport: asyncio.Transport
     flow: FlowControl
@@ -71,24 +68,26 @@ class ConnectionProtocol(asyncio.Protocol):
         self.connections: set[Any] = server_state.connections
         self.tasks: set[Any] = server_state.tasks
         self.loop = _loop or asyncio.get_running_loop()
-        self.stopping = False  # an answer without an end should end, and no other request is answered
+        self.stopping = False  # the server stops: endless answers end, and no other request is answered
+        self.refuse_unread = shared.refuse
         self._site = shared.site
 
         # The connection
         self.phase = Phase.SILENT
         self.half_closed = False  # the client has stopped sending, but may still read
         self.held = 0  # bytes of `max_unsent` that it takes because its client does not read
-        self._dropped = 0  # bytes that have come since it is deaf
-        self._untaken = 0  # bytes that the client had not taken when last looked at, while it is leaving
+        self._dropped = 0  # bytes that have come since it became deaf
+        self._untaken = 0  # bytes that the client had not taken at the last look, while it is leaving
         self.extensions = {WIRE: self}  # of ASGI scopes
         self._addresses: Mapping[str, Any] | None = None
 
         # Its deadlines, in the time of the deadline watch
-        self.due = inf  # when that has to look
+        self.due = inf  # when the watch has to look
         self.whole_by = inf  # when what is being read must be whole
 
         # Its requests
         self.parser = RequestParser()
+        self._head: RequestHead | None = None  # of the request that is answered without a cycle
         self._running: RequestCycle | None = None  # whose answer is being sent
         self._latest: RequestCycle | None = None  # that was begun or queued last: more of its body may come
         self.pipeline: deque[tuple[RequestCycle, ASGIApp]] = deque()  # those that wait, the next one last
@@ -142,15 +141,12 @@ class ConnectionProtocol(asyncio.Protocol):
         self._leave_server()
         self.shared.unsent.release(self)
         self.pipeline.clear()
-        cycle = self._running
+        cycle = self._running or self._latest
         if cycle is not None:
-            self.tasks.discard(cycle.stream_task)
-        if cycle is not None and not cycle.response_complete:
             cycle.leave()
-            if cycle.task is not None:
+            self._note_end(cycle)
+            if cycle.task is not None and not cycle.response_complete:
                 self.loop.call_later(PATIENCE, cycle.task.cancel)
-        elif self._latest is not None:
-            self._latest.message_event.set()
         self.flow.resume_writing()
         self.transport.close()
 
@@ -223,26 +219,37 @@ class ConnectionProtocol(asyncio.Protocol):
     def answer(self, request: RequestPart) -> None:
         """Answer a plain request at once, if nothing has to be awaited for it; else run the application."""
         head = request.head
-        is_free = self._running is None and not (self.half_closed or self.stopping or self.flow.write_paused)
-        found = self._site.find(head.path) if is_free and request.is_last and head.is_plain and self._site else None
-        if found is None or not found.responder.live.has_room_for(request.body):
-            scope = head.scope(**self.addresses, state=self.app_state.copy(), extensions=self.extensions)
-            cycle = RequestCycle(self, head, scope, whole=request.is_last)
-            if request.body:
-                cycle.take_body(request.body, is_last=request.is_last)
-            self._queue(cycle, self.app)
-            return
-        http = found.make_request(head.method, head.query, head.table, request.body)
-        visit = found.responder.admit(http, head.query, weight=head.table.weight)
-        if head.passes_page_check:
-            visit.sender = NO_PAGE
-        first_step = found.responder.respond(visit)
-        try:
-            awaited = first_step.send(None)
-        except StopIteration as done:
-            self._send(done.value, visit, head)
-        else:
-            self._serve(resume(first_step, awaited), visit, head)
+        site = self._site
+        if (
+            site is not None
+            and (self._running is None and request.is_last and head.is_plain)
+            and not (self.half_closed or self.stopping or self.flow.write_paused)
+        ):
+            found = site.find(head.path)
+            if found is not None and (responder := found.responder).live.has_room_for(request.body):
+                http = found.make_request(head.method, head.query, head.table, request.body)
+                visit = responder.admit(http, head.query, weight=head.table.weight)
+                if head.passes_page_check:
+                    visit.sender = NO_PAGE
+                first_step = responder.respond(visit)
+                try:
+                    awaited = first_step.send(None)
+                except StopIteration as done:
+                    self._head = head
+                    if not send_past_asgi(done.value, visit, self):
+                        self._serve(return_response(done.value), visit, head)
+                else:
+                    self._serve(resume(first_step, awaited), visit, head)
+                return
+        self._run_application(request)
+
+    def _run_application(self, request: RequestPart) -> None:
+        head = request.head
+        scope = head.scope(**self.addresses, state=self.app_state.copy(), extensions=self.extensions)
+        cycle = RequestCycle(self, head, scope, whole=request.is_last)
+        if request.body:
+            cycle.take_body(request.body, is_last=request.is_last)
+        self._queue(cycle, self.app)
 
     def refuse(self, failure: Failure) -> None:
         """Answer the earlier requests, then refuse the one that is being read, and ignore what follows."""
@@ -264,7 +271,7 @@ class ConnectionProtocol(asyncio.Protocol):
         cycle = self._running
         self._running = None
         if cycle is not None:
-            self.tasks.discard(cycle.stream_task)
+            self._note_end(cycle)
         if self.is_closing():
             return
         if self.whole_by != inf:
@@ -357,9 +364,13 @@ class ConnectionProtocol(asyncio.Protocol):
     def _start(self, cycle: RequestCycle, app: ASGIApp) -> None:
         self._running = cycle
         cycle.followed = bool(self.pipeline)
-        cycle.task = task = self.loop.create_task(cycle.run(app))
-        self.tasks.add(task)
-        task.add_done_callback(self.tasks.discard)
+        cycle.task = self.loop.create_task(cycle.run(app))
+        cycle.task.add_done_callback(lambda _: self._note_end(cycle))
+        self.tasks.add(cycle)
+
+    def _note_end(self, cycle: RequestCycle) -> None:
+        if cycle.is_over:
+            self.tasks.discard(cycle)
 
     def _find_time_limit(self) -> float:
         limits = self.shared.deadlines
@@ -370,26 +381,6 @@ class ConnectionProtocol(asyncio.Protocol):
         return self.shared.watch.time + seconds
 
     # Answers
-
-    def _send(self, response: Response, visit: Visit, head: RequestHead) -> None:
-        """Send the response to a plain request, while nothing else is being sent."""
-        lines = find_lines(response)
-        if lines is None:
-            self._serve(return_response(response), visit, head)
-        elif response.pace is AT_ONCE:
-            body = response.reply.body
-            self.write_head(response.reply.status, lines, frame_body(lines, body))
-            self.due = self.shared.watch.idle_until
-            visit.row.note(body)
-            visit.end(COMPLETE)
-        else:
-            self._running = cycle = RequestCycle(self, head, whole=True)
-            cycle.stream_task = StreamTask(cycle)
-            self.tasks.add(cycle.stream_task)
-            row = visit.row
-            stream = PacedStream(response.reply, row.began, row, lambda _, how: visit.end(how))
-            cycle.begin_paced(response.reply.status, lines, stream)
-            self.shared.wheel.add(stream)
 
     def _serve(self, response: Awaitable[Response], visit: Visit, head: RequestHead) -> None:
         """Send a response to a plain request that is to come, or that is sent in steps."""
@@ -426,14 +417,22 @@ class ConnectionProtocol(asyncio.Protocol):
 
     def send_whole(self, status: int, lines: bytes, body: bytes) -> bool:
         cycle = self._running
-        if cycle is None or self.is_closing() or not cycle.is_simple:
+        if cycle is None:  # it is answered in the turn in which it came
+            self.write_head(status, lines, body)
+            self.due = self.shared.watch.idle_until
+            return True
+        if self.is_closing() or not cycle.is_simple:
             return False
         cycle.send_whole(status, lines, body)
         return True
 
     def send_paced(self, status: int, lines: bytes, stream: PacedStream) -> bool:
         cycle = self._running
-        if cycle is None or self.is_closing() or not cycle.is_simple:
+        if cycle is None:
+            assert self._head is not None  # noqa: S101  # `answer` has set it
+            self._running = cycle = RequestCycle(self, self._head, whole=True)
+            self.tasks.add(cycle)
+        elif self.is_closing() or not cycle.is_simple:
             return False
         cycle.begin_paced(status, lines, stream)
         self.shared.wheel.add(stream)
@@ -466,30 +465,28 @@ class ConnectionProtocol(asyncio.Protocol):
     def _stop_answering(self) -> None:
         self._pass_to(Phase.LEAVING)
         if self._running is not None:
-            self._running.response_started = self._running.response_complete = True
+            self._running.response_complete = True
 
 
 @coroutine
 def resume(begun: Coroutine[Any, Any, Response], awaited: object) -> Generator[Any, Any, Response]:
-    """Go on, in a task, with a coroutine that was begun outside of one, and with what it awaits."""
-    thrown: BaseException | None = None
-    try:
-        yield awaited
-    except BaseException as error:
-        thrown = error
-    response: Response
-    if thrown is None:
-        response = yield from begun
-        return response
-    try:
-        awaited = begun.throw(thrown)
-    except StopIteration as done:
-        response = done.value
-        return response
-    return (yield from resume(begun, awaited))
+    """Go on, in a task, with a coroutine that was begun outside of one, and with what it awaits.
 
-
-Refuse = Callable[[Failure, str, str], Reply]  # the answer to a method and path that are refused
+    So a request that waits for nothing costs no task. The price: what runs before it first waits has no current task,
+    so that `asyncio.timeout` or anyio would fail there; and a task that is cancelled before its first turn never goes
+    on with it, so that its visit would not end. Hence `RequestCycle.cancel` lets that turn pass.
+    """
+    while True:
+        try:
+            try:
+                yield awaited
+            except BaseException as thrown:
+                awaited = begun.throw(thrown)
+            else:
+                awaited = begun.send(None)
+        except StopIteration as done:
+            response: Response = done.value
+            return response
 
 
 class ProtocolFactory:

@@ -15,6 +15,7 @@ from msgspec import Struct
 from mockserver.config.errors import CassetteError
 from mockserver.config.hosts import NO_HOSTS, HostTable
 from mockserver.config.settings import MatchSettings
+from mockserver.config.spelling import FLAGS, Spelling
 from mockserver.core.episode import SUFFIX, Episode
 from mockserver.core.mcp_messages import find_response
 from mockserver.kinds.mcp import SESSION
@@ -24,23 +25,25 @@ if TYPE_CHECKING:
     from mockserver.cassettes.cassette import Cassette
     from mockserver.cassettes.cassette_file import CassetteFile
 
-_RECORD = "to record it, start with --record once and --upstream DIALECT=URL"
-
 
 class _KnownFile(Struct):
     """What this run knows of a cassette's file."""
 
     stamp: object  # of its state when it was last read, written or asked for here
+    had_episodes: bool = False
     stale: set[Episode] | None = None  # episodes that are replaced when they are recorded again; None: not marked yet
 
 
 class CassetteStore:
     """Cassettes by name, with or without the suffix; a name that no cassette can have raises CassetteError."""
 
-    def __init__(self, folder: str | Path, match: MatchSettings, hosts: HostTable = NO_HOSTS) -> None:
+    def __init__(
+        self, folder: str | Path, match: MatchSettings, hosts: HostTable = NO_HOSTS, *, spelling: Spelling = FLAGS
+    ) -> None:
         self._folder = Path(folder)
         self._match = match
         self.hosts = hosts
+        self._spelling = spelling
         self._lock = RLock()
         self._files: dict[Path, CassetteFile] = {}
         self._known: dict[str, _KnownFile] = {}
@@ -48,7 +51,7 @@ class CassetteStore:
 
     def copy_unloaded(self, match: MatchSettings, hosts: HostTable = NO_HOSTS) -> "CassetteStore":
         """Return the same files with nothing loaded; what this run knows of them stays."""
-        store = CassetteStore(self._folder, match, hosts)
+        store = CassetteStore(self._folder, match, hosts, spelling=self._spelling)
         store._lock = self._lock
         store._files = self._files
         store._known = self._known
@@ -77,8 +80,14 @@ class CassetteStore:
                 cassette = Cassette(name_file(name), partial(parse_episode, hosts=self.hosts), self._match)
                 if self.exists(name):
                     file = self._find_file(name)
-                    self._know(name).stamp = file.stamp
+                    known = self._know(name)
+                    known.stamp = file.stamp
                     cassette = cassette.copy_with(file.load())
+                    if known.had_episodes and not file.path.stat().st_size:  # it is being written, or was lost
+                        raise CassetteError(
+                            f"{file.path}: is empty; restore it, or restart the server to record it again"
+                        )
+                    known.had_episodes = cassette.size > 0
                 elif not new:
                     raise CassetteError(self.explain_missing(name))
                 self._loaded[name] = cassette
@@ -103,9 +112,12 @@ class CassetteStore:
                     changed.append(name)
             return tuple(changed)
 
-    def explain_missing(self, name: str, cure: str = _RECORD) -> str:
+    def explain_missing(self, name: str, spelling: Spelling | None = None) -> str:
         from mockserver.cassettes.cassette_names import describe_missing
 
+        spelling = spelling or self._spelling
+        record = spelling.write("record", "once")
+        cure = f"to record it, set {record} and {spelling.write('upstream', {'DIALECT': 'URL'})}"
         message = describe_missing(self._folder, name)
         return f"{message} {cure[0].upper()}{cure[1:]}" if message.endswith("?") else f"{message}; {cure}"
 
@@ -125,7 +137,7 @@ class CassetteStore:
             file = self._find_file(name)
             known = self._know(name)
             stale = known.stale or set()
-            is_session = episode.operation == SESSION.name  # which clients repeat in each connection
+            is_session = episode.operation == SESSION.name  # clients repeat these messages in each connection
             alike = cassette.find_alike(episode) if stale or is_session else ()
             if replaced := {entry.episode for entry in alike if entry.episode in stale}:
                 return self._replace(name, replaced, episode)

@@ -1,6 +1,6 @@
 """Answers calls from cassettes, and says what is to be recorded into them."""
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import urlencode
 
@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from mockserver.config.errors import CassetteError
 from mockserver.config.settings import RecordMode
+from mockserver.config.spelling import FLAGS, Spelling
 from mockserver.core.call import Call
 from mockserver.core.episode import Episode, Recorded, Sent
 from mockserver.core.http import HttpRequest
@@ -42,14 +43,14 @@ class CassetteChoice(Struct, frozen=True):
 class Player(Struct, frozen=True):
     """Replays the chosen cassette. `upstreams`: the dialects that have one; `policy`: how recordings are redacted.
 
-    `rename_options` changes the names of options in messages: pytest has other ones.
+    `spelling` is that of the settings that chose it.
     """
 
     store: CassetteStore
     choice: CassetteChoice = CassetteChoice()
     upstreams: Collection[str] = field(default_factory=tuple)
     policy: RecordingPolicy | None = None
-    rename_options: Callable[[str], str] = str
+    spelling: Spelling = FLAGS
 
     @property
     def cassette(self) -> "Cassette | None":
@@ -87,7 +88,7 @@ class Player(Struct, frozen=True):
         name = choice.name
         record = choice.record
         if name is None:
-            return None if record == "none" else self._fail(_NOWHERE.format(record=record), "")
+            return None if record == "none" else self._fail(explain_nowhere(record, self.spelling), "")
         if call.mcp is not None and call.mcp.is_housekeeping:
             return Plan(Forward(), "forwarded") if self._reaches_server(call, choice) else None
         if record != "none" and choice.forwards:
@@ -118,7 +119,7 @@ class Player(Struct, frozen=True):
             return self._forward(call, choice)
         from mockserver.cassettes.miss import report_miss
 
-        return self._fail(await on_thread(report_miss, played, call), name)
+        return self._fail(await on_thread(report_miss, played, call, self.spelling), name)
 
     def choose(self, name: str | None, record: RecordMode, *, fresh: bool = False) -> "Player":
         """Return a player of another cassette, which is loaded now. Raises CassetteError."""
@@ -129,7 +130,7 @@ class Player(Struct, frozen=True):
             self.store.mark_stale(name)
         chosen = self.store.load(name, new=record != "none")
         if self.policy is not None:
-            _ = self.policy.redactor  # made now, not by the first call
+            self.policy.prepare()
         return replace(self, choice=CassetteChoice(name, record, fresh or not chosen.size))
 
     async def save(self, cassette: str, episode: Episode) -> str:
@@ -146,12 +147,15 @@ class Player(Struct, frozen=True):
 
     def _forward(self, call: Call, choice: CassetteChoice) -> Plan:
         if not self.has_upstream(call):
-            why = _NO_UPSTREAM.format(dialect=call.upstream, name=choice.name, record=choice.record)
+            why = (
+                f'this request would be recorded into the cassette "{choice.name}" (record: {choice.record}), but there'
+                f" is no upstream for {call.upstream}; set {self.spelling.write('upstream', {call.upstream: 'URL'})}"
+            )
             return self._fail(why, str(choice.name))
         return Plan(Forward(choice.name), "forwarded")
 
     def _fail(self, why: str, cassette: str) -> Plan:
-        return Plan(Failure("unmatched", self.rename_options(why), details={"cassette": cassette}), "unmatched")
+        return Plan(Failure("unmatched", why, details={"cassette": cassette}), "unmatched")
 
     def _find_key(self, cassette: "Cassette", call: Call) -> "LookedUp":
         known = cassette.find_known_key(call)
@@ -178,11 +182,9 @@ def make_sent(http: HttpRequest) -> Sent:
     return Sent(http.method, http.path, query=urlencode(http.query), headers=headers, body=http.body)
 
 
-_NOWHERE = "record is {record}, but there is no cassette to record into; set --cassette NAME"
-_NO_UPSTREAM = (
-    'this request would be recorded into the cassette "{name}" (record: {record}), but there is no upstream for '
-    "{dialect}; set --upstream {dialect}=URL"
-)
+def explain_nowhere(record: RecordMode, spelling: Spelling) -> str:
+    """Say that nothing can be recorded without a cassette, and what to set."""
+    return f"record is {record}, but there is no cassette to record into; set {spelling.write('cassette', 'NAME')}"
 
 
 def pace_reply(recorded: Recorded, pace: Pace, speed: float) -> PacedReply:

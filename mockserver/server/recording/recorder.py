@@ -12,6 +12,7 @@ from msgspec import Struct
 
 from mockserver.config.errors import CassetteError
 from mockserver.config.settings import Settings, name_key_variable
+from mockserver.config.spelling import FLAGS, Spelling
 from mockserver.core.call import Call
 from mockserver.core.episode import Episode, Recorded, RecordedEvent, Sent, find_format
 from mockserver.core.event_stream import MEDIA_TYPE, is_whole, read_message, split_messages
@@ -42,8 +43,7 @@ _MAX_WHY = 2000  # characters of why an answer is not recorded
 _CODED_BODY_HEADERS = (b"content-encoding", b"content-length")  # headers that do not fit decoded bytes
 
 # What answers say about a wrong setup.
-_HINT = " (--record-errors records it too)"
-_REJECTED = "{status}: the upstream rejected the API key; give the client a valid one, or set {key}" + _HINT
+_REJECTED = "{status}: the upstream rejected the API key; give the client a valid one, or set {key}"
 _HIDDEN = lazy_pattern(rb"may not exist|not found \(or permission denied\)")  # Google's 403 of what there is not
 _PATH = lazy_pattern(r"(?<![\w.])/[^\s\"']*")
 _MISSING = lazy_pattern(
@@ -96,6 +96,10 @@ class RecordingPolicy:
             settings.scrub, find_environment_secrets(self._environ), allowed=settings.allow_secrets, headers=compared
         )
 
+    def prepare(self) -> "Redactor":
+        """Make what redacts, so that the first call need not wait for it; return it."""
+        return self.redactor
+
     def redact(self, episode: Episode) -> Episode:
         """Return the episode to record. Raises CassetteError if it may still hold secrets."""
         from mockserver.cassettes.redaction.detect import find_leaks
@@ -106,10 +110,13 @@ class RecordingPolicy:
         return redacted
 
 
-def find_misconfiguration(reply: Recorded, call: Call) -> str | None:
+def find_misconfiguration(reply: Recorded, call: Call, spelling: Spelling) -> str | None:
     """Return what an answer says about a wrong key or URL and what to do next, or None."""
-    if call.mcp is not None:
-        return _find_mcp_refusal(reply, call)
+    why = _find_refusal(reply, call, spelling) if call.mcp is None else _find_mcp_refusal(reply, call, spelling)
+    return None if why is None else f"{why} ({spelling.write('record_errors', True)} records it too)"
+
+
+def _find_refusal(reply: Recorded, call: Call, spelling: Spelling) -> str | None:
     status = reply.status
     dialect = call.label
     if status == 403 and _HIDDEN.search(reply.bytes):
@@ -117,25 +124,26 @@ def find_misconfiguration(reply: Recorded, call: Call) -> str | None:
     if status in (401, 403) or (status == 400 and b"API_KEY_INVALID" in reply.bytes):
         return _REJECTED.format(status=status, key=name_key_variable(dialect))
     if status == 404 and not _names_what_is_missing(call, reply.bytes.decode("utf-8", "replace")):
-        version = (
-            "missing" if "/v1" in discover_all().get(dialect, discover_all()[call.dialect]).mounts[0] else "too much"
-        )
-        return f"404: the URL in --upstream {dialect}=URL looks wrong (is /v1 {version}?){_HINT}"
+        has_version = "/v1" in discover_all().get(dialect, discover_all()[call.dialect]).mounts[0]
+        end = "which ends in /v1" if has_version else "without /v1"
+        written = spelling.write("upstream", {dialect: "URL"})
+        return f"404: the URL in {written} looks wrong; give the base URL, {end}"
     return None
 
 
-def _find_mcp_refusal(reply: Recorded, call: Call) -> str | None:
+def _find_mcp_refusal(reply: Recorded, call: Call, spelling: Spelling) -> str | None:
     """Return why an MCP server refused a message that other servers, or the same one later, would take; or None."""
     status = reply.status
     if status in (401, 403):
         return _REJECTED.format(status=status, key=name_key_variable(call.upstream))
     response = find_response(reply)
     if response is None:
-        return f"{status}: not an answer of an MCP server; check the URL in --upstream {call.upstream}=URL{_HINT}"
+        written = spelling.write("upstream", {call.upstream: "URL"})
+        return f"{status}: not an answer of an MCP server; check the URL in {written}"
     error = response.get("error")
     code, said = (error.get("code"), error.get("message")) if isinstance(error, Mapping) else (None, "")
     is_told = status < 400 or code in _MCP_ERRORS
-    return None if is_told else f"{status}: the MCP server refused the message: {said}{_HINT}"
+    return None if is_told else f"{status}: the MCP server refused the message: {said}"
 
 
 def _names_what_is_missing(call: Call, body: str) -> bool:
@@ -156,6 +164,7 @@ class RecordingJob(Struct, frozen=True):
     call: Call
     request: Sent
     errors: bool | None = None
+    spelling: Spelling = FLAGS
 
 
 class Recorder:
@@ -214,7 +223,7 @@ class Recorder:
         call = self._job.call
         try:
             reply = body.build(took)
-            if job.errors is None and (why := find_misconfiguration(reply, call)):
+            if job.errors is None and (why := find_misconfiguration(reply, call, job.spelling)):
                 raise CassetteError(why)
             episode = Episode(
                 call.dialect, call.operation, model=call.model, request=job.request, reply=reply, at=self._at
@@ -279,7 +288,7 @@ class _Body:
             return None
         try:
             json.loads(b"".join(self._plain))
-        except (ValueError, RecursionError):  # as in HTTP/1.0, where a body ends with its connection
+        except (ValueError, RecursionError):  # a body of HTTP/1.0 ends with its connection
             return "its length is unknown, and its JSON is incomplete"
         return None
 

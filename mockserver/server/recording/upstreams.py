@@ -15,6 +15,7 @@ from urllib.parse import quote, unquote, unquote_to_bytes, urljoin, urlsplit
 from msgspec import Struct, field
 
 from mockserver.config.settings import name_key_variable
+from mockserver.config.spelling import FLAGS, Spelling
 from mockserver.core.call import Call
 from mockserver.core.http import HOP_BY_HOP, HeaderLines, Headers, HttpRequest, RawHeaders
 from mockserver.core.plan import Failure
@@ -36,7 +37,7 @@ MAX_IDLE = 100
 
 
 class UpstreamClient(Struct, eq=False):
-    name: bytes = field(default_factory=lambda: make_token().encode())  # by which this server knows its own requests
+    name: bytes = field(default_factory=lambda: make_token().encode())  # this server knows its own requests by it
     _client: "AsyncClient | None" = None
     _making: asyncio.Lock = field(default_factory=asyncio.Lock)
 
@@ -101,7 +102,7 @@ class Upstream(Struct, frozen=True):
             raise Failure("bad_parameter", "A path that is relayed to an upstream may not contain . or .. segments.")
         written = _find_written_end(raw, rest)
         target = quote(rest.encode("utf-8", "surrogateescape"), safe=_SAFE) if written is None else written
-        if self.key is not None:  # which replaces the client's
+        if self.key is not None:  # ours replaces the client's
             asked = [(pair, HttpRequest("POST", "/", query=parse_query(pair))) for pair in query.split(b"&")]
             query = b"&".join(pair for pair, http in asked if self.dialect.credential(http) is None)
         return f"{self.address}{target}{'?' if query else ''}{quote(query, safe=_SAFE_IN_QUERY)}"
@@ -160,11 +161,20 @@ class Upstream(Struct, frozen=True):
         return f"The upstream of {self.name}, {self.host}, broke off its answer: {why}."
 
 
-def find_upstream(dialect: Dialect, call: Call, upstreams: Mapping[str, str], environ: Mapping[str, str]) -> Upstream:
+def find_upstream(
+    dialect: Dialect,
+    call: Call,
+    upstreams: Mapping[str, str],
+    *,
+    environ: Mapping[str, str],
+    spelling: Spelling = FLAGS,
+) -> Upstream:
+    """Return the upstream that answers a call, with the key of the environment. Raises Failure if there is none."""
     name = call.upstream
     address = upstreams.get(name)
     if address is None:
-        raise Failure("bad_gateway", f"No upstream is set for {name}; set one, such as --upstream {name}=https://...")
+        written = spelling.write("upstream", {name: "https://..."})
+        raise Failure("bad_gateway", f"No upstream is set for {name}; set one, such as {written}")
     key = environ.get(name_key_variable(name), "").strip() or None
     return Upstream(dialect, address, key=key, name=name, mount="" if call.mcp is None else call.http.path)
 
@@ -176,7 +186,7 @@ def select_forwarded(headers: RawHeaders) -> Iterator[tuple[bytes, bytes]]:
     if any(name == b"origin" for name, _ in lower):
         named.add(b"cookie")  # a browser sends a page's cookies to all ports of a host: they are other servers'
     for name, value in lower:
-        if name not in _OF_A_CONNECTION and name not in named and not name.startswith(_OWN_OR_OF_A_PAGE):
+        if name not in _CONNECTION_HEADERS and name not in named and not name.startswith(_OWN_AND_PAGE_HEADERS):
             yield name, value.strip(b" \t")
 
 
@@ -238,17 +248,18 @@ def _explain(error: BaseException) -> str:
 
 def _describe(error: BaseException) -> str:
     if isinstance(error, ssl.SSLCertVerificationError):
-        return error.verify_message + (_TRUST if error.verify_code in _OF_NO_KNOWN_SIGNER else "")
+        return error.verify_message + (_TRUST if error.verify_code in _UNKNOWN_SIGNER_CODES else "")
     text = (error.strerror if isinstance(error, OSError) else None) or str(error) or type(error).__name__
-    return text.rstrip(".")
+    is_plain = isinstance(error, ssl.SSLError) and "WRONG_VERSION_NUMBER" in str(error)
+    return text.rstrip(".") + ("; if it speaks plain HTTP, begin its URL with http://" if is_plain else "")
 
 
 _CIRCLE = (
     "This request has passed through this server before: the upstream is the server itself, or leads back to it. "
-    "Name the provider's own server with --upstream."
+    "Name the provider's own server as the upstream."
 )
 _TRUST = "; to trust it, set SSL_CERT_FILE to a file with all trusted certificates"
-_OF_NO_KNOWN_SIGNER = (2, 18, 19, 20, 21)  # OpenSSL's codes; a trusted certificate does not help with others
+_UNKNOWN_SIGNER_CODES = (2, 18, 19, 20, 21)  # OpenSSL's codes; a trusted certificate does not help with others
 _REASONS: Sequence[tuple[type[BaseException], str]] = (
     (socket.gaierror, "cannot be found: {}"),
     (ssl.SSLCertVerificationError, "has a certificate that is not trusted: {}"),
@@ -257,11 +268,16 @@ _REASONS: Sequence[tuple[type[BaseException], str]] = (
     (ConnectionResetError, "reset the connection"),
 )
 
-_OF_A_CONNECTION = frozenset(map(str.encode, HOP_BY_HOP)) | {
-    *(b"expect", b"proxy-authenticate", b"proxy-authorization", b"proxy-authentication-info"),
-    *(b"host", b"content-length", b"origin"),  # a page's origin has been checked, and is no business of the upstream
+_CONNECTION_HEADERS = frozenset(map(str.encode, HOP_BY_HOP)) | {
+    b"expect",
+    b"proxy-authenticate",
+    b"proxy-authorization",
+    b"proxy-authentication-info",
+    b"host",
+    b"content-length",
+    b"origin",  # a page's origin has been checked, and is no business of the upstream
 }
-_OWN_OR_OF_A_PAGE = (b"x-mockserver-", b"sec-fetch-")
+_OWN_AND_PAGE_HEADERS = (b"x-mockserver-", b"sec-fetch-")
 # Where a key may stand, and how it is written there.
 _CREDENTIALS: Mapping[bytes, bytes] = {
     b"api-key": b"%s",

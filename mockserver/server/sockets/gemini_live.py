@@ -68,7 +68,7 @@ class LiveSession(RecordedSession):
         self._detector: SpeechDetector | None = None
         self._silence = SILENCE
         self._turn: LiveTurn | None = None
-        self._task: asyncio.Task[None] | None = None  # that sends the turn
+        self._task: asyncio.Task[None] | None = None  # sends the turn
         self._leave = asyncio.Event()
 
     async def greet(self) -> bool:
@@ -230,9 +230,9 @@ class LiveSession(RecordedSession):
         if self.is_over:  # that turn was refused
             return
         assert self._setup is not None  # noqa: S101  # it comes first
-        own = {name: value for name, value in self._setup.items() if name in _OF_TURNS}
+        own = {name: value for name, value in self._setup.items() if name in _TURN_SETTINGS}
         config: Body = self._setup.get("generationConfig") or {}
-        asked = {name: value for name, value in config.items() if name not in _OF_SPEECH}
+        asked = {name: value for name, value in config.items() if name not in _SPEECH_SETTINGS}
         body = to_json({**own, "generationConfig": asked, "contents": self._contents})
         self._leave = asyncio.Event()
         visit = self.open_turn(body, SocketTurn(SocketAnswers()), self._leave)
@@ -299,7 +299,7 @@ class LiveTurn:
         spoken = "TEXT" not in (config.get("responseModalities") or ["AUDIO"])
         self._voice = Voice(str(name)) if spoken else None
         self._text = ""
-        self._sound = b""  # of which a rule states the sound
+        self._sound = b""  # the sound that a rule states
         self._calls: list[Json] = []
         self.is_over = self.is_sent = False  # nothing more is to be said; all was, but that this is the end
 
@@ -366,8 +366,8 @@ _ACTS: Mapping[str, Callable[[LiveSession, Body], Awaitable[None]]] = {
     "realtimeInput": LiveSession._take_input,
     "toolResponse": LiveSession._take_results,
 }
-_OF_TURNS = ("model", "systemInstruction", "tools")
-_OF_SPEECH = ("responseModalities", "speechConfig", "mediaResolution", "enableAffectiveDialog")
+_TURN_SETTINGS = ("model", "systemInstruction", "tools")
+_SPEECH_SETTINGS = ("responseModalities", "speechConfig", "mediaResolution", "enableAffectiveDialog")
 
 
 def _decode(text: Json) -> bytes:

@@ -425,7 +425,7 @@ class RealtimeSession(RecordedSession):
         """Return the body of a turn's request: what the session says of a response, and the conversation."""
         session = self._session
         said = {key: value for key, value in stated.items() if value is not None and key not in ("input", "audio")}
-        repeated = {key: session[key] for key in _OF_RESPONSES if session.get(key) not in (None, "", [])}
+        repeated = {key: session[key] for key in _RESPONSE_KEYS if session.get(key) not in (None, "", [])}
         output = read_output(session, (stated.get("audio") or {}).get("output") or {})
         return {
             "model": session["model"],
@@ -612,10 +612,10 @@ def _refuse(code: str, message: str) -> Failure:
     return Failure("bad_parameter", message, code=code)
 
 
-_OF_RESPONSES = (
-    *("output_modalities", "instructions", "tools", "tool_choice", "max_output_tokens", "parallel_tool_calls"),
-    *("reasoning", "prompt"),
-)
+_RESPONSE_KEYS = (
+    "output_modalities", "instructions", "tools", "tool_choice", "max_output_tokens", "parallel_tool_calls",
+    "reasoning", "prompt",
+)  # fmt: skip
 _KEEPING = ("input_audio_buffer.append", "conversation.item.create")  # what adds to the memory of a session
 _LONGEST_ID = 512  # characters of the id of a client's event
 _NO_BINARY = "Send events as text frames, not as binary ones."

@@ -40,7 +40,7 @@ class ResponseTurn:
         self.body = body
         self.sound = sound
         self.left = left  # once set, its answer ends as if its client had left
-        self.response: Event | None = None  # as it was when it began
+        self.response: Event | None = None  # the response as it was when it began
         self.is_over = False  # nothing more of it is sent
         self.reason: str | None = None  # why it is cancelled
         self.output: list[Json] = []
@@ -159,7 +159,7 @@ class TurnSender(EventSender):
 
     async def send_frame(self, data: bytes) -> None:
         parsed = try_parse(data.decode("utf-8", "replace"))
-        if isinstance(parsed, dict) and parsed.pop("status", None) is not None:  # which events of Responses have
+        if isinstance(parsed, dict) and parsed.pop("status", None) is not None:  # only Responses has it
             data = to_json(parsed)
         await self._pass_on(data, parsed if isinstance(parsed, dict) else None)
 

@@ -28,7 +28,7 @@ class RealtimeUpstream:
     """The provider's end of one session: a connection for each turn that is passed on, used again after it."""
 
     def __init__(self) -> None:
-        self.close_code = NO_CLOSE_FRAME  # with which the provider has closed the last one
+        self.close_code = NO_CLOSE_FRAME  # the provider's code for closing the last connection
         self._free: list[ClientConnection] = []
 
     async def send(self, request: "Request", turn: SocketTurn, on_sent: Callable[[], None]) -> "Response":
@@ -54,7 +54,7 @@ class RealtimeUpstream:
             await _close(connection)
             raise
         if find_type(first) == "error":
-            await _close(connection)  # which the provider may do itself
+            await _close(connection)  # the provider may have closed it
             return _refuse(first, request)
         return self._make_answer(first, connection, request)
 

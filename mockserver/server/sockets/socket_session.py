@@ -31,7 +31,7 @@ CUT_SHORT = 1000
 EXPIRED = 1001
 FAILED = 1011
 FAREWELL = 1.0  # seconds that answers get to notice that their client has left
-LONGEST = 3600.0  # seconds that a session lasts
+MAX_SESSION = 3600.0  # seconds that a session lasts
 
 
 class ConnectionWire(Wire, Protocol):
@@ -100,7 +100,7 @@ class SocketSession:
         self._send = send
         wire: ConnectionWire | None = (scope.get("extensions") or {}).get(WIRE)
         self._wire = None if wire is None else SocketWire(wire)
-        self.close_code: int | None = None  # with which the client has closed it
+        self.close_code: int | None = None  # the client's code for closing it
         self._has_left = asyncio.Event()
         self._tasks = set[asyncio.Task[None]]()
         self._began = responder.live.now()
@@ -211,7 +211,7 @@ class SocketSession:
     async def _take_all(self) -> int | None:
         """Take what the client sends; return with which code the connection is to be closed, None if it has left."""
         while True:
-            left = LONGEST - (self.responder.live.now() - self._began)
+            left = MAX_SESSION - (self.responder.live.now() - self._began)
             try:
                 async with asyncio.timeout(max(left, 0.0)):
                     message = await self._receive()
@@ -220,14 +220,14 @@ class SocketSession:
             if message["type"] == "websocket.disconnect":
                 self.close_code = message.get("code")
                 return STOPPING if self.close_code == STOPPING else None
-            if self.responder.live.now() - self._began >= LONGEST:
+            if self.responder.live.now() - self._began >= MAX_SESSION:
                 return EXPIRED
             await self.take(message)
 
     def make_request(self, body: bytes, turn: SocketTurn) -> HttpRequest:
         """Return the request over HTTP that stands for something that the client asks."""
         handshake = self.handshake
-        headers = [field for field in handshake.headers if field[0] not in _OF_HANDSHAKES]
+        headers = [field for field in handshake.headers if field[0] not in _HANDSHAKE_HEADERS]
         headers.append((b"content-type", b"application/json"))
         return HttpRequest(
             method="POST",
@@ -306,9 +306,9 @@ class SocketSession:
         return {"type": "http.disconnect"}
 
 
-_OF_HANDSHAKES = frozenset(
+_HANDSHAKE_HEADERS = frozenset(
     (
-        *(b"upgrade", b"connection", b"content-type", b"content-length", b"content-encoding", b"transfer-encoding"),
-        *(b"sec-websocket-key", b"sec-websocket-version", b"sec-websocket-extensions", b"sec-websocket-protocol"),
+        b"upgrade", b"connection", b"content-type", b"content-length", b"content-encoding", b"transfer-encoding",
+        b"sec-websocket-key", b"sec-websocket-version", b"sec-websocket-extensions", b"sec-websocket-protocol",
     )
-)
+)  # fmt: skip

@@ -29,7 +29,7 @@ from mockserver.server.visit import Visit
 log = logging.getLogger("mockserver")
 
 SWITCHING = 101  # the status of a handshake that leads to a session
-_EVENTS = HeaderLines("content-type: text/event-stream\r\n")  # as which the row shows them
+_EVENTS = HeaderLines("content-type: text/event-stream\r\n")  # the row shows them as an event stream
 _SOUND = re.compile(r'"(audio|delta|data)": ?"([A-Za-z0-9+/_-]{256,}={0,2})"')
 _BUG = "mockserver failed on this event; its log says how."
 _ENDS = {STOPPING: STOPPED, CUT_SHORT: CUT["end"], FAILED: CUT["end"]}

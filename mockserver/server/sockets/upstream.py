@@ -34,7 +34,7 @@ class UpstreamSocket:
     """The provider's end of one client's WebSocket, opened for the first request that is passed on."""
 
     def __init__(self) -> None:
-        self.close_code = NO_CLOSE_FRAME  # with which the provider has closed it
+        self.close_code = NO_CLOSE_FRAME  # the provider's code for closing it
         self._connection: ClientConnection | None = None
         self._reader: asyncio.Task[None] | None = None
         self._opening = asyncio.Lock()
@@ -228,7 +228,7 @@ async def connect_upstream(request: "Request") -> "ClientConnection":
             return exc
 
     url = request.url.copy_with(scheme="wss" if request.url.scheme == "https" else "ws")
-    headers = [(name, value) for name, value in request.headers.multi_items() if name.lower() not in _OF_HTTP]
+    headers = [(name, value) for name, value in request.headers.multi_items() if name.lower() not in _HTTP_HEADERS]
     return await Connect(
         str(url),
         additional_headers=headers,
@@ -291,5 +291,5 @@ def _drop_headers(error: Json) -> Json:
 
 EVENTS = "text/event-stream; charset=utf-8"
 _TOLD = ("retry-after", "x-ratelimit-")
-_OF_HTTP = frozenset(("host", "connection", "content-length", "content-type", "accept", "accept-encoding"))
+_HTTP_HEADERS = frozenset(("host", "connection", "content-length", "content-type", "accept", "accept-encoding"))
 _NEVER_SENT = (1005, 1006, 1015)  # codes that clients make up (RFC 6455, 7.4.1)

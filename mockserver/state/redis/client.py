@@ -156,13 +156,16 @@ class RedisClient:
             connection = self._connection = self._connect()
         await connection.connect()  # type: ignore[no-untyped-call]
         self.trips += 1
-        await connection.send_packed_command(connection.pack_commands(commands))
+        last = b"%d" % self.trips
+        await connection.send_packed_command(connection.pack_commands([*commands, (b"ECHO", last)]))
         replies = list[Any]()
         for _ in commands:
             try:
                 replies.append(await connection.read_response())
             except ResponseError as error:
                 replies.append(error)
+        if await connection.read_response() != last:  # else every later command would get the reply to another one
+            raise StateLostError("its replies do not belong to the commands")
         return replies
 
     async def _reopen(self) -> None:
@@ -233,7 +236,11 @@ def _retrieve_error(reply: asyncio.Future[Any]) -> None:
 
 
 def _describe_error(error: Exception) -> str:
-    return str(error).partition(" script: ")[0].rstrip(".") or type(error).__name__
+    text = str(error).partition(" script: ")[0].rstrip(".") or type(error).__name__
+    return text + (_NOT_OURS if text.startswith("WRONGTYPE") else "")
+
+
+_NOT_OURS = ", which another program has written: give this server its own keys with ?prefix=NAME"
 
 
 if TYPE_CHECKING:
@@ -278,7 +285,7 @@ def read_address(url: str) -> Address:
     try:
         parts = urlsplit(url)
         host = parts.netloc.rpartition("@")[2]
-    except ValueError:  # whose message may hold the password
+    except ValueError:  # the message may hold the password
         raise UnusableStateError(_NO_URL) from None
     if parts.scheme not in SCHEMES or not (host or parts.path.strip("/")):
         raise UnusableStateError("must be memory, redis://HOST:6379/0, rediss://, unix:// or sentinel://")

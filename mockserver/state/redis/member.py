@@ -100,7 +100,7 @@ class Member:
             self._acknowledge()
         if self.reloads is None:
             self.reloads = reloads
-        elif reloads != self.reloads:  # of which nobody could tell this member
+        elif reloads != self.reloads:  # others have reloaded, and nobody could tell this member
             self.reloads = reloads
             if await self.answer({"reload": "compose"}) == b"[]":
                 await self.answer({"reload": "swap", "number": reloads})
@@ -185,9 +185,12 @@ class Member:
         return rev
 
     async def wait_until_known(self, rev: int) -> None:
-        """Return when every member with a lease knows of a change."""
+        """Return when every member with a lease knows of a change; one that renews its lease learns of all changes."""
         delay = 0.0005
-        while await self._find_behind(rev):
+        end = boottime() + 2 * LEASE
+        while behind := await self._find_behind(rev):
+            if boottime() > end:
+                raise StateLostError(f"server {behind[0]} does not confirm the change")
             await asyncio.sleep(delay)
             delay = min(2 * delay, 0.05)
 

@@ -23,6 +23,6 @@ redis.call('HSET', KEYS[3], slot, number)
 redis.call('HSET', KEYS[6], slot, known) -- an acknowledgement may have been lost
 redis.call('HSET', KEYS[8], slot, ARGV[6])
 for _, key in ipairs(KEYS) do redis.call('EXPIRE', key, 86400) end
-local rev, slots = tonumber(redis.call('GET', KEYS[4]) or 0), redis.call('ZRANGE', KEYS[1], 0, -1)
+local rev, slots = math.max(tonumber(redis.call('GET', KEYS[4]) or 0), 0), redis.call('ZRANGE', KEYS[1], 0, -1)
 return {slot, joined and number or -1, tonumber(redis.call('GET', KEYS[7]) or 0), rev,
   rev ~= tonumber(ARGV[4]) and redis.call('HGETALL', KEYS[5]) or {}, slots, redis.call('HMGET', KEYS[8], unpack(slots))}

@@ -93,7 +93,7 @@ class RedisValueStore(Generic[Value]):
 
     async def put(self, namespace: str, key: str, value: Value, *, size: int) -> None:
         size += self._codec.measure(value)
-        encoded = self._codec.encode(value) if size <= self._size else b""  # which is not kept
+        encoded = self._codec.encode(value) if size <= self._size else b""  # it is too large to be kept
         await self._keep(namespace, key, encoded, "", max(size, len(encoded)))
 
     async def change(self, namespace: str, key: str, value: tuple[Value, int], *, size: int) -> bool:

@@ -27,7 +27,9 @@ PLACES = [
     ),
     (
         "https://generativelanguage.googleapis.com/v1beta/openai/chat/completions",
-        *("openai", "/openai/v1/chat/completions", "chat"),
+        "openai",
+        "/openai/v1/chat/completions",
+        "chat",
     ),
     ("https://mine.services.ai.azure.com/anthropic/v1/messages", "anthropic", "/anthropic/v1/messages", "chat"),
     ("http://localhost:8000/deepseek/anthropic/v1/messages", "anthropic", "/anthropic/v1/messages", "chat"),

@@ -320,7 +320,11 @@ def test_what_several_events_tell_together() -> None:
     said = ("your key ", KEY[:4], KEY[4:10], KEY[10:] + " is", " good")
     told = Secrets((KEY,)).mask_events([*map(event, said), "[DONE]"])
     assert [json.loads(text)["choices"][0]["delta"]["content"] for text in told[:-1]] == [
-        *("your key ", MASKED, "", " is", " good"),
+        "your key ",
+        MASKED,
+        "",
+        " is",
+        " good",
     ]
     assert told[-1] == "[DONE]"
 

@@ -4,6 +4,21 @@ import click
 import pytest
 
 from mockserver.cli.cassette.folder import parse_age
+from tests.cli.cassette.conftest import Place
+from tests.kit.episodes import chats
+
+
+def test_a_path_into_the_folder_names_a_cassette(place: Place) -> None:
+    place.keep("deep/chat", *chats(("Hi", "Hello")))
+    for name in (
+        "deep/chat",
+        "cassettes/deep/chat.yaml",
+        "./cassettes/deep/chat.yaml",
+        place.folder.absolute() / "deep/chat",
+    ):
+        assert place.run("list", f"{name}#1").out.startswith("deep/chat.yaml#1 ")
+    place.keep("cassettes/deep/chat", *chats(("Hi", "Deeper")))
+    assert "Deeper" in place.run("list", "cassettes/deep/chat").out
 
 
 def test_ages() -> None:

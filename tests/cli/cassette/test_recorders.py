@@ -38,9 +38,9 @@ def chunk(delta: Any, finish: str | None = None) -> Any:
 SAID = "Grüße, “you”"
 PLAIN: Call = ("POST", URL, ASKED, json.dumps(ANSWER, separators=(",", ":")).encode())
 STREAM: Call = (
-    *("POST", URL, {**ASKED, "stream": True}),
+    "POST", URL, {**ASKED, "stream": True},
     events(chunk({"role": "assistant", "content": SAID}), chunk({}, "stop")) + b"data: [DONE]\n\n",
-)
+)  # fmt: skip
 MESSAGES: Call = (
     "POST",
     "https://api.anthropic.com/v1/messages",
@@ -69,7 +69,8 @@ MESSAGES: Call = (
 )
 GEMINI = "https://generativelanguage.googleapis.com/v1beta/models"
 CONTENTS: Call = (
-    *("POST", f"{GEMINI}/gemini-2.5-flash:streamGenerateContent?alt=sse"),
+    "POST",
+    f"{GEMINI}/gemini-2.5-flash:streamGenerateContent?alt=sse",
     {"contents": [{"role": "user", "parts": [{"text": "hi"}]}]},
     events(
         {"candidates": [{"content": {"role": "model", "parts": [{"text": SAID}]}, "finishReason": "STOP", "index": 0}]}

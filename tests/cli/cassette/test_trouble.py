@@ -6,7 +6,12 @@ from tests.cli.cassette.conftest import Place
 from tests.kit.program import Ran, run
 
 COMMANDS = (
-    *(("list",), ("show",), ("verify",), ("scrub",), ("rules",), ("export",)),
+    ("list",),
+    ("show",),
+    ("verify",),
+    ("scrub",),
+    ("rules",),
+    ("export",),
     ("prune", "--number", "1"),
 )
 NAMES = ("../x", "/etc/passwd", "", "#1", "nul\0", "\x1b[2J", "line\nbreak", "\udcff", "x" * 3000)

@@ -78,8 +78,11 @@ def test_a_response_goes_on_in_its_conversation(client: OpenAI, way: str) -> Non
     assert answer.conversation is not None
     assert answer.conversation.id == name
     assert read(client, name) == [
-        *(("user", "my name is Ann"), ("user", "hello"), ("assistant", "Hello!")),
-        *(("user", "who am I?"), ("assistant", "You are Ann.")),
+        ("user", "my name is Ann"),
+        ("user", "hello"),
+        ("assistant", "Hello!"),
+        ("user", "who am I?"),
+        ("assistant", "You are Ann."),
     ]
     said = client.conversations.items.list(name).data[0]
     assert said.id == answer.output[0].id
@@ -91,7 +94,7 @@ def test_tools_are_called_within_a_conversation(client: OpenAI) -> None:
     assert made.type == "function_call"
     result: Any = {"type": "function_call_output", "call_id": made.call_id, "output": "rain"}
     client.responses.create(model=MODEL, input=[result], tools=[TOOL], conversation=name)
-    assert [kind for kind, _ in read(client, name)] == [*("user", "function_call", "function_call_output", "assistant")]
+    assert [kind for kind, _ in read(client, name)] == ["user", "function_call", "function_call_output", "assistant"]
 
 
 def test_a_failed_response_leaves_its_conversation_as_it_was(client: OpenAI) -> None:
@@ -149,8 +152,10 @@ def test_one_response_at_a_time(client: OpenAI, strict_client: OpenAI) -> None:
             model=MODEL, input="hello", conversation=made
         )  # where answers are generated, it goes on
     assert [text for _, text in read(client, made)] == [
-        *("slow", "one two three four five six"),
-        *("hello", "Hello!"),
+        "slow",
+        "one two three four five six",
+        "hello",
+        "Hello!",
     ]
 
 

@@ -157,7 +157,8 @@ def test_a_training_file_with_a_mistake_fails_the_job(client: OpenAI) -> None:
     *_, failed = follow(client, train(client, EXAMPLE, {"messages": [{"content": "hi"}]}))
     assert failed.error is not None
     assert (failed.status, failed.error.code, failed.error.param) == (
-        *("failed", "invalid_training_file"),
+        "failed",
+        "invalid_training_file",
         "training_file",
     )
     assert "Example 2, message 1 Discriminator 'role' is missing in value" in failed.error.message
@@ -219,7 +220,9 @@ def test_a_rule_fails_a_run(client: OpenAI) -> None:
     made = client.evals.create(data_source_config={"type": "custom", "item_schema": {}}, testing_criteria=[])
     run = client.evals.runs.create(made.id, name="fail", data_source=SOURCE)
     assert [client.evals.runs.retrieve(run.id, eval_id=made.id).status for _ in range(3)] == [
-        *("in_progress", "failed", "failed")
+        "in_progress",
+        "failed",
+        "failed",
     ]
 
 

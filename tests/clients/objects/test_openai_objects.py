@@ -138,7 +138,9 @@ def test_the_error_file_names_the_line_that_no_rule_answers(strict_client: OpenA
 def test_a_rule_states_the_statuses_of_a_batch(client: OpenAI) -> None:
     batch = start(client, upload(client, say("hello")).id, metadata={"plan": "fail"})
     assert [batch.status, *[client.batches.retrieve(batch.id).status for _ in range(2)]] == [
-        *("validating", "failed", "failed")
+        "validating",
+        "failed",
+        "failed",
     ]
 
 
@@ -148,7 +150,7 @@ def test_a_rule_states_the_statuses_of_a_batch(client: OpenAI) -> None:
         (b"", "empty_file", None),
         (b'{"custom_id"', "invalid_json_line", 1),
         (b"[1]", "invalid_json_line", 1),
-        (b'{"custom_id": 1, "method": "POST", "url": "/v1/chat/completions", "body": {}}', *("missing", 1)),
+        (b'{"custom_id": 1, "method": "POST", "url": "/v1/chat/completions", "body": {}}', "missing", 1),
         (b'{"custom_id": "a", "method": "POST", "url": "/v1/embeddings", "body": {}}', "url_mismatch", 1),
         (
             b"\n".join(
@@ -159,7 +161,8 @@ def test_a_rule_states_the_statuses_of_a_batch(client: OpenAI) -> None:
                     for model in ("gpt-5", "gpt-5-mini")
                 ]
             ),
-            *("model_mismatch", 2),
+            "model_mismatch",
+            2,
         ),
     ],
     ids=["empty", "half", "list", "number", "url", "model"],

@@ -97,13 +97,17 @@ def test_parted_in_a_character(text: str, first: bytes) -> None:
 def test_several_events_come_at_once() -> None:
     assert streamed(JoinFrames()) == [
         HEAD,
-        *(Write(OPEN.data + ONE.data), Flush()),
-        *(Write(TWO.data + FINISH.data), Flush()),
-        *(Write(DONE.data), Flush()),
+        Write(OPEN.data + ONE.data),
+        Flush(),
+        Write(TWO.data + FINISH.data),
+        Flush(),
+        Write(DONE.data),
+        Flush(),
     ]
     assert streamed(JoinFrames(Position("after_tokens", 2), 9)) == [
         *STREAM[:4],
-        *(Write(FINISH.data + DONE.data), Flush()),
+        Write(FINISH.data + DONE.data),
+        Flush(),
     ]
     assert plain(JoinFrames()) == list(PLAIN)
 

@@ -94,7 +94,7 @@ def test_unknown_betas_of_batches_and_token_counts() -> None:
 
 
 # What coding agents really send, with and without the betas that they name for it.
-OF_AGENTS = {
+AGENT_REQUESTS = {
     "effort of a system message": (
         {"messages": [*USUAL["messages"], {"role": "system", "content": "x", "output_config": {"effort": "medium"}}]},
         "per-turn-control-2026-07-01",
@@ -130,9 +130,9 @@ OF_AGENTS = {
 }
 
 
-@pytest.mark.parametrize("name", OF_AGENTS)
+@pytest.mark.parametrize("name", AGENT_REQUESTS)
 def test_coding_agents_are_answered(name: str) -> None:
-    body, beta = OF_AGENTS[name]
+    body, beta = AGENT_REQUESTS[name]
     thinking = {"thinking": {"type": "adaptive"}}
     for more in ({}, {"model": "claude-fable-5-1"}, {"model": "claude-fable-5-1", **thinking}):
         for betas in ((), (beta,)):
@@ -141,11 +141,11 @@ def test_coding_agents_are_answered(name: str) -> None:
             assert ask({**body, **more}, *betas, rules="").status == 200
 
 
-@pytest.mark.parametrize("name", OF_AGENTS)
+@pytest.mark.parametrize("name", AGENT_REQUESTS)
 @pytest.mark.parametrize("model", ["claude-opus-5-5", "claude-fable-5-1", "claude-fable-6"])
 def test_thoughts_stand_among_what_coding_agents_send(name: str, model: str) -> None:
     """The answer has a thought, comes back, and is answered again."""
-    body, beta = OF_AGENTS[name]
+    body, beta = AGENT_REQUESTS[name]
     rule = "rules: [{then: {reasoning: Hm., text: Hi}}]"
     first = {**USUAL, "model": model, "thinking": {"type": "adaptive"}, **body}
     answered = ask(first, beta, rules=rule)

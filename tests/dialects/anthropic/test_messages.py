@@ -54,8 +54,13 @@ def test_why_it_stops() -> None:
 def test_the_order_of_events() -> None:
     said = [event["type"] for event in events(server().ask(PATH, request("pieces", stream=True)).body)]
     assert said == [
-        *("message_start", "content_block_start", "ping", *["content_block_delta"] * 3, "content_block_stop"),
-        *("message_delta", "message_stop"),
+        "message_start",
+        "content_block_start",
+        "ping",
+        *["content_block_delta"] * 3,
+        "content_block_stop",
+        "message_delta",
+        "message_stop",
     ]
 
 

@@ -42,4 +42,4 @@ def test_the_older_client(tmp_path: Path) -> None:
     assert not done.returncode, done.stderr
     version, *said = done.stdout.splitlines()
     assert int(version.partition(".")[0]) < 2
-    assert said == [*("Hi!", "end_turn", "end_turn", "Hi!", "Hi!"), "messages: at least one message is required"]
+    assert said == ["Hi!", "end_turn", "end_turn", "Hi!", "Hi!", "messages: at least one message is required"]

@@ -244,7 +244,7 @@ def test_an_interleaved_budget_may_exceed_the_tokens_of_one_answer() -> None:
     assert ask(body, {**NEW, "anthropic-beta": "context-1m-2025-08-07, interleaved-thinking-2025-05-14"})[0] == 200
 
 
-OF_MODELS = [
+MODEL_LIMITS = [
     ("claude-sonnet-4-20250514", {"temperature": 1, "top_p": 1}, 200),
     ("claude-opus-4-1-20250805", {"temperature": 1, "top_p": 1}, 400),
     ("claude-haiku-4-5-20251001", {"temperature": 1, "top_p": 1}, 400),
@@ -256,7 +256,7 @@ OF_MODELS = [
 ]
 
 
-@pytest.mark.parametrize(("model", "body", "status"), OF_MODELS)
+@pytest.mark.parametrize(("model", "body", "status"), MODEL_LIMITS)
 def test_live_what_families_of_models_refuse(model: str, body: Json, status: int) -> None:
     assert ask({"model": model, **body}, OLD)[0] == 200
     assert ask({"model": model, **body}, OLD, validation="live")[0] == status

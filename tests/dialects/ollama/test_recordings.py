@@ -9,7 +9,7 @@ import pytest
 from mockserver.cassettes.parse_response import ParsedResponse, parse_response
 from mockserver.cassettes.to_rules import write_rules_file
 from mockserver.cassettes.verify import find_misshapen
-from mockserver.testing import MockServer
+from mockserver.testing import MockServer, MockServerWarning
 from tests.cassettes.convert.test_rules import learned
 from tests.dialects.features import FEATURES, rules
 from tests.dialects.ollama.features import GENERATE_URL, URL, names, request
@@ -110,6 +110,9 @@ def test_an_unfinished_stream_is_not_recorded(tmp_path: Path) -> None:
     with MockServer() as provider:
         provider.on("Hello").then({"text": "One two three.", "faults": ["cut"]})
         upstream = {"ollama": provider.base_url("ollama")}
-        with MockServer(cassettes=str(tmp_path), cassette="ollama", record="once", upstream=upstream) as proxy:
+        with (
+            pytest.warns(MockServerWarning, match="an answer was not recorded"),
+            MockServer(cassettes=str(tmp_path), cassette="ollama", record="once", upstream=upstream) as proxy,
+        ):
             httpx.post(f"{proxy.base_url('ollama')}/api/chat", json=CHAT, trust_env=False)
     assert not (tmp_path / "ollama.yaml").exists()

@@ -104,7 +104,7 @@ TRUE = {
     "anthropic: a call": anthropic(user("Hi"), turn(THOUGHT, TEXT, USED), user(GIVEN)),
     "anthropic: hidden and shown thoughts": anthropic(user("Hi"), turn(HIDDEN, THOUGHT, USED), user(GIVEN)),
     "anthropic: between calls": anthropic(
-        *(user("Hi"), turn(THOUGHT, USED), user(GIVEN), turn({**THOUGHT, "thinking": ""}, TEXT), user("More?")),
+        user("Hi"), turn(THOUGHT, USED), user(GIVEN), turn({**THOUGHT, "thinking": ""}, TEXT), user("More?"),
         model="claude-sonnet-4-5",
         thinking={"type": "enabled", "budget_tokens": 1024},
     ),
@@ -133,7 +133,7 @@ TRUE = {
         asked(ASK), model(call("Oslo", SIGNATURE, id="a1b2c3d4"), call("Rome", id="b2")), asked(result(), result())
     ),
     "gemini: calls of two steps": gemini(
-        *(asked(ASK), model(call("Oslo", SIGNATURE)), asked(result()), model(call("Rome", SIGNATURE)), asked(result()))
+        asked(ASK), model(call("Oslo", SIGNATURE)), asked(result()), model(call("Rome", SIGNATURE)), asked(result())
     ),
     "gemini: thoughts and texts around": gemini(
         asked(ASK),
@@ -146,7 +146,7 @@ TRUE = {
         asked(ASK), model(call("Oslo")), asked(result()), model({"text": "Clear."}), asked({"text": "Thanks."})
     ),
     "gemini: asked by a picture": gemini(
-        *(asked(ASK), model(call("Oslo")), asked(result()), model({"text": "Clear."})),
+        asked(ASK), model(call("Oslo")), asked(result()), model({"text": "Clear."}),
         asked({"inlineData": {"mimeType": "image/png", "data": "iVBORw0KGgo="}}),
     ),
     "gemini: the value that passes": gemini(
@@ -187,8 +187,8 @@ TRUE = {
         {"id": "cmp_1", "type": "compaction", "encrypted_content": SEALED}, OUT, HI
     ),
     "responses: a search": responses(
-        *(HI, RS, {"type": "web_search_call", "id": "ws_1", "status": "completed", "action": {"type": "search"}}),
-        *({**RS, "id": "rs_2"}, MSG, HI),
+        HI, RS, {"type": "web_search_call", "id": "ws_1", "status": "completed", "action": {"type": "search"}},
+        {**RS, "id": "rs_2"}, MSG, HI,
     ),
     "responses: items of no kind that is known": responses(HI, {"type": "novelty", "id": "n", "call_id": "x"}, MSG, HI),
     "responses: texts of an assistant": responses(HI, {"role": "assistant", "content": "Hello!"}, HI),
@@ -201,8 +201,8 @@ TRUE = {
         HI,
     ),
     "chat: the same id in two turns": chat(
-        *(HI, called("call_1"), {"role": "tool", "tool_call_id": "call_1", "content": "a"}),
-        *(called("call_1"), {"role": "tool", "tool_call_id": "call_1", "content": "b"}),
+        HI, called("call_1"), {"role": "tool", "tool_call_id": "call_1", "content": "a"},
+        called("call_1"), {"role": "tool", "tool_call_id": "call_1", "content": "b"},
     ),
     "chat: a function of old": chat(
         HI,
@@ -214,7 +214,7 @@ TRUE = {
         {"role": "assistant", "tool_calls": [{"type": "custom", "id": "c", "custom": {"name": "f", "input": "x"}}]},
         {"role": "tool", "tool_call_id": "c", "content": "a"},
     ),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize(("path", "body"), TRUE.values(), ids=TRUE.keys())

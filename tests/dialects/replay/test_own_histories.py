@@ -119,166 +119,166 @@ Changed = tuple[Way, str, tuple[str, ...], Change, str, str]
 
 ANTHROPIC: dict[str, Changed] = {
     "signature edited": (
-        *(MESSAGES, OPUS, ("weather",)),
+        MESSAGES, OPUS, ("weather",),
         lambda body: edit(thought(body), signature=flipped(thought(body)["signature"])),
-        *("messages.1.content.0", f"messages.1.content.0: {SIGNATURE}"),
+        "messages.1.content.0", f"messages.1.content.0: {SIGNATURE}",
     ),
     "signature cut": (
-        *(MESSAGES, "claude-3-7-sonnet-latest", ("weather",)),
+        MESSAGES, "claude-3-7-sonnet-latest", ("weather",),
         lambda body: edit(thought(body), signature=cut(thought(body)["signature"])),
-        *("messages.1.content.0", f"messages.1.content.0: {SIGNATURE}"),
+        "messages.1.content.0", f"messages.1.content.0: {SIGNATURE}",
     ),
     "signature that is none": (
-        *(MESSAGES, OPUS, ("weather",)),
+        MESSAGES, OPUS, ("weather",),
         lambda body: edit(thought(body), signature="not a signature"),
-        *("messages.1.content.0", f"messages.1.content.0: {SIGNATURE}"),
+        "messages.1.content.0", f"messages.1.content.0: {SIGNATURE}",
     ),
     "empty signature": (
-        *(MESSAGES, OPUS, ("weather",)),
+        MESSAGES, OPUS, ("weather",),
         lambda body: edit(thought(body), signature=""),
-        *("messages.1.content.0", f"messages.1.content.0: {SIGNATURE}"),
+        "messages.1.content.0", f"messages.1.content.0: {SIGNATURE}",
     ),
     "an earlier thought edited": (
-        *(MESSAGES, OPUS, ("weather", "hm", "more")),
+        MESSAGES, OPUS, ("weather", "hm", "more"),
         lambda body: edit(thought(body, 0), thinking="Something else."),
-        *("messages.1.content.0", f"messages.1.content.0: {SIGNATURE}"),
+        "messages.1.content.0", f"messages.1.content.0: {SIGNATURE}",
     ),
     "the latest thought edited": (
-        *(MESSAGES, OPUS, ("hello", "hm")),
+        MESSAGES, OPUS, ("hello", "hm"),
         lambda body: edit(thought(body), thinking="Something else."),
-        *("messages.3.content.0", f"messages.3.content.0: {MODIFIED}"),
+        "messages.3.content.0", f"messages.3.content.0: {MODIFIED}",
     ),
     "the latest thoughts in another order": (
-        *(MESSAGES, OPUS, ("twice",), reordered),
-        *("messages.1.content.2", f"messages.1.content.2: {MODIFIED}"),
+        MESSAGES, OPUS, ("twice",), reordered,
+        "messages.1.content.2", f"messages.1.content.2: {MODIFIED}",
     ),
     "the latest thoughts merged": (
-        *(MESSAGES, OPUS, ("twice",), merged),
-        *("messages.1.content.0", f"messages.1.content.0: {MODIFIED}"),
+        MESSAGES, OPUS, ("twice",), merged,
+        "messages.1.content.0", f"messages.1.content.0: {MODIFIED}",
     ),
     "another system prompt": (
-        *(MESSAGES, FABLE, ("weather",)),
+        MESSAGES, FABLE, ("weather",),
         lambda body: edit(body, system="Be verbose."),
-        *("messages.1.content.0", f"messages.1.content.0: {BOUND}{SYSTEM}"),
+        "messages.1.content.0", f"messages.1.content.0: {BOUND}{SYSTEM}",
     ),
     "another tool": (
-        *(MESSAGES, "claude-fable-6", ("weather",)),
+        MESSAGES, "claude-fable-6", ("weather",),
         lambda body: body["tools"].append({"name": "other", "input_schema": {"type": "object"}}),
-        *("messages.1.content.0", f"messages.1.content.0: {BOUND}"),
+        "messages.1.content.0", f"messages.1.content.0: {BOUND}",
     ),
     "another question": (
-        *(MESSAGES, "claude-fable-5-1-20260901", ("weather", "hm")),
+        MESSAGES, "claude-fable-5-1-20260901", ("weather", "hm"),
         lambda body: edit(body["messages"][0], content="weather, please"),
-        *("messages.1.content.0", f"messages.1.content.0: {BOUND}"),
+        "messages.1.content.0", f"messages.1.content.0: {BOUND}",
     ),
     "another answer before": (
-        *(MESSAGES, FABLE, ("hello", "hm")),
+        MESSAGES, FABLE, ("hello", "hm"),
         lambda body: edit(body["messages"][1]["content"][1], text="Rainy."),
-        *("messages.3.content.0", f"messages.3.content.0: {BOUND}"),
+        "messages.3.content.0", f"messages.3.content.0: {BOUND}",
     ),
     "a thought between others left out": (
-        *(MESSAGES, FABLE, ("one", "two", "three")),
+        MESSAGES, FABLE, ("one", "two", "three"),
         lambda body: body["messages"][3]["content"].pop(0),
-        *("messages.5.content.0", f"messages.5.content.0: {BOUND}{MISSING_THOUGHT}"),
+        "messages.5.content.0", f"messages.5.content.0: {BOUND}{MISSING_THOUGHT}",
     ),
-}
+}  # fmt: skip
 GOOGLE: dict[str, Changed] = {
     "signature lost": (
-        *(GEMINI, "gemini-3-flash-preview", ("weather",)),
+        GEMINI, "gemini-3-flash-preview", ("weather",),
         lambda body: part_of_call(body).pop("thoughtSignature"),
-        *("contents[1].parts[0]", UNSIGNED_CALL),
+        "contents[1].parts[0]", UNSIGNED_CALL,
     ),
     "signature lost by the newest": (
-        *(GEMINI, "gemini-pro-latest", ("both",)),
+        GEMINI, "gemini-pro-latest", ("both",),
         lambda body: part_of_call(body).pop("thoughtSignature"),
-        *("contents[1].parts[0]", UNSIGNED_CALL),
+        "contents[1].parts[0]", UNSIGNED_CALL,
     ),
     "signature edited": (
-        *(GEMINI, "gemini-3-pro-preview", ("weather",)),
+        GEMINI, "gemini-3-pro-preview", ("weather",),
         lambda body: edit(part_of_call(body), thoughtSignature=flipped(part_of_call(body)["thoughtSignature"])),
-        *("contents[1].parts[0]", "Corrupted thought signature."),
+        "contents[1].parts[0]", "Corrupted thought signature.",
     ),
     "signature cut": (
-        *(GEMINI, "gemini-3.7-flash", ("weather",)),
+        GEMINI, "gemini-3.7-flash", ("weather",),
         lambda body: edit(part_of_call(body), thoughtSignature=cut(part_of_call(body)["thoughtSignature"])),
-        *("contents[1].parts[0]", "Invalid thought signature."),
+        "contents[1].parts[0]", "Invalid thought signature.",
     ),
-}
+}  # fmt: skip
 ENCRYPTED = "could not be verified. Reason: Encrypted content could not be decrypted or parsed."
 OPENAI: dict[str, Changed] = {
     "a call without its reasoning": (
-        *(RESPONSES, "gpt-5", ("weather",)),
+        RESPONSES, "gpt-5", ("weather",),
         lambda body: without(body, *items(body, "reasoning")),
-        *(
+
             "input[1]",
             "Item '{call}' of type 'function_call' was provided without its required 'reasoning' item: '{rs}'.",
-        ),
+
     ),
     "reasoning without its call": (
-        *(RESPONSES, "gpt-5", ("weather",)),
+        RESPONSES, "gpt-5", ("weather",),
         lambda body: without(body, *items(body, "function_call"), *items(body, "function_call_output")),
-        *("input[1]", "Item '{rs}' of type 'reasoning' was provided without its required following item."),
+        "input[1]", "Item '{rs}' of type 'reasoning' was provided without its required following item.",
     ),
     "reasoning at the end": (
-        *(AZURE_RESPONSES, "my-deployment", ("hello",)),
+        AZURE_RESPONSES, "my-deployment", ("hello",),
         lambda body: without(body, *body["input"][2:]),
-        *("input[1]", "Item '{rs}' of type 'reasoning' was provided without its required following item."),
+        "input[1]", "Item '{rs}' of type 'reasoning' was provided without its required following item.",
     ),
     "encrypted content edited": (
-        *(RESPONSES, "gpt-5", ("weather",)),
+        RESPONSES, "gpt-5", ("weather",),
         lambda body: edit(items(body, "reasoning")[0], encrypted_content="gAAAnot really"),
-        *("input[1].encrypted_content", f"The encrypted content for item {{rs}} {ENCRYPTED}"),
+        "input[1].encrypted_content", f"The encrypted content for item {{rs}} {ENCRYPTED}",
     ),
     "encrypted content cut, without its id": (
-        *(RESPONSES, "gpt-5", ("hello",)),
+        RESPONSES, "gpt-5", ("hello",),
         lambda body: edit(
             items(body, "reasoning")[0],
             id=None,
             encrypted_content=cut(items(body, "reasoning")[0]["encrypted_content"]),
         ),
-        *("input[1].encrypted_content", f"The encrypted content gAAA...{{end}} {ENCRYPTED}"),
+        "input[1].encrypted_content", f"The encrypted content gAAA...{{end}} {ENCRYPTED}",
     ),
     "an item twice": (
-        *(RESPONSES, "gpt-5", ("hello",)),
+        RESPONSES, "gpt-5", ("hello",),
         lambda body: body["input"].append({"type": "item_reference", "id": items(body, "reasoning")[0]["id"]}),
-        *("input[4]", "Duplicate item found with id {rs}. Remove duplicate items from your input and try again."),
+        "input[4]", "Duplicate item found with id {rs}. Remove duplicate items from your input and try again.",
     ),
     "an id of another kind": (
-        *(RESPONSES, "gpt-5", ("weather",)),
+        RESPONSES, "gpt-5", ("weather",),
         lambda body: edit(items(body, "function_call")[0], id="item_1"),
-        *("input[2].id", "Invalid 'input[2].id': 'item_1'. Expected an ID that begins with 'fc'."),
+        "input[2].id", "Invalid 'input[2].id': 'item_1'. Expected an ID that begins with 'fc'.",
     ),
     "a long call_id": (
-        *(RESPONSES, "gpt-5", ("weather",)),
+        RESPONSES, "gpt-5", ("weather",),
         lambda body: [edit(item, call_id="c" * 86) for item in body["input"] if "call_id" in item],
         "input[2].call_id",
         "Invalid 'input[2].call_id': string too long. Expected a string with maximum length 64, but got a string with "
         "length 86 instead.",
     ),
     "an output without its call": (
-        *(AZURE_RESPONSES, "my-deployment", ("weather",)),
+        AZURE_RESPONSES, "my-deployment", ("weather",),
         lambda body: without(body, *items(body, "function_call"), *items(body, "reasoning")),
-        *("input[1]", "No tool call found for function call output with call_id {call_id}."),
+        "input[1]", "No tool call found for function call output with call_id {call_id}.",
     ),
     "a call without its output": (
-        *(RESPONSES, "gpt-5", ("weather",)),
+        RESPONSES, "gpt-5", ("weather",),
         lambda body: without(body, *items(body, "function_call_output")),
-        *("input[2]", "No tool output found for function call {call_id}."),
+        "input[2]", "No tool output found for function call {call_id}.",
     ),
     "an input text of the assistant": (
-        *(RESPONSES, "gpt-4.1", ("hello",)),
+        RESPONSES, "gpt-4.1", ("hello",),
         lambda body: edit(items(body, "message")[0]["content"][0], type="input_text"),
-        *("input[2].content[0]", "Invalid value: 'input_text'. Supported values are: 'output_text' and 'refusal'."),
+        "input[2].content[0]", "Invalid value: 'input_text'. Supported values are: 'output_text' and 'refusal'.",
     ),
     "no calls in a list": (
-        *(CHAT, "gpt-4o", ("hello",)),
+        CHAT, "gpt-4o", ("hello",),
         lambda body: edit(answers(body)[0], tool_calls=[]),
         "messages[1].tool_calls",
         "Invalid 'messages[1].tool_calls': empty array. Expected an array with minimum length 1, but got an empty "
         "array instead.",
     ),
     "a long id of a call": (
-        *(CHAT, "gpt-4o", ("weather",)),
+        CHAT, "gpt-4o", ("weather",),
         lambda body: (
             edit(answers(body)[0]["tool_calls"][0], id="c" * 41),
             edit(body["messages"][2], tool_call_id="c" * 41),
@@ -288,26 +288,26 @@ OPENAI: dict[str, Changed] = {
         "string with length 41 instead.",
     ),
     "an empty name": (
-        *(AZURE_CHAT, "gpt-4o", ("weather",)),
+        AZURE_CHAT, "gpt-4o", ("weather",),
         lambda body: edit(answers(body)[0]["tool_calls"][0]["function"], name=""),
         "messages[1].tool_calls[0].function.name",
         "Invalid 'messages[1].tool_calls[0].function.name': empty string. Expected a string with minimum length 1, but "
         "got an empty string instead.",
     ),
     "a call without a tool message": (
-        *(CHAT, "gpt-4o", ("weather",)),
+        CHAT, "gpt-4o", ("weather",),
         lambda body: body["messages"].pop(2),
         "messages[1]",
         "An assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'. "
         "The following tool_call_ids did not have response messages: {call}",
     ),
     "a tool message without a call": (
-        *(AZURE_CHAT, "gpt-4o", ("weather",)),
+        AZURE_CHAT, "gpt-4o", ("weather",),
         lambda body: body["messages"].pop(1),
         "messages[1]",
         "Invalid parameter: messages with role 'tool' must be a response to a preceeding message with 'tool_calls'.",
     ),
-}
+}  # fmt: skip
 UNTHOUGHT = "The `reasoning_content` in the thinking mode must be passed back to the API."
 UNTHOUGHT_BEFORE = (
     "Missing `reasoning_content` field in the assistant message at message index 1. For more information, please refer "
@@ -325,26 +325,26 @@ def rename_thoughts(body: Json) -> None:
 
 HOSTS: dict[str, Changed] = {
     "a call without its reasoning": (
-        *(DEEPSEEK, "deepseek-v4-pro", ("weather",)),
-        *(lose_thoughts, "messages[1].reasoning_content", UNTHOUGHT),
+        DEEPSEEK, "deepseek-v4-pro", ("weather",),
+        lose_thoughts, "messages[1].reasoning_content", UNTHOUGHT,
     ),
     "a call without its reasoning, earlier model": (
-        *(DEEPSEEK, "deepseek-reasoner", ("weather",)),
+        DEEPSEEK, "deepseek-reasoner", ("weather",),
         lambda body: (lose_thoughts(body), body["messages"].pop()),  # with the user's next turn, it is not wanted
-        *("messages[1].reasoning_content", UNTHOUGHT_BEFORE),
+        "messages[1].reasoning_content", UNTHOUGHT_BEFORE,
     ),
     "a call with reasoning of another name, Groq": (
-        *(GROQ, "openai/gpt-oss-120b", ("weather",)),
-        *(rename_thoughts, "messages[1].reasoning_content"),
+        GROQ, "openai/gpt-oss-120b", ("weather",),
+        rename_thoughts, "messages[1].reasoning_content",
         "'messages.1' : for 'role:assistant' the following must be satisfied[('messages.1' : property "
         "'reasoning_content' is unsupported)]",
     ),
     "a call with reasoning of another name, Cerebras": (
-        *(CEREBRAS, "gpt-oss-120b", ("weather",)),
-        *(rename_thoughts, "messages[1].reasoning_content"),
+        CEREBRAS, "gpt-oss-120b", ("weather",),
+        rename_thoughts, "messages[1].reasoning_content",
         "messages.1.assistant.reasoning_content: property 'messages.1.assistant.reasoning_content' is unsupported",
     ),
-}
+}  # fmt: skip
 CHANGED = {**{f"anthropic: {name}": case for name, case in ANTHROPIC.items()}}
 CHANGED |= {f"gemini: {name}": case for name, case in GOOGLE.items()}
 CHANGED |= {f"openai: {name}": case for name, case in OPENAI.items()}

@@ -107,8 +107,8 @@ def test_input_items(speaker: Any) -> None:
     items = body["data"]
     assert (len(items), body["has_more"]) == (len(ITEMS), False)
     assert [item["id"].partition("_")[0] for item in items] == [
-        *("msg", "msg", "msg", "fc", "fco", "rs", "msg", "rs", "cu", "it"),
-    ]
+        "msg", "msg", "msg", "fc", "fco", "rs", "msg", "rs", "cu", "it",
+    ]  # fmt: skip
     assert len({item["id"] for item in items}) == len(items)
     assert (items[1]["id"], items[1]["status"], items[6]["id"]) == ("msg_mine", "incomplete", "msg_before")
     assert items[0]["content"] == [{"type": "input_text", "text": "one"}]

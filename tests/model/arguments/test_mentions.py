@@ -31,7 +31,7 @@ def _filled(
 ) -> tuple[dict[str, Any], Mentions]:
     schemas = {name: {"type": schema} if isinstance(schema, str) else schema for name, schema in properties.items()}
     validators = {name: jsonschema_rs.validator_for(schema) for name, schema in schemas.items()}
-    values, left = said.assigned(schemas, lambda name, value: bool(validators[name].is_valid(value)), required=required)
+    values, left = said.assign(schemas, lambda name, value: bool(validators[name].is_valid(value)), required=required)
     for name, schema in schemas.items():
         if name not in values and schema.get("type") == "object":
             inner, left = _filled(left, schema["properties"], ())
@@ -52,10 +52,10 @@ def test_most_prompts_that_nothing_was_tuned_on_are_understood() -> None:
 
 
 def test_nothing_says_nothing() -> None:
-    assert NOTHING.assigned({"city": {"type": "string"}}, lambda name, value: True) == ({}, NOTHING)
+    assert NOTHING.assign({"city": {"type": "string"}}, lambda name, value: True) == ({}, NOTHING)
     assert mentions("", "  ") == NOTHING
-    assert NOTHING.evidence({"city": {}}) == 0
-    assert NOTHING.sets({"city": {}}) == (NOTHING,)
+    assert NOTHING.measure_evidence({"city": {}}) == 0
+    assert NOTHING.split({"city": {}}) == (NOTHING,)
 
 
 def test_later_texts_fill_what_the_first_leaves() -> None:
@@ -111,18 +111,18 @@ def test_only_what_fits_is_given_and_always_the_same(text: str) -> None:
         json.dumps(value, allow_nan=False)
         return bool(validators[name].is_valid(value))
 
-    for said in mentions(text).sets(SCHEMA):
-        given_, left = said.assigned(SCHEMA, fits, required=("city", "count", "query"))
+    for said in mentions(text).split(SCHEMA):
+        given_, left = said.assign(SCHEMA, fits, required=("city", "count", "query"))
         assert all(fits(name, value) for name, value in given_.items())
-        assert (given_, left) == said.assigned(SCHEMA, fits, required=("city", "count", "query"))
+        assert (given_, left) == said.assign(SCHEMA, fits, required=("city", "count", "query"))
 
 
 SIGNS = r"""" ' ` ``` « 「 "\ ‘a’b 7 7, 1. 1/ [ { ( f( f(1, a: a= a. a@ http ./ - 0x0 a-1- 日本 1e ((1+ $ #a x,y;"""
 HOSTILE = [
     *SIGNS.split(),
-    *("\n", " ", " 'a", "and ", "one ", "A ", "Ab, ", "- x\n", "+1 ", " 000", "please ", "to the ", "in Ab, CD "),
-    *("that ", "tell that ", "remind me to "),
-]
+    "\n", " ", " 'a", "and ", "one ", "A ", "Ab, ", "- x\n", "+1 ", " 000", "please ", "to the ", "in Ab, CD ",
+    "that ", "tell that ", "remind me to ",
+]  # fmt: skip
 
 
 def _work(text: str) -> float:
@@ -172,8 +172,8 @@ S, N = "string", "integer"
 )
 def test_sets(text: str, types: dict[str, str], expected: list[dict[str, Any]]) -> None:
     properties = {name: {"type": kind} for name, kind in types.items()}
-    sets = mentions(text).sets(properties)
-    assert [said.assigned(properties, lambda name, value: True, required=list(types))[0] for said in sets] == expected
+    sets = mentions(text).split(properties)
+    assert [said.assign(properties, lambda name, value: True, required=list(types))[0] for said in sets] == expected
 
 
 def test_what_is_shared_is_in_each_set_and_choices_go_with_theirs() -> None:
@@ -182,8 +182,8 @@ def test_what_is_shared_is_in_each_set_and_choices_go_with_theirs() -> None:
         "priority": {"enum": ["low", "high"]},
         "due": {"type": "string", "format": "date"},
     }
-    sets = mentions("create tickets for Alice (high) and Bob (low), due tomorrow").sets(properties)
-    assert [said.assigned(properties, lambda name, value: True)[0] for said in sets] == [
+    sets = mentions("create tickets for Alice (high) and Bob (low), due tomorrow").split(properties)
+    assert [said.assign(properties, lambda name, value: True)[0] for said in sets] == [
         {"assignee": "Alice", "priority": "high", "due": "2023-11-15"},
         {"assignee": "Bob", "priority": "low", "due": "2023-11-15"},
     ]
@@ -201,17 +201,17 @@ def test_what_is_shared_is_in_each_set_and_choices_go_with_theirs() -> None:
     ],
 )
 def test_the_words_around_a_value_are_none(text: str, schema: dict[str, Any], expected: dict[str, Any]) -> None:
-    assert mentions(text).assigned(schema, lambda name, value: True, required=(*schema,))[0] == expected
+    assert mentions(text).assign(schema, lambda name, value: True, required=(*schema,))[0] == expected
 
 
 def test_stated_values_come_first_and_only_where_they_fit() -> None:
     said = mentions("the mode is fast").stating({"mode": "slow"})
-    assert said.assigned({"mode": TEXT}, lambda name, value: True)[0] == {"mode": "slow"}
-    assert said.assigned({"mode": TEXT}, lambda name, value: value != "slow")[0] != {"mode": "slow"}
+    assert said.assign({"mode": TEXT}, lambda name, value: True)[0] == {"mode": "slow"}
+    assert said.assign({"mode": TEXT}, lambda name, value: value != "slow")[0] != {"mode": "slow"}
     alone = mentions("").stating({"mode": "slow"})
-    assert alone.assigned({"mode": TEXT}, lambda name, value: True)[0] == {"mode": "slow"}
+    assert alone.assign({"mode": TEXT}, lambda name, value: True)[0] == {"mode": "slow"}
 
 
 def test_how_many_items_a_text_wants() -> None:
-    assert mentions("Generate 3 quiz questions").counted("questions")[0] == 3
-    assert mentions("Generate 3 quiz questions").counted("answers")[0] is None
+    assert mentions("Generate 3 quiz questions").find_count("questions")[0] == 3
+    assert mentions("Generate 3 quiz questions").find_count("answers")[0] is None

@@ -134,16 +134,14 @@ def test_markdown_has_everything() -> None:
     text = written(markdown, {"tokens": 300}, messages=TEA)
     assert text.startswith("# Green tea\n\n")
     for sign in (
-        *(
-            "\n## ",
-            "\n- **",
-            "\n1. ",
-            "\n| --- | --- |\n",
-            "\n```python\n",
-            "\n```\n",
-            "\n> ",
-            "](https://example.com/",
-        ),
+        "\n## ",
+        "\n- **",
+        "\n1. ",
+        "\n| --- | --- |\n",
+        "\n```python\n",
+        "\n```\n",
+        "\n> ",
+        "](https://example.com/",
     ):
         assert sign in text
 

@@ -7,11 +7,11 @@ import pytest
 
 from mockserver.core.plan import Failure
 from mockserver.core.seed import Seed
-from mockserver.model.schema import instance
+from mockserver.model.schema import generate_instance
 
 
 def made_object(schema: Any, seed: int = 0) -> Any:
-    found = instance({"type": "object", **schema}, Seed(seed))
+    found = generate_instance({"type": "object", **schema}, Seed(seed))
     assert jsonschema_rs.is_valid({"type": "object", **schema}, found)
     return found
 
@@ -101,7 +101,7 @@ def test_why_no_object_can_be_made(schema: Any, why: str) -> None:
 
 
 def made_array(schema: Any, seed: int = 0) -> Any:
-    found = instance({"type": "array", **schema}, Seed(seed))
+    found = generate_instance({"type": "array", **schema}, Seed(seed))
     assert jsonschema_rs.is_valid({"type": "array", **schema}, found), found
     return found
 

@@ -13,7 +13,7 @@ from mockserver.core.plan import Failure
 from mockserver.core.seed import Seed
 from mockserver.model import schema
 from mockserver.model.arguments import mentions
-from mockserver.model.schema import instance
+from mockserver.model.schema import generate_instance
 from mockserver.model.schema.document import SchemaDocument, ValidationCost
 from mockserver.model.schema.shape import CACHE, compile_schema
 from tests.model.test_growth import steps
@@ -94,7 +94,7 @@ def calls(schema: Any) -> int:
 
     def work() -> None:
         with suppress(Failure):
-            instance(schema, Seed(1), SAID)
+            generate_instance(schema, Seed(1), SAID)
 
     CACHE.schemas.clear()
     return steps(work)
@@ -141,7 +141,7 @@ def test_the_compiler_gets_no_schema_that_it_would_write_out(keyword: str) -> No
     small, large = (SchemaDocument(doubled(DOUBLING[keyword], n, ANY)) for n in (5, 14))
     assert ValidationCost(small).estimate_compiling() < 1_000
     with pytest.raises(Failure, match="too many alternatives for its unevaluated properties or items"):
-        instance(large.root, Seed(1))
+        generate_instance(large.root, Seed(1))
 
 
 @pytest.mark.parametrize(
@@ -161,7 +161,7 @@ def test_the_compiler_gets_no_schema_that_it_would_write_out(keyword: str) -> No
 )
 def test_what_is_too_large_is_named_before_any_work(schema: Any, why: str) -> None:
     with pytest.raises(Failure, match=rf"is not valid: .*{why}.* \(at #"):
-        instance(schema, Seed(1))
+        generate_instance(schema, Seed(1))
     assert calls(schema) < 100 * 20_000
 
 
@@ -181,8 +181,8 @@ def test_ordinary_schemas_are_answered() -> None:
     ]
     names = {f"x{at}": {"pattern": r"^(?!-)[\w-]{1,63}(?<!-)(\.[\w-]{1,63})*$"} for at in range(60)}
     for number in range(20):
-        assert isinstance(instance({"anyOf": options}, Seed(number)), dict)
-    assert instance({"type": "object", "properties": names}, Seed(1), mentions("")) is not None
+        assert isinstance(generate_instance({"anyOf": options}, Seed(number)), dict)
+    assert generate_instance({"type": "object", "properties": names}, Seed(1), mentions("")) is not None
 
 
 def test_the_cost_of_a_schema_is_the_same_whatever_was_asked_before() -> None:

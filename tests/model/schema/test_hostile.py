@@ -7,13 +7,13 @@ import pytest
 
 from mockserver.core.plan import Failure
 from mockserver.core.seed import Seed
-from mockserver.model.schema import instance
+from mockserver.model.schema import generate_instance
 from mockserver.model.schema.generator import Attempt
 from mockserver.model.schema.shape import compile_schema
 
 
 def made(schema: Any) -> Any:
-    return instance(schema, Seed(0).branch("schema"))
+    return generate_instance(schema, Seed(0).branch("schema"))
 
 
 DEEP: Any = {"type": "object", "properties": {"next": {"$ref": "#"}}, "required": ["next"]}

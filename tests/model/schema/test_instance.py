@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from mockserver.core.plan import Failure
 from mockserver.core.seed import Seed
-from mockserver.model.schema import instance, schema_error
+from mockserver.model.schema import find_schema_error, generate_instance
 from mockserver.model.schema.generator import Attempt
 from mockserver.model.schema.shape import compile_schema
 
@@ -99,7 +99,7 @@ SATISFIABLE: list[Any] = [
 
 
 def made(schema: Any, seed: int = 0) -> Any:
-    return instance(schema, Seed(seed).branch("schema"))
+    return generate_instance(schema, Seed(seed).branch("schema"))
 
 
 @pytest.mark.parametrize("draft", [{}, {"$schema": "http://json-schema.org/draft-07/schema#"}], ids=str)
@@ -136,8 +136,8 @@ def test_the_same_seed_gives_the_same_instance() -> None:
 
 
 def test_an_invalid_schema_is_reported_with_its_place() -> None:
-    assert schema_error({"type": "string"}) is None
-    assert schema_error({"items": {"$ref": "#/x"}}) == "'#/x' refers to nothing (at #/items/$ref)"
+    assert find_schema_error({"type": "string"}) is None
+    assert find_schema_error({"items": {"$ref": "#/x"}}) == "'#/x' refers to nothing (at #/items/$ref)"
 
 
 def test_rejected_values_are_made_again() -> None:
@@ -252,7 +252,7 @@ CORPUS_SCHEMAS = {
 def test_schemas_give_valid_instances(name: str) -> None:
     validator = jsonschema_rs.validator_for(CORPUS_SCHEMAS[name], validate_formats=True)
     for seed in range(20):
-        found = instance(CORPUS_SCHEMAS[name], Seed(seed))
+        found = generate_instance(CORPUS_SCHEMAS[name], Seed(seed))
         assert validator.is_valid(found), found
         assert len(json.dumps(found, allow_nan=False)) < 20_000
 
@@ -266,7 +266,7 @@ def test_everyday_schemas_take_one_attempt(name: str) -> None:
 
 @pytest.mark.parametrize("name", [name for name in CORPUS_SCHEMAS if name.startswith("strict")])
 def test_strict_instances_have_all_properties(name: str) -> None:
-    for schema, value in _tables(CORPUS_SCHEMAS[name], instance(CORPUS_SCHEMAS[name], Seed(1))):
+    for schema, value in _tables(CORPUS_SCHEMAS[name], generate_instance(CORPUS_SCHEMAS[name], Seed(1))):
         assert list(value) == schema["required"]
 
 

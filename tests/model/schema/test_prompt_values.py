@@ -13,7 +13,7 @@ from mockserver.core.seed import Seed
 from mockserver.model.arguments import Mentions, mentions
 from mockserver.model.auto import auto
 from mockserver.model.reply import schema
-from mockserver.model.schema import instance
+from mockserver.model.schema import generate_instance
 from tests.kit.calls import call
 
 
@@ -23,20 +23,20 @@ class Stated(Mentions, frozen=True):
     values: Any = ()
     parted: Any = ()
 
-    def assigned(self, properties: Mapping[str, Any], fits: Any, *, required: Any = (), owner: str = "") -> Any:
+    def assign(self, properties: Mapping[str, Any], fits: Any, *, required: Any = (), owner: str = "") -> Any:
         values = dict(self.values)
         taken = {name: values.pop(name) for name in properties if name in values and fits(name, values[name])}
         return taken, Stated(values=tuple(values.items()), parted=self.parted)
 
-    def evidence(self, properties: Mapping[str, Any]) -> float:
+    def measure_evidence(self, properties: Mapping[str, Any]) -> float:
         return sum(name in dict(self.values) for name in properties) / len(properties)
 
-    def sets(self, properties: Mapping[str, Any], *, listed: bool = False) -> Any:
+    def split(self, properties: Mapping[str, Any], *, listed: bool = False) -> Any:
         return tuple(Stated(values=tuple(one.items())) for one in self.parted) or (self,)
 
 
 def made(schema: Any, **values: Any) -> Any:
-    return instance(schema, Seed(1), Stated(values=tuple(values.items())))
+    return generate_instance(schema, Seed(1), Stated(values=tuple(values.items())))
 
 
 CITY: Any = {"type": "object", "properties": {"city": {"type": "string"}, "days": {"type": "integer", "default": 3}}}
@@ -45,7 +45,7 @@ CITY: Any = {"type": "object", "properties": {"city": {"type": "string"}, "days"
 def test_a_gap_of_an_example_is_no_value() -> None:
     reason: Any = {"type": "object", "properties": {"reason": {"type": "string"}}, "required": ["reason"]}
     said = mentions('Judge it. Example JSON:\n{"reason": "<your_reason>"}')
-    assert "your_reason" not in instance(reason, Seed(1), said)["reason"]
+    assert "your_reason" not in generate_instance(reason, Seed(1), said)["reason"]
 
 
 def test_the_prompt_wins_over_defaults() -> None:
@@ -104,9 +104,9 @@ def test_conditions_follow_what_is_said() -> None:
 
 def test_lists_have_an_item_for_each_object_in_the_prompt() -> None:
     said = Stated(parted=({"city": "Bergen"}, {"city": "Oslo"}, {"city": "Tromsø"}))
-    found = instance({"type": "array", "items": {"$ref": "#/$defs/c"}, "$defs": {"c": CITY}}, Seed(1), said)
+    found = generate_instance({"type": "array", "items": {"$ref": "#/$defs/c"}, "$defs": {"c": CITY}}, Seed(1), said)
     assert [one["city"] for one in found] == ["Bergen", "Oslo", "Tromsø"]
-    assert len(instance({"type": "array", "items": CITY, "maxItems": 2}, Seed(1), said)) == 2
+    assert len(generate_instance({"type": "array", "items": CITY, "maxItems": 2}, Seed(1), said)) == 2
 
 
 @pytest.mark.parametrize(("title", "expected"), [("Count", 5), (None, 5)])
@@ -120,7 +120,7 @@ def test_properties_are_shown_with_their_references_resolved() -> None:
     seen: dict[str, Any] = {}
 
     class Listening(Mentions, frozen=True):
-        def assigned(self, properties: Mapping[str, Any], fits: Any, *, required: Any = (), owner: str = "") -> Any:
+        def assign(self, properties: Mapping[str, Any], fits: Any, *, required: Any = (), owner: str = "") -> Any:
             seen.update(properties, required=tuple(required))
             return {}, self
 
@@ -133,7 +133,7 @@ def test_properties_are_shown_with_their_references_resolved() -> None:
         },
         "$defs": {"x": {"allOf": [{"type": "string"}, {"format": "date"}]}},
     }
-    instance(schema, Seed(1), Listening())
+    generate_instance(schema, Seed(1), Listening())
     assert seen["required"] == ("a",)
     assert seen["a"] == {"title": "A", "type": "string", "format": "date"}
     assert seen["b"] == {"anyOf": [{"type": "string", "format": "date"}, {"type": "null"}]}
@@ -146,8 +146,8 @@ def test_a_nullable_object_takes_what_the_prompt_says_of_it() -> None:
         "required": ["name", "age"],
     }
     maybe = {"type": "object", "properties": {"result": {"anyOf": [person, {"type": "null"}], "default": None}}}
-    assert instance(maybe, Seed(1), mentions("Sara is 41 years old."))["result"] == {"name": "Sara", "age": 41}
-    assert instance(maybe, Seed(1), mentions("Unknown.")).get("result") is None
+    assert generate_instance(maybe, Seed(1), mentions("Sara is 41 years old."))["result"] == {"name": "Sara", "age": 41}
+    assert generate_instance(maybe, Seed(1), mentions("Unknown.")).get("result") is None
 
 
 def test_a_list_of_objects_leaves_the_rest_to_what_stands_beside_it() -> None:
@@ -161,7 +161,7 @@ def test_a_list_of_objects_leaves_the_rest_to_what_stands_beside_it() -> None:
         "properties": {"place": {"type": "string"}, "crops": {"type": "array", "items": item}},
         "required": ["place", "crops"],
     }
-    made = instance(schema, Seed(1), mentions("The farm in Iowa sold 1200 tons of corn and 800 tons of soy."))
+    made = generate_instance(schema, Seed(1), mentions("The farm in Iowa sold 1200 tons of corn and 800 tons of soy."))
     assert made == {"place": "Iowa", "crops": [{"crop": "corn", "tons": 1200}, {"crop": "soy", "tons": 800}]}
 
 
@@ -169,18 +169,20 @@ def test_a_prompt_that_fills_one_item_wants_no_others() -> None:
     person = {"type": "object", "properties": {"name": {"type": "string"}, "age": {"type": "integer"}}}
     schema = {"type": "object", "properties": {"users": {"type": "array", "items": person}}, "required": ["users"]}
     for seed in range(5):
-        assert instance(schema, Seed(seed), mentions("Ann is 30 years old")) == {"users": [{"name": "Ann", "age": 30}]}
-        assert len(instance(schema, Seed(seed), mentions("Invent 4 users"))["users"]) == 4
+        assert generate_instance(schema, Seed(seed), mentions("Ann is 30 years old")) == {
+            "users": [{"name": "Ann", "age": 30}]
+        }
+        assert len(generate_instance(schema, Seed(seed), mentions("Invent 4 users"))["users"]) == 4
 
 
 def test_optional_properties_that_nobody_mentions_are_left_out() -> None:
     properties = {"title": {"type": "string"}, "start": {"type": "string", "format": "date"}}
     optional = {"type": "object", "properties": properties}
     for seed in range(5):
-        found = instance({**optional, "required": ["title"]}, Seed(seed), mentions("Meet at noon"))
+        found = generate_instance({**optional, "required": ["title"]}, Seed(seed), mentions("Meet at noon"))
         assert list(found) == ["title"]
-        assert instance(optional, Seed(seed), replace(mentions("Do it"), sparse=True)) == {}
-    assert any(instance(optional, Seed(seed), mentions("Do it")) for seed in range(5))
+        assert generate_instance(optional, Seed(seed), replace(mentions("Do it"), sparse=True)) == {}
+    assert any(generate_instance(optional, Seed(seed), mentions("Do it")) for seed in range(5))
 
 
 ADA = {
@@ -223,16 +225,20 @@ def test_a_number_of_items_is_no_item(prompt: str, name: str, count: int) -> Non
     texts = {"type": "array", "items": {"type": "string"}}
     schema = {"type": "object", "properties": {name: texts}, "required": [name]}
     for seed in range(5):
-        listed = instance(schema, Seed(seed), mentions(prompt))[name]
+        listed = generate_instance(schema, Seed(seed), mentions(prompt))[name]
         assert len({*listed}) == len(listed) == count
-        assert len(instance(texts, Seed(seed), mentions(prompt))) == count
+        assert len(generate_instance(texts, Seed(seed), mentions(prompt))) == count
         assert not {"3", "three", "five", name} & {*listed}
 
 
 def test_a_number_before_what_is_listed() -> None:
     texts = {"type": "array", "items": {"type": "string"}}
     schema = {"type": "object", "properties": {"tags": texts}, "required": ["tags"]}
-    assert instance(schema, Seed(1), mentions("Use these 3 tags: red, green, blue"))["tags"] == ["red", "green", "blue"]
+    assert generate_instance(schema, Seed(1), mentions("Use these 3 tags: red, green, blue"))["tags"] == [
+        "red",
+        "green",
+        "blue",
+    ]
 
 
 def test_once_work_was_done_the_answer_comes_before_more_work() -> None:

@@ -91,7 +91,8 @@ def test_a_reload_reads_what_namespaces_play(tmp_path: Path) -> None:
         ({"name": "chat", "mode": "once"}, 'unknown key "mode"; this takes "name", "record"'),
         (
             {"name": "none"},
-            'there is no cassette "none" in FOLDER; there are chat; to record it, also send "record": "once"',
+            'there is no cassette "none" in FOLDER; there are chat; to record it, set "record": "once"'
+            " and --upstream DIALECT=URL",
         ),
     ],
 )
@@ -101,6 +102,20 @@ def test_mistakes(body: Any, error: str) -> None:
     refused = running.api("cassette?namespace=mine", body, method="PUT")
     assert (refused.status, refused.json) == (400, {"error": error})  # said once
     assert running.get("cassette?namespace=mine")["own"] is False
+
+
+@pytest.mark.parametrize(
+    ("chosen", "said"),
+    [
+        ({"name": "chat"}, '\nto record it, set "record": "new_episodes"'),
+        ({"name": None, "record": "once"}, 'there is no cassette to record into; set "name": "NAME"'),
+        ({"name": "new", "record": "once"}, "there is no upstream for openai; set --upstream openai=URL"),
+    ],
+)
+def test_a_call_tells_what_to_set_where_the_cassette_was_chosen(chosen: dict[str, str | None], said: str) -> None:
+    running = server(folder(chat=[ONE]))
+    put(running, chosen)
+    assert running.chat("two", namespace="mine").json["error"]["message"].endswith(said)
 
 
 def test_explain_tells_what_the_miss_tells() -> None:

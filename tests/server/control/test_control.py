@@ -119,6 +119,7 @@ def test_values_of_the_query() -> None:
     [
         (b"\xff", "the body is not JSON: "),
         (b"[" * 100_000, "the body is not JSON: "),
+        (rb'{"on": "\ud800"}', "the body is not JSON: unexpected end of hex escape"),
         (b"[]", 'the body must be a JSON object with "on"'),
         (b'{"of": true}', 'unknown key "of"; this takes "on"'),
     ],

@@ -15,16 +15,16 @@ from mockserver.dialects._openai_api.objects.voices import VoiceConsents, Voices
 from mockserver.dialects._openai_api.objects.webhooks import WebhookEndpoints
 
 RESOURCES = (
-    *(Files, Uploads, UploadParts, Batches),
-    *(Conversations, ConversationItems),
-    *(VectorStores, VectorStoreFiles, FileBatches),
-    *(Containers, ContainerFiles),
-    *(FineTuningJobs, CheckpointPermissions, Graders),
-    *(Evals, EvalRuns),
-    *(Skills, SkillVersions),
-    *(Voices, VoiceConsents),
+    Files, Uploads, UploadParts, Batches,
+    Conversations, ConversationItems,
+    VectorStores, VectorStoreFiles, FileBatches,
+    Containers, ContainerFiles,
+    FineTuningJobs, CheckpointPermissions, Graders,
+    Evals, EvalRuns,
+    Skills, SkillVersions,
+    Voices, VoiceConsents,
     WebhookEndpoints,
-)
+)  # fmt: skip
 
 
 def object_operations(api: ObjectsApi) -> tuple[Operation, ...]:

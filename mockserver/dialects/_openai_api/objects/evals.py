@@ -126,7 +126,7 @@ class EvalRuns(Resource):
         rows = [row for row in content if isinstance(row, dict)] if isinstance(content, list) else []
         return [row["item"] if isinstance(row.get("item"), dict) else row for row in rows[:MAX_ITEMS]]
 
-    @serve("POST", "cancel", "")  # as the clients send it, and as the reference has it
+    @serve("POST", "cancel", "")  # first as the clients send it, then as the reference has it
     async def cancel_eval_run(self, call: Call, objects: Objects) -> ObjectView:
         kept = await self.find_asked(call, objects)
         _, now = await self.end_early(kept, "canceled", objects)

@@ -333,10 +333,12 @@ def _read_hyperparameters(stated: Json, method: Body) -> Body:
 
 _STOPPED: Body = {"code": "server_error", "message": "The job failed due to an internal error.", "param": None}
 _GRADER_ERRORS = (
-    *("formula_parse_error", "invalid_variable_error", "model_grader_parse_error", "model_grader_refusal_error"),
-    *("model_grader_server_error", "other_error", "python_grader_runtime_error", "python_grader_server_error"),
-    *("sample_parse_error", "truncated_observation_error", "unresponsive_reward_error"),
-)
+    "formula_parse_error", "invalid_variable_error", "model_grader_parse_error", "model_grader_refusal_error",
+    "model_grader_server_error", "other_error", "python_grader_runtime_error", "python_grader_server_error",
+    "sample_parse_error", "truncated_observation_error", "unresponsive_reward_error",
+)  # fmt: skip
 _GRADER_DETAILS = (
-    *("model_grader_server_error_details", "python_grader_runtime_error_details", "python_grader_server_error_type"),
+    "model_grader_server_error_details",
+    "python_grader_runtime_error_details",
+    "python_grader_server_error_type",
 )

@@ -31,7 +31,7 @@ _FILE_SEARCH = "file_search"
 _FILE_SEARCH_CALL = "file_search_call"
 _CODE_INTERPRETER = "code_interpreter"
 _CODE_CALL = "code_interpreter_call"
-_OF_OBJECTS = (_FILE_SEARCH, _CODE_INTERPRETER)  # tools that work on kept objects
+_OBJECT_TOOLS = (_FILE_SEARCH, _CODE_INTERPRETER)  # tools that work on kept objects
 _LONGEST_QUERY = 200  # characters
 # Shares of the words of a question that a part of a file must have to be quoted: by a search, and where none is made.
 _LEAST_SHARE = 0.01
@@ -162,10 +162,10 @@ class KeptReferences(Struct, frozen=True):
 
 def refer_to_kept(call: Call, api: ObjectsApi) -> Call:
     """Return the call with its `References`, if its body names objects."""
-    tools = tuple([tool for tool in call.tools if tool.kind in _OF_OBJECTS]) if call.tools else ()
+    tools = tuple([tool for tool in call.tools if tool.kind in _OBJECT_TOOLS]) if call.tools else ()
     has_parts = any(map(_read_parts, call.messages))
     conversation: Json = call.raw.get("conversation") if call.operation == _RESPONSES else None
-    if not (conversation or has_parts or tools):  # as in most
+    if not (conversation or has_parts or tools):  # most calls refer to nothing
         return call
     if isinstance(conversation, Mapping):
         conversation = conversation.get("id")

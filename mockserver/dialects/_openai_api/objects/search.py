@@ -160,7 +160,7 @@ def read_text(data: bytes, name: str) -> str:
     for mark, encoding in ((b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16"), (b"", "utf-8-sig")):
         if data.startswith(mark) and not data.startswith(b"%PDF"):
             try:
-                return getincrementaldecoder(encoding)().decode(data)  # which may end within a letter
+                return getincrementaldecoder(encoding)().decode(data)  # the data may end within a letter
             except UnicodeDecodeError:
                 break
     parts = [part.decode("ascii") for part in _READABLE.findall(data)]

@@ -12,11 +12,11 @@ from mockserver.kinds.kept import WEBHOOK_ENDPOINTS
 from mockserver.kinds.objects import Objects
 
 EVENT_TYPES = (
-    *("batch.cancelled", "batch.completed", "batch.expired", "batch.failed"),
-    *("eval.run.canceled", "eval.run.failed", "eval.run.succeeded"),
-    *("fine_tuning.job.cancelled", "fine_tuning.job.failed", "fine_tuning.job.succeeded"),
-    *("realtime.call.incoming", "response.cancelled", "response.completed", "response.failed", "response.incomplete"),
-)
+    "batch.cancelled", "batch.completed", "batch.expired", "batch.failed",
+    "eval.run.canceled", "eval.run.failed", "eval.run.succeeded",
+    "fine_tuning.job.cancelled", "fine_tuning.job.failed", "fine_tuning.job.succeeded",
+    "realtime.call.incoming", "response.cancelled", "response.completed", "response.failed", "response.incomplete",
+)  # fmt: skip
 _SECRETS = IdShape("whsec_", 32)  # what follows the prefix is base64
 _TEST = Model(shape(event_type=str))
 

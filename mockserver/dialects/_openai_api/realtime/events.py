@@ -20,7 +20,7 @@ from mockserver.dialects._fields import (
     text,
 )
 from mockserver.dialects._openai_api.chat_bodies import Metadata
-from mockserver.dialects._openai_api.realtime.sessions import OF_RESPONSES, OUTPUT, SESSION
+from mockserver.dialects._openai_api.realtime.sessions import OUTPUT, RESPONSE_FIELDS, SESSION
 from mockserver.dialects._parse import Body, read_body
 
 _ID = optional(text(1, 32))
@@ -61,7 +61,7 @@ ITEM: Any = {"type": "tagged-union", "discriminator": "type", "choices": {"messa
 _REFERENCE = closed_shape(type=literal("item_reference"), id=str)
 INPUT_ITEM: Any = {**ITEM, "choices": {**ITEM["choices"], "item_reference": _REFERENCE}}
 _RESPONSE = closed_shape(
-    **OF_RESPONSES,
+    **RESPONSE_FIELDS,
     audio=optional(closed_shape(output=optional(OUTPUT))),
     conversation=optional(literal("auto", "none")),
     input=optional(list_of(INPUT_ITEM)),
@@ -88,10 +88,10 @@ CLIENT_EVENTS: Mapping[str, Model] = {
 }
 # As the provider lists them: some belong to sessions that translate.
 _LISTED = (
-    *("session.update", "session.close", "input_audio_buffer.append", "session.input_audio_buffer.append"),
-    *("input_audio_buffer.commit", "input_audio_buffer.clear", "conversation.item.create"),
-    *("conversation.item.truncate", "conversation.item.delete", "conversation.item.retrieve", "response.create"),
-)
+    "session.update", "session.close", "input_audio_buffer.append", "session.input_audio_buffer.append",
+    "input_audio_buffer.commit", "input_audio_buffer.clear", "conversation.item.create",
+    "conversation.item.truncate", "conversation.item.delete", "conversation.item.retrieve", "response.create",
+)  # fmt: skip
 
 
 def read_event(event: Json, validation: Validation) -> Body:

@@ -27,7 +27,7 @@ from mockserver.kinds.audio import OPENAI_VOICES
 
 USUAL_MODEL = "gpt-realtime"
 LASTS = 3600  # seconds
-VOICES = tuple([name for name in OPENAI_VOICES if name not in ("fable", "onyx", "nova")])  # which only files have
+VOICES = tuple([name for name in OPENAI_VOICES if name not in ("fable", "onyx", "nova")])  # these are for files only
 
 SOUND_FORMAT = tag_union(
     "type",
@@ -73,7 +73,7 @@ TOOL_CHOICE = union(
 MODALITIES = list_of(literal("text", "audio"), 1, 1)
 MAX_TOKENS = union(label_member("<an integer>", integer(1, 4096)), label_member("<a string>", literal("inf")))
 # What one response can have otherwise than its session.
-OF_RESPONSES: dict[str, Any] = {
+RESPONSE_FIELDS: dict[str, Any] = {
     "output_modalities": optional(MODALITIES),
     "instructions": optional(str),
     "tools": optional(TOOLS),
@@ -83,18 +83,18 @@ OF_RESPONSES: dict[str, Any] = {
     "reasoning": optional(open_shape(effort=optional(literal("minimal", "low", "medium", "high", "xhigh")))),
     "prompt": optional(Object),
 }
-_OF_REALTIME: dict[str, Any] = {
+_REALTIME_FIELDS: dict[str, Any] = {
     "model": optional(str),
     "audio": optional(closed_shape(input=optional(_INPUT), output=optional(OUTPUT))),
     "include": optional(list_of(str)),
     "tracing": optional(text_or("<an object>", Object)),
     "truncation": optional(text_or("<an object>", Object)),
-    **OF_RESPONSES,
+    **RESPONSE_FIELDS,
 }
-ACCEPTANCE = closed_shape(type=optional(literal("realtime")), **_OF_REALTIME)  # of a call, with its session
+ACCEPTANCE = closed_shape(type=optional(literal("realtime")), **_REALTIME_FIELDS)  # of a call, with its session
 SESSION = tag_union(
     "type",
-    closed_shape(type=literal("realtime"), **_OF_REALTIME),
+    closed_shape(type=literal("realtime"), **_REALTIME_FIELDS),
     closed_shape(
         type=literal("transcription"),
         audio=optional(closed_shape(input=optional(_INPUT))),
@@ -130,7 +130,7 @@ _DETECTIONS: Mapping[str, Body] = {
         "interrupt_response": True,
     },
 }
-_OF_REPLIES = ("idle_timeout_ms", "create_response", "interrupt_response")  # which transcriptions have none of
+_REPLY_KEYS = ("idle_timeout_ms", "create_response", "interrupt_response")  # settings that transcriptions lack
 
 
 def make_session(kind: str, name: str, model: str, expires_at: int) -> dict[str, Json]:
@@ -172,7 +172,7 @@ def update_session(session: Body, update: Body, *, has_spoken: bool = False) -> 
         message = f"Invalid value: '{update['type']}'. The type of a session cannot be changed; this one is '{kind}'."
         raise Failure("bad_parameter", message, code="invalid_value", param="session.type")
     usual = make_session(kind, session["id"], session.get("model", ""), session["expires_at"])
-    stated = {key: value for key, value in update.items() if key != "model"}  # which is that of the connection
+    stated = {key: value for key, value in update.items() if key != "model"}  # the model is that of the connection
     changed: dict[str, Json] = _settle(_merge(session, stated), usual)
     heard = changed["audio"]["input"]
     heard["turn_detection"] = _detect_turns(kind, heard["turn_detection"])
@@ -223,4 +223,4 @@ def _detect_turns(kind: str, stated: Body | None) -> Json:
         return None
     known = {key: value for key, value in stated.items() if value is not None}
     found = {**_DETECTIONS[stated["type"]], **known}
-    return found if kind == "realtime" else {key: value for key, value in found.items() if key not in _OF_REPLIES}
+    return found if kind == "realtime" else {key: value for key, value in found.items() if key not in _REPLY_KEYS}

@@ -26,7 +26,7 @@ from mockserver.dialects._meaning import fields_with_meaning
 from mockserver.dialects._openai_api.chat import replace_ids
 from mockserver.dialects._openai_api.chat_bodies import Metadata
 from mockserver.dialects._openai_api.realtime.events import INPUT_ITEM
-from mockserver.dialects._openai_api.realtime.sessions import OF_RESPONSES, OUTPUT, USUAL_MODEL
+from mockserver.dialects._openai_api.realtime.sessions import OUTPUT, RESPONSE_FIELDS, USUAL_MODEL
 from mockserver.dialects._openai_api.responses import list_connectors, read_input, read_tool, read_tool_choice
 from mockserver.dialects._parse import Body, read_body, read_object
 from mockserver.dialects._reply import STREAM_LINES, RequestLines, merge_headers
@@ -42,7 +42,7 @@ TURN = Model(
         conversation=optional(literal("auto", "none")),
         conversation_id=optional(str),
         metadata=optional(Metadata),
-        **OF_RESPONSES,
+        **RESPONSE_FIELDS,
     )
 )
 _BOOKKEEPING = frozenset(("metadata", "conversation", "conversation_id", "prompt"))

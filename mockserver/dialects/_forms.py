@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping
 from hashlib import sha256
 from logging import CRITICAL, Logger
 from typing import Any
+from urllib.parse import parse_qsl
 
 from msgspec import Struct
 
@@ -237,9 +238,12 @@ def _read_object(text: str) -> Json:
     return text if parsed is None else parsed
 
 
-def parse_form(http: HttpRequest) -> Form:
-    """Return the form in a request. Raises Failure if it has none."""
+def parse_form(http: HttpRequest, *, takes_urlencoded: bool = False) -> Form:
+    """Return the form in a request. Raises Failure if it has none; one without files may be written like a query."""
     content_type = http.header("content-type") or ""
+    if takes_urlencoded and content_type.lower().startswith("application/x-www-form-urlencoded"):
+        fields = parse_qsl(http.body.decode("utf-8", "replace"), keep_blank_values=True)
+        return Form(tuple([Part(name, value.encode()) for name, value in fields]))
     try:
         return read_form(http)
     except ValueError as why:

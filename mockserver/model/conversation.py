@@ -67,8 +67,10 @@ def _is_nudge(before: Message, last: Message) -> bool:
 
 def _unwrap(message: Message) -> Message:
     text = message.text
-    if message.role != "user" or not ("<" in text or text[:1] in ('"', "“")):
+    if message.role != "user" or not ("<" in text or "[INST]" in text or text[:1] in ('"', "“")):
         return message
+    if turns := [*_TURN_OF_TEMPLATE.finditer(text[-_LONGEST_TRANSCRIPT:])]:
+        return replace(message, text=_SYSTEM_OF_TEMPLATE.sub("", turns[-1]["said"]).strip())
     kept = list[str]()
     at = 0
     for found in _CONTEXT.finditer(text):
@@ -148,6 +150,11 @@ _REQUEST = lazy_pattern(
     r"(?is)\s*<(?P<tag>task|user_?(?:query|request|message|input|prompt)|request|prompt)>\s*(?P<said>.{1,20000}?)"
     r"\s*</(?P=tag)>\s*"
 )
+_TURN_OF_TEMPLATE = lazy_pattern(  # what the user says in a prompt that is written out for a model, as Llama's is
+    r"(?s)(?:<\|start_header_id\|>user<\|end_header_id\|>|<\|im_start\|>user\n|<start_of_turn>user\n|<\|user\|>|\[INST\])"
+    r"(?P<said>.*?)(?:<\|(?:eot_id|im_end|end|assistant)\|>|<end_of_turn>|\[/INST\]|\Z)"
+)
+_SYSTEM_OF_TEMPLATE = lazy_pattern(r"(?s)<<SYS>>.*?<</SYS>>")
 _FORMAT_REQUEST = lazy_pattern(  # You must format the previous response as structured output.
     r"(?i)(?:<\w{1,20}>)?[^.!?\n]{0,40}\b(?:format|restate|convert|structure|extract|reflect on)\b[^.!?\n]{0,40}"
     r"\b(?:previous|preceding|above|last|original)\s(?:response|answer|message|text|output|conversation|question)\b"

@@ -201,7 +201,7 @@ def _fill(schema: Json, call: Call, seed: Seed, said: str) -> Json:
     spoken = mentions(*results, _remove_nulls(said)).stating(stated)
     nulls = any(_remove_nulls(text) != text for text in (said, rules))
     spoken = replace(spoken, sparse=nulls and bool(spoken.text), is_settled=is_settled)
-    return fill_schema(schema, seed.branch("schema"), spoken)
+    return fill_schema(schema, seed.branch("schema"), spoken, f"{rules}\n{said}")
 
 
 def _find_answer(call: Call, properties: Mapping[str, Json], said: str) -> dict[str, Json]:

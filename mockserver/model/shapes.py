@@ -160,8 +160,8 @@ def schema_of_note(note: str) -> dict[str, Json]:
     return {**made, "description": comment or text} if made else {}
 
 
-def with_told_bounds(schema: Json, levels: int = 6) -> Json:
-    """Return a schema with the bounds and options that only descriptions tell.
+def with_told_bounds(schema: Json, prompt: str = "", levels: int = 6) -> Json:
+    """Return a schema with the bounds and options that only descriptions tell, or the prompt by a name: `score (0-3)`.
 
     `the verdict (0 or 1)`, `from 1 to 5`, `Allowed categories: TRAVEL, MEALS`.
     """
@@ -170,8 +170,11 @@ def with_told_bounds(schema: Json, levels: int = 6) -> Json:
     told = dict(schema)
     for key in ("properties", "$defs", "definitions"):
         if isinstance(inner := schema.get(key), Mapping):
-            told[key] = {name: with_told_bounds(each, levels - 1) for name, each in inner.items()}
-    told |= {key: with_told_bounds(schema[key], levels - 1) for key in ("items",) if key in schema}
+            told[key] = {
+                name: with_told_bounds(_note_range(each, name, prompt), prompt, levels - 1)
+                for name, each in inner.items()
+            }
+    told |= {key: with_told_bounds(schema[key], prompt, levels - 1) for key in ("items",) if key in schema}
     said, kind = schema.get("description"), schema.get("type")
     if not isinstance(said, str) or not schema.keys().isdisjoint(_BOUNDS):
         return told
@@ -183,9 +186,23 @@ def with_told_bounds(schema: Json, levels: int = 6) -> Json:
     return told
 
 
+def _note_range(schema: Json, name: str, prompt: str) -> Json:
+    """Return the schema of a number with the range that a prompt tells by its name, unless its own words tell one."""
+    if not prompt or not isinstance(schema, Mapping) or schema.get("type") not in ("integer", "number"):
+        return schema
+    described = str(schema.get("description", ""))
+    if _TOLD_RANGE.search(described) or not schema.keys().isdisjoint(_BOUNDS):
+        return schema
+    found = re.search(rf"(?i)(?<!\w){re.escape(name)}\b{_RANGE_OF_NAME}", prompt)
+    return schema if found is None else {**schema, "description": f"{described} (from {found[1]} to {found[2]})"}
+
+
 def _in_range(note: str) -> dict[str, Json]:
     found = _RANGE.search(note)
-    if found is None or not (found[1] or found[0].strip("<>() ") == note.strip("<>() ")):
+    if found is None:
+        return {}
+    is_whole = found[0].strip("<>() ") == note.strip("<>() ") or _EXPLAINED.match(note, found.end())
+    if not (found[1] or is_whole):
         return {}
     low = float(found[2])
     high = float(found[3])
@@ -282,6 +299,11 @@ _TOLD_OPTIONS = lazy_pattern(
 _TOLD_RANGE = lazy_pattern(
     r"(?i)(?:\(|\b(?:between|from|of|either|is)\s)(-?(?:0|[1-9]\d{0,5})(?:\.\d{1,4})?)\s?(?:-|–|to|and|or|/)\s?"
     r"((?:0|[1-9]\d{0,5})(?:\.\d{1,4})?)(?![\w.%])"
+)
+_EXPLAINED = lazy_pattern(r"[)>]?(?:[,;:.](?!\d)|\s+(?:where|with)\b|\s+\()")  # how a note goes on after a range
+_RANGE_OF_NAME = (
+    r"[^\n.\d]{0,40}?(?:[:(–—=-]|\b(?:between|from|in|scale|be)\b)\s{0,9}"
+    r"(-?\d{1,6}(?:\.\d{1,4})?)\s?(?:-|–|to|and)\s?(\d{1,6}(?:\.\d{1,4})?)(?![\w.]?\d|[%-])"
 )
 _RANGE = lazy_pattern(
     r"(?i)^\W{0,2}(?:an? )?(number|float|decimal|int|integer)?\W{0,3}(?:from |between |in )?(?<![\w.])"
@@ -599,7 +621,8 @@ _LINE_OF_KEYS = lazy_pattern(
 )
 _NAME = r"[\"'`*]{0,3}(?P<name>[A-Za-z_][\w-]{0,60})[\"'`*]{0,3}"
 _BULLET = lazy_pattern(
-    rf"[ \t]*(?:[-*•]|[0-9]{{1,2}}[.)])[ \t]*{_NAME}[ \t]*(?:\(([^()\n]{{1,100}})\))?[ \t]*[:–—=-]?[ \t]*"
+    rf"[ \t]*(?:(?:[-*•]|[0-9]{{1,2}}[.)])[ \t]*|(?=[\"'`]\w[\w-]{{0,60}}[\"'`]\s{{0,40}}[:–—=-])){_NAME}"
+    r"[ \t]*(?:\(([^()\n]{1,100})\))?[ \t]*[:–—=-]?[ \t]*"
     r"([^\n]{0,300})(?:\n|$)"
 )
 _CUE_OF_KEYS = lazy_pattern(

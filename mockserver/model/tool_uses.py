@@ -231,12 +231,12 @@ def make_tool_use(tool: Tool, said: Mentions, seed: Seed, *, lenient: bool = Fal
     return ToolUse(ToolCall("", tool.name, compact(made), namespace=tool.namespace))
 
 
-def fill_schema(schema: Json, seed: Seed, said: Mentions) -> Json:
-    """Return an instance of a schema, with what was said, within the bounds that descriptions tell.
+def fill_schema(schema: Json, seed: Seed, said: Mentions, prompt: str = "") -> Json:
+    """Return an instance of a schema, with what was said, within the bounds that descriptions and a prompt tell.
 
     Raises Failure if the schema is unusable.
     """
-    told = with_told_bounds(schema)
+    told = with_told_bounds(schema, prompt)
     if told != schema:
         with suppress(Failure):  # what a description tells may contradict the schema
             return generate_instance(told, seed, said)
@@ -380,12 +380,13 @@ def _read_end(name: str, description: str) -> str:
     named = split_words(name)
     description = description[:_MAX_DESCRIPTION]
     ends_with = _ENDS.search(description) or (named not in _WHOLE and _OUTPUT.search(description))
-    if "final" in named or ends_with:
+    if not _ANSWERING.isdisjoint(named) or ends_with:
         return "answer"
     return "turn" if named in _WHOLE or not _ENDING.isdisjoint(named) or _OUTPUT.search(description) else ""
 
 
 _MAX_DESCRIPTION = 900  # characters of a description
+_ANSWERING = frozenset({"final", "successful"})  # final_answer, mark_task_7_successful
 _ENDING = frozenset({"final", "finish", "finalize", "terminate", "conclude", "completion"})
 _NAMES = "respond answer submit reply output done complete_task task_done structured_output"
 _WHOLE = frozenset(

@@ -200,3 +200,9 @@ def test_images_of_together(hosts: Served) -> None:
 def test_embeddings_of_hosts_take_fields_of_their_models(client: OpenAI) -> None:
     found = client.embeddings.create(model="nomic", input=["a", "b"], extra_body={"input_type": "query"})
     assert [len(each.embedding) for each in found.data] == [1536, 1536]
+
+
+@pytest.mark.parametrize("host", ["compatible"])
+def test_images_are_urls_unless_they_are_to_be_sent(client: OpenAI) -> None:
+    assert client.images.generate(model="flux", prompt="a cat").data[0].url
+    assert client.images.generate(model="flux", prompt="a cat", response_format="b64_json").data[0].b64_json

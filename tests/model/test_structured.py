@@ -58,6 +58,30 @@ def test_bounds_that_a_description_tells() -> None:
 
 
 @pytest.mark.parametrize(
+    ("prompt", "bounds"),
+    [
+        ('Output JSON with these keys:\n  "score"  – 0 to 3, where 0 is the lowest', (0, 3)),
+        ("Give a score between 1 and 5, and a reason.", (1, 5)),
+        ("score (0.0-1.0): how good it is", (0.0, 1.0)),
+        ("The scores of the teams were 3 to 1.", (None, None)),
+        ("Rate it.", (None, None)),
+    ],
+)
+def test_bounds_that_a_prompt_tells_by_a_name(prompt: str, bounds: Json) -> None:
+    schema = {"properties": {"score": {"type": "number", "description": "The score."}, "other": {"type": "integer"}}}
+    score, other = with_told_bounds(schema, prompt)["properties"].values()
+    assert (score.get("minimum"), score.get("maximum")) == bounds
+    assert other == {"type": "integer"}
+
+
+def test_keys_on_lines_of_their_own() -> None:
+    keys = '"why"   – One sentence.\n  "score" – 0 to 3, where 3 is the best'
+    found = as_json(f"Output only a JSON object with exactly these keys:\n  {keys}\n\nTea is good.")
+    assert list(found) == ["why", "score"]
+    assert found["score"] in range(4)
+
+
+@pytest.mark.parametrize(
     ("text", "value"),
     [
         ('{\n"a": "he said "no" to it",\n"b": 1\n}', {"a": 'he said "no" to it', "b": 1}),

@@ -55,7 +55,7 @@ class AudioApi(Struct, frozen=True):
 
     `elsewhere` returns the fields that are in the path. `show(call, body)` returns the body of a transcription in the
     dialect's words. `speech` is what a request for a sound has, and `formats` are the files that it can ask for.
-    `hears_urls`: a recording can also be a URL, which nobody fetches.
+    `urls` are the fields that can name a recording instead of the file, which nobody fetches.
     """
 
     dialect: str
@@ -64,7 +64,7 @@ class AudioApi(Struct, frozen=True):
     show: Callable[[Call, Body], Body] = lambda call, body: body
     speech: Model = SPEECH
     formats: Mapping[str, SoundFormat] = MappingProxyType(SOUND_FORMATS)
-    hears_urls: bool = False
+    urls: tuple[str, ...] = ()
 
     def operations(self) -> tuple[Operation, ...]:
         return (
@@ -129,10 +129,10 @@ class AudioApi(Struct, frozen=True):
 
     def _hear(self, operation: str, http: HttpRequest, validation: Validation) -> Call:
         """Return the call of a recording: what is said in it is the user's message."""
-        form = parse_form(http)
+        form = parse_form(http, takes_urlencoded=bool(self.urls))
         body = {**nest_fields(form), **self.elsewhere(http)}
         files = form.files("file")
-        url = (body.get("url") or body.get("file")) if self.hears_urls and not files else None
+        url = None if files else next(filter(None, map(body.get, self.urls)), None)
         if not (files or url) and validation is not Validation.OFF:
             raise refuse(Complaint("missing", ("file",)))
         file = files[0] if files else Part("file", b"")

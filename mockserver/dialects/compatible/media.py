@@ -35,7 +35,7 @@ _AUDIO = AudioApi(
         needed=("input",),
     ),
     formats=_FORMATS,
-    hears_urls=True,
+    urls=("url", "file"),
 )
 
 
@@ -43,9 +43,13 @@ def _show_groq(call: Call, body: Body) -> Body:
     return {**hide_usage(call, body), "x_groq": {"id": f"req_{make_request_hex(call.http, call)}"}}
 
 
+def _ask_for_urls(body: Body) -> Body:
+    return {"response_format": "url", **body}
+
+
 def _read_together(body: Body) -> Body:
     """Return a body with the size and the format of its answer as OpenAI's has them."""
-    read = {"response_format": "url", **{key: body[key] for key in body if key not in ("width", "height")}}
+    read = {key: value for key, value in _ask_for_urls(body).items() if key not in ("width", "height")}
     if "width" in body or "height" in body:
         read["size"] = f"{body.get('width', 1024)}x{body.get('height', 1024)}"
     if read["response_format"] == "base64":
@@ -63,7 +67,7 @@ def _show_together(call: Call, body: Body) -> Body:
 
 def _read_xai(body: Body) -> Body:
     """Return a body with the pictures to edit as OpenAI's has them."""
-    read = {"response_format": "url", **{key: value for key, value in body.items() if key not in ("image", "images")}}
+    read = {key: value for key, value in _ask_for_urls(body).items() if key not in ("image", "images")}
     pictures = [*(body.get("images") or ()), *filter(None, [body.get("image")])]
     if pictures:
         read["images"] = [{"image_url": each.get("url")} if isinstance(each, dict) else each for each in pictures]
@@ -82,7 +86,7 @@ _SHOW: Mapping[str, Callable[[Call, Body], Body]] = {"together": _show_together,
 def media_operations(host: Host) -> tuple[Operation, ...]:
     """Return the operations on sounds and images that a host has."""
     audio = replace(_AUDIO, show=_show_groq) if host.kin == "groq" else _AUDIO
-    images = ImagesApi(NAME, write_request_id)
+    images = ImagesApi(NAME, write_request_id, read=_ask_for_urls)
     if host.kin in _READ:
         images = replace(images, read=_READ[host.kin], show=_SHOW[host.kin])
     made = (*audio.operations(), *images.operations())

@@ -24,6 +24,7 @@ from mockserver.dialects.mistral.judging import TEXTS, judging_operations
 from mockserver.dialects.mistral.ocr import parse_ocr, render_ocr
 from mockserver.dialects.mistral.replay import HISTORY
 from mockserver.dialects.mistral.request import NAME, parse_agent_chat, parse_chat, parse_fim
+from mockserver.dialects.mistral.transcriptions import transcription_operation
 from mockserver.kinds.embeddings import Embeddings
 from mockserver.wire.chat import ChatLayout, ChatRenderer
 
@@ -140,6 +141,7 @@ DIALECT = Dialect(
         Operation("embeddings", "POST", "/embeddings", _parse_embeddings, _render_embeddings),
         *judging_operations(),
         Operation("ocr", "POST", "/ocr", parse_ocr, render_ocr),
+        transcription_operation(),
         Operation("models", "GET", "/models", partial(parse_models, NAME), _render_models),
         Operation("model", "GET", "/models/{model:path}", partial(parse_models, NAME), _render_models),
     ),
@@ -148,5 +150,7 @@ DIALECT = Dialect(
     rate_limit_headers=rate_limit_headers,
     models=_MODELS,
     own_features=frozenset({"finish_error"}),
-    missing=dict.fromkeys(("/audio", "/batch", "/files", "/fine_tuning", "/libraries", "/responses"), "{json: {}}"),
+    missing=dict.fromkeys(
+        ("/audio/speech", "/audio/voices", "/batch", "/files", "/fine_tuning", "/libraries", "/responses"), "{json: {}}"
+    ),
 )

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from mockserver.media.sound_files import Speech, write_wav
 from tests.kit.local import Answered, local
 
 Json = Any
@@ -126,3 +127,32 @@ def test_inputs_that_the_schema_refuses(path: str, given: Json) -> None:
 def test_chats_without_a_message_are_nothing_if_nothing_is_checked(path: str, given: Json) -> None:
     answered = local(validation="off").ask(f"/mistral/v1/{path}", {"model": "m", "input": given})
     assert answered.status in (200, 422)
+
+
+def hear(**fields: str) -> Answered:
+    """Send a form with a recording in which something is said, unless it names one elsewhere."""
+    parts = [f'name="{name}"\r\n\r\n{value}' for name, value in {"model": "voxtral-mini-latest", **fields}.items()]
+    if "file_url" not in fields:
+        parts.append('name="file"; filename="a.wav"\r\n\r\n' + write_wav(Speech("Boats leave. Now.")).decode("latin-1"))
+    body = "".join(f"--x\r\ncontent-disposition: form-data; {part}\r\n" for part in parts) + "--x--\r\n"
+    headers = {"content-type": "multipart/form-data; boundary=x"}
+    return SERVER.ask("/mistral/v1/audio/transcriptions", body.encode("latin-1"), headers=headers)
+
+
+def test_what_is_said_in_a_recording() -> None:
+    heard = hear().json
+    assert (heard["model"], heard["text"], heard["segments"]) == ("voxtral-mini-latest", "Boats leave. Now.", [])
+    assert heard["usage"]["prompt_audio_seconds"] > 0
+    timed = hear(timestamp_granularities="segment", language="en").json
+    assert [segment["text"].strip() for segment in timed["segments"]] == ["Boats leave.", "Now."]
+    assert timed["language"] == "en"
+    *words, done = hear(stream="true").frames
+    assert "".join(word["text"] for word in words) == done["text"] == heard["text"]
+    assert (done["type"], done["usage"]) == ("transcription.done", heard["usage"])
+
+
+def test_a_recording_that_is_named_is_not_looked_at() -> None:
+    found = hear(file_url="https://a.example/a.mp3").json["text"]
+    headers = {"content-type": "application/x-www-form-urlencoded"}
+    body = b"model=voxtral-mini-latest&file_url=https%3A%2F%2Fa.example%2Fa.mp3"
+    assert SERVER.ask("/mistral/v1/audio/transcriptions", body, headers=headers).json["text"] == found != ""

@@ -148,6 +148,7 @@ def test_conditions_are_hints() -> None:
     [
         (("get_weather", "final_result"), ("final_result",)),
         (("final_answer",), ("final_answer",)),
+        (("mark_task_7_successful", "mark_task_7_failed"), ("mark_task_7_successful",)),
         (("search", "respond"), ("respond",)),
         (("search", "submit_answer"), ("submit_answer",)),
         (("submit_order", "get_order"), ()),

@@ -97,7 +97,7 @@ def find_shape(
 def _is_word(name: str, parent: Mapping[str, Json]) -> bool:
     """Return whether the text of a key in a table is a word of the protocol."""
     if name == "name":
-        return not _ARGUMENTS.isdisjoint(parent)  # of a tool that is called
+        return not _ARGUMENTS.isdisjoint(parent)  # these are the arguments of a tool call
     return name in _WORDS or (name == "code" and "message" in parent)
 
 

@@ -526,7 +526,7 @@ def _parse_json(text: str, file: str) -> Json:
 
 def _make_mistake(problem: YamlProblem, text: str, file: str) -> Mistake:
     words = problem.words
-    if problem.line >= text.rstrip().count("\n"):  # in the last line
+    if problem.line >= text.rstrip().count("\n"):  # the mistake is in the last line
         words += f". Does the file break off here? Then {_REMEDY}"
     return Mistake(words, SourceLocation(file, problem.line + 1, problem.column + 1))
 

@@ -102,7 +102,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         atexit.register(gc.freeze)
         for stream in sys.stdout, sys.stderr:
             if isinstance(stream, TextIOWrapper) and stream.errors != "backslashreplace":
-                with suppress(OSError):  # of a pipe that took the place of a file
+                with suppress(OSError):  # a pipe may have taken the place of a file
                     stream.reconfigure(encoding=_choose_encoding(stream), errors="backslashreplace")
         if not {"run", "faults"} & set(sys.argv[1:2]):  # they start programs, which inherit the environment
             os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "1")  # else it searches all installed packages for some

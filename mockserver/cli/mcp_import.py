@@ -168,7 +168,7 @@ class HttpConnection:
 
         headers = {**self._headers, **_list_headers(message)}
         try:
-            sent = Request(self._url, json.dumps(message).encode(), headers, method="POST")  # noqa: S310  # of the user
+            sent = Request(self._url, json.dumps(message).encode(), headers, method="POST")  # noqa: S310  # the URL is the user's own
             with urlopen(sent, timeout=TIMEOUT) as answered:  # noqa: S310
                 body = answered.read()
                 kind = answered.headers.get("content-type", "")

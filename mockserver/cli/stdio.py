@@ -178,7 +178,7 @@ def _make_pipe(url: str, token: str | None) -> Talk:
     own = {} if token is None else {"authorization": f"Bearer {token}"}
 
     def post(message: _Message, headers: Mapping[str, str], enter: Enter, emit: Emit) -> None:
-        request = Request(url, message.line or None, {**headers, **own}, method=message.verb)  # noqa: S310  # of the user
+        request = Request(url, message.line or None, {**headers, **own}, method=message.verb)  # noqa: S310  # the URL is the user's own
         try:
             with opener.open(request) as answered:
                 enter(answered.headers.get("mcp-session-id"))

@@ -161,7 +161,7 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
     """Return `; did you mean "x"?` for the known word that means the same or is nearest; an empty text without one."""
     from difflib import get_close_matches  # only mistakes need it
 
-    by_lower = {name.lower(): name for name in [*known][::-1]}  # of two that differ in case, the first
+    by_lower = {name.lower(): name for name in [*known][::-1]}  # the first of two that differ in case
     wanted = word[:_SHOWN].lower()
     near = [name for name in _SAME.get(wanted, "").split() if name in by_lower]
     near = near or get_close_matches(wanted, by_lower, n=1, cutoff=0.6)

@@ -171,7 +171,7 @@ class McpRequest(Struct, frozen=True):
     problem: Exception | None = None
     session: str | None = None
     token: str | None = None
-    states_version: bool = False  # by a header or in itself
+    states_version: bool = False  # whether a header or the message itself states it
     calls: int = 0  # of the server before this one, if these change it
     reply: Mapping[str, Json] = {}  # what a client answers to a request of the server
 

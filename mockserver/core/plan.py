@@ -459,7 +459,7 @@ class Plan(Struct, frozen=True, gc=False):
             left: Usage | None = self.outcome.usage
         else:
             left = self.outcome if type(self.outcome) is Usage else None
-        return Plan(  # by position, as names take longer
+        return Plan(  # positional arguments: names take longer
             left, self.source, UNTIMED, self.faults, self.modified_by, self.trace, self.remarks, self.history_remarks
         )
 

@@ -49,7 +49,7 @@ class PaletteVector(Sequence[float]):
         """Return the numbers as little-endian floats of 32 bits."""
         palette = pack(f"<{len(self._palette)}f", *self._palette)
         found = bytearray(_FLOAT.size * len(self))
-        for octet in range(_FLOAT.size):  # of all numbers at once
+        for octet in range(_FLOAT.size):  # one octet of all numbers at once
             found[octet :: _FLOAT.size] = self._indexes.translate(palette[octet :: _FLOAT.size].ljust(256, b"\0"))
         write = _FLOAT.pack_into
         size = _FLOAT.size

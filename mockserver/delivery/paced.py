@@ -165,7 +165,7 @@ class Cohort:
         if drops:
             self.streams = [stream for stream in streams if not (stream.over or stream.stalled)]
         if failure is not None:
-            raise failure  # to the loop, which logs it
+            raise failure  # the loop logs it
 
 
 Due = tuple[float, int, Cohort]  # the numbers tell apart what is due at once

@@ -203,7 +203,7 @@ class TypedModel:
             return None
         try:
             self._decode(body)
-            table: dict[str, Json] = decode(body)  # in the order in which it was written
+            table: dict[str, Json] = decode(body)  # keys stay in the order in which they were written
             written = encode(table)
         except (MsgspecError, ValueError, RecursionError):
             return None

@@ -1,8 +1,9 @@
 """Bytes and headers of replies that the dialects share: a JSON body, or a chat answer, plain or streamed."""
 
 import math
-from collections.abc import Callable, Container, Iterator, Mapping
-from functools import partial
+import re
+from collections.abc import Callable, Iterator, Mapping
+from functools import lru_cache, partial
 from hashlib import blake2b
 from itertools import chain
 from typing import TypeVar
@@ -192,12 +193,17 @@ def merge_headers(own: Headers | HeaderLines, over: Headers) -> Headers | Header
     return (*[header for header in own if header[0].lower() not in names], *over)
 
 
-def drop_headers(headers: Headers | HeaderLines, names: Container[str]) -> Headers | HeaderLines:
+def drop_headers(headers: Headers | HeaderLines, names: frozenset[str]) -> Headers | HeaderLines:
     """Return headers without those with these names."""
     if type(headers) is not HeaderLines:
         return tuple([header for header in headers if header[0] not in names])
-    kept = [line for line in headers.lines.split("\r\n")[:-1] if line.partition(":")[0] not in names]
-    return HeaderLines("\r\n".join((*kept, "")), headers.sized)
+    return HeaderLines(_compile_lines(names).sub("", headers.lines), headers.sized)
+
+
+@lru_cache(maxsize=32)
+def _compile_lines(names: frozenset[str]) -> re.Pattern[str]:
+    """Return what finds the lines of headers with these names."""
+    return re.compile(rf"^(?:{'|'.join(map(re.escape, sorted(names)))}):[^\r]*\r\n", re.MULTILINE)
 
 
 def make_request_hex(http: HttpRequest, call: Call | None) -> str:

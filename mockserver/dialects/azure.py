@@ -282,7 +282,7 @@ def _fail(http: HttpRequest, failure: Failure, call: Call | None) -> Reply:
     if "feature" in failure.details and call is not None:
         failure = ERRORS.word_unsupported(failure, call)
     resolved = ERRORS.resolve(failure, http, call)
-    if failure.reason == "unmatched" and failure.status is not None:  # by the setting `unmatched`
+    if failure.reason == "unmatched" and failure.status is not None:  # the setting `unmatched` states it
         row = _make_row(failure.status)
         resolved = replace(resolved, kind=failure.kind or row.kind, code=failure.code or row.code)
     # Its client retries every answer with retry-after, which only a rule may want.

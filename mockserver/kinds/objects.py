@@ -1,7 +1,7 @@
 """Kept objects: which operations create and look them up, and what these can do with the objects of a namespace."""
 
 from collections.abc import Awaitable, Callable, Iterable, Sequence
-from typing import Annotated, Any, Literal, ParamSpec, Protocol, TypeVar
+from typing import Annotated, Any, Literal, NamedTuple, ParamSpec, Protocol, TypeVar
 
 from msgspec import Struct
 
@@ -97,6 +97,13 @@ class OnThread(Protocol):
     async def __call__(self, function: Callable[P, T], *args: P.args, **named: P.kwargs) -> T: ...
 
 
+class ObjectChange(NamedTuple):
+    """An object before and after it was changed."""
+
+    before: KeptObject
+    after: KeptObject
+
+
 class Objects(Struct, frozen=True, kw_only=True):
     """The objects of one namespace, while one call is answered.
 
@@ -176,19 +183,17 @@ class Objects(Struct, frozen=True, kw_only=True):
             allows = "stored_bytes" if isinstance(made.data, bytes) else self.store.bounds_files
             raise Failure("too_large", f"A file of {len(made.data)} bytes is not kept; {allows} allows more.")
 
-    async def change(
-        self, kept: KeptObject, change: Callable[[KeptObject], KeptObject]
-    ) -> tuple[KeptObject, KeptObject]:
-        """Change an object in one step; return how it was and how it is now. One that nobody made stays as it was."""
+    async def change(self, kept: KeptObject, change: Callable[[KeptObject], KeptObject]) -> ObjectChange:
+        """Change an object in one step. One that nobody made stays as it was."""
         while (found := await self.store.get(self._namespace, kept.key)) is not None:
             before, version = found
-            assert isinstance(before, KeptObject)  # noqa: S101  # by its key
+            assert isinstance(before, KeptObject)  # noqa: S101  # its key says so
             after = change(before)
             if after is before:
-                return before, after
+                return ObjectChange(before, after)
             if await self.store.change(self._namespace, kept.key, (after, version), size=after.size):
-                return before, after
-        return kept, change(kept)
+                return ObjectChange(before, after)
+        return ObjectChange(kept, change(kept))
 
     def find_rule_file(self, digest: str) -> bytes | None:
         """Return the file beside the rules that has this SHA-256; None if no rule sends one."""

@@ -127,7 +127,7 @@ def resample(samples: bytes, rate: int, channels: int = 1) -> bytes:
     if rate != RATE:
         count = len(levels) * RATE // rate
         after = levels[1:] + levels[-1:]
-        places = (divmod(at * rate, RATE) for at in range(count))  # of minutes there are millions
+        places = (divmod(at * rate, RATE) for at in range(count))  # a sound of minutes has millions
         levels = array("h", [levels[at] + (after[at] - levels[at]) * part // RATE for at, part in places])
     return write_levels(levels)
 

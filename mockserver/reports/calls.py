@@ -339,7 +339,7 @@ def _write_call(number: int, call: Call, ids: _Ids) -> Iterator[str]:
         yield f"  in the conversation {ids[str(id)]}"
     if call.prompts and not any(message.parts for message in call.messages):
         messages = (line for prompt in call.prompts for line in _write_block("prompt", prompt.text))
-    else:  # with images, prompts are messages
+    else:  # prompts with images are messages
         messages = (line for message in call.messages for line in _write_message(message, ids))
     yield from (f"  {line}" for line in messages)
     for tool in call.tools:

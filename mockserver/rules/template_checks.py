@@ -270,7 +270,7 @@ class _Trial:
                 except BaseException as error:  # minijinja's panics are not Exceptions
                     self._note(error)
                     if getattr(error, "kind", "") == "UnknownMethod":
-                        break  # of this subject, whatever the arguments
+                        break  # no arguments help with this subject
                 else:
                     self.succeeds = True
                     self.subject = subject

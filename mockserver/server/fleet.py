@@ -145,7 +145,7 @@ class Fleet:
             while self.member.changed.get(namespace, 0) != self._rev(namespace):
                 rev, content = await self.member.read(namespace)
                 version = self._version(namespace)
-                version.rev = -rev  # until it was taken
+                version.rev = -rev  # below 0 until it was taken
                 await self._take(namespace, content or {})
                 version.rev = rev
                 if not rev:

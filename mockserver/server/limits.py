@@ -151,7 +151,7 @@ class Bucket(Struct, frozen=True):
     rate: Rate
     counts_tokens: bool
     request: Draw  # of one request
-    look: Draw  # of nothing
+    look: Draw  # draws nothing: it only looks
 
     def draw(self, needed: float, taken: int) -> Draw:
         return Draw(self.name, self.request.window, needed=needed * self.request.taken, taken=self.rate.refill(taken))

@@ -163,7 +163,7 @@ class Visit(Struct, eq=False):
         if not is_safe and response.forwarded is None and may_be_shown(request):
             own = (*own, *forbid_scripts(request, () if plan.faults else own))
         if limits:
-            own = drop_headers(own, dict(limits))
+            own = drop_headers(own, frozenset(dict(limits)))
         if own is not reply.headers:
             response.reply = replace(reply, headers=own)
         more = write_lines(limits) if limits else ""

@@ -51,7 +51,7 @@ async def _send(live: Live, row: Exchange, event: WebhookEvent, url: str) -> str
     row.headers = [(name.encode(), value.encode()) for name, value in headers.items()]
     row.take(body)
     try:
-        async with AsyncClient(trust_env=False, verify=False, timeout=SECONDS) as client:  # on this machine
+        async with AsyncClient(trust_env=False, verify=False, timeout=SECONDS) as client:  # it is on this machine
             answer = await client.post(url, content=body, headers=headers)
     except Exception as error:  # whatever it is, the next event is sent
         return f"the webhook {event.kind} did not reach {escape_line(url)}: {escape_line(str(error) or repr(error))}"

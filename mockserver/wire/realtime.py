@@ -309,7 +309,7 @@ class _ItemEvents(Struct, frozen=True):
             while sent < due and (due - sent >= size or due == len(sound)):
                 yield self._sound(sound[sent : sent + size], place)
                 sent += size
-        for at in range(sent, len(sound), size):  # of a file in which nobody says anything
+        for at in range(sent, len(sound), size):  # a file in which nobody says anything
             yield self._sound(sound[at : at + size], place)
         if is_whole:
             yield _make_event("response.output_audio.done", place)

@@ -110,7 +110,7 @@ class RedactionRules(Struct, frozen=True, dict=True):
         if type(was) is not Verbatim:
             return now
         whole = now != was and any(now == placeholder for _, placeholder in self._patterns)
-        return _convert_placeholder(was, now) if whole else was  # of a number, all is meant or nothing
+        return _convert_placeholder(was, now) if whole else was  # a number is replaced as a whole, or not at all
 
     def _replace(self, text: str, deadline: float) -> str:
         for pattern, placeholder in self._patterns:

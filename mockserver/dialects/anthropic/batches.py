@@ -191,12 +191,12 @@ async def _list(call: Call, objects: Objects) -> ObjectView:
 
 
 async def _show(call: Call, objects: Objects) -> ObjectView:
-    _, kept = await objects.change(await _find(call, objects), KeptObject.advance)
+    kept = (await objects.change(await _find(call, objects), KeptObject.advance)).after
     return ObjectView(_describe(call, kept), source=kept.source)
 
 
 async def _cancel(call: Call, objects: Objects) -> ObjectView:
-    _, kept = await objects.change(await _find(call, objects), _cancel_requests)
+    kept = (await objects.change(await _find(call, objects), _cancel_requests)).after
     return ObjectView(_describe(call, kept), source=kept.source)
 
 

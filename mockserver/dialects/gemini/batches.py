@@ -285,7 +285,7 @@ async def _list(call: Call, objects: Objects) -> ObjectView:
 
 
 async def _show(call: Call, objects: Objects) -> ObjectView:
-    _, kept = await objects.change(await _find(call, objects), KeptObject.advance)
+    kept = (await objects.change(await _find(call, objects), KeptObject.advance)).after
     return ObjectView(show_batch(kept))
 
 

@@ -86,7 +86,7 @@ def _parse_update(http: HttpRequest, validation: Validation) -> Call:
 
 async def _update(call: Call, objects: Objects) -> ObjectView:
     kept = await find_object(objects, _MADE_BY, call.id)
-    _, now = await objects.change(kept, lambda found: found.change(**call.raw))
+    now = (await objects.change(kept, lambda found: found.change(**call.raw))).after
     return ObjectView(_describe(call, now))
 
 

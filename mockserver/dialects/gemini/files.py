@@ -183,7 +183,7 @@ async def _list(call: Call, objects: Objects) -> ObjectView:
 
 
 async def _show(call: Call, objects: Objects) -> ObjectView:
-    _, kept = await objects.change(await find_file(call.id or "", objects), KeptObject.advance)
+    kept = (await objects.change(await find_file(call.id or "", objects), KeptObject.advance)).after
     return ObjectView(show_file(call.http, kept))
 
 

@@ -359,7 +359,7 @@ async def write_rule(request: ControlRequest) -> Response:
         raise RefusedError(400, 'the body must be {"from": 5, "to": 7, "text": "- name: ...", "sha256": "..."}')
     async with live.reloading.lock:
         written = await on_thread(partial(_write_rule, live, wanted, first=first, last=last))
-    with suppress(MockserverError):  # of a cassette, for one; `ready` says it
+    with suppress(MockserverError):  # a cassette may be broken; `ready` says so
         await reload(live, live.sources)
     return make_json_response(written)
 

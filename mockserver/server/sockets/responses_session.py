@@ -77,7 +77,7 @@ class ClientEvents:
         match event.pop("type", None):
             case "response.create":
                 return self._read_create(body, lane, event)
-            case "response.append":  # of some builds of Codex
+            case "response.append":  # some builds of Codex send it
                 return self._read_create(body, lane, event, continues_last=True)
             case "response.processed":
                 return None

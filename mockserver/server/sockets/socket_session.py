@@ -159,7 +159,7 @@ class SocketSession:
         response = visit.finish(visit.refuse(refusal) if isinstance(refusal, Failure) else refusal)
         client = ClientConnection(visit.receive, send, self._wire if response.plan.faults else None)
         await serve(return_response(response), visit, client, self._make_scope(visit))
-        if self.is_gone and not self._has_left.is_set():  # by a fault, which nobody has noticed yet
+        if self.is_gone and not self._has_left.is_set():  # a fault has cut it, and nobody has noticed yet
             await self._receive_leaving()
 
     async def _receive_leaving(self) -> Message:

@@ -129,7 +129,7 @@ class EvalRuns(Resource):
     @serve("POST", "cancel", "")  # first as the clients send it, then as the reference has it
     async def cancel_eval_run(self, call: Call, objects: Objects) -> ObjectView:
         kept = await self.find_asked(call, objects)
-        _, now = await self.end_early(kept, "canceled", objects)
+        now = (await self.end_early(kept, "canceled", objects)).after
         return ObjectView(self.show(now))
 
     @serve("GET", "output_items")

@@ -34,7 +34,7 @@ from mockserver.dialects._parse import (
     refuse_first,
 )
 from mockserver.dialects._reply import RequestLines, make_file_reply, make_json_reply
-from mockserver.kinds.objects import ObjectKind, Objects, Work
+from mockserver.kinds.objects import ObjectChange, ObjectKind, Objects, Work
 from mockserver.media.large_data import hash_data
 
 MAX_PAGE_SIZE = 10_000
@@ -138,7 +138,7 @@ class Resource:
 
     async def advance(self, kept: KeptObject, objects: Objects) -> KeptObject:
         """Return an object that was retrieved, one status further."""
-        return (await objects.change(kept, KeptObject.advance))[1]
+        return (await objects.change(kept, KeptObject.advance)).after
 
     def show_deleted(self, kept: KeptObject) -> Body:
         """Return the body of the answer to a deletion."""
@@ -333,19 +333,19 @@ class Resource:
 
     async def _update(self, call: Call, objects: Objects) -> ObjectView:
         kept = await self.find_asked(call, objects)
-        _, now = await objects.change(kept, lambda found: found.change(**call.raw))
+        now = (await objects.change(kept, lambda found: found.change(**call.raw))).after
         return ObjectView(await self.view(now, objects))
 
-    async def end_early(self, kept: KeptObject, last: str, objects: Objects) -> tuple[KeptObject, KeptObject]:
-        """Give an object its last status, unless it has ended; return how it was and how it is now."""
+    async def end_early(self, kept: KeptObject, last: str, objects: Objects) -> ObjectChange:
+        """Give an object its last status, unless it has ended."""
 
         def end(found: KeptObject) -> KeptObject:
             return found if found.status in self.events else found.end(last)
 
-        before, now = await objects.change(kept, end)
-        if before is not now and objects.announces:
-            objects.announce(self.events[last], now.id)
-        return before, now
+        change = await objects.change(kept, end)
+        if change.after is not change.before and objects.announces:
+            objects.announce(self.events[last], kept.id)
+        return change
 
     async def _delete(self, call: Call, objects: Objects) -> ObjectView:
         kept = await self.find_asked(call, objects)

@@ -66,7 +66,7 @@ class SkillVersions(Resource):
         """Make the next version of a skill, which may become the default one."""
         skills = Skills(self.api)
         skill = await skills.find(objects, new.owner)
-        _, skill = await objects.change(skill, _count_version)
+        skill = (await objects.change(skill, _count_version)).after
         number = str(skill.body["latest_version"])
         if new.fields.get("default") == "true":
             await objects.change(skill, lambda found: found.change(default_version=number))

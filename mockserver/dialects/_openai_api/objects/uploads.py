@@ -71,7 +71,7 @@ class Uploads(Resource):
             file = await files.finish(replace(new, created=objects.now), objects)
         else:
             file = await files.create(new, objects)
-        _, done = await objects.change(upload, lambda kept: kept.change(status="completed", file=files.show(file)))
+        done = (await objects.change(upload, lambda kept: kept.change(status="completed", file=files.show(file)))).after
         for part in parts:
             await objects.change(part, KeptObject.forget)
         return ObjectView(self.show(done))
@@ -88,7 +88,7 @@ class Uploads(Resource):
     @serve("POST", "cancel")
     async def cancel_upload(self, call: Call, objects: Objects) -> ObjectView:
         upload = await self.find_pending(objects, call.http.path_params["id"])
-        _, now = await objects.change(upload, lambda kept: kept.change(status="cancelled"))
+        now = (await objects.change(upload, lambda kept: kept.change(status="cancelled"))).after
         return ObjectView(self.show(now))
 
 

@@ -243,7 +243,8 @@ class FileBatches(Resource):
         own = [{**shared, **each} for each in new.fields.get("files") or ()]
         made = [await files.attach(each, new.owner, objects, statuses) for each in (*listed, *own)]
         kept = await super().create(new, objects, statuses)
-        return (await objects.change(kept, lambda found: replace(found, members=tuple([each.id for each in made]))))[1]
+        members = tuple([each.id for each in made])
+        return (await objects.change(kept, lambda found: replace(found, members=members))).after
 
     async def make(self, new: New, objects: Objects) -> Body:
         return {"vector_store_id": new.owner, "status": "completed"}
@@ -267,7 +268,7 @@ class FileBatches(Resource):
         kept = await self.find_asked(call, objects)
         for file in await self.list_members(kept, objects):
             await objects.change(file, _cancel_file)
-        _, now = await objects.change(kept, _cancel_file)
+        now = (await objects.change(kept, _cancel_file)).after
         return ObjectView(await self.view(now, objects))
 
     @serve("GET", "files")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Mapping, Sequence, Set
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 import pytest
@@ -28,9 +28,6 @@ from mockserver.reports.footprint import (
     write_footprints,
     write_totals,
 )
-
-if TYPE_CHECKING:
-    pass
 
 FILE = "mockserver-footprint.yaml"
 GROWTH = "10%"

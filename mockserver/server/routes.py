@@ -50,14 +50,19 @@ class EndpointIndex:
     def __init__(self, endpoints: Iterable[Endpoint]) -> None:
         self._fixed = dict[str, Place]()
         self._below = defaultdict[str, list[Endpoint]](list)
+        self._anywhere: list[Endpoint] = []  # whose first segment is a parameter: the bare paths of gemini
         for endpoint in endpoints:
-            if "{" in endpoint.path:
-                self._below[endpoint.path.split("/", 2)[1]].append(endpoint)
+            first = endpoint.path.split("/", 2)[1]
+            if "{" in first:
+                self._anywhere.append(endpoint)
+            elif "{" in endpoint.path:
+                self._below[first].append(endpoint)
             else:
                 self._fixed.setdefault(endpoint.path, Place(endpoint, {}))
 
     def find(self, path: str) -> Place | None:
-        return self._fixed.get(path) or find_endpoint(path, self._below.get(path[1:].partition("/")[0], ()))
+        below = self._below.get(path[1:].partition("/")[0], ())
+        return self._fixed.get(path) or find_endpoint(path, below) or find_endpoint(path, self._anywhere)
 
 
 def _list_mcp_endpoints() -> Iterator[Endpoint]:

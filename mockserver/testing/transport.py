@@ -29,8 +29,6 @@ from mockserver.testing.in_process import (
 )
 
 if TYPE_CHECKING:
-    from types import ModuleType
-
     import httpx
     import httpx2
 

@@ -1,6 +1,7 @@
 """A request through the whole application over ASGI: from its bytes to the journal."""
 
 import asyncio
+import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -238,6 +239,19 @@ def test_operations_are_found_at_their_paths() -> None:
     assert ROUTES.find_operation_name("POST", "/azure/chat/completions") == "chat"
     assert ROUTES.find_operation_name("HEAD", "/v1/models") == "models"
     assert ROUTES.find_operation_name("DELETE", "/v1/models") is ROUTES.find_operation_name("GET", "/nowhere") is None
+
+
+@pytest.mark.parametrize("dialect", discover())
+def test_every_bare_path_of_the_default_dialect_is_found(dialect: str) -> None:
+    """Also those whose first segment is a parameter, as the version of gemini's."""
+    routes = find_routes(dialect)
+    for endpoint in list_own_endpoints(routes.default):
+        path = re.sub(
+            r"{\w+(?::(\w+))?}", lambda kind: {"version": "v1", "models": "models"}.get(kind[1], "x"), endpoint.path
+        )
+        found = routes.find(path)
+        assert found is not None, path
+        assert found.endpoint.dialect is routes.default
 
 
 @pytest.mark.parametrize(

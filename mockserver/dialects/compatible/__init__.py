@@ -136,9 +136,6 @@ def _fail(host: Host, http: HttpRequest, failure: Failure, call: Call | None) ->
     return make_json_reply(resolved.status, body, lines, failure.headers)
 
 
-_MISSING_PATHS = ("/messages", "/score", "/search", "/images", "/audio", "/files", "/batches", "/generation")
-
-
 def make_dialect(host: Host) -> Dialect:
     """Return the dialect as a host speaks it."""
     config = CLIENT_CONFIGS.get(host.name)

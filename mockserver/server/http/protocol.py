@@ -521,7 +521,7 @@ class ProtocolFactory:
     def __init__(
         self,
         refuse: Refuse,
-        deadlines: Deadlines = Deadlines(),  # noqa: B008  # frozen
+        deadlines: Deadlines = Deadlines(),
         unsent: Unsent | None = None,
         site: Site | None = None,
     ) -> None:

@@ -16,7 +16,7 @@ IN_PROCESS = "mockserver.in_process"  # the extension in which a client of this 
 Note = Callable[[bytes], None]  # called with bytes of the body as they are sent
 
 
-class Sender(Protocol):
+class AnswerSink(Protocol):
     """What can send an answer past ASGI."""
 
     def send_whole(self, status: int, lines: bytes, body: bytes) -> bool:
@@ -26,7 +26,7 @@ class Sender(Protocol):
         """Send the head of a paced stream, then its parts when they are due. False: nothing was sent."""
 
 
-class Wire(Sender, Protocol):
+class Wire(AnswerSink, Protocol):
     """The connection beneath an ASGI server: `gone` once the client has left."""
 
     @property

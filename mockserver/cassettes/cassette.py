@@ -62,7 +62,7 @@ def select_compared(call: Call, match: MatchSettings, *, in_order: bool = False)
         compared |= call.body
         compared |= {f"query.{name}": value for name, value in call.http.query.items() if name != _VERSION}
     for name in match.ignore:
-        compared.pop(name, None)
+        compared = _drop_value(compared, name)
     for name in match.also:
         compared[name] = _find_value(call, name)
     return {name: value for name, value in compared.items() if value is not None}
@@ -115,6 +115,16 @@ def _reorder(value: Json, sent: Json) -> Json:
     if isinstance(value, list) and isinstance(sent, list) and len(value) == len(sent):
         return [_reorder(*pair) for pair in zip(value, sent, strict=True)]
     return value
+
+
+def _drop_value(fields: dict[str, Json], name: str) -> dict[str, Json]:
+    """Return fields without the one of this name, such as `seed`, or `generationConfig.seed` inside another."""
+    outer, _, inner = name.partition(".")
+    table = to_builtins(fields.get(outer)) if inner and name not in fields else None
+    if not isinstance(table, dict):
+        return {key: value for key, value in fields.items() if key != name}
+    kept = _drop_value(table, inner)
+    return {key: kept if key == outer else value for key, value in fields.items() if key != outer or kept}
 
 
 def _find_value(call: Call, name: str) -> Json:

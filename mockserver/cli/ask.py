@@ -68,7 +68,7 @@ def ask_command(
         responder = Responder(live, reached.endpoint)
         response = asyncio.run(responder.respond(responder.admit(reached.http)))
         plan = response.plan
-        output = _write_reply(response.reply)
+        output = _write_reply(response.reply) if response.forwarded is None else _FORWARDED
         status = response.reply.status
     else:
         call = reached.call(live.settings)
@@ -109,7 +109,7 @@ def _write_outcome(outcome: Outcome, call: Call) -> Iterator[str]:
         case Recorded():
             yield _write_reply(Reply(outcome.status, outcome.headers, outcome.bytes))
         case Forward():
-            yield "(`mockserver serve` would forward this request to the provider)"
+            yield _FORWARDED
         case Answer():
             choice = outcome.choices[0]
             yield from map(_write_part, choice.parts)
@@ -121,6 +121,7 @@ def _write_outcome(outcome: Outcome, call: Call) -> Iterator[str]:
             yield outcome.show()
 
 
+_FORWARDED = "(`mockserver serve` would forward this request to the provider)"
 _PLAIN_FINISHES = ("stop", "tool_calls", "function_call", "STOP", "end_turn", "tool_use")
 
 

@@ -2,11 +2,9 @@
 
 import logging
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import suppress
 from typing import NamedTuple
 
 from msgspec import Struct
-from msgspec.structs import replace
 from pydantic_core import ValidationError
 
 from mockserver.config.errors import ConfigError, Mistake, MockserverError
@@ -60,14 +58,9 @@ def assemble_valid(
     settings = Settings()
     mistakes = list[Mistake]()
     layers = (*map(_read_document, documents), _read_environ(environ), _Layer(flags, spelling.name))
-    profiles = _find_profiles(layers)
-    hosts = _find_hosts(layers)
+    known = _Known(dialects, _find_hosts(layers), _find_profiles(layers))
     for layer in layers:
-        try:
-            settings = settings.model_copy(update=layer.check(dialects, profiles, hosts))
-        except MockserverError as error:
-            mistakes += error.mistakes
-            settings = settings.model_copy(update=dict(layer.select_valid(profiles)))
+        settings = settings.model_copy(update=layer.select_valid(known, mistakes))
     if dialects:
         _warn_of_misspelt_keys(environ, (*settings.upstream, *dialects))
     return ValidSettings(settings, mistakes)
@@ -77,6 +70,17 @@ def format_variable(name: str) -> str:
     return _PREFIX + name.upper()
 
 
+class _Known(Struct, frozen=True):
+    """What a setting may name: dialects, if any are given, and the hosts and profiles of all layers.
+
+    `profiles` is None if they have mistakes.
+    """
+
+    dialects: Collection[str]
+    hosts: Collection[str]
+    profiles: Profiles | None
+
+
 class _Layer(Struct, frozen=True):
     """Settings from one origin: their values, how names are spelled there, and the file, if any."""
 
@@ -84,71 +88,78 @@ class _Layer(Struct, frozen=True):
     spell: Callable[[str], str] = str
     document: Document | None = None
 
-    def check(
-        self, dialects: Collection[str], profiles: Profiles | None, hosts: Collection[str] = ()
-    ) -> dict[str, Json]:
-        """Return the settings of this layer, checked. Raises ConfigError with every mistake.
+    @property
+    def names(self) -> Collection[str]:
+        """The names of its settings; none if it is not a table."""
+        return self.values if isinstance(self.values, Mapping) else ()
 
-        `hosts` are those of all layers, which may be named where dialects may be.
-        """
-        values = self.read_values()
-        names = values if isinstance(values, Mapping) else ()
-        unknown = [name for name in names if name not in Settings.model_fields]
-        mistakes = [self.make_mistake((name,), self._explain_unknown(name), key=True) for name in unknown]
+    def select_valid(self, known: _Known, mistakes: list[Mistake]) -> dict[str, Json]:
+        """Return the valid settings of this layer, and add the mistakes of the others."""
+        if not isinstance(self.values, Mapping):
+            mistakes.append(self.make_mistake((), f"settings must be a table, not {show_value(self.values)}"))
+        found: dict[str, Json] = {}
+        for name in self.names:
+            try:
+                found[name] = self._check(name, known)
+            except ConfigError as error:
+                mistakes += error.mistakes
+        return found
+
+    def _check(self, name: str, known: _Known) -> Json:
+        """Return the checked value of a setting. Raises ConfigError with every mistake."""
+        if name not in Settings.model_fields:
+            raise ConfigError(self.make_mistake((name,), self._explain_unknown(name), key=True))
+        # Flags and variables are texts, which stand for numbers; in a file, "8000" in quotes is not a number.
+        strict = self.document is not None
+        context = {"profiles": known.profiles}
         try:
-            known = {name: values[name] for name in names if name not in unknown} if unknown else values
-            # Flags and variables are texts, which stand for numbers; in a file, "8000" in quotes is not a number.
-            strict = self.document is not None
-            context = {"profiles": profiles}
-            settings = Settings.model_validate(known, strict=strict, context=context)
+            settings = Settings.model_validate({name: self.read(name)}, strict=strict, context=context)
         except ValidationError as error:
             found = find_mistakes(error, Settings, Wording(self._name, "setting", "must be"))
-            mistakes += (self.make_mistake(each.path, each.message, key=each.key) for each in found)
-        if mistakes:
+            raise ConfigError(*(self.make_mistake(each.path, each.message, key=each.key) for each in found)) from None
+        value = getattr(settings, name)
+        if mistakes := [*self._find_misnamed(name, value, known)]:
             raise ConfigError(*mistakes)
-        if dialects:
-            self._check_dialects(settings, dialects, hosts)
-        return {name: getattr(settings, name) for name in settings.model_fields_set}
+        return value
 
-    def select_valid(self, profiles: Profiles | None) -> Iterator[tuple[str, Json]]:
-        """Yield the valid settings of a layer that has others, too."""
-        for name in self.values if isinstance(self.values, Mapping) else ():
-            one = replace(self, values={name: self.values[name]})
-            with suppress(MockserverError):
-                yield from one.check((), profiles).items()
-
-    def read_values(self) -> Json:
-        """Return the values; those that are not from a file may be tables as text. Raises ConfigError."""
-        if self.document:
-            return self.values
-        return {name: self._parse_braces(name, value) for name, value in self.values.items()}
+    def read(self, name: str) -> Json:
+        """Return the value of a setting; one that is not from a file may be a table as text. Raises ConfigError."""
+        value = self.values[name]
+        return value if self.document else self._parse_braces(name, value)
 
     def make_mistake(self, path: Path, words: str, *, key: bool = False) -> Mistake:
         place = self.document.find_place(("settings", *path), key=key) if self.document else None
         return Mistake(words, place)
 
-    def _check_dialects(self, settings: Settings, dialects: Collection[str], hosts: Collection[str]) -> None:
-        proper = [name for name in dialects if name == GENERIC or name not in HOST_NAMES]
-        everything = tuple(dict.fromkeys((*dialects, *hosts)))
-        named: list[tuple[Path, str, Collection[str]]] = [
-            (("upstream", name), name, everything) for name in settings.upstream
-        ]
-        if isinstance(settings.validation, Mapping):
-            named += [(("validation", name), name, proper) for name in settings.validation]
-        if "dialect" in settings.model_fields_set:
-            named.insert(0, (("dialect",), settings.dialect, everything))
-        for name in settings.hosts:
-            if name in RESERVED or (name in dialects and name not in HOST_NAMES):
-                words = f"{self._name(('hosts', name))}: this name begins other paths of mockserver; choose another"
-                raise ConfigError(self.make_mistake(("hosts", name), words))
-        for path, name, known in named:
-            if path[0] == "upstream" and is_upstream_name(name):
-                continue
-            if name not in known:
-                what = self._name(path[:1]) + (": a dialect" if len(path) > 1 else "")
-                near = did_you_mean(name, known)
-                words = f"{what} must be one of {', '.join(known)}, not {show_value(name)}{near}"
-                raise ConfigError(self.make_mistake(path, words, key=len(path) > 1))
+    def _find_misnamed(self, setting: str, value: Json, known: _Known) -> Iterator[Mistake]:
+        """Yield the mistakes of the dialects and hosts that a checked value names."""
+        if not known.dialects:
+            return
+        named = tuple(dict.fromkeys((*known.dialects, *known.hosts)))
+        dialects = [name for name in known.dialects if name == GENERIC or name not in HOST_NAMES]
+        match setting:
+            case "dialect" if value not in named:
+                yield self._refuse_name((setting,), value, named)
+            case "upstream":
+                for name in value:
+                    if name not in named and not is_upstream_name(name):
+                        yield self._refuse_name((setting, name), name, named)
+            case "validation" if isinstance(value, Mapping):
+                for name in value:
+                    if name not in dialects:
+                        yield self._refuse_name((setting, name), name, dialects)
+            case "hosts":
+                taken = RESERVED.union(dialects).difference(HOST_NAMES)
+                for name in value:
+                    if name in taken:
+                        words = "this name begins other paths of mockserver; choose another"
+                        yield self.make_mistake((setting, name), f"{self._name((setting, name))}: {words}")
+
+    def _refuse_name(self, path: Path, name: str, accepted: Collection[str]) -> Mistake:
+        is_key = len(path) > 1
+        what = self._name(path[:1]) + (": a dialect" if is_key else "")
+        words = f"{what} must be one of {', '.join(accepted)}, not {show_value(name)}{did_you_mean(name, accepted)}"
+        return self.make_mistake(path, words, key=is_key)
 
     def _name(self, path: Path) -> str:
         if not path:
@@ -216,11 +227,11 @@ _KEY_VARIABLE = lazy_pattern("_KEY_[A-Z]")
 
 def _find_profiles(layers: Sequence[_Layer]) -> Profiles | None:
     """Return the profiles of all layers; None if they have mistakes, which are reported with their layer."""
-    stated = [layer for layer in layers if isinstance(layer.values, Mapping) and "profiles" in layer.values]
+    stated = [layer for layer in layers if "profiles" in layer.names]
     if not stated:
         return PROFILES
     try:
-        value = stated[-1].read_values()["profiles"]
+        value = stated[-1].read("profiles")
         return PROFILES | Settings.model_validate({"profiles": value}, strict=stated[-1].document is not None).profiles
     except (ValidationError, MockserverError):
         return None
@@ -228,9 +239,9 @@ def _find_profiles(layers: Sequence[_Layer]) -> Profiles | None:
 
 def _find_hosts(layers: Sequence[_Layer]) -> Collection[str]:
     """Return the names of the hosts that the last layer with any states; mistakes are reported with that layer."""
-    stated = [layer for layer in layers if isinstance(layer.values, Mapping) and "hosts" in layer.values]
+    stated = [layer for layer in layers if "hosts" in layer.names]
     try:
-        value = stated[-1].read_values()["hosts"] if stated else {}
+        value = stated[-1].read("hosts") if stated else {}
     except MockserverError:
         return ()
     return [str(name) for name in value] if isinstance(value, Mapping) else ()

@@ -217,12 +217,26 @@ Models = Annotated[
 ]
 
 
+def _accept_text(value: Json) -> Json:
+    """Read one text as a list of it: what looks like a secret may hold commas."""
+    return split_texts([value] if isinstance(value, str) else value)
+
+
+AllowedSecrets = Annotated[
+    tuple[Annotated[str, field(min_length=1)], ...],
+    BeforeValidator(_accept_text),
+    WithJsonSchema(lambda: {"type": ["array", "string"], "items": {"type": "string"}}),
+]
+
+
 class MatchSettings(BaseTable, title="match"):
     """Which parts of a request to ignore, or to compare as well, when looking for a recording."""
 
     example: ClassVar[str] = "{ignore: [temperature]}"
 
-    ignore: Several = field((), description="Body fields to ignore, such as temperature or seed.")
+    ignore: Several = field(
+        (), description="Body fields to ignore, such as temperature, or generationConfig.seed inside another."
+    )
     also: Several = field(
         (), description="What to compare as well: header.x-tenant, query.api-version, or a body field such as user."
     )
@@ -540,7 +554,7 @@ class Settings(BaseTable, title="settings"):
         description="Which request fields to ignore, or to compare as well, when looking for a recording.",
     )
     scrub: Scrubs = field((), repr=False, description="What to remove from recordings, in addition to credentials.")
-    allow_secrets: Several = field(
+    allow_secrets: AllowedSecrets = field(
         (), repr=False, description="Texts that look like secrets but may be recorded; * is a wildcard."
     )
     replay_speed: float = field(

@@ -192,10 +192,6 @@ def _check_state_url(text: str) -> str:
     return text
 
 
-def _make_tuple(value: Json) -> Json:
-    return (value,) if isinstance(value, str) else tuple(value) if isinstance(value, list | tuple) else value
-
-
 def make_list_schema(pattern: str = "[^,]*") -> dict[str, Any]:
     """Return the JSON Schema of a list of texts, or of one text that separates them by commas."""
     items = {"type": "string", "pattern": f"^({pattern})$"}
@@ -212,8 +208,8 @@ Origins = Annotated[
 ]
 Several = Annotated[
     tuple[Annotated[str, field(min_length=1)], ...],
-    BeforeValidator(_make_tuple),
-    WithJsonSchema(lambda: {"type": ["array", "string"], "items": {"type": "string"}}),
+    BeforeValidator(split_texts),
+    WithJsonSchema(make_list_schema),
 ]
 StateUrl = Annotated[str, AfterValidator(_check_state_url)]
 Token = Annotated[

@@ -69,7 +69,7 @@ def _make_property(field: Field, values: Collection[str]) -> Schema:
     members = {name: _refer_to_kind(member) for name, member in field.members.items()}
     exists = {"type": "boolean", "description": PREDICATES["exists"].doc}
     table = {"type": "object", "properties": {**members, "exists": exists}, "additionalProperties": False}
-    return {**table, "minProperties": 1, **about}
+    return {**table, "minProperties": 1, "dependentSchemas": _ABSENT_ALONE, **about}
 
 
 def _refer_to_kind(field: Field | Family) -> Schema:
@@ -114,10 +114,7 @@ def _make_predicates(kind: str, value: Json) -> Schema:
         "properties": properties,
         "additionalProperties": False,
         "minProperties": 1,
-        "dependentSchemas": {
-            **dict.fromkeys(modifiers, textual),
-            "exists": {"if": {"properties": {"exists": {"const": False}}}, "then": {"maxProperties": 1}},
-        },
+        "dependentSchemas": {**dict.fromkeys(modifiers, textual), **_ABSENT_ALONE},
     }
 
 
@@ -137,6 +134,7 @@ _EDITORS: Mapping[str, Json] = read(_SOURCE.read_text("utf-8"), _SOURCE.name).da
 _EXAMPLES: Mapping[str, Mapping[str, Json]] = _EDITORS["examples"]
 VALUES: Mapping[str, Schema] = _EDITORS["values"]
 _PREFIXES: Mapping[str, str] = _EDITORS["prefixes"]
+_ABSENT_ALONE = {"exists": {"if": {"properties": {"exists": {"const": False}}}, "then": {"maxProperties": 1}}}
 _PATTERN = {"type": "string", "pattern": "[*]"}
 
 

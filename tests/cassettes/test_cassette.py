@@ -86,6 +86,18 @@ def test_tools_of_gemini_are_the_same_in_any_order_of_tools_and_keys() -> None:
     assert ask({"name": "f", "description": "d", "parameters": turned}, {"name": "g"}) != known
 
 
+def test_a_field_inside_another_is_ignored() -> None:
+    def ask(match: MatchSettings, **config: Any) -> str:
+        body = {"contents": [{"parts": [{"text": "Hello"}]}], **({"generationConfig": config} if config else {})}
+        return make_key(asked(body, "/gemini/v1beta/models/gemini-2.5-flash:generateContent", "gemini"), match)
+
+    ignoring = MatchSettings(ignore=("generationConfig.temperature", "generationConfig.thinkingConfig.thinkingBudget"))
+    assert ask(ignoring, temperature=0.5, thinkingConfig={"thinkingBudget": 9}) == ask(ignoring)
+    assert ask(ignoring, temperature=0.5, seed=2) == ask(ignoring, seed=2)
+    assert ask(ignoring, seed=1) != ask(ignoring, seed=2)
+    assert ask(NONE, temperature=0.5) != ask(NONE)
+
+
 def test_paths_of_one_dialect_are_the_same_and_other_dialects_are_others() -> None:
     assert make_key(asked(HELLO), NONE) == make_key(asked(HELLO, "/openai/v1/chat/completions"), NONE)
     assert make_key(asked(HELLO), NONE) != make_key(asked(HELLO, "/skytells/v1/chat/completions", "skytells"), NONE)

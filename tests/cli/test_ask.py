@@ -52,6 +52,14 @@ def test_the_answer_is_printed(rules: Path, operation: str, text: str, printed: 
     assert ran.err.startswith(f"(rule {rules}:")
 
 
+@pytest.mark.parametrize("flags", [(), ("--json",), ("--stream",)], ids=str)
+def test_who_would_answer_a_forwarded_request_is_told(tmp_path: Path, flags: tuple[str, ...]) -> None:
+    path = tmp_path / "rules.yaml"
+    path.write_text("rules: [{then: {forward: true}}]")
+    ran = run("ask", "hello", "-r", path, *flags)
+    assert (ran.code, ran.out) == (0, "(`mockserver serve` would forward this request to the provider)\n")
+
+
 def test_what_is_said_is_heard_and_pictures_are_sent() -> None:
     assert run("ask", "Hello there", "--operation", "transcriptions").out == "Hello there\n"
     for operation in ("image_edits", "image_variations", "translations"):

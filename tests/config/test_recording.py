@@ -34,6 +34,31 @@ def test_what_makes_requests_equal() -> None:
     assert settings(line).match == MatchSettings(ignore=("temperature",), also=("header.x-tenant",))
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        "match: {ignore: %s}",
+        "match: {also: %s}",
+        "keys: {k: {models: %s}}",
+        "keys: %s",
+        "models: {m: {aliases: %s}}",
+        "models: %s",
+        "hosts: {h: {models: %s}}",
+        "hosts: {h: {prefixes: %s}}",
+        "allowed_hosts: %s",
+        "cors: %s",
+    ],
+)
+def test_a_list_may_be_one_text_with_commas(line: str) -> None:
+    names = {"prefixes": ("/a", "/b"), "cors": ("https://a", "https://b")}
+    one, other = next((pair for name, pair in names.items() if name in line), ("a.x", "b.x"))
+    assert settings(line % f"'{one}, {other}'") == settings(line % f"['{one}', '{other}']")
+
+
+def test_a_text_that_may_be_recorded_may_have_commas() -> None:
+    assert settings("allow_secrets: 'a, b'").allow_secrets == ("a, b",)
+
+
 @pytest.mark.parametrize("text", ["openai=https://a.example/v1/", "{openai: 'https://a.example/v1'}"])
 def test_upstreams(text: str) -> None:
     assert assemble({"upstream": text}, {}, []).upstream == {"openai": "https://a.example/v1"}

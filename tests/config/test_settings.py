@@ -9,7 +9,7 @@ import pytest
 from msgspec.structs import replace
 
 from mockserver.config.errors import ConfigError
-from mockserver.config.layers import assemble, format_variable
+from mockserver.config.layers import assemble, assemble_valid, format_variable
 from mockserver.config.settings import KeySettings, ModelSettings, Settings, show_settings
 from mockserver.config.source import Document, read
 from mockserver.config.spelling import KEYWORDS
@@ -291,6 +291,29 @@ def test_all_mistakes_are_told_at_once() -> None:
         "MOCKSERVER_IDS",
         "--log",
     ]
+
+
+def test_all_wrong_names_are_told_beside_other_mistakes() -> None:
+    text = """settings:
+  seed: y
+  dialect: opnai
+  upstream: {nada: "http://a.example", mcp/files: "http://a.example", zip: "http://b.example"}
+  hosts: {v1: {}, ns: {}, mine: {}}
+  validation: {mine: "off", zip: "off"}
+  log: json
+"""
+    settings, found = assemble_valid({}, {}, [read(text, "rules.yaml")], dialects=("azure", "openai"))
+    assert [str(each).partition(": ")[0] for each in found] == [
+        "rules.yaml:2:9",
+        "rules.yaml:3:12",
+        "rules.yaml:4:14",
+        "rules.yaml:4:71",
+        "rules.yaml:5:15",
+        "rules.yaml:5:23",
+        "rules.yaml:6:16",
+        "rules.yaml:6:29",
+    ]
+    assert show_settings(settings) == {"log": "json"}
 
 
 @pytest.mark.parametrize(

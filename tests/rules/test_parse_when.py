@@ -112,7 +112,22 @@ def test_meaning(when: dict[str, Any], holds: bool) -> None:
         (
             {"header.x": {"exists": False, "equals": "a"}},
             ("header.x", "exists"),
-            'if "exists" is false, no other predicate can hold; remove the others',
+            'if "exists" is false, nothing else can hold; remove the rest',
+        ),
+        (
+            {"tool_result": {"exists": False, "name": "x"}},
+            ("tool_result", "exists"),
+            'if "exists" is false, nothing else can hold; remove the rest',
+        ),
+        (
+            {"last_user": {"length": {}}},
+            ("last_user", "length"),
+            '"length" expects a number, or a table of equals, lt, lte, gt, gte, not {}',
+        ),
+        (
+            {"tools": {"length": "x"}},
+            ("tools", "length"),
+            '"length" expects a number, or a table of equals, lt, lte, gt, gte, not "x"',
         ),
         ({"any": []}, ("any",), '"any" expects a list of tables, each like "when" itself, not []'),
         ({"any": [{}, {"modl": "a"}]}, ("any", 1, "modl"), 'unknown field "modl"; did you mean "model"?'),
@@ -186,6 +201,8 @@ BAD: list[Any] = [
     {"model": None},
     {"model": {"contain": "a"}},
     {"model": {"length": {"les": 1}}},
+    {"model": {"length": {}}},
+    {"tool_result": {"exists": False, "name": "x"}},
     {"tools": {"contains": "a"}},
     {"param.a": {"type": "x"}},
     {"tool_result": "a"},

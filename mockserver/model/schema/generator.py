@@ -512,23 +512,44 @@ class _ArrayMaker:
         length = self._choose_length(wanted or len(sets), len(contained))
         if len(contained) > length:
             raise UnsatisfiableError(f"more items are demanded than the {self.most:,} that there may be", "contains")
-        start = min(self.shape.fixed_items, length - len(contained))  # behind the fixed items if there is room
+        containing = self._place_contained(contained, length)
         items: list[Json] = []
         seen: set[str] = set()
         for at in range(length):
             if at < len(sets):
                 self.attempt.said = sets[at]
-            shape = self.shape.find_item(at)
-            demanded = contained[at - start : at - start + 1] if at >= start else []
-            if shape and demanded:
-                shape = self.attempt.compiled.find_shape((*shape.schemas, *demanded))
+            shape = containing[at] if at in containing else self.shape.find_item(at)
             try:
                 items.append(self._make_item(at, shape, seen, differs=wanted > 1 and self.holds_texts))
             except UnsatisfiableError:
-                if at < self.least or demanded:
+                if at < self.least or at in containing:
                     raise
                 break
         return items
+
+    def _place_contained(self, contained: Sequence[Json], length: int) -> Mapping[int, Shape]:
+        """Return the shapes of the items that meet `contains`: behind the fixed ones if there is room and they can."""
+        start = min(self.shape.fixed_items, length - len(contained))
+        places = [*range(start, length), *range(start)]
+        untried = {id(demanded): iter(places) for demanded in contained}
+        found: dict[int, Shape] = {}
+        for demanded in contained:
+            for at in untried[id(demanded)]:
+                self.attempt.spend(1)
+                shape = None if at in found else self._combine_item(at, demanded)
+                if shape and shape.can_hold:
+                    found[at] = shape
+                    break
+            else:
+                raise UnsatisfiableError("no item that is allowed can be what is demanded", "contains")
+        return found
+
+    def _combine_item(self, at: int, demanded: Json) -> Shape | None:
+        """Return the shape of an item that also meets a schema; None if nothing does."""
+        shape = self.shape.find_item(at)
+        combined = self.attempt.compiled.find_shape((*shape.schemas, demanded)) if shape else None
+        self.attempt.spend(combined.work_of_holding if combined else 0)
+        return combined
 
     def _take_count(self) -> int:
         """Return how many items the prompt wants, if it says so: "4 tasks"."""

@@ -13,6 +13,7 @@ from mockserver.core.text import show_value
 from mockserver.rules.match.conditions import All, Condition, Either, Leaf
 from mockserver.rules.match.fields import ALTERNATIVES, FIELDS, Field, find_field, make_expression_field
 from mockserver.rules.match.predicates import (
+    LENGTHS,
     PREDICATES,
     Lens,
     Test,
@@ -94,6 +95,7 @@ def _parse_members(field: Field, value: Json, report: Report) -> Iterator[Condit
     if not isinstance(value, Mapping) or not value:
         report(f'"{field.name}" expects a table of {names}, not {show_value(value)}', ())
         return
+    _check_absence(value, report)
     if "exists" in value:
         yield from _parse_predicates(field, {"exists": value["exists"]}, report)
     for name, spec in value.items():
@@ -163,8 +165,13 @@ def _parse_predicates(field: Field, table: Mapping[str, Json], report: Report) -
         report(f'"{field.name}" needs a predicate, such as {_list_predicates(field)}', ())
     for name in names:
         yield from _make_leaf(field, name, table=table, report=_report_below(report, name))
-    if table.get("exists") is False and len(names) > 1:
-        report('if "exists" is false, no other predicate can hold; remove the others', ("exists",))
+    _check_absence({name: table[name] for name in names}, report)
+
+
+def _check_absence(table: Mapping[str, Json], report: Report) -> None:
+    """Report what is asked of a field that is to be absent."""
+    if table.get("exists") is False and len(table) > 1:
+        report('if "exists" is false, nothing else can hold; remove the rest', ("exists",))
 
 
 def _check_modifiers(field: Field, table: Mapping[str, Json], report: Report) -> None:
@@ -291,8 +298,8 @@ _SHAPES: Mapping[str, _Shape] = {
         lambda value, fits_kind: bool(make_tuple(value)) and fits_kind(make_tuple(value)),
     ),
     "length": _Shape(
-        "a number, or a table of lt, lte, gt, gte",
-        lambda value, _: is_number(value) or isinstance(value, Mapping),
+        f"a number, or a table of {', '.join(LENGTHS)}",
+        lambda value, _: is_number(value) or (isinstance(value, Mapping) and bool(value)),
     ),
     "table": _Shape("an object or a list", lambda value, _: isinstance(value, Mapping | list | tuple)),
     "schema": _Shape("a JSON Schema", lambda value, _: isinstance(value, Mapping | bool)),

@@ -130,6 +130,11 @@ OLD = {"$schema": "http://json-schema.org/draft-07/schema#"}
         {"contains": {"const": 5}, "minContains": 3, "items": {"type": "integer"}},
         {"contains": {"type": "string"}, "maxContains": 1, "minItems": 3},
         {"contains": {"minimum": 5}, "prefixItems": [{"type": "integer"}], "items": False},
+        {"contains": {"const": 1}, "prefixItems": [{"type": "integer"}], "items": {"type": "string"}, "minItems": 2},
+        {"contains": {"const": 1}, "prefixItems": [{"type": "integer"}, {"type": "string"}], "items": False}
+        | {"minItems": 2},
+        {"contains": {"type": "integer"}, "minContains": 2, "items": {"type": "string"}, "minItems": 4}
+        | {"prefixItems": [{}, {"type": "string"}, {"type": "integer"}]},
         {"allOf": [{"contains": {"const": 1}}, {"contains": {"const": 2}}]},
         {"allOf": [{"minItems": 2}, {"maxItems": 2}, {"items": {"minimum": 3}}, {"items": {"maximum": 3}}]},
         {"prefixItems": [{"const": 1}], "unevaluatedItems": False},
@@ -158,6 +163,10 @@ def test_lists_are_neither_empty_nor_long() -> None:
         (
             {"contains": {"type": "null"}, "minContains": 10**9},
             "more items are demanded than the 1,000 that there may be",
+        ),
+        (
+            {"contains": {"type": "integer"}, "minContains": 999, "items": {"type": "string"}},
+            "no item that is allowed can be what is demanded (at #/contains)",
         ),
     ],
     ids=str,

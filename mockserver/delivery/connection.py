@@ -16,7 +16,7 @@ IN_PROCESS = "mockserver.in_process"  # the extension in which a client of this 
 Note = Callable[[bytes], None]  # called with bytes of the body as they are sent
 
 
-class Sender(Protocol):
+class AnswerSink(Protocol):
     """What can send an answer past ASGI."""
 
     def send_whole(self, status: int, lines: bytes, body: bytes) -> bool:
@@ -26,7 +26,7 @@ class Sender(Protocol):
         """Send the head of a paced stream, then its parts when they are due. False: nothing was sent."""
 
 
-class Wire(Sender, Protocol):
+class Wire(AnswerSink, Protocol):
     """The connection beneath an ASGI server: `gone` once the client has left."""
 
     @property
@@ -122,14 +122,14 @@ def join_headers(reply: Reply, more: Headers | HeaderLines) -> bytes | None:
 
 def _check_headers(reply: Reply, headers: Headers) -> bytes | None:
     """Return the lines of headers that somebody states, if they are valid and suit the body."""
-    told = "\n".join(map(": ".join, headers)) + "\n"
-    lines = told.replace("\n", "\r\n")
-    if len(lines) - len(told) != len(headers) or "\r" in told or "\0" in told:
+    told = "\n".join(("", *map(": ".join, headers), ""))  # each name is behind the end of a line
+    lines = told[1:].replace("\n", "\r\n")
+    if told.count("\n") != len(headers) + 1 or "\r" in told or "\0" in told:
         return None
-    if "content-length: " in told:
-        is_true = f"content-length: {len(reply.body)}\n" in told and not reply.parts.times
+    if "\ncontent-length: " in told:
+        is_true = f"\ncontent-length: {len(reply.body)}\n" in told and not reply.parts.times
     else:
-        is_true = "transfer-encoding: " not in told and ("connection: " not in told or _STAYS in told)
+        is_true = "\ntransfer-encoding: " not in told and ("\nconnection: " not in told or _STAYS in told)
         lines += _CHUNKED
     return lines.encode("latin-1", "replace") if is_true else None
 
@@ -142,7 +142,7 @@ def frame_body(lines: bytes, body: bytes) -> bytes:
 
 
 _CHUNKED = "transfer-encoding: chunked\r\n"
-_STAYS = "connection: keep-alive\n"
+_STAYS = "\nconnection: keep-alive\n"
 _IN_CHUNKS = _CHUNKED.encode()
 
 

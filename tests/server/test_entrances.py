@@ -99,6 +99,24 @@ rules:
 """
 
 
+FRAMED = """
+rules:
+  - when: {last_user: length}
+    then: {raw: {body: hi, headers: {x-content-length: "2"}}}
+  - when: {last_user: note}
+    then: {raw: {body: hi, headers: {note: "content-length: 2"}}}
+  - when: {last_user: others}
+    then: {raw: {body: hi, headers: {x-transfer-encoding: gzip, x-connection: close}}}
+"""
+
+
+@pytest.mark.parametrize("word", [b"length", b"note", b"others"])
+def test_only_whole_names_of_headers_frame_a_body(word: bytes, entrances: Entrances) -> None:
+    entrances.load(FRAMED)
+    assert entrances.ask(Request(CHAT, HI.replace(b"Hello", word), JSON)).body == b"hi"
+    assert entrances.direct.by_asgi == []
+
+
 # --- what is wrong
 
 

@@ -269,10 +269,9 @@ class Attempt:
             case "string":
                 return self._make_text(shape, location)
             case "number" | "integer":
-                low, high = find_natural_range(location.hints)
-                high += (high - low) * 10 * location.rejections
+                natural = find_natural_range(location.hints)
                 numbers = shape.integers if kind == "integer" else shape.numbers
-                return numbers.draw((low, high), self.stream(location, "number"))
+                return numbers.draw(natural, self.stream(location, "number"), rejections=location.rejections)
             case "boolean":
                 return (self.seed.fraction("boolean", location.pointer, "0") < 0.5) is (location.rejections % 2 == 0)
         return None

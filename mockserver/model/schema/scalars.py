@@ -69,9 +69,15 @@ class Numbers:
         if self._first > self._last:
             raise UnsatisfiableError("no number lies between the bounds", "minimum")
 
-    def draw(self, natural: Range, rng: Random) -> Json:
-        """Draw one, in its natural range if possible. Raises UnsatisfiableError if it cannot be written."""
-        low, high = _count_steps(natural, self._step)
+    def draw(self, natural: Range, rng: Random, *, rejections: int = 0) -> Json:
+        """Draw one, in its natural range if possible. Raises UnsatisfiableError if it cannot be written.
+
+        `rejections`: how many were of no use; each widens the range, downwards only if a minimum is stated: ages do
+        not become negative.
+        """
+        lowest, highest = natural
+        more = (highest - lowest) * 10 * rejections
+        low, high = _count_steps((lowest if self._first == -inf else lowest - more, highest + more), self._step)
         if self._first > high:
             low, high = int(self._first), int(self._first) + high - low
         elif self._last < low:

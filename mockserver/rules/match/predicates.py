@@ -165,7 +165,7 @@ def _build_equals(expected: Json, lens: Lens) -> Test:
     return lambda actual: isinstance(actual, str) and lens(actual) == seen
 
 
-class OneOf(frozenset[str]):
+class TextSet(frozenset[str]):
     """The test whether a value is one of these texts; of what is surely a text, `__contains__` is a faster one."""
 
     def __call__(self, actual: Json) -> bool:
@@ -174,7 +174,7 @@ class OneOf(frozenset[str]):
 
 def _build_in(expected: Json, lens: Lens) -> Test:
     if lens == PLAIN and all(isinstance(value, str) and not is_pattern(value) for value in expected):
-        return OneOf(expected)
+        return TextSet(expected)
     tests = [_build_bare(value, lens) for value in expected]
     return lambda actual: any(test(actual) for test in tests)
 

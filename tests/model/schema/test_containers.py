@@ -113,6 +113,9 @@ OLD = {"$schema": "http://json-schema.org/draft-07/schema#"}
     "schema",
     [
         {"items": {"type": "integer"}, "minItems": 40, "uniqueItems": True},
+        {"items": {"type": "integer", "minimum": 0, "maximum": 4}, "minItems": 5, "uniqueItems": True},
+        {"items": {"type": "number", "multipleOf": 0.5, "minimum": -1, "maximum": 1}, "minItems": 5}
+        | {"uniqueItems": True},
         {"items": {"enum": [1, 2, 3]}, "minItems": 3, "uniqueItems": True},
         {"items": {"type": "string", "pattern": "^SKU-"}, "minItems": 40, "uniqueItems": True},
         {"items": {"type": "string", "pattern": "v[1-3]$", "maxLength": 3}, "minItems": 9, "uniqueItems": True},

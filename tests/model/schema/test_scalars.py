@@ -71,6 +71,17 @@ def test_the_natural_range_is_moved_and_narrowed(natural: Any, part: Any, low: i
     assert len(set(found)) > 1
 
 
+@pytest.mark.parametrize(
+    ("part", "lowest"),
+    [({"minimum": 0}, 0), ({"minimum": -5, "maximum": 3}, -5), ({"maximum": 3}, 1), ({}, 1)],
+    ids=str,
+)
+def test_rejections_reach_down_to_a_stated_minimum(part: Any, lowest: int) -> None:
+    drawn = Numbers([{"maximum": 9}, part], whole=True)
+    found = {drawn.draw((1, 100), Seed(seed).stream("x"), rejections=seed % 9) for seed in range(200)}
+    assert min(found) == lowest
+
+
 def test_numbers_have_two_decimals() -> None:
     assert all(round(one, 2) == one for one in numbers())
     assert all(isinstance(one, float) for one in numbers())

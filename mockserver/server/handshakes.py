@@ -71,7 +71,7 @@ def _check_lists(http: HttpRequest) -> None:
 def refuse_handshake(http: HttpRequest) -> Failure:
     """Return the refusal of a WebSocket where there is none."""
     message = f"There is no WebSocket at {http.path}. Send the request over HTTP."
-    return Failure("method_not_allowed", message, status=426, headers=_INSTEAD)
+    return Failure("method_not_allowed", message, status=426, headers=_UPGRADE_TO_HTTP)
 
 
 def _is_nonce(key: bytes) -> bool:
@@ -82,5 +82,5 @@ def _is_nonce(key: bytes) -> bool:
 
 
 # A 426 must name a protocol (RFC 9110). On it Codex goes on over HTTP; on any other status it retries for seconds.
-_INSTEAD: Headers = (("upgrade", "HTTP/1.1"), ("connection", "Upgrade"))
+_UPGRADE_TO_HTTP: Headers = (("upgrade", "HTTP/1.1"), ("connection", "Upgrade"))
 _KNOWN_VERSION: Headers = (("upgrade", "websocket"), ("connection", "Upgrade"), ("sec-websocket-version", "13"))

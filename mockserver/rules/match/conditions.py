@@ -18,7 +18,7 @@ from mockserver.core.exchange import ConditionResult
 from mockserver.core.json import Json
 from mockserver.core.lazy import lazy_property
 from mockserver.rules.match.fields import Field, Read, find_nested_param
-from mockserver.rules.match.predicates import PLAIN, Lens, TextSet, Test
+from mockserver.rules.match.predicates import PLAIN, Lens, Test, TextSet
 
 Groups = Mapping[str, str]
 NO_GROUPS: Groups = MappingProxyType({})

@@ -465,7 +465,7 @@ def _read_foreign_file(data: bytes, file: str) -> ForeignFile:
         raise CassetteError(f"{file}: the file is empty: restore it, or record it again")
     if text.lstrip()[0] in "{[":
         return ForeignFile(file, text, _parse_json(text, file))
-    if _OWN.match(text):
+    if _CASSETTE_HEAD.match(text):
         raise CassetteError(f"{file}: this is a mockserver cassette already: move it into the cassettes folder")
     parsed = parse_yaml(text, foreign=True)
     mistakes = tuple(_make_mistake(problem, text, file) for problem in parsed.problems)
@@ -533,4 +533,4 @@ _PACKED = {b"PK\x03\x04": "zip", b"BZh": "bzip2", b"\xfd7zXZ": "xz", b"\x28\xb5\
 _UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 _PIECE = 1 << 20
 _REMEDY = "restore it, or record it again"
-_OWN = re.compile(r"(?:#[^\n]*+\n|(?:---)?[ \t\r]*+\n)*+version:[ \t]*+\d++[ \t\r]*+\n---")
+_CASSETTE_HEAD = re.compile(r"(?:#[^\n]*+\n|(?:---)?[ \t\r]*+\n)*+version:[ \t]*+\d++[ \t\r]*+\n---")

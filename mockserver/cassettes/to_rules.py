@@ -274,7 +274,9 @@ def _make_part(part: ParsedPart) -> Mapping[str, Json]:
     if part.kind == "call":
         return {"tool_call": _make_call(part.call)}
     if part.kind == "item":  # a hosted tool, without what the server generates
-        kept = {key: value for key, value in (part.item or {}).items() if key not in _MADE and value is not None}
+        kept = {
+            key: value for key, value in (part.item or {}).items() if key not in _GENERATED_KEYS and value is not None
+        }
         return {"item": _escape_templates(kept)}
     return {part.kind: escape_template(part.text)}
 
@@ -349,7 +351,7 @@ def _find_severities(filters: Mapping[str, Json] | None, besides: Json = None) -
 _ORDER = ("reasoning", "item", "text", "refusal", "call")  # the order of a rule's keys
 _LISTS = {"tool_call": "tool_calls", "item": "items"}
 _FINISHES = (*FINISHES, *OWN_FINISHES)
-_MADE = frozenset(
+_GENERATED_KEYS = frozenset(
     ("id", "call_id", "caller", "tool_use_id", "container_id", "status", "created_by", "pending_safety_checks")
 )
 _SEVERITIES = ("low", "medium", "high")

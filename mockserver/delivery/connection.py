@@ -16,7 +16,17 @@ IN_PROCESS = "mockserver.in_process"  # the extension in which a client of this 
 Note = Callable[[bytes], None]  # called with bytes of the body as they are sent
 
 
-class Wire(Protocol):
+class AnswerSink(Protocol):
+    """What can send an answer past ASGI."""
+
+    def send_whole(self, status: int, lines: bytes, body: bytes) -> bool:
+        """Send a whole answer: its header lines, and its body in its framing. False: nothing was sent."""
+
+    def send_paced(self, status: int, lines: bytes, stream: PacedStream) -> bool:
+        """Send the head of a paced stream, then its parts when they are due. False: nothing was sent."""
+
+
+class Wire(AnswerSink, Protocol):
     """The connection beneath an ASGI server: `gone` once the client has left."""
 
     @property
@@ -44,14 +54,8 @@ class Wire(Protocol):
     def reset(self) -> None:
         """End the connection by TCP RST."""
 
-    def send_whole(self, status: int, lines: bytes, body: bytes) -> bool:
-        """Send a whole answer past ASGI: its header lines, and its body in its framing. False: nothing was sent."""
-
     def send_piece(self, data: bytes) -> bool:
         """Send a piece, not the last, of a chunked body past ASGI. False: nothing was sent."""
-
-    def send_paced(self, status: int, lines: bytes, stream: PacedStream) -> bool:
-        """Send the head of a paced stream past ASGI, then its parts when they are due. False: nothing was sent."""
 
 
 class InProcessClient(Protocol):

@@ -52,8 +52,11 @@ T = TypeVar("T")
 Parts = tuple[Part, ...]
 Written = Text | Reasoning | Refusal | ToolUse  # parts written token by token
 
-
+ALONE = (Failure, Raw, Recorded, Forward)  # one of these for any prompt answers the whole call
+_PAINTED = "image_generation_call"
 _EVENT_IDS = IdShape("evt_", 32, "hex")
+# Ids of hosted tool items: their prefixes, and how many letters and digits follow.
+_ITEM_IDS = {"call_id": ("call_", 24), "container_id": ("cntr_", 48)}
 
 
 class Author(Struct, frozen=True, dict=True):
@@ -120,10 +123,10 @@ def answer(call: Call, draft: Draft, author: Author, mark: str = "") -> Answer:
         draft.model or call.model,
         choices,
         replace(usage, **draft.usage) if draft.usage else usage,
-        author.system_fingerprint(call.model),
-        draft.system_fingerprint,
-        draft.prompt_safety,
-        draft.headers,
+        system_fingerprint=author.system_fingerprint(call.model),
+        stated_fingerprint=draft.system_fingerprint,
+        prompt_safety=draft.prompt_safety,
+        headers=draft.headers,
         broken=draft.broken,
         tokenizer=tokenizer,
         written=written,
@@ -214,7 +217,7 @@ def _complete(call: Call, parts: Parts, author: Author, identity: str) -> Parts:
                 part = _find_namespace(part, call)
         elif type(part) is Item:
             part = _sign_item(part, author.seed, f"{identity}\0{len(completed)}")
-            if part.kind == PAINTED and part.body.get("result") == "":
+            if part.kind == _PAINTED and part.body.get("result") == "":
                 part = _paint(part, call, author.seed)
         completed.append(part)
     return tuple(completed)
@@ -365,10 +368,10 @@ def _find_namespace(part: ToolUse, call: Call) -> ToolUse:
 
 
 def _sign_item(item: Item, seed: Seed, identity: str) -> Item:
-    missing = [key for key in _SIGNED if item.body.get(key) == ""]
+    missing = [key for key in _ITEM_IDS if item.body.get(key) == ""]
     if not missing or item.kind.endswith("_output"):  # its id is that of the call before it
         return item
-    ids = {key: _SIGNED[key][0] + seed.alnum(_SIGNED[key][1], key, identity) for key in missing}
+    ids = {key: _ITEM_IDS[key][0] + seed.alnum(_ITEM_IDS[key][1], key, identity) for key in missing}
     return replace(item, body={**item.body, **ids})
 
 
@@ -429,14 +432,6 @@ def join_outcomes(outcomes: Sequence[Outcome]) -> Outcome:
     if isinstance(first, Artifact):
         return first.join(outcomes[1:])
     return first
-
-
-# Ids of hosted tool items: their prefixes, and how many letters and digits follow.
-PAINTED = "image_generation_call"
-_SIGNED = {"call_id": ("call_", 24), "container_id": ("cntr_", 48)}
-
-
-ALONE = (Failure, Raw, Recorded, Forward)  # one of these for any prompt answers the whole call
 
 
 def use_tokenizer(call: Call, tokenizer: Tokenizer) -> Call:

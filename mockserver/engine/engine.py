@@ -42,7 +42,7 @@ from mockserver.engine.memory import Memory, continue_conversation
 from mockserver.engine.offload import is_demanding, is_large, makes_long, on_thread
 from mockserver.engine.overrides import NO_OVERRIDES, DeliveryOverrides, FaultSelection, FaultSpecs
 from mockserver.engine.policy import Policy, Terms
-from mockserver.engine.rule_set import RuleMatch, RuleSearch, RuleSet
+from mockserver.engine.rule_set import RuleSearch, RuleSet
 from mockserver.kinds import ANSWER_LOOK_UPS, CONVERSATIONS, CREATIONS, LOOK_UPS, OPERATIONS, QUESTIONS
 from mockserver.kinds.kind import ModelListing, Question
 from mockserver.kinds.mcp import SESSION, McpOperation
@@ -190,8 +190,16 @@ class Engine(Struct, frozen=True, eq=False):
         return Models(names, self.policy.clock.now(), limits)
 
 
-class OutcomePlanner(Struct, eq=False):
+class OutcomePlanner(Struct, frozen=True, eq=False):
     """Plans what rules and generators say to one call, within what the call asks for.
+
+    It is the lowest of five planners, of which each asks the one above it in this list where it has no answer itself:
+
+    - OutcomePlanner: what a rule, a generator or kept objects say
+    - UnruledPlanner: what a call gets that no rule answers
+    - RulePlanner: what the rules say
+    - CallPlanner: a whole answer, after the conversation that the call continues
+    - McpPlanner: a message to an MCP server, in place of CallPlanner
 
     Cassettes look a call up as it was `asked`; `terms` are those of its model. If the previous response is `lost`,
     only rules that match on it or forward answer.
@@ -254,7 +262,7 @@ class OutcomePlanner(Struct, eq=False):
         return Plan(view, source or view.source, carried_out=tuple(objects.done), events=tuple(events))
 
 
-class UnruledPlanner(OutcomePlanner, eq=False):
+class UnruledPlanner(OutcomePlanner, frozen=True, eq=False):
     """Plans what a call gets that no rule answers: from the cassette, from what is kept, or made up."""
 
     async def plan_unruled(self, call: Call, overrides: DeliveryOverrides) -> Plan:
@@ -323,15 +331,14 @@ class UnruledPlanner(OutcomePlanner, eq=False):
         return await self._plan_generated(call, overrides.change(draft, call))
 
     def _plan_generated(self, call: Call, outcome: RuleOutcome) -> Awaitable[Plan]:
+        """Plan what is made up for a call, which may differ from the one that was asked, even in its model."""
         terms = self.engine.policy.terms[call.dialect, call.model]
         planner = OutcomePlanner(self.engine, asked=call, terms=terms)
         return planner.plan_outcome(call, outcome, "generated", large=is_large(call))
 
 
-class RulePlanner(UnruledPlanner, eq=False):
+class RulePlanner(UnruledPlanner, frozen=True, eq=False):
     """Plans what a call gets that rules may answer: by the first rule that does, else as if there were none."""
-
-    overrides: DeliveryOverrides = NO_OVERRIDES  # of the rules met so far
 
     async def plan_by_rules(self, call: Call) -> Plan:
         """Plan the answer within the limits of the call's model. Raises Failure."""
@@ -353,35 +360,31 @@ class RulePlanner(UnruledPlanner, eq=False):
                 return plan
         if engine.rule_set.counts_attempts:
             call = replace(call, attempt=await find_attempt(call, engine.counters))
+        overrides = NO_OVERRIDES
         search = RuleSearch(engine.rule_set, call, engine.counters, large=large, lost=self.lost)
         while (match := await search.find_next()) is not None:
+            rule = match.rule
+            if match.failure is not None:
+                return Plan(Failure("server_error", f"{rule.source}: {match.failure}", status=500), rule.source)
             try:
-                plan = await self._plan_match(call, match, large=large)
+                stated = rule.then.known or await self._ask_rule(rule, call, match.groups, large=large)
+                outcome = stated.outcome
+                if type(outcome) is not Draft or call.operation not in CONVERSATIONS:  # most are texts
+                    _check_fit(rule, outcome, call)
+                if stated.timing is not None or stated.path or stated.faults:
+                    overrides = overrides.add(rule, stated, await self._draw_faults(rule, call, stated))
+                if outcome is not None:
+                    return await self._plan_stated(call, outcome, rule, overrides, large=large)
             except Failure as failure:
-                return Plan(
-                    failure, match.rule.source, modified_by=self.overrides.modified_by, trace=self.overrides.trace
-                )
-            if plan is not None:
-                return plan
-        return await self.plan_unruled(call, self.overrides)
+                return Plan(failure, rule.source, modified_by=overrides.modified_by, trace=overrides.trace)
+            overrides = overrides.add_modifier(rule)
+        return await self.plan_unruled(call, overrides)
 
-    async def _plan_match(self, call: Call, match: RuleMatch, *, large: bool) -> Plan | None:
-        """Plan what a rule says; None if it leaves the answer to others. Raises Failure."""
-        rule = match.rule
+    async def _plan_stated(
+        self, call: Call, outcome: RuleOutcome, rule: Rule, overrides: DeliveryOverrides, *, large: bool
+    ) -> Plan:
+        """Plan what a rule says, with remarks if no model could say it. Raises Failure."""
         policy = self.engine.policy
-        if match.failure is not None:
-            return Plan(Failure("server_error", f"{rule.source}: {match.failure}", status=500), rule.source)
-        stated = rule.then.known or await self._ask_rule(rule, call, match.groups, large=large)
-        outcome = stated.outcome
-        is_text = type(outcome) is Draft and call.operation in CONVERSATIONS  # as most are
-        if not is_text and outcome is not None and (why := explain_misfit(outcome, call)):
-            raise Failure("server_error", f"{rule.source}: {why}", status=500)
-        if stated.timing is not None or stated.path or stated.faults:
-            self.overrides = self.overrides.add(rule, stated, await self._draw_faults(rule, call, stated))
-        overrides = self.overrides
-        if outcome is None:
-            self.overrides = overrides.add_modifier(rule)
-            return None
         changed = overrides.change(outcome, call) if overrides.faults else outcome
         if type(changed) is Draft and not (large or policy.unique_ids or makes_long(call, changed)):
             plan = self.finish(call, changed, rule.source)
@@ -438,7 +441,7 @@ class RulePlanner(UnruledPlanner, eq=False):
         return await draws.select(call, rule.name, stated)
 
 
-class CallPlanner(RulePlanner, eq=False):
+class CallPlanner(RulePlanner, frozen=True, eq=False):
     """Plans the whole answer to a call: after the conversation that it continues, with the tools that it has called."""
 
     async def plan(self, call: Call) -> Plan:
@@ -542,7 +545,7 @@ class CallPlanner(RulePlanner, eq=False):
         return self.generate(call, NO_OVERRIDES)
 
 
-class McpPlanner(RulePlanner, eq=False):
+class McpPlanner(RulePlanner, frozen=True, eq=False):
     """Plans what a message to an MCP server gets: from the server itself or recordings of it, if there are any."""
 
     async def plan(self, call: Call) -> Plan:
@@ -602,6 +605,12 @@ def _find_event(answer: Answer) -> str:
     if answer.broken is not None:
         return "response.failed"
     return "response.incomplete" if answer.choices[0].finish in ("length", "content_filter") else "response.completed"
+
+
+def _check_fit(rule: Rule, outcome: RuleOutcome | None, call: Call) -> None:
+    """Raise Failure for what a rule says that its call cannot be answered with."""
+    if outcome is not None and (why := explain_misfit(outcome, call)):
+        raise Failure("server_error", f"{rule.source}: {why}", status=500)
 
 
 def _is_for_server(rule: Rule, call: Call) -> bool:

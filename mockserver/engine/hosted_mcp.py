@@ -113,11 +113,11 @@ def find_hosted_servers(
 
 
 def _find_name(url: str) -> str:
-    found = _OURS.search(url)
+    found = _MCP_PATH.search(url)
     return "" if found is None else unquote(found[1])
 
 
-_OURS = lazy_pattern(r"/mcp/([^/?#]+)/?$")
+_MCP_PATH = lazy_pattern(r"/mcp/([^/?#]+)/?$")
 
 
 class Planner(Protocol):

@@ -359,7 +359,7 @@ def write_match(pattern: str, rng: Random, values: list[str]) -> str:
     made = [*draw_usual_texts(rng), *sorted(filter(None, samples), key=lambda text: not text)]
     value = next((text for text in made if _SURROGATE.search(text) is None and whole.is_valid(text)), None)
     if value is None:
-        raise _refuse(f"no text was found that the regular expression matches{_INSTEAD}")
+        raise _refuse(f"no text was found that the regular expression matches{_REMEDY}")
     return value
 
 
@@ -421,7 +421,7 @@ class _Grammar:
         pieces = self._find_shortest(rng)
         patterns = {piece.token.value for piece in pieces if piece.token.type == "REGEXP"}
         if sum(map(estimate_pattern_work, patterns)) > MAX_PATTERN_WORK:
-            raise _refuse(f"its regular expressions repeat too much{_INSTEAD}")
+            raise _refuse(f"its regular expressions repeat too much{_REMEDY}")
         for piece in pieces:  # joined as people do: no blank in brackets or before a comma
             text = _write_token(piece.token, rng, values)
             close = not line or line[-1] in "([{." or text[:1] in ",;:.)]}" or line[-1].isspace() or text[:1].isspace()
@@ -445,7 +445,7 @@ class _Grammar:
                     ]
                     changed = True
         if "start" not in known:
-            raise _refuse(f"a rule 'start' that derives a short text is missing{_INSTEAD}")
+            raise _refuse(f"a rule 'start' that derives a short text is missing{_REMEDY}")
         return known["start"]
 
     def _derive(self, tree: LarkTree, known: Mapping[str, list[_Piece]], rng: Random) -> list[_Piece] | None:
@@ -557,7 +557,7 @@ def _write_token(token: "Token", rng: Random, values: list[str]) -> str:
         raise _refuse_at(f"a regular expression that is not valid ({error})", token) from None
 
 
-_INSTEAD = "; answer with a rule."
+_REMEDY = "; answer with a rule."
 _MAX_CHARACTERS, _MAX_PATTERN = 64_000, 8_000  # of a grammar, which takes a third of a second; of a regular expression
 _MAX_REPEATS = 1_000
 _MAX_MENTIONS = 40

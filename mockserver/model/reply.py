@@ -189,8 +189,8 @@ def _fill_shape(found: Described, call: Call, seed: Seed) -> Json:
 def _fill(schema: Json, call: Call, seed: Seed, said: str) -> Json:
     said = _AROUND.sub(" ", excerpt(said))
     rules = excerpt(call.system)
-    if quoted := _MATERIAL.search(said):
-        said = quoted[1]
+    if quoted := _FENCED_MATERIAL.search(said) or _MATERIAL.search(said):
+        said = quoted["said"]
     said = cut_examples(said)
     results = [text for result in list_result_texts(call) for text in (*find_record(result, said), result)]
     properties = list_properties(Tool("", parameters=schema))
@@ -246,8 +246,9 @@ _AROUND = lazy_pattern(  # what a prompt quotes or asks
 )
 _END_OF_SENTENCE = lazy_pattern(r"(?<=[.!?\n;])")
 _MATERIAL = lazy_pattern(  # quoted, to be read for values
-    r"(?:[:\n]|\b[Ee]xtract)\s{0,9}[\"“`]((?:[^\"“”`\s]+\s+){3,400}[^\"“”`\s]+)[\"”`]"
+    r"(?:[:\n]|\b[Ee]xtract)\s{0,9}[\"“`](?P<said>(?:[^\"“”`\s]+\s+){3,400}[^\"“”`\s]+)[\"”`]"
 )
+_FENCED_MATERIAL = lazy_pattern(r"(?s)[:\n]\s{0,9}(?P<quotes>\"{3}|'{3})\s*(?P<said>\S.{0,8000}?)\s*(?P=quotes)")
 _DONE = lazy_pattern(  # You have currently done the follow steps:
     r"(?im)^\W{0,3}(?:results?|observations?|findings)\b[^:\n]{0,20}:\s*\S|\b(?:past|previous|completed|executed|done|finished|taken)\b[^:\n]{0,40}\b(?:steps?|tasks?|actions?)\b[^:\n]{0,20}"
     r":\s*[^\s\w]"

@@ -89,6 +89,10 @@ def pytest_configure(config: pytest.Config) -> None:
         from mockserver.pytest_plugin.footprint_report import make_footprint_report
 
         config.pluginmanager.register(make_footprint_report(config), "mockserver-footprint")
+    if config.getoption(INSPECT):
+        from mockserver.pytest_plugin.inspection import Inspection
+
+        config.pluginmanager.register(Inspection(), "mockserver-inspection")
     distributes = config.getoption("dist", "no") != "no" and not hasattr(config, "workerinput")
     if distributes and config.getoption(INSPECT):
         raise pytest.UsageError(f"{INSPECT} waits for you, which workers cannot; run without -n")
@@ -176,9 +180,8 @@ def mockserver(request: pytest.FixtureRequest, mockserver_session: MockServer) -
 def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
     """Fail a test for the problems of its server."""
     result = yield
-    use = item.stash.get(USE, None)
-    if use is not None and (problems := use.explain_failure()):
-        pytest.fail(problems, pytrace=False)
+    if (use := item.stash.get(USE, None)) is not None:
+        use.verify()
     return result
 
 
@@ -201,25 +204,7 @@ def pytest_runtest_makereport(
     use = item.stash.get(USE, None)
     if use is not None and not use.over:
         use.add_to(report, None if call.excinfo is None else call.excinfo.value)
-        if report.failed and item.config.option.mockserver_inspect:
-            item.config.option.mockserver_inspect = False  # the first one only
-            _wait_for_inspection(item, use.server)
     return report
-
-
-def _wait_for_inspection(item: pytest.Item, server: MockServer) -> None:
-    """Keep a test's server, so that its calls can be looked at in a browser."""
-    from mockserver.core.seed import pause
-
-    plugins = item.config.pluginmanager
-    capture: Any = plugins.get_plugin("capturemanager")
-    reporter: Any = plugins.get_plugin("terminalreporter")
-    with capture.global_and_fixture_disabled(), suppress(KeyboardInterrupt):
-        reporter.ensure_newline()
-        reporter.write_line(f"mockserver: {item.nodeid} failed; look at its calls: {server.url}/__mockserver__/")
-        reporter.write_line("mockserver: press Ctrl-C to continue")
-        reporter.flush()
-        pause()
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:

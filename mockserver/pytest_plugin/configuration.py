@@ -123,7 +123,7 @@ def configure(item: pytest.Item, options: Mapping[str, Any], *, may_record: bool
     found = dict(options)
     for node, mark in reversed(tuple(item.iter_markers_with_node(MARK))):
         if isinstance(node, pytest.Class | pytest.Function) and _has_own_server(item):
-            raise ConfigError(f"@pytest.mark.{MARK} is not for a MockServerTestCase: {_OWN}")
+            raise ConfigError(f"@pytest.mark.{MARK} is not for a MockServerTestCase: {_ADVICE}")
         _check(mark)
         found |= mark.kwargs
     found["rules"] = [_find_file(file, item) for file in _list_files(found.get("rules"))]
@@ -211,4 +211,4 @@ def _find_file(file: str | os.PathLike[str], item: pytest.Item) -> Path:
     raise ConfigError(f"{os.fspath(file)} not found in {' or '.join(map(str, folders))}")
 
 
-_OWN = "configure its server with mockserver_rules and mockserver_options"
+_ADVICE = "configure its server with mockserver_rules and mockserver_options"

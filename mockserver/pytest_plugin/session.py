@@ -128,15 +128,19 @@ class Run:
 
 
 class ServerUse(Struct):
-    """A test's use of a server. `strict`: unplayed episodes fail the test, too; `over`: the server is reset again."""
+    """A test's use of a server.
+
+    `strict`: unplayed episodes fail the test, too; `failure`: what the test is failed with at its end; `failed`: it has
+    failed in some phase; `over`: the server is reset again.
+    """
 
     server: MockServer
     config: Configuration
     strict: bool
     patch: EnvironmentPatch = field(default_factory=EnvironmentPatch)
+    failure: BaseException | None = None
     failed: bool = False
     over: bool = False
-    reported: str = ""
 
     @property
     def session(self) -> ServerSession:
@@ -155,22 +159,23 @@ class ServerUse(Struct):
         self.patch.restore()
         self.session.guard.stop()
 
-    def explain_failure(self) -> str:
-        """Return why the test should fail at its end; empty if it should not."""
+    def verify(self) -> None:
+        """Fail the test, at its end, for the problems of its server."""
         cassette = self.session.find_played_cassette() if self.strict else None
         unplayed = () if cassette is None else find_unplayed(cassette, PYTEST)
         activity = self.session.activity
         found = (*self.find_problems(activity), *unplayed) if self.config.verify else ()
-        self.reported = write_failure((*found, *activity.find_remarks())) if found else ""
-        return self.reported
+        if found:
+            self.failure = pytest.fail.Exception(write_failure((*found, *activity.find_remarks())), pytrace=False)
+            raise self.failure
 
     def add_to(self, report: pytest.TestReport, error: BaseException | None) -> None:
-        """Add what the server saw to the report of a test that failed for another reason.
+        """Add what the server saw to the report of a test that fails with this error, unless that is `failure`.
 
-        A TestCase that fails by itself was asked for its failure, too: unittest reports its own later.
+        A TestCase that fails by itself is verified, too; the error is its own.
         """
         self.failed |= report.failed
-        if self.reported and self.reported in report.longreprtext:
+        if error is not None and error is self.failure:
             _point_to_test(report)
         elif report.failed:
             if text := self._describe(report, error):

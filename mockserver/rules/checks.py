@@ -43,7 +43,7 @@ def find_kind(then: ContentSpec, context: CompileContext) -> str | None:
         return None
     for key in keys:
         if key not in outcomes and key not in BESIDE[kind]:
-            hint = _INSTEAD.get((kind, key)) or _INSTEAD.get((kind, ""), "")
+            hint = _ADVICE.get((kind, key)) or _ADVICE.get((kind, ""), "")
             context.at(key).refuse_key(f'"{key}" cannot be combined with "{outcomes[0]}"{hint}')
     return kind
 
@@ -118,7 +118,7 @@ BESIDE: Mapping[str, frozenset[str]] = {
 }
 
 _HINTS: Mapping[str, str] = {"content_filter": ", or write on: completion"}
-_INSTEAD: Mapping[tuple[str, str], str] = {
+_ADVICE: Mapping[tuple[str, str], str] = {
     ("parts", "reasoning"): "; put {reasoning: ...} into the list",
     ("raw", "headers"): '; put it into "raw"',
     ("cassette", "headers"): "; an episode is replayed unchanged",

@@ -459,13 +459,15 @@ if TYPE_CHECKING:
 
     ItemSpec = MessageSpec | ReasoningSpec | FunctionCallSpec | CustomToolCallSpec | HostedSpec
 else:
-    _OWN = {
+    _SPEC_BY_TYPE = {
         "message": MessageSpec,
         "reasoning": ReasoningSpec,
         "function_call": FunctionCallSpec,
         "custom_tool_call": CustomToolCallSpec,
     }
-    ItemSpec = _choose_by_type(*((kind, Annotated[Any, LazyType(partial(_OWN.get, kind))]) for kind in _OWN), *_HOSTED)
+    ItemSpec = _choose_by_type(
+        *((kind, Annotated[Any, LazyType(partial(_SPEC_BY_TYPE.get, kind))]) for kind in _SPEC_BY_TYPE), *_HOSTED
+    )
 
 # The keys of `then` for names that the APIs use.
 INSTEAD: Mapping[str, str] = {

@@ -13,6 +13,7 @@ from mockserver.core.plan import Failure
 from mockserver.server.access import OPEN, Guard, is_control
 from mockserver.server.asgi_entrance import answer
 from mockserver.server.directory import Directory, FoundResponder
+from mockserver.server.handshakes import admits_socket
 from mockserver.server.live import Live
 from mockserver.server.respond import Responder
 from mockserver.server.routes import tidy
@@ -70,17 +71,20 @@ class Site:
 
         return Guard(Control(self._live), self._live, OPEN | inspector.PATHS)
 
-    def find(self, path: str) -> FoundResponder | None:
-        """Return what answers at a path, for entrances without a scope; None: the application has to look."""
+    @property
+    def directory(self) -> Directory:
+        """What is at which path, as the settings are now."""
         if self._live.settings is not self._settings:
             self._follow_settings()
-        return self._directory.find(path)
+        return self._directory
+
+    def find(self, path: str) -> FoundResponder | None:
+        """Return what answers at a path, for entrances without a scope; None: the application has to look."""
+        return self.directory.find(path)
 
     def refuse_unread(self, failure: Failure, method: str, path: str) -> Reply:
         """Return the answer to a request that is refused before it is read, and note it in the journal."""
-        if self._live.settings is not self._settings:
-            self._follow_settings()
-        return self._directory.refuse_unread(failure, method, path)
+        return self.directory.refuse_unread(failure, method, path)
 
     def admits_socket(self, path: str, query: bytes, headers: RawHeaders) -> bool:
         """Return whether the connection of a handshake is to go on as a WebSocket."""
@@ -88,13 +92,12 @@ class Site:
 
     def find_socket(self, path: str, query: bytes, headers: RawHeaders) -> "FoundSocket | None":
         """Return what answers a handshake at a path, if its client may go on over a WebSocket."""
-        if not self._live.settings.sockets:
-            return None
-        found = self.find(path) or self._directory.find_corrected(path)
-        if found is None or not found.responder.endpoint.has_socket:
+        found = self.directory.find(path) or self.directory.find_corrected(path)
+        if found is None:
             return None
         handshake = found.make_request("GET", query, tabulate(headers))
-        return FoundSocket(found.responder, handshake) if found.responder.admits_socket(handshake) else None
+        is_admitted = admits_socket(handshake, found.responder.endpoint, self._live.settings)
+        return FoundSocket(found.responder, handshake) if is_admitted else None
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         path = find_path(scope)
@@ -104,12 +107,12 @@ class Site:
         elif path == "*":  # OPTIONS of the server as such
             await send({"type": "http.response.start", "status": 204, "headers": _SERVER_WIDE_ALLOW})
             await send({"type": "http.response.body"})
-        elif found := self.find(path):
+        elif found := self.directory.find(path):
             await answer(found, scope, receive, send)
-        elif found := self._directory.find_corrected(path):
+        elif found := self.directory.find_corrected(path):
             await answer(found, _move(scope, found.path), receive, send)
         else:
-            found = self._directory.adopt(scope["method"], path, scope["query_string"])
+            found = self.directory.adopt(scope["method"], path, scope["query_string"])
             await answer(found, scope, receive, send)
 
     async def _connect(self, scope: Scope, receive: Receive, send: Send) -> None:

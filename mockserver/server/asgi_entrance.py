@@ -82,8 +82,9 @@ async def _respond_to_form(responder: Responder, visit: Visit) -> Response:
         return await responder.respond(visit)
     visit.request = replace(visit.request, form=reader)
     try:
-        responder.check_page(visit)
-        responder.check_key(visit)
+        responder.refuse_page(visit)
+        if visit.settings.keys is not None:
+            responder.require_key(visit)
         await _read_form(reader, visit)
         visit.row.asked = monotonic()
         response = await responder.respond(visit)

@@ -13,9 +13,9 @@ from mockserver.server.visit import Response, Visit, note_response
 
 
 class Render(Protocol):
-    """Turns a plan into the reply that the dialect of an operation gives; `timed`: it takes its time."""
+    """Turns a plan into the reply that the dialect of an operation gives."""
 
-    def __call__(self, operation: Operation, call: Call, plan: Plan, *, timed: bool) -> Response: ...
+    def __call__(self, operation: Operation, call: Call, plan: Plan) -> Response: ...
 
 
 def note_carried_out(carried_out: Iterable[CarriedOut], visit: Visit, render: Render) -> None:
@@ -48,4 +48,4 @@ def _make_reply(done: CarriedOut, dialect: Dialect, render: Render) -> Reply:
     if call is None or call.mcp is not None:
         return Reply(200, ())
     operation = next(each for each in dialect.operations if each.name == call.operation)
-    return render(operation, call, done.plan, timed=False).reply
+    return render(operation, call, done.plan).reply

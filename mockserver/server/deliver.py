@@ -11,7 +11,16 @@ from mockserver.core.action import Action
 from mockserver.core.exchange import COMPLETE
 from mockserver.core.frames import Frame
 from mockserver.core.plan import Failure
-from mockserver.delivery.connection import CLIENT_LEFT, CUT, STOPPED, ClientConnection, Wire, frame_body, join_headers
+from mockserver.delivery.connection import (
+    CLIENT_LEFT,
+    CUT,
+    STOPPED,
+    AnswerSink,
+    ClientConnection,
+    Wire,
+    frame_body,
+    join_headers,
+)
 from mockserver.delivery.drive import drive
 from mockserver.delivery.faults import apply_faults
 from mockserver.delivery.paced import PacedStream
@@ -77,7 +86,7 @@ def list_actions(response: Response, visit: Visit) -> Iterable[Action]:
     return apply_faults(actions, faults, error, streamed=streamed, live=live, head=head, on_unchanged=note_unchanged)
 
 
-def send_past_asgi(response: Response, visit: Visit, wire: Wire) -> bool:
+def send_past_asgi(response: Response, visit: Visit, sink: AnswerSink) -> bool:
     """Have the connection send a response by itself, and end its visit; False: nothing was sent, and others have to.
 
     This decides how a response leaves, over a connection that is free for it to a client of HTTP/1.1:
@@ -93,7 +102,7 @@ def send_past_asgi(response: Response, visit: Visit, wire: Wire) -> bool:
         return False
     if response.pace is AT_ONCE:
         lines = join_headers(reply, response.extra_headers)
-        if lines is None or not wire.send_whole(reply.status, lines, frame_body(lines, reply.body)):
+        if lines is None or not sink.send_whole(reply.status, lines, frame_body(lines, reply.body)):
             return False
         visit.row.note(reply.body)
         visit.end(COMPLETE)
@@ -102,7 +111,7 @@ def send_past_asgi(response: Response, visit: Visit, wire: Wire) -> bool:
     if lines is None:
         return False
     row = visit.row
-    return wire.send_paced(reply.status, lines, PacedStream(reply, _find_start(visit) or row.began, row, visit.end))
+    return sink.send_paced(reply.status, lines, PacedStream(reply, _find_start(visit) or row.began, row, visit.end))
 
 
 def _find_start(visit: Visit) -> float | None:

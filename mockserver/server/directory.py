@@ -16,9 +16,7 @@ from mockserver.server.live import Live
 from mockserver.server.namespaces import DEFAULT, MAX_NAMESPACE_NAME, is_namespace, split_namespace
 from mockserver.server.nearest_path import find_nearest_path
 from mockserver.server.respond import Responder
-from mockserver.server.routes import (
-    tidy,
-)
+from mockserver.server.routes import tidy
 from mockserver.server.snapshot import parse_query
 from mockserver.server.visit import Response, note_response
 

@@ -5,8 +5,8 @@ from base64 import b64decode
 from mockserver.config.settings import Settings
 from mockserver.core.http import Headers, HttpRequest
 from mockserver.core.plan import Failure
-from mockserver.dialects import Dialect
 from mockserver.server.access import check_key, check_page
+from mockserver.server.routes import Endpoint
 
 VERSION = b"13"
 
@@ -21,14 +21,30 @@ def asks_for_socket(method: str, upgrade: str) -> bool:
     return method == "GET" and "websocket" in upgrade.lower()
 
 
-def check_handshake(http: HttpRequest, dialect: Dialect, settings: Settings, *, checks_key: bool = True) -> None:
+def opens_sockets(endpoint: Endpoint, settings: Settings) -> bool:
+    """Return whether clients may talk to an endpoint over a WebSocket."""
+    return settings.sockets and endpoint.has_socket
+
+
+def admits_socket(http: HttpRequest, endpoint: Endpoint, settings: Settings) -> bool:
+    """Return whether a client may go on over a WebSocket; one that may not gets its refusal over HTTP."""
+    if not opens_sockets(endpoint, settings):
+        return False
+    try:
+        check_handshake(http, endpoint, settings)
+    except Failure:
+        return False
+    return True
+
+
+def check_handshake(http: HttpRequest, endpoint: Endpoint, settings: Settings) -> None:
     """Refuse what must not open a WebSocket: other pages, wrong keys, handshakes with mistakes. Raises Failure.
 
-    Unless it `checks_key`, that is left to the session, which tells its client over the WebSocket.
+    Of a key that is told over the WebSocket, a session tells its client what is wrong.
     """
     check_page(http, settings)
-    if settings.keys is not None and checks_key:
-        check_key(dialect.credential(http), settings.keys)
+    if settings.keys is not None and not endpoint.reads_key_over_socket:
+        check_key(endpoint.dialect.credential(http), settings.keys)
     version = http.header_values.get(b"sec-websocket-version")
     if version != VERSION:
         why = "is missing" if version is None else "must be 13"
@@ -55,7 +71,7 @@ def _check_lists(http: HttpRequest) -> None:
 def refuse_handshake(http: HttpRequest) -> Failure:
     """Return the refusal of a WebSocket where there is none."""
     message = f"There is no WebSocket at {http.path}. Send the request over HTTP."
-    return Failure("method_not_allowed", message, status=426, headers=_INSTEAD)
+    return Failure("method_not_allowed", message, status=426, headers=_UPGRADE_TO_HTTP)
 
 
 def _is_nonce(key: bytes) -> bool:
@@ -66,5 +82,5 @@ def _is_nonce(key: bytes) -> bool:
 
 
 # A 426 must name a protocol (RFC 9110). On it Codex goes on over HTTP; on any other status it retries for seconds.
-_INSTEAD: Headers = (("upgrade", "HTTP/1.1"), ("connection", "Upgrade"))
+_UPGRADE_TO_HTTP: Headers = (("upgrade", "HTTP/1.1"), ("connection", "Upgrade"))
 _KNOWN_VERSION: Headers = (("upgrade", "websocket"), ("connection", "Upgrade"), ("sec-websocket-version", "13"))

@@ -4,6 +4,7 @@ from asyncio import to_thread
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
+from stat import S_ISFIFO, S_ISREG
 from threading import Event
 
 from mockserver.config.errors import ConfigError, MockserverError
@@ -35,9 +36,13 @@ def _check_files(sources: Sources, live: Live) -> None:
     have_rules = {rule.place.file for rule in live.engine.rules if rule.place is not None}
     for path in sources.files:
         shown = sources.shown(path)
-        if path.is_fifo():
+        try:
+            status = path.stat()
+        except OSError:
+            continue  # to read it says why it cannot be read
+        if S_ISFIFO(status.st_mode):
             raise ConfigError(f"{shown}: a pipe can be read only once; put a file in its place")
-        if shown in have_rules and path.is_file() and not path.stat().st_size:
+        if shown in have_rules and S_ISREG(status.st_mode) and not status.st_size:
             raise ConfigError(f"{shown}: is empty; to serve no rules, write {{version: 1}}")
 
 

@@ -7,11 +7,13 @@ way.
 
 import logging
 from collections.abc import Awaitable
+from functools import partial
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from mockserver.core.call import WEBSOCKET, Call
+from mockserver.config.settings import Settings
+from mockserver.core.call import Call
 from mockserver.core.episode import Recorded
 from mockserver.core.http import HttpRequest, Reply, weigh
 from mockserver.core.json import Json
@@ -21,6 +23,7 @@ from mockserver.core.state import StateLostError
 from mockserver.delivery.script import AT_ONCE, Pace, fit_beats, fit_form
 from mockserver.dialects import Dialect, Operation
 from mockserver.dialects._reply import merge_headers
+from mockserver.engine.engine import Engine
 from mockserver.engine.offload import is_long, on_thread
 from mockserver.server.access import (
     check_key,
@@ -31,7 +34,7 @@ from mockserver.server.access import (
 )
 from mockserver.server.carried_out import note_carried_out
 from mockserver.server.client_environment import render_home
-from mockserver.server.handshakes import check_handshake, is_handshake, refuse_handshake
+from mockserver.server.handshakes import check_handshake, is_handshake, opens_sockets, refuse_handshake
 from mockserver.server.limits import LIMITED, Reservation
 from mockserver.server.live import Live
 from mockserver.server.masking import describe_crash
@@ -130,7 +133,7 @@ class Responder(Struct, eq=False):
                 return fixed
             operation = visit.operation = operation or self.require_operation(visit.row.method)
         if visit.settings.keys is not None:
-            self.check_key(visit)
+            self.require_key(visit)
         if TIMING in visit.request.header_values:
             visit.timed = read_timing(visit.request)
 
@@ -155,9 +158,13 @@ class Responder(Struct, eq=False):
         if type(plan.outcome) is Forward:
             return _forward(call, plan, visit)
         if large or is_long(call, plan.outcome):
-            response = await on_thread(self._render, operation, call, plan, timed=visit.timed)
+            response = await on_thread(
+                self.render, operation, call, plan, engine=visit.engine, settings=visit.settings, timed=visit.timed
+            )
         else:
-            response = self._render(operation, call, plan, timed=visit.timed)
+            response = self.render(
+                operation, call, plan, engine=visit.engine, settings=visit.settings, timed=visit.timed
+            )
         if len(response.reply.body) > LARGE_REPLY and not isinstance(plan.outcome, Raw | Recorded):
             visit.take(len(response.reply.body))  # rules and cassettes keep their bodies anyway
         return response
@@ -168,23 +175,22 @@ class Responder(Struct, eq=False):
         """Let a request into its namespace, unless a web page sent it that may not. Raises Failure."""
         live = self.live
         request = visit.request
-        self.check_page(visit)
+        self.refuse_page(visit)
         space = live.namespaces.touch(request.namespace)
         visit.settings = live.settings
         visit.engine = engine = space.find_engine(live.engine)
         visit.timed = space.timed
         visit.row.rules = engine.rule_set.rules
 
-    def check_page(self, visit: Visit) -> None:
+    def refuse_page(self, visit: Visit) -> None:
         """Raise Failure for a request of a web page that may not send it; none reaches a client in this process."""
         if not (visit.sender.passes_page_check or visit.sender.in_process):
             check_page(visit.request, visit.live.settings)
 
-    def check_key(self, visit: Visit) -> None:
-        """Raise Failure for a request without a key that it needs."""
-        keys = visit.settings.keys
-        if keys is not None and not has_own_login(visit.request, self.dialect.name, visit.engine.servers):
-            check_key(self.dialect.credential(visit.request), keys)
+    def require_key(self, visit: Visit) -> None:
+        """Raise Failure for a request without a key of the settings, unless its clients log in otherwise."""
+        if not has_own_login(visit.request, self.dialect.name, visit.engine.servers):
+            check_key(self.dialect.credential(visit.request), visit.settings.keys)
 
     def require_operation(self, method: str) -> Operation:
         """Return the operation that a method asks for. Raises Failure if the path has none."""
@@ -205,8 +211,8 @@ class Responder(Struct, eq=False):
                 allowed = (*operations, *(("HEAD",) if "GET" in operations else ()), "OPTIONS")
                 return Response(Plan(None, "generated"), Reply(204, (("allow", ", ".join(allowed)),)))
             if is_handshake(request):
-                if not visit.sender.in_process:
-                    self._check_handshake(request)
+                if not visit.sender.in_process and opens_sockets(self.endpoint, visit.settings):
+                    check_handshake(request, self.endpoint, visit.settings)
                 raise refuse_handshake(request)
             return None
         return None if self._may_be_stubbed(visit) else self.point_elsewhere(request)
@@ -278,7 +284,8 @@ class Responder(Struct, eq=False):
         live = self.live
         namespace = visit.row.namespace
         if plan.carried_out:
-            note_carried_out(plan.carried_out, visit, self._render)
+            render = partial(self.render, engine=visit.engine, settings=visit.settings, timed=False)
+            note_carried_out(plan.carried_out, visit, render)
         if plan.events and visit.settings.webhook_url is not None and not visit.sender.in_process:
             from mockserver.server.webhook_delivery import send_events  # few servers need it
 
@@ -293,11 +300,16 @@ class Responder(Struct, eq=False):
 
     # The reply
 
-    def _render(self, operation: Operation, call: Call, plan: Plan, *, timed: bool) -> Response:
-        """Turn a plan into the reply that the dialect gives; `timed`: it takes its time."""
+    def render(
+        self, operation: Operation, call: Call, plan: Plan, *, engine: Engine, settings: Settings, timed: bool
+    ) -> Response:
+        """Turn a plan into the reply that the dialect gives.
+
+        `engine` and `settings` are those that the plan was made with; `timed`: the answer takes its time.
+        """
         outcome = plan.outcome
         at_once = not timed or plan.timing == UNTIMED or plan.timing.at_once
-        pace = AT_ONCE if at_once else _find_pace(call, plan, self.live.engine.policy.seed)
+        pace = AT_ONCE if at_once else _find_pace(call, plan, engine.policy.seed)
         if type(outcome) is Answer:  # first, as most are; isinstance takes far longer for a Struct
             reply = operation.render(call, outcome)
         elif isinstance(outcome, Failure):
@@ -307,7 +319,7 @@ class Responder(Struct, eq=False):
         elif isinstance(outcome, Raw):
             reply = Reply(outcome.status, outcome.headers, outcome.body, outcome.frames)
         elif isinstance(outcome, Recorded):
-            reply, pace = pace_reply(outcome, pace, self.live.settings.replay_speed if timed else 0.0)
+            reply, pace = pace_reply(outcome, pace, settings.replay_speed if timed else 0.0)
             reply = self._use_own_urls(operation, reply, call.http)
             if operation.readdress is not None:
                 reply = operation.readdress(call, reply)
@@ -333,39 +345,6 @@ class Responder(Struct, eq=False):
         headers = replace_upload_urls(reply.headers, request, self.dialect)
         return reply if headers is reply.headers else replace(reply, headers=headers)
 
-    # WebSockets
-
-    async def plan_socket(self, handshake: HttpRequest) -> Response | None:
-        """Return the answer of a rule that refuses a WebSocket, or None. Raises Failure, StateLostError."""
-        query = handshake.query
-        model = query.get("model") or query.get("deployment") or ""
-        call = Call(self.dialect.name, WEBSOCKET, model, handshake, ["websocket", handshake.path, dict(query)])
-        await self.live.catch_up(handshake.namespace)
-        space = self.live.namespaces.touch(handshake.namespace)
-        plan = await space.find_engine(self.live.engine).plan(call)
-        if plan.outcome is None and not plan.faults:
-            return None
-        if plan.outcome is None:
-            plan = replace(plan, outcome=_BROKEN)
-        return self._render(next(iter(self.endpoint.operations.values())), call, plan, timed=space.timed)
-
-    def admits_socket(self, request: HttpRequest) -> bool:
-        """Return whether a client may go on over a WebSocket; one that may not gets its refusal over HTTP."""
-        try:
-            self._check_handshake(request)
-        except Failure:
-            return False
-        return self._has_socket
-
-    def _check_handshake(self, request: HttpRequest) -> None:
-        if self._has_socket:
-            checks_key = not any(each.over_socket == "realtime" for each in self.endpoint.operations.values())
-            check_handshake(request, self.dialect, self.live.settings, checks_key=checks_key)
-
-    @property
-    def _has_socket(self) -> bool:
-        return self.live.settings.sockets and self.endpoint.has_socket
-
 
 def _count_choices(call: Call) -> int:
     return call.options.n * len(call.prompts or ".")
@@ -388,5 +367,4 @@ def _forward(call: Call, plan: Plan, visit: Visit) -> Response:
 
 
 _NO_REPLY = Reply(0, ())
-_BROKEN = Failure("overloaded")  # what a fault breaks of a WebSocket that is not opened
 _BUG = "mockserver failed on this request; its log says how."

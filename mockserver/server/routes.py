@@ -32,6 +32,11 @@ class Endpoint(Struct, frozen=True):
         """Whether a client may talk to one of its operations over a WebSocket."""
         return any(each.over_socket for each in self.operations.values())
 
+    @property
+    def reads_key_over_socket(self) -> bool:
+        """Whether a session reads the key itself, so that a client with a wrong one gets a WebSocket."""
+        return any(each.over_socket == "realtime" for each in self.operations.values())
+
     def find_operation(self, method: str) -> Operation | None:
         """Return which operation a method asks for, if there is one: to HEAD it is what it is to GET."""
         return self.operations.get("GET" if method == "HEAD" else method)

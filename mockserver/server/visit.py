@@ -99,9 +99,9 @@ class Visit(Struct, eq=False):
     `request` has no content codings any more once these are undone; `sent` is then how it came. `receive` tells when
     the client has left.
 
-    When it enters its namespace it is settled what answers it, `settings` and `engine`, as a reload is for the next
-    request, and whether the answer is `timed`, that is, takes its time. `call` is what was read of it, and `remarks`
-    are those on the history that it sends back.
+    When it enters its namespace it gets the `settings` and the `engine` that answer it; a reload affects later requests
+    only. From then on it is known whether the answer is `timed`, that is, takes its time. `call` is what was read of
+    it, and `remarks` are those on the history that it sends back.
     """
 
     live: Live
@@ -139,7 +139,7 @@ class Visit(Struct, eq=False):
     def take(self, size: int) -> None:
         """Count bytes that the request takes. Raises Failure if all take too many."""
         if not self.sender.in_process:
-            self.live.unsent.take(self.row, size, limit=self.live.settings.max_unsent)
+            self.live.unsent.take(self.row, size, limit=self.settings.max_unsent)
 
     def refuse(self, failure: Failure, call: Call | None = None) -> Response:
         """Return the response to a request that is refused, in the words of the provider."""
@@ -155,7 +155,7 @@ class Visit(Struct, eq=False):
         request = self.request
         plan = response.plan
         reply = response.reply
-        settings = self.live.settings
+        settings = self.settings
         reservation = self.reservation if tells_limits and response.forwarded is None else None
         limits = () if reservation is None else reservation.headers
         own = reply.headers

@@ -116,8 +116,8 @@ def is_usable(client: "OpenAI", env: Mapping[str, str]) -> bool:
 def _find_options(env: Mapping[str, str], dialect: str) -> dict[str, Any]:
     check_dialect(dialect)
     spoken = discover_all()[dialect]
-    if dialect in _OWN:
-        raise ConfigError(f"OpenAI's client can't call {dialect}; use {_OWN[dialect]}")
+    if dialect in _OWN_CLIENTS:
+        raise ConfigError(f"OpenAI's client can't call {dialect}; use {_OWN_CLIENTS[dialect]}")
     base = env[ADDRESS] + spoken.mounts[0]
     key = find_key(env, dialect)
     if dialect == _AZURE:
@@ -127,7 +127,7 @@ def _find_options(env: Mapping[str, str], dialect: str) -> dict[str, Any]:
 
 _AZURE = "azure_openai"
 # The dialects that need a client of their own, and how it is created.
-_OWN: Mapping[str, str] = {
+_OWN_CLIENTS: Mapping[str, str] = {
     "azure": 'azure-ai-inference: ChatCompletionsClient(mockserver.base_url("azure"), AzureKeyCredential("any"))',
     "bedrock": 'boto3: boto3.client("bedrock-runtime", endpoint_url=mockserver.base_url("bedrock"))',
     "anthropic": 'anthropic: Anthropic(base_url=mockserver.base_url("anthropic"), api_key="any")',

@@ -180,11 +180,11 @@ def test_images_of_xai(client: OpenAI, hosts: Served) -> None:
     assert [image.revised_prompt for image in made.data] == ["a cat", "a cat"]
     assert httpx2.get(made.data[0].url).content[:4] == b"\x89PNG"
     picture = {"url": "https://a.example/a.png", "type": "image_url"}
-    edited = httpx2.post(
-        f"{hosts.address}/xai/v1/images/edits",
-        json={"prompt": "a dog", "image": picture, "response_format": "b64_json"},
-    )
+    edit = f"{hosts.address}/xai/v1/images/edits"
+    edited = httpx2.post(edit, json={"prompt": "a dog", "image": picture, "response_format": "b64_json"})
     assert list(edited.json()["data"][0]) == ["b64_json", "mime_type", "revised_prompt"]
+    refused = httpx2.post(edit, json={"prompt": "a dog", "images": True})
+    assert (refused.status_code, "images" in refused.text) == (400, True)
 
 
 def test_images_of_together(hosts: Served) -> None:

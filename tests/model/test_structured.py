@@ -74,6 +74,18 @@ def test_bounds_that_a_prompt_tells_by_a_name(prompt: str, bounds: Json) -> None
     assert other == {"type": "integer"}
 
 
+@pytest.mark.parametrize("quotes", ["'''", '"""'])
+def test_what_stands_between_three_quotes_is_read_for_values(quotes: str) -> None:
+    cart = "interface Cart {\n items: Item[];\n}\ninterface Item {\n name: string;\n quantity: number;\n}"
+    found = ordered(
+        f'You translate requests into JSON objects of type "Cart" according to these definitions:\n```\n{cart}\n```\n'
+        f"The following is a user request:\n{quotes}\ntwo lattes and one bagel please\n{quotes}\n"
+        "The following is the user request translated into a JSON object with 2 spaces of indentation:\n"
+    )
+    items = [{"name": "lattes", "quantity": 2}, {"name": "bagel", "quantity": 1}]
+    assert json.loads(found) == {"items": items}
+
+
 def test_keys_on_lines_of_their_own() -> None:
     keys = '"why"   – One sentence.\n  "score" – 0 to 3, where 3 is the best'
     found = as_json(f"Output only a JSON object with exactly these keys:\n  {keys}\n\nTea is good.")

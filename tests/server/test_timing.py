@@ -95,6 +95,21 @@ async def test_a_reload_amid_a_request_is_for_the_next() -> None:
     assert b'"after"' in (await responder.respond(responder.admit(request))).reply.body
 
 
+async def test_the_jitter_of_a_request_in_progress_is_that_of_its_own_seed() -> None:
+    live, other = local(timing=JITTERY, seed=1).live, local(timing=JITTERY, seed=2).live
+    body = json.dumps({"model": "m", "messages": [{"role": "user", "content": "x" * LARGEST_IN_LOOP}]}).encode()
+    openai = discover()["openai"]
+    responder = Responder(live, Endpoint(CHAT, openai, {"POST": openai.operations[0]}))
+    request = HttpRequest("POST", CHAT, body=body)
+    before = (await responder.respond(responder.admit(request))).pace
+    task = asyncio.create_task(responder.respond(responder.admit(request)))
+    await asyncio.sleep(0)
+    live.engine, live.settings = other.engine, other.settings
+    assert not task.done()
+    assert (await task).pace == before
+    assert (await responder.respond(responder.admit(request))).pace != before
+
+
 def test_a_longer_prompt_makes_the_first_token_later() -> None:
     server = local(timing={"prompt_per_1k": "1s"})
     short, long = (asked(server, CHAT, PATHS[CHAT]("word " * count)) for count in (10, 2010))

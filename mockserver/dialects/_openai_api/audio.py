@@ -47,7 +47,7 @@ SPEECH = Model(
 )
 _FORMATS = ("json", "text", "srt", "verbose_json", "vtt", "diarized_json")
 _WHISPER_FORMATS = ("srt", "vtt", "verbose_json")  # formats that newer models lack
-_INSTEAD = "Use 'json' or 'text' instead."
+_OTHER_FORMATS = "Use 'json' or 'text' instead."
 
 
 class AudioApi(Struct, frozen=True):
@@ -143,7 +143,7 @@ class AudioApi(Struct, frozen=True):
         if url is None:
             check_recording(file, model, validation)
         if validation is Validation.LIVE and "gpt-4o" in model and wanted in _WHISPER_FORMATS:
-            message = f"response_format '{wanted}' is not compatible with model '{model}'. {_INSTEAD}"
+            message = f"response_format '{wanted}' is not compatible with model '{model}'. {_OTHER_FORMATS}"
             raise Failure("bad_parameter", message=message, param="response_format", code="unsupported_value")
         begun = read_data(file.content, HEARD)
         heard = hear(begun)

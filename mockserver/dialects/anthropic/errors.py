@@ -113,8 +113,13 @@ _TYPES: Mapping[int, str] = {
     504: "timeout_error",
     529: "overloaded_error",
 }
-_OWN = {"quota": ErrorRow(400), "timeout": ErrorRow(504), "overloaded": ErrorRow(529)}
-ROWS = make_error_rows(ErrorRow, previous_not_found=ErrorRow(404, code="thread_not_found"), **_OWN)
+ROWS = make_error_rows(
+    ErrorRow,
+    previous_not_found=ErrorRow(404, code="thread_not_found"),
+    quota=ErrorRow(400),
+    timeout=ErrorRow(504),
+    overloaded=ErrorRow(529),
+)
 _RATE = (
     "This request would exceed your organization's rate limit of {most} {kind} per {window} (org: mockserver, model: "
     "{model}). For details, refer to: https://docs.claude.com/en/api/rate-limits. You can see the response headers for "

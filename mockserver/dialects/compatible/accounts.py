@@ -24,7 +24,7 @@ _VERSION = "0.11.0"  # of vLLM
 
 def list_operations(host: Host) -> tuple[Operation, ...]:
     """Return the operations of a host besides chat, completions and embeddings."""
-    own = (replace(each, parse=_place(host, each.parse)) for each in _OWN.get(host.kin, ()))
+    own = (replace(each, parse=_place(host, each.parse)) for each in _OPERATIONS_BY_KIN.get(host.kin, ()))
     listed = (
         Operation("models", "GET", "/models", _place(host, _parse_models), partial(_render_models, host)),
         Operation("model", "GET", "/models/{model:path}", _place(host, _parse_models), partial(_render_model, host)),
@@ -310,7 +310,7 @@ def _render_nothing(call: Call, outcome: Models) -> Reply:
 
 _PERCENTILES = {"p50": 250, "p75": 250, "p90": 250, "p99": 250}
 _REFUSE = COMPATIBLE.errors.refuse
-_OWN: Mapping[str, tuple[Operation, ...]] = {
+_OPERATIONS_BY_KIN: Mapping[str, tuple[Operation, ...]] = {
     "cerebras": (_info("/tcp_warming", lambda call: {"status": "ok"}),),
     "deepseek": (_info("/user/balance", _balance),),
     "openrouter": (

@@ -67,8 +67,11 @@ def _show_together(call: Call, body: Body) -> Body:
 
 def _read_xai(body: Body) -> Body:
     """Return a body with the pictures to edit as OpenAI's has them."""
+    several = body.get("images") or []
+    if not isinstance(several, list):
+        return body  # it is refused as it is
     read = {key: value for key, value in _ask_for_urls(body).items() if key not in ("image", "images")}
-    pictures = [*(body.get("images") or ()), *filter(None, [body.get("image")])]
+    pictures = [*several, *filter(None, [body.get("image")])]
     if pictures:
         read["images"] = [{"image_url": each.get("url")} if isinstance(each, dict) else each for each in pictures]
     return read

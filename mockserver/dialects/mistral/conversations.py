@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from pydantic_core import to_json
 
 from mockserver.core.call import Call, IdShape, Message
-from mockserver.core.http import HttpRequest, Reply
+from mockserver.core.http import HeaderLines, HttpRequest, Reply
 from mockserver.core.json import Json
 from mockserver.core.kept_objects import KeptObject, ObjectView
 from mockserver.core.plan import Answer, ToolUse
@@ -91,7 +91,7 @@ def _render_view(call: Call, view: ObjectView) -> Reply:
     """Return the reply: an object, a list of objects, or nothing for what is deleted."""
     lines = write_lines(call.http, call)
     if view.status == _NO_CONTENT:
-        return Reply(_NO_CONTENT, (("content-length", "0"),))
+        return Reply(_NO_CONTENT, HeaderLines(lines))
     if _LISTED in view.body:
         return data_reply(200, to_json(view.body[_LISTED]), lines)
     return make_json_reply(200, view.body, lines)

@@ -79,7 +79,7 @@ class _Search:
                 self._rejections[""] += 1
             except WorkLimitError:
                 if self._is_minimal and self._stuck is None:
-                    self._stuck = UnsatisfiableError(f"it takes more work than one request may; {_INSTEAD}")
+                    self._stuck = UnsatisfiableError(f"it takes more work than one request may; {_REMEDY}")
                 self._is_minimal = True
             else:
                 if self._accepts(value):
@@ -113,7 +113,7 @@ class _Search:
         validator = self._compiled.validator
         cost = 0.0 if validator.is_cheap else validator.estimate_cost(*measure_depth_and_size(value))
         if cost > MAX_COST:
-            self._stuck = UnsatisfiableError(f"validating a value takes too long; {_INSTEAD}")
+            self._stuck = UnsatisfiableError(f"validating a value takes too long; {_REMEDY}")
             if self._is_minimal:
                 raise self._stuck
             self._is_minimal = True  # a smaller value may do
@@ -136,7 +136,7 @@ def _make_failure(what: str, error: UnsatisfiableError, schema: Json) -> Failure
     return Failure("bad_parameter", f"The JSON schema {what}: {error}.", details=details)
 
 
-_INSTEAD = "make it smaller, or answer with a rule"
+_REMEDY = "make it smaller, or answer with a rule"
 _MAX_ATTEMPTS = 8
 _MAX_WORK = 14_000  # steps for one instance, over all attempts
 _MAX_WORK_PER_ATTEMPT = 8_000

@@ -299,8 +299,8 @@ def read_texts_by_name() -> Mapping[str, Draw]:
     """Functions that draw a text, by the last words of the name of a property."""
     known = word_lists("properties")
     draws = [(names, choose_from(*values)) for names, values in known["one_of"].items()]
-    draws += [(names, _MADE[name]) for name, names in known["same_as"].items()]
-    return {**_MADE, **{name: draw for names, draw in draws for name in names.split(", ")}}
+    draws += [(names, _DRAWS_BY_NAME[name]) for name, names in known["same_as"].items()]
+    return {**_DRAWS_BY_NAME, **{name: draw for names, draw in draws for name in names.split(", ")}}
 
 
 @cache
@@ -345,7 +345,7 @@ def _draw_user_name(rng: Random) -> str:
 
 _MAX_HINT = 200
 
-_MADE: Mapping[str, Draw] = {
+_DRAWS_BY_NAME: Mapping[str, Draw] = {
     "summary": draw_remark,
     "full name": _draw_full_name,
     "first name": FIRST_NAME,

@@ -66,7 +66,7 @@ from mockserver.rules.templates import (
 
 _BROKEN = re.compile(r"[\x00-\x1f\x7f]")
 # They frame the answer or control the connection, so a rule that sets them could break the next answer.
-_OWN = HOP_BY_HOP | {"content-length"}
+_SET_BY_SERVER = HOP_BY_HOP | {"content-length"}
 
 
 def compile_headers(table: Mapping[str, str | int] | None, context: CompileContext) -> Headers:
@@ -79,7 +79,7 @@ def compile_headers(table: Mapping[str, str | int] | None, context: CompileConte
 
 
 def _check_header_name(name: str) -> str | None:
-    if name.lower() in _OWN:
+    if name.lower() in _SET_BY_SERVER:
         return f'the server sets "{name.lower()}" itself; remove it'
     return explain_header_name(name)
 
@@ -228,13 +228,13 @@ def _find_reason(name: str, context: CompileContext) -> str:
     return "server_error"
 
 
-_OURS = (
+_UNSCRIPTED_REASONS = (
     "missing_key", "unmatched", "route_not_found", "method_not_allowed", "bad_json",
     "not_found", "previous_not_found", "not_cancellable", "unsupported",
     "key_not_allowed", "model_not_allowed", "over_limit",
 )  # fmt: skip
 # The short names of errors, and their reasons.
-ERROR_NAMES: Mapping[str, str] = {name: name for name in REASONS if name not in _OURS}
+ERROR_NAMES: Mapping[str, str] = {name: name for name in REASONS if name not in _UNSCRIPTED_REASONS}
 
 
 def compile_raw(raw: RawSpec, context: CompileContext) -> Compiled[Raw]:

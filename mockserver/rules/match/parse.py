@@ -84,8 +84,8 @@ def _parse_field(key: str, value: Json, report: Report) -> Iterator[Condition]:
 
 
 def _guess_field(key: str) -> str:
-    if key in _INSTEAD:
-        return f'; write "{_INSTEAD[key]}"'
+    if key in _FIELD_BY_API_NAME:
+        return f'; write "{_FIELD_BY_API_NAME[key]}"'
     in_body = f'; to match a field of the request body, write "param.{key}"' if key.isidentifier() else ""
     return did_you_mean(key, (*FIELDS, *GROUPS)) or in_body
 
@@ -306,7 +306,7 @@ _SHAPES: Mapping[str, _Shape] = {
 }
 
 # Fields by the names that providers' APIs use for them.
-_INSTEAD: Mapping[str, str] = {
+_FIELD_BY_API_NAME: Mapping[str, str] = {
     **dict.fromkeys(("input", "prompt", "content", "text"), "last_user"),
     "messages": "conversation",
     "instructions": "system",

@@ -95,7 +95,9 @@ def _show_asked(call: Call, secrets: "Secrets") -> dict[str, Json]:
 
     usual = asdict(Options())
     options = {
-        name: value for name, value in asdict(call.options).items() if value != usual[name] and name not in _OURS
+        name: value
+        for name, value in asdict(call.options).items()
+        if value != usual[name] and name not in _UNSENT_OPTIONS
     }
     shown = {
         "messages": [{**_show_message(message), "text": mask_and_cut(message.text)} for message in call.messages],
@@ -109,7 +111,7 @@ def _show_asked(call: Call, secrets: "Secrets") -> dict[str, Json]:
 
 
 # How we read a request, rather than what it says.
-_OURS = ("bare_functions", "usual_tokens", "strict_schema", "lenient_schema", "overflow")
+_UNSENT_OPTIONS = ("bare_functions", "usual_tokens", "strict_schema", "lenient_schema", "overflow")
 
 
 def _show_message(message: Message) -> dict[str, Json]:

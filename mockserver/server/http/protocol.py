@@ -9,6 +9,7 @@ from math import inf
 from types import coroutine
 from typing import Any
 
+from msgspec import Struct
 from starlette.types import ASGIApp, Receive, Scope, Send
 from uvicorn.config import Config
 from uvicorn.protocols.http.flow_control import FlowControl
@@ -87,7 +88,6 @@ class ConnectionProtocol(asyncio.Protocol):
 
         # Its requests
         self.parser = RequestParser()
-        self._head: RequestHead | None = None  # of the request that is answered without a cycle
         self._running: RequestCycle | None = None  # whose answer is being sent
         self._latest: RequestCycle | None = None  # that was begun or queued last: more of its body may come
         self.pipeline: deque[tuple[RequestCycle, ASGIApp]] = deque()  # those that wait, the next one last
@@ -235,8 +235,7 @@ class ConnectionProtocol(asyncio.Protocol):
                 try:
                     awaited = first_step.send(None)
                 except StopIteration as done:
-                    self._head = head
-                    if not send_past_asgi(done.value, visit, self):
+                    if not send_past_asgi(done.value, visit, ImmediateSender(self, head)):
                         self._serve(return_response(done.value), visit, head)
                 else:
                     self._serve(resume(first_step, awaited), visit, head)
@@ -382,6 +381,13 @@ class ConnectionProtocol(asyncio.Protocol):
 
     # Answers
 
+    def begin_paced(self, cycle: RequestCycle, status: int, lines: bytes, stream: PacedStream) -> None:
+        """Begin an answer that is a stream, which goes on without a task."""
+        self._running = cycle
+        self.tasks.add(cycle)
+        cycle.begin_paced(status, lines, stream)
+        self.shared.wheel.add(stream)
+
     def _serve(self, response: Awaitable[Response], visit: Visit, head: RequestHead) -> None:
         """Send a response to a plain request that is to come, or that is sent in steps."""
         cycle = RequestCycle(self, head, whole=True)
@@ -416,27 +422,23 @@ class ConnectionProtocol(asyncio.Protocol):
         return count_unsent(self.transport)
 
     def send_whole(self, status: int, lines: bytes, body: bytes) -> bool:
-        cycle = self._running
-        if cycle is None:  # it is answered in the turn in which it came
-            self.write_head(status, lines, body)
-            self.due = self.shared.watch.idle_until
-            return True
-        if self.is_closing() or not cycle.is_simple:
+        cycle = self._find_simple()
+        if cycle is None:
             return False
         cycle.send_whole(status, lines, body)
         return True
 
     def send_paced(self, status: int, lines: bytes, stream: PacedStream) -> bool:
-        cycle = self._running
+        cycle = self._find_simple()
         if cycle is None:
-            assert self._head is not None  # noqa: S101  # `answer` has set it
-            self._running = cycle = RequestCycle(self, self._head, whole=True)
-            self.tasks.add(cycle)
-        elif self.is_closing() or not cycle.is_simple:
             return False
-        cycle.begin_paced(status, lines, stream)
-        self.shared.wheel.add(stream)
+        self.begin_paced(cycle, status, lines, stream)
         return True
+
+    def _find_simple(self) -> RequestCycle | None:
+        """Return the cycle whose answer is being sent, if that can be written past ASGI."""
+        cycle = self._running
+        return cycle if cycle is not None and cycle.is_simple and not self.is_closing() else None
 
     def send_piece(self, data: bytes) -> bool:
         return self._running is not None and not self.is_closing() and self._running.send_piece(data)
@@ -466,6 +468,27 @@ class ConnectionProtocol(asyncio.Protocol):
         self._pass_to(Phase.LEAVING)
         if self._running is not None:
             self._running.response_complete = True
+
+
+class ImmediateSender(Struct, frozen=True):
+    """Sends the answer to a plain request in the turn of the loop in which that came whole.
+
+    So the answer needs no task; nor does it need a cycle, if it is not a stream.
+    """
+
+    connection: ConnectionProtocol
+    head: RequestHead
+
+    def send_whole(self, status: int, lines: bytes, body: bytes) -> bool:
+        connection = self.connection
+        connection.write_head(status, lines, body)
+        connection.due = connection.shared.watch.idle_until
+        return True
+
+    def send_paced(self, status: int, lines: bytes, stream: PacedStream) -> bool:
+        cycle = RequestCycle(self.connection, self.head, whole=True)
+        self.connection.begin_paced(cycle, status, lines, stream)
+        return True
 
 
 @coroutine
@@ -498,7 +521,7 @@ class ProtocolFactory:
     def __init__(
         self,
         refuse: Refuse,
-        deadlines: Deadlines = Deadlines(),  # noqa: B008  # frozen
+        deadlines: Deadlines = Deadlines(),
         unsent: Unsent | None = None,
         site: Site | None = None,
     ) -> None:

@@ -10,9 +10,11 @@ from contextlib import contextmanager
 from typing import Any, Protocol
 
 from msgspec import Struct
+from msgspec.structs import replace
 from starlette.types import Message, Receive, Scope, Send
 
 from mockserver.core.action import NO_CLOSE_FRAME
+from mockserver.core.call import WEBSOCKET, Call
 from mockserver.core.http import HttpRequest
 from mockserver.core.plan import Failure
 from mockserver.core.socket_turn import SocketTurn
@@ -133,7 +135,7 @@ class SocketSession:
         """Return the answer to a client that is refused, or why it is."""
         try:
             await self._count_handshake()
-            return await self.responder.plan_socket(self.handshake)
+            return await self._ask_rules()
         except Failure as failure:
             return failure
         except StateLostError:
@@ -147,6 +149,26 @@ class SocketSession:
             handshake = self.handshake
             key = dialect.credential(handshake)
             await limiter.count_handshake(handshake.namespace, key, dialect.rate_limit_headers)
+
+    async def _ask_rules(self) -> Response | None:
+        """Return the answer of a rule that refuses a WebSocket, or None. Raises Failure, StateLostError."""
+        responder = self.responder
+        live = responder.live
+        handshake = self.handshake
+        query = handshake.query
+        model = query.get("model") or query.get("deployment") or ""
+        meaning = ["websocket", handshake.path, dict(query)]
+        call = Call(responder.dialect.name, WEBSOCKET, model, handshake, meaning)
+        await live.catch_up(handshake.namespace)
+        space = live.namespaces.touch(handshake.namespace)
+        engine = space.find_engine(live.engine)
+        plan = await engine.plan(call)
+        if plan.outcome is None and not plan.faults:
+            return None
+        if plan.outcome is None:
+            plan = replace(plan, outcome=_BROKEN)
+        operation = next(iter(responder.endpoint.operations.values()))
+        return responder.render(operation, call, plan, engine=engine, settings=live.settings, timed=space.timed)
 
     async def _refuse_handshake(self, refusal: Response | Failure) -> None:
         """Answer over HTTP in place of a WebSocket, by ASGI's extension for that."""
@@ -306,6 +328,7 @@ class SocketSession:
         return {"type": "http.disconnect"}
 
 
+_BROKEN = Failure("overloaded")  # what a fault breaks of a WebSocket that is not opened
 _HANDSHAKE_HEADERS = frozenset(
     (
         b"upgrade", b"connection", b"content-type", b"content-length", b"content-encoding", b"transfer-encoding",

@@ -193,13 +193,12 @@ class Engine(Struct, frozen=True, eq=False):
 class OutcomePlanner(Struct, frozen=True, eq=False):
     """Plans what rules and generators say to one call, within what the call asks for.
 
-    It is the lowest of five planners, of which each asks the one above it in this list where it has no answer itself:
+    It is the base of four planners, each of which inherits how to go on where it has no answer itself:
 
-    - OutcomePlanner: what a rule, a generator or kept objects say
-    - UnruledPlanner: what a call gets that no rule answers
-    - RulePlanner: what the rules say
-    - CallPlanner: a whole answer, after the conversation that the call continues
-    - McpPlanner: a message to an MCP server, in place of CallPlanner
+    - UnruledPlanner: what a call gets that no rule answers; what is made up is an outcome
+    - RulePlanner: what the rules say; without one that answers, the call is unruled
+    - CallPlanner: a whole answer, after the conversation that the call continues; each turn of it is up to the rules
+    - McpPlanner: the same for a message to an MCP server
 
     Cassettes look a call up as it was `asked`; `terms` are those of its model. If the previous response is `lost`,
     only rules that match on it or forward answer.

@@ -274,7 +274,7 @@ class Running:
             self.wait_for(self._hang_up(all_of_them=all_of_them))
 
     def wait_for(self, work: Coroutine[object, object, T]) -> T:
-        assert self._loop is not None  # noqa: S101  # `start` has returned
+        assert self._loop is not None  # `start` has returned
         return asyncio.run_coroutine_threadsafe(work, self._loop).result(_PATIENCE)
 
     async def _hang_up(self, *, all_of_them: bool) -> None:

@@ -212,7 +212,7 @@ class OutcomePlanner(Struct, frozen=True, eq=False):
     async def plan_outcome(self, call: Call, outcome: RuleOutcome, source: str, *, large: bool) -> Plan:
         """Plan what is said. A cassette or the provider's own server may give the answer for it. Raises Failure."""
         if type(outcome) is ArtifactDraft and outcome.key == STATUS.key:
-            assert call.work is not None  # noqa: S101  # as of all that makes an object
+            assert call.work is not None  # as of all that makes an object
             return await self.work(call, call.work, outcome.stated, source)
         if type(outcome) is ArtifactDraft and call.operation in CONVERSATIONS:
             outcome = _write_conversation(call.operation, outcome, source)
@@ -627,7 +627,7 @@ def _write_remarks(rule: Rule, whys: Sequence[str]) -> tuple[str, ...]:
 def _write_conversation(operation: str, stated: ArtifactDraft, source: str) -> Draft:
     """Return what a key beside text says in a conversation. Raises Failure."""
     write = CONVERSATIONS[operation].write
-    assert write is not None  # noqa: S101  # `explain_misfit` has found that it suits
+    assert write is not None  # `explain_misfit` has found that it suits
     try:
         return write(stated)
     except ValueError as why:

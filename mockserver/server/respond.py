@@ -322,7 +322,7 @@ class Responder(Struct, eq=False):
             if reply is outcome.reply and pace is AT_ONCE and not plan.faults:  # which need each frame by itself
                 reply = outcome.joined_reply
         else:
-            assert not isinstance(outcome, Usage | Forward | None)  # noqa: S101
+            assert not isinstance(outcome, Usage | Forward | None)
             reply = operation.render(call, outcome)
         if reply.beats and timed and not isinstance(outcome, Recorded):
             reply, pace = fit_beats(reply, pace)

@@ -36,7 +36,7 @@ from mockserver.config.errors import CassetteError, Mistake, SourceLocation
 from mockserver.config.source import did_you_mean, make_place
 from mockserver.config.yaml_reader import pause_collector
 from mockserver.core.episode import Episode, Recorded, RecordedEvent, Sent, join_header
-from mockserver.core.http import Headers
+from mockserver.core.http import HEADER_NAME, Headers
 from mockserver.core.json import Json, compact, try_parse
 from mockserver.core.mcp_messages import name_request
 from mockserver.core.text import count_noun
@@ -280,7 +280,7 @@ def _read_frames(node: Node, layout: EventLayout, events: _EventLines | None) ->
 def _read_headers(node: Node) -> Headers:
     pairs = [*_list_pairs(node)]
     for name, value in pairs:
-        if not _NAME.fullmatch(read_text(name)):
+        if not HEADER_NAME.fullmatch(read_text(name)):
             raise Refused(f"{read_text(name)[:60]!a} is not a valid header name", name.spot)
         if not _VALUE.fullmatch(read_text(value)):
             raise Refused("a header must be one line of Latin-1 characters", value.spot)
@@ -336,7 +336,6 @@ _REQUEST = ("method", "path", "query", "headers", "body")
 _REPLY = ("status", "headers", "took", "body", "style", "ends", "frames", "sha256")
 _FRAMES = re.compile(r"^  frames:\n((?:    - \{at: .*\}\n)+)", re.MULTILINE)
 _STATUS = re.compile(r"[2-5][0-9]{2}")
-_NAME = re.compile(r"[\w!#$%&'*+.^`|~-]+", re.ASCII)
 _VALUE = re.compile(r"[\t\x20-\x7e\x80-\xff]*")  # what HTTP can carry
 _HASH = re.compile(r"[0-9a-f]{64}")
 _CUT_OFF = (

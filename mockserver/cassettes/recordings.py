@@ -18,7 +18,7 @@ from msgspec import Struct
 from mockserver.config.errors import CassetteError, Mistake, SourceLocation
 from mockserver.config.yaml_reader import Spot, YamlProblem
 from mockserver.config.yaml_reader import parse as parse_yaml
-from mockserver.core.http import Headers
+from mockserver.core.http import HEADER_NAME, Headers
 from mockserver.core.json import Json, compact
 from mockserver.core.text import limit_lines, show_value
 
@@ -365,10 +365,7 @@ def _read_headers(headers: Json) -> Headers:
         pairs = [(str(row.get("name")), row.get("value")) for row in headers if isinstance(row, Mapping)]
     elif headers is not None:
         raise UnreadableError("its headers are not a table")
-    return tuple((name.lower(), _decode_header(value)) for name, value in pairs if _HEADER_NAME.fullmatch(name))
-
-
-_HEADER_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")  # RFC 9110, 5.1
+    return tuple((name.lower(), _decode_header(value)) for name, value in pairs if HEADER_NAME.fullmatch(name))
 
 
 def _decode_header(value: Json) -> str:

@@ -39,6 +39,7 @@ from mockserver.config.types import (
     parse_json_path,
     split_texts,
 )
+from mockserver.core.http import HEADER_NAME, explain_header_name
 from mockserver.core.json import Json
 from mockserver.core.mcp_server import is_upstream_name
 from mockserver.core.origins import is_loopback
@@ -229,6 +230,19 @@ AllowedSecrets = Annotated[
 ]
 
 
+def _check_compared(names: tuple[str, ...]) -> tuple[str, ...]:
+    """Return what to compare, with names of headers in lower case."""
+    headers = {at: name.removeprefix("header.") for at, name in enumerate(names) if name.startswith("header.")}
+    errors = [make_refusal((at,), why, names[at]) for at, name in headers.items() if (why := explain_header_name(name))]
+    if errors:
+        raise ValidationError.from_exception_data("also", errors)
+    return tuple(name.lower() if at in headers else name for at, name in enumerate(names))
+
+
+_COMPARED = make_list_schema(rf"header\.{HEADER_NAME.pattern}|(?!\s*header\.)[^,]*")
+Compared = Annotated[Several, AfterValidator(_check_compared), WithJsonSchema(lambda: _COMPARED)]
+
+
 class MatchSettings(BaseTable, title="match"):
     """Which parts of a request to ignore, or to compare as well, when looking for a recording."""
 
@@ -237,7 +251,7 @@ class MatchSettings(BaseTable, title="match"):
     ignore: Several = field(
         (), description="Body fields to ignore, such as temperature, or generationConfig.seed inside another."
     )
-    also: Several = field(
+    also: Compared = field(
         (), description="What to compare as well: header.x-tenant, query.api-version, or a body field such as user."
     )
 

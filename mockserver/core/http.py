@@ -10,14 +10,22 @@ from msgspec import Struct
 from mockserver.core.frames import Frame
 from mockserver.core.lazy import lazy_property
 from mockserver.core.socket_turn import SocketTurn
-from mockserver.core.text import make_reprs
+from mockserver.core.text import make_reprs, show_value
 
 CONTROL = "/__mockserver__"  # the prefix of the control paths, which no rule can answer
 # Headers that concern one connection only, and stay behind where a message goes on, or is kept.
 HOP_BY_HOP = frozenset(
     ("connection", "keep-alive", "proxy-connection", "te", "trailer", "transfer-encoding", "upgrade")
 )
+HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")  # RFC 9110, 5.1
 _HTTPS = re.compile(r"https\s*(,|$)", re.IGNORECASE)  # each proxy adds its own
+
+
+def explain_header_name(name: str) -> str | None:
+    """Return why a header cannot have this name; None if it can."""
+    if HEADER_NAME.fullmatch(name):
+        return None
+    return f"{show_value(name)} is not a valid header name: use only letters, digits and !#$%&'*+.^_`|~-"
 
 
 def read_media_type(media: str) -> str:
@@ -124,7 +132,7 @@ class HttpRequest(Struct, frozen=True, dict=True):
         return find_first_values(self.headers)
 
     def header(self, name: str) -> str | None:
-        """The first value of a header (any case), or None."""
+        """The first value of a header, or None; `name` is one that a header can have, in any case."""
         value = self.header_values.get(name.lower().encode("latin-1"))
         return None if value is None else value.decode("latin-1")
 

@@ -30,8 +30,8 @@ def test_scrubs(line: str, means: tuple[Scrub, ...]) -> None:
 
 
 def test_what_makes_requests_equal() -> None:
-    line = "match: {ignore: temperature, also: [header.x-tenant]}"
-    assert settings(line).match == MatchSettings(ignore=("temperature",), also=("header.x-tenant",))
+    line = "match: {ignore: temperature, also: [header.X-Tenant, Query.A]}"
+    assert settings(line).match == MatchSettings(ignore=("temperature",), also=("header.x-tenant", "Query.A"))
 
 
 @pytest.mark.parametrize(
@@ -88,6 +88,11 @@ def test_flags_that_were_given_several_times() -> None:
         ("scrub: [{path: 7}]", "2:18: scrub[0].path must be a string, not 7; put it in quotes"),
         ("scrub: [{path: a}]", "2:18: scrub[0].path: is not a valid JSONPath: it must begin with $, as in $.user"),
         ("scrub: [{regex: a(}]", "2:19: scrub[0].regex: is not a valid regular expression: missing ) at position 2"),
+        (
+            "match: {also: [user, header.x-€]}",
+            '2:24: match.also[1]: "x-€" is not a valid header name: use only letters, digits and ',
+        ),
+        ("match: {also: 'header., header.a b'}", '2:17: match.also[0]: "" is not a valid header name: use only '),
         ("upstream: {openai: 'ftp://a'}", "2:13: upstream must be http(s) addresses without a query, such as"),
         ("upstream: {openai: 'https://me:secret@a/v1'}", "2:13: upstream: a URL must not contain a user or password; "),
         ("upstream: openai", "2:13: upstream must be dialect=URL, such as openai=https://api.openai.com/v1"),

@@ -33,6 +33,8 @@ def test_schema_describes_every_setting() -> None:
         ({"timing": {"jitter": {"normal": 0.1, "uniform": 0.2}}}, False),
         ({"keys": {"a": {"models": "b", "limits": {"tokens_per_day": 3}}, "b": None}}, True),
         ({"match": {"ignore": "a, b", "also": ["header.x"]}, "allow_secrets": "a,b"}, True),
+        ({"match": {"also": ["header.x y"]}}, False),
+        ({"match": {"also": "user, header."}}, False),
         ({"limits": {"queue_timeout": "2s", "concurrent_requests": 1}}, True),
         ({"keys": {"a": {"allow": False}}}, False),
         ({"timing": 3}, False),

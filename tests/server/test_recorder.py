@@ -290,6 +290,6 @@ def test_what_looks_like_a_secret_is_not_recorded_unless_allowed() -> None:
 
 
 def test_headers_that_are_compared_are_kept() -> None:
-    policy = RecordingPolicy(Settings(match={"also": ("header.x-tenant",)}), {})
+    policy = RecordingPolicy(Settings(match={"also": ("header.X-Tenant",)}), {})
     found = policy.redact(episode("a", **{"x-tenant": "blue", "x-other": "red"}))
     assert found.request.headers == (("x-tenant", "blue"),)

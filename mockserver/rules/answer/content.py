@@ -13,7 +13,7 @@ from mockserver.core.call import ToolCall
 from mockserver.core.draft import AFTER_LAST_TOKEN, DraftChoice, RenderContext
 from mockserver.core.frames import Frame
 from mockserver.core.hosted_tools import make_item
-from mockserver.core.http import HOP_BY_HOP, Headers
+from mockserver.core.http import HOP_BY_HOP, Headers, explain_header_name
 from mockserver.core.json import Json
 from mockserver.core.mcp_server import McpExtras
 from mockserver.core.plan import (
@@ -64,7 +64,6 @@ from mockserver.rules.templates import (
     gather,
 )
 
-_TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _BROKEN = re.compile(r"[\x00-\x1f\x7f]")
 # They frame the answer or control the connection, so a rule that sets them could break the next answer.
 _SET_BY_SERVER = HOP_BY_HOP | {"content-length"}
@@ -80,11 +79,9 @@ def compile_headers(table: Mapping[str, str | int] | None, context: CompileConte
 
 
 def _check_header_name(name: str) -> str | None:
-    if not _TOKEN.fullmatch(name):
-        return f"{show_value(name)} is not a valid header name: use only letters, digits and !#$%&'*+.^_`|~-"
     if name.lower() in _SET_BY_SERVER:
         return f'the server sets "{name.lower()}" itself; remove it'
-    return None
+    return explain_header_name(name)
 
 
 def _check_header_value(value: str) -> str | None:

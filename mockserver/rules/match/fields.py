@@ -10,6 +10,7 @@ from operator import attrgetter
 from msgspec import Struct
 
 from mockserver.core.call import Call, Toolset, find_last_tool_result, list_names
+from mockserver.core.http import explain_header_name
 from mockserver.core.json import Json
 from mockserver.kinds import ARTIFACTS, CONVERSATIONS, OPERATIONS
 
@@ -167,10 +168,9 @@ def _make_tool_result_reader(name: str) -> Read:
 
 
 def _make_header_reader(name: str) -> Read:
-    try:
-        wanted = name.lower().encode("latin-1")
-    except UnicodeEncodeError:
-        raise ValueError(f'"{name}" is not a valid header name') from None
+    if complaint := explain_header_name(name):
+        raise ValueError(complaint)
+    wanted = name.lower().encode()
 
     def read(call: Call) -> str | None:
         for key, value in call.http.headers:

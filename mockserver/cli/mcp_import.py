@@ -204,7 +204,8 @@ class StdioConnection:
     async def exchange(self, message: Message) -> Message | None:
         """Send a message; return the response. Raises ConfigError if the server has ended."""
         server = self._server
-        assert server.stdin is not None and server.stdout is not None  # noqa: PT018, S101  # they are pipes
+        assert server.stdin is not None  # it is a pipe
+        assert server.stdout is not None  # it is a pipe
         try:
             server.stdin.write(json.dumps(message).encode() + b"\n")
             await server.stdin.drain()

@@ -166,7 +166,7 @@ class StdioRecorder:
 
     async def _feed(self, server: Process) -> None:
         """Pass the client's lines on until they end; then the server has a while to end, too."""
-        assert server.stdin is not None  # noqa: S101  # it is a pipe
+        assert server.stdin is not None  # it is a pipe
         while line := await asyncio.to_thread(sys.stdin.buffer.readline):
             self._listener.hear_client(line, monotonic())
             with suppress(ConnectionError):
@@ -177,7 +177,7 @@ class StdioRecorder:
         _end(server)
 
     async def _listen(self, server: Process) -> None:
-        assert server.stdout is not None  # noqa: S101  # it is a pipe
+        assert server.stdout is not None  # it is a pipe
         while line := await server.stdout.readline():
             sys.stdout.buffer.write(line)
             sys.stdout.buffer.flush()

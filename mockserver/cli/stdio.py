@@ -126,7 +126,7 @@ class _Conversation:
 
     async def _answer(self, message: _Message) -> None:
         task = asyncio.current_task()
-        assert task is not None  # noqa: S101  # it runs in one
+        assert task is not None  # it runs in one
         loop = asyncio.get_running_loop()
         session = {} if self._session is None else {"mcp-session-id": self._session}
         try:

@@ -294,7 +294,7 @@ class Exchange(Struct, eq=False):
             length = room
             if not room:
                 return
-        assert isinstance(self.sent, list)  # noqa: S101  # paced streams note nothing
+        assert isinstance(self.sent, list)  # paced streams note nothing
         self.sent.append((now, data))
         self.unweighed = unweighed = self.unweighed + length + PIECE
         if unweighed > UNWEIGHED and self.book is not None:

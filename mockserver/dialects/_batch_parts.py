@@ -52,8 +52,8 @@ class BatchPart(Struct, frozen=True):
         elif isinstance(outcome, Recorded):
             reply = outcome.reply
         else:
-            assert operation is not None  # noqa: S101  # there is an outcome
-            assert call is not None  # noqa: S101
+            assert operation is not None  # there is an outcome
+            assert call is not None
             reply = operation.render(call, outcome)
             if reply.pieces is not None:
                 reply = replace(reply, body=b"".join(reply.pieces), pieces=None)

@@ -193,13 +193,12 @@ class Engine(Struct, frozen=True, eq=False):
 class OutcomePlanner(Struct, frozen=True, eq=False):
     """Plans what rules and generators say to one call, within what the call asks for.
 
-    It is the lowest of five planners, of which each asks the one above it in this list where it has no answer itself:
+    It is the base of four planners, each of which inherits how to go on where it has no answer itself:
 
-    - OutcomePlanner: what a rule, a generator or kept objects say
-    - UnruledPlanner: what a call gets that no rule answers
-    - RulePlanner: what the rules say
-    - CallPlanner: a whole answer, after the conversation that the call continues
-    - McpPlanner: a message to an MCP server, in place of CallPlanner
+    - UnruledPlanner: what a call gets that no rule answers; what is made up is an outcome
+    - RulePlanner: what the rules say; without one that answers, the call is unruled
+    - CallPlanner: a whole answer, after the conversation that the call continues; each turn of it is up to the rules
+    - McpPlanner: the same for a message to an MCP server
 
     Cassettes look a call up as it was `asked`; `terms` are those of its model. If the previous response is `lost`,
     only rules that match on it or forward answer.
@@ -213,7 +212,7 @@ class OutcomePlanner(Struct, frozen=True, eq=False):
     async def plan_outcome(self, call: Call, outcome: RuleOutcome, source: str, *, large: bool) -> Plan:
         """Plan what is said. A cassette or the provider's own server may give the answer for it. Raises Failure."""
         if type(outcome) is ArtifactDraft and outcome.key == STATUS.key:
-            assert call.work is not None  # noqa: S101  # as of all that makes an object
+            assert call.work is not None  # as of all that makes an object
             return await self.work(call, call.work, outcome.stated, source)
         if type(outcome) is ArtifactDraft and call.operation in CONVERSATIONS:
             outcome = _write_conversation(call.operation, outcome, source)
@@ -628,7 +627,7 @@ def _write_remarks(rule: Rule, whys: Sequence[str]) -> tuple[str, ...]:
 def _write_conversation(operation: str, stated: ArtifactDraft, source: str) -> Draft:
     """Return what a key beside text says in a conversation. Raises Failure."""
     write = CONVERSATIONS[operation].write
-    assert write is not None  # noqa: S101  # `explain_misfit` has found that it suits
+    assert write is not None  # `explain_misfit` has found that it suits
     try:
         return write(stated)
     except ValueError as why:

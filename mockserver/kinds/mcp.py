@@ -57,7 +57,7 @@ def make_mcp_call(request: McpRequest, http: HttpRequest, sent: Mapping[str, Jso
 
 def read_message(call: Call) -> McpRequest:
     """Return the message to an MCP server that a call is."""
-    assert call.mcp is not None  # noqa: S101  # its operation is one of these
+    assert call.mcp is not None  # its operation is one of these
     return call.mcp
 
 

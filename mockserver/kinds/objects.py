@@ -187,7 +187,7 @@ class Objects(Struct, frozen=True, kw_only=True):
         """Change an object in one step. One that nobody made stays as it was."""
         while (found := await self.store.get(self._namespace, kept.key)) is not None:
             before, version = found
-            assert isinstance(before, KeptObject)  # noqa: S101  # its key says so
+            assert isinstance(before, KeptObject)  # its key says so
             after = change(before)
             if after is before:
                 return ObjectChange(before, after)

@@ -119,7 +119,7 @@ def find_matrix(node: pytest.Item) -> FaultMatrix:
     made: FaultMatrix | None = node.stash.get(_MATRIX, None)
     if made is None:
         mark = node.get_closest_marker(FAULT_MARK)
-        assert mark is not None  # noqa: S101  # `parametrize` is called for marked tests only
+        assert mark is not None  # `parametrize` is called for marked tests only
         path, line, _ = node.reportinfo()
         try:
             made = FaultMatrix.declare(

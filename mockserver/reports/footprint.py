@@ -277,7 +277,7 @@ def _freeze(call: CallFootprint) -> str:
 def _describe_change(one: CallFootprint | None, other: CallFootprint | None) -> Iterator[str]:
     if one is None or other is None:
         sign, call = ("+", other) if one is None else ("-", one)
-        assert call is not None  # noqa: S101  # one of a pair is there
+        assert call is not None  # one of a pair is there
         yield f"{sign} {call.name}: {Total.add_up([call])}"
         yield from (f"    {name}: {tokens}" for name, tokens in call.parts.items())
         return

@@ -44,8 +44,8 @@ def _anchor_dates() -> Any:
     from faker.providers import date_time
 
     spec = spec_from_file_location("faker.providers.date_time", date_time.__file__, submodule_search_locations=[])
-    assert spec is not None  # noqa: S101  # it was imported a line above
-    assert spec.loader is not None  # noqa: S101
+    assert spec is not None  # it was imported a line above
+    assert spec.loader is not None
     copy: Any = module_from_spec(spec)
     spec.loader.exec_module(copy)
     copy.datetime = _FixedDatetime

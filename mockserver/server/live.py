@@ -143,7 +143,7 @@ class Live(Struct):
 
     @property
     def player(self) -> Player:
-        assert isinstance(self.engine.player, Player)  # noqa: S101  # `compose` made it
+        assert isinstance(self.engine.player, Player)  # `compose` made it
         return self.engine.player
 
     def renew(self, settings: Settings, engine: Engine, journal: Journal, *, timed: bool = True) -> None:

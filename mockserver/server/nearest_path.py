@@ -39,7 +39,7 @@ class LostRequest(Struct, frozen=True):
         most = (-1, False, False)
         for endpoint in endpoints:
             own = endpoint.operations[self.method].path if self.method in endpoint.operations else ""
-            matched = compile_template(f"{{base:path}}{own}").fullmatch(self.path) if own else None
+            matched = compile_template(f"{{base:rest}}{own}").fullmatch(self.path) if own else None
             if matched is None or not usual.issuperset(matched["base"].split("/")):
                 continue
             lacks_start = endpoint.path.removesuffix(own).endswith(matched["base"])

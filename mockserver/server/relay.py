@@ -72,7 +72,9 @@ class Relay(Struct, eq=False):
         asked = self.response.forwarded
         call = self.response.call
         forward = self.response.plan.outcome
-        assert asked is not None and call is not None and isinstance(forward, Forward)  # noqa: PT018, S101
+        assert asked is not None
+        assert call is not None
+        assert isinstance(forward, Forward)
         live = self.live
         sources = live.sources
         upstream = find_upstream(
@@ -149,7 +151,7 @@ class Relay(Struct, eq=False):
         client = self.client
         status = response.status_code
         asked = self.response.forwarded
-        assert asked is not None  # noqa: S101
+        assert asked is not None
         if status > _LAST_STATUS:
             raise Failure(
                 "bad_gateway",

@@ -157,14 +157,10 @@ class Responder(Struct, eq=False):
 
         if type(plan.outcome) is Forward:
             return _forward(call, plan, visit)
-        if large or is_long(call, plan.outcome):
-            response = await on_thread(
-                self.render, operation, call, plan, engine=visit.engine, settings=visit.settings, timed=visit.timed
-            )
-        else:
-            response = self.render(
-                operation, call, plan, engine=visit.engine, settings=visit.settings, timed=visit.timed
-            )
+        render = partial(
+            self.render, operation, call, plan, engine=visit.engine, settings=visit.settings, timed=visit.timed
+        )
+        response = await on_thread(render) if large or is_long(call, plan.outcome) else render()
         if len(response.reply.body) > LARGE_REPLY and not isinstance(plan.outcome, Raw | Recorded):
             visit.take(len(response.reply.body))  # rules and cassettes keep their bodies anyway
         return response
@@ -326,7 +322,7 @@ class Responder(Struct, eq=False):
             if reply is outcome.reply and pace is AT_ONCE and not plan.faults:  # which need each frame by itself
                 reply = outcome.joined_reply
         else:
-            assert not isinstance(outcome, Usage | Forward | None)  # noqa: S101
+            assert not isinstance(outcome, Usage | Forward | None)
             reply = operation.render(call, outcome)
         if reply.beats and timed and not isinstance(outcome, Recorded):
             reply, pace = fit_beats(reply, pace)

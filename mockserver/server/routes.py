@@ -234,14 +234,16 @@ def find_endpoint(path: str, known: Sequence[Endpoint]) -> Place | None:
 
 @cache
 def compile_template(template: str) -> re.Pattern[str]:
-    """Compile a path: `{name}` is a segment, `{name:path}` any rest; PARAMETERS has the other kinds."""
-    return re.compile(_PARAMETER.sub(lambda found: f"(?P<{found[1]}>{PARAMETERS[found[2]]})", re.escape(template)))
+    """Compile a path: `{name}` is a segment, `{name:path}` several; PARAMETERS has the other kinds."""
+    pattern = _PARAMETER.sub(lambda found: f"(?P<{found[1]}>{PARAMETERS[found[2]]})", re.escape(template))
+    return re.compile(pattern, re.DOTALL)
 
 
-# The kinds of parameters in paths: a segment, any rest, an id without a verb, a version, a collection of models.
+# The kinds of parameters in paths: a segment, several, any rest, an id without a verb, a version, a group of models.
 PARAMETERS: Mapping[str | None, str] = {
     None: "[^/]+",
-    "path": ".*",
+    "path": ".*[^/]",
+    "rest": ".*",
     "id": "[^/:]+",
     "version": "v[0-9][a-z0-9]*",
     "models": "(?:(?:projects/[^/]+/locations/[^/]+/)?publishers/google/models|models|tunedModels|dynamic)",

@@ -274,7 +274,7 @@ class Running:
             self.wait_for(self._hang_up(all_of_them=all_of_them))
 
     def wait_for(self, work: Coroutine[object, object, T]) -> T:
-        assert self._loop is not None  # noqa: S101  # `start` has returned
+        assert self._loop is not None  # `start` has returned
         return asyncio.run_coroutine_threadsafe(work, self._loop).result(_PATIENCE)
 
     async def _hang_up(self, *, all_of_them: bool) -> None:
@@ -328,7 +328,7 @@ class _PromptServer(AcceptingServer):
             with suppress(TimeoutError):
                 async with asyncio.timeout(1):
                     while self.server_state.tasks:  # they are cancelled, and say so to their clients
-                        await _let_loop_turn()
+                        await asyncio.sleep(0.001)
             await self._end_connections()  # those whose clients do not read
             return
         await self._end_connections()

@@ -64,7 +64,7 @@ def _find_stateful(settings: Settings, engine: Engine) -> Iterator[str]:
         yield "there are limits"
     if settings.stored_answers and "stored_answers" in settings.model_fields_set:
         yield f"stored_answers is {settings.stored_answers}"
-    assert isinstance(engine.player, Player)  # noqa: S101  # `compose` made it
+    assert isinstance(engine.player, Player)  # `compose` made it
     named = (name for rule in engine.rules for name in find_cassettes(rule.spec["then"]))
     for name in dict.fromkeys(filter(None, (settings.cassette, *named))):
         cassette = engine.player.store.get(name)

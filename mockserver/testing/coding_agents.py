@@ -152,7 +152,7 @@ class AgentRule:
         """Answer with a text at the end, a template as in rules: `{{ tool_result.text }}`."""
         declared = self._declared.steps(*({"tool_calls": [call]} for call in self._calls), text)
         rule = declared.rule
-        assert rule is not None  # noqa: S101  # it has an answer now
+        assert rule is not None  # it has an answer now
         answer = rule.then.respond
         declared.rule = replace(rule, then=replace(rule.then, respond=lambda scope: answer(begin_with_prompt(scope))))
         self._rules.apply()

@@ -1,5 +1,6 @@
 """A server of this process: it listens in a thread, or answers a transport, and knows which calls it received."""
 
+from threading import RLock
 from typing import TYPE_CHECKING
 
 from mockserver.config.errors import ConfigError
@@ -26,18 +27,20 @@ class LocalServer:
         live.now = self.clock.now
         self._running: Running | None = None
         self._transport: Transport | None = None
+        self._starting = RLock()  # a transport may be used on any thread
 
     def start(self) -> None:
         """Listen on a free port of this machine until `stop`. Raises ConfigError, also if it is running."""
-        if self._running is not None:
-            raise ConfigError(
-                f"this server is already running at {self.address}; stop it first, or create another MockServer"
-            )
-        from mockserver.server.run import Running  # uvicorn is slow to import
+        with self._starting:
+            if self._running is not None:
+                raise ConfigError(
+                    f"this server is already running at {self.address}; stop it first, or create another MockServer"
+                )
+            from mockserver.server.run import Running  # uvicorn is slow to import
 
-        running = Running(self.live)
-        running.start()
-        self._running = running
+            running = Running(self.live)
+            running.start()
+            self._running = running
 
     def stop(self) -> None:
         """Stop listening; answers that are still being sent are aborted."""
@@ -59,9 +62,10 @@ class LocalServer:
 
     def find_address(self) -> str:
         """Return where it listens; it is started if need be."""
-        if self._running is None:
-            self.start()
-        return self.address
+        with self._starting:
+            if self._running is None:
+                self.start()
+            return self.address
 
     def open_transport(self) -> "Transport":
         """Return the one transport to it."""

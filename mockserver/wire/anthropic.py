@@ -357,7 +357,7 @@ def _write_thinking_deltas(block: Block, answer: Answer) -> Deltas:
     for piece, weight in _list_pieces(block, answer) if block.body["thinking"] else ():
         shown += weight
         yield _write_delta(b"thinking_delta", b"thinking", piece), weight
-    assert block.part is not None  # noqa: S101  # thoughts are parts
+    assert block.part is not None  # thoughts are parts
     hidden = len(find_tokens(block.part, answer.tokenizer)) - shown
     yield _write_delta(b"signature_delta", b"signature", block.body["signature"]), hidden
 
@@ -401,7 +401,7 @@ def _write_compaction_deltas(block: Block, answer: Answer) -> Deltas:
 
 
 def _list_pieces(block: Block, answer: Answer) -> Iterable[tuple[str, int]]:
-    assert block.part is not None  # noqa: S101  # only such blocks have deltas
+    assert block.part is not None  # only such blocks have deltas
     return list_pieces(block.part, answer.tokenizer)
 
 

@@ -241,6 +241,13 @@ def test_operations_are_found_at_their_paths() -> None:
     assert ROUTES.find_operation_name("DELETE", "/v1/models") is ROUTES.find_operation_name("GET", "/nowhere") is None
 
 
+@pytest.mark.parametrize(("path", "model"), [("/v1/models/a/", "a"), ("/v1/models/a\nb", "a\nb"), ("/v1/models//", "")])
+def test_a_parameter_of_several_segments_ends_in_no_slash(path: str, model: str) -> None:
+    found = App(Site(local(models=[model or "x"]).live)).ask(path, method="GET")
+    assert found.status == 200
+    assert found.body.startswith(b'{"id":' if model else b'{"object":"list"')
+
+
 @pytest.mark.parametrize("dialect", discover())
 def test_every_bare_path_of_the_default_dialect_is_found(dialect: str) -> None:
     """Also those whose first segment is a parameter, as the version of gemini's."""

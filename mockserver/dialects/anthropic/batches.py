@@ -112,7 +112,7 @@ async def _create(call: Call, objects: Objects) -> ObjectView:
             objects.note(CarriedOut(asked.http, asked, plan, part_of=part_of))
             result = _render_result(asked, plan.outcome)
         else:
-            assert isinstance(asked, Failure)  # noqa: S101  # the parser gives a call or a Failure
+            assert isinstance(asked, Failure)  # the parser gives a call or a Failure
             objects.note(CarriedOut(replace(call.http, body=b""), None, Plan(asked, "invalid"), part_of=part_of))
             result = _render_result(call, asked)
         lines.append(_write_line(request["custom_id"], result))

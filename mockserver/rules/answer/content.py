@@ -167,7 +167,7 @@ def _add_details(failure: Compiled[Failure], details: Compiled[dict[str, Json]])
 
 def compile_trip(then: ThenSpec, context: CompileContext) -> Compiled[Failure]:
     trip = then.content_filter
-    assert trip is not None  # noqa: S101  # it decides this kind of answer
+    assert trip is not None  # it decides this kind of answer
     check_filter(trip, context.at("content_filter"))
     safety = make_verdicts(then.annotate, trip, "prompt")
     headers = compile_headers(then.headers, context.at("headers"))

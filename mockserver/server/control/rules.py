@@ -390,7 +390,7 @@ def _write_rule(live: Live, wanted: Mapping[str, Json], *, first: int, last: int
     except OSError as error:
         raise RefusedError(409, f"{shown} cannot be written: {error.strerror or error}") from error
     written = after.rules[first].lines
-    assert written is not None  # noqa: S101  # it is an item of a block list, as the one before it
+    assert written is not None  # it is an item of a block list, as the one before it
     return {"file": shown, "from": first, "to": written.last, "sha256": after.sha256}
 
 

@@ -182,7 +182,7 @@ def _make_response(answer: Mapping[str, Any]) -> Response:
 
 async def answer_question(route: Route, request: ControlRequest) -> bytes:
     """Return what this server answers to the request that another passes on: status, type and body."""
-    assert request.live.fleet is not None  # noqa: S101  # only another server of the fleet asks
+    assert request.live.fleet is not None  # only another server of the fleet asks
     try:
         response = await answer_here(route.view, request, cast("Fleet", request.live.fleet))
     except RefusedError as refused:

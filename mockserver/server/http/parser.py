@@ -303,7 +303,7 @@ class RequestParser:
         self._add_part(is_last=True)
 
     def _add_part(self, *, is_last: bool) -> None:
-        assert self._head is not None  # noqa: S101  # it comes before the body
+        assert self._head is not None  # it comes before the body
         body = b"".join(self._pieces)
         self._parts.append(RequestPart(self._head, body, is_first=self._is_new, is_last=is_last))
         self._is_new = False

@@ -115,7 +115,7 @@ class ConnectionProtocol(asyncio.Protocol):
                 if part.is_first or part.is_last:
                     self.whole_by = inf
                 if not part.is_first:
-                    assert self._latest is not None  # noqa: S101  # which the head began
+                    assert self._latest is not None  # which the head began
                     self._latest.take_body(part.body, is_last=part.is_last)
                 elif part.head.asks_for_socket and self._hand_over(part.head):
                     return

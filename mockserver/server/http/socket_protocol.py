@@ -132,7 +132,7 @@ class SocketProtocol(WebSocketsSansIOProtocol):
     def handle_parser_exception(self) -> None:
         """End the connection of a client that breaks the protocol, but drain it: a reset might overtake the reason."""
         sent = self.conn.close_sent
-        assert sent is not None  # noqa: S101  # the parser has failed
+        assert sent is not None  # the parser has failed
         self.queue.put_nowait({"type": "websocket.disconnect", "code": sent.code, "reason": sent.reason})
         self.transport.write(b"".join(self.conn.data_to_send()))
         self.close_sent = True

@@ -59,7 +59,9 @@ class CassetteStore:
 
     @property
     def sizes(self) -> Mapping[str, int]:
-        return {cassette.file: cassette.size for cassette in self._loaded.values()}
+        """The bytes of each loaded cassette, by its file."""
+        with self._lock:
+            return {cassette.file: cassette.size for cassette in self._loaded.values()}
 
     def exists(self, name: str) -> bool:
         with self._lock:

@@ -229,7 +229,7 @@ class LiveSession(RecordedSession):
         await self._interrupt()
         if self.is_over:  # that turn was refused
             return
-        assert self._setup is not None  # noqa: S101  # it comes first
+        assert self._setup is not None  # it comes first
         own = {name: value for name, value in self._setup.items() if name in _TURN_SETTINGS}
         config: Body = self._setup.get("generationConfig") or {}
         asked = {name: value for name, value in config.items() if name not in _SPEECH_SETTINGS}

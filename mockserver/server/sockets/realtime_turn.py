@@ -96,7 +96,7 @@ class ResponseTurn:
 
     def list_closing_events(self) -> Iterator[Event]:
         """Yield the events that end a response which is cancelled: what is open is closed as it is."""
-        assert self.response is not None  # noqa: S101
+        assert self.response is not None
         if self.open is not None:
             yield from self._close_item(self.open)
             self.output.append(self.open.item.body)

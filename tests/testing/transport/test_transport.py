@@ -255,3 +255,15 @@ def test_hanging_up_while_others_ask() -> None:
         finally:
             over.set()
     assert [each.result() for each in asking] == [None, None]
+
+
+@pytest.mark.parametrize("model", ["a#b", "a?b", "a%2Fb", "ä b"])
+def test_a_path_of_a_provider_is_decoded_once(model: str) -> None:
+    find = make_path_finder()
+    assert find("GET", "api.openai.com", f"/v1/models/{model}") == f"/openai/v1/models/{model}"
+
+
+def test_threads_that_ask_for_the_url_at_once_start_one_server() -> None:
+    with MockServer() as server, ThreadPoolExecutor(8) as threads:
+        server.stop()
+        assert len(set(threads.map(lambda _: server.session.server.find_address(), range(8)))) == 1

@@ -145,7 +145,7 @@ class Batches(Resource):
         lines = list[Line]()
         for row in requests:
             done = await self._read_line(row, new).answer(self.api.fail, objects)
-            assert done.reply is not None  # noqa: S101  # a line gets one
+            assert done.reply is not None  # a line gets one
             lines.append(
                 Line(
                     number=row.number,

@@ -40,10 +40,12 @@ class Document(Struct, frozen=True):
     def from_place(cls, data: Json, place: SourceLocation) -> "Document":
         """Make a document that is written in a program: everything in it has this place.
 
-        Its values become those of a file: a model is a table, a date a text. Raises RuleError for what JSON lacks.
+        Its values become those of a file: a model is a table, a date a text, a set a sorted list. Raises RuleError for
+        what JSON lacks.
         """
         try:
-            plain = from_json(to_json(data))
+            to_json(data)  # what is no circle can be walked
+            plain = from_json(to_json(_order_sets(data)))
         except (PydanticSerializationError, ValueError) as error:
             words = f"JSON cannot hold a value of this: {error}; use texts, numbers, booleans, lists and tables"
             raise RuleError(Mistake(words, place)) from None
@@ -90,6 +92,15 @@ class Document(Struct, frozen=True):
         at = min(place.line + line, len(self._lines)) - 1  # 0-based; the block begins on the line below its "|"
         shown = self._lines[at]
         return make_place(self.file, self._lines, at, len(shown) - len(shown.lstrip()))
+
+
+def _order_sets(value: object) -> object:
+    """Return a value with lists in place of sets, in an order that is the same in each run."""
+    if isinstance(value, set | frozenset):
+        return sorted(map(_order_sets, value), key=to_json)
+    if isinstance(value, Mapping):
+        return {key: _order_sets(each) for key, each in value.items()}
+    return list(map(_order_sets, value)) if isinstance(value, list | tuple) else value
 
 
 def read_bytes(path: str | os.PathLike[str]) -> bytes:

@@ -328,7 +328,7 @@ class _PromptServer(AcceptingServer):
             with suppress(TimeoutError):
                 async with asyncio.timeout(1):
                     while self.server_state.tasks:  # they are cancelled, and say so to their clients
-                        await _let_loop_turn()
+                        await asyncio.sleep(0.001)
             await self._end_connections()  # those whose clients do not read
             return
         await self._end_connections()

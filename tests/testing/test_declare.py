@@ -191,3 +191,10 @@ def declared(server: MockServer) -> list[Declared]:
 
 
 BODY = {"model": "gpt-4o", "messages": [{"role": "user", "content": "hello"}]}
+
+
+def test_a_set_is_a_sorted_list() -> None:
+    with MockServer() as server:
+        server.on(last_user={"in": {"c", "a", "b"}}).reply("one of them")
+        (rule,) = server.session.server.live.find_engine("default").rules
+        assert rule.spec["when"]["last_user"]["in"] == ["a", "b", "c"]

@@ -19,7 +19,15 @@ from mockserver.model.schema.document import (
     measure_depth_and_size,
 )
 from mockserver.model.schema.scalars import find_natural_range, hint_at_owner
-from mockserver.model.schema.shape import Alternatives, CompiledSchema, Option, Shape, explain_missing, make_json_key
+from mockserver.model.schema.shape import (
+    Alternatives,
+    CompiledSchema,
+    Option,
+    Part,
+    Shape,
+    explain_missing,
+    make_json_key,
+)
 from mockserver.model.validators import escape
 from mockserver.model.vocabulary import draw_noun, split_words, word_set
 
@@ -499,6 +507,8 @@ class _ArrayMaker:
             raise UnsatisfiableError(why, "minItems")
         self.further = shape.find_item(shape.fixed_items)
         self.holds_texts = self.further is not None and self.further.types == ("string",)
+        self.rooms = [self._make_room(part) for part in shape.parts if "contains" in part and "maxContains" in part]
+        self.seen: set[str] = set()
 
     def make(self) -> list[Json]:
         wanted = self._take_count()
@@ -514,18 +524,27 @@ class _ArrayMaker:
             raise UnsatisfiableError(f"more items are demanded than the {self.most:,} that there may be", "contains")
         containing = self._place_contained(contained, length)
         items: list[Json] = []
-        seen: set[str] = set()
         for at in range(length):
             if at < len(sets):
                 self.attempt.said = sets[at]
             shape = containing[at] if at in containing else self.shape.find_item(at)
+            demanded = shape.schemas[-1] if shape and at in containing else None
+            rooms = [room for room in self.rooms if room.schema is not demanded]
             try:
-                items.append(self._make_item(at, shape, seen, differs=wanted > 1 and self.holds_texts))
+                item = self._make_item(at, shape, rooms, differs=wanted > 1 and self.holds_texts)
             except UnsatisfiableError:
                 if at < self.least or at in containing:
                     raise
                 break
+            items.append(item)
+            for room in rooms:
+                room.left -= self.attempt.fits(room.shape, item)
         return items
+
+    def _make_room(self, part: Part) -> "_Room":
+        schema = part["contains"]
+        left = int(part["maxContains"]) - int(part.get("minContains", 1))
+        return _Room(schema, self.attempt.compiled.find_shape((schema,)), left)
 
     def _place_contained(self, contained: Sequence[Json], length: int) -> Mapping[int, Shape]:
         """Return the shapes of the items that meet `contains`: behind the fixed ones if there is room and they can."""
@@ -582,22 +601,38 @@ class _ArrayMaker:
         sets = said.split(item.views, listed=True)
         return sets if len(sets) > 1 or said.measure_evidence(item.views) > _FEW_MENTIONED else ()
 
-    def _make_item(self, at: int, shape: Shape | None, seen: set[str], *, differs: bool) -> Json:
-        """Make an item; one that is not `seen` where items must differ, or should: those of "3 fruits" do."""
+    def _make_item(self, at: int, shape: Shape | None, rooms: Sequence["_Room"], *, differs: bool) -> Json:
+        """Make an item that meets none of the `rooms` that are full.
+
+        It is not `seen` where items must differ, or should: those of "3 fruits" do.
+        """
         location = self.location.descend(str(at))
         if shape is None:
             raise UnsatisfiableError("nothing is allowed here")
-        if not self.shape.is_unique and not differs:
-            return self.attempt.make(shape, location)
-        first = value = self.attempt.make(shape, location)
-        for rejections in range(1, _MAX_ITEM_ATTEMPTS):
-            if (key := make_json_key(value)) not in seen:
-                seen.add(key)
-                return value
+        repeated: list[Json] = []
+        for rejections in range(_MAX_ITEM_ATTEMPTS):
             value = self.attempt.make(shape, location.extend(rejections))
-        if not self.shape.is_unique:
-            return first
-        raise UnsatisfiableError("no further item was found that differs from the others", "uniqueItems")
+            if any(room.left <= 0 and self.attempt.fits(room.shape, value) for room in rooms):
+                continue
+            if not self.shape.is_unique and not differs:
+                return value
+            if (key := make_json_key(value)) not in self.seen:
+                self.seen.add(key)
+                return value
+            repeated.append(value)
+        if not repeated:
+            raise UnsatisfiableError("no further item was found that is not one too many of these", "maxContains")
+        if self.shape.is_unique:
+            raise UnsatisfiableError("no further item was found that differs from the others", "uniqueItems")
+        return repeated[0]
+
+
+class _Room(Struct):
+    """How many items may meet a `contains` with a maximum, besides those that are made to meet it."""
+
+    schema: Json
+    shape: Shape | None
+    left: int
 
 
 def _by_depth(values: Sequence[float], location: Location) -> float:

@@ -1,7 +1,7 @@
 """Numbers within bounds, exact to the last decimal, and texts; plausible by what a property is called.
 
 Numbers are fractions: neither decimals nor integers beyond 2^53 are rounded. People, hosts and numbers are
-documentation's own: example.com, 192.0.2.0/24, +1-555-01.
+documentation's own: example.com, 192.0.2.0/24, +1-555-01; hosts are shorter where a maximum length has no room for them.
 """
 
 import re
@@ -13,6 +13,8 @@ from functools import cache, lru_cache
 from json import dumps
 from math import ceil, floor, gcd, inf, lcm
 from typing import TypeVar
+
+from msgspec import Struct
 
 from mockserver.core.json import Json
 from mockserver.core.lazy import remember
@@ -174,7 +176,9 @@ class Texts:
         raise UnsatisfiableError(why, keyword)
 
     def _draw_candidates(self, attempt: int, hints: tuple[str, ...], rng: Random, *, filling: int) -> Iterator[str]:
-        yield from (FORMATS[name](rng) for name in self._formats if name in FORMATS)
+        for name in self._formats:
+            if name in FORMATS:
+                yield from self._draw_sized(FORMATS[name], rng)
         if attempt == 0 or not self._patterns:
             yield self._encode(self._draw_plain(hints, rng))
         if self._patterns:
@@ -194,13 +198,24 @@ class Texts:
             yield "".join(sample(pattern, rng) or "" for pattern in in_order)
 
     def _draw_plain(self, hints: tuple[str, ...], rng: Random) -> str:
-        text = draw_plain_text(hints, rng)
+        drawn = [*self._draw_sized(_find_draw(hints), rng)]
+        fitting = next((text for text in drawn if self._shortest <= len(text) <= self._longest), None)
+        if fitting is not None:
+            return fitting
+        text = drawn[0]
         while len(text) < self._shortest:
             text += " " + draw_phrase(rng, 1)
         if len(text) > self._longest:
             cut = text[: int(self._longest)]
             text = cut.rstrip().ljust(len(cut), "a")
         return text
+
+    def _draw_sized(self, draw: Draw, rng: Random) -> Iterator[str]:
+        """Draw a text; if it is too short or too long, also texts of its kind that are not."""
+        text = draw(rng)
+        yield text
+        if draw in _ELASTIC and not self._shortest <= len(text) <= self._longest:
+            yield from _ELASTIC[draw].fit(text, self._shortest, self._longest, rng)
 
     def _encode(self, text: str) -> str:
         if self._content.get("contentMediaType") == "application/json":
@@ -261,6 +276,54 @@ FORMATS: dict[str, Draw] = {
     "json-pointer": lambda rng: f"/{draw_noun(rng)}/{rng.randrange(10)}",
     "relative-json-pointer": lambda rng: f"{rng.randrange(1, 4)}/{draw_noun(rng)}",
     "regex": lambda rng: f"^{draw_noun(rng)}-[0-9]+$",
+}
+
+
+class _Elastic(Struct, frozen=True):
+    """A kind of text that can be made shorter or longer and stays one of its kind."""
+
+    shorter: Sequence[str]  # the most plausible first; "?" stands for any letter
+    places: str  # a pattern that finds where words can be added
+    joint: str  # what follows each of these words
+
+    def fit(self, text: str, shortest: int, longest: float, rng: Random) -> Iterator[str]:
+        """Yield texts of these lengths in place of one that is too short or too long."""
+        letter = _LETTER(rng)
+        shorter = (base.replace("?", letter) for base in self.shorter)
+        for base in shorter if len(text) > longest else (text,):
+            if shortest <= len(base) <= longest:
+                yield base
+            elif len(base) < shortest:
+                words = self._draw_words(shortest - len(base), longest - len(base), rng)
+                for place in re.finditer(self.places, base):
+                    yield base[: place.start()] + words + base[place.start() :]
+
+    def _draw_words(self, shortest: int, longest: float, rng: Random) -> str:
+        """Draw words and their joints; where they become too long, the first word is cut."""
+        words = ""
+        while len(words) < shortest:
+            words += draw_noun(rng) + self.joint
+        cut = words if len(words) <= longest else words[-int(longest) :]
+        return "a" + cut[1:] if cut.startswith(self.joint) else cut
+
+
+_LETTER = choose_from(*"abcdefghijkmnpqrstuvwxyz")
+_LAST_STEP = "(?<=/)(?=[^/]*$)"
+
+_ELASTIC: Mapping[Draw, _Elastic] = {
+    draw_email: _Elastic(shorter=("?@example.com", "?@b.co"), places="^|(?<=@)", joint="."),
+    FORMATS["hostname"]: _Elastic(shorter=("?.example.com", "?.co", "?"), places="^", joint="."),
+    draw_link: _Elastic(
+        shorter=("https://example.com/?", "http://?.co/?", "http://?.co", "urn:?", "/?", "/"),
+        places="(?<=[/:])(?=[^/:]*$)",
+        joint="/",
+    ),
+    FORMATS["uri-template"]: _Elastic(
+        shorter=("https://example.com/?/{id}", "/{?}", "/?", "?"), places=_LAST_STEP, joint="/"
+    ),
+    FORMATS["json-pointer"]: _Elastic(shorter=("/?", "/", ""), places=_LAST_STEP, joint="/"),
+    FORMATS["relative-json-pointer"]: _Elastic(shorter=("1/?", "1#", "1"), places=_LAST_STEP, joint="/"),
+    FORMATS["regex"]: _Elastic(shorter=("^?+$", "?"), places=r"(?<=\^)", joint="-"),
 }
 
 

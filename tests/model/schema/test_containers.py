@@ -129,6 +129,13 @@ OLD = {"$schema": "http://json-schema.org/draft-07/schema#"}
         OLD | {"items": [{"type": "string"}, {"type": "null"}], "additionalItems": False},
         {"contains": {"const": 5}, "minContains": 3, "items": {"type": "integer"}},
         {"contains": {"type": "string"}, "maxContains": 1, "minItems": 3},
+        {"contains": {"const": 5}, "maxContains": 1, "items": {"enum": [5, 6]}, "minItems": 3},
+        {"contains": {"const": 5}, "minContains": 0, "maxContains": 0, "items": {"enum": [5, 6]}, "minItems": 3},
+        {"contains": {"const": 5}, "maxContains": 2, "prefixItems": [{"enum": [5, 6]}], "minItems": 4}
+        | {"items": {"enum": [5, 6, 7, 8]}, "uniqueItems": True},
+        {"allOf": [{"contains": {"enum": [5, 7]}, "maxContains": 2}, {"contains": {"enum": [5, 8]}}]}
+        | {"items": {"enum": [5, 6, 7, 8]}, "minItems": 6},
+        {"contains": True, "maxContains": 2, "items": {"type": "integer"}},
         {"contains": {"minimum": 5}, "prefixItems": [{"type": "integer"}], "items": False},
         {"contains": {"const": 1}, "prefixItems": [{"type": "integer"}], "items": {"type": "string"}, "minItems": 2},
         {"contains": {"const": 1}, "prefixItems": [{"type": "integer"}, {"type": "string"}], "items": False}
@@ -167,6 +174,10 @@ def test_lists_are_neither_empty_nor_long() -> None:
         (
             {"contains": {"type": "integer"}, "minContains": 999, "items": {"type": "string"}},
             "no item that is allowed can be what is demanded (at #/contains)",
+        ),
+        (
+            {"contains": {"const": 5}, "maxContains": 1, "items": {"const": 5}, "minItems": 2},
+            "no further item was found that is not one too many of these (at #/maxContains)",
         ),
     ],
     ids=str,

@@ -214,3 +214,62 @@ def test_texts_satisfy_their_formats(kind: str) -> None:
     found = [FORMATS[kind](Seed(seed).stream("x")) for seed in range(30)]
     assert all(map(validator.is_valid, found)), found
     assert len(set(found)) > 5
+
+
+ELASTIC = ["email", "idn-email", "hostname", "idn-hostname", "uri", "uri-reference", "iri", "iri-reference"]
+ELASTIC += ["uri-template", "json-pointer", "relative-json-pointer", "regex"]
+
+
+@pytest.mark.parametrize("kind", ELASTIC)
+@pytest.mark.parametrize(
+    "lengths",
+    [
+        {"maxLength": 6},
+        {"maxLength": 11},
+        {"maxLength": 20},
+        {"minLength": 30},
+        {"minLength": 120},
+        {"minLength": 27, "maxLength": 27},
+    ],
+    ids=str,
+)
+def test_formats_keep_to_lengths(kind: str, lengths: Any) -> None:
+    part = {"format": kind, **lengths}
+    validator = jsonschema_rs.validator_for(part, validate_formats=True)
+    found = texts(part)
+    assert all(map(validator.is_valid, found)), found
+    assert len(set(found)) > 2
+
+
+@pytest.mark.parametrize(
+    ("kind", "shortest"),
+    [
+        ("email", 6),
+        ("hostname", 1),
+        ("uri", 5),
+        ("uri-reference", 1),
+        ("uri-template", 1),
+        ("regex", 1),
+        ("json-pointer", 0),
+        ("relative-json-pointer", 1),
+    ],
+)
+def test_short_texts_satisfy_their_formats(kind: str, shortest: int) -> None:
+    for length in range(shortest, 40):
+        part = {"format": kind, "minLength": length, "maxLength": length}
+        assert all(map(jsonschema_rs.validator_for(part, validate_formats=True).is_valid, texts(part)))
+
+
+@pytest.mark.parametrize(
+    ("hint", "pattern"),
+    [
+        ("email", r"[a-z.]+@[a-z]+(\.[a-z]+)+"),
+        ("domain", r"[a-z]+(\.[a-z]+)+"),
+        ("link", r"https?://[a-z]+(\.[a-z]+)+(/[a-z]*)*"),
+    ],
+)
+@pytest.mark.parametrize("lengths", [{"maxLength": 12}, {"maxLength": 20}, {"minLength": 40}], ids=str)
+def test_texts_of_a_known_kind_are_not_cut(hint: str, pattern: str, lengths: Any) -> None:
+    found = texts(lengths, hints=(hint,))
+    assert all(re.fullmatch(pattern, one) for one in found), found
+    assert all(map(jsonschema_rs.validator_for(lengths).is_valid, found)), found

@@ -1,7 +1,7 @@
 """Numbers within bounds, exact to the last decimal, and texts; plausible by what a property is called.
 
 Numbers are fractions: neither decimals nor integers beyond 2^53 are rounded. People, hosts and numbers are
-documentation's own: example.com, 192.0.2.0/24, +1-555-01; hosts are shorter where a maximum length has no room for them.
+documentation's own: example.com, 192.0.2.0/24, +1-555-01. Where a maximum length has no room, hosts are made up.
 """
 
 import re

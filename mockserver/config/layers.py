@@ -116,7 +116,8 @@ class _Layer(Struct, frozen=True):
             settings = Settings.model_validate({name: self.read(name)}, strict=strict, context=context)
         except ValidationError as error:
             found = find_mistakes(error, Settings, Wording(self._name, "setting", "must be"))
-            raise ConfigError(*(self.make_mistake(each.path, each.message, key=each.key) for each in found)) from None
+            mistakes = [self.make_mistake(each.path, each.message, key=each.key) for each in found]
+            raise ConfigError(*mistakes) from None
         value = getattr(settings, name)
         if mistakes := [*self._find_misnamed(name, value, known)]:
             raise ConfigError(*mistakes)

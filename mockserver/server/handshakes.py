@@ -40,7 +40,7 @@ def admits_socket(http: HttpRequest, endpoint: Endpoint, settings: Settings) -> 
 def check_handshake(http: HttpRequest, endpoint: Endpoint, settings: Settings) -> None:
     """Refuse what must not open a WebSocket: other pages, wrong keys, handshakes with mistakes. Raises Failure.
 
-    Of a key that is told over the WebSocket, a session tells its client what is wrong.
+    A key that is sent over the WebSocket is checked by the session.
     """
     check_page(http, settings)
     if settings.keys is not None and not endpoint.reads_key_over_socket:

@@ -55,7 +55,7 @@ class Sources(Struct, frozen=True):
     flags: Mapping[str, Json] = {}
     environ: Mapping[str, str] = {}
     shown: Callable[[Path], str] = str  # how messages name a file
-    spelling: Spelling = FLAGS  # of the flags: who gave them is told what to set
+    spelling: Spelling = FLAGS  # how messages write settings
     presets: tuple[Path, ...] = ()  # files of ours: their rules are tried first, and their settings are defaults
 
     __repr__, __rich_repr__ = make_reprs("environ", "flags")  # they may hold passwords

@@ -113,7 +113,7 @@ class _Kept(Struct, frozen=True):
     is_stored: bool
 
     async def read(self, call: Call, objects: Objects) -> Beginning:
-        """Return what was said, and what the agent is told; one that nobody made is told nothing. Raises Failure."""
+        """Return what was said, and the agent's instructions; an unknown agent has none. Raises Failure."""
         kept: KeptObject | None = None
         if self.conversation:
             kept = await _find(self.conversation, objects)

@@ -198,7 +198,7 @@ class Texts:
             yield "".join(sample(pattern, rng) or "" for pattern in in_order)
 
     def _draw_plain(self, hints: tuple[str, ...], rng: Random) -> str:
-        drawn = [*self._draw_sized(_find_draw(hints), rng)]
+        drawn = [*self._draw_sized(find_draw(hints), rng)]
         fitting = next((text for text in drawn if self._shortest <= len(text) <= self._longest), None)
         if fitting is not None:
             return fitting
@@ -335,13 +335,9 @@ def hint_at_owner(owner: str, hints: tuple[str, ...]) -> tuple[str, ...]:
     return (known if known in read_texts_by_name() else "title", *hints)
 
 
-def draw_plain_text(hints: tuple[str, ...], rng: Random) -> str:
-    """Draw a text for a value with these names and descriptions."""
-    return _find_draw(hints)(rng)
-
-
 @remember(1024)
-def _find_draw(hints: tuple[str, ...]) -> Draw:
+def find_draw(hints: tuple[str, ...]) -> Draw:
+    """Return what draws a text for a value with these names and descriptions."""
     return _look_up(read_texts_by_name(), hints, draw_thing)
 
 

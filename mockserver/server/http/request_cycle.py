@@ -66,7 +66,7 @@ class RequestCycle:
         self.disconnected = False
         self.task: asyncio.Task[None] | None = None  # that answers
         self.stream: PacedStream | None = None  # the answer, if it goes on by itself
-        self._news = asyncio.Event()  # for whoever waits in `receive`
+        self._news = asyncio.Event()  # wakes `receive`
 
         # The request
         self.more_body = not whole
@@ -211,7 +211,7 @@ class RequestCycle:
         self._begin(status, b"".join([b"%b: %b\r\n" % field for field in fields]))
 
     def _choose_framing(self, status: int, fields: list[Field]) -> None:
-        """Choose how the end of the body is told, to a client that may know no chunks."""
+        """Choose how the body ends, for a client that may not know chunks."""
         is_latest = self.scope["http_version"] == "1.1"
         length = next((value for name, value in fields if name == b"content-length"), None)
         if self.scope["method"] == "HEAD" or status in WITHOUT_BODY:

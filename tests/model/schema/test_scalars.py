@@ -14,7 +14,7 @@ from mockserver.model.schema.scalars import (
     FORMATS,
     Numbers,
     Texts,
-    draw_plain_text,
+    find_draw,
     find_natural_range,
     read_texts_by_name,
 )
@@ -155,7 +155,7 @@ def test_why_no_text_can_be_made(part: Any, why: str, keyword: str) -> None:
 
 
 def drawn(*hints: str) -> list[str]:
-    return [draw_plain_text(hints, Seed(seed).stream("x")) for seed in range(30)]
+    return [find_draw(hints)(Seed(seed).stream("x")) for seed in range(30)]
 
 
 @pytest.mark.parametrize(

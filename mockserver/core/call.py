@@ -4,6 +4,7 @@ import json
 import sys
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from hashlib import blake2b
+from operator import attrgetter
 from typing import Any, Literal, TypeVar
 
 from msgspec import Struct
@@ -51,6 +52,12 @@ class Message(Struct, frozen=True, gc=False):
     tool_calls: tuple[ToolCall, ...] = ()
     tool_call_id: str | None = None
     name: str | None = None
+
+
+class Texts(tuple[Message, ...]):
+    """Messages that have a text and nothing else: no name, no parts, no tool calls, none of a tool."""
+
+    __slots__ = ()
 
 
 class Tool(Struct, frozen=True, gc=False):
@@ -375,19 +382,19 @@ class Call(Struct, frozen=True, dict=True):
             return sum([prompt.count(self.tokenizer) for prompt in self.prompts])
         count = self.tokenizer.count
         messages = self.messages
-        tokens = self.message_tokens * (len(messages) + 1)
+        tokens = self.message_tokens * (len(messages) + 1) + sum(map(count, map(_read_text, messages)))
         if self.tokenizer.exact and self.message_tokens:  # the estimate ignores the roles
             tokens += sum([count(message.role) for message in messages])
-        for message in messages:
-            tokens += count(message.text)
-            if message.name:
-                tokens += _NAMED + count(message.name)
-            if message.tool_calls:
-                for used in message.tool_calls:
-                    tokens += count(used.name) + count(used.arguments)
-            if message.parts:
-                for part in message.parts:
-                    tokens += self.part_tokens(part)
+        if type(messages) is not Texts:
+            for message in messages:
+                if message.name:
+                    tokens += _NAMED + count(message.name)
+                if message.tool_calls:
+                    for used in message.tool_calls:
+                        tokens += count(used.name) + count(used.arguments)
+                if message.parts:
+                    for part in message.parts:
+                        tokens += self.part_tokens(part)
         for document in self.documents:
             tokens += count(document)
         if self.tools:
@@ -447,6 +454,7 @@ def digest(written: bytes) -> str:
 _EMPTY = blake2b(digest_size=16)
 
 
+_read_text = attrgetter("text")
 _NAMED, _TOOLS, _SHARED = 1, 9, 4  # tokens; tools share the system message if there is one
 _DEEPEST = 8  # levels of a tool's parameters that are rendered
 

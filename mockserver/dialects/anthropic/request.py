@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from msgspec.structs import replace
 from pydantic_core import to_json
 
-from mockserver.core.call import Call, IdShape, Message, Options, ToolCall, ToolChoice
+from mockserver.core.call import Call, IdShape, Message, Options, Texts, ToolCall, ToolChoice
 from mockserver.core.http import HttpRequest
 from mockserver.core.json import Json
 from mockserver.core.tokens import APPROX, read_image_size
@@ -127,7 +127,7 @@ def _make_call(http: HttpRequest, body: Body, said: list[Message] | None, *, val
         http=http,
         meaning=_reduce_to_meaning(body, is_plain=is_sound),
         raw=body,
-        messages=tuple(said),
+        messages=Texts(said) if is_sound else tuple(said),
         tools=tools,
         connectors=tuple(list_connectors(body)) if body.get("mcp_servers") else (),
         tool_choice=read_tool_choice(choice) if choice else _AUTO if tools or body.get("mcp_servers") else _NONE,

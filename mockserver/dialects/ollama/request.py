@@ -9,7 +9,7 @@ from typing import Any
 
 from pydantic_core import to_json
 
-from mockserver.core.call import Call, IdShape, Message, Options, Prompt, Tool, ToolCall, ToolChoice
+from mockserver.core.call import Call, IdShape, Message, Options, Prompt, Texts, Tool, ToolCall, ToolChoice
 from mockserver.core.http import HttpRequest
 from mockserver.core.json import Json, compact
 from mockserver.core.plan import Failure
@@ -109,12 +109,12 @@ def parse_chat(http: HttpRequest, validation: Validation) -> Call:
     given = parsed.get("messages")
     if not given:
         return make_load_call(http, body)
-    said = _read_texts(given)
-    if said is None:
+    messages: tuple[Message, ...] | None = _read_texts(given)
+    if messages is None:
         _check_images(given, validation)
-        said = [*_read_messages(given)]
+        messages = tuple(_read_messages(given))
     tools = tuple(_read_tools(parsed["tools"])) if parsed.get("tools") else ()
-    return _make_call(http, "chat", body, parsed, messages=tuple(said), tools=tools)
+    return _make_call(http, "chat", body, parsed, messages=messages, tools=tools)
 
 
 def parse_generate(http: HttpRequest, validation: Validation) -> Call:
@@ -201,7 +201,7 @@ def _check_images(holders: Iterable[Body], validation: Validation) -> None:
             raise Failure("bad_parameter", f"illegal base64 data: {error}") from None
 
 
-def _read_texts(given: Sequence[Body]) -> list[Message] | None:
+def _read_texts(given: Sequence[Body]) -> Texts | None:
     """Return the messages if each is only a role and a text."""
     found = []
     for message in given:
@@ -210,7 +210,7 @@ def _read_texts(given: Sequence[Body]) -> list[Message] | None:
         if len(message) != _ROLE_AND_CONTENT or type(content) is not str or role not in _SPEAKING:
             return None
         found.append(Message(role, content))
-    return found
+    return Texts(found)
 
 
 def _make_call(http: HttpRequest, operation: str, body: Body, parsed: Body, **conversation: Any) -> Call:

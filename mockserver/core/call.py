@@ -5,7 +5,7 @@ import sys
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from hashlib import blake2b
 from operator import attrgetter
-from typing import Any, Literal, TypeVar
+from typing import Any, ClassVar, Literal, TypeVar
 
 from msgspec import Struct
 from msgspec.json import encode
@@ -296,6 +296,9 @@ class Call(Struct, frozen=True, dict=True):
     references: Any = None  # to kept objects: `References` in kinds/objects
     remarks: tuple[str, ...] = ()  # what its dialect let through and the live provider may refuse
     host: str = ""  # of those that speak its dialect, if it is one of several
+    # No field, as a call that is made of another has it no more: the JSON of which `raw` is the plain reading, with
+    # nothing added; None where that is not sure.
+    written: ClassVar[bytes | None] = None
 
     @property
     def label(self) -> str:
@@ -310,11 +313,6 @@ class Call(Struct, frozen=True, dict=True):
     def upstream(self) -> str:
         """Return the name of the upstream that can answer it: its label, or `mcp/files` for an MCP server."""
         return self.label if self.mcp is None else f"{UPSTREAM}{self.mcp.server}"
-
-    @lazy_property
-    def written(self) -> bytes | None:
-        """Return the JSON of which `raw` is the plain reading, with nothing added; None where that is not sure."""
-        return None
 
     @lazy_property
     def fingerprint(self) -> str:

@@ -11,7 +11,7 @@ from msgspec import Struct
 from msgspec.json import encode
 from pydantic_core import ErrorDetails, ValidationError
 
-from mockserver.core.call import Call
+from mockserver.core.call import Call, Message, Texts
 from mockserver.core.http import HttpRequest, read_media_type
 from mockserver.core.json import Json
 from mockserver.core.plan import Failure
@@ -205,6 +205,22 @@ def parse_models(dialect: str, http: HttpRequest, validation: Validation) -> Cal
     """Return the Call for all models, or for the one that the path names."""
     model = http.path_params.get("model", "")
     return Call(dialect, "model" if model else "models", model=model, http=http, meaning={"model": model})
+
+
+def read_texts(messages: Iterable[Body]) -> Texts | None:
+    """Return the messages of a chat if there are some, and each is only a role and a text; else None."""
+    found = []
+    for message in messages:
+        role = message.get("role")
+        content = message.get("content")
+        if type(content) is not str or not content or len(message) != _ROLE_AND_CONTENT or role not in _SPEAKING:
+            return None
+        found.append(Message(role, content))
+    return Texts(found) or None
+
+
+_ROLE_AND_CONTENT = 2  # fields
+_SPEAKING = frozenset(("system", "developer", "user", "assistant"))  # roles whose messages need no more than a text
 
 
 def look_up(dialect: str, operation: str, name: str = "id", *, prefix: str = "", work: Work | None = None) -> Parse:

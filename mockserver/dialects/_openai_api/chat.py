@@ -44,6 +44,7 @@ from mockserver.dialects._parse import (
     make_integers,
     read_body,
     read_object,
+    read_texts,
     refuse_first,
 )
 from mockserver.dialects._reply import RequestLines, answer_reply
@@ -78,6 +79,7 @@ class ChatParser(Struct, frozen=True):
 def make_chat_call(http: HttpRequest, body: Body, chat: Body, *, dialect: str) -> Call:
     """Return the Call of a chat body; `chat` is that body as its request model read it, with only known keys."""
     asked = _read_asked(chat, _read_tools(chat))
+    messages = read_texts(chat["messages"]) or tuple([_read_message(message) for message in chat["messages"]])
     return Call(
         dialect=dialect,
         operation="chat",
@@ -85,7 +87,7 @@ def make_chat_call(http: HttpRequest, body: Body, chat: Body, *, dialect: str) -
         http=http,
         meaning=find_chat_meaning(body, dialect),
         raw=body,
-        messages=tuple([_read_message(message) for message in chat["messages"]]),
+        messages=messages,
         tools=asked.tools,
         tool_choice=asked.tool_choice,
         stream=asked.stream,

@@ -33,12 +33,12 @@ class PlainChoices(Struct, frozen=True):
     """Choices of texts and tool calls as they are if nothing is done to them; `calls`: of the one that has the most.
 
     Answers share them, so that what renderers keep with a choice serves all calls to which a rule says the same.
-    `tokens`: the approximate count of all their words.
+    `tokens`: the approximate count of the words of each.
     """
 
     choices: tuple[Choice, ...]
     calls: int
-    tokens: int
+    tokens: tuple[int, ...]
 
 
 @final
@@ -58,14 +58,15 @@ class Draft(Struct, frozen=True, dict=True):
     def plain(self) -> PlainChoices | None:
         """Return the choices of an answer to which nothing is done; None if one of them is more than that."""
         choices: list[Choice] = []
+        counts: list[int] = []
         most = 0
-        tokens = 0
         for choice in self.choices:
             if not choice.parts or choice.finish is not None or choice.logprobs is not None:
                 return None
             if choice.safety or choice.filter_after is not None:
                 return None
             calls = 0
+            tokens = 0
             for part in choice.parts:
                 if type(part) is ToolUse:
                     calls += 1
@@ -78,9 +79,10 @@ class Draft(Struct, frozen=True, dict=True):
                     return None
                 tokens += count(words) if choice.tokens is None else choice.tokens
             choices.append(Choice(choice.parts, "tool_calls" if calls else "stop"))
+            counts.append(tokens)
             if calls > most:
                 most = calls
-        return PlainChoices(tuple(choices), most, tokens)
+        return PlainChoices(tuple(choices), most, tuple(counts))
 
 
 class ArtifactDraft(Struct, frozen=True):

@@ -124,10 +124,11 @@ def _say_plainly(call: Call, plain: PlainChoices, author: Author, identity: str)
     if plain.calls and not _takes_calls(call, plain.calls):
         return None
     choices = plain.choices
-    tokens = plain.tokens
-    if len(choices) != options.n or call.tokenizer is not APPROX:
+    counts = plain.tokens
+    if len(choices) != options.n:
         choices = _repeat(choices, options.n)
-        tokens = _count_words(choices, call.tokenizer)
+        counts = _repeat(counts, options.n)
+    tokens = sum(counts) if call.tokenizer is APPROX else _count_words(choices, call.tokenizer)
     if options.max_tokens is not None and tokens > options.max_tokens:
         return None
     if plain.calls:
@@ -143,9 +144,9 @@ def _sign(choices: Iterable[Choice], draw: Callable[[str], str], identity: str) 
     return tuple([choice.sign(draw, f"{identity}\0{at}") for at, choice in enumerate(choices)])
 
 
-def _repeat(choices: tuple[T, ...], n: int) -> tuple[T, ...]:
-    """Return `n` choices: if there are fewer, the last again and again."""
-    return (*choices[:n], *choices[-1:] * (n - len(choices)))
+def _repeat(values: tuple[T, ...], n: int) -> tuple[T, ...]:
+    """Return `n` values, of choices: if there are fewer, the last again and again."""
+    return (*values[:n], *values[-1:] * (n - len(values)))
 
 
 def _takes_calls(call: Call, most: int) -> bool:

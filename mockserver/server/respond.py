@@ -19,11 +19,11 @@ from mockserver.core.state import StateLostError
 from mockserver.dialects import Dialect, Operation
 from mockserver.engine.offload import is_long, on_thread
 from mockserver.server.access import check_key, check_page, has_own_login
+from mockserver.server.admission import plan_within_limits
 from mockserver.server.carried_out import note_carried_out
 from mockserver.server.handshakes import is_handshake, refuse_handshake
 from mockserver.server.live import Live
 from mockserver.server.masking import describe_crash
-from mockserver.server.planning import plan_answer
 from mockserver.server.reading import TIMING, find_recorded, read_call, read_timing, undo_codings
 from mockserver.server.replies import PlanRenderer
 from mockserver.server.routes import Endpoint
@@ -129,7 +129,7 @@ class Responder(Struct, eq=False):
             call = recorded.call
             plan = recorded.plan
         else:
-            plan = await plan_answer(call, visit)
+            plan = await plan_within_limits(call, visit)
         visit.call = call
         visit.release = plan.release
         if plan.carried_out or plan.events or visit.remarks or live.budgets:

@@ -1,4 +1,4 @@
-"""Plans the answer to a call: within the limits of its key and model, and only a few large answers at once."""
+"""Admits a call to the engine: within the limits of its key and model, and only a few large answers at once."""
 
 from collections.abc import Awaitable
 
@@ -13,7 +13,7 @@ BYTES_PER_TOKEN = 100  # of memory that such an answer takes
 BYTES_PER_PROMPT = 5_000  # the same of a call with many prompts
 
 
-def plan_answer(call: Call, visit: Visit) -> Awaitable[Plan]:
+def plan_within_limits(call: Call, visit: Visit) -> Awaitable[Plan]:
     """Plan the answer to a call, within limits if there are any. Raises Failure for a model that a key may not use.
 
     No key is for single models of MCP, whose calls name none.
@@ -23,11 +23,11 @@ def plan_answer(call: Call, visit: Visit) -> Awaitable[Plan]:
         check_model_allowed(call.model, visit.dialect.credential(visit.request), keys, visit.engine.policy.models)
     if visit.live.limiter is None and _count_choices(call) <= MANY_CHOICES:
         return visit.engine.plan(call)
-    return _plan_within_limits(call, visit)
+    return _reserve_and_plan(call, visit)
 
 
-async def _plan_within_limits(call: Call, visit: Visit) -> Plan:
-    """Plan the answer to a call within the limits of its key and model; of those with many choices few at once."""
+async def _reserve_and_plan(call: Call, visit: Visit) -> Plan:
+    """Reserve what a call takes of its limits, plan its answer, and settle; of those with many choices few at once."""
     live = visit.live
     limiter = live.limiter
     charge = None

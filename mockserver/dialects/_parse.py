@@ -86,9 +86,10 @@ def read_table(body: bytes) -> dict[str, Json]:
 
 def make_integers(body: dict[str, Json]) -> dict[str, Json]:
     """Change the top-level fields of an object with whole numbers to ints, and return it."""
-    for key, value in body.items():
-        if type(value) is float and value.is_integer():
-            body[key] = int(value)
+    if float in map(type, body.values()):
+        for key, value in body.items():
+            if type(value) is float and value.is_integer():
+                body[key] = int(value)
     return body
 
 
@@ -144,7 +145,7 @@ def read_usual(model: TypedModel, http: HttpRequest) -> dict[str, Json] | None:
     table = model.read_table(body)
     if table is None or (len(body) > _LEAST_DEEP and is_deep(table)):
         return None
-    return make_integers(table) if float in map(type, table.values()) else table
+    return make_integers(table)
 
 
 _LEAST_DEEP = 2 * MAX_DEPTH  # characters
@@ -294,10 +295,7 @@ def _explain_json_error(error: str, body: bytes) -> str:
 
 def is_deep(body: Body) -> bool:
     """Return whether an object has more levels than are allowed."""
-    for value in body.values():
-        if type(value) is dict or type(value) is list:
-            break
-    else:
+    if _NESTING.isdisjoint(map(type, body.values())):
         return False
     try:
         written = encode(body)
@@ -312,6 +310,9 @@ def is_deep(body: Body) -> bool:
         level = [value for value in inner if type(value) is dict or type(value) is list]
         depth = depth + 1
     return depth > MAX_DEPTH
+
+
+_NESTING = frozenset((dict, list))
 
 
 def _holds_endless(value: Json, levels: int) -> bool:

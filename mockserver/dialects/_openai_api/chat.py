@@ -171,7 +171,7 @@ def _read_messages(given: list[Any]) -> tuple[Message, ...] | None:
     for message in given:
         role = message.role
         content = message.content
-        if type(content) is str and role in _SPEAKING and message.name is UNSET:
+        if role in _SPEAKING and type(content) is str and message.name is UNSET:
             messages.append(Message(role, content))
             continue
         is_plain = False
@@ -179,15 +179,17 @@ def _read_messages(given: list[Any]) -> tuple[Message, ...] | None:
             name = message.tool_call_id
             messages.append(Message(role, content, (), (), name))
             message.tool_call_id = ordinals.setdefault(name, f"#{len(ordinals)}")
-        elif role == "assistant" and (message.tool_calls == [] or not (content or message.tool_calls)):
-            return None
-        elif role == "assistant" and type(content) is not list and _besides_calls(message) == _ONLY_CALLS:
-            calls = _read_calls(message.tool_calls, ordinals) if message.tool_calls else ()
-            messages.append(Message(role, content or "", (), calls))
-        else:
-            whole = to_builtins(message)
-            given[len(messages)] = _number_ids_of_message(whole, ordinals)
-            messages.append(_read_message(whole))
+            continue
+        if role == "assistant":
+            calls = message.tool_calls
+            if calls == [] or not (content or calls):
+                return None
+            if type(content) is not list and _besides_calls(message) == _ONLY_CALLS:
+                messages.append(Message(role, content or "", (), _read_calls(calls, ordinals) if calls else ()))
+                continue
+        whole = to_builtins(message)
+        given[len(messages)] = _number_ids_of_message(whole, ordinals)
+        messages.append(_read_message(whole))
     return Texts(messages) if is_plain else tuple(messages)
 
 

@@ -109,19 +109,22 @@ def _read_typed(http: HttpRequest, dialect: str, elsewhere: Body) -> Call | None
     messages = _read_messages(given)
     if messages is None:
         return None
+    offered = chat.tools
     chat.messages = UNSET
-    fields = to_builtins(chat, builtin_types=(Raw,))
+    chat.tools = UNSET
+    fields = to_builtins(chat)
     chat.messages = given
+    chat.tools = offered
     if elsewhere:
         fields.update(elsewhere)
-    if len(fields) == 1:  # the model
+    if len(fields) == 1 and offered is UNSET:  # only the model
         fields["messages"] = given
         meaning = fields
         asked = _ASKED_NOTHING
         written = encode_sorted((dialect, "chat", meaning))
         left = 0
     else:
-        offer = _read_offer(fields)
+        offer = _read_offer(fields, offered)
         if offer is None:
             return None
         meaning = _reduce_to_meaning(fields, given, offer.meaning, dialect)
@@ -233,16 +236,15 @@ class _Offers(Memo[bytes, _Offer | None]):
 _SIZE_IN_MEMORY = 16  # about how many bytes a byte of JSON takes in tables
 
 
-def _read_offer(fields: dict[str, Json]) -> _Offer | None:
-    """Return what the fields of a body besides its messages offer; None if one of them may be invalid.
+def _read_offer(fields: dict[str, Json], offered: Any) -> _Offer | None:
+    """Return what a body offers beside fields like these; None if one of them, or of the tools, may be invalid.
 
     The fields then have numbers and tools as the table would read them.
     """
-    offered = fields.pop("tools", None)
     make_integers(fields)
     if is_deep(fields):
         return None
-    if offered is None:
+    if offered is UNSET:
         offer: _Offer | None = _NO_OFFER
     elif (offer := _OFFERS[bytes(offered)]) is not None:
         fields["tools"] = offer.fields

@@ -113,7 +113,7 @@ def test_a_synchronous_client(
 ) -> None:
     attempts = list[str]()
     monkeypatch.setattr(
-        server.session.guard, "error", lambda text: attempts.append(text) or BlockedConnectionError(text)
+        server.local.guard, "error", lambda text: attempts.append(text) or BlockedConnectionError(text)
     )
     with pytest.raises(BlockedConnectionError, match=r"stopped a connection to api\.openai\.com:443 at tests/testing/"):
         connect()
@@ -385,7 +385,7 @@ def test_a_patch_of_others_that_outlasts_ours(monkeypatch: pytest.MonkeyPatch) -
             ours = socket.getaddrinfo
             others.setattr(socket, "getaddrinfo", lambda *args: ours(*args))
         assert socket.getaddrinfo("api.openai.com", 443)  # ours is still in use, and lets it through
-    server.session.guard.stop()
+    server.local.guard.stop()
     server.stop()
     assert socket.getaddrinfo is before
 

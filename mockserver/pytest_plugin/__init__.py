@@ -3,7 +3,7 @@
 From a test's collection to the report of its failure:
 
 1. A test is collected; with the mark for faults (`fault_marks`), once per fault.
-2. It, or its mark, requests the fixture `mockserver`. The first such test imports `run`, which has the work, so that an
+2. It, or its mark, requests the fixture `mockserver`. The first such test imports `pytest_run`, which has the work, so that an
    unused plugin costs next to nothing: a `Run` is the one server of this process.
 3. `Run.serve` resets the server with what marks, command line and ini file say of the test (`configuration`), sets the
    environment for clients, and stops connections to providers. Until its end, the test has this `ServerUse`.
@@ -46,7 +46,7 @@ from mockserver.pytest_plugin.plugin_options import (
 )
 
 if TYPE_CHECKING:
-    from mockserver.pytest_plugin.run import Run, ServerUse
+    from mockserver.pytest_plugin.pytest_run import Run, ServerUse
     from mockserver.testing import MockServer
 
 RUN: pytest.StashKey[Run] = pytest.StashKey()
@@ -179,7 +179,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
         fault_marks.show_matrix(terminalreporter, reports)
     replayed = [report for report in reports if hasattr(report, CASSETTE)]
     if replayed and config.getini("mockserver_unplayed") != "ignore":
-        from mockserver.pytest_plugin.run import list_unplayed
+        from mockserver.pytest_plugin.pytest_run import list_unplayed
 
         for line in list_unplayed(replayed):
             terminalreporter.write_line(f"mockserver: {line}")
@@ -203,7 +203,7 @@ def _forget(finder: WithoutRewriting) -> None:
 def _find_run(config: pytest.Config) -> Run:
     """Return the run, which is made when it is first needed."""
     if RUN not in config.stash:
-        from mockserver.pytest_plugin.run import Run
+        from mockserver.pytest_plugin.pytest_run import Run
 
         inspects = bool(config.known_args_namespace.mockserver_inspect)  # others may not be parsed yet
         run = config.stash[RUN] = Run(read_options(config), may_record=may_record(config), inspects=inspects)

@@ -57,7 +57,7 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
         error = raised
     local.wait_until_idle(_CLOSING)
     row = faults.make_row(_name_test(item, case), case, _judge(error, limit), server.calls)
-    local.abort_open()
+    local.abort_answers()
     _note(item, row)
     if row.bad:
         _fail(f"{row.fault}: {row.details}", error, hung=limit.exceeded)
@@ -97,7 +97,7 @@ def show_matrix(terminal: pytest.TerminalReporter, reports: Iterable[pytest.Test
 def _abort(local: ResettableServer) -> None:
     """End the answers that a test waits for, and the fault that would hit the next one."""
     local.rules.override()
-    local.abort_open()
+    local.abort_answers()
 
 
 def _judge(error: BaseException | None, limit: TimeLimit) -> RunResult:

@@ -50,7 +50,7 @@ class ResettableServer(LocalServer):
 
     def reset(self, setup: Setup | None = None) -> None:
         """Start again with a setup (by default its own): without calls, counters and declared rules."""
-        self.abort_open()
+        self.abort_answers()
         self.leave_agents()
         self.setup = setup or self.default_setup
         settings, engine = self._composer.compose(self.setup)
@@ -109,7 +109,7 @@ class ResettableServer(LocalServer):
         """Abort the answers that are still being sent; tell of these, of what was not recorded, and the remarks."""
         activity = self.activity
         remarks = [remark.text for remark in activity.find_remarks()]
-        left = self.abort_open()
+        left = self.abort_answers()
         return (*describe_left_open(left), *describe_unrecorded(activity.calls), *remarks)
 
     @property

@@ -112,9 +112,7 @@ def test_a_synchronous_client(
     server: MockServer, connect: Callable[[], object], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     attempts = list[str]()
-    monkeypatch.setattr(
-        server.local.guard, "error", lambda text: attempts.append(text) or BlockedConnectionError(text)
-    )
+    monkeypatch.setattr(server.local.guard, "error", lambda text: attempts.append(text) or BlockedConnectionError(text))
     with pytest.raises(BlockedConnectionError, match=r"stopped a connection to api\.openai\.com:443 at tests/testing/"):
         connect()
     (told,) = server.problems()

@@ -3,8 +3,8 @@
 From a test's collection to the report of its failure:
 
 1. A test is collected; with the mark for faults (`fault_marks`), once per fault.
-2. It, or its mark, requests the fixture `mockserver`. The first such test imports `pytest_run`, which has the work, so that an
-   unused plugin costs next to nothing: a `Run` is the one server of this process.
+2. It, or its mark, requests the fixture `mockserver`. The first such test imports `pytest_run`, which has the work, so
+   that an unused plugin costs next to nothing: a `Run` has the one server of this process.
 3. `Run.serve` resets the server with what marks, command line and ini file say of the test (`configuration`), sets the
    environment for clients, and stops connections to providers. Until its end, the test has this `ServerUse`.
 4. At the end of the test function, `ServerUse.verify` fails it for the problems of its server.

@@ -392,9 +392,9 @@ class InProcessResponse:
             )
 
     def _run_on(self, *, past_waits: bool) -> None:
-        """Go on without the client until the answer waits: for a time, unless it runs past those that end, or for work.
+        """Go on without the client, as far as nothing waits; `past_waits`: also past waits that end.
 
-        What it sends until then counts as received; but a stream goes on only while the client reads it.
+        What is sent meanwhile counts as received; but a stream goes on only while its client reads it.
         """
         while (step := self._request.step()) is not None:
             match step:

@@ -43,7 +43,6 @@ class Run:
         self._inspects = inspects
         self._server: MockServer | None = None
         self._running = ExitStack()
-        self._started = False
         self._recorded = set[str]()  # cassettes that this run began to record
         self._mistake: MockserverError | None = None  # in the options
 
@@ -63,10 +62,10 @@ class Run:
 
     def start(self) -> MockServer:
         """Return the server, running until `close`. Raises MockserverError if it cannot listen."""
-        if not self._started:
-            self._running.callback(self.make_server().start().stop)
-            self._started = True
-        return self.make_server()
+        server = self.make_server()
+        if not server.local.is_running:
+            self._running.callback(server.start().stop)
+        return server
 
     def check(self) -> None:
         """Raise MockserverError for mistakes in the options."""
@@ -81,7 +80,6 @@ class Run:
     def close(self) -> None:
         """Stop the server, and restore the environment."""
         self._running.close()
-        self._started = False
 
     def report_mistakes(self, items: Iterable[pytest.Item]) -> Iterator[pytest.CollectReport]:
         """Yield a report of each mistake in the tests' configuration, which says how many tests fail for it."""

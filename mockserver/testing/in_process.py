@@ -238,10 +238,22 @@ class ReceivedBody(Struct, eq=False):
     `length`: its bytes by its head, infinite if it comes in chunks; `left`: those still to come.
     """
 
-    length: float = math.inf
-    left: float = math.inf
-    is_stream: bool = False
+    length: float
+    left: float
+    is_stream: bool
     pieces: deque[bytes] = field(default_factory=deque)
+
+    @classmethod
+    def expect(cls, method: str, head: WireHead) -> "ReceivedBody":
+        """Return the body that is still to come after this head, to a request of this method."""
+        stated = dict(head.headers)
+        length = math.inf
+        if method == "HEAD" or head.status in WITHOUT_BODY:
+            length = 0
+        elif b"content-length" in stated:
+            length = int(stated[b"content-length"])
+        is_stream = is_stream_type(stated.get(b"content-type", b"").decode("latin-1"))
+        return cls(length, left=length, is_stream=is_stream)
 
     def add(self, write: Write) -> None:
         """Add what came, up to the length."""
@@ -275,6 +287,8 @@ class InProcessResponse:
     The client waits at most `read_timeout` seconds for each piece; None: as long as it takes.
     """
 
+    _body: ReceivedBody  # known with the head
+
     def __init__(self, request: InProcessRequest, *, errors: ClientErrors, read_timeout: float | None) -> None:
         self._request = request
         self._driver = request.driver
@@ -282,7 +296,6 @@ class InProcessResponse:
         self._errors = errors
         self._read_timeout = math.inf if read_timeout is None else read_timeout
         self._due = self._clock.now()  # of the next action
-        self._body = ReceivedBody()
         self._cut: str | None = None
 
     async def receive_head(self, method: str = "GET", *, closing: bool = False) -> WireHead:
@@ -299,17 +312,11 @@ class InProcessResponse:
         headers = list(map(encode_header, head.headers))
         if closing:
             headers = [*(header for header in headers if header[0] != b"connection"), (b"connection", b"close")]
-        stated = dict(headers)
-        length = math.inf
-        if method == "HEAD" or head.status in WITHOUT_BODY:
-            length = 0
-        elif b"content-length" in stated:
-            length = int(stated[b"content-length"])
-        else:
+        wire_head = WireHead(head.status, headers)
+        self._body = ReceivedBody.expect(method, wire_head)
+        if self._body.length == math.inf:
             headers.append((b"transfer-encoding", b"chunked"))
-        is_stream = is_stream_type(stated.get(b"content-type", b"").decode("latin-1"))
-        self._body = ReceivedBody(length, left=length, is_stream=is_stream)
-        return WireHead(head.status, headers)
+        return wire_head
 
     async def receive_piece(self) -> bytes | None:
         """Return the next piece of the body; None at its end. Raises the error that the client gets instead."""

@@ -98,10 +98,13 @@ class Transport(_Base):
         )
         with self._lock:
             self._responses.add(response)
-        is_last = request.headers.get("connection", "").lower() == "close"
-        head = await response.receive_head(request.method, closing=is_last)
-        headers = [(b"date", _write_date(int(wall()))), *head.headers]
-        return library.Response(head.status, headers=headers, stream=make_body_class(library)(response))
+        closing = request.headers.get("connection", "").lower() == "close"
+        head = await response.receive_head(request.method, closing=closing)
+        return library.Response(
+            head.status,
+            headers=[(b"date", _write_date(int(wall()))), *head.headers],
+            stream=make_body_class(library)(response),
+        )
 
     def _make_scope(self, request: "Request") -> Scope:
         """Return what ASGI tells of a request: it comes to the path of this server for its URL."""

@@ -44,12 +44,8 @@ async def _respond(responder: Responder, visit: Visit) -> Response:
         takes_files = visit.operation is not None and OPERATIONS[visit.operation.name].takes_files
         if takes_files and _may_go_to_disk(visit):
             return await _respond_to_form(responder, visit)
-        if takes_files:
-            limit = live.settings.max_upload
-            setting = "max_upload"
-        else:
-            limit = live.settings.max_body
-            setting = "max_body"
+        setting = "max_upload" if takes_files else "max_body"
+        limit: int = getattr(live.settings, setting)
         body = await read_body(visit.receive, limit, request.headers, visit.take, setting=setting)
         if len(body) > LARGEST_IN_LOOP or live.unsent.held > live.settings.max_unsent:
             visit.take(estimate_parsed_size(body))

@@ -98,7 +98,7 @@ class LocalServer:
             self._require_running().hang_up(all_of_them=False)
             pause(_POLL)
 
-    def close_open(self) -> Calls:
+    def abort_answers(self) -> Calls:
         """Abort the answers that are still being sent, and return their calls."""
         if not self.live.journal.tally.open:
             return Calls(())

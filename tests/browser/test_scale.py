@@ -14,7 +14,7 @@ ROWS, NODES, REQUESTS = 120, 2000, 60
 
 def fill(backend: Backend, count: int) -> None:
     """Put finished calls into the journal, as if they had been answered."""
-    journal = backend.server.session.live.journal
+    journal = backend.server.local.live.journal
     for at in range(1, count + 1):
         said = f"question {at}" + (" about whales" if not at % 1000 else "")
         body = json.dumps({"model": "gpt-4o", "messages": [{"role": "user", "content": said}]}).encode()

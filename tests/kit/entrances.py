@@ -134,7 +134,7 @@ class InProcess:
     def __init__(self, live: Live) -> None:
         clock = Clock()
         live.now = clock.now
-        self.live, self._transport = live, Transport(Site(live), clock)
+        self.live, self._transport = live, Transport(Site(live), clock, lambda: pytest.fail("no handshake is sent"))
 
     def ask(self, request: Request) -> Heard:
         url = httpx.URL(scheme="http", host="localhost", raw_path=request.path.encode("latin-1"))

@@ -15,7 +15,7 @@ from mockserver.core.event_stream import (
     read_message,
     split_messages,
 )
-from mockserver.core.http import HeaderLines, Headers, RawHeaders, is_stream_type
+from mockserver.core.http import HeaderLines, Headers, RawHeaders, Reply, is_stream_type
 from mockserver.core.mcp_server import SESSION_OPERATION
 from mockserver.core.plan import Plan, Usage
 from mockserver.core.seed import monotonic, wall
@@ -114,7 +114,8 @@ _SESSIONS = (SESSION_OPERATION, REALTIME_SESSION)
 COMPLETE = "complete"  # how an answer ended that was sent as it should be
 MAX_KEPT = 1_000_000  # bytes kept of a request's body, and of an answer's
 PIECE = 120  # overhead of a piece in bytes
-UNWEIGHED = 8_192  # bytes that an open exchange may keep before the journal counts them
+BARE = 2_500  # bytes of a row without names, bodies and headers
+UNWEIGHED = 10_000  # bytes that an open row may keep before the journal counts them
 
 
 class ConditionResult(Struct, frozen=True):
@@ -130,16 +131,6 @@ class ConditionResult(Struct, frozen=True):
     ok: bool
     ignoring: tuple[str, ...] = ()
     elsewhere: str = ""
-
-
-class Book(Protocol):
-    """The journal as an exchange sees it: it counts the memory that exchanges take."""
-
-    def weigh(self, exchange: "Exchange") -> None:
-        """Count the kept bytes that are not counted yet."""
-
-    def close(self, exchange: "Exchange") -> None:
-        """Count the bytes kept of a finished exchange, and its source."""
 
 
 class SentParts(Sequence[Piece]):
@@ -180,56 +171,75 @@ class SentParts(Sequence[Piece]):
         return [*self][at]
 
 
-class Exchange(Struct, eq=False):
-    """A row of the journal, filled while the request is answered; unless `kept`, only its counts.
+UNDECIDED = Plan(None, "")  # of a row whose answer is not decided yet
 
-    `at` is the wall's time, `began` a time of the monotonic clock, as are those of the pieces in `sent`; `first` and
-    `elapsed` are seconds since then. `rules` are those that were tried. `received` and `size` count bytes of the whole
-    bodies, of which `body` and `sent` hold as much as is kept.
+
+class Page(Protocol):
+    """The rows of one namespace, as a row sees them: the journal counts the memory that they take."""
+
+    def weigh(self, row: "Exchange") -> None:
+        """Count the kept bytes of an open row that are not counted yet; it may have to go, as others may."""
+
+
+class Exchange(Struct, eq=False):
+    """A row of the journal: one request, its plan, and what was sent when.
+
+    Times are those of the monotonic clock, but for `at`; `first` and `elapsed` are seconds since `began`.
     """
 
+    # Set when the journal opens it
     seq: int
     method: str
     path: str
     dialect: str
     namespace: str
-    book: Book | None = None
-    at: float = field(default_factory=wall)
+    page: Page | None = None
+    at: float = field(default_factory=wall)  # seconds since 1970
     began: float = field(default_factory=monotonic)
-    sent: list[Piece] | SentParts = []
     query: bytes = b""
     headers: RawHeaders = ()
-    body: bytes = b""
-    received: int = 0
-    call: Call | None = None  # dropped when closed, unless the journal keeps calls
-    operation: str = ""
-    model: str = ""
-    plan: Plan | None = None  # without its outcome, once there is a reply
-    rules: Sequence[object] = ()
-    status: int = 0
-    reply_headers: Headers | HeaderLines = ()
-    recorded: str = ""  # where the provider's answer was recorded: `cassette chat.yaml#3`
-    unrecorded: str = ""  # why it was not recorded although it should be
-    asked: float | None = None  # when the request was complete, by `monotonic`
+    operation: str = ""  # that of the path; once the request is read, what it asks for
     is_socket: bool = False  # the client made the request over a WebSocket
     part_of: str = ""  # what it is a part of, as no request of its own: `line 3 of batch_1, custom_id "a"`
-    unaffected: bool = False  # what its faults would change is not in the answer
-    size: int = 0  # of a paced stream that goes on: 0, and `written` knows
-    unkept: int = 0  # frames sent but not kept
+
+    # Set once the request is whole, by `note_body`
+    asked: float | None = None  # when that was
+    body: bytes = b""  # as much as is kept
+    received: int = 0  # bytes of the whole body
+
+    # Set when it is decided what to answer, by `note_answer`
+    rules: Sequence[object] = ()  # those that were tried
+    plan: Plan = UNDECIDED  # without its outcome, once there is a reply
+    status: int = 0
+    reply_headers: Headers | HeaderLines = ()
+    model: str = ""
+    call: Call | None = None  # dropped when the row is closed, unless the journal keeps calls
+
+    # Set while the answer leaves, by `note_sent` or a paced stream
+    pieces: list[Piece] = []  # as much of the body as is kept
+    parts: SentParts | None = None  # the same of a paced stream
+    size: int = 0  # bytes of the body that were sent; of a paced stream that goes on: 0, and `written` knows
     first: float = 0.0  # 0: nothing of the body was sent
+    unkept: int = 0  # frames sent but not kept
+    unaffected: bool = False  # what its faults would change is not in the answer
+    recorded: str = ""  # where the provider's answer was recorded: `cassette chat.yaml#3`
+    unrecorded: str = ""  # why it was not recorded although it should be
+
+    # Set when the journal closes it
     ended: str = ""  # complete | client left | server stopped | cut short | disconnected | reset; "": still open
     elapsed: float = 0.0
+
+    # What the journal counts
+    kept: bool = True  # the journal has room for it; else it keeps only its counts
     unweighed: int = 0  # kept bytes that the journal does not count yet
     weight: int = 0  # kept bytes that it counts
-    kept: bool = True  # the journal has room for it
-    held: int = 0  # bytes of `max_unsent` that it takes until it is closed
 
     __repr__ = object.__repr__  # tracebacks must not show what clients send
 
     @property
     def source(self) -> str:
         """Return what answered: `rule rules.yaml:14 weather`, `generated`, `invalid`...; empty until decided."""
-        return "" if self.plan is None else self.plan.source
+        return self.plan.source
 
     @property
     def is_service(self) -> bool:
@@ -237,78 +247,88 @@ class Exchange(Struct, eq=False):
 
         The same holds for handshakes and lists of MCP, and for whole sessions, whose responses are calls.
         """
-        return self.plan is not None and (self.plan.is_service or self.operation in _SESSIONS)
+        return self.plan.is_service or (self.operation in _SESSIONS and self.plan is not UNDECIDED)
 
     @property
     def modified_by(self) -> tuple[str, ...]:
-        return () if self.plan is None else self.plan.modified_by
+        return self.plan.modified_by
 
     @property
     def trace(self) -> tuple[str, ...]:
-        return () if self.plan is None else self.plan.trace
+        return self.plan.trace
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        return () if self.plan is None else (*self.plan.remarks, *self.plan.history_remarks)
+        return (*self.plan.remarks, *self.plan.history_remarks)
 
     @property
     def faults(self) -> tuple[str, ...]:
-        return () if self.plan is None or not self.plan.faults else tuple([fault.name for fault in self.plan.faults])
+        return tuple([fault.name for fault in self.plan.faults])
 
     @property
     def usage(self) -> Usage | None:
-        left = None if self.plan is None else self.plan.outcome
+        left = self.plan.outcome
         return left if type(left) is Usage else None
+
+    @property
+    def sent(self) -> Sequence[Piece]:
+        """Return as much of the answer's body as is kept, in the pieces in which it was sent."""
+        return self.pieces if self.parts is None else self.parts
 
     @property
     def written(self) -> int:
         """Return the bytes of the answer's body that were sent by now."""
-        return self.sent.size if isinstance(self.sent, SentParts) else self.size
+        return self.size if self.parts is None else self.parts.size
 
-    def take(self, body: bytes) -> None:
-        self.received = length = len(body)
+    def note_body(self, body: bytes, at: float) -> None:
+        """Note the request's body, which has come after the head and was whole at that time."""
+        self.asked = at
+        self.received = len(body)
         if self.kept:
-            self.body = body = body if length <= MAX_KEPT else body[:MAX_KEPT]
-            self.unweighed = unweighed = self.unweighed + len(body)
-            if unweighed > UNWEIGHED and self.book is not None:
-                self.book.weigh(self)
+            self.body = body = body[:MAX_KEPT]
+            self.weigh(len(body))
 
-    def weigh(self, size: int) -> None:
-        """Count bytes that are kept, or will be."""
-        self.unweighed += size if self.kept else 0
-        if self.unweighed > UNWEIGHED and self.book is not None:
-            self.book.weigh(self)
+    def note_answer(self, plan: Plan, reply: Reply, call: Call | None = None) -> None:
+        """Note what is answered, and the call that was read of the request."""
+        self.plan = plan
+        self.status = reply.status
+        self.reply_headers = reply.headers
+        if call is not None:
+            self.call = call
+            self.operation = call.operation
+            self.model = model = call.model
+            self.unweighed += len(model)
 
-    def note(self, data: bytes) -> None:
+    def note_sent(self, data: bytes) -> None:
         """Note bytes of the answer's body that were sent."""
         now = monotonic()
-        size = self.size
-        length = len(data)
-        if not size:
+        if not self.size:
             self.first = now - self.began
-        self.size = total = size + length
+        size = len(data)
+        self.size = total = self.size + size
         if total > MAX_KEPT or not self.kept:
-            room = max(MAX_KEPT - size, 0) if self.kept else 0
+            room = max(MAX_KEPT - total + size, 0) if self.kept else 0
             self.unkept += count_frames(data[room:])
             data = data[:room]
-            length = room
+            size = room
             if not room:
                 return
-        assert isinstance(self.sent, list)  # paced streams note nothing
-        self.sent.append((now, data))
-        self.unweighed = unweighed = self.unweighed + length + PIECE
-        if unweighed > UNWEIGHED and self.book is not None:
-            self.book.weigh(self)
+        self.pieces.append((now, data))
+        self.weigh(size + PIECE)
 
-    def let_go(self) -> None:
-        """Drop what is kept of one that is open: the journal has no more room."""
-        self.kept = False
+    def weigh(self, size: int) -> None:
+        """Have bytes counted that are kept, or will be."""
+        self.unweighed = unweighed = self.unweighed + size
+        if unweighed > UNWEIGHED and self.kept and self.page is not None:
+            self.page.weigh(self)
+
+    def empty(self) -> None:
+        """Keep no more than counts: the journal has no more room for a row that is open."""
         self.unkept += sum(count_frames(data) for _, data in self.sent)
-        self.sent = []
+        self.pieces = []
+        self.parts = None
         self.body = b""
         self.headers = ()
-        self.unweighed = 0
-        self.weight = 0
 
     @property
     def streams(self) -> bool:

@@ -66,7 +66,7 @@ class PacedStream:
         self._sent = SentParts(self.body, log, () if self._sent is None else self._sent.parts)
         row.size = 0
         if row.kept:
-            row.sent = self._sent
+            row.parts = self._sent
 
     def leave_others(self, *, unsent_last: bool = False) -> None:
         """Go on without the others, or not at all; they may be sending a part that this stream does not send."""
@@ -78,7 +78,7 @@ class PacedStream:
             if not row.kept:
                 row.unkept = count_frames(self.body[: row.size])
             elif not sent:
-                row.sent = []  # or it would keep the body
+                row.parts = None  # or it would keep the body
 
     def stop(self, ended: str) -> None:
         """Send no more: the client has left, or the server stops."""

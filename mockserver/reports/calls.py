@@ -162,12 +162,12 @@ class ReceivedCall(Struct, frozen=True, eq=False):
     @property
     def answer_remarks(self) -> tuple[str, ...]:
         """Why no model could give the rule's answer (`lint`); empty if one could."""
-        return self._select_shown(() if self.row.plan is None else self.row.plan.remarks)
+        return self._select_shown(self.row.plan.remarks)
 
     @property
     def history_remarks(self) -> tuple[str, ...]:
         """Why a live provider would refuse the history of the request (`replay`); empty if it would not."""
-        return self._select_shown(() if self.row.plan is None else self.row.plan.history_remarks)
+        return self._select_shown(self.row.plan.history_remarks)
 
     def _select_shown(self, remarks: Sequence[str]) -> tuple[str, ...]:
         return tuple(map(self.secrets.mask_text, remarks)) if remarks else ()

@@ -86,7 +86,6 @@ async def _respond_to_form(responder: Responder, visit: Visit) -> Response:
         if visit.settings.keys is not None:
             responder.require_key(visit)
         await _read_form(reader, visit)
-        visit.row.asked = monotonic()
         response = await responder.respond(visit)
     finally:
         reader.close("the form is no longer kept")
@@ -110,7 +109,7 @@ async def _read_form(reader: FormReader, visit: Visit) -> None:
         received += len(piece)
         if len(start) < MAX_KEPT:
             start += piece
-    visit.row.take(bytes(start))
+    visit.row.note_body(bytes(start), monotonic())
     visit.row.received = received
 
 

@@ -9,7 +9,7 @@ from mockserver.core.http import Reply
 from mockserver.core.plan import CarriedOut, Failure, Plan
 from mockserver.dialects import Dialect, Operation
 from mockserver.dialects._mcp import DIALECT as MCP
-from mockserver.server.visit import Response, Visit, note_response
+from mockserver.server.visit import Response, Visit
 
 
 class Render(Protocol):
@@ -24,16 +24,13 @@ def note_carried_out(carried_out: Iterable[CarriedOut], visit: Visit, render: Re
         http = done.http
         is_mcp = done.call is not None and done.call.mcp is not None
         dialect = MCP if is_mcp else visit.dialect
-        row = visit.journal.open(http.method, http.path, dialect.name, http.namespace)
-        row.headers = http.headers
-        row.operation = done.operation
+        row = visit.journal.open(http, dialect.name, operation=done.operation)
         row.part_of = done.part_of
         row.rules = visit.row.rules
-        row.take(http.body)
         reply = _make_reply(done, dialect, render)
-        note_response(row, Response(done.plan.rendered, reply, done.call))
+        row.note_answer(done.plan.rendered, reply, done.call)
         if reply.body:
-            row.note(reply.body)
+            row.note_sent(reply.body)
         visit.journal.close(row, COMPLETE)
 
 

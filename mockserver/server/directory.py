@@ -18,7 +18,6 @@ from mockserver.server.nearest_path import find_nearest_path
 from mockserver.server.respond import Responder
 from mockserver.server.routes import tidy
 from mockserver.server.snapshot import parse_query
-from mockserver.server.visit import Response, note_response
 
 
 class FoundResponder(Struct, frozen=True):
@@ -103,10 +102,11 @@ class Directory:
         namespace, inner = split_namespace(path)
         dialect = self._routes.find_owner(inner)
         journal = self._live.journal
-        row = journal.open(method, inner, dialect.name, namespace)
-        reply = dialect.fail(HttpRequest(method, inner, namespace=namespace), failure, None)
-        note_response(row, Response(Plan(None, "invalid"), reply))
-        row.note(reply.body)
+        request = HttpRequest(method, inner, namespace=namespace)
+        row = journal.open(request, dialect.name)
+        reply = dialect.fail(request, failure, None)
+        row.note_answer(Plan(None, "invalid"), reply)
+        row.note_sent(reply.body)
         journal.close(row, COMPLETE)
         return reply
 

@@ -238,13 +238,13 @@ class Relay(Struct, eq=False):
         self._held.clear()
         if last:
             if held:
-                self.exchange.note(held)
+                self.exchange.note_sent(held)
             await self.client.send({"type": "http.response.body", "body": held, "more_body": False})
         elif held:
             await self._send_piece(held)
 
     async def _send_piece(self, piece: bytes) -> None:
-        self.exchange.note(piece)
+        self.exchange.note_sent(piece)
         if self.client.wire is None or not self.client.wire.send_piece(piece):
             await self.client.send({"type": "http.response.body", "body": piece, "more_body": True})
 

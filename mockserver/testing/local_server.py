@@ -94,13 +94,13 @@ class LocalServer:
     def wait_until_idle(self, seconds: float) -> None:
         """Wait until no answer is being sent to a connected client, at most so many seconds."""
         end = monotonic() + seconds
-        while self.live.journal.tally.open and monotonic() < end:
+        while self.live.journal.open_calls and monotonic() < end:
             self._require_running().hang_up(all_of_them=False)
             pause(_POLL)
 
     def close_open(self) -> Calls:
         """Abort the answers that are still being sent, and return their calls."""
-        if not self.live.journal.tally.open:
+        if not self.live.journal.open_calls:
             return Calls(())
         left = self.calls.of(lambda call: call.ended == "open")
         if left and self._running is not None:

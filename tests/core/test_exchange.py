@@ -18,7 +18,7 @@ from mockserver.core.exchange import (
 STREAM = (("Content-Type", "text/event-stream; charset=utf-8"),)
 
 
-class Book:
+class Page:
     """Weighs what it is told of."""
 
     def __init__(self) -> None:
@@ -28,18 +28,16 @@ class Book:
         self.total += exchange.unweighed
         exchange.unweighed = 0
 
-    def close(self, exchange: Exchange) -> None: ...
-
 
 @pytest.fixture
 def exchange() -> Exchange:
-    return Exchange(1, "POST", "/v1/chat/completions", "openai", "default", Book())
+    return Exchange(1, "POST", "/v1/chat/completions", "openai", "default", Page())
 
 
 def test_an_exchange_is_filled_later(exchange: Exchange) -> None:
     assert (exchange.source, exchange.status, exchange.ended, exchange.ending) == ("", 0, "", "open")
-    exchange.take(b"{}")
-    exchange.note(b"data: 1\n\n")
+    exchange.note_body(b"{}", 0.0)
+    exchange.note_sent(b"data: 1\n\n")
     ((at, sent),) = exchange.sent
     assert (exchange.body, exchange.received, sent, exchange.size) == (b"{}", 2, b"data: 1\n\n", 9)
     assert 0 <= exchange.first == at - exchange.began
@@ -63,7 +61,7 @@ def test_it_says_how_far_it_came(
 ) -> None:
     exchange.reply_headers, exchange.ended = headers, ended
     for piece in sent:
-        exchange.note(piece)
+        exchange.note_sent(piece)
     assert exchange.ending == told
 
 
@@ -71,35 +69,36 @@ def test_of_a_huge_stream_the_beginning_is_kept_and_all_is_counted(exchange: Exc
     frame = b"data: " + b"x" * 992 + b"\n\n"
     exchange.reply_headers, exchange.ended = STREAM, "client left"
     for _ in range(3_000):
-        exchange.note(frame)
+        exchange.note_sent(frame)
     assert sum(len(data) for _, data in exchange.sent) == MAX_KEPT
     assert exchange.size == 3_000_000
     assert exchange.ending == "client left after 3000 frames"
 
 
 def test_one_huge_piece_is_cut(exchange: Exchange) -> None:
-    exchange.note(b"x" * (MAX_KEPT + 5))
-    exchange.take(b"y" * (MAX_KEPT + 7))
+    exchange.note_sent(b"x" * (MAX_KEPT + 5))
+    exchange.note_body(b"y" * (MAX_KEPT + 7), 0.0)
     assert [len(data) for _, data in exchange.sent] == [MAX_KEPT]
     assert (len(exchange.body), exchange.received) == (MAX_KEPT, MAX_KEPT + 7)
 
 
-def test_the_book_hears_of_much_at_once_and_of_little_later(exchange: Exchange) -> None:
-    book = exchange.book
-    assert isinstance(book, Book)
-    exchange.note(b"x" * 10)
-    assert (book.total, exchange.unweighed) == (0, 10 + PIECE)
-    exchange.note(b"x" * UNWEIGHED)
-    assert (book.total, exchange.unweighed) == (UNWEIGHED + 10 + 2 * PIECE, 0)
+def test_the_page_hears_of_much_at_once_and_of_little_later(exchange: Exchange) -> None:
+    page = exchange.page
+    assert isinstance(page, Page)
+    exchange.note_sent(b"x" * 10)
+    assert (page.total, exchange.unweighed) == (0, 10 + PIECE)
+    exchange.note_sent(b"x" * UNWEIGHED)
+    assert (page.total, exchange.unweighed) == (UNWEIGHED + 10 + 2 * PIECE, 0)
 
 
 def test_what_is_let_go_while_it_is_open_keeps_nothing_more(exchange: Exchange) -> None:
     exchange.reply_headers = STREAM
-    exchange.take(b"body")
-    exchange.note(b"data: 1\n\n")
-    exchange.let_go()
-    exchange.note(b"data: 2\n\n")
-    exchange.take(b"body")
+    exchange.note_body(b"body", 0.0)
+    exchange.note_sent(b"data: 1\n\n")
+    exchange.kept = False
+    exchange.empty()
+    exchange.note_sent(b"data: 2\n\n")
+    exchange.note_body(b"body", 0.0)
     exchange.ended = "client left"
     assert (exchange.body, exchange.sent, exchange.ending) == (b"", [], "client left after 2 frames")
 

@@ -23,7 +23,7 @@ def received(asked: Call | None = call("hello"), /, **fields: Any) -> ReceivedCa
     row.plan = Plan(usage, source)
     row.headers, row.operation, row.status = [(b"authorization", f"Bearer {SECRET}".encode())], "chat", 404
     row.model = "" if asked is None else asked.model
-    row.sent = [(0.0, json.dumps({"error": {"message": error}}).encode())]
+    row.pieces = [(0.0, json.dumps({"error": {"message": error}}).encode())]
     for name, value in fields.items():
         setattr(row, name, value)
     return ReceivedCall(row, asked)

@@ -212,12 +212,12 @@ def _note_pieces(actions: Iterable[Action], row: Exchange) -> tuple[str, float]:
                     break
                 due += seconds
             case Write(data):
-                row.note(data)
+                row.note_sent(data)
                 pieces.append((row.began + due, data))
             case Cut(how):
                 ended = CUT[how]
                 break
-    row.sent = pieces
+    row.pieces = pieces
     return ended, due
 
 

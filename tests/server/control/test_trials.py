@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from mockserver.core.exchange import Exchange
+from mockserver.core.http import HttpRequest
 from mockserver.server.control import trials
 from mockserver.server.control.requests import ControlRequest
 from tests.kit.control import ControlledServer, controlled_server, rule
@@ -233,7 +234,7 @@ def test_an_answer_without_an_end_is_left_after_a_while(
     monkeypatch.setattr(trials, "PATIENCE", 0.01)
     stalls = {"text": "one two", "faults": [{"stall": {"after_frames": 1}}]}
     server.post("rules", rule("stalls", "", then=stalls))
-    server.live.journal.close(server.live.journal.open("GET", "/", "openai", "default"), "complete")
+    server.live.journal.close(server.live.journal.open(HttpRequest("GET", "/"), "openai"), "complete")
 
     async def scenario() -> str:
         cache = ControlRequest(server.live, "default", item="1").cache

@@ -285,8 +285,8 @@ class Exchange(Struct, eq=False):
         self.asked = at
         self.received = len(body)
         if self.kept:
-            self.body = body = body[:MAX_KEPT]
-            self.weigh(len(body))
+            self.body = body[:MAX_KEPT]
+            self.weigh(len(self.body))
 
     def note_answer(self, plan: Plan, reply: Reply, call: Call | None = None) -> None:
         """Note what is answered, and the call that was read of the request."""
@@ -314,12 +314,14 @@ class Exchange(Struct, eq=False):
             if not room:
                 return
         self.pieces.append((now, data))
-        self.weigh(size + PIECE)
+        self.unweighed += size + PIECE
+        if self.unweighed > UNWEIGHED:
+            self.weigh()
 
-    def weigh(self, size: int) -> None:
-        """Have bytes counted that are kept, or will be."""
-        self.unweighed = unweighed = self.unweighed + size
-        if unweighed > UNWEIGHED and self.kept and self.page is not None:
+    def weigh(self, more: int = 0) -> None:
+        """Have the journal count what is kept, if that is much: so many more bytes are, or will be."""
+        self.unweighed += more
+        if self.unweighed > UNWEIGHED and self.kept and self.page is not None:
             self.page.weigh(self)
 
     def empty(self) -> None:

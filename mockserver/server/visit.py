@@ -146,8 +146,6 @@ class Visit(Struct, eq=False):
             response.reply = replace(response.reply, headers=own)
         row = self.row
         row.note_answer(plan, response.reply, response.call)
-        if plan is HOME:  # a look at the server is no call
-            self.journal.forget(row)
         more = ""
         if limits:
             more = write_lines(limits)

@@ -19,7 +19,7 @@ from mockserver.state.tally import Tally
 MAX_EXCHANGES = 1000
 MAX_BYTES = 50_000_000
 PAGES_IN_FULL = 4  # all namespaces together may take as much as these when full
-BATCH = 50  # calls after which those that have ended are counted, if nobody has looked before
+BATCH = 50  # calls that have ended and are counted together, if nobody looks before
 
 
 def _ignore(row: Exchange) -> None:
@@ -54,9 +54,9 @@ class Journal:
         self._batch = max(1, min(BATCH, count))
         self.weight = 0  # of the rows, as far as it is counted
         self._pages: OrderedDict[str, Page] = OrderedDict()
-        self._opened = 0  # how many rows
         self._base = 0  # the number before that of the first row
-        self._step = 1  # from the number of a row to that of the next
+        self._last = 0  # that of the latest row
+        self._step = 1  # to that of the next
         self._ended: list[Exchange] = []  # rows that are not counted yet
         self._counted = 0  # how many are
         self._tally = Tally()
@@ -69,9 +69,7 @@ class Journal:
 
         `query` is that part of its URL as it was sent, and `weight` the bytes of its headers.
         """
-        self._opened = opened = self._opened + 1
-        if not opened % self._batch:
-            self.settle()
+        self._last = number = self._last + self._step
         namespace = request.namespace
         page = self._pages.get(namespace) or self._add_page(namespace)
         self._pages.move_to_end(namespace)
@@ -79,7 +77,7 @@ class Journal:
         body = request.body
         kept = body[:MAX_KEPT]
         row = Exchange(
-            self._base + opened * self._step,
+            number,
             request.method,
             path,
             dialect,
@@ -96,14 +94,17 @@ class Journal:
         if row.unweighed > UNWEIGHED:
             page.weigh(row)
         if len(page.rows) > self.count:
-            page.drop_oldest()
+            page.drop(page.rows.popleft())
         return row
 
     def close(self, row: Exchange, ended: str) -> None:
         """End a row, which is counted later."""
         row.ended = ended
         row.elapsed = monotonic() - row.began
-        self._ended.append(row)
+        ended_rows = self._ended
+        ended_rows.append(row)
+        if len(ended_rows) >= self._batch:
+            self.settle()
         if self.on_close is not None:
             self.on_close(row)
         plan = row.plan
@@ -129,27 +130,31 @@ class Journal:
             return
         self.settle()
         while page.weight > self.room:
-            page.drop_oldest()
+            page.drop(page.rows.popleft())
         for idle in self._list_pages():
             while idle.rows and self.weight > most:
-                idle.drop_oldest()
+                idle.drop(idle.rows.popleft())
 
     def number_from(self, first: int, step: int) -> None:
         """Number the rows to come `first` + `step` and so on, unless they are numbered in these steps already."""
-        if (self._step, self.last % step) != (step, first % step) or self.last < first:
+        if (self._step, self._last % step) != (step, first % step) or self._last < first:
+            self._base = first - self._count_opened() * step
+            self._last = first
             self._step = step
-            self._base = first - self._opened * step
 
     @property
     def last(self) -> int:
         """The number of the newest call."""
-        return self._base + self._opened * self._step
+        return self._last
 
     @property
     def open_calls(self) -> int:
         """How many calls are being answered, also of those that are no longer kept."""
         with self.lock:
-            return self._opened - self._counted - len(self._ended)
+            return self._count_opened() - self._counted - len(self._ended)
+
+    def _count_opened(self) -> int:
+        return (self._last - self._base) // self._step
 
     @property
     def tally(self) -> Tally:
@@ -207,6 +212,7 @@ class Journal:
         """Forget a row, as if the request had not come."""
         page = self._pages.get(row.namespace)
         if page is not None and row in page.rows:
+            page.rows.remove(row)
             page.drop(row)
 
     def _list_pages(self) -> list["Page"]:
@@ -263,15 +269,8 @@ class Page:
         self._journal.weight += size
         self._journal.make_room(self)
 
-    def drop_oldest(self) -> None:
-        self._let_go(self.rows.popleft())
-
     def drop(self, row: Exchange) -> None:
-        self.rows.remove(row)
-        self._let_go(row)
-
-    def _let_go(self, row: Exchange) -> None:
-        """Count a row no more; one that is open keeps no more, too."""
+        """Count a row no more that has left; one that is open keeps no more, too."""
         with self._journal.lock:
             self.weight -= row.weight
             self._journal.weight -= row.weight

@@ -45,11 +45,12 @@ class Sums(Struct):
         return self.elapsed.buckets.total()
 
     def add(self, rows: Sequence[Exchange]) -> None:
-        self.elapsed.add([row.elapsed for row in rows])
-        self.first.add([row.first for row in rows if row.size])
-        used = [row.plan.outcome for row in rows if type(row.plan.outcome) is Usage]
-        self.prompt += sum([usage.prompt for usage in used])
-        self.completion += sum([usage.completion for usage in used])
+        """Add calls, without a step of Python for each, as there are thousands a second."""
+        self.elapsed.add(list(map(attrgetter("elapsed"), rows)))
+        self.first.add(list(filter(None, map(attrgetter("first"), rows))))
+        used = [outcome for outcome in map(attrgetter("plan.outcome"), rows) if type(outcome) is Usage]
+        self.prompt += sum(map(attrgetter("prompt"), used))
+        self.completion += sum(map(attrgetter("completion"), used))
 
 
 class Tally:

@@ -101,9 +101,8 @@ class Journal:
         """End a row, which is counted later."""
         row.ended = ended
         row.elapsed = monotonic() - row.began
-        ended_rows = self._ended
-        ended_rows.append(row)
-        if len(ended_rows) >= self._batch:
+        self._ended.append(row)
+        if len(self._ended) >= self._batch:
             self.settle()
         if self.on_close is not None:
             self.on_close(row)

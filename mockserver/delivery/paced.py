@@ -7,9 +7,10 @@ from collections.abc import Callable
 from heapq import heappop, heappush
 from typing import Protocol
 
-from mockserver.core.exchange import COMPLETE, PIECE, Exchange, SentPart, SentParts, count_frames
 from mockserver.core.http import Reply
+from mockserver.core.row import COMPLETE, PIECE, Row
 from mockserver.core.seed import monotonic
+from mockserver.core.sent_body import SentPart, SentParts, count_frames
 
 
 class LoopClock:
@@ -50,7 +51,7 @@ class PacedStream:
     flow: "ConnectionFlow"
     write: Callable[[bytes], None]
 
-    def __init__(self, reply: Reply, began: float, row: Exchange, on_end: Callable[[str], None]) -> None:
+    def __init__(self, reply: Reply, began: float, row: Row, on_end: Callable[[str], None]) -> None:
         self.body = reply.body
         self.parts = reply.parts
         self.row = row

@@ -5,9 +5,9 @@ from math import inf
 from msgspec.structs import replace
 from starlette.types import Receive, Scope, Send
 
-from mockserver.core.exchange import MAX_KEPT
 from mockserver.core.http import tabulate
 from mockserver.core.plan import Failure
+from mockserver.core.row import MAX_KEPT
 from mockserver.core.seed import monotonic
 from mockserver.delivery.connection import IN_PROCESS, WIRE, ClientConnection
 from mockserver.dialects._forms import FormReader

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterable
 
-from mockserver.core.exchange import COMPLETE
 from mockserver.core.http import Reply
 from mockserver.core.plan import CarriedOut, Failure
+from mockserver.core.row import COMPLETE
 from mockserver.dialects import Dialect
 from mockserver.dialects._mcp import DIALECT as MCP
 from mockserver.server.replies import PlanRenderer

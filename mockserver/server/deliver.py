@@ -8,9 +8,9 @@ from starlette.types import Scope
 
 from mockserver.config.errors import ConfigError
 from mockserver.core.action import Action
-from mockserver.core.exchange import COMPLETE
 from mockserver.core.frames import Frame
 from mockserver.core.plan import Failure
+from mockserver.core.row import COMPLETE
 from mockserver.delivery.connection import (
     CLIENT_LEFT,
     CUT,

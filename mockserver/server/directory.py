@@ -6,10 +6,10 @@ from urllib.parse import quote
 
 from msgspec import Struct
 
-from mockserver.core.exchange import COMPLETE
 from mockserver.core.http import CONTROL, HeaderTable, HttpRequest, RawHeaders, Reply, tabulate
 from mockserver.core.lazy import Memo
 from mockserver.core.plan import Failure, Plan
+from mockserver.core.row import COMPLETE
 from mockserver.dialects._parse import clip
 from mockserver.server.access import is_control
 from mockserver.server.handshakes import admits_socket

@@ -10,9 +10,9 @@ from starlette.types import Message, Receive
 
 from mockserver.config.settings import Settings
 from mockserver.core.call import Call
-from mockserver.core.exchange import Exchange
 from mockserver.core.http import HeaderLines, Headers, HttpRequest, Reply, write_lines
 from mockserver.core.plan import Failure, Plan
+from mockserver.core.row import Row
 from mockserver.core.seed import monotonic
 from mockserver.core.text import escape_line
 from mockserver.delivery.script import AT_ONCE, Pace
@@ -85,7 +85,7 @@ class Visit(Struct, eq=False):
     settings: Settings
     engine: Engine
     journal: Journal  # a reset may replace that of the server
-    row: Exchange
+    row: Row
     operation: Operation | None = None  # None: the path has none, or takes other methods
     sender: Sender = UNKNOWN
     receive: Receive = stay_forever  # tells when the client has left

@@ -11,9 +11,9 @@ from collections.abc import Sequence
 
 import msgspec
 
-from mockserver.core.exchange import COMPLETE, Exchange
 from mockserver.core.http import HttpRequest
 from mockserver.core.plan import SERVICE, Plan, WebhookEvent
+from mockserver.core.row import COMPLETE, Row
 from mockserver.core.seed import wall
 from mockserver.core.text import escape_line
 from mockserver.server.live import Live
@@ -46,7 +46,7 @@ async def _send_all(live: Live, journal: Journal, events: Sequence[WebhookEvent]
         journal.close(row, COMPLETE)
 
 
-async def _send(request: HttpRequest, row: Exchange, event: WebhookEvent) -> str:
+async def _send(request: HttpRequest, row: Row, event: WebhookEvent) -> str:
     """Send an event, and note in the journal what it got; return what went wrong."""
     from httpx2 import AsyncClient
 

@@ -10,19 +10,19 @@ from itertools import chain, groupby
 from operator import attrgetter
 from threading import RLock
 
-from mockserver.core.exchange import BARE, MAX_KEPT, UNWEIGHED, Exchange
 from mockserver.core.http import HttpRequest
+from mockserver.core.row import BARE, MAX_KEPT, UNWEIGHED, Row
 from mockserver.core.seed import monotonic
 from mockserver.state.in_memory import MAX_NAMESPACES
 from mockserver.state.tally import Tally
 
-MAX_EXCHANGES = 1000
+MAX_CALLS = 1000
 MAX_BYTES = 50_000_000
 PAGES_IN_FULL = 4  # all namespaces together may take as much as these when full
 BATCH = 50  # calls that have ended and are counted together, if nobody looks before
 
 
-def _ignore(row: Exchange) -> None:
+def _ignore(row: Row) -> None:
     """Do nothing about a closed row."""
 
 
@@ -40,15 +40,15 @@ class Journal:
     def __init__(
         self,
         *,
-        count: int = MAX_EXCHANGES,
+        count: int = MAX_CALLS,
         size: int = MAX_BYTES,
         max_namespaces: int = MAX_NAMESPACES,
-        on_close: Callable[[Exchange], None] | None = None,
+        on_close: Callable[[Row], None] | None = None,
     ) -> None:
         self.count = count
         self.room = size
         self.on_close = on_close
-        self.on_remark: Callable[[Exchange], None] = _ignore
+        self.on_remark: Callable[[Row], None] = _ignore
         self.keeps_calls = False
         self._max_namespaces = max_namespaces
         self._batch = max(1, min(BATCH, count))
@@ -57,14 +57,14 @@ class Journal:
         self._base = 0  # the number before that of the first row
         self._last = 0  # that of the latest row
         self._step = 1  # to that of the next
-        self._ended: list[Exchange] = []  # rows that are not counted yet
+        self._ended: list[Row] = []  # rows that are not counted yet
         self._counted = 0  # how many are
         self._tally = Tally()
         self.lock = RLock()  # held by whoever counts or drops rows
 
     def open(
         self, request: HttpRequest, dialect: str, *, operation: str = "", query: bytes = b"", weight: int = 0
-    ) -> Exchange:
+    ) -> Row:
         """Return the row of a request, or of what is there of it.
 
         `query` is that part of its URL as it was sent, and `weight` the bytes of its headers.
@@ -76,7 +76,7 @@ class Journal:
         path = request.path
         body = request.body
         kept = body[:MAX_KEPT]
-        row = Exchange(
+        row = Row(
             number,
             request.method,
             path,
@@ -97,7 +97,7 @@ class Journal:
             page.drop(page.rows.popleft())
         return row
 
-    def close(self, row: Exchange, ended: str) -> None:
+    def close(self, row: Row, ended: str) -> None:
         """End a row, which is counted later."""
         row.ended = ended
         row.elapsed = monotonic() - row.began
@@ -172,7 +172,7 @@ class Journal:
         rows = self.rows(namespace)
         return rows[0].seq if rows else None
 
-    def rows(self, namespace: str) -> tuple[Exchange, ...]:
+    def rows(self, namespace: str) -> tuple[Row, ...]:
         """Return the calls of a namespace that are kept, oldest first."""
         self.settle()
         page = self._pages.get(namespace)
@@ -191,7 +191,7 @@ class Journal:
         if page is not None:
             page.hits.pop(source, None)
 
-    def find(self, number: int) -> Exchange | None:
+    def find(self, number: int) -> Row | None:
         self.settle()
         return next((row for row in self if row.seq == number), None)
 
@@ -207,7 +207,7 @@ class Journal:
             self.forget(row)
         return len(rows)
 
-    def forget(self, row: Exchange) -> None:
+    def forget(self, row: Row) -> None:
         """Forget a row, as if the request had not come."""
         page = self._pages.get(row.namespace)
         if page is not None and row in page.rows:
@@ -225,7 +225,7 @@ class Journal:
             self.clear(next(name for name in self._pages if name not in (namespace, "default")))
         return page
 
-    def __iter__(self) -> Iterator[Exchange]:
+    def __iter__(self) -> Iterator[Row]:
         self.settle()
         rows = chain.from_iterable([tuple(page.rows) for page in self._list_pages()])
         return iter(sorted(rows, key=attrgetter("seq")))
@@ -243,23 +243,23 @@ class Page:
 
     def __init__(self, journal: Journal) -> None:
         self._journal = journal
-        self.rows: deque[Exchange] = deque()
+        self.rows: deque[Row] = deque()
         self.weight = 0
         self.hits = Counter[str]()  # by source, of all; those of rules and episodes are shown
 
-    def add(self, rows: Sequence[Exchange]) -> None:
+    def add(self, rows: Sequence[Row]) -> None:
         """Count the bytes of rows that have ended, and the hits of their rules and episodes."""
         self.hits.update(map(attrgetter("plan.source"), rows))
         self.hits.update(chain.from_iterable(map(attrgetter("plan.modified_by"), rows)))
         self.hits.update(filter(None, map(attrgetter("recorded"), rows)))
         self._count_bytes(list(filter(attrgetter("kept"), rows)))
 
-    def weigh(self, row: Exchange) -> None:
+    def weigh(self, row: Row) -> None:
         """Count the kept bytes of an open row that are not counted yet; it may have to go, as others may."""
         with self._journal.lock:
             self._count_bytes((row,))
 
-    def _count_bytes(self, rows: Sequence[Exchange]) -> None:
+    def _count_bytes(self, rows: Sequence[Row]) -> None:
         size = sum(map(attrgetter("unweighed"), rows))
         for row in rows:
             row.weight += row.unweighed
@@ -268,7 +268,7 @@ class Page:
         self._journal.weight += size
         self._journal.make_room(self)
 
-    def drop(self, row: Exchange) -> None:
+    def drop(self, row: Row) -> None:
         """Count a row no more that has left; one that is open keeps no more, too."""
         with self._journal.lock:
             self.weight -= row.weight

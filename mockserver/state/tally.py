@@ -9,8 +9,8 @@ from operator import attrgetter
 
 from msgspec import Struct, field
 
-from mockserver.core.exchange import Exchange
 from mockserver.core.plan import Usage
+from mockserver.core.row import Row
 
 Way = tuple[str, str, int, str, str]  # dialect, operation, status, source and end of calls that are counted together
 
@@ -44,7 +44,7 @@ class Sums(Struct):
         """How many calls there were."""
         return self.elapsed.buckets.total()
 
-    def add(self, rows: Sequence[Exchange]) -> None:
+    def add(self, rows: Sequence[Row]) -> None:
         """Add calls, without a step of Python for each, as there are thousands a second."""
         self.elapsed.add(list(map(attrgetter("elapsed"), rows)))
         self.first.add(list(filter(None, map(attrgetter("first"), rows))))
@@ -61,7 +61,7 @@ class Tally:
         self.faults: Counter[str] = Counter()
         self._sources: set[str] = set()
 
-    def add(self, rows: Sequence[Exchange]) -> None:
+    def add(self, rows: Sequence[Row]) -> None:
         """Count calls that have ended."""
         for way, alike in groupby(sorted(rows, key=_find_way), key=_find_way):
             self._find_sums(*way).add(list(alike))

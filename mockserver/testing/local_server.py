@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from mockserver.config.errors import ConfigError
 from mockserver.core.call import Call
-from mockserver.core.exchange import Exchange
+from mockserver.core.row import Row
 from mockserver.core.seed import monotonic, pause
 from mockserver.server.live import Live
 from mockserver.testing.assertions import Calls
@@ -114,7 +114,7 @@ class LocalServer:
             raise ConfigError("this server is not running; use it in a with block, or call start()")
         return self._running
 
-    def _list_settled_rows(self) -> tuple[Exchange, ...]:
+    def _list_settled_rows(self) -> tuple[Row, ...]:
         self.check_here()
         if self._running is not None:
             self._running.settle()

@@ -1,11 +1,11 @@
-"""The journal numbers exchanges and keeps the latest, within bounds of count and bytes."""
+"""The journal numbers rows and keeps the latest, within bounds of count and bytes."""
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mockserver.core.exchange import BARE, MAX_KEPT, UNWEIGHED, Exchange
 from mockserver.core.http import HttpRequest, Reply
 from mockserver.core.plan import Plan, Usage
+from mockserver.core.row import BARE, MAX_KEPT, UNWEIGHED, Row
 from mockserver.state.journal import PAGES_IN_FULL, Journal
 from mockserver.state.tally import MAX_SOURCES, OTHER
 from tests.kit.calls import call
@@ -13,26 +13,26 @@ from tests.kit.calls import call
 PATH = "/v1/chat/completions"
 
 
-def opened(journal: Journal, namespace: str = "default", *, body: bytes = b"") -> Exchange:
+def opened(journal: Journal, namespace: str = "default", *, body: bytes = b"") -> Row:
     """One request that is being answered."""
     return journal.open(HttpRequest("POST", PATH, body=body, namespace=namespace), "openai")
 
 
-def served(journal: Journal, namespace: str = "default", *, body: bytes = b"", sent: bytes = b"") -> Exchange:
+def served(journal: Journal, namespace: str = "default", *, body: bytes = b"", sent: bytes = b"") -> Row:
     """One request, from its beginning to its end."""
-    exchange = opened(journal, namespace, body=body)
-    exchange.plan = Plan(Usage(3, 4), "rule r.yaml:1 a")
-    exchange.note_sent(sent)
-    journal.close(exchange, "complete")
-    return exchange
+    row = opened(journal, namespace, body=body)
+    row.plan = Plan(Usage(3, 4), "rule r.yaml:1 a")
+    row.note_sent(sent)
+    journal.close(row, "complete")
+    return row
 
 
 def numbers(journal: Journal, namespace: str = "default") -> list[int]:
     return [row.seq for row in journal.rows(namespace)]
 
 
-def test_exchanges_are_numbered_and_closed() -> None:
-    closed: list[Exchange] = []
+def test_rows_are_numbered_and_closed() -> None:
+    closed: list[Row] = []
     journal = Journal(on_close=closed.append)
     first = opened(journal)
     second = opened(journal, "mine")
@@ -72,13 +72,13 @@ def test_what_is_larger_than_all_the_room_is_not_kept() -> None:
     assert (numbers(journal), journal.held) == ([], 0)
 
 
-def test_an_open_exchange_that_grows_too_large_is_let_go() -> None:
+def test_an_open_row_that_grows_too_large_is_let_go() -> None:
     journal = Journal(size=100_000)
-    exchange = opened(journal)
+    row = opened(journal)
     for _ in range(1_000):
-        exchange.note_sent(b"x" * 1_000)
-    assert (exchange.sent, exchange.size, journal.held) == ([], 1_000_000, 0)
-    journal.close(exchange, "complete")
+        row.note_sent(b"x" * 1_000)
+    assert (row.sent, row.size, journal.held) == ([], 1_000_000, 0)
+    journal.close(row, "complete")
     assert (len(journal), journal.held) == (0, 0)
 
 
@@ -104,10 +104,10 @@ def test_hits_outlive_the_calls_but_not_a_clearing() -> None:
 
 def test_what_is_cleared_while_it_is_open_ends_nowhere() -> None:
     journal = Journal()
-    exchange = opened(journal, "mine")
+    row = opened(journal, "mine")
     journal.clear("mine")
-    exchange.note_sent(b"x")
-    journal.close(exchange, "complete")
+    row.note_sent(b"x")
+    journal.close(row, "complete")
     assert (len(journal), journal.held, journal.hits("mine")) == (0, 0, {})
 
 
@@ -137,7 +137,7 @@ STEPS = st.lists(
 
 @given(STEPS)
 def test_it_stays_within_its_bounds_whatever_happens(steps: list[tuple[str, int, int, str]]) -> None:
-    journal, rows = Journal(count=3, size=30_000), list[Exchange]()
+    journal, rows = Journal(count=3, size=30_000), list[Row]()
     for step, at, size, namespace in steps:
         if step == "open":
             rows.append(opened(journal, namespace, body=b"x" * size))
@@ -157,9 +157,9 @@ def test_it_stays_within_its_bounds_whatever_happens(steps: list[tuple[str, int,
 
 def test_a_huge_stream_is_not_retained() -> None:
     journal = Journal()
-    exchange = opened(journal)
+    row = opened(journal)
     for _ in range(100):
-        exchange.note_sent(b"x" * 100_000)
+        row.note_sent(b"x" * 100_000)
     assert journal.held <= 2 * MAX_KEPT
 
 
@@ -194,8 +194,8 @@ def test_long_names_take_room() -> None:
 def test_rules_without_end_are_counted_as_others() -> None:
     journal = Journal()
     for number in (*range(MAX_SOURCES + 50), 0):
-        exchange = opened(journal)
-        exchange.plan = Plan(None, f"rule api {number}")
-        journal.close(exchange, "complete")
+        row = opened(journal)
+        row.plan = Plan(None, f"rule api {number}")
+        journal.close(row, "complete")
     counts = {source: sums.count for (_, _, _, source, _), sums in journal.tally.ways.items()}
     assert (len(counts), counts["rule api 0"], counts[OTHER]) == (MAX_SOURCES + 1, 2, 50)

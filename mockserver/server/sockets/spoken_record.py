@@ -11,10 +11,10 @@ from pydantic_core import to_json
 from starlette.types import Message
 
 from mockserver.core.call import Call
-from mockserver.core.exchange import COMPLETE, MAX_KEPT, PIECE, REALTIME_SESSION
 from mockserver.core.frames import Frame, write_event
 from mockserver.core.http import HeaderLines, Reply
 from mockserver.core.plan import Failure, Plan
+from mockserver.core.row import COMPLETE, MAX_KEPT, PIECE, REALTIME_SESSION
 from mockserver.core.socket_turn import SocketAnswers, SocketTurn
 from mockserver.delivery.connection import CLIENT_LEFT, CUT, STOPPED
 from mockserver.dialects._openai_api.realtime.recordings import make_recording_call

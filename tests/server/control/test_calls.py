@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from mockserver.core.exchange import MAX_KEPT, Exchange
 from mockserver.core.http import HttpRequest
+from mockserver.core.row import MAX_KEPT, Row
 from mockserver.engine.counters import Attempts
 from mockserver.server.control import calls
 from mockserver.server.control.detail import show_bodies
@@ -209,8 +209,8 @@ def test_bodies_that_are_too_large_or_wrongly_coded(server: ControlledServer) ->
     assert (call["status"], call["request"]["body"], call["asked"]) == (400, "nothing", None)
 
 
-def row(**fields: Any) -> Exchange:
-    made = Exchange(1, "POST", CHAT, "openai", "default")
+def row(**fields: Any) -> Row:
+    made = Row(1, "POST", CHAT, "openai", "default")
     for name, value in fields.items():
         setattr(made, name, value)
     return made

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from mockserver.core.exchange import Exchange
 from mockserver.core.http import HttpRequest
+from mockserver.core.row import Row
 from mockserver.server.compose import compose, start
 from mockserver.server.control import feed as feeds
 from mockserver.server.control.feed import MAX_FEEDS, MAX_ROWS, Feed
@@ -52,7 +52,7 @@ def numbers(event: tuple[str, Any]) -> list[int]:
     return [row["call"] for row in content["rows"]]
 
 
-def opened(server: ControlledServer) -> Exchange:
+def opened(server: ControlledServer) -> Row:
     return server.live.journal.open(HttpRequest("POST", "/v1/chat/completions"), "openai")
 
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from mockserver.core.exchange import Exchange
 from mockserver.core.http import HttpRequest
+from mockserver.core.row import Row
 from mockserver.server.control import trials
 from mockserver.server.control.requests import ControlRequest
 from tests.kit.control import ControlledServer, controlled_server, rule
@@ -212,7 +212,7 @@ async def test_rules_that_change_meanwhile_send_nothing_upstream(
     await asyncio.to_thread(server.chat, "hi")
 
     async def rehearse(*_: Any) -> trials.Rehearsal:
-        return trials.Rehearsal(Exchange(1, "POST", "/", dialect="openai", namespace="default"))
+        return trials.Rehearsal(Row(1, "POST", "/", dialect="openai", namespace="default"))
 
     monkeypatch.setattr(trials, "_rehearse", rehearse)
     got = await asyncio.to_thread(server.api, "calls/1/again", {})

@@ -14,7 +14,7 @@ from msgspec import UNSET, Raw, Struct, to_builtins
 from msgspec.json import decode, encode
 from msgspec.structs import replace
 
-from mockserver.core.call import Call, Message, Options, Texts, Tool, ToolCall, ToolChoice, Toolset, digest
+from mockserver.core.call import Call, Message, Options, PlainMessages, Tool, ToolCall, ToolChoice, Toolset, digest
 from mockserver.core.http import HttpRequest, Reply
 from mockserver.core.json import Json, compact, encode_sorted
 from mockserver.core.lazy import LazyValue, Memo
@@ -44,7 +44,7 @@ from mockserver.dialects._parse import (
     make_integers,
     read_body,
     read_object,
-    read_texts,
+    read_plain_messages,
     refuse_first,
 )
 from mockserver.dialects._reply import RequestLines, answer_reply
@@ -79,7 +79,7 @@ class ChatParser(Struct, frozen=True):
 def make_chat_call(http: HttpRequest, body: Body, chat: Body, *, dialect: str) -> Call:
     """Return the Call of a chat body; `chat` is that body as its request model read it, with only known keys."""
     asked = _read_asked(chat, _read_tools(chat))
-    messages = read_texts(chat["messages"]) or tuple([_read_message(message) for message in chat["messages"]])
+    messages = read_plain_messages(chat["messages"]) or tuple([_read_message(message) for message in chat["messages"]])
     return Call(
         dialect=dialect,
         operation="chat",
@@ -152,7 +152,7 @@ def _read_typed(http: HttpRequest, dialect: str, elsewhere: Body) -> Call | None
         tool_choice=asked.tool_choice,
         stream=asked.stream,
         options=asked.options,
-        is_sound=type(messages) is Texts or _are_answered(messages),
+        is_sound=type(messages) is PlainMessages or _are_answered(messages),
     )
     known = vars(call)
     known["fingerprint"] = digest(written)
@@ -193,7 +193,7 @@ def _read_messages(given: list[Any]) -> tuple[Message, ...] | None:
         whole = to_builtins(message)
         given[len(messages)] = _number_ids_of_message(whole, ordinals)
         messages.append(_read_message(whole))
-    return Texts(messages) if is_plain else tuple(messages)
+    return PlainMessages(messages) if is_plain else tuple(messages)
 
 
 def _read_calls(given: Sequence[Any], ordinals: dict[str, str]) -> tuple[ToolCall, ...]:

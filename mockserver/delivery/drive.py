@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Iterable
 
 from mockserver.core.action import Action, Cut, Flush, Head, RawWrite, Wait, Write
-from mockserver.core.exchange import COMPLETE
+from mockserver.core.row import COMPLETE
 from mockserver.delivery.connection import (
     CLIENT_LEFT,
     CUT,

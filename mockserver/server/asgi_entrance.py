@@ -5,9 +5,9 @@ from math import inf
 from msgspec.structs import replace
 from starlette.types import Receive, Scope, Send
 
-from mockserver.core.exchange import MAX_KEPT
 from mockserver.core.http import tabulate
 from mockserver.core.plan import Failure
+from mockserver.core.row import MAX_KEPT
 from mockserver.core.seed import monotonic
 from mockserver.delivery.connection import IN_PROCESS, WIRE, ClientConnection
 from mockserver.dialects._forms import FormReader
@@ -82,7 +82,6 @@ async def _respond_to_form(responder: Responder, visit: Visit) -> Response:
         if visit.settings.keys is not None:
             responder.require_key(visit)
         await _read_form(reader, visit)
-        visit.row.asked = monotonic()
         response = await responder.respond(visit)
     finally:
         reader.close("the form is no longer kept")
@@ -106,7 +105,7 @@ async def _read_form(reader: FormReader, visit: Visit) -> None:
         received += len(piece)
         if len(start) < MAX_KEPT:
             start += piece
-    visit.row.take(bytes(start))
+    visit.row.note_body(bytes(start), monotonic())
     visit.row.received = received
 
 

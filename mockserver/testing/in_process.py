@@ -23,8 +23,8 @@ from msgspec import Struct, field
 from starlette.types import ASGIApp, Message, Scope
 
 from mockserver.core.action import Action, Cut, Flush, Head, RawWrite, Wait, Write
-from mockserver.core.exchange import COMPLETE
 from mockserver.core.http import WITHOUT_BODY, is_stream_type
+from mockserver.core.row import COMPLETE
 from mockserver.core.server_sent_events import split_events
 from mockserver.delivery.connection import CUT, IN_PROCESS, Note, encode_header
 from mockserver.engine.offload import STEPPED, Work

@@ -134,7 +134,7 @@ def mockserver(request: pytest.FixtureRequest, mockserver_session: MockServer) -
 
 
 @pytest.fixture(autouse=True)
-def _mockserver_unasked(request: pytest.FixtureRequest) -> None:
+def _mockserver_if_marked(request: pytest.FixtureRequest) -> None:
     """Give a marked test the fixture `mockserver`; else let mistakes in options fail a test of `mockserver_session`."""
     if FIXTURE in request.fixturenames:
         return

@@ -13,9 +13,9 @@ from mockserver.config.errors import ConfigError, MockserverError, SourceLocatio
 from mockserver.pytest_plugin import USE
 from mockserver.pytest_plugin.plugin_options import FAULT, FAULT_MARK
 from mockserver.reports.calls import NO_CALLS
+from mockserver.testing.drivers import EndlessError
 from mockserver.testing.fault_cases import FaultCase
 from mockserver.testing.fault_matrix import FaultMatrix, FaultRow, RunResult, write_matrix
-from mockserver.testing.in_process import EndlessError
 from mockserver.testing.time_limit import HungError, TimeLimit
 
 if TYPE_CHECKING:

@@ -30,14 +30,8 @@ from mockserver.core.seed import wall
 from mockserver.server.handshakes import asks_for_socket
 from mockserver.server.routes import make_dialect_routes
 from mockserver.testing.clock import Clock
-from mockserver.testing.in_process import (
-    Driver,
-    ImmediateDriver,
-    InProcessRequest,
-    InProcessResponse,
-    LoopDriver,
-    run_at_once,
-)
+from mockserver.testing.drivers import Driver, ImmediateDriver, LoopDriver, run_at_once
+from mockserver.testing.in_process import InProcessRequest, InProcessResponse
 
 if TYPE_CHECKING:
     import httpx

@@ -54,7 +54,7 @@ class Message(Struct, frozen=True, gc=False):
     name: str | None = None
 
 
-class Texts(tuple[Message, ...]):
+class PlainMessages(tuple[Message, ...]):
     """Messages that have a text and nothing else: no name, no parts, no tool calls, none of a tool."""
 
     __slots__ = ()
@@ -383,7 +383,7 @@ class Call(Struct, frozen=True, dict=True):
         tokens = self.message_tokens * (len(messages) + 1) + sum(map(count, map(_read_text, messages)))
         if self.tokenizer.exact and self.message_tokens:  # the estimate ignores the roles
             tokens += sum([count(message.role) for message in messages])
-        if type(messages) is not Texts:
+        if type(messages) is not PlainMessages:
             for message in messages:
                 if message.name:
                     tokens += _NAMED + count(message.name)

@@ -11,7 +11,7 @@ from msgspec import Struct
 from msgspec.json import encode
 from pydantic_core import ErrorDetails, ValidationError
 
-from mockserver.core.call import Call, Message, Texts
+from mockserver.core.call import Call, Message, PlainMessages
 from mockserver.core.http import HttpRequest, read_media_type
 from mockserver.core.json import Json
 from mockserver.core.plan import Failure
@@ -208,7 +208,7 @@ def parse_models(dialect: str, http: HttpRequest, validation: Validation) -> Cal
     return Call(dialect, "model" if model else "models", model=model, http=http, meaning={"model": model})
 
 
-def read_texts(messages: Iterable[Body]) -> Texts | None:
+def read_plain_messages(messages: Iterable[Body]) -> PlainMessages | None:
     """Return the messages of a chat if there are some, and each is only a role and a text; else None."""
     found = []
     for message in messages:
@@ -217,7 +217,7 @@ def read_texts(messages: Iterable[Body]) -> Texts | None:
         if type(content) is not str or not content or len(message) != _ROLE_AND_CONTENT or role not in _SPEAKING:
             return None
         found.append(Message(role, content))
-    return Texts(found) or None
+    return PlainMessages(found) or None
 
 
 _ROLE_AND_CONTENT = 2  # fields

@@ -14,7 +14,7 @@ from msgspec import UNSET, Raw, Struct, to_builtins
 from msgspec.json import decode, encode
 from msgspec.structs import replace
 
-from mockserver.core.call import Call, Message, Options, Texts, Tool, ToolCall, ToolChoice, Toolset, digest
+from mockserver.core.call import Call, Message, Options, PlainMessages, Tool, ToolCall, ToolChoice, Toolset, digest
 from mockserver.core.http import HttpRequest, Reply
 from mockserver.core.json import Json, compact, encode_sorted
 from mockserver.core.lazy import LazyValue, Memo
@@ -44,7 +44,7 @@ from mockserver.dialects._parse import (
     make_integers,
     read_body,
     read_object,
-    read_texts,
+    read_plain_messages,
     refuse_first,
 )
 from mockserver.dialects._reply import RequestLines, answer_reply
@@ -79,7 +79,7 @@ class ChatParser(Struct, frozen=True):
 def make_chat_call(http: HttpRequest, body: Body, chat: Body, *, dialect: str) -> Call:
     """Return the Call of a chat body; `chat` is that body as its request model read it, with only known keys."""
     asked = _read_asked(chat, _read_tools(chat))
-    messages = read_texts(chat["messages"]) or tuple([_read_message(message) for message in chat["messages"]])
+    messages = read_plain_messages(chat["messages"]) or tuple([_read_message(message) for message in chat["messages"]])
     return Call(
         dialect=dialect,
         operation="chat",
@@ -109,19 +109,22 @@ def _read_typed(http: HttpRequest, dialect: str, elsewhere: Body) -> Call | None
     messages = _read_messages(given)
     if messages is None:
         return None
+    offered = chat.tools
     chat.messages = UNSET
-    fields = to_builtins(chat, builtin_types=(Raw,))
+    chat.tools = UNSET
+    fields = to_builtins(chat)
     chat.messages = given
+    chat.tools = offered
     if elsewhere:
         fields.update(elsewhere)
-    if len(fields) == 1:  # the model
+    if len(fields) == 1 and offered is UNSET:  # only the model
         fields["messages"] = given
         meaning = fields
         asked = _ASKED_NOTHING
         written = encode_sorted((dialect, "chat", meaning))
         left = 0
     else:
-        offer = _read_offer(fields)
+        offer = _read_offer(fields, offered)
         if offer is None:
             return None
         meaning = _reduce_to_meaning(fields, given, offer.meaning, dialect)
@@ -149,7 +152,7 @@ def _read_typed(http: HttpRequest, dialect: str, elsewhere: Body) -> Call | None
         tool_choice=asked.tool_choice,
         stream=asked.stream,
         options=asked.options,
-        is_sound=type(messages) is Texts or _are_answered(messages),
+        is_sound=type(messages) is PlainMessages or _are_answered(messages),
     )
     known = vars(call)
     known["fingerprint"] = digest(written)
@@ -190,7 +193,7 @@ def _read_messages(given: list[Any]) -> tuple[Message, ...] | None:
         whole = to_builtins(message)
         given[len(messages)] = _number_ids_of_message(whole, ordinals)
         messages.append(_read_message(whole))
-    return Texts(messages) if is_plain else tuple(messages)
+    return PlainMessages(messages) if is_plain else tuple(messages)
 
 
 def _read_calls(given: Sequence[Any], ordinals: dict[str, str]) -> tuple[ToolCall, ...]:
@@ -233,16 +236,15 @@ class _Offers(Memo[bytes, _Offer | None]):
 _SIZE_IN_MEMORY = 16  # about how many bytes a byte of JSON takes in tables
 
 
-def _read_offer(fields: dict[str, Json]) -> _Offer | None:
-    """Return what the fields of a body besides its messages offer; None if one of them may be invalid.
+def _read_offer(fields: dict[str, Json], offered: Any) -> _Offer | None:
+    """Return what a body offers beside fields like these; None if one of them, or of the tools, may be invalid.
 
     The fields then have numbers and tools as the table would read them.
     """
-    offered = fields.pop("tools", None)
     make_integers(fields)
     if is_deep(fields):
         return None
-    if offered is None:
+    if offered is UNSET:
         offer: _Offer | None = _NO_OFFER
     elif (offer := _OFFERS[bytes(offered)]) is not None:
         fields["tools"] = offer.fields

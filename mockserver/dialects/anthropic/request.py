@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from msgspec.structs import replace
 from pydantic_core import to_json
 
-from mockserver.core.call import Call, IdShape, Message, Options, Texts, ToolCall, ToolChoice
+from mockserver.core.call import Call, IdShape, Message, Options, PlainMessages, ToolCall, ToolChoice
 from mockserver.core.http import HttpRequest
 from mockserver.core.json import Json
 from mockserver.core.tokens import APPROX, read_image_size
@@ -19,7 +19,7 @@ from mockserver.core.validation import Validation
 from mockserver.dialects._fields import Model
 from mockserver.dialects._meaning import BOOKKEEPING, fields_with_meaning
 from mockserver.dialects._openai_api.chat import write_schema
-from mockserver.dialects._parse import Body, clip, read_object, read_texts, read_usual
+from mockserver.dialects._parse import Body, clip, read_object, read_plain_messages, read_usual
 from mockserver.dialects.anthropic.bodies import MESSAGES, NAME, find_new_places, read_as_anthropic
 from mockserver.dialects.anthropic.conflicts import (
     CONFLICTING,
@@ -55,11 +55,11 @@ def parse_messages(http: HttpRequest, validation: Validation, model: Model = MES
 
 def make_usual_call(http: HttpRequest, body: Body) -> Call:
     """Return the Call of a body whose fields are certainly valid. Raises Failure if they contradict each other."""
-    texts = read_texts(body["messages"])
+    plain = read_plain_messages(body["messages"])
     version = read_version(http, validation=Validation.PUBLISHED)
-    if texts is None or version != VERSIONS[0] or not CONFLICTING.isdisjoint(body) or type(body.get("system")) is list:
+    if plain is None or version != VERSIONS[0] or not CONFLICTING.isdisjoint(body) or type(body.get("system")) is list:
         _refuse_conflicts(body, version, list_betas(http))
-    return _make_call(http, body, texts, validation=Validation.PUBLISHED)
+    return _make_call(http, body, plain, validation=Validation.PUBLISHED)
 
 
 def make_call(http: HttpRequest, body: Body, *, validation: Validation, model: Model = MESSAGES) -> Call:
@@ -74,7 +74,7 @@ def make_call(http: HttpRequest, body: Body, *, validation: Validation, model: M
         _refuse_conflicts(read, version, betas)
     for message in find_live_conflicts(read) if validation is Validation.LIVE else ():
         raise refuse(message)
-    call = _make_call(http, read, read_texts(read["messages"]), validation=validation)
+    call = _make_call(http, read, read_plain_messages(read["messages"]), validation=validation)
     if not (places := find_new_places(model, body) if unknown and validation is not Validation.OFF else ()):
         return call
     remark = _UNKNOWN.format(names=clip(", ".join(unknown)), places=clip(", ".join(places), 400))
@@ -98,11 +98,11 @@ def read_version(http: HttpRequest, *, validation: Validation) -> str:
     return version
 
 
-def _make_call(http: HttpRequest, body: Body, texts: Texts | None, *, validation: Validation) -> Call:
-    """Return the Call of a body; `texts` are its messages, if they are only texts."""
+def _make_call(http: HttpRequest, body: Body, plain: PlainMessages | None, *, validation: Validation) -> Call:
+    """Return the Call of a body; `plain` are its messages, if they are so."""
     system = body.get("system")
     told = (_read_system(system),) if system else ()
-    messages = (*told, *_read_conversation(body["messages"])) if texts is None else Texts((*told, *texts))
+    messages = (*told, *_read_conversation(body["messages"])) if plain is None else PlainMessages((*told, *plain))
     choice = body.get("tool_choice")
     tools = tuple(read_tools(body["tools"])) if body.get("tools") else ()
     return Call(
@@ -110,7 +110,7 @@ def _make_call(http: HttpRequest, body: Body, texts: Texts | None, *, validation
         operation="chat",
         model=body["model"],
         http=http,
-        meaning=_reduce_to_meaning(body, is_plain=texts is not None),
+        meaning=_reduce_to_meaning(body, is_plain=plain is not None),
         raw=body,
         messages=messages,
         tools=tools,
@@ -123,7 +123,7 @@ def _make_call(http: HttpRequest, body: Body, texts: Texts | None, *, validation
         part_tokens=count_part_tokens,
         previous_response_id=(body.get("thread") or {}).get("previous_message_id"),
         options=_read_options(body, validation),
-        is_sound=texts is not None,
+        is_sound=plain is not None,
     )
 
 

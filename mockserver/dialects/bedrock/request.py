@@ -9,7 +9,7 @@ from typing import Any
 
 from pydantic_core import to_json
 
-from mockserver.core.call import Call, IdShape, Message, Options, Texts, Tool, ToolCall, ToolChoice
+from mockserver.core.call import Call, IdShape, Message, Options, PlainMessages, Tool, ToolCall, ToolChoice
 from mockserver.core.http import HttpRequest
 from mockserver.core.json import Json, compact, try_parse
 from mockserver.core.validation import Validation
@@ -43,11 +43,11 @@ def model_of(http: HttpRequest) -> str:
 def make_converse_call(http: HttpRequest, body: Body, validation: Validation) -> Call:
     """Return the Call of a body that has the right types. Raises Failure as Bedrock refuses it."""
     model = model_of(http)
-    texts = _read_texts(body)
-    is_plain = texts is not None
+    plain = _read_plain_messages(body)
+    is_plain = plain is not None
     if validation is not Validation.OFF:
         check_converse(body, model=model, validation=validation, is_plain=is_plain)
-    messages = tuple(_list_messages(body)) if texts is None else texts
+    messages = tuple(_list_messages(body)) if plain is None else plain
     config: Body = body.get("toolConfig") or {}
     tools = tuple(_list_tools(config["tools"])) if config.get("tools") else ()
     return Call(
@@ -72,7 +72,7 @@ def make_converse_call(http: HttpRequest, body: Body, validation: Validation) ->
 def converse_options(call: Call) -> ConverseOptions:
     """Return what a request contributes to its answer."""
     raw = call.raw
-    if type(call.messages) is Texts and _SHOWN.isdisjoint(raw):
+    if type(call.messages) is PlainMessages and _SHOWN.isdisjoint(raw):
         return _SIGNED if is_claude(call.model) else _UNSIGNED
     guardrail: Body = raw.get("guardrailConfig") or {}
     named = guardrail.get("guardrailIdentifier")
@@ -108,7 +108,7 @@ def _caches(body: Body) -> bool:
     )
 
 
-def _read_texts(body: Body) -> Texts | None:
+def _read_plain_messages(body: Body) -> PlainMessages | None:
     """Return the messages of a body without tools whose turns and instructions are single texts, none of them blank."""
     if body.get("toolConfig"):
         return None
@@ -125,7 +125,7 @@ def _read_texts(body: Body) -> Texts | None:
         if len(content) != 1 or not _is_only_text(content[0]):
             return None
         messages.append(Message(turn["role"], content[0]["text"]))
-    return Texts(messages)
+    return PlainMessages(messages)
 
 
 def _is_only_text(block: Body) -> bool:

@@ -19,8 +19,8 @@ from mockserver.dialects._parse import (
     Complaint,
     custom_complaint,
     find_unknown_fields,
+    read_plain_messages,
     read_request,
-    read_texts,
     refuse_first,
 )
 from mockserver.dialects.cohere.bodies import CHAT, NAME
@@ -42,7 +42,7 @@ def parse_chat(http: HttpRequest, validation: Validation) -> Call:
     tools = (
         tuple([make_tool("function", tool["function"]) for tool in offered if "function" in tool]) if offered else ()
     )
-    messages = read_texts(parsed["messages"]) or tuple([_read_message(each) for each in parsed["messages"]])
+    messages = read_plain_messages(parsed["messages"]) or tuple([_read_message(each) for each in parsed["messages"]])
     if parsed.get("documents"):
         mode = (parsed.get("citation_options") or {}).get("mode")
         messages = attach_documents(messages, _list_documents(parsed), is_citable=mode not in _UNCITING)

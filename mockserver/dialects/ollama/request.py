@@ -31,8 +31,8 @@ from mockserver.dialects._parse import (
     Complaint,
     custom_complaint,
     read_body,
+    read_plain_messages,
     read_table,
-    read_texts,
     read_usual,
     refuse_first,
 )
@@ -110,7 +110,7 @@ def parse_chat(http: HttpRequest, validation: Validation) -> Call:
     given = parsed.get("messages")
     if not given:
         return make_load_call(http, body)
-    messages: tuple[Message, ...] | None = read_texts(given)
+    messages: tuple[Message, ...] | None = read_plain_messages(given)
     if messages is None:
         _check_images(given, validation)
         messages = tuple(_read_messages(given))

@@ -10,7 +10,7 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from mockserver.core.call import Call, Tool
+from mockserver.core.call import Call, PlainMessages, Tool
 from mockserver.core.hosted_tools import make_item
 from mockserver.core.json import Json
 from mockserver.core.plan import Answer, Failure, Item, Part, Text
@@ -162,6 +162,8 @@ class KeptReferences(Struct, frozen=True):
 
 def refer_to_kept(call: Call, api: ObjectsApi) -> Call:
     """Return the call with its `References`, if its body names objects."""
+    if type(call.messages) is PlainMessages and not call.tools and call.operation != _RESPONSES:
+        return call
     tools = tuple([tool for tool in call.tools if tool.kind in _OBJECT_TOOLS]) if call.tools else ()
     has_parts = any(map(_read_parts, call.messages))
     conversation: Json = call.raw.get("conversation") if call.operation == _RESPONSES else None

@@ -20,13 +20,11 @@ MAX_KEPT = 1_000_000  # bytes kept of a request's body, and of an answer's
 PIECE = 120  # overhead of a piece in bytes
 BARE = 2_500  # bytes of a row without names, bodies and headers
 UNWEIGHED = 10_000  # bytes that an open row may keep before the journal counts them
-
-
 UNDECIDED = Plan(None, "")  # of a row whose answer is not decided yet
 
 
-class Page(Protocol):
-    """The rows of one namespace, as a row sees them: the journal counts the memory that they take."""
+class Weigher(Protocol):
+    """Counts the memory that rows take, as the journal does for each namespace."""
 
     def weigh(self, row: "Row") -> None:
         """Count the kept bytes of an open row that are not counted yet; it may have to go, as others may."""
@@ -44,7 +42,7 @@ class Row(Struct, eq=False):
     path: str
     dialect: str
     namespace: str
-    page: Page | None = None
+    page: Weigher | None = None  # of its namespace in the journal
     at: float = field(default_factory=wall)  # seconds since 1970
     began: float = field(default_factory=monotonic)
     query: bytes = b""

@@ -53,7 +53,7 @@ class Journal:
         self._max_namespaces = max_namespaces
         self._batch = max(1, min(BATCH, count))
         self.weight = 0  # of the rows, as far as it is counted
-        self._pages: OrderedDict[str, Page] = OrderedDict()
+        self._pages: OrderedDict[str, JournalPage] = OrderedDict()
         self._base = 0  # the number before that of the first row
         self._last = 0  # that of the latest row
         self._step = 1  # to that of the next
@@ -122,7 +122,7 @@ class Journal:
             for page, own in groupby(rows, key=attrgetter("page")):
                 page.add(list(own))
 
-    def make_room(self, page: "Page") -> None:
+    def make_room(self, page: "JournalPage") -> None:
         """Drop the oldest rows of a namespace that is too large, and of the longest idle if all together are."""
         most = self.room * PAGES_IN_FULL
         if page.weight <= self.room and self.weight <= most:
@@ -214,13 +214,13 @@ class Journal:
             page.rows.remove(row)
             page.drop(row)
 
-    def _list_pages(self) -> list["Page"]:
+    def _list_pages(self) -> list["JournalPage"]:
         """Return the places of all namespaces, the longest idle first; another thread may add some meanwhile."""
         return list(self._pages.values())
 
-    def _add_page(self, namespace: str) -> "Page":
+    def _add_page(self, namespace: str) -> "JournalPage":
         """Return the place of the rows of a namespace that is new."""
-        page = self._pages[namespace] = Page(self)
+        page = self._pages[namespace] = JournalPage(self)
         if len(self._pages) > self._max_namespaces:  # the longest idle goes, but never the default
             self.clear(next(name for name in self._pages if name not in (namespace, "default")))
         return page
@@ -238,7 +238,7 @@ class Journal:
 _COUNTED = ("rule ", "cassette ")  # how the sources begin whose answers are counted
 
 
-class Page:
+class JournalPage:
     """One namespace: its latest rows, how many bytes of them are counted, and how often each rule answered."""
 
     def __init__(self, journal: Journal) -> None:

@@ -183,8 +183,8 @@ async def _rehearse(live: Live, engine: Engine, reached: Reached) -> Rehearsal:
     )
     alone.namespaces.touch(http.namespace).timed = live.namespaces.get(http.namespace).timed
     responder = Responder(alone, reached.endpoint)
-    visit = responder.admit(http, urlencode(http.query, errors="surrogateescape").encode())
-    visit.sender = Sender(in_process=True, patient=False)
+    query = urlencode(http.query, errors="surrogateescape").encode()
+    visit = responder.admit(http, query, sender=Sender(in_process=True, patient=False))
     row = visit.row
     response = await responder.respond(visit)
     if response.plan is HOME:
@@ -343,9 +343,8 @@ async def send_again(request: ControlRequest) -> Response:
         raise upstream
     responder = Responder(live, reached.endpoint)
     http = replace(reached.http, headers=row.headers, body=row.body)  # as it came: its body may be compressed
-    visit = responder.admit(http, row.query)
+    visit = responder.admit(http, row.query, receive=_leave_later)
     begun = asyncio.get_running_loop().create_future()
-    visit.receive = _leave_later
 
     async def send(message: Message) -> None:
         if not begun.done():

@@ -1,5 +1,8 @@
 """The journal numbers rows and keeps the latest, within bounds of count and bytes."""
 
+from concurrent.futures import ThreadPoolExecutor
+from threading import Event
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -111,6 +114,29 @@ def test_what_is_cleared_while_it_is_open_ends_nowhere() -> None:
     assert (len(journal), journal.held, journal.hits("mine")) == (0, 0, {})
 
 
+def test_a_thread_may_look_while_another_one_answers() -> None:
+    journal = Journal(count=20)
+    over = Event()
+    seen = set[int]()
+
+    def look() -> None:
+        while not over.is_set():
+            seen.add(len(journal))
+            assert 0 <= journal.open_calls <= 1
+            assert all(row.seq <= journal.last for row in journal)
+
+    with ThreadPoolExecutor() as pool:
+        looking = pool.submit(look)
+        for _ in range(2_000):
+            served(journal, body=b"x" * 100)
+        over.set()
+        looking.result()
+    assert max(seen) <= 21  # the oldest goes once the next has come
+    (sums,) = journal.tally.ways.values()
+    assert (sums.count, sums.prompt, journal.hits("default")["rule r.yaml:1 a"]) == (2_000, 6_000, 2_000)
+    assert journal.held == sum(row.weight for row in journal)
+
+
 def test_a_row_is_found_by_its_number() -> None:
     journal = Journal(count=1)
     served(journal, "a")
@@ -130,15 +156,17 @@ STEPS = st.lists(
         st.integers(0, 5),
         st.integers(0, 20_000),
         st.sampled_from("abcdef"),
+        st.booleans(),  # somebody looks then
     ),
     max_size=60,
 )
 
 
-@given(STEPS)
-def test_it_stays_within_its_bounds_whatever_happens(steps: list[tuple[str, int, int, str]]) -> None:
-    journal, rows = Journal(count=3, size=30_000), list[Row]()
-    for step, at, size, namespace in steps:
+@given(STEPS, st.sampled_from((3, 10)))
+def test_it_stays_within_its_bounds_whatever_happens(steps: list[tuple[str, int, int, str, bool]], most: int) -> None:
+    journal, rows = Journal(count=most, size=30_000), list[Row]()
+    closed = 0
+    for step, at, size, namespace, looks in steps:
         if step == "open":
             rows.append(opened(journal, namespace, body=b"x" * size))
         elif step == "clear":
@@ -147,9 +175,13 @@ def test_it_stays_within_its_bounds_whatever_happens(steps: list[tuple[str, int,
             rows[at % len(rows)].note_sent(b"x" * size)
         elif rows:
             journal.close(rows.pop(at % len(rows)), "complete")
+            closed += 1
+        if not looks:
+            continue
+        assert (journal.open_calls, sum(sums.count for sums in journal.tally.ways.values())) == (len(rows), closed)
         kept = list(journal)
         weighed = sum(len(row.body) + sum(len(data) for _, data in row.sent) for row in kept)
-        assert all(len(numbers(journal, name)) <= 3 for name in "abcdef")
+        assert all(len(numbers(journal, name)) <= most for name in "abcdef")
         assert journal.held == sum(row.weight for row in kept) <= 30_000 * PAGES_IN_FULL
         assert weighed <= journal.held + UNWEIGHED * len(kept)
         assert all(not row.sent for row in rows if row not in kept)

@@ -19,7 +19,7 @@ COMPLETE = "complete"  # how an answer ended that was sent as it should be
 MAX_KEPT = 1_000_000  # bytes kept of a request's body, and of an answer's
 PIECE = 120  # overhead of a piece in bytes
 BARE = 2_500  # bytes of a row without names, bodies and headers
-UNWEIGHED = 10_000  # bytes that an open row may keep before the journal counts them
+UNWEIGHED = 8_192  # bytes that an open row may keep before the journal counts them
 UNDECIDED = Plan(None, "")  # of a row whose answer is not decided yet
 
 
@@ -145,8 +145,7 @@ class Row(Struct, eq=False):
         if call is not None:
             self.call = call
             self.operation = call.operation
-            self.model = model = call.model
-            self.unweighed += len(model)
+            self.model = call.model
 
     def note_sent(self, data: bytes) -> None:
         """Note bytes of the answer's body that were sent."""

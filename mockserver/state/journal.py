@@ -51,7 +51,6 @@ class Journal:
         self.on_remark: Callable[[Row], None] = _ignore
         self.keeps_calls = False
         self._max_namespaces = max_namespaces
-        self._batch = max(1, min(BATCH, count))
         self.weight = 0  # of the rows, as far as it is counted
         self._pages: OrderedDict[str, JournalPage] = OrderedDict()
         self._base = 0  # the number before that of the first row
@@ -73,13 +72,12 @@ class Journal:
         namespace = request.namespace
         page = self._pages.get(namespace) or self._add_page(namespace)
         self._pages.move_to_end(namespace)
-        path = request.path
         body = request.body
         kept = body[:MAX_KEPT]
         row = Row(
             number,
             request.method,
-            path,
+            request.path,
             dialect,
             namespace,
             page,
@@ -88,7 +86,7 @@ class Journal:
             operation=operation,
             body=kept,
             received=len(body),
-            unweighed=BARE + len(path) + len(query) + weight + len(kept),
+            unweighed=weight + len(kept),
         )
         page.rows.append(row)
         if row.unweighed > UNWEIGHED:
@@ -101,8 +99,9 @@ class Journal:
         """End a row, which is counted later."""
         row.ended = ended
         row.elapsed = monotonic() - row.began
+        row.unweighed += BARE + len(row.path) + len(row.query) + len(row.model)
         self._ended.append(row)
-        if len(self._ended) >= self._batch:
+        if len(self._ended) >= BATCH:
             self.settle()
         if self.on_close is not None:
             self.on_close(row)
@@ -270,6 +269,8 @@ class JournalPage:
 
     def drop(self, row: Row) -> None:
         """Count a row no more that has left; one that is open keeps no more, too."""
+        if row.ended and row.unweighed:
+            self._journal.settle()  # or it would go on taking memory
         with self._journal.lock:
             self.weight -= row.weight
             self._journal.weight -= row.weight

@@ -245,7 +245,8 @@ def _make_server(name: str, rules: tuple[Path, ...], flags: Mapping[str, Json]) 
     async def talk(message: _Message, headers: Mapping[str, str], enter: Enter, emit: Emit) -> None:
         fields = [(key.encode(), value.encode()) for key, value in headers.items()]
         request = HttpRequest(message.verb, path, headers=fields, body=message.line, path_params={"server": name})
-        visit = responder.admit(request, sender=Sender(in_process=True))
+        visit = responder.admit(request)
+        visit.sender = Sender(in_process=True)
         response = await responder.respond(visit)
         if response.forwarded is not None:
             visit.end("complete")

@@ -20,7 +20,7 @@ from mockserver.server.limits import estimate_parsed_size
 from mockserver.server.recording.player import Player
 from mockserver.server.respond import Responder
 from mockserver.server.snapshot import find_codings, find_length, read_body, receive_pieces
-from mockserver.server.visit import UNKNOWN, Response, Sender, Visit
+from mockserver.server.visit import Response, Sender, Visit
 
 
 async def answer(destination: Destination, scope: Scope, receive: Receive, send: Send) -> None:
@@ -29,15 +29,15 @@ async def answer(destination: Destination, scope: Scope, receive: Receive, send:
     client = ClientConnection(receive, send, lent.get(WIRE), in_process=lent.get(IN_PROCESS))
     table = tabulate(scope["headers"])
     request = destination.make_request(scope["method"], scope["query_string"], table)
-    inside = client.in_process
     visit = destination.responder.admit(
         request,
         scope["query_string"],
-        sender=UNKNOWN if inside is None else Sender(in_process=True, patient=inside.patient),
         receive=receive,
         weight=table.weight,
         is_whole=False,
     )
+    if client.in_process is not None:
+        visit.sender = Sender(in_process=True, patient=client.in_process.patient)
     await serve(_respond(destination.responder, visit), visit, client, scope)
 
 

@@ -31,7 +31,7 @@ from mockserver.server.routes import Endpoint
 from mockserver.server.snapshot import ClientLeftError
 from mockserver.server.stubs import choose_operation
 from mockserver.server.unknown_path import NO_HINTS, PathHints, may_be_stubbed, point_elsewhere
-from mockserver.server.visit import STATE_LOST, UNKNOWN, Response, Sender, Visit, stay_forever
+from mockserver.server.visit import STATE_LOST, Response, Visit, stay_forever
 
 LARGE_REPLY = 1 << 18  # bytes; the memory of larger ones is counted
 
@@ -55,7 +55,6 @@ class Responder(Struct, eq=False):
         request: HttpRequest,
         query: bytes = b"",
         *,
-        sender: Sender = UNKNOWN,
         receive: Receive = stay_forever,
         weight: int | None = None,
         is_whole: bool = True,
@@ -84,7 +83,6 @@ class Responder(Struct, eq=False):
             dialect=dialect,
             operation=operation,
             request=request,
-            sender=sender,
             receive=receive,
             settings=live.settings,
             engine=live.engine,

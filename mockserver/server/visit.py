@@ -85,7 +85,7 @@ class Visit(Struct, eq=False, kw_only=True):
     dialect: Dialect
     operation: Operation | None  # None: the path has none, or none yet that takes this method
     request: HttpRequest  # replaced when its body has come, and when that is decoded
-    sender: Sender = UNKNOWN
+    sender: Sender = UNKNOWN  # by the entrance, if that knows more
     receive: Receive = stay_forever  # tells when the client has left; of a connection, once something awaits that
 
     # Set by `enter`; until then those of the server

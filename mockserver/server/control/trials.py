@@ -183,8 +183,8 @@ async def _rehearse(live: Live, engine: Engine, reached: Reached) -> Rehearsal:
     )
     alone.namespaces.touch(http.namespace).timed = live.namespaces.get(http.namespace).timed
     responder = Responder(alone, reached.endpoint)
-    query = urlencode(http.query, errors="surrogateescape").encode()
-    visit = responder.admit(http, query, sender=Sender(in_process=True, patient=False))
+    visit = responder.admit(http, urlencode(http.query, errors="surrogateescape").encode())
+    visit.sender = Sender(in_process=True, patient=False)
     row = visit.row
     response = await responder.respond(visit)
     if response.plan is HOME:

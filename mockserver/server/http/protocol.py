@@ -28,7 +28,7 @@ from mockserver.server.http.parser import RequestHead, RequestParser, RequestPar
 from mockserver.server.http.request_cycle import Refuse, RequestCycle
 from mockserver.server.http.tcp import MAX_DRAINED, count_unsent, is_abandoned, reset
 from mockserver.server.limits import Unsent
-from mockserver.server.visit import NO_PAGE, UNKNOWN, Response, Visit, return_response
+from mockserver.server.visit import NO_PAGE, Response, Visit, return_response
 
 MAX_BUFFERED = 16_384  # bytes that wait in a connection before nothing more is written
 MAX_HELD = 2 * MAX_WRITE  # bytes of an answer that exist before they are written, at most
@@ -228,8 +228,9 @@ class ConnectionProtocol(asyncio.Protocol):
             found = site.directory.find(head.path)
             if found is not None and (responder := found.responder).live.has_room_for(request.body):
                 http = found.make_request(head.method, head.query, head.table, request.body)
-                sender = NO_PAGE if head.passes_page_check else UNKNOWN
-                visit = responder.admit(http, head.query, sender=sender, weight=head.table.weight)
+                visit = responder.admit(http, head.query, weight=head.table.weight)
+                if head.passes_page_check:
+                    visit.sender = NO_PAGE
                 first_step = responder.respond(visit)
                 try:
                     awaited = first_step.send(None)

@@ -231,3 +231,11 @@ def test_rules_without_end_are_counted_as_others() -> None:
         journal.close(row, "complete")
     counts = {source: sums.count for (_, _, _, source, _), sums in journal.tally.ways.items()}
     assert (len(counts), counts["rule api 0"], counts[OTHER]) == (MAX_SOURCES + 1, 2, 50)
+
+
+def test_an_answer_without_a_body_has_no_first_byte() -> None:
+    journal = Journal()
+    served(journal)
+    served(journal, sent=b"x")
+    (sums,) = journal.tally.ways.values()
+    assert (sums.count, sums.first.buckets.total(), sums.completion) == (2, 1, 8)

@@ -194,7 +194,7 @@ class Journal:
         self.settle()
         return next((row for row in self if row.seq == number), None)
 
-    def clear(self, namespace: str) -> None:
+    def forget_namespace(self, namespace: str) -> None:
         """Forget the calls of a namespace, and how often its rules answered."""
         self.forget_calls(namespace)
         self._pages.pop(namespace, None)
@@ -221,7 +221,7 @@ class Journal:
         """Return the place of the rows of a namespace that is new."""
         page = self._pages[namespace] = JournalPage(self)
         if len(self._pages) > self._max_namespaces:  # the longest idle goes, but never the default
-            self.clear(next(name for name in self._pages if name not in (namespace, "default")))
+            self.forget_namespace(next(name for name in self._pages if name not in (namespace, "default")))
         return page
 
     def __iter__(self) -> Iterator[Row]:

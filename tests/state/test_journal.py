@@ -100,15 +100,15 @@ def test_hits_outlive_the_calls_but_not_a_clearing() -> None:
     served(journal, "yours")
     assert journal.forget_calls("mine") == 1
     assert (numbers(journal, "mine"), journal.hits("mine")) == ([], {"rule r.yaml:1 a": 1})
-    journal.clear("mine")
-    journal.clear("never seen")
+    journal.forget_namespace("mine")
+    journal.forget_namespace("never seen")
     assert (journal.hits("mine"), numbers(journal, "yours")) == ({}, [2])
 
 
 def test_what_is_cleared_while_it_is_open_ends_nowhere() -> None:
     journal = Journal()
     row = opened(journal, "mine")
-    journal.clear("mine")
+    journal.forget_namespace("mine")
     row.note_sent(b"x")
     journal.close(row, "complete")
     assert (len(journal), journal.held, journal.hits("mine")) == (0, 0, {})
@@ -170,7 +170,7 @@ def test_it_stays_within_its_bounds_whatever_happens(steps: list[tuple[str, int,
         if step == "open":
             rows.append(opened(journal, namespace, body=b"x" * size))
         elif step == "clear":
-            journal.clear(namespace)
+            journal.forget_namespace(namespace)
         elif rows and step == "note":
             rows[at % len(rows)].note_sent(b"x" * size)
         elif rows:

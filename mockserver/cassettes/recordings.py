@@ -43,7 +43,7 @@ class UnreadableError(Exception):
     """Why an exchange cannot be imported."""
 
 
-class Row(Struct, frozen=True):
+class RecordingRow(Struct, frozen=True):
     """An exchange as its file has it; `path`: the keys that lead to it from the root."""
 
     path: tuple[str | int, ...]
@@ -58,7 +58,7 @@ class RecorderFormat(Struct, frozen=True):
 
     name: str
     noun: str  # what the tool calls an exchange
-    find_rows: Callable[[Json], Sequence[Row] | None]
+    find_rows: Callable[[Json], Sequence[RecordingRow] | None]
     read: Callable[[Json], ForeignExchange]
 
 
@@ -90,7 +90,7 @@ def read_recording(data: bytes, file: str) -> Iterator[PlacedExchange]:
             yield PlacedExchange(place, error)
 
 
-def _recognise(root: Json) -> tuple[RecorderFormat | None, Sequence[Row]]:
+def _recognise(root: Json) -> tuple[RecorderFormat | None, Sequence[RecordingRow]]:
     for recorder in RECORDERS:
         if (rows := recorder.find_rows(root)) is not None:
             return recorder, rows
@@ -122,10 +122,10 @@ _LISTING = re.compile(r"^(?:(?:http_)?interactions|requests)[ \t]*+:|^-[ \t]++re
 # Cassettes of vcrpy and pytest-recording, of serializers that parse JSON bodies, and of tools with the same layout.
 
 
-def _find_vcrpy_rows(root: Json) -> Sequence[Row] | None:
+def _find_vcrpy_rows(root: Json) -> Sequence[RecordingRow] | None:
     if isinstance(root, Mapping) and isinstance(request := root.get("request"), Mapping) and "response" in root:
         whole = "://" in str(request.get("url") or request.get("uri"))  # stubs of WireMock have paths
-        return [Row((), root)] if whole else None
+        return [RecordingRow((), root)] if whole else None
     rows = _list_rows(root, "interactions") if isinstance(root, Mapping) else _list_rows(root)
     if rows == [] and isinstance(root, Mapping):  # nothing was recorded
         return rows
@@ -160,13 +160,15 @@ VCRPY = RecorderFormat("vcrpy", "interaction", _find_vcrpy_rows, _read_vcrpy)
 # Cassettes of langchain-tests: vcrpy's requests and responses in two lists, as its CustomSerializer writes them.
 
 
-def _find_langchain_rows(root: Json) -> Sequence[Row] | None:
+def _find_langchain_rows(root: Json) -> Sequence[RecordingRow] | None:
     requests = _list_rows(root, "requests")
     responses = _list_rows(root, "responses")
     if requests is None or responses is None:
         return None
     return [
-        Row((asked or answered).path, {"request": asked and asked.content, "response": answered and answered.content})
+        RecordingRow(
+            (asked or answered).path, {"request": asked and asked.content, "response": answered and answered.content}
+        )
         for asked, answered in zip_longest(requests, responses)
     ]
 
@@ -184,7 +186,7 @@ RUBY_VCR = RecorderFormat("VCR for Ruby", "interaction", lambda root: _list_rows
 # Cassettes of go-vcr: version 1 of the format, which go-vcr 1 and 2 write, and version 2 of go-vcr 3 and 4.
 
 
-def _find_go_vcr_rows(root: Json) -> Sequence[Row] | None:
+def _find_go_vcr_rows(root: Json) -> Sequence[RecordingRow] | None:
     """Return the interactions, if some have a code next to the status, where vcrpy has a table."""
     rows = _list_rows(root, "interactions") or ()
     responses = (row.content.get("response") for row in rows if isinstance(row.content, Mapping))
@@ -276,7 +278,7 @@ HAR = RecorderFormat("HAR", "entry", lambda root: _list_rows(root, "log", "entri
 # Fixtures of nock, as `nock.back` and its recorder write them.
 
 
-def _find_nock_rows(root: Json) -> Sequence[Row] | None:
+def _find_nock_rows(root: Json) -> Sequence[RecordingRow] | None:
     rows = _list_rows(root)
     return rows if any(isinstance(row.content, Mapping) and "scope" in row.content for row in rows or ()) else None
 
@@ -319,11 +321,11 @@ KNOWN = f"{', '.join(recorder.name for recorder in RECORDERS[:-1])} and {RECORDE
 # What the recorders share.
 
 
-def _list_rows(root: Json, *path: str) -> list[Row] | None:
+def _list_rows(root: Json, *path: str) -> list[RecordingRow] | None:
     """Return the rows of the list at a path; None if there is none."""
     for key in path:
         root = root.get(key) if isinstance(root, Mapping) else None
-    return [Row((*path, at), row) for at, row in enumerate(root)] if isinstance(root, list) else None
+    return [RecordingRow((*path, at), row) for at, row in enumerate(root)] if isinstance(root, list) else None
 
 
 def _read_table(row: Json, name: str) -> Mapping[str, Json]:

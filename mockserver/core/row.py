@@ -19,14 +19,12 @@ COMPLETE = "complete"  # how an answer ended that was sent as it should be
 MAX_KEPT = 1_000_000  # bytes kept of a request's body, and of an answer's
 PIECE = 120  # overhead of a piece in bytes
 BARE = 2_500  # bytes of a row without names, bodies and headers
-UNWEIGHED = 10_000  # bytes that an open row may keep before the journal counts them
-
-
+UNWEIGHED = 8_192  # bytes that an open row may keep before the journal counts them
 UNDECIDED = Plan(None, "")  # of a row whose answer is not decided yet
 
 
-class Page(Protocol):
-    """The rows of one namespace, as a row sees them: the journal counts the memory that they take."""
+class Weigher(Protocol):
+    """Counts the memory that rows take, as the journal does for each namespace."""
 
     def weigh(self, row: "Row") -> None:
         """Count the kept bytes of an open row that are not counted yet; it may have to go, as others may."""
@@ -44,7 +42,7 @@ class Row(Struct, eq=False):
     path: str
     dialect: str
     namespace: str
-    page: Page | None = None
+    page: Weigher | None = None  # of its namespace in the journal
     at: float = field(default_factory=wall)  # seconds since 1970
     began: float = field(default_factory=monotonic)
     query: bytes = b""
@@ -53,25 +51,29 @@ class Row(Struct, eq=False):
     is_socket: bool = False  # the client made the request over a WebSocket
     part_of: str = ""  # what it is a part of, as no request of its own: `line 3 of batch_1, custom_id "a"`
 
-    # Set once the request is whole, by `note_body`
-    asked: float | None = None  # when that was
+    # Set by `note_body`, unless the request was whole from the start
+    asked: float | None = None  # when it was whole
     body: bytes = b""  # as much as is kept
     received: int = 0  # bytes of the whole body
 
-    # Set when it is decided what to answer, by `note_answer`
-    rules: Sequence[object] = ()  # those that were tried
+    # Set when the request enters its namespace
+    rules: Sequence[object] = ()  # those that are tried
+
+    # Set by `note_answer`
     plan: Plan = UNDECIDED  # without its outcome, once there is a reply
     status: int = 0
     reply_headers: Headers | HeaderLines = ()
     model: str = ""
     call: Call | None = None  # dropped when the row is closed, unless the journal keeps calls
 
-    # Set while the answer leaves, by `note_sent` or a paced stream
+    # Set while the answer leaves, by `note_sent` or a `PacedStream`
     pieces: list[Piece] = []  # as much of the body as is kept
     parts: SentParts | None = None  # the same of a paced stream
     size: int = 0  # bytes of the body that were sent; of a paced stream that goes on: 0, and `written` knows
     first: float = 0.0  # 0: nothing of the body was sent
     unkept: int = 0  # frames sent but not kept
+
+    # Set while the answer leaves, by its faults and its recorder
     unaffected: bool = False  # what its faults would change is not in the answer
     recorded: str = ""  # where the provider's answer was recorded: `cassette chat.yaml#3`
     unrecorded: str = ""  # why it was not recorded although it should be
@@ -147,13 +149,12 @@ class Row(Struct, eq=False):
         if call is not None:
             self.call = call
             self.operation = call.operation
-            self.model = model = call.model
-            self.unweighed += len(model)
+            self.model = call.model
 
     def note_sent(self, data: bytes) -> None:
         """Note bytes of the answer's body that were sent."""
         now = monotonic()
-        if not self.size:
+        if data and not self.size:
             self.first = now - self.began
         size = len(data)
         self.size = total = self.size + size

@@ -29,8 +29,13 @@ async def answer(destination: Destination, scope: Scope, receive: Receive, send:
     client = ClientConnection(receive, send, lent.get(WIRE), in_process=lent.get(IN_PROCESS))
     table = tabulate(scope["headers"])
     request = destination.make_request(scope["method"], scope["query_string"], table)
-    visit = destination.responder.admit(request, scope["query_string"], weight=table.weight, is_whole=False)
-    visit.receive = receive
+    visit = destination.responder.admit(
+        request,
+        scope["query_string"],
+        receive=receive,
+        weight=table.weight,
+        is_whole=False,
+    )
     if client.in_process is not None:
         visit.sender = Sender(in_process=True, patient=client.in_process.patient)
     await serve(_respond(destination.responder, visit), visit, client, scope)

@@ -181,7 +181,7 @@ class Fleet:
         batches = {rule.name: rev for rule, (rev, _) in zip(rules, content.rules, strict=True)}
         if content.cleared != version.cleared:
             version.cleared = content.cleared
-            live.journal.clear(namespace)
+            live.journal.forget_namespace(namespace)
         for rule in space.rules:
             if batches.get(rule.name) != version.batches.get(rule.name):
                 live.journal.forget_hits(namespace, rule.source)

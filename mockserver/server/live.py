@@ -182,7 +182,7 @@ class Live(Struct):
 
     def _forget_here(self, namespace: str) -> None:
         self.namespaces.drop(namespace)
-        self.journal.clear(namespace)
+        self.journal.forget_namespace(namespace)
         self.engine.streams.close(namespace)
 
     async def forget_counted(self, namespace: str) -> None:

@@ -13,7 +13,7 @@ from starlette.types import Scope
 from mockserver.core.action import NO_CLOSE_FRAME, Cut
 from mockserver.core.call import Call
 from mockserver.core.episode import Sent
-from mockserver.core.http import HeaderLines, Headers, HttpRequest, RawHeaders
+from mockserver.core.http import HeaderLines, Headers, HttpRequest, RawHeaders, Reply
 from mockserver.core.plan import Failure, Forward
 from mockserver.core.row import COMPLETE, Row
 from mockserver.core.seed import monotonic
@@ -168,8 +168,7 @@ class Relay(Struct, eq=False):
             length = str(len(self._held[0])).encode()
             headers = [(name, length if name == b"content-length" else value) for name, value in headers]
         texts = _decode_headers(headers)
-        self.row.status = status
-        self.row.reply_headers = texts
+        self.row.note_answer(self.response.plan, Reply(status, texts))
         more = (*more, *forbid_scripts(asked, texts))
         shown = replace_upload_urls(texts, asked, self.dialect)
         if origins := self.live.settings.cors:

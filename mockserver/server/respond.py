@@ -10,6 +10,7 @@ from collections.abc import Collection
 
 from msgspec import Struct
 from msgspec.structs import replace
+from starlette.types import Receive
 
 from mockserver.core.call import Call
 from mockserver.core.episode import Recorded
@@ -30,7 +31,7 @@ from mockserver.server.routes import Endpoint
 from mockserver.server.snapshot import ClientLeftError
 from mockserver.server.stubs import choose_operation
 from mockserver.server.unknown_path import NO_HINTS, PathHints, may_be_stubbed, point_elsewhere
-from mockserver.server.visit import STATE_LOST, Response, Visit
+from mockserver.server.visit import STATE_LOST, Response, Visit, stay_forever
 
 LARGE_REPLY = 1 << 18  # bytes; the memory of larger ones is counted
 
@@ -54,12 +55,14 @@ class Responder(Struct, eq=False):
         request: HttpRequest,
         query: bytes = b"",
         *,
+        receive: Receive = stay_forever,
         weight: int | None = None,
         is_whole: bool = True,
     ) -> Visit:
         """Return the visit of a request that has come whole, or whose body is still to come.
 
-        `query` is that part of its URL as it was sent, and `weight` the bytes of its headers' values, if known.
+        `query` is that part of its URL as it was sent, `receive` tells when its client has left, and `weight` is the
+        bytes of its headers' values, if known.
         """
         live = self.live
         dialect = self.endpoint.dialect
@@ -73,7 +76,17 @@ class Responder(Struct, eq=False):
         )
         if is_whole:
             row.asked = row.began
-        return Visit(live, dialect, request, live.settings, live.engine, live.journal, row, operation=operation)
+        return Visit(
+            live=live,
+            journal=live.journal,
+            row=row,
+            dialect=dialect,
+            operation=operation,
+            request=request,
+            receive=receive,
+            settings=live.settings,
+            engine=live.engine,
+        )
 
     async def respond(self, visit: Visit) -> Response:
         """Return the response to a request. It waits for threads, queues and Redis only, never for the client.
@@ -101,7 +114,8 @@ class Responder(Struct, eq=False):
         live = self.live
         if live.fleet is not None:
             await live.catch_up(visit.row.namespace)
-        self._enter(visit)
+        self.refuse_page(visit)
+        visit.enter()
         if live.namespaces.evicted:
             await live.forget_evicted()
         operation = visit.operation
@@ -149,17 +163,6 @@ class Responder(Struct, eq=False):
         return response
 
     # What lets a request in
-
-    def _enter(self, visit: Visit) -> None:
-        """Let a request into its namespace, unless a web page sent it that may not. Raises Failure."""
-        live = self.live
-        request = visit.request
-        self.refuse_page(visit)
-        space = live.namespaces.touch(request.namespace)
-        visit.settings = live.settings
-        visit.engine = engine = space.find_engine(live.engine)
-        visit.timed = space.timed
-        visit.row.rules = engine.rule_set.rules
 
     def refuse_page(self, visit: Visit) -> None:
         """Raise Failure for a request of a web page that may not send it; none reaches a client in this process."""

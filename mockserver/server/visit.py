@@ -75,33 +75,33 @@ UNKNOWN = Sender()
 NO_PAGE = Sender(passes_page_check=True)
 
 
-class Visit(Struct, eq=False):
+class Visit(Struct, eq=False, kw_only=True):
     """One request while it is answered: what is known of it, its row of the journal, and what it holds till it ends."""
 
-    # Known from the start: who set out to answer it, and who asks
+    # Given when it is admitted
     live: Live
-    dialect: Dialect
-    request: HttpRequest  # once its body is read, with that; once its content codings are undone, without them
-    settings: Settings
-    engine: Engine
     journal: Journal  # a reset may replace that of the server
     row: Row
-    operation: Operation | None = None  # None: the path has none, or takes other methods
-    sender: Sender = UNKNOWN
-    receive: Receive = stay_forever  # tells when the client has left
+    dialect: Dialect
+    operation: Operation | None  # None: the path has none, or none yet that takes this method
+    request: HttpRequest  # replaced when its body has come, and when that is decoded
+    sender: Sender = UNKNOWN  # by the entrance, if that knows more
+    receive: Receive = stay_forever  # tells when the client has left; of a connection, once something awaits that
 
-    # Known once it has entered its namespace, whose `settings` and `engine` answer it: a reload affects later ones only
-    timed: bool = True  # the answer takes its time
+    # Set by `enter`; until then those of the server
+    settings: Settings
+    engine: Engine
+    timed: bool = True  # the answer takes its time; the request may override it
 
-    # Known once it is read
-    sent: HttpRequest | None = None  # how it came, if its content codings were undone
+    # Set when it is read, by `reading.py`
+    sent: HttpRequest | None = None  # how it came, if its body was decoded
     call: Call | None = None
     remarks: tuple[str, ...] = ()  # on the history that it sends back
 
-    # Held until it ends
+    # Held until `end`
     reservation: Reservation | None = None  # of the limits
     release: Callable[[], None] | None = None  # gives back what its call holds
-    held: int = 0  # bytes of `max_unsent`
+    held: int = 0  # bytes of `max_unsent`, which `take` counts
 
     @property
     def is_large(self) -> bool:
@@ -112,6 +112,15 @@ class Visit(Struct, eq=False):
         """Take note of the body, which has come after the head."""
         self.row.note_body(body, monotonic())
         self.request = replace(self.request, body=body)
+
+    def enter(self) -> None:
+        """Enter its namespace. What answers there from now on is fixed: a reload affects later requests only."""
+        live = self.live
+        space = live.namespaces.touch(self.request.namespace)
+        self.settings = live.settings
+        self.engine = engine = space.find_engine(live.engine)
+        self.timed = space.timed
+        self.row.rules = engine.rule_set.rules
 
     async def listen(self) -> Message:
         """Return the next message of the client, as ASGI has it; `receive` may become known after the start."""

@@ -51,9 +51,8 @@ class Journal:
         self.on_remark: Callable[[Row], None] = _ignore
         self.keeps_calls = False
         self._max_namespaces = max_namespaces
-        self._batch = max(1, min(BATCH, count))
         self.weight = 0  # of the rows, as far as it is counted
-        self._pages: OrderedDict[str, Page] = OrderedDict()
+        self._pages: OrderedDict[str, JournalPage] = OrderedDict()
         self._base = 0  # the number before that of the first row
         self._last = 0  # that of the latest row
         self._step = 1  # to that of the next
@@ -73,13 +72,12 @@ class Journal:
         namespace = request.namespace
         page = self._pages.get(namespace) or self._add_page(namespace)
         self._pages.move_to_end(namespace)
-        path = request.path
         body = request.body
         kept = body[:MAX_KEPT]
         row = Row(
             number,
             request.method,
-            path,
+            request.path,
             dialect,
             namespace,
             page,
@@ -88,7 +86,7 @@ class Journal:
             operation=operation,
             body=kept,
             received=len(body),
-            unweighed=BARE + len(path) + len(query) + weight + len(kept),
+            unweighed=weight + len(kept),
         )
         page.rows.append(row)
         if row.unweighed > UNWEIGHED:
@@ -101,8 +99,9 @@ class Journal:
         """End a row, which is counted later."""
         row.ended = ended
         row.elapsed = monotonic() - row.began
+        row.unweighed += BARE + len(row.path) + len(row.query) + len(row.model)
         self._ended.append(row)
-        if len(self._ended) >= self._batch:
+        if len(self._ended) >= BATCH:
             self.settle()
         if self.on_close is not None:
             self.on_close(row)
@@ -122,7 +121,7 @@ class Journal:
             for page, own in groupby(rows, key=attrgetter("page")):
                 page.add(list(own))
 
-    def make_room(self, page: "Page") -> None:
+    def make_room(self, page: "JournalPage") -> None:
         """Drop the oldest rows of a namespace that is too large, and of the longest idle if all together are."""
         most = self.room * PAGES_IN_FULL
         if page.weight <= self.room and self.weight <= most:
@@ -195,7 +194,7 @@ class Journal:
         self.settle()
         return next((row for row in self if row.seq == number), None)
 
-    def clear(self, namespace: str) -> None:
+    def forget_namespace(self, namespace: str) -> None:
         """Forget the calls of a namespace, and how often its rules answered."""
         self.forget_calls(namespace)
         self._pages.pop(namespace, None)
@@ -214,15 +213,15 @@ class Journal:
             page.rows.remove(row)
             page.drop(row)
 
-    def _list_pages(self) -> list["Page"]:
+    def _list_pages(self) -> list["JournalPage"]:
         """Return the places of all namespaces, the longest idle first; another thread may add some meanwhile."""
         return list(self._pages.values())
 
-    def _add_page(self, namespace: str) -> "Page":
+    def _add_page(self, namespace: str) -> "JournalPage":
         """Return the place of the rows of a namespace that is new."""
-        page = self._pages[namespace] = Page(self)
+        page = self._pages[namespace] = JournalPage(self)
         if len(self._pages) > self._max_namespaces:  # the longest idle goes, but never the default
-            self.clear(next(name for name in self._pages if name not in (namespace, "default")))
+            self.forget_namespace(next(name for name in self._pages if name not in (namespace, "default")))
         return page
 
     def __iter__(self) -> Iterator[Row]:
@@ -238,7 +237,7 @@ class Journal:
 _COUNTED = ("rule ", "cassette ")  # how the sources begin whose answers are counted
 
 
-class Page:
+class JournalPage:
     """One namespace: its latest rows, how many bytes of them are counted, and how often each rule answered."""
 
     def __init__(self, journal: Journal) -> None:
@@ -270,6 +269,8 @@ class Page:
 
     def drop(self, row: Row) -> None:
         """Count a row no more that has left; one that is open keeps no more, too."""
+        if row.ended and row.unweighed:
+            self._journal.settle()  # or it would go on taking memory
         with self._journal.lock:
             self.weight -= row.weight
             self._journal.weight -= row.weight

@@ -86,7 +86,7 @@ def test_failed_calls_prompts_and_documents() -> None:
 )
 def test_recorded_answers_state_their_tokens(usage: dict[str, object], prompt: int, cached: int) -> None:
     body = json.dumps({"choices": [{"message": {"content": "Hi"}}], "usage": usage}).encode()
-    played = received(call("hello"), status=200, source="cassette chat.yaml#1", sent=[(0.0, body)])
+    played = received(call("hello"), status=200, source="cassette chat.yaml#1", pieces=[(0.0, body)])
     [found] = measure_calls([played])
     assert (found.prompt, found.cached, found.completion) == (prompt, cached, 7)
 

@@ -1,5 +1,8 @@
 """The journal numbers rows and keeps the latest, within bounds of count and bytes."""
 
+from concurrent.futures import ThreadPoolExecutor
+from threading import Event
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -97,18 +100,41 @@ def test_hits_outlive_the_calls_but_not_a_clearing() -> None:
     served(journal, "yours")
     assert journal.forget_calls("mine") == 1
     assert (numbers(journal, "mine"), journal.hits("mine")) == ([], {"rule r.yaml:1 a": 1})
-    journal.clear("mine")
-    journal.clear("never seen")
+    journal.forget_namespace("mine")
+    journal.forget_namespace("never seen")
     assert (journal.hits("mine"), numbers(journal, "yours")) == ({}, [2])
 
 
 def test_what_is_cleared_while_it_is_open_ends_nowhere() -> None:
     journal = Journal()
     row = opened(journal, "mine")
-    journal.clear("mine")
+    journal.forget_namespace("mine")
     row.note_sent(b"x")
     journal.close(row, "complete")
     assert (len(journal), journal.held, journal.hits("mine")) == (0, 0, {})
+
+
+def test_a_thread_may_look_while_another_one_answers() -> None:
+    journal = Journal(count=20)
+    over = Event()
+    seen = set[int]()
+
+    def look() -> None:
+        while not over.is_set():
+            seen.add(len(journal))
+            assert 0 <= journal.open_calls <= 1
+            assert all(row.seq <= journal.last for row in journal)
+
+    with ThreadPoolExecutor() as pool:
+        looking = pool.submit(look)
+        for _ in range(2_000):
+            served(journal, body=b"x" * 100)
+        over.set()
+        looking.result()
+    assert max(seen) <= 21  # the oldest goes once the next has come
+    (sums,) = journal.tally.ways.values()
+    assert (sums.count, sums.prompt, journal.hits("default")["rule r.yaml:1 a"]) == (2_000, 6_000, 2_000)
+    assert journal.held == sum(row.weight for row in journal)
 
 
 def test_a_row_is_found_by_its_number() -> None:
@@ -130,26 +156,32 @@ STEPS = st.lists(
         st.integers(0, 5),
         st.integers(0, 20_000),
         st.sampled_from("abcdef"),
+        st.booleans(),  # somebody looks then
     ),
     max_size=60,
 )
 
 
-@given(STEPS)
-def test_it_stays_within_its_bounds_whatever_happens(steps: list[tuple[str, int, int, str]]) -> None:
-    journal, rows = Journal(count=3, size=30_000), list[Row]()
-    for step, at, size, namespace in steps:
+@given(STEPS, st.sampled_from((3, 10)))
+def test_it_stays_within_its_bounds_whatever_happens(steps: list[tuple[str, int, int, str, bool]], most: int) -> None:
+    journal, rows = Journal(count=most, size=30_000), list[Row]()
+    closed = 0
+    for step, at, size, namespace, looks in steps:
         if step == "open":
             rows.append(opened(journal, namespace, body=b"x" * size))
         elif step == "clear":
-            journal.clear(namespace)
+            journal.forget_namespace(namespace)
         elif rows and step == "note":
             rows[at % len(rows)].note_sent(b"x" * size)
         elif rows:
             journal.close(rows.pop(at % len(rows)), "complete")
+            closed += 1
+        if not looks:
+            continue
+        assert (journal.open_calls, sum(sums.count for sums in journal.tally.ways.values())) == (len(rows), closed)
         kept = list(journal)
         weighed = sum(len(row.body) + sum(len(data) for _, data in row.sent) for row in kept)
-        assert all(len(numbers(journal, name)) <= 3 for name in "abcdef")
+        assert all(len(numbers(journal, name)) <= most for name in "abcdef")
         assert journal.held == sum(row.weight for row in kept) <= 30_000 * PAGES_IN_FULL
         assert weighed <= journal.held + UNWEIGHED * len(kept)
         assert all(not row.sent for row in rows if row not in kept)
@@ -199,3 +231,11 @@ def test_rules_without_end_are_counted_as_others() -> None:
         journal.close(row, "complete")
     counts = {source: sums.count for (_, _, _, source, _), sums in journal.tally.ways.items()}
     assert (len(counts), counts["rule api 0"], counts[OTHER]) == (MAX_SOURCES + 1, 2, 50)
+
+
+def test_an_answer_without_a_body_has_no_first_byte() -> None:
+    journal = Journal()
+    served(journal)
+    served(journal, sent=b"x")
+    (sums,) = journal.tally.ways.values()
+    assert (sums.count, sums.first.buckets.total(), sums.completion) == (2, 1, 8)

@@ -343,9 +343,8 @@ async def send_again(request: ControlRequest) -> Response:
         raise upstream
     responder = Responder(live, reached.endpoint)
     http = replace(reached.http, headers=row.headers, body=row.body)  # as it came: its body may be compressed
-    visit = responder.admit(http, row.query)
+    visit = responder.admit(http, row.query, receive=_leave_later)
     begun = asyncio.get_running_loop().create_future()
-    visit.receive = _leave_later
 
     async def send(message: Message) -> None:
         if not begun.done():

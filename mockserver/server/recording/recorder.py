@@ -195,7 +195,7 @@ class Recorder:
         return self._body is not None and self._saving is None and self._body.is_complete
 
     async def save(self) -> None:
-        """Save the answer, which has ended, or say in the log and its row why not. Cancelling does not stop the saving."""
+        """Save the answer, which has ended, or say in log and row why not. Cancelling does not stop the saving."""
         if self._saving is None:
             if self._body is None:
                 return

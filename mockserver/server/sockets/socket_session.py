@@ -265,9 +265,9 @@ class SocketSession:
 
     def admit(self, request: HttpRequest) -> Visit:
         """Return the visit of a request that the client makes."""
-        visit = self.responder.admit(request, self._scope["query_string"], is_whole=False)
+        query = self._scope["query_string"]
+        visit = self.responder.admit(request, query, receive=self.wait_until_left, is_whole=False)
         visit.row.is_socket = True
-        visit.receive = self.wait_until_left
         return visit
 
     def hold(self, visit: Visit) -> None:

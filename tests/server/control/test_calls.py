@@ -252,7 +252,7 @@ def test_nothing_is_kept_of_namespaces_whose_calls_were_forgotten() -> None:
         name = f"test-{number}"
         journal.open(HttpRequest("POST", CHAT, namespace=name), "openai")
         assert len(rows.select((name,))) == 1
-        journal.clear(name)
+        journal.forget_namespace(name)
     assert rows.select(("default",)) == []
     assert not rows._attempts
 

@@ -10,15 +10,17 @@ from mockserver.config.errors import ConfigError
 from mockserver.core.action import Action
 from mockserver.core.exchange import COMPLETE
 from mockserver.core.frames import Frame
+from mockserver.core.http import WITHOUT_BODY
 from mockserver.core.plan import Failure
 from mockserver.delivery.connection import (
     CLIENT_LEFT,
     CUT,
+    MAX_WRITE,
     STOPPED,
     AnswerSink,
     ClientConnection,
     Wire,
-    frame_body,
+    join_answer,
     join_headers,
 )
 from mockserver.delivery.drive import drive
@@ -68,11 +70,7 @@ def list_actions(response: Response, visit: Visit) -> Iterable[Action]:
         return actions
     streamed = reply.frames is not None or reply.script is not None
     operation = visit.operation
-    shape = render_error_frame if operation is None or not streamed else operation.error
-    if call.http.turn is not None and operation is not None and operation.over_socket == "responses":
-        from mockserver.server.socket_frames import make_error_frame  # few servers need it
-
-        shape = make_error_frame
+    shape = response.error_frame or (render_error_frame if operation is None or not streamed else operation.error)
 
     def error(reason: str, last: bytes) -> Frame:
         """How the provider reports an error in the middle of this answer: as an event, if it is a stream."""
@@ -100,17 +98,19 @@ def send_past_asgi(response: Response, visit: Visit, sink: AnswerSink) -> bool:
     reply = response.reply
     if response.forwarded is not None or response.plan.faults:
         return False
+    if len(reply.body) > MAX_WRITE or reply.status in WITHOUT_BODY:
+        return False
+    row = visit.row
     if response.pace is AT_ONCE:
-        lines = join_headers(reply, response.extra_headers)
-        if lines is None or not sink.send_whole(reply.status, lines, frame_body(lines, reply.body)):
+        rest = join_answer(reply, response.extra_headers)
+        if rest is None or not sink.send_whole(reply.status, rest):
             return False
-        visit.row.note(reply.body)
+        row.note(reply.body)
         visit.end(COMPLETE)
         return True
     lines = join_headers(reply, response.extra_headers) if reply.parts.times else None
     if lines is None:
         return False
-    row = visit.row
     return sink.send_paced(reply.status, lines, PacedStream(reply, _find_start(visit) or row.began, row, visit.end))
 
 

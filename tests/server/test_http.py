@@ -424,7 +424,7 @@ def test_whole_answers_pass_asgi_by_if_they_are_simple(sent: bytes, whole: bool)
 
     async def app(scope: Any, receive: Any, send: Any) -> None:
         await receive()
-        taken.append(scope["extensions"][WIRE].send_whole(201, b"x-one: 1\r\ncontent-length: 2\r\n", b"ok"))
+        taken.append(scope["extensions"][WIRE].send_whole(201, b"x-one: 1\r\ncontent-length: 2\r\n\r\nok"))
         if not taken[-1]:
             await begin(send, (b"x-one", b"1"), (b"content-length", b"2"))
             await send({"type": "http.response.body", "body": b"ok"})

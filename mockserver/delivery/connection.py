@@ -8,7 +8,7 @@ from msgspec import Struct
 from starlette.types import Receive, Send
 
 from mockserver.core.action import NO_CLOSE_FRAME, Action
-from mockserver.core.http import HeaderLines, Reply
+from mockserver.core.http import WITHOUT_BODY, HeaderLines, Reply
 from mockserver.delivery.paced import PacedStream
 
 WIRE = "mockserver.wire"  # the extension of an ASGI scope in which a connection offers its Wire
@@ -121,9 +121,12 @@ def join_answer(reply: Reply, more: HeaderLines) -> bytes | None:
 def join_headers(reply: Reply, more: HeaderLines) -> bytes | None:
     """Return the header lines of a reply with these more, and with the framing of its body, which comes in chunks.
 
-    None if it is not plain, or its headers are not valid, state another length or framing, or end the connection.
+    None if it is not plain, its status allows no body, or its headers are not valid, state another length or framing,
+    or end the connection.
     """
     if reply.script is not None or reply.frames is not None or reply.pieces is not None:
+        return None
+    if reply.status in WITHOUT_BODY:
         return None
     own = reply.headers
     lines = f"{own.lines}{more.lines}{_CHUNKED}" if type(own) is HeaderLines else _check_headers(reply, more)

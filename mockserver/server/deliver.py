@@ -10,7 +10,6 @@ from mockserver.config.errors import ConfigError
 from mockserver.core.action import Action
 from mockserver.core.exchange import COMPLETE
 from mockserver.core.frames import Frame
-from mockserver.core.http import WITHOUT_BODY
 from mockserver.core.plan import Failure
 from mockserver.delivery.connection import (
     CLIENT_LEFT,
@@ -96,21 +95,19 @@ def send_past_asgi(response: Response, visit: Visit, sink: AnswerSink) -> bool:
     that are not plain, too large, of statuses without a body, or to clients of HTTP/1.0. What is forwarded is relayed.
     """
     reply = response.reply
-    if response.forwarded is not None or response.plan.faults:
+    if response.forwarded is not None or response.plan.faults or len(reply.body) > MAX_WRITE:
         return False
-    if len(reply.body) > MAX_WRITE or reply.status in WITHOUT_BODY:
-        return False
-    row = visit.row
     if response.pace is AT_ONCE:
         rest = join_answer(reply, response.extra_headers)
         if rest is None or not sink.send_whole(reply.status, rest):
             return False
-        row.note(reply.body)
+        visit.row.note(reply.body)
         visit.end(COMPLETE)
         return True
     lines = join_headers(reply, response.extra_headers) if reply.parts.times else None
     if lines is None:
         return False
+    row = visit.row
     return sink.send_paced(reply.status, lines, PacedStream(reply, _find_start(visit) or row.began, row, visit.end))
 
 

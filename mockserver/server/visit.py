@@ -38,8 +38,8 @@ class Response(Struct):
     """The answer to one request, ready to be sent.
 
     `extra_headers` go out after those of the reply: what is left of the limits, and what answered. `forwarded` is the
-    request as it came, if the upstream is to answer it. `error_frame` shapes the provider's error amid the answer, if its
-    operation does not.
+    request as it came, if the upstream is to answer it. `error_frame` shapes the provider's error amid the answer, if
+    its operation does not.
     """
 
     plan: Plan

@@ -53,9 +53,9 @@ def test_all_that_wait_are_accepted_in_a_few_turns() -> None:
 def test_answering_a_crowd_leaves_others_their_turns(monkeypatch: pytest.MonkeyPatch) -> None:
     answers = list[float]()
 
-    def answer_slowly(protocol: ConnectionProtocol, request: Any, real: Any = ConnectionProtocol._answer) -> None:
+    def answer_slowly(protocol: ConnectionProtocol, *request: Any, real: Any = ConnectionProtocol._answer) -> None:
         time.sleep(SLOW)
-        real(protocol, request)
+        real(protocol, *request)
         answers.append(time.monotonic())
 
     async def most_in_a_turn() -> int:

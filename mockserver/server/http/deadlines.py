@@ -87,16 +87,17 @@ class ConnectionDeadline:
     def handle_deadline(self, now: float) -> None:
         """End what takes too long: a client that takes or sends nothing more, has left, or does not begin."""
         connection = self._connection
+        answering = connection.pipeline.answering
         stage = connection.parser.stage
         if connection.is_closing():
             self._check_end(now)
         elif now >= self._whole_by and not connection.flow.read_paused:
             what = Stage.HEAD if stage is Stage.BETWEEN else stage
             connection.refuse(Failure("timeout", f"The {what.value} of the request took too long."))
-        elif connection.answering is None and stage is Stage.BETWEEN:
+        elif answering is None and stage is Stage.BETWEEN:
             connection.close()
-        elif connection.answering is not None and (connection.half_closed or connection.flow.read_paused):
-            self._check_presence(connection.answering, now)
+        elif answering is not None and (connection.half_closed or connection.flow.read_paused):
+            self._check_presence(answering, now)
         else:
             self.due = self._whole_by
 

@@ -1,7 +1,6 @@
 """The HTTP protocol for uvicorn: its own, under deadlines and limits, that refuses ambiguous requests."""
 
 import asyncio
-from collections import deque
 from collections.abc import Awaitable, Callable
 from enum import IntEnum
 from functools import partial
@@ -22,8 +21,8 @@ from mockserver.server.deliver import send_past_asgi, serve
 from mockserver.server.directory import FoundResponder
 from mockserver.server.http.deadlines import ConnectionDeadline, Deadlines, DeadlineWatch, Newcomers
 from mockserver.server.http.eager import MustWait, run_at_once
-from mockserver.server.http.parser import RequestHead, RequestParser, RequestPart, Stage
-from mockserver.server.http.request_cycle import Answering, PacedAnswer, RequestCycle
+from mockserver.server.http.parser import RequestHead, RequestParser, Stage
+from mockserver.server.http.request_cycle import PacedAnswer, Pipeline, RequestCycle
 from mockserver.server.http.tcp import MAX_DRAINED, FlowControl, find_addresses, reset
 from mockserver.server.limits import Unsent
 from mockserver.server.visit import NO_PAGE, Response, Visit, return_response
@@ -46,12 +45,13 @@ class ConnectionProtocol(asyncio.Protocol):
 
     The way of a request: `data_received`, the parser, then `_answer` if it is plain, which mostly sends the answer in
     the same turn of the loop. Any other request, and one that has to wait, gets a `RequestCycle` with a task; after its
-    answer, `go_on` starts the next.
+    answer, `finish_answer` starts the next.
     """
 
     transport: asyncio.Transport
     flow: FlowControl
     deadline: ConnectionDeadline
+    pipeline: Pipeline
     write: Callable[[bytes], None]
 
     def __init__(
@@ -73,9 +73,6 @@ class ConnectionProtocol(asyncio.Protocol):
         self.parser = RequestParser()
         self.phase = Phase.SILENT
         self.half_closed = False  # the client has stopped sending, but may still read
-        self.answering: Answering | None = None  # what sends an answer now
-        self._waiting = deque[RequestCycle]()  # to be answered after it
-        self._latest: RequestCycle | None = None  # of the request that came last: more of its body may come
         self._dropped = 0  # bytes that have come since it became deaf
         self._addresses: dict[str, Any] | None = None  # of both ends, once an application was told
 
@@ -86,6 +83,7 @@ class ConnectionProtocol(asyncio.Protocol):
         self.write = transport.write
         self.flow = FlowControl(transport, self.shared.unsent)
         self.deadline = ConnectionDeadline(self, self.shared.watch)
+        self.pipeline = Pipeline(self.flow, self.deadline)
         self.deadline.expect_first_byte()
         self.shared.watch.enter(self.deadline)
         self.connections.add(self)
@@ -93,16 +91,16 @@ class ConnectionProtocol(asyncio.Protocol):
     def data_received(self, data: bytes) -> None:
         if self.phase is not Phase.OPEN and not self._admit(data):
             return
-        request = self.parser.recall(data)
-        if request is not None:
-            self._answer(request)
+        known = self.parser.recall(data)
+        if known is not None:
+            self._answer(known.head, data[len(known.data) :])
         else:
             self._read(data)
 
     def eof_received(self) -> bool:
         """The client has stopped sending; if its request is whole it may still want its answer."""
         is_reading = self.phase is Phase.OPEN and self.parser.stage is not Stage.BETWEEN
-        if self.is_closing() or self.answering is None or is_reading:
+        if self.is_closing() or self.pipeline.answering is None or is_reading:
             return False
         self.half_closed = True
         self.deadline.allow(self.shared.deadlines.farewell)
@@ -110,9 +108,7 @@ class ConnectionProtocol(asyncio.Protocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._leave_server()
-        self._waiting.clear()
-        if self.answering is not None:
-            self.answering.leave()
+        self.pipeline.leave()
         self.flow.resume_writing()
         self.transport.close()
 
@@ -121,7 +117,7 @@ class ConnectionProtocol(asyncio.Protocol):
 
     def resume_writing(self) -> None:
         self.flow.resume_writing()
-        answering = self.answering
+        answering = self.pipeline.answering
         if isinstance(answering, PacedAnswer) and answering.stream.stalled:
             answering.stream.stalled = False
             self.shared.wheel.add(answering.stream)
@@ -130,7 +126,7 @@ class ConnectionProtocol(asyncio.Protocol):
 
     @property
     def busy(self) -> bool:
-        return self.answering is not None
+        return self.pipeline.answering is not None
 
     def shutdown(self) -> None:
         """The server stops: what was written and the open request may still be sent, unless this is said twice."""
@@ -139,16 +135,15 @@ class ConnectionProtocol(asyncio.Protocol):
             return
         self.stopping = True
         drain = self.shared.deadlines.drain
-        if self.answering is not None:
-            self.answering.keep_alive = False
-            self._waiting.clear()
-        elif drain and not self.is_closing():
+        if self.pipeline.stop():
+            return
+        if drain and not self.is_closing():
             asyncio.get_running_loop().call_later(drain, self._close_if_idle)
         else:
             self.close()
 
     def _close_if_idle(self) -> None:
-        if self.answering is None:
+        if self.pipeline.answering is None:
             self.close()
 
     # Requests
@@ -183,35 +178,34 @@ class ConnectionProtocol(asyncio.Protocol):
                 if part.is_first or part.is_last:
                     self.deadline.expect_nothing()
                 if not part.is_first:
-                    assert self._latest is not None  # which the head began
-                    self._latest.body.take(part.body, is_last=part.is_last)
+                    assert self.pipeline.latest is not None  # which the head began
+                    self.pipeline.latest.body.take(part.body, is_last=part.is_last)
                 elif head.asks_for_socket and self._hand_over(head):
                     return
                 elif head.is_plain and part.is_last:
-                    self._answer(part)
+                    self._answer(head, part.body)
                 else:
-                    self._run_application(part)
+                    self._run_application(head, part.body, is_whole=part.is_last)
         except Failure as failure:
             self.refuse(failure)
         else:
             if self.parser.stage is not Stage.BETWEEN:
                 self.deadline.expect_whole()
 
-    def _answer(self, request: RequestPart) -> None:
+    def _answer(self, head: RequestHead, body: bytes) -> None:
         """Answer a plain request that has come whole: at once, if nothing has to be awaited for it."""
-        head = request.head
-        is_busy = self.answering is not None or self.stopping or self.flow.write_paused
-        found = None if is_busy else self.shared.find(head.path)
-        if found is None or not found.responder.live.has_room_for(request.body):
-            self._run_application(request)
+        found = None
+        if self.pipeline.answering is None and not (self.stopping or self.flow.write_paused):
+            found = self.shared.find(head.path)
+        if found is None or not found.responder.live.has_room_for(body):
+            self._run_application(head, body, is_whole=True)
             return
-        responder = found.responder
-        http = found.make_request(head.method, head.query, head.table, request.body)
-        visit = responder.admit(http, head.query, weight=head.table.weight)
+        request = found.make_request(head.method, head.query, head.table, body)
+        visit = found.responder.admit(request, head.query, weight=head.table.weight)
         if head.passes_page_check:
             visit.sender = NO_PAGE
         try:
-            response = run_at_once(responder.respond(visit))
+            response = run_at_once(found.responder.respond(visit))
         except MustWait as wait:
             self._serve(wait.rest, visit, head)
         else:
@@ -226,19 +220,19 @@ class ConnectionProtocol(asyncio.Protocol):
 
         cycle = RequestCycle(self, head, answer, is_whole=True)
         visit.receive = cycle.body.receive  # now, before what waits for the client to leave has its first turn
-        self._queue(cycle)
+        self.pipeline.add(cycle)
 
-    def _run_application(self, request: RequestPart) -> None:
-        cycle = RequestCycle(self, request.head, self.config.loaded_app, is_whole=request.is_last)
-        if request.body:
-            cycle.body.take(request.body, is_last=request.is_last)
-        self._queue(cycle)
+    def _run_application(self, head: RequestHead, body: bytes, *, is_whole: bool) -> None:
+        cycle = RequestCycle(self, head, self.config.loaded_app, is_whole=is_whole)
+        if body:
+            cycle.body.take(body, is_last=is_whole)
+        self.pipeline.add(cycle)
 
     def refuse(self, failure: Failure) -> None:
         """Answer the earlier requests, then refuse the one that is being read, and ignore what follows."""
         self.phase = max(self.phase, Phase.DEAF)
         self.deadline.expect_nothing()
-        latest = self._latest
+        latest = self.pipeline.latest
         if latest is not None and self.parser.stage is Stage.BODY:
             latest.body.fail(failure)
         elif latest is None or latest.keep_alive:  # else nothing was to follow
@@ -246,41 +240,22 @@ class ConnectionProtocol(asyncio.Protocol):
             async def refuse(*_: object) -> None:
                 raise failure
 
-            self._queue(RequestCycle(self, self.parser.describe_refused(), refuse, is_whole=False))
+            self.pipeline.add(RequestCycle(self, self.parser.describe_refused(), refuse, is_whole=False))
 
-    def _queue(self, cycle: RequestCycle) -> None:
-        self._latest = cycle
-        if self.answering is None:
-            self._start(cycle)
-        else:
-            self._waiting.append(cycle)
-            self.flow.pause_reading()
-            self.deadline.look_soon()
-
-    def _start(self, cycle: RequestCycle) -> None:
-        self.answering = cycle
-        cycle.start()
-
-    def read_on(self) -> None:
-        """Receive more, unless requests wait."""
-        if not self._waiting:
-            self.flow.resume_reading()
-
-    def go_on(self, *, keep_alive: bool) -> None:
+    def finish_answer(self, *, keep_alive: bool) -> None:
         """Take note that an answer was sent: start the next, if the connection stays open."""
-        self.answering = None
+        self.pipeline.answering = None
         if not keep_alive:
             self.close()
         if self.is_closing():
             return
         self.deadline.put_off()
-        if self._waiting:
-            self._start(self._waiting.popleft())
-        elif self.half_closed:
+        if self.pipeline.start_next():
+            return
+        if self.half_closed:
             self.close()
         else:
             self.deadline.due = self.shared.watch.idle_until
-        self.read_on()
 
     def make_scope(self, head: RequestHead, wire: Wire) -> Scope:
         """Return the scope of a request whose answer is sent over a wire."""
@@ -291,7 +266,7 @@ class ConnectionProtocol(asyncio.Protocol):
     def _hand_over(self, head: RequestHead) -> bool:
         """Leave the connection to a client that asks for a WebSocket, where there is one; False: there is none."""
         site = self.shared.site
-        if site is None or self.answering is not None:
+        if site is None or self.pipeline.answering is not None:
             return False
         if not site.admits_socket(head.path, head.query, head.table.headers):
             return False
@@ -328,7 +303,7 @@ class ConnectionProtocol(asyncio.Protocol):
 
     def send_paced(self, status: int, lines: bytes, stream: PacedStream) -> bool:
         """Send the head of a stream, which goes on by itself."""
-        self.answering = PacedAnswer(self, stream)
+        self.pipeline.answering = PacedAnswer(self, stream)
         self.send_head(status, lines)
         self.shared.wheel.add(stream)
         return True

@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+from collections import deque
 from typing import TYPE_CHECKING, Protocol
 
 from starlette.types import ASGIApp, Message
@@ -10,9 +11,10 @@ from mockserver.core.action import NO_CLOSE_FRAME
 from mockserver.core.plan import Failure
 from mockserver.delivery.connection import CLIENT_LEFT, STOPPED, encode_header
 from mockserver.delivery.paced import PacedStream
+from mockserver.server.http.deadlines import ConnectionDeadline
 from mockserver.server.http.framing import LAST_CHUNK, BodyEnd, Framing, frame_answer, frame_chunk
 from mockserver.server.http.parser import RequestHead
-from mockserver.server.http.tcp import count_unsent
+from mockserver.server.http.tcp import FlowControl, count_unsent
 
 if TYPE_CHECKING:
     from mockserver.server.http.protocol import ConnectionProtocol
@@ -75,7 +77,7 @@ class RequestBody:
             self.is_awaited = False
             self._connection.write(b"HTTP/1.1 100 Continue\r\n\r\n")
         if not self._is_over:
-            self._connection.read_on()
+            self._connection.pipeline.resume_reading()
             await self._news.wait()
             self._news.clear()
         if self._is_over:
@@ -183,7 +185,7 @@ class RequestCycle:
         if is_last:
             self.keep_alive = self.keep_alive and not framing.missing
             self._end()
-            self._connection.go_on(keep_alive=self.keep_alive)
+            self._connection.finish_answer(keep_alive=self.keep_alive)
 
     def _end(self) -> None:
         self._is_over = True
@@ -224,7 +226,7 @@ class RequestCycle:
             return False
         self._end()
         self._connection.send_whole(status, rest)
-        self._connection.go_on(keep_alive=True)
+        self._connection.finish_answer(keep_alive=True)
         return True
 
     def send_paced(self, status: int, lines: bytes, stream: PacedStream) -> bool:
@@ -247,6 +249,58 @@ class RequestCycle:
         )
 
 
+class Pipeline:
+    """The requests of one connection, which are answered one after the other, in the order in which they came."""
+
+    def __init__(self, flow: FlowControl, deadline: ConnectionDeadline) -> None:
+        self.answering: Answering | None = None  # what sends an answer now
+        self.latest: RequestCycle | None = None  # of the request that came last: more of its body may come
+        self._waiting = deque[RequestCycle]()
+        self._flow = flow
+        self._deadline = deadline
+
+    def add(self, cycle: RequestCycle) -> None:
+        """Start a request, or let it wait for those before it; no more are received meanwhile."""
+        self.latest = cycle
+        if self.answering is None:
+            self._start(cycle)
+        else:
+            self._waiting.append(cycle)
+            self._flow.pause_reading()
+            self._deadline.look_soon()
+
+    def start_next(self) -> bool:
+        """Start the next request, if one waits, and return whether it does; receive more behind the last."""
+        is_waiting = bool(self._waiting)
+        if is_waiting:
+            self._start(self._waiting.popleft())
+        self.resume_reading()
+        return is_waiting
+
+    def _start(self, cycle: RequestCycle) -> None:
+        self.answering = cycle
+        cycle.start()
+
+    def resume_reading(self) -> None:
+        """Receive more, unless requests wait."""
+        if not self._waiting:
+            self._flow.resume_reading()
+
+    def stop(self) -> bool:
+        """Answer no other request, as the server stops; return False if no answer is being sent."""
+        self._waiting.clear()
+        if self.answering is None:
+            return False
+        self.answering.keep_alive = False
+        return True
+
+    def leave(self) -> None:
+        """The client has left."""
+        self._waiting.clear()
+        if self.answering is not None:
+            self.answering.leave()
+
+
 class PacedAnswer:
     """A stream that goes on by itself, without a task: the wheel of the server writes its parts when they are due."""
 
@@ -264,7 +318,7 @@ class PacedAnswer:
         """Send the last chunk."""
         self._connection.write(chunk + LAST_CHUNK)
         self._connection.tasks.discard(self)
-        self._connection.go_on(keep_alive=self.keep_alive)
+        self._connection.finish_answer(keep_alive=self.keep_alive)
 
     def leave(self) -> None:
         self._connection.tasks.discard(self)

@@ -124,7 +124,7 @@ class Reader:
         if self.refused:
             return
         if self.remembers and (known := self.parser.recall(data)) is not None:
-            self.note(RequestPart(known.head, data[len(known.data) :], is_last=True))
+            self.note(RequestPart(known.head, data[known.end :], is_last=True))
             return
         try:
             for part in self.parser.read(data):
@@ -153,7 +153,7 @@ def test_a_client_that_repeats_a_head_has_it_read_once() -> None:
         sent = post(body, "x-a: b")
         known = reader.parser.recall(sent) or pytest.fail("it is not known")
         table = known.head.table
-        assert (sent[len(known.data) :], table) == (body, tabulate(table.headers))
+        assert (sent[known.end :], table) == (body, tabulate(table.headers))
         assert (table == reader.heads[0].table) is (len(body) == 2)
     assert reader.parser.recall(post(b"{}", "x-a: c")) is None
     reader.receive(post(b"{}", "x-a: c"))

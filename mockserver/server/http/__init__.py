@@ -1,12 +1,21 @@
-"""HTTP connections, for uvicorn's server. Start at `ConnectionProtocol` (protocol.py).
+"""HTTP connections, for uvicorn's server. Start at `ConnectionProtocol` (protocol.py), which tells the way of a request.
 
-Of uvicorn we use the server with its start and stop, and the flow control. The protocol and its cycles
-(`RequestCycle`) are our own, since uvicorn's have no place for what they do:
+Each module has one concern:
 
-- a deadline for each head and body, and an end for quiet and half-closed connections (`DeadlineWatch`)
-- bounds on heads, chunked framing and trailers, and a refusal of what proxies may read otherwise (`RequestParser`)
-- turns for others while a crowd connects (`Newcomers`)
+- protocol.py: a connection, as asyncio and uvicorn call it; what those of a server share
+- parser.py: bytes become requests, or refusals of what proxies may read otherwise; no I/O
+- request_cycle.py: a request and its answer in a task, as ASGI has them, streams without a task, and their order
+- framing.py: how an answer is framed for its client; no I/O
+- deadlines.py: by when a client has to go on; turns for others while a crowd connects
+- tcp.py: how fast bytes come and go, what the client has not taken, resets
+- eager.py: coroutines that mostly need no task
+- socket_protocol.py: a connection that has become a WebSocket
+
+uvicorn's own protocol has no place for what these do:
+
+- a deadline for each head and body, and an end for quiet and half-closed connections
+- bounds on heads, chunked framing and trailers, and a refusal of ambiguous requests
 - connections that are cut or reset on purpose, and bodies longer or shorter than stated: these are faults
-- an answer in the turn in which its request came, without a task and its scope (`ConnectionProtocol.answer`)
+- an answer in the turn in which its request came, without a task and its scope
 - the head of the request before, if a client repeats it (`KnownHead`): a quarter less time for an answer
 """

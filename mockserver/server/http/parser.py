@@ -317,21 +317,22 @@ class KnownHead(Struct, eq=False):
 
     head: RequestHead
     data: bytes
-    size: int  # bytes of the head and the body
+    end: int  # where the head ends, and the body begins
+    size: int  # of both
     at: int  # where the length of the body stands in the head
 
     def adapt(self, data: bytes) -> "KnownHead | None":
         """Return the head of a whole request that differs in the length of its body only; None if there is none."""
-        start, end, body = data.partition(_END_OF_HEAD)
-        old = b"%d" % (self.size - len(self.data))
-        new = b"%d" % len(body)
-        if start + end != self.data[: self.at] + new + self.data[self.at + len(old) :]:
+        end = data.find(_END_OF_HEAD) + len(_END_OF_HEAD)
+        old = b"%d" % (self.size - self.end)
+        new = b"%d" % (len(data) - end)
+        if data[:end] != self.data[: self.at] + new + self.data[self.at + len(old) :]:
             return None
         table = self.head.table
         headers = [*table.headers]
         headers[headers.index((_LENGTH, old))] = (_LENGTH, new)
         table = HeaderTable(headers, {**table.by_name, _LENGTH: new}, table.weight + len(new) - len(old))
-        return KnownHead(replace(self.head, table=table), start + end, len(data), self.at)
+        return KnownHead(replace(self.head, table=table), data[:end], end, len(data), self.at)
 
 
 def remember(part: RequestPart, data: bytes) -> KnownHead | None:
@@ -349,7 +350,7 @@ def remember(part: RequestPart, data: bytes) -> KnownHead | None:
         or data.find(_END_OF_HEAD) + len(_END_OF_HEAD) != end
     ):
         return None
-    return KnownHead(head, data[:end], len(data), found.start(1))
+    return KnownHead(head, data[:end], end, len(data), found.start(1))
 
 
 def measure_head(target: bytes, headers: Iterable[Field]) -> int:

@@ -93,7 +93,7 @@ class ConnectionProtocol(asyncio.Protocol):
             return
         known = self.parser.recall(data)
         if known is not None:
-            self._answer(known.head, data[len(known.data) :])
+            self._answer(known.head, data[known.end :])
         else:
             self._read(data)
 

@@ -1,4 +1,4 @@
-"""HTTP connections, for uvicorn's server. Start at `ConnectionProtocol` (protocol.py), which tells the way of a request.
+"""HTTP connections, for uvicorn's server. Start at `ConnectionProtocol` (protocol.py): it tells the way of a request.
 
 Each module has one concern:
 

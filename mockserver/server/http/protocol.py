@@ -18,7 +18,7 @@ from mockserver.delivery.connection import WIRE, ClientConnection, Wire
 from mockserver.delivery.paced import PacedStream, Wheel
 from mockserver.server.app import Site
 from mockserver.server.deliver import send_past_asgi, serve
-from mockserver.server.directory import FoundResponder
+from mockserver.server.directory import Destination
 from mockserver.server.http.deadlines import ConnectionDeadline, Deadlines, DeadlineWatch, Newcomers
 from mockserver.server.http.eager import MustWait, run_at_once
 from mockserver.server.http.parser import RequestHead, RequestParser, Stage
@@ -268,7 +268,7 @@ class ConnectionProtocol(asyncio.Protocol):
         site = self.shared.site
         if site is None or self.pipeline.answering is not None:
             return False
-        if not site.admits_socket(head.path, head.query, head.table.headers):
+        if site.directory.find_socket(head.path, head.query, head.table.headers) is None:
             return False
         from mockserver.server.http.socket_protocol import SocketProtocol  # few servers need it
 
@@ -363,7 +363,7 @@ class AnswerStarts:
 _KNOWN_STATUSES = frozenset(HTTPStatus)
 
 
-def _find_nothing(path: str) -> FoundResponder | None:
+def _find_nothing(path: str) -> Destination | None:
     return None
 
 
@@ -384,7 +384,7 @@ class ProtocolFactory:
         self.deadlines = deadlines
         self.unsent = unsent or Unsent()
         self.site = site
-        self.find = _find_nothing if site is None else site.find
+        self.find = _find_nothing if site is None else site.directory.find
         self.watch = DeadlineWatch(deadlines)
         self.newcomers = Newcomers()
         self.wheel = Wheel(is_crowded=self.newcomers.are_waiting)

@@ -3,12 +3,14 @@
 import re
 from collections.abc import Iterable
 from enum import Enum
+from http import HTTPStatus
 
 from msgspec import Struct
 
 from mockserver.core.http import WITHOUT_BODY
 from mockserver.server.http.parser import Field, RequestHead
 
+_KNOWN_STATUSES = frozenset(HTTPStatus)
 LAST_CHUNK = b"0\r\n\r\n"
 _NO_NAME = re.compile(rb'[\x00-\x20\x7f()<>@,;:\[\]={}\\"]')
 _NO_VALUE = re.compile(rb"[\x00-\x08\x0a-\x1f\x7f]")
@@ -62,6 +64,11 @@ def frame_answer(request: RequestHead, status: int, headers: Iterable[Field], *,
     elif end is BodyEnd.CHUNKS and not _states_chunks(fields):
         fields.append((b"transfer-encoding", b"chunked"))
     return Framing(b"".join([b"%b: %b\r\n" % field for field in fields]), end, stays, length)
+
+
+def find_phrase(status: int) -> str:
+    """Return what a status line says of a status, if that is known."""
+    return HTTPStatus(status).phrase if status in _KNOWN_STATUSES else ""
 
 
 def frame_chunk(data: bytes) -> bytes:

@@ -4,7 +4,6 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from enum import IntEnum
 from functools import partial
-from http import HTTPStatus
 from math import inf
 from typing import Any
 
@@ -14,13 +13,14 @@ from uvicorn.server import ServerState
 
 from mockserver.core.http import RawHeaders, Reply
 from mockserver.core.plan import Failure
-from mockserver.delivery.connection import WIRE, ClientConnection, Wire
+from mockserver.delivery.connection import WIRE, ClientConnection
 from mockserver.delivery.paced import PacedStream, Wheel
 from mockserver.server.app import Site
 from mockserver.server.deliver import send_past_asgi, serve
 from mockserver.server.directory import Destination
 from mockserver.server.http.deadlines import ConnectionDeadline, Deadlines, DeadlineWatch, Newcomers
 from mockserver.server.http.eager import MustWait, run_at_once
+from mockserver.server.http.framing import find_phrase
 from mockserver.server.http.parser import RequestHead, RequestParser, Stage
 from mockserver.server.http.request_cycle import PacedAnswer, Pipeline, RequestCycle
 from mockserver.server.http.tcp import MAX_DRAINED, FlowControl, find_addresses, reset
@@ -257,7 +257,7 @@ class ConnectionProtocol(asyncio.Protocol):
         else:
             self.deadline.due = self.shared.watch.idle_until
 
-    def make_scope(self, head: RequestHead, wire: Wire) -> Scope:
+    def make_scope(self, head: RequestHead, wire: object) -> Scope:
         """Return the scope of a request whose answer is sent over a wire."""
         if self._addresses is None:
             self._addresses = find_addresses(self.transport)
@@ -274,17 +274,9 @@ class ConnectionProtocol(asyncio.Protocol):
 
         rest = self.parser.rest
         self._leave_server()
-        protocol = SocketProtocol(
-            self.config,
-            self.server_state,
-            self.app_state,
-            site=site,
-            watch=self.shared.watch,
-            unsent=self.shared.unsent,
-        )
-        protocol.connection_made(self.transport)
+        protocol = SocketProtocol(self, head, site)
         self.transport.set_protocol(protocol)
-        protocol.begin(head)
+        protocol.begin()
         if rest:
             protocol.data_received(bytes(rest))
         return True
@@ -354,13 +346,9 @@ class AnswerStarts:
         return self._starts.get(status) or self._write(status, headers)
 
     def _write(self, status: int, headers: RawHeaders) -> bytes:
-        phrase = HTTPStatus(status).phrase if status in _KNOWN_STATUSES else ""
         lines = [b"%b: %b\r\n" % field for field in headers]
-        start = self._starts[status] = b"".join((f"HTTP/1.1 {status} {phrase}\r\n".encode(), *lines))
+        start = self._starts[status] = b"".join((f"HTTP/1.1 {status} {find_phrase(status)}\r\n".encode(), *lines))
         return start
-
-
-_KNOWN_STATUSES = frozenset(HTTPStatus)
 
 
 def _find_nothing(path: str) -> Destination | None:

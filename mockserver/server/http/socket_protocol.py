@@ -39,8 +39,8 @@ _DEFLATE = ServerPerMessageDeflateFactory(  # with little memory for each connec
 log = logging.getLogger("mockserver")
 
 
-class ClientLeftError(OSError):
-    """A message was sent to a client that has left; ASGI asks for an OSError."""
+class SocketClosedError(OSError):
+    """A message was sent after the end of the connection, for which ASGI asks for an OSError."""
 
 
 class SocketProtocol(asyncio.Protocol):
@@ -56,7 +56,9 @@ class SocketProtocol(asyncio.Protocol):
         self.half_closed = False  # a client that stops sending says so by closing
         self.due = 0.0  # when the deadline watch has to look
         self.answering = 0
-        self._connection = connection  # as which it began
+        self._shared = connection.shared
+        self._connections = connection.connections
+        self._tasks = connection.tasks
         self._app = app
         self._messages = asyncio.Queue[Message]()  # for the application
         self._websocket = ServerProtocol(extensions=[_DEFLATE], max_size=connection.config.ws_max_size)
@@ -77,20 +79,19 @@ class SocketProtocol(asyncio.Protocol):
 
     def begin(self) -> None:
         """Run the application."""
-        self._connection.connections.add(self)
-        self._connection.shared.watch.enter(self)
+        self._connections.add(self)
+        self._shared.watch.enter(self)
         self._messages.put_nowait({"type": "websocket.connect"})
-        tasks = self._connection.tasks
         task = asyncio.get_running_loop().create_task(self._run())
-        task.add_done_callback(tasks.discard)
-        tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        self._tasks.add(task)
 
     # What the transport calls
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._keepalive.stop()
-        self._connection.connections.discard(self)
-        self._connection.shared.watch.leave(self)
+        self._connections.discard(self)
+        self._shared.watch.leave(self)
         self._messages.put_nowait({"type": "websocket.disconnect", "code": 1005 if self._is_answered else 1006})
         self._is_lost = True
         self.flow.resume_writing()
@@ -136,7 +137,7 @@ class SocketProtocol(asyncio.Protocol):
 
     def handle_deadline(self, now: float) -> None:
         """End a connection that is closed, but whose client takes nothing more, or has left without being read."""
-        self.due = now + self._connection.shared.deadlines.linger
+        self.due = now + self._shared.deadlines.linger
         if self.transport.is_closing():
             before = self._untaken
             self._untaken = self.transport.get_write_buffer_size()
@@ -184,19 +185,19 @@ class SocketProtocol(asyncio.Protocol):
         """Answer the client's close frame; or it answers ours, and the connection is done with."""
         told = self._websocket.close_rcvd
         assert told is not None  # the frame has just come
-        if not (self._is_closed or self.transport.is_closing()):
+        if not self.gone:
             self._messages.put_nowait({"type": "websocket.disconnect", "code": told.code, "reason": told.reason})
             self._flush()
         self.transport.close()
 
     def _ping(self, data: bytes) -> None:
-        if not (self._is_closed or self.transport.is_closing()):
+        if not self.gone:
             self._websocket.send_ping(data)
             self._flush()
 
     def _end_silence(self) -> None:
         """End the connection of a client that has not answered a ping, unless its pong may wait to be read."""
-        if self._is_closed or self.transport.is_closing():
+        if self.gone:
             return
         if self.flow.read_paused and not is_abandoned(self.transport):
             self._keepalive.wait_for_pong()
@@ -218,7 +219,7 @@ class SocketProtocol(asyncio.Protocol):
         self.flow.resume_reading()
         if self.transport.can_write_eof():
             self.transport.write_eof()
-        self._close_within(self._connection.shared.deadlines.linger, self.transport.abort)
+        self._close_within(self._shared.deadlines.linger, self.transport.abort)
 
     def _flush(self) -> None:
         self.transport.write(b"".join(self._websocket.data_to_send()))
@@ -233,7 +234,7 @@ class SocketProtocol(asyncio.Protocol):
             await self._app(self._scope, self.receive, self.send)
         except asyncio.CancelledError:  # the server has waited long enough
             self.transport.abort()
-        except ClientLeftError:
+        except SocketClosedError:
             pass
         except Exception:
             log.exception("internal error of mockserver on a WebSocket at %s", ascii(self._scope["path"]))
@@ -250,10 +251,10 @@ class SocketProtocol(asyncio.Protocol):
         return message
 
     async def send(self, message: Message) -> None:
-        """Answer the handshake, send or close; wait while the client takes nothing. Raises ClientLeftError."""
+        """Answer the handshake, send or close; wait while the client takes nothing. Raises SocketClosedError."""
         await self.flow.drain()
         if self.gone:
-            raise ClientLeftError
+            raise SocketClosedError
         if not self._is_answered:
             response = self._handshake.answer(message)
             if response is not None:
@@ -293,7 +294,7 @@ class SocketProtocol(asyncio.Protocol):
         self._flush()
         self._is_closed = True
         self.flow.resume_reading()
-        seconds = CLOSE_WITHIN if self._is_stopping else self._connection.shared.deadlines.farewell
+        seconds = CLOSE_WITHIN if self._is_stopping else self._shared.deadlines.farewell
         self._close_within(seconds, self.transport.close)
 
     # The wire

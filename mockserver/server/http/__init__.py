@@ -3,8 +3,9 @@
 Each module has one concern:
 
 - protocol.py: a connection, as asyncio and uvicorn call it; what those of a server share
+- connection.py: what a connection offers to those who work for it, and the order of its requests
 - parser.py: bytes become requests, or refusals of what proxies may read otherwise; no I/O
-- request_cycle.py: a request and its answer in a task, as ASGI has them, streams without a task, and their order
+- request_cycle.py: a request and its answer in a task, as ASGI has them, and streams without a task
 - framing.py: how an answer is framed for its client; no I/O
 - deadlines.py: by when a client has to go on; turns for others while a crowd connects
 - tcp.py: how fast bytes come and go, what the client has not taken, resets

@@ -4,18 +4,15 @@ import asyncio
 from collections import deque
 from collections.abc import Callable
 from math import inf
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from msgspec import Struct
 
 from mockserver.core.plan import Failure
 from mockserver.core.seed import monotonic
+from mockserver.server.http.connection import Answering, Connection
 from mockserver.server.http.parser import Stage
 from mockserver.server.http.tcp import is_abandoned
-
-if TYPE_CHECKING:
-    from mockserver.server.http.protocol import ConnectionProtocol
-    from mockserver.server.http.request_cycle import Answering
 
 TURN = 0.02  # seconds for which newcomers are read before others have their turn
 PAUSE = 1.0  # seconds after a turn until newcomers are read at once again: by then, others have had theirs
@@ -45,7 +42,7 @@ class Deadlines(Struct, frozen=True):
 class ConnectionDeadline:
     """By when the client of one connection has to go on, and what happens if it does not."""
 
-    def __init__(self, connection: "ConnectionProtocol", watch: "DeadlineWatch") -> None:
+    def __init__(self, connection: Connection, watch: "DeadlineWatch") -> None:
         self.due = inf  # when the watch has to look, in its time
         self._whole_by = inf  # when the head or body that is being read must be whole
         self._untaken = 0  # bytes that the client had not taken at the last look, while the connection ends
@@ -110,7 +107,7 @@ class ConnectionDeadline:
         if not 0 < self._untaken < before:
             transport.abort()
 
-    def _check_presence(self, answering: "Answering", now: float) -> None:
+    def _check_presence(self, answering: Answering, now: float) -> None:
         """End the connection of a client that has probably left, not only stopped sending, or is not read from."""
         connection = self._connection
         if connection.half_closed and not answering.moved:

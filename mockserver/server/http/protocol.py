@@ -11,23 +11,22 @@ from starlette.types import Receive, Scope, Send
 from uvicorn.config import Config
 from uvicorn.server import ServerState
 
-from mockserver.core.http import RawHeaders, Reply
+from mockserver.core.http import RawHeaders
 from mockserver.core.plan import Failure
 from mockserver.delivery.connection import WIRE, ClientConnection
 from mockserver.delivery.paced import PacedStream, Wheel
 from mockserver.server.app import Site
 from mockserver.server.deliver import send_past_asgi, serve
 from mockserver.server.directory import Destination
+from mockserver.server.http.connection import Pipeline, Refuse
 from mockserver.server.http.deadlines import ConnectionDeadline, Deadlines, DeadlineWatch, Newcomers
 from mockserver.server.http.eager import MustWait, run_at_once
 from mockserver.server.http.framing import find_phrase
 from mockserver.server.http.parser import RequestHead, RequestParser, Stage
-from mockserver.server.http.request_cycle import PacedAnswer, Pipeline, RequestCycle
+from mockserver.server.http.request_cycle import PacedAnswer, RequestCycle
 from mockserver.server.http.tcp import MAX_DRAINED, FlowControl, find_addresses, reset
 from mockserver.server.limits import Unsent
 from mockserver.server.visit import NO_PAGE, Response, Visit, return_response
-
-Refuse = Callable[[Failure, str, str], Reply]  # the answer to a method and path that are refused
 
 
 class Phase(IntEnum):
@@ -68,11 +67,13 @@ class ConnectionProtocol(asyncio.Protocol):
         self.connections: set[Any] = server_state.connections
         self.tasks: set[Any] = server_state.tasks
         self.app_state = app_state
+        self.refuse_unread = shared.refuse
         self.stopping = False  # the server stops: endless answers end, and no other request is answered
 
         self.parser = RequestParser()
         self.phase = Phase.SILENT
         self.half_closed = False  # the client has stopped sending, but may still read
+        self._latest: RequestCycle | None = None  # of the request that came last: more of its body may come
         self._dropped = 0  # bytes that have come since it became deaf
         self._addresses: dict[str, Any] | None = None  # of both ends, once an application was told
 
@@ -83,7 +84,7 @@ class ConnectionProtocol(asyncio.Protocol):
         self.write = transport.write
         self.flow = FlowControl(transport, self.shared.unsent)
         self.deadline = ConnectionDeadline(self, self.shared.watch)
-        self.pipeline = Pipeline(self.flow, self.deadline)
+        self.pipeline = Pipeline(self.flow)
         self.deadline.expect_first_byte()
         self.shared.watch.enter(self.deadline)
         self.connections.add(self)
@@ -178,8 +179,8 @@ class ConnectionProtocol(asyncio.Protocol):
                 if part.is_first or part.is_last:
                     self.deadline.expect_nothing()
                 if not part.is_first:
-                    assert self.pipeline.latest is not None  # which the head began
-                    self.pipeline.latest.body.take(part.body, is_last=part.is_last)
+                    assert self._latest is not None  # which the head began
+                    self._latest.body.take(part.body, is_last=part.is_last)
                 elif head.asks_for_socket and self._hand_over(head):
                     return
                 elif head.is_plain and part.is_last:
@@ -220,19 +221,19 @@ class ConnectionProtocol(asyncio.Protocol):
 
         cycle = RequestCycle(self, head, answer, is_whole=True)
         visit.receive = cycle.body.receive  # now, before what waits for the client to leave has its first turn
-        self.pipeline.add(cycle)
+        self._queue(cycle)
 
     def _run_application(self, head: RequestHead, body: bytes, *, is_whole: bool) -> None:
         cycle = RequestCycle(self, head, self.config.loaded_app, is_whole=is_whole)
         if body:
             cycle.body.take(body, is_last=is_whole)
-        self.pipeline.add(cycle)
+        self._queue(cycle)
 
     def refuse(self, failure: Failure) -> None:
         """Answer the earlier requests, then refuse the one that is being read, and ignore what follows."""
         self.phase = max(self.phase, Phase.DEAF)
         self.deadline.expect_nothing()
-        latest = self.pipeline.latest
+        latest = self._latest
         if latest is not None and self.parser.stage is Stage.BODY:
             latest.body.fail(failure)
         elif latest is None or latest.keep_alive:  # else nothing was to follow
@@ -240,7 +241,12 @@ class ConnectionProtocol(asyncio.Protocol):
             async def refuse(*_: object) -> None:
                 raise failure
 
-            self.pipeline.add(RequestCycle(self, self.parser.describe_refused(), refuse, is_whole=False))
+            self._queue(RequestCycle(self, self.parser.describe_refused(), refuse, is_whole=False))
+
+    def _queue(self, cycle: RequestCycle) -> None:
+        self._latest = cycle
+        if not self.pipeline.add(cycle):
+            self.deadline.look_soon()
 
     def finish_answer(self, *, keep_alive: bool) -> None:
         """Take note that an answer was sent: start the next, if the connection stays open."""
@@ -274,7 +280,14 @@ class ConnectionProtocol(asyncio.Protocol):
 
         rest = self.parser.rest
         self._leave_server()
-        protocol = SocketProtocol(self, head, site)
+        protocol = SocketProtocol(
+            self,
+            head,
+            site,
+            server_state=self.server_state,
+            watch=self.shared.watch,
+            max_size=self.config.ws_max_size,
+        )
         self.transport.set_protocol(protocol)
         protocol.begin()
         if rest:

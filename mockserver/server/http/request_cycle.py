@@ -2,8 +2,6 @@
 
 import asyncio
 import logging
-from collections import deque
-from typing import TYPE_CHECKING, Protocol
 
 from starlette.types import ASGIApp, Message
 
@@ -11,13 +9,10 @@ from mockserver.core.action import NO_CLOSE_FRAME
 from mockserver.core.plan import Failure
 from mockserver.delivery.connection import CLIENT_LEFT, STOPPED, encode_header
 from mockserver.delivery.paced import PacedStream
-from mockserver.server.http.deadlines import ConnectionDeadline
+from mockserver.server.http.connection import Connection
 from mockserver.server.http.framing import LAST_CHUNK, BodyEnd, Framing, frame_answer, frame_chunk
 from mockserver.server.http.parser import RequestHead
-from mockserver.server.http.tcp import FlowControl, count_unsent
-
-if TYPE_CHECKING:
-    from mockserver.server.http.protocol import ConnectionProtocol
+from mockserver.server.http.tcp import count_unsent
 
 MAX_UNREAD = 65_536  # bytes of a body that wait to be read before no more are received
 PATIENCE = 1.0  # seconds that an application gets to notice that its client has left
@@ -25,23 +20,10 @@ PATIENCE = 1.0  # seconds that an application gets to notice that its client has
 log = logging.getLogger("mockserver")
 
 
-class Answering(Protocol):
-    """What sends an answer. uvicorn counts it among its tasks: a server that stops waits for all, then cancels them."""
-
-    keep_alive: bool  # the connection stays open after the answer
-    moved: bool  # something was sent since somebody last looked
-
-    def leave(self) -> None:
-        """The client has left."""
-
-    def cancel(self, msg: str = "") -> None:
-        """End it, as the server has waited long enough."""
-
-
 class RequestBody:
     """The body of a request, which comes piece by piece until an application has received it."""
 
-    def __init__(self, connection: "ConnectionProtocol", head: RequestHead, *, is_whole: bool) -> None:
+    def __init__(self, connection: Connection, head: RequestHead, *, is_whole: bool) -> None:
         self.is_whole = is_whole
         self.is_awaited = head.expects  # the client waits to be told to send it
         self._connection = connection
@@ -94,7 +76,7 @@ class RequestBody:
 class RequestCycle:
     """An application that answers a request in a task: `send` is ASGI's, the rest is the `Wire` of the answer."""
 
-    def __init__(self, connection: "ConnectionProtocol", head: RequestHead, app: ASGIApp, *, is_whole: bool) -> None:
+    def __init__(self, connection: Connection, head: RequestHead, app: ASGIApp, *, is_whole: bool) -> None:
         self.body = RequestBody(connection, head, is_whole=is_whole)
         self.write = connection.write
         self.keep_alive = head.keep_alive and not connection.stopping
@@ -136,7 +118,7 @@ class RequestCycle:
     async def _refuse(self, failure: Failure) -> None:
         """Send a failure, after which the connection ends."""
         self.keep_alive = False
-        reply = self._connection.shared.refuse(failure, self._head.method, self._head.path)
+        reply = self._connection.refuse_unread(failure, self._head.method, self._head.path)
         headers = list(map(encode_header, reply.headers))
         await self.send({"type": "http.response.start", "status": reply.status, "headers": headers})
         await self.send({"type": "http.response.body", "body": reply.body})
@@ -249,62 +231,10 @@ class RequestCycle:
         )
 
 
-class Pipeline:
-    """The requests of one connection, which are answered one after the other, in the order in which they came."""
-
-    def __init__(self, flow: FlowControl, deadline: ConnectionDeadline) -> None:
-        self.answering: Answering | None = None  # what sends an answer now
-        self.latest: RequestCycle | None = None  # of the request that came last: more of its body may come
-        self._waiting = deque[RequestCycle]()
-        self._flow = flow
-        self._deadline = deadline
-
-    def add(self, cycle: RequestCycle) -> None:
-        """Start a request, or let it wait for those before it; no more are received meanwhile."""
-        self.latest = cycle
-        if self.answering is None:
-            self._start(cycle)
-        else:
-            self._waiting.append(cycle)
-            self._flow.pause_reading()
-            self._deadline.look_soon()
-
-    def start_next(self) -> bool:
-        """Start the next request, if one waits, and return whether it does; receive more behind the last."""
-        is_waiting = bool(self._waiting)
-        if is_waiting:
-            self._start(self._waiting.popleft())
-        self.resume_reading()
-        return is_waiting
-
-    def _start(self, cycle: RequestCycle) -> None:
-        self.answering = cycle
-        cycle.start()
-
-    def resume_reading(self) -> None:
-        """Receive more, unless requests wait."""
-        if not self._waiting:
-            self._flow.resume_reading()
-
-    def stop(self) -> bool:
-        """Answer no other request, as the server stops; return False if no answer is being sent."""
-        self._waiting.clear()
-        if self.answering is None:
-            return False
-        self.answering.keep_alive = False
-        return True
-
-    def leave(self) -> None:
-        """The client has left."""
-        self._waiting.clear()
-        if self.answering is not None:
-            self.answering.leave()
-
-
 class PacedAnswer:
     """A stream that goes on by itself, without a task: the wheel of the server writes its parts when they are due."""
 
-    def __init__(self, connection: "ConnectionProtocol", stream: PacedStream) -> None:
+    def __init__(self, connection: Connection, stream: PacedStream) -> None:
         self.keep_alive = True
         self.moved = True
         self.stream = stream

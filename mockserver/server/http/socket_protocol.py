@@ -6,9 +6,10 @@ import logging
 from collections.abc import Callable
 from http import HTTPStatus
 from math import inf
-from typing import TYPE_CHECKING
+from typing import Any
 
 from starlette.types import ASGIApp, Message, Scope
+from uvicorn.server import ServerState
 from websockets.datastructures import Headers
 from websockets.extensions.permessage_deflate import ServerPerMessageDeflateFactory
 from websockets.frames import CloseCode, Frame, Opcode
@@ -17,13 +18,12 @@ from websockets.server import ServerProtocol
 
 from mockserver.core.action import NO_CLOSE_FRAME
 from mockserver.core.http import RawHeaders
+from mockserver.server.http.connection import Connection
+from mockserver.server.http.deadlines import DeadlineWatch
 from mockserver.server.http.framing import find_phrase
 from mockserver.server.http.parser import RequestHead
 from mockserver.server.http.tcp import MAX_DRAINED, count_unsent, is_abandoned, reset
 from mockserver.server.sockets.socket_session import STOPPING
-
-if TYPE_CHECKING:
-    from mockserver.server.http.protocol import ConnectionProtocol
 
 PING_EVERY = 20.0  # seconds, as the provider pings
 PONG_WITHIN = 20.0
@@ -49,20 +49,29 @@ class SocketProtocol(asyncio.Protocol):
     `receive` and `send` are ASGI's. The application first answers the handshake: it accepts, or refuses over HTTP.
     """
 
-    def __init__(self, connection: "ConnectionProtocol", head: RequestHead, app: ASGIApp) -> None:
+    def __init__(
+        self,
+        connection: Connection,
+        head: RequestHead,
+        app: ASGIApp,
+        *,
+        server_state: ServerState,
+        watch: DeadlineWatch,
+        max_size: int,
+    ) -> None:
         """Take over a connection whose client has sent this head."""
         self.transport = connection.transport
         self.flow = connection.flow
         self.half_closed = False  # a client that stops sending says so by closing
         self.due = 0.0  # when the deadline watch has to look
         self.answering = 0
-        self._shared = connection.shared
-        self._connections = connection.connections
+        self._connections: set[Any] = server_state.connections
         self._tasks = connection.tasks
+        self._watch = watch
         self._app = app
         self._messages = asyncio.Queue[Message]()  # for the application
-        self._websocket = ServerProtocol(extensions=[_DEFLATE], max_size=connection.config.ws_max_size)
-        self._handshake = Handshake(self._websocket, head, connection.server_state.default_headers)
+        self._websocket = ServerProtocol(extensions=[_DEFLATE], max_size=max_size)
+        self._handshake = Handshake(self._websocket, head, server_state.default_headers)
         self._scope = _make_scope(connection.make_scope(head, wire=self), self._handshake.headers)
         self._is_answered = False  # the handshake is
         self._early = b""  # what has come before
@@ -80,7 +89,7 @@ class SocketProtocol(asyncio.Protocol):
     def begin(self) -> None:
         """Run the application."""
         self._connections.add(self)
-        self._shared.watch.enter(self)
+        self._watch.enter(self)
         self._messages.put_nowait({"type": "websocket.connect"})
         task = asyncio.get_running_loop().create_task(self._run())
         task.add_done_callback(self._tasks.discard)
@@ -91,7 +100,7 @@ class SocketProtocol(asyncio.Protocol):
     def connection_lost(self, exc: Exception | None) -> None:
         self._keepalive.stop()
         self._connections.discard(self)
-        self._shared.watch.leave(self)
+        self._watch.leave(self)
         self._messages.put_nowait({"type": "websocket.disconnect", "code": 1005 if self._is_answered else 1006})
         self._is_lost = True
         self.flow.resume_writing()
@@ -137,7 +146,7 @@ class SocketProtocol(asyncio.Protocol):
 
     def handle_deadline(self, now: float) -> None:
         """End a connection that is closed, but whose client takes nothing more, or has left without being read."""
-        self.due = now + self._shared.deadlines.linger
+        self.due = now + self._watch.deadlines.linger
         if self.transport.is_closing():
             before = self._untaken
             self._untaken = self.transport.get_write_buffer_size()
@@ -219,7 +228,7 @@ class SocketProtocol(asyncio.Protocol):
         self.flow.resume_reading()
         if self.transport.can_write_eof():
             self.transport.write_eof()
-        self._close_within(self._shared.deadlines.linger, self.transport.abort)
+        self._close_within(self._watch.deadlines.linger, self.transport.abort)
 
     def _flush(self) -> None:
         self.transport.write(b"".join(self._websocket.data_to_send()))
@@ -294,7 +303,7 @@ class SocketProtocol(asyncio.Protocol):
         self._flush()
         self._is_closed = True
         self.flow.resume_reading()
-        seconds = CLOSE_WITHIN if self._is_stopping else self._shared.deadlines.farewell
+        seconds = CLOSE_WITHIN if self._is_stopping else self._watch.deadlines.farewell
         self._close_within(seconds, self.transport.close)
 
     # The wire

@@ -7,13 +7,33 @@ from http import HTTPStatus
 
 from msgspec import Struct
 
-from mockserver.core.http import WITHOUT_BODY
+from mockserver.core.http import WITHOUT_BODY, RawHeaders
 from mockserver.server.http.parser import Field, RequestHead
 
 _KNOWN_STATUSES = frozenset(HTTPStatus)
 LAST_CHUNK = b"0\r\n\r\n"
 _NO_NAME = re.compile(rb'[\x00-\x20\x7f()<>@,;:\[\]={}\\"]')
 _NO_VALUE = re.compile(rb"[\x00-\x08\x0a-\x1f\x7f]")
+
+
+class AnswerStarts:
+    """The first lines of answers: the status, and the headers that every answer has, of which the date goes on."""
+
+    def __init__(self) -> None:
+        self._headers: RawHeaders = ()
+        self._starts = dict[int, bytes]()
+
+    def find(self, status: int, headers: RawHeaders) -> bytes:
+        """Return the first lines of an answer with this status and these headers."""
+        if headers is not self._headers:  # each second
+            self._headers = headers
+            self._starts.clear()
+        return self._starts.get(status) or self._write(status, headers)
+
+    def _write(self, status: int, headers: RawHeaders) -> bytes:
+        lines = [b"%b: %b\r\n" % field for field in headers]
+        start = self._starts[status] = b"".join((f"HTTP/1.1 {status} {find_phrase(status)}\r\n".encode(), *lines))
+        return start
 
 
 class BodyEnd(Enum):

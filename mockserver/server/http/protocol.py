@@ -11,7 +11,6 @@ from starlette.types import Receive, Scope, Send
 from uvicorn.config import Config
 from uvicorn.server import ServerState
 
-from mockserver.core.http import RawHeaders
 from mockserver.core.plan import Failure
 from mockserver.delivery.connection import WIRE, ClientConnection
 from mockserver.delivery.paced import PacedStream, Wheel
@@ -21,7 +20,7 @@ from mockserver.server.directory import Destination
 from mockserver.server.http.connection import Pipeline, Refuse
 from mockserver.server.http.deadlines import ConnectionDeadline, Deadlines, DeadlineWatch, Newcomers
 from mockserver.server.http.eager import MustWait, run_at_once
-from mockserver.server.http.framing import find_phrase
+from mockserver.server.http.framing import AnswerStarts
 from mockserver.server.http.parser import RequestHead, RequestParser, Stage
 from mockserver.server.http.request_cycle import PacedAnswer, RequestCycle
 from mockserver.server.http.tcp import MAX_DRAINED, FlowControl, find_addresses, reset
@@ -61,6 +60,7 @@ class ConnectionProtocol(asyncio.Protocol):
         app_state: dict[str, Any],
         _loop: asyncio.AbstractEventLoop | None = None,
     ) -> None:
+        # The server
         self.shared = shared
         self.config = config
         self.server_state = server_state
@@ -70,6 +70,7 @@ class ConnectionProtocol(asyncio.Protocol):
         self.refuse_unread = shared.refuse
         self.stopping = False  # the server stops: endless answers end, and no other request is answered
 
+        # The connection
         self.parser = RequestParser()
         self.phase = Phase.SILENT
         self.half_closed = False  # the client has stopped sending, but may still read
@@ -123,53 +124,7 @@ class ConnectionProtocol(asyncio.Protocol):
             answering.stream.stalled = False
             self.shared.wheel.add(answering.stream)
 
-    # What the server calls
-
-    @property
-    def busy(self) -> bool:
-        return self.pipeline.answering is not None
-
-    def shutdown(self) -> None:
-        """The server stops: what was written and the open request may still be sent, unless this is said twice."""
-        if self.stopping:
-            self.transport.abort()
-            return
-        self.stopping = True
-        drain = self.shared.deadlines.drain
-        if self.pipeline.stop():
-            return
-        if drain and not self.is_closing():
-            asyncio.get_running_loop().call_later(drain, self._close_if_idle)
-        else:
-            self.close()
-
-    def _close_if_idle(self) -> None:
-        if self.pipeline.answering is None:
-            self.close()
-
-    # Requests
-
-    def _admit(self, data: bytes) -> bool:
-        """Return whether bytes are to be read now, on a connection that is not open yet or no longer."""
-        if self.phase is Phase.SILENT:
-            self.phase = Phase.OPEN
-            self.deadline.expect_nothing()
-            if self.shared.newcomers.admit(partial(self._receive_late, data)):
-                return True
-            self.deadline.due = inf
-            self.flow.pause_reading()
-            return False
-        self._dropped += len(data)
-        if self._dropped > MAX_DRAINED:
-            self.transport.abort()
-        return False
-
-    def _receive_late(self, data: bytes) -> None:
-        """Receive bytes that had to wait."""
-        if self.phase is Phase.OPEN:
-            self.deadline.allow(self.shared.deadlines.first)
-            self.flow.resume_reading()
-            self.data_received(data)
+    # The way of a request
 
     def _read(self, data: bytes) -> None:
         """Begin the requests that have come with these bytes, go on with the one before, or refuse it."""
@@ -269,6 +224,51 @@ class ConnectionProtocol(asyncio.Protocol):
             self._addresses = find_addresses(self.transport)
         return head.scope(**self._addresses, state=self.app_state.copy(), extensions={WIRE: wire})
 
+    # Answers
+
+    def send_head(self, status: int, lines: bytes) -> None:
+        """Send the start of an answer, with these header lines."""
+        self.write(b"%b%b\r\n" % (self.shared.starts.find(status, self.server_state.default_headers), lines))
+
+    def send_whole(self, status: int, rest: bytes) -> bool:
+        """Send an answer: its start, and then the rest, from the header lines on."""
+        self.write(self.shared.starts.find(status, self.server_state.default_headers) + rest)
+        self.deadline.due = self.shared.watch.idle_until
+        return True
+
+    def send_paced(self, status: int, lines: bytes, stream: PacedStream) -> bool:
+        """Send the head of a stream, which goes on by itself."""
+        self.pipeline.answering = PacedAnswer(self, stream)
+        self.send_head(status, lines)
+        self.shared.wheel.add(stream)
+        return True
+
+    # Crowds, and clients that were refused
+
+    def _admit(self, data: bytes) -> bool:
+        """Return whether bytes are to be read now, on a connection that is not open yet or no longer."""
+        if self.phase is Phase.SILENT:
+            self.phase = Phase.OPEN
+            self.deadline.expect_nothing()
+            if self.shared.newcomers.admit(partial(self._receive_late, data)):
+                return True
+            self.deadline.due = inf
+            self.flow.pause_reading()
+            return False
+        self._dropped += len(data)
+        if self._dropped > MAX_DRAINED:
+            self.transport.abort()
+        return False
+
+    def _receive_late(self, data: bytes) -> None:
+        """Receive bytes that had to wait."""
+        if self.phase is Phase.OPEN:
+            self.deadline.allow(self.shared.deadlines.first)
+            self.flow.resume_reading()
+            self.data_received(data)
+
+    # WebSockets
+
     def _hand_over(self, head: RequestHead) -> bool:
         """Leave the connection to a client that asks for a WebSocket, where there is one; False: there is none."""
         site = self.shared.site
@@ -294,24 +294,29 @@ class ConnectionProtocol(asyncio.Protocol):
             protocol.data_received(bytes(rest))
         return True
 
-    # Answers
+    # What the server calls
 
-    def send_head(self, status: int, lines: bytes) -> None:
-        """Send the start of an answer, with these header lines."""
-        self.write(b"%b%b\r\n" % (self.shared.starts.find(status, self.server_state.default_headers), lines))
+    @property
+    def busy(self) -> bool:
+        return self.pipeline.answering is not None
 
-    def send_whole(self, status: int, rest: bytes) -> bool:
-        """Send an answer: its start, and then the rest, from the header lines on."""
-        self.write(self.shared.starts.find(status, self.server_state.default_headers) + rest)
-        self.deadline.due = self.shared.watch.idle_until
-        return True
+    def shutdown(self) -> None:
+        """The server stops: what was written and the open request may still be sent, unless this is said twice."""
+        if self.stopping:
+            self.transport.abort()
+            return
+        self.stopping = True
+        drain = self.shared.deadlines.drain
+        if self.pipeline.stop():
+            return
+        if drain and not self.is_closing():
+            asyncio.get_running_loop().call_later(drain, self._close_if_idle)
+        else:
+            self.close()
 
-    def send_paced(self, status: int, lines: bytes, stream: PacedStream) -> bool:
-        """Send the head of a stream, which goes on by itself."""
-        self.pipeline.answering = PacedAnswer(self, stream)
-        self.send_head(status, lines)
-        self.shared.wheel.add(stream)
-        return True
+    def _close_if_idle(self) -> None:
+        if self.pipeline.answering is None:
+            self.close()
 
     # The end
 
@@ -342,26 +347,6 @@ class ConnectionProtocol(asyncio.Protocol):
         self.connections.discard(self)
         self.shared.watch.leave(self.deadline)
         self.parser.close()
-
-
-class AnswerStarts:
-    """The first lines of answers: the status, and the headers that every answer has, of which the date goes on."""
-
-    def __init__(self) -> None:
-        self._headers: RawHeaders = ()
-        self._starts = dict[int, bytes]()
-
-    def find(self, status: int, headers: RawHeaders) -> bytes:
-        """Return the first lines of an answer with this status and these headers."""
-        if headers is not self._headers:  # each second
-            self._headers = headers
-            self._starts.clear()
-        return self._starts.get(status) or self._write(status, headers)
-
-    def _write(self, status: int, headers: RawHeaders) -> bytes:
-        lines = [b"%b: %b\r\n" % field for field in headers]
-        start = self._starts[status] = b"".join((f"HTTP/1.1 {status} {find_phrase(status)}\r\n".encode(), *lines))
-        return start
 
 
 def _find_nothing(path: str) -> Destination | None:

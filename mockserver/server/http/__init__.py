@@ -3,7 +3,7 @@
 Each module has one concern:
 
 - protocol.py: a connection, as asyncio and uvicorn call it; what those of a server share
-- connection.py: what a connection offers to those who work for it, and the order of its requests
+- pipeline.py: the order of the requests of a connection, and what it offers to those who answer them
 - parser.py: bytes become requests, or refusals of what proxies may read otherwise; no I/O
 - request_cycle.py: a request and its answer in a task, as ASGI has them, and streams without a task
 - framing.py: how an answer is framed for its client; no I/O

@@ -10,8 +10,8 @@ from msgspec import Struct
 
 from mockserver.core.plan import Failure
 from mockserver.core.seed import monotonic
-from mockserver.server.http.connection import Answering, Connection
 from mockserver.server.http.parser import Stage
+from mockserver.server.http.pipeline import Answering, Connection
 from mockserver.server.http.tcp import is_abandoned
 
 TURN = 0.02  # seconds for which newcomers are read before others have their turn

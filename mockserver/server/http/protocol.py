@@ -17,11 +17,11 @@ from mockserver.delivery.paced import PacedStream, Wheel
 from mockserver.server.app import Site
 from mockserver.server.deliver import send_past_asgi, serve
 from mockserver.server.directory import Destination
-from mockserver.server.http.connection import Pipeline, Refuse
 from mockserver.server.http.deadlines import ConnectionDeadline, Deadlines, DeadlineWatch, Newcomers
 from mockserver.server.http.eager import MustWait, run_at_once
 from mockserver.server.http.framing import AnswerStarts
 from mockserver.server.http.parser import RequestHead, RequestParser, Stage
+from mockserver.server.http.pipeline import Pipeline, Refuse
 from mockserver.server.http.request_cycle import PacedAnswer, RequestCycle
 from mockserver.server.http.tcp import MAX_DRAINED, FlowControl, find_addresses, reset
 from mockserver.server.limits import Unsent

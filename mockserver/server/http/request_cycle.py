@@ -9,9 +9,9 @@ from mockserver.core.action import NO_CLOSE_FRAME
 from mockserver.core.plan import Failure
 from mockserver.delivery.connection import CLIENT_LEFT, STOPPED, encode_header
 from mockserver.delivery.paced import PacedStream
-from mockserver.server.http.connection import Connection
 from mockserver.server.http.framing import LAST_CHUNK, BodyEnd, Framing, frame_answer, frame_chunk
 from mockserver.server.http.parser import RequestHead
+from mockserver.server.http.pipeline import Connection
 from mockserver.server.http.tcp import count_unsent
 
 MAX_UNREAD = 65_536  # bytes of a body that wait to be read before no more are received

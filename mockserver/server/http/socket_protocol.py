@@ -18,10 +18,10 @@ from websockets.server import ServerProtocol
 
 from mockserver.core.action import NO_CLOSE_FRAME
 from mockserver.core.http import RawHeaders
-from mockserver.server.http.connection import Connection
 from mockserver.server.http.deadlines import DeadlineWatch
 from mockserver.server.http.framing import find_phrase
 from mockserver.server.http.parser import RequestHead
+from mockserver.server.http.pipeline import Connection
 from mockserver.server.http.tcp import MAX_DRAINED, count_unsent, is_abandoned, reset
 from mockserver.server.sockets.socket_session import STOPPING
 

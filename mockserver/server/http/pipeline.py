@@ -1,4 +1,4 @@
-"""A connection, as those see it who work for it: the order of its requests, and what can be sent."""
+"""The order of the requests of a connection, and what it offers to those who answer them."""
 
 import asyncio
 from collections import deque

@@ -352,7 +352,7 @@ class Handshake:
                 return self._websocket.reject(HTTPStatus.FORBIDDEN, "")
             case "websocket.http.response.start":
                 status = message["status"]
-                self._refusal = Response(status, find_phrase(status), _decode(message["headers"]))
+                self._refusal = Response(status, find_phrase(status), _decode(message["headers"]), b"")
                 return None
             case _:
                 assert self._refusal is not None  # whose head was sent

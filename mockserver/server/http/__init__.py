@@ -12,7 +12,8 @@ Each module has one concern:
 - eager.py: coroutines that mostly need no task
 - socket_protocol.py: a connection that has become a WebSocket
 
-uvicorn's own protocol has no place for what these do:
+Of uvicorn they use what it gives to a protocol: its configuration, and the state of its server. uvicorn's protocols have
+no place for what these do:
 
 - a deadline for each head and body, and an end for quiet and half-closed connections
 - bounds on heads, chunked framing and trailers, and a refusal of ambiguous requests

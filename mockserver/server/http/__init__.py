@@ -12,8 +12,8 @@ Each module has one concern:
 - eager.py: coroutines that mostly need no task
 - socket_protocol.py: a connection that has become a WebSocket
 
-Of uvicorn they use what it gives to a protocol: its configuration, and the state of its server. uvicorn's protocols have
-no place for what these do:
+Of uvicorn they use what it gives to a protocol: its configuration, and the state of its server. The protocols that it
+brings have no place for what these do:
 
 - a deadline for each head and body, and an end for quiet and half-closed connections
 - bounds on heads, chunked framing and trailers, and a refusal of ambiguous requests

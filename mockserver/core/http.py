@@ -71,7 +71,7 @@ class HeaderLines(Struct, frozen=True, eq=False, gc=False):
     """The headers of a reply that a dialect makes, as the lines in which they are sent; names are lower-case.
 
     They are fit to be sent as they are, each is there once, and the type is none that a browser runs. `sized`: they
-    state the length of the body. Whoever looks at them sees pairs, as in `Headers`.
+    state the length of the body, which the status allows. Whoever looks at them sees pairs, as in `Headers`.
     """
 
     lines: str = ""

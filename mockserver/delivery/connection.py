@@ -8,7 +8,7 @@ from msgspec import Struct
 from starlette.types import Receive, Send
 
 from mockserver.core.action import NO_CLOSE_FRAME, Action
-from mockserver.core.http import WITHOUT_BODY, HeaderLines, Headers, Reply
+from mockserver.core.http import WITHOUT_BODY, HeaderLines, Reply
 from mockserver.delivery.paced import PacedStream
 
 WIRE = "mockserver.wire"  # the extension of an ASGI scope in which a connection offers its Wire
@@ -19,8 +19,8 @@ Note = Callable[[bytes], None]  # called with bytes of the body as they are sent
 class AnswerSink(Protocol):
     """What can send an answer past ASGI."""
 
-    def send_whole(self, status: int, lines: bytes, body: bytes) -> bool:
-        """Send a whole answer: its header lines, and its body in its framing. False: nothing was sent."""
+    def send_whole(self, status: int, rest: bytes) -> bool:
+        """Send a whole answer: its status, and the rest, from the header lines on. False: nothing was sent."""
 
     def send_paced(self, status: int, lines: bytes, stream: PacedStream) -> bool:
         """Send the head of a paced stream, then its parts when they are due. False: nothing was sent."""
@@ -103,41 +103,50 @@ CUT: Mapping[str, str] = {"end": "cut short", "close": "disconnected", "reset": 
 MAX_WRITE = 1 << 18  # bytes of a body written at once
 
 
-def join_headers(reply: Reply, more: Headers | HeaderLines) -> bytes | None:
-    """Return the header lines of a reply that can be sent at once, and the framing of its body: in chunks or by length.
+def join_answer(reply: Reply, more: HeaderLines) -> bytes | None:
+    """Return the header lines of a reply with these more, and its body in its framing: as it is, or in one chunk.
 
-    None if it is not plain or too large, its status allows no body, or its headers are not valid, state another length
-    or framing, or end the connection.
+    None as of `join_headers`.
+    """
+    own = reply.headers
+    if type(own) is HeaderLines and own.sized:
+        return f"{own.lines}{more.lines}\r\n".encode("latin-1", "replace") + reply.body
+    lines = join_headers(reply, more)
+    if lines is None:
+        return None
+    body = _frame_in_chunks(reply.body) if lines.endswith(_IN_CHUNKS) else reply.body
+    return b"%b\r\n%b" % (lines, body)
+
+
+def join_headers(reply: Reply, more: HeaderLines) -> bytes | None:
+    """Return the header lines of a reply with these more, and with the framing of its body, which comes in chunks.
+
+    None if it is not plain, its status allows no body, or its headers are not valid, state another length or framing,
+    or end the connection.
     """
     if reply.script is not None or reply.frames is not None or reply.pieces is not None:
         return None
-    if len(reply.body) > MAX_WRITE or reply.status in WITHOUT_BODY:
+    if reply.status in WITHOUT_BODY:
         return None
     own = reply.headers
-    if type(own) is not HeaderLines or type(more) is not HeaderLines:
-        return _check_headers(reply, (*own, *more))
-    lines = own.lines + more.lines
-    return (lines if own.sized else lines + _CHUNKED).encode("latin-1", "replace")
+    lines = f"{own.lines}{more.lines}{_CHUNKED}" if type(own) is HeaderLines else _check_headers(reply, more)
+    return None if lines is None else lines.encode("latin-1", "replace")
 
 
-def _check_headers(reply: Reply, headers: Headers) -> bytes | None:
-    """Return the lines of headers that somebody states, if they are valid and suit the body."""
-    told = "\n".join(("", *map(": ".join, headers), ""))  # each name is behind the end of a line
-    lines = told[1:].replace("\n", "\r\n")
-    if told.count("\n") != len(headers) + 1 or "\r" in told or "\0" in told:
+def _check_headers(reply: Reply, more: HeaderLines) -> str | None:
+    """Return the lines of headers that somebody states, if they are valid and suit the body, and of these more."""
+    told = "\n".join(("", *map(": ".join, reply.headers), ""))  # each name is behind the end of a line
+    lines = told[1:].replace("\n", "\r\n") + more.lines
+    if told.count("\n") != len(reply.headers) + 1 or "\r" in told or "\0" in told:
         return None
     if "\ncontent-length: " in told:
         is_true = f"\ncontent-length: {len(reply.body)}\n" in told and not reply.parts.times
-    else:
-        is_true = "\ntransfer-encoding: " not in told and ("\nconnection: " not in told or _STAYS in told)
-        lines += _CHUNKED
-    return lines.encode("latin-1", "replace") if is_true else None
+        return lines if is_true else None
+    is_free = "\ntransfer-encoding: " not in told and ("\nconnection: " not in told or _STAYS in told)
+    return lines + _CHUNKED if is_free else None
 
 
-def frame_body(lines: bytes, body: bytes) -> bytes:
-    """Return a whole body in the framing that its header lines state: as it is, or in one chunk."""
-    if not lines.endswith(_IN_CHUNKS):
-        return body
+def _frame_in_chunks(body: bytes) -> bytes:
     return b"%x\r\n%b\r\n0\r\n\r\n" % (len(body), body) if body else b"0\r\n\r\n"
 
 

@@ -14,11 +14,12 @@ from mockserver.core.row import COMPLETE
 from mockserver.delivery.connection import (
     CLIENT_LEFT,
     CUT,
+    MAX_WRITE,
     STOPPED,
     AnswerSink,
     ClientConnection,
     Wire,
-    frame_body,
+    join_answer,
     join_headers,
 )
 from mockserver.delivery.drive import drive
@@ -68,11 +69,7 @@ def list_actions(response: Response, visit: Visit) -> Iterable[Action]:
         return actions
     streamed = reply.frames is not None or reply.script is not None
     operation = visit.operation
-    shape = render_error_frame if operation is None or not streamed else operation.error
-    if call.http.turn is not None and operation is not None and operation.over_socket == "responses":
-        from mockserver.server.socket_frames import make_error_frame  # few servers need it
-
-        shape = make_error_frame
+    shape = response.error_frame or (render_error_frame if operation is None or not streamed else operation.error)
 
     def error(reason: str, last: bytes) -> Frame:
         """How the provider reports an error in the middle of this answer: as an event, if it is a stream."""
@@ -98,11 +95,11 @@ def send_past_asgi(response: Response, visit: Visit, sink: AnswerSink) -> bool:
     that are not plain, too large, of statuses without a body, or to clients of HTTP/1.0. What is forwarded is relayed.
     """
     reply = response.reply
-    if response.forwarded is not None or response.plan.faults:
+    if response.forwarded is not None or response.plan.faults or len(reply.body) > MAX_WRITE:
         return False
     if response.pace is AT_ONCE:
-        lines = join_headers(reply, response.extra_headers)
-        if lines is None or not sink.send_whole(reply.status, lines, frame_body(lines, reply.body)):
+        rest = join_answer(reply, response.extra_headers)
+        if rest is None or not sink.send_whole(reply.status, rest):
             return False
         visit.row.note_sent(reply.body)
         visit.end(COMPLETE)

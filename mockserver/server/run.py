@@ -72,12 +72,7 @@ _REASONS = {
 
 
 def _is_fault(record: logging.LogRecord) -> bool:
-    """Return whether a record of uvicorn is worth a line; its words for answers that a stop cut off become ours.
-
-    That a WebSocket was opened is none, as it holds the query, which may have a key.
-    """
-    if record.levelno <= logging.INFO and '"WebSocket ' in str(record.msg):
-        return False
+    """Return whether a record of uvicorn is worth a line; its words for answers that a stop cut off become ours."""
     if str(record.msg).startswith("Cancel %s running task"):
         if record.args == (0,):
             record.msg = "stopped, although clients had not read all that was sent to them"

@@ -10,6 +10,7 @@ from starlette.types import Message, Receive
 
 from mockserver.config.settings import Settings
 from mockserver.core.call import Call
+from mockserver.core.frames import Frame
 from mockserver.core.http import HeaderLines, Headers, HttpRequest, Reply, write_lines
 from mockserver.core.plan import Failure, Plan
 from mockserver.core.row import Row
@@ -37,15 +38,17 @@ class Response(Struct):
     """The answer to one request, ready to be sent.
 
     `extra_headers` go out after those of the reply: what is left of the limits, and what answered. `forwarded` is the
-    request as it came, if the upstream is to answer it.
+    request as it came, if the upstream is to answer it. `error_frame` shapes the provider's error amid the answer, if
+    its operation does not.
     """
 
     plan: Plan
     reply: Reply
     call: Call | None = None
     pace: Pace = AT_ONCE
-    extra_headers: Headers | HeaderLines = ()
+    extra_headers: HeaderLines = HeaderLines()
     forwarded: HttpRequest | None = None
+    error_frame: Callable[[Reply, bytes], Frame] | None = None
 
 
 async def return_response(response: Response) -> Response:

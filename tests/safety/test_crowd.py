@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 from mockserver.server.http.protocol import ConnectionProtocol
-from mockserver.server.http.request_cycle import RequestCycle
 from mockserver.server.run import Running
 from tests.kit.local import local
 from tests.kit.raw import STREAM, post
@@ -54,11 +53,9 @@ def test_all_that_wait_are_accepted_in_a_few_turns() -> None:
 def test_answering_a_crowd_leaves_others_their_turns(monkeypatch: pytest.MonkeyPatch) -> None:
     answers = list[float]()
 
-    def answer_slowly(
-        protocol: ConnectionProtocol, *request: Any, real: Any = ConnectionProtocol.answer, **more: Any
-    ) -> None:
+    def answer_slowly(protocol: ConnectionProtocol, *request: Any, real: Any = ConnectionProtocol._answer) -> None:
         time.sleep(SLOW)
-        real(protocol, *request, **more)
+        real(protocol, *request)
         answers.append(time.monotonic())
 
     async def most_in_a_turn() -> int:
@@ -73,16 +70,20 @@ def test_answering_a_crowd_leaves_others_their_turns(monkeypatch: pytest.MonkeyP
         close(clients)
         return most
 
-    monkeypatch.setattr(ConnectionProtocol, "answer", answer_slowly)
+    monkeypatch.setattr(ConnectionProtocol, "_answer", answer_slowly)
     with Running(local(PACED, port=0).live) as running:
         assert running.wait_for(most_in_a_turn()) < CROWD / 3
 
 
 def test_all_streams_begin_before_others_go_on_and_none_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:
     def begin_slow(
-        cycle: RequestCycle, status: int, lines: bytes, stream: Any, real: Any = RequestCycle.begin_paced
-    ) -> None:
-        real(cycle, status, lines, stream)
+        protocol: ConnectionProtocol,
+        status: int,
+        lines: bytes,
+        stream: Any,
+        real: Any = ConnectionProtocol.send_paced,
+    ) -> bool:
+        real(protocol, status, lines, stream)
         write = stream.write
 
         def write_slowly(chunk: bytes) -> None:
@@ -90,8 +91,9 @@ def test_all_streams_begin_before_others_go_on_and_none_is_cut(monkeypatch: pyte
             write(chunk)
 
         stream.write = write_slowly
+        return True
 
-    monkeypatch.setattr(RequestCycle, "begin_paced", begin_slow)
+    monkeypatch.setattr(ConnectionProtocol, "send_paced", begin_slow)
     with Running(local(PACED, port=0).live) as running:
         clients = connect(running)
         for client in clients:

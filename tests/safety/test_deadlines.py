@@ -21,7 +21,7 @@ SLOW = "rules: [{when: {last_user: Hello}, then: {text: Hi, timing: {total: 1s}}
 def port() -> Iterator[int]:
     live = local(SLOW).live
     site = Site(live)
-    with serve_app(site, refuse=site.refuse_unread, deadlines=SHORT) as listening:
+    with serve_app(site, refuse=site.directory.refuse_unread, deadlines=SHORT) as listening:
         yield listening
 
 

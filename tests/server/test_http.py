@@ -20,6 +20,7 @@ from mockserver.core.http import tabulate
 from mockserver.core.plan import Failure
 from mockserver.delivery.connection import WIRE
 from mockserver.server.app import Site
+from mockserver.server.http.eager import MustWait, run_at_once
 from mockserver.server.http.parser import (
     RequestHead,
     RequestParser,
@@ -123,7 +124,7 @@ class Reader:
         if self.refused:
             return
         if self.remembers and (known := self.parser.recall(data)) is not None:
-            self.note(known)
+            self.note(RequestPart(known.head, data[known.end :], is_last=True))
             return
         try:
             for part in self.parser.read(data):
@@ -149,9 +150,10 @@ def test_a_client_that_repeats_a_head_has_it_read_once() -> None:
     reader = Reader()
     reader.receive(post(b"{}", "x-a: b"))
     for body in (b"[]", b"x" * 100, b"", b"{}"):
-        request = reader.parser.recall(post(body, "x-a: b")) or pytest.fail("it is not known")
-        table = request.head.table
-        assert (request.body, table) == (body, tabulate(table.headers))
+        sent = post(body, "x-a: b")
+        known = reader.parser.recall(sent) or pytest.fail("it is not known")
+        table = known.head.table
+        assert (sent[known.end :], table) == (body, tabulate(table.headers))
         assert (table == reader.heads[0].table) is (len(body) == 2)
     assert reader.parser.recall(post(b"{}", "x-a: c")) is None
     reader.receive(post(b"{}", "x-a: c"))
@@ -424,7 +426,7 @@ def test_whole_answers_pass_asgi_by_if_they_are_simple(sent: bytes, whole: bool)
 
     async def app(scope: Any, receive: Any, send: Any) -> None:
         await receive()
-        taken.append(scope["extensions"][WIRE].send_whole(201, b"x-one: 1\r\ncontent-length: 2\r\n", b"ok"))
+        taken.append(scope["extensions"][WIRE].send_whole(201, b"x-one: 1\r\ncontent-length: 2\r\n\r\nok"))
         if not taken[-1]:
             await begin(send, (b"x-one", b"1"), (b"content-length", b"2"))
             await send({"type": "http.response.body", "body": b"ok"})
@@ -436,6 +438,48 @@ def test_whole_answers_pass_asgi_by_if_they_are_simple(sent: bytes, whole: bool)
         "2",
         True,
     )
+
+
+# --- what is begun at once
+
+
+async def wait_for(future: "asyncio.Future[int]") -> int:
+    """Return what a future returns, twice; less than 0 if it is cancelled meanwhile."""
+    try:
+        return await future + await future
+    except asyncio.CancelledError:
+        return -1
+
+
+async def test_what_waits_for_nothing_needs_no_task() -> None:
+    done = asyncio.get_running_loop().create_future()
+    done.set_result(1)
+    assert run_at_once(wait_for(done)) == 2
+    with pytest.raises(ZeroDivisionError):
+        run_at_once(divide())
+
+
+async def divide() -> float:
+    return 1 / 0
+
+
+@pytest.mark.parametrize("is_cancelled", [False, True])
+async def test_what_has_to_wait_goes_on_in_a_task(is_cancelled: bool) -> None:
+    future = asyncio.get_running_loop().create_future()
+    with pytest.raises(MustWait) as begun:
+        run_at_once(wait_for(future))
+    rest = begun.value.rest
+
+    async def go_on() -> Any:
+        return await rest
+
+    task = asyncio.create_task(go_on())
+    await asyncio.sleep(0)
+    if is_cancelled:
+        task.cancel()
+    else:
+        future.set_result(1)
+    assert await task == (-1 if is_cancelled else 2)
 
 
 # --- the socket

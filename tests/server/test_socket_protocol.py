@@ -1,5 +1,6 @@
 """The protocol beneath a WebSocket: handshakes, frames that break the rules, clients that do not read or are gone."""
 
+import asyncio
 import json
 import socket as sockets
 import threading
@@ -12,7 +13,6 @@ import pytest
 from websockets.exceptions import ConnectionClosedError, ConnectionClosedOK
 
 from mockserver.server.http import socket_protocol
-from mockserver.server.http.parser import RequestHead
 from mockserver.server.sockets import socket_session
 from mockserver.testing import MockServer
 from tests.kit.raw import GET, PATIENCE, Raw
@@ -204,11 +204,13 @@ def test_a_client_lives_whose_pongs_wait_behind_events_that_are_not_read_yet(
     from mockserver.server.sockets import responses_session
 
     made = list[socket_protocol.SocketProtocol]()
+    loops = list[asyncio.AbstractEventLoop]()
     begin = socket_protocol.SocketProtocol.begin
 
-    def note(protocol: socket_protocol.SocketProtocol, head: RequestHead) -> None:
+    def note(protocol: socket_protocol.SocketProtocol) -> None:
         made.append(protocol)
-        begin(protocol, head)
+        loops.append(asyncio.get_running_loop())
+        begin(protocol)
 
     monkeypatch.setattr(socket_protocol.SocketProtocol, "begin", note)
     monkeypatch.setattr(responses_session, "MAX_WAITING", 1)
@@ -216,10 +218,11 @@ def test_a_client_lives_whose_pongs_wait_behind_events_that_are_not_read_yet(
     server.on(last_user="gate").reply(lambda call: "opened" if gate.wait(PATIENCE) else "")
     with socket(server.url) as client:
         client.send(*[create("gate")] * 3)
-        while not (made and made[0].read_paused):
+        while not (made and made[0].flow.read_paused):
             time.sleep(0.01)
-        made[0].loop.call_soon_threadsafe(made[0].keepalive_timeout)
-        made[0].loop.call_soon_threadsafe(is_late.set)
+        loop = loops[0]
+        loop.call_soon_threadsafe(made[0]._end_silence)
+        loop.call_soon_threadsafe(is_late.set)
         assert is_late.wait(PATIENCE)
         gate.set()
         assert [text_of(client.answer()) for _ in range(3)] == ["opened"] * 3

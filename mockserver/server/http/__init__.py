@@ -1,12 +1,23 @@
-"""HTTP connections, for uvicorn's server. Start at `ConnectionProtocol` (protocol.py).
+"""HTTP connections, for uvicorn's server. Start at `ConnectionProtocol` (protocol.py): it tells the way of a request.
 
-Of uvicorn we use the server with its start and stop, and the flow control. The protocol and its cycles
-(`RequestCycle`) are our own, since uvicorn's have no place for what they do:
+Each module has one concern:
 
-- a deadline for each head and body, and an end for quiet and half-closed connections (`DeadlineWatch`)
-- bounds on heads, chunked framing and trailers, and a refusal of what proxies may read otherwise (`RequestParser`)
-- turns for others while a crowd connects (`Newcomers`)
+- protocol.py: a connection, as asyncio and uvicorn call it; what those of a server share
+- pipeline.py: the order of the requests of a connection, and what it offers to those who answer them
+- parser.py: bytes become requests, or refusals of what proxies may read otherwise; no I/O
+- request_cycle.py: a request and its answer in a task, as ASGI has them, and streams without a task
+- framing.py: how an answer is framed for its client; no I/O
+- deadlines.py: by when a client has to go on; turns for others while a crowd connects
+- tcp.py: how fast bytes come and go, what the client has not taken, resets
+- eager.py: coroutines that mostly need no task
+- socket_protocol.py: a connection that has become a WebSocket
+
+Of uvicorn they use what it gives to a protocol: its configuration, and the state of its server. The protocols that it
+brings have no place for what these do:
+
+- a deadline for each head and body, and an end for quiet and half-closed connections
+- bounds on heads, chunked framing and trailers, and a refusal of ambiguous requests
 - connections that are cut or reset on purpose, and bodies longer or shorter than stated: these are faults
-- an answer in the turn in which its request came, without a task and its scope (`ConnectionProtocol.answer`)
+- an answer in the turn in which its request came, without a task and its scope
 - the head of the request before, if a client repeats it (`KnownHead`): a quarter less time for an answer
 """

@@ -1,23 +1,28 @@
-"""The protocol of a WebSocket: uvicorn's, with what deadlines, faults, slow clients and the end of a server need."""
+"""The protocol of a WebSocket: frames by websockets, and what deadlines, faults, slow clients and a stop need."""
 
 import asyncio
+import email.utils
+import logging
+from collections.abc import Callable
+from http import HTTPStatus
 from math import inf
 from typing import Any
 
-from uvicorn.config import Config
-from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
+from starlette.types import ASGIApp, Message, Scope
 from uvicorn.server import ServerState
 from websockets.datastructures import Headers
-from websockets.frames import CloseCode, Frame
-from websockets.http11 import Request
+from websockets.extensions.permessage_deflate import ServerPerMessageDeflateFactory
+from websockets.frames import CloseCode, Frame, Opcode
+from websockets.http11 import Request, Response
+from websockets.server import ServerProtocol
 
 from mockserver.core.action import NO_CLOSE_FRAME
-from mockserver.delivery.connection import MAX_WRITE, WIRE
-from mockserver.server.app import Site
+from mockserver.core.http import RawHeaders
 from mockserver.server.http.deadlines import DeadlineWatch
+from mockserver.server.http.framing import find_phrase
 from mockserver.server.http.parser import RequestHead
+from mockserver.server.http.pipeline import Connection
 from mockserver.server.http.tcp import MAX_DRAINED, count_unsent, is_abandoned, reset
-from mockserver.server.limits import Unsent
 from mockserver.server.sockets.socket_session import STOPPING
 
 PING_EVERY = 20.0  # seconds, as the provider pings
@@ -27,143 +32,117 @@ MAX_FRAGMENTS = 10_000  # of a message; they may be empty, and so as many as a c
 MAX_EARLY = 1 << 16  # bytes that a client sends before its handshake is answered
 _READ_ALREADY = b"GET / HTTP/1.1\r\n\r\n"  # for the parser of websockets, which begins with a handshake
 _RESTORED = (b"connection", b"upgrade")  # headers that the parser of HTTP takes out
+_DEFLATE = ServerPerMessageDeflateFactory(  # with little memory for each connection
+    server_max_window_bits=12, client_max_window_bits=12, compress_settings={"memLevel": 5}
+)
+
+log = logging.getLogger("mockserver")
 
 
-class SocketProtocol(WebSocketsSansIOProtocol):
-    """One connection of a client that speaks over a WebSocket; the application uses it as its wire."""
+class SocketClosedError(OSError):
+    """A message was sent after the end of the connection, for which ASGI asks for an OSError."""
 
-    half_closed = False  # a client that stops sending says so by closing
-    due = 0.0  # when the deadline watch has to look
+
+class SocketProtocol(asyncio.Protocol):
+    """One connection of a client that speaks over a WebSocket; the application uses it as its wire.
+
+    `receive` and `send` are ASGI's. The application first answers the handshake: it accepts, or refuses over HTTP.
+    """
 
     def __init__(
         self,
-        config: Config,
-        server_state: ServerState,
-        app_state: dict[str, Any],
+        connection: Connection,
+        head: RequestHead,
+        app: ASGIApp,
         *,
-        site: Site,
+        server_state: ServerState,
         watch: DeadlineWatch,
-        unsent: Unsent,
+        max_size: int,
     ) -> None:
-        super().__init__(config, server_state, app_state)
-        self.app = site
+        """Take over a connection whose client has sent this head."""
+        self.transport = connection.transport
+        self.flow = connection.flow
+        self.half_closed = False  # a client that stops sending says so by closing
+        self.due = 0.0  # when the deadline watch has to look
         self.answering = 0
-        self._is_stopping = False
-        self.ping_interval = PING_EVERY
-        self.ping_timeout = PONG_WITHIN
-        self.close_timeout = watch.deadlines.farewell
+        self._connections: set[Any] = server_state.connections
+        self._tasks = connection.tasks
         self._watch = watch
-        self._all_unsent = unsent
-        self._dropped: int | None = None  # bytes that have come since the client was refused
-        self._early = b""  # what has come before the handshake was answered
-        self.held = 0  # bytes of `max_unsent` that it takes because its client does not read
-        self._untaken = inf  # bytes that the client had not taken when last looked at, if the connection ends
+        self._app = app
+        self._messages = asyncio.Queue[Message]()  # for the application
+        self._websocket = ServerProtocol(extensions=[_DEFLATE], max_size=max_size)
+        self._handshake = Handshake(self._websocket, head, server_state.default_headers)
+        self._scope = _make_scope(connection.make_scope(head, wire=self), self._handshake.headers)
+        self._is_answered = False  # the handshake is
+        self._early = b""  # what has come before
+        self._reader = MessageReader()
+        self._keepalive = Keepalive(self._ping, self._end_silence)
 
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        super().connection_made(transport)
+        # The end
+        self._is_stopping = False
+        self._is_closed = False  # a close frame or a refusal was sent
+        self._is_lost = False
+        self._dropped: int | None = None  # bytes that have come since the client was refused
+        self._untaken = inf  # bytes that the client had not taken when last looked at, if the connection ends
+        self._close_timer: asyncio.TimerHandle | None = None
+
+    def begin(self) -> None:
+        """Run the application."""
+        self._connections.add(self)
         self._watch.enter(self)
+        self._messages.put_nowait({"type": "websocket.connect"})
+        task = asyncio.get_running_loop().create_task(self._run())
+        task.add_done_callback(self._tasks.discard)
+        self._tasks.add(task)
+
+    # What the transport calls
 
     def connection_lost(self, exc: Exception | None) -> None:
+        self._keepalive.stop()
+        self._connections.discard(self)
         self._watch.leave(self)
-        self._all_unsent.release(self)
-        super().connection_lost(exc)
-
-    def begin(self, head: RequestHead) -> None:
-        """Answer a handshake that was read already; what follows it are frames."""
-        self.conn.receive_data(_READ_ALREADY)
-        self.conn.events_received()
-        target = head.raw_path + (b"?" + head.query if head.query else b"")
-        fields = [(name, value) for name, value in head.table.headers if name not in _RESTORED]
-        headers = Headers([(name.decode("latin-1"), value.decode("latin-1")) for name, value in fields])
-        headers["Connection"] = "Upgrade"
-        headers["Upgrade"] = "websocket"
-        self.handle_connect(Request(target.decode("latin-1"), headers))
+        self._messages.put_nowait({"type": "websocket.disconnect", "code": 1005 if self._is_answered else 1006})
+        self._is_lost = True
+        self.flow.resume_writing()
+        if self._close_timer is not None:
+            self._close_timer.cancel()
+        self.transport.close()
 
     def data_received(self, data: bytes) -> None:
         if self._dropped is not None:
             self._dropped += len(data)
             if self._dropped > MAX_DRAINED:
                 self.transport.abort()
-            return
-        if self.handshake_complete:
-            super().data_received(data)
-            return
-        self._early += data
-        if len(self._early) > MAX_EARLY:
-            self.transport.pause_reading()
-
-    async def send(self, message: Any) -> None:
-        await super().send(message)
-        if message["type"] == "websocket.http.response.body" and not message.get("more_body"):
-            # as the client is refused
-            self.handshake_complete = True
-            self._early = b""
-            self._dropped = 0
-        if self._early and self.handshake_complete:
-            early = self._early
-            self._early = b""
-            if len(early) > MAX_EARLY:
-                self.transport.resume_reading()
-            self.data_received(early)
-
-    async def run_asgi(self) -> None:
-        self.scope["extensions"][WIRE] = self  # type: ignore[assignment]
-        await super().run_asgi()
-        task = asyncio.current_task()
-        if task is not None and task.cancelling():  # the server has waited long enough
-            self.transport.abort()
-
-    def handle_cont(self, event: Frame) -> None:
-        if self._dropped is not None:  # by a fragment before this one
-            return
-        if len(self.frames) == MAX_FRAGMENTS:
-            self.conn.fail(CloseCode.MESSAGE_TOO_BIG, f"message with more than {MAX_FRAGMENTS} fragments")
-            self.handle_parser_exception()
-            return
-        super().handle_cont(event)
-
-    def send_receive_event_to_app(self) -> None:
-        if self.curr_msg_data_type == "text" and not _is_text(b"".join(self.frames)):
-            self.conn.fail(CloseCode.INVALID_DATA, "invalid UTF-8")
-            self.handle_parser_exception()
-            return
-        super().send_receive_event_to_app()
-
-    def handle_parser_exception(self) -> None:
-        """End the connection of a client that breaks the protocol, but drain it: a reset might overtake the reason."""
-        sent = self.conn.close_sent
-        assert sent is not None  # the parser has failed
-        self.queue.put_nowait({"type": "websocket.disconnect", "code": sent.code, "reason": sent.reason})
-        self.transport.write(b"".join(self.conn.data_to_send()))
-        self.close_sent = True
-        self._dropped = 0
-        self.stop_keepalive()
-        if self.read_paused:
-            self.read_paused = False
-            self.transport.resume_reading()
-        if self.transport.can_write_eof():
-            self.transport.write_eof()
-        self.close_timer = self.loop.call_later(self._watch.deadlines.linger, self.transport.abort)
-
-    def handle_ping(self) -> None:
-        pong = b"".join(self.conn.data_to_send())
-        if self.writable.is_set():  # else pongs would heap up; it is enough to answer the latest ping (RFC 6455, 5.5.3)
-            self.transport.write(pong)
-
-    def keepalive_timeout(self) -> None:
-        """End the connection of a client that has not answered a ping, unless its pong may wait to be read."""
-        if self.read_paused and not is_abandoned(self.transport):
-            self.pong_timer = self.loop.call_later(PONG_WITHIN, self.keepalive_timeout)
+        elif self._is_answered:
+            self._read(data)
         else:
-            super().keepalive_timeout()
+            self._early += data
+            if len(self._early) > MAX_EARLY:
+                self.flow.pause_reading()
 
     def pause_writing(self) -> None:
-        super().pause_writing()
-        self._all_unsent.settle(self, self.transport.get_write_buffer_size() + MAX_WRITE)
+        self.flow.pause_writing()
 
     def resume_writing(self) -> None:
-        self._all_unsent.release(self)
-        super().resume_writing()
+        self.flow.resume_writing()
+
+    # What the server and its watch call
+
+    @property
+    def busy(self) -> bool:
+        """Whether an answer is being sent."""
+        return self.answering > 0
+
+    def shutdown(self) -> None:
+        """The server stops: answers that have begun may still be sent, unless this is said twice."""
+        if not self._is_answered:
+            self.transport.close()
+        elif not self._is_stopping:
+            self._is_stopping = True
+            self._messages.put_nowait({"type": "websocket.disconnect", "code": STOPPING})
+        else:
+            self._keepalive.stop()
+            self.close(NO_CLOSE_FRAME if self._is_closed else STOPPING)
 
     def handle_deadline(self, now: float) -> None:
         """End a connection that is closed, but whose client takes nothing more, or has left without being read."""
@@ -173,28 +152,165 @@ class SocketProtocol(WebSocketsSansIOProtocol):
             self._untaken = self.transport.get_write_buffer_size()
             if not 0 < self._untaken < before:
                 self.transport.abort()
-        elif self.read_paused and is_abandoned(self.transport):
+        elif self.flow.read_paused and is_abandoned(self.transport):
             self.transport.abort()
 
-    def shutdown(self) -> None:
-        """The server stops: answers that have begun may still be sent, unless this is said twice."""
-        if not self.handshake_complete:
-            self.transport.close()
-        elif self._is_stopping:
-            super().shutdown()
-        else:
-            self._is_stopping = True
-            self.close_timeout = CLOSE_WITHIN
-            self.queue.put_nowait({"type": "websocket.disconnect", "code": STOPPING})
+    # Frames
 
-    @property
-    def busy(self) -> bool:
-        """Whether an answer is being sent."""
-        return self.answering > 0
+    def _read(self, data: bytes) -> None:
+        self._websocket.receive_data(data)
+        if self._websocket.parser_exc is not None:
+            self._end_broken()
+            return
+        for event in self._websocket.events_received():
+            assert isinstance(event, Frame)  # the handshake was read before
+            if event.opcode is Opcode.PING:
+                self._answer_ping()
+            elif event.opcode is Opcode.PONG:
+                self._keepalive.take_pong(bytes(event.data))
+            elif event.opcode is Opcode.CLOSE:
+                self._take_close()
+            elif not self._is_closed:
+                self._take_fragment(event)
+
+    def _take_fragment(self, frame: Frame) -> None:
+        try:
+            message = self._reader.read(frame)
+        except BrokenMessageError as error:
+            self._websocket.fail(error.code, error.reason)
+            self._end_broken()
+            return
+        if message is not None:
+            self._messages.put_nowait(message)
+            self.flow.pause_reading()
+
+    def _answer_ping(self) -> None:
+        """Send the pong that websockets has made, unless pongs heap up: the latest is enough (RFC 6455, 5.5.3)."""
+        pong = b"".join(self._websocket.data_to_send())
+        if not self.flow.write_paused:
+            self.transport.write(pong)
+
+    def _take_close(self) -> None:
+        """Answer the client's close frame; or it answers ours, and the connection is done with."""
+        told = self._websocket.close_rcvd
+        assert told is not None  # the frame has just come
+        if not self.gone:
+            self._messages.put_nowait({"type": "websocket.disconnect", "code": told.code, "reason": told.reason})
+            self._flush()
+        self.transport.close()
+
+    def _ping(self, data: bytes) -> None:
+        if not self.gone:
+            self._websocket.send_ping(data)
+            self._flush()
+
+    def _end_silence(self) -> None:
+        """End the connection of a client that has not answered a ping, unless its pong may wait to be read."""
+        if self.gone:
+            return
+        if self.flow.read_paused and not is_abandoned(self.transport):
+            self._keepalive.wait_for_pong()
+            return
+        self._websocket.fail(CloseCode.INTERNAL_ERROR, "keepalive ping timeout")
+        self._flush()
+        self._is_closed = True
+        self.transport.close()
+
+    def _end_broken(self) -> None:
+        """End the connection of a client that breaks the protocol, but drain it: a reset might overtake the reason."""
+        sent = self._websocket.close_sent
+        assert sent is not None  # the parser has failed
+        self._messages.put_nowait({"type": "websocket.disconnect", "code": sent.code, "reason": sent.reason})
+        self._flush()
+        self._is_closed = True
+        self._dropped = 0
+        self._keepalive.stop()
+        self.flow.resume_reading()
+        if self.transport.can_write_eof():
+            self.transport.write_eof()
+        self._close_within(self._watch.deadlines.linger, self.transport.abort)
+
+    def _flush(self) -> None:
+        self.transport.write(b"".join(self._websocket.data_to_send()))
+
+    def _close_within(self, seconds: float, close: Callable[[], None]) -> None:
+        self._close_timer = asyncio.get_running_loop().call_later(seconds, close)
+
+    # The application
+
+    async def _run(self) -> None:
+        try:
+            await self._app(self._scope, self.receive, self.send)
+        except asyncio.CancelledError:  # the server has waited long enough
+            self.transport.abort()
+        except SocketClosedError:
+            pass
+        except Exception:
+            log.exception("internal error of mockserver on a WebSocket at %s", ascii(self._scope["path"]))
+        if not (self._is_answered or self._is_lost):
+            self._send_response(self._websocket.reject(HTTPStatus.INTERNAL_SERVER_ERROR, "Internal Server Error"))
+        if self._close_timer is None:
+            self.transport.close()
+
+    async def receive(self) -> Message:
+        """Return the next message of the client; no more is read before the application takes it."""
+        message = await self._messages.get()
+        if self._is_answered and self._messages.empty():
+            self.flow.resume_reading()
+        return message
+
+    async def send(self, message: Message) -> None:
+        """Answer the handshake, send or close; wait while the client takes nothing. Raises SocketClosedError."""
+        await self.flow.drain()
+        if self.gone:
+            raise SocketClosedError
+        if not self._is_answered:
+            response = self._handshake.answer(message)
+            if response is not None:
+                self._send_response(response)
+        elif message["type"] == "websocket.close":
+            self._send_close(message.get("code", CloseCode.NORMAL_CLOSURE), message.get("reason") or "")
+        else:
+            if message.get("bytes") is not None:
+                self._websocket.send_binary(message["bytes"])
+            else:
+                self._websocket.send_text(message["text"].encode())
+            self._flush()
+
+    def _send_response(self, response: Response) -> None:
+        """Answer the handshake: read what came early, or close."""
+        self._is_answered = True
+        self._websocket.send_response(response)
+        self._flush()
+        early = self._early
+        self._early = b""
+        if response.status_code != HTTPStatus.SWITCHING_PROTOCOLS:
+            self._messages.put_nowait({"type": "websocket.disconnect", "code": 1006})
+            self._is_closed = True
+            self._dropped = 0
+            self.transport.close()
+            return
+        self._keepalive.start()
+        if len(early) > MAX_EARLY:
+            self.flow.resume_reading()
+        if early:
+            self._read(early)
+
+    def _send_close(self, code: int, reason: str) -> None:
+        """Send a close frame, and give the client time for its own."""
+        self._messages.put_nowait({"type": "websocket.disconnect", "code": code, "reason": reason})
+        self._websocket.send_close(code, reason)
+        self._flush()
+        self._is_closed = True
+        self.flow.resume_reading()
+        seconds = CLOSE_WITHIN if self._is_stopping else self._watch.deadlines.farewell
+        self._close_within(seconds, self.transport.close)
+
+    # The wire
 
     @property
     def gone(self) -> bool:
-        return self.disconnected or self.close_sent or self.transport.is_closing()
+        return self._is_lost or self._is_closed or self.transport.is_closing()
 
     @property
     def unsent(self) -> int:
@@ -204,18 +320,150 @@ class SocketProtocol(WebSocketsSansIOProtocol):
         self.transport.write(data)
 
     def close(self, code: int = NO_CLOSE_FRAME) -> None:
-        if code != NO_CLOSE_FRAME and not self.close_sent:
-            self.conn.send_close(code)
-            self.transport.write(b"".join(self.conn.data_to_send()))
+        if code != NO_CLOSE_FRAME and not self._is_closed:
+            self._websocket.send_close(code)
+            self._flush()
         self.transport.close()
 
     def reset(self) -> None:
         reset(self.transport)
 
 
-def _is_text(data: bytes) -> bool:
-    try:
-        data.decode()
-    except UnicodeDecodeError:
-        return False
-    return True
+class Handshake:
+    """A handshake that was read over HTTP, and how an application answers it by the messages of ASGI."""
+
+    def __init__(self, websocket: ServerProtocol, head: RequestHead, default_headers: RawHeaders) -> None:
+        fields = [field for field in head.table.headers if field[0] not in _RESTORED]
+        self.headers = [*fields, (b"Connection", b"Upgrade"), (b"Upgrade", b"websocket")]
+        self._default_headers = default_headers
+        self._websocket = websocket
+        self._refusal: Response | None = None  # of which more of the body comes
+        target = head.raw_path + (b"?" + head.query if head.query else b"")
+        websocket.receive_data(_READ_ALREADY)
+        websocket.events_received()
+        self._acceptance = websocket.accept(Request(target.decode("latin-1"), _decode(self.headers)))
+
+    def answer(self, message: Message) -> Response | None:
+        """Return the response that a message completes, if it does: with status 101, there is a WebSocket then."""
+        match message["type"]:
+            case "websocket.accept":
+                return self._accept(message.get("headers", ()), message.get("subprotocol"))
+            case "websocket.close":
+                return self._websocket.reject(HTTPStatus.FORBIDDEN, "")
+            case "websocket.http.response.start":
+                status = message["status"]
+                self._refusal = Response(status, find_phrase(status), _decode(message["headers"]), b"")
+                return None
+            case _:
+                assert self._refusal is not None  # whose head was sent
+                self._refusal.body = bytes(self._refusal.body) + message.get("body", b"")
+                return None if message.get("more_body") else _complete(self._refusal)
+
+    def _accept(self, headers: RawHeaders, subprotocol: str | None) -> Response:
+        response = self._acceptance
+        del response.headers["Date"]
+        response.headers.update(_decode((*self._default_headers, *headers)))
+        if subprotocol:
+            response.headers["Sec-WebSocket-Protocol"] = subprotocol
+        return response
+
+
+class BrokenMessageError(Exception):
+    """A message breaks the protocol; the connection is closed with this code."""
+
+    def __init__(self, code: CloseCode, reason: str) -> None:
+        self.code = code
+        self.reason = reason
+
+
+class MessageReader:
+    """Joins the frames of a client to messages."""
+
+    def __init__(self) -> None:
+        self._fragments: list[bytes] = []  # of the message that is being read
+        self._is_text = True  # that message is
+
+    def read(self, frame: Frame) -> Message | None:
+        """Return the message that a frame completes, as ASGI has it. Raises BrokenMessageError."""
+        if frame.opcode is not Opcode.CONT:
+            self._fragments = []
+            self._is_text = frame.opcode is Opcode.TEXT
+        if len(self._fragments) == MAX_FRAGMENTS:
+            raise BrokenMessageError(CloseCode.MESSAGE_TOO_BIG, f"message with more than {MAX_FRAGMENTS} fragments")
+        self._fragments.append(bytes(frame.data))
+        if not frame.fin:
+            return None
+        data = b"".join(self._fragments)
+        self._fragments = []
+        if not self._is_text:
+            return {"type": "websocket.receive", "bytes": data}
+        try:
+            return {"type": "websocket.receive", "text": data.decode()}
+        except UnicodeDecodeError:
+            raise BrokenMessageError(CloseCode.INVALID_DATA, "invalid UTF-8") from None
+
+
+class Keepalive:
+    """Pings a client at times, and tells that it has not answered."""
+
+    def __init__(self, ping: Callable[[bytes], None], on_silence: Callable[[], None]) -> None:
+        self._ping = ping
+        self._on_silence = on_silence
+        self._count = 0  # of pings; each says its number
+        self._timer: asyncio.TimerHandle | None = None
+
+    def start(self) -> None:
+        self._set(PING_EVERY, self._send)
+
+    def wait_for_pong(self) -> None:
+        self._set(PONG_WITHIN, self._on_silence)
+
+    def take_pong(self, data: bytes) -> None:
+        """Take note of a pong; those that nobody asked for do not count (RFC 6455, 5.5.3)."""
+        if data == self._number:
+            self.start()
+
+    def stop(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+
+    @property
+    def _number(self) -> bytes:
+        return self._count.to_bytes(4)
+
+    def _send(self) -> None:
+        self._count += 1
+        self.wait_for_pong()
+        self._ping(self._number)
+
+    def _set(self, seconds: float, callback: Callable[[], None]) -> None:
+        self.stop()
+        self._timer = asyncio.get_running_loop().call_later(seconds, callback)
+
+
+def _decode(headers: RawHeaders) -> Headers:
+    return Headers([(name.decode("latin-1"), value.decode("latin-1")) for name, value in headers])
+
+
+def _make_scope(scope: Scope, headers: RawHeaders) -> Scope:
+    """Return the scope of a WebSocket, made of that of its handshake."""
+    offered = [value.decode("latin-1") for name, value in headers if name == b"sec-websocket-protocol"]
+    return {
+        **{name: value for name, value in scope.items() if name != "method"},
+        "type": "websocket",
+        "asgi": {"version": "3.0", "spec_version": "2.4"},
+        "scheme": "ws",
+        "headers": headers,
+        "subprotocols": [each.strip() for value in offered for each in value.split(",")],
+        "extensions": {"websocket.http.response": {}, **scope["extensions"]},
+    }
+
+
+def _complete(refusal: Response) -> Response:
+    """Return a refusal with the headers that it lacks."""
+    headers = refusal.headers
+    headers.setdefault("Date", email.utils.formatdate(usegmt=True))
+    headers.setdefault("Connection", "close")
+    headers.setdefault("Content-Length", str(len(refusal.body)))
+    headers.setdefault("Content-Type", "text/plain; charset=utf-8")
+    return refusal

@@ -24,7 +24,7 @@ from mockserver.delivery.connection import CLIENT_LEFT
 from mockserver.dialects._parse import read_json
 from mockserver.engine.offload import LARGEST_IN_LOOP, on_thread
 from mockserver.server.respond import Responder
-from mockserver.server.socket_frames import EventSender, fit_to_socket
+from mockserver.server.socket_frames import EventSender, fit_to_socket, make_error_frame
 from mockserver.server.sockets.socket_session import CUT_SHORT, FAILED, SocketSession
 from mockserver.server.sockets.upstream import UpstreamSocket
 from mockserver.server.visit import Response, Visit
@@ -232,6 +232,7 @@ class ResponsesSession(SocketSession):
         else:
             response = await self.responder.respond(visit)
         response = fit_to_socket(response, visit)
+        response.error_frame = make_error_frame
         sender.expect(response)
         return response
 

@@ -75,7 +75,7 @@ class SocketWire(Struct, frozen=True):
     def reset(self) -> None:
         self.wire.reset()
 
-    def send_whole(self, status: int, lines: bytes, body: bytes) -> bool:
+    def send_whole(self, status: int, rest: bytes) -> bool:
         return False
 
     def send_piece(self, data: bytes) -> bool:

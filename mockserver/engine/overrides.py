@@ -8,39 +8,38 @@ from mockserver.core.call import Call
 from mockserver.core.draft import Draft, FaultSpec, RuleAnswer, RuleOutcome
 from mockserver.core.plan import Plan, Timing
 from mockserver.core.seed import Seed
-from mockserver.core.state import Counters, Precondition
+from mockserver.core.state import Precondition
 from mockserver.engine.counters import find_attempt, name_fault_counter
+from mockserver.engine.engine import Engine
 from mockserver.rules.load import Rule
 
 FaultSpecs = tuple[FaultSpec, ...]
 
 
-class FaultSelection(Struct, frozen=True):
-    """Chooses faults by probability, seeded by rule, fault, fingerprint and attempt, and by `times`."""
+async def select_faults(engine: Engine, call: Call, rule: Rule, stated: RuleAnswer) -> FaultSpecs:
+    """Return the faults of a rule's answer that apply to this call.
 
-    seed: Seed
-    counters: Counters
-    counted: bool = False
+    By probability, seeded by rule, fault, fingerprint and attempt; and by `times`.
+    """
+    specs = stated.faults
+    if not any(each.counts for each in specs):
+        return specs
+    attempt = 0
+    if any(each.probability is not None for each in specs):
+        is_known = engine.rule_set.counts_attempts
+        attempt = call.attempt if is_known else await find_attempt(call, engine.counters)
+    return tuple([each for each in specs if await _applies(engine, each, call, rule.name, attempt)])
 
-    async def select(self, call: Call, rule: str, response: RuleAnswer) -> FaultSpecs:
-        """Return the faults of a rule's answer that apply to this call."""
-        specs = response.faults
-        if not specs or not any(each.counts for each in specs):
-            return specs
-        attempt = 0
-        if any(each.probability is not None for each in specs):
-            attempt = call.attempt if self.counted else await find_attempt(call, self.counters)
-        return tuple([each for each in specs if await self._applies(each, call, rule, attempt)])
 
-    async def _applies(self, spec: FaultSpec, call: Call, rule: str, attempt: int) -> bool:
-        chance = spec.probability
-        label = f"{rule} {spec.label}"
-        if chance is not None and self.seed.fraction("fault", label, call.fingerprint, str(attempt)) >= chance:
-            return False
-        if spec.times is None:
-            return True
-        gate = Precondition(name_fault_counter(rule, spec.label), spec.times)
-        return await self.counters.open(call.http.namespace, (gate,), None) is not None
+async def _applies(engine: Engine, spec: FaultSpec, call: Call, rule: str, attempt: int) -> bool:
+    chance = spec.probability
+    label = f"{rule} {spec.label}"
+    if chance is not None and engine.policy.seed.fraction("fault", label, call.fingerprint, str(attempt)) >= chance:
+        return False
+    if spec.times is None:
+        return True
+    gate = Precondition(name_fault_counter(rule, spec.label), spec.times)
+    return await engine.counters.open(call.http.namespace, (gate,), None) is not None
 
 
 class DeliveryOverrides(Struct, frozen=True):

@@ -1,6 +1,7 @@
 """Finds the rules that match a call, in the order in which they are tried."""
 
 from collections.abc import Iterator, Sequence
+from itertools import chain
 
 from msgspec import Struct
 
@@ -42,19 +43,35 @@ class RuleSet(Struct, frozen=True, eq=False):
             stubs=front.stubs or self.stubs,
         )
 
-    def find_forward(self, call: Call) -> Forward | None:
-        """Return what passes a call on that no rule answers, if the first rule that would answer it does so."""
-        for at in self.index.find_candidates(call):
-            rule = self.rules[at]
-            known = rule.then.known
-            if known is not None and known.outcome is None:
-                continue
+    def find_matches(self, call: Call, *, lost: bool = False) -> "Iterator[RuleMatch]":
+        """Yield the rules that match a call, in order; one whose condition fails is the last.
+
+        If the previous response of a call is `lost`, only rules that match on it or pass the call on are found.
+        """
+        rules = self.rules
+        candidates = self.index.find_candidates(call)
+        if call.operation in FOR_FEW_RULES:
+            candidates = [at for at in candidates if is_suited(rules[at], call)]
+        if lost:
+            candidates = [at for at in candidates if _answers_lost(rules[at])]
+        for at in candidates:
+            rule = rules[at]
             try:
                 held = rule.when.check(call)
-            except RuleError:
-                return None
+            except RuleError as error:
+                yield RuleMatch(rule, failure=error)
+                return
             if held:
-                return known.outcome if known is not None and type(known.outcome) is Forward else None
+                yield RuleMatch(rule, NO_GROUPS if held is True else held)
+
+    def find_forward(self, call: Call) -> Forward | None:
+        """Return what passes a call on that no rule answers, if the first rule that would answer it does so."""
+        for match in self.find_matches(call):
+            known = match.rule.then.known
+            if match.failure is not None or known is None:
+                return None
+            if known.outcome is not None:  # else it changes only how the answer goes out
+                return known.outcome if type(known.outcome) is Forward else None
         return None
 
 
@@ -84,78 +101,58 @@ def forwards_calls(rule: Rule) -> bool:
     return known is not None and type(known.outcome) is Forward
 
 
+def _answers_lost(rule: Rule) -> bool:
+    """Whether a rule may answer a call whose previous response is unknown here."""
+    return "previous_response" in rule.when.uses or forwards_calls(rule)
+
+
 class RuleMatch(Struct, frozen=True):
-    """A rule that matches and its groups, or why its condition fails; `is_open`: it answers however often it did."""
+    """A rule that matches a call and the groups of its patterns, or why its condition fails."""
 
     rule: Rule
     groups: Groups = NO_GROUPS
-    is_open: bool = True
     failure: RuleError | None = None
 
+    @property
+    def counts(self) -> bool:
+        """Return whether the rule answers only some of the calls that it matches."""
+        return self.failure is None and self.rule.counts
 
-class RuleSearch(Struct, eq=False):
+
+class RuleSearch:
     """The search for the rules that match a call, one after the other, until one answers it.
 
-    A `large` call is matched on a thread. If the previous response of a call is `lost`, only rules that match on it or
-    pass the call on are found.
+    A `large` call is matched on a thread. `lost` is that of `RuleSet.find_matches`.
     """
 
-    rule_set: RuleSet
-    call: Call
-    counters: Counters
-    large: bool
-    lost: bool
-    _left: Iterator[int] | None = None  # the numbers of the rules that are not tried yet
-    _ahead: list[RuleMatch] = []
-    _scenario: ScenarioState | None = None
+    def __init__(self, rule_set: RuleSet, call: Call, counters: Counters, *, large: bool, lost: bool) -> None:
+        self._matches = rule_set.find_matches(call, lost=lost)
+        self._scenario = ScenarioState(call.http.namespace, counters)
+        self._large = large
 
     async def find_next(self) -> RuleMatch | None:
-        """Return the next rule that may answer, or whose condition fails; one that counts its answers is counted."""
+        """Return the next match that may answer, or whose condition fails. One that counts its answers is counted."""
         while True:
-            if not self._ahead:
-                self._ahead = await on_thread(self._look_ahead) if self.large else self._look_ahead()
-                if not self._ahead:
-                    return None
-            at = 0 if self._ahead[0].is_open else await self._find_open()
-            if at is None:
-                self._ahead = []
-            else:
-                match = self._ahead[at]
-                del self._ahead[: at + 1]
+            match = await on_thread(next, self._matches, None) if self._large else next(self._matches, None)
+            if match is None or not match.counts:
                 return match
+            ahead = await on_thread(self._look_ahead, match) if self._large else self._look_ahead(match)
+            at = await self._find_open(ahead)
+            if at is not None:
+                self._matches = chain(ahead[at + 1 :], self._matches)
+                return ahead[at]
 
-    def _look_ahead(self) -> list[RuleMatch]:
-        """Return the next rules that match, up to the first that always answers: those before it count in one step.
-
-        A rule whose condition fails is the last one.
-        """
-        call = self.call
-        rules = self.rule_set.rules
-        if self._left is None:
-            self._left = iter(self.rule_set.index.find_candidates(call))
-        found: list[RuleMatch] = []
-        is_for_few = call.operation in FOR_FEW_RULES
-        for at in self._left:
-            rule = rules[at]
-            if is_for_few and not is_suited(rule, call):
-                continue
-            if self.lost and "previous_response" not in rule.when.uses and not forwards_calls(rule):
-                continue
-            try:
-                held = rule.when.check(call)
-            except RuleError as error:
-                found.append(RuleMatch(rule, failure=error))
+    def _look_ahead(self, first: RuleMatch) -> list[RuleMatch]:
+        """Return matches from this one on, up to the first that answers however often it did: all count in one step."""
+        ahead = [first]
+        for match in self._matches:
+            ahead.append(match)
+            if not match.counts or len(ahead) == MAX_AHEAD:
                 break
-            if held:
-                found.append(RuleMatch(rule, NO_GROUPS if held is True else held, not rule.counts))
-                if not rule.counts or len(found) == MAX_AHEAD:
-                    break
-        return found
+        return ahead
 
-    async def _find_open(self) -> int | None:
-        """Return the index of the first rule ahead that may answer; count those that are tried."""
-        if self._scenario is None:
-            self._scenario = ScenarioState(self.call.http.namespace, self.counters)
-        last = len(self._ahead) - 1
-        at = await self._scenario.find_open([each.rule for each in self._ahead if not each.is_open])
-        return last if at is None and self._ahead[last].is_open else at
+    async def _find_open(self, ahead: Sequence[RuleMatch]) -> int | None:
+        """Return the index of the first match ahead that may answer; count those that are tried."""
+        at = await self._scenario.find_open([match.rule for match in ahead if match.counts])
+        last = len(ahead) - 1
+        return last if at is None and not ahead[last].counts else at

@@ -25,6 +25,7 @@ from mockserver.dialects import Dialect, Operation
 from mockserver.dialects._reply import merge_headers
 from mockserver.engine.engine import Engine
 from mockserver.engine.offload import is_long, on_thread
+from mockserver.engine.planning import plan_call
 from mockserver.server.access import (
     check_key,
     check_model_allowed,
@@ -245,7 +246,7 @@ class Responder(Struct, eq=False):
         if keys is not None and call.mcp is None:
             check_model_allowed(call.model, self.dialect.credential(visit.request), keys, visit.engine.policy.models)
         if self.live.limiter is None and _count_choices(call) <= MANY_CHOICES:
-            return visit.engine.plan(call)
+            return plan_call(visit.engine, call)
         return self._plan_within_limits(call, visit)
 
     async def _plan_within_limits(self, call: Call, visit: Visit) -> Plan:
@@ -263,11 +264,11 @@ class Responder(Struct, eq=False):
             key = self.dialect.credential(call.http)
             call, charge = await visit.reservation.reserve(call, key, visit.engine.policy)
         if visit.sender.in_process or _count_choices(call) <= MANY_CHOICES:
-            plan = await visit.engine.plan(call)
+            plan = await plan_call(visit.engine, call)
             visit.release = plan.release  # also if the rest fails
         else:
             async with self.live.planning:
-                plan = await visit.engine.plan(call)
+                plan = await plan_call(visit.engine, call)
                 visit.release = plan.release
                 tokens = plan.outcome.weight if isinstance(plan.outcome, Answer) else 0  # known only now
                 visit.take(BYTES_PER_PROMPT * len(call.prompts) + BYTES_PER_TOKEN * tokens)

@@ -1,0 +1,56 @@
+"""What becomes of what a rule or a generator says: an answer, a failure, a recording, or a call that is passed on."""
+
+from typing import cast
+
+from mockserver.core.call import Call
+from mockserver.core.draft import ArtifactDraft, Draft, PlayCassette, RuleOutcome
+from mockserver.core.plan import Failure, Forward, Plan, Raw
+from mockserver.engine.answer import answer, finish_artifact
+from mockserver.engine.counters import name_ids_counter
+from mockserver.engine.engine import CallContext
+from mockserver.engine.offload import makes_long, on_thread
+from mockserver.kinds import CONVERSATIONS
+
+FORWARDED = "forwarded"
+_NO_CASSETTES = "a rule plays a cassette, but none are loaded"
+
+
+async def plan_outcome(context: CallContext, call: Call, outcome: RuleOutcome, source: str, *, large: bool) -> Plan:
+    """Plan what this source says to a call, which may be `large`. Raises Failure."""
+    engine = context.engine
+    if type(outcome) is ArtifactDraft and call.operation in CONVERSATIONS:
+        outcome = _write_conversation(call.operation, outcome, source)
+    if type(outcome) is Draft or type(outcome) is ArtifactDraft:  # isinstance takes far longer for a Struct
+        mark = ""
+        if engine.policy.unique_ids:
+            mark = str(await engine.counters.count(call.http.namespace, name_ids_counter(call)))
+        if large or makes_long(call, outcome):
+            return await on_thread(finish, context, call, outcome, source, mark)
+        return finish(context, call, outcome, source, mark)
+    if type(outcome) is Forward:
+        return Plan(outcome, FORWARDED)
+    if type(outcome) is PlayCassette:
+        played = await engine.replay(context.asked, outcome.cassette)
+        return played or Plan(Failure("server_error", _NO_CASSETTES, status=500), "unmatched")
+    return Plan(cast(Failure | Raw, outcome), source, context.terms.timing)
+
+
+def finish(context: CallContext, call: Call, draft: Draft | ArtifactDraft, source: str, mark: str = "") -> Plan:
+    """Plan what a draft becomes; a `mark` makes its ids unique."""
+    terms = context.terms
+    author = context.engine.policy.author
+    if terms.model.name != call.model:
+        call = call.use_model(terms.model.name)
+    if type(draft) is Draft:
+        return Plan(answer(call, draft, author, mark), source, terms.timing)
+    return Plan(finish_artifact(call, draft, author, mark), source, terms.timing)
+
+
+def _write_conversation(operation: str, stated: ArtifactDraft, source: str) -> Draft:
+    """Return what a key beside text says in a conversation. Raises Failure."""
+    write = CONVERSATIONS[operation].write
+    assert write is not None  # `explain_misfit` has found that it suits
+    try:
+        return write(stated)
+    except ValueError as why:
+        raise Failure("server_error", f"{source}: {why}", status=500) from None

@@ -16,6 +16,7 @@ from mockserver.engine.mcp_streams import McpStreams
 from mockserver.engine.memory import Memory
 from mockserver.engine.policy import Policy, Terms
 from mockserver.engine.rule_set import RuleSet
+from mockserver.model.budget import RequestWork
 from mockserver.rules.load import Rule
 from mockserver.rules.nearest import explain_unmatched
 
@@ -87,10 +88,11 @@ class CallContext(Struct, frozen=True, eq=False):
     """What the steps of planning one call have in common, while they change the call.
 
     Cassettes look it up as it was `asked`; `terms` are those of its model. If the previous response is `lost`, only
-    rules that match on it or forward answer.
+    rules that match on it or forward answer. The parts of a request share the `work` that generating may cost.
     """
 
     engine: Engine
     asked: Call
     terms: Terms
+    work: RequestWork | None = None
     lost: bool = False

@@ -160,7 +160,7 @@ class HostedAnswer:
             is_last = turns == MAX_TURNS or (isinstance(plan.outcome, Answer) and self._repeats(plan.outcome))
             if is_last:  # a rule that always asks for the same is done with that
                 turn_of_text = replace(turn, tools=(), tool_choice=ToolChoice("none"))
-                plan = await generate(self._context.engine, turn_of_text, NO_OVERRIDES)
+                plan = await generate(self._context, turn_of_text, NO_OVERRIDES)
             if not isinstance(plan.outcome, Answer):
                 return replace(plan, carried_out=tuple(self._carried))
             answer = plan.outcome

@@ -6,7 +6,6 @@ from mockserver.core.call import Call
 from mockserver.core.plan import Answer, Failure, Plan
 from mockserver.engine.counters import name_ids_counter
 from mockserver.engine.engine import Engine
-from mockserver.engine.generation import share_work
 from mockserver.engine.memory import continue_conversation
 from mockserver.kinds import ANSWER_LOOK_UPS, CREATIONS, QUESTIONS
 from mockserver.kinds.objects import Objects, References, Work
@@ -34,7 +33,6 @@ async def do_work(engine: Engine, call: Call, objects: Objects) -> Plan:
     if call.operation in CREATIONS:
         times = await engine.counters.count(call.http.namespace, name_ids_counter(call))
         objects = replace(objects, mark=str(times) if times > 1 or engine.policy.unique_ids else "")
-    share_work()
     try:
         view = await work(call, objects)
     except Failure as refusal:
@@ -44,11 +42,6 @@ async def do_work(engine: Engine, call: Call, objects: Objects) -> Plan:
     author = engine.policy.author
     events = [author.make_event(call.dialect, kind, about, objects.now) for kind, about in objects.events]
     return Plan(view, source or view.source, carried_out=tuple(objects.done), events=tuple(events))
-
-
-def leaves_something(call: Call) -> bool:
-    """Return whether an answer to a call is kept, or is about what is kept, whether it is or not."""
-    return call.options.store or call.operation in _ABOUT_KEPT or call.http.turn is not None
 
 
 async def keep_answer(engine: Engine, call: Call, plan: Plan) -> Plan:
@@ -68,4 +61,4 @@ def _find_event(answer: Answer) -> str:
     return "response.incomplete" if answer.choices[0].finish in ("length", "content_filter") else "response.completed"
 
 
-_ABOUT_KEPT = frozenset((*ANSWER_LOOK_UPS, *QUESTIONS))
+ABOUT_KEPT = frozenset((*ANSWER_LOOK_UPS, *QUESTIONS))  # operations whose answers are about what is kept, or might be

@@ -1,7 +1,5 @@
 """What becomes of what a rule or a generator says: an answer, a failure, a recording, or a call that is passed on."""
 
-from typing import cast
-
 from mockserver.core.call import Call
 from mockserver.core.draft import ArtifactDraft, Draft, PlayCassette, RuleOutcome
 from mockserver.core.plan import Failure, Forward, Plan, Raw
@@ -17,22 +15,29 @@ _NO_CASSETTES = "a rule plays a cassette, but none are loaded"
 
 async def plan_outcome(context: CallContext, call: Call, outcome: RuleOutcome, source: str, *, large: bool) -> Plan:
     """Plan what this source says to a call, which may be `large`. Raises Failure."""
-    engine = context.engine
-    if type(outcome) is ArtifactDraft and call.operation in CONVERSATIONS:
-        outcome = _write_conversation(call.operation, outcome, source)
-    if type(outcome) is Draft or type(outcome) is ArtifactDraft:  # isinstance takes far longer for a Struct
-        mark = ""
-        if engine.policy.unique_ids:
-            mark = str(await engine.counters.count(call.http.namespace, name_ids_counter(call)))
-        if large or makes_long(call, outcome):
-            return await on_thread(finish, context, call, outcome, source, mark)
-        return finish(context, call, outcome, source, mark)
-    if type(outcome) is Forward:
+    if isinstance(outcome, Forward):
         return Plan(outcome, FORWARDED)
-    if type(outcome) is PlayCassette:
-        played = await engine.replay(context.asked, outcome.cassette)
+    if isinstance(outcome, PlayCassette):
+        played = await context.engine.replay(context.asked, outcome.cassette)
         return played or Plan(Failure("server_error", _NO_CASSETTES, status=500), "unmatched")
-    return Plan(cast(Failure | Raw, outcome), source, context.terms.timing)
+    if isinstance(outcome, Failure | Raw):
+        return Plan(outcome, source, context.terms.timing)
+    if isinstance(outcome, ArtifactDraft) and call.operation in CONVERSATIONS:
+        outcome = _write_conversation(call.operation, outcome, source)
+    return await plan_draft(context, call, outcome, source, large=large)
+
+
+async def plan_draft(
+    context: CallContext, call: Call, draft: Draft | ArtifactDraft, source: str, *, large: bool
+) -> Plan:
+    """Plan the answer that a draft becomes."""
+    engine = context.engine
+    mark = ""
+    if engine.policy.unique_ids:
+        mark = str(await engine.counters.count(call.http.namespace, name_ids_counter(call)))
+    if large or makes_long(call, draft):
+        return await on_thread(finish, context, call, draft, source, mark)
+    return finish(context, call, draft, source, mark)
 
 
 def finish(context: CallContext, call: Call, draft: Draft | ArtifactDraft, source: str, mark: str = "") -> Plan:

@@ -1,11 +1,13 @@
 """How rules change the way in which an answer goes out: their timing, and their faults, by chance and by counts."""
 
+from typing import TypeVar
+
 from msgspec import Struct
 from msgspec.structs import replace
 
 from mockserver.core.action import Fault
 from mockserver.core.call import Call
-from mockserver.core.draft import Draft, FaultSpec, RuleAnswer, RuleOutcome
+from mockserver.core.draft import ArtifactDraft, Draft, FaultSpec, RuleAnswer
 from mockserver.core.plan import Plan, Timing
 from mockserver.core.seed import Seed
 from mockserver.core.state import Precondition
@@ -14,6 +16,7 @@ from mockserver.engine.engine import Engine
 from mockserver.rules.load import Rule
 
 FaultSpecs = tuple[FaultSpec, ...]
+Drafted = TypeVar("Drafted", Draft, Draft | ArtifactDraft)
 
 
 async def select_faults(engine: Engine, call: Call, rule: Rule, stated: RuleAnswer) -> FaultSpecs:
@@ -70,12 +73,12 @@ class DeliveryOverrides(Struct, frozen=True):
         """Add a rule that leaves the answer to others."""
         return replace(self, modified_by=(*self.modified_by, rule.source))
 
-    def change(self, outcome: RuleOutcome, call: Call) -> RuleOutcome:
+    def change(self, draft: Drafted, call: Call) -> Drafted:
         """Apply the faults that change what an answer says, such as wrong tool arguments."""
         for each in self.faults:
-            if each.change is not None and isinstance(outcome, Draft):
-                outcome = each.change(outcome, call)
-        return outcome
+            if each.change is not None and type(draft) is Draft:
+                draft = each.change(draft, call)
+        return draft
 
     def apply(self, call: Call, seed: Seed, plan: Plan) -> Plan:
         """Apply the timing, and the faults of delivery, to a plan."""

@@ -6,6 +6,7 @@ and what becomes of their words (`outcomes.py`). Reads and writes no wire format
 """
 
 import asyncio
+from collections.abc import Awaitable
 from functools import partial
 
 from msgspec.structs import replace
@@ -15,47 +16,47 @@ from mockserver.core.draft import ArtifactDraft, Draft, PlayCassette, RuleOutcom
 from mockserver.core.plan import Answer, Failure, Forward, Plan, Timing
 from mockserver.engine.answer import ALONE, join_plans, split_prompts, use_tokenizer
 from mockserver.engine.catalogue import apply_limits
-from mockserver.engine.counters import find_attempt
+from mockserver.engine.counters import ScenarioState, find_attempt
 from mockserver.engine.engine import CallContext, Engine
-from mockserver.engine.generation import share_work
 from mockserver.engine.hosted_mcp import HostedAnswer
-from mockserver.engine.keeping import do_work, keep_answer, leaves_something, recall
+from mockserver.engine.keeping import ABOUT_KEPT, do_work, keep_answer, recall
 from mockserver.engine.mcp_messages import plan_message
 from mockserver.engine.memory import continue_conversation
 from mockserver.engine.offload import is_large, on_thread
-from mockserver.engine.outcomes import FORWARDED, finish, plan_outcome
+from mockserver.engine.outcomes import FORWARDED, finish, plan_draft, plan_outcome
 from mockserver.engine.overrides import NO_OVERRIDES, select_faults
 from mockserver.engine.rule_answers import add_remarks, ask_rule, check_fit
-from mockserver.engine.rule_set import RuleSearch
+from mockserver.engine.rule_set import count_matches
 from mockserver.engine.unruled import SILENCE, plan_unruled, replay, replay_refused
 from mockserver.kinds import CONVERSATIONS
 from mockserver.kinds.objects import Objects
-from mockserver.model.budget import REQUEST_WORK
+from mockserver.model.budget import RequestWork
+from mockserver.rules.lint.contradictions import recall_contradictions
 
 
-async def plan_call(engine: Engine, call: Call, part_of: Call | None = None) -> Plan:
+async def plan_call(
+    engine: Engine, call: Call, *, part_of: Call | None = None, work: RequestWork | None = None
+) -> Plan:
     """Plan the answer to a call, or its refusal.
 
     A call with several prompts is planned as that many calls, so that each prompt gets what it would get alone; they
-    are `part_of` the call that cassettes record. Raises Failure if such a part is refused.
+    are `part_of` the call that cassettes record, and share its `work`. Raises Failure if such a part is refused.
     """
     asked = call if part_of is None else part_of
-    if part_of is None and REQUEST_WORK.get() is not None:  # that of an earlier request on this connection
-        REQUEST_WORK.set(None)
     terms = engine.policy.terms[call.dialect, call.model]
     if terms.tokenizer is not call.tokenizer:
         call = use_tokenizer(call, terms.tokenizer)
-    context = CallContext(engine, asked, terms)
+    context = CallContext(engine, asked, terms, work)
     try:
         if len(call.prompts) > 1:
-            plan = await _plan_each(engine, call, asked)
+            plan = await _plan_each(context, call)
         elif call.mcp is not None:
             plan = await plan_message(context, call, plan_turn)
         elif call.references is not None or call.previous_response_id is not None:
             plan = await plan_continuation(context, call)
         else:
             plan = await plan_answer(context, call)
-            if leaves_something(call):
+            if call.options.store or call.http.turn is not None or call.operation in ABOUT_KEPT:
                 plan = await keep_answer(engine, call, plan)
     except Failure as refusal:
         if part_of is not None:
@@ -78,11 +79,11 @@ async def plan_continuation(context: CallContext, call: Call) -> Plan:
     return replace(plan, release=objects.release) if objects.held else plan
 
 
-async def plan_answer(context: CallContext, call: Call) -> Plan:
+def plan_answer(context: CallContext, call: Call) -> Awaitable[Plan]:
     """Plan the answer to a call that is complete, with the calls of MCP tools that the provider makes."""
     if call.connectors:
-        return await HostedAnswer(context, call, plan_turn=plan_turn, plan_call=plan_call).plan()
-    return await plan_turn(context, call)
+        return HostedAnswer(context, call, plan_turn=plan_turn, plan_call=plan_call).plan()
+    return plan_turn(context, call)
 
 
 async def plan_turn(context: CallContext, call: Call) -> Plan:
@@ -91,55 +92,67 @@ async def plan_turn(context: CallContext, call: Call) -> Plan:
     Raises Failure.
     """
     engine = context.engine
-    policy = engine.policy
     turn = call.http.turn
     if turn is not None and not turn.writes and not context.lost:
         return await _warm_up(context, call)
 
     large = is_large(call)
     try:
-        limit = partial(apply_limits, call, context.terms.model, context.terms.refusing)
-        call = await on_thread(limit) if large else limit()
+        if large:
+            call = await on_thread(apply_limits, call, context.terms.model, context.terms.refusing)
+        else:
+            call = apply_limits(call, context.terms.model, context.terms.refusing)
     except Failure:
         plan = await replay_refused(context, call)
         if plan is None:
             raise
         return plan
-
     if engine.rule_set.counts_attempts:
         call = replace(call, attempt=await find_attempt(call, engine.counters))
+
+    plan = None
     overrides = NO_OVERRIDES
-    search = RuleSearch(engine.rule_set, call, engine.counters, large=large, lost=context.lost)
-    while (match := await search.find_next()) is not None:
+    scenario = None
+    matches = engine.rule_set.find_matches(call, lost=context.lost)
+    if large:
+        matches = iter(await on_thread(list, matches))
+    while plan is None and (match := next(matches, None)) is not None:
         rule = match.rule
         if match.failure is not None:
             return Plan(Failure("server_error", f"{rule.source}: {match.failure}", status=500), rule.source)
+        if match.counts:
+            scenario = scenario or ScenarioState(call.http.namespace, engine.counters)
+            matches = await count_matches(match, matches, scenario)
+            continue
         try:
-            stated = rule.then.known or await ask_rule(engine, call, match, large=large)
+            stated = rule.then.known or await ask_rule(context, call, match, large=large)
             outcome = stated.outcome
             if type(outcome) is not Draft or call.operation not in CONVERSATIONS:  # most are texts
                 check_fit(rule, outcome, call)
             if stated.timing is not None or stated.path or stated.faults:
                 overrides = overrides.add(rule, stated, await select_faults(engine, call, rule, stated))
-            if outcome is not None:
-                plan = await _plan_stated(context, call, overrides.change(outcome, call), rule.source, large=large)
-                if type(outcome) is Draft and policy.lints:
+            if type(outcome) is Draft:
+                said = overrides.change(outcome, call) if overrides.faults else outcome
+                plan = await plan_draft(context, call, said, rule.source, large=large)
+                if engine.policy.lints and recall_contradictions(call, outcome) != ():
                     plan = await add_remarks(engine, call, rule, outcome, plan)
-                elif type(outcome) is Forward or type(outcome) is PlayCassette:
+            else:
+                if outcome is not None:
+                    plan = await _plan_stated(context, call, outcome, rule.source, large=large)
+                if outcome is None or isinstance(outcome, Forward | PlayCassette):  # another answers
                     overrides = overrides.add_modifier(rule)
-                return overrides.apply(call, policy.seed, plan)
         except Failure as failure:
             return Plan(failure, rule.source, modified_by=overrides.modified_by, trace=overrides.trace)
-        overrides = overrides.add_modifier(rule)
 
-    plan = await replay(context, call)
-    if plan is None and context.lost:
-        plan = Plan(Failure("previous_not_found"), "unmatched")
-    elif plan is None and call.work is not None:
-        plan = await do_work(engine, call, open_objects(engine, call))
-    elif plan is None:
-        plan = await plan_unruled(engine, call, overrides)
-    return overrides.apply(call, policy.seed, plan)
+    if plan is None:
+        plan = await replay(context, call)
+        if plan is None and context.lost:
+            plan = Plan(Failure("previous_not_found"), "unmatched")
+        elif plan is None and call.work is not None:
+            plan = await do_work(engine, call, open_objects(engine, call))
+        elif plan is None:
+            plan = await plan_unruled(context, call, overrides)
+    return plan if overrides is NO_OVERRIDES else overrides.apply(call, engine.policy.seed, plan)
 
 
 async def _plan_stated(context: CallContext, call: Call, outcome: RuleOutcome, source: str, *, large: bool) -> Plan:
@@ -192,12 +205,12 @@ async def _plan_after(context: CallContext, call: Call, objects: Objects) -> Pla
     return replace(plan, outcome=replace(outcome, prompt=call.messages)) if isinstance(outcome, Answer) else plan
 
 
-async def _plan_each(engine: Engine, call: Call, asked: Call) -> Plan:
+async def _plan_each(context: CallContext, call: Call) -> Plan:
     """Plan each prompt of a call; the first failure ends the work and answers the whole call."""
-    share_work()
+    work = context.work or RequestWork()
     plans = list[Plan]()
     for single in split_prompts(call):
-        plans.append(await plan_call(engine, single, part_of=asked))
+        plans.append(await plan_call(context.engine, single, part_of=context.asked, work=work))
         if isinstance(plans[-1].outcome, ALONE):
             break
         await asyncio.sleep(0)  # let other requests run: there may be thousands of prompts
@@ -212,7 +225,7 @@ def open_objects(engine: Engine, call: Call, locks: set[tuple[str, str]] | None 
         seed=engine.policy.seed,
         clock=engine.policy.clock,
         on_thread=on_thread,
-        answer=partial(_plan_part, engine),
+        answer=partial(_plan_part, engine, RequestWork()),
         invents=engine.policy.unmatched == "generate",
         announces=engine.policy.announces,
         unique_ids=engine.policy.unique_ids,
@@ -221,10 +234,10 @@ def open_objects(engine: Engine, call: Call, locks: set[tuple[str, str]] | None 
     )
 
 
-async def _plan_part(engine: Engine, part: Call) -> Plan:
+async def _plan_part(engine: Engine, work: RequestWork, part: Call) -> Plan:
     """Plan a part of a batch as if it had come by itself; what refuses it is its result."""
     try:
-        plan = await plan_call(engine, part, part_of=part)
+        plan = await plan_call(engine, part, part_of=part, work=work)
     except Failure as refusal:
         return Plan(refusal, "invalid")
     if plan.release is not None:

@@ -3,14 +3,14 @@
 from msgspec.structs import replace
 
 from mockserver.core.call import OTHER, WEBSOCKET, Call
-from mockserver.core.draft import ArtifactDraft, Draft, DraftChoice, RuleOutcome
+from mockserver.core.draft import ArtifactDraft, Draft, DraftChoice
 from mockserver.core.plan import Failure, Plan, Timing
 from mockserver.engine.catalogue import limit_for_generator
-from mockserver.engine.engine import CallContext, Engine
+from mockserver.engine.engine import CallContext
 from mockserver.engine.generation import generate_draft
 from mockserver.engine.mcp_answers import find_resource_draft, generate_mcp_result
 from mockserver.engine.offload import is_large
-from mockserver.engine.outcomes import plan_outcome
+from mockserver.engine.outcomes import plan_draft
 from mockserver.engine.overrides import DeliveryOverrides
 from mockserver.kinds import CONVERSATIONS, LOOK_UPS, OPERATIONS
 from mockserver.kinds.kind import ModelListing, Question
@@ -43,14 +43,15 @@ async def replay_refused(context: CallContext, call: Call) -> Plan | None:
     return None if plan is None or isinstance(plan.outcome, Failure) else plan
 
 
-async def plan_unruled(engine: Engine, call: Call, overrides: DeliveryOverrides) -> Plan:
+async def plan_unruled(context: CallContext, call: Call, overrides: DeliveryOverrides) -> Plan:
     """Plan what a call gets that is not recorded either, by what it asks for.
 
     `overrides` are those of rules that change only how the answer goes out. Raises Failure.
     """
+    engine = context.engine
     policy = engine.policy
     if call.operation in CONVERSATIONS and policy.unmatched == "generate":  # as most are
-        return await generate(engine, limit_for_generator(call), overrides)
+        return await generate(context, limit_for_generator(call), overrides)
     if call.operation == WEBSOCKET:
         return Plan(None, "generated", timing=Timing())
     if call.operation == OTHER:
@@ -61,43 +62,45 @@ async def plan_unruled(engine: Engine, call: Call, overrides: DeliveryOverrides)
             made = await engine.memory.list_made_models(call, delete=deletes)
             return Plan(engine.find_models(call, made), "generated")
         case Question(silent=True):
-            return replace(await _plan_generated(engine, call, SILENCE), timing=Timing())
+            return replace(await _plan_generated(context, call, SILENCE), timing=Timing())
         case Question():
-            return await generate(engine, call, overrides)
+            return await generate(context, call, overrides)
         case AnswerLookUp():
-            return await _look_up(engine, call, overrides)
+            return await _look_up(context, call, overrides)
         case McpOperation() if call.mcp is not None:
             stated = find_resource_draft(engine.servers[call.mcp.server], call.mcp)
             if stated is not None:
-                return replace(await _plan_generated(engine, call, stated), source=f"mcp {call.mcp.server}")
+                return replace(await _plan_generated(context, call, stated), source=f"mcp {call.mcp.server}")
     if policy.unmatched == "error":
         why = await engine.explain(call)
         return Plan(Failure("unmatched", **{"message": why, **policy.error}), "unmatched")
-    return await generate(engine, limit_for_generator(call), overrides)
+    return await generate(context, limit_for_generator(call), overrides)
 
 
-async def _look_up(engine: Engine, call: Call, overrides: DeliveryOverrides) -> Plan:
+async def _look_up(context: CallContext, call: Call, overrides: DeliveryOverrides) -> Plan:
     """Plan what a look-up finds; where answers are generated, it finds what nobody made, too."""
+    engine = context.engine
     found = await engine.memory.look_up(call)
     if found is not None:
         return Plan(found, "stored")
     if engine.policy.unmatched == "error":
         return Plan(Failure("not_found"), "unmatched")
     named = replace(call, model=next(iter(engine.find_models(call).names), ""))
-    return await generate(engine, named, overrides)
+    return await generate(context, named, overrides)
 
 
-async def generate(engine: Engine, call: Call, overrides: DeliveryOverrides) -> Plan:
+async def generate(context: CallContext, call: Call, overrides: DeliveryOverrides) -> Plan:
     """Have the model without weights write the answer, or make up what an MCP server returns."""
+    engine = context.engine
     if call.mcp is not None:
         server = engine.servers[call.mcp.server]
         draft: Draft | ArtifactDraft = generate_mcp_result(server, call, engine.policy.seed)
     else:
-        draft = await generate_draft(call, engine.policy.seed)
-    return await _plan_generated(engine, call, overrides.change(draft, call))
+        draft = await generate_draft(call, engine.policy.seed, context.work)
+    return await _plan_generated(context, call, overrides.change(draft, call))
 
 
-async def _plan_generated(engine: Engine, call: Call, outcome: RuleOutcome) -> Plan:
+async def _plan_generated(context: CallContext, call: Call, draft: Draft | ArtifactDraft) -> Plan:
     """Plan what is made up for a call, which may differ from the one that was asked, even in its model."""
-    context = CallContext(engine, call, engine.policy.terms[call.dialect, call.model])
-    return await plan_outcome(context, call, outcome, "generated", large=is_large(call))
+    terms = context.engine.policy.terms[call.dialect, call.model]
+    return await plan_draft(replace(context, terms=terms), call, draft, "generated", large=is_large(call))

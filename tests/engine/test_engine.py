@@ -16,7 +16,7 @@ from mockserver.engine.generation import generate_draft
 from mockserver.engine.memory import Memory
 from mockserver.engine.planning import plan_call
 from mockserver.engine.rule_set import FEW_RULES
-from mockserver.model.budget import REQUEST_WORK, RequestWork
+from mockserver.model.budget import RequestWork
 from mockserver.server.compose import start
 from mockserver.server.sources import Sources
 from mockserver.state.in_memory import MemoryCounters, MemoryValueStore
@@ -210,10 +210,8 @@ def test_all_choices_of_a_small_request_are_different() -> None:
 
 
 async def test_the_first_choice_is_made_even_if_earlier_calls_of_a_batch_left_little_work() -> None:
-    before = REQUEST_WORK.set(RequestWork(left=0))
     asked = replace(several(1), operation="chat", options=Options(n=3), prompts=())
-    draft = await generate_draft(asked, Seed())
-    REQUEST_WORK.reset(before)
+    draft = await generate_draft(asked, Seed(), RequestWork(left=0))
     assert isinstance(draft, Draft)
     assert len(draft.choices) == 3
     assert len(set(map(id, draft.choices))) == 1

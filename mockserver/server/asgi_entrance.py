@@ -15,7 +15,7 @@ from mockserver.engine.offload import LARGEST_IN_LOOP
 from mockserver.kinds import OPERATIONS
 from mockserver.media.large_data import LARGEST_IN_MEMORY
 from mockserver.server.deliver import serve
-from mockserver.server.directory import FoundResponder
+from mockserver.server.directory import Destination
 from mockserver.server.limits import estimate_parsed_size
 from mockserver.server.recording.player import Player
 from mockserver.server.respond import Responder
@@ -23,17 +23,17 @@ from mockserver.server.snapshot import find_codings, find_length, read_body, rec
 from mockserver.server.visit import Response, Sender, Visit
 
 
-async def answer(found: FoundResponder, scope: Scope, receive: Receive, send: Send) -> None:
+async def answer(destination: Destination, scope: Scope, receive: Receive, send: Send) -> None:
     """Answer a request at a path."""
     lent = scope.get("extensions") or {}
     client = ClientConnection(receive, send, lent.get(WIRE), in_process=lent.get(IN_PROCESS))
     table = tabulate(scope["headers"])
-    request = found.make_request(scope["method"], scope["query_string"], table)
-    visit = found.responder.admit(request, scope["query_string"], weight=table.weight, is_whole=False)
+    request = destination.make_request(scope["method"], scope["query_string"], table)
+    visit = destination.responder.admit(request, scope["query_string"], weight=table.weight, is_whole=False)
     visit.receive = receive
     if client.in_process is not None:
         visit.sender = Sender(in_process=True, patient=client.in_process.patient)
-    await serve(_respond(found.responder, visit), visit, client, scope)
+    await serve(_respond(destination.responder, visit), visit, client, scope)
 
 
 async def _respond(responder: Responder, visit: Visit) -> Response:

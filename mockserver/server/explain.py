@@ -194,7 +194,7 @@ def reach(described: RequestFile, routes: Routes, *, stubs: bool = False) -> Rea
 
 def find_place(path: str, routes: Routes, *, stubs: bool) -> Place | None:
     """Return where a path leads; with `stubs`, a path of no dialect leads to an endpoint without operations."""
-    return routes.find(path) or (Place(routes.adopt(path), {}) if stubs else None)
+    return routes.find(path) or (Place(routes.make_unknown_endpoint(path), {}) if stubs else None)
 
 
 def _encode_header(text: str) -> bytes:

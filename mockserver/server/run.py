@@ -175,7 +175,7 @@ def configure_uvicorn(live: Live, lifespan: Lifespan[Router], *, grace: int, dra
     site = Site(live, lifespan)
     return uvicorn.Config(
         add_cors(site, live.settings.cors),
-        http=ProtocolFactory(site.refuse_unread, Deadlines(drain=drain), unsent=live.unsent, site=site),  # type: ignore[arg-type]  # a factory instead of a class
+        http=ProtocolFactory(site.directory.refuse_unread, Deadlines(drain=drain), unsent=live.unsent, site=site),  # type: ignore[arg-type]  # a factory instead of a class
         ws="none",  # connections change the protocol by themselves
         ws_max_size=live.settings.max_body,
         lifespan="on",

@@ -15,7 +15,7 @@ from mockserver.server.agents import check_unmatched, find_agent
 from mockserver.server.client_environment import list_mcp_servers, make_base_url, make_environment, name_mcp_variable
 from mockserver.server.namespaces import DEFAULT
 from mockserver.server.programs import MAX_RUN_CALLS, CallBudget
-from mockserver.server.stubs import find_unreachable
+from mockserver.server.unreachable_rules import find_unreachable
 from mockserver.testing.assertions import Assertions, Calls
 from mockserver.testing.callers import find_caller, resolve_path
 from mockserver.testing.clients import (

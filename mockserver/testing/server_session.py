@@ -20,7 +20,7 @@ from mockserver.server.agents import Agent
 from mockserver.server.compose import start
 from mockserver.server.namespaces import DEFAULT
 from mockserver.server.programs import CallBudget
-from mockserver.server.stubs import find_unreachable
+from mockserver.server.unreachable_rules import find_unreachable
 from mockserver.state.journal import Journal
 from mockserver.testing.coding_agents import AgentEnvironment, load_service_rules
 from mockserver.testing.connections import ConnectionGuard

@@ -17,7 +17,7 @@ from mockserver.server.access import add_cors
 from mockserver.server.app import Site
 from mockserver.server.asgi_entrance import answer
 from mockserver.server.compose import start
-from mockserver.server.directory import FoundResponder
+from mockserver.server.directory import Destination
 from mockserver.server.live import Live
 from mockserver.server.reload import reload
 from mockserver.server.run import Running
@@ -94,7 +94,7 @@ class Direct:
         return _heard(self.live, found.status, found.headers.items(), found.body)
 
     def _watched(self) -> Any:
-        async def watched(found: FoundResponder, scope: Scope, receive: Receive, send: Send) -> None:
+        async def watched(found: Destination, scope: Scope, receive: Receive, send: Send) -> None:
             if found.responder.live is self.live:
                 self.by_asgi.append(found.path)
             await answer(found, scope, receive, send)

@@ -25,6 +25,7 @@ from mockserver.engine.offload import LARGEST_IN_LOOP
 from mockserver.engine.planning import plan_call
 from mockserver.server.deliver import serve
 from mockserver.server.limits import estimate_parsed_size
+from mockserver.server.replies import PlanRenderer
 from mockserver.server.respond import Responder
 from mockserver.server.visit import STATE_LOST, Response, Visit, return_response
 
@@ -169,7 +170,7 @@ class SocketSession:
         if plan.outcome is None:
             plan = replace(plan, outcome=_BROKEN)
         operation = next(iter(responder.endpoint.operations.values()))
-        return responder.render(operation, call, plan, engine=engine, settings=live.settings, timed=space.timed)
+        return PlanRenderer(responder.dialect, engine, live.settings, space.timed).render(operation, call, plan)
 
     async def _refuse_handshake(self, refusal: Response | Failure) -> None:
         """Answer over HTTP in place of a WebSocket, by ASGI's extension for that."""

@@ -18,7 +18,8 @@ from mockserver.core.json import Json
 from mockserver.core.text import is_unicode
 from mockserver.rules.match.conditions import All, Condition, Either, Leaf
 from mockserver.rules.match.fields import Field, Read
-from mockserver.rules.match.predicates import PLAIN, Lens, find_literals, is_pattern, make_tuple, split_pieces
+from mockserver.rules.match.predicates import PLAIN, Lens, is_pattern, make_tuple, split_pieces
+from mockserver.rules.match.regexes import find_literals
 
 MIN_PIECE = 3  # shorter pieces occur in almost every text
 _WINDOW = 32_768  # bytes given to an automaton at once, which bounds the memory its hits take

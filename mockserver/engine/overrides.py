@@ -1,6 +1,6 @@
 """How rules change the way in which an answer goes out: their timing, and their faults, by chance and by counts."""
 
-from typing import TypeVar
+from typing import TypeVar, final
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -45,6 +45,7 @@ async def _applies(engine: Engine, spec: FaultSpec, call: Call, rule: str, attem
     return await engine.counters.open(call.http.namespace, (gate,), None) is not None
 
 
+@final
 class DeliveryOverrides(Struct, frozen=True):
     """What the rules met so far say about how the answer goes out.
 

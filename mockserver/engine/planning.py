@@ -1,4 +1,4 @@
-"""What a call gets: `plan_call` tells the whole story, with `plan_answer` and `plan_turn`. Start here.
+"""What a call gets: `plan_call` begins the story, `plan_turn` and `ask_rules` are most of it. Start here.
 
 Each step is a function of its own module: what a call continues (`memory.py`, `keeping.py`), limits (`catalogue.py`),
 the rules (`rule_set.py`, `rule_answers.py`, `overrides.py`), the cassette, what is kept and the model (`unruled.py`),
@@ -24,7 +24,7 @@ from mockserver.engine.mcp_messages import plan_message
 from mockserver.engine.memory import continue_conversation
 from mockserver.engine.offload import is_large, on_thread
 from mockserver.engine.outcomes import FORWARDED, finish, plan_draft, plan_outcome
-from mockserver.engine.overrides import NO_OVERRIDES, select_faults
+from mockserver.engine.overrides import NO_OVERRIDES, DeliveryOverrides, select_faults
 from mockserver.engine.rule_answers import add_remarks, ask_rule, check_fit
 from mockserver.engine.rule_set import count_matches
 from mockserver.engine.unruled import SILENCE, plan_unruled, replay, replay_refused
@@ -72,108 +72,14 @@ async def plan_continuation(context: CallContext, call: Call) -> Plan:
     engine = context.engine
     objects = open_objects(engine, call, locks=engine.memory.locks if engine.policy.unmatched == "error" else None)
     try:
-        plan = await _plan_after(context, call, objects)
+        plan = await _plan_recalled(context, call, objects)
     except BaseException:
         objects.release()
         raise
     return replace(plan, release=objects.release) if objects.held else plan
 
 
-def plan_answer(context: CallContext, call: Call) -> Awaitable[Plan]:
-    """Plan the answer to a call that is complete, with the calls of MCP tools that the provider makes."""
-    if call.connectors:
-        return HostedAnswer(context, call, plan_turn=plan_turn, plan_call=plan_call).plan()
-    return plan_turn(context, call)
-
-
-async def plan_turn(context: CallContext, call: Call) -> Plan:
-    """Plan what a call gets by its model's limits, the first rule that answers, the cassette, what is kept, the model.
-
-    Raises Failure.
-    """
-    engine = context.engine
-    turn = call.http.turn
-    if turn is not None and not turn.writes and not context.lost:
-        return await _warm_up(context, call)
-
-    large = is_large(call)
-    try:
-        if large:
-            call = await on_thread(apply_limits, call, context.terms.model, context.terms.refusing)
-        else:
-            call = apply_limits(call, context.terms.model, context.terms.refusing)
-    except Failure:
-        plan = await replay_refused(context, call)
-        if plan is None:
-            raise
-        return plan
-    if engine.rule_set.counts_attempts:
-        call = replace(call, attempt=await find_attempt(call, engine.counters))
-
-    plan = None
-    overrides = NO_OVERRIDES
-    scenario = None
-    matches = engine.rule_set.find_matches(call, lost=context.lost)
-    if large:
-        matches = iter(await on_thread(list, matches))
-    while plan is None and (match := next(matches, None)) is not None:
-        rule = match.rule
-        if match.failure is not None:
-            return Plan(Failure("server_error", f"{rule.source}: {match.failure}", status=500), rule.source)
-        if match.counts:
-            scenario = scenario or ScenarioState(call.http.namespace, engine.counters)
-            matches = await count_matches(match, matches, scenario)
-            continue
-        try:
-            stated = rule.then.known or await ask_rule(context, call, match, large=large)
-            outcome = stated.outcome
-            if type(outcome) is not Draft or call.operation not in CONVERSATIONS:  # most are texts
-                check_fit(rule, outcome, call)
-            if stated.timing is not None or stated.path or stated.faults:
-                overrides = overrides.add(rule, stated, await select_faults(engine, call, rule, stated))
-            if type(outcome) is Draft:
-                said = overrides.change(outcome, call) if overrides.faults else outcome
-                plan = await plan_draft(context, call, said, rule.source, large=large)
-                if engine.policy.lints and recall_contradictions(call, outcome) != ():
-                    plan = await add_remarks(engine, call, rule, outcome, plan)
-            else:
-                if outcome is not None:
-                    plan = await _plan_stated(context, call, outcome, rule.source, large=large)
-                if outcome is None or isinstance(outcome, Forward | PlayCassette):  # another answers
-                    overrides = overrides.add_modifier(rule)
-        except Failure as failure:
-            return Plan(failure, rule.source, modified_by=overrides.modified_by, trace=overrides.trace)
-
-    if plan is None:
-        plan = await replay(context, call)
-        if plan is None and context.lost:
-            plan = Plan(Failure("previous_not_found"), "unmatched")
-        elif plan is None and call.work is not None:
-            plan = await do_work(engine, call, open_objects(engine, call))
-        elif plan is None:
-            plan = await plan_unruled(context, call, overrides)
-    return plan if overrides is NO_OVERRIDES else overrides.apply(call, engine.policy.seed, plan)
-
-
-async def _plan_stated(context: CallContext, call: Call, outcome: RuleOutcome, source: str, *, large: bool) -> Plan:
-    """Plan what a rule says; of an object that a call makes, rules state what becomes of it. Raises Failure."""
-    if call.work is not None and type(outcome) is ArtifactDraft:
-        objects = replace(open_objects(context.engine, call), statuses=outcome.stated, source=source)
-        return await do_work(context.engine, call, objects)
-    return await plan_outcome(context, call, outcome, source, large=large)
-
-
-async def _warm_up(context: CallContext, call: Call) -> Plan:
-    """Plan what a turn of a socket gets that only prepares the next one: silence, unless a provider answers it."""
-    forward = context.engine.rule_set.find_forward(call)
-    passed = Plan(forward, FORWARDED) if forward is not None else await context.engine.replay(context.asked)
-    if passed is not None and not isinstance(passed.outcome, Failure):  # later calls name the provider's id
-        return passed
-    silence = finish(context, call, SILENCE, "generated", _WARM_UP)
-    return replace(silence, timing=Timing())
-
-
-async def _plan_after(context: CallContext, call: Call, objects: Objects) -> Plan:
+async def _plan_recalled(context: CallContext, call: Call, objects: Objects) -> Plan:
     """Plan the answer to a call after what it continues and refers to; `objects` goes on holding what it has locked."""
     engine = context.engine
     references = call.references
@@ -203,6 +109,106 @@ async def _plan_after(context: CallContext, call: Call, objects: Objects) -> Pla
     plan = await keep_answer(engine, call, plan)
     outcome = plan.outcome  # which tells the messages of the conversation that led to it
     return replace(plan, outcome=replace(outcome, prompt=call.messages)) if isinstance(outcome, Answer) else plan
+
+
+def plan_answer(context: CallContext, call: Call) -> Awaitable[Plan]:
+    """Plan the answer to a call that is complete, with the calls of MCP tools that the provider makes."""
+    if call.connectors:
+        return HostedAnswer(context, call, plan_turn=plan_turn, plan_call=plan_call).plan()
+    return plan_turn(context, call)
+
+
+async def plan_turn(context: CallContext, call: Call) -> Plan:
+    """Plan what the model, or whatever answers in its place, says to a call that is complete. Raises Failure.
+
+    That is the first rule that answers, else the cassette, what is kept, or the model without weights.
+    """
+    engine = context.engine
+    turn = call.http.turn
+    if turn is not None and not turn.writes and not context.lost:
+        return await _warm_up(context, call)
+    large = is_large(call)
+    try:
+        if large:
+            call = await on_thread(apply_limits, call, context.terms.model, context.terms.refusing)
+        else:
+            call = apply_limits(call, context.terms.model, context.terms.refusing)
+    except Failure:
+        plan = await replay_refused(context, call)
+        if plan is None:
+            raise
+        return plan
+    if engine.rule_set.counts_attempts:
+        call = replace(call, attempt=await find_attempt(call, engine.counters))
+    ruled = await ask_rules(context, call, large=large)
+    if type(ruled) is not DeliveryOverrides:
+        return ruled
+    plan = await replay(context, call)
+    if plan is None and context.lost:
+        plan = Plan(Failure("previous_not_found"), "unmatched")
+    elif plan is None and call.work is not None:
+        plan = await do_work(engine, call, open_objects(engine, call))
+    elif plan is None:
+        plan = await plan_unruled(context, call, ruled)
+    return ruled.apply(call, engine.policy.seed, plan)
+
+
+async def ask_rules(context: CallContext, call: Call, *, large: bool) -> Plan | DeliveryOverrides:
+    """Plan what the first rule says that answers; without one, return what rules say of how the answer goes out."""
+    engine = context.engine
+    overrides = NO_OVERRIDES
+    scenario = None
+    matches = engine.rule_set.find_matches(call, lost=context.lost)
+    if large:
+        matches = iter(await on_thread(list, matches))
+    while (match := next(matches, None)) is not None:
+        rule = match.rule
+        if match.failure is not None:
+            return Plan(Failure("server_error", f"{rule.source}: {match.failure}", status=500), rule.source)
+        if match.counts:
+            scenario = scenario or ScenarioState(call.http.namespace, engine.counters)
+            matches = await count_matches(match, matches, scenario)
+            continue
+        try:
+            stated = rule.then.known or await ask_rule(context, call, match, large=large)
+            outcome = stated.outcome
+            if type(outcome) is not Draft or call.operation not in CONVERSATIONS:  # most are texts
+                check_fit(rule, outcome, call)
+            if stated.timing is not None or stated.path or stated.faults:
+                overrides = overrides.add(rule, stated, await select_faults(engine, call, rule, stated))
+            if type(outcome) is Draft:
+                said = overrides.change(outcome, call) if overrides.faults else outcome
+                plan = await plan_draft(context, call, said, rule.source, large=large)
+                if engine.policy.lints and recall_contradictions(call, outcome) != ():
+                    plan = await add_remarks(engine, call, rule, outcome, plan)
+                return plan if overrides is NO_OVERRIDES else overrides.apply(call, engine.policy.seed, plan)
+            if outcome is not None:
+                plan = await _plan_stated(context, call, outcome, rule.source, large=large)
+                if isinstance(outcome, Forward | PlayCassette):
+                    overrides = overrides.add_modifier(rule)
+                return overrides.apply(call, engine.policy.seed, plan)
+        except Failure as failure:
+            return Plan(failure, rule.source, modified_by=overrides.modified_by, trace=overrides.trace)
+        overrides = overrides.add_modifier(rule)
+    return overrides
+
+
+async def _plan_stated(context: CallContext, call: Call, outcome: RuleOutcome, source: str, *, large: bool) -> Plan:
+    """Plan what a rule says; of an object that a call makes, rules state what becomes of it. Raises Failure."""
+    if call.work is not None and type(outcome) is ArtifactDraft:
+        objects = replace(open_objects(context.engine, call), statuses=outcome.stated, source=source)
+        return await do_work(context.engine, call, objects)
+    return await plan_outcome(context, call, outcome, source, large=large)
+
+
+async def _warm_up(context: CallContext, call: Call) -> Plan:
+    """Plan what a turn of a socket gets that only prepares the next one: silence, unless a provider answers it."""
+    forward = context.engine.rule_set.find_forward(call)
+    passed = Plan(forward, FORWARDED) if forward is not None else await context.engine.replay(context.asked)
+    if passed is not None and not isinstance(passed.outcome, Failure):  # later calls name the provider's id
+        return passed
+    silence = finish(context, call, SILENCE, "generated", _WARM_UP)
+    return replace(silence, timing=Timing())
 
 
 async def _plan_each(context: CallContext, call: Call) -> Plan:

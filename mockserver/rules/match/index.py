@@ -13,10 +13,13 @@ from heapq import merge
 from itertools import chain
 from typing import Literal, NamedTuple
 
+from msgspec import Struct
+
 from mockserver.core.call import Call
 from mockserver.core.json import Json
+from mockserver.core.lazy import lazy_property
 from mockserver.core.text import is_unicode
-from mockserver.rules.match.conditions import All, Condition, Either, Leaf
+from mockserver.rules.match.conditions import All, Check, Condition, Either, Leaf, compile_check
 from mockserver.rules.match.fields import Field, Read
 from mockserver.rules.match.predicates import PLAIN, Lens, is_pattern, make_tuple, split_pieces
 from mockserver.rules.match.regexes import find_literals
@@ -49,26 +52,39 @@ class IndexKey(NamedTuple):
 
 
 Clause = frozenset[IndexKey]
+_NO_CLAUSE: Clause = frozenset()
 Rows = tuple[int, ...]
 Find = Callable[[Json], Rows]
 Hits = list[tuple[int, int, int]]  # the number of a piece, and where it begins and ends
 
 
+class Remainder(Struct, frozen=True, dict=True):
+    """What is left to check of a condition for calls that meet one of its clauses."""
+
+    condition: Condition
+    clause: Clause
+
+    @lazy_property
+    def check(self) -> Check:
+        return compile_check(_leave_out(self.condition, self.clause))
+
+
 class RuleIndex:
-    """Finds which of many conditions can hold for a call."""
+    """Finds which of many conditions can hold for a call; `left` is what remains to be checked of each of them."""
 
     def __init__(self, conditions: Sequence[Condition]) -> None:
         choices = [tuple(list_clauses(condition)) for condition in conditions]
-        chosen = _choose_clauses(choices)
+        costs = _rate_clauses(choices)
+        chosen = [min(clauses, key=costs.__getitem__, default=_NO_CLAUSE) for clauses in choices]
         unread = _find_unread_fields(chosen)
-        self.left = list(conditions)  # to check of each condition that was found
+        self.left: list[Condition | Remainder] = [*conditions]
         always = list[int]()
         tables: dict[KeyPlace, dict[Value, list[int]]] = defaultdict(lambda: defaultdict(list))
         for row, clause in enumerate(chosen):
-            if not clause or not unread.isdisjoint(_list_fields(clause)):
+            if not clause or any(key.place.field in unread for key in clause):
                 always.append(row)
                 continue
-            self.left[row] = _leave_out(conditions[row], clause)
+            self.left[row] = Remainder(conditions[row], clause)
             for key in clause:
                 tables[key.place][key.value].append(row)
         self._always = tuple(always)
@@ -89,7 +105,7 @@ class FewIndex:
     """No index: trying a few conditions is faster than indexing them."""
 
     def __init__(self, conditions: Sequence[Condition]) -> None:
-        self.left = conditions
+        self.left: Sequence[Condition | Remainder] = conditions
         self._all = range(len(conditions))
 
     def find_candidates(self, call: Call) -> Iterable[int]:
@@ -100,7 +116,7 @@ class JoinedIndex:
     """Two indexes as one: the conditions of the first, followed by those of the other."""
 
     def __init__(self, first: "Index", other: "Index") -> None:
-        self.left: Sequence[Condition] = (*first.left, *other.left)
+        self.left: Sequence[Condition | Remainder] = (*first.left, *other.left)
         self._first = first
         self._size = len(first.left)
         self._other = other
@@ -149,30 +165,41 @@ def find_pinned(condition: Condition, field: str) -> frozenset[Json] | None:
     return frozenset(key.value for key in whole) if whole and all(key.place.part == "whole" for key in whole) else None
 
 
-def _choose_clauses(choices: Sequence[Sequence[Clause]]) -> Sequence[Clause]:
-    """Return the clause by which each condition is looked up, of those that it has; an empty one if it has none.
+def _rate_clauses(choices: Sequence[Sequence[Clause]]) -> Mapping[Clause, tuple[int, int, int, bool]]:
+    """Return what it costs to look a condition up by one of the clauses that each has.
 
-    Preferred are keys that few conditions share, of fields that are cheap to read and that many conditions are looked
-    up by; then long values, then a dict over an automaton.
+    Preferred are keys that few conditions share, of fields that are cheap to read and that many conditions can be
+    looked up by; then long values, then a dict over an automaton.
     """
-    sharers = Counter(key for clauses in choices for clause in clauses for key in clause)
-    readers = Counter(field for clauses in choices for field in {*chain(*map(_list_fields, clauses))})
-
-    def rate_cost(clause: Clause) -> tuple[int, int, int, bool]:
+    times = Counter(chain.from_iterable(choices))
+    sharers = Counter[IndexKey]()
+    readers = Counter[Field]()
+    for clause, count in times.items():
+        for key in clause:
+            sharers[key] += count
+        for field in _list_fields(clause):
+            readers[field] += count
+    costs = dict[Clause, tuple[int, int, int, bool]]()
+    for clause in times:
         shortest, is_quick = _weigh(clause)
-        fields = _list_fields(clause)
         shared = sum([sharers[key] + _FEW_CONDITIONS * key.place.field.costly for key in clause])
-        return shared, -min([readers[field] for field in fields]), -shortest, not is_quick
-
-    return [min(clauses, key=rate_cost, default=frozenset()) for clauses in choices]
+        costs[clause] = (shared, -min([readers[field] for field in _list_fields(clause)]), -shortest, not is_quick)
+    return costs
 
 
 def _list_fields(clause: Clause) -> Set[Field]:
     return {key.place.field for key in clause}
 
 
+def _find_unread_fields(chosen: Sequence[Clause]) -> Set[Field]:
+    """Return the fields by which so few conditions are looked up that it takes less to try these."""
+    counts = Counter(field for clause in chosen for field in _list_fields(clause))
+    few = {True: _FEW_CONDITIONS, False: _VERY_FEW_CONDITIONS}
+    return {field for field, count in counts.items() if count <= few[field.costly]}
+
+
 def _leave_out(condition: Condition, clause: Clause) -> Condition:
-    """Return what is left of a condition for calls that meet one of its clauses."""
+    """Return a condition without what one of its clauses, which is met, says already."""
     match condition:
         case Leaf() if _is_settled(condition, clause):
             return All()
@@ -183,7 +210,7 @@ def _leave_out(condition: Condition, clause: Clause) -> Condition:
 
 def _is_settled(leaf: Leaf, clause: Clause) -> bool:
     """Whether a leaf asks for no more than one of its clauses: that a text is one of some, or contains one."""
-    if clause not in _list_clauses_of_leaf(leaf) or any(not isinstance(key.value, str) for key in clause):
+    if leaf.negative or clause not in _list_clauses_of_leaf(leaf) or any(type(key.value) is not str for key in clause):
         return False
     if all(key.place.part == "whole" for key in clause):
         return True
@@ -191,13 +218,6 @@ def _is_settled(leaf: Leaf, clause: Clause) -> bool:
         first, *pieces, last = split_pieces(leaf.expected)
         return len(pieces) == 1 and not (first or last or leaf.lens.squeeze)
     return leaf.predicate == "contains" and len(make_tuple(leaf.expected)) == 1 and not leaf.lens.squeeze
-
-
-def _find_unread_fields(chosen: Sequence[Clause]) -> Set[Field]:
-    """Return the fields by which so few conditions are looked up that it takes less to try these."""
-    counts = Counter(field for clause in chosen for field in _list_fields(clause))
-    few = {True: _FEW_CONDITIONS, False: _VERY_FEW_CONDITIONS}
-    return {field for field, count in counts.items() if count <= few[field.costly]}
 
 
 def _weigh(clause: Clause) -> tuple[int, bool]:

@@ -5,9 +5,9 @@ from math import inf
 from msgspec.structs import replace
 from starlette.types import Receive, Scope, Send
 
-from mockserver.core.exchange import MAX_KEPT
 from mockserver.core.http import tabulate
 from mockserver.core.plan import Failure
+from mockserver.core.row import MAX_KEPT
 from mockserver.core.seed import monotonic
 from mockserver.delivery.connection import IN_PROCESS, WIRE, ClientConnection
 from mockserver.dialects._forms import FormReader
@@ -44,12 +44,8 @@ async def _respond(responder: Responder, visit: Visit) -> Response:
         takes_files = visit.operation is not None and OPERATIONS[visit.operation.name].takes_files
         if takes_files and _may_go_to_disk(visit):
             return await _respond_to_form(responder, visit)
-        if takes_files:
-            limit = live.settings.max_upload
-            setting = "max_upload"
-        else:
-            limit = live.settings.max_body
-            setting = "max_body"
+        setting = "max_upload" if takes_files else "max_body"
+        limit: int = getattr(live.settings, setting)
         body = await read_body(visit.receive, limit, request.headers, visit.take, setting=setting)
         if len(body) > LARGEST_IN_LOOP or live.unsent.held > live.settings.max_unsent:
             visit.take(estimate_parsed_size(body))
@@ -86,7 +82,6 @@ async def _respond_to_form(responder: Responder, visit: Visit) -> Response:
         if visit.settings.keys is not None:
             responder.require_key(visit)
         await _read_form(reader, visit)
-        visit.row.asked = monotonic()
         response = await responder.respond(visit)
     finally:
         reader.close("the form is no longer kept")
@@ -110,7 +105,7 @@ async def _read_form(reader: FormReader, visit: Visit) -> None:
         received += len(piece)
         if len(start) < MAX_KEPT:
             start += piece
-    visit.row.take(bytes(start))
+    visit.row.note_body(bytes(start), monotonic())
     visit.row.received = received
 
 

@@ -2,13 +2,13 @@
 
 from collections.abc import Iterable
 
-from mockserver.core.exchange import COMPLETE
 from mockserver.core.http import Reply
 from mockserver.core.plan import CarriedOut, Failure
+from mockserver.core.row import COMPLETE
 from mockserver.dialects import Dialect
 from mockserver.dialects._mcp import DIALECT as MCP
 from mockserver.server.replies import PlanRenderer
-from mockserver.server.visit import Response, Visit, note_response
+from mockserver.server.visit import Visit
 
 
 def note_carried_out(carried_out: Iterable[CarriedOut], visit: Visit) -> None:
@@ -18,16 +18,13 @@ def note_carried_out(carried_out: Iterable[CarriedOut], visit: Visit) -> None:
         http = done.http
         is_mcp = done.call is not None and done.call.mcp is not None
         dialect = MCP if is_mcp else visit.dialect
-        row = visit.journal.open(http.method, http.path, dialect.name, http.namespace)
-        row.headers = http.headers
-        row.operation = done.operation
+        row = visit.journal.open(http, dialect.name, operation=done.operation)
         row.part_of = done.part_of
         row.rules = visit.row.rules
-        row.take(http.body)
         reply = _make_reply(done, dialect, renderer)
-        note_response(row, Response(done.plan.rendered, reply, done.call))
+        row.note_answer(done.plan.rendered, reply, done.call)
         if reply.body:
-            row.note(reply.body)
+            row.note_sent(reply.body)
         visit.journal.close(row, COMPLETE)
 
 

@@ -6,10 +6,10 @@ from urllib.parse import quote
 
 from msgspec import Struct
 
-from mockserver.core.exchange import COMPLETE
 from mockserver.core.http import CONTROL, HeaderTable, HttpRequest, RawHeaders, Reply, tabulate
 from mockserver.core.lazy import Memo
 from mockserver.core.plan import Failure, Plan
+from mockserver.core.row import COMPLETE
 from mockserver.dialects._parse import clip
 from mockserver.server.access import is_control
 from mockserver.server.handshakes import admits_socket
@@ -20,7 +20,6 @@ from mockserver.server.respond import Responder
 from mockserver.server.routes import tidy
 from mockserver.server.snapshot import parse_query
 from mockserver.server.unknown_path import PathHints
-from mockserver.server.visit import Response, note_response
 
 
 class Destination(Struct, frozen=True):
@@ -113,10 +112,11 @@ class Directory:
         namespace, inner = split_namespace(path)
         dialect = self._live.routes.find_owner(inner)
         journal = self._live.journal
-        row = journal.open(method, inner, dialect.name, namespace)
-        reply = dialect.fail(HttpRequest(method, inner, namespace=namespace), failure, None)
-        note_response(row, Response(Plan(None, "invalid"), reply))
-        row.note(reply.body)
+        request = HttpRequest(method, inner, namespace=namespace)
+        row = journal.open(request, dialect.name)
+        reply = dialect.fail(request, failure, None)
+        row.note_answer(Plan(None, "invalid"), reply)
+        row.note_sent(reply.body)
         journal.close(row, COMPLETE)
         return reply
 

@@ -62,20 +62,18 @@ class Responder(Struct, eq=False):
         `query` is that part of its URL as it was sent, and `weight` the bytes of its headers' values, if known.
         """
         live = self.live
-        method = request.method
         dialect = self.endpoint.dialect
-        journal = live.journal
-        row = journal.open(method, request.path, dialect.name, request.namespace)
-        row.query = query
-        row.headers = request.headers
-        row.unweighed = weigh(request.headers) if weight is None else weight
+        operation = self.endpoint.find_operation(request.method)
+        row = live.journal.open(
+            request,
+            dialect.name,
+            operation="" if operation is None else operation.name,
+            query=query,
+            weight=weigh(request.headers) if weight is None else weight,
+        )
         if is_whole:
             row.asked = row.began
-            row.take(request.body)
-        operation = self.endpoint.find_operation(method)
-        if operation is not None:
-            row.operation = operation.name
-        return Visit(live, dialect, request, live.settings, live.engine, journal, row, operation=operation)
+        return Visit(live, dialect, request, live.settings, live.engine, live.journal, row, operation=operation)
 
     async def respond(self, visit: Visit) -> Response:
         """Return the response to a request. It waits for threads, queues and Redis only, never for the client.

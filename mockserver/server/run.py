@@ -265,7 +265,7 @@ class Running:
         """Return once the journal has noted which answers were sent by now, and which clients left."""
         journal = self.live.journal
         is_watched = journal.on_close is not None or journal.keeps_calls  # else rows may be entered after the answer
-        if not is_watched or journal.tally.open:
+        if not is_watched or journal.open_calls:
             self.hang_up(all_of_them=False)
 
     def hang_up(self, *, all_of_them: bool = True) -> None:

@@ -41,6 +41,7 @@ def point_elsewhere(visit: Visit, hints: PathHints, call: Call | None = None, re
     """
     request = visit.request
     if request.path == "/" and request.method in ("GET", "HEAD"):
+        visit.journal.forget(visit.row)  # a look at the server is no call
         return Response(HOME, render_home(request, visit.settings, visit.engine.servers), call)
     details = {"nearest": hints.nearest, "rule": suggest_rule(request, visit.dialect), "report": report}
     told = {} if hints.mistake else {name: detail for name, detail in details.items() if detail}

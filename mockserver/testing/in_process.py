@@ -1,7 +1,8 @@
 """A request to an application of this process: how it goes on without a socket, and what its client receives.
 
-The application runs as far as its client asks for more. It yields its actions one by one, and between them what it
-needs, which a driver meets: at once, or in an event loop. Waits take no time, they advance a clock.
+The application runs only as far as its client asks for more (`InProcessResponse` for `InProcessRequest.next_action`).
+It yields its actions one by one, and between them what it needs to go on, which a `Driver` meets: at once, or in an
+event loop. Waits take no time, they advance a clock.
 """
 
 import asyncio
@@ -10,11 +11,11 @@ import math
 import os
 from abc import ABC, abstractmethod
 from collections import deque
-from collections.abc import Callable, Coroutine, Generator, Iterable
+from collections.abc import Coroutine, Generator, Iterable
 from contextlib import suppress
 from threading import RLock
 from types import coroutine
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 from anyio import sleep_forever, to_thread
 from anyio.lowlevel import checkpoint
@@ -22,8 +23,8 @@ from msgspec import Struct, field
 from starlette.types import ASGIApp, Message, Scope
 
 from mockserver.core.action import Action, Cut, Flush, Head, RawWrite, Wait, Write
-from mockserver.core.exchange import COMPLETE
 from mockserver.core.http import WITHOUT_BODY, is_stream_type
+from mockserver.core.row import COMPLETE
 from mockserver.core.server_sent_events import split_events
 from mockserver.delivery.connection import CUT, IN_PROCESS, Note, encode_header
 from mockserver.engine.offload import STEPPED, Work
@@ -237,10 +238,22 @@ class ReceivedBody(Struct, eq=False):
     `length`: its bytes by its head, infinite if it comes in chunks; `left`: those still to come.
     """
 
-    length: float = math.inf
-    left: float = math.inf
-    is_stream: bool = False
+    length: float
+    left: float
+    is_stream: bool
     pieces: deque[bytes] = field(default_factory=deque)
+
+    @classmethod
+    def expect(cls, method: str, head: WireHead) -> "ReceivedBody":
+        """Return the body that is still to come after this head, to a request of this method."""
+        stated = dict(head.headers)
+        length = math.inf
+        if method == "HEAD" or head.status in WITHOUT_BODY:
+            length = 0
+        elif b"content-length" in stated:
+            length = int(stated[b"content-length"])
+        is_stream = is_stream_type(stated.get(b"content-type", b"").decode("latin-1"))
+        return cls(length, left=length, is_stream=is_stream)
 
     def add(self, write: Write) -> None:
         """Add what came, up to the length."""
@@ -260,50 +273,50 @@ class ReceivedBody(Struct, eq=False):
         return "incomplete chunked read" if cut == "close" else ""
 
 
-MakeError = Callable[[str, str], Exception]  # from the name of an error of the client's library, and a message
+class ClientErrors(Protocol):
+    """What a client's library raises for answers that do not come whole; httpx and httpx2 have these names."""
+
+    ReadError: type[Exception]
+    ReadTimeout: type[Exception]
+    RemoteProtocolError: type[Exception]
 
 
 class InProcessResponse:
     """The answer to a request as its client receives it: the head, then the body, or an error.
 
-    The client waits at most `read_timeout` seconds for each piece.
+    The client waits at most `read_timeout` seconds for each piece; None: as long as it takes.
     """
 
-    def __init__(self, request: InProcessRequest, *, make_error: MakeError, read_timeout: float | None) -> None:
+    _body: ReceivedBody  # known with the head
+
+    def __init__(self, request: InProcessRequest, *, errors: ClientErrors, read_timeout: float | None) -> None:
         self._request = request
         self._driver = request.driver
         self._clock = request.driver.clock
-        self._make_error = make_error
+        self._errors = errors
         self._read_timeout = math.inf if read_timeout is None else read_timeout
         self._due = self._clock.now()  # of the next action
-        self._body = ReceivedBody()
         self._cut: str | None = None
 
-    async def receive_head(self, *, bare: bool = False, last: bool = False) -> WireHead:
-        """Return the head. Raises the error that the client gets instead.
+    async def receive_head(self, method: str = "GET", *, closing: bool = False) -> WireHead:
+        """Return the head of the answer to a request of this method. Raises the error that the client gets instead.
 
-        `bare`: the answer to HEAD, without a body. `last`: the client closes the connection afterwards.
+        `closing`: the client closes the connection afterwards, as the server does then.
         """
         head = await self._receive(self._clock.now())
         if head is None:
             self._check_reset()
-            raise self._make_error("RemoteProtocolError", "Server disconnected without sending a response.")
+            raise self._errors.RemoteProtocolError("Server disconnected without sending a response.")
         if not isinstance(head, Head):
             raise TypeError("an answer must start with its head")
         headers = list(map(encode_header, head.headers))
-        if last:
+        if closing:
             headers = [*(header for header in headers if header[0] != b"connection"), (b"connection", b"close")]
-        stated = dict(headers)
-        length = math.inf
-        if bare or head.status in WITHOUT_BODY:
-            length = 0
-        elif b"content-length" in stated:
-            length = int(stated[b"content-length"])
-        else:
+        wire_head = WireHead(head.status, headers)
+        self._body = ReceivedBody.expect(method, wire_head)
+        if self._body.length == math.inf:
             headers.append((b"transfer-encoding", b"chunked"))
-        is_stream = is_stream_type(stated.get(b"content-type", b"").decode("latin-1"))
-        self._body = ReceivedBody(length, left=length, is_stream=is_stream)
-        return WireHead(head.status, headers)
+        return wire_head
 
     async def receive_piece(self) -> bytes | None:
         """Return the next piece of the body; None at its end. Raises the error that the client gets instead."""
@@ -319,7 +332,7 @@ class InProcessResponse:
     def close(self) -> None:
         """Stop reading. What would have been sent by now counts as sent; of a stream, only what was read."""
         if not self._body.pieces:
-            self._run_on(0.0)
+            self._run_on(past_waits=False)
         self._body.pieces.clear()
         self._request.leave()
 
@@ -335,7 +348,7 @@ class InProcessResponse:
         asked = self._clock.now()
         while not body.pieces:
             if body.left == 0:  # the client has the advertised length, whatever follows
-                self._run_on(math.inf)
+                self._run_on(past_waits=True)
                 self._request.leave()
                 return
             write = await self._receive(asked)
@@ -369,30 +382,34 @@ class InProcessResponse:
             return
         if self._due - since > self._read_timeout:
             await self._driver.wait_until(since + self._read_timeout)
-            raise self._make_error("ReadTimeout", "timed out")
+            raise self._errors.ReadTimeout("timed out")
         await self._driver.wait_until(self._due)
 
     def _check_reset(self) -> None:
         """Raise the client's error if the connection was reset."""
         if self._cut == "reset":
-            raise self._make_error("ReadError", f"[Errno {errno.ECONNRESET}] {os.strerror(errno.ECONNRESET)}")
+            raise self._errors.ReadError(f"[Errno {errno.ECONNRESET}] {os.strerror(errno.ECONNRESET)}")
 
     def _check_end(self) -> None:
         """Raise the client's error if the connection ended before the body."""
         self._check_reset()
         if missing := self._body.explain_incomplete(self._cut):
-            message = f"peer closed connection without sending complete message body ({missing})"
-            raise self._make_error("RemoteProtocolError", message)
+            raise self._errors.RemoteProtocolError(
+                f"peer closed connection without sending complete message body ({missing})"
+            )
 
-    def _run_on(self, pause: float) -> None:
-        """Go on without the client, as far as nothing waits: neither the answer, for so many seconds, nor its work."""
+    def _run_on(self, *, past_waits: bool) -> None:
+        """Go on without the client, as far as nothing waits; `past_waits`: also past waits that end.
+
+        What is sent meanwhile counts as received; but a stream goes on only while its client reads it.
+        """
         while (step := self._request.step()) is not None:
             match step:
                 case Write(data=data):
                     if self._body.is_stream and data:
                         return
                     self._request.note(data)
-                case Wait(seconds=seconds) if seconds >= pause:
+                case Wait(seconds=seconds) if seconds == math.inf or not past_waits:
                     return
                 case Work() | AwaitFuture():
                     return

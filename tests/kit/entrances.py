@@ -12,7 +12,7 @@ import pytest
 from msgspec import Struct
 from starlette.types import Message, Receive, Scope, Send
 
-from mockserver.core.exchange import Exchange
+from mockserver.core.row import Row
 from mockserver.server.access import add_cors
 from mockserver.server.app import Site
 from mockserver.server.asgi_entrance import answer
@@ -134,7 +134,7 @@ class InProcess:
     def __init__(self, live: Live) -> None:
         clock = Clock()
         live.now = clock.now
-        self.live, self._transport = live, Transport(Site(live), clock)
+        self.live, self._transport = live, Transport(Site(live), clock, lambda: pytest.fail("no handshake is sent"))
 
     def ask(self, request: Request) -> Heard:
         url = httpx.URL(scheme="http", host="localhost", raw_path=request.path.encode("latin-1"))
@@ -180,6 +180,6 @@ def _heard(live: Live, status: int, headers: Iterable[tuple[str, str]], body: by
     return Heard(status, fields, body, () if row is None else _told(row))  # a look at the root is no call
 
 
-def _told(row: Exchange) -> tuple[object, ...]:
+def _told(row: Row) -> tuple[object, ...]:
     said = (row.method, row.path, row.query, row.dialect, row.namespace, row.body, row.operation, row.model)
     return (row.seq, *said, row.source, row.status, row.usage, row.reply_headers, row.faults, row.remarks)

@@ -268,7 +268,6 @@ class SocketSession:
         """Return the visit of a request that the client makes."""
         visit = self.responder.admit(request, self._scope["query_string"], is_whole=False)
         visit.row.is_socket = True
-        visit.row.take(request.body)
         visit.receive = self.wait_until_left
         return visit
 

@@ -1,9 +1,9 @@
 """What a call gets. `plan_call` begins the story; `plan_turn` and `ask_rules` are most of it. Start here.
 
-Each step has its module, none of which imports this one: what a call goes on after (`memory.py`, `keeping.py`), messages
-to MCP servers (`mcp_messages.py`) and tools of theirs (`hosted_mcp.py`), limits (`catalogue.py`), rules (`rule_set.py`,
-`rule_answers.py`, `overrides.py`), what is recorded, kept or made up (`unruled.py`), and what becomes of words
-(`outcomes.py`). Reads and writes no wire format, and opens no connection.
+Each step has its module, none of which imports this one: what a call goes on after (`memory.py`, `keeping.py`),
+messages to MCP servers (`mcp_messages.py`) and tools of theirs (`hosted_mcp.py`), limits (`catalogue.py`), rules
+(`rule_set.py`, `rule_answers.py`, `overrides.py`), what is recorded, kept or made up (`unruled.py`), and what becomes
+of words (`outcomes.py`). Reads and writes no wire format, and opens no connection.
 """
 
 import asyncio

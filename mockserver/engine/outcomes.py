@@ -1,5 +1,7 @@
 """What becomes of what a rule or a generator says: an answer, a failure, a recording, or a call that is passed on."""
 
+from msgspec.structs import replace
+
 from mockserver.core.call import Call
 from mockserver.core.draft import ArtifactDraft, Draft, PlayCassette, RuleOutcome
 from mockserver.core.plan import Failure, Forward, Plan, Raw
@@ -14,12 +16,13 @@ _NO_CASSETTES = "a rule plays a cassette, but none are loaded"
 
 
 async def plan_outcome(context: CallContext, call: Call, outcome: RuleOutcome, source: str, *, large: bool) -> Plan:
-    """Plan what this source says to a call, which may be `large`. Raises Failure."""
+    """Plan what this source says to a call, which may be `large`, or leaves to another to say. Raises Failure."""
     if isinstance(outcome, Forward):
-        return Plan(outcome, FORWARDED)
+        return Plan(outcome, FORWARDED, modified_by=(source,))
     if isinstance(outcome, PlayCassette):
         played = await context.engine.replay(context.asked, outcome.cassette)
-        return played or Plan(Failure("server_error", _NO_CASSETTES, status=500), "unmatched")
+        plan = played or Plan(Failure("server_error", _NO_CASSETTES, status=500), "unmatched")
+        return replace(plan, modified_by=(source,))
     if isinstance(outcome, Failure | Raw):
         return Plan(outcome, source, context.terms.timing)
     if isinstance(outcome, ArtifactDraft) and call.operation in CONVERSATIONS:

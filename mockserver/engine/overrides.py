@@ -92,7 +92,7 @@ class DeliveryOverrides(Struct, frozen=True):
             plan,
             timing=self.timing or plan.timing,
             faults=tuple(faults),
-            modified_by=self.modified_by,
+            modified_by=(*self.modified_by, *plan.modified_by),
             trace=self.trace,
         )
 

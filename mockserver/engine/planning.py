@@ -13,7 +13,7 @@ from functools import partial
 from msgspec.structs import replace
 
 from mockserver.core.call import Call
-from mockserver.core.draft import ArtifactDraft, Draft, PlayCassette, RuleOutcome
+from mockserver.core.draft import ArtifactDraft, Draft, RuleOutcome
 from mockserver.core.plan import Answer, Failure, Forward, Plan, Timing
 from mockserver.engine.answer import ALONE, join_plans, split_prompts, use_tokenizer
 from mockserver.engine.catalogue import apply_limits
@@ -182,15 +182,14 @@ async def ask_rules(context: CallContext, call: Call, *, large: bool) -> Plan | 
                 plan = await plan_draft(context, call, said, rule.source, large=large)
                 if engine.policy.lints and recall_contradictions(call, outcome) != ():
                     plan = await add_remarks(engine, call, rule, outcome, plan)
-                return plan if overrides is NO_OVERRIDES else overrides.apply(call, engine.policy.seed, plan)
-            if outcome is not None:
+            elif outcome is not None:
                 plan = await _plan_stated(context, call, outcome, rule.source, large=large)
-                if isinstance(outcome, Forward | PlayCassette):
-                    overrides = overrides.add_modifier(rule)
-                return overrides.apply(call, engine.policy.seed, plan)
+            else:
+                overrides = overrides.add_modifier(rule)
+                continue
+            return plan if overrides is NO_OVERRIDES else overrides.apply(call, engine.policy.seed, plan)
         except Failure as failure:
             return Plan(failure, rule.source, modified_by=overrides.modified_by, trace=overrides.trace)
-        overrides = overrides.add_modifier(rule)
     return overrides
 
 

@@ -64,8 +64,8 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
     sys.meta_path[:0] = [finder := WithoutRewriting()]
     early_config.add_cleanup(partial(_forget, finder))
     if early_config.getini("mockserver_env") == "session":
-        with _translate_mistakes(pytest.UsageError):
-            _find_run(early_config).set_environ()
+        with _use_run(early_config, error_type=pytest.UsageError) as run:
+            run.set_environ()
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -112,36 +112,37 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     """With --collect-only, report mistakes in marks, rules files and cassettes; else each fails its test."""
     ours = [item for item in items if uses_server(item)]
     if ours and config.option.collectonly and find_overwriting() is None:
-        for report in _find_run(config).report_mistakes(ours):
-            config.hook.pytest_collectreport(report=report)
+        with _use_run(config) as run:
+            for report in run.report_mistakes(ours):
+                config.hook.pytest_collectreport(report=report)
 
 
 @pytest.fixture(scope="session")
 def mockserver_session(request: pytest.FixtureRequest) -> MockServer:
     """The server behind `mockserver`: one per worker, on its own port."""
-    with _translate_mistakes(_FAILED):
-        return _find_run(request.config).start()
+    with _use_run(request.config) as run:
+        return run.start()
 
 
 @pytest.fixture
 def mockserver(request: pytest.FixtureRequest, mockserver_session: MockServer) -> Iterator[MockServer]:
     """A mock server for LLM APIs, reset for each test; the official clients connect to it by themselves."""
     test = request.node
-    with _translate_mistakes(_FAILED, test), _find_run(request.config).serve(test, mockserver_session) as use:
+    with _use_run(request.config, test) as run, run.serve(test, mockserver_session) as use:
         test.stash[USE] = use
         yield use.server
 
 
 @pytest.fixture(autouse=True)
-def _mockserver_unasked(request: pytest.FixtureRequest) -> None:
+def _mockserver_if_marked(request: pytest.FixtureRequest) -> None:
     """Give a marked test the fixture `mockserver`; else let mistakes in options fail a test of `mockserver_session`."""
     if FIXTURE in request.fixturenames:
         return
     if is_marked(request.node):
         request.getfixturevalue(FIXTURE)
     elif SESSION_FIXTURE in request.fixturenames:
-        with _translate_mistakes(_FAILED):
-            _find_run(request.config).check()
+        with _use_run(request.config) as run:
+            run.check()
 
 
 @pytest.hookimpl(wrapper=True)
@@ -162,7 +163,7 @@ def pytest_runtest_makereport(
     if (use := item.stash.get(USE, None)) is not None:
         use.finish_phase(report, None if call.excinfo is None else call.excinfo.value)
         if report.failed and not use.over:
-            _find_run(item.config).show_failed(item, use)
+            item.config.stash[RUN].show_failed(item, use)
     return report
 
 
@@ -200,36 +201,35 @@ def _forget(finder: WithoutRewriting) -> None:
         sys.meta_path.remove(finder)
 
 
-def _find_run(config: pytest.Config) -> Run:
-    """Return the run, which is made when it is first needed."""
-    if RUN not in config.stash:
-        from mockserver.pytest_plugin.pytest_run import Run
-
-        inspects = bool(config.known_args_namespace.mockserver_inspect)  # others may not be parsed yet
-        run = config.stash[RUN] = Run(read_options(config), may_record=may_record(config), inspects=inspects)
-        config.add_cleanup(run.close)
-    return config.stash[RUN]
+_FAILED = partial(pytest.fail.Exception, pytrace=False)
 
 
 @contextmanager
-def _translate_mistakes(error_type: Callable[[str], BaseException], item: pytest.Item | None = None) -> Iterator[None]:
-    """Raise mistakes in configuration as another error, without a traceback; before all, a package that is not ours.
+def _use_run(
+    config: pytest.Config,
+    item: pytest.Item | None = None,
+    error_type: Callable[[str], BaseException] = _FAILED,
+) -> Iterator[Run]:
+    """Lend the run, which is made with its first use; mistakes in configuration are raised as another error.
 
-    Those that are in no file are in the marks of a test `item`.
+    Those that are in no file are in the marks of a test `item`. Before all, the error tells of a package that has
+    overwritten ours.
     """
     if (overwritten := find_overwriting()) is not None:
         raise error_type(f"mockserver: {overwritten}")
     from mockserver.config.errors import MockserverError
+    from mockserver.pytest_plugin.pytest_run import Run
 
+    if RUN not in config.stash:
+        inspects = bool(config.known_args_namespace.mockserver_inspect)  # others may not be parsed yet
+        run = config.stash[RUN] = Run(read_options(config), may_record=may_record(config), inspects=inspects)
+        config.add_cleanup(run.close)
     try:
-        yield
+        yield config.stash[RUN]
     except MockserverError as error:
         marked = f"{item.location[0]}:{(item.location[1] or 0) + 1}: " if item is not None else ""
         texts = [("" if mistake.place else marked) + mistake.render() for mistake in error.mistakes]
         raise error_type("\n".join(texts)) from None
-
-
-_FAILED = partial(pytest.fail.Exception, pytrace=False)
 
 
 def _misses_key(report: pytest.CollectReport) -> bool:

@@ -13,9 +13,9 @@ from mockserver.config.errors import ConfigError, MockserverError, SourceLocatio
 from mockserver.pytest_plugin import USE
 from mockserver.pytest_plugin.plugin_options import FAULT, FAULT_MARK
 from mockserver.reports.calls import NO_CALLS
+from mockserver.testing.drivers import EndlessError
 from mockserver.testing.fault_cases import FaultCase
 from mockserver.testing.fault_matrix import FaultMatrix, FaultRow, RunResult, write_matrix
-from mockserver.testing.in_process import EndlessError
 from mockserver.testing.time_limit import HungError, TimeLimit
 
 if TYPE_CHECKING:
@@ -38,16 +38,23 @@ def parametrize(metafunc: pytest.Metafunc) -> None:
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
-    """Run a test under its fault; the verdict on it replaces its own result."""
+    """Run a test with the mark under its fault, or without one, as the first row of its matrix."""
     case = _find_case(item)
-    if case is None or case.rule is None:
-        return (yield) if case is None else (yield from _run_intact(item, case))
-    server = item.stash[USE].server
-    local = server.local
-    faults = find_matrix(item)
-    local.rules.override(case.rule)
+    if case is None:
+        return (yield)
+    if case.rule is None:
+        return (yield from _run_intact(item, case))
+    item.stash[USE].server.local.rules.override(case.rule)
+    yield from _run_under_fault(item, case)
+    return None
+
+
+def _run_under_fault(item: pytest.Item, case: FaultCase) -> Generator[None, object, None]:
+    """Run the test under a fault, which a rule injects; the verdict on it replaces the test's own result."""
+    local = item.stash[USE].server.local
+    matrix = find_matrix(item)
     error: BaseException | None = None
-    limit = TimeLimit(faults.limit, lambda: _abort(local))
+    limit = TimeLimit(matrix.limit, lambda: _abort(local))
     try:
         with limit:
             yield
@@ -56,16 +63,15 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
     except BaseException as raised:
         error = raised
     local.wait_until_idle(_CLOSING)
-    row = faults.make_row(_name_test(item, case), case, _judge(error, limit), server.calls)
+    row = matrix.make_row(_name_test(item, case), case, _judge(error, limit), local.calls)
     local.abort_answers()
     _note(item, row)
     if row.bad:
         _fail(f"{row.fault}: {row.details}", error, hung=limit.exceeded)
-    return None
 
 
 def _run_intact(item: pytest.Item, case: FaultCase) -> Generator[None, object, object]:
-    """Run the test without a fault, the first row of its matrix."""
+    """Run the test without a fault, and fail it if it makes no calls."""
     row = FaultRow(_name_test(item, case), case.name, asked="", outcome="recovered", details="passes", bad=False)
     try:
         result = yield

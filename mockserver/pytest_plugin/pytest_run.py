@@ -252,11 +252,9 @@ def _point_to_test(report: pytest.TestReport) -> None:
         crash.lineno = (line or 0) + 1
 
 
-def list_unplayed(reports: Iterable[object]) -> Iterator[str]:
-    """Yield a line for each cassette that passing tests did not play to its end."""
-    yield from summarize_unplayed(
-        PlayedCassette(**getattr(report, CASSETTE)) for report in reports if hasattr(report, CASSETTE)
-    )
+def list_unplayed(reports: Iterable[pytest.TestReport]) -> Iterator[str]:
+    """Yield a line for each cassette that passing tests, which have these reports, did not play to its end."""
+    yield from summarize_unplayed(PlayedCassette(**getattr(report, CASSETTE)) for report in reports)
 
 
 _CLOSED_LOOP = (

@@ -123,7 +123,7 @@ class LocalServer:
     def _recall(self, call: Call) -> Call:
         """Return a request after the conversation that it continues."""
         from mockserver.server.explain import recall_conversation  # few tests need these
-        from mockserver.testing.in_process import run_at_once
+        from mockserver.testing.drivers import run_at_once
 
         # what a fixture's server keeps is in memory: nothing is awaited
         return run_at_once(recall_conversation(self.live.find_engine(call.http.namespace), call))

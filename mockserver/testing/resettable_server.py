@@ -51,7 +51,7 @@ class ResettableServer(LocalServer):
     def reset(self, setup: Setup | None = None) -> None:
         """Start again with a setup (by default its own): without calls, counters and declared rules."""
         self.abort_answers()
-        self.leave_agents()
+        self._remove_environments()
         self.setup = setup or self.default_setup
         settings, engine = self._composer.compose(self.setup)
         journal = Journal(count=settings.journal_calls, size=settings.journal_bytes)
@@ -88,7 +88,12 @@ class ResettableServer(LocalServer):
         self.rules.serve_agent(namespace, load_service_rules())
         return made
 
-    def leave_agents(self) -> None:
+    def stop(self) -> None:
+        """Stop listening; answers that are still being sent are aborted."""
+        self._remove_environments()
+        super().stop()
+
+    def _remove_environments(self) -> None:
         """Remove what coding agents were given to run in."""
         for each in self._environments:
             each.close()

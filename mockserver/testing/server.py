@@ -71,7 +71,6 @@ class MockServer(Assertions):
         self._client = None
         if client is not None:
             client.close()
-        self.local.leave_agents()
         self.local.stop()
 
     @contextmanager

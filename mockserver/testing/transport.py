@@ -2,14 +2,15 @@
 
 From `client.chat.completions.create(...)` to its answer:
 
-1. The client calls `handle_request`; on asyncio or trio, `handle_async_request`. The two differ only in their driver:
-   `ImmediateDriver` does all that the application needs at once, so that nothing is ever suspended and `run_at_once`
-   can run our coroutines without a loop; `LoopDriver` awaits it in the client's.
-2. `_answer` calls the application, the `Site` that a socket leads to as well: an `InProcessRequest` has its coroutine.
-3. `InProcessResponse.receive_head` runs it until it hands over the head (`server/deliver.py` has `perform` do that).
-4. The client gets a response of its library, whose `ResponseBody` has the application run on for each piece.
-5. A wait advances the clock of the server. One that is longer than the client's read timeout raises its ReadTimeout.
-   Closing the response tells the application that its client left.
+1. The client calls `handle_request`; on asyncio or trio, `handle_async_request`. The two differ only in their driver
+   (`drivers.py`): one does at once all that the application waits for, so that nothing is ever suspended, and
+   `run_at_once` needs no event loop; the other awaits it in the client's loop.
+2. `_answer` calls the application, the same `Site` as behind a socket. `InProcessRequest` has its coroutine.
+3. `InProcessResponse.receive_head` runs this as far as the head: of what an answer does (`server/deliver.py`),
+   `InProcessRequest.perform` hands over one action each time.
+4. The client gets a response of its library, with a `ResponseBody` that runs the application on for each piece.
+5. A wait skips time on the server's clock. One that is longer than the client's read timeout raises the ReadTimeout of
+   its library. Closing the response tells the application that its client left.
 """
 
 import sys
@@ -30,14 +31,8 @@ from mockserver.core.seed import wall
 from mockserver.server.handshakes import asks_for_socket
 from mockserver.server.routes import make_dialect_routes
 from mockserver.testing.clock import Clock
-from mockserver.testing.in_process import (
-    Driver,
-    ImmediateDriver,
-    InProcessRequest,
-    InProcessResponse,
-    LoopDriver,
-    run_at_once,
-)
+from mockserver.testing.drivers import Driver, ImmediateDriver, LoopDriver, run_at_once
+from mockserver.testing.in_process import InProcessRequest, InProcessResponse
 
 if TYPE_CHECKING:
     import httpx

@@ -17,17 +17,15 @@ from mockserver.delivery.connection import IN_PROCESS
 from mockserver.engine.offload import Work
 from mockserver.server.snapshot import ClientLeftError
 from mockserver.testing import Clock
-from mockserver.testing.in_process import (
+from mockserver.testing.drivers import (
     AwaitFuture,
     EndlessError,
     ImmediateDriver,
-    InProcessRequest,
-    InProcessResponse,
     LoopDriver,
-    WireHead,
     YieldTurn,
     run_at_once,
 )
+from mockserver.testing.in_process import InProcessRequest, InProcessResponse, WireHead
 
 OK = Head(200, ())
 STREAM = Head(200, (("content-type", "text/event-stream"),))

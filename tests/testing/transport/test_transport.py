@@ -20,7 +20,7 @@ from tzafon import Lightcone
 
 from mockserver.config.errors import ConfigError
 from mockserver.testing import MockServer, Setup
-from mockserver.testing.in_process import EndlessError
+from mockserver.testing.drivers import EndlessError
 from mockserver.testing.transport import make_path_finder
 
 HI: Any = [{"role": "user", "content": "hi"}]

@@ -30,6 +30,7 @@ from mockserver.core.plan import (
     ToolUse,
 )
 from mockserver.dialects import discover_all
+from mockserver.engine.planning import plan_call
 from mockserver.server.compose import start
 from mockserver.server.explain import BODIES, describe_faults, explain_call, make_usual_request, reach, read_request
 from mockserver.server.masking import find_request_secrets
@@ -72,7 +73,7 @@ def ask_command(
         status = response.reply.status
     else:
         call = reached.call(live.settings)
-        plan = asyncio.run(live.engine.plan(call))
+        plan = asyncio.run(plan_call(live.engine, call))
         if isinstance(plan.outcome, Failure):
             reply = reached.endpoint.dialect.fail(reached.http, plan.outcome, call)
             said = "error" if reply.status >= 400 else "refused"

@@ -32,7 +32,8 @@ from mockserver.core.row import Row
 from mockserver.core.seed import pause
 from mockserver.core.text import count_noun, escape_line, write_ranges
 from mockserver.engine.answer import use_tokenizer
-from mockserver.engine.engine import FORWARDED, Engine
+from mockserver.engine.engine import Engine
+from mockserver.engine.outcomes import FORWARDED
 from mockserver.rules.nearest import find_unmatched
 from mockserver.server.agents import AGENTS, check_unmatched, find_agent
 from mockserver.server.agents import RULES as AGENT_RULES

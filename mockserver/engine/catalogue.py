@@ -11,14 +11,14 @@ from functools import lru_cache, reduce
 from msgspec import Struct
 from msgspec.structs import fields, replace
 
-from mockserver.core.call import Call
+from mockserver.core.call import Call, Options
 from mockserver.core.json import Json
 from mockserver.core.lazy import lazy_property
 from mockserver.core.plan import Failure, Timing
 from mockserver.core.rates import Rates
 from mockserver.core.tokens import IMAGES
 from mockserver.core.validation import Validation, find_validation
-from mockserver.kinds import CONVERSATIONS
+from mockserver.kinds import CONVERSATIONS, OPERATIONS
 from mockserver.model.budget import MAX_TEXT_TOKENS
 from mockserver.rules.match.predicates import PLAIN, PREDICATES, is_pattern
 
@@ -311,24 +311,20 @@ def apply_limits(call: Call, known: Known, refusing: Model) -> Call:
 
     What is merely published refuses requests; what is stated bounds answers too, even those that a rule gives.
     """
-    if not known.exists and call.model:
+    if not known.exists and call.model and OPERATIONS[call.operation].names_model:
         raise _make_unknown_failure(call.model)
     if call.operation not in CONVERSATIONS:
         return call
     if refusing.lacks:
         check_features(call, refusing)
-    options = call.options
-    stated = known.stated
     most = refusing.max_output_tokens
+    if most is not None and (call.options.max_tokens or 0) > most:
+        call = _fit_output(call, most)
+    stated = known.stated
     window = refusing.context_window
-    asked = options.max_tokens if options.usual_tokens is None else None  # the provider's default does not count
-    if most is not None and asked is not None and asked > most:
-        call = _fit_output(call, asked, most)
-    if window is not None:
-        room = window - call.prompt_tokens
-        bounds = stated.context_window is not None
-        if bounds or room <= 0 or (asked is not None and asked > room):
-            call = _fit_window(call, window, bounds=bounds)
+    bounds = stated.context_window is not None
+    if window is not None and (bounds or call.prompt_tokens + (call.options.max_tokens or 0) >= window):
+        call = _fit_window(call, window, bounds=bounds)
     return call if stated.max_output_tokens is None else _limit_tokens(call, stated.max_output_tokens)
 
 
@@ -337,7 +333,15 @@ def _limit_tokens(call: Call, tokens: int) -> Call:
     return call.limit_tokens(tokens if most is None else min(most, tokens))
 
 
-def _fit_output(call: Call, asked: int, limit: int) -> Call:
+def _find_asked(options: Options) -> int | None:
+    """Return how many tokens a client asks for; the provider's default does not count."""
+    return options.max_tokens if options.usual_tokens is None else None
+
+
+def _fit_output(call: Call, limit: int) -> Call:
+    asked = _find_asked(call.options)
+    if asked is None or asked <= limit:
+        return call
     if call.options.overflow == "error":
         raise Failure("unsupported", details={"feature": "max_output_tokens", "limit": limit, "asked": asked})
     return _limit_tokens(call, limit)
@@ -345,8 +349,7 @@ def _fit_output(call: Call, asked: int, limit: int) -> Call:
 
 def _fit_window(call: Call, window: int, *, bounds: bool) -> Call:
     prompt = call.prompt_tokens
-    options = call.options
-    asked = options.max_tokens if options.usual_tokens is None else None
+    asked = _find_asked(call.options)
     may_forget = CONVERSATIONS[call.operation].may_forget and not call.prompts
     if prompt > window and call.options.overflow == "truncate" and may_forget:
         return call  # the start of the conversation is dropped

@@ -11,24 +11,18 @@ from mockserver.core.seed import Seed
 from mockserver.engine.offload import is_demanding, on_thread
 from mockserver.kinds import ARTIFACTS
 from mockserver.model import GENERATORS
-from mockserver.model.budget import REQUEST_WORK, STEPS, AnswerWork, RequestWork
+from mockserver.model.budget import STEPS, AnswerWork, RequestWork
 
 
-def share_work() -> None:
-    """Let all parts of a request share the work that it may cost, however many they are."""
-    if REQUEST_WORK.get() is None:
-        REQUEST_WORK.set(RequestWork())
-
-
-async def generate_draft(call: Call, seed: Seed) -> Draft | ArtifactDraft:
-    """Generate an answer; other requests run between two choices."""
+async def generate_draft(call: Call, seed: Seed, work: RequestWork | None = None) -> Draft | ArtifactDraft:
+    """Generate an answer; other requests run between two choices. `work` is that of a request with many parts."""
     if call.operation in ARTIFACTS:
         return ArtifactDraft()
     choices: list[DraftChoice] = []
     different = n = call.options.n
     if n > _FEWEST_CHOICES:  # fewer different ones for a large request, which bounds its time
         different = min(n, max(_FEWEST_CHOICES, _MAX_READ // (len(call.http.body) + 1)))
-    budget = AnswerWork()
+    budget = AnswerWork(work)
     generate = make_generator(call, seed, budget)
     demands = is_demanding(call) or not GENERATORS.is_imported("auto")  # an import must not keep others waiting
     for index in range(different):

@@ -4,8 +4,7 @@ The servers are those of the rules files: nothing is fetched from the URLs of a 
 call any tool that the request allows, and results are made up where no rule states them.
 """
 
-from collections.abc import Awaitable, Collection, Iterable, Iterator, Mapping, Sequence
-from typing import Protocol
+from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from urllib.parse import unquote
 
 from msgspec import Struct
@@ -18,7 +17,7 @@ from mockserver.core.http import HttpRequest
 from mockserver.core.json import Json, compact, try_parse
 from mockserver.core.lazy import lazy_pattern
 from mockserver.core.mcp_messages import find_response
-from mockserver.core.mcp_server import McpRequest, McpServer, McpTool
+from mockserver.core.mcp_server import VERSIONS, McpRequest, McpServer, McpTool
 from mockserver.core.plan import (
     REASONS,
     SERVED_MCP,
@@ -36,6 +35,9 @@ from mockserver.core.plan import (
     ToolUse,
 )
 from mockserver.engine.answer import weigh_parts
+from mockserver.engine.engine import CallContext, Engine
+from mockserver.engine.overrides import NO_OVERRIDES
+from mockserver.engine.unruled import generate
 from mockserver.kinds.mcp import make_mcp_call
 
 MAX_TURNS = 32  # of a model within one answer
@@ -120,26 +122,25 @@ def _find_name(url: str) -> str:
 _MCP_PATH = lazy_pattern(r"/mcp/([^/?#]+)/?$")
 
 
-class Planner(Protocol):
-    """What plans the turns of the model and the calls of tools."""
-
-    def plan_turn(self, call: Call, *, is_first: bool) -> Awaitable[Plan]:
-        """Plan one turn of the model, by rules, cassettes or generators; the first is that of the request itself."""
-
-    def plan_tool(self, call: Call, hosted: HostedServer) -> Awaitable[Plan]:
-        """Plan the result of a tool of an MCP server."""
-
-    def write_text(self, call: Call) -> Awaitable[Plan]:
-        """Have the model without weights write the answer."""
-
-
 class HostedAnswer:
-    """The answer to a request with such servers, which grows turn by turn."""
+    """The answer to a request with such servers, which grows turn by turn.
 
-    def __init__(self, call: Call, hosted: Sequence[HostedServer], planner: Planner) -> None:
+    `plan_turn` plans a turn of the model; `plan_call` plans the call of a tool as if it had come by itself.
+    """
+
+    def __init__(
+        self,
+        context: CallContext,
+        call: Call,
+        *,
+        plan_turn: Callable[[CallContext, Call], Awaitable[Plan]],
+        plan_call: Callable[[Engine, Call], Awaitable[Plan]],
+    ) -> None:
+        self._context = context
         self._call = call
-        self._hosted = hosted
-        self._planner = planner
+        self._plan_turn = plan_turn
+        self._plan_call = plan_call
+        self._hosted = find_hosted_servers(call.connectors, context.engine.servers, call.tools)
         self._parts: list[Part] = []
         self._carried: list[CarriedOut] = []
         self._made: set[tuple[str, str]] = set()  # names and arguments of calls that the model made
@@ -153,11 +154,13 @@ class HostedAnswer:
         spent = thought = turns = 0
         sources: list[str] = []
         while True:
-            plan = await self._planner.plan_turn(turn, is_first=turns == 0)
+            context = replace(self._context, asked=turn) if turns else self._context  # recordings have the first one
+            plan = await self._plan_turn(context, turn)
             turns = turns + 1
             is_last = turns == MAX_TURNS or (isinstance(plan.outcome, Answer) and self._repeats(plan.outcome))
             if is_last:  # a rule that always asks for the same is done with that
-                plan = await self._planner.write_text(replace(turn, tools=(), tool_choice=ToolChoice("none")))
+                turn_of_text = replace(turn, tools=(), tool_choice=ToolChoice("none"))
+                plan = await generate(self._context, turn_of_text, NO_OVERRIDES)
             if not isinstance(plan.outcome, Answer):
                 return replace(plan, carried_out=tuple(self._carried))
             answer = plan.outcome
@@ -275,7 +278,7 @@ class HostedAnswer:
         """Have a server answer a call, and add the call with its result to the answer."""
         self._note_use(hosted, made)
         asked = _ask_server(hosted, made, self._call)
-        plan = await self._planner.plan_tool(asked, hosted)
+        plan = await self._plan_call(_open_to(asked, hosted, self._context.engine), asked)
         self._carried.append(CarriedOut(http=asked.http, call=asked, plan=plan))
         result = _read_result(plan.outcome)
         given = {"server_label": hosted.label, "name": made.name, "arguments": made.arguments}
@@ -343,6 +346,18 @@ def _ask_server(hosted: HostedServer, made: ToolCall, call: Call) -> Call:
         path_params={"server": hosted.server.name},
     )
     return make_mcp_call(McpRequest(hosted.server.name, "tools/call", params, 1, VERSION, is_modern=True), http)
+
+
+def _open_to(call: Call, hosted: HostedServer, engine: Engine) -> Engine:
+    """Return an engine whose server answers the call of a tool, whatever a client would have to do before it.
+
+    Of a server that is not defined, a result is made up where no rule states one.
+    """
+    server = replace(hosted.server, sessions=False, versions=VERSIONS)
+    if not hosted.is_defined and call.mcp is not None:
+        server = replace(server, tools=(McpTool(call.mcp.target),))
+        engine = replace(engine, policy=replace(engine.policy, unmatched="generate"))
+    return replace(engine, servers={**engine.servers, server.name: server})
 
 
 def _read_result(outcome: Outcome) -> ToolResult:

@@ -86,14 +86,15 @@ def is_long(call: Call, outcome: Outcome) -> bool:
 
 
 def makes_long(call: Call, draft: Draft | ArtifactDraft) -> bool:
-    n = call.options.n
-    logprobs = call.options.logprobs
-    if n == 1 and logprobs is None and type(draft) is Draft:
+    """Return whether making an answer of a draft may take long."""
+    options = call.options
+    if type(draft) is not Draft:  # isinstance takes far longer for a Struct
+        return (len(call.prompts) + len(call.documents)) * (options.dimensions or USUAL_DIMENSIONS) > LONG
+    if options.n == 1 and options.logprobs is None:  # the work is done by then
         return False
-    if isinstance(draft, ArtifactDraft):
-        return (len(call.prompts) + len(call.documents)) * (call.options.dimensions or USUAL_DIMENSIONS) > LONG
     letters = sum([len(find_words(part)) for choice in draft.choices for part in choice.parts])
-    return letters * max(1, n // max(1, len(draft.choices))) * (1 + (logprobs or 0)) > LONG * LETTERS
+    times = max(1, options.n // max(1, len(draft.choices)))
+    return letters * times * (1 + (options.logprobs or 0)) > LONG * LETTERS
 
 
 class Work(Struct, frozen=True):

@@ -1,48 +1,51 @@
 """How rules change the way in which an answer goes out: their timing, and their faults, by chance and by counts."""
 
+from typing import TypeVar, final
+
 from msgspec import Struct
 from msgspec.structs import replace
 
 from mockserver.core.action import Fault
 from mockserver.core.call import Call
-from mockserver.core.draft import Draft, FaultSpec, RuleAnswer, RuleOutcome
+from mockserver.core.draft import ArtifactDraft, Draft, FaultSpec, RuleAnswer
 from mockserver.core.plan import Plan, Timing
 from mockserver.core.seed import Seed
-from mockserver.core.state import Counters, Precondition
+from mockserver.core.state import Precondition
 from mockserver.engine.counters import find_attempt, name_fault_counter
+from mockserver.engine.engine import Engine
 from mockserver.rules.load import Rule
 
 FaultSpecs = tuple[FaultSpec, ...]
+Drafted = TypeVar("Drafted", Draft, Draft | ArtifactDraft)
 
 
-class FaultSelection(Struct, frozen=True):
-    """Chooses faults by probability, seeded by rule, fault, fingerprint and attempt, and by `times`."""
+async def select_faults(engine: Engine, call: Call, rule: Rule, stated: RuleAnswer) -> FaultSpecs:
+    """Return the faults of a rule's answer that apply to this call.
 
-    seed: Seed
-    counters: Counters
-    counted: bool = False
-
-    async def select(self, call: Call, rule: str, response: RuleAnswer) -> FaultSpecs:
-        """Return the faults of a rule's answer that apply to this call."""
-        specs = response.faults
-        if not specs or not any(each.counts for each in specs):
-            return specs
-        attempt = 0
-        if any(each.probability is not None for each in specs):
-            attempt = call.attempt if self.counted else await find_attempt(call, self.counters)
-        return tuple([each for each in specs if await self._applies(each, call, rule, attempt)])
-
-    async def _applies(self, spec: FaultSpec, call: Call, rule: str, attempt: int) -> bool:
-        chance = spec.probability
-        label = f"{rule} {spec.label}"
-        if chance is not None and self.seed.fraction("fault", label, call.fingerprint, str(attempt)) >= chance:
-            return False
-        if spec.times is None:
-            return True
-        gate = Precondition(name_fault_counter(rule, spec.label), spec.times)
-        return await self.counters.open(call.http.namespace, (gate,), None) is not None
+    By probability, seeded by rule, fault, fingerprint and attempt; and by `times`.
+    """
+    specs = stated.faults
+    if not any(each.counts for each in specs):
+        return specs
+    attempt = 0
+    if any(each.probability is not None for each in specs):
+        is_known = engine.rule_set.counts_attempts
+        attempt = call.attempt if is_known else await find_attempt(call, engine.counters)
+    return tuple([each for each in specs if await _applies(engine, each, call, rule.name, attempt)])
 
 
+async def _applies(engine: Engine, spec: FaultSpec, call: Call, rule: str, attempt: int) -> bool:
+    chance = spec.probability
+    label = f"{rule} {spec.label}"
+    if chance is not None and engine.policy.seed.fraction("fault", label, call.fingerprint, str(attempt)) >= chance:
+        return False
+    if spec.times is None:
+        return True
+    gate = Precondition(name_fault_counter(rule, spec.label), spec.times)
+    return await engine.counters.open(call.http.namespace, (gate,), None) is not None
+
+
+@final
 class DeliveryOverrides(Struct, frozen=True):
     """What the rules met so far say about how the answer goes out.
 
@@ -71,12 +74,12 @@ class DeliveryOverrides(Struct, frozen=True):
         """Add a rule that leaves the answer to others."""
         return replace(self, modified_by=(*self.modified_by, rule.source))
 
-    def change(self, outcome: RuleOutcome, call: Call) -> RuleOutcome:
+    def change(self, draft: Drafted, call: Call) -> Drafted:
         """Apply the faults that change what an answer says, such as wrong tool arguments."""
         for each in self.faults:
-            if each.change is not None and isinstance(outcome, Draft):
-                outcome = each.change(outcome, call)
-        return outcome
+            if each.change is not None and type(draft) is Draft:
+                draft = each.change(draft, call)
+        return draft
 
     def apply(self, call: Call, seed: Seed, plan: Plan) -> Plan:
         """Apply the timing, and the faults of delivery, to a plan."""
@@ -89,7 +92,7 @@ class DeliveryOverrides(Struct, frozen=True):
             plan,
             timing=self.timing or plan.timing,
             faults=tuple(faults),
-            modified_by=self.modified_by,
+            modified_by=(*self.modified_by, *plan.modified_by),
             trace=self.trace,
         )
 

@@ -1,15 +1,15 @@
 """Finds the rules that match a call, in the order in which they are tried."""
 
 from collections.abc import Iterator, Sequence
+from itertools import chain
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from mockserver.config.errors import RuleError
 from mockserver.core.call import Call
 from mockserver.core.plan import Forward
-from mockserver.core.state import Counters
 from mockserver.engine.counters import ScenarioState
-from mockserver.engine.offload import on_thread
 from mockserver.rules.load import FOR_FEW_RULES, Rule, is_suited
 from mockserver.rules.match.conditions import NO_GROUPS, Groups
 from mockserver.rules.match.index import FewIndex, Index, JoinedIndex, RuleIndex
@@ -33,41 +33,52 @@ class RuleSet(Struct, frozen=True, eq=False):
 
     def put_first(self, rules: Sequence[Rule]) -> "RuleSet":
         """Return these rules and then its own, which are not indexed again: every test may put some first."""
-        front = describe_rules(rules, FewIndex(len(rules)) if len(rules) <= FEW_RULES else index_conditions(rules))
+        front = make_rule_set(rules, indexed=len(rules) > FEW_RULES)
         return RuleSet(
             rules=(*front.rules, *self.rules),
-            index=JoinedIndex(front.index, len(rules), self.index),
+            index=JoinedIndex(front.index, self.index),
             counts_attempts=front.counts_attempts or self.counts_attempts,
             forwards=front.forwards or self.forwards,
             stubs=front.stubs or self.stubs,
         )
 
+    def find_matches(self, call: Call, *, lost: bool = False) -> "Iterator[RuleMatch]":
+        """Yield the rules that match a call, in order, up to the first that surely answers, or whose condition fails.
+
+        If the previous response of a call is `lost`, only rules that match on it or pass the call on are found.
+        """
+        rules = self.rules
+        left = self.index.left
+        candidates = self.index.find_candidates(call)
+        if lost or call.operation in FOR_FEW_RULES:
+            candidates = [at for at in candidates if _may_answer(rules[at], call, lost=lost)]
+        for at in candidates:
+            try:
+                held = left[at].check(call)
+            except RuleError as error:
+                yield RuleMatch(rules[at], failure=error)
+                return
+            if held:
+                rule = rules[at]
+                yield RuleMatch(rule, NO_GROUPS if held is True else held, rule.counts)
+                if not rule.counts and all(rule.then.answers):
+                    return
+
     def find_forward(self, call: Call) -> Forward | None:
         """Return what passes a call on that no rule answers, if the first rule that would answer it does so."""
-        for at in self.index.find_candidates(call):
-            rule = self.rules[at]
-            known = rule.then.known
-            if known is not None and known.outcome is None:
-                continue
-            try:
-                held = rule.when.check(call)
-            except RuleError:
+        for match in self.find_matches(call):
+            known = match.rule.then.known
+            if match.failure is not None or known is None:
                 return None
-            if held:
-                return known.outcome if known is not None and type(known.outcome) is Forward else None
+            if known.outcome is not None:  # else it changes only how the answer goes out
+                return known.outcome if type(known.outcome) is Forward else None
         return None
 
 
-def make_rule_set(rules: Sequence[Rule]) -> RuleSet:
-    """Return rules with an index of their conditions."""
-    return describe_rules(rules, index_conditions(rules))
-
-
-def index_conditions(rules: Sequence[Rule]) -> RuleIndex:
-    return RuleIndex([rule.when for rule in rules])
-
-
-def describe_rules(rules: Sequence[Rule], index: Index) -> RuleSet:
+def make_rule_set(rules: Sequence[Rule], *, indexed: bool = True) -> RuleSet:
+    """Return rules with an index of their conditions; without one, each is tried."""
+    conditions = [rule.when for rule in rules]
+    index = RuleIndex(conditions) if indexed else FewIndex(conditions)
     uses = frozenset[str]().union(*[rule.when.uses for rule in rules])
     return RuleSet(
         rules=tuple(rules),
@@ -84,78 +95,35 @@ def forwards_calls(rule: Rule) -> bool:
     return known is not None and type(known.outcome) is Forward
 
 
+def _may_answer(rule: Rule, call: Call, *, lost: bool) -> bool:
+    """Whether a rule may answer a call of an operation that few rules answer, or whose previous response is `lost`."""
+    if call.operation in FOR_FEW_RULES and not is_suited(rule, call):
+        return False
+    return not lost or "previous_response" in rule.when.uses or forwards_calls(rule)
+
+
 class RuleMatch(Struct, frozen=True):
-    """A rule that matches and its groups, or why its condition fails; `is_open`: it answers however often it did."""
+    """A rule that matches a call and the groups of its patterns, or why its condition fails.
+
+    It `counts` if the rule answers only as its `times` and `state` allow, which is still to be seen.
+    """
 
     rule: Rule
     groups: Groups = NO_GROUPS
-    is_open: bool = True
+    counts: bool = False
     failure: RuleError | None = None
 
 
-class RuleSearch(Struct, eq=False):
-    """The search for the rules that match a call, one after the other, until one answers it.
+async def count_matches(first: RuleMatch, others: Iterator[RuleMatch], scenario: ScenarioState) -> Iterator[RuleMatch]:
+    """Return the matches from the first on that may answer: it is counted, as are those that are tried before it.
 
-    A `large` call is matched on a thread. If the previous response of a call is `lost`, only rules that match on it or
-    pass the call on are found.
+    Up to one that does not count, they are tried in one step.
     """
-
-    rule_set: RuleSet
-    call: Call
-    counters: Counters
-    large: bool
-    lost: bool
-    _left: Iterator[int] | None = None  # the numbers of the rules that are not tried yet
-    _ahead: list[RuleMatch] = []
-    _scenario: ScenarioState | None = None
-
-    async def find_next(self) -> RuleMatch | None:
-        """Return the next rule that may answer, or whose condition fails; one that counts its answers is counted."""
-        while True:
-            if not self._ahead:
-                self._ahead = await on_thread(self._look_ahead) if self.large else self._look_ahead()
-                if not self._ahead:
-                    return None
-            at = 0 if self._ahead[0].is_open else await self._find_open()
-            if at is None:
-                self._ahead = []
-            else:
-                match = self._ahead[at]
-                del self._ahead[: at + 1]
-                return match
-
-    def _look_ahead(self) -> list[RuleMatch]:
-        """Return the next rules that match, up to the first that always answers: those before it count in one step.
-
-        A rule whose condition fails is the last one.
-        """
-        call = self.call
-        rules = self.rule_set.rules
-        if self._left is None:
-            self._left = iter(self.rule_set.index.find_candidates(call))
-        found: list[RuleMatch] = []
-        is_for_few = call.operation in FOR_FEW_RULES
-        for at in self._left:
-            rule = rules[at]
-            if is_for_few and not is_suited(rule, call):
-                continue
-            if self.lost and "previous_response" not in rule.when.uses and not forwards_calls(rule):
-                continue
-            try:
-                held = rule.when.check(call)
-            except RuleError as error:
-                found.append(RuleMatch(rule, failure=error))
-                break
-            if held:
-                found.append(RuleMatch(rule, NO_GROUPS if held is True else held, not rule.counts))
-                if not rule.counts or len(found) == MAX_AHEAD:
-                    break
-        return found
-
-    async def _find_open(self) -> int | None:
-        """Return the index of the first rule ahead that may answer; count those that are tried."""
-        if self._scenario is None:
-            self._scenario = ScenarioState(self.call.http.namespace, self.counters)
-        last = len(self._ahead) - 1
-        at = await self._scenario.find_open([each.rule for each in self._ahead if not each.is_open])
-        return last if at is None and self._ahead[last].is_open else at
+    ahead = [first]
+    while ahead[-1].counts and len(ahead) < MAX_AHEAD and (match := next(others, None)) is not None:
+        ahead.append(match)
+    counting = [match.rule for match in ahead if match.counts]
+    at = await scenario.find_open(counting)
+    if at is None:
+        return chain(ahead[len(counting) :], others)
+    return chain((replace(ahead[at], counts=False), *ahead[at + 1 :]), others)

@@ -16,14 +16,17 @@ class RequestWork(Struct):
 
 
 class AnswerWork:
-    """The steps of a request's answers; each of several choices has its own `STEPS`."""
+    """The steps of a request's answers; each of several choices has its own `STEPS`.
+
+    Answers to the parts of a `request` share what that may cost.
+    """
 
     __slots__ = ("_before", "left", "request", "spent")
 
-    def __init__(self) -> None:
+    def __init__(self, request: RequestWork | None = None) -> None:
         self.left = STEPS
         self.spent = 0
-        self.request = REQUEST_WORK.get() or RequestWork()
+        self.request = request or RequestWork()
 
     def __enter__(self) -> None:
         """Let the work of one choice spend from this budget."""
@@ -66,5 +69,4 @@ PER_STEP = {
 }
 MAX_TEXT_TOKENS = 100_000  # of a generated text
 STEPS = 60_000
-REQUEST_WORK: ContextVar[RequestWork | None] = ContextVar("request work", default=None)
 _CURRENT: ContextVar[AnswerWork | None] = ContextVar("budget", default=None)

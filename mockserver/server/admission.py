@@ -4,6 +4,7 @@ from collections.abc import Awaitable
 
 from mockserver.core.call import Call
 from mockserver.core.plan import Answer, Plan
+from mockserver.engine.planning import plan_call
 from mockserver.server.access import check_model_allowed
 from mockserver.server.limits import LIMITED, Reservation
 from mockserver.server.visit import Visit
@@ -22,7 +23,7 @@ def plan_within_limits(call: Call, visit: Visit) -> Awaitable[Plan]:
     if keys is not None and call.mcp is None:
         check_model_allowed(call.model, visit.dialect.credential(visit.request), keys, visit.engine.policy.models)
     if visit.live.limiter is None and _count_choices(call) <= MANY_CHOICES:
-        return visit.engine.plan(call)
+        return plan_call(visit.engine, call)
     return _reserve_and_plan(call, visit)
 
 
@@ -42,11 +43,11 @@ async def _reserve_and_plan(call: Call, visit: Visit) -> Plan:
         key = visit.dialect.credential(call.http)
         call, charge = await visit.reservation.reserve(call, key, visit.engine.policy)
     if visit.sender.in_process or _count_choices(call) <= MANY_CHOICES:
-        plan = await visit.engine.plan(call)
+        plan = await plan_call(visit.engine, call)
         visit.release = plan.release  # also if the rest fails
     else:
         async with live.planning:
-            plan = await visit.engine.plan(call)
+            plan = await plan_call(visit.engine, call)
             visit.release = plan.release
             tokens = plan.outcome.weight if isinstance(plan.outcome, Answer) else 0  # known only now
             visit.take(BYTES_PER_PROMPT * len(call.prompts) + BYTES_PER_TOKEN * tokens)

@@ -25,8 +25,10 @@ from mockserver.dialects._forms import write_form
 from mockserver.engine.answer import split_prompts, use_tokenizer
 from mockserver.engine.counters import find_next_attempt
 from mockserver.engine.engine import Engine
+from mockserver.engine.keeping import recall
 from mockserver.engine.memory import Memory, continue_conversation
 from mockserver.engine.offload import on_thread
+from mockserver.engine.planning import open_objects, plan_call
 from mockserver.kinds import ARTIFACTS, ASKED, CONVERSATIONS
 from mockserver.rules.load import Rule, select_suited
 from mockserver.rules.match.conditions import ConditionResult
@@ -286,7 +288,7 @@ async def explain_call(engine: Engine, call: Call, limit: int | None = None) -> 
 
 async def plan_answer(engine: Engine, call: Call, entries: Entries) -> Plan:
     """Return the answer that a call would get now; nothing is counted or kept."""
-    return await (await copy_engine(engine, call.http.namespace, entries)).plan(call)
+    return await plan_call(await copy_engine(engine, call.http.namespace, entries), call)
 
 
 async def copy_engine(engine: Engine, namespace: str, entries: Entries) -> Engine:
@@ -315,7 +317,7 @@ async def recall_conversation(engine: Engine, call: Call) -> Call:
         return resumed if isinstance(resumed, Call) else continue_conversation(call, ())
     if call.references is not None:
         with suppress(Failure):  # what it refers to does not exist
-            return await engine.recall(call)
+            return await recall(call, open_objects(engine, call))
     return call
 
 

@@ -13,6 +13,7 @@ from mockserver.engine.counters import (
     name_times_counter,
     select_counters,
 )
+from mockserver.engine.planning import plan_call
 from mockserver.rules.load import Rule
 from mockserver.state.in_memory import MemoryCounters
 from tests.kit.calls import Web, call
@@ -88,7 +89,7 @@ def server(*faults: str, seed: int = 0) -> Local:
 def plan(server: Local, text: str = "hello", *, attempt: int | None = None, namespace: str = "default") -> Plan:
     headers: Mapping[str, str] = {} if attempt is None else {"x-stainless-retry-count": str(attempt - 1)}
     asked = call(text, web=Web(headers, namespace=namespace), meaning=text)
-    return asyncio.run(server.live.engine.plan(asked))
+    return asyncio.run(plan_call(server.live.engine, asked))
 
 
 def befallen(plan: Plan) -> list[str]:
@@ -163,7 +164,7 @@ SAYS = "{name: says, then: {text: hello, faults: [crlf], timing: {first_token: 9
 
 def plan_of(*rules: str, text: str = "hi", **settings: object) -> Plan:
     engine = local(f"rules: [{', '.join(rules)}]", **settings).live.engine
-    return asyncio.run(engine.plan(call(text, meaning=text)))
+    return asyncio.run(plan_call(engine, call(text, meaning=text)))
 
 
 def modified_by(plan: Plan) -> list[str]:
@@ -195,7 +196,7 @@ def test_an_answer_says_which_steps_branches_and_faults_it_went_through() -> Non
 
 def test_a_rule_that_forwards_says_so_too() -> None:
     app = local("rules: [{name: on, then: {steps: [{forward: true}]}}]", upstream={"openai": "http://127.0.0.1:9"})
-    found = asyncio.run(app.live.engine.plan(call("hi", meaning="hi")))
+    found = asyncio.run(plan_call(app.live.engine, call("hi", meaning="hi")))
     assert (found.source, modified_by(found)) == ("forwarded", ["on"])
     assert [path.split()[-1] for path in found.trace] == ["steps[0]"]
 
@@ -234,7 +235,7 @@ def test_where_no_rule_answers_the_settings_do() -> None:
 def test_what_is_lost_goes_out_as_rules_say_too() -> None:
     rule = "{name: slow, when: {previous_response: resp_x}, then: {timing: {first_token: 1s}}}"
     asked = call("hi", meaning={}, operation="responses", previous_response_id="resp_x")
-    found = asyncio.run(local(f"rules: [{rule}]", unmatched="error").live.engine.plan(asked))
+    found = asyncio.run(plan_call(local(f"rules: [{rule}]", unmatched="error").live.engine, asked))
     assert isinstance(found.outcome, Failure)
     assert (found.outcome.reason, modified_by(found), found.timing.first_token) == ("previous_not_found", ["slow"], 1.0)
 

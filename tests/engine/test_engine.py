@@ -14,8 +14,9 @@ from mockserver.core.seed import Seed
 from mockserver.engine.engine import Engine
 from mockserver.engine.generation import generate_draft
 from mockserver.engine.memory import Memory
+from mockserver.engine.planning import plan_call
 from mockserver.engine.rule_set import FEW_RULES
-from mockserver.model.budget import REQUEST_WORK, RequestWork
+from mockserver.model.budget import RequestWork
 from mockserver.server.compose import start
 from mockserver.server.sources import Sources
 from mockserver.state.in_memory import MemoryCounters, MemoryValueStore
@@ -145,7 +146,7 @@ def test_prompts_leave_others_their_turn() -> None:
 
     async def planned() -> None:
         others_at_work = asyncio.create_task(others())
-        await local().live.engine.plan(several(50))
+        await plan_call(local().live.engine, several(50))
         others_at_work.cancel()
 
     asyncio.run(planned())
@@ -176,7 +177,7 @@ rules:
 )
 def test_a_rule_times_an_answer_or_else_its_model_or_else_the_settings(model: str, text: str, seconds: float) -> None:
     asked = calls.call(text, model=model, meaning={})
-    assert asyncio.run(local(TIMED).live.engine.plan(asked)).timing.total == seconds
+    assert asyncio.run(plan_call(local(TIMED).live.engine, asked)).timing.total == seconds
 
 
 def test_a_model_is_looked_up_by_the_name_that_a_rule_sees() -> None:
@@ -209,10 +210,8 @@ def test_all_choices_of_a_small_request_are_different() -> None:
 
 
 async def test_the_first_choice_is_made_even_if_earlier_calls_of_a_batch_left_little_work() -> None:
-    before = REQUEST_WORK.set(RequestWork(left=0))
     asked = replace(several(1), operation="chat", options=Options(n=3), prompts=())
-    draft = await generate_draft(asked, Seed())
-    REQUEST_WORK.reset(before)
+    draft = await generate_draft(asked, Seed(), RequestWork(left=0))
     assert isinstance(draft, Draft)
     assert len(draft.choices) == 3
     assert len(set(map(id, draft.choices))) == 1
@@ -371,14 +370,14 @@ async def test_an_engine_that_remembers_elsewhere_leaves_no_trace() -> None:
     engine = local(FRONT_RULES).live.engine
     elsewhere = replace(engine, counters=MemoryCounters(), memory=Memory(MemoryValueStore(count=9, size=9_999)))
     asked = calls.call("ab")
-    sources = [(await each.plan(asked)).source.split()[-1] for each in (elsewhere, elsewhere, engine, engine)]
+    sources = [(await plan_call(each, asked)).source.split()[-1] for each in (elsewhere, elsewhere, engine, engine)]
     assert sources == ["first", "second", "first", "second"]
     assert [rule.name for rule in elsewhere.rules] == ["first", "second"]
 
 
 def planned(engine: Engine, text: str) -> str:
     """The name of the rule that answers."""
-    return asyncio.run(engine.plan(calls.call(text))).source.split()[-1]
+    return asyncio.run(plan_call(engine, calls.call(text))).source.split()[-1]
 
 
 def test_an_engine_that_plays_other_cassettes_shares_the_rest() -> None:

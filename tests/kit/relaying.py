@@ -6,21 +6,18 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from mockserver.core.call import Call
+from msgspec.structs import replace
+
+from mockserver.core.draft import RuleAnswer
 from mockserver.core.episode import Episode
-from mockserver.core.plan import Forward, Plan
-from mockserver.engine.engine import Engine
+from mockserver.core.plan import Forward
+from mockserver.engine.rule_set import make_rule_set
+from mockserver.rules.load import Rule
 from mockserver.server.compose import start
 from mockserver.server.live import Live
 from mockserver.server.run import Running
 from mockserver.server.sources import Sources
-
-
-class Forwarding(Engine, frozen=True, eq=False, kw_only=True):
-    forward: Forward
-
-    async def plan(self, call: Call, part_of: Call | None = None) -> Plan:
-        return Plan(self.forward, "forwarded")
+from tests.kit.rules import loaded
 
 
 @dataclass
@@ -75,9 +72,14 @@ def relaying(
     """A server that asks this upstream, that of openai where only an address is given."""
     addresses = {"openai": upstream} if isinstance(upstream, str) else dict(upstream)
     live = start(Sources((), {"port": 0, "upstream": addresses, **settings}, environ or {}))
-    stated = {name: getattr(live.engine, name) for name in Engine.__struct_fields__}
-    live.engine = Forwarding(**stated, forward=Forward(cassette))
+    live.engine = replace(live.engine, rule_set=make_rule_set([forward_all(Forward(cassette))]))
     kept = Kept()
     live.save_episode = kept.keep
     with Running(live) as running:
         yield Relaying(running, live, kept)
+
+
+def forward_all(forward: Forward) -> Rule:
+    """A rule that passes on every call, whatever its operation."""
+    (rule,) = loaded("rules: [{when: {path: '*'}, then: {forward: true}}]")
+    return replace(rule, then=replace(rule.then, known=RuleAnswer(forward)))

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from mockserver.core.call import Call
 from mockserver.rules.match.conditions import All, Condition, Groups, Leaf
-from mockserver.rules.match.index import JoinedIndex, RuleIndex, find_pinned
+from mockserver.rules.match.index import FewIndex, Index, JoinedIndex, RuleIndex, find_pinned
 from mockserver.rules.match.parse import compile_when
 from tests.kit.calls import Web, call
 from tests.kit.rules import compiled
@@ -42,9 +42,12 @@ def test_left_out(when: dict[str, Any]) -> None:
     assert candidates([when] * 9, ASKED) == []
 
 
-def test_a_field_that_is_costly_to_read_is_not_read_for_the_index_of_few_rules():
-    assert candidates([{"body": {"n": 2}}, {"body": {"n": 2}, "model": "o3"}], ASKED) == [0]
-    assert candidates([{"any": [{"body": {"n": 2}}, {"model": "o3"}]}, {"model": "o3"}], ASKED) == [0]
+@pytest.mark.parametrize("when", [{"body": {"n": 2}}, {"any": [{"body": {"n": 2}}, {"model": "o3"}]}], ids=str)
+def test_few_rules_are_tried_rather_than_looked_up_by_a_field_of_their_own(when: dict[str, Any]) -> None:
+    named = [{"model": model} for model in ("o1", "o3", "o4")]
+    assert candidates([when, *named], ASKED) == [0]
+    assert candidates([{"tools": "get_sky"}, *named], ASKED) == [0]
+    assert candidates([{"tools": "get_sky", "model": "o5"}, *named], ASKED) == []
 
 
 def test_of_many_rules_that_share_a_condition_only_the_right_one_is_tried() -> None:
@@ -58,6 +61,24 @@ def test_a_piece_is_found_across_the_windows_of_a_long_text(others: int) -> None
     tables += [{"last_user": {"contains": f"needle {number}"}} for number in range(others)]
     for at in range(32_768 - 20, 32_768 + 3):
         assert candidates(tables, call("x" * at + "needle in the hay" + "y" * 40_000)) == [0, 1]
+
+
+@pytest.mark.parametrize(
+    ("when", "holds"),
+    [
+        ({"last_user": "*order 00042*"}, True),
+        ({"last_user": "*order 00042*", "model": "o3"}, False),
+        ({"last_user": "order 00042*"}, False),
+        ({"last_user": {"contains": ["order 00042", "order 00043"]}}, False),
+        ({"all": [{"last_user": "*order 00042*"}, {"not": {"last_user": "*order 00042*"}}]}, False),
+        ({"last_user": {"contains": "is  order", "ignore_space": True}}, True),
+        ({"last_user": {"contains": "is order 00042", "ignore_space": True}, "tools": "get_sky"}, False),
+    ],
+    ids=str,
+)
+def test_what_the_index_has_not_checked_is_left(when: dict[str, Any], holds: bool) -> None:
+    index = RuleIndex([compiled(when)] * 3)
+    assert find_rows(index, ASKED) == ([0, 1, 2] if holds else [])
 
 
 def test_halves_of_surrogate_pairs_hide_nothing() -> None:
@@ -117,11 +138,13 @@ CALLS = st.builds(
 @settings(max_examples=300)
 @given(st.lists(WHENS, max_size=6), CALLS)
 def test_every_rule_that_holds_is_a_candidate(tables: list[dict[str, Any]], asked: Call) -> None:
-    conditions = [compile_when(table, lambda message, path: None) for table in tables]
+    conditions = [compile_when(table, lambda message, path: None) for table in tables] * 9  # fewer are only tried
     holding = [row for row, condition in enumerate(conditions) if condition.holds(asked) is not None]
-    found = list(RuleIndex(conditions).find_candidates(asked))
+    index = RuleIndex(conditions)
+    found = list(index.find_candidates(asked))
     assert set(holding) <= set(found)
     assert found == sorted(set(found))
+    assert find_rows(index, asked) == holding
 
 
 PATTERNS = ["(?P<one>[ab])", "(?P<two>[bc])", "(?P<one>b)(?P<two>c)?", "(?P<one>x)|(?P<two>a)", "b"]
@@ -191,10 +214,13 @@ def candidates(tables: Sequence[dict[str, Any]], asked: Call) -> list[int]:
 
 
 def test_two_indexes_are_one() -> None:
-    tables: list[dict[str, Any]] = [{"model": "a"}, {}, {"model": "b"}, {"model": "a"}, {"last_user": "*long*"}]
+    tables: list[dict[str, Any]] = [{"model": "a"}, {}, {"model": "b"}, {"last_user": "*long*"}] * 3
     conditions = [compiled(table) for table in tables]
-    first, other = RuleIndex(conditions[:2]), RuleIndex(conditions[2:])
-    joined, whole = JoinedIndex(first, 2, other), RuleIndex(conditions)
+    joined, whole = JoinedIndex(RuleIndex(conditions[:8]), FewIndex(conditions[8:])), RuleIndex(conditions)
     for model, text in (("a", "long"), ("b", "x"), ("c", "long")):
         asked = call(text, model=model)
-        assert list(joined.find_candidates(asked)) == list(whole.find_candidates(asked))
+        assert find_rows(joined, asked) == find_rows(whole, asked)
+
+
+def find_rows(index: Index, asked: Call) -> list[int]:
+    return [row for row in index.find_candidates(asked) if index.left[row].check(asked)]

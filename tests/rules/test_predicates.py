@@ -14,12 +14,11 @@ from mockserver.rules.match.predicates import (
     PREDICATES,
     Lens,
     UnfitError,
-    _reads_alike,
-    find_literals,
     is_part_of,
     is_same,
     split_pieces,
 )
+from mockserver.rules.match.regexes import _reads_alike, find_literals
 
 FOLD, SQUEEZE, BOTH = Lens(fold=True), Lens(squeeze=True), Lens(fold=True, squeeze=True)
 

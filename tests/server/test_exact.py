@@ -16,6 +16,7 @@ from mockserver.core.plan import Answer, Reasoning, Text, ToolUse
 from mockserver.core.seed import Seed, WallClock
 from mockserver.core.tokens import raw
 from mockserver.engine.answer import Author, answer
+from mockserver.engine.planning import plan_call
 from mockserver.server.routes import find_routes
 from mockserver.tokenizers import named
 from tests.kit.calls import call
@@ -99,7 +100,7 @@ def streamed(server: Local, path: str, body: Any) -> tuple[list[Frame], Answer]:
     operation = found.endpoint.operations["POST"]
     http = HttpRequest("POST", path, body=json.dumps(body).encode())
     asked = operation.parse(http, False)
-    made = asyncio.run(server.live.engine.plan(asked)).outcome
+    made = asyncio.run(plan_call(server.live.engine, asked)).outcome
     assert isinstance(made, Answer)
     reply = operation.render(asked, made)
     return [frame for frame in reply.frames or () if isinstance(frame, Frame)], made

@@ -16,7 +16,7 @@ from mockserver.config.errors import RuleError
 from mockserver.core.call import Call
 from mockserver.core.json import Json
 from mockserver.core.lazy import lazy_property
-from mockserver.rules.match.fields import Field, Read, find_nested_param
+from mockserver.rules.match.fields import Field, find_nested_param
 from mockserver.rules.match.predicates import PLAIN, Lens, Test, TextSet
 
 Groups = Mapping[str, str]
@@ -169,13 +169,13 @@ Condition = Leaf | All | Either
 
 def compile_check(condition: Condition) -> Check:
     """Return the function that tests a call for a condition: each leaf costs one read and one test."""
-    match condition:
-        case Leaf():
-            read, test = _make_step(condition)
-            return lambda call: test(read(call))
-        case All():
-            return _check_all(tuple(map(_make_step, _put_cheap_first(_flatten(condition)))))
-    return _check_any(tuple(map(_make_step, condition.parts)))
+    if isinstance(condition, Either):
+        return _check_any(tuple(map(_make_step, condition.parts)))
+    steps = tuple(map(_make_step, _put_cheap_first(_flatten(condition))))
+    if len(steps) == 1:
+        read, test = steps[0]
+        return lambda call: test(read(call))
+    return _collect_groups(steps) if _has_pattern(condition) else _check_all(steps)
 
 
 class _Step(NamedTuple):
@@ -186,6 +186,18 @@ class _Step(NamedTuple):
 
 
 def _check_all(steps: tuple[_Step, ...]) -> Check:
+    def check(call: Call) -> bool:
+        for read, test in steps:  # noqa: SIM110  # a generator takes longer
+            if not test(read(call)):
+                return False
+        return True
+
+    return check
+
+
+def _collect_groups(steps: tuple[_Step, ...]) -> Check:
+    """Return the check that all hold, and which groups their patterns have found."""
+
     def check(call: Call) -> bool | Groups:
         groups = None
         for read, test in steps:
@@ -213,23 +225,25 @@ def _check_any(steps: tuple[_Step, ...]) -> Check:
 def _make_step(condition: Condition) -> _Step:
     if not isinstance(condition, Leaf):
         return _Step(lambda call: call, condition.check)
-    needs_text = condition.predicate == "holds" and condition.field.needs
-    read = _read_if_needed(condition.field) if needs_text else condition.field.read
-    return _Step(read, _choose_test(condition))
+    if condition.predicate == "holds" and condition.field.needs:
+        return _Step(_read_if_needed(condition), bool)
+    return _Step(condition.field.read, _choose_test(condition))
 
 
-def _read_if_needed(field: Field) -> Read:
-    """Return a reader of a true-or-false field that reads nothing if the value cannot be true."""
-    read = field.read
-    needs = field.needs
+def _read_if_needed(leaf: Leaf) -> Callable[[Call], bool | Groups]:
+    """Return a check of a true-or-false field that does not read the value if that cannot be true."""
+    read = leaf.field.read
+    needs = leaf.field.needs
+    test = leaf.test
+    absent = test(None)
 
-    def read_if_needed(call: Call) -> Json:
+    def check(call: Call) -> bool | Groups:
         written = call.written
         if written is not None and written.find(needs) < 0 and written.find(_ESCAPED_ASCII) < 0:
-            return None
-        return read(call)
+            return absent
+        return test(read(call))
 
-    return read_if_needed
+    return check
 
 
 def _choose_test(leaf: Leaf) -> Callable[[Any], bool | Groups]:
@@ -241,12 +255,12 @@ def _choose_test(leaf: Leaf) -> Callable[[Any], bool | Groups]:
 _ESCAPED_ASCII = b"\\u00"
 
 
-def _flatten(condition: All) -> Iterator[Leaf | Either]:
-    for part in condition.parts:
-        if isinstance(part, All):
+def _flatten(condition: Condition) -> Iterator[Leaf | Either]:
+    if isinstance(condition, All):
+        for part in condition.parts:
             yield from _flatten(part)
-        else:
-            yield part
+    else:
+        yield condition
 
 
 def _put_cheap_first(parts: Iterable[Leaf | Either]) -> Iterator[Leaf | Either]:
@@ -256,12 +270,12 @@ def _put_cheap_first(parts: Iterable[Leaf | Either]) -> Iterator[Leaf | Either]:
         yield from run if patterns else sorted(run, key=_is_costly)
 
 
-def _has_pattern(part: Leaf | Either) -> bool:
+def _has_pattern(part: Condition) -> bool:
     return any(leaf.predicate == "regex" for leaf in part.leaves)
 
 
 def _is_costly(part: Leaf | Either) -> bool:
-    return any(leaf.field.costly or leaf.predicate == "schema" for leaf in part.leaves)
+    return any((leaf.field.costly and not leaf.field.needs) or leaf.predicate == "schema" for leaf in part.leaves)
 
 
 def mark_implied(condition: Condition) -> Condition:

@@ -13,12 +13,16 @@ from heapq import merge
 from itertools import chain
 from typing import Literal, NamedTuple
 
+from msgspec import Struct
+
 from mockserver.core.call import Call
 from mockserver.core.json import Json
+from mockserver.core.lazy import lazy_property
 from mockserver.core.text import is_unicode
-from mockserver.rules.match.conditions import All, Condition, Either, Leaf
+from mockserver.rules.match.conditions import All, Check, Condition, Either, Leaf, compile_check
 from mockserver.rules.match.fields import Field, Read
-from mockserver.rules.match.predicates import PLAIN, Lens, find_literals, is_pattern, make_tuple, split_pieces
+from mockserver.rules.match.predicates import PLAIN, Lens, is_pattern, make_tuple, split_pieces
+from mockserver.rules.match.regexes import find_literals
 
 MIN_PIECE = 3  # shorter pieces occur in almost every text
 _WINDOW = 32_768  # bytes given to an automaton at once, which bounds the memory its hits take
@@ -26,6 +30,7 @@ _FEW_PIECES = 16  # pieces searched at once in a long text, by vector instructio
 _VERY_FEW_PIECES = 4  # pieces searched one by one in a short text
 _SHORT_TEXT = 500  # characters of a text that is short
 _FEW_CONDITIONS = 8  # conditions that are tried rather than looked up by a field that is costly to read
+_VERY_FEW_CONDITIONS = 2  # the same, by any field
 
 
 Value = str | float | bool
@@ -47,64 +52,73 @@ class IndexKey(NamedTuple):
 
 
 Clause = frozenset[IndexKey]
+_NO_CLAUSE: Clause = frozenset()
 Rows = tuple[int, ...]
-Find = Callable[[Json], Iterable[Rows]]
+Find = Callable[[Json], Rows]
 Hits = list[tuple[int, int, int]]  # the number of a piece, and where it begins and ends
 
 
+class Remainder(Struct, frozen=True, dict=True):
+    """What is left to check of a condition for calls that meet one of its clauses."""
+
+    condition: Condition
+    clause: Clause
+
+    @lazy_property
+    def check(self) -> Check:
+        return compile_check(_leave_out(self.condition, self.clause))
+
+
 class RuleIndex:
-    """Finds which of many conditions can hold for a call."""
+    """Finds which of many conditions can hold for a call; `left` is what remains to be checked of each of them."""
 
     def __init__(self, conditions: Sequence[Condition]) -> None:
         choices = [tuple(list_clauses(condition)) for condition in conditions]
-        keys = tuple(chain.from_iterable(chain.from_iterable(choices)))
-        sharers = _count_sharers(keys)
-        unread = _find_unread_fields(keys)
+        costs = _rate_clauses(choices)
+        chosen = [min(clauses, key=costs.__getitem__, default=_NO_CLAUSE) for clauses in choices]
+        unread = _find_unread_fields(chosen)
+        self.left: list[Condition | Remainder] = [*conditions]
         always = list[int]()
         tables: dict[KeyPlace, dict[Value, list[int]]] = defaultdict(lambda: defaultdict(list))
-        for row, clauses in enumerate(choices):
-            if unread:
-                clauses = tuple(clause for clause in clauses if unread.isdisjoint(key.place.field for key in clause))
-            if not clauses:
+        for row, clause in enumerate(chosen):
+            if not clause or any(key.place.field in unread for key in clause):
                 always.append(row)
                 continue
-            for key in min(clauses, key=partial(_rate_cost, sharers)):
+            self.left[row] = Remainder(conditions[row], clause)
+            for key in clause:
                 tables[key.place][key.value].append(row)
         self._always = tuple(always)
-        self._finders = _make_finders(tables)
+        self._apart = self._always if len(always) > _FEW_CONDITIONS else ()  # too many to be found with each value
+        self._finders = _make_finders(tables, () if self._apart else self._always)
 
     def find_candidates(self, call: Call) -> Iterable[int]:
         """Return the numbers of all conditions that may hold, ascending, without duplicates."""
-        always = self._always
-        found: list[Rows] = []  # annotated: `list[Rows]()` is thirty times slower
+        rows: Rows = ()
         for read, find in self._finders:
-            value = read(call)
-            if value is not None:
-                found += find(value)
-        if not found:
-            return always
-        rows = found[0] if len(found) == 1 else sorted({*chain(*found)})
-        if not always:
-            return rows
-        return sorted((*always, *rows)) if len(always) <= _FEW_CONDITIONS else merge(always, rows)
+            found = find(read(call))
+            if found:
+                rows = _unite((rows, found)) if rows else found
+        return merge(self._apart, rows) if self._apart else rows or self._always
 
 
 class FewIndex:
     """No index: trying a few conditions is faster than indexing them."""
 
-    def __init__(self, size: int) -> None:
-        self._all = range(size)
+    def __init__(self, conditions: Sequence[Condition]) -> None:
+        self.left: Sequence[Condition | Remainder] = conditions
+        self._all = range(len(conditions))
 
     def find_candidates(self, call: Call) -> Iterable[int]:
         return self._all
 
 
 class JoinedIndex:
-    """Two indexes as one: `size` conditions of the first, followed by those of the other."""
+    """Two indexes as one: the conditions of the first, followed by those of the other."""
 
-    def __init__(self, first: "Index", size: int, other: "Index") -> None:
+    def __init__(self, first: "Index", other: "Index") -> None:
+        self.left: Sequence[Condition | Remainder] = (*first.left, *other.left)
         self._first = first
-        self._size = size
+        self._size = len(first.left)
         self._other = other
 
     def find_candidates(self, call: Call) -> Iterator[int]:
@@ -151,23 +165,59 @@ def find_pinned(condition: Condition, field: str) -> frozenset[Json] | None:
     return frozenset(key.value for key in whole) if whole and all(key.place.part == "whole" for key in whole) else None
 
 
-def _count_sharers(keys: Sequence[IndexKey]) -> Counter[IndexKey]:
-    """Return how many conditions share each key; more, if its field is costly to read."""
-    sharers = Counter(keys)
-    sharers.update({key: _FEW_CONDITIONS for key in keys if key.place.field.costly})
-    return sharers
+def _rate_clauses(choices: Sequence[Sequence[Clause]]) -> Mapping[Clause, tuple[int, int, int, bool]]:
+    """Return what it costs to look a condition up by one of the clauses that each has.
+
+    Preferred are keys that few conditions share, of fields that are cheap to read and that many conditions can be
+    looked up by; then long values, then a dict over an automaton.
+    """
+    times = Counter(chain.from_iterable(choices))
+    sharers = Counter[IndexKey]()
+    readers = Counter[Field]()
+    for clause, count in times.items():
+        for key in clause:
+            sharers[key] += count
+        for field in _list_fields(clause):
+            readers[field] += count
+    costs = dict[Clause, tuple[int, int, int, bool]]()
+    for clause in times:
+        shortest, is_quick = _weigh(clause)
+        shared = sum([sharers[key] + _FEW_CONDITIONS * key.place.field.costly for key in clause])
+        costs[clause] = (shared, -min([readers[field] for field in _list_fields(clause)]), -shortest, not is_quick)
+    return costs
 
 
-def _find_unread_fields(keys: Sequence[IndexKey]) -> Set[Field]:
-    """Return the costly fields that so few keys look at that the index does not read them."""
-    counts = Counter(key.place.field for key in keys if key.place.field.costly)
-    return {field for field, count in counts.items() if count <= _FEW_CONDITIONS}
+def _list_fields(clause: Clause) -> Set[Field]:
+    return {key.place.field for key in clause}
 
 
-def _rate_cost(sharers: Counter[IndexKey], clause: Clause) -> tuple[int, int, bool]:
-    # Prefer keys that few rules share, then long values, then a dict over an automaton.
-    shortest, is_quick = _weigh(clause)
-    return sum([sharers[key] for key in clause]), -shortest, not is_quick
+def _find_unread_fields(chosen: Sequence[Clause]) -> Set[Field]:
+    """Return the fields by which so few conditions are looked up that it takes less to try these."""
+    counts = Counter(field for clause in chosen for field in _list_fields(clause))
+    few = {True: _FEW_CONDITIONS, False: _VERY_FEW_CONDITIONS}
+    return {field for field, count in counts.items() if count <= few[field.costly]}
+
+
+def _leave_out(condition: Condition, clause: Clause) -> Condition:
+    """Return a condition without what one of its clauses, which is met, says already."""
+    match condition:
+        case Leaf() if _is_settled(condition, clause):
+            return All()
+        case All(parts):
+            return All(tuple([_leave_out(part, clause) for part in parts]))
+    return condition
+
+
+def _is_settled(leaf: Leaf, clause: Clause) -> bool:
+    """Whether a leaf asks for no more than one of its clauses: that a text is one of some, or contains one."""
+    if leaf.negative or clause not in _list_clauses_of_leaf(leaf) or any(type(key.value) is not str for key in clause):
+        return False
+    if all(key.place.part == "whole" for key in clause):
+        return True
+    if leaf.predicate == "glob":
+        first, *pieces, last = split_pieces(leaf.expected)
+        return len(pieces) == 1 and not (first or last or leaf.lens.squeeze)
+    return leaf.predicate == "contains" and len(make_tuple(leaf.expected)) == 1 and not leaf.lens.squeeze
 
 
 def _weigh(clause: Clause) -> tuple[int, bool]:
@@ -232,22 +282,29 @@ def _make_piece_clause(leaf: Leaf, text: str) -> Clause:
     return frozenset([IndexKey(KeyPlace("piece", leaf.field, Lens(fold=leaf.lens.fold)), longest)])
 
 
-def _make_finders(tables: Mapping[KeyPlace, Mapping[Value, list[int]]]) -> tuple[tuple[Read, Find], ...]:
-    """Return the fields to read, and what finds the conditions for the value of each."""
+def _make_finders(
+    tables: Mapping[KeyPlace, Mapping[Value, Sequence[int]]], always: Sequence[int]
+) -> Sequence[tuple[Read, Find]]:
+    """Return the fields to read, each with what finds the conditions for its value, and those that are always tried."""
     finders: dict[Read, list[Find]] = defaultdict(list)
     for place, table in tables.items():
-        finders[place.field.read].append(_make_finder(place, table))
+        rows = {value: _unite((always, found)) for value, found in table.items()}
+        finders[place.field.read].append(_make_finder(place, rows))
     return tuple([(read, _join_finders(finds)) for read, finds in finders.items()])
 
 
 def _join_finders(finders: Sequence[Find]) -> Find:
     if len(finders) == 1:
         return finders[0]
-    return lambda value: [rows for find in finders for rows in find(value)]
+    return lambda value: _unite([find(value) for find in finders])
 
 
-def _make_finder(place: KeyPlace, table: Mapping[Value, list[int]]) -> Find:
-    rows = {value: tuple(dict.fromkeys(found)) for value, found in table.items()}
+def _unite(found: Sequence[Sequence[int]]) -> Rows:
+    """Return the numbers of all that were found, ascending, without duplicates."""
+    return tuple(sorted({*chain(*found)}))
+
+
+def _make_finder(place: KeyPlace, rows: Mapping[Value, Rows]) -> Find:
     lens = None if place.lens == PLAIN else place.lens
     match place.part:
         case "whole":
@@ -263,7 +320,7 @@ def _make_whole_finder(rows: Mapping[Json, Rows], lens: Lens | None) -> Find:
     if lens is not None and lens.squeeze:  # squeezing makes texts shorter, folding does not
         longest = sys.maxsize
 
-    def find(value: Json) -> Iterable[Rows]:
+    def find(value: Json) -> Rows:
         if isinstance(value, str):
             if len(value) > longest:
                 return ()
@@ -271,16 +328,15 @@ def _make_whole_finder(rows: Mapping[Json, Rows], lens: Lens | None) -> Find:
                 value = lens(value)
         elif not isinstance(value, (int, float)):  # a union takes longer
             return ()
-        found = rows.get(value)
-        return () if found is None else (found,)
+        return rows.get(value, ())
 
     return find
 
 
-def _find_elements(rows: Mapping[Json, Rows], lens: Lens, value: Json) -> Iterable[Rows]:
+def _find_elements(rows: Mapping[Json, Rows], lens: Lens, value: Json) -> Rows:
     if not value or not isinstance(value, list | tuple):
         return ()
-    return [found for element in value if isinstance(element, str) and (found := rows.get(lens(element)))]
+    return _unite([rows.get(lens(element), ()) for element in value if isinstance(element, str)])
 
 
 def _make_piece_finder(rows: Mapping[Json, Rows], lens: Lens | None) -> Find:
@@ -292,21 +348,17 @@ def _make_piece_finder(rows: Mapping[Json, Rows], lens: Lens | None) -> Find:
     search = ahocorasick_rs.BytesAhoCorasick(sought).find_matches_as_indexes  # half as fast for str
     search_windows = _make_window_search(sought, search)
 
-    def find(value: Json) -> Iterable[Rows]:
+    def find(value: Json) -> Rows:
         if not isinstance(value, str):
             return ()
         text = value if lens is None else lens(value)
         if few and len(text) <= _SHORT_TEXT:
-            held: list[Rows] = []
-            for piece, its_rows in few:
-                if piece in text:
-                    held.append(its_rows)
-            return held
-        data = text.encode("utf-8", "replace")
+            return _unite([rows for piece, rows in few if piece in text])
+        data = text.encode("utf-8", "surrogatepass")
         hits = search(data, overlapping=True) if len(data) <= _WINDOW else search_windows(data)
-        if len(hits) < 2:
-            return (found[hits[0][0]],) if hits else ()
-        return [found[piece] for piece in {hit[0] for hit in hits}]
+        if len(hits) == 1:
+            return found[hits[0][0]]
+        return _unite([found[piece] for piece in {hit[0] for hit in hits}]) if hits else ()
 
     return find
 

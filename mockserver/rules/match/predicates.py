@@ -4,60 +4,18 @@ A test never raises for a value that it cannot compare; it returns False. An abs
 false`.
 """
 
-import json
 import operator
 import re
 from collections.abc import Callable, Mapping
-from functools import cache, partial
-from typing import Any
+from functools import partial
 
 from msgspec import Struct
 
-from mockserver.config.errors import RuleError
 from mockserver.core.json import Json
-from mockserver.core.lazy import lazy_pattern
-from mockserver.core.pattern_size import check_size
-
-# One element of a pattern. Anything else, such as (?i), \p{L} or a nested set, counts as unknown.
-_ELEMENT = lazy_pattern(
-    r"""
-      (?P<open>    \( (?: \?: | \?P?<[A-Za-z_]\w*> )? (?!\?) )
-    | (?P<close>   \) )
-    | (?P<or>      \| )
-    | (?P<quantity> [*+?] | \{ [^{}]* \} )
-    | (?P<break>   [.^$] | \\[dDwWsSbBAZntrfv] | \[ \^?+ \]?+ (?: [^\[\]\\] | \\[^\W_] | \\\W )* \] )
-    | (?P<escaped> \\ [^\w\s] )
-    | (?P<letter>  [^\\()|*+?{}\[\].^$] )
-    """,
-    re.VERBOSE | re.DOTALL,
-)
-
-
-def find_literals(pattern: str) -> tuple[str, ...]:
-    """Return literal texts that every match of the pattern must contain; none if that is not obvious."""
-    runs: list[str] = []
-    run = ""
-    depth = 0
-    at = 0
-    while at < len(pattern):
-        element = _ELEMENT.match(pattern, at)
-        kind = element.lastgroup if element else None
-        if element is None or (kind == "or" and not depth):
-            return ()
-        at = element.end()
-        depth += (kind == "open") - (kind == "close")
-        if depth == 0 and kind in ("letter", "escaped"):
-            run += element[0][-1]
-        elif depth == 0:
-            # A quantity other than + makes the last letter optional.
-            runs.append(run[:-1] if kind == "quantity" and element[0] != "+" else run)
-            run = ""
-    return tuple(filter(None, (*runs, run)))
-
+from mockserver.rules.match.regexes import compile_search
 
 Test = Callable[[Json], bool | Mapping[str, str]]  # named groups, if there are any, also mean that it holds
 
-REGEX_SECONDS = 0.1  # for every million characters or part of it
 _STAR = re.compile(r"(?<!\\)\*")
 _SPACE = re.compile(r"\s+")
 
@@ -228,80 +186,14 @@ def _build_affix(fits: Callable[[str, str], bool]) -> Callable[[Json, Lens], Tes
 
 
 def _build_regex(expected: str, lens: Lens) -> Test:
-    compiled = cache(partial(_compile_regex, expected, fold=lens.fold))
-    alike = _reads_alike(expected)
-    if not alike:
-        compiled()  # its mistakes are reported now
-    spaces = Lens(squeeze=lens.squeeze) if lens.squeeze else None
-    required = "" if lens.fold else max(find_literals(expected), key=len, default="")
-    surely_fast = _SHORT_TEXT if alike and _is_simple(expected) else -1  # characters of a text
-
-    def search(actual: Json) -> bool | Mapping[str, str]:
-        if not isinstance(actual, str):
-            return False
-        text = actual if spaces is None else spaces(actual)
-        if required not in text:  # much faster than a search by the pattern
-            return False
-        pattern = compiled()
-        if len(text) <= surely_fast:
-            found = pattern.search(text)  # reading the clock takes longer
-        else:
-            try:
-                found = pattern.search(text, timeout=REGEX_SECONDS * (1 + len(text) // 1_000_000))
-            except (TimeoutError, MemoryError):  # the library raises MemoryError for some patterns
-                raise RuleError(_explain_timeout(expected)) from None
-        return found is not None and ({name: found[name] or "" for name in pattern.groupindex} or True)
-
-    return search
-
-
-def _compile_regex(pattern: str, *, fold: bool) -> Any:
-    import regex  # type: ignore[import-untyped]  # slow to import, and many rules files have no pattern
-
     try:
-        return regex.compile(check_size(pattern), regex.IGNORECASE if fold else 0)
-    except (regex.error, ValueError, OverflowError, RecursionError) as error:
-        raise UnfitError(f"invalid regular expression: {error}") from None
-
-
-def _reads_alike(pattern: str) -> bool:
-    """Return whether `regex` and the standard library read a pattern alike, and the latter accepts it.
-
-    If so, `regex` is not imported until a text is searched.
-    """
-    if len(pattern) > _LONGEST_ALIKE or not _ALIKE.fullmatch(pattern):
-        return False
-    try:
-        re.compile(pattern)
-    except re.error:
-        return False
-    return True
-
-
-def _is_simple(pattern: str) -> bool:
-    """Return whether a pattern that reads alike is short, repeats at most one character, and has no other choice."""
-    if len(pattern) > _SIMPLE or "|" in pattern or pattern.count("?") > pattern.count("(?"):
-        return False
-    return pattern.count("*") + pattern.count("+") <= 1 and ")*" not in pattern and ")+" not in pattern
-
-
-_SIMPLE = 60  # characters of a pattern: the search then stays far below its time limit
-_SHORT_TEXT = 200  # characters of a text
-_LONGEST_ALIKE = 200  # characters
-_ALIKE = lazy_pattern(
-    r"""(?:
-      [^\(){}\[\]?]
-    | \\[dDwWsSbB] | \\[^\w\s]
-    | \( (?: \?: | \?P<[A-Za-z_]\w*+> )?+ (?!\?) | \) | \?
-    | \[ \^?+ (?: \w-\w | \w | \\[dDwWsS] | [ .,/'"!] )++ -?+ \]
-    )*+""",
-    re.VERBOSE,
-)
-
-
-def _explain_timeout(pattern: str) -> str:
-    shown = json.dumps(pattern if len(pattern) <= 80 else pattern[:79] + "…", ensure_ascii=False)
-    return f"the pattern {shown} took more than {REGEX_SECONDS} s, or ran out of memory, on this request; simplify it"
+        search = compile_search(expected, fold=lens.fold)
+    except ValueError as error:
+        raise UnfitError(str(error)) from None
+    if not lens.squeeze:
+        return search
+    spaces = Lens(squeeze=True)
+    return lambda actual: isinstance(actual, str) and search(spaces(actual))
 
 
 def _build_number(holds: Callable[[Json, Json], bool]) -> Callable[[Json, Lens], Test]:

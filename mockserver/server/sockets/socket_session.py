@@ -22,6 +22,7 @@ from mockserver.core.state import StateLostError
 from mockserver.delivery.connection import WIRE, ClientConnection, Wire
 from mockserver.delivery.paced import PacedStream
 from mockserver.engine.offload import LARGEST_IN_LOOP
+from mockserver.engine.planning import plan_call
 from mockserver.server.deliver import serve
 from mockserver.server.limits import estimate_parsed_size
 from mockserver.server.replies import PlanRenderer
@@ -163,7 +164,7 @@ class SocketSession:
         await live.catch_up(handshake.namespace)
         space = live.namespaces.touch(handshake.namespace)
         engine = space.find_engine(live.engine)
-        plan = await engine.plan(call)
+        plan = await plan_call(engine, call)
         if plan.outcome is None and not plan.faults:
             return None
         if plan.outcome is None:

@@ -20,6 +20,7 @@ from mockserver.delivery.connection import CLIENT_LEFT, CUT, STOPPED
 from mockserver.dialects._openai_api.realtime.recordings import make_recording_call
 from mockserver.dialects._parse import Body
 from mockserver.engine.offload import on_thread
+from mockserver.engine.planning import plan_call
 from mockserver.kinds.audio import Transcript
 from mockserver.kinds.realtime import TURN
 from mockserver.media.samples import SampleFormat
@@ -173,7 +174,7 @@ class RecordedSession(SocketSession):
         dialect = self.responder.dialect.name
         call = await on_thread(make_recording_call, request, dialect, transcription, audio, sound)
         engine = self.responder.live.find_engine(self.handshake.namespace)
-        return Heard(call, await engine.plan(replace(call, http=replace(request, turn=None))))
+        return Heard(call, await plan_call(engine, replace(call, http=replace(request, turn=None))))
 
     async def send_noted(self, data: bytes, *, is_text: bool) -> None:
         """Send a frame, and note it; nothing follows the end of a session."""

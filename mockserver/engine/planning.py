@@ -1,0 +1,259 @@
+"""What a call gets. `plan_call` begins the story; `plan_turn` and `ask_rules` are most of it. Start here.
+
+Each step has its module, none of which imports this one: what a call goes on after (`memory.py`, `keeping.py`),
+messages to MCP servers (`mcp_messages.py`) and tools of theirs (`hosted_mcp.py`), limits (`catalogue.py`), rules
+(`rule_set.py`, `rule_answers.py`, `overrides.py`), what is recorded, kept or made up (`unruled.py`), and what becomes
+of words (`outcomes.py`). Reads and writes no wire format, and opens no connection.
+"""
+
+import asyncio
+from collections.abc import Awaitable
+from functools import partial
+
+from msgspec.structs import replace
+
+from mockserver.core.call import Call
+from mockserver.core.draft import ArtifactDraft, Draft, RuleOutcome
+from mockserver.core.plan import Answer, Failure, Forward, Plan, Timing
+from mockserver.engine.answer import ALONE, join_plans, split_prompts, use_tokenizer
+from mockserver.engine.catalogue import apply_limits
+from mockserver.engine.counters import ScenarioState, find_attempt
+from mockserver.engine.engine import CallContext, Engine
+from mockserver.engine.hosted_mcp import HostedAnswer
+from mockserver.engine.keeping import ABOUT_KEPT, do_work, keep_answer, recall
+from mockserver.engine.mcp_messages import plan_message
+from mockserver.engine.memory import continue_conversation
+from mockserver.engine.offload import is_large, on_thread
+from mockserver.engine.outcomes import FORWARDED, finish, plan_draft, plan_outcome
+from mockserver.engine.overrides import NO_OVERRIDES, DeliveryOverrides, select_faults
+from mockserver.engine.rule_answers import add_remarks, ask_rule, check_fit
+from mockserver.engine.rule_set import count_matches
+from mockserver.engine.unruled import SILENCE, plan_unruled, replay, replay_refused
+from mockserver.kinds import CONVERSATIONS
+from mockserver.kinds.objects import Objects
+from mockserver.model.budget import RequestWork
+from mockserver.rules.lint.contradictions import recall_contradictions
+
+
+async def plan_call(
+    engine: Engine, call: Call, *, part_of: Call | None = None, work: RequestWork | None = None
+) -> Plan:
+    """Plan the answer to a call, or its refusal.
+
+    A call with several prompts is planned as that many calls, so that each prompt gets what it would get alone; they
+    are `part_of` the call that cassettes record, and share its `work`. Raises Failure if such a part is refused.
+    """
+    asked = call if part_of is None else part_of
+    terms = engine.policy.terms[call.dialect, call.model]
+    if terms.tokenizer is not call.tokenizer:
+        call = use_tokenizer(call, terms.tokenizer)
+    context = CallContext(engine, asked, terms, work)
+    try:
+        if len(call.prompts) > 1:
+            plan = await _plan_each(context, call)
+        elif call.mcp is not None:
+            plan = await plan_message(context, call, plan_turn)
+        elif call.references is not None or call.previous_response_id is not None:
+            plan = await plan_continuation(context, call)
+        else:
+            plan = await plan_answer(context, call)
+            if call.options.store or call.http.turn is not None or call.operation in ABOUT_KEPT:
+                plan = await keep_answer(engine, call, plan)
+    except Failure as refusal:
+        if part_of is not None:
+            raise
+        return Plan(refusal, "invalid")
+    if asked.remarks and part_of is None and engine.policy.lints:
+        plan = replace(plan, remarks=(*asked.remarks, *plan.remarks))
+    return plan
+
+
+async def plan_continuation(context: CallContext, call: Call) -> Plan:
+    """Plan the answer to a call that goes on after a kept response, or refers to kept objects. Raises Failure."""
+    engine = context.engine
+    objects = open_objects(engine, call, locks=engine.memory.locks if engine.policy.unmatched == "error" else None)
+    try:
+        plan = await _plan_recalled(context, call, objects)
+    except BaseException:
+        objects.release()
+        raise
+    return replace(plan, release=objects.release) if objects.held else plan
+
+
+async def _plan_recalled(context: CallContext, call: Call, objects: Objects) -> Plan:
+    """Plan the answer to a call after what it continues and refers to; `objects` goes on holding what it has locked."""
+    engine = context.engine
+    references = call.references
+    if references is not None:
+        try:
+            call = await recall(call, objects)
+        except Failure:
+            forward = engine.rule_set.find_forward(call)  # the provider may know what this server does not
+            plan = await replay_refused(context, call) if forward is None else Plan(forward, FORWARDED)
+            if plan is None:
+                raise
+            return plan
+        if call.model != context.asked.model:
+            context = replace(context, terms=engine.policy.terms[call.dialect, call.model])
+    if call.previous_response_id is not None:
+        resumed = await engine.memory.resume(call)
+        conversation = CONVERSATIONS.get(call.operation)
+        needed = engine.policy.unmatched == "error" or (conversation is not None and conversation.needs_previous)
+        lost = isinstance(resumed, Failure) or (resumed is None and needed)
+        context = replace(context, lost=lost)
+        call = resumed if isinstance(resumed, Call) else continue_conversation(call, ())
+    plan = await plan_answer(context, call)
+    if references is not None and type(plan.outcome) is Answer:
+        own = replace(objects, call=call, locks=None)
+        is_generated = plan.source == "generated"
+        plan = replace(plan, outcome=await references.write(call, plan.outcome, own, is_generated=is_generated))
+    plan = await keep_answer(engine, call, plan)
+    outcome = plan.outcome  # which tells the messages of the conversation that led to it
+    return replace(plan, outcome=replace(outcome, prompt=call.messages)) if isinstance(outcome, Answer) else plan
+
+
+def plan_answer(context: CallContext, call: Call) -> Awaitable[Plan]:
+    """Plan the answer to a call that is complete, with the calls of MCP tools that the provider makes."""
+    if call.connectors:
+        return HostedAnswer(context, call, plan_turn=plan_turn, plan_call=plan_call).plan()
+    return plan_turn(context, call)
+
+
+async def plan_turn(context: CallContext, call: Call) -> Plan:
+    """Plan what the model, or whatever answers in its place, says to a call that is complete. Raises Failure.
+
+    That is the first rule that answers, else the cassette, what is kept, or the model without weights.
+    """
+    engine = context.engine
+    turn = call.http.turn
+    if turn is not None and not turn.writes and not context.lost:
+        return await _warm_up(context, call)
+    large = is_large(call)
+    try:
+        if large:
+            call = await on_thread(apply_limits, call, context.terms.model, context.terms.refusing)
+        else:
+            call = apply_limits(call, context.terms.model, context.terms.refusing)
+    except Failure:
+        plan = await replay_refused(context, call)
+        if plan is None:
+            raise
+        return plan
+    if engine.rule_set.counts_attempts:
+        call = replace(call, attempt=await find_attempt(call, engine.counters))
+    ruled = await ask_rules(context, call, large=large)
+    if type(ruled) is not DeliveryOverrides:
+        return ruled
+    plan = await replay(context, call)
+    if plan is None and context.lost:
+        plan = Plan(Failure("previous_not_found"), "unmatched")
+    elif plan is None and call.work is not None:
+        plan = await do_work(engine, call, open_objects(engine, call))
+    elif plan is None:
+        plan = await plan_unruled(context, call, ruled)
+    return ruled.apply(call, engine.policy.seed, plan)
+
+
+async def ask_rules(context: CallContext, call: Call, *, large: bool) -> Plan | DeliveryOverrides:
+    """Plan what the first rule says that answers; without one, return what rules say of how the answer goes out."""
+    engine = context.engine
+    overrides = NO_OVERRIDES
+    scenario = None
+    matches = engine.rule_set.find_matches(call, lost=context.lost)
+    if large:
+        matches = iter(await on_thread(list, matches))
+    while (match := next(matches, None)) is not None:
+        rule = match.rule
+        if match.failure is not None:
+            return Plan(Failure("server_error", f"{rule.source}: {match.failure}", status=500), rule.source)
+        if match.counts:
+            scenario = scenario or ScenarioState(call.http.namespace, engine.counters)
+            matches = await count_matches(match, matches, scenario)
+            continue
+        try:
+            stated = rule.then.known or await ask_rule(context, call, match, large=large)
+            outcome = stated.outcome
+            if type(outcome) is not Draft or call.operation not in CONVERSATIONS:  # most are texts
+                check_fit(rule, outcome, call)
+            if stated.timing is not None or stated.path or stated.faults:
+                overrides = overrides.add(rule, stated, await select_faults(engine, call, rule, stated))
+            if type(outcome) is Draft:
+                said = overrides.change(outcome, call) if overrides.faults else outcome
+                plan = await plan_draft(context, call, said, rule.source, large=large)
+                if engine.policy.lints and recall_contradictions(call, outcome) != ():
+                    plan = await add_remarks(engine, call, rule, outcome, plan)
+            elif outcome is not None:
+                plan = await _plan_stated(context, call, outcome, rule.source, large=large)
+            else:
+                overrides = overrides.add_modifier(rule)
+                continue
+            return plan if overrides is NO_OVERRIDES else overrides.apply(call, engine.policy.seed, plan)
+        except Failure as failure:
+            return Plan(failure, rule.source, modified_by=overrides.modified_by, trace=overrides.trace)
+    return overrides
+
+
+async def _plan_stated(context: CallContext, call: Call, outcome: RuleOutcome, source: str, *, large: bool) -> Plan:
+    """Plan what a rule says; of an object that a call makes, rules state what becomes of it. Raises Failure."""
+    if call.work is not None and type(outcome) is ArtifactDraft:
+        objects = replace(open_objects(context.engine, call), statuses=outcome.stated, source=source)
+        return await do_work(context.engine, call, objects)
+    return await plan_outcome(context, call, outcome, source, large=large)
+
+
+async def _warm_up(context: CallContext, call: Call) -> Plan:
+    """Plan what a turn of a socket gets that only prepares the next one: silence, unless a provider answers it."""
+    forward = context.engine.rule_set.find_forward(call)
+    passed = Plan(forward, FORWARDED) if forward is not None else await context.engine.replay(context.asked)
+    if passed is not None and not isinstance(passed.outcome, Failure):  # later calls name the provider's id
+        return passed
+    silence = finish(context, call, SILENCE, "generated", _WARM_UP)
+    return replace(silence, timing=Timing())
+
+
+async def _plan_each(context: CallContext, call: Call) -> Plan:
+    """Plan each prompt of a call; the first failure ends the work and answers the whole call."""
+    work = context.work or RequestWork()
+    plans = list[Plan]()
+    for single in split_prompts(call):
+        plans.append(await plan_call(context.engine, single, part_of=context.asked, work=work))
+        if isinstance(plans[-1].outcome, ALONE):
+            break
+        await asyncio.sleep(0)  # let other requests run: there may be thousands of prompts
+    return join_plans(plans)
+
+
+def open_objects(engine: Engine, call: Call, locks: set[tuple[str, str]] | None = None) -> Objects:
+    """Return the kept objects of a call's namespace; `locks` are what calls hold, None if nothing is held."""
+    return Objects(
+        call=call,
+        store=engine.memory.store,
+        seed=engine.policy.seed,
+        clock=engine.policy.clock,
+        on_thread=on_thread,
+        answer=partial(_plan_part, engine, RequestWork()),
+        invents=engine.policy.unmatched == "generate",
+        announces=engine.policy.announces,
+        unique_ids=engine.policy.unique_ids,
+        rule_files=(data for rule in engine.rules for data in rule.then.files),
+        locks=locks,
+    )
+
+
+async def _plan_part(engine: Engine, work: RequestWork, part: Call) -> Plan:
+    """Plan a part of a batch as if it had come by itself; what refuses it is its result."""
+    try:
+        plan = await plan_call(engine, part, part_of=part, work=work)
+    except Failure as refusal:
+        return Plan(refusal, "invalid")
+    if plan.release is not None:
+        plan.release()
+    return replace(plan, outcome=_NOT_FORWARDED) if type(plan.outcome) is Forward else plan
+
+
+_NOT_FORWARDED = Failure(
+    "unsupported",
+    "Parts of a batch cannot be forwarded: forward the whole batch, or answer it with another rule.",
+    status=400,
+)
+_WARM_UP = "warm up"  # tells the id of its answer from that of the answer to the same call

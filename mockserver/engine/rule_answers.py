@@ -1,0 +1,49 @@
+"""What a rule that matches says to a call, and what is wrong with it."""
+
+from functools import partial
+
+from msgspec.structs import replace
+
+from mockserver.core.call import Call
+from mockserver.core.draft import Draft, RenderContext, RuleAnswer, RuleOutcome
+from mockserver.core.plan import Failure, Plan
+from mockserver.engine.engine import CallContext, Engine
+from mockserver.engine.generation import make_generator
+from mockserver.engine.offload import is_demanding, on_thread
+from mockserver.engine.rule_set import RuleMatch
+from mockserver.model import GENERATORS
+from mockserver.model.budget import AnswerWork
+from mockserver.rules.checks import explain_misfit
+from mockserver.rules.lint.contradictions import find_contradictions, recall_contradictions
+from mockserver.rules.load import Rule
+
+
+async def ask_rule(context: CallContext, call: Call, match: RuleMatch, *, large: bool) -> RuleAnswer:
+    """Return what a rule says to a call that it matches, which may be `large`. Raises Failure."""
+    rule = match.rule
+    work = context.work
+    generator = make_generator if work is None else partial(make_generator, budget=AnswerWork(work))
+    scope = RenderContext(call, match.groups, context.engine.policy.seed, generator)
+    kinds = rule.then.generators
+    demands = kinds and (is_demanding(call) or not all(map(GENERATORS.is_imported, kinds)))
+    slow = large or rule.slow or demands
+    return await on_thread(rule.then.respond, scope) if slow else rule.then.respond(scope)
+
+
+def check_fit(rule: Rule, outcome: RuleOutcome | None, call: Call) -> None:
+    """Raise Failure for what a rule says that its call cannot be answered with."""
+    if outcome is not None and (why := explain_misfit(outcome, call)):
+        raise Failure("server_error", f"{rule.source}: {why}", status=500)
+
+
+async def add_remarks(engine: Engine, call: Call, rule: Rule, draft: Draft, plan: Plan) -> Plan:
+    """Return the plan of what a rule says, with remarks if no model could say it."""
+    whys = recall_contradictions(call, draft)
+    if whys is None:
+        shown = call.operation in engine.thinking.get(call.dialect, (call.operation,))
+        if is_demanding(call):
+            whys = await on_thread(find_contradictions, call, draft, shows_reasoning=shown)
+        else:
+            whys = find_contradictions(call, draft, shows_reasoning=shown)
+    remarks = [f"{rule.where}{rule.quoted_name}: the answer {why}" for why in whys]
+    return replace(plan, remarks=tuple(remarks)) if remarks else plan

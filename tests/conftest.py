@@ -10,6 +10,7 @@ from typing import Any
 import certifi
 import pytest
 
+from tests.house.warm import warm
 from tests.kit.programs import PROGRAMS, missing_programs, needed_by
 
 LEFT_OUT = pytest.StashKey[dict[str, int]]()  # how many tests need each program that is missing
@@ -118,6 +119,13 @@ def frozen_heap() -> None:
 def update(request: pytest.FixtureRequest) -> bool:
     """Whether golden files are to be rewritten."""
     return bool(request.config.getoption("--update"))
+
+
+@pytest.fixture(scope="session")
+def programs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A folder of programs that are started before they are asked for."""
+    with warm(tmp_path_factory.mktemp("warm")) as found:
+        yield found
 
 
 @pytest.fixture(scope="session")

@@ -3,20 +3,11 @@
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.house.warm import warm
-
 COLD = Path(sys.executable).parent
-
-
-@pytest.fixture(scope="module")
-def programs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    with warm(tmp_path_factory.mktemp("warm")) as found:
-        yield found
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ from typing import Any
 
 import certifi
 import pytest
+from _pytest.runner import runtestprotocol
 
 from tests.house.warm import warm
 from tests.kit.programs import PROGRAMS, missing_programs, needed_by
@@ -87,6 +88,17 @@ def pytest_collection_finish() -> None:
     gc.freeze()
     gc.set_threshold(700, 10, 1000)
     gc.enable()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> bool | None:
+    """A worker of xdist sends one message of a test that passed, not six: to write and read them took a millisecond."""
+    if not hasattr(item.config, "workerinput"):
+        return None
+    for report in runtestprotocol(item, log=False, nextitem=nextitem):
+        if report.when == "call" or not report.passed:
+            item.ihook.pytest_runtest_logreport(report=report)
+    return True
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -23,6 +23,10 @@ COLD = Path(sys.executable).parent
         "mockserver ask 'hello there' -r rules.yaml | head -1",
         "mockserver ask hello -r nowhere.yaml",
         "echo 'def test_it(mockserver): mockserver.on()' > test_it.py; pytest -q -p no:asyncio > out; head -4 out",
+        "echo 'import os, sys; print(os.getcwd() in sys.path)' > test_it.py;"
+        " python -m pytest -q -s -p no:asyncio > out; head -1 out",
+        "rm -f said; mockserver serve rules.yaml --port 0 2> said & until grep -qs inspector said; do :; done;"
+        " curl -s $(grep -o 'http://[^/]*' said | head -1) | cut -c1-22; kill $!; wait $!; echo $?",
     ],
 )
 def test_a_warm_program_does_what_a_cold_one_does(command: str, programs: Path, tmp_path: Path, root: Path) -> None:

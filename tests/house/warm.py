@@ -2,8 +2,8 @@
 
 `warm(folder)` starts them and gives a folder of programs, to be looked through first: a `mockserver`, a `python` and a
 `pytest`. That python has imported what others made, and none of ours: scripts may change tables before these are looked
-at. The other two are answered by a fork of it that has imported all that is ours, too.
-What keeps running (`mockserver serve`) gets a process of its own from the start.
+at. The other two, and `python -m pytest`, are answered by a fork of it that has imported all that is ours, too.
+Signals are passed on to what answers, as `mockserver serve` ends by one.
 """
 
 import gc
@@ -27,17 +27,20 @@ from typing import NoReturn
 import pytest
 
 PROGRAM = """#!{python} -IS
-import json, os, socket, sys
+import json, os, signal, socket, sys
 program, argv = os.path.basename(sys.argv[0]), sys.argv[1:]
-first = argv[0] if argv else ""
-if first == "serve" or (program == "python" and first != "-c" and not first.endswith(".py")):
-    real = os.path.join({real!r}, program)
-    os.execv(real, [real, *argv])
+if program == "python" and argv[:2] == ["-m", "pytest"]:
+    program, argv = "python -m pytest", argv[2:]
+if program == "python" and argv[0] != "-c" and not argv[0].endswith(".py"):
+    os.execv({python!r}, [{python!r}, *argv])
 there = socket.socket(socket.AF_UNIX)
 there.connect({folder!r} + ("/others" if program == "python" else "/ours"))
 socket.send_fds(there, [b"."], [0, 1, 2])
 there.sendall(json.dumps([program, argv, os.getcwd(), dict(os.environ)]).encode())
 there.shutdown(socket.SHUT_WR)
+pid = int.from_bytes(there.recv(4), "big")
+for each in (signal.SIGINT, signal.SIGTERM):
+    signal.signal(each, lambda number, frame: os.kill(pid, number))
 sys.exit(int(there.recv(16) or 1))
 """
 OTHER_MODULES = (
@@ -49,10 +52,10 @@ OTHER_MODULES = (
 @contextmanager
 def warm(folder: Path, *modules: str) -> Iterator[Path]:
     """A folder with the programs, for as long as their processes run; `modules` are imported beforehand, too."""
-    programs, real = folder / "programs", str(Path(sys.executable).parent)
+    programs = folder / "programs"
     programs.mkdir()
     for name in ("mockserver", "python", "pytest"):
-        (programs / name).write_text(PROGRAM.format(python=sys.executable, real=real, folder=str(folder)))
+        (programs / name).write_text(PROGRAM.format(python=sys.executable, folder=str(folder)))
         (programs / name).chmod(0o755)
     command = [sys.executable, "-m", "tests.house.warm", str(folder), *modules]
     with subprocess.Popen(command, stdout=subprocess.PIPE, start_new_session=True) as process:
@@ -104,6 +107,7 @@ def _serve(listener: socket.socket) -> NoReturn:
         if os.fork() == 0:
             signal.signal(signal.SIGCHLD, signal.SIG_DFL)
             listener.close()
+            connection.sendall(os.getpid().to_bytes(4, "big"))
             code = _done(connection)
             connection.sendall(str(code).encode())
             os._exit(0)
@@ -150,7 +154,8 @@ def _run(program: str, argv: Sequence[str]) -> None:
             sys.argv, sys.path[:0] = [*argv], [os.path.dirname(name)]
             script.__file__ = name
         exec(compile(text, name, "exec"), script.__dict__)
-    elif program == "pytest":
+    elif program.endswith("pytest"):
+        sys.path[:0] = [os.getcwd()] if program.startswith("python") else []
         sys.exit(int(pytest.main([*argv])))
     else:
         sys.argv = [program, *argv]

@@ -8,9 +8,9 @@ from msgspec.structs import replace
 
 from mockserver.core.episode import Recorded, RecordedEvent
 from mockserver.core.event_stream import is_prelude
-from mockserver.core.exchange import split_frames
 from mockserver.core.json import Json, compact, try_parse
 from mockserver.core.plan import Usage
+from mockserver.core.sent_body import split_frames
 
 Table = Mapping[str, Json]
 

@@ -27,7 +27,7 @@ def check_command(rules: tuple[Path, ...]) -> None:
     from mockserver.core.text import count_noun
     from mockserver.rules.lint.remarks import find_unserved, find_without_upstream, review
     from mockserver.rules.load import load_servers
-    from mockserver.server.stubs import find_unreachable
+    from mockserver.server.unreachable_rules import find_unreachable
 
     given = find_sources(rules, {})
     if not given.files:

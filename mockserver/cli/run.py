@@ -26,9 +26,9 @@ from mockserver.config.settings import Settings
 from mockserver.config.spelling import FLAGS
 from mockserver.core.call import Call
 from mockserver.core.episode import Episode
-from mockserver.core.exchange import Exchange
 from mockserver.core.http import CONTROL
 from mockserver.core.json import Json
+from mockserver.core.row import Row
 from mockserver.core.seed import pause
 from mockserver.core.text import count_noun, escape_line, write_ranges
 from mockserver.engine.answer import use_tokenizer
@@ -154,7 +154,7 @@ class Unanswered(Struct, frozen=True):
 
 
 class Report(Struct):
-    """Counts the exchanges of a server as they close, and keeps the first that nothing answered.
+    """Counts the calls of a server as they end, and keeps the first that nothing answered.
 
     `sizes`: the episodes of each cassette that was read at the start, by file. In a namespace with neither rules nor a
     cassette, a generated answer does not count as a miss.
@@ -175,42 +175,42 @@ class Report(Struct):
     remarks: Counter[str] = field(default_factory=Counter)  # calls by what no model could have answered
     unanswered: list[Unanswered] = []
 
-    def note(self, exchange: Exchange) -> None:
-        if exchange.source.startswith("cassette "):
-            self.replayed[exchange.source] += 1
-        self.new.update((exchange.recorded,) if exchange.recorded else ())
-        self.unrecorded.update((exchange.unrecorded,) if exchange.unrecorded else ())
-        if exchange.is_service:
-            self.service[exchange.source] += 1
+    def note(self, row: Row) -> None:
+        if row.source.startswith("cassette "):
+            self.replayed[row.source] += 1
+        self.new.update((row.recorded,) if row.recorded else ())
+        self.unrecorded.update((row.unrecorded,) if row.unrecorded else ())
+        if row.is_service:
+            self.service[row.source] += 1
             return
-        engine = self.live.find_engine(exchange.namespace)
+        engine = self.live.find_engine(row.namespace)
         choice = engine.player.choice if isinstance(engine.player, Player) else CassetteChoice()
-        expects_rules = bool(engine.rules or choice.name) or exchange.source not in _WITHOUT_RULES
+        expects_rules = bool(engine.rules or choice.name) or row.source not in _WITHOUT_RULES
         self.calls += 1
         self.expects_rules |= expects_rules
-        unmatched = expects_rules and is_unmatched(exchange)
-        rejected = exchange.source == "invalid"
-        self.shares[_find_share(exchange, unmatched=unmatched)] += 1
-        if exchange.source == FORWARDED and choice.name and (choice.forwards or exchange.unrecorded):
+        unmatched = expects_rules and is_unmatched(row)
+        rejected = row.source == "invalid"
+        self.shares[_find_share(row, unmatched=unmatched)] += 1
+        if row.source == FORWARDED and choice.name and (choice.forwards or row.unrecorded):
             self.targets.add(name_file(choice.name))
-        if exchange.remarks:
-            self.remarks.update(list_remarks(exchange))
+        if row.remarks:
+            self.remarks.update(list_remarks(row))
         if (unmatched or rejected) and len(self.unanswered) < MAX_REPORTED:
-            request = f"{exchange.method} {exchange.path}"
-            call = exchange.call if unmatched else None
+            request = f"{row.method} {row.path}"
+            call = row.call if unmatched else None
             call = call and find_unmatched(engine.rules, call)[0]
-            secrets = find_row_secrets(exchange)
+            secrets = find_row_secrets(row)
             self.unanswered.append(
-                Unanswered(exchange.seq, request, status=exchange.status, call=call, secrets=secrets, engine=engine)
+                Unanswered(row.seq, request, status=row.status, call=call, secrets=secrets, engine=engine)
             )
 
-    def count_calls(self, log: Callable[[Exchange], None] | None) -> Callable[[Exchange], None]:
+    def count_calls(self, log: Callable[[Row], None] | None) -> Callable[[Row], None]:
         if log is None:
             return self.note
 
-        def log_both(exchange: Exchange) -> None:
-            self.note(exchange)
-            log(exchange)
+        def log_both(row: Row) -> None:
+            self.note(row)
+            log(row)
 
         return log_both
 
@@ -270,9 +270,9 @@ class Report(Struct):
                 yield f"cassette {file}: {len(idle)} of {count_noun(size, 'episode')} not played: {write_ranges(idle)}"
 
 
-def _find_share(exchange: Exchange, *, unmatched: bool) -> str:
-    kind = exchange.source.partition(" ")[0]
-    if unmatched or is_unmatched(exchange):
+def _find_share(row: Row, *, unmatched: bool) -> str:
+    kind = row.source.partition(" ")[0]
+    if unmatched or is_unmatched(row):
         return "unmatched" if unmatched else "generated"
     return {"rule": "by rules", "cassette": "from cassettes", "invalid": "rejected", BUDGET: "over budget"}.get(
         kind, kind if kind in _SHARES else _LOOKUP

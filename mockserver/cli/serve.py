@@ -18,10 +18,10 @@ import click
 from mockserver.cli.options import GroupedCommand, add_setting_flags, find_sources, rules_argument
 from mockserver.config.settings import Settings
 from mockserver.config.spelling import FLAGS
-from mockserver.core.exchange import Exchange
 from mockserver.core.http import CONTROL
 from mockserver.core.json import Json
 from mockserver.core.origins import is_loopback
+from mockserver.core.row import Row
 from mockserver.core.text import MAX_LOG_LINE, count_noun, escape_line, escape_lines
 from mockserver.dialects import list_client_configs
 from mockserver.rules.lint.remarks import find_without_upstream
@@ -163,12 +163,10 @@ def _is_writable(folder: Path) -> bool:
     return existing.is_dir() and os.access(existing, os.W_OK | os.X_OK)
 
 
-def make_request_logger(
-    kind: str, *, err: bool = False, worker: Worker | None = None
-) -> Callable[[Exchange], None] | None:
-    """Return a function that logs a closed exchange to standard output or stderr, or None for the kind `none`."""
+def make_request_logger(kind: str, *, err: bool = False, worker: Worker | None = None) -> Callable[[Row], None] | None:
+    """Return a function that logs a closed row to standard output or stderr, or None for the kind `none`."""
     line = LOG_LINES[kind]
-    return None if line is None else lambda exchange: write_line(line(exchange, worker), err=err)
+    return None if line is None else lambda row: write_line(line(row, worker), err=err)
 
 
 def write_line(text: str, *, err: bool = False) -> None:
@@ -181,39 +179,39 @@ def write_line(text: str, *, err: bool = False) -> None:
         pass
 
 
-def make_remark_logger() -> Callable[[Exchange], None]:
+def make_remark_logger() -> Callable[[Row], None]:
     """Return a function that logs the remarks on answers to stderr, each once."""
     said = set[str]()
 
-    def log_exchange(exchange: Exchange) -> None:
-        for remark in list_remarks(exchange):
+    def log_row(row: Row) -> None:
+        for remark in list_remarks(row):
             if remark not in said and len(said) < _MAX_REMARKS:
                 said.add(remark)
-                write_line(f"call {exchange.seq}: {remark}", err=True)
+                write_line(f"call {row.seq}: {remark}", err=True)
 
-    return log_exchange
+    return log_row
 
 
-def list_remarks(exchange: Exchange) -> list[str]:
+def list_remarks(row: Row) -> list[str]:
     """Return the remarks on an answer, on one line each and without credentials."""
-    return [escape_line(find_row_secrets(exchange).mask_text(remark), _LONGEST_REMARK) for remark in exchange.remarks]
+    return [escape_line(find_row_secrets(row).mask_text(remark), _LONGEST_REMARK) for remark in row.remarks]
 
 
 _MAX_REMARKS = 1_000
 _LONGEST_REMARK = 1_500  # characters: a remark may quote a whole error of the provider
 
 
-def _write_text_line(exchange: Exchange, worker: Worker | None) -> str:
-    secrets = find_row_secrets(exchange)
-    path, source = (escape_line(secrets.mask_text(text)) for text in (exchange.path, exchange.source))
-    result = f"{exchange.status} {source}, {exchange.elapsed * 1000:.1f} ms, {exchange.ending}"
+def _write_text_line(row: Row, worker: Worker | None) -> str:
+    secrets = find_row_secrets(row)
+    path, source = (escape_line(secrets.mask_text(text)) for text in (row.path, row.source))
+    result = f"{row.status} {source}, {row.elapsed * 1000:.1f} ms, {row.ending}"
     name = "" if worker is None else f"worker {worker.number}: "
-    return f"{name}{exchange.seq} {exchange.method} {path} -> {result}"
+    return f"{name}{row.seq} {row.method} {path} -> {result}"
 
 
-def _write_json_line(exchange: Exchange, worker: Worker | None) -> str:
-    secrets = find_row_secrets(exchange)
-    values = {name: getattr(exchange, name) for name in _LOGGED} | {"remarks": list_remarks(exchange)}
+def _write_json_line(row: Row, worker: Worker | None) -> str:
+    secrets = find_row_secrets(row)
+    values = {name: getattr(row, name) for name in _LOGGED} | {"remarks": list_remarks(row)}
     values |= {} if worker is None else {"worker": worker.number}
     return json.dumps(
         {
@@ -227,7 +225,7 @@ _LOGGED = (
     "seq", "at", "method", "path", "dialect", "operation", "model", "namespace",
     "source", "status", "faults", "ended", "elapsed", "recorded", "unrecorded",
 )  # fmt: skip
-LOG_LINES: Mapping[str, Callable[[Exchange, Worker | None], str] | None] = {
+LOG_LINES: Mapping[str, Callable[[Row, Worker | None], str] | None] = {
     "none": None,
     "text": _write_text_line,
     "json": _write_json_line,

@@ -4,7 +4,8 @@ import json
 import sys
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from hashlib import blake2b
-from typing import Any, Literal, TypeVar
+from operator import attrgetter
+from typing import Any, ClassVar, Literal, TypeVar
 
 from msgspec import Struct
 from msgspec.json import encode
@@ -51,6 +52,12 @@ class Message(Struct, frozen=True, gc=False):
     tool_calls: tuple[ToolCall, ...] = ()
     tool_call_id: str | None = None
     name: str | None = None
+
+
+class Texts(tuple[Message, ...]):
+    """Messages that have a text and nothing else: no name, no parts, no tool calls, none of a tool."""
+
+    __slots__ = ()
 
 
 class Tool(Struct, frozen=True, gc=False):
@@ -289,6 +296,9 @@ class Call(Struct, frozen=True, dict=True):
     references: Any = None  # to kept objects: `References` in kinds/objects
     remarks: tuple[str, ...] = ()  # what its dialect let through and the live provider may refuse
     host: str = ""  # of those that speak its dialect, if it is one of several
+    # No field, as a call that is made of another has it no more: the JSON of which `raw` is the plain reading, with
+    # nothing added; None where that is not sure.
+    written: ClassVar[bytes | None] = None
 
     @property
     def label(self) -> str:
@@ -303,11 +313,6 @@ class Call(Struct, frozen=True, dict=True):
     def upstream(self) -> str:
         """Return the name of the upstream that can answer it: its label, or `mcp/files` for an MCP server."""
         return self.label if self.mcp is None else f"{UPSTREAM}{self.mcp.server}"
-
-    @lazy_property
-    def written(self) -> bytes | None:
-        """Return the JSON of which `raw` is the plain reading, with nothing added; None where that is not sure."""
-        return None
 
     @lazy_property
     def fingerprint(self) -> str:
@@ -375,19 +380,19 @@ class Call(Struct, frozen=True, dict=True):
             return sum([prompt.count(self.tokenizer) for prompt in self.prompts])
         count = self.tokenizer.count
         messages = self.messages
-        tokens = self.message_tokens * (len(messages) + 1)
+        tokens = self.message_tokens * (len(messages) + 1) + sum(map(count, map(_read_text, messages)))
         if self.tokenizer.exact and self.message_tokens:  # the estimate ignores the roles
             tokens += sum([count(message.role) for message in messages])
-        for message in messages:
-            tokens += count(message.text)
-            if message.name:
-                tokens += _NAMED + count(message.name)
-            if message.tool_calls:
-                for used in message.tool_calls:
-                    tokens += count(used.name) + count(used.arguments)
-            if message.parts:
-                for part in message.parts:
-                    tokens += self.part_tokens(part)
+        if type(messages) is not Texts:
+            for message in messages:
+                if message.name:
+                    tokens += _NAMED + count(message.name)
+                if message.tool_calls:
+                    for used in message.tool_calls:
+                        tokens += count(used.name) + count(used.arguments)
+                if message.parts:
+                    for part in message.parts:
+                        tokens += self.part_tokens(part)
         for document in self.documents:
             tokens += count(document)
         if self.tools:
@@ -447,6 +452,7 @@ def digest(written: bytes) -> str:
 _EMPTY = blake2b(digest_size=16)
 
 
+_read_text = attrgetter("text")
 _NAMED, _TOOLS, _SHARED = 1, 9, 4  # tokens; tools share the system message if there is one
 _DEEPEST = 8  # levels of a tool's parameters that are rendered
 

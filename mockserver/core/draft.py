@@ -13,7 +13,7 @@ from mockserver.core.lazy import lazy_property
 from mockserver.core.mcp_server import McpExtras
 from mockserver.core.plan import Broken, Choice, Failure, Forward, Part, Raw, Safety, Text, Timing, ToolUse
 from mockserver.core.seed import Seed
-from mockserver.core.tokens import HUGE
+from mockserver.core.tokens import HUGE, count
 
 AFTER_LAST_TOKEN = 1 << 62  # more than any text has: the filter trips at the end
 
@@ -33,12 +33,12 @@ class PlainChoices(Struct, frozen=True):
     """Choices of texts and tool calls as they are if nothing is done to them; `calls`: of the one that has the most.
 
     Answers share them, so that what renderers keep with a choice serves all calls to which a rule says the same.
-    `tokens`: the approximate count of all their words, if known.
+    `tokens`: the approximate count of the words of each.
     """
 
     choices: tuple[Choice, ...]
-    calls: int = 0
-    tokens: int | None = None
+    calls: int
+    tokens: tuple[int, ...]
 
 
 @final
@@ -58,15 +58,15 @@ class Draft(Struct, frozen=True, dict=True):
     def plain(self) -> PlainChoices | None:
         """Return the choices of an answer to which nothing is done; None if one of them is more than that."""
         choices: list[Choice] = []
+        counts: list[int] = []
         most = 0
-        tokens = 0
-        is_counted = True
         for choice in self.choices:
             if not choice.parts or choice.finish is not None or choice.logprobs is not None:
                 return None
             if choice.safety or choice.filter_after is not None:
                 return None
             calls = 0
+            tokens = 0
             for part in choice.parts:
                 if type(part) is ToolUse:
                     calls += 1
@@ -77,14 +77,12 @@ class Draft(Struct, frozen=True, dict=True):
                     return None
                 if part.tokens is not None or len(words) > HUGE:
                     return None
+                tokens += count(words) if choice.tokens is None else choice.tokens
             choices.append(Choice(choice.parts, "tool_calls" if calls else "stop"))
+            counts.append(tokens)
             if calls > most:
                 most = calls
-            if choice.tokens is None:
-                is_counted = False
-            else:
-                tokens += choice.tokens
-        return PlainChoices(tuple(choices), most, tokens if is_counted else None)
+        return PlainChoices(tuple(choices), most, tuple(counts))
 
 
 class ArtifactDraft(Struct, frozen=True):

@@ -108,7 +108,8 @@ class lazy_field(Generic[V]):  # noqa: N801  # lower case, like lazy_property
     def __get__(self, instance: Any, owner: type | None = None) -> V:
         value = self._field.__get__(instance)
         if type(value) is LazyValue:
-            value = instance.__dict__[self._name] = value.make(value.given)
+            value = value.make(value.given)
+        instance.__dict__[self._name] = value
         return value  # type: ignore[no-any-return]
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, final
+from typing import Any, ClassVar, Literal, final
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -255,6 +255,10 @@ class Choice(Struct, frozen=True, dict=True):
     echo: str = ""  # the repeated part of the prompt, before the parts
     stop: str = ""  # the stop sequence that ended it
 
+    # No fields, as nobody compares or stores them: the choice without ids that this one is made of, and templates.
+    unsigned: ClassVar["Choice | None"] = None
+    templates: ClassVar[Mapping[Any, Any]] = {}
+
     def sign(self, draw: Callable[[str], str], label: str) -> "Choice":
         """Return the choice with ids for its tool calls that have none, each drawn for the label and its place.
 
@@ -275,7 +279,7 @@ class Choice(Struct, frozen=True, dict=True):
         if not is_signed:
             return self
         signed = Choice(tuple(parts), self.finish, self.safety, self.logprobs, self.echo, self.stop)
-        vars(signed)["unsigned"] = self  # no field, as nobody compares or stores it
+        vars(signed)["unsigned"] = self
         return signed
 
 

@@ -7,9 +7,10 @@ from collections.abc import Callable
 from heapq import heappop, heappush
 from typing import Protocol
 
-from mockserver.core.exchange import COMPLETE, PIECE, Exchange, SentPart, SentParts, count_frames
 from mockserver.core.http import Reply
+from mockserver.core.row import COMPLETE, PIECE, Row
 from mockserver.core.seed import monotonic
+from mockserver.core.sent_body import SentPart, SentParts, count_frames
 
 
 class LoopClock:
@@ -50,7 +51,7 @@ class PacedStream:
     flow: "ConnectionFlow"
     write: Callable[[bytes], None]
 
-    def __init__(self, reply: Reply, began: float, row: Exchange, on_end: Callable[[str], None]) -> None:
+    def __init__(self, reply: Reply, began: float, row: Row, on_end: Callable[[str], None]) -> None:
         self.body = reply.body
         self.parts = reply.parts
         self.row = row
@@ -66,7 +67,7 @@ class PacedStream:
         self._sent = SentParts(self.body, log, () if self._sent is None else self._sent.parts)
         row.size = 0
         if row.kept:
-            row.sent = self._sent
+            row.parts = self._sent
 
     def leave_others(self, *, unsent_last: bool = False) -> None:
         """Go on without the others, or not at all; they may be sending a part that this stream does not send."""
@@ -78,7 +79,7 @@ class PacedStream:
             if not row.kept:
                 row.unkept = count_frames(self.body[: row.size])
             elif not sent:
-                row.sent = []  # or it would keep the body
+                row.parts = None  # or it would keep the body
 
     def stop(self, ended: str) -> None:
         """Send no more: the client has left, or the server stops."""

@@ -121,8 +121,8 @@ def omit_rate_limits(standings: Standings) -> Headers:
 
 class Dialect(Struct, frozen=True, dict=True):
     """How one provider speaks. `mounts` are its base paths, of which the first is advertised; paths that begin like one
-    of `bare` are also served without a mount. `omissible` is the start of paths behind a mount that some clients leave
-    out, because their base URL contains it.
+    of `bare` are also served without a mount, and the operations of `unmounted` only so. `omissible` is the start of
+    paths behind a mount that some clients leave out, because their base URL contains it.
 
     `variables` are the environment variables that its clients read, with `{address}` for the server's address and
     `{key}` for a key that it accepts; a variable that has neither is set only if it is unset. A variable that is empty
@@ -149,6 +149,7 @@ class Dialect(Struct, frozen=True, dict=True):
     base: str = ""
     missing: Mapping[str, str] = {}
     bare: tuple[str, ...] = ()
+    unmounted: tuple[Operation, ...] = ()
     omissible: str = ""
     host: str = ""
 

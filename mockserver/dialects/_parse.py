@@ -11,7 +11,7 @@ from msgspec import Struct
 from msgspec.json import encode
 from pydantic_core import ErrorDetails, ValidationError
 
-from mockserver.core.call import Call
+from mockserver.core.call import Call, Message, Texts
 from mockserver.core.http import HttpRequest, read_media_type
 from mockserver.core.json import Json
 from mockserver.core.plan import Failure
@@ -86,9 +86,10 @@ def read_table(body: bytes) -> dict[str, Json]:
 
 def make_integers(body: dict[str, Json]) -> dict[str, Json]:
     """Change the top-level fields of an object with whole numbers to ints, and return it."""
-    for key, value in body.items():
-        if type(value) is float and value.is_integer():
-            body[key] = int(value)
+    if float in map(type, body.values()):
+        for key, value in body.items():
+            if type(value) is float and value.is_integer():
+                body[key] = int(value)
     return body
 
 
@@ -144,7 +145,7 @@ def read_usual(model: TypedModel, http: HttpRequest) -> dict[str, Json] | None:
     table = model.read_table(body)
     if table is None or (len(body) > _LEAST_DEEP and is_deep(table)):
         return None
-    return make_integers(table) if float in map(type, table.values()) else table
+    return make_integers(table)
 
 
 _LEAST_DEEP = 2 * MAX_DEPTH  # characters
@@ -205,6 +206,22 @@ def parse_models(dialect: str, http: HttpRequest, validation: Validation) -> Cal
     """Return the Call for all models, or for the one that the path names."""
     model = http.path_params.get("model", "")
     return Call(dialect, "model" if model else "models", model=model, http=http, meaning={"model": model})
+
+
+def read_texts(messages: Iterable[Body]) -> Texts | None:
+    """Return the messages of a chat if there are some, and each is only a role and a text; else None."""
+    found = []
+    for message in messages:
+        role = message.get("role")
+        content = message.get("content")
+        if type(content) is not str or not content or len(message) != _ROLE_AND_CONTENT or role not in _SPEAKING:
+            return None
+        found.append(Message(role, content))
+    return Texts(found) or None
+
+
+_ROLE_AND_CONTENT = 2  # fields
+_SPEAKING = frozenset(("system", "developer", "user", "assistant"))  # roles whose messages need no more than a text
 
 
 def look_up(dialect: str, operation: str, name: str = "id", *, prefix: str = "", work: Work | None = None) -> Parse:
@@ -278,10 +295,7 @@ def _explain_json_error(error: str, body: bytes) -> str:
 
 def is_deep(body: Body) -> bool:
     """Return whether an object has more levels than are allowed."""
-    for value in body.values():
-        if type(value) is dict or type(value) is list:
-            break
-    else:
+    if _NESTING.isdisjoint(map(type, body.values())):
         return False
     try:
         written = encode(body)
@@ -296,6 +310,9 @@ def is_deep(body: Body) -> bool:
         level = [value for value in inner if type(value) is dict or type(value) is list]
         depth = depth + 1
     return depth > MAX_DEPTH
+
+
+_NESTING = frozenset((dict, list))
 
 
 def _holds_endless(value: Json, levels: int) -> bool:

@@ -13,7 +13,7 @@ from msgspec import Struct
 from msgspec.structs import astuple, replace
 
 from mockserver.core.call import Call, IdShape, has_namespaces
-from mockserver.core.draft import ArtifactDraft, Draft, DraftChoice
+from mockserver.core.draft import ArtifactDraft, Draft, DraftChoice, PlainChoices
 from mockserver.core.episode import Recorded
 from mockserver.core.lazy import LazySequence, lazy_property, remember
 from mockserver.core.plan import (
@@ -86,57 +86,67 @@ class Author(Struct, frozen=True, dict=True):
 def answer(call: Call, draft: Draft, author: Author, mark: str = "") -> Answer:
     """Turn a draft into the answer to a call. `mark` makes its ids unique; without one, they follow the call."""
     identity = call.fingerprint + mark
-    options = call.options
-    tokenizer = call.tokenizer
     plain = draft.plain
-    most = options.max_tokens
-    choices: tuple[Choice, ...] = ()
-    written = thought = 0
-    if plain is None or options.stop or options.echo or options.logprobs is not None:
-        is_whole = False
-    else:
-        is_whole = not plain.calls or _takes_calls(call, plain.calls)
-    if plain is not None and is_whole:
-        choices = plain.choices if len(plain.choices) == options.n else _repeat(plain.choices, options.n)
-        if plain.tokens is not None and tokenizer is APPROX and choices is plain.choices:
-            written = plain.tokens
-        else:
-            for choice in choices:
-                for part in choice.parts:
-                    words = part.call.arguments if type(part) is ToolUse else part.text  # type: ignore[union-attr]
-                    written += tokenizer.count(words)
-    if plain is None or not is_whole or (most is not None and written > most):
-        limited = _limit_choices(call, draft, author, identity)
-        choices = limited.choices
-        written = limited.tokens
-        thought = limited.reasoning_tokens
-    elif plain.calls:
-        draw = author.drawer(call.tool_call_ids, "tool call")
-        signed: list[Choice] = []
-        for choice in choices:
-            signed.append(choice.sign(draw, f"{identity}\0{len(signed)}"))
-        choices = tuple(signed)
-    usage = Usage(call.prompt_tokens, written, thought)
+    said = None if plain is None else _say_plainly(call, plain, author, identity)
+    if said is None:
+        said = _limit_choices(call, draft, author, identity)
+    usage = Usage(call.prompt_tokens, said.tokens, said.reasoning_tokens)
     return Answer(
         call.id or author.drawer(call.ids, "id")(identity),
         author.clock.now(),
         draft.model or call.model,
-        choices,
+        said.choices,
         replace(usage, **draft.usage) if draft.usage else usage,
         system_fingerprint=author.system_fingerprint(call.model),
         stated_fingerprint=draft.system_fingerprint,
         prompt_safety=draft.prompt_safety,
         headers=draft.headers,
         broken=draft.broken,
-        tokenizer=tokenizer,
-        written=written,
+        tokenizer=call.tokenizer,
+        written=said.tokens,
         mcp=draft.mcp,
     )
 
 
-def _repeat(choices: tuple[T, ...], n: int) -> tuple[T, ...]:
-    """Return `n` choices: if there are fewer, the last again and again."""
-    return (*choices[:n], *choices[-1:] * (n - len(choices)))
+class _Said(Struct, frozen=True):
+    """The choices of an answer, and how many tokens they have."""
+
+    choices: tuple[Choice, ...]
+    tokens: int
+    reasoning_tokens: int = 0
+
+
+def _say_plainly(call: Call, plain: PlainChoices, author: Author, identity: str) -> _Said | None:
+    """Return choices as they are, but for the ids of their tool calls; None if a call wants them otherwise."""
+    options = call.options
+    if options.stop or options.echo or options.logprobs is not None:
+        return None
+    if plain.calls and not _takes_calls(call, plain.calls):
+        return None
+    choices = plain.choices
+    counts = plain.tokens
+    if len(choices) != options.n:
+        choices = _repeat(choices, options.n)
+        counts = _repeat(counts, options.n)
+    tokens = sum(counts) if call.tokenizer is APPROX else _count_words(choices, call.tokenizer)
+    if options.max_tokens is not None and tokens > options.max_tokens:
+        return None
+    if plain.calls:
+        choices = _sign(choices, author.drawer(call.tool_call_ids, "tool call"), identity)
+    return _Said(choices, tokens)
+
+
+def _count_words(choices: Iterable[Choice], tokenizer: Tokenizer) -> int:
+    return sum([tokenizer.count(find_words(part)) for choice in choices for part in choice.parts])
+
+
+def _sign(choices: Iterable[Choice], draw: Callable[[str], str], identity: str) -> tuple[Choice, ...]:
+    return tuple([choice.sign(draw, f"{identity}\0{at}") for at, choice in enumerate(choices)])
+
+
+def _repeat(values: tuple[T, ...], n: int) -> tuple[T, ...]:
+    """Return `n` values, of choices: if there are fewer, the last again and again."""
+    return (*values[:n], *values[-1:] * (n - len(values)))
 
 
 def _takes_calls(call: Call, most: int) -> bool:
@@ -147,15 +157,8 @@ def _takes_calls(call: Call, most: int) -> bool:
     return not has_namespaces(call.tools)
 
 
-class _LimitedChoices(Struct, frozen=True):
-    """The choices within a request's limits, and how many tokens they have."""
-
-    choices: tuple[Choice, ...]
-    tokens: int
-    reasoning_tokens: int
-
-
-def _limit_choices(call: Call, draft: Draft, author: Author, identity: str) -> _LimitedChoices:
+def _limit_choices(call: Call, draft: Draft, author: Author, identity: str) -> _Said:
+    """Return the choices within the limits of a request."""
     choices: list[Choice] = []
     written = thought = 0
     for each in _repeat(draft.choices, call.options.n):
@@ -165,7 +168,7 @@ def _limit_choices(call: Call, draft: Draft, author: Author, identity: str) -> _
         for part in limited.parts:
             if type(part) is Reasoning:
                 thought += count_tokens(part, call.tokenizer)
-    return _LimitedChoices(tuple(choices), written, thought)
+    return _Said(tuple(choices), written, thought)
 
 
 class _Limited(Struct, frozen=True):

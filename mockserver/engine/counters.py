@@ -10,8 +10,8 @@ from typing import NamedTuple
 from msgspec import Struct
 
 from mockserver.core.call import Call
-from mockserver.core.exchange import Exchange
 from mockserver.core.http import find_first_values
+from mockserver.core.row import Row
 from mockserver.core.state import Counters, name_times_counter
 from mockserver.rules.load import Rule
 
@@ -89,7 +89,7 @@ class Attempts:
     def __init__(self) -> None:
         self._forget()
 
-    def update(self, rows: Sequence[Exchange]) -> None:
+    def update(self, rows: Sequence[Row]) -> None:
         """Count the calls that are new; all of them if calls were deleted, or a request is complete only now."""
         late = any(_is_complete(row) for row in self._incomplete)
         if late or not rows or rows[0].seq > self._last or len(self._counts) > 4 * len(rows) + 1_000:
@@ -102,9 +102,9 @@ class Attempts:
         self._counts = Counter[int]()
         self._firsts = dict[int, int]()
         self._last = 0
-        self._incomplete = list[Exchange]()
+        self._incomplete = list[Row]()
 
-    def _count(self, row: Exchange) -> None:
+    def _count(self, row: Row) -> None:
         self._last = row.seq
         same = hash((row.namespace, row.method, row.path, row.query, row.body))
         self._counts[same] += 1
@@ -116,11 +116,11 @@ class Attempts:
             self._incomplete.append(row)
 
 
-def _is_complete(row: Exchange) -> bool:
+def _is_complete(row: Row) -> bool:
     return bool(row.ended or row.received) or row.asked is not None
 
 
-def read_attempt(row: Exchange) -> int | None:
+def read_attempt(row: Row) -> int | None:
     return _read_stated(find_first_values(row.headers))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from functools import partial
 from glob import glob
 from pathlib import Path
 from typing import Any
@@ -27,11 +28,16 @@ Report = tuple[str, Path | None]  # its kind and its file
 
 
 def make_rule_coverage(config: pytest.Config) -> RuleCoverage | None:
-    """Return the plugin to register, if anything is to be reported. Raises UsageError."""
+    """Return the plugin to register, if anything is to be reported; it watches until the end. Raises UsageError."""
     unused = config.getini("mockserver_unused") or "warn"
     kinds = config.getoption("mockserver_coverage") or config.getini("mockserver_coverage")
     reports = tuple(_read_option(kind, config) for kind in kinds)
-    return RuleCoverage(unused, reports) if reports or unused != "ignore" else None
+    if not reports and unused == "ignore":
+        return None
+    watch = Watch()
+    watching.append(watch)
+    config.add_cleanup(partial(watching.remove, watch))
+    return RuleCoverage(watch, unused, reports)
 
 
 def _read_option(option: str, config: pytest.Config) -> Report:
@@ -47,18 +53,13 @@ def _read_option(option: str, config: pytest.Config) -> Report:
 class RuleCoverage:
     """The plugin for one run. Unused rules are reported if all tests ran; those of a test file, if all of its did."""
 
-    def __init__(self, unused: str, reports: Sequence[Report]) -> None:
+    def __init__(self, watch: Watch, unused: str, reports: Sequence[Report]) -> None:
         self._unused = unused
         self._reports = reports
-        self._watch = Watch()
+        self._watch = watch
         self._partial = False
         self._skipped = set[str]()
         self._passing: dict[str, bool] = {}  # by test file: whether all its tests pass so far
-        watching.append(self._watch)
-
-    def pytest_unconfigure(self) -> None:
-        """Stop watching."""
-        watching.remove(self._watch)
 
     def pytest_deselected(self, items: Sequence[pytest.Item]) -> None:
         """Note that some tests do not run."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Generator
+from collections.abc import Generator, Iterable
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -13,13 +13,13 @@ from mockserver.config.errors import ConfigError, MockserverError, SourceLocatio
 from mockserver.pytest_plugin import USE
 from mockserver.pytest_plugin.plugin_options import FAULT, FAULT_MARK
 from mockserver.reports.calls import NO_CALLS
+from mockserver.testing.drivers import EndlessError
 from mockserver.testing.fault_cases import FaultCase
-from mockserver.testing.fault_matrix import FaultMatrix, FaultRow, RunResult
-from mockserver.testing.in_process import EndlessError
+from mockserver.testing.fault_matrix import FaultMatrix, FaultRow, RunResult, write_matrix
 from mockserver.testing.time_limit import HungError, TimeLimit
 
 if TYPE_CHECKING:
-    from mockserver.testing.server_session import ServerSession
+    from mockserver.testing.resettable_server import ResettableServer
 
 _CLOSING = 0.3  # seconds in which a stream can be closed after the test
 _NOT_JUDGED = (KeyboardInterrupt, pytest.exit.Exception, pytest.skip.Exception, pytest.xfail.Exception)
@@ -38,16 +38,23 @@ def parametrize(metafunc: pytest.Metafunc) -> None:
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
-    """Run a test under its fault; the verdict on it replaces its own result."""
+    """Run a test with the mark under its fault, or without one, as the first row of its matrix."""
     case = _find_case(item)
-    if case is None or case.rule is None:
-        return (yield) if case is None else (yield from _run_intact(item, case))
-    server = item.stash[USE].server
-    session = server.session
-    faults = find_matrix(item)
-    session.rules.override(case.rule)
+    if case is None:
+        return (yield)
+    if case.rule is None:
+        return (yield from _run_intact(item, case))
+    item.stash[USE].server.local.rules.override(case.rule)
+    yield from _run_under_fault(item, case)
+    return None
+
+
+def _run_under_fault(item: pytest.Item, case: FaultCase) -> Generator[None, object, None]:
+    """Run the test under a fault, which a rule injects; the verdict on it replaces the test's own result."""
+    local = item.stash[USE].server.local
+    matrix = find_matrix(item)
     error: BaseException | None = None
-    limit = TimeLimit(faults.limit, lambda: _abort(session))
+    limit = TimeLimit(matrix.limit, lambda: _abort(local))
     try:
         with limit:
             yield
@@ -55,17 +62,16 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
         raise
     except BaseException as raised:
         error = raised
-    session.server.wait_until_idle(_CLOSING)
-    row = faults.make_row(_name_test(item, case), case, _judge(error, limit), server.calls)
-    session.server.close_open()
+    local.wait_until_idle(_CLOSING)
+    row = matrix.make_row(_name_test(item, case), case, _judge(error, limit), local.calls)
+    local.abort_answers()
     _note(item, row)
     if row.bad:
         _fail(f"{row.fault}: {row.details}", error, hung=limit.exceeded)
-    return None
 
 
 def _run_intact(item: pytest.Item, case: FaultCase) -> Generator[None, object, object]:
-    """Run the test without a fault, the first row of its matrix."""
+    """Run the test without a fault, and fail it if it makes no calls."""
     row = FaultRow(_name_test(item, case), case.name, asked="", outcome="recovered", details="passes", bad=False)
     try:
         result = yield
@@ -86,10 +92,18 @@ def _note(item: pytest.Item, row: FaultRow) -> None:
     item.user_properties.append((FAULT_MARK, asdict(row)))
 
 
-def _abort(session: ServerSession) -> None:
+def show_matrix(terminal: pytest.TerminalReporter, reports: Iterable[pytest.TestReport]) -> None:
+    """Print the rows that the tests' reports have."""
+    rows = [value for report in reports for name, value in report.user_properties if name == FAULT_MARK]
+    terminal.section("mockserver faults")
+    for line in write_matrix([FaultRow(**row) for row in rows]):  # type: ignore[arg-type]
+        terminal.write_line(line)
+
+
+def _abort(local: ResettableServer) -> None:
     """End the answers that a test waits for, and the fault that would hit the next one."""
-    session.rules.override()
-    session.server.close_open()
+    local.rules.override()
+    local.abort_answers()
 
 
 def _judge(error: BaseException | None, limit: TimeLimit) -> RunResult:

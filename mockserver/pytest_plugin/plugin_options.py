@@ -3,7 +3,9 @@
 Imported with the plugin, so it needs nothing but pytest.
 """
 
+import os
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 import pytest
@@ -13,6 +15,7 @@ FAULT_MARK = "mockserver_faults"
 FIXTURE = "mockserver"
 SESSION_FIXTURE = "mockserver_session"
 FAULT = "mockserver_fault"  # the parameter of a test that runs once per fault
+CASSETTE = "mockserver_cassette"  # the attribute of reports for the cassette that the test replayed
 
 
 def is_marked(item: pytest.Item) -> bool:
@@ -130,3 +133,59 @@ MARKERS: Mapping[str, str] = {
         "run the test once per fault and show how it copes"
     ),
 }
+
+
+def add_options(parser: pytest.Parser) -> None:
+    """Add all options to pytest's."""
+    group = parser.getgroup("mockserver", "mock servers for LLM APIs")
+    for name, option in OPTIONS.items():
+        group.addoption(name_flag(name), dest=f"mockserver_{name}", default=None, help=option.about, **option.arguments)
+        parser.addini(f"mockserver_{name}", option.about, type=option.kind)
+    for flag, about in FLAGS.items():
+        group.addoption(flag, action="store_true", help=about)
+    group.addoption("--mockserver-coverage", default=[], help=COVERAGE.about, **COVERAGE.arguments)
+    parser.addini("mockserver_coverage", COVERAGE.about, type=COVERAGE.kind)
+    for name, option in INI_KEYS.items():
+        parser.addini(name, option.about, type=option.kind)
+
+
+def check_options(config: pytest.Config) -> None:
+    """Raise UsageError for options that cannot be."""
+    for name, option in INI_KEYS.items():
+        if option.choices is not None and (value := config.getini(name)) not in ("", *option.choices):
+            raise pytest.UsageError(f"{name} must be one of {', '.join(option.choices)}, not {value!r}")
+    if not may_record(config) and (config.getoption("mockserver_record") or "none") != "none":
+        raise pytest.UsageError(
+            f"recording is disabled under CI (the variable CI is set); pass {RECORD_IN_CI} to allow it"
+        )
+    if config.getoption(INSPECT) and has_workers(config):
+        raise pytest.UsageError(f"{INSPECT} waits for you, which workers cannot; run without -n")
+
+
+def has_workers(config: pytest.Config) -> bool:
+    """Return whether others run the tests, as with pytest-xdist."""
+    return config.getoption("dist", "no") != "no" and not hasattr(config, "workerinput")
+
+
+def read_options(config: pytest.Config) -> dict[str, Any]:
+    """Return the options of the command line, which may not be parsed to its end yet, and of the ini file."""
+    given = vars(config.known_args_namespace)
+    found: dict[str, Any] = {}
+    for name, option in OPTIONS.items():
+        if (value := given[f"mockserver_{name}"]) is not None:
+            found[name] = _resolve_paths(config.invocation_params.dir, value) if option.is_path else value
+        elif value := config.getini(f"mockserver_{name}"):
+            found[name] = _resolve_paths(config.rootpath, value) if option.is_path else value
+    if not may_record(config):
+        found.pop("record", None)
+    return found
+
+
+def _resolve_paths(folder: Path, value: str | list[str] | list[Path]) -> Any:
+    return [folder / file for file in value] if isinstance(value, list) else folder / value
+
+
+def may_record(config: pytest.Config) -> bool:
+    """Return whether cassettes may be recorded, as under CI only if a flag says so."""
+    in_ci = os.environ.get("CI", "").lower() not in ("", "0", "false", "no")
+    return not in_ci or bool(config.known_args_namespace.mockserver_record_in_ci)

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 
 from mockserver.core.call import Call, Message, Tool
-from mockserver.core.exchange import Exchange, split_frames
 from mockserver.core.http import HttpRequest
 from mockserver.core.json import Json, compact, map_texts
 from mockserver.core.plan import Usage
+from mockserver.core.row import Row
+from mockserver.core.sent_body import split_frames
 from mockserver.core.text import count_noun, join_to_line, show_value, truncate
 from mockserver.rules.load import Rule
 
@@ -37,7 +38,7 @@ class ReceivedCall(Struct, frozen=True, eq=False):
     `recalled` is one that continues a kept conversation, after what was said before.
     """
 
-    row: Exchange
+    row: Row
     asked: Call | None
     recalled: Call | None = None
 
@@ -162,12 +163,12 @@ class ReceivedCall(Struct, frozen=True, eq=False):
     @property
     def answer_remarks(self) -> tuple[str, ...]:
         """Why no model could give the rule's answer (`lint`); empty if one could."""
-        return self._select_shown(() if self.row.plan is None else self.row.plan.remarks)
+        return self._select_shown(self.row.plan.remarks)
 
     @property
     def history_remarks(self) -> tuple[str, ...]:
         """Why a live provider would refuse the history of the request (`replay`); empty if it would not."""
-        return self._select_shown(() if self.row.plan is None else self.row.plan.history_remarks)
+        return self._select_shown(self.row.plan.history_remarks)
 
     def _select_shown(self, remarks: Sequence[str]) -> tuple[str, ...]:
         return tuple(map(self.secrets.mask_text, remarks)) if remarks else ()

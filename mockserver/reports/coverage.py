@@ -18,7 +18,7 @@ from msgspec import Struct
 from mockserver.core.text import align_columns, truncate
 
 if TYPE_CHECKING:
-    from mockserver.core.exchange import Exchange
+    from mockserver.core.row import Row
     from mockserver.rules.load import Rule
 
 KINDS = {"rule": "rules", "step": "steps", "branch": "branches", "fault": "faults"}
@@ -73,7 +73,7 @@ Key = tuple[str, int, int]  # file, line, column
 
 
 class Watch:
-    """The rules and the hits of a test run; servers report exchanges from their own threads."""
+    """The rules and the hits of a test run; servers report rows from their own threads."""
 
     def __init__(self) -> None:
         # The rules declared at one place, in a loop perhaps many; `branches`: line, column and fault name by path.
@@ -87,8 +87,8 @@ class Watch:
     def empty(self) -> bool:
         return not self._places
 
-    def record(self, exchange: Exchange) -> None:
-        used = (exchange.source, *exchange.modified_by, *exchange.trace)
+    def record(self, row: Row) -> None:
+        used = (row.source, *row.modified_by, *row.trace)
         with self._lock:
             self._hits.update(used)
 

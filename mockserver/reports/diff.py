@@ -9,11 +9,11 @@ from unicodedata import category, east_asian_width
 from msgspec.structs import replace
 
 from mockserver.core.call import Call, Message, find_last_tool_result
-from mockserver.core.exchange import ConditionResult
 from mockserver.core.json import map_texts
 from mockserver.core.json_diff import Pairs, find_differences, pair_items, pair_names
 from mockserver.core.text import count_shared_ends, join_to_line, limit_lines, show_value
 from mockserver.reports.calls import mask_line
+from mockserver.rules.match.conditions import ConditionResult
 from mockserver.rules.match.predicates import PREDICATES, Lens, is_part_of, is_same, split_pieces
 from mockserver.rules.nearest import MAX_LINES, measure_closeness, render_results
 

@@ -13,13 +13,13 @@ from msgspec.structs import replace
 
 from mockserver.config.errors import RuleError
 from mockserver.core.call import OTHER, Call, find_last_tool_result
-from mockserver.core.exchange import ConditionResult
 from mockserver.core.json import Json, compact
 from mockserver.core.mcp_server import McpRequest
 from mockserver.core.text import count_noun, join_to_line
 from mockserver.engine.answer import split_prompts
 from mockserver.kinds import ARTIFACTS, ASKED, CONVERSATIONS, LOOK_UPS
 from mockserver.reports.diff import find_loosening, find_span, is_secret
+from mockserver.rules.match.conditions import ConditionResult
 from mockserver.rules.match.fields import read_path_without_mount
 from mockserver.rules.match.parse import compile_when
 from mockserver.rules.nearest import NearMiss

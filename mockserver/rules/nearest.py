@@ -13,11 +13,10 @@ from msgspec import Struct
 
 from mockserver.config.errors import RuleError
 from mockserver.core.call import Call
-from mockserver.core.exchange import ConditionResult
 from mockserver.core.state import START, STATE, name_times_counter
 from mockserver.core.text import count_noun, join_to_line, show_value
 from mockserver.rules.load import ONLY_STUBS, Rule, select_answering
-from mockserver.rules.match.conditions import Condition, measure_nearness
+from mockserver.rules.match.conditions import Condition, ConditionResult, measure_nearness
 
 MAX_LINES = 12  # results shown of one rule
 _POOL = 24  # rules whose texts are compared in detail

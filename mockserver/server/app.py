@@ -3,19 +3,15 @@
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from msgspec import Struct
 from starlette.routing import Router
 from starlette.types import ASGIApp, Lifespan, Receive, Scope, Send
 
-from mockserver.core.http import CONTROL, HttpRequest, RawHeaders, Reply, tabulate
+from mockserver.core.http import CONTROL, tabulate
 from mockserver.core.lazy import LazyTable
-from mockserver.core.plan import Failure
 from mockserver.server.access import OPEN, Guard, is_control
 from mockserver.server.asgi_entrance import answer
-from mockserver.server.directory import Directory, FoundResponder
-from mockserver.server.handshakes import admits_socket
+from mockserver.server.directory import Directory
 from mockserver.server.live import Live
-from mockserver.server.respond import Responder
 from mockserver.server.routes import tidy
 from mockserver.server.snapshot import find_path
 
@@ -23,7 +19,7 @@ if TYPE_CHECKING:
     from mockserver.server.sockets.socket_session import SocketSession
 
 
-# What serves a client over a WebSocket, by what operations are spoken there; few servers need it.
+# What serves a client over a WebSocket, by what is spoken there; few servers need it.
 SESSIONS: LazyTable["type[SocketSession]"] = LazyTable(
     {
         "live": "mockserver.server.sockets.gemini_live:LiveSession",
@@ -33,27 +29,13 @@ SESSIONS: LazyTable["type[SocketSession]"] = LazyTable(
 )
 
 
-class FoundSocket(Struct, frozen=True):
-    """What answers at a path over a WebSocket, and the handshake of its client."""
-
-    responder: Responder
-    handshake: HttpRequest
-
-    @property
-    def session(self) -> "type[SocketSession]":
-        """Return what serves the client."""
-        spoken = {each.over_socket for each in self.responder.endpoint.operations.values()}
-        return next(SESSIONS[name] for name in SESSIONS if name in spoken)
-
-
 class Site:
-    """The application of one server, as its settings are now."""
+    """The application of one server; its `directory` knows what answers at a path."""
 
     def __init__(self, live: Live, lifespan: Lifespan[Router] | None = None) -> None:
         self._live = live
         self._lifespan = Router(lifespan=lifespan)
-        self._directories = dict[str, Directory]()  # by their default dialects
-        self._settings, self._directory = live.settings, self._choose_directory()
+        self.directory = Directory(live)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http":
@@ -71,34 +53,6 @@ class Site:
 
         return Guard(Control(self._live), self._live, OPEN | inspector.PATHS)
 
-    @property
-    def directory(self) -> Directory:
-        """What is at which path, as the settings are now."""
-        if self._live.settings is not self._settings:
-            self._follow_settings()
-        return self._directory
-
-    def find(self, path: str) -> FoundResponder | None:
-        """Return what answers at a path, for entrances without a scope; None: the application has to look."""
-        return self.directory.find(path)
-
-    def refuse_unread(self, failure: Failure, method: str, path: str) -> Reply:
-        """Return the answer to a request that is refused before it is read, and note it in the journal."""
-        return self.directory.refuse_unread(failure, method, path)
-
-    def admits_socket(self, path: str, query: bytes, headers: RawHeaders) -> bool:
-        """Return whether the connection of a handshake is to go on as a WebSocket."""
-        return self.find_socket(path, query, headers) is not None
-
-    def find_socket(self, path: str, query: bytes, headers: RawHeaders) -> "FoundSocket | None":
-        """Return what answers a handshake at a path, if its client may go on over a WebSocket."""
-        found = self.directory.find(path) or self.directory.find_corrected(path)
-        if found is None:
-            return None
-        handshake = found.make_request("GET", query, tabulate(headers))
-        is_admitted = admits_socket(handshake, found.responder.endpoint, self._live.settings)
-        return FoundSocket(found.responder, handshake) if is_admitted else None
-
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         path = find_path(scope)
         if is_control(path):
@@ -112,28 +66,20 @@ class Site:
         elif found := self.directory.find_corrected(path):
             await answer(found, _move(scope, found.path), receive, send)
         else:
-            found = self.directory.adopt(scope["method"], path, scope["query_string"])
-            await answer(found, scope, receive, send)
+            unknown = self.directory.find_unknown(scope["method"], path, scope["query_string"])
+            await answer(unknown, scope, receive, send)
 
     async def _connect(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve a client over a WebSocket, where there is one; else refuse it (403)."""
-        found = self.find_socket(find_path(scope), scope["query_string"], scope["headers"])
+        query = scope["query_string"]
+        found = self.directory.find_socket(find_path(scope), query, scope["headers"])
         if found is None:
             await receive()
             await send({"type": "websocket.close"})
             return
-        await found.session(found.responder, found.handshake, scope=scope, receive=receive, send=send).run()
-
-    def _follow_settings(self) -> None:
-        """Take note of other settings, as after a reload."""
-        settings = self._live.settings
-        if settings.hosts != self._settings.hosts:
-            self._directories.clear()
-        self._settings, self._directory = settings, self._choose_directory()
-
-    def _choose_directory(self) -> Directory:
-        default = self._live.settings.dialect
-        return self._directories.get(default) or self._directories.setdefault(default, Directory(self._live))
+        handshake = found.make_request("GET", query, tabulate(scope["headers"]))
+        session = SESSIONS[found.responder.endpoint.socket]
+        await session(found.responder, handshake, scope=scope, receive=receive, send=send).run()
 
 
 def _move(scope: Scope, path: str) -> Scope:

@@ -5,9 +5,9 @@ from math import inf
 from msgspec.structs import replace
 from starlette.types import Receive, Scope, Send
 
-from mockserver.core.exchange import MAX_KEPT
 from mockserver.core.http import tabulate
 from mockserver.core.plan import Failure
+from mockserver.core.row import MAX_KEPT
 from mockserver.core.seed import monotonic
 from mockserver.delivery.connection import IN_PROCESS, WIRE, ClientConnection
 from mockserver.dialects._forms import FormReader
@@ -15,7 +15,7 @@ from mockserver.engine.offload import LARGEST_IN_LOOP
 from mockserver.kinds import OPERATIONS
 from mockserver.media.large_data import LARGEST_IN_MEMORY
 from mockserver.server.deliver import serve
-from mockserver.server.directory import FoundResponder
+from mockserver.server.directory import Destination
 from mockserver.server.limits import estimate_parsed_size
 from mockserver.server.recording.player import Player
 from mockserver.server.respond import Responder
@@ -23,17 +23,17 @@ from mockserver.server.snapshot import find_codings, find_length, read_body, rec
 from mockserver.server.visit import Response, Sender, Visit
 
 
-async def answer(found: FoundResponder, scope: Scope, receive: Receive, send: Send) -> None:
+async def answer(destination: Destination, scope: Scope, receive: Receive, send: Send) -> None:
     """Answer a request at a path."""
     lent = scope.get("extensions") or {}
     client = ClientConnection(receive, send, lent.get(WIRE), in_process=lent.get(IN_PROCESS))
     table = tabulate(scope["headers"])
-    request = found.make_request(scope["method"], scope["query_string"], table)
-    visit = found.responder.admit(request, scope["query_string"], weight=table.weight, is_whole=False)
+    request = destination.make_request(scope["method"], scope["query_string"], table)
+    visit = destination.responder.admit(request, scope["query_string"], weight=table.weight, is_whole=False)
     visit.receive = receive
     if client.in_process is not None:
         visit.sender = Sender(in_process=True, patient=client.in_process.patient)
-    await serve(_respond(found.responder, visit), visit, client, scope)
+    await serve(_respond(destination.responder, visit), visit, client, scope)
 
 
 async def _respond(responder: Responder, visit: Visit) -> Response:
@@ -44,12 +44,8 @@ async def _respond(responder: Responder, visit: Visit) -> Response:
         takes_files = visit.operation is not None and OPERATIONS[visit.operation.name].takes_files
         if takes_files and _may_go_to_disk(visit):
             return await _respond_to_form(responder, visit)
-        if takes_files:
-            limit = live.settings.max_upload
-            setting = "max_upload"
-        else:
-            limit = live.settings.max_body
-            setting = "max_body"
+        setting = "max_upload" if takes_files else "max_body"
+        limit: int = getattr(live.settings, setting)
         body = await read_body(visit.receive, limit, request.headers, visit.take, setting=setting)
         if len(body) > LARGEST_IN_LOOP or live.unsent.held > live.settings.max_unsent:
             visit.take(estimate_parsed_size(body))
@@ -86,7 +82,6 @@ async def _respond_to_form(responder: Responder, visit: Visit) -> Response:
         if visit.settings.keys is not None:
             responder.require_key(visit)
         await _read_form(reader, visit)
-        visit.row.asked = monotonic()
         response = await responder.respond(visit)
     finally:
         reader.close("the form is no longer kept")
@@ -110,7 +105,7 @@ async def _read_form(reader: FormReader, visit: Visit) -> None:
         received += len(piece)
         if len(start) < MAX_KEPT:
             start += piece
-    visit.row.take(bytes(start))
+    visit.row.note_body(bytes(start), monotonic())
     visit.row.received = received
 
 

@@ -1,43 +1,34 @@
 """Calls that were answered for another one, such as those of tools and the lines of a batch, in the journal."""
 
 from collections.abc import Iterable
-from typing import Protocol
 
-from mockserver.core.call import Call
-from mockserver.core.exchange import COMPLETE
 from mockserver.core.http import Reply
-from mockserver.core.plan import CarriedOut, Failure, Plan
-from mockserver.dialects import Dialect, Operation
+from mockserver.core.plan import CarriedOut, Failure
+from mockserver.core.row import COMPLETE
+from mockserver.dialects import Dialect
 from mockserver.dialects._mcp import DIALECT as MCP
-from mockserver.server.visit import Response, Visit, note_response
+from mockserver.server.replies import PlanRenderer
+from mockserver.server.visit import Visit
 
 
-class Render(Protocol):
-    """Turns a plan into the reply that the dialect of an operation gives."""
-
-    def __call__(self, operation: Operation, call: Call, plan: Plan) -> Response: ...
-
-
-def note_carried_out(carried_out: Iterable[CarriedOut], visit: Visit, render: Render) -> None:
+def note_carried_out(carried_out: Iterable[CarriedOut], visit: Visit) -> None:
     """Note the calls in the journal that were answered for the one of a visit."""
+    renderer = PlanRenderer(visit.dialect, visit.engine, visit.settings, timed=False)
     for done in carried_out:
         http = done.http
         is_mcp = done.call is not None and done.call.mcp is not None
         dialect = MCP if is_mcp else visit.dialect
-        row = visit.journal.open(http.method, http.path, dialect.name, http.namespace)
-        row.headers = http.headers
-        row.operation = done.operation
+        row = visit.journal.open(http, dialect.name, operation=done.operation)
         row.part_of = done.part_of
         row.rules = visit.row.rules
-        row.take(http.body)
-        reply = _make_reply(done, dialect, render)
-        note_response(row, Response(done.plan.rendered, reply, done.call))
+        reply = _make_reply(done, dialect, renderer)
+        row.note_answer(done.plan.rendered, reply, done.call)
         if reply.body:
-            row.note(reply.body)
+            row.note_sent(reply.body)
         visit.journal.close(row, COMPLETE)
 
 
-def _make_reply(done: CarriedOut, dialect: Dialect, render: Render) -> Reply:
+def _make_reply(done: CarriedOut, dialect: Dialect, renderer: PlanRenderer) -> Reply:
     """Return what a client would have got for such a call."""
     call = done.call
     outcome = done.plan.outcome
@@ -48,4 +39,4 @@ def _make_reply(done: CarriedOut, dialect: Dialect, render: Render) -> Reply:
     if call is None or call.mcp is not None:
         return Reply(200, ())
     operation = next(each for each in dialect.operations if each.name == call.operation)
-    return render(operation, call, done.plan).reply
+    return renderer.render(operation, call, done.plan).reply

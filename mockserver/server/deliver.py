@@ -8,9 +8,9 @@ from starlette.types import Scope
 
 from mockserver.config.errors import ConfigError
 from mockserver.core.action import Action
-from mockserver.core.exchange import COMPLETE
 from mockserver.core.frames import Frame
 from mockserver.core.plan import Failure
+from mockserver.core.row import COMPLETE
 from mockserver.delivery.connection import (
     CLIENT_LEFT,
     CUT,
@@ -104,7 +104,7 @@ def send_past_asgi(response: Response, visit: Visit, sink: AnswerSink) -> bool:
         lines = join_headers(reply, response.extra_headers)
         if lines is None or not sink.send_whole(reply.status, lines, frame_body(lines, reply.body)):
             return False
-        visit.row.note(reply.body)
+        visit.row.note_sent(reply.body)
         visit.end(COMPLETE)
         return True
     lines = join_headers(reply, response.extra_headers) if reply.parts.times else None
@@ -127,7 +127,7 @@ async def _deliver(response: Response, visit: Visit, client: ClientConnection, s
     if client.in_process is not None:
         if response.reply.script is not None:
             raise ConfigError(_NO_SCRIPT)
-        return await client.in_process.perform(list_actions(response, visit), row.note)
+        return await client.in_process.perform(list_actions(response, visit), row.note_sent)
     if client.wire is not None and send_past_asgi(response, visit, client.wire):
         return None
     if response.pace is not AT_ONCE:
@@ -135,7 +135,7 @@ async def _deliver(response: Response, visit: Visit, client: ClientConnection, s
     actions = list_actions(response, visit)
     if response.reply.script is not None:
         actions = _end_with_server(actions, client.wire)
-    return await drive(actions, client, row.note)
+    return await drive(actions, client, row.note_sent)
 
 
 def _end_with_server(actions: Iterable[Action], wire: Wire | None) -> Iterable[Action]:
@@ -165,7 +165,7 @@ async def _turn_away(visit: Visit, client: ClientConnection) -> None:
     refused = visit.refuse(STOPPING)
     refused.plan = replace(refused.plan, source="invalid")  # no limit refuses it
     visit.finish(refused, tells_limits=False)
-    await drive(list_actions(refused, visit), client, visit.row.note)
+    await drive(list_actions(refused, visit), client, visit.row.note_sent)
 
 
 _NO_SCRIPT = (

@@ -1,4 +1,4 @@
-"""What answers at a path: an endpoint of a dialect in a namespace, or the 404 of the dialect that would own it."""
+"""What answers at a path: an endpoint of a dialect, in a namespace, or what is left where no dialect knows it."""
 
 import re
 from collections.abc import Mapping
@@ -6,23 +6,24 @@ from urllib.parse import quote
 
 from msgspec import Struct
 
-from mockserver.core.exchange import COMPLETE
-from mockserver.core.http import CONTROL, HeaderTable, HttpRequest, Reply
+from mockserver.core.http import CONTROL, HeaderTable, HttpRequest, RawHeaders, Reply, tabulate
 from mockserver.core.lazy import Memo
 from mockserver.core.plan import Failure, Plan
+from mockserver.core.row import COMPLETE
 from mockserver.dialects._parse import clip
 from mockserver.server.access import is_control
+from mockserver.server.handshakes import admits_socket
 from mockserver.server.live import Live
 from mockserver.server.namespaces import DEFAULT, MAX_NAMESPACE_NAME, is_namespace, split_namespace
 from mockserver.server.nearest_path import find_nearest_path
 from mockserver.server.respond import Responder
 from mockserver.server.routes import tidy
 from mockserver.server.snapshot import parse_query
-from mockserver.server.visit import Response, note_response
+from mockserver.server.unknown_path import PathHints
 
 
-class FoundResponder(Struct, frozen=True):
-    """What answers at a path: in which namespace, at which path there, and with which parameters."""
+class Destination(Struct, frozen=True):
+    """Where a request goes: what answers it, and in which namespace, at which path there, with which parameters."""
 
     responder: Responder
     path: str
@@ -48,18 +49,18 @@ _NOTHING: Mapping[str, str] = {}
 
 
 class Directory:
-    """What is at which path, where one dialect is the default.
-
-    Its own paths come first: the first request to any other path imports all dialects.
-    """
+    """What answers at which path, as the settings are now."""
 
     def __init__(self, live: Live) -> None:
         self._live = live
+        self._settings = live.settings
         self._routes = live.routes
-        self._known = Memo[str, FoundResponder](most=_MAX_FOUND)  # paths that were looked up
+        self._known = Memo[str, Destination](most=_MAX_FOUND)  # paths that were looked up
 
-    def find(self, path: str) -> FoundResponder | None:
-        """Return what answers at a path, or None."""
+    def find(self, path: str) -> Destination | None:
+        """Return what answers at a path that a dialect knows, or None."""
+        if self._live.settings is not self._settings:
+            self._follow_settings()
         known = self._known.get(path)
         if known is not None:
             return known
@@ -67,11 +68,10 @@ class Directory:
         place = None if is_control(path) else self._routes.find(inner)
         if place is None:
             return None
-        responder = Responder(self._live, place.endpoint)
-        found = FoundResponder(responder, inner, place.params, namespace)
-        return self._known.keep(path, found, _RESPONDER + 4 * len(path))
+        found = Destination(Responder(self._live, place.endpoint), inner, place.params, namespace)
+        return self._known.keep(path, found, _DESTINATION + 4 * len(path))
 
-    def find_corrected(self, path: str) -> FoundResponder | None:
+    def find_corrected(self, path: str) -> Destination | None:
         """Return what answers at the path that was meant by a misspelt one, or None.
 
         It may have too many slashes, lack what clients leave out, or name a namespace where clients look for metadata.
@@ -85,40 +85,56 @@ class Directory:
         completed = self._routes.complete(inner)
         return None if completed is None else self.find(path.removesuffix(inner) + completed)
 
-    def adopt(self, method: str, path: str, query: bytes) -> FoundResponder:
-        """Return what answers at a path that no dialect knows: rules, else a 404 that names the nearest path."""
+    def find_unknown(self, method: str, path: str, query: bytes) -> Destination:
+        """Return what answers at a path that no dialect knows: rules, else a 404 with hints."""
         path = tidy(path)
         if (named := _NAMED.fullmatch(path)) and not is_namespace(named["name"]):
-            return self._adopt(named["path"], DEFAULT, refusal=_BAD_NAME)
+            return self._make_unknown(named["path"], DEFAULT, PathHints(mistake=_BAD_NAME))
         if named and self.find(rest := path.removeprefix("/ns")) is not None:
-            return self._adopt(rest, DEFAULT, refusal=f"The name of a namespace is missing: /ns/NAME{rest}.")
+            mistake = f"The name of a namespace is missing: /ns/NAME{rest}."
+            return self._make_unknown(rest, DEFAULT, PathHints(mistake=mistake))
         namespace, inner = split_namespace(path)
         nearest = _find_control_path(method, inner, namespace) or find_nearest_path(
             method, inner, self._routes.endpoints, query.decode()
         )
-        return self._adopt(inner, namespace, nearest=nearest)
+        return self._make_unknown(inner, namespace, PathHints(nearest))
+
+    def find_socket(self, path: str, query: bytes, headers: RawHeaders) -> Destination | None:
+        """Return what answers a handshake at a path, if its client may go on over a WebSocket."""
+        found = self.find(path) or self.find_corrected(path)
+        if found is None:
+            return None
+        handshake = found.make_request("GET", query, tabulate(headers))
+        return found if admits_socket(handshake, found.responder.endpoint, self._live.settings) else None
 
     def refuse_unread(self, failure: Failure, method: str, path: str) -> Reply:
         """Return a failure in the dialect of a path, and note it in the journal: no more of the request is read."""
         namespace, inner = split_namespace(path)
-        dialect = self._routes.find_owner(inner)
+        dialect = self._live.routes.find_owner(inner)
         journal = self._live.journal
-        row = journal.open(method, inner, dialect.name, namespace)
-        reply = dialect.fail(HttpRequest(method, inner, namespace=namespace), failure, None)
-        note_response(row, Response(Plan(None, "invalid"), reply))
-        row.note(reply.body)
+        request = HttpRequest(method, inner, namespace=namespace)
+        row = journal.open(request, dialect.name)
+        reply = dialect.fail(request, failure, None)
+        row.note_answer(Plan(None, "invalid"), reply)
+        row.note_sent(reply.body)
         journal.close(row, COMPLETE)
         return reply
 
-    def _adopt(
-        self, path: str, namespace: str, *, nearest: str | None = None, refusal: str | None = None
-    ) -> FoundResponder:
-        responder = Responder(self._live, self._routes.adopt(path), nearest, refusal)
-        return FoundResponder(responder, path, {}, namespace)
+    def _make_unknown(self, path: str, namespace: str, hints: PathHints) -> Destination:
+        responder = Responder(self._live, self._routes.make_unknown_endpoint(path), hints)
+        return Destination(responder, path, {}, namespace)
+
+    def _follow_settings(self) -> None:
+        """Take note of other settings, as after a reload."""
+        self._settings = self._live.settings
+        routes = self._live.routes
+        if routes is not self._routes:
+            self._routes = routes
+            self._known = Memo(most=_MAX_FOUND)
 
 
 _MAX_FOUND = 1 << 20  # bytes, about
-_RESPONDER = 1_000  # bytes, about
+_DESTINATION = 1_000  # bytes, about
 
 
 def _find_control_path(method: str, path: str, namespace: str) -> str | None:

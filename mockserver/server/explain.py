@@ -13,10 +13,10 @@ from mockserver.config.errors import ConfigError, RuleError
 from mockserver.config.settings import Settings
 from mockserver.core.action import Fault
 from mockserver.core.call import Call
-from mockserver.core.exchange import ConditionResult, Exchange
 from mockserver.core.http import HttpRequest
 from mockserver.core.json import Json
 from mockserver.core.plan import Failure, Plan
+from mockserver.core.row import Row
 from mockserver.core.state import START, STATE, name_times_counter
 from mockserver.core.text import show_value, truncate
 from mockserver.core.validation import Validation
@@ -29,6 +29,7 @@ from mockserver.engine.memory import Memory, continue_conversation
 from mockserver.engine.offload import on_thread
 from mockserver.kinds import ARTIFACTS, ASKED, CONVERSATIONS
 from mockserver.rules.load import Rule, select_suited
+from mockserver.rules.match.conditions import ConditionResult
 from mockserver.rules.nearest import explain_closed, find_nearest, render_results
 from mockserver.server.namespaces import DEFAULT
 from mockserver.server.nearest_path import find_nearest_path
@@ -42,7 +43,7 @@ from mockserver.server.stubs import choose_operation
 from mockserver.state.in_memory import MemoryCounters, MemoryValueStore
 
 
-def is_unmatched(row: Exchange) -> bool:
+def is_unmatched(row: Row) -> bool:
     """Return whether no rule answered what rules are for, whether or not an answer was made up then."""
     return "unmatched" in row.source.split(", ") or (row.source == "generated" and row.operation in ASKED)
 
@@ -192,7 +193,7 @@ def reach(described: RequestFile, routes: Routes, *, stubs: bool = False) -> Rea
 
 def find_place(path: str, routes: Routes, *, stubs: bool) -> Place | None:
     """Return where a path leads; with `stubs`, a path of no dialect leads to an endpoint without operations."""
-    return routes.find(path) or (Place(routes.adopt(path), {}) if stubs else None)
+    return routes.find(path) or (Place(routes.make_unknown_endpoint(path), {}) if stubs else None)
 
 
 def _encode_header(text: str) -> bytes:

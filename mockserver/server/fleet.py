@@ -12,7 +12,8 @@ from contextlib import asynccontextmanager, suppress
 from hashlib import sha256
 from typing import Any
 
-from msgspec import Struct, to_builtins
+from msgspec import DecodeError, Struct, to_builtins
+from msgspec.json import decode
 from msgspec.structs import replace
 
 from mockserver import __version__
@@ -57,6 +58,16 @@ class _Version(Struct):
     rev: int = 0  # the revision that was read; below 0: it must be read again
     batches: Mapping[str, int] = {}  # the rev at which each rule was added
     cleared: int = 0  # what its latest reset is known by
+
+
+class _OwnContent(Struct):
+    """What a namespace has of its own, as it is kept in the shared state."""
+
+    rules: list[tuple[int, dict[str, Any]]] = []  # the rev at which each was added, and the rule
+    choice: CassetteChoice | None = None
+    timed: bool = True
+    named: int = 0
+    cleared: int = 0
 
 
 class Fleet:
@@ -143,44 +154,41 @@ class Fleet:
                 return
         async with self._reading:
             while self.member.changed.get(namespace, 0) != self._rev(namespace):
-                rev, content = await self.member.read(namespace)
+                rev, text = await self.member.read(namespace)
+                try:
+                    content = _OwnContent() if text is None else decode(text, type=_OwnContent)
+                except DecodeError as error:
+                    raise _report_unreadable(f"what {namespace!a} has of its own", error) from error
                 version = self._version(namespace)
                 version.rev = -rev  # below 0 until it was taken
-                await self._take(namespace, content or {})
+                await self._take(namespace, content)
                 version.rev = rev
                 if not rev:
                     self.forget(namespace)
 
-    async def _take(self, namespace: str, content: Mapping[str, Any]) -> None:
-        """Swap in what a namespace has of its own."""
+    async def _take(self, namespace: str, content: _OwnContent) -> None:
+        """Swap in what a namespace has of its own. Raises Failure if this release cannot read it."""
         live = self.live
-        added = content.get("rules", [])
         space = live.namespaces.get(namespace)
         rules: tuple[Rule, ...] = ()
-        if added:
-            document = Document.from_data({"rules": [spec for _, spec in added]}, ADDED)
+        if content.rules:
+            document = Document.from_data({"rules": [spec for _, spec in content.rules]}, ADDED)
             try:
                 rules = await on_thread(compile_rules, (document,), live.settings)
             except MockserverError as error:
-                words = f"the rules that were added to {namespace!a} cannot be read here: {error.mistakes[0]}"
-                log.error("%s", words)
-                raise Failure("server_error", f"{words}.") from error
+                raise _report_unreadable(f"the rules that were added to {namespace!a}", error.mistakes[0]) from error
         version = self._version(namespace)
-        batches = {spec["name"]: rev for rev, spec in added}
-        cleared = content.get("cleared", 0)
-        if cleared != version.cleared:
-            version.cleared = cleared
+        batches = {rule.name: rev for rule, (rev, _) in zip(rules, content.rules, strict=True)}
+        if content.cleared != version.cleared:
+            version.cleared = content.cleared
             live.journal.clear(namespace)
         for rule in space.rules:
             if batches.get(rule.name) != version.batches.get(rule.name):
                 live.journal.forget_hits(namespace, rule.source)
         version.batches = batches
-        choice = content.get("choice")
-        timed = content.get("timed", True)
-        named = content.get("named", 0)
-        if rules or choice or named or not timed:
-            choice = None if choice is None else CassetteChoice(**choice)
-            live.namespaces.put(namespace, Namespace(rules, timed, named=named, choice=choice))
+        if rules or content.choice or content.named or not content.timed:
+            own = Namespace(rules, content.timed, named=content.named, choice=content.choice)
+            live.namespaces.put(namespace, own)
         else:
             live.namespaces.drop(namespace)
 
@@ -285,6 +293,13 @@ class Fleet:
         self.member.reloads = number
         waiting = self.live.swap(*self._composed)
         return {"rules": len(self.live.engine.rules), "at_next_start": list(waiting)}
+
+
+def _report_unreadable(what: str, error: object) -> Failure:
+    """Log that something in the shared state cannot be read, and return what refuses the request that needs it."""
+    words = f"{what} cannot be read here: {error}"
+    log.error("%s", words)
+    return Failure("server_error", f"{words}.")
 
 
 def make_digest(settings: Settings, engine: Engine) -> str:

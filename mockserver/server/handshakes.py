@@ -23,7 +23,7 @@ def asks_for_socket(method: str, upgrade: str) -> bool:
 
 def opens_sockets(endpoint: Endpoint, settings: Settings) -> bool:
     """Return whether clients may talk to an endpoint over a WebSocket."""
-    return settings.sockets and endpoint.has_socket
+    return settings.sockets and bool(endpoint.socket)
 
 
 def admits_socket(http: HttpRequest, endpoint: Endpoint, settings: Settings) -> bool:
@@ -40,10 +40,10 @@ def admits_socket(http: HttpRequest, endpoint: Endpoint, settings: Settings) -> 
 def check_handshake(http: HttpRequest, endpoint: Endpoint, settings: Settings) -> None:
     """Refuse what must not open a WebSocket: other pages, wrong keys, handshakes with mistakes. Raises Failure.
 
-    A key that is sent over the WebSocket is checked by the session.
+    A session of the realtime API checks the key itself, so that a client with a wrong one gets a WebSocket.
     """
     check_page(http, settings)
-    if settings.keys is not None and not endpoint.reads_key_over_socket:
+    if settings.keys is not None and endpoint.socket != "realtime":
         check_key(endpoint.dialect.credential(http), settings.keys)
     version = http.header_values.get(b"sec-websocket-version")
     if version != VERSION:
@@ -68,8 +68,13 @@ def _check_lists(http: HttpRequest) -> None:
                 raise Failure("bad_parameter", f"The request has an {error}.", status=400) from None
 
 
-def refuse_handshake(http: HttpRequest) -> Failure:
-    """Return the refusal of a WebSocket where there is none."""
+def refuse_handshake(http: HttpRequest, endpoint: Endpoint, settings: Settings) -> Failure:
+    """Return why a handshake does not open a WebSocket: it has a mistake, or there is no WebSocket here."""
+    if opens_sockets(endpoint, settings):
+        try:
+            check_handshake(http, endpoint, settings)
+        except Failure as failure:
+            return failure
     message = f"There is no WebSocket at {http.path}. Send the request over HTTP."
     return Failure("method_not_allowed", message, status=426, headers=_UPGRADE_TO_HTTP)
 

@@ -8,10 +8,10 @@ from urllib.parse import urlencode
 
 from msgspec.structs import replace
 
-from mockserver.core.exchange import MAX_KEPT, Exchange
 from mockserver.core.http import HttpRequest
 from mockserver.core.json import Json, map_texts
 from mockserver.core.plan import Failure
+from mockserver.core.row import MAX_KEPT, Row
 from mockserver.core.text import escape_line, escape_lines
 from mockserver.server.snapshot import decode_body, parse_query
 
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
 MAX_TRACEBACK = 20_000  # characters, from its end: an exception may quote a whole body
 
 
-def find_row_secrets(row: Exchange, known: tuple[str, ...] | None = None) -> "Secrets":
+def find_row_secrets(row: Row, known: tuple[str, ...] | None = None) -> "Secrets":
     """Find the credentials of a row's request, and those of the environment unless they are `known` already."""
     return _find_secrets(tuple(row.headers), row.query, decode_request(rebuild_request(row)).body, known)
 
 
-def find_head_secrets(row: Exchange, known: tuple[str, ...]) -> "Secrets":
+def find_head_secrets(row: Row, known: tuple[str, ...]) -> "Secrets":
     """Return the credentials of a row's head and those that are `known`, found once for all rows with the same ones."""
     from mockserver.cassettes.redaction.credential_fields import is_secret_header  # slow: a hundred patterns
 
@@ -41,7 +41,7 @@ def _find_head_secrets(headers: tuple[tuple[bytes, bytes], ...], query: bytes, k
     return find_secrets(headers, query, more=known)
 
 
-def rebuild_request(row: Exchange) -> HttpRequest:
+def rebuild_request(row: Row) -> HttpRequest:
     query = parse_query(row.query)
     return HttpRequest(
         row.method, row.path, query=query, headers=tuple(row.headers), body=row.body, namespace=row.namespace

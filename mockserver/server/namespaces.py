@@ -64,12 +64,12 @@ class Namespace(Struct):
 
         Another thread may put new rules meanwhile.
         """
+        if not (self.rules or self.choice or self.servers):
+            return base
         made = self._made
         rules = self.rules
         choice = self.choice
         servers = self.servers
-        if not rules and choice is None and not servers:
-            return base
         is_made = made is not None and made.rules is rules and made.choice is choice and made.servers is servers
         if made is None or not is_made or made.base is not base:
             engine = replace(base, rule_set=base.rule_set.put_first(rules)) if rules else base
@@ -100,14 +100,14 @@ class Namespaces:
 
     def touch(self, name: str) -> Namespace:
         """Return a namespace, which is in use now; too many others may have to go."""
-        space = self._spaces.get(name)
-        if space is None:
-            space = self._spaces[name] = Namespace(timed=self._timed)
-            if len(self._spaces) > self._limit:
+        spaces = self._spaces
+        if name in spaces:
+            spaces.move_to_end(name)
+        else:
+            spaces[name] = Namespace(timed=self._timed)
+            if len(spaces) > self._limit:
                 self._evict()
-        elif len(self._spaces) > 1:
-            self._spaces.move_to_end(name)
-        return space
+        return spaces[name]
 
     def get(self, name: str) -> Namespace:
         """Return the namespace of this name; one that is not in use is as if new, and is not kept."""

@@ -13,9 +13,9 @@ from starlette.types import Scope
 from mockserver.core.action import NO_CLOSE_FRAME, Cut
 from mockserver.core.call import Call
 from mockserver.core.episode import Sent
-from mockserver.core.exchange import COMPLETE, Exchange
 from mockserver.core.http import HeaderLines, Headers, HttpRequest, RawHeaders
 from mockserver.core.plan import Failure, Forward
+from mockserver.core.row import COMPLETE, Row
 from mockserver.core.seed import monotonic
 from mockserver.delivery.connection import CLIENT_LEFT, ClientConnection, wait_until_left
 from mockserver.delivery.drive import drive
@@ -47,7 +47,7 @@ class Relay(Struct, eq=False):
     dialect: Dialect
     response: Response
     client: ClientConnection
-    exchange: Exchange
+    row: Row
     own_urls: Callable[[HttpRequest, bytes], bytes] | None = None  # what `Operation.own_urls` is
     _recorder: Recorder | None = None
     _held: list[bytes] = []  # the end of the answer, which is saved before it leaves
@@ -86,7 +86,7 @@ class Relay(Struct, eq=False):
             errors = False if is_probe else live.settings.record_errors
             sent = self._describe_request(asked, call)
             job = RecordingJob(forward.cassette, call, request=sent, errors=errors, spelling=sources.spelling)
-            self._recorder = Recorder(job, partial(keep, forward.cassette), self.exchange)
+            self._recorder = Recorder(job, partial(keep, forward.cassette), self.row)
         received = await self._send_request(upstream, asked, scope)
         try:
             return await self._send_answer(received, upstream, more)
@@ -104,7 +104,7 @@ class Relay(Struct, eq=False):
         """Return the request to record, decoded; with all headers, so that every credential is found when saving."""
         dropped = b"content-encoding" if call.http.body != asked.body else b""
         headers = _decode_headers([(name.lower(), value) for name, value in asked.headers if name.lower() != dropped])
-        query = self.exchange.query.decode("latin-1")
+        query = self.row.query.decode("latin-1")
         return Sent(asked.method, asked.path, query=query, headers=headers, body=call.http.body)
 
     async def _send_request(self, upstream: Upstream, asked: HttpRequest, scope: Scope) -> "Received":
@@ -119,7 +119,7 @@ class Relay(Struct, eq=False):
         body = asked.body if asked.body or asked.method not in _BODILESS else None
         http = await client.get_client()
         try:
-            url = upstream.build_url(asked.path, scope["raw_path"], self.exchange.query)
+            url = upstream.build_url(asked.path, scope["raw_path"], self.row.query)
             extensions = {"trace": self._trace, "timeout": Timeout(seconds).as_dict()}  # also between two pieces
             request = Request(asked.method, url, headers=headers, content=body, extensions=extensions)
             async with asyncio.timeout(seconds):  # for the whole head
@@ -168,8 +168,8 @@ class Relay(Struct, eq=False):
             length = str(len(self._held[0])).encode()
             headers = [(name, length if name == b"content-length" else value) for name, value in headers]
         texts = _decode_headers(headers)
-        self.exchange.status = status
-        self.exchange.reply_headers = texts
+        self.row.status = status
+        self.row.reply_headers = texts
         more = (*more, *forbid_scripts(asked, texts))
         shown = replace_upload_urls(texts, asked, self.dialect)
         if origins := self.live.settings.cors:
@@ -238,13 +238,13 @@ class Relay(Struct, eq=False):
         self._held.clear()
         if last:
             if held:
-                self.exchange.note(held)
+                self.row.note_sent(held)
             await self.client.send({"type": "http.response.body", "body": held, "more_body": False})
         elif held:
             await self._send_piece(held)
 
     async def _send_piece(self, piece: bytes) -> None:
-        self.exchange.note(piece)
+        self.row.note_sent(piece)
         if self.client.wire is None or not self.client.wire.send_piece(piece):
             await self.client.send({"type": "http.response.body", "body": piece, "more_body": True})
 

@@ -2,7 +2,7 @@
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache, cached_property
 
 from msgspec import Struct
@@ -12,7 +12,6 @@ from mockserver.config.hosts import HostTable
 from mockserver.core.lazy import Memo
 from mockserver.dialects import Dialect, Operation, discover, discover_all, list_hosts
 from mockserver.dialects._mcp import DIALECT as MCP
-from mockserver.dialects._mcp.login import list_well_known_paths, make_well_known_operation
 
 
 class Endpoint(Struct, frozen=True):
@@ -28,14 +27,9 @@ class Endpoint(Struct, frozen=True):
         return next(iter(self.operations.values())).usual(self.path) if self.operations else self.path
 
     @property
-    def has_socket(self) -> bool:
-        """Whether a client may talk to one of its operations over a WebSocket."""
-        return any(each.over_socket for each in self.operations.values())
-
-    @property
-    def reads_key_over_socket(self) -> bool:
-        """Whether a session reads the key itself, so that a client with a wrong one gets a WebSocket."""
-        return any(each.over_socket == "realtime" for each in self.operations.values())
+    def socket(self) -> str:
+        """What is spoken there over a WebSocket: what one of its operations states; empty if it has none."""
+        return next((each.over_socket for each in self.operations.values() if each.over_socket), "")
 
     def find_operation(self, method: str) -> Operation | None:
         """Return which operation a method asks for, if there is one: to HEAD it is what it is to GET."""
@@ -70,18 +64,6 @@ class EndpointIndex:
         return self._fixed.get(path) or find_endpoint(path, below) or find_endpoint(path, self._anywhere)
 
 
-def _list_mcp_endpoints() -> Iterator[Endpoint]:
-    found: dict[str, dict[str, Operation]] = {}
-    for operation in MCP.operations:
-        found.setdefault(f"{MCP.mounts[0]}{operation.path}", {})[operation.method] = operation
-    for path, method in list_well_known_paths():
-        found[path] = {"GET": make_well_known_operation(MCP.name, method, MCP.operations[0].render)}
-    yield from [Endpoint(path, MCP, operations) for path, operations in found.items()]
-
-
-MCP_ENDPOINTS = tuple(_list_mcp_endpoints())
-
-
 class Mount(Struct, frozen=True):
     """A path below which a dialect is spoken."""
 
@@ -108,13 +90,18 @@ class Routes:
         self._own = EndpointIndex(list_own_endpoints(self.default))
 
     @cached_property
+    def _spoken(self) -> Mapping[str, Dialect]:
+        """All dialects and MCP."""
+        return {**self._dialects, MCP.label: MCP}
+
+    @cached_property
     def endpoints(self) -> tuple[Endpoint, ...]:
-        """Every endpoint of every dialect, but for those of MCP."""
+        """Every endpoint of the providers, one of which a misspelt path may mean."""
         return list_endpoints(self._dialects, self.default.label)
 
     @cached_property
     def _all(self) -> EndpointIndex:
-        return EndpointIndex((*self.endpoints, *MCP_ENDPOINTS))
+        return EndpointIndex((*self.endpoints, *list_endpoints({MCP.label: MCP})))
 
     def find(self, path: str) -> Place | None:
         """Return where a path leads, if a dialect knows it."""
@@ -131,10 +118,8 @@ class Routes:
         Of several at one mount, it is the one that has operations below the next segment too.
         """
         path = "/" + path.lstrip("/")
-        if Mount(MCP.mounts[0], MCP).holds(path):
-            return MCP
         first = _cut(path, 1)
-        mounts = [Mount(mount, dialect) for dialect in self._dialects.values() for mount in dialect.mounts]
+        mounts = [Mount(mount, dialect) for dialect in self._spoken.values() for mount in dialect.mounts]
         near = [mount for mount in mounts if _cut(mount.path, 1) == first]
 
         def rank(mount: Mount) -> tuple[int, bool]:
@@ -142,8 +127,8 @@ class Routes:
 
         return max(near, key=rank).dialect if near else self.default
 
-    def adopt(self, path: str) -> Endpoint:
-        """Return the endpoint of an unknown path, which belongs to a dialect and has no operations."""
+    def make_unknown_endpoint(self, path: str) -> Endpoint:
+        """Return the endpoint of a path that no dialect knows: it belongs to one, and has no operations."""
         return Endpoint(path, self.find_owner(path), {})
 
     def complete(self, path: str) -> str | None:
@@ -168,19 +153,24 @@ def find_routes(default: str, hosts: HostTable | None = None) -> Routes:
 _ROUTES = Memo[tuple[str, str], Routes](most=1 << 20)
 
 
-def list_endpoints(dialects: Mapping[str, Dialect], default: str) -> tuple[Endpoint, ...]:
-    """List every path of every dialect, the default dialect's bare ones first, and calls before look-ups."""
-    mounts = [Mount(drop_dialect_segment(path), dialects[default]) for path in dialects[default].mounts]
+def list_endpoints(dialects: Mapping[str, Dialect], default: str | None = None) -> tuple[Endpoint, ...]:
+    """List every path of these dialects, calls before look-ups. The `default` one comes first, without its mounts."""
+    own = () if default is None else dialects[default].mounts
+    mounts = [Mount(drop_dialect_segment(path), dialects[default or ""]) for path in own]
     mounts += [Mount(path, dialect) for dialect in dialects.values() for path in dialect.mounts]
     mounts += [Mount("", dialect) for dialect in dialects.values() if dialect.bare]
-    spoken = {dialect.label: dialect for dialect in dialects.values()}
+    served = [
+        (mount.path + operation.path or "/", mount.dialect, operation)
+        for mount in mounts
+        for operation in mount.dialect.operations
+        if mount.path or mount.dialect.label == default or operation.path.startswith(mount.dialect.bare)
+    ]
+    served += [(each.path, dialect, each) for dialect in dialects.values() for each in dialect.unmounted]
     operations = defaultdict[tuple[str, str], dict[str, Operation]](dict)  # by path and dialect
-    for mount in mounts:
-        dialect = mount.dialect
-        for operation in dialect.operations:
-            if mount.path or dialect.label == default or operation.path.startswith(dialect.bare):
-                operations[(mount.path + operation.path) or "/", dialect.label][operation.method] = operation
-    found = [Endpoint(path, spoken[label], served) for (path, label), served in operations.items()]
+    for path, dialect, operation in served:
+        operations[path, dialect.label][operation.method] = operation
+    spoken = {dialect.label: dialect for dialect in dialects.values()}
+    found = [Endpoint(path, spoken[label], there) for (path, label), there in operations.items()]
     return tuple(sorted(found, key=lambda endpoint: "POST" not in endpoint.operations))
 
 
@@ -195,11 +185,11 @@ def find_dialect(name: str) -> Dialect | None:
     return MCP if name == MCP.name else discover().get(name)
 
 
-def list_dialect_endpoints(name: str) -> tuple[Endpoint, ...]:
-    """Return every path of a dialect, which may be MCP's; none of an unknown one."""
+def list_dialect_endpoints(name: str, hosts: HostTable | None = None) -> tuple[Endpoint, ...]:
+    """Return every path of a dialect, which may be MCP's; none of an unknown one. `hosts` are those of the settings."""
     if name == MCP.name:
-        return MCP_ENDPOINTS
-    spoken = list_hosts(name)
+        return list_endpoints({name: MCP})
+    spoken = list_hosts(name, hosts)
     return list_endpoints(spoken, name) if spoken else ()
 
 

@@ -175,7 +175,7 @@ def configure_uvicorn(live: Live, lifespan: Lifespan[Router], *, grace: int, dra
     site = Site(live, lifespan)
     return uvicorn.Config(
         add_cors(site, live.settings.cors),
-        http=ProtocolFactory(site.refuse_unread, Deadlines(drain=drain), unsent=live.unsent, site=site),  # type: ignore[arg-type]  # a factory instead of a class
+        http=ProtocolFactory(site.directory.refuse_unread, Deadlines(drain=drain), unsent=live.unsent, site=site),  # type: ignore[arg-type]  # a factory instead of a class
         ws="none",  # connections change the protocol by themselves
         ws_max_size=live.settings.max_body,
         lifespan="on",
@@ -265,7 +265,7 @@ class Running:
         """Return once the journal has noted which answers were sent by now, and which clients left."""
         journal = self.live.journal
         is_watched = journal.on_close is not None or journal.keeps_calls  # else rows may be entered after the answer
-        if not is_watched or journal.tally.open:
+        if not is_watched or journal.open_calls:
             self.hang_up(all_of_them=False)
 
     def hang_up(self, *, all_of_them: bool = True) -> None:

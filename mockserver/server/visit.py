@@ -10,9 +10,9 @@ from starlette.types import Message, Receive
 
 from mockserver.config.settings import Settings
 from mockserver.core.call import Call
-from mockserver.core.exchange import Exchange
 from mockserver.core.http import HeaderLines, Headers, HttpRequest, Reply, write_lines
 from mockserver.core.plan import Failure, Plan
+from mockserver.core.row import Row
 from mockserver.core.seed import monotonic
 from mockserver.core.text import escape_line
 from mockserver.delivery.script import AT_ONCE, Pace
@@ -75,51 +75,33 @@ UNKNOWN = Sender()
 NO_PAGE = Sender(passes_page_check=True)
 
 
-def note_response(row: Exchange, response: Response, limits: str = "") -> None:
-    """Note what a request gets in its row of the journal, with its own headers and the lines about `limits`."""
-    row.plan = response.plan
-    row.status = response.reply.status
-    headers = response.reply.headers
-    if not limits:
-        row.reply_headers = headers
-    elif type(headers) is HeaderLines:
-        row.reply_headers = HeaderLines(headers.lines + limits, headers.sized)
-    else:
-        row.reply_headers = (*headers, *HeaderLines(limits))
-    call = response.call
-    if call is not None:
-        row.call = call
-        row.model = call.model
-        row.operation = call.operation
-
-
 class Visit(Struct, eq=False):
-    """One request while it is answered: who sent it, its row of the journal, and what it holds.
+    """One request while it is answered: what is known of it, its row of the journal, and what it holds till it ends."""
 
-    `request` has no content codings any more once these are undone; `sent` is then how it came. `receive` tells when
-    the client has left.
-
-    When it enters its namespace it gets the `settings` and the `engine` that answer it; a reload affects later requests
-    only. From then on it is known whether the answer is `timed`, that is, takes its time. `call` is what was read of
-    it, and `remarks` are those on the history that it sends back.
-    """
-
+    # Known from the start: who set out to answer it, and who asks
     live: Live
     dialect: Dialect
-    request: HttpRequest
+    request: HttpRequest  # once its body is read, with that; once its content codings are undone, without them
     settings: Settings
     engine: Engine
     journal: Journal  # a reset may replace that of the server
-    row: Exchange
-    sender: Sender = UNKNOWN
-    receive: Receive = stay_forever
+    row: Row
     operation: Operation | None = None  # None: the path has none, or takes other methods
-    sent: HttpRequest | None = None
-    timed: bool = True
-    reservation: Reservation | None = None
+    sender: Sender = UNKNOWN
+    receive: Receive = stay_forever  # tells when the client has left
+
+    # Known once it has entered its namespace, whose `settings` and `engine` answer it: a reload affects later ones only
+    timed: bool = True  # the answer takes its time
+
+    # Known once it is read
+    sent: HttpRequest | None = None  # how it came, if its content codings were undone
     call: Call | None = None
-    remarks: tuple[str, ...] = ()
+    remarks: tuple[str, ...] = ()  # on the history that it sends back
+
+    # Held until it ends
+    reservation: Reservation | None = None  # of the limits
     release: Callable[[], None] | None = None  # gives back what its call holds
+    held: int = 0  # bytes of `max_unsent`
 
     @property
     def is_large(self) -> bool:
@@ -128,8 +110,7 @@ class Visit(Struct, eq=False):
 
     def receive_body(self, body: bytes) -> None:
         """Take note of the body, which has come after the head."""
-        self.row.asked = monotonic()
-        self.row.take(body)
+        self.row.note_body(body, monotonic())
         self.request = replace(self.request, body=body)
 
     async def listen(self) -> Message:
@@ -139,7 +120,7 @@ class Visit(Struct, eq=False):
     def take(self, size: int) -> None:
         """Count bytes that the request takes. Raises Failure if all take too many."""
         if not self.sender.in_process:
-            self.live.unsent.take(self.row, size, limit=self.settings.max_unsent)
+            self.live.unsent.take(self, size, limit=self.settings.max_unsent)
 
     def refuse(self, failure: Failure, call: Call | None = None) -> Response:
         """Return the response to a request that is refused, in the words of the provider."""
@@ -152,32 +133,35 @@ class Visit(Struct, eq=False):
 
         What is left of limits is told, unless that is false, or an upstream answers, which tells of its own.
         """
-        request = self.request
         plan = response.plan
-        reply = response.reply
-        settings = self.settings
-        reservation = self.reservation if tells_limits and response.forwarded is None else None
-        limits = () if reservation is None else reservation.headers
-        own = reply.headers
-        is_safe = type(own) is HeaderLines and not plan.faults  # which may change the type
-        if not is_safe and response.forwarded is None and may_be_shown(request):
-            own = (*own, *forbid_scripts(request, () if plan.faults else own))
+        own = response.reply.headers
+        may_run = type(own) is not HeaderLines or plan.faults  # as these may change the type
+        if may_run and response.forwarded is None and may_be_shown(self.request):
+            own = (*own, *forbid_scripts(self.request, () if plan.faults else own))
+        limits: Headers = ()
+        if self.reservation is not None and tells_limits and response.forwarded is None:
+            limits = self.reservation.headers
+            own = drop_headers(own, frozenset(dict(limits))) if limits else own
+        if own is not response.reply.headers:
+            response.reply = replace(response.reply, headers=own)
+        row = self.row
+        row.note_answer(plan, response.reply, response.call)
+        more = ""
         if limits:
-            own = drop_headers(own, frozenset(dict(limits)))
-        if own is not reply.headers:
-            response.reply = replace(reply, headers=own)
-        more = write_lines(limits) if limits else ""
-        note_response(self.row, response, more)
-        if plan is HOME:  # a look at the server is no call
-            self.journal.forget(self.row)
+            more = write_lines(limits)
+            if isinstance(own, HeaderLines):
+                row.reply_headers = HeaderLines(own.lines + more, own.sized)
+            else:
+                row.reply_headers = (*own, *limits)
+        settings = self.settings
         if settings.source_headers:
-            more += f"{_write_source_line(plan.source)}x-mockserver-call: {self.row.seq}\r\n"
+            more += f"{_write_source_line(plan.source)}x-mockserver-call: {row.seq}\r\n"
             if self.live.fleet is not None and self.live.fleet.lost:
                 more += "x-mockserver-state: lost\r\n"
         if settings.cors and response.forwarded is None:  # what an upstream answers is not known yet
-            merged, across = add_origin_headers(request, own, settings.cors)
+            merged, across = add_origin_headers(self.request, own, settings.cors)
             if merged is not own:
-                response.reply = replace(reply, headers=merged)
+                response.reply = replace(response.reply, headers=merged)
             more += across.lines
         response.extra_headers = HeaderLines(more)
         return response
@@ -188,8 +172,8 @@ class Visit(Struct, eq=False):
             self.reservation.release()
         if self.release is not None:
             self.release()
-        if self.row.held:
-            self.live.unsent.release(self.row)
+        if self.held:
+            self.live.unsent.release(self)
         self.journal.close(self.row, how)
 
 

@@ -11,8 +11,9 @@ from collections.abc import Sequence
 
 import msgspec
 
-from mockserver.core.exchange import COMPLETE, Exchange
+from mockserver.core.http import HttpRequest
 from mockserver.core.plan import SERVICE, Plan, WebhookEvent
+from mockserver.core.row import COMPLETE, Row
 from mockserver.core.seed import wall
 from mockserver.core.text import escape_line
 from mockserver.server.live import Live
@@ -34,29 +35,29 @@ def send_events(live: Live, journal: Journal, events: Sequence[WebhookEvent], na
 async def _send_all(live: Live, journal: Journal, events: Sequence[WebhookEvent], namespace: str) -> None:
     for event in events:
         url = live.settings.webhook_url or ""
-        row = journal.open("POST", url, event.dialect, namespace)
-        row.operation = "webhook"
-        problem = await _send(live, row, event, url)
+        body = write_event(event)
+        headers = sign(event.id, int(wall()), body, live.settings.webhook_secret)
+        fields = [(name.encode(), value.encode()) for name, value in headers.items()]
+        request = HttpRequest("POST", url, headers=fields, body=body, namespace=namespace)
+        row = journal.open(request, event.dialect, operation="webhook")
+        problem = await _send(request, row, event)
         remarks = (problem,) if problem else ()
         row.plan = Plan(None, f"{SERVICE}webhook {event.kind}", remarks=remarks)
         journal.close(row, COMPLETE)
 
 
-async def _send(live: Live, row: Exchange, event: WebhookEvent, url: str) -> str:
+async def _send(request: HttpRequest, row: Row, event: WebhookEvent) -> str:
     """Send an event, and note in the journal what it got; return what went wrong."""
     from httpx2 import AsyncClient
 
-    body = write_event(event)
-    headers = sign(event.id, int(wall()), body, live.settings.webhook_secret)
-    row.headers = [(name.encode(), value.encode()) for name, value in headers.items()]
-    row.take(body)
+    url = request.path
     try:
         async with AsyncClient(trust_env=False, verify=False, timeout=SECONDS) as client:  # it is on this machine
-            answer = await client.post(url, content=body, headers=headers)
+            answer = await client.post(url, content=request.body, headers=request.headers)
     except Exception as error:  # whatever it is, the next event is sent
         return f"the webhook {event.kind} did not reach {escape_line(url)}: {escape_line(str(error) or repr(error))}"
     row.status = answer.status_code
-    row.note(answer.content[:MAX_READ])
+    row.note_sent(answer.content[:MAX_READ])
     if answer.is_success:
         return ""
     return f"the webhook {event.kind} got the status {answer.status_code} from {escape_line(url)}"

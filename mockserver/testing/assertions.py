@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from mockserver.config.errors import ConfigError, Mistake
 from mockserver.core.call import Call
-from mockserver.core.exchange import Exchange
+from mockserver.core.row import Row
 from mockserver.engine.counters import Attempts
 from mockserver.reports.calls import ReceivedCall, list_calls, write_snapshot
 from mockserver.reports.failures import Expectation, explain_sequence, explain_too_few, explain_too_many
@@ -94,7 +94,7 @@ class Calls(Assertions, Sequence[ReceivedCall]):
 
     @classmethod
     def from_rows(
-        cls, rows: Sequence[Exchange], *, service: bool = False, recall: Callable[[Call], Call] | None = None
+        cls, rows: Sequence[Row], *, service: bool = False, recall: Callable[[Call], Call] | None = None
     ) -> "Calls":
         """Return the calls of a journal's rows: those that count, or those that service rules answered.
 

@@ -10,8 +10,8 @@ from msgspec import Struct
 from mockserver.config.errors import ConfigError, Mistake, SourceLocation
 from mockserver.config.source import did_you_mean
 from mockserver.config.types import parse_seconds
-from mockserver.core.exchange import MAX_KEPT
 from mockserver.core.json import try_parse
+from mockserver.core.row import MAX_KEPT
 from mockserver.core.text import align_columns, count_noun
 from mockserver.delivery.faults import FAULTS
 from mockserver.reports.calls import ReceivedCall, describe_call

@@ -1,137 +1,33 @@
 """A request to an application of this process: how it goes on without a socket, and what its client receives.
 
-The application runs as far as its client asks for more. It yields its actions one by one, and between them what it
-needs, which a driver meets: at once, or in an event loop. Waits take no time, they advance a clock.
+The application runs only as far as its client asks for more (`InProcessResponse` for `InProcessRequest.next_action`).
+It yields its actions one by one, and between them what it needs to go on, which a `Driver` meets: at once, or in an
+event loop. Waits take no time, they advance a clock.
 """
 
 import asyncio
 import errno
 import math
 import os
-from abc import ABC, abstractmethod
 from collections import deque
-from collections.abc import Callable, Coroutine, Generator, Iterable
+from collections.abc import Iterable
 from contextlib import suppress
 from threading import RLock
-from types import coroutine
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, Protocol
 
-from anyio import sleep_forever, to_thread
-from anyio.lowlevel import checkpoint
 from msgspec import Struct, field
 from starlette.types import ASGIApp, Message, Scope
 
 from mockserver.core.action import Action, Cut, Flush, Head, RawWrite, Wait, Write
-from mockserver.core.exchange import COMPLETE
 from mockserver.core.http import WITHOUT_BODY, is_stream_type
+from mockserver.core.row import COMPLETE
 from mockserver.core.server_sent_events import split_events
 from mockserver.delivery.connection import CUT, IN_PROCESS, Note, encode_header
 from mockserver.engine.offload import STEPPED, Work
 from mockserver.server.snapshot import ClientLeftError
-from mockserver.testing.clock import Clock
+from mockserver.testing.drivers import AwaitFuture, Driver, Need, YieldTurn, pass_on
 
-T = TypeVar("T")
-
-
-class YieldTurn(Struct, frozen=True):
-    """An application lets others run before it goes on."""
-
-
-class AwaitFuture(Struct, frozen=True):
-    """An application waits for a future of asyncio."""
-
-    future: object
-
-
-Need = Work | YieldTurn | AwaitFuture  # the first: a function to call on a thread
 Step = Action | Need
-
-
-class Driver(ABC):
-    """Meets the needs of a request, and waits as its client does. `patient`: the request can wait for others."""
-
-    patient = False
-
-    def __init__(self, clock: Clock) -> None:
-        self.clock = clock
-
-    @abstractmethod
-    async def meet(self, need: Need) -> object:
-        """Return what the application waits for."""
-
-    @abstractmethod
-    async def wait_until(self, moment: float) -> None:
-        """Return at a moment of the clock; never, if it is infinite."""
-
-
-class ImmediateDriver(Driver):
-    """Does everything at once, without an event loop, so that no coroutine is ever suspended."""
-
-    async def meet(self, need: Need) -> object:
-        """Return what the application waits for. Raises RuntimeError for what only an event loop has."""
-        match need:
-            case Work(work=work):
-                return work()
-            case YieldTurn():
-                return None
-            case AwaitFuture():
-                raise RuntimeError("this request needs an event loop; use an asynchronous client, or a socket")
-
-    async def wait_until(self, moment: float) -> None:
-        """Skip the time until a moment. Raises EndlessError if it never comes."""
-        if moment == math.inf:
-            raise EndlessError(_ENDLESS)
-        self.clock.advance_to(moment)
-
-
-class LoopDriver(Driver):
-    """Lets others of an event loop run meanwhile, of asyncio or trio; a wait without an end is really waited for."""
-
-    def __init__(self, clock: Clock) -> None:
-        super().__init__(clock)
-        with suppress(RuntimeError):  # trio's loop, in which nothing of ours can wait for others
-            asyncio.get_running_loop()
-            self.patient = True
-
-    async def meet(self, need: Need) -> object:
-        """Return what the application waits for."""
-        match need:
-            case Work(work=work):
-                return await to_thread.run_sync(work, abandon_on_cancel=True)
-            case YieldTurn():
-                await checkpoint()
-                return None
-            case AwaitFuture(future=future):
-                return await _pass_on(future)
-
-    async def wait_until(self, moment: float) -> None:
-        """Skip the time until a moment, once nobody waits for an earlier one; sleep if it never comes."""
-        if moment == math.inf:
-            await sleep_forever()
-        await self.clock.wait_until(moment)
-
-
-class EndlessError(AssertionError):
-    """A client without a timeout waits for data that is never sent."""
-
-
-_ENDLESS = "this answer never continues, and its client has no read timeout; over a socket it would wait forever"
-
-
-def run_at_once(running: Coroutine[Any, Any, T]) -> T:
-    """Return what a coroutine returns that is never suspended."""
-    try:
-        running.send(None)
-    except StopIteration as end:
-        returned: T = end.value
-        return returned
-    raise RuntimeError("this coroutine waits for something")
-
-
-@coroutine
-def _pass_on(step: object) -> Generator[object, Any, Any]:
-    """Yield a step to whoever runs the coroutine that awaits this, and return what that sends back."""
-    return (yield step)
 
 
 class InProcessRequest:
@@ -202,7 +98,7 @@ class InProcessRequest:
         """Hand each action to the client, and return how they ended."""
         self._note = note
         for action in actions:
-            await _pass_on(action)
+            await pass_on(action)
             if isinstance(action, Cut):
                 return CUT[action.how]
         return COMPLETE
@@ -219,9 +115,9 @@ class InProcessRequest:
         """Send a response of an endpoint that does not use `perform`."""
         if message["type"] == "http.response.start":
             headers = tuple((name.decode("latin-1"), value.decode("latin-1")) for name, value in message["headers"])
-            await _pass_on(Head(message["status"], headers))
+            await pass_on(Head(message["status"], headers))
         elif data := message.get("body"):
-            await _pass_on(Write(data))
+            await pass_on(Write(data))
 
 
 class WireHead(NamedTuple):
@@ -237,10 +133,22 @@ class ReceivedBody(Struct, eq=False):
     `length`: its bytes by its head, infinite if it comes in chunks; `left`: those still to come.
     """
 
-    length: float = math.inf
-    left: float = math.inf
-    is_stream: bool = False
+    length: float
+    left: float
+    is_stream: bool
     pieces: deque[bytes] = field(default_factory=deque)
+
+    @classmethod
+    def expect(cls, method: str, head: WireHead) -> "ReceivedBody":
+        """Return the body that is still to come after this head, to a request of this method."""
+        stated = dict(head.headers)
+        length = math.inf
+        if method == "HEAD" or head.status in WITHOUT_BODY:
+            length = 0
+        elif b"content-length" in stated:
+            length = int(stated[b"content-length"])
+        is_stream = is_stream_type(stated.get(b"content-type", b"").decode("latin-1"))
+        return cls(length, left=length, is_stream=is_stream)
 
     def add(self, write: Write) -> None:
         """Add what came, up to the length."""
@@ -260,50 +168,50 @@ class ReceivedBody(Struct, eq=False):
         return "incomplete chunked read" if cut == "close" else ""
 
 
-MakeError = Callable[[str, str], Exception]  # from the name of an error of the client's library, and a message
+class ClientErrors(Protocol):
+    """What a client's library raises for answers that do not come whole; httpx and httpx2 have these names."""
+
+    ReadError: type[Exception]
+    ReadTimeout: type[Exception]
+    RemoteProtocolError: type[Exception]
 
 
 class InProcessResponse:
     """The answer to a request as its client receives it: the head, then the body, or an error.
 
-    The client waits at most `read_timeout` seconds for each piece.
+    The client waits at most `read_timeout` seconds for each piece; None: as long as it takes.
     """
 
-    def __init__(self, request: InProcessRequest, *, make_error: MakeError, read_timeout: float | None) -> None:
+    _body: ReceivedBody  # known with the head
+
+    def __init__(self, request: InProcessRequest, *, errors: ClientErrors, read_timeout: float | None) -> None:
         self._request = request
         self._driver = request.driver
         self._clock = request.driver.clock
-        self._make_error = make_error
+        self._errors = errors
         self._read_timeout = math.inf if read_timeout is None else read_timeout
         self._due = self._clock.now()  # of the next action
-        self._body = ReceivedBody()
         self._cut: str | None = None
 
-    async def receive_head(self, *, bare: bool = False, last: bool = False) -> WireHead:
-        """Return the head. Raises the error that the client gets instead.
+    async def receive_head(self, method: str = "GET", *, closing: bool = False) -> WireHead:
+        """Return the head of the answer to a request of this method. Raises the error that the client gets instead.
 
-        `bare`: the answer to HEAD, without a body. `last`: the client closes the connection afterwards.
+        `closing`: the client closes the connection afterwards, as the server does then.
         """
         head = await self._receive(self._clock.now())
         if head is None:
             self._check_reset()
-            raise self._make_error("RemoteProtocolError", "Server disconnected without sending a response.")
+            raise self._errors.RemoteProtocolError("Server disconnected without sending a response.")
         if not isinstance(head, Head):
             raise TypeError("an answer must start with its head")
         headers = list(map(encode_header, head.headers))
-        if last:
+        if closing:
             headers = [*(header for header in headers if header[0] != b"connection"), (b"connection", b"close")]
-        stated = dict(headers)
-        length = math.inf
-        if bare or head.status in WITHOUT_BODY:
-            length = 0
-        elif b"content-length" in stated:
-            length = int(stated[b"content-length"])
-        else:
+        wire_head = WireHead(head.status, headers)
+        self._body = ReceivedBody.expect(method, wire_head)
+        if self._body.length == math.inf:
             headers.append((b"transfer-encoding", b"chunked"))
-        is_stream = is_stream_type(stated.get(b"content-type", b"").decode("latin-1"))
-        self._body = ReceivedBody(length, left=length, is_stream=is_stream)
-        return WireHead(head.status, headers)
+        return wire_head
 
     async def receive_piece(self) -> bytes | None:
         """Return the next piece of the body; None at its end. Raises the error that the client gets instead."""
@@ -319,7 +227,7 @@ class InProcessResponse:
     def close(self) -> None:
         """Stop reading. What would have been sent by now counts as sent; of a stream, only what was read."""
         if not self._body.pieces:
-            self._run_on(0.0)
+            self._run_on(past_waits=False)
         self._body.pieces.clear()
         self._request.leave()
 
@@ -335,7 +243,7 @@ class InProcessResponse:
         asked = self._clock.now()
         while not body.pieces:
             if body.left == 0:  # the client has the advertised length, whatever follows
-                self._run_on(math.inf)
+                self._run_on(past_waits=True)
                 self._request.leave()
                 return
             write = await self._receive(asked)
@@ -369,30 +277,34 @@ class InProcessResponse:
             return
         if self._due - since > self._read_timeout:
             await self._driver.wait_until(since + self._read_timeout)
-            raise self._make_error("ReadTimeout", "timed out")
+            raise self._errors.ReadTimeout("timed out")
         await self._driver.wait_until(self._due)
 
     def _check_reset(self) -> None:
         """Raise the client's error if the connection was reset."""
         if self._cut == "reset":
-            raise self._make_error("ReadError", f"[Errno {errno.ECONNRESET}] {os.strerror(errno.ECONNRESET)}")
+            raise self._errors.ReadError(f"[Errno {errno.ECONNRESET}] {os.strerror(errno.ECONNRESET)}")
 
     def _check_end(self) -> None:
         """Raise the client's error if the connection ended before the body."""
         self._check_reset()
         if missing := self._body.explain_incomplete(self._cut):
-            message = f"peer closed connection without sending complete message body ({missing})"
-            raise self._make_error("RemoteProtocolError", message)
+            raise self._errors.RemoteProtocolError(
+                f"peer closed connection without sending complete message body ({missing})"
+            )
 
-    def _run_on(self, pause: float) -> None:
-        """Go on without the client, as far as nothing waits: neither the answer, for so many seconds, nor its work."""
+    def _run_on(self, *, past_waits: bool) -> None:
+        """Go on without the client, as far as nothing waits; `past_waits`: also past waits that end.
+
+        What is sent meanwhile counts as received; but a stream goes on only while its client reads it.
+        """
         while (step := self._request.step()) is not None:
             match step:
                 case Write(data=data):
                     if self._body.is_stream and data:
                         return
                     self._request.note(data)
-                case Wait(seconds=seconds) if seconds >= pause:
+                case Wait(seconds=seconds) if seconds == math.inf or not past_waits:
                     return
                 case Work() | AwaitFuture():
                     return

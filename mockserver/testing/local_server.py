@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from mockserver.config.errors import ConfigError
 from mockserver.core.call import Call
-from mockserver.core.exchange import Exchange
+from mockserver.core.row import Row
 from mockserver.core.seed import monotonic, pause
 from mockserver.server.live import Live
 from mockserver.testing.assertions import Calls
@@ -94,13 +94,13 @@ class LocalServer:
     def wait_until_idle(self, seconds: float) -> None:
         """Wait until no answer is being sent to a connected client, at most so many seconds."""
         end = monotonic() + seconds
-        while self.live.journal.tally.open and monotonic() < end:
+        while self.live.journal.open_calls and monotonic() < end:
             self._require_running().hang_up(all_of_them=False)
             pause(_POLL)
 
-    def close_open(self) -> Calls:
+    def abort_answers(self) -> Calls:
         """Abort the answers that are still being sent, and return their calls."""
-        if not self.live.journal.tally.open:
+        if not self.live.journal.open_calls:
             return Calls(())
         left = self.calls.of(lambda call: call.ended == "open")
         if left and self._running is not None:
@@ -114,7 +114,7 @@ class LocalServer:
             raise ConfigError("this server is not running; use it in a with block, or call start()")
         return self._running
 
-    def _list_settled_rows(self) -> tuple[Exchange, ...]:
+    def _list_settled_rows(self) -> tuple[Row, ...]:
         self.check_here()
         if self._running is not None:
             self._running.settle()
@@ -123,7 +123,7 @@ class LocalServer:
     def _recall(self, call: Call) -> Call:
         """Return a request after the conversation that it continues."""
         from mockserver.server.explain import recall_conversation  # few tests need these
-        from mockserver.testing.in_process import run_at_once
+        from mockserver.testing.drivers import run_at_once
 
         # what a fixture's server keeps is in memory: nothing is awaited
         return run_at_once(recall_conversation(self.live.find_engine(call.http.namespace), call))

@@ -15,7 +15,7 @@ from mockserver.server.agents import check_unmatched, find_agent
 from mockserver.server.client_environment import list_mcp_servers, make_base_url, make_environment, name_mcp_variable
 from mockserver.server.namespaces import DEFAULT
 from mockserver.server.programs import MAX_RUN_CALLS, CallBudget
-from mockserver.server.stubs import find_unreachable
+from mockserver.server.unreachable_rules import find_unreachable
 from mockserver.testing.assertions import Assertions, Calls
 from mockserver.testing.callers import find_caller, resolve_path
 from mockserver.testing.clients import (
@@ -32,7 +32,7 @@ from mockserver.testing.coding_agents import AgentEnvironment, CodingAgent
 from mockserver.testing.declared import Declared
 from mockserver.testing.mcp_mock import McpMock, McpSettings, find_mcp_key
 from mockserver.testing.options import ServerOptions, When, merge_text
-from mockserver.testing.server_session import ServerSession
+from mockserver.testing.resettable_server import ResettableServer
 from mockserver.testing.setup import MockServerWarning, Setup
 
 if TYPE_CHECKING:
@@ -46,23 +46,23 @@ __tracebackhide__ = True  # pytest shows the line of the test instead
 class MockServer(Assertions):
     """A server on a free port of this machine, in its own thread, from `start` to `stop` or in a `with` block.
 
-    Takes rules files and options (settings by their names). Raises MockserverError for mistakes in them. `session` is
-    for test runners, such as our pytest plugin: it resets and checks the server between tests.
+    Takes rules files and options (settings by their names). Raises MockserverError for mistakes in them. `local` is
+    the server without these conveniences, for test runners such as our pytest plugin.
     """
 
     def __init__(self, *rules: str | Path, **options: Unpack[ServerOptions]) -> None:
-        self.session = ServerSession(Setup.make(*rules, **options))
+        self.local = ResettableServer(Setup.make(*rules, **options))
         self._client: OpenAI | None = None
         self._stack = ExitStack()
 
     @property
     def clock(self) -> Clock:
         """The time of the server: real time plus what was skipped."""
-        return self.session.server.clock
+        return self.local.clock
 
     def start(self) -> Self:
         """Listen on a free port of this machine until `stop`. Raises ConfigError, also if it is running."""
-        self.session.server.start()
+        self.local.start()
         return self
 
     def stop(self) -> None:
@@ -71,8 +71,7 @@ class MockServer(Assertions):
         self._client = None
         if client is not None:
             client.close()
-        self.session.leave_agents()
-        self.session.server.stop()
+        self.local.stop()
 
     @contextmanager
     def environ(self) -> Iterator[None]:
@@ -80,7 +79,7 @@ class MockServer(Assertions):
 
         Connections of this process to providers are stopped, except to `allow_hosts`.
         """
-        guard = self.session.guard
+        guard = self.local.guard
         with patch_environ(self.env), ExitStack() as stack:
             if not guard.is_active:  # else the block around this one, or the test, ends it
                 guard.start()
@@ -97,18 +96,18 @@ class MockServer(Assertions):
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: object) -> None:
         with self._stack:
             if error is None:
-                self.session.end()
+                self.local.end()
             elif isinstance(error, Exception) and (problems := self.problems()):
                 error.add_note(write_failure(problems))  # they may be its cause
 
     @property
     def url(self) -> str:
         """Its address, such as http://127.0.0.1:49152."""
-        return self.session.server.address
+        return self.local.address
 
     def base_url(self, dialect: str = "openai") -> str:
         """Return the base URL (or endpoint) for the official client of a dialect."""
-        hosts = self.session.live.settings.hosts
+        hosts = self.local.live.settings.hosts
         if dialect in hosts:
             return self.url + discover_all(hosts)[dialect].mounts[0]
         check_dialect(dialect)
@@ -120,13 +119,13 @@ class MockServer(Assertions):
         Raises ConfigError for a dialect without WebSockets.
         """
         mount = find_socket_mount(dialect)
-        return f"ws{self.session.server.find_address().removeprefix('http')}{mount}"
+        return f"ws{self.local.find_address().removeprefix('http')}{mount}"
 
     @property
     def env(self) -> Mapping[str, str]:
         """The environment variables with which official clients connect to this server."""
-        live = self.session.live
-        mocked = (*live.engine.servers, *self.session.mcp_mocks)
+        live = self.local.live
+        mocked = (*live.engine.servers, *self.local.mcp_mocks)
         servers = list_mcp_servers(mocked, live.settings, live.player.recorded_servers)
         return make_environment(self.url, live.settings, environ=find_own_environ(), servers=servers)
 
@@ -154,7 +153,7 @@ class MockServer(Assertions):
         The server need not be started. Waits take no time: they advance `clock`. All clients can share the transport.
         A WebSocket alone is a connection to the server, which is started for it.
         """
-        return self.session.server.open_transport()
+        return self.local.open_transport()
 
     def environment_for(
         self, agent: str, *, max_calls: int = MAX_RUN_CALLS, let_it_run: bool = False
@@ -166,8 +165,8 @@ class MockServer(Assertions):
         server that makes answers up, unless you `let_it_run`.
         """
         led = find_agent(agent)
-        check_unmatched(self.session.live.settings, KEYWORDS, let_it_run=let_it_run)
-        return self.session.lead_agent(led, {**os.environ, **self.env}, max_calls=max_calls)
+        check_unmatched(self.local.live.settings, KEYWORDS, let_it_run=let_it_run)
+        return self.local.lead_agent(led, {**os.environ, **self.env}, max_calls=max_calls)
 
     def agent(
         self,
@@ -184,7 +183,7 @@ class MockServer(Assertions):
         program is not installed. Raises ConfigError.
         """
         environment = self.environment_for(name, max_calls=max_calls, let_it_run=let_it_run)
-        return CodingAgent(self.session.rules, environment, folder=Path(cwd), allow=allow)
+        return CodingAgent(self.local.rules, environment, folder=Path(cwd), allow=allow)
 
     def on(self, *text: str, name: str | None = None, **when: Unpack[When]) -> Declared:
         """Declare a rule for the requests that match; without text and keywords, for all. Reports show its name.
@@ -192,8 +191,8 @@ class MockServer(Assertions):
         A text is short for `last_user`: what the user says, with `*` as wildcard. Declared rules are tried before those
         of files, in order.
         """
-        declared = Declared(self.session.rules, text, name=name, when=when)
-        self.session.rules.add(declared)
+        declared = Declared(self.local.rules, text, name=name, when=when)
+        self.local.rules.add(declared)
         return declared
 
     def mcp(self, name: str, **settings: Unpack[McpSettings]) -> McpMock:
@@ -201,17 +200,17 @@ class MockServer(Assertions):
 
         Settings are those of a rules file, such as `sessions=True`.
         """
-        mock = self.session.mcp_mocks.get(name)
+        mock = self.local.mcp_mocks.get(name)
         if mock is None:
-            mock = self.session.mcp_mocks[name] = McpMock(self.session.rules, name)
-            if self.session.server.is_running:
+            mock = self.local.mcp_mocks[name] = McpMock(self.local.rules, name)
+            if self.local.is_running:
                 add_to_environ(self.url, {name_mcp_variable(name): mock.url})
         return mock.configure(**settings) if settings else mock
 
     @property
     def mcp_key(self) -> str | None:
         """The key that clients of MCP servers must show, if there is one."""
-        return find_mcp_key(self.session.live.settings)
+        return find_mcp_key(self.local.live.settings)
 
     def load(self, path: str | Path) -> None:
         """Add the rules of a file after those declared; the path is relative to the test or the working directory.
@@ -219,7 +218,7 @@ class MockServer(Assertions):
         Raises MockserverError.
         """
         try:
-            self.session.rules.load(resolve_path(path))
+            self.local.rules.load(resolve_path(path))
         except MockserverError as error:
             raise error.with_traceback(None) from None
 
@@ -228,17 +227,17 @@ class MockServer(Assertions):
 
         The address stays the same, so clients keep working. Answers that are still being sent are aborted.
         """
-        self.session.reset(setup)
+        self.local.reset(setup)
 
     @property
     def calls(self) -> Calls:
         """All calls since the last reset in order of arrival, including those still being answered."""
-        return self.session.server.calls
+        return self.local.calls
 
     @property
     def service_calls(self) -> Calls:
         """The calls that rules with `service: true` answered, which `calls` leaves out; and whole Realtime sessions."""
-        return self.session.server.service_calls
+        return self.local.service_calls
 
     def snapshot(self) -> str:
         """Return the requests so far as a stable text for approval tests."""
@@ -246,26 +245,26 @@ class MockServer(Assertions):
 
     def budget(self, *, max_calls: int | None = None, max_tokens: int | None = None) -> None:
         """Fail the test if there are more calls, or if they use more tokens in total."""
-        self.session.budget = Budget(max_calls, max_tokens)
+        self.local.budget = Budget(max_calls, max_tokens)
 
     def limit_calls(self, count: int) -> None:
         """Refuse the calls beyond this number until the next reset, so that an agent that never stops ends."""
-        self.session.live.budgets[DEFAULT] = CallBudget(count, "test")
+        self.local.live.budgets[DEFAULT] = CallBudget(count, "test")
 
     def problems(self) -> tuple[Problem, ...]:
         """List what would fail the test: blocked or unmatched calls, uncalled rules, functions that raise, a budget."""
-        return self.session.activity.find_problems()
+        return self.local.activity.find_problems()
 
     def verify(self) -> None:
         """Raise AssertionError with all problems, if there are any."""
-        self.session.verify()
+        self.local.verify()
 
     def assert_not_called(self, *text: str, **when: Unpack[When]) -> None:
         """Assert that no call matches. Warns of a path that neither a dialect nor a rule knows, as none could."""
         super().assert_not_called(*text, **when)
-        if "path" in when and not any(rule.stubs for rule in self.session.live.find_engine(DEFAULT).rules):
-            rule = self.session.rules.compile({"when": merge_text(text, when), "then": {"text": ""}}, find_caller())
-            for remark in find_unreachable([rule], self.session.live.settings.dialect):
+        if "path" in when and not any(rule.stubs for rule in self.local.live.find_engine(DEFAULT).rules):
+            rule = self.local.rules.compile({"when": merge_text(text, when), "then": {"text": ""}}, find_caller())
+            for remark in find_unreachable([rule], self.local.live.settings.dialect):
                 warnings.warn(
                     MockServerWarning(f"assert_not_called cannot fail: {remark.text.partition(': ')[2]}"), stacklevel=2
                 )

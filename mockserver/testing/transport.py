@@ -1,7 +1,20 @@
-"""The transport: answers the requests of httpx and httpx2 without a connection."""
+"""The transport: answers the requests of httpx and httpx2 without a connection.
+
+From `client.chat.completions.create(...)` to its answer:
+
+1. The client calls `handle_request`; on asyncio or trio, `handle_async_request`. The two differ only in their driver
+   (`drivers.py`): one does at once all that the application waits for, so that nothing is ever suspended, and
+   `run_at_once` needs no event loop; the other awaits it in the client's loop.
+2. `_answer` calls the application, the same `Site` as behind a socket. `InProcessRequest` has its coroutine.
+3. `InProcessResponse.receive_head` runs this as far as the head: of what an answer does (`server/deliver.py`),
+   `InProcessRequest.perform` hands over one action each time.
+4. The client gets a response of its library, with a `ResponseBody` that runs the application on for each piece.
+5. A wait skips time on the server's clock. One that is longer than the client's read timeout raises the ReadTimeout of
+   its library. Closing the response tells the application that its client left.
+"""
 
 import sys
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Iterator
 from email.utils import formatdate
 from functools import cache, lru_cache
 from threading import RLock
@@ -18,15 +31,8 @@ from mockserver.core.seed import wall
 from mockserver.server.handshakes import asks_for_socket
 from mockserver.server.routes import make_dialect_routes
 from mockserver.testing.clock import Clock
-from mockserver.testing.in_process import (
-    Driver,
-    ImmediateDriver,
-    InProcessRequest,
-    InProcessResponse,
-    LoopDriver,
-    WireHead,
-    run_at_once,
-)
+from mockserver.testing.drivers import Driver, ImmediateDriver, LoopDriver, run_at_once
+from mockserver.testing.in_process import InProcessRequest, InProcessResponse
 
 if TYPE_CHECKING:
     import httpx
@@ -42,6 +48,8 @@ if TYPE_CHECKING:
 else:
     _Base = object
 
+Response = Any  # of the library of the request; no type is a response of both
+
 
 class Transport(_Base):
     """Connects any number of clients of httpx and httpx2 to a server of this process, without a socket.
@@ -51,7 +59,7 @@ class Transport(_Base):
     clients can share it.
     """
 
-    def __init__(self, site: "Site", clock: Clock, find_address: Callable[[], str] | None = None) -> None:
+    def __init__(self, site: "Site", clock: Clock, find_address: Callable[[], str]) -> None:
         self._site = site
         self._clock = clock
         self._find_path = make_path_finder()
@@ -59,21 +67,58 @@ class Transport(_Base):
         self._find_address = find_address
         self._responses = WeakSet[InProcessResponse]()
 
-    def handle_request(self, request: "Request") -> Any:
-        """Answer the request of a synchronous client with a response of its library."""
-        if (handshake := self._readdress_handshake(request)) is not None:
-            return _connect(request, "HTTPTransport").handle_request(handshake)
-        response = self._begin(request, request.read(), ImmediateDriver(self._clock))
-        head = run_at_once(response.receive_head(bare=request.method == "HEAD", last=_is_last(request)))
-        return _make_response(request, head, response)
+    def handle_request(self, request: "Request") -> Response:
+        """Answer the request of a synchronous client."""
+        if _is_handshake(request):
+            connection = _make_connection(request, "HTTPTransport")
+            return connection.handle_request(self._readdress(request))
+        request.read()
+        return run_at_once(self._answer(request, ImmediateDriver(self._clock)))
 
-    async def handle_async_request(self, request: "Request") -> Any:
-        """Answer the request of an asynchronous client with a response of its library."""
-        if (handshake := self._readdress_handshake(request)) is not None:
-            return await _connect(request, "AsyncHTTPTransport").handle_async_request(handshake)
-        response = self._begin(request, await request.aread(), LoopDriver(self._clock))
-        head = await response.receive_head(bare=request.method == "HEAD", last=_is_last(request))
-        return _make_response(request, head, response)
+    async def handle_async_request(self, request: "Request") -> Response:
+        """Answer the request of an asynchronous client."""
+        if _is_handshake(request):
+            connection = _make_connection(request, "AsyncHTTPTransport")
+            return await connection.handle_async_request(self._readdress(request))
+        await request.aread()
+        return await self._answer(request, LoopDriver(self._clock))
+
+    async def _answer(self, request: "Request", driver: Driver) -> Response:
+        """Run the application as far as the head of its answer; the body has it run on while it is read."""
+        library = find_library(request)
+        response = InProcessResponse(
+            InProcessRequest(self._site, self._make_scope(request), request.content, driver=driver, lock=self._lock),
+            errors=library,
+            read_timeout=request.extensions.get("timeout", {}).get("read"),
+        )
+        with self._lock:
+            self._responses.add(response)
+        closing = request.headers.get("connection", "").lower() == "close"
+        head = await response.receive_head(request.method, closing=closing)
+        return library.Response(
+            head.status,
+            headers=[(b"date", _write_date(int(wall()))), *head.headers],
+            stream=make_body_class(library)(response),
+        )
+
+    def _make_scope(self, request: "Request") -> Scope:
+        """Return what ASGI tells of a request: it comes to the path of this server for its URL."""
+        raw, _, query = request.url.raw_path.partition(b"?")
+        return {
+            "type": "http",
+            "asgi": {"version": "3.0", "spec_version": "2.3"},
+            "http_version": "1.1",
+            "server": ("mockserver", 80),
+            "client": ("in-process", 0),
+            "scheme": "http",
+            "root_path": "",
+            "state": {},
+            "method": request.method,
+            "path": self._find_path(request.method, request.url.host, unquote(raw.decode("latin-1"))),
+            "raw_path": raw,
+            "query_string": query,
+            "headers": [(name.lower(), value) for name, value in request.headers.raw],
+        }
 
     def hang_up(self) -> None:
         """Abort the answers that clients have not read to the end."""
@@ -97,78 +142,31 @@ class Transport(_Base):
 
     async def __aexit__(self, *_: object) -> None: ...
 
-    def _readdress_handshake(self, request: "Request") -> "Request | None":
-        """Return the handshake of a WebSocket with the address of the running server; None for any other request."""
-        if self._find_address is None or not asks_for_socket(request.method, request.headers.get("upgrade", "")):
-            return None
+    def _readdress(self, request: "Request") -> "Request":
+        """Return a handshake with the address of the running server."""
         raw, mark, query = request.url.raw_path.partition(b"?")
         # a provider's WebSocket is where its clients POST otherwise
         path = quote(self._find_path("POST", request.url.host, unquote(raw.decode("latin-1"))))
         url = f"{self._find_address()}{path}{(mark + query).decode('latin-1')}"
         headers = [field for field in request.headers.multi_items() if field[0].lower() != "host"]
-        handshake: Request = find_library(request).Request("GET", url, headers=headers, extensions=request.extensions)
+        library = find_library(request)
+        handshake: Request = library.Request("GET", url, headers=headers, extensions=request.extensions)
         return handshake
 
-    def _begin(self, request: "Request", body: bytes, driver: Driver) -> InProcessResponse:
-        """Return what a client is about to receive."""
-        url = request.url
-        raw, _, query = url.raw_path.partition(b"?")
-        scope: Scope = {
-            **_SCOPE,
-            "method": request.method,
-            "path": self._find_path(request.method, url.host, unquote(raw.decode("latin-1"))),
-            "raw_path": raw,
-            "query_string": query,
-            "headers": [(name.lower(), value) for name, value in request.headers.raw],
-        }
 
-        def make_error(name: str, message: str) -> Exception:
-            error: Exception = getattr(find_library(request), name)(message, request=request)
-            return error
-
-        response = InProcessResponse(
-            InProcessRequest(self._site, scope, body, driver=driver, lock=self._lock),
-            make_error=make_error,
-            read_timeout=request.extensions.get("timeout", _NO_TIMEOUT).get("read"),
-        )
-        with self._lock:
-            self._responses.add(response)
-        return response
+def _is_handshake(request: "Request") -> bool:
+    return asks_for_socket(request.method, request.headers.get("upgrade", ""))
 
 
-def _is_last(request: "Request") -> bool:
-    """Return whether the client closes its connection after this request."""
-    return request.headers.get("connection", "").lower() == "close"
-
-
-def _connect(request: "Request", kind: str) -> Any:
-    """Return a transport of the library of a request for one connection, which ends with its response."""
+def _make_connection(request: "Request", kind: str) -> Any:
+    """Return a transport of a request's library for one connection, which ends with its response."""
     library = find_library(request)
     return getattr(library, kind)(verify=False, limits=library.Limits(max_keepalive_connections=0))
-
-
-def _make_response(request: "Request", head: WireHead, response: InProcessResponse) -> Any:
-    headers = [(b"date", _write_date(int(wall()))), *head.headers]
-    library = find_library(request)
-    return library.Response(head.status, headers=headers, stream=make_body_class(library)(response))
 
 
 @lru_cache(maxsize=1)
 def _write_date(second: int) -> bytes:
     return formatdate(second, usegmt=True).encode()
-
-
-_SCOPE: Scope = {
-    "type": "http",
-    "asgi": {"version": "3.0", "spec_version": "2.3"},
-    "http_version": "1.1",
-    "server": ("mockserver", 80),
-    "client": ("in-process", 0),
-    "scheme": "http",
-    "root_path": "",
-    "state": {},
-}
-_NO_TIMEOUT: Mapping[str, float] = {}
 
 
 class ResponseBody:
@@ -199,14 +197,14 @@ class ResponseBody:
         self._response.close()
 
 
-def find_library(request: "Request") -> "ModuleType":
+def find_library(request: "Request") -> ModuleType:
     """Return the module of a request, httpx or httpx2; a user may have derived its class."""
     base = next(base for base in reversed(type(request).__mro__) if base.__name__ == "Request")
     return sys.modules[base.__module__.partition(".")[0]]
 
 
 @cache
-def make_body_class(library: "ModuleType") -> type[ResponseBody]:
+def make_body_class(library: ModuleType) -> type[ResponseBody]:
     """Return the class of response bodies for a library."""
     return type("Body", (ResponseBody, library.SyncByteStream, library.AsyncByteStream), {})
 

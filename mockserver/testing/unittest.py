@@ -72,7 +72,7 @@ class MockServerTestCase(TestCase):
         name = self._testMethodName
         own = vars(self)
         before = own.get(name)  # pytest sets one, and removes it itself
-        own[name] = _run_after(getattr(self, name), server.session.end)
+        own[name] = _run_after(getattr(self, name), server.local.end)
         try:
             with server.environ():
                 yield

@@ -142,7 +142,7 @@ class Marks:
         given = iter(counts)
         choices: list[Choice] = []
         for choice in answer.choices:
-            unsigned: Choice = vars(choice).get("unsigned", choice)
+            unsigned = choice.unsigned or choice
             marked = replace(
                 unsigned,
                 parts=tuple([self._mark_part(part, next(given, 1)) for part in unsigned.parts]),
@@ -153,8 +153,8 @@ class Marks:
             choices.append(marked if unsigned is choice else marked.sign(lambda _: self.draw_text(), ""))
         return replace(
             answer,
-            id=self.draw_text(answer.id),
-            created=answer.created and 1_654_320_987 + self._series,
+            id=self.draw_text(),
+            created=1_654_320_987 + self._series,
             model=self.draw_text(answer.model),
             choices=tuple(choices),
             usage=self.mark_usage(answer.usage),
@@ -215,7 +215,6 @@ _BOUNDS: tuple[tuple[tuple[int | None, int | None], ...], ...] = (
     ((None, 1), (1, -1), (-1, None)),
 )
 _NOTHING = Outline((), ())
-_NONE_KEPT: Mapping[Form, FoundTemplate] = {}
 _SERIES = (3, 77)  # two numbers whose marks differ in length, too
 _UNKNOWN: Any = object()
 
@@ -271,7 +270,7 @@ class Renderer(Generic[Options]):
         if given is None:
             return None
         key = (self, given.form, answer.model, answer.system_fingerprint, answer.stated_fingerprint, None)
-        found = vars(given.choices[0]).get("templates", _NONE_KEPT).get(key)
+        found: FoundTemplate | None = given.choices[0].templates.get(key)
         if found is None or found.others != given.choices[1:]:
             found = self._find(answer, options, given, key, None)
         template: Template | None = found.template
@@ -289,7 +288,7 @@ class Renderer(Generic[Options]):
         if spoken is None or spoken.pieces > MAX_PIECES:
             return None
         key = (self, given.form, answer.model, answer.system_fingerprint, answer.stated_fingerprint, spoken.counts)
-        found = vars(choice).get("templates", _NONE_KEPT).get(key)
+        found: FoundTemplate | None = choice.templates.get(key)
         if found is None:
             found = self._find(answer, options, given, key, spoken.counts)
         template: StreamTemplate | None = found.template
@@ -301,14 +300,14 @@ class Renderer(Generic[Options]):
     def _outline_given(self, answer: Answer, options: Options) -> GivenValues | None:
         """Return the outline of all but choices and names: of what differs from request to request."""
         choices = answer.choices
-        if answer.broken is not None or not 0 < len(choices) <= MAX_CHOICES:
+        if not choices or len(choices) > MAX_CHOICES or answer.broken is not None:
             return None
         ids: tuple[bytes, ...] = ()
         try:
             own = self.outline(answer, options)
             name = encode(answer.id)[1:-1]
             for choice in choices:
-                if "unsigned" in vars(choice):
+                if choice.unsigned is not None:
                     for part in choice.parts:
                         if type(part) is ToolUse:
                             ids = (*ids, encode(part.call.id)[1:-1])
@@ -317,11 +316,11 @@ class Renderer(Generic[Options]):
         if own is None:
             return None
         counted = _outline_counts(answer.usage)
-        form: Form = (own.form, counted.form, answer.phase, answer.prompt_safety, not name, not answer.created)
+        form: Form = (own.form, counted.form, answer.phase, answer.prompt_safety)
         values = (name, b"%d" % answer.created, *counted.values, *own.values)
         if not ids:
             return GivenValues(form, values, choices)
-        unsigned = tuple([vars(choice).get("unsigned", choice) for choice in choices])
+        unsigned = tuple([choice.unsigned or choice for choice in choices])
         return GivenValues((*form, len(ids)), values + ids, unsigned)
 
     def _outline_rest(self, answer: Answer, choices: Sequence[Choice]) -> Outline | None:

@@ -5,6 +5,7 @@ import re
 
 from playwright.sync_api import Route, expect
 
+from mockserver.core.http import HttpRequest, Reply
 from mockserver.core.plan import Failure, Plan
 from tests.browser.conftest import Backend, Inspector
 
@@ -14,17 +15,15 @@ ROWS, NODES, REQUESTS = 120, 2000, 60
 
 def fill(backend: Backend, count: int) -> None:
     """Put finished calls into the journal, as if they had been answered."""
-    journal = backend.server.session.live.journal
+    journal = backend.server.local.live.journal
     for at in range(1, count + 1):
         said = f"question {at}" + (" about whales" if not at % 1000 else "")
         body = json.dumps({"model": "gpt-4o", "messages": [{"role": "user", "content": said}]}).encode()
-        row = journal.open("POST", "/v1/chat/completions", "openai", "default")
-        row.operation, row.model = "chat", "gpt-4o"
-        row.take(body)
-        row.plan = Plan(Failure("server_error"), "generated" if at % 7 else "rule rules.yaml:4 greeting")
-        row.status = 500 if not at % 100 else 200
-        row.reply_headers = (("content-type", "application/json"),)
-        row.note(b'{"choices": [{"index": 0, "message": {"role": "assistant", "content": "fine"}}]}')
+        row = journal.open(HttpRequest("POST", "/v1/chat/completions", body=body), "openai", operation="chat")
+        row.model = "gpt-4o"
+        plan = Plan(Failure("server_error"), "generated" if at % 7 else "rule rules.yaml:4 greeting")
+        row.note_answer(plan, Reply(500 if not at % 100 else 200, (("content-type", "application/json"),)))
+        row.note_sent(b'{"choices": [{"index": 0, "message": {"role": "assistant", "content": "fine"}}]}')
         journal.close(row, "complete")
 
 

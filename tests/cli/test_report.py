@@ -1,8 +1,8 @@
 """The report at the end of `mockserver run`."""
 
 from mockserver.cli.run import Report
-from mockserver.core.exchange import Exchange
 from mockserver.core.plan import Plan
+from mockserver.core.row import Row
 from mockserver.server.recording.player import CassetteChoice
 from tests.kit.calls import call
 from tests.kit.local import local
@@ -10,19 +10,19 @@ from tests.kit.local import local
 RULES = "rules: [{name: weather, when: {last_user: '*weather*'}, then: {text: sunny}}]"
 
 
-def exchange(number: int, source: str, text: str = "hello", path: str = "/v1/chat/completions") -> Exchange:
-    row = Exchange(number, "POST", path, "openai", "default")
+def exchange(number: int, source: str, text: str = "hello", path: str = "/v1/chat/completions") -> Row:
+    row = Row(number, "POST", path, "openai", "default")
     row.plan, row.status = Plan(None, source), 400 if source == "invalid" else 200
     row.operation = "chat"
     row.call = None if source == "invalid" else call(text)
     return row
 
 
-def lines(*rows: Exchange, rules: str = RULES) -> list[str]:
+def lines(*rows: Row, rules: str = RULES) -> list[str]:
     return lines_of(Report(local(rules).live), *rows)
 
 
-def lines_of(report: Report, *rows: Exchange) -> list[str]:
+def lines_of(report: Report, *rows: Row) -> list[str]:
     for row in rows:
         report.note(row)
     return "\n".join(report.list_lines()).splitlines()

@@ -18,8 +18,8 @@ from mockserver.cli.serve import (
     make_request_logger,
     write_banner,
 )
-from mockserver.core.exchange import Exchange
 from mockserver.core.plan import Plan
+from mockserver.core.row import Row
 from mockserver.dialects import discover_all
 from mockserver.server.compose import start
 from mockserver.server.sources import Sources
@@ -126,7 +126,7 @@ def test_a_folder_that_is_not_writable_is_a_warning(tmp_path: Path, folder: str,
     )
 
 
-ROW = Exchange(3, "POST", "/v1/ø\n", "openai", "default")
+ROW = Row(3, "POST", "/v1/ø\n", "openai", "default")
 ROW.plan = Plan(None, "rule rules.yaml:1 é\r\x1b[2J")
 ROW.status, ROW.ended, ROW.elapsed = 200, "complete", 0.0012
 
@@ -175,7 +175,7 @@ def test_it_answers_when_its_log_cannot_be_written(tmp_path: Path, full: bool) -
 def test_a_remark_is_logged_once(capsys: pytest.CaptureFixture[str]) -> None:
     log, remark_log = make_request_logger("json"), make_remark_logger()
     for seq in (4, 5):
-        row = Exchange(seq, "POST", "/v1", "openai", "default")
+        row = Row(seq, "POST", "/v1", "openai", "default")
         row.headers = [(b"authorization", b"Bearer sk-a-secret-key-0123456789")]
         row.plan = Plan(None, "rule a.yaml:1", remarks=('a.yaml:1: calls "sk-a-secret-key-0123456789\n"',))
         remark_log(row)
@@ -204,7 +204,7 @@ def test_no_credential_is_logged(
 ) -> None:
     log = make_request_logger(kind)
     assert log is not None
-    row = Exchange(1, "GET", "/v1/models/sk-proj-0a1b2c", "openai", "of-sk-proj-0a1b2c")
+    row = Row(1, "GET", "/v1/models/sk-proj-0a1b2c", "openai", "of-sk-proj-0a1b2c")
     row.headers, row.query, row.body, row.model = headers, query, body, "x-sk-proj-0a1b2c"
     log(row)
     printed = capsys.readouterr().out

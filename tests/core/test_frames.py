@@ -2,7 +2,7 @@
 
 import pytest
 
-from mockserver.core.exchange import Piece, SentFrame, count_frames, split_frames
+from mockserver.core.sent_body import Piece, SentFrame, count_frames, split_frames
 
 
 @pytest.mark.parametrize(

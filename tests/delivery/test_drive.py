@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from mockserver.core.action import Action, Cut, Flush, Head, RawWrite, Wait, Write
-from mockserver.core.exchange import COMPLETE, Exchange
 from mockserver.core.http import HeaderLines, Parts, Reply
+from mockserver.core.row import COMPLETE, Row
 from mockserver.core.seed import monotonic
 from mockserver.delivery.connection import (
     CLIENT_LEFT,
@@ -174,7 +174,7 @@ class Chunks:
         self.failure: Exception | None = None
         self.sent, self.row = (
             list[tuple[float, bytes]](),
-            Exchange(1, "POST", "/", "openai", "default", began=clock.now),
+            Row(1, "POST", "/", "openai", "default", began=clock.now),
         )
 
     def write(self, chunk: bytes) -> None:

@@ -238,6 +238,19 @@ _LOOK_ALIKE = [
     {"model": "m", "messages": HISTORY[2:4] + HISTORY[-1:], "tools": _TOOLS, "tool_choice": "auto", "stream": True},
     {"model": "m", "messages": HISTORY[1:2], "temperature": 1, "top_p": 0.5, "stop": ["a"], "seed": 3, "max_tokens": 5},
 ]
+_OF_MISTRAL = {
+    "model": "m",
+    "messages": [
+        {"role": "user", "content": [{"type": "text", "text": "é", "x": 1}, {"type": "image_url", "image_url": "u"}]},
+        {"role": "assistant", "tool_calls": [{"function": {"name": "f", "arguments": {"a": 1.0}}}]},
+        {"role": "tool", "content": None, "name": "f"},
+        {"role": "assistant", "content": "p", "prefix": True},
+    ],
+    "random_seed": 3,
+    "tools": _TOOLS,
+    "tool_choice": {"function": {"name": "f"}},
+    "safe_prompt": False,
+}
 _TEXTS = [
     {"model": "m", "prompt": "hi"},
     {"model": "m", "prompt": ["a", "b"], "n": 2, "stream": False, "stop": "x", "logprobs": 1, "temperature": 1},
@@ -269,6 +282,7 @@ CASES = [
     Case("fireworks", "completions", [*_TEXTS, {"model": "m", "prompt": [1]}]),
     Case("tzafon", "chat", [*_LOOK_ALIKE, _UNREAD]),
     Case("tzafon", "responses", [{"input": "hi", "top_k": 1}, *_RESPONSES[:3], _RESPONSES[-1]]),
+    Case("mistral", "chat", [_LOOK_ALIKE[0], _OF_MISTRAL, _UNREAD]),
     Case("azure", "chat", [_LOOK_ALIKE[0], _LOOK_ALIKE[2], {**_UNREAD, "messages": [{"role": "x"}]}]),
     Case("azure", "embeddings", [{"input": ["hi"]}, {"model": "m", "input": ["a", "b"], "dimensions": 3}, _UNREAD]),
     Case("anthropic", "chat", _MESSAGES),

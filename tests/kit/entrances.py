@@ -12,12 +12,12 @@ import pytest
 from msgspec import Struct
 from starlette.types import Message, Receive, Scope, Send
 
-from mockserver.core.exchange import Exchange
+from mockserver.core.row import Row
 from mockserver.server.access import add_cors
 from mockserver.server.app import Site
 from mockserver.server.asgi_entrance import answer
 from mockserver.server.compose import start
-from mockserver.server.directory import FoundResponder
+from mockserver.server.directory import Destination
 from mockserver.server.live import Live
 from mockserver.server.reload import reload
 from mockserver.server.run import Running
@@ -94,7 +94,7 @@ class Direct:
         return _heard(self.live, found.status, found.headers.items(), found.body)
 
     def _watched(self) -> Any:
-        async def watched(found: FoundResponder, scope: Scope, receive: Receive, send: Send) -> None:
+        async def watched(found: Destination, scope: Scope, receive: Receive, send: Send) -> None:
             if found.responder.live is self.live:
                 self.by_asgi.append(found.path)
             await answer(found, scope, receive, send)
@@ -134,7 +134,7 @@ class InProcess:
     def __init__(self, live: Live) -> None:
         clock = Clock()
         live.now = clock.now
-        self.live, self._transport = live, Transport(Site(live), clock)
+        self.live, self._transport = live, Transport(Site(live), clock, lambda: pytest.fail("no handshake is sent"))
 
     def ask(self, request: Request) -> Heard:
         url = httpx.URL(scheme="http", host="localhost", raw_path=request.path.encode("latin-1"))
@@ -180,6 +180,6 @@ def _heard(live: Live, status: int, headers: Iterable[tuple[str, str]], body: by
     return Heard(status, fields, body, () if row is None else _told(row))  # a look at the root is no call
 
 
-def _told(row: Exchange) -> tuple[object, ...]:
+def _told(row: Row) -> tuple[object, ...]:
     said = (row.method, row.path, row.query, row.dialect, row.namespace, row.body, row.operation, row.model)
     return (row.seq, *said, row.source, row.status, row.usage, row.reply_headers, row.faults, row.remarks)

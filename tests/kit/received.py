@@ -6,8 +6,8 @@ from typing import Any
 
 from mockserver.config.source import read
 from mockserver.core.call import Call
-from mockserver.core.exchange import Exchange
 from mockserver.core.plan import Plan
+from mockserver.core.row import Row
 from mockserver.reports.calls import ReceivedCall
 from mockserver.rules.load import Rule, load
 from tests.kit.calls import call
@@ -19,11 +19,11 @@ SECRET = "sk-top-secret-thing-12345678"
 def received(asked: Call | None = call("hello"), /, **fields: Any) -> ReceivedCall:  # noqa: B008
     """A call with these fields of its row; besides `source`, `error`, `usage`, and `number`. SECRET is its key."""
     source, error, usage = fields.pop("source", "unmatched"), fields.pop("error", NO_RULE), fields.pop("usage", None)
-    row = Exchange(fields.pop("number", 1), "POST", "/v1/chat/completions", "openai", "default")
+    row = Row(fields.pop("number", 1), "POST", "/v1/chat/completions", "openai", "default")
     row.plan = Plan(usage, source)
     row.headers, row.operation, row.status = [(b"authorization", f"Bearer {SECRET}".encode())], "chat", 404
     row.model = "" if asked is None else asked.model
-    row.sent = [(0.0, json.dumps({"error": {"message": error}}).encode())]
+    row.pieces = [(0.0, json.dumps({"error": {"message": error}}).encode())]
     for name, value in fields.items():
         setattr(row, name, value)
     return ReceivedCall(row, asked)

@@ -13,8 +13,8 @@ from pydantic_core import SchemaValidator
 
 from mockserver.config.settings import LimitsSetting
 from mockserver.config.tables import build_schema
-from mockserver.core.exchange import COMPLETE
 from mockserver.core.http import HttpRequest
+from mockserver.core.row import COMPLETE
 from mockserver.dialects import discover
 from mockserver.server.limits import Limiter
 from mockserver.server.respond import Responder

@@ -167,5 +167,5 @@ def test_a_coroutine_function_is_refused(server: MockServer) -> None:
     files = server.mcp("files")
     files.tool("a").reply(answer)  # type: ignore[arg-type,unused-ignore]
     assert "error" in call(server, "a")
-    assert server.session.rules.failures
-    server.session.rules.failures.clear()
+    assert server.local.rules.failures
+    server.local.rules.failures.clear()

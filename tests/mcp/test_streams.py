@@ -311,7 +311,7 @@ def test_a_session_does_not_answer_what_another_is_asked(server: MockServer) -> 
 def test_a_client_that_leaves_before_it_replies_keeps_nothing_waiting(server: MockServer) -> None:
     with httpx.stream("POST", f"{server.url}/mcp/files", **call("tools/call", name="book"), timeout=30) as answered:
         assert next(answered.iter_lines()) == "event: message"
-    server.session.server.wait_until_idle(30)
+    server.local.wait_until_idle(30)
     assert server.mcp("files").calls[0].ended == "client left after 1 frame"
 
 

@@ -21,7 +21,7 @@ def at_home(monkeypatch: pytest.MonkeyPatch) -> None:
 def provider() -> Iterator[MockServer]:
     server = MockServer().start()
     server.on().reply("{{ last_user }} to you!")
-    server.session.rules.keep_declared()
+    server.local.rules.keep_declared()
     yield server
     server.stop()
 

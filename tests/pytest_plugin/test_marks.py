@@ -101,8 +101,8 @@ from mockserver.testing import MockServerTestCase
 pytestmark = pytest.mark.mockserver(seed=1, dialect="azure", rules="here.yaml")
 
 def said(server):
-    settings = server.session.live.settings
-    return settings.seed, settings.dialect, settings.unmatched, [rule.name for rule in server.session.live.engine.rules]
+    settings = server.local.live.settings
+    return settings.seed, settings.dialect, settings.unmatched, [rule.name for rule in server.local.live.engine.rules]
 
 def test_module(mockserver):
     assert said(mockserver) == (1, "azure", "generate", ["here"])
@@ -123,7 +123,7 @@ class TestClass:
 @pytest.mark.parametrize("seed", [pytest.param(7, marks=pytest.mark.mockserver(seed=7, rules=[], timing=True))])
 def test_parameter(mockserver, seed):
     assert said(mockserver) == (7, "azure", "generate", [])
-    assert mockserver.session.live.namespaces.get("default").timed
+    assert mockserver.local.live.namespaces.get("default").timed
 """
     ini(pytester, mockserver_unmatched="generate", mockserver_seed="5")
     files = {"rules.yaml": RULES, "sub/here.yaml": RULES.replace("filed", "here"), "sub/conftest.py": ""}

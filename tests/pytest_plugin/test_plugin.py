@@ -180,8 +180,8 @@ def test_loops(mockserver):
 def test_ini_file_and_command_line(pytester: pytest.Pytester) -> None:
     tests = """
 def test_all(mockserver):
-    settings = mockserver.session.live.settings
-    names = [rule.name for rule in mockserver.session.live.engine.rules]
+    settings = mockserver.local.live.settings
+    names = [rule.name for rule in mockserver.local.live.engine.rules]
     print(settings.seed, settings.dialect, dict(settings.upstream), names, "|")
 """
     files = {"one.yaml": RULES, "a b.yaml": RULES.replace("filed", "spaced"), "sub/two.yaml": RULES.replace("f", "f2")}
@@ -247,7 +247,7 @@ import pytest
 
 @pytest.mark.mockserver(record="all", unmatched="generate")
 def test_marked(mockserver):
-    print(mockserver.session.live.settings.record, mockserver.session.live.settings.cassette, "|")
+    print(mockserver.local.live.settings.record, mockserver.local.live.settings.cassette, "|")
 """
     result = ran(pytester, tests, "--mockserver-record=once")
     assert result.ret == pytest.ExitCode.USAGE_ERROR

@@ -158,7 +158,7 @@ def test_prompt(mockserver):
     key = {"authorization": "Bearer " + token[::-1]}
     httpx.post(mockserver.base_url() + "/chat/completions", json=body, headers=key)
     del token, text, body, key
-    row, live, sources = mockserver.calls[0].row, mockserver.session.live, mockserver.session.setup.sources
+    row, live, sources = mockserver.calls[0].row, mockserver.local.live, mockserver.local.setup.sources
     mockserver.assert_called(last_user="zz")
 
 def test_settings():

@@ -4,8 +4,8 @@ import json
 import re
 
 from mockserver.config.errors import SourceLocation
-from mockserver.core.exchange import Exchange
 from mockserver.core.plan import Plan
+from mockserver.core.row import Row
 from mockserver.reports.coverage import (
     Coverage,
     Entry,
@@ -42,9 +42,9 @@ rules:
 FILE = "/project/tests/rules.yaml"
 
 
-def exchange(source: str, *through: str, modified_by: tuple[str, ...] = ()) -> Exchange:
+def exchange(source: str, *through: str, modified_by: tuple[str, ...] = ()) -> Row:
     """One that is over."""
-    row = Exchange(1, "POST", "/v1/chat/completions", "openai", "default")
+    row = Row(1, "POST", "/v1/chat/completions", "openai", "default")
     row.plan = Plan(None, source, modified_by=modified_by, trace=tuple(f"{source}: {path}" for path in through))
     return row
 

@@ -6,7 +6,6 @@ import pytest
 
 from mockserver.cassettes.redaction.shown_secrets import Secrets
 from mockserver.core.call import Message, ToolCall
-from mockserver.core.exchange import ConditionResult
 from mockserver.reports.diff import (
     describe_request,
     explain_conditions,
@@ -15,6 +14,7 @@ from mockserver.reports.diff import (
     is_secret,
     sort_by_closeness,
 )
+from mockserver.rules.match.conditions import ConditionResult
 from mockserver.rules.match.parse import compile_when
 from tests.kit.calls import call, tool_result
 

@@ -5,8 +5,7 @@ from typing import Any
 import pytest
 
 from mockserver.config.errors import RuleError
-from mockserver.core.exchange import ConditionResult
-from mockserver.rules.match.conditions import mark_implied
+from mockserver.rules.match.conditions import ConditionResult, mark_implied
 from tests.kit.calls import call
 from tests.kit.rules import compiled
 

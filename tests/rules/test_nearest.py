@@ -8,10 +8,9 @@ import pytest
 from msgspec.structs import replace
 
 from mockserver.core.call import Call
-from mockserver.core.exchange import ConditionResult
 from mockserver.core.text import show_value
 from mockserver.rules.load import State
-from mockserver.rules.match.conditions import Condition
+from mockserver.rules.match.conditions import Condition, ConditionResult
 from mockserver.rules.nearest import explain_miss, find_nearest, render_results
 from tests.kit.calls import call
 from tests.kit.rules import compiled

@@ -12,8 +12,8 @@ from mockserver.config.errors import ConfigError
 from mockserver.config.settings import Settings
 from mockserver.core.action import Fault
 from mockserver.core.call import Call
-from mockserver.core.exchange import Exchange
 from mockserver.core.plan import Plan
+from mockserver.core.row import Row
 from mockserver.server.explain import (
     Explanation,
     RequestFile,
@@ -205,7 +205,7 @@ def test_refusals_failures_and_faults() -> None:
     ],
 )
 def test_only_what_models_are_asked_can_be_unmatched(source: str, operation: str, unmatched: bool) -> None:
-    row = Exchange(1, "POST", "/", "openai", "default")
+    row = Row(1, "POST", "/", "openai", "default")
     row.plan, row.operation = Plan(None, source), operation
     assert is_unmatched(row) is unmatched
 

@@ -206,6 +206,26 @@ def test_without_the_state(servers: Sequence[Served], redis_of_three: RedisServe
     assert servers[2].chat("hi") == "again"
 
 
+def test_what_others_wrote_in_the_state_is_told_and_goes_with_a_reset(
+    servers: Sequence[Served], redis_of_three: RedisServer
+) -> None:
+    one, two, three = servers
+    body = {"model": "gpt-4o", "messages": [{"role": "user", "content": "hi"}]}
+    one.control("rules?namespace=torn", {"name": "p", "then": {"text": "a"}})
+    (key,) = redis_of_three.command("KEYS", "*:own:torn")  # type: ignore[misc]
+    redis_of_three.command("HSET", key, "rev", "1")  # smaller than what all servers have heard of
+    assert two.chat("hi", "torn") == "a"
+    for content in ("no JSON", "[]", '{"rules": [[1, 2]]}', '{"choice": 1}', '{"rules": [[1, {"then": 1}]]}'):
+        redis_of_three.command("HSET", key, "content", content)
+        status, refused = three.ask("/ns/torn/v1/chat/completions", body)
+        assert (status, "cannot be read here: " in refused["error"]["message"]) == (500, True)
+    one.control("reset?namespace=torn", {})
+    assert [server.chat("hi", "torn") for server in servers] == ["from the file"] * 3
+    redis_of_three.command("HSET", key, "rev", "no number")
+    one.control("rules?namespace=torn", {"name": "p", "then": {"text": "b"}})
+    assert [server.chat("hi", "torn") for server in servers] == ["b"] * 3
+
+
 def test_a_reload_goes_for_all_or_none(servers: Sequence[Served], folder: Path) -> None:
     for name in "abc":
         (folder / name / "rules.yaml").write_text(RULES.replace("file}}", "new file}}"))

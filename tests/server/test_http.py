@@ -105,7 +105,7 @@ def test_the_reported_path_has_no_credentials(target: bytes, headers: list[Field
 )
 def test_a_refused_head_gets_its_dialect_s_error(path: str, dialect: str, namespace: str, inner: str) -> None:
     live = local().live
-    reply = Site(live).refuse_unread(Failure("bad_parameter", "No.", status=431), "GET", path)
+    reply = Site(live).directory.refuse_unread(Failure("bad_parameter", "No.", status=431), "GET", path)
     assert (reply.status, "No." in json.dumps(json.loads(reply.body))) == (431, True)
     (row,) = live.journal
     assert (row.path, row.dialect, row.namespace, row.status) == (inner, dialect, namespace, 431)

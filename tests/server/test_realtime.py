@@ -704,7 +704,7 @@ def test_what_sessions_keep_counts_against_max_unsent() -> None:
             second.tell(user("y" * 50_000), until="conversation.item.done")
             assert "max_unsent" in second.fail(append(bytes(150_000)))["message"]
         deadline = time.monotonic() + 5
-        while server.session.live.unsent.held > 60_000 and time.monotonic() < deadline:  # until the first has left
+        while server.local.live.unsent.held > 60_000 and time.monotonic() < deadline:  # until the first has left
             time.sleep(0.02)
         second.send(append(bytes(150_000)), {"type": "input_audio_buffer.commit"})
         assert second.receive()["type"] == "input_audio_buffer.committed"

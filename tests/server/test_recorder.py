@@ -14,8 +14,8 @@ from mockserver.config.settings import Settings
 from mockserver.config.spelling import FLAGS
 from mockserver.core.call import Call
 from mockserver.core.episode import Episode, Recorded, Sent
-from mockserver.core.exchange import Exchange
 from mockserver.core.http import HttpRequest
+from mockserver.core.row import Row
 from mockserver.server.recording.recorder import Recorder, RecordingJob, RecordingPolicy, find_misconfiguration
 
 Log = pytest.LogCaptureFixture
@@ -35,7 +35,7 @@ class Kept(list[Episode]):
     """The saved episodes, in place of a cassette."""
 
     hindrance: Exception | None = None
-    row: Exchange
+    row: Row
 
     async def save(self, episode: Episode) -> str:
         await asyncio.sleep(0)
@@ -46,7 +46,7 @@ class Kept(list[Episode]):
 
     def recorder(self, *headers: tuple[bytes, bytes], operation: str = "chat") -> Recorder:
         """A recorder that has the head of an answer."""
-        self.row = Exchange(1, "POST", "/v1/chat/completions", "openai", "default")
+        self.row = Row(1, "POST", "/v1/chat/completions", "openai", "default")
         made = Recorder(RecordingJob("chat.yaml", call(operation), SENT, errors=True), self.save, self.row)
         made.open(200, headers)
         return made

@@ -67,7 +67,7 @@ def test_a_client_that_gives_up_on_a_stalled_handshake_keeps_nothing_waiting(ser
     server.on(operation="websocket").then({"faults": ["stall"]})
     with pytest.raises((InvalidHandshake, TimeoutError)), socket(server.url, open_timeout=0.2):
         pass
-    server.session.server.wait_until_idle(5)
+    server.local.wait_until_idle(5)
     assert server.calls[0].ended == "client left after 0 bytes"
 
 

@@ -500,7 +500,7 @@ def test_a_reset_ends_answers_that_are_being_sent(server: MockServer) -> None:
     with socket(server.url) as client:
         client.send(create("hello"))
         time.sleep(0.2)
-        running = server.session.server._running
+        running = server.local._running
         assert running is not None
         running.hang_up()
         with pytest.raises(ConnectionClosedError):

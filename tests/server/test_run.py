@@ -143,7 +143,7 @@ def unread(running: Running) -> Iterator[Raw]:
     with Raw(port_of(running), receive_buffer=4096, segment=536) as line:
         line.send(post(HI))
         line.socket.recv(1)
-        while running.live.journal.tally.open:
+        while running.live.journal.open_calls:
             line.socket.recv(2048)
             sleep(0.002)
         yield line

@@ -12,7 +12,7 @@ from mockserver.reports.calls import find_error_message
 from mockserver.rules.load import load
 from mockserver.server.explain import make_usual_request
 from mockserver.server.routes import drop_dialect_segment, list_endpoints
-from mockserver.server.stubs import find_unreachable
+from mockserver.server.unreachable_rules import find_unreachable
 from mockserver.testing import MockServer, MockServerWarning
 from tests.kit.asgi import app
 from tests.kit.local import Answered, local

@@ -1,40 +1,41 @@
-"""The journal numbers exchanges and keeps the latest, within bounds of count and bytes."""
+"""The journal numbers rows and keeps the latest, within bounds of count and bytes."""
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mockserver.core.exchange import MAX_KEPT, UNWEIGHED, Exchange
+from mockserver.core.http import HttpRequest, Reply
 from mockserver.core.plan import Plan, Usage
-from mockserver.state.journal import (
-    BARE,
-    MAX_SOURCES,
-    OTHER,
-    PAGES_IN_FULL,
-    Journal,
-)
+from mockserver.core.row import BARE, MAX_KEPT, UNWEIGHED, Row
+from mockserver.state.journal import PAGES_IN_FULL, Journal
+from mockserver.state.tally import MAX_SOURCES, OTHER
+from tests.kit.calls import call
 
 PATH = "/v1/chat/completions"
 
 
-def served(journal: Journal, namespace: str = "default", *, body: bytes = b"", sent: bytes = b"") -> Exchange:
+def opened(journal: Journal, namespace: str = "default", *, body: bytes = b"") -> Row:
+    """One request that is being answered."""
+    return journal.open(HttpRequest("POST", PATH, body=body, namespace=namespace), "openai")
+
+
+def served(journal: Journal, namespace: str = "default", *, body: bytes = b"", sent: bytes = b"") -> Row:
     """One request, from its beginning to its end."""
-    exchange = journal.open("POST", PATH, "openai", namespace)
-    exchange.take(body)
-    exchange.plan = Plan(Usage(3, 4), "rule r.yaml:1 a")
-    exchange.note(sent)
-    journal.close(exchange, "complete")
-    return exchange
+    row = opened(journal, namespace, body=body)
+    row.plan = Plan(Usage(3, 4), "rule r.yaml:1 a")
+    row.note_sent(sent)
+    journal.close(row, "complete")
+    return row
 
 
 def numbers(journal: Journal, namespace: str = "default") -> list[int]:
     return [row.seq for row in journal.rows(namespace)]
 
 
-def test_exchanges_are_numbered_and_closed() -> None:
-    closed: list[Exchange] = []
+def test_rows_are_numbered_and_closed() -> None:
+    closed: list[Row] = []
     journal = Journal(on_close=closed.append)
-    first = journal.open("POST", PATH, "openai", "default")
-    second = journal.open("GET", "/v1/models", "openai", "mine")
+    first = opened(journal)
+    second = opened(journal, "mine")
     journal.close(first, "complete")
     assert [row.seq for row in journal] == [1, 2]
     assert closed == [first]
@@ -71,13 +72,13 @@ def test_what_is_larger_than_all_the_room_is_not_kept() -> None:
     assert (numbers(journal), journal.held) == ([], 0)
 
 
-def test_an_open_exchange_that_grows_too_large_is_let_go() -> None:
+def test_an_open_row_that_grows_too_large_is_let_go() -> None:
     journal = Journal(size=100_000)
-    exchange = journal.open("POST", PATH, "openai", "default")
+    row = opened(journal)
     for _ in range(1_000):
-        exchange.note(b"x" * 1_000)
-    assert (exchange.sent, exchange.size, journal.held) == ([], 1_000_000, 0)
-    journal.close(exchange, "complete")
+        row.note_sent(b"x" * 1_000)
+    assert (row.sent, row.size, journal.held) == ([], 1_000_000, 0)
+    journal.close(row, "complete")
     assert (len(journal), journal.held) == (0, 0)
 
 
@@ -103,10 +104,10 @@ def test_hits_outlive_the_calls_but_not_a_clearing() -> None:
 
 def test_what_is_cleared_while_it_is_open_ends_nowhere() -> None:
     journal = Journal()
-    exchange = journal.open("POST", PATH, "openai", "mine")
+    row = opened(journal, "mine")
     journal.clear("mine")
-    exchange.note(b"x")
-    journal.close(exchange, "complete")
+    row.note_sent(b"x")
+    journal.close(row, "complete")
     assert (len(journal), journal.held, journal.hits("mine")) == (0, 0, {})
 
 
@@ -136,30 +137,29 @@ STEPS = st.lists(
 
 @given(STEPS)
 def test_it_stays_within_its_bounds_whatever_happens(steps: list[tuple[str, int, int, str]]) -> None:
-    journal, opened = Journal(count=3, size=30_000), list[Exchange]()
+    journal, rows = Journal(count=3, size=30_000), list[Row]()
     for step, at, size, namespace in steps:
         if step == "open":
-            opened.append(journal.open("POST", PATH, "openai", namespace))
-            opened[-1].take(b"x" * size)
+            rows.append(opened(journal, namespace, body=b"x" * size))
         elif step == "clear":
             journal.clear(namespace)
-        elif opened and step == "note":
-            opened[at % len(opened)].note(b"x" * size)
-        elif opened:
-            journal.close(opened.pop(at % len(opened)), "complete")
+        elif rows and step == "note":
+            rows[at % len(rows)].note_sent(b"x" * size)
+        elif rows:
+            journal.close(rows.pop(at % len(rows)), "complete")
         kept = list(journal)
         weighed = sum(len(row.body) + sum(len(data) for _, data in row.sent) for row in kept)
         assert all(len(numbers(journal, name)) <= 3 for name in "abcdef")
         assert journal.held == sum(row.weight for row in kept) <= 30_000 * PAGES_IN_FULL
         assert weighed <= journal.held + UNWEIGHED * len(kept)
-        assert all(not row.sent for row in opened if row not in kept)
+        assert all(not row.sent for row in rows if row not in kept)
 
 
 def test_a_huge_stream_is_not_retained() -> None:
     journal = Journal()
-    exchange = journal.open("POST", PATH, "openai", "default")
+    row = opened(journal)
     for _ in range(100):
-        exchange.note(b"x" * 100_000)
+        row.note_sent(b"x" * 100_000)
     assert journal.held <= 2 * MAX_KEPT
 
 
@@ -174,20 +174,19 @@ def test_of_too_many_namespaces_the_longest_idle_goes() -> None:
 
 def test_what_is_open_in_a_namespace_that_goes_ends_in_good_order() -> None:
     journal = Journal(max_namespaces=1)
-    row = journal.open("POST", PATH, "openai", "a")
-    row.take(b"x" * 10)
+    row = opened(journal, "a", body=b"x" * 10)
     served(journal, "b")
-    row.note(b"more")
+    row.note_sent(b"more")
     journal.close(row, "complete")
-    assert (row.ended, row.body, journal.tally.open) == ("complete", b"", 0)
+    assert (row.ended, row.body, journal.open_calls) == ("complete", b"", 0)
     assert [len(journal.rows(namespace)) for namespace in "ab"] == [0, 1]
 
 
 def test_long_names_take_room() -> None:
     journal = Journal(size=4 * BARE)
     for _ in range(3):
-        row = journal.open("GET", "/" + "x" * BARE, "openai", "default")
-        row.query, row.model = b"q" * BARE, "m" * (BARE // 2)
+        row = journal.open(HttpRequest("POST", "/" + "x" * BARE), "openai", query=b"q" * BARE)
+        row.note_answer(Plan(None, "generated"), Reply(200, ()), call("x", model="m" * (BARE // 2)))
         journal.close(row, "complete")
     assert numbers(journal) == [3]
 
@@ -195,8 +194,8 @@ def test_long_names_take_room() -> None:
 def test_rules_without_end_are_counted_as_others() -> None:
     journal = Journal()
     for number in (*range(MAX_SOURCES + 50), 0):
-        exchange = journal.open("POST", PATH, "openai", "default")
-        exchange.plan = Plan(None, f"rule api {number}")
-        journal.close(exchange, "complete")
+        row = opened(journal)
+        row.plan = Plan(None, f"rule api {number}")
+        journal.close(row, "complete")
     counts = {source: sums.count for (_, _, _, source, _), sums in journal.tally.ways.items()}
     assert (len(counts), counts["rule api 0"], counts[OTHER]) == (MAX_SOURCES + 1, 2, 50)

@@ -80,7 +80,7 @@ def test_there_are_recorded_requests_of_each(name: str) -> None:
 def test_there_are_ready_rules_for_each(server: MockServer, root: Path, name: str) -> None:
     server.load(root / "examples" / "coding-agents" / f"{name}.yaml")
     offered = {tool.name for tool in AGENTS[name].tools.values()}
-    rules: list[Any] = [rule.spec for rule in server.session.rules.loaded]
+    rules: list[Any] = [rule.spec for rule in server.local.rules.loaded]
     steps = [step for rule in rules for step in rule["then"].get("steps", ())]
     used = {call["name"] for step in steps for call in step.get("tool_calls", ())}
     assert used <= offered

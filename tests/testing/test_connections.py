@@ -112,9 +112,7 @@ def test_a_synchronous_client(
     server: MockServer, connect: Callable[[], object], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     attempts = list[str]()
-    monkeypatch.setattr(
-        server.session.guard, "error", lambda text: attempts.append(text) or BlockedConnectionError(text)
-    )
+    monkeypatch.setattr(server.local.guard, "error", lambda text: attempts.append(text) or BlockedConnectionError(text))
     with pytest.raises(BlockedConnectionError, match=r"stopped a connection to api\.openai\.com:443 at tests/testing/"):
         connect()
     (told,) = server.problems()
@@ -385,7 +383,7 @@ def test_a_patch_of_others_that_outlasts_ours(monkeypatch: pytest.MonkeyPatch) -
             ours = socket.getaddrinfo
             others.setattr(socket, "getaddrinfo", lambda *args: ours(*args))
         assert socket.getaddrinfo("api.openai.com", 443)  # ours is still in use, and lets it through
-    server.session.guard.stop()
+    server.local.guard.stop()
     server.stop()
     assert socket.getaddrinfo is before
 

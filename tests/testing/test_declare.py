@@ -77,7 +77,7 @@ def test_fail_twice_then_succeed(server: MockServer) -> None:
 @pytest.mark.parametrize("name", [None, "letter"])
 def test_rules_of_one_line_and_of_one_name_are_counted_apart(server: MockServer, name: str | None) -> None:
     [standing] = [server.on(name=name, last_user=text).reply("standing") for text in "z"]
-    server.session.rules.keep_declared()
+    server.local.rules.keep_declared()
     server.reset()
     rules = [server.on(name=name, last_user=text).reply(text).times(1) for text in "abc"]
     assert [asked(server, text).choices[0].message.content for text in "ab"] == ["a", "b"]
@@ -119,7 +119,7 @@ def test_a_function_may_fail(server: MockServer) -> None:
     for text, why in (("number", "it must return a text or a table like `then`, not int"), ("x", 'unknown key "txt"')):
         with pytest.raises(APIStatusError, match=why):
             asked(server, text)
-    assert [where == rule.where for where, _ in server.session.rules.failures] == [True, False]
+    assert [where == rule.where for where, _ in server.local.rules.failures] == [True, False]
 
 
 @pytest.mark.filterwarnings("error")
@@ -187,7 +187,7 @@ def test_a_positional_text_is_what_the_user_says(server: MockServer) -> None:
 
 
 def declared(server: MockServer) -> list[Declared]:
-    return server.session.rules.declared
+    return server.local.rules.declared
 
 
 BODY = {"model": "gpt-4o", "messages": [{"role": "user", "content": "hello"}]}
@@ -196,5 +196,5 @@ BODY = {"model": "gpt-4o", "messages": [{"role": "user", "content": "hello"}]}
 def test_a_set_is_a_sorted_list() -> None:
     with MockServer() as server:
         server.on(last_user={"in": {"c", "a", "b"}}).reply("one of them")
-        (rule,) = server.session.server.live.find_engine("default").rules
+        (rule,) = server.local.live.find_engine("default").rules
         assert rule.spec["when"]["last_user"]["in"] == ["a", "b", "c"]

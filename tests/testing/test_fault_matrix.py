@@ -186,9 +186,9 @@ def verdict(server: MockServer, fault: str, end: RunResult, calls: Callable[[], 
     matrix = FaultMatrix.declare(HERE, fault)
     case = matrix.cases[1]
     assert case.rule is not None
-    server.session.rules.override(case.rule)
+    server.local.rules.override(case.rule)
     calls()
-    server.session.server.wait_until_idle(5)
+    server.local.wait_until_idle(5)
     return matrix.make_row("test_x", case, end, server.calls)
 
 
@@ -280,7 +280,7 @@ def test_a_stream_that_is_left_open(
     matrix = FaultMatrix.declare(HERE, "stall@after_tokens=1", **options)
     case = matrix.cases[1]
     assert case.rule is not None
-    server.session.rules.override(case.rule)
+    server.local.rules.override(case.rule)
     with httpx.stream("POST", f"{server.base_url()}/chat/completions", json=body):
         row = matrix.make_row("test_x", case, end, server.calls)
     assert (row.details, row.bad) == (details, bad)

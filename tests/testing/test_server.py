@@ -38,13 +38,13 @@ def test_rules_answer_in_order_before_those_of_files(server: MockServer, tmp_pat
 def test_a_reset_forgets_all_but_the_address_and_what_stands(server: MockServer) -> None:
     client, address = server.client(), server.url
     standing = server.on(last_user="*always*").reply("standing")
-    server.session.rules.keep_declared()
+    server.local.rules.keep_declared()
     server.reset()
     server.on(last_user="*").reply("in front").times(1)
     assert [said(client, "always"), said(client, "always")] == ["in front", "standing"]
     for _ in range(2):
         server.reset()
-        server.session.rules.keep_declared()
+        server.local.rules.keep_declared()
         assert (len(server.calls), server.url) == (0, address)
         assert said(client, "always") == "standing"
     standing.remove()
@@ -171,7 +171,7 @@ def test_a_function_that_fails_late_is_no_problem_of_the_next_test(server: MockS
     thread.join()
     over.set()
     told.wait(10)
-    assert (server.problems(), server.session.rules.failures) == ((), [])
+    assert (server.problems(), server.local.rules.failures) == ((), [])
 
 
 def test_a_block_starts_stops_and_verifies() -> None:
@@ -215,8 +215,8 @@ def test_mistakes_are_told_at_once(server: MockServer, tmp_path: Path) -> None:
 
 def test_rules_that_are_laid_over_all_others(server: MockServer) -> None:
     server.on().reply("Hello")
-    server.session.rules.override(
-        server.session.rules.compile(
+    server.local.rules.override(
+        server.local.rules.compile(
             {"name": "busy", "times": 1, "then": {"error": 503}}, SourceLocation("here.py", 1, 1)
         )
     )
@@ -231,7 +231,7 @@ def test_what_goes_out_is_waited_for_as_long_as_somebody_takes_it(server: MockSe
     server.on().reply("Hello", faults=[{"stall": {"after_tokens": 1}}])
     body = {"model": "gpt-4o", "stream": True, "messages": [{"role": "user", "content": "hello"}]}
     with httpx.stream("POST", server.url + CHAT, json=body):
-        server.session.server.wait_until_idle(0.05)
+        server.local.wait_until_idle(0.05)
         assert server.calls[0].ended == "open"
-    server.session.server.wait_until_idle(20)
+    server.local.wait_until_idle(20)
     assert server.calls[0].ended.startswith("client left after 2 frames")

@@ -59,18 +59,18 @@ def test_what_was_there_and_what_was_played(server: MockServer, tmp_path: Path) 
     upstream = MockServer(unmatched="generate").start()
     where = {"upstream": {"openai": upstream.base_url()}, "cassettes": str(tmp_path), "cassette": "in/one.yaml"}
     server.reset(Setup.make(**where, record="once"))
-    assert server.session.find_played_cassette() == PlayedCassette(
+    assert server.local.find_played_cassette() == PlayedCassette(
         str(tmp_path / "in" / "one.yaml"), 0, ()
     )  # all of it is to be recorded
     assert [asked(server, text) for text in "abc"] == [200] * 3
     upstream.stop()
     server.reset(Setup.make(**where))
     assert [asked(server, text) for text in "caa"] == [200] * 3
-    assert server.session.find_played_cassette() == PlayedCassette(str(tmp_path / "in" / "one.yaml"), 3, (1, 3))
+    assert server.local.find_played_cassette() == PlayedCassette(str(tmp_path / "in" / "one.yaml"), 3, (1, 3))
     server.reset(Setup.make(**where, record="all"))
-    assert server.session.find_played_cassette() is None
+    assert server.local.find_played_cassette() is None
     server.reset()
-    assert server.session.find_played_cassette() is None
+    assert server.local.find_played_cassette() is None
 
 
 def leave(client: httpx.Client) -> None:

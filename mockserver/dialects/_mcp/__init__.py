@@ -49,7 +49,7 @@ from mockserver.core.mcp_server import (
 from mockserver.core.plan import REASONS, TOOL_ERROR, Answer, Failure, Item, Mcp, McpBatch, McpResumed, Outcome, Text
 from mockserver.core.validation import Validation
 from mockserver.dialects import Dialect, Operation
-from mockserver.dialects._mcp.login import list_login_operations, render_document
+from mockserver.dialects._mcp.login import list_login_operations, list_well_known_operations, render_document
 from mockserver.dialects._mcp.recorded import readdress
 from mockserver.dialects._parse import read_bearer, read_json, refuse_other_media
 from mockserver.dialects._reply import STREAM_LINES, data_reply, merge_headers
@@ -566,6 +566,7 @@ DIALECT = Dialect(
     name=NAME,
     mounts=("/mcp",),
     operations=(*_list_operations("/{server}"), *_list_operations(""), *list_login_operations(NAME, _render)),
+    unmounted=tuple(list_well_known_operations(NAME, _render)),
     credential=read_bearer,
     fail=_fail,
     models=(),

@@ -42,17 +42,15 @@ def list_login_operations(dialect: str, render: Callable[[Call, Any], Reply]) ->
         yield Operation(SESSION.name, verb, f"/{{server}}/{step}", partial(_parse, dialect, method), render)
 
 
-def list_well_known_paths() -> Iterator[tuple[str, str]]:
-    """Yield the paths of documents about logins, each with the method that asks for it."""
+def list_well_known_operations(dialect: str, render: Callable[[Call, Any], Reply]) -> Iterator[Operation]:
+    """Yield the operations that show documents about logins, at whole paths."""
     for name, method in WELL_KNOWN.items():
         for place in ("", "/mcp", "/mcp/{server}"):
-            yield f"/.well-known/{name}{place}", method
-    yield "/mcp/{server}/.well-known/openid-configuration", SERVER_METADATA  # OpenID puts it behind the issuer
-
-
-def make_well_known_operation(dialect: str, method: str, render: Callable[[Call, Any], Reply]) -> Operation:
-    """Return the operation that shows a document about logins."""
-    return Operation(SESSION.name, "GET", "", partial(_parse, dialect, method), render)
+            path = f"/.well-known/{name}{place}"
+            yield Operation(SESSION.name, "GET", path, partial(_parse, dialect, method), render)
+    # OpenID puts it behind the issuer.
+    path = "/mcp/{server}/.well-known/openid-configuration"
+    yield Operation(SESSION.name, "GET", path, partial(_parse, dialect, SERVER_METADATA), render)
 
 
 def _parse(dialect: str, method: str, http: HttpRequest, validation: Validation) -> Call:

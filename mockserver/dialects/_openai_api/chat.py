@@ -14,7 +14,7 @@ from msgspec import UNSET, Raw, Struct, to_builtins
 from msgspec.json import decode, encode
 from msgspec.structs import replace
 
-from mockserver.core.call import Call, Message, Options, Tool, ToolCall, ToolChoice, Toolset, digest
+from mockserver.core.call import Call, Message, Options, Texts, Tool, ToolCall, ToolChoice, Toolset, digest
 from mockserver.core.http import HttpRequest, Reply
 from mockserver.core.json import Json, compact, encode_sorted
 from mockserver.core.lazy import LazyValue, Memo
@@ -44,6 +44,7 @@ from mockserver.dialects._parse import (
     make_integers,
     read_body,
     read_object,
+    read_texts,
     refuse_first,
 )
 from mockserver.dialects._reply import RequestLines, answer_reply
@@ -77,9 +78,21 @@ class ChatParser(Struct, frozen=True):
 
 def make_chat_call(http: HttpRequest, body: Body, chat: Body, *, dialect: str) -> Call:
     """Return the Call of a chat body; `chat` is that body as its request model read it, with only known keys."""
-    messages = tuple([_read_message(message) for message in chat["messages"]])
-    meaning = find_chat_meaning(body, dialect)
-    return _call(http, dialect, chat=chat, messages=messages, tools=_read_tools(chat), meaning=meaning, raw=body)
+    asked = _read_asked(chat, _read_tools(chat))
+    messages = read_texts(chat["messages"]) or tuple([_read_message(message) for message in chat["messages"]])
+    return Call(
+        dialect=dialect,
+        operation="chat",
+        model=chat.get("model") or "",
+        http=http,
+        meaning=find_chat_meaning(body, dialect),
+        raw=body,
+        messages=messages,
+        tools=asked.tools,
+        tool_choice=asked.tool_choice,
+        stream=asked.stream,
+        options=asked.options,
+    )
 
 
 def _read_typed(http: HttpRequest, dialect: str, elsewhere: Body) -> Call | None:
@@ -93,38 +106,30 @@ def _read_typed(http: HttpRequest, dialect: str, elsewhere: Body) -> Call | None
     if chat is None:
         return None
     given = chat.messages
-    offered = chat.tools
-    chat.messages = chat.tools = UNSET
-    fields = to_builtins(chat)
-    chat.messages = given
-    chat.tools = offered
-    if elsewhere:
-        fields.update(elsewhere)
-    if len(fields) > 1:
-        make_integers(fields)
-        if is_deep(fields):
-            return None
-    offer = _NO_OFFER if offered is UNSET else _OFFERS[bytes(offered)]
-    if offer is None:
-        return None
-    if offered is not UNSET:
-        fields["tools"] = offer.fields
-    if not _CONFLICTING.isdisjoint(fields) and any(_find_conflicts_of_fields(fields)):
-        return None
-    ordinals: dict[str, str] = {}
-    messages = _read_messages(given, ordinals)
+    messages = _read_messages(given)
     if messages is None:
         return None
-    if len(fields) == 1:
+    chat.messages = UNSET
+    fields = to_builtins(chat, builtin_types=(Raw,))
+    chat.messages = given
+    if elsewhere:
+        fields.update(elsewhere)
+    if len(fields) == 1:  # the model
         fields["messages"] = given
         meaning = fields
+        asked = _ASKED_NOTHING
+        written = encode_sorted((dialect, "chat", meaning))
         left = 0
     else:
+        offer = _read_offer(fields)
+        if offer is None:
+            return None
         meaning = _reduce_to_meaning(fields, given, offer.meaning, dialect)
+        asked = _read_asked(fields, _read_tools(fields) if "functions" in fields else offer.tools)
+        # Tools are written as they were before: this takes most of the time for them.
+        canonical_meaning = {**meaning, "tools": offer.written} if offer.tools else meaning
+        written = encode_sorted((dialect, "chat", canonical_meaning))
         left = len(fields) + 1 - len(meaning)
-    # Tools are written as they were before: this takes most of the time for them.
-    canonical_meaning = {**meaning, "tools": offer.written} if offer.tools else meaning
-    written = encode_sorted((dialect, "chat", canonical_meaning))
     if elsewhere:  # it may be missing in the body
         is_whole = _TYPED_CHAT.is_whole(chat, body, encode(chat))
     else:
@@ -132,10 +137,19 @@ def _read_typed(http: HttpRequest, dialect: str, elsewhere: Body) -> Call | None
     if not is_whole:
         return None
     raw: Any = LazyValue(_read_whole, (body, elsewhere))
-    tools = _read_tools(fields) if "functions" in fields else offer.tools
-    is_sound = not ordinals or _are_answered(messages)
-    call = _call(
-        http, dialect, chat=fields, messages=tuple(messages), tools=tools, meaning=meaning, raw=raw, is_sound=is_sound
+    call = Call(
+        dialect=dialect,
+        operation="chat",
+        model=fields["model"],
+        http=http,
+        meaning=meaning,
+        raw=raw,
+        messages=messages,
+        tools=asked.tools,
+        tool_choice=asked.tool_choice,
+        stream=asked.stream,
+        options=asked.options,
+        is_sound=type(messages) is Texts or _are_answered(messages),
     )
     known = vars(call)
     known["fingerprint"] = digest(written)
@@ -149,29 +163,34 @@ def _read_whole(given: tuple[bytes, Body]) -> Body:
     return {**make_integers(decode(body)), **elsewhere}  # it is sound: jiter and its checks would read the same
 
 
-def _read_messages(given: list[Any], ordinals: dict[str, str]) -> list[Message] | None:
+def _read_messages(given: list[Any]) -> tuple[Message, ...] | None:
     """Read typed messages, and replace their ids by ordinals; return None if a message may be invalid."""
     messages: list[Message] = []
+    ordinals: dict[str, str] = {}
+    is_plain = True
     for message in given:
         role = message.role
         content = message.content
-        if role in _SPEAKING and type(content) is str:
-            name = message.name
-            messages.append(Message(role, content, (), (), None, None if name is UNSET else name))
-        elif role == "tool" and type(content) is str:
+        if role in _SPEAKING and type(content) is str and message.name is UNSET:
+            messages.append(Message(role, content))
+            continue
+        is_plain = False
+        if role == "tool" and type(content) is str:
             name = message.tool_call_id
             messages.append(Message(role, content, (), (), name))
             message.tool_call_id = ordinals.setdefault(name, f"#{len(ordinals)}")
-        elif role == "assistant" and (message.tool_calls == [] or not (content or message.tool_calls)):
-            return None
-        elif role == "assistant" and type(content) is not list and _besides_calls(message) == _ONLY_CALLS:
-            calls = _read_calls(message.tool_calls, ordinals) if message.tool_calls else ()
-            messages.append(Message(role, content or "", (), calls))
-        else:
-            whole = to_builtins(message)
-            given[len(messages)] = _number_ids_of_message(whole, ordinals)
-            messages.append(_read_message(whole))
-    return messages
+            continue
+        if role == "assistant":
+            calls = message.tool_calls
+            if calls == [] or not (content or calls):
+                return None
+            if type(content) is not list and _besides_calls(message) == _ONLY_CALLS:
+                messages.append(Message(role, content or "", (), _read_calls(calls, ordinals) if calls else ()))
+                continue
+        whole = to_builtins(message)
+        given[len(messages)] = _number_ids_of_message(whole, ordinals)
+        messages.append(_read_message(whole))
+    return Texts(messages) if is_plain else tuple(messages)
 
 
 def _read_calls(given: Sequence[Any], ordinals: dict[str, str]) -> tuple[ToolCall, ...]:
@@ -214,30 +233,38 @@ class _Offers(Memo[bytes, _Offer | None]):
 _SIZE_IN_MEMORY = 16  # about how many bytes a byte of JSON takes in tables
 
 
-def _call(
-    http: HttpRequest,
-    dialect: str,
-    chat: Body,
-    messages: tuple[Message, ...],
-    tools: tuple[Tool, ...],
-    meaning: Json,
-    raw: Body,
-    *,
-    is_sound: bool = False,
-) -> Call:
-    return Call(
-        dialect=dialect,
-        operation="chat",
-        model=chat.get("model") or "",
-        http=http,
-        meaning=meaning,
-        raw=raw,
-        messages=messages,
-        tools=tools,
+def _read_offer(fields: dict[str, Json]) -> _Offer | None:
+    """Return what the fields of a body besides its messages offer; None if one of them may be invalid.
+
+    The fields then have numbers and tools as the table would read them.
+    """
+    offered = fields.pop("tools", None)
+    make_integers(fields)
+    if is_deep(fields):
+        return None
+    if offered is None:
+        offer: _Offer | None = _NO_OFFER
+    elif (offer := _OFFERS[bytes(offered)]) is not None:
+        fields["tools"] = offer.fields
+    is_doubtful = not _CONFLICTING.isdisjoint(fields) and any(_find_conflicts_of_fields(fields))
+    return None if is_doubtful else offer
+
+
+class _Asked(Struct, frozen=True):
+    """What a chat asks for besides an answer to its messages."""
+
+    tools: tuple[Tool, ...]
+    tool_choice: ToolChoice
+    stream: bool
+    options: Options
+
+
+def _read_asked(chat: Body, tools: tuple[Tool, ...]) -> _Asked:
+    return _Asked(
+        tools,
         tool_choice=_read_tool_choice(chat, tools) if tools or not _CHOICES.isdisjoint(chat) else _NONE,
         stream=chat.get("stream") is True,
         options=_USUAL if _ASKING.isdisjoint(chat) else _read_options(chat),
-        is_sound=is_sound,
     )
 
 
@@ -623,6 +650,7 @@ _USUAL, _ASKING = find_usual(_read_options)
 _, _CONFLICTING = find_usual(lambda body: [*_find_conflicts_of_fields(body)])
 _AUTO = ToolChoice("auto")
 _NONE = ToolChoice("none")
+_ASKED_NOTHING = _read_asked({}, ())
 _TEXTUAL = frozenset({"text", "refusal"})
 _CALLING = frozenset({"tool_calls", "function_call"})
 _WITH_IDS = frozenset({"id", "tool_call_id", "tool_calls", "audio"})

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from msgspec.structs import replace
 from pydantic_core import to_json
 
-from mockserver.core.call import Call, IdShape, Message, Options, ToolCall, ToolChoice
+from mockserver.core.call import Call, IdShape, Message, Options, Texts, ToolCall, ToolChoice
 from mockserver.core.http import HttpRequest
 from mockserver.core.json import Json
 from mockserver.core.tokens import APPROX, read_image_size
@@ -19,7 +19,7 @@ from mockserver.core.validation import Validation
 from mockserver.dialects._fields import Model
 from mockserver.dialects._meaning import BOOKKEEPING, fields_with_meaning
 from mockserver.dialects._openai_api.chat import write_schema
-from mockserver.dialects._parse import Body, clip, read_object, read_usual
+from mockserver.dialects._parse import Body, clip, read_object, read_texts, read_usual
 from mockserver.dialects.anthropic.bodies import MESSAGES, NAME, find_new_places, read_as_anthropic
 from mockserver.dialects.anthropic.conflicts import (
     CONFLICTING,
@@ -55,11 +55,11 @@ def parse_messages(http: HttpRequest, validation: Validation, model: Model = MES
 
 def make_usual_call(http: HttpRequest, body: Body) -> Call:
     """Return the Call of a body whose fields are certainly valid. Raises Failure if they contradict each other."""
-    said = _read_texts(body["messages"])
+    texts = read_texts(body["messages"])
     version = read_version(http, validation=Validation.PUBLISHED)
-    if said is None or version != VERSIONS[0] or not CONFLICTING.isdisjoint(body) or type(body.get("system")) is list:
+    if texts is None or version != VERSIONS[0] or not CONFLICTING.isdisjoint(body) or type(body.get("system")) is list:
         _refuse_conflicts(body, version, list_betas(http))
-    return _make_call(http, body, said, validation=Validation.PUBLISHED)
+    return _make_call(http, body, texts, validation=Validation.PUBLISHED)
 
 
 def make_call(http: HttpRequest, body: Body, *, validation: Validation, model: Model = MESSAGES) -> Call:
@@ -74,7 +74,7 @@ def make_call(http: HttpRequest, body: Body, *, validation: Validation, model: M
         _refuse_conflicts(read, version, betas)
     for message in find_live_conflicts(read) if validation is Validation.LIVE else ():
         raise refuse(message)
-    call = _make_call(http, read, _read_texts(read["messages"]), validation=validation)
+    call = _make_call(http, read, read_texts(read["messages"]), validation=validation)
     if not (places := find_new_places(model, body) if unknown and validation is not Validation.OFF else ()):
         return call
     remark = _UNKNOWN.format(names=clip(", ".join(unknown)), places=clip(", ".join(places), 400))
@@ -84,17 +84,6 @@ def make_call(http: HttpRequest, body: Body, *, validation: Validation, model: M
 def _refuse_conflicts(body: Body, version: str, betas: Sequence[str]) -> None:
     for message in find_conflicts(body, version, interleaved=INTERLEAVED_THINKING_BETA in betas):
         raise refuse(message)
-
-
-def _read_texts(messages: Sequence[Body]) -> list[Message] | None:
-    """Return the messages if each is only a role and a text, and thus valid."""
-    found = []
-    for message in messages:
-        content = message.get("content")
-        if type(content) is not str or not content or len(message) > _ROLE_AND_CONTENT:
-            return None
-        found.append(Message(message["role"], content))
-    return found or None
 
 
 def read_version(http: HttpRequest, *, validation: Validation) -> str:
@@ -109,25 +98,21 @@ def read_version(http: HttpRequest, *, validation: Validation) -> str:
     return version
 
 
-def _make_call(http: HttpRequest, body: Body, said: list[Message] | None, *, validation: Validation) -> Call:
-    """Return the Call of a body; `said` are its messages, if they are only texts."""
-    messages = body["messages"]
+def _make_call(http: HttpRequest, body: Body, texts: Texts | None, *, validation: Validation) -> Call:
+    """Return the Call of a body; `texts` are its messages, if they are only texts."""
+    system = body.get("system")
+    told = (_read_system(system),) if system else ()
+    messages = (*told, *_read_conversation(body["messages"])) if texts is None else Texts((*told, *texts))
     choice = body.get("tool_choice")
     tools = tuple(read_tools(body["tools"])) if body.get("tools") else ()
-    is_sound = said is not None
-    if said is None:
-        citable = _find_citable_places(messages)
-        said = [one for each in messages for one in _read_messages(each, citable)]
-    if system := body.get("system"):
-        said.insert(0, _read_system(system))
     return Call(
         dialect=NAME,
         operation="chat",
         model=body["model"],
         http=http,
-        meaning=_reduce_to_meaning(body, is_plain=is_sound),
+        meaning=_reduce_to_meaning(body, is_plain=texts is not None),
         raw=body,
-        messages=tuple(said),
+        messages=messages,
         tools=tools,
         connectors=tuple(list_connectors(body)) if body.get("mcp_servers") else (),
         tool_choice=read_tool_choice(choice) if choice else _AUTO if tools or body.get("mcp_servers") else _NONE,
@@ -138,7 +123,7 @@ def _make_call(http: HttpRequest, body: Body, said: list[Message] | None, *, val
         part_tokens=count_part_tokens,
         previous_response_id=(body.get("thread") or {}).get("previous_message_id"),
         options=_read_options(body, validation),
-        is_sound=is_sound,
+        is_sound=texts is not None,
     )
 
 
@@ -171,6 +156,12 @@ def _find_effort(body: Body) -> str | None:
 
 def _read_system(system: str | list[Body]) -> Message:
     return Message("system", system if isinstance(system, str) else "\n".join(block["text"] for block in system))
+
+
+def _read_conversation(messages: Sequence[Body]) -> Iterator[Message]:
+    citable = _find_citable_places(messages)
+    for message in messages:
+        yield from _read_messages(message, citable)
 
 
 def _read_messages(message: Body, citable: Citable) -> Iterator[Message]:
@@ -316,7 +307,6 @@ _UNKNOWN = "anthropic-beta names {names}, which this server does not know; unkno
 _LOADED = "Tool loaded."  # what a client says of a tool that it found
 _ADDED = re.compile(r"\s*<(?P<tag>system[-_][a-z]+|environment[-_][a-z]+|env)>")
 _UNSAID = ("cache_control", "signature")
-_ROLE_AND_CONTENT = 2  # fields
 _AUTO = ToolChoice("auto")
 _NONE = ToolChoice("none")
 _ASKING = frozenset(  # fields that make options unusual

@@ -25,7 +25,7 @@ from mockserver.dialects.bedrock.invoke import check_history, parse_invoke, rend
 from mockserver.dialects.bedrock.models import COUNT, COUNTED, NAME
 from mockserver.dialects.bedrock.replay import HISTORY
 from mockserver.dialects.bedrock.replies import make_fail, render_converse, render_count, render_models, render_profiles
-from mockserver.dialects.bedrock.request import converse_call, model_of, parse_converse
+from mockserver.dialects.bedrock.request import make_converse_call, parse_converse
 from mockserver.dialects.bedrock.rerank import rerank_operation
 
 
@@ -34,9 +34,7 @@ def _parse_count(http: HttpRequest, validation: Validation) -> Call:
     asked = body["input"]
     if (chat := asked.get("converse")) is not None:
         chat = {key: chat[key] for key in COUNTED if key in chat}  # only these fields were checked
-        if validation is not Validation.OFF:
-            checks.check_converse(chat, model=model_of(http), validation=validation)
-        call = converse_call(http, chat, model_of(http))
+        call = make_converse_call(http, chat, validation)
     elif (invoked := asked.get("invokeModel")) is not None:
         try:
             data = b64decode(invoked["body"], validate=True)

@@ -12,12 +12,15 @@ Problems = Iterator[tuple[str, str]]  # the place of each, and the message
 Check = Callable[[Body], Problems]
 
 
-def check_converse(body: Body, *, model: str, validation: Validation) -> None:
-    """Raise the Failure of a Converse request with the right types that Bedrock refuses."""
+def check_converse(body: Body, *, model: str, validation: Validation, is_plain: bool) -> None:
+    """Raise the Failure of a Converse request with the right types that Bedrock refuses.
+
+    `is_plain`: it has no tools, and its turns and instructions are texts in which nothing is wrong.
+    """
     turns = body.get("messages")
     if not turns and not _names_prompt(model):
         raise refuse(NO_MESSAGES)
-    checks: Sequence[Check] = () if has_only_texts(body) else _CHECKS
+    checks: Sequence[Check] = () if is_plain else _CHECKS
     for check in (*checks, *((find_repeated,) if validation is Validation.LIVE else ())):
         for _, message in check(body):
             raise refuse(message)
@@ -30,26 +33,6 @@ def refuse(message: str) -> Failure:
 def _names_prompt(model: str) -> bool:
     """Return whether an ARN is that of a prompt, which has messages of its own."""
     return model.startswith("arn:") and ":prompt/" in model
-
-
-def has_only_texts(body: Body) -> bool:
-    """Return whether a body has no tools, and each of its turns and instructions is a text, in which nothing is wrong.
-
-    Its turns are those of a single text.
-    """
-    if body.get("toolConfig"):
-        return False
-    blocks: list[Body] = [*(body.get("system") or ())]
-    for turn in body.get("messages") or ():
-        content: Sequence[Body] = turn["content"]
-        if len(content) != 1:
-            return False
-        blocks += content
-    for block in blocks:
-        text = block.get("text")
-        if type(text) is not str or len(block) != 1 or not text or text.isspace():
-            return False
-    return True
 
 
 def find_empty(body: Body) -> Problems:

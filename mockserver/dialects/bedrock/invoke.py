@@ -18,7 +18,6 @@ from mockserver.dialects._openai_api.chat_bodies import CHAT
 from mockserver.dialects._parse import Body, read_body, read_table
 from mockserver.dialects._reply import answer_reply, make_json_reply, merge_headers
 from mockserver.dialects.anthropic.answers import prepare_message
-from mockserver.dialects.bedrock.checks import check_converse
 from mockserver.dialects.bedrock.claude import check_claude, is_completion, name_shortly, parse_claude
 from mockserver.dialects.bedrock.embeddings import EMBEDDERS, parse_embeddings, render_embeddings
 from mockserver.dialects.bedrock.errors import refuse, request_id_line
@@ -26,7 +25,7 @@ from mockserver.dialects.bedrock.formats import PROMPTED, Prompted, malformed
 from mockserver.dialects.bedrock.guardrails import block, find_guardrail, tell_action, tell_trace
 from mockserver.dialects.bedrock.models import CONVERSE, NAME, find_base_model, is_claude, is_profile
 from mockserver.dialects.bedrock.replies import STREAM_TYPE
-from mockserver.dialects.bedrock.request import FINISHES, converse_call, converse_options, model_of
+from mockserver.dialects.bedrock.request import FINISHES, converse_options, make_converse_call, model_of
 from mockserver.dialects.bedrock.rerank import parse_ranking, reads_ranking, render_ranking
 from mockserver.kinds.embeddings import Embeddings
 from mockserver.kinds.rerank import Ranking
@@ -132,9 +131,7 @@ def _parse_nova(http: HttpRequest, body: Body, validation: Validation) -> Call:
     if isinstance(limits, Mapping) and "max_new_tokens" in limits:
         body = {**body, "inferenceConfig": {**limits, "maxTokens": limits["max_new_tokens"]}}
     read = read_body(CONVERSE, body, refuse, validation).body
-    if validation is not Validation.OFF:
-        check_converse(read, model=model_of(http), validation=validation)
-    call = converse_call(http, read, model_of(http))
+    call = make_converse_call(http, read, validation)
     return replace(call, meaning={**_table(call.meaning), "invoked": True})  # its answer is not the one of Converse
 
 

@@ -9,14 +9,14 @@ from typing import Any
 
 from pydantic_core import to_json
 
-from mockserver.core.call import Call, IdShape, Message, Options, Tool, ToolCall, ToolChoice
+from mockserver.core.call import Call, IdShape, Message, Options, Texts, Tool, ToolCall, ToolChoice
 from mockserver.core.http import HttpRequest
 from mockserver.core.json import Json, compact, try_parse
 from mockserver.core.validation import Validation
 from mockserver.dialects._meaning import BOOKKEEPING, fields_with_meaning
 from mockserver.dialects._openai_api.chat import write_schema
 from mockserver.dialects._parse import Body, read_request
-from mockserver.dialects.bedrock.checks import check_converse, has_only_texts
+from mockserver.dialects.bedrock.checks import check_converse
 from mockserver.dialects.bedrock.errors import refuse
 from mockserver.dialects.bedrock.models import CONVERSE, NAME, is_claude
 from mockserver.wire.bedrock import ConverseOptions, Guardrail
@@ -33,20 +33,21 @@ FINISHES = frozenset(
 
 def parse_converse(http: HttpRequest, validation: Validation) -> Call:
     body, _ = read_request(CONVERSE, http, refuse, validation)
-    model = model_of(http)
-    if validation is not Validation.OFF:
-        check_converse(body, model=model, validation=validation)
-    return converse_call(http, body, model)
+    return make_converse_call(http, body, validation)
 
 
 def model_of(http: HttpRequest) -> str:
     return http.path_params.get("model", "")
 
 
-def converse_call(http: HttpRequest, body: Body, model: str) -> Call:
-    """Return the Call of a body that has the right types."""
-    speaks_only = has_only_texts(body)
-    messages = [*_list_messages(body)]
+def make_converse_call(http: HttpRequest, body: Body, validation: Validation) -> Call:
+    """Return the Call of a body that has the right types. Raises Failure as Bedrock refuses it."""
+    model = model_of(http)
+    texts = _read_texts(body)
+    is_plain = texts is not None
+    if validation is not Validation.OFF:
+        check_converse(body, model=model, validation=validation, is_plain=is_plain)
+    messages = tuple(_list_messages(body)) if texts is None else texts
     config: Body = body.get("toolConfig") or {}
     tools = tuple(_list_tools(config["tools"])) if config.get("tools") else ()
     return Call(
@@ -54,9 +55,9 @@ def converse_call(http: HttpRequest, body: Body, model: str) -> Call:
         operation="chat",
         model=model,
         http=http,
-        meaning={"model": model, **_find_meaning(body, speaks_only=speaks_only)},
+        meaning={"model": model, **_find_meaning(body, is_plain=is_plain)},
         raw=body,
-        messages=tuple(messages),
+        messages=messages,
         tools=tools,
         tool_choice=_read_choice(config.get("toolChoice") or {}) if tools else _NONE,
         stream=http.path.endswith("-stream"),
@@ -71,7 +72,7 @@ def converse_call(http: HttpRequest, body: Body, model: str) -> Call:
 def converse_options(call: Call) -> ConverseOptions:
     """Return what a request contributes to its answer."""
     raw = call.raw
-    if _SHOWN.isdisjoint(raw) and has_only_texts(raw):
+    if type(call.messages) is Texts and _SHOWN.isdisjoint(raw):
         return _SIGNED if is_claude(call.model) else _UNSIGNED
     guardrail: Body = raw.get("guardrailConfig") or {}
     named = guardrail.get("guardrailIdentifier")
@@ -107,6 +108,31 @@ def _caches(body: Body) -> bool:
     )
 
 
+def _read_texts(body: Body) -> Texts | None:
+    """Return the messages of a body without tools whose turns and instructions are single texts, none of them blank."""
+    if body.get("toolConfig"):
+        return None
+    messages: list[Message] = []
+    instructions: list[str] = []
+    for block in body.get("system") or ():
+        if not _is_only_text(block):
+            return None
+        instructions.append(block["text"])
+    if instructions:
+        messages.append(Message("system", "\n".join(instructions)))
+    for turn in body.get("messages") or ():
+        content = turn["content"]
+        if len(content) != 1 or not _is_only_text(content[0]):
+            return None
+        messages.append(Message(turn["role"], content[0]["text"]))
+    return Texts(messages)
+
+
+def _is_only_text(block: Body) -> bool:
+    text = block.get("text")
+    return type(text) is str and len(block) == 1 and bool(text.strip())
+
+
 def _list_messages(body: Body) -> Iterator[Message]:
     if system := [text for block in body.get("system") or () if (text := _text_of(block)) is not None]:
         yield Message("system", "\n".join(system))
@@ -116,9 +142,6 @@ def _list_messages(body: Body) -> Iterator[Message]:
 
 def _split_turn(role: str, content: Sequence[Body]) -> Iterator[Message]:
     """Yield the results of a turn, each as a message, then its other content."""
-    if len(content) == 1 and isinstance(content[0].get("text"), str):  # most messages are one text
-        yield Message(role, content[0]["text"])
-        return
     texts = list[str]()
     calls = list[ToolCall]()
     others = list[Body]()
@@ -216,11 +239,13 @@ _NONE = ToolChoice("none")
 _REQUIRED = ToolChoice("required")
 
 
+_ASKING = frozenset(("outputConfig", "additionalModelRequestFields"))  # fields that ask for something of an answer
+
+
 def _read_options(body: Body, messages: Sequence[Message], model: str) -> Options:
     limits: Body = body.get("inferenceConfig") or {}
     prefill = messages[-1].text if messages and messages[-1].role == "assistant" else ""
-    asks_more = any(body.get(key) for key in ("outputConfig", "additionalModelRequestFields"))
-    if not asks_more and not prefill and not limits.get("stopSequences"):
+    if _ASKING.isdisjoint(body) and not prefill and not limits.get("stopSequences"):
         return Options(max_tokens=limits.get("maxTokens"), lenient_schema=True)
     schema = _find_schema(body)
     return Options(
@@ -270,10 +295,10 @@ def _find_schema(body: Body) -> Json:
     return schema if isinstance(schema, Mapping) else None
 
 
-def _find_meaning(body: Body, *, speaks_only: bool) -> dict[str, Json]:
+def _find_meaning(body: Body, *, is_plain: bool) -> dict[str, Json]:
     """Return what could change the answer: no bookkeeping, ids, signatures or marks for caching."""
     kept = fields_with_meaning(body, NAME, "chat", _BOOKKEEPING)
-    if speaks_only and "guardrailConfig" not in kept:
+    if is_plain and "guardrailConfig" not in kept:
         return kept
     ordinals: dict[str, str] = {}
     if messages := kept.get("messages"):

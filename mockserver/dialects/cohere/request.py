@@ -20,6 +20,7 @@ from mockserver.dialects._parse import (
     custom_complaint,
     find_unknown_fields,
     read_request,
+    read_texts,
     refuse_first,
 )
 from mockserver.dialects.cohere.bodies import CHAT, NAME
@@ -41,7 +42,7 @@ def parse_chat(http: HttpRequest, validation: Validation) -> Call:
     tools = (
         tuple([make_tool("function", tool["function"]) for tool in offered if "function" in tool]) if offered else ()
     )
-    messages = tuple([_read_message(each) for each in parsed["messages"]])
+    messages = read_texts(parsed["messages"]) or tuple([_read_message(each) for each in parsed["messages"]])
     if parsed.get("documents"):
         mode = (parsed.get("citation_options") or {}).get("mode")
         messages = attach_documents(messages, _list_documents(parsed), is_citable=mode not in _UNCITING)
@@ -78,8 +79,6 @@ def _find_conflicts(body: Body) -> Iterator[Complaint]:
 
 def _read_message(message: Body) -> Message:
     content = message.get("content")
-    if type(content) is str and message["role"] in ("user", "system"):
-        return Message(message["role"], content)
     text, parts = (content, ()) if isinstance(content, str) else read_content(content or ())
     return Message(
         message["role"],

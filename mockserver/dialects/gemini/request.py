@@ -6,7 +6,7 @@ from itertools import chain
 
 from pydantic_core import to_json
 
-from mockserver.core.call import Call, IdShape, Message, Options, Tool, ToolCall, ToolChoice
+from mockserver.core.call import Call, IdShape, Message, Options, Texts, Tool, ToolCall, ToolChoice
 from mockserver.core.http import HttpRequest
 from mockserver.core.json import Json, compact
 from mockserver.core.plan import OWN_FINISHES, Failure
@@ -192,7 +192,7 @@ def make_call(http: HttpRequest, body: Body, operation: str, texts: _Texts | Non
         http=http,
         meaning=_find_meaning(body, model, _simplify_contents(body["contents"]) if texts is None else texts[1]),
         raw=body,
-        messages=tuple(list_messages(body)) if texts is None else tuple(texts[0]),
+        messages=tuple(list_messages(body)) if texts is None else Texts(texts[0]),
         tools=tools,
         tool_choice=_read_tool_choice(body, tools) if tools or "toolConfig" in body else _NO_CHOICE,
         stream=":stream" in http.path,

@@ -31,12 +31,14 @@ from mockserver.dialects._fields import (
 from mockserver.dialects._meaning import fields_with_meaning
 from mockserver.dialects._openai_api.chat import make_chat_call, read_max_tokens, stop_sequences
 from mockserver.dialects._openai_api.lenient import read_messages, read_tools
-from mockserver.dialects._parse import Body, find_unknown_fields, read_body, read_object, read_request, refuse_first
+from mockserver.dialects._parse import Body, find_unknown_fields, read_body, read_request, refuse_first
 from mockserver.dialects.mistral.errors import refuse
 
 NAME = "mistral"
 CHAT_IDS = IdShape("", 32, "hex")
 TOOL_CALL_IDS = IdShape("", 9)
+_ROLE_AND_CONTENT = 2  # fields
+_OF_OPENAI = frozenset(("refusal", "function_call", "audio"))  # fields of its messages that mean nothing here
 USUAL_MODEL = "mistral-small-latest"
 
 URL = text_or("<an object>", open_shape(url=str))
@@ -54,14 +56,15 @@ _Content = optional(text_or("<an array of objects>", list_of(_Parts)))
 _ToolCall = open_shape(
     id=optional(str), type=optional(str), function=open_shape(name=str, arguments=text_or("<an object>", Object))
 )
+_Said: Mapping[str, Any] = {
+    "content": _Content,
+    "name": optional(str),
+    "tool_calls": optional(list_of(_ToolCall)),
+    "tool_call_id": optional(str),
+    "prefix": optional(bool),
+}
 MESSAGE = tag_union(
-    "role",
-    open_shape(role=literal("system"), content=_Content),
-    open_shape(role=literal("user"), content=_Content),
-    open_shape(
-        role=literal("assistant"), content=_Content, tool_calls=optional(list_of(_ToolCall)), prefix=optional(bool)
-    ),
-    open_shape(role=literal("tool"), content=_Content, tool_call_id=optional(str), name=optional(str)),
+    "role", *[open_shape(role=literal(role), **_Said) for role in ("system", "user", "assistant", "tool")]
 )
 _Function = open_shape(name=str, description=optional(str), parameters=optional(Object), strict=optional(bool))
 _Tool = open_shape(type=optional(str), function=optional(_Function))
@@ -128,14 +131,21 @@ def parse_agent_chat(http: HttpRequest, validation: Validation) -> Call:
 
 
 def _parse(http: HttpRequest, validation: Validation, model: Model) -> Call:
-    return make_chat(http, read_object(http), validation, model)
-
-
-def make_chat(http: HttpRequest, asked: Body, validation: Validation, model: Model = CHAT) -> Call:
-    """Return the Call of a chat with this body. Raises Failure."""
-    body, chat = read_body(model, asked, refuse, validation)
+    body, chat = read_request(model, http, refuse, validation)
     if validation is Validation.LIVE:
         refuse_first(find_unknown_fields(body, model.fields), refuse)
+    return _make_call(http, body, chat)
+
+
+def make_chat(http: HttpRequest, asked: Body, validation: Validation) -> Call:
+    """Return the Call of a chat with this body, which is in no request. Raises Failure."""
+    body, chat = read_body(CHAT, asked, refuse, validation)
+    if validation is Validation.LIVE:
+        refuse_first(find_unknown_fields(body, CHAT.fields), refuse)
+    return _make_call(http, body, chat)
+
+
+def _make_call(http: HttpRequest, body: Body, chat: Body) -> Call:
     plain = _translate(chat)
     call = make_chat_call(http, {**body, **plain}, plain, dialect=NAME)
     return replace(call, raw=body, ids=CHAT_IDS, tool_call_ids=TOOL_CALL_IDS)
@@ -160,8 +170,10 @@ def _translate(chat: Body) -> dict[str, Json]:
     return made
 
 
-def _translate_message(message: Body) -> dict[str, Json]:
-    made = {key: value for key, value in message.items() if value is not None}
+def _translate_message(message: Body) -> Body:
+    if len(message) == _ROLE_AND_CONTENT and type(message.get("content")) is str:
+        return message
+    made = {key: value for key, value in message.items() if value is not None and key not in _OF_OPENAI}
     content = made.get("content")
     if isinstance(content, list):
         parts = [translate_part(part) for part in content if part["type"] != "thinking"]

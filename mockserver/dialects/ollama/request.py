@@ -32,6 +32,7 @@ from mockserver.dialects._parse import (
     custom_complaint,
     read_body,
     read_table,
+    read_texts,
     read_usual,
     refuse_first,
 )
@@ -109,12 +110,12 @@ def parse_chat(http: HttpRequest, validation: Validation) -> Call:
     given = parsed.get("messages")
     if not given:
         return make_load_call(http, body)
-    said = _read_texts(given)
-    if said is None:
+    messages: tuple[Message, ...] | None = read_texts(given)
+    if messages is None:
         _check_images(given, validation)
-        said = [*_read_messages(given)]
+        messages = tuple(_read_messages(given))
     tools = tuple(_read_tools(parsed["tools"])) if parsed.get("tools") else ()
-    return _make_call(http, "chat", body, parsed, messages=tuple(said), tools=tools)
+    return _make_call(http, "chat", body, parsed, messages=messages, tools=tools)
 
 
 def parse_generate(http: HttpRequest, validation: Validation) -> Call:
@@ -199,18 +200,6 @@ def _check_images(holders: Iterable[Body], validation: Validation) -> None:
             b64decode(image, validate=True)
         except ValueError as error:
             raise Failure("bad_parameter", f"illegal base64 data: {error}") from None
-
-
-def _read_texts(given: Sequence[Body]) -> list[Message] | None:
-    """Return the messages if each is only a role and a text."""
-    found = []
-    for message in given:
-        role = message.get("role")
-        content = message.get("content")
-        if len(message) != _ROLE_AND_CONTENT or type(content) is not str or role not in _SPEAKING:
-            return None
-        found.append(Message(role, content))
-    return found
 
 
 def _make_call(http: HttpRequest, operation: str, body: Body, parsed: Body, **conversation: Any) -> Call:
@@ -348,8 +337,6 @@ _MACHINE_OPTIONS = frozenset(  # options that say how a model runs, not what it 
     )
 )
 _PLAIN = frozenset(("role", "content"))
-_ROLE_AND_CONTENT = 2  # fields
-_SPEAKING = ("system", "user", "assistant")
 _NOT_RAW = ("template", "system", "context")
 _AUTO = ToolChoice("auto")
 _NONE = ToolChoice("none")

@@ -14,7 +14,6 @@ from msgspec.structs import replace
 
 from mockserver.config.errors import RuleError
 from mockserver.core.call import Call
-from mockserver.core.exchange import ConditionResult
 from mockserver.core.json import Json
 from mockserver.core.lazy import lazy_property
 from mockserver.rules.match.fields import Field, Read, find_nested_param
@@ -23,6 +22,21 @@ from mockserver.rules.match.predicates import PLAIN, Lens, Test, TextSet
 Groups = Mapping[str, str]
 NO_GROUPS: Groups = MappingProxyType({})
 Check = Callable[[Call], bool | Groups]  # as a Test: groups mean that it holds
+
+
+class ConditionResult(Struct, frozen=True):
+    """One condition of a rule applied to a request: what was expected, the actual value, whether it held.
+
+    `ignoring` is what does not matter then: `ignore_case`, `ignore_space`; `elsewhere` the field that has the value.
+    """
+
+    field: str
+    predicate: str
+    expected: object
+    actual: object
+    ok: bool
+    ignoring: tuple[str, ...] = ()
+    elsewhere: str = ""
 
 
 class Held(NamedTuple):

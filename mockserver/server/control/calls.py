@@ -17,9 +17,9 @@ from msgspec.structs import replace
 from starlette.responses import Response
 
 from mockserver.config.source import did_you_mean
-from mockserver.core.exchange import Exchange
 from mockserver.core.json import Json
 from mockserver.core.json_diff import ABSENT, JsonDifference, find_differences
+from mockserver.core.row import Row
 from mockserver.core.state import StateLostError
 from mockserver.core.text import count_shared_ends
 from mockserver.engine.offload import on_thread
@@ -80,7 +80,7 @@ def join_lists(answers: Sequence[Any], request: ControlRequest) -> dict[str, Jso
     return {**answers[0], "calls": calls if limit is None else calls[max(0, len(calls) - limit) :]}
 
 
-def _select_between(rows: list[Exchange], request: ControlRequest) -> list[Exchange]:
+def _select_between(rows: list[Row], request: ControlRequest) -> list[Row]:
     since = request.read_number("since")
     before = request.read_number("before")
     by = attrgetter("seq")
@@ -91,10 +91,10 @@ def _select_between(rows: list[Exchange], request: ControlRequest) -> list[Excha
     return rows[0 if since is None else bisect_right(rows, since, key=by) : end]
 
 
-async def _select_containing(request: ControlRequest, rows: list[Exchange], limit: int | None) -> list[Exchange]:
+async def _select_containing(request: ControlRequest, rows: list[Row], limit: int | None) -> list[Row]:
     """Return the calls in which a text was said or answered, the newest ones until there are enough."""
     wanted = request.query.get("contains", "").lower()
-    found = list[Exchange]()
+    found = list[Row]()
     if not wanted:
         return rows
     known = find_known_secrets()
@@ -108,7 +108,7 @@ async def _select_containing(request: ControlRequest, rows: list[Exchange], limi
     return found[:limit][::-1]
 
 
-async def _encode_rows(rows: Sequence[Exchange], request: ControlRequest) -> AsyncIterator[bytes]:
+async def _encode_rows(rows: Sequence[Row], request: ControlRequest) -> AsyncIterator[bytes]:
     known = find_known_secrets()
     compact = request.read_switch("compact")
     with_digests = request.read_switch("digest")
@@ -122,7 +122,7 @@ async def _encode_rows(rows: Sequence[Exchange], request: ControlRequest) -> Asy
             yield shown[:-1] + b"," + encode(digests[at].short)[1:] if with_digests else shown
 
 
-async def find_digests(rows: Sequence[Exchange], request: ControlRequest, known: tuple[str, ...]) -> list[Digest]:
+async def find_digests(rows: Sequence[Row], request: ControlRequest, known: tuple[str, ...]) -> list[Digest]:
     """Return what calls say in short, found on a thread the first time; `known`: the environment's credentials."""
     listed = [request.rows.encode_call(row, known) for row in rows]  # those of closed calls are kept
     new = [(row, each) for row, each in zip(rows, listed, strict=True) if each.digest is None]
@@ -136,14 +136,14 @@ async def find_digests(rows: Sequence[Exchange], request: ControlRequest, known:
     return [each.digest for each in listed if each.digest is not None]
 
 
-async def _add_bodies(rows: Sequence[Exchange], known: Rows) -> AsyncIterator[Json]:
+async def _add_bodies(rows: Sequence[Row], known: Rows) -> AsyncIterator[Json]:
     for at, row in enumerate(rows):
         yield await on_thread(_add_body, row, known)
         if not at % _TURN:
             await sleep(0)
 
 
-def _add_body(row: Exchange, known: Rows) -> Json:
+def _add_body(row: Row, known: Rows) -> Json:
     return mask_texts({**known.summarize(row), **show_bodies(row)}, find_row_secrets(row))
 
 
@@ -161,7 +161,7 @@ async def show_call(request: ControlRequest) -> Response:
     return await on_thread(lambda: make_json_response(mask_texts(whole, find_row_secrets(row))))
 
 
-async def _find_conversation(row: Exchange, rows: Sequence[Exchange], request: ControlRequest) -> list[int]:
+async def _find_conversation(row: Row, rows: Sequence[Row], request: ControlRequest) -> list[int]:
     """Return the calls that begin as this one does, and those that continue them by the id of an answer."""
     known = find_known_secrets()
     found = {row.seq}
@@ -182,7 +182,7 @@ async def _find_conversation(row: Exchange, rows: Sequence[Exchange], request: C
     return sorted(await on_thread(_follow_links, found, rows))
 
 
-def _follow_links(found: Collection[int], rows: Sequence[Exchange]) -> set[int]:
+def _follow_links(found: Collection[int], rows: Sequence[Row]) -> set[int]:
     """Return the calls that continue others by `previous_response_id`, or are continued, over any number of steps."""
     named = [(row.seq, said[1]) for row in rows if (said := _PREVIOUS.search(row.body)) is not None]
     if not named:
@@ -221,7 +221,7 @@ def join_forgotten(answers: Sequence[Any], _: ControlRequest) -> dict[str, Json]
 class _Filter(Struct, frozen=True):
     """What a query can ask for: how the word is read, and which rows fit."""
 
-    fits: Callable[[Exchange, Json], bool]
+    fits: Callable[[Row, Json], bool]
     wanted: Callable[[ControlRequest, str], Json] = lambda request, name: request.query[name]
 
 
@@ -232,7 +232,7 @@ def _read_numbers(request: ControlRequest, name: str) -> frozenset[int]:
     return found
 
 
-def _is_of_rule(row: Exchange, wanted: str) -> bool:
+def _is_of_rule(row: Row, wanted: str) -> bool:
     """Return whether a rule answered or changed a call: by its name, its place, or both."""
     said = (each.removeprefix("rule ") for each in (*row.source.split(", "), *row.modified_by) if each[:5] == "rule ")
     return any(wanted in (each, each.partition(" ")[0], each.partition(" ")[2]) for each in said)
@@ -263,7 +263,7 @@ async def compare_calls(request: ControlRequest) -> Response:
     return make_json_response(await on_thread(_compare, rows, request))
 
 
-def _compare(rows: list[Exchange], request: ControlRequest) -> Json:
+def _compare(rows: list[Row], request: ControlRequest) -> Json:
     one, other = (_read_parts(row, request) for row in rows)
     found: dict[str, Json] = {
         part: [_show_difference(each) for each in islice(find_differences(one[part], other[part]), MAX_DIFFERENCES)]
@@ -273,7 +273,7 @@ def _compare(rows: list[Exchange], request: ControlRequest) -> Json:
     return {**found, "times": {name: [head[name] for head in heads] for name in ("first_byte_ms", "elapsed_ms")}}
 
 
-def _read_parts(row: Exchange, request: ControlRequest) -> dict[str, Json]:
+def _read_parts(row: Row, request: ControlRequest) -> dict[str, Json]:
     summary = request.rows.summarize(row)
     sent = show_bodies(row)
     said = show_answer(row)

@@ -16,8 +16,9 @@ from starlette.responses import Response
 from mockserver.cassettes.event_lines import replace_data
 from mockserver.cassettes.to_rules import UnsupportedError, make_then
 from mockserver.core.event_stream import is_prelude
-from mockserver.core.exchange import Exchange, split_frames
 from mockserver.core.json import Json, try_parse
+from mockserver.core.row import Row
+from mockserver.core.sent_body import split_frames
 from mockserver.dialects import list_client_configs
 from mockserver.engine.offload import on_thread
 from mockserver.reports.suggest import suggest_rule, write_python, write_python_rule, write_yaml_rule
@@ -60,11 +61,11 @@ def _make_text_response(text: str) -> Response:
 _CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 
-def _read_request_body(row: Exchange, secrets: "Secrets") -> str:
+def _read_request_body(row: Row, secrets: "Secrets") -> str:
     return secrets.mask_body(decode_request(rebuild_request(row)).body).decode("utf-8", "replace")
 
 
-def _read_reply_body(row: Exchange, secrets: "Secrets") -> str:
+def _read_reply_body(row: Row, secrets: "Secrets") -> str:
     sent = b"".join([data for _, data in row.sent])
     if not row.streams:
         (text,) = secrets.mask_events((sent.decode("utf-8", "replace"),))
@@ -81,7 +82,7 @@ def _read_reply_body(row: Exchange, secrets: "Secrets") -> str:
     return secrets.mask_text(sent.decode("utf-8", "replace"))
 
 
-def _write_curl(row: Exchange, request: ControlRequest) -> str:
+def _write_curl(row: Row, request: ControlRequest) -> str:
     http, query, headers = _hide_credentials(row)
     space = "" if row.namespace == DEFAULT else f"/ns/{row.namespace}"
     url = f"{request.address}{space}{row.path}{f'?{query}' if query else ''}"
@@ -110,7 +111,7 @@ def _quote_piece(text: str) -> str:
     return f"$'{escaped}'"
 
 
-def _hide_credentials(row: Exchange) -> tuple[str, str, Mapping[str, str]]:
+def _hide_credentials(row: Row) -> tuple[str, str, Mapping[str, str]]:
     """Return the body (JSON in ASCII), the query and the headers that matter, with a gap for each credential."""
     from mockserver.cassettes.redaction.credential_fields import CredentialFields
 
@@ -130,7 +131,7 @@ _CONNECTION_HEADER = re.compile(
 )
 
 
-def _write_request_file(row: Exchange, _: ControlRequest) -> str:
+def _write_request_file(row: Row, _: ControlRequest) -> str:
     """Return a request file, as `mockserver explain` and `POST explain` take it."""
     text, query, headers = _hide_credentials(row)
     path = f"{row.path}{f'?{query}' if query else ''}"
@@ -138,14 +139,14 @@ def _write_request_file(row: Exchange, _: ControlRequest) -> str:
     return json.dumps(content, indent=2).replace("\\ue000", "...") + "\n"
 
 
-def _write_rule(row: Exchange, request: ControlRequest) -> str:
+def _write_rule(row: Row, request: ControlRequest) -> str:
     """Return a rule that gives this call the answer that it got, as an item of `rules`."""
     when, then = _make_rule(row, request)
     first, *more = write_yaml_rule(when, then)
     return "\n".join((f"- name: call {row.seq}", first.replace("- ", "  ", 1), *more, ""))
 
 
-def _write_test(row: Exchange, request: ControlRequest) -> str:
+def _write_test(row: Row, request: ControlRequest) -> str:
     """Return a test that declares this rule, and asserts that a call like this one is made."""
     when, then = _make_rule(row, request)
     first, *more = (f"    {line}" for line in write_python_rule(when, then))
@@ -154,7 +155,7 @@ def _write_test(row: Exchange, request: ControlRequest) -> str:
     return "\n".join((f"def test_call_{row.seq}(mockserver):", *rule, code, "    assert rule.calls", ""))
 
 
-def _make_rule(row: Exchange, request: ControlRequest) -> tuple[Mapping[str, Json], Mapping[str, Json]]:
+def _make_rule(row: Row, request: ControlRequest) -> tuple[Mapping[str, Json], Mapping[str, Json]]:
     """Make the `when` and `then` of a rule: with any answer if no rule gives the call's, or it holds a credential."""
     secrets = find_row_secrets(row)
     call = parse_call(row, request.live)
@@ -170,7 +171,7 @@ def _make_rule(row: Exchange, request: ControlRequest) -> tuple[Mapping[str, Jso
     return suggested.when, then if then and secrets.mask_text(text) == text else suggested.then
 
 
-FORMS: Mapping[str, Callable[[Exchange, ControlRequest], str]] = {
+FORMS: Mapping[str, Callable[[Row, ControlRequest], str]] = {
     "curl": _write_curl,
     "rule": _write_rule,
     "pytest": _write_test,

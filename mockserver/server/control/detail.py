@@ -10,14 +10,16 @@ from mockserver.cassettes.parse_response import ParsedPart, parse_response
 from mockserver.config.errors import ConfigError
 from mockserver.core.call import OTHER, Call, Message, Options
 from mockserver.core.episode import Recorded, find_format
-from mockserver.core.exchange import ConditionResult, Exchange, split_frames
 from mockserver.core.frames import Frame, write_event
 from mockserver.core.json import Json, drop_empty, try_parse
+from mockserver.core.row import Row
+from mockserver.core.sent_body import split_frames
 from mockserver.core.text import SHOWN, truncate
 from mockserver.engine.offload import on_thread
 from mockserver.reports.diff import find_loosening, find_span, is_secret
 from mockserver.reports.suggest import find_change, write_yaml
 from mockserver.rules.load import Rule, select_answering
+from mockserver.rules.match.conditions import ConditionResult
 from mockserver.rules.nearest import NearMiss, explain_closed, find_nearest
 from mockserver.server.control.rows import convert_to_milliseconds, read_answer
 from mockserver.server.explain import Reached, complete_call, find_place, plan_answer, show_finding
@@ -34,7 +36,7 @@ _NEAREST = 3  # rules that are shown of a miss
 _LOOKED_AT = 8  # rules that are looked at for one near enough to change
 
 
-def show_bodies(row: Exchange) -> dict[str, Json]:
+def show_bodies(row: Row) -> dict[str, Json]:
     """Show request and reply without the credentials in their own places, and those that a stream has in pieces."""
     secrets = find_row_secrets(row)
     headers = secrets.mask_headers(tuple(row.headers))
@@ -50,7 +52,7 @@ def show_bodies(row: Exchange) -> dict[str, Json]:
     return {"request": request, "reply": show_reply(row, secrets)}
 
 
-def find_target(row: Exchange, live: Live) -> Reached | None:
+def find_target(row: Row, live: Live) -> Reached | None:
     """Return the operation that a row's request reached; None if it reached none, or is not kept whole."""
     place = find_place(row.path, live.routes, stubs=row.operation == OTHER)
     operation = None if place is None else choose_operation(place.endpoint, row.method)
@@ -60,7 +62,7 @@ def find_target(row: Exchange, live: Live) -> Reached | None:
     return Reached(place.endpoint, operation, http)
 
 
-def parse_call(row: Exchange, live: Live) -> Call | None:
+def parse_call(row: Row, live: Live) -> Call | None:
     """Return the request of a row, parsed; None if it was refused or is not kept whole."""
     reached = find_target(row, live)
     try:
@@ -69,7 +71,7 @@ def parse_call(row: Exchange, live: Live) -> Call | None:
         return None
 
 
-async def show_detail(row: Exchange, attempt: int, live: Live) -> dict[str, Json]:
+async def show_detail(row: Row, attempt: int, live: Live) -> dict[str, Json]:
     call = await on_thread(parse_call, row, live)
     shown: dict[str, Json] = {
         "asked": None,
@@ -153,7 +155,7 @@ _BASE64 = re.compile(r"[\w+/-]{64,}={0,2}", re.ASCII)
 _MEDIA_TYPES = ("media_type", "mime_type", "mimeType", "format")
 
 
-def show_answer(row: Exchange) -> dict[str, Json]:
+def show_answer(row: Row) -> dict[str, Json]:
     """Return what was answered, read from what was sent."""
     found = read_answer(row)
     choices = [
@@ -183,7 +185,7 @@ def _show_answered_part(part: ParsedPart) -> dict[str, Json]:
     return {"kind": part.kind, **({"text": part.text} if part.item is None else {"item": part.item})}
 
 
-def _explain_answer(row: Exchange, call: Call, secrets: "Secrets") -> dict[str, Json]:
+def _explain_answer(row: Row, call: Call, secrets: "Secrets") -> dict[str, Json]:
     if row.source == "invalid":
         return {}
     rules = [rule for rule in row.rules if isinstance(rule, Rule)]
@@ -214,7 +216,7 @@ def _suggest_change(near: NearMiss, call: Call, secrets: "Secrets") -> dict[str,
     return {} if change is None or change.value is None else {"change": f"{change.field}: {write_yaml(change.value)}"}
 
 
-def _find_before(rules: Iterable[Rule], call: Call, row: Exchange) -> Iterator[dict[str, Json]]:
+def _find_before(rules: Iterable[Rule], call: Call, row: Row) -> Iterator[dict[str, Json]]:
     """Yield the rules that held but did not answer, as they count calls."""
     for rule in rules:
         if rule.counts and rule.source not in row.modified_by and rule.when.holds(call) is not None:
@@ -243,7 +245,7 @@ def _show_finding(result: ConditionResult, secrets: "Secrets") -> dict[str, Json
     return found | ({"from": start} if start else {})
 
 
-def show_reply(row: Exchange, secrets: "Secrets") -> dict[str, Json]:
+def show_reply(row: Row, secrets: "Secrets") -> dict[str, Json]:
     cut_off = _describe_cut(sum(len(data) for _, data in row.sent), row.written)
     head = {"status": row.status or None, "headers": _merge_headers(row.reply_headers)}
     if not row.streams:
@@ -265,7 +267,7 @@ def show_reply(row: Exchange, secrets: "Secrets") -> dict[str, Json]:
     return {**head, "frames": sent, **cut_off}
 
 
-def _find_added_texts(row: Exchange, texts: Sequence[str]) -> list[str]:
+def _find_added_texts(row: Row, texts: Sequence[str]) -> list[str]:
     """Return the text that each frame adds to the answer."""
     from mockserver.cassettes.redaction.json_edit import join_deltas
 

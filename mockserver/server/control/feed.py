@@ -13,9 +13,9 @@ from starlette.types import Receive, Scope, Send
 
 from mockserver import __version__
 from mockserver.config.errors import Mistake
-from mockserver.core.exchange import Exchange
 from mockserver.core.frames import Frame, write_comment, write_event
 from mockserver.core.json import Json
+from mockserver.core.row import Row
 from mockserver.core.seed import monotonic
 from mockserver.delivery.connection import WIRE, Wire, wait_until_left
 from mockserver.server.control.requests import ControlCache, ControlRequest, RefusedError
@@ -82,7 +82,7 @@ class Feed:
         self._since = since
         self._rows: Rows | None = None
         self._last = 0  # the number of the newest call that was told
-        self._open: dict[int, tuple[Exchange, tuple[int, int]]] = {}  # with its size and status as they were told
+        self._open: dict[int, tuple[Row, tuple[int, int]]] = {}  # with its size and status as they were told
         self._first: dict[str, int] = {}  # the oldest call of each namespace; 0 if it has none
         self._rules: tuple[object, ...] = ()
         self._problem: tuple[Mistake, ...] = ()
@@ -121,7 +121,7 @@ class Feed:
     def _write_calls(self, rows: Rows) -> Iterator[bytes]:
         changed = [row for row, told in self._open.values() if row.ended or _find_state(row) != told]
         changed = sorted(changed, key=lambda row: not row.ended)[:MAX_CHANGED]
-        fresh = list[Exchange]()
+        fresh = list[Row]()
         last = rows.journal.last
         if last > self._last:
             every = rows.select(self._request.namespaces)
@@ -159,7 +159,7 @@ class Feed:
         return live.engine, *filter(None, added)
 
 
-def _find_state(row: Exchange) -> tuple[int, int]:
+def _find_state(row: Row) -> tuple[int, int]:
     return row.written, row.status
 
 

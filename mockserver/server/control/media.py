@@ -13,9 +13,10 @@ from msgspec import Struct
 from starlette.responses import Response
 
 from mockserver.core.event_stream import is_prelude
-from mockserver.core.exchange import Exchange, split_frames
 from mockserver.core.http import read_media_type
 from mockserver.core.json import Json, try_parse
+from mockserver.core.row import Row
+from mockserver.core.sent_body import split_frames
 from mockserver.dialects._forms import FormReader
 from mockserver.engine.offload import on_thread
 from mockserver.media.file_kinds import recognize
@@ -54,13 +55,13 @@ async def show_medium(request: ControlRequest) -> Response:
     return Response(found[at].data, headers=headers, media_type=found[at].type)
 
 
-def describe_media(row: Exchange) -> dict[str, Json]:
+def describe_media(row: Row) -> dict[str, Json]:
     """Return which pictures and sounds a call has: of its `request`, and of its `reply`."""
     found = {of: [medium.describe() for medium in find(row)] for of, find in _FINDERS.items()}
     return {"media": found} if any(found.values()) else {}
 
 
-def find_asked(row: Exchange) -> list[Medium]:
+def find_asked(row: Row) -> list[Medium]:
     """Return what came with the request."""
     http = decode_request(rebuild_request(row))
     if read_media_type(http.header("content-type") or "") != "multipart/form-data":
@@ -74,7 +75,7 @@ def find_asked(row: Exchange) -> list[Medium]:
     return [*islice((found for part in parts for found in _recognize(part.data)), MAX_COUNT)]
 
 
-def find_answered(row: Exchange) -> list[Medium]:
+def find_answered(row: Row) -> list[Medium]:
     """Return what was answered."""
     body = b"".join([data for _, data in row.sent])
     if row.streams and not is_prelude(body):
@@ -83,7 +84,7 @@ def find_answered(row: Exchange) -> list[Medium]:
     return _find_in_body(body, named.get("content-type", ""))
 
 
-_FINDERS: Mapping[str, Callable[[Exchange], list[Medium]]] = {"request": find_asked, "reply": find_answered}
+_FINDERS: Mapping[str, Callable[[Row], list[Medium]]] = {"request": find_asked, "reply": find_answered}
 
 
 def _find_in_body(body: bytes, media_type: str) -> list[Medium]:

@@ -14,7 +14,8 @@ from starlette.responses import Response
 from mockserver.config.errors import explain_extra
 from mockserver.server.control.requests import ControlRequest, RefusedError
 from mockserver.server.control.sharing import View, gather, list_servers
-from mockserver.state.journal import BOUNDS, Journal, Sums, Tally
+from mockserver.state.journal import Journal
+from mockserver.state.tally import BOUNDS, Histogram, Sums, Tally
 
 if TYPE_CHECKING:
     from prometheus_client import Metric
@@ -92,15 +93,17 @@ class JournalCollector:
         groups = defaultdict[Labels, list[Sums]](list)
         for (dialect, operation, *_), sums in tally.ways.items():
             groups[dialect, operation or "none"].append(sums)
-        for name, words, taken in _TIMES:
+        for name, words, find_times in _TIMES:
             histogram = HistogramMetricFamily(f"mockserver_{name}", words, labels=("dialect", "operation"))
             for values, group in groups.items():
-                buckets, seconds = zip(*map(taken, group), strict=True)
-                counts = accumulate(map(sum, zip(*buckets, strict=True)))  # each with those of the smaller ones
-                histogram.add_metric(values, list(zip(_BUCKETS, map(float, counts), strict=True)), sum(seconds))
+                times = list(map(find_times, group))
+                counts = [sum([each.buckets[at] for each in times]) for at in range(len(_BUCKETS))]
+                reached = map(float, accumulate(counts))  # each with those of the smaller ones
+                seconds = sum([each.seconds for each in times])
+                histogram.add_metric(values, list(zip(_BUCKETS, reached, strict=True)), seconds)
             yield histogram
         for name, words, value in (
-            ("open_requests", "Requests that are being answered.", tally.open),
+            ("open_requests", "Requests that are being answered.", self._journal.open_calls),
             ("journal_calls", "Calls that the journal keeps.", len(self._journal)),
             ("journal_bytes", "Bytes that these calls take, approximately.", self._journal.held),
         ):
@@ -141,8 +144,8 @@ def _find_kind(source: str) -> str:
 
 _WHOLE = "Seconds until the last byte of an answer had left."
 _FIRST = "Seconds until the first byte of its body."
-_TIMES: Sequence[tuple[str, str, Callable[[Sums], tuple[Sequence[int], float]]]] = (
-    ("request_seconds", _WHOLE, lambda sums: (sums.durations, sums.elapsed)),
-    ("first_byte_seconds", _FIRST, lambda sums: (sums.firsts, sums.first)),
+_TIMES: Sequence[tuple[str, str, Callable[[Sums], Histogram]]] = (
+    ("request_seconds", _WHOLE, lambda sums: sums.elapsed),
+    ("first_byte_seconds", _FIRST, lambda sums: sums.first),
 )
 _BUCKETS = (*map(str, BOUNDS), "+Inf")

@@ -9,8 +9,8 @@ from pydantic_core import from_json
 from starlette.responses import Response, StreamingResponse
 
 from mockserver.config.errors import Mistake
-from mockserver.core.exchange import Exchange
 from mockserver.core.json import Json
+from mockserver.core.row import Row
 from mockserver.rules.load import Rule
 from mockserver.server.control.rows import Rows
 from mockserver.server.live import Live
@@ -95,7 +95,7 @@ class ControlRequest(Struct, frozen=True):
             raise RefusedError(400, f"unknown key {_quote(unknown[0])}; this takes {known}")
         return content
 
-    def find_call(self, number: int | None = None) -> Exchange:
+    def find_call(self, number: int | None = None) -> Row:
         """Return the call of this number, by default the one that the path names. Raises RefusedError."""
         number = parse_number(self.item, "the number of a call") if number is None else number
         row = self.live.journal.find(number)

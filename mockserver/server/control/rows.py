@@ -15,9 +15,10 @@ from msgspec import Struct
 from mockserver.cassettes.parse_response import ParsedResponse, parse_response
 from mockserver.core.call import Call
 from mockserver.core.episode import Recorded, find_format
-from mockserver.core.exchange import Exchange, count_frames
 from mockserver.core.json import Json, compact, drop_empty
+from mockserver.core.row import Row
 from mockserver.core.seed import make_token
+from mockserver.core.sent_body import count_frames
 from mockserver.core.text import truncate
 from mockserver.engine.counters import Attempts, ClientAttempt
 from mockserver.server.explain import is_unmatched
@@ -68,9 +69,9 @@ class Rows:
         self._encoded: dict[int, EncodedCall] = {}
         self._attempts: dict[str, Attempts] = {}
 
-    def select(self, namespaces: Sequence[str]) -> list[Exchange]:
+    def select(self, namespaces: Sequence[str]) -> list[Row]:
         """Return the calls of namespaces in order, with their attempts counted."""
-        found = list[Exchange]()
+        found = list[Row]()
         for name in namespaces:
             rows = self.journal.rows(name)
             if rows:
@@ -83,18 +84,18 @@ class Rows:
             self.again = {seq: of for seq, of in self.again.items() if seq in there}
         return sorted(found, key=attrgetter("seq")) if len(namespaces) > 1 else found
 
-    def find_attempt(self, row: Exchange) -> ClientAttempt:
+    def find_attempt(self, row: Row) -> ClientAttempt:
         counted = self._attempts.get(row.namespace)
         return ClientAttempt() if counted is None else counted.found.get(row.seq, ClientAttempt())
 
-    def find_tries(self, row: Exchange) -> list[int]:
+    def find_tries(self, row: Row) -> list[int]:
         """Return the calls that are attempts of one, of which this is one."""
         counted = self._attempts.get(row.namespace)
         first = self.find_attempt(row).first or row.seq
         found = {} if counted is None else counted.found
         return [seq for seq, attempt in found.items() if (attempt.first or seq) == first] or [row.seq]
 
-    def encode_call(self, row: Exchange, known: tuple[str, ...]) -> EncodedCall:
+    def encode_call(self, row: Row, known: tuple[str, ...]) -> EncodedCall:
         """Return a call as JSON, without credentials; `known` are those of the environment."""
         kept = self._encoded.get(row.seq)
         stamp = (row.recorded, row.unrecorded, self.find_attempt(row))
@@ -107,7 +108,7 @@ class Rows:
             self._encoded[row.seq] = made
         return made
 
-    def summarize(self, row: Exchange) -> dict[str, Json]:
+    def summarize(self, row: Row) -> dict[str, Json]:
         """Show a call in short, as lists do."""
         attempt, first = self.find_attempt(row)
         again = self.again.get(row.seq)
@@ -171,7 +172,7 @@ _OPTIONAL = frozenset(
 _USUAL = {"namespace": "default", "method": "POST", "attempt": 1, "ended": "complete"}
 
 
-def show_usage(row: Exchange) -> Json:
+def show_usage(row: Row) -> Json:
     used = row.usage
     return None if used is None else {"prompt_tokens": used.prompt, "completion_tokens": used.completion}
 
@@ -192,7 +193,7 @@ def encode(content: Json) -> bytes:
         return json.dumps(content, separators=(",", ":")).encode()
 
 
-def read_answer(row: Exchange) -> ParsedResponse:
+def read_answer(row: Row) -> ParsedResponse:
     """Return what was answered, read from what was sent."""
     body = b"".join([data for _, data in row.sent])
     pieces = tuple((at - row.began, data) for at, data in row.sent)
@@ -207,7 +208,7 @@ def describe_error(response: ParsedResponse) -> str:
     return words if isinstance(words, str) else "" if error is None else json.dumps(error)
 
 
-def make_digest(row: Exchange, call: Call | None, secrets: "Secrets") -> Digest:
+def make_digest(row: Row, call: Call | None, secrets: "Secrets") -> Digest:
     """Return what a call says in short; `call` is its request, parsed, if it could be."""
     answer = read_answer(row)
     parts = [part for choice in answer.choices for part in choice.parts]

@@ -29,7 +29,7 @@ from mockserver.server.live import Live
 from mockserver.server.namespaces import ADDED, Namespace
 from mockserver.server.reload import reload
 from mockserver.server.sources import Sources, check_cassettes, compile_rules, find_rules
-from mockserver.server.stubs import find_unreachable
+from mockserver.server.unreachable_rules import find_unreachable
 
 MAX_RULES = 10_000  # rules that a namespace may have of its own
 MAX_VALUES = 100_000  # of the YAML of one request: texts, numbers, lists and tables

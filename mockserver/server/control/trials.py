@@ -18,9 +18,10 @@ from starlette.types import Message
 from mockserver.config.errors import ConfigError, RuleError
 from mockserver.core.action import Action, Cut, Wait, Write
 from mockserver.core.call import Call
-from mockserver.core.exchange import COMPLETE, Exchange, Piece
 from mockserver.core.json import Json, drop_empty
+from mockserver.core.row import COMPLETE, Row
 from mockserver.core.seed import monotonic
+from mockserver.core.sent_body import Piece
 from mockserver.delivery.connection import CUT, ClientConnection
 from mockserver.engine.engine import Engine
 from mockserver.engine.offload import on_thread
@@ -168,7 +169,7 @@ async def try_request(request: ControlRequest) -> Response:
 class Rehearsal(NamedTuple):
     """The row that a request would leave in a journal, its pieces when they are due; `why` there is no answer."""
 
-    row: Exchange
+    row: Row
     why: str = ""
 
 
@@ -199,7 +200,7 @@ async def _rehearse(live: Live, engine: Engine, reached: Reached) -> Rehearsal:
     return Rehearsal(row)
 
 
-def _note_pieces(actions: Iterable[Action], row: Exchange) -> tuple[str, float]:
+def _note_pieces(actions: Iterable[Action], row: Row) -> tuple[str, float]:
     """Note the pieces of an answer at the times when they are due, without waiting; return how it ends, and when."""
     due = 0.0
     pieces = list[Piece]()
@@ -212,12 +213,12 @@ def _note_pieces(actions: Iterable[Action], row: Exchange) -> tuple[str, float]:
                     break
                 due += seconds
             case Write(data):
-                row.note(data)
+                row.note_sent(data)
                 pieces.append((row.began + due, data))
             case Cut(how):
                 ended = CUT[how]
                 break
-    row.sent = pieces
+    row.pieces = pieces
     return ended, due
 
 
@@ -279,7 +280,7 @@ async def try_rules(request: ControlRequest) -> Response:
 class Change(NamedTuple):
     """A call of the journal that a draft changes: the list in which it is shown, and what is shown of it there."""
 
-    row: Exchange
+    row: Row
     kind: str  # answers | hidden | lost
     shown: dict[str, Json]
 
@@ -292,7 +293,7 @@ class _Trial(Struct, frozen=True):
     engine: Engine
     replaced: str | None
 
-    def find_changes(self, rows: Sequence[Exchange], live: Live) -> Iterator[Change]:
+    def find_changes(self, rows: Sequence[Row], live: Live) -> Iterator[Change]:
         before = next((rule.source for rule in self.engine.rules if rule.name == self.replaced), None)
         for row in rows:
             call = None if row.source in ("", "invalid", "limited") else parse_call(row, live)
@@ -311,14 +312,14 @@ class _Trial(Struct, frozen=True):
             elif before is not None and row.source == before:
                 yield Change(row, "lost", {"was": row.source, "now": now})
 
-    def _find_answering(self, row: Exchange, call: Call) -> Iterator[Rule]:
+    def _find_answering(self, row: Row, call: Call) -> Iterator[Rule]:
         """Yield the rules that would answer; one that counts calls does if it did."""
         for rule in select_suited(self.rules, call):
             open_then = id(rule) in self.drafts or not rule.counts or rule.source == row.source
             if open_then and any(rule.then.answers) and rule.when.holds(call) is not None:
                 yield rule
 
-    def _find_other_source(self, row: Exchange) -> str:
+    def _find_other_source(self, row: Row) -> str:
         """Return what answers if no rule does."""
         if is_unmatched(row) or not row.source.startswith("rule "):
             return row.source

@@ -225,7 +225,7 @@ class ConnectionProtocol(asyncio.Protocol):
             and (self._running is None and request.is_last and head.is_plain)
             and not (self.half_closed or self.stopping or self.flow.write_paused)
         ):
-            found = site.find(head.path)
+            found = site.directory.find(head.path)
             if found is not None and (responder := found.responder).live.has_room_for(request.body):
                 http = found.make_request(head.method, head.query, head.table, request.body)
                 visit = responder.admit(http, head.query, weight=head.table.weight)
@@ -320,7 +320,7 @@ class ConnectionProtocol(asyncio.Protocol):
         site = self._site
         if site is None or self._running is not None:
             return False
-        if not site.admits_socket(head.path, head.query, head.table.headers):
+        if site.directory.find_socket(head.path, head.query, head.table.headers) is None:
             return False
         from mockserver.server.http.socket_protocol import SocketProtocol  # few servers need it
 

@@ -11,8 +11,8 @@ from mockserver.core.episode import Episode, Sent
 from mockserver.core.http import HttpRequest
 from mockserver.core.plan import Failure
 from mockserver.core.validation import Validation
-from mockserver.dialects import Dialect, Operation, list_hosts
-from mockserver.server.routes import Endpoint, find_endpoint, list_dialect_endpoints, list_endpoints
+from mockserver.dialects import Dialect, Operation
+from mockserver.server.routes import Endpoint, find_endpoint, list_dialect_endpoints
 from mockserver.server.snapshot import parse_query
 from mockserver.server.stubs import digest_body, make_stub_operation
 
@@ -57,7 +57,7 @@ def parse_recorded(operation: Operation, dialect: Dialect, http: HttpRequest) ->
 
 def _list_endpoints(dialect: str, hosts: HostTable) -> tuple[Endpoint, ...]:
     if hosts and dialect == GENERIC:
-        return list_endpoints(list_hosts(dialect, hosts), dialect)
+        return list_dialect_endpoints(dialect, hosts)
     return _list_usual_endpoints(dialect)
 
 

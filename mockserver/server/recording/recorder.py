@@ -16,13 +16,13 @@ from mockserver.config.spelling import FLAGS, Spelling
 from mockserver.core.call import Call
 from mockserver.core.episode import Episode, Recorded, RecordedEvent, Sent, find_format
 from mockserver.core.event_stream import MEDIA_TYPE, is_whole, read_message, split_messages
-from mockserver.core.exchange import Exchange
 from mockserver.core.http import WITHOUT_BODY, RawHeaders
 from mockserver.core.json import try_parse
 from mockserver.core.lazy import lazy_pattern
 from mockserver.core.mcp_messages import ResponseEvent, find_response
 from mockserver.core.mcp_server import INVALID_PARAMS, METHOD_NOT_FOUND, UNKNOWN_RESOURCE
 from mockserver.core.plan import Failure
+from mockserver.core.row import Row
 from mockserver.core.seed import monotonic, wall
 from mockserver.core.server_sent_events import END_OF_EVENT
 from mockserver.core.text import escape_line
@@ -168,12 +168,12 @@ class RecordingJob(Struct, frozen=True):
 
 
 class Recorder:
-    """Gets one answer piece by piece, has it saved as an episode, and notes in the exchange what came of that."""
+    """Gets one answer piece by piece, has it saved as an episode, and notes in its row what came of that."""
 
-    def __init__(self, job: RecordingJob, save: Save, exchange: Exchange) -> None:
+    def __init__(self, job: RecordingJob, save: Save, row: Row) -> None:
         self._job = job
         self._save = save
-        self._exchange = exchange
+        self._row = row
         self.began = monotonic()  # when the request was sent
         self._at = wall()
         self._body: _Body | None = None
@@ -195,7 +195,7 @@ class Recorder:
         return self._body is not None and self._saving is None and self._body.is_complete
 
     async def save(self) -> None:
-        """Save the answer, which has ended, or say in log and exchange why not. Cancelling does not stop the saving."""
+        """Save the answer, which has ended, or say in the log and its row why not. Cancelling does not stop the saving."""
         if self._saving is None:
             if self._body is None:
                 return
@@ -216,7 +216,7 @@ class Recorder:
         """Keep nothing of it, unless it is saved already."""
         if self._saving is None:
             self._body = None
-            self._exchange.unrecorded = escape_line(why, _MAX_WHY)
+            self._row.unrecorded = escape_line(why, _MAX_WHY)
 
     async def _save_body(self, body: "_Body", took: float) -> None:
         job = self._job
@@ -228,14 +228,14 @@ class Recorder:
             episode = Episode(
                 call.dialect, call.operation, model=call.model, request=job.request, reply=reply, at=self._at
             )
-            self._exchange.recorded = await self._save(episode)
+            self._row.recorded = await self._save(episode)
         except Exception as error:
             self._drop(str(error) or type(error).__name__)
 
     def _drop(self, why: str) -> None:
         self._body = None
-        self._exchange.unrecorded = escape_line(why, _MAX_WHY)
-        log.error("cassette %s: an answer is not recorded: %s", self._job.cassette, self._exchange.unrecorded)
+        self._row.unrecorded = escape_line(why, _MAX_WHY)
+        log.error("cassette %s: an answer is not recorded: %s", self._job.cassette, self._row.unrecorded)
 
 
 class _Body:

@@ -13,11 +13,11 @@ from msgspec.structs import replace
 from pydantic_core import to_json
 from starlette.types import Message, Receive, Scope, Send
 
-from mockserver.core.exchange import COMPLETE
 from mockserver.core.http import HeaderLines, HttpRequest, Reply
 from mockserver.core.json import Json
 from mockserver.core.kept_objects import KeptObject, make_key
 from mockserver.core.plan import Failure
+from mockserver.core.row import COMPLETE
 from mockserver.core.seed import make_token
 from mockserver.core.socket_turn import SocketAnswers, SocketTurn
 from mockserver.core.tokens import APPROX

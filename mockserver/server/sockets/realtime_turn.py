@@ -125,7 +125,7 @@ class ResponseTurn:
         yield {"type": "response.output_item.done", **index, "item": body}
 
     def _count(self) -> Json:
-        call = self.visit.row.call or self.visit.call
+        call = self.visit.call
         said = [item.get("arguments") or _read_text(item) for item in self.output]
         usage = Usage(0 if call is None else call.prompt_tokens, sum(map(APPROX.count, said)))
         spoken = -(-self.spoken // self.sound.count_bytes(TOKEN_OF_ASSISTANT))

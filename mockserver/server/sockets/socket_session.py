@@ -24,6 +24,7 @@ from mockserver.delivery.paced import PacedStream
 from mockserver.engine.offload import LARGEST_IN_LOOP
 from mockserver.server.deliver import serve
 from mockserver.server.limits import estimate_parsed_size
+from mockserver.server.replies import PlanRenderer
 from mockserver.server.respond import Responder
 from mockserver.server.visit import STATE_LOST, Response, Visit, return_response
 
@@ -168,7 +169,7 @@ class SocketSession:
         if plan.outcome is None:
             plan = replace(plan, outcome=_BROKEN)
         operation = next(iter(responder.endpoint.operations.values()))
-        return responder.render(operation, call, plan, engine=engine, settings=live.settings, timed=space.timed)
+        return PlanRenderer(responder.dialect, engine, live.settings, space.timed).render(operation, call, plan)
 
     async def _refuse_handshake(self, refusal: Response | Failure) -> None:
         """Answer over HTTP in place of a WebSocket, by ASGI's extension for that."""
@@ -266,7 +267,6 @@ class SocketSession:
         """Return the visit of a request that the client makes."""
         visit = self.responder.admit(request, self._scope["query_string"], is_whole=False)
         visit.row.is_socket = True
-        visit.row.take(request.body)
         visit.receive = self.wait_until_left
         return visit
 

@@ -11,10 +11,10 @@ from pydantic_core import to_json
 from starlette.types import Message
 
 from mockserver.core.call import Call
-from mockserver.core.exchange import COMPLETE, MAX_KEPT, PIECE, REALTIME_SESSION
 from mockserver.core.frames import Frame, write_event
-from mockserver.core.http import HeaderLines
+from mockserver.core.http import HeaderLines, Reply
 from mockserver.core.plan import Failure, Plan
+from mockserver.core.row import COMPLETE, MAX_KEPT, PIECE, REALTIME_SESSION
 from mockserver.core.socket_turn import SocketAnswers, SocketTurn
 from mockserver.delivery.connection import CLIENT_LEFT, CUT, STOPPED
 from mockserver.dialects._openai_api.realtime.recordings import make_recording_call
@@ -51,11 +51,8 @@ class SessionRecord:
         self._state(TURN.name, plan, status)
 
     def _state(self, operation: str, plan: Plan, status: int) -> None:
-        row = self.visit.row
-        row.operation = operation
-        row.plan = plan
-        row.status = status
-        row.reply_headers = _EVENTS
+        self.visit.row.operation = operation
+        self.visit.row.note_answer(plan, Reply(status, _EVENTS))
 
     def take(self, message: Message) -> None:
         """Note what the client has sent."""
@@ -71,7 +68,7 @@ class SessionRecord:
 
     def note(self, text: str) -> None:
         """Note what is sent to the client."""
-        self.visit.row.note(write_event(Frame(_hide_sound(text).encode("utf-8", "replace"))))
+        self.visit.row.note_sent(write_event(Frame(_hide_sound(text).encode("utf-8", "replace"))))
 
     def end(self, client_code: int | None, server_code: int | None) -> None:
         """Close the row: the client has closed the session with a code, or the server has; neither: it broke off."""

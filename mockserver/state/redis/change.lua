@@ -2,7 +2,7 @@
 -- KEYS: own, counters, recent counters, those before them, rev, changed.
 -- ARGV: namespace, rev at which it was read, content, channel, prefix, most namespaces, counters to forget ...
 -- Returns the new rev; 0 if it has changed.
-if tonumber(redis.call('HGET', KEYS[1], 'rev') or 0) ~= tonumber(ARGV[2]) then return 0 end
+if (tonumber(redis.call('HGET', KEYS[1], 'rev') or 0) or 0) ~= tonumber(ARGV[2]) then return 0 end
 local rev = redis.call('INCR', KEYS[5])
 redis.call('HSET', KEYS[1], 'rev', rev, 'content', ARGV[3])
 redis.call('HSET', KEYS[6], ARGV[1], rev)

@@ -165,16 +165,16 @@ class Member:
         self.tasks.add(task)
         task.add_done_callback(self.tasks.discard)
 
-    async def read(self, namespace: str) -> tuple[int, Json]:
-        """Return the rev at which a namespace changed last, and what it has of its own."""
+    async def read(self, namespace: str) -> tuple[int, bytes | None]:
+        """Return the rev of a namespace and the JSON of what it has of its own; 0 and None: it has nothing."""
         before = self.changed.get(namespace, 0)
         rev, content = await self.client.send("HMGET", self.client.key("own", namespace), "rev", "content")
-        found = int(rev or 0)
-        if found > self.changed.get(namespace, 0):
-            self.changed[namespace] = found
+        found = int(rev) if rev and rev.isdigit() else 0
+        if found > self.changed.get(namespace, 0) or (found and self.changed.get(namespace) == before):
+            self.changed[namespace] = found  # also if it is smaller, or nobody would ever have read the latest
         elif not found and self.changed.get(namespace) == before:  # it has expired
             del self.changed[namespace]
-        return found, json.loads(content) if content else None
+        return found, content if found else None
 
     async def change(self, namespace: str, read_at: int, content: Json, forgotten: Iterable[str] = ()) -> int:
         """Change what a namespace has of its own; return the rev, or 0 if it has changed since it was read."""

@@ -171,7 +171,7 @@ def test_the_next_event_is_sent_whatever_becomes_of_one(monkeypatch: pytest.Monk
 
     async def send() -> None:
         send_events(live, live.journal, (event, event), "default")
-        while len(live.journal.rows("default")) < 2 or live.journal.tally.open:
+        while len(live.journal.rows("default")) < 2 or live.journal.open_calls:
             await asyncio.sleep(0)
 
     asyncio.run(send())

@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from mockserver.core.exchange import MAX_KEPT, Exchange
+from mockserver.core.http import HttpRequest
+from mockserver.core.row import MAX_KEPT, Row
 from mockserver.engine.counters import Attempts
 from mockserver.server.control import calls
 from mockserver.server.control.detail import show_bodies
@@ -208,13 +209,8 @@ def test_bodies_that_are_too_large_or_wrongly_coded(server: ControlledServer) ->
     assert (call["status"], call["request"]["body"], call["asked"]) == (400, "nothing", None)
 
 
-def row(**fields: Any) -> Exchange:
-    class Book:
-        def weigh(self, exchange: Exchange) -> None: ...
-
-        def close(self, exchange: Exchange) -> None: ...
-
-    made = Exchange(1, "POST", CHAT, "openai", "default", Book())
+def row(**fields: Any) -> Row:
+    made = Row(1, "POST", CHAT, "openai", "default")
     for name, value in fields.items():
         setattr(made, name, value)
     return made
@@ -223,7 +219,7 @@ def row(**fields: Any) -> Exchange:
 def test_rows_that_are_open_or_broken() -> None:
     broken = row(reply_headers=(("content-type", "text/event-stream"),), body=b"\xff{", received=2)
     for piece in (b'data: {"a": 1}\n\n', b": ping\n\nda"):
-        broken.note(piece)
+        broken.note_sent(piece)
     shown: Any = show_bodies(broken)
     assert [frame["data"] for frame in shown["reply"]["frames"]] == [{"a": 1}, ": ping", "da"]
     assert [frame.get("whole", True) for frame in shown["reply"]["frames"]] == [True, True, False]
@@ -254,7 +250,7 @@ def test_nothing_is_kept_of_namespaces_whose_calls_were_forgotten() -> None:
     rows = Rows(journal)
     for number in range(50):
         name = f"test-{number}"
-        journal.open("POST", CHAT, "openai", name)
+        journal.open(HttpRequest("POST", CHAT, namespace=name), "openai")
         assert len(rows.select((name,))) == 1
         journal.clear(name)
     assert rows.select(("default",)) == []
@@ -266,7 +262,7 @@ def test_an_attempt_is_counted_anew_once_its_request_is_complete() -> None:
     counted = Attempts()
     counted.update(rows)
     assert counted.found == {1: (1, None), 2: (1, None), 3: (2, 1)}
-    rows[1].take(b"a")
+    rows[1].note_body(b"a", 0.0)
     counted.update(rows)
     assert counted.found == {1: (1, None), 2: (2, 1), 3: (3, 1)}
 

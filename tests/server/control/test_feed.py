@@ -11,7 +11,8 @@ from typing import Any
 
 import pytest
 
-from mockserver.core.exchange import Exchange
+from mockserver.core.http import HttpRequest
+from mockserver.core.row import Row
 from mockserver.server.compose import compose, start
 from mockserver.server.control import feed as feeds
 from mockserver.server.control.feed import MAX_FEEDS, MAX_ROWS, Feed
@@ -51,8 +52,8 @@ def numbers(event: tuple[str, Any]) -> list[int]:
     return [row["call"] for row in content["rows"]]
 
 
-def opened(server: ControlledServer) -> Exchange:
-    return server.live.journal.open("POST", "/v1/chat/completions", "openai", "default")
+def opened(server: ControlledServer) -> Row:
+    return server.live.journal.open(HttpRequest("POST", "/v1/chat/completions"), "openai")
 
 
 def test_it_begins_with_hello_and_tells_only_what_is_new(server: ControlledServer, asked: ControlRequest) -> None:
@@ -78,7 +79,7 @@ def test_open_calls_are_told_again_when_they_grow_and_end(server: ControlledServ
     (calls,) = told(feed)
     assert (numbers(calls), calls[1]["rows"][0]["ended"]) == ([row.seq], "open")
     assert told(feed) == []
-    row.note(b"abc")
+    row.note_sent(b"abc")
     (calls,) = told(feed)
     assert calls[1]["rows"][0]["bytes"] == 3
     for each in (row, before):
@@ -97,7 +98,7 @@ def test_of_many_calls_that_grow_each_has_its_turn(server: ControlledServer, ask
     found = set[int]()
     for _ in range(2):
         for row in rows:
-            row.note(b"more")
+            row.note_sent(b"more")
         (calls,) = told(feed)
         found |= set(numbers(calls))
     assert found == {row.seq for row in rows}
@@ -145,7 +146,7 @@ def test_calls_that_are_no_longer_kept(server: ControlledServer, asked: ControlR
     row = opened(server)
     told(feed)
     server.api("calls", method="DELETE")  # while it is open
-    row.note(b"abc")
+    row.note_sent(b"abc")
     assert [name for name, _ in told(feed)] == ["gone", "calls"]
     assert told(feed) == []
 
@@ -177,7 +178,7 @@ def test_another_journal_is_another_boot(server: ControlledServer, asked: Contro
     ((name, again),) = told(feed)
     assert (name, again["last"]) == ("hello", 0)
     assert again["boot"] != first["boot"]
-    server.live.journal.open("GET", "/", "openai", "default")
+    server.live.journal.open(HttpRequest("GET", "/"), "openai")
     assert [numbers(each) for each in told(feed)] == [[1]]
 
 
@@ -263,7 +264,7 @@ def test_a_slow_reader_holds_nothing_back(asked: ControlRequest, monkeypatch: py
         while len(sent) < 2:
             await asyncio.sleep(0)
         for _ in range(3):
-            journal.close(journal.open("GET", "/", "openai", "default"), "complete")
+            journal.close(journal.open(HttpRequest("GET", "/"), "openai"), "complete")
         taken.set()
         while len(sent) < 3:
             await asyncio.sleep(0)

@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from mockserver.core.exchange import Exchange
+from mockserver.core.http import HttpRequest
+from mockserver.core.row import Row
 from mockserver.server.control import trials
 from mockserver.server.control.requests import ControlRequest
 from tests.kit.control import ControlledServer, controlled_server, rule
@@ -211,7 +212,7 @@ async def test_rules_that_change_meanwhile_send_nothing_upstream(
     await asyncio.to_thread(server.chat, "hi")
 
     async def rehearse(*_: Any) -> trials.Rehearsal:
-        return trials.Rehearsal(Exchange(1, "POST", "/", dialect="openai", namespace="default"))
+        return trials.Rehearsal(Row(1, "POST", "/", dialect="openai", namespace="default"))
 
     monkeypatch.setattr(trials, "_rehearse", rehearse)
     got = await asyncio.to_thread(server.api, "calls/1/again", {})
@@ -233,7 +234,7 @@ def test_an_answer_without_an_end_is_left_after_a_while(
     monkeypatch.setattr(trials, "PATIENCE", 0.01)
     stalls = {"text": "one two", "faults": [{"stall": {"after_frames": 1}}]}
     server.post("rules", rule("stalls", "", then=stalls))
-    server.live.journal.close(server.live.journal.open("GET", "/", "openai", "default"), "complete")
+    server.live.journal.close(server.live.journal.open(HttpRequest("GET", "/"), "openai"), "complete")
 
     async def scenario() -> str:
         cache = ControlRequest(server.live, "default", item="1").cache

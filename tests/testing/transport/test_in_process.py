@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable, Iterable
 from typing import Any
 
+import httpx2
 import pytest
 from starlette.types import ASGIApp, Receive, Scope, Send
 
@@ -16,17 +17,15 @@ from mockserver.delivery.connection import IN_PROCESS
 from mockserver.engine.offload import Work
 from mockserver.server.snapshot import ClientLeftError
 from mockserver.testing import Clock
-from mockserver.testing.in_process import (
+from mockserver.testing.drivers import (
     AwaitFuture,
     EndlessError,
     ImmediateDriver,
-    InProcessRequest,
-    InProcessResponse,
     LoopDriver,
-    WireHead,
     YieldTurn,
     run_at_once,
 )
+from mockserver.testing.in_process import InProcessRequest, InProcessResponse, WireHead
 
 OK = Head(200, ())
 STREAM = Head(200, (("content-type", "text/event-stream"),))
@@ -65,22 +64,14 @@ def doing(work: Callable[[Any, Any], Any]) -> ASGIApp:
 TWO = b"data: 1\n\ndata: 2\n\n"
 
 
-class HeardError(Exception):
-    """What a client is told in place of an answer."""
-
-    def __init__(self, name: str, message: str) -> None:
-        super().__init__(name, message)
-        self.name = name
-
-
 class RawResponse:
     """An answer, and what plays it."""
 
     def __init__(self, actions: Iterable[Action], patience: float | None = 5.0) -> None:
         self.app = Acting(actions)
-        self.answer = InProcessResponse(ask(self.app), make_error=HeardError, read_timeout=patience)
+        self.answer = InProcessResponse(ask(self.app), errors=httpx2, read_timeout=patience)
 
-    def begin(self, **how: bool) -> WireHead:
+    def begin(self, **how: Any) -> WireHead:
         """Hear the head."""
         return run_at_once(self.answer.receive_head(**how))
 
@@ -94,8 +85,8 @@ class RawResponse:
         try:
             while (piece := self.next()) is not None:
                 received.append(piece)
-        except HeardError as error:
-            received.append(error.name)
+        except httpx2.TransportError as error:
+            received.append(type(error).__name__)
         return received
 
 
@@ -107,12 +98,12 @@ def told(length: int) -> Head:
     ("head", "how", "headers"),
     [
         (OK, {}, [(b"transfer-encoding", b"chunked")]),
-        (OK, {"bare": True}, []),
-        (OK, {"last": True}, [(b"connection", b"close"), (b"transfer-encoding", b"chunked")]),
-        (Head(200, (("Connection", "x"),)), {"bare": True, "last": True}, [(b"connection", b"close")]),
+        (OK, {"method": "HEAD"}, []),
+        (OK, {"closing": True}, [(b"connection", b"close"), (b"transfer-encoding", b"chunked")]),
+        (Head(200, (("Connection", "x"),)), {"method": "HEAD", "closing": True}, [(b"connection", b"close")]),
         (Head(204, ()), {}, []),
         (told(3), {}, [(b"content-length", b"3")]),
-        (told(3), {"bare": True}, [(b"content-length", b"3")]),
+        (told(3), {"method": "HEAD"}, [(b"content-length", b"3")]),
     ],
 )
 def test_heads_are_as_on_the_wire(head: Head, how: Any, headers: Any) -> None:

@@ -20,7 +20,7 @@ from tzafon import Lightcone
 
 from mockserver.config.errors import ConfigError
 from mockserver.testing import MockServer, Setup
-from mockserver.testing.in_process import EndlessError
+from mockserver.testing.drivers import EndlessError
 from mockserver.testing.transport import make_path_finder
 
 HI: Any = [{"role": "user", "content": "hi"}]
@@ -266,4 +266,4 @@ def test_a_path_of_a_provider_is_decoded_once(model: str) -> None:
 def test_threads_that_ask_for_the_url_at_once_start_one_server() -> None:
     with MockServer() as server, ThreadPoolExecutor(8) as threads:
         server.stop()
-        assert len(set(threads.map(lambda _: server.session.server.find_address(), range(8)))) == 1
+        assert len(set(threads.map(lambda _: server.local.find_address(), range(8)))) == 1

@@ -1,4 +1,4 @@
-"""What the server of a test knows besides how tests call it: its setup, its rules, what it stopped."""
+"""A local server that tests use one after the other: each begins with a reset, and is checked at its end."""
 
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
@@ -20,7 +20,7 @@ from mockserver.server.agents import Agent
 from mockserver.server.compose import start
 from mockserver.server.namespaces import DEFAULT
 from mockserver.server.programs import CallBudget
-from mockserver.server.stubs import find_unreachable
+from mockserver.server.unreachable_rules import find_unreachable
 from mockserver.state.journal import Journal
 from mockserver.testing.coding_agents import AgentEnvironment, load_service_rules
 from mockserver.testing.connections import ConnectionGuard
@@ -32,15 +32,14 @@ from mockserver.testing.setup import Composer, LoadedCassette, MockServerWarning
 __tracebackhide__ = True  # pytest shows the line of the test instead
 
 
-class ServerSession:
-    """A server and the test that uses it, from one reset to the next."""
+class ResettableServer(LocalServer):
+    """A local server, and what belongs to the test that uses it: setup, rules, budget, and what it stopped."""
 
     def __init__(self, setup: Setup) -> None:
+        super().__init__(start(setup.sources))
         self.default_setup = setup
         self.setup = setup
-        self.server = LocalServer(start(setup.sources))
-        self.live = self.server.live
-        self.rules = RuleBook(self.server)
+        self.rules = RuleBook(self)
         self.mcp_mocks: dict[str, McpMock] = {}
         self.guard = ConnectionGuard()
         self.budget = Budget()
@@ -51,8 +50,8 @@ class ServerSession:
 
     def reset(self, setup: Setup | None = None) -> None:
         """Start again with a setup (by default its own): without calls, counters and declared rules."""
-        self.server.close_open()
-        self.leave_agents()
+        self.abort_answers()
+        self._remove_environments()
         self.setup = setup or self.default_setup
         settings, engine = self._composer.compose(self.setup)
         journal = Journal(count=settings.journal_calls, size=settings.journal_bytes)
@@ -83,13 +82,18 @@ class ServerSession:
             live.engine = replace(live.engine, policy=replace(policy, error={"status": 400, **policy.error}))
         namespace = agent.name if agent.name not in live.budgets else f"{agent.name}-{len(self._environments) + 1}"
         live.budgets[namespace] = CallBudget(max_calls)
-        address = f"{self.server.address}/ns/{namespace}"
+        address = f"{self.address}/ns/{namespace}"
         made = AgentEnvironment(agent, address=address, environ=dict(variables), namespace=namespace)
         self._environments.append(made)
         self.rules.serve_agent(namespace, load_service_rules())
         return made
 
-    def leave_agents(self) -> None:
+    def stop(self) -> None:
+        """Stop listening; answers that are still being sent are aborted."""
+        self._remove_environments()
+        super().stop()
+
+    def _remove_environments(self) -> None:
         """Remove what coding agents were given to run in."""
         for each in self._environments:
             each.close()
@@ -103,14 +107,14 @@ class ServerSession:
     def end(self) -> None:
         """Raise AssertionError with all problems, else warn the caller's caller of what the test left behind."""
         self.verify()
-        for text in self.list_leftovers():
+        for text in self.abort_leftovers():
             warnings.warn(MockServerWarning(text), stacklevel=3)
 
-    def list_leftovers(self) -> Sequence[str]:
+    def abort_leftovers(self) -> Sequence[str]:
         """Abort the answers that are still being sent; tell of these, of what was not recorded, and the remarks."""
         activity = self.activity
         remarks = [remark.text for remark in activity.find_remarks()]
-        left = self.server.close_open()
+        left = self.abort_answers()
         return (*describe_left_open(left), *describe_unrecorded(activity.calls), *remarks)
 
     @property
@@ -121,8 +125,8 @@ class ServerSession:
         added = (*(one.rule for one in declared if one.rule is not None), *self.rules.loaded)
         with_path = [rule for rule in added if "path" in rule.when.uses]
         return Activity(
-            calls=self.server.calls,
-            service_calls=self.server.service_calls,
+            calls=self.calls,
+            service_calls=self.service_calls,
             declared=declared,
             rules=live.find_engine(DEFAULT).rules,
             failures=self.rules.failures,
@@ -146,5 +150,5 @@ class ServerSession:
         """Return the cassette that is replayed, if any, and which episodes were played."""
         if self._cassette is None:
             return None
-        calls = (*self.server.calls, *self.server.service_calls)  # of MCP servers, lists, too
+        calls = (*self.calls, *self.service_calls)  # of MCP servers, lists, too
         return self._cassette.count_played(calls)

@@ -1,8 +1,8 @@
-"""A test run: the server of this process and the tests that use it. Imported with the first such test."""
+"""A run of pytest: the server of this process, and each test's use of it. Imported with the first such test."""
 
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
 from types import MappingProxyType
 from typing import Any
@@ -12,7 +12,9 @@ from msgspec import Struct, field
 from msgspec.structs import asdict
 
 from mockserver.config.errors import MockserverError
+from mockserver.core.seed import pause
 from mockserver.pytest_plugin.configuration import PYTEST, Configuration, configure
+from mockserver.pytest_plugin.plugin_options import CASSETTE
 from mockserver.reports.activity import Activity
 from mockserver.reports.failures import (
     PlayedCassette,
@@ -25,24 +27,22 @@ from mockserver.reports.failures import (
 )
 from mockserver.testing import MockServer, Setup
 from mockserver.testing.clients import EnvironmentPatch, patch_environ
-from mockserver.testing.server_session import ServerSession
 from mockserver.testing.setup import MockServerWarning
-
-CASSETTE = "mockserver_cassette"  # the attribute of reports for the cassette that the test replayed
 
 
 class Run:
     """The server of this process, configured for each test.
 
     `options` are those of ini file and command line, by the keys of the mark; `may_record`: marks can record.
+    `inspects`: the server of the first failed test is kept.
     """
 
-    def __init__(self, options: Mapping[str, Any], *, may_record: bool) -> None:
+    def __init__(self, options: Mapping[str, Any], *, may_record: bool, inspects: bool) -> None:
         self._options = options
         self._may_record = may_record
+        self._inspects = inspects
         self._server: MockServer | None = None
         self._running = ExitStack()
-        self._started = False
         self._recorded = set[str]()  # cassettes that this run began to record
         self._mistake: MockserverError | None = None  # in the options
 
@@ -62,10 +62,10 @@ class Run:
 
     def start(self) -> MockServer:
         """Return the server, running until `close`. Raises MockserverError if it cannot listen."""
-        if not self._started:
-            self._running.callback(self.make_server().start().stop)
-            self._started = True
-        return self.make_server()
+        server = self.make_server()
+        if not server.local.is_running:
+            self._running.callback(server.start().stop)
+        return server
 
     def check(self) -> None:
         """Raise MockserverError for mistakes in the options."""
@@ -80,38 +80,52 @@ class Run:
     def close(self) -> None:
         """Stop the server, and restore the environment."""
         self._running.close()
-        self._started = False
 
-    def list_mistakes(self, items: Iterable[pytest.Item]) -> Iterator[tuple[str, Sequence[pytest.Item]]]:
-        """Yield each mistake in the tests' configuration once, with the tests that fail for it."""
+    def report_mistakes(self, items: Iterable[pytest.Item]) -> Iterator[pytest.CollectReport]:
+        """Yield a report of each mistake in the tests' configuration, which says how many tests fail for it."""
         found: dict[str, list[pytest.Item]] = {}
         for item in items:
             try:
-                self.make_server().session.check(self._configure(item).make_setup())
+                self.make_server().local.check(self._configure(item).make_setup())
             except MockserverError as error:
                 found.setdefault("\n".join(mistake.render() for mistake in error.mistakes), []).append(item)
-        yield from found.items()
+        for text, affected in found.items():
+            first = affected[0].nodeid
+            more = f" and {len(affected) - 1} more" if len(affected) > 1 else ""
+            file = first.partition("::")[0]
+            yield pytest.CollectReport(file, "failed", f"{text}\nrequired by {first}{more}", [])
 
     @contextmanager
     def serve(self, item: pytest.Item, server: MockServer) -> Iterator["ServerUse"]:
-        """Configure a server for a test, and set the environment. Raises MockserverError."""
-        session = server.session
-        config = self._configure(item, {} if server is self._server else session.default_setup.options)
-        session.rules.keep_declared()
-        session.reset(self._make_setup(config))
+        """Configure a server for a test, and lead its clients there. Raises MockserverError."""
+        local = server.local
+        config = self._configure(item, {} if server is self._server else local.default_setup.options)
+        local.rules.keep_declared()
+        local.reset(self._make_setup(config))
         server.limit_calls(config.max_calls)
-        strict = config.plays_own and item.config.getini("mockserver_unplayed") == "fail"
-        use = ServerUse(server, config, strict=strict)
-        use.patch.set(server.env)
-        session.guard.error = partial(pytest.fail.Exception, pytrace=False)
-        session.guard.start()
+        plays_all = config.plays_own and item.config.getini("mockserver_unplayed") == "fail"
+        use = ServerUse(server, config, plays_all=plays_all)
+        use.begin()
         yield use
-        use.over = True
-        use.restore()
-        leftovers = session.list_leftovers()
-        session.reset()
-        for text in leftovers if not use.failed else ():
+        for text in use.end():
             item.warn(MockServerWarning(text))
+
+    def show_failed(self, item: pytest.Item, use: "ServerUse") -> None:
+        """With --mockserver-inspect, keep the server of the first failed test until Ctrl-C."""
+        if not self._inspects:
+            return
+        self._inspects = False
+        plugins = item.config.pluginmanager
+        capture: Any = plugins.get_plugin("capturemanager")
+        reporter: Any = plugins.get_plugin("terminalreporter")
+        with capture.global_and_fixture_disabled(), suppress(KeyboardInterrupt):
+            reporter.ensure_newline()
+            reporter.write_line(
+                f"mockserver: {item.nodeid} failed; look at its calls: {use.server.url}/__mockserver__/"
+            )
+            reporter.write_line("mockserver: press Ctrl-C to continue")
+            reporter.flush()
+            pause()
 
     def _configure(self, item: pytest.Item, defaults: Mapping[str, Any] = MappingProxyType({})) -> Configuration:
         return configure(item, {**defaults, **self._options}, may_record=self._may_record)
@@ -128,66 +142,88 @@ class Run:
 
 
 class ServerUse(Struct):
-    """A test's use of a server.
+    """A test's use of a server, from `begin` to `end`; `verify` is for the end of the test function.
 
-    `strict`: unplayed episodes fail the test, too; `failure`: what the test is failed with at its end; `failed`: it has
-    failed in some phase; `over`: the server is reset again.
+    `plays_all`: unplayed episodes fail the test, too; `failure`: what `verify` fails it with; `failed`: it has failed
+    in some phase; `over`: the server is reset again.
     """
 
     server: MockServer
     config: Configuration
-    strict: bool
-    patch: EnvironmentPatch = field(default_factory=EnvironmentPatch)
+    plays_all: bool
+    environ: EnvironmentPatch = field(default_factory=EnvironmentPatch)
     failure: BaseException | None = None
     failed: bool = False
     over: bool = False
 
-    @property
-    def session(self) -> ServerSession:
-        """What the server knows of the test."""
-        return self.server.session
+    def begin(self) -> None:
+        """Set the environment, and stop connections to providers."""
+        self.environ.set(self.server.env)
+        guard = self.server.local.guard
+        guard.error = partial(pytest.fail.Exception, pytrace=False)
+        guard.start()
 
-    def find_problems(self, activity: Activity) -> tuple[Problem, ...]:
+    def verify(self) -> None:
+        """Fail the test for the problems of its server."""
+        local = self.server.local
+        cassette = local.find_played_cassette() if self.plays_all else None
+        unplayed = () if cassette is None else find_unplayed(cassette, PYTEST)
+        activity = local.activity
+        found = (*self._find_problems(activity), *unplayed) if self.config.verify else ()
+        if found:
+            self.failure = pytest.fail.Exception(write_failure((*found, *activity.find_remarks())), pytrace=False)
+            raise self.failure
+
+    def end(self) -> Sequence[str]:
+        """Reset the server, and return what to warn of: what the test left behind, unless it failed."""
+        self.over = True
+        self.restore()
+        left = self.server.local.abort_leftovers()
+        self.server.reset()
+        return () if self.failed else left
+
+    def restore(self) -> None:
+        """Restore the environment, and let connections through."""
+        self.environ.restore()
+        self.server.local.guard.stop()
+
+    def finish_phase(self, report: pytest.TestReport, error: BaseException | None) -> None:
+        """Add what the server saw to the report of a phase, which failed with this error, if it did.
+
+        After the last one, restore everything again: fixtures that were set up before ours may have restored our
+        values.
+        """
+        if report.when == "teardown":
+            self.restore()
+        if not self.over:
+            self.failed |= report.failed
+            self._add_to(report, error)
+
+    def _add_to(self, report: pytest.TestReport, error: BaseException | None) -> None:
+        """Add what the server saw to a report, unless the test fails with what `verify` says.
+
+        A TestCase that fails by itself is verified, too; the error is its own.
+        """
+        if error is not None and error is self.failure:
+            _point_to_test(report)
+        elif report.failed:
+            if text := self._describe(report, error):
+                report.sections.append(("mockserver", text))
+        elif report.passed and report.when == "call" and (cassette := self.server.local.find_played_cassette()):
+            setattr(report, CASSETTE, asdict(cassette))
+
+    def _find_problems(self, activity: Activity) -> tuple[Problem, ...]:
         """Return why the test should fail; if calls were unmatched, also that its cassette has another name."""
         found = activity.find_problems()
         if any(call.source == "unmatched" for call in activity.calls):
             return (*found, *self.config.find_absent_cassette())
         return found
 
-    def restore(self) -> None:
-        """Restore the environment, and let connections through."""
-        self.patch.restore()
-        self.session.guard.stop()
-
-    def verify(self) -> None:
-        """Fail the test, at its end, for the problems of its server."""
-        cassette = self.session.find_played_cassette() if self.strict else None
-        unplayed = () if cassette is None else find_unplayed(cassette, PYTEST)
-        activity = self.session.activity
-        found = (*self.find_problems(activity), *unplayed) if self.config.verify else ()
-        if found:
-            self.failure = pytest.fail.Exception(write_failure((*found, *activity.find_remarks())), pytrace=False)
-            raise self.failure
-
-    def add_to(self, report: pytest.TestReport, error: BaseException | None) -> None:
-        """Add what the server saw to the report of a test that fails with this error, unless that is `failure`.
-
-        A TestCase that fails by itself is verified, too; the error is its own.
-        """
-        self.failed |= report.failed
-        if error is not None and error is self.failure:
-            _point_to_test(report)
-        elif report.failed:
-            if text := self._describe(report, error):
-                report.sections.append(("mockserver", text))
-        elif report.passed and report.when == "call" and (cassette := self.session.find_played_cassette()) is not None:
-            setattr(report, CASSETTE, asdict(cassette))
-
     def _describe(self, report: pytest.TestReport, error: BaseException | None) -> str:
         """Return what helps to understand a failed test; empty if it has nothing to do with its server."""
-        activity = self.session.activity
+        activity = self.server.local.activity
         calls = activity.calls
-        problems = [each for each in self.find_problems(activity) if each.text not in report.longreprtext]
+        problems = [each for each in self._find_problems(activity) if each.text not in report.longreprtext]
         awaits_calls = (
             report.when == "call"
             and bool(activity.declared)
@@ -216,11 +252,9 @@ def _point_to_test(report: pytest.TestReport) -> None:
         crash.lineno = (line or 0) + 1
 
 
-def list_unplayed(reports: Iterable[object]) -> Iterator[str]:
-    """Yield a line for each cassette that passing tests did not play to its end."""
-    yield from summarize_unplayed(
-        PlayedCassette(**getattr(report, CASSETTE)) for report in reports if hasattr(report, CASSETTE)
-    )
+def list_unplayed(reports: Iterable[pytest.TestReport]) -> Iterator[str]:
+    """Yield a line for each cassette that passing tests, which have these reports, did not play to its end."""
+    yield from summarize_unplayed(PlayedCassette(**getattr(report, CASSETTE)) for report in reports)
 
 
 _CLOSED_LOOP = (

@@ -1,0 +1,49 @@
+"""What answers at a path that no dialect knows: a rule, the home page, or a 404 that helps."""
+
+from msgspec import Struct
+
+from mockserver.core.call import Call
+from mockserver.core.http import Reply
+from mockserver.core.json import Json
+from mockserver.core.plan import Failure, Plan
+from mockserver.server.access import is_control
+from mockserver.server.client_environment import render_home
+from mockserver.server.stubs import is_stubbed, suggest_rule
+from mockserver.server.visit import HOME, Response, Visit
+
+
+class PathHints(Struct, frozen=True):
+    """What the 404 at a path tells: the `nearest` known one, or the `mistake` in it, in place of the usual message."""
+
+    nearest: str | None = None
+    mistake: str | None = None
+
+
+NO_HINTS = PathHints()
+
+
+def may_be_stubbed(visit: Visit, hints: PathHints) -> bool:
+    """Return whether a rule may answer at an unknown path, if only to a request with another key."""
+    request = visit.request
+    rule_set = visit.engine.rule_set
+    if hints.mistake or not rule_set.stubs or is_control(request.path):
+        return False
+    keys = visit.settings.keys
+    key = visit.dialect.credential(request)
+    admitted = keys is None or (key is not None and key in keys and keys[key].allowed)
+    return admitted or is_stubbed(request, visit.dialect, rule_set.rules)
+
+
+def point_elsewhere(visit: Visit, hints: PathHints, call: Call | None = None, report: Json = None) -> Response:
+    """Return what answers where no rule does: a 404, or the home page.
+
+    `report` tells which rules came near to answering `call`, if any were asked.
+    """
+    request = visit.request
+    if request.path == "/" and request.method in ("GET", "HEAD"):
+        visit.journal.forget(visit.row)  # a look at the server is no call
+        return Response(HOME, render_home(request, visit.settings, visit.engine.servers), call)
+    details = {"nearest": hints.nearest, "rule": suggest_rule(request, visit.dialect), "report": report}
+    told = {} if hints.mistake else {name: detail for name, detail in details.items() if detail}
+    reply: Reply = visit.dialect.fail(request, Failure("route_not_found", hints.mistake, details=told), call)
+    return Response(Plan(None, "invalid" if report is None else "unmatched"), reply, call)

@@ -9,7 +9,9 @@ from typing import Any
 
 import certifi
 import pytest
+from _pytest.runner import runtestprotocol
 
+from tests.house.warm import warm
 from tests.kit.programs import PROGRAMS, missing_programs, needed_by
 
 LEFT_OUT = pytest.StashKey[dict[str, int]]()  # how many tests need each program that is missing
@@ -88,6 +90,17 @@ def pytest_collection_finish() -> None:
     gc.enable()
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> bool | None:
+    """A worker of xdist sends one message of a test that passed, not six: to write and read them took a millisecond."""
+    if not hasattr(item.config, "workerinput"):
+        return None
+    for report in runtestprotocol(item, log=False, nextitem=nextitem):
+        if report.when == "call" or not report.passed:
+            item.ihook.pytest_runtest_logreport(report=report)
+    return True
+
+
 @pytest.fixture(scope="session", autouse=True)
 def one_certificate(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Each client would read all certificates of the system, which takes 25 ms; no test calls a public server."""
@@ -118,6 +131,13 @@ def frozen_heap() -> None:
 def update(request: pytest.FixtureRequest) -> bool:
     """Whether golden files are to be rewritten."""
     return bool(request.config.getoption("--update"))
+
+
+@pytest.fixture(scope="session")
+def programs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A folder of programs that are started before they are asked for."""
+    with warm(tmp_path_factory.mktemp("warm")) as found:
+        yield found
 
 
 @pytest.fixture(scope="session")

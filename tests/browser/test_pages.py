@@ -12,6 +12,7 @@ from urllib.request import urlopen
 
 import pytest
 
+from tests.kit.programs import find_program
 from tests.kit.served import Served, served
 
 pytestmark = pytest.mark.needs("chromium")
@@ -26,7 +27,7 @@ KINDS = {"html": ("text/html", RAN), "svg": ("image/svg+xml", SVG), "xhtml": ("a
 
 def opened(address: str, profile: Path) -> str:
     """The page at an address after its scripts have run, as HTML."""
-    command = ["chromium", *FLAGS, f"--user-data-dir={profile}", "--dump-dom", address]
+    command = [find_program("chromium") or "chromium", *FLAGS, f"--user-data-dir={profile}", "--dump-dom", address]
     return subprocess.run(command, check=True, capture_output=True, text=True).stdout
 
 

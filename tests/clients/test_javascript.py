@@ -15,6 +15,7 @@ from mockserver.delivery.faults import FAULTS
 from mockserver.rules.json_schema import make_rules_schema
 from tests.house.pages import blocks
 from tests.kit.npm import PACKAGES, installed
+from tests.kit.programs import find_program
 
 PACKAGE = Path(__file__).parents[2] / "clients" / "js"
 ABOUT = json.loads((PACKAGE / "package.json").read_text(encoding="utf-8"))
@@ -141,7 +142,7 @@ def test_the_tests_of_the_examples_pass(name: str, tmp_path: Path) -> None:
     programs.mkdir()
     (programs / "mockserver").write_text(f'#!/bin/sh\nexec {sys.executable} -m mockserver "$@"\n')
     (programs / "mockserver").chmod(0o755)
-    environ = {"PATH": f"{programs}:{os.environ['PATH']}", "CHROMIUM": shutil.which("chromium") or "", "NO_COLOR": "1"}
+    environ = {"PATH": f"{programs}:{os.environ['PATH']}", "CHROMIUM": find_program("chromium") or "", "NO_COLOR": "1"}
     said = run("sh", "-c", "npm test 2>&1", cwd=project, **environ)
     assert re.search(r"\b2 passed\b", said), said
 

@@ -1,22 +1,14 @@
 """Examples and guides are true: each guide is followed in a copy of its example, and shows files as they are there."""
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.house.pages import examples
-from tests.house.warm import warm
 from tests.kit.guides import EXAMPLES, PAGES, followed, guide
 
 ELSEWHERE = {"coding-agents", "langchain"}  # run by tests/agents and tests/frameworks, where those programs are
 NAMES = {folder.name for folder in EXAMPLES.iterdir() if folder.is_dir()}
-
-
-@pytest.fixture(scope="module")
-def programs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    with warm(tmp_path_factory.mktemp("warm")) as found:
-        yield found
 
 
 @pytest.mark.parametrize("name", sorted(NAMES - ELSEWHERE))

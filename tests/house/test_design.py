@@ -4,6 +4,8 @@ import ast
 import re
 from pathlib import Path
 
+from tests.house.syntax import find_nodes, parse
+
 ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "mockserver"
 MAX_COUNT = 21
@@ -19,7 +21,7 @@ def listed() -> dict[str, str]:
 
 
 def classes(module: Path) -> dict[str, ast.ClassDef]:
-    tree = ast.parse(module.read_text(encoding="utf-8"))
+    tree = parse(module.read_text(encoding="utf-8"))
     return {node.name: node for node in tree.body if isinstance(node, ast.ClassDef)}
 
 
@@ -54,7 +56,7 @@ WAITS = {"sleep", "call_later", "call_at", "wait", "wait_for", "pause"}
 def waits(module: Path) -> list[str]:
     """Return the calls of a module that wait for a time, but for `sleep(0)`, which only lets others run."""
     found = []
-    for node in ast.walk(ast.parse(module.read_text(encoding="utf-8"))):
+    for node in find_nodes(module.read_text(encoding="utf-8")):
         if not isinstance(node, ast.Call) or ast.unparse(node) == "asyncio.sleep(0)":
             continue
         if getattr(node.func, "attr", getattr(node.func, "id", "")) in WAITS:
@@ -75,7 +77,7 @@ def test_one_module_writes_server_sent_events() -> None:
     writing = {
         path.relative_to(PACKAGE).as_posix()
         for path in PACKAGE.rglob("*.py")
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        for node in find_nodes(path.read_text(encoding="utf-8"))
         if isinstance(node, ast.Constant) and isinstance(node.value, bytes) and node.value.endswith(b"data: ")
     }
     assert writing == {"core/frames.py"}
@@ -107,7 +109,7 @@ def find_imported_parts(part: str) -> set[str]:
     module = PACKAGE / "model" / f"{part}.py"
     found = set[str]()
     for path in [module] if module.exists() else (PACKAGE / "model" / part).rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for node in find_nodes(path.read_text(encoding="utf-8")):
             if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("mockserver.model."):
                 found.add(str(node.module).split(".")[2])
     return found - {part}

@@ -1,23 +1,15 @@
 """README and docs are true: whatever they show is run, and must come out as shown."""
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.house.pages import Block, Reader, blocks, same, without_examples
-from tests.house.warm import warm
 
 ROOT = Path(__file__).parents[2]
 # Run by tests/frameworks, where these are; what follows an example is run by tests/examples.
 ELSEWHERE = {ROOT / "docs" / "guides" / "frameworks.md"}
 PAGES = [ROOT / "README.md", *sorted({*(ROOT / "docs").rglob("*.md")} - ELSEWHERE)]
-
-
-@pytest.fixture(scope="module")
-def programs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    with warm(tmp_path_factory.mktemp("warm")) as found:
-        yield found
 
 
 @pytest.mark.timeout(400)  # a page may run dozens of commands

@@ -7,6 +7,8 @@ from collections.abc import Iterator, Mapping
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
+from tests.house.syntax import find_nodes, parse
+
 PACKAGE = Path(__file__).parents[2] / "mockserver"
 
 _ALL = {"msgspec"}  # every floor's classes
@@ -93,9 +95,9 @@ def offenders(package: Path) -> list[str]:
     found = (
         f"{path.relative_to(package.parent)}:{node.lineno}: {complaint}"
         for path in sorted(package.rglob("*.py"))
-        for tree in [ast.parse(path.read_text(encoding="utf-8"))]
-        for node, target in _imports(tree)
-        for complaint in _complaints(path.relative_to(package), target, at_top=node in tree.body)
+        for source in [path.read_text(encoding="utf-8")]
+        for node, target in _imports(source)
+        for complaint in _complaints(path.relative_to(package), target, at_top=node in parse(source).body)
     )
     return list(dict.fromkeys(found))
 
@@ -106,7 +108,7 @@ def circles(package: Path) -> list[str]:
     edges = [
         (name, target if target in modules else target.rpartition(".")[0])
         for name, path in modules.items()
-        for _, target in _imports(ast.parse(path.read_text(encoding="utf-8")))
+        for _, target in _imports(path.read_text(encoding="utf-8"))
     ]
     folders = sorted({name.rpartition(".")[0] for name in modules} - {""})
     return [circle for folder in folders if (circle := _circle(folder, edges))]
@@ -134,8 +136,8 @@ def _sorted(edges: Mapping[str, set[str]]) -> dict[str, list[str]]:
     return {name: sorted(edges[name]) for name in sorted(edges)}
 
 
-def _imports(tree: ast.Module) -> Iterator[tuple[ast.stmt, str]]:
-    for node in ast.walk(tree):
+def _imports(source: str) -> Iterator[tuple[ast.stmt, str]]:
+    for node in find_nodes(source):
         if isinstance(node, ast.Import):
             yield from ((node, name.name) for name in node.names)
         elif isinstance(node, ast.ImportFrom):

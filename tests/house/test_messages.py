@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from mockserver.config.settings import Settings
+from tests.house.syntax import find_nodes
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "reference" / "errors.md").read_text(encoding="utf-8")
@@ -40,10 +41,10 @@ SERVE_ONLY = {
 
 def list_texts(path: Path) -> list[str]:
     """Return the texts of a module, but for docstrings."""
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    described = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
-    nodes = (node for node in ast.walk(tree) if isinstance(node, ast.Constant) and id(node) not in described)
-    return [node.value for node in nodes if isinstance(node.value, str)]
+    nodes = find_nodes(path.read_text(encoding="utf-8"))
+    described = {id(node.value) for node in nodes if isinstance(node, ast.Expr)}
+    constants = (node for node in nodes if isinstance(node, ast.Constant) and id(node) not in described)
+    return [node.value for node in constants if isinstance(node.value, str)]
 
 
 def test_no_message_tells_python_users_of_a_flag() -> None:

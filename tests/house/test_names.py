@@ -5,6 +5,8 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
+from tests.house.syntax import find_nodes
+
 PACKAGE = Path(__file__).parents[2] / "mockserver"
 
 # Packages whose names are given from outside: providers' objects, commands, paths of the control API.
@@ -26,7 +28,7 @@ def _is_given(path: Path) -> bool:
 
 
 def _classes(path: Path) -> Iterator[str]:
-    nodes = ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+    nodes = find_nodes(path.read_text(encoding="utf-8"))
     yield from (node.name for node in nodes if isinstance(node, ast.ClassDef) and not node.name.startswith("_"))
 
 

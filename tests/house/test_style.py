@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.house.syntax import find_nodes, parse
+
 ROOT = Path(__file__).parents[2]
 
 _VAGUE = {"manager", "helper", "helpers", "util", "utils", "misc", "common", "stuff"}
@@ -20,14 +22,14 @@ Check = Callable[[Path, str], Iterator[str]]
 
 def unintroduced(path: Path, source: str) -> Iterator[str]:
     """Modules without a docstring."""
-    tree = ast.parse(source)
+    tree = parse(source)
     if tree.body and not ast.get_docstring(tree):
         yield "1: the module has no docstring"
 
 
 def undocumented(path: Path, source: str) -> Iterator[str]:
     """Public names without a docstring; the fields of a TypedDict say what it is."""
-    for name, node in _public(ast.parse(source)):
+    for name, node in _public(parse(source)):
         if not ast.get_docstring(node):
             yield f"{node.lineno}: {name} has no docstring"
 
@@ -54,7 +56,7 @@ def vague(path: Path, source: str) -> Iterator[str]:
     if not any(word in f"{path.stem} {source}".lower() for word in _VAGUE):
         return  # to parse everything would take seconds
     named = [(1, path.stem)]
-    named += [(node.lineno, node.name) for node in ast.walk(ast.parse(source)) if isinstance(node, Definition)]
+    named += [(node.lineno, node.name) for node in find_nodes(source) if isinstance(node, Definition)]
     for line, name in named:
         if words := _VAGUE & {word.lower() for word in _WORDS.findall(name)}:
             yield f'{line}: {name}: "{min(words)}" says nothing'
@@ -71,7 +73,7 @@ def left_out(path: Path, source: str) -> Iterator[str]:
     """Tests that may not run."""
     if not any(word in source for word in _LEFT_OUT):
         return
-    for node in ast.walk(ast.parse(source)):
+    for node in find_nodes(source):
         name = node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
         if name in _LEFT_OUT:
             yield f"{node.lineno}: {name}"  # type: ignore[attr-defined]

@@ -3,20 +3,11 @@
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.house.warm import warm
-
 COLD = Path(sys.executable).parent
-
-
-@pytest.fixture(scope="module")
-def programs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    with warm(tmp_path_factory.mktemp("warm")) as found:
-        yield found
 
 
 @pytest.mark.parametrize(
@@ -32,6 +23,10 @@ def programs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         "mockserver ask 'hello there' -r rules.yaml | head -1",
         "mockserver ask hello -r nowhere.yaml",
         "echo 'def test_it(mockserver): mockserver.on()' > test_it.py; pytest -q -p no:asyncio > out; head -4 out",
+        "echo 'import os, sys; print(os.getcwd() in sys.path)' > test_it.py;"
+        " python -m pytest -q -s -p no:asyncio > out; head -1 out",
+        "rm -f said; mockserver serve rules.yaml --port 0 2> said & until grep -qs inspector said; do :; done;"
+        " curl -s $(grep -o 'http://[^/]*' said | head -1) | cut -c1-22; kill $!; wait $!; echo $?",
     ],
 )
 def test_a_warm_program_does_what_a_cold_one_does(command: str, programs: Path, tmp_path: Path, root: Path) -> None:

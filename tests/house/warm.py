@@ -2,10 +2,11 @@
 
 `warm(folder)` starts them and gives a folder of programs, to be looked through first: a `mockserver`, a `python` and a
 `pytest`. That python has imported what others made, and none of ours: scripts may change tables before these are looked
-at.
-What keeps running (`mockserver serve`) gets a process of its own from the start.
+at. The other two, and `python -m pytest`, are answered by a fork of it that has imported all that is ours, too.
+Signals are passed on to what answers, as `mockserver serve` ends by one.
 """
 
+import gc
 import importlib
 import json
 import os
@@ -17,25 +18,29 @@ import subprocess
 import sys
 import time
 import traceback
-from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
+from typing import NoReturn
 
 import pytest
 
 PROGRAM = """#!{python} -IS
-import json, os, socket, sys
+import json, os, signal, socket, sys
 program, argv = os.path.basename(sys.argv[0]), sys.argv[1:]
-first = argv[0] if argv else ""
-if first == "serve" or (program == "python" and first != "-c" and not first.endswith(".py")):
-    real = os.path.join({real!r}, program)
-    os.execv(real, [real, *argv])
+if program == "python" and argv[:2] == ["-m", "pytest"]:
+    program, argv = "python -m pytest", argv[2:]
+if program == "python" and argv[0] != "-c" and not argv[0].endswith(".py"):
+    os.execv({python!r}, [{python!r}, *argv])
 there = socket.socket(socket.AF_UNIX)
-there.connect({address!r})
+there.connect({folder!r} + ("/others" if program == "python" else "/ours"))
 socket.send_fds(there, [b"."], [0, 1, 2])
 there.sendall(json.dumps([program, argv, os.getcwd(), dict(os.environ)]).encode())
 there.shutdown(socket.SHUT_WR)
+pid = int.from_bytes(there.recv(4), "big")
+for each in (signal.SIGINT, signal.SIGTERM):
+    signal.signal(each, lambda number, frame: os.kill(pid, number))
 sys.exit(int(there.recv(16) or 1))
 """
 OTHER_MODULES = (
@@ -45,53 +50,68 @@ OTHER_MODULES = (
 
 
 @contextmanager
-def warm(folder: Path) -> Iterator[Path]:
-    """A folder with the programs, for as long as their process runs."""
-    (folder / "programs").mkdir()
-    with ExitStack() as stack:
-        for name in ("mockserver", "python", "pytest"):
-            stack.enter_context(_started(name, folder))
-        yield folder / "programs"
-
-
-@contextmanager
-def _started(program: str, folder: Path) -> Iterator[None]:
-    address, real = str(folder / program), str(Path(sys.executable).parent)
-    command = [sys.executable, "-m", "tests.house.warm", program, address]
-    with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
+def warm(folder: Path, *modules: str) -> Iterator[Path]:
+    """A folder with the programs, for as long as their processes run; `modules` are imported beforehand, too."""
+    programs = folder / "programs"
+    programs.mkdir()
+    for name in ("mockserver", "python", "pytest"):
+        (programs / name).write_text(PROGRAM.format(python=sys.executable, folder=str(folder)))
+        (programs / name).chmod(0o755)
+    command = [sys.executable, "-m", "tests.house.warm", str(folder), *modules]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, start_new_session=True) as process:
         assert process.stdout is not None
         process.stdout.readline()
-        (folder / "programs" / program).write_text(PROGRAM.format(python=sys.executable, real=real, address=address))
-        (folder / "programs" / program).chmod(0o755)
         try:
-            yield
+            yield programs
         finally:
-            process.terminate()
+            os.killpg(process.pid, signal.SIGTERM)
 
 
-def main(program: str, address: str) -> None:
+def main(folder: str, *modules: str) -> None:
     """Import everything, then fork for each command that comes in."""
-    import_all(ours=program != "python")
+    gc.disable()  # what is imported stays, and forks share it for as long as nobody looks through it
+    others, ours = _listener(f"{folder}/others"), _listener(f"{folder}/ours")
+    _import(OTHER_MODULES + modules)
+    print("ready", flush=True)
+    if os.fork() == 0:
+        _import(_ours())
+        _serve(ours)
+    else:
+        _serve(others)
+
+
+def _listener(address: str) -> socket.socket:
     listener = socket.socket(socket.AF_UNIX)
     listener.bind(address)
     listener.listen()
+    return listener
+
+
+def import_all() -> None:
+    """Import what takes time, and all that is ours."""
+    _import(OTHER_MODULES)
+    _import(_ours())
+
+
+def _import(modules: Iterable[str]) -> None:
+    for module in modules:
+        importlib.import_module(module)
+
+
+def _serve(listener: socket.socket) -> NoReturn:
+    gc.freeze()
+    gc.enable()
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
-    print("ready", flush=True)
     while True:
         connection, _ = listener.accept()
         if os.fork() == 0:
             signal.signal(signal.SIGCHLD, signal.SIG_DFL)
             listener.close()
+            connection.sendall(os.getpid().to_bytes(4, "big"))
             code = _done(connection)
             connection.sendall(str(code).encode())
             os._exit(0)
         connection.close()
-
-
-def import_all(*, ours: bool = True) -> None:
-    """Import what takes time, and all that is ours."""
-    for module in (*OTHER_MODULES, *(_ours() if ours else ())):
-        importlib.import_module(module)
 
 
 def _ours() -> Iterator[str]:
@@ -134,7 +154,8 @@ def _run(program: str, argv: Sequence[str]) -> None:
             sys.argv, sys.path[:0] = [*argv], [os.path.dirname(name)]
             script.__file__ = name
         exec(compile(text, name, "exec"), script.__dict__)
-    elif program == "pytest":
+    elif program.endswith("pytest"):
+        sys.path[:0] = [os.getcwd()] if program.startswith("python") else []
         sys.exit(int(pytest.main([*argv])))
     else:
         sys.argv = [program, *argv]

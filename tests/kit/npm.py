@@ -49,7 +49,7 @@ def installed(name: str) -> Path:
 
 def _install(packages: tuple[str, ...], folder: Path, *, scripts: bool) -> None:
     (folder / "package.json").write_text('{"private": true}')
-    quiet = ("--no-audit", "--no-fund", "--no-save", "--no-package-lock")
+    quiet = ("--no-audit", "--no-fund", "--no-save", "--no-package-lock", "--prefer-offline")
     command = ("npm", "install", *quiet, *(() if scripts else ("--ignore-scripts",)), *packages)
     done = subprocess.run(command, cwd=folder, env=OUTSIDE, capture_output=True, text=True, check=False)
     assert done.returncode == 0, f"npm could not install {', '.join(packages)}:\n{done.stderr}"

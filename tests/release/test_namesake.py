@@ -8,6 +8,7 @@ from zipfile import ZipFile
 import pytest
 
 from mockserver.core.namesake import OVERWRITTEN
+from tests.house.pages import PLAIN
 from tests.release.sources import build_wheel, clean, install_wheel, pip_install, pip_uninstall
 
 pytestmark = [pytest.mark.slow, pytest.mark.needs("git"), pytest.mark.timeout(400)]  # a score of processes
@@ -54,7 +55,7 @@ class Installed:
 
     def __init__(self, wheel: Path, folder: Path) -> None:
         self.programs, self._folder = install_wheel(wheel, folder / "venv", Path(sys.executable)), folder
-        (folder / "pytest.ini").write_text("[pytest]\n")
+        (folder / "pytest.ini").write_text(f"[pytest]\naddopts = {PLAIN} -p no:faker -p no:respx\n")
         (folder / "test_it.py").write_text(TESTS.replace("messages=[]", 'messages=[{"role": "user", "content": "x"}]'))
 
     def run(self, *command: str) -> "subprocess.CompletedProcess[str]":

@@ -1,7 +1,7 @@
 """What a call gets. `plan_call` begins the story; `plan_turn` and `ask_rules` are most of it. Start here.
 
 Each step has its module, none of which imports this one: what a call goes on after (`memory.py`, `keeping.py`),
-messages to MCP servers (`mcp_messages.py`) and tools of theirs (`hosted_mcp.py`), limits (`catalogue.py`), rules
+messages to MCP servers (`mcp_planning.py`) and tools of theirs (`hosted_mcp.py`), limits (`catalogue.py`), rules
 (`rule_set.py`, `rule_answers.py`, `overrides.py`), what is recorded, kept or made up (`unruled.py`), and what becomes
 of words (`outcomes.py`). Reads and writes no wire format, and opens no connection.
 """
@@ -21,7 +21,7 @@ from mockserver.engine.counters import ScenarioState, find_attempt
 from mockserver.engine.engine import CallContext, Engine
 from mockserver.engine.hosted_mcp import HostedAnswer
 from mockserver.engine.keeping import ABOUT_KEPT, do_work, keep_answer, recall
-from mockserver.engine.mcp_messages import plan_message
+from mockserver.engine.mcp_planning import plan_message
 from mockserver.engine.memory import continue_conversation
 from mockserver.engine.offload import is_large, on_thread
 from mockserver.engine.outcomes import FORWARDED, finish, plan_draft, plan_outcome

@@ -19,8 +19,9 @@ from msgspec.structs import replace
 
 from mockserver.cassettes.redaction.shown_secrets import Secrets
 from mockserver.cli import resume_collection
+from mockserver.cli.log_lines import list_remarks, log_errors, make_request_logger
 from mockserver.cli.options import GroupedCommand, add_setting_flags, find_server_sources, rules_option
-from mockserver.cli.serve import list_remarks, list_warnings, log_errors, make_request_logger
+from mockserver.cli.serve import list_warnings
 from mockserver.config.errors import RuleError
 from mockserver.config.settings import Settings
 from mockserver.config.spelling import FLAGS

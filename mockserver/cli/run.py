@@ -95,7 +95,7 @@ def run_command(
     if led:
         check_unmatched(live.settings, FLAGS, let_it_run=let_it_run)
         live.budgets = {agent.name: CallBudget(max_calls) for agent in led}
-    report = Report(live, live.player.store.sizes, shows_service=show_service)
+    report = Report(live, live.player.store.episode_counts, shows_service=show_service)
     live.journal.on_close = report.count_calls(make_request_logger(live.settings.log, err=True))
     if live.save_episode is not None:
         live.save_episode = report.count_episodes(live.save_episode)
@@ -158,12 +158,12 @@ class Unanswered(Struct, frozen=True):
 class Report(Struct):
     """Counts the calls of a server as they end, and keeps the first that nothing answered.
 
-    `sizes`: the episodes of each cassette that was read at the start, by file. In a namespace with neither rules nor a
+    `episode_counts`: of each cassette that was read at the start, by file. In a namespace with neither rules nor a
     cassette, a generated answer does not count as a miss.
     """
 
     live: Live
-    sizes: Mapping[str, int] = {}
+    episode_counts: Mapping[str, int] = {}
     shows_service: bool = False
     calls: int = 0
     expects_rules: bool = False  # whether any call reached rules or a cassette
@@ -259,13 +259,13 @@ class Report(Struct):
         choice = self.live.player.choice
         store = self.live.player.store
         targets = {*self.targets, *((name_file(choice.name),) if choice.name and choice.forwards else ())}
-        for file in dict.fromkeys((*self.sizes, *self.recorded, *sorted(targets))):
+        for file in dict.fromkeys((*self.episode_counts, *self.recorded, *sorted(targets))):
             if self.recorded[file]:
                 yield f"cassette {file}: {count_noun(self.recorded[file], 'episode')} recorded"
             elif file in targets:
                 yield f"cassette {file}: nothing recorded"
-            size = self.sizes.get(file, 0)
-            size = min(size, store.sizes.get(file, size))  # recording may have merged equal ones
+            size = self.episode_counts.get(file, 0)
+            size = min(size, store.episode_counts.get(file, size))  # recording may have merged equal ones
             sources = {number: f"cassette {file}#{number}" for number in range(1, size + 1)}
             idle = [number for number, source in sources.items() if not (self.replayed[source] or source in self.new)]
             if idle:

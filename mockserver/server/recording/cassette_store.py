@@ -58,8 +58,8 @@ class CassetteStore:
         return store
 
     @property
-    def sizes(self) -> Mapping[str, int]:
-        """The bytes of each loaded cassette, by its file."""
+    def episode_counts(self) -> Mapping[str, int]:
+        """How many episodes each loaded cassette has, by its file."""
         with self._lock:
             return {cassette.file: cassette.size for cassette in self._loaded.values()}
 

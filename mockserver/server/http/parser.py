@@ -16,6 +16,7 @@ from msgspec.structs import replace
 from mockserver.core.http import HeaderTable, RawHeaders, tabulate
 from mockserver.core.plan import Failure
 from mockserver.server.access import passes_page_check
+from mockserver.server.masking import mask_path
 
 MAX_TARGET = 32_768  # bytes of the target
 MAX_HEAD = 65_536  # bytes in all
@@ -416,9 +417,7 @@ def read_path(target: bytes, headers: RawHeaders) -> str:
     """Return the path of a target that may be malformed, without credentials."""
     whole, _, query = target.partition(b"?")
     path = unquote(_AUTHORITY.sub(b"", whole, count=1).decode("latin-1"))
-    from mockserver.cassettes.redaction.shown_secrets import find_secrets  # only for the journal's rows of bad requests
-
-    return find_secrets(tuple(headers), query).mask_text(path) if path.startswith("/") else "/"
+    return mask_path(path, headers, query) if path.startswith("/") else "/"
 
 
 def drop_upgrade(headers: RawHeaders) -> list[Field]:

@@ -26,7 +26,7 @@ from mockserver.config.errors import RuleError
 from mockserver.config.settings import Settings
 from mockserver.config.spelling import FLAGS
 from mockserver.core.call import Call
-from mockserver.core.episode import Episode
+from mockserver.core.episode import Episode, name_file
 from mockserver.core.http import CONTROL
 from mockserver.core.json import Json
 from mockserver.core.row import Row
@@ -43,7 +43,6 @@ from mockserver.server.explain import explain_call, is_unmatched
 from mockserver.server.live import Live, SaveEpisode
 from mockserver.server.masking import find_row_secrets
 from mockserver.server.programs import BUDGET, MAX_RUN_CALLS, CallBudget, find_command, read_exit_code
-from mockserver.server.recording.cassette_store import name_file
 from mockserver.server.recording.player import CassetteChoice, Player
 
 MAX_REPORTED = 10  # calls that are explained, and reasons that are listed

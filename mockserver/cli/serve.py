@@ -11,6 +11,7 @@ from mockserver.cli.log_lines import log_errors, make_remark_logger, make_reques
 from mockserver.cli.options import GroupedCommand, add_setting_flags, find_sources, rules_argument
 from mockserver.config.settings import Settings
 from mockserver.config.spelling import FLAGS
+from mockserver.core.episode import name_file
 from mockserver.core.http import CONTROL
 from mockserver.core.json import Json
 from mockserver.core.origins import is_loopback
@@ -20,7 +21,6 @@ from mockserver.rules.lint.remarks import find_without_upstream
 from mockserver.server.client_environment import list_mcp_addresses, make_bare_url, make_base_url, write_openai_hint
 from mockserver.server.compose import start
 from mockserver.server.live import Live
-from mockserver.server.recording.cassette_store import name_file
 from mockserver.server.recording.player import CassetteChoice, explain_nowhere
 from mockserver.server.sources import Sources
 

@@ -446,7 +446,7 @@ class _ObjectMaker:
         wanted = self.least
         if not self.shape.names and not values and self.shape.is_map and self.attempt.is_generous(self.location):
             wanted = max(wanted, 1 + int(self.attempt.draw_fraction(self.location, "size") * 2))
-        wanted = min(wanted, self.most)
+        wanted = int(min(wanted, self.most))
         for name in self._make_names(values) if len(values) < wanted else ():
             try:
                 values[name] = self._make_value(name)

@@ -24,8 +24,8 @@ from mockserver.server.compose import make_policy, start
 from mockserver.server.live import Live
 from mockserver.server.recording.cassette_store import CassetteStore
 from mockserver.server.recording.player import CassetteChoice, Player
-from mockserver.server.recording.policy import RecordingPolicy
 from mockserver.server.recording.recorded_calls import parse_episode
+from mockserver.server.recording.recording_policy import RecordingPolicy
 from mockserver.server.run import Running
 from mockserver.server.sources import Sources
 

@@ -20,8 +20,8 @@ from mockserver.dialects._mcp.recorded import find_other_handshake
 from mockserver.engine.counters import name_episodes_counter
 from mockserver.engine.offload import is_large, on_thread
 from mockserver.server.recording.cassette_store import CassetteStore
-from mockserver.server.recording.policy import RecordingPolicy
 from mockserver.server.recording.recorded_calls import parse_sent
+from mockserver.server.recording.recording_policy import RecordingPolicy
 
 if TYPE_CHECKING:
     from mockserver.cassettes.cassette import Cassette

@@ -8,7 +8,7 @@ import os
 import re
 import sys
 from asyncio import AbstractEventLoop, Future, get_running_loop
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Coroutine
 from contextlib import suppress
 from contextvars import ContextVar
 from functools import cache, partial
@@ -28,11 +28,13 @@ T = TypeVar("T")
 
 
 async def on_thread(function: Callable[P, T], *args: P.args, **named: P.kwargs) -> T:
-    """Call a function with these arguments on a thread."""
-    work = partial(function, *args, **named) if args or named else function
-    if STEPPED.get():
-        done: T = await Work(work)
-        return done
+    """Call a function with these arguments as the WORKER does: on a thread, unless whoever runs this set another."""
+    done: T = await WORKER.get()(partial(function, *args, **named))
+    return done
+
+
+async def work_on_thread(work: Callable[[], T]) -> T:
+    """Call a function on one of our threads, in a loop of asyncio."""
     loop = get_running_loop()
     told: Future[T] = loop.create_future()
     _start_threads().put(_Order(work, loop, told))
@@ -97,15 +99,6 @@ def makes_long(call: Call, draft: Draft | ArtifactDraft) -> bool:
     return letters * times * (1 + (options.logprobs or 0)) > LONG * LETTERS
 
 
-class Work(Struct, frozen=True):
-    """Large work, yielded to the code that steps the coroutine by hand."""
-
-    work: Callable[[], Any]
-
-    def __await__(self) -> Generator["Work", Any, Any]:
-        return (yield self)
-
-
 class _Order(Struct, frozen=True):
     """Work for a thread, and the future for its result."""
 
@@ -152,7 +145,8 @@ def _work(orders: "SimpleQueue[_Order]") -> None:
 
 if sys.platform != "win32":
     os.register_at_fork(after_in_child=_start_threads.cache_clear)  # threads do not survive a fork
-STEPPED: ContextVar[bool] = ContextVar("stepped", default=False)  # coroutines are stepped by hand, by no loop
+Worker = Callable[[Callable[[], Any]], Coroutine[Any, Any, Any]]  # returns what a function returns
+WORKER: ContextVar[Worker] = ContextVar("worker", default=work_on_thread)  # who does large work
 # How the keywords of schemas and grammars end that may take long, with their closing quotes; an escaped letter may be
 # in one. Looked for one by one, as a pattern of them all takes twenty times as long.
 _COSTLY_KEYWORD_ENDS = (

@@ -1,42 +1,27 @@
-"""What an application waits for while it answers without a socket, and the drivers that meet it.
+"""Drivers, which wait for an application that answers without a socket: for its work, its futures and its pauses.
 
-`ImmediateDriver` does everything at once, for synchronous clients; `LoopDriver` awaits it in the event loop of its
-client. Either skips the time that an answer takes.
+`ImmediateDriver` does everything at once, for synchronous clients; the others await it in the event loop of their
+client. All skip the time that an answer takes.
 """
 
 import asyncio
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Coroutine, Generator
-from contextlib import suppress
+from collections.abc import Callable, Coroutine, Generator
 from types import coroutine
 from typing import Any, TypeVar
 
 from anyio import sleep_forever, to_thread
 from anyio.lowlevel import checkpoint
-from msgspec import Struct
 
-from mockserver.engine.offload import Work
+from mockserver.engine.offload import work_on_thread
 from mockserver.testing.clock import Clock
 
 T = TypeVar("T")
 
 
-class YieldTurn(Struct, frozen=True):
-    """An application lets others run before it goes on."""
-
-
-class AwaitFuture(Struct, frozen=True):
-    """An application waits for a future of asyncio."""
-
-    future: object
-
-
-Need = Work | YieldTurn | AwaitFuture  # the first: a function to call on a thread
-
-
 class Driver(ABC):
-    """Meets the needs of a request, and waits as its client does. `patient`: the request can wait for others."""
+    """Waits for an application as its client can wait. `patient`: a request can wait for others."""
 
     patient = False
 
@@ -44,8 +29,12 @@ class Driver(ABC):
         self.clock = clock
 
     @abstractmethod
-    async def meet(self, need: Need) -> object:
-        """Return what the application waits for."""
+    async def do_work(self, work: Callable[[], Any]) -> Any:
+        """Return what a function returns that may take long; the application awaits this."""
+
+    @abstractmethod
+    async def meet(self, yielded: object) -> object:
+        """Return what the application gets for what it yields: None, to let others run, a future, or by `do_work`."""
 
     @abstractmethod
     async def wait_until(self, moment: float) -> None:
@@ -53,17 +42,19 @@ class Driver(ABC):
 
 
 class ImmediateDriver(Driver):
-    """Does everything at once, without an event loop, so that no coroutine is ever suspended."""
+    """Does everything at once, without an event loop, so that no client is ever suspended."""
 
-    async def meet(self, need: Need) -> object:
-        """Return what the application waits for. Raises RuntimeError for what only an event loop has."""
-        match need:
-            case Work(work=work):
-                return work()
-            case YieldTurn():
-                return None
-            case AwaitFuture():
-                raise RuntimeError("this request needs an event loop; use an asynchronous client, or a socket")
+    async def do_work(self, work: Callable[[], Any]) -> Any:
+        """Yield the work: while `meet` does it, requests of other threads go on."""
+        return await pass_on(work)
+
+    async def meet(self, yielded: object) -> object:
+        """Do the work, or just go on. Raises RuntimeError for what only an event loop has."""
+        if yielded is None:
+            return None
+        if callable(yielded):
+            return yielded()
+        raise RuntimeError("this request needs an event loop; use an asynchronous client, or a socket")
 
     async def wait_until(self, moment: float) -> None:
         """Skip the time until a moment. Raises EndlessError if it never comes."""
@@ -73,30 +64,47 @@ class ImmediateDriver(Driver):
 
 
 class LoopDriver(Driver):
-    """Lets others of an event loop run meanwhile, of asyncio or trio; a wait without an end is really waited for."""
+    """Lets others of an event loop run meanwhile; a wait without an end is really waited for."""
 
-    def __init__(self, clock: Clock) -> None:
-        super().__init__(clock)
-        with suppress(RuntimeError):  # trio's loop, in which nothing of ours can wait for others
-            asyncio.get_running_loop()
-            self.patient = True
-
-    async def meet(self, need: Need) -> object:
-        """Return what the application waits for."""
-        match need:
-            case Work(work=work):
-                return await to_thread.run_sync(work, abandon_on_cancel=True)
-            case YieldTurn():
-                await checkpoint()
-                return None
-            case AwaitFuture(future=future):
-                return await pass_on(future)
+    async def meet(self, yielded: object) -> object:
+        """Have the loop do it; each has its own way to let others run."""
+        if yielded is None:
+            await checkpoint()
+            return None
+        return await pass_on(yielded)
 
     async def wait_until(self, moment: float) -> None:
         """Skip the time until a moment, once nobody waits for an earlier one; sleep if it never comes."""
         if moment == math.inf:
             await sleep_forever()
         await self.clock.wait_until(moment)
+
+
+class AsyncioDriver(LoopDriver):
+    """Of a loop of asyncio, as the application expects one."""
+
+    patient = True
+
+    async def do_work(self, work: Callable[[], Any]) -> Any:
+        """Do the work on a thread, as over a socket."""
+        return await work_on_thread(work)
+
+
+class TrioDriver(LoopDriver):
+    """Of a loop of trio, in which there are no futures, so that nothing of ours can wait for others."""
+
+    async def do_work(self, work: Callable[[], Any]) -> Any:
+        """Do the work on a thread of trio."""
+        return await to_thread.run_sync(work, abandon_on_cancel=True)
+
+
+def make_loop_driver(clock: Clock) -> Driver:
+    """Return the driver for the loop that runs, of asyncio or trio."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return TrioDriver(clock)
+    return AsyncioDriver(clock)
 
 
 class EndlessError(AssertionError):
@@ -106,7 +114,7 @@ class EndlessError(AssertionError):
 _ENDLESS = "this answer never continues, and its client has no read timeout; over a socket it would wait forever"
 
 
-def run_at_once(running: Coroutine[Any, Any, T]) -> T:
+def run_unsuspended(running: Coroutine[Any, Any, T]) -> T:
     """Return what a coroutine returns that is never suspended."""
     try:
         running.send(None)
@@ -117,6 +125,6 @@ def run_at_once(running: Coroutine[Any, Any, T]) -> T:
 
 
 @coroutine
-def pass_on(step: object) -> Generator[object, Any, Any]:
-    """Yield a step to whoever runs the coroutine that awaits this, and return what that sends back."""
-    return (yield step)
+def pass_on(thing: object) -> Generator[object, Any, Any]:
+    """Yield a thing to whoever runs the coroutine that awaits this, and return what that sends back."""
+    return (yield thing)

@@ -1,7 +1,7 @@
 """A request to an application of this process: how it goes on without a socket, and what its client receives.
 
 The application runs only as far as its client asks for more (`InProcessResponse` for `InProcessRequest.next_action`).
-It yields its actions one by one, and between them what it needs to go on, which a `Driver` meets: at once, or in an
+It yields its actions one by one, and between them what it awaits to go on, which a `Driver` meets: at once, or in an
 event loop. Waits take no time, they advance a clock.
 """
 
@@ -12,8 +12,9 @@ import os
 from collections import deque
 from collections.abc import Iterable
 from contextlib import suppress
+from contextvars import copy_context
 from threading import RLock
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Literal, NamedTuple, Protocol
 
 from msgspec import Struct, field
 from starlette.types import ASGIApp, Message, Scope
@@ -23,17 +24,16 @@ from mockserver.core.http import WITHOUT_BODY, is_stream_type
 from mockserver.core.row import COMPLETE
 from mockserver.core.server_sent_events import split_events
 from mockserver.delivery.connection import CUT, IN_PROCESS, Note, encode_header
-from mockserver.engine.offload import STEPPED, Work
+from mockserver.engine.offload import WORKER
 from mockserver.server.snapshot import ClientLeftError
-from mockserver.testing.drivers import AwaitFuture, Driver, Need, YieldTurn, pass_on
-
-Step = Action | Need
+from mockserver.testing.drivers import Driver, pass_on
 
 
 class InProcessRequest:
     """A request that an application answers with actions, each when it is asked for.
 
-    Requests that share a `lock` step one at a time, on any thread.
+    The coroutine of the application yields its actions; all else that it yields is for the `driver`. Requests that
+    share a `lock` go on one at a time, on any thread. `over`: the application has ended.
     """
 
     def __init__(self, app: ASGIApp, scope: Scope, body: bytes, *, driver: Driver, lock: "RLock | None" = None) -> None:
@@ -42,6 +42,8 @@ class InProcessRequest:
         self._lock = lock or RLock()
         self._note: Note | None = None
         self._body: bytes | None = body
+        self._context = copy_context()
+        self._context.run(WORKER.set, driver.do_work)
         self._coroutine: Any = app({**scope, "extensions": {IN_PROCESS: self}}, self._receive, self._send)
 
     @property
@@ -51,41 +53,39 @@ class InProcessRequest:
 
     async def next_action(self) -> Action | None:
         """Return the next action of the application; None at its end. Raises what the application raises."""
-        step = self.step()
-        while isinstance(step, Need):
+        yielded = self.go_on()
+        while not (self.over or isinstance(yielded, Action)):
             try:
-                met = await self.driver.meet(step)
+                met = await self.driver.meet(yielded)
             except Exception as error:
-                step = self.step(error=error)
+                yielded = self.go_on(error=error)
             else:
-                step = self.step(met)
-        return step
+                yielded = self.go_on(met)
+        return yielded if isinstance(yielded, Action) else None
 
-    def step(self, met: object = None, *, error: BaseException | None = None) -> Step | None:
-        """Run to the next step, with what came of the last one; None at the end."""
+    def go_on(self, met: object = None, *, error: Exception | None = None) -> object:
+        """Return what the application yields next, told what came of the last; None also at its end."""
         with self._lock:
             if self.over:  # ended by another thread
                 return None
-            before = STEPPED.set(True)
             try:
-                step = self._coroutine.send(met) if error is None else self._coroutine.throw(error)
+                if error is None:
+                    return self._context.run(self._coroutine.send, met)
+                return self._context.run(self._coroutine.throw, error)
             except StopIteration:
                 self.over = True
                 return None
             except BaseException:
                 self.over = True
                 raise
-            finally:
-                STEPPED.reset(before)
-        if step is None:  # `asyncio.sleep(0)` yields None
-            return YieldTurn()
-        return step if isinstance(step, Step) else AwaitFuture(step)
 
-    def leave(self) -> None:
-        """Tell the application that the client left."""
-        if not self.over:
+    def end(self) -> None:
+        """Tell the application that its client left, unless it has ended."""
+        with self._lock:
+            if self.over:
+                return
             with suppress(ClientLeftError):
-                self.step(error=ClientLeftError())
+                self.go_on(error=ClientLeftError())
             self.over = True
             self._coroutine.close()
 
@@ -104,7 +104,7 @@ class InProcessRequest:
         return COMPLETE
 
     async def _receive(self) -> Message:
-        """Return the body of the request, then nothing: `leave` raises if the client leaves."""
+        """Return the body of the request, then nothing: `end` raises if the client leaves."""
         body = self._body
         self._body = None
         if body is None:
@@ -224,18 +224,30 @@ class InProcessResponse:
         self._request.note(piece)
         return piece
 
-    def close(self) -> None:
-        """Stop reading. What would have been sent by now counts as sent; of a stream, only what was read."""
-        if not self._body.pieces:
-            self._run_on(past_waits=False)
-        self._body.pieces.clear()
-        self._request.leave()
+    def end(self, by: Literal["client", "server"]) -> None:
+        """End the answer where it is, if it goes on. What a client has received it can still read.
 
-    def abort(self) -> None:
-        """Reset the connection after what was sent."""
-        if not self._request.over:
+        By the client, which reads no more: what the application sends at once counts as received, except of a stream;
+        once the client has the whole length, also what it sends after waits. By the server: the connection is reset.
+        """
+        if self._request.over:
+            return
+        if by == "server":
             self._cut = "reset"
-            self._request.leave()
+        elif not self._body.pieces:
+            self._receive_unread()
+        self._request.end()
+
+    def _receive_unread(self) -> None:
+        """Let the application go on as far as it needs no client."""
+        while isinstance(action := self._request.go_on(), Action):
+            match action:
+                case Write(data=data):
+                    if self._body.is_stream and data:
+                        return
+                    self._request.note(data)
+                case Wait(seconds=seconds) if seconds == math.inf or self._body.left > 0:
+                    return
 
     async def _wait_for_piece(self) -> None:
         """Return once a piece of the body has come, or its end."""
@@ -243,8 +255,7 @@ class InProcessResponse:
         asked = self._clock.now()
         while not body.pieces:
             if body.left == 0:  # the client has the advertised length, whatever follows
-                self._run_on(past_waits=True)
-                self._request.leave()
+                self.end(by="client")
                 return
             write = await self._receive(asked)
             if not isinstance(write, Write):
@@ -266,7 +277,7 @@ class InProcessResponse:
                     case Flush() | RawWrite():  # data after the end is not received
                         pass
         except BaseException:
-            self._request.leave()
+            self._request.end()
             raise
         return None
 
@@ -292,19 +303,3 @@ class InProcessResponse:
             raise self._errors.RemoteProtocolError(
                 f"peer closed connection without sending complete message body ({missing})"
             )
-
-    def _run_on(self, *, past_waits: bool) -> None:
-        """Go on without the client, as far as nothing waits; `past_waits`: also past waits that end.
-
-        What is sent meanwhile counts as received; but a stream goes on only while its client reads it.
-        """
-        while (step := self._request.step()) is not None:
-            match step:
-                case Write(data=data):
-                    if self._body.is_stream and data:
-                        return
-                    self._request.note(data)
-                case Wait(seconds=seconds) if seconds == math.inf or not past_waits:
-                    return
-                case Work() | AwaitFuture():
-                    return

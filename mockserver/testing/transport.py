@@ -4,7 +4,7 @@ From `client.chat.completions.create(...)` to its answer:
 
 1. The client calls `handle_request`; on asyncio or trio, `handle_async_request`. The two differ only in their driver
    (`drivers.py`): one does at once all that the application waits for, so that nothing is ever suspended, and
-   `run_at_once` needs no event loop; the other awaits it in the client's loop.
+   `run_unsuspended` needs no event loop; the other awaits it in the client's loop.
 2. `_answer` calls the application, the same `Site` as behind a socket. `InProcessRequest` has its coroutine.
 3. `InProcessResponse.receive_head` runs this as far as the head: of what an answer does (`server/deliver.py`),
    `InProcessRequest.perform` hands over one action each time.
@@ -31,7 +31,7 @@ from mockserver.core.seed import wall
 from mockserver.server.handshakes import asks_for_socket
 from mockserver.server.routes import make_dialect_routes
 from mockserver.testing.clock import Clock
-from mockserver.testing.drivers import Driver, ImmediateDriver, LoopDriver, run_at_once
+from mockserver.testing.drivers import Driver, ImmediateDriver, make_loop_driver, run_unsuspended
 from mockserver.testing.in_process import InProcessRequest, InProcessResponse
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ class Transport(_Base):
             connection = _make_connection(request, "HTTPTransport")
             return connection.handle_request(self._readdress(request))
         request.read()
-        return run_at_once(self._answer(request, ImmediateDriver(self._clock)))
+        return run_unsuspended(self._answer(request, ImmediateDriver(self._clock)))
 
     async def handle_async_request(self, request: "Request") -> Response:
         """Answer the request of an asynchronous client."""
@@ -81,7 +81,7 @@ class Transport(_Base):
             connection = _make_connection(request, "AsyncHTTPTransport")
             return await connection.handle_async_request(self._readdress(request))
         await request.aread()
-        return await self._answer(request, LoopDriver(self._clock))
+        return await self._answer(request, make_loop_driver(self._clock))
 
     async def _answer(self, request: "Request", driver: Driver) -> Response:
         """Run the application as far as the head of its answer; the body has it run on while it is read."""
@@ -124,7 +124,7 @@ class Transport(_Base):
         """Abort the answers that clients have not read to the end."""
         with self._lock:  # other threads can add answers
             for response in tuple(self._responses):
-                response.abort()
+                response.end(by="server")
 
     def close(self) -> None:
         """Do nothing."""
@@ -176,7 +176,7 @@ class ResponseBody:
         self._response = response
 
     def __iter__(self) -> Iterator[bytes]:
-        while (piece := run_at_once(self._response.receive_piece())) is not None:
+        while (piece := run_unsuspended(self._response.receive_piece())) is not None:
             yield piece
 
     def __aiter__(self) -> AsyncIterator[bytes]:
@@ -190,11 +190,11 @@ class ResponseBody:
 
     def close(self) -> None:
         """Stop reading."""
-        self._response.close()
+        self._response.end(by="client")
 
     async def aclose(self) -> None:
         """Stop reading asynchronously."""
-        self._response.close()
+        self._response.end(by="client")
 
 
 def find_library(request: "Request") -> ModuleType:

@@ -5,6 +5,7 @@ import json
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from threading import Event, current_thread, main_thread
 from typing import Any
 
@@ -20,9 +21,8 @@ from mockserver.dialects._openai_api import audio
 from mockserver.engine.offload import (
     LARGEST_IN_LOOP,
     LONG,
-    STEPPED,
     THREADS,
-    Work,
+    WORKER,
     is_large,
     is_long,
     makes_long,
@@ -242,14 +242,14 @@ def test_what_is_a_long_answer() -> None:
     assert not is_long(a_call(), Failure("bad_parameter"))
 
 
-def test_whoever_steps_a_coroutine_by_hand_does_its_large_work() -> None:
-    before = STEPPED.set(True)
-    waiting = on_thread(in_main_thread)
-    assert waiting.send(None) == Work(in_main_thread)
-    with pytest.raises(StopIteration) as over:
-        waiting.send(5)
-    STEPPED.reset(before)
-    assert over.value.value == 5
+async def test_whoever_runs_an_application_may_do_its_large_work() -> None:
+    async def work_here(work: Callable[[], Any]) -> Any:
+        return work()
+
+    before = WORKER.set(work_here)
+    assert await on_thread(in_main_thread)
+    WORKER.reset(before)
+    assert not await on_thread(in_main_thread)
 
 
 def test_a_fork_has_threads_of_its_own() -> None:

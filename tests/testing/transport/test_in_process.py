@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable, Iterable
 from typing import Any
 
+import anyio
 import httpx2
 import pytest
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -14,16 +15,15 @@ from mockserver.config.errors import ConfigError
 from mockserver.core.action import Action, Cut, Flush, Head, RawWrite, Wait, Write
 from mockserver.core.frames import Frame
 from mockserver.delivery.connection import IN_PROCESS
-from mockserver.engine.offload import Work
+from mockserver.engine.offload import on_thread
 from mockserver.server.snapshot import ClientLeftError
 from mockserver.testing import Clock
 from mockserver.testing.drivers import (
-    AwaitFuture,
+    AsyncioDriver,
     EndlessError,
     ImmediateDriver,
-    LoopDriver,
-    YieldTurn,
-    run_at_once,
+    make_loop_driver,
+    run_unsuspended,
 )
 from mockserver.testing.in_process import InProcessRequest, InProcessResponse, WireHead
 
@@ -73,11 +73,11 @@ class RawResponse:
 
     def begin(self, **how: Any) -> WireHead:
         """Hear the head."""
-        return run_at_once(self.answer.receive_head(**how))
+        return run_unsuspended(self.answer.receive_head(**how))
 
     def next(self) -> bytes | None:
         """Hear the next piece."""
-        return run_at_once(self.answer.receive_piece())
+        return run_unsuspended(self.answer.receive_piece())
 
     def pieces(self) -> list[Any]:
         """All of the body; and the error, if it ends so."""
@@ -155,7 +155,7 @@ def test_nothing_is_made_before_it_is_asked_for() -> None:
     played.next()
     played.next()
     assert made == [0, 1]
-    played.answer.close()
+    played.answer.end(by="client")
     assert (made, played.app.ended) == ([0, 1, 2], ClientLeftError)
     assert played.app.noted == [b"data: 0\n\n", b"data: 1\n\n"]
 
@@ -165,6 +165,8 @@ def test_nothing_is_made_before_it_is_asked_for() -> None:
     [
         ((told(3), Write(b"one")), 0, "complete", b"one"),
         ((told(3), Wait(1.0), Write(b"one")), 0, ClientLeftError, b""),
+        ((told(3), Write(b"one"), Wait(1.0)), 1, "complete", b"one"),
+        ((told(3), Write(b"one"), Wait(math.inf)), 1, ClientLeftError, b"one"),
         ((STREAM, Write(TWO)), 0, ClientLeftError, b""),
         ((STREAM, Write(TWO)), 1, ClientLeftError, b"data: 1\n\n"),
         ((STREAM, Write(TWO)), 2, "complete", TWO),
@@ -177,8 +179,8 @@ def test_who_closes_early_leaves(actions: Any, asked: int, ended: Any, noted: by
     played.begin()
     for _ in range(asked):
         played.next()
-    played.answer.close()
-    played.answer.close()
+    played.answer.end(by="client")
+    played.answer.end(by="client")
     assert (played.app.ended, b"".join(played.app.noted)) == (ended, noted)
 
 
@@ -190,32 +192,75 @@ def test_an_application_may_answer_in_the_words_of_asgi() -> None:
         await send({"type": "http.response.body"})
 
     request = ask(doing(echo), b"hello")
-    actions = [run_at_once(request.next_action()) for _ in range(3)]
+    actions = [run_unsuspended(request.next_action()) for _ in range(3)]
     assert actions == [Head(201, (("a", "b"),)), Write(b"hello"), None]
 
 
-async def test_waits_and_work_in_a_loop() -> None:
-    driver = LoopDriver(Clock())
-    moment = driver.clock.now() + 30
-    await driver.wait_until(moment)
-    assert driver.clock.now() >= moment
-    assert await driver.meet(YieldTurn()) is None
-    assert await driver.meet(Work(threading.get_ident)) != threading.get_ident()
-    future = asyncio.get_running_loop().create_future()
-    asyncio.get_running_loop().call_soon(future.set_result, None)
-    await driver.meet(AwaitFuture(next(future.__await__())))
-    assert future.done()
+@pytest.mark.parametrize("backend", ["asyncio", "trio"])
+def test_waits_and_work_in_a_loop(backend: str) -> None:
+    async def work(receive: Any, send: Any) -> None:
+        await asyncio.sleep(0)
+        assert await on_thread(threading.get_ident) != threading.get_ident()
+        await send({"type": "http.response.body", "body": b"done"})
+
+    async def client() -> None:
+        driver = make_loop_driver(Clock())
+        moment = driver.clock.now() + 30
+        await driver.wait_until(moment)
+        assert driver.clock.now() >= moment
+        request = InProcessRequest(doing(work), {"type": "http"}, b"", driver=driver)
+        assert await request.next_action() == Write(b"done")
+        assert await request.next_action() is None
+
+    anyio.run(client, backend=backend)
+
+
+@pytest.mark.parametrize("backend", ["asyncio", "trio"])
+def test_an_answer_can_be_ended_from_outside_while_it_works(backend: str) -> None:
+    started, ended = threading.Event(), threading.Event()
+
+    def wait() -> None:
+        started.set()
+        ended.wait(timeout=30)
+
+    async def work(receive: Any, send: Any) -> None:
+        await on_thread(wait)
+
+    async def client() -> None:
+        request = InProcessRequest(doing(work), {"type": "http"}, b"", driver=make_loop_driver(Clock()))
+
+        def end() -> None:
+            started.wait(timeout=30)
+            request.end()
+            ended.set()
+
+        ending = threading.Thread(target=end)
+        ending.start()
+        assert await request.next_action() is None
+        ending.join()
+
+    anyio.run(client, backend=backend)
+
+
+async def test_a_future_is_awaited_in_its_loop() -> None:
+    async def work(receive: Any, send: Any) -> None:
+        future = asyncio.get_running_loop().create_future()
+        asyncio.get_running_loop().call_soon(future.set_result, b"done")
+        await send({"type": "http.response.body", "body": await future})
+
+    request = InProcessRequest(doing(work), {"type": "http"}, b"", driver=make_loop_driver(Clock()))
+    assert await request.next_action() == Write(b"done")
 
 
 def test_without_a_loop_work_is_done_here_and_nothing_else_is_awaited() -> None:
     async def work(receive: Any, send: Any) -> None:
         await asyncio.sleep(0)
-        assert await Work(threading.get_ident) == threading.get_ident()
+        assert await on_thread(threading.get_ident) == threading.get_ident()
         await asyncio.Future(loop=loop)
 
     loop = asyncio.new_event_loop()
     with pytest.raises(RuntimeError, match="needs an event loop; use an asynchronous client"):
-        run_at_once(ask(doing(work)).next_action())
+        run_unsuspended(ask(doing(work)).next_action())
     loop.close()
 
 
@@ -224,7 +269,7 @@ async def test_only_a_loop_waits_for_ever() -> None:
         await ImmediateDriver(Clock()).wait_until(math.inf)
     with pytest.raises(TimeoutError):
         async with asyncio.timeout(0.01):
-            await LoopDriver(Clock()).wait_until(math.inf)
+            await AsyncioDriver(Clock()).wait_until(math.inf)
 
 
 def test_a_moment_is_reached_at_once_and_never_left_again() -> None:

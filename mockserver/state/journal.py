@@ -127,7 +127,7 @@ class Journal:
         if page.weight <= self.room and self.weight <= most:
             return
         self.settle()
-        while page.weight > self.room:
+        while page.rows and page.weight > self.room:
             page.drop(page.rows.popleft())
         for idle in self._list_pages():
             while idle.rows and self.weight > most:
@@ -269,11 +269,11 @@ class JournalPage:
 
     def drop(self, row: Row) -> None:
         """Count a row no more that has left; one that is open keeps no more, too."""
-        if row.ended and row.unweighed:
-            self._journal.settle()  # or it would go on taking memory
         with self._journal.lock:
+            row.kept = False  # first, as what is not counted of it must drive no other row out
             self.weight -= row.weight
             self._journal.weight -= row.weight
-            row.kept = False
         if not row.ended:
             row.empty()
+        elif row.unweighed:
+            self._journal.settle()  # or it would go on taking memory

@@ -3,6 +3,7 @@
 from concurrent.futures import ThreadPoolExecutor
 from threading import Event
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -162,9 +163,11 @@ STEPS = st.lists(
 )
 
 
-@given(STEPS, st.sampled_from((3, 10)))
-def test_it_stays_within_its_bounds_whatever_happens(steps: list[tuple[str, int, int, str, bool]], most: int) -> None:
-    journal, rows = Journal(count=most, size=30_000), list[Row]()
+@given(STEPS, st.sampled_from((1, 3, 10)), st.sampled_from((3_000, 30_000)))
+def test_it_stays_within_its_bounds_whatever_happens(
+    steps: list[tuple[str, int, int, str, bool]], most: int, room: int
+) -> None:
+    journal, rows = Journal(count=most, size=room), list[Row]()
     closed = 0
     for step, at, size, namespace, looks in steps:
         if step == "open":
@@ -182,9 +185,19 @@ def test_it_stays_within_its_bounds_whatever_happens(steps: list[tuple[str, int,
         kept = list(journal)
         weighed = sum(len(row.body) + sum(len(data) for _, data in row.sent) for row in kept)
         assert all(len(numbers(journal, name)) <= most for name in "abcdef")
-        assert journal.held == sum(row.weight for row in kept) <= 30_000 * PAGES_IN_FULL
+        assert journal.held == sum(row.weight for row in kept) <= room * PAGES_IN_FULL
         assert weighed <= journal.held + UNWEIGHED * len(kept)
         assert all(not row.sent for row in rows if row not in kept)
+
+
+@pytest.mark.parametrize("room", [3_000, 20_000])
+def test_a_call_that_goes_uncounted_drives_out_no_other(room: int) -> None:
+    journal = Journal(count=1, size=room)
+    for number in range(1, 6):
+        row = opened(journal)
+        assert numbers(journal) == [number]
+        journal.close(row, "complete")
+    assert (numbers(journal), journal.open_calls) == ([5], 0)
 
 
 def test_a_huge_stream_is_not_retained() -> None:

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from pydantic_core import PydanticSerializationError, to_json
 
 from mockserver.core.call import Call, compute_fingerprint
-from mockserver.core.http import HeaderLines, Headers, HttpRequest, Reply
+from mockserver.core.http import HeaderLines, Headers, HttpRequest, Reply, write_lines
 from mockserver.core.json import Json
 from mockserver.core.kept_objects import Data
 from mockserver.core.lazy import FEW_ITEMS, LazySequence, join_batches
@@ -193,11 +193,14 @@ def merge_headers(own: Headers | HeaderLines, over: Headers) -> Headers | Header
     return (*[header for header in own if header[0].lower() not in names], *over)
 
 
-def drop_headers(headers: Headers | HeaderLines, names: frozenset[str]) -> Headers | HeaderLines:
-    """Return headers without those with these names."""
+def put_headers(headers: Headers | HeaderLines, others: Headers) -> Headers | HeaderLines:
+    """Return both, without those of the first that have the names of others, which are fit to be sent as they are."""
+    if not others:
+        return headers
     if type(headers) is not HeaderLines:
-        return tuple([header for header in headers if header[0] not in names])
-    return HeaderLines(_compile_lines(names).sub("", headers.lines), headers.sized)
+        return merge_headers(headers, others)
+    kept = _compile_lines(frozenset(dict(others))).sub("", headers.lines)
+    return HeaderLines(kept + write_lines(others), headers.sized)
 
 
 @lru_cache(maxsize=32)

@@ -3,7 +3,6 @@
 import asyncio
 from collections.abc import Awaitable, Iterable
 
-from msgspec.structs import replace
 from starlette.types import Scope
 
 from mockserver.config.errors import ConfigError
@@ -29,9 +28,7 @@ from mockserver.delivery.script import AT_ONCE, make_script
 from mockserver.dialects import render_error_frame
 from mockserver.server.relay import Relay
 from mockserver.server.snapshot import ClientLeftError
-from mockserver.server.visit import Response, Visit
-
-STOPPING = Failure("overloaded", "The server is stopping.")
+from mockserver.server.visit import STOPPING, Response, Visit
 
 
 async def serve(response: Awaitable[Response], visit: Visit, client: ClientConnection, scope: Scope) -> None:
@@ -151,8 +148,7 @@ async def _relay(response: Response, visit: Visit, client: ClientConnection, sco
     try:
         return await relay.run(scope, response.extra_headers)
     except Failure as failure:
-        refused = visit.refuse(failure, response.call)
-        refused.plan = replace(refused.plan, source=response.plan.source)
+        refused = visit.refuse(failure.changed(source=response.plan.source), response.call)
         visit.finish(refused, tells_limits=False)
         return await _deliver(refused, visit, client, scope)
 
@@ -160,7 +156,6 @@ async def _relay(response: Response, visit: Visit, client: ClientConnection, sco
 async def _turn_away(visit: Visit, client: ClientConnection) -> None:
     """Send a 503, as the server stops."""
     refused = visit.refuse(STOPPING)
-    refused.plan = replace(refused.plan, source="invalid")  # no limit refuses it
     visit.finish(refused, tells_limits=False)
     await drive(list_actions(refused, visit), client, visit.row.note_sent)
 

@@ -95,7 +95,7 @@ class Directory:
             return self._make_unknown(rest, DEFAULT, PathHints(mistake=mistake))
         namespace, inner = split_namespace(path)
         nearest = _find_control_path(method, inner, namespace) or find_nearest_path(
-            method, inner, self._routes.endpoints, query.decode()
+            method, inner, self._routes.endpoints, query.decode("latin-1")
         )
         return self._make_unknown(inner, namespace, PathHints(nearest))
 

@@ -52,8 +52,10 @@ def read_call(operation: Operation, visit: Visit) -> Call:
         if problems and settings.replay == "warn":
             visit.remarks = tuple([problem.remark for problem in problems[:MAX_REMARKS]])
         elif problems:
-            call = _refuse_history(call, problems)
-    return call if call.mcp is None else name_only_server(visit.engine.servers, call)
+            visit.call = call = _refuse_history(call, problems)
+    if call.mcp is not None:
+        visit.call = call = name_only_server(visit.engine.servers, call)
+    return call
 
 
 def _refuse_history(call: Call, problems: Sequence[HistoryProblem]) -> Call:
@@ -82,4 +84,7 @@ async def find_recorded(operation: Operation, visit: Visit) -> TakenCall | None:
     else:
         call = parse_recorded(operation, dialect, visit.request)
     plan = await visit.engine.replay(call)
-    return None if plan is None or isinstance(plan.outcome, Failure) else TakenCall(call, plan)
+    if plan is None or isinstance(plan.outcome, Failure):
+        return None
+    visit.call = call
+    return TakenCall(call, plan)

@@ -31,7 +31,7 @@ from mockserver.server.routes import Endpoint
 from mockserver.server.snapshot import ClientLeftError
 from mockserver.server.stubs import choose_operation
 from mockserver.server.unknown_path import NO_HINTS, PathHints, may_be_stubbed, point_elsewhere
-from mockserver.server.visit import STATE_LOST, Response, Visit, stay_forever
+from mockserver.server.visit import CRASHED, STATE_LOST, Response, Visit, stay_forever
 
 LARGE_REPLY = 1 << 18  # bytes; the memory of larger ones is counted
 
@@ -106,7 +106,7 @@ class Responder(Struct, eq=False):
             response = visit.refuse(STATE_LOST)
         except Exception as error:
             log.error("%s", describe_crash(error, visit.request))
-            response = visit.refuse(Failure("server_error", _BUG))
+            response = visit.refuse(CRASHED)
         return visit.finish(response)
 
     async def _answer(self, visit: Visit) -> Response:
@@ -142,7 +142,6 @@ class Responder(Struct, eq=False):
             plan = recorded.plan
         else:
             plan = await plan_within_limits(call, visit)
-        visit.call = call
         visit.release = plan.release
         if plan.carried_out or plan.events or visit.remarks or live.budgets:
             plan = self._follow_up(plan, visit)
@@ -229,4 +228,3 @@ def _forward(call: Call, plan: Plan, visit: Visit) -> Response:
 
 
 _NO_REPLY = Reply(0, ())
-_BUG = "mockserver failed on this request; its log says how."

@@ -11,14 +11,14 @@ from starlette.types import Message, Receive
 from mockserver.config.settings import Settings
 from mockserver.core.call import Call
 from mockserver.core.frames import Frame
-from mockserver.core.http import HeaderLines, Headers, HttpRequest, Reply, write_lines
+from mockserver.core.http import HeaderLines, HttpRequest, Reply
 from mockserver.core.plan import Failure, Plan
 from mockserver.core.row import Row
 from mockserver.core.seed import monotonic
 from mockserver.core.text import escape_line
 from mockserver.delivery.script import AT_ONCE, Pace
 from mockserver.dialects import Dialect, Operation
-from mockserver.dialects._reply import drop_headers
+from mockserver.dialects._reply import put_headers
 from mockserver.engine.engine import Engine
 from mockserver.engine.offload import LARGEST_IN_LOOP
 from mockserver.server.access import add_origin_headers, forbid_scripts, may_be_shown
@@ -31,7 +31,10 @@ STATE_LOST = Failure(
     "overloaded",
     "The shared state of mockserver is out of reach; this request may have been counted. Please try again.",
     retry_after=1.0,
+    source="state lost",
 )
+STOPPING = Failure("overloaded", "The server is stopping.", source="invalid")  # no limit refuses it
+CRASHED = Failure("server_error", "mockserver failed on this request; its log says how.")
 
 
 class Response(Struct):
@@ -136,47 +139,44 @@ class Visit(Struct, eq=False, kw_only=True):
 
     def refuse(self, failure: Failure, call: Call | None = None) -> Response:
         """Return the response to a request that is refused, in the words of the provider."""
-        source = "limited" if failure.reason in LIMIT_REASONS else "invalid"
-        plan = Plan(None, "state lost" if failure is STATE_LOST else source)
-        return Response(plan, self.dialect.fail(self.request, failure, call), call)
+        source = failure.source or ("limited" if failure.reason in LIMIT_REASONS else "invalid")
+        return Response(Plan(None, source), self.dialect.fail(self.request, failure, call), call)
 
     def finish(self, response: Response, *, tells_limits: bool = True) -> Response:
-        """Add the headers that every response has, and note it in the journal.
+        """Add the headers that every response has, and note it in the journal; `tells_limits`: what is left of them.
 
-        What is left of limits is told, unless that is false, or an upstream answers, which tells of its own.
+        An upstream that is to answer tells of its own limits, and sends its own headers.
         """
-        plan = response.plan
-        own = response.reply.headers
-        may_run = type(own) is not HeaderLines or plan.faults  # as these may change the type
-        if may_run and response.forwarded is None and may_be_shown(self.request):
-            own = (*own, *forbid_scripts(self.request, () if plan.faults else own))
-        limits: Headers = ()
-        if self.reservation is not None and tells_limits and response.forwarded is None:
-            limits = self.reservation.headers
-            own = drop_headers(own, frozenset(dict(limits))) if limits else own
-        if own is not response.reply.headers:
-            response.reply = replace(response.reply, headers=own)
-        row = self.row
-        row.note_answer(plan, response.reply, response.call)
-        more = ""
-        if limits:
-            more = write_lines(limits)
-            if isinstance(own, HeaderLines):
-                row.reply_headers = HeaderLines(own.lines + more, own.sized)
-            else:
-                row.reply_headers = (*own, *limits)
-        settings = self.settings
-        if settings.source_headers:
-            more += f"{_write_source_line(plan.source)}x-mockserver-call: {row.seq}\r\n"
-            if self.live.fleet is not None and self.live.fleet.lost:
-                more += "x-mockserver-state: lost\r\n"
-        if settings.cors and response.forwarded is None:  # what an upstream answers is not known yet
-            merged, across = add_origin_headers(self.request, own, settings.cors)
-            if merged is not own:
-                response.reply = replace(response.reply, headers=merged)
-            more += across.lines
-        response.extra_headers = HeaderLines(more)
+        if response.forwarded is None:
+            response.reply = self._complete(response, tells_limits=tells_limits)
+        self.row.note_answer(response.plan, response.reply, response.call)
+        lines = self._write_source_lines(response.plan) if self.settings.source_headers else ""
+        if self.settings.cors and response.forwarded is None:
+            headers, across = add_origin_headers(self.request, response.reply.headers, self.settings.cors)
+            if headers is not response.reply.headers:
+                response.reply = replace(response.reply, headers=headers)
+            lines += across.lines
+        response.extra_headers = HeaderLines(lines)
         return response
+
+    def _complete(self, response: Response, *, tells_limits: bool) -> Reply:
+        """Return the reply with headers that keep a browser from running it, and with what is left of the limits."""
+        reply = response.reply
+        headers = reply.headers
+        faults = response.plan.faults
+        may_run = type(headers) is not HeaderLines or faults  # as these may change the type
+        if may_run and may_be_shown(self.request):
+            headers = (*headers, *forbid_scripts(self.request, () if faults else headers))
+        if self.reservation is not None and tells_limits:
+            headers = put_headers(headers, self.reservation.headers)
+        return reply if headers is reply.headers else replace(reply, headers=headers)
+
+    def _write_source_lines(self, plan: Plan) -> str:
+        """Return the lines of the headers that tell what answered."""
+        lines = f"{_write_source_line(plan.source)}x-mockserver-call: {self.row.seq}\r\n"
+        if self.live.fleet is not None and self.live.fleet.lost:
+            lines += "x-mockserver-state: lost\r\n"
+        return lines
 
     def end(self, how: str) -> None:
         """Give back what the request held, and close its row: it was sent whole, or ended otherwise."""

@@ -306,6 +306,11 @@ def test_an_unknown_path_has_a_nearest_one_and_a_dialect(
     assert ROUTES.find_owner(path).name == dialect
 
 
+def test_a_query_that_is_no_text_does_not_matter_at_an_unknown_path() -> None:
+    found = Site(local().live).directory.find_unknown("GET", "/nowhere", b"a=\xff")
+    assert found.path == "/nowhere"
+
+
 MESSAGES = {"model": "claude-opus-5-5", "max_tokens": 9, "messages": [{"role": "user", "content": "hi"}]}
 COUNT = {"model": "claude-opus-5-5", "messages": MESSAGES["messages"]}
 

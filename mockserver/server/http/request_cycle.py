@@ -13,6 +13,7 @@ from mockserver.server.http.framing import LAST_CHUNK, BodyEnd, Framing, frame_a
 from mockserver.server.http.parser import RequestHead
 from mockserver.server.http.pipeline import Connection
 from mockserver.server.http.tcp import count_unsent
+from mockserver.server.visit import CRASHED, STOPPING
 
 MAX_UNREAD = 65_536  # bytes of a body that wait to be read before no more are received
 PATIENCE = 1.0  # seconds that an application gets to notice that its client has left
@@ -104,10 +105,10 @@ class RequestCycle:
         except Failure as raised:
             failure = raised
         except asyncio.CancelledError:
-            failure = Failure("overloaded", "The server is stopping.")
+            failure = STOPPING
         except Exception:
             log.exception("internal error of mockserver on %s %s", self._head.method, ascii(self._head.path))
-            failure = Failure("server_error", "mockserver failed on this request; its log says how.")
+            failure = CRASHED
         if self._is_over or self.gone:
             return
         if self._framing is not None:

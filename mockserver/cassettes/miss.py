@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from heapq import nsmallest
+from typing import NamedTuple
 
 from msgspec import Struct
 
@@ -15,6 +16,7 @@ from mockserver.cassettes.cassette import SAID, STREAM, Cassette, CassetteEntry,
 from mockserver.config.settings import SCRUBBED
 from mockserver.config.spelling import Spelling
 from mockserver.core.call import Call, compute_fingerprint
+from mockserver.core.episode import SUFFIX
 from mockserver.core.json import Json, try_parse
 from mockserver.core.json_diff import ABSENT, JsonDifference, Pairs, find_differences, is_equal
 from mockserver.core.mcp_messages import name_request
@@ -25,6 +27,11 @@ SHOWN = 60  # characters of a value
 CONTEXT = 16  # characters shown on either side of a difference
 
 
+class ChangedText(NamedTuple):
+    recorded: str
+    requested: str
+
+
 class Difference(Struct, frozen=True):
     """One place that differs: `field` is its field of the body, `where` its whole path."""
 
@@ -32,7 +39,7 @@ class Difference(Struct, frozen=True):
     where: str
     recorded: str | None  # as text to show; None if absent
     requested: str | None
-    texts: tuple[str, str] | None = None  # both in full, if they are texts
+    text: ChangedText | None = None  # in full, if both are texts
 
     def __str__(self) -> str:
         if self.recorded is None or self.requested is None:
@@ -81,7 +88,8 @@ def _describe(field: str, where: str, found: JsonDifference) -> Difference:
         one = found.one
         other = found.other
     if isinstance(one, str) and isinstance(other, str):
-        return Difference(field, where, *_show_spans(one, other), (one, other))
+        recorded, requested = _show_spans(one, other)
+        return Difference(field, where, recorded, requested, ChangedText(one, other))
     return Difference(field, where, recorded=show_value(one, SHOWN), requested=show_value(other, SHOWN))
 
 
@@ -186,6 +194,17 @@ def _show_span(text: str, start: int, back: int) -> str:
 _POOL = 16  # episodes that are compared field by field
 
 
+class NearEntry(NamedTuple):
+    """A recorded request of the operation that is asked for, and where the live one differs from it."""
+
+    entry: CassetteEntry
+    differences: tuple[Difference, ...]
+
+    def measure_distance(self, wanted: Traits) -> tuple[object, ...]:
+        """Return what sorts the nearest first; of several, the earliest."""
+        return (self.entry.traits.measure_distance(wanted), len(self.differences), self.entry.number)
+
+
 def report_miss(cassette: Cassette, call: Call, spelling: Spelling) -> str:
     """Return the report for people. Traits select the few episodes to compare in full."""
     cure = f"to record it, set {spelling.write('record', 'new_episodes')}"
@@ -202,13 +221,12 @@ def report_miss(cassette: Cassette, call: Call, spelling: Spelling) -> str:
             f"only of {others}; {cure}"
         )
     same = (entry for entry in pool if entry.traits.operation == wanted.operation)
-    compared = [(entry, _compare_requests(cassette, entry, call, wanted)) for entry in same]
-    entry, found = min(
-        compared, key=lambda each: (each[0].traits.measure_distance(wanted), len(each[1]), each[0].number)
-    )
-    told = [f"    {line}" for line in limit_lines(list(map(str, found)), MAX_LINES)]
+    compared = [NearEntry(entry, _compare_requests(cassette, entry, call, wanted)) for entry in same]
+    nearest = min(compared, key=lambda near: near.measure_distance(wanted))
+    told = [f"    {line}" for line in limit_lines(list(map(str, nearest.differences)), MAX_LINES)]
+    cured = _advise(cassette, nearest.differences, cure)
     first = f"no episode of {cassette.file} answers this request; the nearest:"
-    return "\n".join((first, f"  {summarize_entry(cassette, entry)}", *told, _advise(cassette, found, cure)))
+    return "\n".join((first, f"  {summarize_entry(cassette, nearest.entry)}", *told, cured))
 
 
 def summarize_entry(cassette: Cassette, entry: CassetteEntry) -> str:
@@ -240,12 +258,13 @@ def _compare_requests(cassette: Cassette, entry: CassetteEntry, call: Call, want
 
 def _advise(cassette: Cassette, found: Sequence[Difference], cure: str) -> str:
     """Return what lets the recording answer, and else the cure."""
-    name = cassette.file.removesuffix(".yaml")
+    name = cassette.file.removesuffix(SUFFIX)
     fields = tuple(dict.fromkeys(each.field for each in found))
     if fields == (STREAM,):
         command = f"mockserver cassette rules {name}"
         return f"a stream and a plain answer cannot replace each other; `{command}` makes rules for both"
-    if any(SCRUBBED in each.texts[1] and SCRUBBED not in each.texts[0] for each in found if each.texts is not None):
+    texts = [each.text for each in found if each.text is not None]
+    if any(SCRUBBED in text.requested and SCRUBBED not in text.recorded for text in texts):
         return f"the recording is not scrubbed yet: `mockserver cassette scrub {name}` does that"
     if fields and all(name in SAID for name in fields) and (pattern := _find_varying(found)):
         return (
@@ -263,7 +282,7 @@ def _advise(cassette: Cassette, found: Sequence[Difference], cure: str) -> str:
 
 def _find_varying(found: Sequence[Difference]) -> str | None:
     """Return a regex for what changes in the texts; None if there are other differences, or the texts are huge."""
-    texts = [each.texts for each in found if each.texts is not None]
+    texts = [each.text for each in found if each.text is not None]
     if len(texts) < len(found):
         return None
     one, other = ("\n".join(each) for each in zip(*texts, strict=True))

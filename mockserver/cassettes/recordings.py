@@ -16,7 +16,7 @@ from urllib.parse import urlencode
 from msgspec import Struct
 
 from mockserver.config.errors import CassetteError, Mistake, SourceLocation
-from mockserver.config.yaml_reader import Spot, YamlProblem
+from mockserver.config.yaml_reader import KeySpot, Spot, YamlProblem
 from mockserver.config.yaml_reader import parse as parse_yaml
 from mockserver.core.http import HEADER_NAME, Headers
 from mockserver.core.json import Json, compact
@@ -451,12 +451,12 @@ class ForeignFile(Struct, frozen=True):
         """Return the file, with the line of the part at these keys if it is known."""
         if self.spot is None:
             return self.file
-        line, _, inner = self.spot
+        line = self.spot.line
+        inner = self.spot.inner
         for key in path:
-            if isinstance(key, str):
-                line, _, (_, _, inner) = inner[key]
-            else:
-                line, _, inner = inner[key]
+            found: Spot | KeySpot = inner[key]
+            line = found.line
+            inner = found.value.inner if isinstance(found, KeySpot) else found.inner
         return f"{self.file}:{line + 1}"
 
 

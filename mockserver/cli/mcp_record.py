@@ -26,7 +26,7 @@ from mockserver.server.programs import find_command, read_exit_code
 from mockserver.server.recording.cassette_store import CassetteStore
 from mockserver.server.recording.player import Player
 from mockserver.server.recording.recorded_calls import parse_sent
-from mockserver.server.recording.recorder import RecordingPolicy
+from mockserver.server.recording.recording_policy import RecordingPolicy
 
 MAX_LINE = 1 << 26  # bytes of a message
 GRACE = 3.0  # seconds that a server has to end by itself once its input has ended

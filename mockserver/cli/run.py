@@ -19,13 +19,14 @@ from msgspec.structs import replace
 
 from mockserver.cassettes.redaction.shown_secrets import Secrets
 from mockserver.cli import resume_collection
+from mockserver.cli.log_lines import list_remarks, log_errors, make_request_logger
 from mockserver.cli.options import GroupedCommand, add_setting_flags, find_server_sources, rules_option
-from mockserver.cli.serve import list_remarks, list_warnings, log_errors, make_request_logger
+from mockserver.cli.serve import list_warnings
 from mockserver.config.errors import RuleError
 from mockserver.config.settings import Settings
 from mockserver.config.spelling import FLAGS
 from mockserver.core.call import Call
-from mockserver.core.episode import Episode
+from mockserver.core.episode import Episode, name_file
 from mockserver.core.http import CONTROL
 from mockserver.core.json import Json
 from mockserver.core.row import Row
@@ -42,7 +43,6 @@ from mockserver.server.explain import explain_call, is_unmatched
 from mockserver.server.live import Live, SaveEpisode
 from mockserver.server.masking import find_row_secrets
 from mockserver.server.programs import BUDGET, MAX_RUN_CALLS, CallBudget, find_command, read_exit_code
-from mockserver.server.recording.cassette_store import name_file
 from mockserver.server.recording.player import CassetteChoice, Player
 
 MAX_REPORTED = 10  # calls that are explained, and reasons that are listed
@@ -94,7 +94,7 @@ def run_command(
     if led:
         check_unmatched(live.settings, FLAGS, let_it_run=let_it_run)
         live.budgets = {agent.name: CallBudget(max_calls) for agent in led}
-    report = Report(live, live.player.store.sizes, shows_service=show_service)
+    report = Report(live, live.player.store.episode_counts, shows_service=show_service)
     live.journal.on_close = report.count_calls(make_request_logger(live.settings.log, err=True))
     if live.save_episode is not None:
         live.save_episode = report.count_episodes(live.save_episode)
@@ -157,12 +157,12 @@ class Unanswered(Struct, frozen=True):
 class Report(Struct):
     """Counts the calls of a server as they end, and keeps the first that nothing answered.
 
-    `sizes`: the episodes of each cassette that was read at the start, by file. In a namespace with neither rules nor a
+    `episode_counts`: of each cassette that was read at the start, by file. In a namespace with neither rules nor a
     cassette, a generated answer does not count as a miss.
     """
 
     live: Live
-    sizes: Mapping[str, int] = {}
+    episode_counts: Mapping[str, int] = {}
     shows_service: bool = False
     calls: int = 0
     expects_rules: bool = False  # whether any call reached rules or a cassette
@@ -258,13 +258,13 @@ class Report(Struct):
         choice = self.live.player.choice
         store = self.live.player.store
         targets = {*self.targets, *((name_file(choice.name),) if choice.name and choice.forwards else ())}
-        for file in dict.fromkeys((*self.sizes, *self.recorded, *sorted(targets))):
+        for file in dict.fromkeys((*self.episode_counts, *self.recorded, *sorted(targets))):
             if self.recorded[file]:
                 yield f"cassette {file}: {count_noun(self.recorded[file], 'episode')} recorded"
             elif file in targets:
                 yield f"cassette {file}: nothing recorded"
-            size = self.sizes.get(file, 0)
-            size = min(size, store.sizes.get(file, size))  # recording may have merged equal ones
+            size = self.episode_counts.get(file, 0)
+            size = min(size, store.episode_counts.get(file, size))  # recording may have merged equal ones
             sources = {number: f"cassette {file}#{number}" for number in range(1, size + 1)}
             idle = [number for number, source in sources.items() if not (self.replayed[source] or source in self.new)]
             if idle:

@@ -12,7 +12,7 @@ from msgspec import Struct
 from pydantic_core import PydanticSerializationError, from_json, to_json
 
 from mockserver.config.errors import Mistake, MockserverError, RuleError, SourceLocation
-from mockserver.config.yaml_reader import NOWHERE, Inner, ParsedYaml, Spot, YamlProblem, parse
+from mockserver.config.yaml_reader import NOWHERE, Inner, KeySpot, ParsedYaml, Spot, YamlProblem, parse
 from mockserver.core.json import Json
 
 Path = tuple[str | int, ...]
@@ -73,16 +73,16 @@ class Document(Struct, frozen=True):
         """
         if self._lines is None:
             return self._within
-        line, column, inner = self._root
-        for depth, step in enumerate(path, 1):
-            found = _find_step(inner, step)
+        value = self._root
+        at: Spot | KeySpot = value
+        for step in path:
+            found = _find_step(value.inner, step)
             if found is None:
+                at = value
                 break
-            key_line, key_column, (line, column, inner) = found
-            if key and depth == len(path):
-                line = key_line
-                column = key_column
-        return make_place(self.file, self._lines, line, column)
+            value = found.value
+            at = found if key else value
+        return make_place(self.file, self._lines, at.line, at.column)
 
     def find_line(self, path: Path, line: int) -> SourceLocation | None:
         """Return the place of a line (from 1) of the text at `path` if it is a block text, else of the whole text."""
@@ -228,14 +228,14 @@ _SAME: Mapping[str, str] = {
 }
 
 
-def _find_step(inner: Inner, step: str | int) -> tuple[int, int, Spot] | None:
-    """Return line and column of an item's key, and the spot of its value; an item of a list is its own key."""
+def _find_step(inner: Inner, step: str | int) -> KeySpot | None:
+    """Return where an item's key stands, and its value; an item of a list is its own key."""
     match inner:
         case dict():
             return inner.get(str(step))
         case list() if isinstance(step, int) and 0 <= step < len(inner):
             spot: Spot = inner[step]
-            return (spot[0], spot[1], spot)
+            return KeySpot(spot.line, spot.column, spot)
     return None
 
 

@@ -187,12 +187,28 @@ _PHRASES: tuple[tuple[str, Callable[[Any], Any], str | Callable[[str, str], str]
 MAX_ALIASED = 200_000  # values that the aliases of a file may repeat, all together
 MAX_PROBLEMS = 100
 
-Inner = Any  # None, a list of spots, or by key where the key stands and the spot of its value
-Spot = tuple[int, int, Inner]  # line and column, from 0
-NOWHERE: Spot = (0, 0, None)
+Inner = Any  # None, a list with the Spot of each element, or a dict with the KeySpot of each key
+
+
+class Spot(NamedTuple):
+    """The line and column of a value, from 0, and where the parts of it stand."""
+
+    line: int
+    column: int
+    inner: Inner
+
+
+class KeySpot(NamedTuple):
+    """The line and column of a key, from 0, and where its value stands."""
+
+    line: int
+    column: int
+    value: Spot
+
+
+NOWHERE = Spot(0, 0, None)
 
 _Found = tuple[Json, Spot]
-_Keys = dict[str, tuple[int, int, Spot]]
 
 
 class ParsedYaml(NamedTuple):
@@ -313,7 +329,7 @@ class _Parser:
 
     def parse_scalar(self, event: Any) -> _Found:
         mark = event.start_mark
-        spot = (mark.line, mark.column, None)
+        spot = Spot(mark.line, mark.column, None)
         if event.tag is None:
             return (self.resolve_scalar(event) if event.implicit[0] else event.value), spot
         if event.tag in ("!", _TAG + "str") or self.is_python(event.tag):
@@ -345,12 +361,12 @@ class _Parser:
             spots.append(spot)
         if len(values) == 1 and self.is_python(event.tag):  # the name of a header, as aiohttp has it
             return values[0], spots[0]
-        return values, (event.start_mark.line, event.start_mark.column, spots)
+        return values, Spot(event.start_mark.line, event.start_mark.column, spots)
 
     def parse_mapping(self, event: Any, depth: int) -> _Found:
         self.check_tag(event, "map")
         table: dict[str, Json] = {}
-        spots: _Keys = {}
+        spots: dict[str, KeySpot] = {}
         merged: list[_Found] = []
         while type(key := next(self.events)) is not MappingEndEvent:
             name = self.parse_key(key, depth)
@@ -358,14 +374,14 @@ class _Parser:
             if name == "<<" and key.implicit[0]:
                 merged += self.list_merged(key, value, spot)
             elif name in spots:
-                self.refuse(f'duplicate key "{shorten(name)}"; it is already on line {spots[name][0] + 1}', key)
+                self.refuse(f'duplicate key "{shorten(name)}"; it is already on line {spots[name].line + 1}', key)
             else:
                 table[name] = value
-                spots[name] = (key.start_mark.line, key.start_mark.column, spot)
+                spots[name] = KeySpot(key.start_mark.line, key.start_mark.column, spot)
         for value, spot in merged:
             table = {**value, **table}
-            spots = {**spot[2], **spots}
-        return table, (event.start_mark.line, event.start_mark.column, spots)
+            spots = {**spot.inner, **spots}
+        return table, Spot(event.start_mark.line, event.start_mark.column, spots)
 
     def parse_key(self, event: Any, depth: int) -> str:
         """Parse a key as it is written: `404: …` has the key "404"."""
@@ -381,7 +397,7 @@ class _Parser:
         if isinstance(value, dict):
             return ((value, spot),)
         if isinstance(value, list) and all(isinstance(item, dict) for item in value):
-            return tuple(zip(value, spot[2], strict=True))
+            return tuple(zip(value, spot.inner, strict=True))
         self.refuse('"<<" expects a table or a list of tables', event)
         return ()
 

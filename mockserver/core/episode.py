@@ -21,6 +21,11 @@ SUFFIX = ".yaml"  # of a cassette's file
 RecordedEvent = tuple[float, bytes]  # seconds since the request was sent, and one event of a stream with its end
 
 
+def name_file(cassette: str) -> str:
+    """Return the name of a cassette's file, such as `chat.yaml`; that of the cassette may have the suffix, too."""
+    return cassette.removesuffix(SUFFIX) + SUFFIX
+
+
 class Sent(Struct, frozen=True):
     """A request as it was sent, without its namespace and without content codings.
 

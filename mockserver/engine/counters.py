@@ -2,12 +2,13 @@
 
 import re
 from bisect import bisect_right
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 from operator import attrgetter
 from typing import NamedTuple
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from mockserver.core.call import Call
 from mockserver.core.http import find_first_values
@@ -16,6 +17,7 @@ from mockserver.core.state import Counters, name_times_counter
 from mockserver.rules.load import Rule
 
 ATTEMPT = "attempt "  # prefix of counter names
+MAX_AHEAD = 100  # rules that count and are matched before any of them is counted
 
 
 def name_attempts_counter(call: Call) -> str:
@@ -49,6 +51,18 @@ class ScenarioState(Struct):
     namespace: str
     counters: Counters
     _found: str | None = None  # the state before this request changed it
+    _verdicts: deque[bool] = field(default_factory=deque)  # on the rules that are asked about next
+
+    async def allows(self, rule: Rule, following: Iterable[Rule]) -> bool:
+        """Return whether the next rule that counts may answer, which is counted then.
+
+        It is tried in one step with those `following`, up to the first that may answer: they are asked about in turn.
+        """
+        if not self._verdicts:
+            rules = [rule, *islice(following, MAX_AHEAD - 1)]
+            at = await self.find_open(rules)
+            self._verdicts.extend([False] * len(rules) if at is None else [*[False] * at, True])
+        return self._verdicts.popleft()
 
     async def find_open(self, rules: Sequence[Rule]) -> int | None:
         """Return the index of the first rule that may answer, by `times` and `state`; count those that are tried."""

@@ -88,7 +88,8 @@ class CallContext(Struct, frozen=True, eq=False):
     """What the steps of planning one call have in common, while they change the call.
 
     Cassettes look it up as it was `asked`; `terms` are those of its model. If the previous response is `lost`, only
-    rules that match on it or forward answer. The parts of a request share the `work` that generating may cost.
+    rules that match on it or forward answer. The parts of a request share the `work` that generating may cost. If the
+    call is `large`, what reads all of it belongs on a thread.
     """
 
     engine: Engine
@@ -96,3 +97,4 @@ class CallContext(Struct, frozen=True, eq=False):
     terms: Terms
     work: RequestWork | None = None
     lost: bool = False
+    large: bool = False

@@ -36,6 +36,7 @@ from mockserver.core.plan import (
 )
 from mockserver.engine.answer import weigh_parts
 from mockserver.engine.engine import CallContext, Engine
+from mockserver.engine.offload import is_large
 from mockserver.engine.overrides import NO_OVERRIDES
 from mockserver.engine.unruled import generate
 from mockserver.kinds.mcp import make_mcp_call
@@ -160,7 +161,8 @@ class HostedAnswer:
             is_last = turns == MAX_TURNS or (isinstance(plan.outcome, Answer) and self._repeats(plan.outcome))
             if is_last:  # a rule that always asks for the same is done with that
                 turn_of_text = replace(turn, tools=(), tool_choice=ToolChoice("none"))
-                plan = await generate(self._context, turn_of_text, NO_OVERRIDES)
+                context = replace(self._context, large=is_large(turn_of_text))
+                plan = await generate(context, turn_of_text, NO_OVERRIDES)
             if not isinstance(plan.outcome, Answer):
                 return replace(plan, carried_out=tuple(self._carried))
             answer = plan.outcome

@@ -15,8 +15,8 @@ FORWARDED = "forwarded"
 _NO_CASSETTES = "a rule plays a cassette, but none are loaded"
 
 
-async def plan_outcome(context: CallContext, call: Call, outcome: RuleOutcome, source: str, *, large: bool) -> Plan:
-    """Plan what this source says to a call, which may be `large`, or leaves to another to say. Raises Failure."""
+async def plan_outcome(context: CallContext, call: Call, outcome: RuleOutcome, source: str) -> Plan:
+    """Plan what this source says to a call, or leaves to another to say. Raises Failure."""
     if isinstance(outcome, Forward):
         return Plan(outcome, FORWARDED, modified_by=(source,))
     if isinstance(outcome, PlayCassette):
@@ -27,18 +27,15 @@ async def plan_outcome(context: CallContext, call: Call, outcome: RuleOutcome, s
         return Plan(outcome, source, context.terms.timing)
     if isinstance(outcome, ArtifactDraft) and call.operation in CONVERSATIONS:
         outcome = _write_conversation(call.operation, outcome, source)
-    return await plan_draft(context, call, outcome, source, large=large)
+    return await plan_draft(context, call, outcome, source)
 
 
-async def plan_draft(
-    context: CallContext, call: Call, draft: Draft | ArtifactDraft, source: str, *, large: bool
-) -> Plan:
+async def plan_draft(context: CallContext, call: Call, draft: Draft | ArtifactDraft, source: str) -> Plan:
     """Plan the answer that a draft becomes."""
-    engine = context.engine
     mark = ""
-    if engine.policy.unique_ids:
-        mark = str(await engine.counters.count(call.http.namespace, name_ids_counter(call)))
-    if large or makes_long(call, draft):
+    if context.engine.policy.unique_ids:
+        mark = str(await context.engine.counters.count(call.http.namespace, name_ids_counter(call)))
+    if context.large or makes_long(call, draft):
         return await on_thread(finish, context, call, draft, source, mark)
     return finish(context, call, draft, source, mark)
 

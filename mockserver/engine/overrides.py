@@ -83,8 +83,6 @@ class DeliveryOverrides(Struct, frozen=True):
 
     def apply(self, call: Call, seed: Seed, plan: Plan) -> Plan:
         """Apply the timing, and the faults of delivery, to a plan."""
-        if self is NO_OVERRIDES:
-            return plan
         faults = [
             Fault(each.name, each.bend, seed.branch("fault", each.label, call.fingerprint)) for each in self.faults
         ]

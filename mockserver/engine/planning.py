@@ -9,6 +9,7 @@ of words (`outcomes.py`). Reads and writes no wire format, and opens no connecti
 import asyncio
 from collections.abc import Awaitable
 from functools import partial
+from itertools import tee
 
 from msgspec.structs import replace
 
@@ -27,27 +28,19 @@ from mockserver.engine.offload import is_large, on_thread
 from mockserver.engine.outcomes import FORWARDED, finish, plan_draft, plan_outcome
 from mockserver.engine.overrides import NO_OVERRIDES, DeliveryOverrides, select_faults
 from mockserver.engine.rule_answers import add_remarks, ask_rule, check_fit
-from mockserver.engine.rule_set import count_matches
+from mockserver.engine.rule_set import list_counting
 from mockserver.engine.unruled import SILENCE, plan_unruled, replay, replay_refused
 from mockserver.kinds import CONVERSATIONS
 from mockserver.kinds.objects import Objects
 from mockserver.model.budget import RequestWork
-from mockserver.rules.lint.contradictions import recall_contradictions
 
 
-async def plan_call(
-    engine: Engine, call: Call, *, part_of: Call | None = None, work: RequestWork | None = None
-) -> Plan:
-    """Plan the answer to a call, or its refusal.
-
-    A call with several prompts is planned as that many calls, so that each prompt gets what it would get alone; they
-    are `part_of` the call that cassettes record, and share its `work`. Raises Failure if such a part is refused.
-    """
-    asked = call if part_of is None else part_of
+async def plan_call(engine: Engine, call: Call, work: RequestWork | None = None) -> Plan:
+    """Plan the answer to a call, or its refusal; it shares `work` with other calls of one request, if there are any."""
     terms = engine.policy.terms[call.dialect, call.model]
+    context = CallContext(engine, call, terms, work)
     if terms.tokenizer is not call.tokenizer:
         call = use_tokenizer(call, terms.tokenizer)
-    context = CallContext(engine, asked, terms, work)
     try:
         if len(call.prompts) > 1:
             plan = await _plan_each(context, call)
@@ -60,12 +53,25 @@ async def plan_call(
             if call.options.store or call.http.turn is not None or call.operation in ABOUT_KEPT:
                 plan = await keep_answer(engine, call, plan)
     except Failure as refusal:
-        if part_of is not None:
-            raise
         return Plan(refusal, "invalid")
-    if asked.remarks and part_of is None and engine.policy.lints:
-        plan = replace(plan, remarks=(*asked.remarks, *plan.remarks))
+    if call.remarks and engine.policy.lints:
+        plan = replace(plan, remarks=(*call.remarks, *plan.remarks))
     return plan
+
+
+async def _plan_each(context: CallContext, call: Call) -> Plan:
+    """Plan each prompt of a call as it would be alone; the first that fails ends the work and answers the whole call.
+
+    Cassettes record the whole call. Raises Failure if a prompt is refused.
+    """
+    context = replace(context, work=context.work or RequestWork())
+    plans = list[Plan]()
+    for single in split_prompts(call):
+        plans.append(await plan_turn(context, single))
+        if isinstance(plans[-1].outcome, ALONE):
+            break
+        await asyncio.sleep(0)  # let other requests run: there may be thousands of prompts
+    return join_plans(plans)
 
 
 async def plan_continuation(context: CallContext, call: Call) -> Plan:
@@ -124,13 +130,12 @@ async def plan_turn(context: CallContext, call: Call) -> Plan:
 
     That is the first rule that answers, else the cassette, what is kept, or the model without weights.
     """
-    engine = context.engine
     turn = call.http.turn
     if turn is not None and not turn.writes and not context.lost:
         return await _warm_up(context, call)
-    large = is_large(call)
     try:
-        if large:
+        if is_large(call):
+            context = replace(context, large=True)
             call = await on_thread(apply_limits, call, context.terms.model, context.terms.refusing)
         else:
             call = apply_limits(call, context.terms.model, context.terms.refusing)
@@ -139,39 +144,29 @@ async def plan_turn(context: CallContext, call: Call) -> Plan:
         if plan is None:
             raise
         return plan
-    if engine.rule_set.counts_attempts:
-        call = replace(call, attempt=await find_attempt(call, engine.counters))
-    ruled = await ask_rules(context, call, large=large)
-    if type(ruled) is not DeliveryOverrides:
-        return ruled
-    plan = await replay(context, call)
-    if plan is None and context.lost:
-        plan = Plan(Failure("previous_not_found"), "unmatched")
-    elif plan is None and call.work is not None:
-        plan = await do_work(engine, call, open_objects(engine, call))
-    elif plan is None:
-        plan = await plan_unruled(context, call, ruled)
-    return ruled.apply(call, engine.policy.seed, plan)
+    if context.engine.rule_set.counts_attempts:
+        call = replace(call, attempt=await find_attempt(call, context.engine.counters))
+    return await ask_rules(context, call)
 
 
-async def ask_rules(context: CallContext, call: Call, *, large: bool) -> Plan | DeliveryOverrides:
-    """Plan what the first rule says that answers; without one, return what rules say of how the answer goes out."""
+async def ask_rules(context: CallContext, call: Call) -> Plan:
+    """Plan what the first rule says that answers, else what no rule does; others may change how it goes out."""
     engine = context.engine
     overrides = NO_OVERRIDES
     scenario = None
-    matches = engine.rule_set.find_matches(call, lost=context.lost)
-    if large:
-        matches = iter(await on_thread(list, matches))
-    while (match := next(matches, None)) is not None:
+    found = engine.rule_set.find_matches(call, lost=context.lost)
+    (matches,) = tee(await on_thread(list, found) if context.large else found, 1)
+    for match in matches:
         rule = match.rule
         if match.failure is not None:
             return Plan(Failure("server_error", f"{rule.source}: {match.failure}", status=500), rule.source)
         if match.counts:
             scenario = scenario or ScenarioState(call.http.namespace, engine.counters)
-            matches = await count_matches(match, matches, scenario)
-            continue
+            _, following = tee(matches)  # which looks ahead
+            if not await scenario.allows(rule, list_counting(following)):
+                continue
         try:
-            stated = rule.then.known or await ask_rule(context, call, match, large=large)
+            stated = rule.then.known or await ask_rule(context, call, match)
             outcome = stated.outcome
             if type(outcome) is not Draft or call.operation not in CONVERSATIONS:  # most are texts
                 check_fit(rule, outcome, call)
@@ -179,26 +174,40 @@ async def ask_rules(context: CallContext, call: Call, *, large: bool) -> Plan | 
                 overrides = overrides.add(rule, stated, await select_faults(engine, call, rule, stated))
             if type(outcome) is Draft:
                 said = overrides.change(outcome, call) if overrides.faults else outcome
-                plan = await plan_draft(context, call, said, rule.source, large=large)
-                if engine.policy.lints and recall_contradictions(call, outcome) != ():
+                plan = await plan_draft(context, call, said, rule.source)
+                if engine.policy.lints:
                     plan = await add_remarks(engine, call, rule, outcome, plan)
             elif outcome is not None:
-                plan = await _plan_stated(context, call, outcome, rule.source, large=large)
+                plan = await _plan_stated(context, call, outcome, rule.source)
             else:
                 overrides = overrides.add_modifier(rule)
                 continue
-            return plan if overrides is NO_OVERRIDES else overrides.apply(call, engine.policy.seed, plan)
         except Failure as failure:
             return Plan(failure, rule.source, modified_by=overrides.modified_by, trace=overrides.trace)
-    return overrides
+        break
+    else:
+        plan = await _plan_without_rule(context, call, overrides)
+    return plan if overrides is NO_OVERRIDES else overrides.apply(call, engine.policy.seed, plan)
 
 
-async def _plan_stated(context: CallContext, call: Call, outcome: RuleOutcome, source: str, *, large: bool) -> Plan:
+async def _plan_stated(context: CallContext, call: Call, outcome: RuleOutcome, source: str) -> Plan:
     """Plan what a rule says; of an object that a call makes, rules state what becomes of it. Raises Failure."""
     if call.work is not None and type(outcome) is ArtifactDraft:
         objects = replace(open_objects(context.engine, call), statuses=outcome.stated, source=source)
         return await do_work(context.engine, call, objects)
-    return await plan_outcome(context, call, outcome, source, large=large)
+    return await plan_outcome(context, call, outcome, source)
+
+
+async def _plan_without_rule(context: CallContext, call: Call, overrides: DeliveryOverrides) -> Plan:
+    """Plan what a cassette has, what is kept, or what is made up; `overrides` may change what that says."""
+    plan = await replay(context, call)
+    if plan is not None:
+        return plan
+    if context.lost:
+        return Plan(Failure("previous_not_found"), "unmatched")
+    if call.work is not None:
+        return await do_work(context.engine, call, open_objects(context.engine, call))
+    return await plan_unruled(context, call, overrides)
 
 
 async def _warm_up(context: CallContext, call: Call) -> Plan:
@@ -209,18 +218,6 @@ async def _warm_up(context: CallContext, call: Call) -> Plan:
         return passed
     silence = finish(context, call, SILENCE, "generated", _WARM_UP)
     return replace(silence, timing=Timing())
-
-
-async def _plan_each(context: CallContext, call: Call) -> Plan:
-    """Plan each prompt of a call; the first failure ends the work and answers the whole call."""
-    work = context.work or RequestWork()
-    plans = list[Plan]()
-    for single in split_prompts(call):
-        plans.append(await plan_call(context.engine, single, part_of=context.asked, work=work))
-        if isinstance(plans[-1].outcome, ALONE):
-            break
-        await asyncio.sleep(0)  # let other requests run: there may be thousands of prompts
-    return join_plans(plans)
 
 
 def open_objects(engine: Engine, call: Call, locks: set[tuple[str, str]] | None = None) -> Objects:
@@ -241,11 +238,8 @@ def open_objects(engine: Engine, call: Call, locks: set[tuple[str, str]] | None 
 
 
 async def _plan_part(engine: Engine, work: RequestWork, part: Call) -> Plan:
-    """Plan a part of a batch as if it had come by itself; what refuses it is its result."""
-    try:
-        plan = await plan_call(engine, part, part_of=part, work=work)
-    except Failure as refusal:
-        return Plan(refusal, "invalid")
+    """Plan a part of a batch as if it had come by itself; the remarks on it are those on the batch."""
+    plan = await plan_call(engine, replace(part, remarks=()), work)
     if plan.release is not None:
         plan.release()
     return replace(plan, outcome=_NOT_FORWARDED) if type(plan.outcome) is Forward else plan

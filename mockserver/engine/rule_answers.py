@@ -18,15 +18,15 @@ from mockserver.rules.lint.contradictions import find_contradictions, recall_con
 from mockserver.rules.load import Rule
 
 
-async def ask_rule(context: CallContext, call: Call, match: RuleMatch, *, large: bool) -> RuleAnswer:
-    """Return what a rule says to a call that it matches, which may be `large`. Raises Failure."""
+async def ask_rule(context: CallContext, call: Call, match: RuleMatch) -> RuleAnswer:
+    """Return what a rule says to a call that it matches. Raises Failure."""
     rule = match.rule
     work = context.work
     generator = make_generator if work is None else partial(make_generator, budget=AnswerWork(work))
     scope = RenderContext(call, match.groups, context.engine.policy.seed, generator)
     kinds = rule.then.generators
     demands = kinds and (is_demanding(call) or not all(map(GENERATORS.is_imported, kinds)))
-    slow = large or rule.slow or demands
+    slow = context.large or rule.slow or demands
     return await on_thread(rule.then.respond, scope) if slow else rule.then.respond(scope)
 
 
@@ -39,6 +39,8 @@ def check_fit(rule: Rule, outcome: RuleOutcome | None, call: Call) -> None:
 async def add_remarks(engine: Engine, call: Call, rule: Rule, draft: Draft, plan: Plan) -> Plan:
     """Return the plan of what a rule says, with remarks if no model could say it."""
     whys = recall_contradictions(call, draft)
+    if whys == ():
+        return plan
     if whys is None:
         shown = call.operation in engine.thinking.get(call.dialect, (call.operation,))
         if is_demanding(call):

@@ -1,21 +1,19 @@
 """Finds the rules that match a call, in the order in which they are tried."""
 
 from collections.abc import Iterator, Sequence
-from itertools import chain
+from itertools import takewhile
+from operator import attrgetter
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from mockserver.config.errors import RuleError
 from mockserver.core.call import Call
 from mockserver.core.plan import Forward
-from mockserver.engine.counters import ScenarioState
 from mockserver.rules.load import FOR_FEW_RULES, Rule, is_suited
 from mockserver.rules.match.conditions import NO_GROUPS, Groups
 from mockserver.rules.match.index import FewIndex, Index, JoinedIndex, RuleIndex
 
 FEW_RULES = 8  # this many rules are tried without an index
-MAX_AHEAD = 100  # rules that count and are matched before any of them is counted
 
 
 class RuleSet(Struct, frozen=True, eq=False):
@@ -114,16 +112,6 @@ class RuleMatch(Struct, frozen=True):
     failure: RuleError | None = None
 
 
-async def count_matches(first: RuleMatch, others: Iterator[RuleMatch], scenario: ScenarioState) -> Iterator[RuleMatch]:
-    """Return the matches from the first on that may answer: it is counted, as are those that are tried before it.
-
-    Up to one that does not count, they are tried in one step.
-    """
-    ahead = [first]
-    while ahead[-1].counts and len(ahead) < MAX_AHEAD and (match := next(others, None)) is not None:
-        ahead.append(match)
-    counting = [match.rule for match in ahead if match.counts]
-    at = await scenario.find_open(counting)
-    if at is None:
-        return chain(ahead[len(counting) :], others)
-    return chain((replace(ahead[at], counts=False), *ahead[at + 1 :]), others)
+def list_counting(matches: Iterator[RuleMatch]) -> Iterator[Rule]:
+    """Yield the rules that count, up to the first match that does not."""
+    return (match.rule for match in takewhile(attrgetter("counts"), matches))

@@ -9,7 +9,6 @@ from mockserver.engine.catalogue import limit_for_generator
 from mockserver.engine.engine import CallContext
 from mockserver.engine.generation import generate_draft
 from mockserver.engine.mcp_answers import find_resource_draft, generate_mcp_result
-from mockserver.engine.offload import is_large
 from mockserver.engine.outcomes import plan_draft
 from mockserver.engine.overrides import DeliveryOverrides
 from mockserver.kinds import CONVERSATIONS, LOOK_UPS, OPERATIONS
@@ -103,4 +102,4 @@ async def generate(context: CallContext, call: Call, overrides: DeliveryOverride
 async def _plan_generated(context: CallContext, call: Call, draft: Draft | ArtifactDraft) -> Plan:
     """Plan what is made up for a call, which may differ from the one that was asked, even in its model."""
     terms = context.engine.policy.terms[call.dialect, call.model]
-    return await plan_draft(replace(context, terms=terms), call, draft, "generated", large=is_large(call))
+    return await plan_draft(replace(context, terms=terms), call, draft, "generated")

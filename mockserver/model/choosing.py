@@ -360,7 +360,7 @@ def split_clauses(text: str) -> tuple[Clause, ...]:
                 start=start,
                 end=end,
                 denied=denied,
-                later=_LATER.search(joint) is not None or _BEGINS_LATER.match(piece) is not None,
+                later=any(map(joint.lower().__contains__, _LATER)) or _BEGINS_LATER.match(piece) is not None,
                 idle=_IDLE.search(piece) is not None,
                 first=not joint[:1].isalpha() and joint[:1] not in ",，、",
             )
@@ -395,7 +395,7 @@ _JOINT = lazy_pattern(
     r"|\b(?:and\s+then|and\s+also|and\s+finally|as\s+well\s+as|after\s+that|and|then|also|afterwards|finally|but)\b",
     re.IGNORECASE,
 )
-_LATER = lazy_pattern(r"then|after|finally", re.IGNORECASE)
+_LATER = ("then", "after", "finally")
 _BEGINS_LATER = lazy_pattern(r"\s*(?:next|once|after|afterwards|lastly|when\s+(?:you|that|it|this))\b", re.IGNORECASE)
 _DENIAL = lazy_pattern(
     r"(?i)\b(?:(?<!\bI )(?<!\bwe )(?<!\bthey )(?:do\s+not|don['’]?t)(?!\s+(?:know|forget|have|hesitate|worry|mind|you))"

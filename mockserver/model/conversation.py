@@ -2,6 +2,7 @@
 
 import ast
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import zip_longest
@@ -38,11 +39,9 @@ def unwrap(call: Call) -> Call:
     *before, last = call.messages or (Message("user"),)
     if last.role == "user" and (call.tools or call.options.schema is not None):
         call = replace(call, messages=(*before, replace(last, text=cut_examples(last.text))))
-    spoken = [message.text for message in call.messages if message.role == "user"]
-    if call.tools and any(text.startswith(_OBSERVED) for text in spoken):
-        call = replace(call, messages=tuple(_read_observed(call.messages)))
-    if any(text.startswith(_TRANSCRIPT_OPENING) for text in spoken):
-        call = replace(call, messages=tuple(each for message in call.messages for each in _read_acts(message)))
+    if any(message.text.startswith(_TELLING) for message in call.messages):
+        openings = _OPENINGS if call.tools else {"user": _OPENINGS["user"][:1]}
+        call = replace(call, messages=tuple(_read_acts(call.messages, openings)))
     return call
 
 
@@ -60,7 +59,7 @@ def _is_nudge(before: Message, last: Message) -> bool:
     """Whether a message only keeps an agent going that answered without a call, or complains that it made none."""
     if last.role != "user" or last.parts or before.role not in ("user", "assistant") or before.tool_calls:
         return False
-    asked = split_words(_SENTENCE_END.split(last.text.strip(), maxsplit=1)[0][:_LONGEST_NUDGE])
+    asked = split_words(re.split(r"[.!?\n]", last.text.strip(), maxsplit=1)[0][:_LONGEST_NUDGE])
     goes_on = bool(asked) and {*english("going_on", "formats")}.issuperset(asked)
     return (goes_on and before.role == "assistant") or _MISSES_CALL.search(last.text) is not None
 
@@ -88,52 +87,41 @@ def _unwrap(message: Message) -> Message:
     return message if text == message.text else replace(message, text=text)
 
 
-def _read_acts(message: Message) -> Iterator[Message]:
-    """Yield what a transcript of other agents says that they did, as messages (Google's ADK).
+def _read_acts(messages: Sequence[Message], openings: Mapping[str, tuple[str, ...]]) -> Iterator[Message]:
+    """Yield what messages that open so tell that was called, and what came of it, as calls and results.
 
-    `For context: [planner] called tool `search` with parameters: {'query': 'tides'}`.
+    `For context: [planner] called tool `search` with parameters: {'query': 'tides'}` is a transcript of other agents
+    (Google's ADK); `Calling tools: [{'id': ...}]` and `Observation: ...` are the own calls of one (smolagents).
     """
-    is_transcript = message.role == "user" and message.text.startswith(_TRANSCRIPT_OPENING)
-    found = [*_ACT.finditer(message.text[:_LONGEST_TRANSCRIPT])] if is_transcript else []
-    if not found:
-        yield message
-    for act, following in zip_longest(found, found[1:]):
-        text = message.text[act.end() : following.start() if following else None]
-        text = _MARKERS.sub("", text).strip()
-        if act["made"]:
-            arguments = "{}"
-            with suppress(ValueError, SyntaxError, MemoryError, RecursionError):  # it is not as Python writes it
-                arguments = compact(ast.literal_eval(text))
-            yield Message("assistant", tool_calls=(ToolCall(f"quoted_{act['made']}", act["made"], arguments),))
-        elif act["of"]:
-            yield Message("tool", text, tool_call_id=f"quoted_{act['of']}", name=act["of"])
-        else:
-            yield Message("assistant", text)
-
-
-def _read_observed(messages: Sequence[Message]) -> Iterator[Message]:
-    """Calls that the assistant's text lists, and what the user's text observes, as calls and results (smolagents)."""
-    before: tuple[ToolCall, ...] = ()
-    for message, following in zip_longest(messages, messages[1:]):
-        is_observed = following is not None and following.role == "user" and following.text.startswith(_OBSERVED)
-        made = _read_calls(message) if is_observed else ()
-        if made:
-            yield Message("assistant", tool_calls=made)
-        elif before:
-            yield Message("tool", message.text.removeprefix(_OBSERVED).strip(), tool_call_id=before[-1].id)
-        else:
+    made: tuple[ToolCall, ...] = ()
+    for message in messages:
+        tells = message.text.startswith(openings.get(message.role, ()))
+        found = [*_ACT.finditer(message.text[:_LONGEST_TRANSCRIPT])] if tells else []
+        if not found:
             yield message
-        before = made
+        for act, following in zip_longest(found, found[1:]):
+            text = _MARKERS.sub("", message.text[act.end() : following.start() if following else None]).strip()
+            if act["listed"]:
+                made = _read_calls(text)
+                yield Message("assistant", tool_calls=made) if made else message
+            elif act["seen"]:
+                yield Message("tool", text, tool_call_id=made[-1].id) if made else message
+            elif act["made"]:
+                arguments = "{}"
+                with suppress(ValueError, SyntaxError, MemoryError, RecursionError):  # it is not as Python writes it
+                    arguments = compact(ast.literal_eval(text))
+                yield Message("assistant", tool_calls=(ToolCall(f"quoted_{act['made']}", act["made"], arguments),))
+            elif act["of"]:
+                yield Message("tool", text, tool_call_id=f"quoted_{act['of']}", name=act["of"])
+            else:
+                yield Message("assistant", text)
 
 
-def _read_calls(message: Message) -> tuple[ToolCall, ...]:
-    opening = message.text.find("[")
-    if message.role != "assistant" or not message.text.startswith(_CALLING) or opening < 0:
-        return ()
-    found = read_loosely(message.text, opening)
+def _read_calls(text: str) -> tuple[ToolCall, ...]:
+    found = read_loosely(text, 0)
+    listed = found.value if found and isinstance(found.value, list) else []
     made = list[ToolCall]()
-    for quoted in found.value if found and isinstance(found.value, list) else ():
-        function = quoted.get("function") if isinstance(quoted, Mapping) else None
+    for quoted, function in ((each, each.get("function")) for each in listed if isinstance(each, Mapping)):
         if isinstance(function, Mapping) and isinstance(function.get("name"), str):
             given = function.get("arguments", {})
             arguments = given if isinstance(given, str) else json.dumps(given, ensure_ascii=False)
@@ -160,19 +148,17 @@ _FORMAT_REQUEST = lazy_pattern(  # You must format the previous response as stru
     r"\b(?:previous|preceding|above|last|original)\s(?:response|answer|message|text|output|conversation|question)\b"
     r"[^.!?\n]{0,80}[.!]?(?:\s+(?:respond|answer)\b[^.!?\n]{0,80}[.!]?)?(?:</\w{1,20}>)?"
 )
-_SENTENCE_END = lazy_pattern(r"[.!?\n]")
 _LONGEST_NUDGE = 200  # characters
 _LAST_LABEL = lazy_pattern(r"\n([A-Za-z][\w ]{0,30}):\s*\Z")
 _MISSES_CALL = lazy_pattern(  # You did not use a tool in your previous response!
     r"(?i)\bno (?:tool|function)[ _]calls?\b|\b(?:did not|didn't|failed to|does not|must)\b.{0,30}?"
     r"\b(?:use|call|include|contain|make|have)\b.{0,30}?\b(?:tool|function)\b"
 )
-_TRANSCRIPT_OPENING = "For context:"
+_OPENINGS = {"user": ("For context:", "Observation:"), "assistant": ("Calling tools:",)}  # of what tells of calls
+_TELLING = (*_OPENINGS["user"], *_OPENINGS["assistant"])
 _LONGEST_TRANSCRIPT = 100_000
 _ACT = lazy_pattern(
     r"\[[\w -]{1,80}\] (?:called tool `(?P<made>[^`\n]{1,128})` with parameters:|"
-    r"`(?P<of>[^`\n]{1,128})` tool returned result:|said:)"
+    r"`(?P<of>[^`\n]{1,128})` tool returned result:|said:)|\A(?:(?P<listed>Calling tools)|(?P<seen>Observation)):"
 )
 _MARKERS = lazy_pattern(r"<<<(?:BEGIN|END)_\w{1,60}>>>")
-_CALLING = "Calling tools:"
-_OBSERVED = "Observation:"

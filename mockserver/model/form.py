@@ -201,34 +201,12 @@ def without_form(call: Call) -> Call:
 
 
 def _strip_form(text: str, names: Sequence[str]) -> str:
-    """A text without sentences that order a form and name no tool; if nothing is left, what follows the first form.
-
-    The manual of a coding agent, behind the task and under headings of its own, orders only forms.
-    """
+    """A text without sentences that order a form and name no tool; if nothing is left, what follows the forms."""
     text = cut_manual(text)
     if _form_words().isdisjoint(_TOKEN.findall(text.lower())):
         return text
-    masked = _BRACES.sub(lambda found: "_" * len(found[0]), text)
-    places = [found.span() for found in _SENTENCE_OR_HEAD.finditer(masked)]
-    forms = {place: _find_form_end(text[slice(*place)]) for place in places}
-    kept = list[str]()
-    rests = list[str]()
-    goes_on = False
-    for place, end in forms.items():
-        piece = text[slice(*place)]
-        if (end and not any(name in piece for name in names)) or goes_on:
-            rests.append(piece[end:])
-        else:
-            kept.append(piece)
-        goes_on = bool(end) and masked[place[1] - 1] == ":" and not _LISTING.isdisjoint(split_words(piece))
-    rest = "".join(kept)
-    return rest if not rests or _TWO_LETTERS.search(rest) else "".join(rests)
-
-
-def cut_manual(text: str) -> str:
-    """Return what stands before the manual of a coding agent."""
-    manual = _MANUAL.search(text)
-    return text[: manual.start()] if manual else text
+    rest = _form_order().sub(lambda found: found[0] if any(name in found[0] for name in names) else " ", text).strip()
+    return rest if _TWO_LETTERS.search(rest) else _form_order().sub(r"\g<rest>", text)
 
 
 @cache
@@ -236,20 +214,32 @@ def _form_words() -> frozenset[str]:
     return word_group("answering") | word_group("units") | {"keep", "be", "stay"}
 
 
-def _find_form_end(sentence: str) -> int:
-    """Where the form that a sentence orders ends, "Answer in one word", "Respond as JSON"; 0 if it orders none."""
-    spoken = [found for found in _TOKEN.finditer(sentence.lower()) if found[0] not in word_group("form_leads")]
-    verb = bool(spoken) and spoken[0][0] in word_group("answering")
-    tokens = [found for found in spoken[verb:] if found[0] not in word_group("form_fillers")]
-    said, choice = ([*(found[0] for found in each), "", "", "", ""] for each in (tokens, spoken[verb:]))
-    unit = next((at for at in (1, 2, 3) if said[at] in word_group("units")), 0)
-    is_count = unit > 0 and NUMBER_ALONE.fullmatch(said[0]) is not None
-    is_choice = choice[0] in word_group("choices") and choice[1] in ("or", "/", "|", *word_group("choices"))
-    is_form = said[0] in word_group("forms") and said[1] not in ("of", "for", "file", "files")
-    is_ordered = verb and (is_form or is_choice or is_count or said[0][:1] in ("{", "<"))
-    is_brief = choice[0] in ("keep", "be", "stay") and not {"short", "brief", "concise"}.isdisjoint(said)
-    orders = is_ordered or is_brief or (is_count and len(spoken) < _FEW_WORDS)
-    return (tokens or spoken)[unit * is_count].end() if orders else 0
+@cache
+def _form_order() -> re.Pattern[str]:
+    """Return a pattern of sentences such as "Answer in one word", "Respond as JSON with ...", "Keep it short"."""
+    group = {
+        name: "|".join(sorted(word_group(name), key=lambda word: (-len(word), word)))
+        for name in ("answering", "form_fillers", "forms", "choices", "units")
+    }
+    fillers = rf"(?:(?:{group['form_fillers']}|with|only|just|either|exactly|simply|strictly)\b[ :]+)*"
+    counted = rf"{NUMBER}[ -](?:\w+ )?(?:{group['units']})\b"
+    choice = rf"(?:{group['choices']})(?: or |/| ?\| ?|, ?)(?:{group['choices']})\b"
+    form = rf"(?:{group['forms']})\b(?! (?:of|for|files?)\b)"
+    return re.compile(
+        rf"(?i)(?:^|(?<=[.!?:;\n]))\s*(?:(?:and|then|please|but|finally|always|also)\b[ ,]*)*"
+        rf"(?:(?:{group['answering']}) {fillers}(?:{form}|{choice}|{counted}|[{{<])"
+        rf"|{fillers}{counted}(?=[^.!?\n]{{0,30}}(?:[.!?]|$))"
+        r"|(?:keep|be|stay)\b[^.!?\n]{0,30}\b(?:short|brief|concise)\b)"
+        r"(?P<rest>(?:\{[^{}]{0,2000}\}|\b(?:keys?|fields?|properties|format|schema|shape|like|options?):\s"
+        r"|```[^`]{0,4000}```|[^.!?:;\n]|[.:](?=\S))*[.!?:;]*\s*)",
+        re.MULTILINE,
+    )
+
+
+def cut_manual(text: str) -> str:
+    """Return what stands before the manual of a coding agent, which has headings of its own and orders only forms."""
+    manual = _MANUAL.search(text)
+    return text[: manual.start()] if manual else text
 
 
 _LENGTH = lazy_pattern(
@@ -337,12 +327,7 @@ _APPROVING = lazy_pattern(
     r"(?i)\b(?:feedbacks?|nothing to \w+|no (?:comments?|changes?|issues)|satisf\w+|approv\w+|addressed|good)\b"
 )
 _TWO_LETTERS = lazy_pattern(r"[^\W_]{2}")
-_BRACES = lazy_pattern(r"\{[^{}]{0,2000}\}")
-_SENTENCE_OR_HEAD = lazy_pattern(r"(?:[^.!?:;\n]|[.:](?=\S))+[.!?:;\n]*\s*|[.!?:;\n]+\s*")
 _TOKEN = lazy_pattern(r"[\w'-]+|[^\w\s]")
-NUMBER_ALONE = lazy_pattern(NUMBER)
-_FEW_WORDS = 8  # words of a sentence that only says how long an answer is
-_LISTING = vocabulary("key keys field fields properties format schema shape like option options")
 
 
 # Forms to fill in

@@ -50,13 +50,10 @@ def cite_sources(uses: Sequence[Item | ToolUse], text: Text) -> Text:
     actions = (use.body.get("action") for use in uses if isinstance(use, Item) and use.kind == "web_search_call")
     urls = [source["url"] for action in actions if isinstance(action, Mapping) for source in action.get("sources", ())]
     places = {"type": "url_citation", "start_index": 0, "end_index": len(text.text)}
-    cited = [{**places, "title": _entitle(url), "url": url} for url in urls]
+    # An address that was made up names its page: `News about whales`.
+    titles = [url.rpartition("/")[2].replace("-", " ").capitalize() for url in urls]
+    cited = [{**places, "title": title, "url": url} for title, url in zip(titles, urls, strict=True)]
     return replace(text, annotations=(*text.annotations, *cited)) if cited else text
-
-
-def _entitle(url: str) -> str:
-    """Return the words in the address of a page that was made up: `News about whales`."""
-    return url.rpartition("/")[2].replace("-", " ").capitalize()
 
 
 def write_free_text(tool: Tool, said: Mentions, seed: Seed) -> str:
@@ -151,15 +148,15 @@ def _mcp_use(tool: Tool, call: Call, said: str, seed: Seed) -> Item | None:
     parts = [part for message in call.since_user for part in message.parts if part.get("server_label") == label]
     if not names:
         return None if parts else make_item("mcp_list_tools", {"server_label": label, "tools": []})
-    approved = _approval(call)
-    if approved is False or any(part.get("type") == "mcp_call" for part in parts):
+    answered = list_recent_approvals(call)
+    if (answered and not answered[-1].approved) or any(part.get("type") == "mcp_call" for part in parts):
         return None
     said = said[:_LONGEST_MCP_QUERY]
     words = set(pieces(said.lower()))
     name = max(names, key=lambda name: len(words.intersection(pieces(name.lower()))))
     arguments = json.dumps({"query": " ".join(said.split())}, ensure_ascii=False)
     use = {"server_label": label, "name": name, "arguments": arguments}
-    if approved is None and _needs_approval(tool.options.get("require_approval"), name):
+    if not answered and _needs_approval(tool.options.get("require_approval"), name):
         return make_item("mcp_approval_request", use)
     return make_item("mcp_call", {**use, "output": draw_sentence(seed.stream("mcp", label))})
 
@@ -167,11 +164,6 @@ def _mcp_use(tool: Tool, call: Call, said: str, seed: Seed) -> Item | None:
 def _names(allowed: Json) -> list[str]:
     listed = allowed.get("tool_names") if isinstance(allowed, Mapping) else allowed
     return [name for name in listed if isinstance(name, str) and name] if isinstance(listed, list) else []
-
-
-def _approval(call: Call) -> bool | None:
-    answered = list_recent_approvals(call)
-    return answered[-1].approved if answered else None
 
 
 def _needs_approval(required: Json, name: str) -> bool:

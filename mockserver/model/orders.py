@@ -13,16 +13,25 @@ from itertools import dropwhile
 
 from msgspec import Struct
 
+from mockserver.core.json import Json
 from mockserver.core.lazy import lazy_pattern, remember
 from mockserver.core.seed import Random
 from mockserver.model.arguments import mentions
 from mockserver.model.choosing import find_option, rank_options
-from mockserver.model.code_stubs import write_stub
 from mockserver.model.listed_options import find_hints, list_options
-from mockserver.model.prose import ENGLISH, SENTENCE, Topic, requested_language
+from mockserver.model.passages import denies
+from mockserver.model.prose import ENGLISH, SENTENCE, Topic, content_words, requested_language
 from mockserver.model.schema.scalars import known_text
 from mockserver.model.shapes import shape_of
-from mockserver.model.vocabulary import NUMBER_WORDS, capitalized, english, read_truth, word_lists
+from mockserver.model.vocabulary import (
+    NUMBER_WORDS,
+    capitalized,
+    english,
+    read_truth,
+    singular,
+    split_words,
+    word_lists,
+)
 
 Fact = tuple[str, str]  # what it is about, which may be empty, and what is known of it
 NUMBER = rf"(?:[0-9]{{1,4}}|{NUMBER_WORDS})"
@@ -260,8 +269,7 @@ def _choose_number(request: Request, rng: Random) -> str | None:
 def _is_true(request: Request) -> bool | None:
     """Return whether what tools returned says so; None where they returned nothing."""
     stated = (read_truth(value) for _, value in request.facts)
-    denied = _DENIAL.search(request.found) is not None
-    return next((value for value in stated if value is not None), not denied if request.found else None)
+    return next((value for value in stated if value is not None), not denies(request.found) if request.found else None)
 
 
 def _find_lettered(text: str) -> dict[str, str]:
@@ -362,7 +370,6 @@ _RANKING = lazy_pattern(
 _LETTER = lazy_pattern(r"[A-Za-z](?:\)|$)")
 _LABELLED_LETTER = lazy_pattern(r"(\w{3,12}: ?)(?:\$LETTER|\[LETTER\]|<letter>)")
 _LETTER_ALONE = lazy_pattern(r"(?i)\bletters?\b|\bonly (?:a |the |one )?(?:single )?(?:choice|option)\b")
-_DENIAL = lazy_pattern(r"(?i)\b(?:not|no|never|none|cannot|\w+n't|false)\b")
 
 
 # Sums
@@ -438,3 +445,95 @@ _SPACED = lazy_pattern(r"[+*]|\s[-/]\s")
 _CUE = lazy_pattern(
     r"(?i)(?:what(?:'s| is| are| does)|how much is|calculate|compute|evaluate|solve|result of|value of|equals?):?\s*$"
 )
+
+
+# Code: stubs, as programs parse or run what they get
+
+
+def write_stub(text: str, rules: str = "") -> str | None:
+    """Return a stub in the language that a prompt, or else its rules, asks for; None if no code is ordered.
+
+    It is fenced unless only code may be written.
+    """
+    said = _CODE.search(text)
+    alone = _CODE_ALONE.search(text) or _CODE_ALONE.search(rules)
+    spoken = [found[1] for each in (text, rules) if (found := _LANGUAGES.search(each.lower()))]
+    if said is None and any(map(_SQL_ORDERED.search, (text, rules))):
+        return write_sql(text, rules)
+    if said is None and (alone is None or not spoken):
+        return None
+    named = next(iter(spoken), "python")
+    language = "sql" if named.endswith("sql") else _ALIASES.get(named, named)
+    stub = _fill_stub(language, text)
+    return stub if alone else f"```{language}\n{stub}\n```"
+
+
+def _fill_stub(language: str, text: str) -> str:
+    signed = _SIGNATURE.search(text)
+    silent = english("said_of_code", "formats")
+    about = [word for word in content_words(text, ENGLISH) if word.lower() not in silent]
+    name = signed[1] if signed else "_".join([*map(singular, about[:1]), *about[1:3]])
+    form = (english(language, "code") or english("python", "code"))[0]
+    stub = form.format(name=name or "main", about=" ".join(text.split()).rstrip(".?!")[:_MAX_REPEATED]).strip()
+    if signed:
+        stub = stub.replace("*values", signed[2]).replace("return values", f"return {signed[2].split(',')[0]}")
+    return stub
+
+
+def write_code_values(properties: Mapping[str, Json], said: str, context: str) -> dict[str, Json]:
+    """Return stubs for the properties that are described as SQL or code, if the text that wants them has no code."""
+    made: dict[str, Json] = {}
+    for name, inner in properties.items():
+        if not isinstance(inner, Mapping) or inner.get("type") != "string":
+            continue
+        about = f"{name} {inner.get('description', '')}"[:_LONGEST_NOTE]
+        if "sql" in split_words(about) and not _HAS_SQL.search(said):
+            made[name] = write_sql(said, context)
+        elif _COMMAND_MENTION.search(about) and not _HAS_COMMAND.search(said):
+            made[name] = _fill_stub("bash", said.replace('"', "'"))
+        elif _CODE_MENTION.search(about) and not _HAS_CODE.search(said):
+            made[name] = _fill_stub("python", said)
+    return made
+
+
+def write_sql(said: str, context: str) -> str:
+    """Return a query of the table that a question names, of those that the context or the question itself shows."""
+    tables = [table for text in (context, said) for table in _TABLE.findall(text)]
+    tables = tables or [table for line in _ROW_OF_NAMES.findall(context) for table in line.split(", ")]
+    about = [singular(word) for word in content_words(_TABLE.sub(" ", said), ENGLISH)]
+    silent = english("said_of_code", "formats")
+    named = next((table for table in tables if singular(table) in about), None)
+    table = named or next(iter((*tables, *(word for word in about if word not in silent))), "items")
+    return " ".join(("SELECT", "COUNT(*)" if "how many" in said.lower() else "*", "FROM", table, "LIMIT 10"))
+
+
+_MAX_REPEATED = 100  # characters of a prompt that a stub repeats
+_LONGEST_NOTE = 300
+_SQL_ORDERED = lazy_pattern(
+    r"(?i)\b(?:generate|write|create|return|produce)\b[^.?!\n]{0,60}\b\w{0,10}sql(?:ite)? quer(?:y|ies)\b"
+)
+_HAS_SQL = lazy_pattern(r"(?is)\bselect\b.{1,200}\bfrom\b|\b(?:insert into|update \w+ set|delete from)\b")
+_CODE_MENTION = lazy_pattern(
+    r"(?i)\bcode (?:block|snippet)s?\b|\b(?:python|source|executable)[ _]code\b|\bcode to (?:run|execute)\b"
+)
+_COMMAND_MENTION = lazy_pattern(r"(?i)\b(?:bash|shell|terminal) commands?\b")
+_HAS_COMMAND = lazy_pattern(
+    r"(?im)[`$|]|--|\./|(?:^|[.:;,]\s+|\b(?:please|then|and|use)\s+)(?:run|execute|ls|cd|pwd|cat|git|grep|echo)\b"
+)
+_HAS_CODE = lazy_pattern(r"[`'\"()=;{}]|\d\s?[-+*/^]")
+_TABLE = lazy_pattern(r"(?i)\bcreate table (?:if not exists )?[\[\"`]?(\w{1,60})")
+_ROW_OF_NAMES = lazy_pattern(r"(?m)^(\w{1,60}(?:, \w{1,60}){0,200})$")
+_CODE = lazy_pattern(
+    r"(?i)\b(?:write|create|implement|generate|make|give me|show me|provide)\b[^.?!\n]{0,60}?"
+    r"\b(?:functions?|scripts?|programs?|class|code|snippet|sql quer(?:y|ies)|regex|command|one-liner)\b(?! of\b)"
+)
+_CODE_ALONE = lazy_pattern(
+    r"(?i)\b(?:only|just|nothing but|raw)\b[^.\n]{0,30}\b(?:code|commands?|sql|regex|quer(?:y|ies)|functions?)\b"
+    r"|\b(?:code|command|sql|query|regex) only\b|\b(?:no|without)\b[^.\n]{0,20} (?:markdown|fences?|backticks)\b"
+)
+_LANGUAGES = lazy_pattern(
+    r"\b(python|javascript|typescript|js|ts|java|rust|golang|ruby|php|bash|shell|\w{0,10}sql|sqlite|html|css|regex"
+    r"|dockerfile|(?<=in )(?:go|c))\b(?![+#])"
+)
+_ALIASES = {"js": "javascript", "ts": "typescript", "golang": "go", "sqlite": "sql", "shell": "bash"}
+_SIGNATURE = lazy_pattern(r"\b([A-Za-z_]\w{1,60})\(([\w, ]{1,80})\)")

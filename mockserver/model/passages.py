@@ -174,7 +174,11 @@ def _answer(about: Topic, found: _Statement) -> str:
     text = text if text.endswith((".", "!", "。", "！", "।", "…")) else text + "."
     if about.kind != "yes":
         return text
-    return f"{'No' if _DENIAL.search(found.text) else 'Yes'}. {text}"
+    return f"{'No' if denies(found.text) else 'Yes'}. {text}"
+
+
+def denies(text: str) -> bool:
+    return _DENIAL.search(text) is not None
 
 
 def _name(said: str, call: Call, sentences: Sequence[_Statement]) -> str | None:
@@ -241,7 +245,7 @@ _TURNED = {
     "i'll": "you will", "i": "you", "my": "your", "mine": "yours", "me": "you", "myself": "yourself",
     "we are": "you are", "we": "you", "our": "your",
 }  # fmt: skip
-_DENIAL = lazy_pattern(r"(?i)\b(?:not|no|never|cannot|without|isn't|aren't|doesn't|don't|won't|can't)\b")
+_DENIAL = lazy_pattern(r"(?i)\b(?:not|no|never|none|cannot|without|\w+n't|false)\b")
 _NOT_KNOWN = lazy_pattern(
     r"(?i)\b(?:if|when|unless)\b[^.\n]{0,80}?\b(?:answer|context|information|document|know|sure|found|find|there|text"
     r"|relevant|mentioned|contain)\w*\b[^\n]{0,100}?\b(?:say|reply|respond|answer|state|write|return|output)\b"

@@ -498,8 +498,8 @@ _BLOCKS = (
 )
 
 
-def sentences(topic: Topic, rng: Random, *, opened: bool = True) -> Iterator[str]:
-    return (text for text, _ in Speaker(topic, rng).sentences("openers" if opened else "middles"))
+def sentences(topic: Topic, rng: Random) -> Iterator[str]:
+    return (text for text, _ in Speaker(topic, rng).sentences())
 
 
 def blank(topic: Topic) -> str:
@@ -577,10 +577,6 @@ class Speaker:
             return self._foreign(opened=begin == "openers")
         first = _beginnings(self._gaps, self._topic.kind, begin)
         return self.speak(pick(first, self._rng) if first else None)
-
-    def opening(self) -> str:
-        """Return a first sentence."""
-        return next(self.sentences())[0]
 
     def thoughts(self) -> Iterator[str]:
         """Yield sentences of reasoning without end, those in English in the order of their list."""

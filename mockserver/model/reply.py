@@ -27,13 +27,12 @@ from mockserver.core.plan import Failure, Text
 from mockserver.core.seed import Random, Seed
 from mockserver.model.arguments import find_record, mentions
 from mockserver.model.choosing import list_properties
-from mockserver.model.code_stubs import write_code_values
 from mockserver.model.conversation import cut_examples, unwrap
 from mockserver.model.form import find_closing, find_form, finish_answer, write_list
 from mockserver.model.hosted import cite_sources
 from mockserver.model.listed_options import choose_speaker, choose_values, find_endings
 from mockserver.model.notations import answer_in_notation
-from mockserver.model.orders import Request, compute, decide, obey
+from mockserver.model.orders import Request, compute, decide, obey, write_code_values
 from mockserver.model.passages import (
     describe_results,
     find_citation,
@@ -198,9 +197,7 @@ def _fill(schema: Json, call: Call, seed: Seed, said: str) -> Json:
     stated |= write_code_values(properties, said, call.system)
     if is_settled := bool(results or _DONE.search(said)):
         stated |= find_endings(schema)
-    spoken = mentions(*results, _remove_nulls(said)).stating(stated)
-    nulls = any(_remove_nulls(text) != text for text in (said, rules))
-    spoken = replace(spoken, sparse=nulls and bool(spoken.text), is_settled=is_settled)
+    spoken = replace(mentions(*results, said).stating(stated), is_settled=is_settled)
     return fill_schema(schema, seed.branch("schema"), spoken, f"{rules}\n{said}")
 
 
@@ -212,13 +209,6 @@ def _find_answer(call: Call, properties: Mapping[str, Json], said: str) -> dict[
     result = compute(said, bare=True)
     found = find_passage(call, find_topic(call)) if result is None else try_parse(result, result)
     return dict.fromkeys(names[:1], found) if found is not None else {}
-
-
-def _remove_nulls(text: str) -> str:
-    """Return a text without the sentences that order null where nothing is known: they say no values."""
-    if "null" not in text.lower():
-        return text
-    return "".join(sentence for sentence in _END_OF_SENTENCE.split(text) if not _NULL.search(sentence))
 
 
 def _make_object(call: Call, rng: Random) -> Json:
@@ -244,7 +234,6 @@ _FORMAT_WRITERS: Mapping[str, Callable[[Call, Seed, Options], DraftChoice]] = {
 _AROUND = lazy_pattern(  # what a prompt quotes or asks
     r"</?[A-Za-z][\w-]{0,30}>|\b[Aa]nswer the (?:user'?s'? |following )?question\b[^.:?\n]{0,60}[.:]"
 )
-_END_OF_SENTENCE = lazy_pattern(r"(?<=[.!?\n;])")
 _MATERIAL = lazy_pattern(  # quoted, to be read for values
     r"(?:[:\n]|\b[Ee]xtract)\s{0,9}[\"“`](?P<said>(?:[^\"“”`\s]+\s+){3,400}[^\"“”`\s]+)[\"”`]"
 )
@@ -254,6 +243,3 @@ _DONE = lazy_pattern(  # You have currently done the follow steps:
     r":\s*[^\s\w]"
 )
 _ANSWER_NAMES = (("answer",), ("response",), ("reply",))
-_NULL = lazy_pattern(
-    r"(?i)\b(?:use|return|put|set|leave|write|give|otherwise|else|is|be|to|as|with)\b.{0,40}?\bnull\b|\bnull if\b"
-)

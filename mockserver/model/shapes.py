@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from json import JSONDecoder, loads
+from math import isfinite
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -35,10 +36,21 @@ def find_objects(text: str) -> Iterator[FoundValue]:
 
 
 def decode(text: str, start: int) -> FoundValue | None:
+    """Return the JSON that begins at a place; None if there is none, or a number in it is not finite."""
     with suppress(ValueError, RecursionError):
-        value, end = JSONDecoder().raw_decode(text, start)
+        value, end = _JSON.raw_decode(text, start)
         return FoundValue(value, start, end)
     return None
+
+
+def _read_finite(written: str) -> float:
+    number = float(written)
+    if not isfinite(number):
+        raise ValueError(written)
+    return number
+
+
+_JSON = JSONDecoder(parse_float=_read_finite, parse_constant=_read_finite)
 
 
 def read_loosely(text: str, start: int) -> FoundValue | None:
@@ -160,10 +172,10 @@ def schema_of_note(note: str) -> dict[str, Json]:
     return {**made, "description": comment or text} if made else {}
 
 
-def with_told_bounds(schema: Json, prompt: str = "", levels: int = 6) -> Json:
-    """Return a schema with the bounds and options that only descriptions tell, or the prompt by a name: `score (0-3)`.
+def with_told_bounds(schema: Json, text: str = "", levels: int = 6) -> Json:
+    """Return a schema with the bounds and options that only descriptions tell, or a text by a name: `score (0-3)`.
 
-    `the verdict (0 or 1)`, `from 1 to 5`, `Allowed categories: TRAVEL, MEALS`.
+    `the verdict (0 or 1)`, `from 1 to 5`, `Allowed categories: TRAVEL, MEALS`, `"mood": "good" or "bad"`.
     """
     if not isinstance(schema, Mapping) or not levels:
         return schema
@@ -171,10 +183,10 @@ def with_told_bounds(schema: Json, prompt: str = "", levels: int = 6) -> Json:
     for key in ("properties", "$defs", "definitions"):
         if isinstance(inner := schema.get(key), Mapping):
             told[key] = {
-                name: with_told_bounds(_note_range(each, name, prompt), prompt, levels - 1)
+                name: with_told_bounds(_add_told(each, name, text, inner), text, levels - 1)
                 for name, each in inner.items()
             }
-    told |= {key: with_told_bounds(schema[key], prompt, levels - 1) for key in ("items",) if key in schema}
+    told |= {key: with_told_bounds(schema[key], text, levels - 1) for key in ("items",) if key in schema}
     said, kind = schema.get("description"), schema.get("type")
     if not isinstance(said, str) or not schema.keys().isdisjoint(_BOUNDS):
         return told
@@ -186,15 +198,27 @@ def with_told_bounds(schema: Json, prompt: str = "", levels: int = 6) -> Json:
     return told
 
 
-def _note_range(schema: Json, name: str, prompt: str) -> Json:
-    """Return the schema of a number with the range that a prompt tells by its name, unless its own words tell one."""
-    if not prompt or not isinstance(schema, Mapping) or schema.get("type") not in ("integer", "number"):
+def _add_told(schema: Json, name: str, text: str, siblings: Mapping[str, Json]) -> Json:
+    """Return the schema of a number with the range that a text tells by its name, of a text with the options."""
+    if not text or not isinstance(schema, Mapping) or not schema.keys().isdisjoint(_BOUNDS):
+        return schema
+    kind = schema.get("type")
+    if kind not in ("integer", "number", "string") or (kind == "string" and name not in text):
         return schema
     described = str(schema.get("description", ""))
-    if _TOLD_RANGE.search(described) or not schema.keys().isdisjoint(_BOUNDS):
+    if kind != "string":
+        if name in ("choice", "index") and (numbered := _NUMBERED_TO.search(text)):
+            return {**schema, "minimum": 1, "maximum": int(numbered[1])}
+        found = re.search(rf"(?i)(?<!\w){re.escape(name)}\b{_RANGE_OF_NAME}", text)
+        if found is None or _TOLD_RANGE.search(described):
+            return schema
+        return {**schema, "description": f"{described} (from {found[1]} to {found[2]})"}
+    if not schema.keys() <= {"type", "description"}:
         return schema
-    found = re.search(rf"(?i)(?<!\w){re.escape(name)}\b{_RANGE_OF_NAME}", prompt)
-    return schema if found is None else {**schema, "description": f"{described} (from {found[1]} to {found[2]})"}
+    notes = re.findall(rf"[\"'`*]{re.escape(name)}[\"'`*]{_NOTED_VALUE}", text) if len(siblings) <= MOST_KEYS else ()
+    told = (options_of_note(note) for note in notes if len(QUOTED_OPTION.findall(note)) > 1)
+    known = siblings.keys() | _TYPES.keys()
+    return next((each for each in told if each and known.isdisjoint(each.get("enum", ()))), schema)
 
 
 def _in_range(note: str) -> dict[str, Json]:
@@ -355,7 +379,7 @@ def _shape_in(text: str, found: FoundValue, said: str) -> Described:
     after = text[found.end :]
     notes = f"{before[-_MOST_FOR_KEYS:]}\n{after[:_MOST_FOR_KEYS]}"
     if "json" in notes.lower():
-        schema = _add_notes(schema, notes)
+        schema = with_told_bounds(schema, notes)
     window = text[max(0, found.start - 2000) : found.end]
     is_listed = _LISTED.search(before[-_NEAR:]) or len(_SEVERAL.findall(window)) > len(_LIST_VALUE.findall(window))
     if schema.get("type") == "object" and not _holds_list(schema) and is_listed:
@@ -376,25 +400,6 @@ def _holds_list(schema: Mapping[str, Json]) -> bool:
     """Return whether a schema is one list by a name, and so is all that is wanted."""
     inner = [*schema.get("properties", {}).values()]
     return "$defs" in schema or (len(inner) == 1 and isinstance(inner[0], Mapping) and inner[0].get("type") == "array")
-
-
-def _add_notes(schema: Mapping[str, Json], text: str) -> Mapping[str, Json]:
-    """Return the schema of an example with what the text says of its texts and numbers: which they may be."""
-    if schema.get("type") == "array" and isinstance(schema.get("items"), Mapping):
-        return {**schema, "items": _add_notes(schema["items"], text)}
-    properties = schema.get("properties")
-    if not isinstance(properties, Mapping) or len(properties) > MOST_KEYS:
-        return schema
-    noted = {}
-    for name, inner in properties.items():
-        plain = isinstance(inner, Mapping) and inner.keys() <= {"type", "description"} and inner.get("type") == "string"
-        told = re.findall(rf"[\"'`*]{re.escape(name)}[\"'`*]{_NOTED_VALUE}", text) if plain else ()
-        several = (options_of_note(note) for note in told if len(QUOTED_OPTION.findall(note)) > 1)
-        several = (each for each in several if properties.keys().isdisjoint(each.get("enum", ())))
-        noted[name] = next(filter(None, several), _add_notes(inner, text) if isinstance(inner, Mapping) else inner)
-        if name in ("choice", "index") and (range_ := _NUMBERED_TO.search(text)):
-            noted[name] = {"type": "integer", "minimum": 1, "maximum": int(range_[1])}
-    return {**schema, "properties": noted}
 
 
 def _set_number(schema: Mapping[str, Json], found: re.Match[str]) -> dict[str, Json]:

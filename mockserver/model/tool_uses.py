@@ -44,11 +44,10 @@ from mockserver.model.choosing import (
     list_required,
     refers_back,
 )
-from mockserver.model.code_stubs import write_code_values
 from mockserver.model.form import WHEN_DONE, without_form
 from mockserver.model.hosted import limit_to_choice, make_hosted_use, write_free_text
 from mockserver.model.listed_options import choose_values, find_colleague
-from mockserver.model.orders import compute, find_courtesy
+from mockserver.model.orders import compute, find_courtesy, write_code_values
 from mockserver.model.passages import describe_results, list_result_texts
 from mockserver.model.schema import generate_instance
 from mockserver.model.shapes import with_told_bounds
@@ -454,7 +453,11 @@ def _find_wanted(call: Call, tools: Sequence[Tool], ordered: Instructions) -> Se
         only_sorts = len(colleagues) == len(tools) > 1 and not list_recent_tool_calls(call) and not _TO_YOU.search(text)
         if fitting or only_sorts:
             return (ToolRequest(fitting or colleagues[0], text),)
-    asks = ("?" in text or _ASKS.match(text)) and not compute(text, bare=True) and not _TO_YOU.search(text)
+    asks = (
+        ("?" in text or not _ASKING.isdisjoint(split_words(text)[:1]))
+        and not compute(text, bare=True)
+        and not _TO_YOU.search(text)
+    )
     is_news = _NEWS.search(text) is not None
     searching = (tool for tool in work if (asks and _searches_anything(tool)) or (is_news and _searches_web(tool)))
     return tuple(ToolRequest(tool, text) for tool in islice(searching, 1))
@@ -491,7 +494,7 @@ _FITS_COLLEAGUE = -0.1  # enough for a colleague: its name begins with another v
 _SEARCHING = vocabulary(
     "search retrieve retrieval retriever lookup knowledge docs documents rag web wikipedia browse sql database"
 )
-_ASKS = lazy_pattern(r"(?i)\s*(?:what|who|whose|when|where|which|how)\b")
+_ASKING = vocabulary("what who whose when where which how")
 _SEARCHED = vocabulary("query question q search input keywords topic term request")
 _NEWS = lazy_pattern(
     r"(?i)\b(?:news|latest|current(?:ly)?|recent(?:ly)?|today|yesterday|nowadays|(?:this|last) (?:week|month|year))\b"

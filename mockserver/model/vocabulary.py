@@ -211,7 +211,7 @@ def split_words(text: str) -> tuple[str, ...]:
     """
     said = list[str]()
     for piece in pieces(_plain(text)):
-        if not piece.isascii() and _UNSPACED.match(piece):
+        if not piece.isascii() and UNSPACED_LETTER.match(piece):
             said += (piece[at : at + 2] for at in range(max(1, len(piece) - 1)))
         else:
             said.append(piece[:_LONGEST_WORD].lower())
@@ -334,7 +334,7 @@ _LONGEST_WORD = 100  # characters that are compared; words are kept in caches
 _WEIGHT_OF_ACTION = 0.6
 _SIGNS = "+*×÷"
 _ASIAN = r"\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"
-_UNSPACED = lazy_pattern(f"[{_ASIAN}]")
+UNSPACED_LETTER = lazy_pattern(f"[{_ASIAN}]")
 _SMALL_WORD = lazy_pattern(r"[^\W\d_]{1,20}")
 _NO_CAPITAL = rf"[^\W\d_A-Z{_ASIAN}]"
 _ASCII_PIECE = lazy_pattern(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[+*]")  # the same, compiled in a tenth of the time

@@ -13,6 +13,7 @@ from mockserver.config.errors import ConfigError
 from mockserver.config.settings import RECORD_MODES
 from mockserver.config.source import did_you_mean
 from mockserver.config.spelling import KEYWORDS, Spelling, list_texts
+from mockserver.core.episode import SUFFIX, name_file
 from mockserver.core.json import Json
 from mockserver.pytest_plugin.plugin_options import FAULT_MARK, MARK, OPTIONS, name_flag
 from mockserver.reports.failures import Problem, make_problem
@@ -72,7 +73,7 @@ class Configuration(Struct, frozen=True):
     @property
     def cassette_file(self) -> str:
         """The path of that cassette."""
-        return f"{self.values['cassettes']}/{str(self.cassette).removesuffix('.yaml')}.yaml"
+        return f"{self.values['cassettes']}/{name_file(str(self.cassette))}"
 
     def make_setup(self, **more: Any) -> Setup:
         """Return the setup, with more options; mistakes are raised when it is used."""
@@ -90,12 +91,12 @@ class Configuration(Struct, frozen=True):
         if self.cassette is not None or not self.plays_own:
             return
         folder = Path(_find_folder(self.item, self.values))
-        file = folder / f"{_name_own_cassettes(self.item, self.values)[0]}.yaml"
+        file = folder / name_file(_name_own_cassettes(self.item, self.values)[0])
         test = file.stem.partition("[")[0]
-        others = sorted(each for each in file.parent.glob("*.yaml") if each.stem.partition("[")[0] == test)
+        others = sorted(each for each in file.parent.glob(f"*{SUFFIX}") if each.stem.partition("[")[0] == test)
         advice = "rename one, or record"
         if not others:
-            others = sorted(folder.glob("*.yaml"))
+            others = sorted(folder.glob(f"*{SUFFIX}"))
             likely = next((each.stem for each in others if each.stem in test), others[0].stem if others else "")
             advice = f'name one in @pytest.mark.{MARK}(cassette="{likely}"), or record'
         if others:
@@ -144,7 +145,7 @@ def _find_own_cassette(item: pytest.Item, values: Mapping[str, Any]) -> Mapping[
     if replays and not os.path.isdir(folder):  # as for most tests; the rest is slower
         return {}
     names = _name_own_cassettes(item, values)
-    existing = next((name for name in names if os.path.exists(f"{folder}/{name}.yaml")), None)
+    existing = next((name for name in names if os.path.exists(f"{folder}/{name_file(name)}")), None)
     return {} if replays and existing is None else {"cassette": existing or names[0], "cassettes": folder}
 
 

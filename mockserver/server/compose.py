@@ -22,7 +22,7 @@ from mockserver.media.large_data import count_on_disk
 from mockserver.server.live import Live
 from mockserver.server.recording.cassette_store import CassetteStore
 from mockserver.server.recording.player import Player
-from mockserver.server.recording.recorder import RecordingPolicy
+from mockserver.server.recording.recording_policy import RecordingPolicy
 from mockserver.server.sources import Sources, check_cassettes
 from mockserver.state.in_memory import MemoryCounters, MemoryValueStore
 from mockserver.state.journal import Journal

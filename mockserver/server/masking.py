@@ -8,7 +8,7 @@ from urllib.parse import urlencode
 
 from msgspec.structs import replace
 
-from mockserver.core.http import HttpRequest
+from mockserver.core.http import HttpRequest, RawHeaders
 from mockserver.core.json import Json, map_texts
 from mockserver.core.plan import Failure
 from mockserver.core.row import MAX_KEPT, Row
@@ -70,6 +70,11 @@ def _find_secrets(
     from mockserver.cassettes.redaction.shown_secrets import find_secrets  # slow: a hundred patterns
 
     return find_secrets(headers, query, body, find_known_secrets() if known is None else known)
+
+
+def mask_path(path: str, headers: RawHeaders, query: bytes) -> str:
+    """Return the path of a request without the credentials of its head."""
+    return _find_secrets(tuple(headers), query, b"", known=()).mask_text(path)
 
 
 def find_known_secrets() -> tuple[str, ...]:

@@ -55,11 +55,11 @@ class LostRequest(Struct, frozen=True):
         able = [endpoint for endpoint in endpoints if self.method in endpoint.operations]
         begun = [endpoint for endpoint in able if endpoint.shown.startswith(self.path)]
         return (
-            self._find_spelled_alike(endpoints, 1)
-            or self._find_spelled_alike(able, 0.75)
-            or self._find_spelled_alike(endpoints, 0.75)
-            or self._find_spelled_alike(able, 0.65)
-            or self._find_spelled_alike(begun, 0.55)
+            self._find_spelled_alike(endpoints, 1)  # POST /v1/models, which has another method
+            or self._find_spelled_alike(able, 0.75)  # GET /v1/modles
+            or self._find_spelled_alike(endpoints, 0.75)  # POST /v1/modles
+            or self._find_spelled_alike(able, 0.65)  # POST /openai/v1/chat
+            or self._find_spelled_alike(begun, 0.55)  # POST /v1/chat/, whose end is missing
         )
 
     def _find_spelled_alike(self, endpoints: Sequence[Endpoint], likeness: float) -> str | None:

@@ -8,11 +8,11 @@ from stat import S_ISFIFO, S_ISREG
 from threading import Event
 
 from mockserver.config.errors import ConfigError, MockserverError
+from mockserver.core.episode import name_file
 from mockserver.core.text import count_noun
 from mockserver.engine.offload import on_thread
 from mockserver.server.compose import compose
 from mockserver.server.live import Live
-from mockserver.server.recording.cassette_store import name_file
 from mockserver.server.sources import Sources
 
 

@@ -22,12 +22,12 @@ from uvicorn.supervisors import Multiprocess
 
 from mockserver.config.errors import ConfigError, MockserverError
 from mockserver.config.settings import Settings
+from mockserver.core.episode import name_file
 from mockserver.engine.engine import Engine
 from mockserver.media.large_data import find_folder, share_folder
 from mockserver.server.compose import compose, start
 from mockserver.server.limits import Limiter
 from mockserver.server.live import Live, Worker
-from mockserver.server.recording.cassette_store import name_file
 from mockserver.server.recording.player import Player
 from mockserver.server.run import COLLECT, DRAIN, GRACE, configure_uvicorn, watch_sources
 from mockserver.server.shared_state import check_state, share

@@ -11,13 +11,8 @@ from typing import Any
 import pytest
 
 from mockserver.cassettes.cassette_file import CassetteFile
-from mockserver.cli.serve import (
-    RedactingFormatter,
-    list_warnings,
-    make_remark_logger,
-    make_request_logger,
-    write_banner,
-)
+from mockserver.cli.log_lines import RedactingFormatter, make_remark_logger, make_request_logger
+from mockserver.cli.serve import list_warnings, write_banner
 from mockserver.core.plan import Plan
 from mockserver.core.row import Row
 from mockserver.dialects import discover_all

@@ -21,7 +21,7 @@ from mockserver.server.compose import start
 from mockserver.server.recording.cassette_store import CassetteStore
 from mockserver.server.recording.player import Player, make_sent, pace_reply
 from mockserver.server.recording.recorded_calls import parse_episode, parse_sent
-from mockserver.server.recording.recorder import RecordingPolicy
+from mockserver.server.recording.recording_policy import RecordingPolicy
 from mockserver.server.sources import Sources, check_cassettes
 from mockserver.state.in_memory import MemoryCounters
 from tests.kit.cassette_folder import CHAT, Folder, chat, episode, folder, streamed

@@ -16,7 +16,9 @@ from mockserver.core.call import Call
 from mockserver.core.episode import Episode, Recorded, Sent
 from mockserver.core.http import HttpRequest
 from mockserver.core.row import Row
-from mockserver.server.recording.recorder import Recorder, RecordingJob, RecordingPolicy, find_misconfiguration
+from mockserver.server.recording.misconfiguration import find_misconfiguration
+from mockserver.server.recording.recorder import Recorder, RecordingJob
+from mockserver.server.recording.recording_policy import RecordingPolicy
 
 Log = pytest.LogCaptureFixture
 JSON = (b"content-type", b"application/json")

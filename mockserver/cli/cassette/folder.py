@@ -24,7 +24,7 @@ from mockserver.core.episode import SUFFIX, Episode
 from mockserver.core.json import Json
 from mockserver.core.text import count_noun, escape_line, join_to_line, truncate
 from mockserver.dialects import discover_all
-from mockserver.server.recording.recorder import RecordingPolicy
+from mockserver.server.recording.recording_policy import RecordingPolicy
 
 
 class CassetteFolder(Struct, frozen=True):

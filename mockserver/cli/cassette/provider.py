@@ -25,7 +25,7 @@ from mockserver.server.live import Live
 from mockserver.server.recording.cassette_store import CassetteStore
 from mockserver.server.recording.player import CassetteChoice, Player
 from mockserver.server.recording.recorded_calls import parse_episode
-from mockserver.server.recording.recorder import RecordingPolicy
+from mockserver.server.recording.recording_policy import RecordingPolicy
 from mockserver.server.run import Running
 from mockserver.server.sources import Sources
 

@@ -27,9 +27,8 @@ from mockserver.model.arguments.assigning import (
     rank_candidates,
     read_properties,
 )
-from mockserver.model.arguments.evidence import ENOUGH_FOR_REQUIRED
+from mockserver.model.arguments.evidence import ENOUGH_FOR_REQUIRED, Mention
 from mockserver.model.arguments.mentions import read
-from mockserver.model.arguments.values import Mention
 from mockserver.model.vocabulary import keep_ends, split_name, vocabulary
 
 __all__ = ["NOTHING", "WHOLE", "Fits", "Mention", "Mentions", "mentions"]

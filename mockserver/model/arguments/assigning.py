@@ -19,6 +19,7 @@ from mockserver.model.arguments.evidence import (
     ENOUGH,
     ENOUGH_FOR_REQUIRED,
     UNTOLD,
+    Mention,
     Property,
     measures_in_words,
     part_out,
@@ -27,7 +28,6 @@ from mockserver.model.arguments.evidence import (
     score,
 )
 from mockserver.model.arguments.mentions import LISTED, read
-from mockserver.model.arguments.values import Mention
 from mockserver.model.budget import spend
 from mockserver.model.vocabulary import (
     heading_of,
@@ -627,8 +627,8 @@ def _announcements() -> Mapping[str, re.Pattern[str]]:
 def _end_after_colon(text: str, begin: int) -> int:
     """Where a text after a colon ends: before a blank line or a sentence that requests more, else with the text."""
     rest = text[begin : begin + _REACH]
-    ends = (found.start() for found in (_NEXT_REQUEST.search(rest), _BLANK_LINE.search(rest)) if found)
-    return begin + min(ends, default=len(rest))
+    following = _NEXT_REQUEST.search(rest)
+    return begin + len(rest[: following.start() if following else None].partition("\n\n")[0])
 
 
 def _trim(text: str, place: Place, taken: list[Place], *, whole: bool) -> Place | None:
@@ -665,7 +665,6 @@ _TAIL = lazy_pattern(
     re.IGNORECASE,
 )
 _QUESTIONS = ("query", "message", "text", "task", "topic", "")
-_BLANK_LINE = lazy_pattern(r"\n\n")
 _NEXT_REQUEST = lazy_pattern(
     r"[.!?]\s+(?=(?:set|assign|add|make|mark|use|please|send|then|also|tag|label|give|put|it|with)\b)", re.IGNORECASE
 )

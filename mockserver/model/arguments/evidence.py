@@ -1,4 +1,4 @@
-"""What a property asks for, and how well a mention suits it, in points: the one table of evidence.
+"""What a text mentions, what a property asks for, and how well they suit each other: the one table of evidence.
 
 `kind_points.txt` weighs the kind of a mention, `preposition_points.txt` the word before it; the other tables stand at
 the end.
@@ -12,7 +12,6 @@ from msgspec.structs import replace
 
 from mockserver.core.json import Json
 from mockserver.core.lazy import lazy_pattern, remember
-from mockserver.model.arguments.values import Mention
 from mockserver.model.vocabulary import (
     heading_of,
     is_verb,
@@ -24,6 +23,26 @@ from mockserver.model.vocabulary import (
     vocabulary,
     word_set,
 )
+
+
+class Mention(Struct, frozen=True):
+    """A value in a text, from `start` up to `end`; `key` is its name in the text, if it has one."""
+
+    kind: (
+        str  # number, money, quoted, date, time, datetime, duration, email, url, id, name, words, pair, member, json...
+    )
+    value: Json
+    start: int
+    end: int
+    key: str = ""
+    unit: str = ""  # of a number: a unit, a currency's code, "%", "#"; of words: "the", "lead", "label" or "counted"
+    cue: str = ""  # the preposition before it, in English
+    before: tuple[str, ...] = ()  # the words before it in its clause, in the singular, nearest first
+    after: tuple[str, ...] = ()  # the words after it
+    parts: "tuple[Mention, ...]" = ()  # what is in it, and may be wanted alone
+
+    def overlaps(self, other: "Mention") -> bool:
+        return self.start < other.end and other.start < self.end
 
 
 class Property(Struct, frozen=True):
@@ -443,7 +462,6 @@ _MAKING = vocabulary("create make add new open schedule book start set write sen
 _VERBS_OF_SUBJECTS = vocabulary(
     "is was are live work has ha lives works from teach run own lead say said joined plays earn"
 )
-_IN_STATE = lazy_pattern(r", [A-Z]{2}$")
 _CALLING = lazy_pattern(
     r"^[a-z][^A-Z]*(?:er|or|ist|ian|eer|ant|man|yst|chef|head|chief|nurse|intern|cook|clerk|ceo|cto|cfo|lead)$"
 )
@@ -468,7 +486,7 @@ _FEATURES: tuple[tuple[int, frozenset[str], frozenset[str], Holds], ...] = tuple
         (20, "words", "person name", _is_named_in_small_letters),
         (10, "name", "person name", _opens),
         (-8, "name", "place title", _describes),
-        (-40, "name", "person name org title", lambda mention, prop: _IN_STATE.search(str(mention.value)) is not None),
+        (-40, "name", "person name org title", lambda mention, prop: str(mention.value)[-4:-2] == ", "),
     )
 )
 # For numbers, the first row that holds: points, share of the points for neighbours, condition.

@@ -6,7 +6,6 @@ Every pattern has bounded repetitions, so that each character of a text costs a 
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from functools import cache
 from itertools import chain, pairwise
 
@@ -15,8 +14,10 @@ from msgspec.structs import replace
 from mockserver.core.json import Json
 from mockserver.core.lazy import lazy_pattern, remember
 from mockserver.model.arguments import quantities
-from mockserver.model.arguments.values import Mention
+from mockserver.model.arguments.evidence import Mention
+from mockserver.model.shapes import decode
 from mockserver.model.vocabulary import (
+    UNSPACED_LETTER,
     heading_of,
     is_person,
     language_of_prepositions,
@@ -144,19 +145,10 @@ def find_fragments(text: str) -> Iterator[Mention]:
         opening = _BRACKET.search(text, at)
         if opening is None:
             return
-        at = opening.end()
-        with suppress(ValueError, RecursionError):
-            value, end = _decode(text, opening.start())
-            if _measure_depth(value) <= _DEEPEST:
-                yield Mention("json", value, opening.start(), end)
-            at = end
-
-
-def _finite(written: str) -> float:
-    number = float(written)
-    if number - number != 0:
-        raise ValueError(written)
-    return number
+        found = decode(text, opening.start())
+        at = found.end if found else opening.end()
+        if found and _measure_depth(found.value) <= _DEEPEST:
+            yield Mention("json", found.value, found.start, found.end)
 
 
 def _measure_depth(value: Json) -> int:
@@ -258,7 +250,7 @@ def _is_in_name(text: str, token: Token, following: Token | None, last: str) -> 
 
 def _split_run(text: str, run: Sequence[Token]) -> Iterator[Mention]:
     """The names and other phrases of a run of words, without the words before them that only ask for something."""
-    if _UNSPACED.match(run[0][0]):
+    if UNSPACED_LETTER.match(run[0][0]):
         yield from _split_unspaced(run)
         return
     opens = _opens(text, run[0].start())
@@ -410,7 +402,6 @@ _QUOTED = lazy_pattern(
 _QUOTES = frozenset("`\"'‘„“«「『")
 _DIGIT = lazy_pattern(r"[0-9]")
 _SURE = frozenset(("url", "email", "uuid", "path"))
-_decode = json.JSONDecoder(parse_float=_finite, parse_constant=_finite).raw_decode
 _BRACKET = lazy_pattern(r"[\[{]")
 _PAIR = lazy_pattern(
     r"(?<![\w/.-])(?P<key>[^\W\d_][\w-]{0,40}(?: [\w-]{1,30}){0,3}?)(?P<mark>[ ]?=(?!=)|\**:\**(?!//|\d|:)"
@@ -459,7 +450,6 @@ _POSTCODE = lazy_pattern(  # after a state, before a German city, or by its lett
     r"(?<=\b[A-Z]{2} )\d{5}(?:-\d{4})?(?![\w-])|(?<![\w-])\d{4,5}(?= [A-Z][a-zäöüß])"
     r"|\b(?:[A-Z]\d[A-Z] ?\d[A-Z]\d|[A-Z]{1,2}\d[A-Z\d]? \d[A-Z]{2})\b"
 )
-_UNSPACED = lazy_pattern(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 _PIECE = lazy_pattern(r"[\u30a0-\u30ff\u3400-\u9fffー]{1,12}|[\uac00-\ud7af]{1,12}")
 _ASKING = lazy_pattern(r"^(?:请问|请|查询|查一下|告诉我|帮我|我想|在|从|到|去)+")
 _WORD = lazy_pattern(r"[^\W\d_]+(?:['’][^\W\d_]+)*|#|\d|[.!?;,:()\n]")

@@ -10,7 +10,7 @@ from math import isinf
 
 from mockserver.core.lazy import lazy_pattern
 from mockserver.core.seed import FROZEN_AT
-from mockserver.model.arguments.values import Mention
+from mockserver.model.arguments.evidence import Mention
 from mockserver.model.vocabulary import fold, heading_of, prepositions_of, word_set
 
 TODAY = datetime.fromtimestamp(FROZEN_AT, UTC).date()

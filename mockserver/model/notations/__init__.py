@@ -171,8 +171,8 @@ def read_json_tools(prompt: str) -> Iterator[Tool]:
 
 
 def _read_description(entry: str) -> str:
-    if said := re.search(r"\bDescription:[ \t]*((?:[^\n]+\n?)+)", entry):
-        return said[1][:900]
+    if said := _DESCRIBED.search(entry):
+        return (said[1] or said[2])[:900]
     about = re.split(r"\n[ \t]*\n|(?i:\b(?:tool )?(?:args|arguments|parameters)\b\W)", entry, maxsplit=1)[0]
     return re.sub(r"^\([^()\n]*\)", "", about).strip(" \n:->\"'`")[:900] or entry.strip()[:900]
 
@@ -195,8 +195,8 @@ def schema_of_arguments(value: Mapping[str, Json]) -> Json:
     listed = value.get("properties", value)
     fields = {name: _read_type(each) for name, each in listed.items()} if isinstance(listed, Mapping) else {}
     required = value.get("required")
-    needed = [name for name in required if name in fields] if isinstance(required, list) else [*fields]
-    return {"type": "object", "properties": fields, "required": needed}
+    needed = required if isinstance(required, list) else [name for name in fields if "default" not in fields[name]]
+    return {"type": "object", "properties": fields, "required": [name for name in needed if name in fields]}
 
 
 def _read_type(said: Json) -> Json:
@@ -210,6 +210,7 @@ def _read_type(said: Json) -> Json:
 _SCHEMAS = ("parameters", "input_schema", "inputSchema", "args", "arguments")
 _LONGEST_ENTRY = 1_500  # characters that are read of a tool
 _ENTRY = r"(?m)^[ \t>*#(\d.)-]{0,12}(?:Tool Name:|name:|def )?[ \t\"'`*]{0,6}"
+_DESCRIBED = lazy_pattern(r"\bDescription:[ \t]*((?:[^\n]+\n?)+)|<desc>((?s:.{0,900}?))</desc>")
 _ARGUMENTS = lazy_pattern(r"(?i)\b(?:args|arguments|parameters|inputs?|schema)\b[\"']?\s*:?\s*(?=\{)")
 _SIGNATURE = lazy_pattern(r"\s*\(((?:[^()\n]|\([^()\n]*\)){0,500})\)")
 _PARAMETER = lazy_pattern(r"(\w+)\s*(?::\s*((?:[^,=\[\]]|\[[^\]]*\])+))?\s*(=)?[^,]*(?:,|$)")

@@ -6,13 +6,14 @@ from itertools import count, islice
 
 from msgspec.structs import replace
 
-from mockserver.core.call import Call, Message, Tool, ToolCall, ToolChoice
+from mockserver.core.call import Call, Message, ToolCall, ToolChoice
 from mockserver.core.draft import DraftChoice
 from mockserver.core.json import Json, compact, try_parse
 from mockserver.core.lazy import lazy_pattern
 from mockserver.core.plan import Failure, Text, ToolUse
 from mockserver.core.seed import Seed
 from mockserver.model.arguments import mentions
+from mockserver.model.notations import read_tools
 from mockserver.model.orders import Request, compute, obey
 from mockserver.model.passages import describe_results, find_passage
 from mockserver.model.prose import Speaker, find_topic
@@ -38,7 +39,9 @@ def answer_in_fields(call: Call, seed: Seed) -> DraftChoice | None:
     inputs = rules.partition("output fields")[0]
     own = _schema(asked, rules)
     task = "\n".join(text for name, text in given.items() if name in inputs and name not in ("trajectory", "tools"))
-    tools = tuple(_tools(f"{rules}\n{given.get('tools', '')}"))
+    listed = try_parse(given.get("tools", ""))
+    told = "\n".join((rules, *(str(each) for each in (listed if isinstance(listed, list) else ()))))
+    tools = tuple(read_tools(told, names)) if (names := _TOOL.findall(told)) else ()
     inner = replace(call, messages=(Message("user", task), *_steps(given)), tools=tools)
     values = _fill_texts(inner, [name for name, kind in asked.items() if kind == "str"], seed)
     if (result := compute(task, bare=True)) is not None:
@@ -92,18 +95,8 @@ def _fill_texts(call: Call, fields: Sequence[str], seed: Seed) -> dict[str, Json
         elif {*split_name(name)} & _THOUGHTS:
             values[name] = next(speaker.thoughts())
         elif {*split_name(name)} & _ANSWERS:
-            values[name] = obey(asked, rng) or find_passage(call, about) or speaker.opening()
+            values[name] = obey(asked, rng) or find_passage(call, about) or next(speaker.sentences())[0]
     return values
-
-
-def _tools(rules: str) -> Iterator[Tool]:
-    for found in _TOOL.finditer(rules):
-        properties = read_loosely(rules, found.end() - 1)
-        if properties and isinstance(properties.value, Mapping):
-            stated = {name: inner if isinstance(inner, Mapping) else {} for name, inner in properties.value.items()}
-            required = [name for name, inner in stated.items() if "default" not in inner]
-            parameters = {"type": "object", "properties": stated, "required": required}
-            yield Tool(found[1], found[2], parameters)
 
 
 def _steps(given: Mapping[str, str]) -> Iterator[Message]:
@@ -144,8 +137,4 @@ _ASKED = lazy_pattern(
     r"`(?:\[\[ ## )?(?!completed)(\w{1,60})(?: ## \]\])?`"
     r"(?: \(must be formatted as a valid Python ([^\n]{1,2000}?)\)(?=, then|, and|\.|$))?"
 )
-_TOOL = lazy_pattern(
-    r"(?m)(?:^\s*\(\d{1,3}\) |[\"'])(\w{1,60}), whose description is <desc>(.{0,2000}?)</desc>\. It takes arguments "
-    r"(?=\{).",
-    re.DOTALL,
-)
+_TOOL = lazy_pattern(r"(?m)^(?:\s*\(\d{1,3}\) )?(\w{1,60}), whose description is")

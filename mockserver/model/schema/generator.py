@@ -446,7 +446,7 @@ class _ObjectMaker:
         wanted = self.least
         if not self.shape.names and not values and self.shape.is_map and self.attempt.is_generous(self.location):
             wanted = max(wanted, 1 + int(self.attempt.draw_fraction(self.location, "size") * 2))
-        wanted = min(wanted, self.most)
+        wanted = int(min(wanted, self.most))
         for name in self._make_names(values) if len(values) < wanted else ():
             try:
                 values[name] = self._make_value(name)
@@ -511,27 +511,21 @@ class _ArrayMaker:
         self.seen: set[str] = set()
 
     def make(self) -> list[Json]:
-        wanted = self._take_count()
-        sets = self._split_prompt()
-        invents = not sets and self.attempt.said.orders_to_invent
-        if (wanted > max(1, len(sets)) or invents) and self.further and self.further.names:
-            sets = ()
-            self.attempt.said = self.attempt.said.without_phrases()
-            wanted = wanted or _INVENTED
+        wish = self._read_prompt()
         contained = self.shape.list_contained(_MAX_ITEMS)
-        length = self._choose_length(wanted or len(sets), len(contained))
+        length = self._choose_length(wish.count or len(wish.items), len(contained))
         if len(contained) > length:
             raise UnsatisfiableError(f"more items are demanded than the {self.most:,} that there may be", "contains")
         containing = self._place_contained(contained, length)
         items: list[Json] = []
         for at in range(length):
-            if at < len(sets):
-                self.attempt.said = sets[at]
+            if at < len(wish.items):
+                self.attempt.said = wish.items[at]
             shape = containing[at] if at in containing else self.shape.find_item(at)
             demanded = shape.schemas[-1] if shape and at in containing else None
             rooms = [room for room in self.rooms if room.schema is not demanded]
             try:
-                item = self._make_item(at, shape, rooms, differs=wanted > 1 and self.holds_texts)
+                item = self._make_item(at, shape, rooms, differs=wish.count > 1 and self.holds_texts)
             except UnsatisfiableError:
                 if at < self.least or at in containing:
                     raise
@@ -569,6 +563,16 @@ class _ArrayMaker:
         combined = self.attempt.compiled.find_shape((*shape.schemas, demanded)) if shape else None
         self.attempt.spend(combined.work_of_holding if combined else 0)
         return combined
+
+    def _read_prompt(self) -> "_Wish":
+        """Return what the prompt wants of the list. What is to be invented is not taken from its phrases."""
+        count = self._take_count()
+        items = self._split_prompt()
+        invents = count > max(1, len(items)) or (not items and self.attempt.said.orders_to_invent)
+        if invents and self.further and self.further.names:
+            self.attempt.said = self.attempt.said.without_phrases()
+            return _Wish(count or _INVENTED)
+        return _Wish(count, items)
 
     def _take_count(self) -> int:
         """Return how many items the prompt wants, if it says so: "4 tasks"."""
@@ -625,6 +629,13 @@ class _ArrayMaker:
         if self.shape.is_unique:
             raise UnsatisfiableError("no further item was found that differs from the others", "uniqueItems")
         return repeated[0]
+
+
+class _Wish(Struct, frozen=True):
+    """What a prompt wants of a list: how many items (0: it does not say), and what it tells of each."""
+
+    count: int
+    items: Sequence[Mentions] = ()
 
 
 class _Room(Struct):

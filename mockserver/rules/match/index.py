@@ -51,6 +51,26 @@ class IndexKey(NamedTuple):
     value: Value
 
 
+class ClauseCost(NamedTuple):
+    """What it costs to look a condition up by a clause; the least is the best.
+
+    Preferred are keys that few conditions share, of fields that are cheap to read and that many conditions can be
+    looked up by; then long values, then a dict over an automaton.
+    """
+
+    sharers: int  # conditions that have its keys, too
+    minus_readers: int  # the fewest conditions that can be looked up by one of its fields, negated
+    minus_length: int  # of its shortest value, negated
+    is_slow: bool  # an automaton is needed
+
+
+class ClauseWeight(NamedTuple):
+    """How rare the keys of a clause seem by themselves; the greatest is the rarest."""
+
+    shortest: int  # length of a value
+    is_quick: bool  # to look up: no automaton is needed
+
+
 Clause = frozenset[IndexKey]
 _NO_CLAUSE: Clause = frozenset()
 Rows = tuple[int, ...]
@@ -165,12 +185,8 @@ def find_pinned(condition: Condition, field: str) -> frozenset[Json] | None:
     return frozenset(key.value for key in whole) if whole and all(key.place.part == "whole" for key in whole) else None
 
 
-def _rate_clauses(choices: Sequence[Sequence[Clause]]) -> Mapping[Clause, tuple[int, int, int, bool]]:
-    """Return what it costs to look a condition up by one of the clauses that each has.
-
-    Preferred are keys that few conditions share, of fields that are cheap to read and that many conditions can be
-    looked up by; then long values, then a dict over an automaton.
-    """
+def _rate_clauses(choices: Sequence[Sequence[Clause]]) -> Mapping[Clause, ClauseCost]:
+    """Return what it costs to look a condition up by one of the clauses that each has."""
     times = Counter(chain.from_iterable(choices))
     sharers = Counter[IndexKey]()
     readers = Counter[Field]()
@@ -179,11 +195,12 @@ def _rate_clauses(choices: Sequence[Sequence[Clause]]) -> Mapping[Clause, tuple[
             sharers[key] += count
         for field in _list_fields(clause):
             readers[field] += count
-    costs = dict[Clause, tuple[int, int, int, bool]]()
+    costs = dict[Clause, ClauseCost]()
     for clause in times:
-        shortest, is_quick = _weigh(clause)
+        weight = _weigh(clause)
         shared = sum([sharers[key] + _FEW_CONDITIONS * key.place.field.costly for key in clause])
-        costs[clause] = (shared, -min([readers[field] for field in _list_fields(clause)]), -shortest, not is_quick)
+        fewest_readers = min([readers[field] for field in _list_fields(clause)])
+        costs[clause] = ClauseCost(shared, -fewest_readers, -weight.shortest, not weight.is_quick)
     return costs
 
 
@@ -220,9 +237,9 @@ def _is_settled(leaf: Leaf, clause: Clause) -> bool:
     return leaf.predicate == "contains" and len(make_tuple(leaf.expected)) == 1 and not leaf.lens.squeeze
 
 
-def _weigh(clause: Clause) -> tuple[int, bool]:
+def _weigh(clause: Clause) -> ClauseWeight:
     lengths = [len(key.value) if isinstance(key.value, str) else 1 for key in clause]
-    return min(lengths), all(key.place.part != "piece" for key in clause)
+    return ClauseWeight(min(lengths), all(key.place.part != "piece" for key in clause))
 
 
 def _anchor_whole(leaf: Leaf) -> Iterator[Clause]:

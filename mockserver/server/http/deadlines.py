@@ -16,7 +16,7 @@ from mockserver.server.http.tcp import is_abandoned
 
 TURN = 0.02  # seconds for which newcomers are read before others have their turn
 PAUSE = 1.0  # seconds after a turn until newcomers are read at once again: by then, others have had theirs
-PATIENCE = 1.0  # seconds between two looks whether a client is there that is not read from
+CLIENT_CHECK = 1.0  # seconds between two looks whether a client is there that is not read from
 MAX_LOOKS = 2  # intervals between looks that count at most: a look that is later was delayed by us, not by clients
 
 
@@ -74,7 +74,7 @@ class ConnectionDeadline:
 
     def look_soon(self) -> None:
         """Look whether a client is still there that is not read from."""
-        self.due = min(self.due, self._watch.time + PATIENCE)
+        self.due = min(self.due, self._watch.time + CLIENT_CHECK)
 
     def expect_end(self) -> None:
         """Give the client time to take what was written, as the connection ends."""
@@ -115,7 +115,7 @@ class ConnectionDeadline:
             return
         answering.moved = False
         connection.half_closed = connection.half_closed or is_abandoned(connection.transport)
-        self.due = now + (self._watch.deadlines.farewell if connection.half_closed else PATIENCE)
+        self.due = now + (self._watch.deadlines.farewell if connection.half_closed else CLIENT_CHECK)
 
     def _find_limit(self) -> float:
         deadlines = self._watch.deadlines

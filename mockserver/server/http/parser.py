@@ -16,6 +16,7 @@ from msgspec.structs import replace
 from mockserver.core.http import HeaderTable, RawHeaders, tabulate
 from mockserver.core.plan import Failure
 from mockserver.server.access import passes_page_check
+from mockserver.server.masking import mask_path
 
 MAX_TARGET = 32_768  # bytes of the target
 MAX_HEAD = 65_536  # bytes in all
@@ -110,7 +111,6 @@ class RequestParser:
         self._pieces: list[bytes] = []  # of its body, for the next part
         self._received = 0  # bytes since the head began, roughly
         self._body_bytes = 0  # how many of them are the body, without its framing
-        self._asks_for_socket = False  # the head did, before its upgrade was dropped
 
         # Requests before it
         self._known: KnownHead | None = None  # of the latest request, if nothing has come since
@@ -166,26 +166,36 @@ class RequestParser:
         return RequestHead(method, path, b"", b"", tabulate(()), "1.1", keep_alive=False, expects=False)
 
     def _feed(self, data: bytes | memoryview) -> memoryview | None:
-        """Let llhttp parse; where it stops as the client would change protocols, go on as if it would not.
-
-        Return what follows a head at which it stopped.
-        """
+        """Let llhttp parse. Return what is still to be read, behind a head that asks to change protocols."""
         try:
             self._llhttp.feed_data(data)
         except HttpParserUpgrade as upgrade:
-            version = self._llhttp.get_http_version()
-            method = self._llhttp.get_method()
-            head = drop_upgrade(method, self._url, version, self._headers)
-            self._asks_for_socket = method == b"GET" and any(
-                name == UPGRADE[0] and UPGRADE[1] in value.lower() for name, value in self._headers
-            )
-            self._llhttp = HttpRequestParser(self)
-            rest = memoryview(data)[upgrade.args[0] :]
-            self._llhttp.feed_data(head)
-            self._received = len(rest)
-            self.rest = rest
-            return rest
+            self.rest = memoryview(data)[upgrade.args[0] :]
+            self._read_head_again()
+            self._received = len(self.rest)
+            return self.rest
         return None
+
+    def _read_head_again(self) -> None:
+        """Read a head that asks to change protocols as one that does not: its request is answered all the same.
+
+        llhttp stops behind such a head, and would never read the body. So the head is written again without what asks,
+        and a new parser reads it, and then what follows. The header Upgrade alone asks for nothing: that of a client
+        that wants a WebSocket stays, for whoever answers it.
+        """
+        method = self._llhttp.get_method()
+        asks_for_socket = method == b"GET" and any(
+            name == UPGRADE[0] and UPGRADE[1] in value.lower() for name, value in self._headers
+        )
+        headers = drop_upgrade(self._headers)
+        if asks_for_socket:
+            headers.append(UPGRADE)
+        written = write_head(method, self._url, self._llhttp.get_http_version(), headers)
+        self._llhttp = HttpRequestParser(self)
+        self._llhttp.feed_data(written)
+        head = self._head
+        assert head is not None  # it was complete before
+        head.asks_for_socket = asks_for_socket and head.version == "1.1" and not _announces_body(head.table.by_name)
 
     def _explain(self, error: HttpParserError, data: bytes) -> Failure:
         """Return why these bytes, or those before them, cannot be read any further."""
@@ -253,7 +263,7 @@ class RequestParser:
         if target[0] != _SLASH or b"#" in target or llhttp.should_upgrade():
             check_target(method, target)
             if llhttp.should_upgrade():
-                return  # soon all of it is read again
+                return  # `_read_head_again` follows
             target, headers = replace_host(target, headers)
         self.stage = Stage.BODY
         self._headers = []
@@ -265,10 +275,6 @@ class RequestParser:
         raw_path, _, query = target.partition(b"?")
         path = raw_path.decode()
         is_latest = version == "1.1"
-        asks_for_socket = self._asks_for_socket
-        self._asks_for_socket = False
-        if asks_for_socket:
-            headers.append(UPGRADE)
         keep_alive = self._llhttp.should_keep_alive()
         expects = len(self._framing) > 1 and is_latest and any(name == b"expect" for name, _ in self._framing)
         table = tabulate(headers)
@@ -283,7 +289,6 @@ class RequestParser:
             expects=expects,
             is_plain=is_latest and keep_alive and not expects and method not in _BODILESS,
             passes_page_check=passes_page_check(method, table.by_name),
-            asks_for_socket=asks_for_socket and is_latest and not _announces_body(table.by_name),
         )
 
     def on_body(self, body: bytes) -> None:
@@ -412,21 +417,24 @@ def read_path(target: bytes, headers: RawHeaders) -> str:
     """Return the path of a target that may be malformed, without credentials."""
     whole, _, query = target.partition(b"?")
     path = unquote(_AUTHORITY.sub(b"", whole, count=1).decode("latin-1"))
-    from mockserver.cassettes.redaction.shown_secrets import find_secrets  # only for the journal's rows of bad requests
-
-    return find_secrets(tuple(headers), query).mask_text(path) if path.startswith("/") else "/"
+    return mask_path(path, headers, query) if path.startswith("/") else "/"
 
 
-def drop_upgrade(method: bytes, target: bytes, version: str, headers: RawHeaders) -> bytes:
-    """Return the bytes of a head without what asks to change protocols."""
-    lines = [b"%b %b HTTP/%b\r\n" % (method, target, version.encode())]
+def drop_upgrade(headers: RawHeaders) -> list[Field]:
+    """Return headers without what asks to change protocols."""
+    kept = list[Field]()
     for name, value in headers:
         if name == b"connection":
             options = [option.strip() for option in value.split(b",")]
             value = b", ".join([option for option in options if option.lower() not in _UPGRADING])
         if name not in _UPGRADING:
-            lines.append(b"%b: %b\r\n" % (name, value))
-    return b"".join(lines) + b"\r\n"
+            kept.append((name, value))
+    return kept
+
+
+def write_head(method: bytes, target: bytes, version: str, headers: RawHeaders) -> bytes:
+    lines = [b"%b: %b\r\n" % field for field in headers]
+    return b"%b %b HTTP/%b\r\n%b\r\n" % (method, target, version.encode(), b"".join(lines))
 
 
 def _announces_body(headers: Mapping[bytes, bytes]) -> bool:

@@ -16,7 +16,7 @@ from mockserver.server.http.tcp import count_unsent
 from mockserver.server.visit import CRASHED, STOPPING
 
 MAX_UNREAD = 65_536  # bytes of a body that wait to be read before no more are received
-PATIENCE = 1.0  # seconds that an application gets to notice that its client has left
+NOTICE_TIME = 1.0  # seconds that an application gets to notice that its client has left
 
 log = logging.getLogger("mockserver")
 
@@ -128,7 +128,7 @@ class RequestCycle:
         self.gone = True
         self.body.end()
         if self._task is not None and not self._is_over:
-            asyncio.get_running_loop().call_later(PATIENCE, self._task.cancel)
+            asyncio.get_running_loop().call_later(NOTICE_TIME, self._task.cancel)
 
     def cancel(self, msg: str = "") -> None:
         if self._task is not None:

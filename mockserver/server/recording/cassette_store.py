@@ -16,7 +16,7 @@ from mockserver.config.errors import CassetteError
 from mockserver.config.hosts import NO_HOSTS, HostTable
 from mockserver.config.settings import MatchSettings
 from mockserver.config.spelling import FLAGS, Spelling
-from mockserver.core.episode import SUFFIX, Episode
+from mockserver.core.episode import SUFFIX, Episode, name_file
 from mockserver.core.mcp_messages import find_response
 from mockserver.kinds.mcp import SESSION
 from mockserver.server.recording.recorded_calls import parse_episode
@@ -58,8 +58,8 @@ class CassetteStore:
         return store
 
     @property
-    def sizes(self) -> Mapping[str, int]:
-        """The bytes of each loaded cassette, by its file."""
+    def episode_counts(self) -> Mapping[str, int]:
+        """How many episodes each loaded cassette has, by its file."""
         with self._lock:
             return {cassette.file: cassette.size for cassette in self._loaded.values()}
 
@@ -190,11 +190,6 @@ def _says_same(one: Episode, other: Episode) -> bool:
     mine = find_response(one.reply)
     theirs = find_response(other.reply)
     return mine is not None and theirs is not None and {**mine, "id": 0} == {**theirs, "id": 0}
-
-
-def name_file(name: str) -> str:
-    """Return the name of a cassette's file, such as `chat.yaml`."""
-    return _remove_suffix(name) + SUFFIX
 
 
 def _remove_suffix(name: str) -> str:

@@ -11,7 +11,7 @@ from mockserver.config.errors import CassetteError
 from mockserver.config.settings import RecordMode
 from mockserver.config.spelling import FLAGS, Spelling
 from mockserver.core.call import Call
-from mockserver.core.episode import Episode, Recorded, Sent
+from mockserver.core.episode import Episode, Recorded, Sent, name_file
 from mockserver.core.http import HttpRequest
 from mockserver.core.plan import Failure, Forward, Plan, Timing
 from mockserver.core.state import Counters
@@ -19,9 +19,9 @@ from mockserver.delivery.script import AT_ONCE, Pace, PacedReply
 from mockserver.dialects._mcp.recorded import find_other_handshake
 from mockserver.engine.counters import name_episodes_counter
 from mockserver.engine.offload import is_large, on_thread
-from mockserver.server.recording.cassette_store import CassetteStore, name_file
+from mockserver.server.recording.cassette_store import CassetteStore
 from mockserver.server.recording.recorded_calls import parse_sent
-from mockserver.server.recording.recorder import RecordingPolicy
+from mockserver.server.recording.recording_policy import RecordingPolicy
 
 if TYPE_CHECKING:
     from mockserver.cassettes.cassette import Cassette

@@ -5,33 +5,25 @@ import json
 import logging
 import re
 from collections.abc import Awaitable, Callable, Iterator, Mapping
-from functools import cached_property
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from mockserver.config.errors import CassetteError
-from mockserver.config.settings import Settings, name_key_variable
 from mockserver.config.spelling import FLAGS, Spelling
 from mockserver.core.call import Call
 from mockserver.core.episode import Episode, Recorded, RecordedEvent, Sent, find_format
 from mockserver.core.event_stream import MEDIA_TYPE, is_whole, read_message, split_messages
 from mockserver.core.http import WITHOUT_BODY, RawHeaders
-from mockserver.core.json import try_parse
 from mockserver.core.lazy import lazy_pattern
-from mockserver.core.mcp_messages import ResponseEvent, find_response
-from mockserver.core.mcp_server import INVALID_PARAMS, METHOD_NOT_FOUND, UNKNOWN_RESOURCE
+from mockserver.core.mcp_messages import ResponseEvent
 from mockserver.core.plan import Failure
 from mockserver.core.row import Row
 from mockserver.core.seed import monotonic, wall
 from mockserver.core.server_sent_events import END_OF_EVENT
 from mockserver.core.text import escape_line
-from mockserver.dialects import discover_all
 from mockserver.kinds.mcp import OPERATIONS as MCP_OPERATIONS
+from mockserver.server.recording.misconfiguration import find_misconfiguration
 from mockserver.server.snapshot import Decoding, find_codings
-
-if TYPE_CHECKING:
-    from mockserver.cassettes.redaction.redact import Redactor
 
 log = logging.getLogger("mockserver.recorder")
 
@@ -41,15 +33,6 @@ StreamEnd = re.Pattern[bytes] | ResponseEvent  # finds the last event of a strea
 MAX_RECORDED = 1 << 26  # bytes of an answer; a larger one is not kept
 _MAX_WHY = 2000  # characters of why an answer is not recorded
 _CODED_BODY_HEADERS = (b"content-encoding", b"content-length")  # headers that do not fit decoded bytes
-
-# What answers say about a wrong setup.
-_REJECTED = "{status}: the upstream rejected the API key; give the client a valid one, or set {key}"
-_HIDDEN = lazy_pattern(rb"may not exist|not found \(or permission denied\)")  # Google's 403 of what there is not
-_PATH = lazy_pattern(r"(?<![\w.])/[^\s\"']*")
-_MISSING = lazy_pattern(
-    r"model_?not_?found|deployment_?not_?found|\bwith id\b|\b(?:response|completion)_id\b", re.IGNORECASE
-)
-_MCP_ERRORS = (METHOD_NOT_FOUND, INVALID_PARAMS, UNKNOWN_RESOURCE)  # they depend on the request alone
 
 # How the last event of a stream is known.
 _LINE_END = lazy_pattern(rb"\n")
@@ -73,88 +56,6 @@ _ENDS: Mapping[str, StreamEnd] = {
     "invoked": lazy_pattern(rb'"amazon-bedrock-invocationMetrics"'),
     "messages": lazy_pattern(_LINE + rb"event: ?message_stop[ \t]*[\r\n]|" + _FAILED),
 }
-
-
-class RecordingPolicy:
-    """How recordings are redacted, and live requests before they are looked up.
-
-    What redacts has a hundred patterns and is imported when first used: most servers have no cassette.
-    """
-
-    def __init__(self, settings: Settings, environ: Mapping[str, str]) -> None:
-        self._settings = settings
-        self._environ = environ
-
-    @cached_property
-    def redactor(self) -> "Redactor":
-        from mockserver.cassettes.redaction.credential_fields import find_environment_secrets
-        from mockserver.cassettes.redaction.redact import Redactor
-
-        settings = self._settings
-        compared = tuple(name.partition(".")[2] for name in settings.match.also if name.startswith("header."))
-        return Redactor(
-            settings.scrub, find_environment_secrets(self._environ), allowed=settings.allow_secrets, headers=compared
-        )
-
-    def prepare(self) -> "Redactor":
-        """Make what redacts, so that the first call need not wait for it; return it."""
-        return self.redactor
-
-    def redact(self, episode: Episode) -> Episode:
-        """Return the episode to record. Raises CassetteError if it may still hold secrets."""
-        from mockserver.cassettes.redaction.detect import find_leaks
-
-        redacted = self.redactor.redact_episode(episode)
-        if found := find_leaks(redacted, self._settings.allow_secrets):
-            raise CassetteError(*map(str, found))
-        return redacted
-
-
-def find_misconfiguration(reply: Recorded, call: Call, spelling: Spelling) -> str | None:
-    """Return what an answer says about a wrong key or URL and what to do next, or None."""
-    why = _find_refusal(reply, call, spelling) if call.mcp is None else _find_mcp_refusal(reply, call, spelling)
-    return None if why is None else f"{why} ({spelling.write('record_errors', True)} records it too)"
-
-
-def _find_refusal(reply: Recorded, call: Call, spelling: Spelling) -> str | None:
-    status = reply.status
-    dialect = call.label
-    if status == 403 and _HIDDEN.search(reply.bytes):
-        return None
-    if status in (401, 403) or (status == 400 and b"API_KEY_INVALID" in reply.bytes):
-        return _REJECTED.format(status=status, key=name_key_variable(dialect))
-    if status == 404 and not _names_what_is_missing(call, reply.bytes.decode("utf-8", "replace")):
-        has_version = "/v1" in discover_all().get(dialect, discover_all()[call.dialect]).mounts[0]
-        end = "which ends in /v1" if has_version else "without /v1"
-        written = spelling.write("upstream", {dialect: "URL"})
-        return f"404: the URL in {written} looks wrong; give the base URL, {end}"
-    return None
-
-
-def _find_mcp_refusal(reply: Recorded, call: Call, spelling: Spelling) -> str | None:
-    """Return why an MCP server refused a message that other servers, or the same one later, would take; or None."""
-    status = reply.status
-    if status in (401, 403):
-        return _REJECTED.format(status=status, key=name_key_variable(call.upstream))
-    response = find_response(reply)
-    if response is None:
-        written = spelling.write("upstream", {call.upstream: "URL"})
-        return f"{status}: not an answer of an MCP server; check the URL in {written}"
-    error = response.get("error")
-    code, said = (error.get("code"), error.get("message")) if isinstance(error, Mapping) else (None, "")
-    is_told = status < 400 or code in _MCP_ERRORS
-    return None if is_told else f"{status}: the MCP server refused the message: {said}"
-
-
-def _names_what_is_missing(call: Call, body: str) -> bool:
-    """Return whether an error names the model or the id of the request, outside of paths.
-
-    A server at a wrong URL cannot do that.
-    """
-    if not isinstance(try_parse(body), dict | list):
-        return False
-    said = _PATH.sub("", body)
-    return any(name and name in said for name in (call.model, call.id)) or _MISSING.search(said) is not None
 
 
 class RecordingJob(Struct, frozen=True):

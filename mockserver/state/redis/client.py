@@ -193,7 +193,7 @@ class RedisClient:
         if not self.lost:
             self.lost = True
             log.error(
-                "state lost: %s; requests that count something get a 503 until it is back", _describe_error(error)
+                "state lost: %s; requests that count something are refused until it is back", _describe_error(error)
             )
 
     def note_return(self, *, emptied: bool) -> None:

@@ -66,10 +66,11 @@ class RuleSet(Struct, frozen=True, eq=False):
         """Return what passes a call on that no rule answers, if the first rule that would answer it does so."""
         for match in self.find_matches(call):
             known = match.rule.then.known
+            if known is not None and known.outcome is None:  # it changes only how the answer goes out
+                continue
             if match.failure is not None or known is None:
                 return None
-            if known.outcome is not None:  # else it changes only how the answer goes out
-                return known.outcome if type(known.outcome) is Forward else None
+            return known.outcome if type(known.outcome) is Forward else None
         return None
 
 

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from mockserver.server.app import Site
 from mockserver.server.http.deadlines import Deadlines
@@ -78,6 +79,15 @@ def test_what_trickles_is_cut(before: bytes, sent: bytes, why: str, port: int) -
         assert received.headers["connection"] == "close"
         assert line.rest() == b""
         assert SHORT.head <= took < SHORT.head * 10
+
+
+def test_half_a_request_behind_an_answer_that_takes_its_time_is_cut() -> None:
+    deadlines = replace(SHORT, idle=60.0)
+    with serve_app(Site(local(SLOW).live), deadlines=deadlines) as port, Raw(port) as line:
+        began = time.monotonic()
+        assert line.send(post(HI) + GET[:-2]).receive().status == 200
+        assert line.receive().status == 408
+        assert time.monotonic() - began < deadlines.idle / 2
 
 
 def test_an_answer_may_take_longer_than_its_request(port: int) -> None:

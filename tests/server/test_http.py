@@ -8,9 +8,11 @@ import json
 import logging
 import socket
 import threading
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 from hypothesis import given
@@ -31,9 +33,11 @@ from mockserver.server.http.parser import (
     replace_host,
 )
 from mockserver.server.http.tcp import count_unsent, is_abandoned, reset
+from mockserver.server.visit import Visit
+from mockserver.testing import MockServer
 from tests.kit.app_server import serve_app
 from tests.kit.local import local
-from tests.kit.raw import GET, Raw, RawResponse, chunked, post
+from tests.kit.raw import GET, HI, Raw, RawResponse, chunked, post
 
 App = Callable[[Any, Any, Any], Awaitable[None]]
 Field = tuple[bytes, bytes]
@@ -362,6 +366,35 @@ def test_a_failing_application_gets_an_error_sent(
     assert (received.status, received.headers["connection"], rest) == (status, "close", b"")
     assert message in json.dumps(received.json)
     assert ("planted" in caplog.text) is isinstance(error, ValueError)
+
+
+@pytest.mark.parametrize("pieces", [1, 2])  # at once, and by the application
+def test_a_request_on_which_the_server_fails_ends_and_gives_back_what_it_holds(
+    pieces: int, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise ValueError("planted")
+
+    def ask(port: int) -> RawResponse:
+        sent = post(HI)
+        with Raw(port) as line:
+            if pieces == 2:
+                line.send(sent[:-1])
+                time.sleep(0.05)  # so that the rest comes by itself
+                sent = sent[-1:]
+            return line.send(sent).receive()
+
+    limits = {"concurrent_requests": 1, "queue": 0}
+    with MockServer(unmatched="generate", limits=limits) as server:
+        port = urlsplit(server.url).port
+        assert port is not None
+        assert ask(port).status == 200
+        with monkeypatch.context() as patched, caplog.at_level(logging.ERROR):
+            patched.setattr(Visit, "finish", fail)
+            failed = ask(port)
+        assert (failed.status, "planted" in caplog.text) == (500, True)
+        assert server.local.live.journal.open_calls == 0
+        assert ask(port).status == 200
 
 
 def test_a_body_without_a_head_is_not_sent(caplog: pytest.LogCaptureFixture) -> None:

@@ -72,6 +72,10 @@ class ConnectionDeadline:
         if self._whole_by != inf:
             self._whole_by = self._watch.time + self._find_limit()
 
+    def expect_next(self) -> None:
+        """Give the client time to begin its next request, or to end the one that it has begun."""
+        self.due = min(self._watch.idle_until, self._whole_by)
+
     def look_soon(self) -> None:
         """Look whether a client is still there that is not read from."""
         self.due = min(self.due, self._watch.time + CLIENT_CHECK)

@@ -42,3 +42,8 @@ def _go_on(begun: Coroutine[Any, Any, T], awaited: object) -> Generator[Any, Any
         except StopIteration as done:
             result: T = done.value
             return result
+
+
+async def fail(error: Exception) -> Any:
+    """Raise an error that a coroutine has raised when it was begun, where others would await its rest."""
+    raise error

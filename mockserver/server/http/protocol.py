@@ -18,7 +18,7 @@ from mockserver.server.app import Site
 from mockserver.server.deliver import send_past_asgi, serve
 from mockserver.server.directory import Destination
 from mockserver.server.http.deadlines import ConnectionDeadline, Deadlines, DeadlineWatch, Newcomers
-from mockserver.server.http.eager import MustWait, run_at_once
+from mockserver.server.http.eager import MustWait, fail, run_at_once
 from mockserver.server.http.framing import AnswerStarts
 from mockserver.server.http.parser import RequestHead, RequestParser, Stage
 from mockserver.server.http.pipeline import Pipeline, Refuse
@@ -164,6 +164,8 @@ class ConnectionProtocol(asyncio.Protocol):
             response = run_at_once(found.responder.respond(visit))
         except MustWait as wait:
             self._serve(wait.rest, visit, head)
+        except Exception as error:  # a bug of mockserver, which ends the visit as one that arises later does
+            self._serve(fail(error), visit, head)
         else:
             if not send_past_asgi(response, visit, self):
                 self._serve(return_response(response), visit, head)
@@ -216,7 +218,7 @@ class ConnectionProtocol(asyncio.Protocol):
         if self.half_closed:
             self.close()
         else:
-            self.deadline.due = self.shared.watch.idle_until
+            self.deadline.expect_next()
 
     def make_scope(self, head: RequestHead, wire: object) -> Scope:
         """Return the scope of a request whose answer is sent over a wire."""

@@ -1,6 +1,6 @@
 """A cassette: recorded episodes, found by the requests that they answer.
 
-Parsing bodies is a dialect's job; a cassette compares what calls mean.
+A dialect parses the requests; a cassette compares what their calls mean.
 """
 
 from collections import defaultdict

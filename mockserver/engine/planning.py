@@ -1,4 +1,15 @@
-"""What a call gets. `plan_call` begins the story; `plan_turn` and `ask_rules` are most of it. Start here.
+"""What a call gets. Start here: `plan_call` begins the story, `plan_turn` and `ask_rules` are most of it.
+
+    plan_call              a call, or its refusal
+      _plan_each           each prompt, if it has several
+      plan_message         a message to an MCP server
+      plan_continuation    what goes on after a kept response, or refers to kept objects
+      plan_answer          a whole answer, with the calls of MCP tools that the provider makes
+        plan_turn          what fits the limits of the model
+          ask_rules        what the first rule says that answers
+            plan_draft     a text, tool calls, ...
+            _plan_stated   anything else
+          _plan_without_rule  what is recorded, kept or made up
 
 Each step has its module, none of which imports this one: what a call goes on after (`memory.py`, `keeping.py`),
 messages to MCP servers (`mcp_planning.py`) and tools of theirs (`hosted_mcp.py`), limits (`catalogue.py`), rules

@@ -57,4 +57,4 @@ async def _reserve_and_plan(call: Call, visit: Visit) -> Plan:
 
 
 def _count_choices(call: Call) -> int:
-    return call.options.n * len(call.prompts or ".")
+    return call.options.n * max(1, len(call.prompts))

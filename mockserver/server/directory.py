@@ -1,4 +1,14 @@
-"""What answers at a path: an endpoint of a dialect, in a namespace, or what is left where no dialect knows it."""
+"""What answers at a path, in this order:
+
+1. the control paths and `*`, which `app.py` looks at first
+2. an endpoint of the default dialect, whose paths need no mount: one without parameters, else one with (`Routes.find`)
+3. an endpoint of any other dialect, below one of its mounts
+4. the endpoint that a misspelt path means (`find_corrected`)
+5. rules, where no dialect knows the path, else a 404 with hints (`find_unknown`)
+
+A `Mount` is where a dialect is spoken, an `Endpoint` a path with its operations, a `Place` an endpoint with the values
+of its parameters, and a `Destination` a place in a namespace with the `Responder` that answers there.
+"""
 
 import re
 from collections.abc import Mapping

@@ -149,7 +149,7 @@ class Responder(Struct, eq=False):
         outcome = plan.outcome
         if type(outcome) is Forward:
             return _forward(call, plan, visit)
-        if not self.endpoint.operations and plan.source == "unmatched":
+        if plan.source == "unmatched" and self.endpoint.is_unknown:
             report = outcome.details.get("report") if isinstance(outcome, Failure) else None
             return point_elsewhere(visit, self.hints, call, report)
         renderer = PlanRenderer(visit.dialect, visit.engine, visit.settings, visit.timed)
@@ -179,16 +179,17 @@ class Responder(Struct, eq=False):
         Raises Failure for a method that the path does not take, and for a WebSocket.
         """
         request = visit.request
-        operations = self.endpoint.operations
-        if not operations and not may_be_stubbed(visit, self.hints):
-            return point_elsewhere(visit, self.hints)
-        if operations and request.method == "OPTIONS":
-            return _list_methods(operations)
-        if operations and is_handshake(request):
-            raise refuse_handshake(request, self.endpoint, visit.settings)
-        operation = choose_operation(self.endpoint, request.method)
+        endpoint = self.endpoint
+        if endpoint.is_unknown:
+            stub = choose_operation(endpoint, request.method) if may_be_stubbed(visit, self.hints) else None
+            return stub or point_elsewhere(visit, self.hints)
+        if request.method == "OPTIONS":
+            return _list_methods(endpoint.operations)
+        if is_handshake(request):
+            raise refuse_handshake(request, endpoint, visit.settings)
+        operation = endpoint.find_operation(request.method)
         if operation is None:
-            allowed = ", ".join(operations)
+            allowed = ", ".join(endpoint.operations)
             raise Failure("method_not_allowed", details={"allowed": allowed}, headers=(("allow", allowed),))
         return operation
 

@@ -27,6 +27,11 @@ class Endpoint(Struct, frozen=True):
         return next(iter(self.operations.values())).usual(self.path) if self.operations else self.path
 
     @property
+    def is_unknown(self) -> bool:
+        """Whether no dialect knows the path, so that it has no operations."""
+        return not self.operations
+
+    @property
     def socket(self) -> str:
         """What is spoken there over a WebSocket: what one of its operations states; empty if it has none."""
         return next((each.over_socket for each in self.operations.values() if each.over_socket), "")

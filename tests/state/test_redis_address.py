@@ -115,9 +115,14 @@ def test_a_server_that_does_not_answer(shared: RedisServer) -> None:
     assert refusal(shared.url) == f"no answer in time; {START}"
 
 
+def is_free(port: int) -> bool:
+    with suppress(OSError), socket.create_server(("127.0.0.1", port)):
+        return True
+    return False
+
+
 def test_a_cluster(start_redis: Callable[..., RedisServer]) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1] % 50_000 + 1024  # the bus of a cluster listens 10,000 above it
+    port = next(port for port in range(10_000, 22_000) if is_free(port) and is_free(port + 10_000))  # that of its bus
     server = start_redis("--cluster-enabled", "yes", "--port", str(port))
     assert refusal(server.url) == "a Redis Cluster listens there; give the URL of a single server, or of Sentinel"
 

@@ -28,7 +28,7 @@ T = TypeVar("T")
 
 
 async def on_thread(function: Callable[P, T], *args: P.args, **named: P.kwargs) -> T:
-    """Call a function with these arguments as the WORKER does: on a thread, unless whoever runs this set another."""
+    """Call a function with these arguments as the WORKER does: on a thread, unless another one was set."""
     done: T = await WORKER.get()(partial(function, *args, **named))
     return done
 

@@ -95,7 +95,7 @@ class Routes:
         self._own = EndpointIndex(list_own_endpoints(self.default))
 
     @cached_property
-    def _spoken(self) -> Mapping[str, Dialect]:
+    def _every_dialect(self) -> Mapping[str, Dialect]:
         """All dialects and MCP."""
         return {**self._dialects, MCP.label: MCP}
 
@@ -124,7 +124,7 @@ class Routes:
         """
         path = "/" + path.lstrip("/")
         first = _cut(path, 1)
-        mounts = [Mount(mount, dialect) for dialect in self._spoken.values() for mount in dialect.mounts]
+        mounts = [Mount(mount, dialect) for dialect in self._every_dialect.values() for mount in dialect.mounts]
         near = [mount for mount in mounts if _cut(mount.path, 1) == first]
 
         def rank(mount: Mount) -> tuple[int, bool]:

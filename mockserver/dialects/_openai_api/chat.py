@@ -98,9 +98,8 @@ def make_chat_call(http: HttpRequest, body: Body, chat: Body, *, dialect: str) -
 def _read_typed(http: HttpRequest, dialect: str, elsewhere: Body) -> Call | None:
     """Return the Call of a body that is certainly valid; else None."""
     body = http.body
-    if (
-        len(body) > LONG_BODY or http.header_values.get(b"content-type") != b"application/json"
-    ):  # jiter reads long texts faster
+    # jiter reads long texts faster
+    if len(body) > LONG_BODY or http.header_values.get(b"content-type") != b"application/json":
         return None
     chat = _TYPED_CHAT.read(body)
     if chat is None:

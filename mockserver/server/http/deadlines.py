@@ -68,7 +68,7 @@ class ConnectionDeadline:
         self._whole_by = inf
 
     def put_off(self) -> None:
-        """Give what is being read its time anew: it may not have been read while an answer was sent."""
+        """Give the head or body that is being read its full time: perhaps it was not read while an answer was sent."""
         if self._whole_by != inf:
             self._whole_by = self._watch.time + self._find_limit()
 

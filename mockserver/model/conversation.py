@@ -154,10 +154,8 @@ _MISSES_CALL = lazy_pattern(  # You did not use a tool in your previous response
     r"(?i)\bno (?:tool|function)[ _]calls?\b|\b(?:did not|didn't|failed to|does not|must)\b.{0,30}?"
     r"\b(?:use|call|include|contain|make|have)\b.{0,30}?\b(?:tool|function)\b"
 )
-_OPENINGS = {
-    "user": ("For context:", "Observation:"),
-    "assistant": ("Calling tools:",),
-}  # of messages that tell of calls
+# How messages begin that tell of calls.
+_OPENINGS = {"user": ("For context:", "Observation:"), "assistant": ("Calling tools:",)}
 _TELLING = (*_OPENINGS["user"], *_OPENINGS["assistant"])
 _LONGEST_TRANSCRIPT = 100_000
 _ACT = lazy_pattern(

@@ -1,7 +1,7 @@
 """What a server has answered since the start, summed up: how many calls of each kind, how long they took, tokens."""
 
 from bisect import bisect_left
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from functools import partial
 from itertools import chain, groupby
@@ -63,19 +63,21 @@ class Tally:
 
     def add(self, rows: Sequence[Row]) -> None:
         """Count calls that have ended."""
-        for way, alike in groupby(sorted(rows, key=_find_way), key=_find_way):
-            self._find_sums(*way).add(list(alike))
+        ways: defaultdict[Way, list[Row]] = defaultdict(list)
+        for (dialect, operation, status, source, ended), alike in groupby(sorted(rows, key=_find_way), key=_find_way):
+            ways[dialect, operation, status, self._find_counted(source), ended] += alike
+        for way, together in ways.items():
+            self.ways.setdefault(way, Sums()).add(together)
         self.faults.update(fault.name for fault in chain.from_iterable(map(attrgetter("plan.faults"), rows)))
 
-    def _find_sums(self, dialect: str, operation: str, status: int, source: str, ended: str) -> Sums:
-        """Return where calls of a way are counted."""
+    def _find_counted(self, source: str) -> str:
+        """Return the source under which calls are counted: a cassette as a whole, and all sources beyond the most."""
         if source.startswith("cassette "):
             source = source.partition("#")[0]  # without the number of the episode
         if source not in self._sources and len(self._sources) >= MAX_SOURCES:
-            source = OTHER
-        else:
-            self._sources.add(source)
-        return self.ways.setdefault((dialect, operation, status, source, ended), Sums())
+            return OTHER
+        self._sources.add(source)
+        return source
 
 
 _find_way = attrgetter("dialect", "operation", "status", "plan.source", "ended")

@@ -37,11 +37,10 @@ async def _reserve_and_plan(call: Call, visit: Visit) -> Plan:
             limiter,
             call.http.namespace,
             visit.dialect.rate_limit_headers,
-            visit.listen,
             patient=visit.sender.patient,
         )
         key = visit.dialect.credential(call.http)
-        call, charge = await visit.reservation.reserve(call, key, visit.engine.policy)
+        call, charge = await visit.reservation.reserve(call, key, visit.engine.policy, receive=visit.listen)
     if visit.sender.in_process or _count_choices(call) <= MANY_CHOICES:
         plan = await plan_call(visit.engine, call)
         visit.release = plan.release  # also if the rest fails

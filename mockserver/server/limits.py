@@ -223,7 +223,6 @@ class Reservation(Struct):
     limiter: Limiter
     namespace: str
     rate_headers: RateHeaders
-    receive: Receive
     waited_until: float | None = None  # the time of `monotonic` at which it got the slot that it waited for
     patient: bool = True  # it can wait
     _place: str | None = None
@@ -241,8 +240,11 @@ class Reservation(Struct):
                 self._headers = _drop_headers(made, charge.stated) if charge.stated else made
         return self._headers
 
-    async def reserve(self, call: Call, key: str | None, policy: Policy) -> ReservedCall:
-        """Take what a call of a key needs. Raises Failure if refused, ClientLeftError if the client leaves."""
+    async def reserve(self, call: Call, key: str | None, policy: Policy, *, receive: Receive) -> ReservedCall:
+        """Take what a call of a key needs, and wait for a slot, until `receive` tells that the client has left.
+
+        Raises Failure if it is refused, ClientLeftError if the client leaves.
+        """
         policy.models.admit(call.model)
         charge = self.limiter.charge(key, call.model)
         tokens = 0
@@ -250,10 +252,10 @@ class Reservation(Struct):
             call = use_tokenizer(call, policy.tokenizer(call.model))
             tokens = await on_thread(getattr, call, "prompt_tokens") if is_large(call) else call.prompt_tokens
         charge = charge.of(tokens, tokens)
-        await self.take(charge)
+        await self.take(charge, receive)
         return ReservedCall(call, charge)
 
-    async def take(self, charge: Charge) -> None:
+    async def take(self, charge: Charge, receive: Receive) -> None:
         """Draw a charge and wait for a slot. Raises Failure if refused, ClientLeftError if the client leaves."""
         limits = self.limiter.limits
         store = self.limiter.store
@@ -275,7 +277,7 @@ class Reservation(Struct):
         if entry.result != "queued":
             return
         try:
-            await self._wait(entry.place or "", limits)
+            await self._wait(entry.place or "", receive)
         except (Failure, ClientLeftError):
             self.release()
             self._drawn = None
@@ -283,9 +285,10 @@ class Reservation(Struct):
             raise
         self.waited_until = monotonic()
 
-    async def _wait(self, place: str, limits: Limits) -> None:
+    async def _wait(self, place: str, receive: Receive) -> None:
+        limits = self.limiter.limits
         slot = asyncio.ensure_future(self.limiter.store.wait(self.namespace, place, limits))
-        left = asyncio.create_task(wait_until_left(self.receive))
+        left = asyncio.create_task(wait_until_left(receive))
         try:
             await asyncio.wait({slot, left}, timeout=limits.patience, return_when=asyncio.FIRST_COMPLETED)
             if left.done():

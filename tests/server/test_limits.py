@@ -35,8 +35,8 @@ async def left() -> Any:
     return {"type": "http.disconnect"}
 
 
-def reserve(limiter: Limiter, receive: Any = stay) -> Reservation:
-    return Reservation(limiter, "n", discover()["openai"].rate_limit_headers, receive)
+def reserve(limiter: Limiter) -> Reservation:
+    return Reservation(limiter, "n", discover()["openai"].rate_limit_headers)
 
 
 def answer(prompt: int, completion: int, **more: Any) -> Answer:
@@ -45,7 +45,7 @@ def answer(prompt: int, completion: int, **more: Any) -> Answer:
 
 async def refused(limiter: Limiter, charge: Charge) -> Failure:
     with pytest.raises(Failure) as raised:
-        await reserve(limiter).take(charge)
+        await reserve(limiter).take(charge, stay)
     return raised.value
 
 
@@ -74,12 +74,12 @@ async def test_refusals_name_the_limit_with_the_longest_wait() -> None:
     limiter = limits(RPM, TPM, clock=clock)
     charge = limiter.charge("k", "m").of(40, 40)
     for _ in range(2):
-        await reserve(limiter).take(charge)
+        await reserve(limiter).take(charge, stay)
     clock.at += 1
     failure = await refused(limiter, charge)
     assert failure.details == {"kind": "tokens", "window": "minute", "most": 100, "used": 79, "asked": 40}
     assert failure.retry_after == pytest.approx(11.0)
-    await reserve(limiter).take(limiter.charge("k", "m").of(0, 0))
+    await reserve(limiter).take(limiter.charge("k", "m").of(0, 0), stay)
     failure = await refused(limiter, limiter.charge("k", "m").of(0, 0))
     assert (failure.reason, failure.details["kind"], failure.details["used"]) == ("rate_limit", "requests", 3)
     assert failure.retry_after == pytest.approx(19.0)
@@ -100,12 +100,12 @@ async def test_what_an_outcome_takes(outcome: Outcome, spent: int) -> None:
     limiter = limits(TPM)
     one = reserve(limiter)
     charge = limiter.charge("k", "m").of(10, 10)
-    await one.take(charge)
+    await one.take(charge, stay)
     settled = await one.settle(charge, outcome)
     assert (settled.needed, settled.spent) == (10, spent)
     standings = list[Standings]()
-    other = Reservation(limiter, "n", lambda found: standings.append(found) or (), stay)  # type: ignore[func-returns-value]
-    await other.take(limiter.charge("k", "m").of(0, 0))
+    other = Reservation(limiter, "n", lambda found: standings.append(found) or ())  # type: ignore[func-returns-value]
+    await other.take(limiter.charge("k", "m").of(0, 0), stay)
     assert other.headers == ()  # they are made when they are read
     assert standings[0].tokens is not None
     assert standings[0].tokens.left == 100 - spent
@@ -115,11 +115,11 @@ async def test_a_settled_charge_draws_the_same_again_but_needs_only_its_prompt()
     limiter = limits(TPM)
     one = reserve(limiter)
     charge = limiter.charge("k", "m").of(10, 10)
-    await one.take(charge)
+    await one.take(charge, stay)
     charge = await one.settle(charge, answer(10, 30))
     for remaining in ("20", "0"):
         again = reserve(limiter)
-        await again.take(charge)
+        await again.take(charge, stay)
         assert dict(again.headers)["x-ratelimit-remaining-tokens"] == remaining
     await refused(limiter, charge)
 
@@ -128,13 +128,13 @@ async def test_leaving_the_queue_gives_back_what_was_drawn() -> None:
     limiter = limits(RPM, concurrent=1, queue=1)
     charge = limiter.charge("k", "m").of(0, 0)
     working = reserve(limiter)
-    await working.take(charge)
+    await working.take(charge, stay)
     with pytest.raises(ClientLeftError):
-        await reserve(limiter, left).take(charge)
+        await reserve(limiter).take(charge, left)
     working.release()
     working.release()
     last = reserve(limiter)
-    await last.take(charge)
+    await last.take(charge, stay)
     assert dict(last.headers)["x-ratelimit-remaining-requests"] == "1"
 
 
@@ -143,16 +143,16 @@ async def test_a_refusal_for_a_rate_keeps_no_slot() -> None:
     charge = limiter.charge("k", "m").of(0, 0)
     for _ in range(3):
         one = reserve(limiter)
-        await one.take(charge)
+        await one.take(charge, stay)
         one.release()
     one = reserve(limiter)
     with pytest.raises(Failure, match="rate_limit"):
-        await one.take(charge)
+        await one.take(charge, stay)
     one.release()
     other = reserve(limiter)
-    await other.take(limiter.charge("k", "another").of(0, 0))
+    await other.take(limiter.charge("k", "another").of(0, 0), stay)
     with pytest.raises(Failure, match="overloaded"):
-        await reserve(limiter).take(limiter.charge("k", "another").of(0, 0))
+        await reserve(limiter).take(limiter.charge("k", "another").of(0, 0), stay)
 
 
 # --- concurrency
@@ -164,15 +164,15 @@ FREE = Charge((), ())
 async def test_a_slot_that_comes_as_the_client_leaves_goes_to_the_next() -> None:
     limiter = limits(concurrent=1, queue=2)
     gone, working = asyncio.Event(), reserve(limiter)
-    await working.take(FREE)
+    await working.take(FREE, stay)
 
     async def receive() -> Any:
         await gone.wait()
         return await left()
 
-    first = asyncio.create_task(reserve(limiter, receive).take(FREE))
+    first = asyncio.create_task(reserve(limiter).take(FREE, receive))
     await asyncio.sleep(0.01)
-    second = asyncio.create_task(reserve(limiter).take(FREE))
+    second = asyncio.create_task(reserve(limiter).take(FREE, stay))
     await asyncio.sleep(0.01)
     gone.set()
     await asyncio.sleep(0)  # now the client has left
@@ -185,22 +185,22 @@ async def test_a_slot_that_comes_as_the_client_leaves_goes_to_the_next() -> None
 async def test_a_wait_that_is_cancelled_leaves_nothing() -> None:
     limiter = limits(concurrent=1, queue=1)
     working, one = reserve(limiter), reserve(limiter)
-    await working.take(FREE)
-    waiting = asyncio.create_task(one.take(FREE))
+    await working.take(FREE, stay)
+    waiting = asyncio.create_task(one.take(FREE, stay))
     await asyncio.sleep(0.01)
     waiting.cancel()
     with pytest.raises(asyncio.CancelledError):
         await waiting
     one.release()
     working.release()
-    await reserve(limiter).take(FREE)
+    await reserve(limiter).take(FREE, stay)
 
 
 async def test_limits_may_be_lifted_while_some_wait() -> None:
     limiter = limits(concurrent=1, queue=2)
     working = reserve(limiter)
-    await working.take(FREE)
-    waiting = [asyncio.create_task(reserve(limiter).take(FREE)) for _ in range(2)]
+    await working.take(FREE, stay)
+    waiting = [asyncio.create_task(reserve(limiter).take(FREE, stay)) for _ in range(2)]
     await asyncio.sleep(0.01)
     limiter.limits = Limits()
     working.release()

@@ -83,7 +83,7 @@ class Recorder:
             self._saving = asyncio.create_task(self._save_body(self._body, monotonic() - self.began))
         await asyncio.shield(self._saving)
 
-    async def settle(self) -> None:
+    async def conclude(self) -> None:
         """Save the answer if it is complete by its last event or its length: nothing more will come."""
         if self.is_ready or self._saving is not None:
             await self.save()

@@ -42,8 +42,19 @@ def accept_any_history(call: Call, validation: Validation) -> Sequence[HistoryPr
     return ()
 
 
-class Operation(Struct, frozen=True):
-    """One method and path (relative to a mount, `{name}` or `{name:path}` for parameters) that a dialect serves.
+class OperationPath(Struct, frozen=True):
+    """An operation's name (chat, models, ...), HTTP method and path, with `{name}` or `{name:path}` for parameters.
+
+    The path is relative to a mount of the dialect.
+    """
+
+    name: str
+    method: str
+    path: str
+
+
+class Operation(OperationPath, frozen=True, kw_only=True):
+    """One method and path that a dialect serves, and how.
 
     `parse(request, validation)` checks a request like the provider, as strictly as `validation` says, and raises
     Failure; if nothing is checked, it leaves out wrong values, which `call` keeps. `render(call, outcome)` returns the
@@ -62,9 +73,6 @@ class Operation(Struct, frozen=True):
     answers are streams (None: as the body says), and the body without model and `stream` (None: OpenAI's).
     """
 
-    name: str  # chat, models, model, info, ...
-    method: str
-    path: str
     parse: Callable[[HttpRequest, Validation], Call]
     render: Callable[[Call, Any], Reply]
     query: Mapping[str, str] = {}

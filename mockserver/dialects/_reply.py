@@ -264,6 +264,6 @@ def make_model_operations(
 
     parse = partial(parse_models, dialect)
     return (
-        Operation("models", "GET", "/models", parse, render),
-        Operation("model", "GET", "/models/{model:path}", parse, render),
+        Operation("models", "GET", "/models", parse=parse, render=render),
+        Operation("model", "GET", "/models/{model:path}", parse=parse, render=render),
     )

@@ -368,7 +368,9 @@ ERRORS = make_plain_errors(ROWS, MESSAGES, credential=credential, unsupported=UN
 QUERY = {"api-version": "2024-05-01-preview"}  # the default of its clients
 _CHAT = replace(make_chat_operation(_parse_chat, CHAT_LAYOUT, lines=_write_lines, model=MODELS[0]), query=QUERY)
 
-_EMBEDDINGS = Operation("embeddings", "POST", "/embeddings", _parse_embeddings, _render_embeddings, query=QUERY)
+_EMBEDDINGS = Operation(
+    "embeddings", "POST", "/embeddings", parse=_parse_embeddings, render=_render_embeddings, query=QUERY
+)
 
 DIALECT = Dialect(
     name=NAME,
@@ -377,8 +379,8 @@ DIALECT = Dialect(
         replace(_CHAT, path="/models/chat/completions"),
         _EMBEDDINGS,
         replace(_EMBEDDINGS, path="/models/embeddings"),
-        Operation("info", "GET", "/info", _parse_info, _render_info, query=QUERY),
-        Operation("info", "GET", "/models/info", _refuse_info, _render_info, query=QUERY),
+        Operation("info", "GET", "/info", parse=_parse_info, render=_render_info, query=QUERY),
+        Operation("info", "GET", "/models/info", parse=_refuse_info, render=_render_info, query=QUERY),
     ),
     credential=credential,
     fail=_fail,

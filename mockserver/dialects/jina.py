@@ -139,13 +139,13 @@ DIALECT = Dialect(
     bare=("/v1/rerank",),  # of servers that are compatible, such as vLLM
     omissible="/v1",
     operations=(
-        Operation("embeddings", "POST", "/v1/embeddings", _parse_embeddings, _render_embeddings),
+        Operation("embeddings", "POST", "/v1/embeddings", parse=_parse_embeddings, render=_render_embeddings),
         Operation(
             "rerank",
             "POST",
             "/v1/rerank",
-            partial(parse_rerank, dialect=NAME, model=RERANK, refuse=_refuse),
-            _render_ranking,
+            parse=partial(parse_rerank, dialect=NAME, model=RERANK, refuse=_refuse),
+            render=_render_ranking,
         ),
     ),
     credential=read_bearer,

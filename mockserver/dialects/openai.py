@@ -170,7 +170,7 @@ DIALECT = Dialect(
         *API.stored_operations(),
         *object_operations(replace(OBJECTS, operations=ANSWERING)),
         *make_model_operations(NAME, _write_lines),
-        Operation("delete_model", "DELETE", "/models/{model:path}", _parse_deletion, _render_deletion),
+        Operation("delete_model", "DELETE", "/models/{model:path}", parse=_parse_deletion, render=_render_deletion),
     ),
     credential=read_bearer,
     fail=_fail,

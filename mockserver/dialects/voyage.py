@@ -238,15 +238,21 @@ ERRORS = make_plain_errors(make_error_rows(ErrorRow, model_not_found=ErrorRow(40
 DIALECT = Dialect(
     name=NAME,
     operations=(
-        Operation("embeddings", "POST", "/embeddings", _parse_embeddings, _render_embeddings),
-        Operation("embeddings", "POST", "/multimodalembeddings", _parse_multimodal, _render_multimodal),
-        Operation("embeddings", "POST", "/contextualizedembeddings", _parse_contextualized, _render_contextualized),
+        Operation("embeddings", "POST", "/embeddings", parse=_parse_embeddings, render=_render_embeddings),
+        Operation("embeddings", "POST", "/multimodalembeddings", parse=_parse_multimodal, render=_render_multimodal),
+        Operation(
+            "embeddings",
+            "POST",
+            "/contextualizedembeddings",
+            parse=_parse_contextualized,
+            render=_render_contextualized,
+        ),
         Operation(
             "rerank",
             "POST",
             "/rerank",
-            partial(parse_rerank, dialect=NAME, model=RERANK, refuse=_refuse),
-            _render_ranking,
+            parse=partial(parse_rerank, dialect=NAME, model=RERANK, refuse=_refuse),
+            render=_render_ranking,
         ),
     ),
     credential=read_bearer,

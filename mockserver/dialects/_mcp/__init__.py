@@ -557,9 +557,9 @@ _MESSAGES = {
 
 
 def _list_operations(path: str) -> Iterable[Operation]:
-    yield Operation("mcp_call", "POST", path, _parse, _render, readdress=readdress)
-    yield Operation(SESSION.name, "GET", path, partial(_parse_bodiless, method=OPEN_STREAM), _render)
-    yield Operation(SESSION.name, "DELETE", path, partial(_parse_bodiless, method=END_SESSION), _render)
+    yield Operation("mcp_call", "POST", path, parse=_parse, render=_render, readdress=readdress)
+    yield Operation(SESSION.name, "GET", path, parse=partial(_parse_bodiless, method=OPEN_STREAM), render=_render)
+    yield Operation(SESSION.name, "DELETE", path, parse=partial(_parse_bodiless, method=END_SESSION), render=_render)
 
 
 DIALECT = Dialect(

@@ -39,7 +39,9 @@ def list_login_operations(dialect: str, render: Callable[[Call, Any], Reply]) ->
     """Yield the steps of a login as operations, relative to the mount."""
     for step, method in _STEPS.items():
         verb = "GET" if method == AUTHORIZE else "POST"
-        yield Operation(SESSION.name, verb, f"/{{server}}/{step}", partial(_parse, dialect, method), render)
+        yield Operation(
+            SESSION.name, verb, f"/{{server}}/{step}", parse=partial(_parse, dialect, method), render=render
+        )
 
 
 def list_well_known_operations(dialect: str, render: Callable[[Call, Any], Reply]) -> Iterator[Operation]:
@@ -47,10 +49,10 @@ def list_well_known_operations(dialect: str, render: Callable[[Call, Any], Reply
     for name, method in WELL_KNOWN.items():
         for place in ("", "/mcp", "/mcp/{server}"):
             path = f"/.well-known/{name}{place}"
-            yield Operation(SESSION.name, "GET", path, partial(_parse, dialect, method), render)
+            yield Operation(SESSION.name, "GET", path, parse=partial(_parse, dialect, method), render=render)
     # OpenID puts it behind the issuer.
     path = "/mcp/{server}/.well-known/openid-configuration"
-    yield Operation(SESSION.name, "GET", path, partial(_parse, dialect, SERVER_METADATA), render)
+    yield Operation(SESSION.name, "GET", path, parse=partial(_parse, dialect, SERVER_METADATA), render=render)
 
 
 def _parse(dialect: str, method: str, http: HttpRequest, validation: Validation) -> Call:

@@ -60,7 +60,7 @@ class OpenAIApi(Struct, frozen=True):
             return answer_reply(outcome, self.chat, call.options, self._answer_lines(call, outcome), stream=call.stream)
 
         parse = self._refer_after(parser.parse)
-        return Operation("chat", "POST", "/chat/completions", parse, render, history=CHAT_HISTORY)
+        return Operation("chat", "POST", "/chat/completions", parse=parse, render=render, history=CHAT_HISTORY)
 
     def _completion_operation(self) -> Operation:
         def parse(http: HttpRequest, validation: Validation) -> Call:
@@ -71,7 +71,7 @@ class OpenAIApi(Struct, frozen=True):
             lines = self._answer_lines(call, outcome)
             return answer_reply(outcome, self.text, options, lines, stream=call.stream)
 
-        return Operation("completions", "POST", "/completions", parse, render)
+        return Operation("completions", "POST", "/completions", parse=parse, render=render)
 
     def _embedding_operation(self) -> Operation:
         def parse(http: HttpRequest, validation: Validation) -> Call:
@@ -85,7 +85,7 @@ class OpenAIApi(Struct, frozen=True):
             )  # its clients require one; OpenAI sends none
             return make_embeddings_reply(outcome, call.raw.get("encoding_format"), lines=lines, identity=identity)
 
-        return Operation("embeddings", "POST", "/embeddings", parse, render)
+        return Operation("embeddings", "POST", "/embeddings", parse=parse, render=render)
 
     def responses_operation(self) -> Operation:
         def render(call: Call, outcome: Answer) -> Reply:
@@ -95,8 +95,8 @@ class OpenAIApi(Struct, frozen=True):
             "responses",
             "POST",
             "/responses",
-            self._refer_after(partial(parse_openai_responses, dialect=self.dialect)),
-            render,
+            parse=self._refer_after(partial(parse_openai_responses, dialect=self.dialect)),
+            render=render,
             over_socket="responses",
             shows_reasoning=True,
             error=error_event,

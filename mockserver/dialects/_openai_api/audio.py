@@ -68,7 +68,14 @@ class AudioApi(Struct, frozen=True):
 
     def operations(self) -> tuple[Operation, ...]:
         return (
-            Operation("speech", "POST", "/audio/speech", self._parse_speech, self._render_speech, error=error_event),
+            Operation(
+                "speech",
+                "POST",
+                "/audio/speech",
+                parse=self._parse_speech,
+                render=self._render_speech,
+                error=error_event,
+            ),
             *self.hearing_operations(),
         )
 
@@ -79,11 +86,13 @@ class AudioApi(Struct, frozen=True):
                 "transcriptions",
                 "POST",
                 "/audio/transcriptions",
-                self._transcribe,
-                self._render_transcript,
+                parse=self._transcribe,
+                render=self._render_transcript,
                 error=error_event,
             ),
-            Operation("translations", "POST", "/audio/translations", self._translate, self._render_transcript),
+            Operation(
+                "translations", "POST", "/audio/translations", parse=self._translate, render=self._render_transcript
+            ),
         )
 
     def _parse_speech(self, http: HttpRequest, validation: Validation) -> Call:

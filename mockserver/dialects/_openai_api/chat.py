@@ -316,7 +316,7 @@ def make_chat_operation(
         return answer_reply(answer, renderer, call.options, lines(call.http, call), stream=call.stream)
 
     shown = layout.shows_reasoning
-    return Operation("chat", "POST", "/chat/completions", parse, render, shows_reasoning=shown)
+    return Operation("chat", "POST", "/chat/completions", parse=parse, render=render, shows_reasoning=shown)
 
 
 def read_max_tokens(chat: Body) -> int | None:

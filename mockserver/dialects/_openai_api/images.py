@@ -107,10 +107,12 @@ class ImagesApi(Struct, frozen=True):
         edit = self._edit
         vary = self._variation
         return (
-            Operation("images", "POST", "/images/generations", generate, self._render, error=error_event),
-            Operation("image_edits", "POST", "/images/edits", edit, self._render, error=error_event),
-            Operation("image_variations", "POST", "/images/variations", vary, self._render),
-            Operation("image_content", "GET", "/images/content", self._parse_content, self._render_content),
+            Operation("images", "POST", "/images/generations", parse=generate, render=self._render, error=error_event),
+            Operation("image_edits", "POST", "/images/edits", parse=edit, render=self._render, error=error_event),
+            Operation("image_variations", "POST", "/images/variations", parse=vary, render=self._render),
+            Operation(
+                "image_content", "GET", "/images/content", parse=self._parse_content, render=self._render_content
+            ),
         )
 
     def _generation(self, http: HttpRequest, validation: Validation) -> Call:

@@ -55,7 +55,7 @@ def make_moderation_operation(dialect: str, lines: RequestLines) -> Operation:
         body = moderations(outcome, list_input_types(call))
         return make_json_reply(200, body, lines(call.http, call), outcome.headers)
 
-    return Operation("moderations", "POST", "/moderations", partial(parse_moderations, dialect), render)
+    return Operation("moderations", "POST", "/moderations", parse=partial(parse_moderations, dialect), render=render)
 
 
 def parse_moderations(dialect: str, http: HttpRequest, validation: Validation) -> Call:

@@ -97,11 +97,11 @@ def stored_chats(dialect: str, completion: Render, lines: RequestLines, refuse: 
 
     one = "/chat/completions/{completion_id}"
     return (
-        Operation("stored_chats", "GET", "/chat/completions", parse_list, render),
-        Operation("stored_chat", "GET", one, one_of("stored_chat"), render),
-        Operation("update_chat", "POST", one, parse_update, render),
-        Operation("delete_chat", "DELETE", one, one_of("delete_chat"), render),
-        Operation("chat_messages", "GET", f"{one}/messages", parse_messages, render),
+        Operation("stored_chats", "GET", "/chat/completions", parse=parse_list, render=render),
+        Operation("stored_chat", "GET", one, parse=one_of("stored_chat"), render=render),
+        Operation("update_chat", "POST", one, parse=parse_update, render=render),
+        Operation("delete_chat", "DELETE", one, parse=one_of("delete_chat"), render=render),
+        Operation("chat_messages", "GET", f"{one}/messages", parse=parse_messages, render=render),
     )
 
 
@@ -170,14 +170,40 @@ class StoredResponses(Struct, frozen=True):
     def operations(self) -> tuple[Operation, ...]:
         one = "/responses/{response_id}"
         return (
-            Operation("input_tokens", "POST", "/responses/input_tokens", self._parse_count, self._show(_show_count)),
-            Operation("compact_response", "POST", "/responses/compact", self._parse_compact, self._render_compacted),
-            Operation("response", "GET", one, self._parse_response, self._render_response, error=error_event),
-            Operation("delete_response", "DELETE", one, self._look_up("delete_response"), self._show(_show_deleted)),
             Operation(
-                "cancel_response", "POST", f"{one}/cancel", self._look_up("cancel_response"), self._render_cancelled
+                "input_tokens",
+                "POST",
+                "/responses/input_tokens",
+                parse=self._parse_count,
+                render=self._show(_show_count),
             ),
-            Operation("input_items", "GET", f"{one}/input_items", self._parse_items, self._show(_show_items)),
+            Operation(
+                "compact_response",
+                "POST",
+                "/responses/compact",
+                parse=self._parse_compact,
+                render=self._render_compacted,
+            ),
+            Operation(
+                "response", "GET", one, parse=self._parse_response, render=self._render_response, error=error_event
+            ),
+            Operation(
+                "delete_response",
+                "DELETE",
+                one,
+                parse=self._look_up("delete_response"),
+                render=self._show(_show_deleted),
+            ),
+            Operation(
+                "cancel_response",
+                "POST",
+                f"{one}/cancel",
+                parse=self._look_up("cancel_response"),
+                render=self._render_cancelled,
+            ),
+            Operation(
+                "input_items", "GET", f"{one}/input_items", parse=self._parse_items, render=self._show(_show_items)
+            ),
         )
 
     def _look_up(self, operation: str) -> Parse:

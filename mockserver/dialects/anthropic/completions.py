@@ -35,7 +35,7 @@ _MESSAGES_MODEL = re.compile(r"claude-(?![12](?:\.\d)?$|instant|v\d)")
 
 def operation() -> Operation:
     return Operation(
-        "completions", "POST", "/v1/complete", parse_completion, _render, error=make_error_event, body=_ask
+        "completions", "POST", "/v1/complete", parse=parse_completion, render=_render, error=make_error_event, body=_ask
     )
 
 

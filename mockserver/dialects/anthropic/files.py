@@ -32,7 +32,7 @@ _SECONDS = (3600, 7_776_000)  # the least and the most for which a file that exp
 def operations() -> tuple[Operation, ...]:
     one = _PATH + "/{id}"
     found = [
-        Operation(name, method, path, look_up(NAME, name, work=work), render_view)
+        Operation(name, method, path, parse=look_up(NAME, name, work=work), render=render_view)
         for name, method, path, work in (
             ("files", "GET", _PATH, _list),
             ("file", "GET", one, _show),
@@ -40,7 +40,7 @@ def operations() -> tuple[Operation, ...]:
             ("file_content", "GET", f"{one}/content", _show_content),
         )
     ]
-    return (Operation(FILES.made_by, "POST", _PATH, _parse, render_view), *found)
+    return (Operation(FILES.made_by, "POST", _PATH, parse=_parse, render=render_view), *found)
 
 
 def render_view(call: Call, view: ObjectView) -> Reply:

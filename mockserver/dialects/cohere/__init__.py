@@ -40,7 +40,15 @@ _MODELS = (
 DIALECT = Dialect(
     name=NAME,
     operations=(
-        Operation("chat", "POST", "/v2/chat", parse_chat, _render_chat, error=make_error_event, shows_reasoning=True),
+        Operation(
+            "chat",
+            "POST",
+            "/v2/chat",
+            parse=parse_chat,
+            render=_render_chat,
+            error=make_error_event,
+            shows_reasoning=True,
+        ),
         *embed_operations(),
         *rerank_operations(),
         *old_chat_operations(),

@@ -36,8 +36,8 @@ def embed_operations() -> tuple[Operation, ...]:
             "embeddings",
             "POST",
             f"/v{version}/embed",
-            partial(_parse, model=model, page=f"v{version}/reference/embed"),
-            partial(_render, version=version),
+            parse=partial(_parse, model=model, page=f"v{version}/reference/embed"),
+            render=partial(_render, version=version),
             body=lambda text: {"texts": [text], "input_type": "search_query"},
         )
         for version, model in (("2", EMBED), ("1", OLD_EMBED))

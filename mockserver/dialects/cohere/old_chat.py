@@ -36,12 +36,19 @@ def old_chat_operations() -> tuple[Operation, Operation]:
             "chat",
             "POST",
             "/v1/chat",
-            _parse_chat,
-            _render_chat,
+            parse=_parse_chat,
+            render=_render_chat,
             error=make_old_error_event,
             body=lambda text: {"message": text},
         ),
-        Operation("completions", "POST", "/v1/generate", _parse_generate, _render_generate, error=make_old_error_event),
+        Operation(
+            "completions",
+            "POST",
+            "/v1/generate",
+            parse=_parse_generate,
+            render=_render_generate,
+            error=make_old_error_event,
+        ),
     )
 
 

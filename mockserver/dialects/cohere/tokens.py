@@ -20,8 +20,8 @@ MAX_LENGTH = 65_536  # characters of a text that is split into tokens
 
 def token_operations() -> tuple[Operation, Operation]:
     return (
-        Operation("tokenize", "POST", "/v1/tokenize", _parse_text, _render_tokens),
-        Operation("detokenize", "POST", "/v1/detokenize", _parse_tokens, _render_text),
+        Operation("tokenize", "POST", "/v1/tokenize", parse=_parse_text, render=_render_tokens),
+        Operation("detokenize", "POST", "/v1/detokenize", parse=_parse_tokens, render=_render_text),
     )
 
 

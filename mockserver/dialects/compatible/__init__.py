@@ -143,15 +143,17 @@ def make_dialect(host: Host) -> Dialect:
         "chat",
         "POST",
         "/chat/completions",
-        make_parse_chat(host),
-        _Chats(host.layout).render,
+        parse=make_parse_chat(host),
+        render=_Chats(host.layout).render,
         error=host.errors.end_stream,
         history=make_history(host) or accept_any_history,
         shows_reasoning=host.layout.shows_reasoning,
     )
     render_text = partial(_render_completion, _TEXTS.get(host.kin, _TEXT))
-    text = Operation("completions", "POST", "/completions", make_parse_completion(host), render_text)
-    vectors = Operation("embeddings", "POST", "/embeddings", make_parse_embeddings(host), _render_embeddings)
+    text = Operation("completions", "POST", "/completions", parse=make_parse_completion(host), render=render_text)
+    vectors = Operation(
+        "embeddings", "POST", "/embeddings", parse=make_parse_embeddings(host), render=_render_embeddings
+    )
     more = [each for each in (text, vectors, _make_responses(host)) if each.name in host.operations]
     answering = (chat, *more, *media_operations(host))
     fail = partial(_fail, host)

@@ -26,8 +26,14 @@ def list_operations(host: Host) -> tuple[Operation, ...]:
     """Return the operations of a host besides chat, completions and embeddings."""
     own = (replace(each, parse=_place(host, each.parse)) for each in _OPERATIONS_BY_KIN.get(host.kin, ()))
     listed = (
-        Operation("models", "GET", "/models", _place(host, _parse_models), partial(_render_models, host)),
-        Operation("model", "GET", "/models/{model:path}", _place(host, _parse_models), partial(_render_model, host)),
+        Operation("models", "GET", "/models", parse=_place(host, _parse_models), render=partial(_render_models, host)),
+        Operation(
+            "model",
+            "GET",
+            "/models/{model:path}",
+            parse=_place(host, _parse_models),
+            render=partial(_render_model, host),
+        ),
     )
     return (*own, *listed)
 
@@ -175,7 +181,7 @@ def _info(path: str, body: Callable[[Call], Mapping[str, Json]]) -> Operation:
     def render(call: Call, outcome: Models) -> Reply:
         return make_json_reply(200, body(call), write_request_id(call.http, call))
 
-    return Operation("info", "GET", path, _parse_info, render)
+    return Operation("info", "GET", path, parse=_parse_info, render=render)
 
 
 def _balance(call: Call) -> Mapping[str, Json]:
@@ -317,13 +323,13 @@ _OPERATIONS_BY_KIN: Mapping[str, tuple[Operation, ...]] = {
         _info("/key", _describe_key),
         _info("/credits", _credits),
         _info("/providers", _list_providers),
-        Operation("info", "GET", "/models/count", _parse_info, _count_models),
-        Operation("info", "GET", "/models/{author}/{slug}/endpoints", _parse_endpoints, _render_endpoints),
+        Operation("info", "GET", "/models/count", parse=_parse_info, render=_count_models),
+        Operation("info", "GET", "/models/{author}/{slug}/endpoints", parse=_parse_endpoints, render=_render_endpoints),
     ),
     "vllm": (
-        Operation("info", "GET", "/health", _parse_info, _render_nothing),
+        Operation("info", "GET", "/health", parse=_parse_info, render=_render_nothing),
         _info("/version", lambda call: {"version": _VERSION}),
-        Operation("info", "POST", "/tokenize", _parse_tokens, _render_tokens),
+        Operation("info", "POST", "/tokenize", parse=_parse_tokens, render=_render_tokens),
     ),
-    "xai": (Operation("info", "GET", "/language-models", _parse_info, _render_language_models),),
+    "xai": (Operation("info", "GET", "/language-models", parse=_parse_info, render=_render_language_models),),
 }

@@ -94,4 +94,4 @@ def rerank_operations(host: Host) -> tuple[Operation, ...]:
         )
         return replace(call, host=host.name, meaning={"host": host.name, **call.meaning})
 
-    return tuple(Operation("rerank", "POST", path, parse, api.render) for path in api.paths)
+    return tuple(Operation("rerank", "POST", path, parse=parse, render=api.render) for path in api.paths)

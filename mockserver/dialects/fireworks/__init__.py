@@ -194,9 +194,9 @@ ERRORS = make_plain_errors(ROWS, MESSAGES, read_bearer)
 DIALECT = Dialect(
     name=NAME,
     operations=(
-        Operation("completions", "POST", "/completions", parse_completion, _render_completion),
-        Operation("chat", "POST", "/chat/completions", parse_chat, _render_chat, shows_reasoning=True),
-        Operation("embeddings", "POST", "/embeddings", _parse_embeddings, _render_embeddings),
+        Operation("completions", "POST", "/completions", parse=parse_completion, render=_render_completion),
+        Operation("chat", "POST", "/chat/completions", parse=parse_chat, render=_render_chat, shows_reasoning=True),
+        Operation("embeddings", "POST", "/embeddings", parse=_parse_embeddings, render=_render_embeddings),
         *AudioApi(NAME, write_request_id, show=hide_usage).hearing_operations(),
         *make_model_operations(NAME, write_request_id),
     ),

@@ -38,7 +38,7 @@ def _ask(text: str) -> dict[str, Json]:
 def _make_generation(verb: str, **more: Any) -> Operation:
     more |= {"params": USUAL_PARAMS, "body": _ask}
     more |= {"unify": make_renamer(GENERATE), "history": HISTORY, "also": ("images", "speech")}
-    return Operation("chat", "POST", f"{_MODEL}:{verb}", _parse, render, shows_reasoning=True, **more)
+    return Operation("chat", "POST", f"{_MODEL}:{verb}", parse=_parse, render=render, shows_reasoning=True, **more)
 
 
 _MODEL = "/{version:version}/{parent:models}/{model}"
@@ -53,8 +53,8 @@ DIALECT = Dialect(
             "input_tokens",
             "POST",
             f"{_MODEL}:countTokens",
-            parse_count,
-            render_count,
+            parse=parse_count,
+            render=render_count,
             params=USUAL_PARAMS,
             body=_ask,
             unify=make_renamer(COUNT_TOKENS),

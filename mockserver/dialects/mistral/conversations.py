@@ -60,9 +60,15 @@ def conversation_operations() -> tuple[Operation, ...]:
     agent = "/agents/{id}"
     create_agent = partial(_parse_agent, AGENTS.made_by, _create_agent)
     return (
-        Operation("chat", "POST", "/conversations", _parse_start, _render, body=_ask, shows_reasoning=True),
         Operation(
-            *("chat", "POST", conversation, _parse_append, _render),
+            "chat", "POST", "/conversations", parse=_parse_start, render=_render, body=_ask, shows_reasoning=True
+        ),
+        Operation(
+            "chat",
+            "POST",
+            conversation,
+            parse=_parse_append,
+            render=_render,
             body=_ask,
             params={"id": "conv_1"},
             shows_reasoning=True,
@@ -71,8 +77,14 @@ def conversation_operations() -> tuple[Operation, ...]:
         _look_up(items, "GET", f"{conversation}/history", _list_all),
         _look_up(items, "GET", f"{conversation}/messages", _list_messages),
         _look_up("delete_conversation", "DELETE", conversation, _delete),
-        Operation(AGENTS.made_by, "POST", "/agents", create_agent, _render_view),
-        Operation("update_agent", "PATCH", agent, partial(_parse_agent, "update_agent", _update_agent), _render_view),
+        Operation(AGENTS.made_by, "POST", "/agents", parse=create_agent, render=_render_view),
+        Operation(
+            "update_agent",
+            "PATCH",
+            agent,
+            parse=partial(_parse_agent, "update_agent", _update_agent),
+            render=_render_view,
+        ),
         _look_up("agents", "GET", "/agents", _list_agents),
         _look_up("agent", "GET", agent, _show_agent),
         _look_up("delete_agent", "DELETE", agent, _delete_agent),
@@ -80,7 +92,7 @@ def conversation_operations() -> tuple[Operation, ...]:
 
 
 def _look_up(name: str, method: str, path: str, work: Work) -> Operation:
-    return Operation(name, method, path, look_up(NAME, name, work=work), _render_view)
+    return Operation(name, method, path, parse=look_up(NAME, name, work=work), render=_render_view)
 
 
 def _ask(text: str) -> dict[str, Json]:

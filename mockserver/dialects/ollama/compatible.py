@@ -49,7 +49,15 @@ def compatible_operations() -> tuple[Operation, ...]:
     )
     return (
         *(replace(operation, path=f"/v1{operation.path}") for operation in asked),
-        Operation("chat", "POST", "/v1/messages", _parse_messages, _render_messages, error=_write_event, body=_ask),
+        Operation(
+            "chat",
+            "POST",
+            "/v1/messages",
+            parse=_parse_messages,
+            render=_render_messages,
+            error=_write_event,
+            body=_ask,
+        ),
     )
 
 

@@ -20,7 +20,7 @@ from mockserver.dialects._parse import Complaint, clip, join_words, name_json_ty
 from mockserver.kinds import CONVERSATIONS
 
 
-class ErrorRow(Struct, frozen=True):
+class ErrorRow(Struct, frozen=True, kw_only=True):
     status: int
     kind: str | None = None
     code: str | int | None = None
@@ -271,38 +271,44 @@ PLAIN_LIMIT_MESSAGES: Messages = {
 }
 
 INVALID_REQUEST = "invalid_request_error"
-# Type and code that gateways in front of OpenAI have in common, by status.
-_GATEWAY_ERRORS: Mapping[int, tuple[str, str]] = {
-    400: (INVALID_REQUEST, "invalid_parameter"),
-    401: ("authentication_error", "invalid_api_key"),
-    404: (INVALID_REQUEST, "not_found"),
-    405: (INVALID_REQUEST, "method_not_supported"),
-    408: (INVALID_REQUEST, "timeout"),
-    409: (INVALID_REQUEST, "conflict"),
-    413: (INVALID_REQUEST, "request_too_large"),
-    415: (INVALID_REQUEST, "unsupported_media_type"),
-    422: (INVALID_REQUEST, "unprocessable"),
-    429: ("rate_limit_error", "rate_limit_exceeded"),
-    502: ("server_error", "bad_gateway"),
-    503: ("server_error", "service_unavailable"),
-    504: ("server_error", "gateway_timeout"),
-}
+# What gateways in front of OpenAI have in common.
+_GATEWAY_ROWS = (
+    ErrorRow(status=400, kind=INVALID_REQUEST, code="invalid_parameter"),
+    ErrorRow(status=401, kind="authentication_error", code="invalid_api_key"),
+    ErrorRow(status=404, kind=INVALID_REQUEST, code="not_found"),
+    ErrorRow(status=405, kind=INVALID_REQUEST, code="method_not_supported"),
+    ErrorRow(status=408, kind=INVALID_REQUEST, code="timeout"),
+    ErrorRow(status=409, kind=INVALID_REQUEST, code="conflict"),
+    ErrorRow(status=413, kind=INVALID_REQUEST, code="request_too_large"),
+    ErrorRow(status=415, kind=INVALID_REQUEST, code="unsupported_media_type"),
+    ErrorRow(status=422, kind=INVALID_REQUEST, code="unprocessable"),
+    ErrorRow(status=429, kind="rate_limit_error", code="rate_limit_exceeded"),
+    ErrorRow(status=502, kind="server_error", code="bad_gateway"),
+    ErrorRow(status=503, kind="server_error", code="service_unavailable"),
+    ErrorRow(status=504, kind="server_error", code="gateway_timeout"),
+)
 
 
 def make_gateway_rows(**own: ErrorRow) -> Rows:
     """Return the rows of a gateway, given those that differ from other gateways' or have no common one."""
-    common = {status: ErrorRow(status, *row) for status, row in _GATEWAY_ERRORS.items()}
+    common = {row.status: row for row in _GATEWAY_ROWS}
     forbidden = own["forbidden"]
     unknown = own["unknown_model"]
     common |= {402: own["billing"], 403: forbidden, 500: own["server_error"]}
     return make_error_rows(
         common.__getitem__,
-        bad_json=ErrorRow(400, INVALID_REQUEST, "invalid_request"),
+        bad_json=ErrorRow(status=400, kind=INVALID_REQUEST, code="invalid_request"),
         **{"previous_not_found": unknown, **own},
     )
 
 
+def make_bare_row(status: int) -> ErrorRow:
+    """Return the row of a provider whose errors have no more than a status and a message."""
+    return ErrorRow(status=status)
+
+
 def make_error_rows(by_status: Callable[[int], ErrorRow], **own: ErrorRow) -> Rows:
+    """Return a row for each reason: its own, or else what `by_status` makes of the reason's status."""
     if "model_not_found" in own:
         own.setdefault("unknown_model", own["model_not_found"])
     return {reason: own.get(reason) or by_status(status) for reason, status in REASONS.items()}

@@ -303,7 +303,7 @@ def _render_error(resolved: ProviderError, failure: Failure, call: Call | None) 
 
 
 def _make_row(status: int) -> ErrorRow:
-    return ErrorRow(status, find_reason_phrase(status), find_reason_phrase(status).replace(" ", ""))
+    return ErrorRow(status=status, kind=find_reason_phrase(status), code=find_reason_phrase(status).replace(" ", ""))
 
 
 def _find_detail(failure: Failure, resolved: ProviderError, call: Call | None) -> Mapping[str, Json]:
@@ -339,8 +339,8 @@ CHAT_LAYOUT = ChatLayout(
     stream_usage="finish",
 )
 
-_BAD_REQUEST = ErrorRow(400, "Bad Request", "BadRequest")
-_NOT_SUPPORTED = ErrorRow(422, "Unprocessable Entity", "parameter_not_supported")
+_BAD_REQUEST = ErrorRow(status=400, kind="Bad Request", code="BadRequest")
+_NOT_SUPPORTED = ErrorRow(status=422, kind="Unprocessable Entity", code="parameter_not_supported")
 ROWS = make_error_rows(
     _make_row,
     content_filter=replace(_BAD_REQUEST, code="content_filter", param="messages"),

@@ -132,26 +132,28 @@ TEXT_LAYOUT = TextLayout(
     prompt_filter_first=True,
 )
 
-_BAD_REQUEST = ErrorRow(400, INVALID_REQUEST)
+_BAD_REQUEST = ErrorRow(status=400, kind=INVALID_REQUEST)
 # The gateway's errors have no type.
 ROWS = make_error_rows(
-    lambda status: ErrorRow(status, None, str(status)),
+    lambda status: ErrorRow(status=status, kind=None, code=str(status)),
     bad_json=_BAD_REQUEST,
     bad_parameter=_BAD_REQUEST,
-    content_filter=ErrorRow(400, None, "content_filter", "prompt"),
-    context_length=ErrorRow(400, INVALID_REQUEST, "context_length_exceeded", "messages"),
+    content_filter=ErrorRow(status=400, kind=None, code="content_filter", param="prompt"),
+    context_length=ErrorRow(status=400, kind=INVALID_REQUEST, code="context_length_exceeded", param="messages"),
     unsupported=_BAD_REQUEST,
     not_cancellable=_BAD_REQUEST,
-    model_not_found=ErrorRow(404, None, "DeploymentNotFound"),
-    not_found=ErrorRow(404, INVALID_REQUEST),
-    previous_not_found=ErrorRow(400, INVALID_REQUEST, "previous_response_not_found", "previous_response_id"),
-    unmatched=ErrorRow(404, INVALID_REQUEST),
-    timeout=ErrorRow(408, None, "Timeout"),
-    unprocessable=ErrorRow(422, INVALID_REQUEST, "unprocessable"),
-    quota=ErrorRow(429, "insufficient_quota", "insufficient_quota"),
-    server_error=ErrorRow(500, "server_error"),
-    overloaded=ErrorRow(503, None, "ServiceUnavailable"),
-    gateway_timeout=ErrorRow(504, None, "Timeout"),
+    model_not_found=ErrorRow(status=404, kind=None, code="DeploymentNotFound"),
+    not_found=ErrorRow(status=404, kind=INVALID_REQUEST),
+    previous_not_found=ErrorRow(
+        status=400, kind=INVALID_REQUEST, code="previous_response_not_found", param="previous_response_id"
+    ),
+    unmatched=ErrorRow(status=404, kind=INVALID_REQUEST),
+    timeout=ErrorRow(status=408, kind=None, code="Timeout"),
+    unprocessable=ErrorRow(status=422, kind=INVALID_REQUEST, code="unprocessable"),
+    quota=ErrorRow(status=429, kind="insufficient_quota", code="insufficient_quota"),
+    server_error=ErrorRow(status=500, kind="server_error"),
+    overloaded=ErrorRow(status=503, kind=None, code="ServiceUnavailable"),
+    gateway_timeout=ErrorRow(status=504, kind=None, code="Timeout"),
 )
 _NO_DEPLOYMENT = (
     "The API deployment for this resource does not exist. If you created the deployment within the last 5 minutes, "

@@ -10,7 +10,7 @@ from mockserver.core.plan import Failure
 from mockserver.core.validation import Validation
 from mockserver.dialects import Dialect, Operation
 from mockserver.dialects._embeddings import MAX_DIMENSIONS, find_writer, make_embedding_call, make_embedding_reply
-from mockserver.dialects._errors import ErrorRow, make_error_rows, make_plain_errors, refuse_without_code
+from mockserver.dialects._errors import make_bare_row, make_error_rows, make_plain_errors, refuse_without_code
 from mockserver.dialects._fields import (
     Model,
     Object,
@@ -132,7 +132,7 @@ MESSAGES: Mapping[str, str] = {
     "quota": "Insufficient balance, please recharge your API key.",
     "server_error": "Internal Server Error",
 }
-ERRORS = make_plain_errors(make_error_rows(ErrorRow), MESSAGES, read_bearer)
+ERRORS = make_plain_errors(make_error_rows(make_bare_row), MESSAGES, read_bearer)
 
 DIALECT = Dialect(
     name=NAME,

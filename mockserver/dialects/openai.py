@@ -126,22 +126,24 @@ CHAT_LAYOUT = ChatLayout(
 )
 
 
-_RATE_LIMIT = ErrorRow(429, "requests", "rate_limit_exceeded")
+_RATE_LIMIT = ErrorRow(status=429, kind="requests", code="rate_limit_exceeded")
 ROWS = make_error_rows(
-    lambda status: ErrorRow(status, INVALID_REQUEST if status < 500 else "server_error"),
-    content_filter=ErrorRow(400, INVALID_REQUEST, "content_policy_violation"),
-    context_length=ErrorRow(400, INVALID_REQUEST, "context_length_exceeded", "messages"),
-    invalid_key=ErrorRow(401, INVALID_REQUEST, "invalid_api_key"),
-    billing=ErrorRow(402, INVALID_REQUEST, "billing_not_active"),
-    model_not_allowed=ErrorRow(403, INVALID_REQUEST, "model_not_found"),
-    model_not_found=ErrorRow(404, INVALID_REQUEST, "model_not_found", "model"),
-    previous_not_found=ErrorRow(400, INVALID_REQUEST, "previous_response_not_found", "previous_response_id"),
-    method_not_allowed=ErrorRow(405, INVALID_REQUEST, "method_not_supported"),
-    unsupported_media_type=ErrorRow(415, INVALID_REQUEST, "unsupported_media_type"),
-    unprocessable=ErrorRow(422, INVALID_REQUEST, "unprocessable"),
+    lambda status: ErrorRow(status=status, kind=INVALID_REQUEST if status < 500 else "server_error"),
+    content_filter=ErrorRow(status=400, kind=INVALID_REQUEST, code="content_policy_violation"),
+    context_length=ErrorRow(status=400, kind=INVALID_REQUEST, code="context_length_exceeded", param="messages"),
+    invalid_key=ErrorRow(status=401, kind=INVALID_REQUEST, code="invalid_api_key"),
+    billing=ErrorRow(status=402, kind=INVALID_REQUEST, code="billing_not_active"),
+    model_not_allowed=ErrorRow(status=403, kind=INVALID_REQUEST, code="model_not_found"),
+    model_not_found=ErrorRow(status=404, kind=INVALID_REQUEST, code="model_not_found", param="model"),
+    previous_not_found=ErrorRow(
+        status=400, kind=INVALID_REQUEST, code="previous_response_not_found", param="previous_response_id"
+    ),
+    method_not_allowed=ErrorRow(status=405, kind=INVALID_REQUEST, code="method_not_supported"),
+    unsupported_media_type=ErrorRow(status=415, kind=INVALID_REQUEST, code="unsupported_media_type"),
+    unprocessable=ErrorRow(status=422, kind=INVALID_REQUEST, code="unprocessable"),
     rate_limit=_RATE_LIMIT,
     over_limit=_RATE_LIMIT,
-    quota=ErrorRow(429, "insufficient_quota", "insufficient_quota"),
+    quota=ErrorRow(status=429, kind="insufficient_quota", code="insufficient_quota"),
 )
 ERRORS = ErrorTable(ROWS, OPENAI_MESSAGES, read_bearer)
 

@@ -75,14 +75,14 @@ CHAT_LAYOUT = ChatLayout(
 )
 
 ROWS = make_gateway_rows(
-    content_filter=ErrorRow(400, INVALID_REQUEST, "content_filter", "messages"),
-    context_length=ErrorRow(400, INVALID_REQUEST, "context_length_exceeded", "messages"),
-    billing=ErrorRow(402, INVALID_REQUEST, "payment_required"),
-    forbidden=ErrorRow(403, "permission_error", "forbidden"),
-    model_not_found=ErrorRow(404, INVALID_REQUEST, "model_not_found", "model"),
-    unknown_model=ErrorRow(404, INVALID_REQUEST, "model_not_found", "model"),
-    quota=ErrorRow(429, "rate_limit_error", "insufficient_quota"),
-    server_error=ErrorRow(500, "server_error", "internal_error"),
+    content_filter=ErrorRow(status=400, kind=INVALID_REQUEST, code="content_filter", param="messages"),
+    context_length=ErrorRow(status=400, kind=INVALID_REQUEST, code="context_length_exceeded", param="messages"),
+    billing=ErrorRow(status=402, kind=INVALID_REQUEST, code="payment_required"),
+    forbidden=ErrorRow(status=403, kind="permission_error", code="forbidden"),
+    model_not_found=ErrorRow(status=404, kind=INVALID_REQUEST, code="model_not_found", param="model"),
+    unknown_model=ErrorRow(status=404, kind=INVALID_REQUEST, code="model_not_found", param="model"),
+    quota=ErrorRow(status=429, kind="rate_limit_error", code="insufficient_quota"),
+    server_error=ErrorRow(status=500, kind="server_error", code="internal_error"),
 )
 # The rest are reason phrases.
 _IDS_BY_STATUS = {400: "INVALID_REQUEST", 413: "REQUEST_TOO_LARGE", 429: "RATE_LIMIT_EXCEEDED", 500: "INTERNAL_ERROR"}

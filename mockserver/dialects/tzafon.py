@@ -431,19 +431,19 @@ CHAT_LAYOUT = ChatLayout(
     optional=frozenset({"annotations", "reasoning_content"}),
 )
 
-_BAD_REQUEST = ErrorRow(400, "BadRequestError")
+_BAD_REQUEST = ErrorRow(status=400, kind="BadRequestError")
 ROWS = make_error_rows(
-    lambda status: _BAD_REQUEST if status == 400 else ErrorRow(status, find_reason_phrase(status)),
-    bad_json=ErrorRow(400, "Bad Request"),
+    lambda status: _BAD_REQUEST if status == 400 else ErrorRow(status=status, kind=find_reason_phrase(status)),
+    bad_json=ErrorRow(status=400, kind="Bad Request"),
     context_length=replace(_BAD_REQUEST, param="input_tokens"),
-    not_cancellable=ErrorRow(400, INVALID_REQUEST, param="response_id"),
+    not_cancellable=ErrorRow(status=400, kind=INVALID_REQUEST, param="response_id"),
     unsupported=replace(_BAD_REQUEST, code=400),
-    unsupported_media_type=ErrorRow(400, "Bad Request"),
-    model_not_found=ErrorRow(404, "NotFoundError", param="model"),
-    not_found=ErrorRow(404, INVALID_REQUEST, param="response_id"),
-    previous_not_found=ErrorRow(404, INVALID_REQUEST, param="response_id"),
-    unmatched=ErrorRow(404, "NotFoundError"),
-    server_error=ErrorRow(500, "InternalServerError"),
+    unsupported_media_type=ErrorRow(status=400, kind="Bad Request"),
+    model_not_found=ErrorRow(status=404, kind="NotFoundError", param="model"),
+    not_found=ErrorRow(status=404, kind=INVALID_REQUEST, param="response_id"),
+    previous_not_found=ErrorRow(status=404, kind=INVALID_REQUEST, param="response_id"),
+    unmatched=ErrorRow(status=404, kind="NotFoundError"),
+    server_error=ErrorRow(status=500, kind="InternalServerError"),
 )
 MESSAGES: Mapping[str, str] = {
     "model_not_found": "The model `{model}` does not exist.",

@@ -16,7 +16,7 @@ from mockserver.dialects._embeddings import (
     make_embedding_call,
     make_embedding_reply,
 )
-from mockserver.dialects._errors import ErrorRow, make_error_rows, make_plain_errors
+from mockserver.dialects._errors import ErrorRow, make_bare_row, make_error_rows, make_plain_errors
 from mockserver.dialects._fields import (
     Model,
     integer,
@@ -233,7 +233,7 @@ MESSAGES: Mapping[str, str] = {
     "server_error": "The server encountered an unexpected error. Please try again.",
     "overloaded": "The server is overloaded. Please try again later.",
 }
-ERRORS = make_plain_errors(make_error_rows(ErrorRow, model_not_found=ErrorRow(400)), MESSAGES, read_bearer)
+ERRORS = make_plain_errors(make_error_rows(make_bare_row, model_not_found=ErrorRow(status=400)), MESSAGES, read_bearer)
 
 DIALECT = Dialect(
     name=NAME,

@@ -170,9 +170,9 @@ _CODES: Mapping[int, str] = {
     504: "DEADLINE_EXCEEDED",
 }
 ROWS = make_error_rows(
-    lambda status: ErrorRow(status, "error", _CODES.get(status, "INVALID_ARGUMENT")),
-    context_length=ErrorRow(400, "error", "INVALID_ARGUMENT", "messages"),
-    model_not_found=ErrorRow(404, "error", "NOT_FOUND", "model"),
+    lambda status: ErrorRow(status=status, kind="error", code=_CODES.get(status, "INVALID_ARGUMENT")),
+    context_length=ErrorRow(status=400, kind="error", code="INVALID_ARGUMENT", param="messages"),
+    model_not_found=ErrorRow(status=404, kind="error", code="NOT_FOUND", param="model"),
 )
 MESSAGES: Mapping[str, str] = {
     **PLAIN_LIMIT_MESSAGES,

@@ -168,8 +168,8 @@ _EXPECTED = {
 
 _KINDS = {400: INVALID_REQUEST, 404: "not_found_error"}
 ROWS = make_error_rows(
-    lambda status: ErrorRow(status, _KINDS.get(status, "api_error")),
-    timeout=ErrorRow(504, "api_error"),
+    lambda status: ErrorRow(status=status, kind=_KINDS.get(status, "api_error")),
+    timeout=ErrorRow(status=504, kind="api_error"),
 )
 MESSAGES: Mapping[str, str] = {
     **PLAIN_LIMIT_MESSAGES,

@@ -88,7 +88,7 @@ class Operation(OperationPath, frozen=True, kw_only=True):
     history: Callable[[Call, Validation], Sequence[HistoryProblem]] = accept_any_history
     also: tuple[str, ...] = ()
 
-    def call(self, http: HttpRequest, validation: Validation) -> Call:
+    def read_call(self, http: HttpRequest, validation: Validation) -> Call:
         """Return the call of a request. Raises Failure if the request is refused, or if no call can be made of it."""
         if validation is not Validation.OFF:
             return self.parse(http, validation)
@@ -106,7 +106,7 @@ class Operation(OperationPath, frozen=True, kw_only=True):
             return replace(call, is_checked=False)
         return keep_unread(call, sent if self.unify is None else self.unify(http, sent))
 
-    def usual(self, path: str, **params: str) -> str:
+    def fill_path(self, path: str, **params: str) -> str:
         """Return a path with the usual parameters and these; other parameters stay, as `{name}`."""
         return _PARAMETER.sub(lambda found: {**self.params, **params}.get(found[1], f"{{{found[1]}}}"), path)
 
@@ -146,7 +146,7 @@ class Dialect(Struct, frozen=True, dict=True):
 
     name: str
     operations: tuple[Operation, ...]
-    credential: Callable[[HttpRequest], str | None]
+    read_credential: Callable[[HttpRequest], str | None]
     fail: Callable[[HttpRequest, Failure, Call | None], Reply]
     models: tuple[str, ...]  # listed when the settings name none
     mounts: tuple[str, ...] = ()

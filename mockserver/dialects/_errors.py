@@ -44,15 +44,15 @@ class ErrorBody(NamedTuple):
 
 Rows = Mapping[str, ErrorRow]
 Messages = Mapping[str, str]
-Credential = Callable[[HttpRequest], str | None]
+ReadCredential = Callable[[HttpRequest], str | None]
 
 
-class ErrorTable(Struct, frozen=True):
-    """A dialect's errors: a row and a message for each reason; `credential` finds the client's key."""
+class ErrorTable(Struct, frozen=True, kw_only=True):
+    """A dialect's errors: a row and a message for each reason. `read_credential` returns the key of a request."""
 
     rows: Rows
     messages: Messages
-    credential: Credential
+    read_credential: ReadCredential
     unsupported: Messages = field(default_factory=lambda: UNSUPPORTED_MESSAGES)
 
     def resolve(self, failure: Failure, http: HttpRequest, call: Call | None) -> ProviderError:
@@ -95,7 +95,7 @@ class ErrorTable(Struct, frozen=True):
             usual = _write_usual_message(template, clip(call.model), failure.retry_after or 1.0)
             if usual is not None:
                 return usual
-        message = template.format_map(_Facts(_gather_facts(failure, http, call, self.credential)))
+        message = template.format_map(_Facts(_gather_facts(failure, http, call, self.read_credential)))
         return "".join((message, *_list_hints(message, failure.details)))
 
 
@@ -115,7 +115,9 @@ class _Facts(dict[str, Json]):
         return clip(str(super().__getitem__(name)))
 
 
-def _gather_facts(failure: Failure, http: HttpRequest, call: Call | None, credential: Credential) -> Mapping[str, Json]:
+def _gather_facts(
+    failure: Failure, http: HttpRequest, call: Call | None, read_credential: ReadCredential
+) -> Mapping[str, Json]:
     details = failure.details
     wait = failure.retry_after or 1.0
     reached = {**_REACHED, **details}
@@ -130,7 +132,7 @@ def _gather_facts(failure: Failure, http: HttpRequest, call: Call | None, creden
         "wait": write_duration(wait),
         "seconds": f"{wait:g}",
         **details,
-        "key": mask_key(str(details["key"] if "key" in details else credential(http) or "")),
+        "key": mask_key(str(details["key"] if "key" in details else read_credential(http) or "")),
         "rate": _RATES.get((reached["kind"], reached["window"]), _RATES["requests", "minute"]),
     }
 
@@ -559,12 +561,16 @@ PLAIN_UNSUPPORTED_MESSAGES: Mapping[str, str] = {
 
 
 def make_plain_errors(
-    rows: Rows, messages: Messages, credential: Credential, unsupported: Messages = PLAIN_UNSUPPORTED_MESSAGES
+    rows: Rows,
+    messages: Messages,
+    *,
+    read_credential: ReadCredential,
+    unsupported: Messages = PLAIN_UNSUPPORTED_MESSAGES,
 ) -> ErrorTable:
     """Return the errors of a provider of which only these messages are known; the others are OpenAI's."""
     return ErrorTable(
-        rows,
-        {**OPENAI_MESSAGES, **PLAIN_PERMISSION_MESSAGES, **messages},
-        credential=credential,
+        rows=rows,
+        messages={**OPENAI_MESSAGES, **PLAIN_PERMISSION_MESSAGES, **messages},
+        read_credential=read_credential,
         unsupported=unsupported,
     )

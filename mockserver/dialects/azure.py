@@ -52,7 +52,7 @@ from mockserver.dialects._openai_api.chat_bodies import (
     Penalty,
     ResponseFormat,
     ToolMode,
-    chat_model,
+    make_chat_model,
 )
 from mockserver.dialects._openai_api.embeddings import (
     MAX_INPUTS,
@@ -70,7 +70,7 @@ from mockserver.dialects._parse import (
     read_object,
     read_usual,
     refuse_first,
-    steps_of,
+    split_param,
 )
 from mockserver.dialects._reply import make_json_reply, make_request_hex, make_request_uuid
 from mockserver.kinds.embeddings import Embeddings
@@ -119,7 +119,7 @@ PassedThrough = shape(
     ),
     max_completion_tokens=optional(integer(0)),
 )  # fmt: skip
-AZURE_CHAT = chat_model(shape(**AzureChatBody["fields"], **PassedThrough["fields"]))
+AZURE_CHAT = make_chat_model(shape(**AzureChatBody["fields"], **PassedThrough["fields"]))
 # The service takes two of those all the same, although its reference lacks them.
 _CHAT_FIELDS = frozenset(AzureChatBody["fields"]) | {"stream_options", "reasoning_effort"}
 
@@ -250,7 +250,7 @@ _MODEL_FIELDS = {
 }  # fmt: skip
 
 
-def credential(http: HttpRequest) -> str | None:
+def read_credential(http: HttpRequest) -> str | None:
     return read_bearer(http) or (http.header("api-key") or "").strip() or None
 
 
@@ -312,7 +312,7 @@ def _find_detail(failure: Failure, resolved: ProviderError, call: Call | None) -
         loc = failure.details["loc"]
         value = show_value(failure.details["value"])
     else:
-        steps = steps_of(resolved.param)
+        steps = split_param(resolved.param)
         found = find_value_at(call.raw, steps) if call is not None and steps else None
         loc = ("body", *map(str, steps))
         value = "" if found is None else show_value(found)
@@ -363,7 +363,7 @@ MESSAGES: Mapping[str, str] = {
 UNSUPPORTED = {
     key: f"One of the parameters has an unsupported value. {words}" for key, words in PLAIN_UNSUPPORTED_MESSAGES.items()
 }
-ERRORS = make_plain_errors(ROWS, MESSAGES, credential=credential, unsupported=UNSUPPORTED)
+ERRORS = make_plain_errors(ROWS, MESSAGES, read_credential=read_credential, unsupported=UNSUPPORTED)
 
 QUERY = {"api-version": "2024-05-01-preview"}  # the default of its clients
 _CHAT = replace(make_chat_operation(_parse_chat, CHAT_LAYOUT, lines=_write_lines, model=MODELS[0]), query=QUERY)
@@ -382,7 +382,7 @@ DIALECT = Dialect(
         Operation("info", "GET", "/info", parse=_parse_info, render=_render_info, query=QUERY),
         Operation("info", "GET", "/models/info", parse=_refuse_info, render=_render_info, query=QUERY),
     ),
-    credential=credential,
+    read_credential=read_credential,
     fail=_fail,
     models=MODELS,
     own_features=frozenset({"content_filter", "call_pieces"}),

@@ -25,10 +25,10 @@ from mockserver.dialects._openai_api.api import MISSING, OpenAIApi
 from mockserver.dialects._openai_api.audio import AudioApi
 from mockserver.dialects._openai_api.completions import TEXT_LAYOUT as OPENAI_STYLE
 from mockserver.dialects._openai_api.images import ImagesApi
-from mockserver.dialects._openai_api.objects import object_operations
+from mockserver.dialects._openai_api.objects import make_object_operations
 from mockserver.dialects._openai_api.objects.references import refer_to_kept
 from mockserver.dialects._openai_api.objects.resource import ObjectsApi
-from mockserver.dialects._openai_api.realtime.connections import connection_operations
+from mockserver.dialects._openai_api.realtime.connections import make_connection_operations
 from mockserver.dialects._openai_api.realtime.turns import RealtimeApi
 from mockserver.dialects._parse import Body, Parse, read_bearer
 from mockserver.dialects._reply import (
@@ -45,7 +45,7 @@ REQUESTS_LEFT = 999
 TOKENS_PER_MINUTE = 1_000_000
 
 
-def credential(http: HttpRequest) -> str | None:
+def read_credential(http: HttpRequest) -> str | None:
     return (http.header("api-key") or "").strip() or read_bearer(http)
 
 
@@ -98,13 +98,13 @@ def _require_versions(operations: Iterable[Operation]) -> Iterator[Operation]:
 
 
 def _require_version(parse: Parse) -> Parse:
-    def checked(http: HttpRequest, validation: Validation) -> Call:
+    def parse_versioned(http: HttpRequest, validation: Validation) -> Call:
         if not _VERSION.fullmatch(http.query.get("api-version", "")):
             meant = f"{http.method} {http.path}?api-version={_USUAL_VERSION}"
             raise Failure("route_not_found", details={"nearest": meant})
         return parse(http, validation)
 
-    return checked
+    return parse_versioned
 
 
 _USUAL_VERSION = "2024-10-21"
@@ -194,7 +194,7 @@ MESSAGES: Mapping[str, str] = {
     ),
     "gateway_timeout": "The operation was timeout.",
 }
-ERRORS = ErrorTable(ROWS, MESSAGES, credential)
+ERRORS = ErrorTable(rows=ROWS, messages=MESSAGES, read_credential=read_credential)
 
 OBJECTS = ObjectsApi(NAME, lines=_write_lines, fail=_fail)
 API = OpenAIApi(
@@ -207,17 +207,17 @@ API = OpenAIApi(
     refer=partial(refer_to_kept, api=OBJECTS),
 )
 _DEPLOYMENT_OPERATIONS = (
-    *API.inference_operations(),
-    *ImagesApi(NAME, _write_lines, _read_deployment).operations(),
-    *AudioApi(NAME, _write_lines, _read_deployment).operations(),
+    *API.make_inference_operations(),
+    *ImagesApi(NAME, _write_lines, _read_deployment).make_operations(),
+    *AudioApi(NAME, _write_lines, _read_deployment).make_operations(),
 )
-_ANSWERING = (*_DEPLOYMENT_OPERATIONS, API.responses_operation())
+_ANSWERING = (*_DEPLOYMENT_OPERATIONS, API.make_responses_operation())
 _RESOURCE_OPERATIONS = (
-    API.responses_operation(),
-    RealtimeApi(NAME, _write_lines).turn_operation(),
-    *connection_operations(OBJECTS),
-    *API.stored_operations(),
-    *object_operations(replace(OBJECTS, operations=_ANSWERING)),
+    API.make_responses_operation(),
+    RealtimeApi(NAME, _write_lines).make_turn_operation(),
+    *make_connection_operations(OBJECTS),
+    *API.make_stored_operations(),
+    *make_object_operations(replace(OBJECTS, operations=_ANSWERING)),
     *make_model_operations(NAME, _write_lines),
 )
 
@@ -231,7 +231,7 @@ DIALECT = Dialect(
         # Where the class AzureOpenAI goes when its base URL ends in /openai/v1.
         *_mount("/openai/v1/deployments/{deployment}", _DEPLOYMENT_OPERATIONS),
     ),
-    credential=credential,
+    read_credential=read_credential,
     fail=_fail,
     rate_limit_headers=write_remaining_limits,
     models=("gpt-5", "gpt-5-mini", "gpt-4.1", "gpt-4o", "gpt-4o-mini"),

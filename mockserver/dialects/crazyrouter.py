@@ -58,7 +58,7 @@ ROWS = make_gateway_rows(
 MESSAGES: Mapping[str, str] = {
     "model_not_found": "The model `{model}` does not exist or you do not have access to it: no channel serves it now.",
 }
-ERRORS = make_plain_errors(ROWS, MESSAGES, read_bearer)
+ERRORS = make_plain_errors(ROWS, MESSAGES, read_credential=read_bearer)
 
 DIALECT = Dialect(
     name=NAME,
@@ -67,7 +67,7 @@ DIALECT = Dialect(
         make_chat_operation(ChatParser(NAME, _refuse).parse, CHAT_LAYOUT, write_request_id),
         *make_model_operations(NAME, write_request_id),
     ),
-    credential=read_bearer,
+    read_credential=read_bearer,
     fail=_fail,
     models=("gpt-4o", "gpt-4o-mini", "claude-sonnet-4", "gemini-2.5-pro", "deepseek-r1"),
     own_features=frozenset({"content_filter", "refusal", "annotations", "custom_tools", "call_pieces"}),

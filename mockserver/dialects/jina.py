@@ -35,7 +35,7 @@ NAME = "jina"
 MAX_INPUTS = 1000
 
 
-def _texts_or(table: Schema) -> Schema:
+def _make_texts_type(table: Schema) -> Schema:
     """Return the type of a list of texts and tables."""
     either = union_by(
         lambda value: "<an object>" if isinstance(value, dict) else "<a string>",
@@ -50,7 +50,7 @@ _TYPE = literal("float", "base64", "binary", "ubinary")
 EMBED = Model(
     shape(
         model=str,
-        input=text_or("<an array>", _texts_or(shape(text=optional(str), image=optional(str)))),
+        input=text_or("<an array>", _make_texts_type(shape(text=optional(str), image=optional(str)))),
         task=optional(str),
         dimensions=optional(integer(1, MAX_DIMENSIONS)),
         late_chunking=optional(bool),
@@ -64,7 +64,7 @@ RERANK = Model(
     shape(
         model=str,
         query=str,
-        documents=_texts_or(Object),
+        documents=_make_texts_type(Object),
         top_n=optional(integer(1)),
         return_documents=optional(bool),
     )
@@ -132,7 +132,7 @@ MESSAGES: Mapping[str, str] = {
     "quota": "Insufficient balance, please recharge your API key.",
     "server_error": "Internal Server Error",
 }
-ERRORS = make_plain_errors(make_error_rows(make_bare_row), MESSAGES, read_bearer)
+ERRORS = make_plain_errors(make_error_rows(make_bare_row), MESSAGES, read_credential=read_bearer)
 
 DIALECT = Dialect(
     name=NAME,
@@ -148,7 +148,7 @@ DIALECT = Dialect(
             render=_render_ranking,
         ),
     ),
-    credential=read_bearer,
+    read_credential=read_bearer,
     fail=fail_with_detail(ERRORS),
     models=("jina-embeddings-v4", "jina-embeddings-v3", "jina-reranker-v3", "jina-reranker-v2-base-multilingual"),
     missing=dict.fromkeys(("/v1/classify", "/v1/segment"), "{json: {}}"),

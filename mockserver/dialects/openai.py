@@ -26,14 +26,14 @@ from mockserver.dialects._openai_api.audio import AudioApi
 from mockserver.dialects._openai_api.completions import TEXT_LAYOUT
 from mockserver.dialects._openai_api.images import ImagesApi, word_image_error
 from mockserver.dialects._openai_api.moderations import make_moderation_operation
-from mockserver.dialects._openai_api.objects import object_operations
+from mockserver.dialects._openai_api.objects import make_object_operations
 from mockserver.dialects._openai_api.objects.references import refer_to_kept
 from mockserver.dialects._openai_api.objects.resource import ObjectsApi
-from mockserver.dialects._openai_api.realtime.connections import connection_operations
+from mockserver.dialects._openai_api.realtime.connections import make_connection_operations
 from mockserver.dialects._openai_api.realtime.turns import RealtimeApi
 from mockserver.dialects._parse import clip, read_bearer
 from mockserver.dialects._reply import (
-    data_reply,
+    make_data_reply,
     make_json_reply,
     make_model_operations,
     make_request_hex,
@@ -66,7 +66,7 @@ def _fail(http: HttpRequest, failure: Failure, call: Call | None) -> Reply:
     if failure.details.get("kind") == "tokens" and failure.kind is None:
         resolved = replace(resolved, kind="tokens")
     lines = _write_lines(http, call) + _retry_lines(failure, resolved.status)
-    return data_reply(resolved.status, _write_error_body(resolved), lines, failure.headers)
+    return make_data_reply(resolved.status, _write_error_body(resolved), lines, failure.headers)
 
 
 @remember(256)
@@ -145,7 +145,7 @@ ROWS = make_error_rows(
     over_limit=_RATE_LIMIT,
     quota=ErrorRow(status=429, kind="insufficient_quota", code="insufficient_quota"),
 )
-ERRORS = ErrorTable(ROWS, OPENAI_MESSAGES, read_bearer)
+ERRORS = ErrorTable(rows=ROWS, messages=OPENAI_MESSAGES, read_credential=read_bearer)
 
 OBJECTS = ObjectsApi(NAME, lines=_write_lines, fail=_fail)
 API = OpenAIApi(
@@ -157,24 +157,24 @@ API = OpenAIApi(
     refer=partial(refer_to_kept, api=OBJECTS),
 )
 ANSWERING = (
-    *API.inference_operations(),
-    API.responses_operation(),
+    *API.make_inference_operations(),
+    API.make_responses_operation(),
     make_moderation_operation(NAME, _write_lines),
-    *ImagesApi(NAME, _write_lines).operations(),
-    *AudioApi(NAME, _write_lines).operations(),
-    RealtimeApi(NAME, _write_lines).turn_operation(),
-    *connection_operations(OBJECTS),
+    *ImagesApi(NAME, _write_lines).make_operations(),
+    *AudioApi(NAME, _write_lines).make_operations(),
+    RealtimeApi(NAME, _write_lines).make_turn_operation(),
+    *make_connection_operations(OBJECTS),
 )
 DIALECT = Dialect(
     name=NAME,
     operations=(
         *ANSWERING,
-        *API.stored_operations(),
-        *object_operations(replace(OBJECTS, operations=ANSWERING)),
+        *API.make_stored_operations(),
+        *make_object_operations(replace(OBJECTS, operations=ANSWERING)),
         *make_model_operations(NAME, _write_lines),
         Operation("delete_model", "DELETE", "/models/{model:path}", parse=_parse_deletion, render=_render_deletion),
     ),
-    credential=read_bearer,
+    read_credential=read_bearer,
     fail=_fail,
     rate_limit_headers=write_openai_rate_limits,
     models=("gpt-5", "gpt-5-mini", "gpt-4.1", "gpt-4o", "gpt-4o-mini"),

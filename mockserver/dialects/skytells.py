@@ -27,7 +27,7 @@ from mockserver.wire.chat import ChatLayout, prompt_filter
 NAME = "skytells"
 
 
-def credential(http: HttpRequest) -> str | None:
+def read_credential(http: HttpRequest) -> str | None:
     return (http.header("x-api-key") or "").strip() or read_bearer(http)
 
 
@@ -107,7 +107,7 @@ MESSAGES: Mapping[str, str] = {
     "rate_limit": "Rate limit reached for {model}. Please try again in {wait}.",
     "quota": "You exceeded your current quota, please check your plan and billing details.",
 }
-ERRORS = make_plain_errors(ROWS, MESSAGES, credential)
+ERRORS = make_plain_errors(ROWS, MESSAGES, read_credential=read_credential)
 CHATS = ChatParser(NAME, refuse_without_code, elsewhere=_read_query)
 
 DIALECT = Dialect(
@@ -120,7 +120,7 @@ DIALECT = Dialect(
         ),
         *make_model_operations(NAME, write_request_id),
     ),
-    credential=credential,
+    read_credential=read_credential,
     fail=_fail,
     models=("deepbrain-router", "gpt-4o", "gpt-4o-mini"),
     own_features=frozenset({"content_filter", "filter_annotations", "refusal", "annotations", "call_pieces"}),

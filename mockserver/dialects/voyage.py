@@ -32,7 +32,7 @@ from mockserver.dialects._parse import (
     Body,
     Complaint,
     clip,
-    custom_complaint,
+    complain,
     find_unknown_fields,
     join_words,
     read_bearer,
@@ -131,7 +131,7 @@ def _parse_embeddings(http: HttpRequest, validation: Validation) -> Call:
         refuse_first(find_unknown_fields(body, EMBED.fields), _refuse)
     texts = _list_chunks(parsed["input"])
     if validation is not Validation.OFF and "" in texts:
-        raise _refuse(custom_complaint("Input cannot contain empty strings or empty lists", "input"))
+        raise _refuse(complain("Input cannot contain empty strings or empty lists", "input"))
     return _make_call(http, body, parsed, [Message("user", text) for text in texts])
 
 
@@ -233,7 +233,9 @@ MESSAGES: Mapping[str, str] = {
     "server_error": "The server encountered an unexpected error. Please try again.",
     "overloaded": "The server is overloaded. Please try again later.",
 }
-ERRORS = make_plain_errors(make_error_rows(make_bare_row, model_not_found=ErrorRow(status=400)), MESSAGES, read_bearer)
+ERRORS = make_plain_errors(
+    make_error_rows(make_bare_row, model_not_found=ErrorRow(status=400)), MESSAGES, read_credential=read_bearer
+)
 
 DIALECT = Dialect(
     name=NAME,
@@ -255,7 +257,7 @@ DIALECT = Dialect(
             render=_render_ranking,
         ),
     ),
-    credential=read_bearer,
+    read_credential=read_bearer,
     fail=fail_with_detail(ERRORS),
     models=MODELS,
 )

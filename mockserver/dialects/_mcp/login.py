@@ -23,7 +23,7 @@ from mockserver.core.plan import Failure
 from mockserver.core.validation import Validation
 from mockserver.dialects import Operation
 from mockserver.dialects._parse import read_json
-from mockserver.dialects._reply import data_reply
+from mockserver.dialects._reply import make_data_reply
 from mockserver.kinds.mcp import SESSION
 
 WELL_KNOWN: Mapping[str, str] = {
@@ -95,4 +95,4 @@ def render_document(document: McpDocument) -> Reply:
         return Reply(document.status, (("location", document.location), ("content-length", "0")))
     if not document.body:
         return Reply(document.status, (("content-length", "0"),))
-    return data_reply(document.status, json.dumps(document.body).encode(), "cache-control: no-store\r\n")
+    return make_data_reply(document.status, json.dumps(document.body).encode(), "cache-control: no-store\r\n")

@@ -25,7 +25,7 @@ from mockserver.dialects._reply import make_request_hex
 from mockserver.wire.parts import write_moment
 
 
-def credential(http: HttpRequest) -> str | None:
+def read_credential(http: HttpRequest) -> str | None:
     return http.header("x-api-key") or read_bearer(http)
 
 
@@ -178,4 +178,4 @@ UNSUPPORTED: Mapping[str, str] = {
         "max_tokens: {asked} > {limit}, which is the maximum allowed number of output tokens for {model}"
     ),
 }
-ERRORS = ErrorTable(ROWS, MESSAGES, credential=credential, unsupported=UNSUPPORTED)
+ERRORS = ErrorTable(rows=ROWS, messages=MESSAGES, read_credential=read_credential, unsupported=UNSUPPORTED)

@@ -29,7 +29,7 @@ _PATH = "/v1/files"
 _SECONDS = (3600, 7_776_000)  # the least and the most for which a file that expires is kept
 
 
-def operations() -> tuple[Operation, ...]:
+def make_operations() -> tuple[Operation, ...]:
     one = _PATH + "/{id}"
     found = [
         Operation(name, method, path, parse=look_up(NAME, name, work=work), render=render_view)
@@ -62,7 +62,7 @@ def _parse(http: HttpRequest, validation: Validation) -> Call:
     raw = dict[str, Json]({"mime_type": _find_media_type(sent)})
     if sent.file_name is not None:
         raw["filename"] = sent.file_name
-    if (expires := dict(form.fields()).get("expires_in_seconds")) is not None:
+    if (expires := dict(form.list_fields()).get("expires_in_seconds")) is not None:
         try:
             raw["expires_in_seconds"] = read_integer("expires_in_seconds", expires, *_SECONDS)
         except Failure:

@@ -27,7 +27,7 @@ SERIALIZATION = "SerializationException"
 VALIDATION = "ValidationException"
 
 
-def credential(http: HttpRequest) -> str | None:
+def read_credential(http: HttpRequest) -> str | None:
     """Return the bearer token, or the access key id of a signature, which nobody checks."""
     stated = http.header("authorization") or ""
     found = _SIGNED.search(stated) or _SIGNED_QUERY.search(http.query.get("X-Amz-Credential", ""))
@@ -250,4 +250,4 @@ UNSUPPORTED: Mapping[str, str] = {
     "json_schema": "This model doesn't support the outputConfig.textFormat field. Remove it and try again.",
     "max_output_tokens": MESSAGES["completion_too_long"],
 }
-ERRORS = ErrorTable(ROWS, MESSAGES, credential, UNSUPPORTED)
+ERRORS = ErrorTable(rows=ROWS, messages=MESSAGES, read_credential=read_credential, unsupported=UNSUPPORTED)

@@ -20,7 +20,7 @@ from mockserver.kinds.rerank import RankedDocument, Ranking
 MAX_SOURCES = 1000
 
 
-def rerank_operation() -> Operation:
+def make_rerank_operation() -> Operation:
     return Operation("rerank", "POST", "/rerank", parse=_parse, render=_render, body=_ask)
 
 

@@ -178,8 +178,8 @@ UNSUPPORTED: Mapping[str, str] = {
     "max_output_tokens": "invalid request: max_tokens must be at most {limit}, not {asked}.",
 }
 ERRORS = ErrorTable(
-    make_error_rows(make_bare_row, content_filter=ErrorRow(status=BLOCKED)),
-    MESSAGES,
-    read_bearer,
-    UNSUPPORTED,
+    rows=make_error_rows(make_bare_row, content_filter=ErrorRow(status=BLOCKED)),
+    messages=MESSAGES,
+    read_credential=read_bearer,
+    unsupported=UNSUPPORTED,
 )

@@ -17,7 +17,7 @@ from mockserver.dialects.cohere.errors import header_lines
 _CONTEXT = 128_000  # tokens of a model whose window is not known
 
 
-def model_operations() -> tuple[Operation, ...]:
+def make_model_operations() -> tuple[Operation, ...]:
     parse = partial(parse_models, NAME)
     return (
         Operation("models", "GET", "/v1/models", parse=parse, render=_render_models),

@@ -15,7 +15,7 @@ USUAL_MODEL = "rerank-english-v2.0"  # of v1
 _PER_UNIT = 100  # documents of a search unit
 
 
-def rerank_operations() -> tuple[Operation, ...]:
+def make_rerank_operations() -> tuple[Operation, ...]:
     return tuple(
         Operation(
             "rerank",

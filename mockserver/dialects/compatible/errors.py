@@ -52,20 +52,20 @@ class ErrorStyle(Struct, frozen=True):
 
     @property
     def table(self) -> ErrorTable:
-        return make_plain_errors(self.rows, self.messages, read_bearer)
+        return make_plain_errors(self.rows, self.messages, read_credential=read_bearer)
 
     def refuse(self, complaint: Complaint) -> Failure:
         """Return the failure for a bad parameter."""
         failure = refuse_without_code(complaint)
         return failure if self.word is None else failure.changed(message=self.word(complaint))
 
-    def with_statuses(self, statuses: Mapping[str, int]) -> "ErrorStyle":
+    def replace_statuses(self, statuses: Mapping[str, int]) -> "ErrorStyle":
         """Return the style with other statuses for some reasons."""
         changed = {reason: replace(self.rows[reason], status=status) for reason, status in statuses.items()}
         return replace(self, rows={**self.rows, **changed})
 
 
-def _by_status(usual: ErrorRow, server: ErrorRow, **others: ErrorRow) -> Callable[[int], ErrorRow]:
+def _make_row_finder(usual: ErrorRow, server: ErrorRow, **others: ErrorRow) -> Callable[[int], ErrorRow]:
     """Return a function that returns the row of a status: one of `others`, whose names are like `s401`."""
 
     def find(status: int) -> ErrorRow:
@@ -132,7 +132,7 @@ def _name_type(value: Json) -> str:
 
 DEEPSEEK = ErrorStyle(
     rows=make_error_rows(
-        _by_status(
+        _make_row_finder(
             _DEEPSEEK_BAD,
             ErrorRow(status=500, kind="server_error", code="server_error"),
             s401=ErrorRow(status=401, kind="authentication_error", code=INVALID_REQUEST),
@@ -230,7 +230,7 @@ def _flatten_code(error: ProviderError, failure: Failure, request: str) -> Mappi
 
 XAI = ErrorStyle(
     rows=make_error_rows(
-        _by_status(
+        _make_row_finder(
             _XAI_BAD,
             ErrorRow(status=500, code="Internal error"),
             s401=ErrorRow(status=401, code="The request does not have valid authentication credentials"),
@@ -302,7 +302,9 @@ def _quote_path(path: list[str]) -> str:
 _GROQ_SERVER = ErrorRow(status=500, kind="internal_server_error", code="internal_server_error")
 GROQ = ErrorStyle(
     rows=make_error_rows(
-        _by_status(_INVALID, _GROQ_SERVER, s413=ErrorRow(status=413, kind=INVALID_REQUEST, code="request_too_large")),
+        _make_row_finder(
+            _INVALID, _GROQ_SERVER, s413=ErrorRow(status=413, kind=INVALID_REQUEST, code="request_too_large")
+        ),
         invalid_key=ErrorRow(status=401, kind=INVALID_REQUEST, code="invalid_api_key"),
         missing_key=ErrorRow(status=401, kind=INVALID_REQUEST, code="invalid_api_key"),
         model_not_found=ErrorRow(status=404, kind=INVALID_REQUEST, code="model_not_found"),
@@ -346,7 +348,7 @@ def _name_request(error: ProviderError, failure: Failure, request: str) -> Mappi
 
 TOGETHER = ErrorStyle(
     rows=make_error_rows(
-        _by_status(_INVALID, _SERVER, s402=ErrorRow(status=402, kind="credit_limit", code="credit_limit")),
+        _make_row_finder(_INVALID, _SERVER, s402=ErrorRow(status=402, kind="credit_limit", code="credit_limit")),
         invalid_key=ErrorRow(status=401, kind=INVALID_REQUEST, code="invalid_api_key"),
         missing_key=ErrorRow(status=401, kind=INVALID_REQUEST, code="missing_api_key"),
         model_not_found=ErrorRow(status=404, kind=INVALID_REQUEST, code="model_not_available"),
@@ -400,7 +402,7 @@ def _word_as_cerebras(complaint: Complaint) -> str:
 _CEREBRAS_FAST = ErrorRow(status=429, kind="too_many_requests_error", code="request_quota_exceeded", param="quota")
 CEREBRAS = ErrorStyle(
     rows=make_error_rows(
-        _by_status(
+        _make_row_finder(
             ErrorRow(status=400, kind=INVALID_REQUEST, code="wrong_api_format", param="validation_error"),
             ErrorRow(status=500, kind="server_error", code="server_error"),
             s402=ErrorRow(status=402, kind="payment_required_error", code="payment_required", param="quota"),
@@ -440,7 +442,7 @@ def _number_status(error: ProviderError, failure: Failure, request: str) -> Mapp
 
 PERPLEXITY = ErrorStyle(
     rows=make_error_rows(
-        _by_status(
+        _make_row_finder(
             ErrorRow(status=400, kind="bad_request"),
             ErrorRow(status=500, kind="internal_error"),
             s401=ErrorRow(status=401, kind="unauthorized"),

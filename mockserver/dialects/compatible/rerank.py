@@ -77,7 +77,7 @@ _APIS: Mapping[str, _RerankApi] = {
 }
 
 
-def rerank_operations(host: Host) -> tuple[Operation, ...]:
+def make_rerank_operations(host: Host) -> tuple[Operation, ...]:
     """Return the operations of a host that ranks documents."""
     api = _APIS.get(host.kin)
     if api is None:

@@ -189,7 +189,7 @@ MESSAGES: Mapping[str, str] = {
     "route_not_found": "Not Found",
     "method_not_allowed": "Method Not Allowed",
 }
-ERRORS = make_plain_errors(ROWS, MESSAGES, read_bearer)
+ERRORS = make_plain_errors(ROWS, MESSAGES, read_credential=read_bearer)
 
 DIALECT = Dialect(
     name=NAME,
@@ -197,10 +197,10 @@ DIALECT = Dialect(
         Operation("completions", "POST", "/completions", parse=parse_completion, render=_render_completion),
         Operation("chat", "POST", "/chat/completions", parse=parse_chat, render=_render_chat, shows_reasoning=True),
         Operation("embeddings", "POST", "/embeddings", parse=_parse_embeddings, render=_render_embeddings),
-        *AudioApi(NAME, write_request_id, show=hide_usage).hearing_operations(),
+        *AudioApi(NAME, write_request_id, show=hide_usage).make_hearing_operations(),
         *make_model_operations(NAME, write_request_id),
     ),
-    credential=read_bearer,
+    read_credential=read_bearer,
     fail=_fail,
     rate_limit_headers=_rate_limit_headers,
     models=(

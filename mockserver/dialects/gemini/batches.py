@@ -77,7 +77,7 @@ class Batches(Struct, frozen=True):
     embed: Operation
     fail: Fail
 
-    def operations(self, model: str) -> tuple[Operation, ...]:
+    def make_operations(self, model: str) -> tuple[Operation, ...]:
         """Return the operations; `model` is the path of one."""
         one = f"{_PATH}/{{id}}"
         names = make_renamer(BATCH)

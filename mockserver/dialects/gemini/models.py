@@ -19,7 +19,7 @@ USUAL_PAGE = 50
 LARGEST_PAGE = 1000
 
 
-def model_operations() -> tuple[Operation, ...]:
+def make_model_operations() -> tuple[Operation, ...]:
     every = "/{version:version}/{parent:models}"
     parse = partial(parse_models, NAME)
     return (

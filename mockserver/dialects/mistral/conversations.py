@@ -20,7 +20,7 @@ from mockserver.core.validation import Validation
 from mockserver.dialects import Operation
 from mockserver.dialects._fields import Model, Object, list_of, open_shape, optional, shape, text_or
 from mockserver.dialects._parse import Body, Complaint, look_up, read_body, read_object
-from mockserver.dialects._reply import answer_reply, data_reply, make_json_reply
+from mockserver.dialects._reply import answer_reply, make_data_reply, make_json_reply
 from mockserver.dialects.mistral.errors import refuse, write_lines
 from mockserver.dialects.mistral.request import NAME, make_chat
 from mockserver.kinds.kept import AGENTS, CONVERSATION_ITEMS, CONVERSATIONS
@@ -53,7 +53,7 @@ AGENT = Model(shape(**_STANDING, handoffs=optional(list_of(str)), version_messag
 _RENDERER = ConversationRenderer()
 
 
-def conversation_operations() -> tuple[Operation, ...]:
+def make_conversation_operations() -> tuple[Operation, ...]:
     """Return the operations on agents and conversations."""
     conversation = "/conversations/{id}"
     items = CONVERSATION_ITEMS.listed_by or ""
@@ -105,7 +105,7 @@ def _render_view(call: Call, view: ObjectView) -> Reply:
     if view.status == _NO_CONTENT:
         return Reply(_NO_CONTENT, HeaderLines(lines))
     if _LISTED in view.body:
-        return data_reply(200, to_json(view.body[_LISTED]), lines)
+        return make_data_reply(200, to_json(view.body[_LISTED]), lines)
     return make_json_reply(200, view.body, lines)
 
 

@@ -144,4 +144,4 @@ MESSAGES: Mapping[str, str] = {
     "overloaded": "Service tier capacity exceeded for this model.",
     "server_error": "Service unavailable.",
 }
-ERRORS = make_plain_errors(ROWS, MESSAGES, read_bearer)
+ERRORS = make_plain_errors(ROWS, MESSAGES, read_credential=read_bearer)

@@ -18,7 +18,7 @@ from mockserver.core.validation import Validation
 from mockserver.dialects import Operation
 from mockserver.dialects._fields import Model, open_shape, optional
 from mockserver.dialects._parse import Body
-from mockserver.dialects._reply import data_reply
+from mockserver.dialects._reply import make_data_reply
 from mockserver.dialects.ollama.errors import JSON_TYPE, LINES_TYPE, refuse_as, write_error_line
 from mockserver.dialects.ollama.request import NAME, read
 from mockserver.wire.parts import write_moment
@@ -35,7 +35,7 @@ _COPIED = Model(open_shape(source=optional(str), destination=optional(str)), nee
 Object = dict[str, Json]
 
 
-def model_operations() -> tuple[Operation, ...]:
+def make_model_operations() -> tuple[Operation, ...]:
     """Return the operations on models, and those that say that the server is there."""
     return (
         Operation("models", "GET", "/api/tags", parse=_parse_nothing("models"), render=_render_list),
@@ -62,7 +62,7 @@ def model_operations() -> tuple[Operation, ...]:
 
 
 def make_reply(body: Body) -> Reply:
-    return data_reply(200, to_json(body), "", json_type=JSON_TYPE)
+    return make_data_reply(200, to_json(body), "", json_type=JSON_TYPE)
 
 
 def _parse_nothing(operation: str) -> Callable[[HttpRequest, Validation], Call]:

@@ -159,7 +159,7 @@ class Resource:
 
     # The operations that all have.
 
-    def operations(self) -> tuple[Operation, ...]:
+    def make_operations(self) -> tuple[Operation, ...]:
         """Return the operations on objects of this kind."""
         kind = self.kind
         one = f"{self.path}/{{id}}"

@@ -73,7 +73,7 @@ def make_embedding_reply(call: Call, outcome: Embeddings, write: Write, usage: M
         return {"object": "embedding", "embedding": write(vector), "index": index}
 
     body = {"object": "list", "data": list_embeddings(outcome, show), "model": outcome.model, "usage": usage}
-    return make_json_reply(200, body, write_request_id(call.http, call), outcome.headers)
+    return make_json_reply(200, body, lines=write_request_id(call.http, call), headers=outcome.headers)
 
 
 def find_writer(kind: str, *, is_coded: bool = False) -> Write:

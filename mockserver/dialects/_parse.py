@@ -4,7 +4,7 @@ import gc
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from math import isinf
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from jiter import from_json
 from msgspec import Struct
@@ -111,7 +111,7 @@ def read_bearer(http: HttpRequest) -> str | None:
     return stated[7:].strip().decode("latin-1") or None
 
 
-def read_body(model: Model, body: Body, refuse: Refuse, validation: Validation = Validation.PUBLISHED) -> Reading:
+def read_body(model: Model, body: Body, *, refuse: Refuse, validation: Validation = Validation.PUBLISHED) -> Reading:
     """Return the body as its request model reads it. Raises the Failure that `refuse` makes of the first complaint."""
     try:
         return model.read(body, validation)
@@ -122,17 +122,18 @@ def read_body(model: Model, body: Body, refuse: Refuse, validation: Validation =
 def read_request(
     model: Model,
     http: HttpRequest,
+    *,
     refuse: Refuse,
     validation: Validation,
-    elsewhere: Body = _NOTHING,
-) -> tuple[Body, Any]:
-    """Return the body of a request like `read_body`, with fields of path or query; usual bodies are read fast."""
+    url_fields: Body = _NOTHING,
+) -> Reading:
+    """Return the body of a request like `read_body`, with the fields of its path or query; usual ones are read fast."""
     usual = read_usual(model.typed, http) if validation is Validation.PUBLISHED else None
     if usual is None:
-        return read_body(model, {**read_object(http), **elsewhere}, refuse, validation)
-    if elsewhere:
-        usual.update(elsewhere)
-    return usual, usual
+        return read_body(model, {**read_object(http), **url_fields}, refuse=refuse, validation=validation)
+    if url_fields:
+        usual.update(url_fields)
+    return Reading(usual, usual)
 
 
 def read_usual(model: TypedModel, http: HttpRequest) -> dict[str, Json] | None:

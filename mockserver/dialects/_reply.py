@@ -38,14 +38,14 @@ Options = TypeVar("Options")
 def make_json_reply(
     status: int,
     body: Mapping[str, Json],
-    lines: str = "",
-    stated: Headers = (),
     *,
+    lines: str = "",
+    headers: Headers = (),
     tokens: int = 0,
     indent: int | None = None,
     json_type: str = JSON_TYPE,
 ) -> Reply:
-    """Return a JSON body with its type and other header lines; `stated` headers override all others.
+    """Return a reply whose body is JSON, with its content type and these header lines, which `headers` override.
 
     A large body is serialised while it is sent; others have a content length. `indent` spreads a small body over lines.
     """
@@ -57,9 +57,9 @@ def make_json_reply(
         more = next(several, None)
         if more is not None:
             pieces = chain((data, more), several)
-            headers = merge_headers(HeaderLines(json_type + lines), stated)
-            return Reply(status, headers, tokens=tokens, pieces=pieces)
-    return make_data_reply(status, data, lines, stated, tokens=tokens, json_type=json_type)
+            merged = merge_headers(HeaderLines(json_type + lines), headers)
+            return Reply(status, merged, tokens=tokens, pieces=pieces)
+    return make_data_reply(status, data, lines=lines, headers=headers, tokens=tokens, json_type=json_type)
 
 
 def make_file_reply(data: Data, lines: str, stated: Headers) -> Reply:
@@ -69,11 +69,11 @@ def make_file_reply(data: Data, lines: str, stated: Headers) -> Reply:
 
 
 def make_data_reply(
-    status: int, data: bytes, lines: str, stated: Headers = (), *, tokens: int = 0, json_type: str = JSON_TYPE
+    status: int, data: bytes, *, lines: str, headers: Headers = (), tokens: int = 0, json_type: str = JSON_TYPE
 ) -> Reply:
-    """Return a reply like `json_reply` with a body that is already JSON."""
+    """Return a reply like `make_json_reply` with a body that is already JSON."""
     own = HeaderLines(f"{json_type}content-length: {len(data)}\r\n{lines}", sized=True)
-    return Reply(status, merge_headers(own, stated) if stated else own, data, tokens=tokens)
+    return Reply(status, merge_headers(own, headers) if headers else own, data, tokens=tokens)
 
 
 def _write_pieces(value: Json, depth: int = 0) -> Iterator[bytes]:
@@ -140,7 +140,7 @@ _HOLE: Mapping[str, Json] = {"\0": 0}  # no text of a body reads so in JSON
 _HOLE_BYTES = to_json(_HOLE)
 
 
-def answer_reply(
+def make_answer_reply(
     answer: Answer,
     renderer: Renderer[Options],
     options: Options,
@@ -151,13 +151,16 @@ def answer_reply(
     json_type: str = JSON_TYPE,
 ) -> Reply:
     """Return an answer as JSON, or as a stream, with these header lines. The answer's own headers override them."""
+    # The first four are passed by position, as names take longer, and this is on the path of every chat.
     if stream:
         own = HeaderLines(lines + stream_lines)
         return Reply(200, merge_headers(own, answer.headers), frames=renderer.stream(answer, options))
     data = renderer.fill_body(answer, options)
     if data is None:
         body = renderer.body(answer, options)
-        own_reply = make_json_reply(200, body, "", answer.headers, tokens=answer.weight, json_type=json_type)
+        own_reply = make_json_reply(
+            200, body, lines="", headers=answer.headers, tokens=answer.weight, json_type=json_type
+        )
         return prepend_lines(own_reply, lines)
     own = HeaderLines(f"{lines}{json_type}content-length: {len(data)}\r\n", sized=True)
     tokens = answer.usage.completion if answer.written is None else answer.written
@@ -172,7 +175,7 @@ def fail_with_detail(errors: ErrorTable) -> Callable[[HttpRequest, Failure, Call
             failure = failure.changed(message=None)
         resolved = errors.resolve(failure, http, call)
         lines = write_request_id(http, call) + write_retry_lines(failure)
-        return make_json_reply(resolved.status, {"detail": resolved.message}, lines, failure.headers)
+        return make_json_reply(resolved.status, {"detail": resolved.message}, lines=lines, headers=failure.headers)
 
     return fail
 
@@ -260,7 +263,7 @@ def make_model_operations(
     def render(call: Call, outcome: Models) -> Reply:
         listed = [shown(name, outcome.created) for name in outcome.names]
         body = listed[0] if call.operation == "model" else {"object": "list", "data": listed}
-        return make_json_reply(200, body, lines(call.http, call))
+        return make_json_reply(200, body, lines=lines(call.http, call))
 
     parse = partial(parse_models, dialect)
     return (

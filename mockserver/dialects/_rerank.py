@@ -20,7 +20,7 @@ def parse_rerank(
     http: HttpRequest, validation: Validation, *, dialect: str, model: Model, refuse: Refuse, usual_model: str = ""
 ) -> Call:
     """Return the Call of a body that `model` accepts: the query is what the user says."""
-    body, parsed = read_request(model, http, refuse, validation)
+    body, parsed = read_request(model, http, refuse=refuse, validation=validation)
     if validation is Validation.LIVE:
         refuse_first(find_unknown_fields(body, model.fields), refuse)
     if validation is not Validation.OFF and not parsed["documents"]:

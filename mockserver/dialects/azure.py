@@ -179,7 +179,7 @@ def _read(model: Model, known: frozenset[str], http: HttpRequest, validation: Va
         usual = read_usual(model.typed, http)
         if usual is not None and known.issuperset(usual):
             return Reading(usual, usual)
-    return read_body(model, read_passing_extras(http, known, validation), refuse_as_azure, validation)
+    return read_body(model, read_passing_extras(http, known, validation), refuse=refuse_as_azure, validation=validation)
 
 
 def refuse_as_azure(complaint: Complaint) -> Failure:
@@ -275,7 +275,7 @@ def _refuse_info(http: HttpRequest, validation: Validation) -> Call:
 def _render_info(call: Call, outcome: Models) -> Reply:
     name = outcome.names[0] if outcome.names else MODELS[0]
     body = {"model_name": name, "model_type": "chat_completion", "model_provider_name": "mockserver"}
-    return make_json_reply(200, body, _write_lines(call.http, call))
+    return make_json_reply(200, body, lines=_write_lines(call.http, call))
 
 
 def _fail(http: HttpRequest, failure: Failure, call: Call | None) -> Reply:
@@ -288,7 +288,9 @@ def _fail(http: HttpRequest, failure: Failure, call: Call | None) -> Reply:
     # Its client retries every answer with retry-after, which only a rule may want.
     again = "" if "window" in failure.details else write_retry_lines(failure)
     lines = f"{_write_lines(http, call)}x-ms-error-code: {_write_token(str(resolved.code))}\r\n{again}"
-    return make_json_reply(resolved.status, _render_error(resolved, failure, call), lines, failure.headers)
+    return make_json_reply(
+        resolved.status, _render_error(resolved, failure, call), lines=lines, headers=failure.headers
+    )
 
 
 def _render_error(resolved: ProviderError, failure: Failure, call: Call | None) -> Mapping[str, Json]:

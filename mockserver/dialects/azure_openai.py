@@ -60,7 +60,9 @@ def _unify(http: HttpRequest, body: Body) -> Body:
 def _fail(http: HttpRequest, failure: Failure, call: Call | None) -> Reply:
     resolved = ERRORS.resolve(failure, http, call)
     lines = _write_lines(http, call) + write_retry_lines(failure, in_ms=True)
-    return make_json_reply(resolved.status, {"error": _render_error(resolved, failure)}, lines, failure.headers)
+    return make_json_reply(
+        resolved.status, {"error": _render_error(resolved, failure)}, lines=lines, headers=failure.headers
+    )
 
 
 def _render_error(resolved: ProviderError, failure: Failure) -> Mapping[str, Json]:
@@ -201,7 +203,7 @@ API = OpenAIApi(
     dialect=NAME,
     chat=ChatRenderer(CHAT_LAYOUT),
     text=TextRenderer(TEXT_LAYOUT),
-    elsewhere=_read_deployment,
+    read_url_fields=_read_deployment,
     lines=_write_lines,
     rate_limits=_rate_limit_lines,
     refer=partial(refer_to_kept, api=OBJECTS),

@@ -76,7 +76,7 @@ def _refuse(complaint: Complaint) -> Failure:
 
 
 def _parse_embeddings(http: HttpRequest, validation: Validation) -> Call:
-    body, parsed = read_request(EMBED, http, _refuse, validation)
+    body, parsed = read_request(EMBED, http, refuse=_refuse, validation=validation)
     if validation is Validation.LIVE:
         refuse_first(find_unknown_fields(body, EMBED.fields), _refuse)
     given = parsed["input"]
@@ -117,7 +117,7 @@ def _render_ranking(call: Call, outcome: Ranking) -> Reply:
         "usage": {"total_tokens": outcome.prompt_tokens},
         "results": list_ranked(outcome, show_ranked, shown),
     }
-    return make_json_reply(200, body, write_request_id(call.http, call), outcome.headers)
+    return make_json_reply(200, body, lines=write_request_id(call.http, call), headers=outcome.headers)
 
 
 MESSAGES: Mapping[str, str] = {

@@ -58,7 +58,7 @@ def _parse_deletion(http: HttpRequest, validation: Validation) -> Call:
 
 def _render_deletion(call: Call, _: Models) -> Reply:
     body = {"id": call.model, "object": "model", "deleted": True}
-    return make_json_reply(200, body, _write_lines(call.http, call))
+    return make_json_reply(200, body, lines=_write_lines(call.http, call))
 
 
 def _fail(http: HttpRequest, failure: Failure, call: Call | None) -> Reply:
@@ -66,7 +66,7 @@ def _fail(http: HttpRequest, failure: Failure, call: Call | None) -> Reply:
     if failure.details.get("kind") == "tokens" and failure.kind is None:
         resolved = replace(resolved, kind="tokens")
     lines = _write_lines(http, call) + _retry_lines(failure, resolved.status)
-    return make_data_reply(resolved.status, _write_error_body(resolved), lines, failure.headers)
+    return make_data_reply(resolved.status, _write_error_body(resolved), lines=lines, headers=failure.headers)
 
 
 @remember(256)

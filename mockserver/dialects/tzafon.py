@@ -279,7 +279,7 @@ def _flatten_author(message: Body) -> Body:
 
 
 def _parse_chat(http: HttpRequest, validation: Validation) -> Call:
-    body, chat = read_request(CHAT, http, refuse, validation)
+    body, chat = read_request(CHAT, http, refuse=refuse, validation=validation)
     if validation is not Validation.OFF:
         refuse_first(_find_lonely(chat), refuse)
     plain = {key: value for key, value in body.items() if key not in _UNREAD}
@@ -403,7 +403,7 @@ def _fail(http: HttpRequest, failure: Failure, call: Call | None) -> Reply:
     if resolved.status == 401 and failure.message is None:
         error = "Unauthorized"  # errors of the server in front of the model have another body
     lines = write_request_id(http, call) + write_retry_lines(failure)
-    return make_json_reply(resolved.status, {"error": error}, lines, failure.headers)
+    return make_json_reply(resolved.status, {"error": error}, lines=lines, headers=failure.headers)
 
 
 _RESPONSE_FIELDS = (

@@ -126,7 +126,7 @@ def _word_argument(complaint: Complaint) -> str:
 
 
 def _parse_embeddings(http: HttpRequest, validation: Validation) -> Call:
-    body, parsed = read_request(EMBED, http, _refuse, validation)
+    body, parsed = read_request(EMBED, http, refuse=_refuse, validation=validation)
     if validation is not Validation.OFF:
         refuse_first(find_unknown_fields(body, EMBED.fields), _refuse)
     texts = _list_chunks(parsed["input"])
@@ -155,7 +155,7 @@ def _render_embeddings(call: Call, outcome: Embeddings) -> Reply:
 
 
 def _parse_multimodal(http: HttpRequest, validation: Validation) -> Call:
-    body, parsed = read_request(MULTIMODAL, http, _refuse, validation)
+    body, parsed = read_request(MULTIMODAL, http, refuse=_refuse, validation=validation)
     return _make_call(http, body, parsed, [_join_segments(each["content"]) for each in parsed["inputs"]])
 
 
@@ -172,7 +172,7 @@ def _render_multimodal(call: Call, outcome: Embeddings) -> Reply:
 
 
 def _parse_contextualized(http: HttpRequest, validation: Validation) -> Call:
-    body, parsed = read_request(CONTEXTUALIZED, http, _refuse, validation)
+    body, parsed = read_request(CONTEXTUALIZED, http, refuse=_refuse, validation=validation)
     chunks = [chunk for document in parsed["inputs"] for chunk in _list_chunks(document)]
     return _make_call(http, body, parsed, [Message("user", chunk) for chunk in chunks])
 
@@ -194,7 +194,7 @@ def _render_contextualized(call: Call, outcome: Embeddings) -> Reply:
         documents.append({"object": "list", "data": data, "index": number})
     usage = {"total_tokens": outcome.prompt_tokens}
     body = {"object": "list", "data": documents, "model": outcome.model, "usage": usage}
-    return make_json_reply(200, body, write_request_id(call.http, call), outcome.headers)
+    return make_json_reply(200, body, lines=write_request_id(call.http, call), headers=outcome.headers)
 
 
 def _find_writer(call: Call) -> Write:
@@ -210,7 +210,7 @@ def _render_ranking(call: Call, outcome: Ranking) -> Reply:
         "model": outcome.model,
         "usage": {"total_tokens": outcome.prompt_tokens},
     }
-    return make_json_reply(200, body, write_request_id(call.http, call), outcome.headers)
+    return make_json_reply(200, body, lines=write_request_id(call.http, call), headers=outcome.headers)
 
 
 MODELS = (

@@ -53,14 +53,14 @@ _OTHER_FORMATS = "Use 'json' or 'text' instead."
 class AudioApi(Struct, frozen=True):
     """The operations on sounds of a dialect whose replies have these header lines.
 
-    `elsewhere` returns the fields that are in the path. `show(call, body)` returns the body of a transcription in the
+    `read_url_fields` returns the fields of a path. `show(call, body)` returns the body of a transcription in the
     dialect's words. `speech` is what a request for a sound has, and `formats` are the files that it can ask for.
     `urls` are the fields that can name a recording instead of the file, which nobody fetches.
     """
 
     dialect: str
     lines: RequestLines
-    elsewhere: Callable[[HttpRequest], Body] = lambda http: {}
+    read_url_fields: Callable[[HttpRequest], Body] = lambda http: {}
     show: Callable[[Call, Body], Body] = lambda call, body: body
     speech: Model = SPEECH
     formats: Mapping[str, SoundFormat] = MappingProxyType(SOUND_FORMATS)
@@ -97,10 +97,10 @@ class AudioApi(Struct, frozen=True):
 
     def _parse_speech(self, http: HttpRequest, validation: Validation) -> Call:
         body = read_object(http)
-        _, parsed = read_body(self.speech, body, refuse, validation)
+        _, parsed = read_body(self.speech, body, refuse=refuse, validation=validation)
         if validation is Validation.LIVE:
             refuse_first(find_unknown_fields(body, self.speech.fields), refuse)
-        parsed = {**parsed, **self.elsewhere(http)}
+        parsed = {**parsed, **self.read_url_fields(http)}
         said = parsed["input"]
         voice = parsed.get("voice")
         name = voice["id"] if isinstance(voice, dict) else voice
@@ -139,7 +139,7 @@ class AudioApi(Struct, frozen=True):
     def _hear(self, operation: str, http: HttpRequest, validation: Validation) -> Call:
         """Return the call of a recording: what is said in it is the user's message."""
         form = parse_form(http, takes_urlencoded=bool(self.urls))
-        body = {**nest_fields(form), **self.elsewhere(http)}
+        body = {**nest_fields(form), **self.read_url_fields(http)}
         files = form.find_files("file")
         url = None if files else next(filter(None, map(body.get, self.urls)), None)
         if not (files or url) and validation is not Validation.OFF:
@@ -184,7 +184,7 @@ class AudioApi(Struct, frozen=True):
             return Reply(200, merge_headers((*HeaderLines(lines), *own), outcome.headers), data)
         bodies = {"verbose_json": written.make_verbose, "diarized_json": written.make_diarized}
         body = self.show(call, bodies.get(wanted, written.make_body)())
-        return make_json_reply(200, body, lines, outcome.headers)
+        return make_json_reply(200, body, lines=lines, headers=outcome.headers)
 
 
 def hide_usage(call: Call, body: Body) -> Body:

@@ -24,7 +24,7 @@ from mockserver.dialects._fields import (
     usually,
 )
 from mockserver.dialects._meaning import find_meaning
-from mockserver.dialects._openai_api.chat import find_unmet_stream_options, stop_sequences
+from mockserver.dialects._openai_api.chat import find_unmet_stream_options, read_stop_sequences
 from mockserver.dialects._openai_api.chat_bodies import ChatBody
 from mockserver.dialects._parse import (
     Body,
@@ -75,9 +75,9 @@ USUAL_TOKENS = 16
 _IDS = IdShape("cmpl-")
 
 
-def parse_completion(http: HttpRequest, dialect: str, elsewhere: Body, *, validation: Validation) -> Call:
-    """Return the Call of a body; `elsewhere` has fields that are in the path or query."""
-    body, parsed = read_request(COMPLETION, http, refuse, validation, elsewhere)
+def parse_completion(http: HttpRequest, dialect: str, url_fields: Body, *, validation: Validation) -> Call:
+    """Return the Call of a body; `url_fields` are those of the path or query."""
+    body, parsed = read_request(COMPLETION, http, refuse=refuse, validation=validation, url_fields=url_fields)
     if validation is not Validation.OFF and not _CONFLICTING.isdisjoint(parsed):
         refuse_first(_find_conflicts(parsed), refuse)
     options = _USUAL if _ASKING.isdisjoint(parsed) else _read_options(parsed)
@@ -122,7 +122,7 @@ def _read_options(parsed: Body) -> Options:
         max_tokens=most,
         usual_tokens=USUAL_TOKENS if most is None else None,
         echo=WHOLE_PROMPT if parsed.get("echo") else 0,
-        stop=stop_sequences(parsed.get("stop")),
+        stop=read_stop_sequences(parsed.get("stop")),
         logprobs=parsed.get("logprobs"),
         seed=parsed.get("seed"),
     )

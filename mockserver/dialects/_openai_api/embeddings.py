@@ -75,10 +75,10 @@ MAX_TOKENS_PER_INPUT = 8192  # of one input; only the live service counts so exa
 
 
 def parse_embeddings(
-    http: HttpRequest, dialect: str, elsewhere: Body, *, validation: Validation, is_open: bool = False
+    http: HttpRequest, dialect: str, url_fields: Body, *, validation: Validation, is_open: bool = False
 ) -> Call:
     """Return the Call of a request. `is_open`: it can have any other fields, as models of other hosts read."""
-    body, parsed = read_request(EMBEDDING, http, refuse, validation, elsewhere)
+    body, parsed = read_request(EMBEDDING, http, refuse=refuse, validation=validation, url_fields=url_fields)
     if validation is not Validation.OFF:
         if body is not parsed and not is_open:  # else it has known fields only
             refuse_first(find_unknown_fields(body, EMBEDDING.fields), refuse)
@@ -135,8 +135,8 @@ def make_embeddings_reply(outcome: Embeddings, encoding: str | None, lines: str,
     if identity:
         body = {"id": identity, **body}
     if type(body["data"]) is not list:  # they are many
-        return make_json_reply(200, body, lines, outcome.headers)
-    return make_data_reply(200, encode(body), lines, outcome.headers)
+        return make_json_reply(200, body, lines=lines, headers=outcome.headers)
+    return make_data_reply(200, encode(body), lines=lines, headers=outcome.headers)
 
 
 def render_embeddings(outcome: Embeddings, encoding: str | None) -> dict[str, Json]:

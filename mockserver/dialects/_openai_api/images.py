@@ -92,13 +92,13 @@ _NUMBERS = (
 class ImagesApi(Struct, frozen=True):
     """The operations on images of a dialect whose replies have these header lines.
 
-    `elsewhere` returns the fields that are in the path. `read(body)` returns a body of JSON in OpenAI's words, and
+    `read_url_fields` returns the fields of a path. `read(body)` returns a body of JSON in OpenAI's words, and
     `show(call, body)` the body of an answer in those of the dialect.
     """
 
     dialect: str
     lines: RequestLines
-    elsewhere: Callable[[HttpRequest], Body] = lambda http: {}
+    read_url_fields: Callable[[HttpRequest], Body] = lambda http: {}
     read: Callable[[Body], Body] = lambda body: body
     show: Callable[[Call, Body], Body] = lambda call, body: body
 
@@ -150,13 +150,13 @@ class ImagesApi(Struct, frozen=True):
         files: Sequence[str] = (),
     ) -> Call:
         """Return the call of a body; `files` are the hashes of the pictures in a form."""
-        parsed = read_body(model, body, refuse, validation).parsed
+        parsed = read_body(model, body, refuse=refuse, validation=validation).parsed
         if validation is Validation.LIVE:
             refuse_first(find_unknown_fields(body, model.fields), refuse)
         body = {**parsed, **({"files": [*files]} if files else {})}
         if validation is not Validation.OFF:
             refuse_first(find_contradictions(body), refuse)
-        body = {**body, **self.elsewhere(http)}
+        body = {**body, **self.read_url_fields(http)}
         prompt = body.get("prompt") or ""
         return Call(
             dialect=self.dialect,
@@ -175,7 +175,7 @@ class ImagesApi(Struct, frozen=True):
         lines = self.lines(call.http, call)
         answer = ImageAnswer(call, outcome)
         if not call.stream:
-            return make_json_reply(200, self.show(call, answer.make_body()), lines, outcome.headers)
+            return make_json_reply(200, self.show(call, answer.make_body()), lines=lines, headers=outcome.headers)
         headers = merge_headers(HeaderLines(STREAM_LINES + lines), outcome.headers)
         return Reply(200, headers, frames=answer.stream())
 

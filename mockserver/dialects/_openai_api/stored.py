@@ -87,7 +87,7 @@ def make_stored_chat_operations(
 
     def parse_update(http: HttpRequest, validation: Validation) -> Call:
         update = read_object(http)
-        read_body(UPDATE, update, refuse)
+        read_body(UPDATE, update, refuse=refuse)
         return replace(parse_one("update_chat")(http, validation), raw=update)
 
     def parse_messages(http: HttpRequest, validation: Validation) -> Call:
@@ -95,7 +95,7 @@ def make_stored_chat_operations(
         return replace(parse_one("chat_messages")(http, validation), page=page)
 
     def render(call: Call, outcome: Stored | Listing) -> Reply:
-        return make_json_reply(200, _show_stored_chat(call, outcome, completion), lines(call.http, call))
+        return make_json_reply(200, _show_stored_chat(call, outcome, completion), lines=lines(call.http, call))
 
     one = "/chat/completions/{completion_id}"
     return (
@@ -250,7 +250,7 @@ class StoredResponses(Struct, frozen=True):
         return make_responses_reply(asked, stored.answer, renderer=self.renderer, lines=lines)
 
     def _show(self, show: Callable[[Call, Stored], Body]) -> Callable[[Call, Stored], Reply]:
-        return lambda call, stored: make_json_reply(200, show(call, stored), self.lines(call.http, call))
+        return lambda call, stored: make_json_reply(200, show(call, stored), lines=self.lines(call.http, call))
 
     def _render_compacted(self, call: Call, stored: Stored) -> Reply:
         body = {
@@ -260,7 +260,9 @@ class StoredResponses(Struct, frozen=True):
             "output": list(list_compacted_items(stored)),
             "usage": make_response_usage(stored.answer.usage),
         }
-        return prepend_lines(make_json_reply(200, body, "", stored.answer.headers), self.lines(call.http, call))
+        return prepend_lines(
+            make_json_reply(200, body, lines="", headers=stored.answer.headers), self.lines(call.http, call)
+        )
 
 
 def _show_deleted(call: Call, stored: Stored) -> Body:

@@ -32,7 +32,7 @@ FINISHES = frozenset(
 
 
 def parse_converse(http: HttpRequest, validation: Validation) -> Call:
-    body, _ = read_request(CONVERSE, http, refuse, validation)
+    body, _ = read_request(CONVERSE, http, refuse=refuse, validation=validation)
     return make_converse_call(http, body, validation)
 
 

@@ -5,7 +5,7 @@ from mockserver.core.http import HttpRequest, Reply
 from mockserver.core.plan import Answer
 from mockserver.dialects import Dialect, Operation
 from mockserver.dialects._parse import read_bearer
-from mockserver.dialects._reply import EVENT_TYPE, answer_reply
+from mockserver.dialects._reply import EVENT_TYPE, make_answer_reply
 from mockserver.dialects.cohere.bodies import NAME
 from mockserver.dialects.cohere.embed import make_embed_operations
 from mockserver.dialects.cohere.errors import fail, header_lines, list_rate_limit_headers, make_error_event
@@ -24,8 +24,8 @@ def _render_chat(call: Call, outcome: Answer) -> Reply:
     options = CohereOptions(thinking=call.options.effort is not None)
     own = header_lines(call.http, call)
     if call.stream and _wants_lines(call.http):
-        return answer_reply(outcome, _LINE_RENDERER, options, own, stream=True, stream_lines=LINES_TYPE)
-    return answer_reply(outcome, _RENDERER, options, own, stream=call.stream, stream_lines=EVENT_TYPE)
+        return make_answer_reply(outcome, _LINE_RENDERER, options, own, stream=True, stream_lines=LINES_TYPE)
+    return make_answer_reply(outcome, _RENDERER, options, own, stream=call.stream, stream_lines=EVENT_TYPE)
 
 
 def _wants_lines(http: HttpRequest) -> bool:

@@ -18,7 +18,7 @@ from mockserver.dialects._openai_api.completions import TEXT_LAYOUT, make_comple
 from mockserver.dialects._openai_api.embeddings import make_embeddings_reply
 from mockserver.dialects._parse import read_bearer
 from mockserver.dialects._reply import (
-    answer_reply,
+    make_answer_reply,
     make_json_reply,
     make_request_hex,
     write_openai_rate_limits,
@@ -51,7 +51,7 @@ class _Chats:
 
     def render(self, call: Call, answer: Answer) -> Reply:
         lines = write_request_id(call.http, call)
-        return answer_reply(answer, self._find_renderer(call.raw), call.options, lines, stream=call.stream)
+        return make_answer_reply(answer, self._find_renderer(call.raw), call.options, lines, stream=call.stream)
 
     def _find_renderer(self, body: Mapping[str, Json]) -> ChatRenderer:
         if _CHANGING.isdisjoint(body):
@@ -96,7 +96,7 @@ def _move_reasoning(layout: ChatLayout, place: str) -> ChatLayout:
 
 def _render_completion(renderer: TextRenderer, call: Call, outcome: Answer) -> Reply:
     lines = write_request_id(call.http, call)
-    return answer_reply(outcome, renderer, make_completion_options(call), lines, stream=call.stream)
+    return make_answer_reply(outcome, renderer, make_completion_options(call), lines, stream=call.stream)
 
 
 def _render_embeddings(call: Call, outcome: Embeddings) -> Reply:
@@ -133,7 +133,7 @@ def _fail(host: Host, http: HttpRequest, failure: Failure, call: Call | None) ->
     resolved = host.errors.table.resolve(failure, http, call)
     body = host.errors.body(resolved, failure, f"req_{make_request_hex(http, call)}")
     lines = write_request_id(http, call) + write_retry_lines(failure)
-    return make_json_reply(resolved.status, body, lines, failure.headers)
+    return make_json_reply(resolved.status, body, lines=lines, headers=failure.headers)
 
 
 def make_dialect(host: Host) -> Dialect:

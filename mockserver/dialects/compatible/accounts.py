@@ -55,11 +55,11 @@ def _render_models(host: Host, call: Call, outcome: Models) -> Reply:
     lines = write_request_id(call.http, call)
     match host.kin:
         case "together":
-            return make_data_reply(200, to_json(listed), lines)
+            return make_data_reply(200, to_json(listed), lines=lines)
         case "openrouter":
             page = {"data": listed, "links": {"next": None}, "total_count": len(listed)}
-            return make_json_reply(200, page, lines)
-    return make_json_reply(200, {"object": "list", "data": listed}, lines)
+            return make_json_reply(200, page, lines=lines)
+    return make_json_reply(200, {"object": "list", "data": listed}, lines=lines)
 
 
 def _list_names(host: Host, outcome: Models) -> Sequence[str]:
@@ -70,7 +70,7 @@ def _list_names(host: Host, outcome: Models) -> Sequence[str]:
 def _render_model(host: Host, call: Call, outcome: Models) -> Reply:
     shown = _ENTRIES.get(host.kin, show_model)(call.model, outcome.created)
     body = {"data": shown} if host.kin == "openrouter" else shown
-    return make_json_reply(200, body, write_request_id(call.http, call))
+    return make_json_reply(200, body, lines=write_request_id(call.http, call))
 
 
 def _show_owned_model(name: str, created: int, owner: str) -> dict[str, Json]:
@@ -179,7 +179,7 @@ def _make_info_operation(path: str, body: Callable[[Call], Mapping[str, Json]]) 
     """Return an operation that answers GET with a body."""
 
     def render(call: Call, outcome: Models) -> Reply:
-        return make_json_reply(200, body(call), write_request_id(call.http, call))
+        return make_json_reply(200, body(call), lines=write_request_id(call.http, call))
 
     return Operation("info", "GET", path, parse=_parse_info, render=render)
 
@@ -218,7 +218,7 @@ def _describe_key(call: Call) -> Mapping[str, Json]:
 
 def _count_models(call: Call, outcome: Models) -> Reply:
     body = {"data": {"count": len(_list_names(OPENROUTER, outcome))}}
-    return make_json_reply(200, body, write_request_id(call.http, call))
+    return make_json_reply(200, body, lines=write_request_id(call.http, call))
 
 
 def _list_providers(call: Call) -> Mapping[str, Json]:
@@ -259,7 +259,7 @@ def _render_endpoints(call: Call, outcome: Models) -> Reply:
         **dict.fromkeys(("uptime_last_5m", "uptime_last_30m", "uptime_last_1d"), 100),
         **dict.fromkeys(("latency_last_30m", "throughput_last_30m"), _PERCENTILES),
     }
-    return make_json_reply(200, {"data": {**kept, "endpoints": [endpoint]}}, write_request_id(call.http, call))
+    return make_json_reply(200, {"data": {**kept, "endpoints": [endpoint]}}, lines=write_request_id(call.http, call))
 
 
 def _describe_language_model(name: str) -> Mapping[str, Json]:
@@ -281,7 +281,7 @@ def _describe_language_model(name: str) -> Mapping[str, Json]:
 
 def _render_language_models(call: Call, outcome: Models) -> Reply:
     listed = [*map(_describe_language_model, _list_names(XAI, outcome))]
-    return make_json_reply(200, {"models": listed}, write_request_id(call.http, call))
+    return make_json_reply(200, {"models": listed}, lines=write_request_id(call.http, call))
 
 
 def _parse_tokens(http: HttpRequest, validation: Validation) -> Call:
@@ -307,7 +307,7 @@ def _render_tokens(call: Call, outcome: Models) -> Reply:
         "tokens": [token_id(token) for token in tokens],
         "token_strs": [*tokens] if call.raw.get("return_token_strs") else None,
     }
-    return make_json_reply(200, shown, write_request_id(call.http, call))
+    return make_json_reply(200, shown, lines=write_request_id(call.http, call))
 
 
 def _render_nothing(call: Call, outcome: Models) -> Reply:

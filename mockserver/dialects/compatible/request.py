@@ -137,7 +137,7 @@ def make_parse_chat(host: Host) -> Callable[[HttpRequest, Validation], Call]:
     refuse, model = host.errors.refuse, _CHAT_OF_TOGETHER if host.kin == "together" else CHAT
 
     def parse(http: HttpRequest, validation: Validation) -> Call:
-        body, chat = read_request(model, http, refuse, validation)
+        body, chat = read_request(model, http, refuse=refuse, validation=validation)
         if type(most := chat.get("logprobs")) is int:
             chat = {**chat, "logprobs": most > 0, **({"top_logprobs": most} if most else {})}
         if validation is not Validation.OFF:

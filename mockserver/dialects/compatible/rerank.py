@@ -41,7 +41,7 @@ def _render_together(call: Call, outcome: Ranking) -> Reply:
         "results": list_ranked(outcome, show_ranked, partial(_show_document, call)),
         "usage": {"prompt_tokens": outcome.tokens, "completion_tokens": 0, "total_tokens": outcome.tokens},
     }
-    return make_json_reply(200, body, write_request_id(call.http, call), outcome.headers)
+    return make_json_reply(200, body, lines=write_request_id(call.http, call), headers=outcome.headers)
 
 
 def _show_document(call: Call, index: int) -> Json:
@@ -59,7 +59,7 @@ def _render_vllm(call: Call, outcome: Ranking) -> Reply:
         "usage": {"prompt_tokens": outcome.tokens, "total_tokens": outcome.tokens},
         "results": list_ranked(outcome, show_ranked, lambda at: {"text": call.documents[at], "multi_modal": None}),
     }
-    return make_json_reply(200, body, write_request_id(call.http, call), outcome.headers)
+    return make_json_reply(200, body, lines=write_request_id(call.http, call), headers=outcome.headers)
 
 
 class _RerankApi(Struct, frozen=True):

@@ -24,7 +24,7 @@ from mockserver.dialects._openai_api.audio import AudioApi, hide_usage
 from mockserver.dialects._openai_api.embeddings import make_embeddings_reply, parse_embeddings
 from mockserver.dialects._parse import read_bearer
 from mockserver.dialects._reply import (
-    answer_reply,
+    make_answer_reply,
     make_json_reply,
     make_model_operations,
     make_request_hex,
@@ -50,11 +50,11 @@ TOKENS_GENERATED = 120_000  # in a minute
 def _render_completion(call: Call, outcome: Answer) -> Reply:
     lines = _answer_lines(call, outcome)
     options = make_completion_options(call, outcome)
-    return answer_reply(outcome, _TEXT, options, lines, stream=call.stream)
+    return make_answer_reply(outcome, _TEXT, options, lines, stream=call.stream)
 
 
 def _render_chat(call: Call, outcome: Answer) -> Reply:
-    return answer_reply(outcome, _CHAT, call.options, _answer_lines(call, outcome), stream=call.stream)
+    return make_answer_reply(outcome, _CHAT, call.options, _answer_lines(call, outcome), stream=call.stream)
 
 
 def _parse_embeddings(http: HttpRequest, validation: Validation) -> Call:
@@ -118,7 +118,7 @@ def _fail(http: HttpRequest, failure: Failure, call: Call | None) -> Reply:
         used_up = "window" not in failure.details  # else the failure names the limit that was reached
         lines += _count_tokens_left(TOKENS_OF_PROMPTS * used_up, TOKENS_GENERATED * used_up)
     body = _render_error(resolved, failure, f"req_{make_request_hex(http, call)}")
-    return make_json_reply(resolved.status, body, lines, failure.headers)
+    return make_json_reply(resolved.status, body, lines=lines, headers=failure.headers)
 
 
 def _render_error(resolved: ProviderError, failure: Failure, request: str) -> Mapping[str, Json]:

@@ -22,7 +22,7 @@ from mockserver.dialects._openai_api.chat import (
     find_unmet_tool_choice,
     make_chat_call,
     read_max_tokens,
-    stop_sequences,
+    read_stop_sequences,
 )
 from mockserver.dialects._openai_api.completions import (
     WHOLE_PROMPT,
@@ -179,7 +179,7 @@ def _read_options(parsed: Body) -> Options:
         overflow=parsed.get("context_length_exceeded_behavior", "truncate"),
         ignore_eos=is_endless,
         echo=WHOLE_PROMPT if parsed.get("echo") else max(parsed.get("echo_last") or 0, 0),
-        stop=stop_sequences(parsed.get("stop")),
+        stop=read_stop_sequences(parsed.get("stop")),
         logprobs=_count_alternatives(parsed),
         seed=parsed.get("seed"),
     )

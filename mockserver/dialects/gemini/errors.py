@@ -39,7 +39,7 @@ _TIERED = f"{JSON_TYPE}x-gemini-service-tier: standard\r\n"
 def pretty_reply(http: HttpRequest, body: Body, headers: Headers = (), *, status: int = 200, tokens: int = 0) -> Reply:
     """Return a JSON body over several lines, unless the query disables it."""
     own = merge_headers(HeaderLines(write_head_lines(http, status)), headers)
-    return make_json_reply(status, body, "", (*own,), tokens=tokens, indent=find_indent(http))
+    return make_json_reply(status, body, lines="", headers=(*own,), tokens=tokens, indent=find_indent(http))
 
 
 def stream_reply(frames: Iterable[Frame], headers: Headers, *, events: bool = True) -> Reply:

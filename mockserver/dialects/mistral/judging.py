@@ -71,17 +71,17 @@ def make_judging_operations() -> Sequence[Operation]:
 
 
 def _parse_texts(operation: str, http: HttpRequest, validation: Validation) -> Call:
-    body, parsed = read_request(JUDGE, http, refuse, validation)
+    body, parsed = read_request(JUDGE, http, refuse=refuse, validation=validation)
     return _make_call(operation, http, body, list_texts(parsed["input"]))
 
 
 def _parse_chats(http: HttpRequest, validation: Validation) -> Call:
-    body, parsed = read_request(JUDGE_CHAT, http, refuse, validation)
+    body, parsed = read_request(JUDGE_CHAT, http, refuse=refuse, validation=validation)
     return _make_chat_call("moderations", http, body, _list_chats(parsed["input"]))
 
 
 def _parse_requests(http: HttpRequest, validation: Validation) -> Call:
-    body, parsed = read_request(CLASSIFY_CHAT, http, refuse, validation)
+    body, parsed = read_request(CLASSIFY_CHAT, http, refuse=refuse, validation=validation)
     return _make_chat_call("classifications", http, body, _list_chats_of_requests(parsed["input"]))
 
 
@@ -128,7 +128,7 @@ Show = Callable[[Judgement], Mapping[str, Json]]
 def _make_renderer(show: Show) -> Callable[[Call, Moderations], Reply]:
     def render(call: Call, outcome: Moderations) -> Reply:
         body = {"id": outcome.id, "model": outcome.model, "results": [*map(show, outcome.results)]}
-        return make_json_reply(200, body, write_lines(call.http, call), outcome.headers)
+        return make_json_reply(200, body, lines=write_lines(call.http, call), headers=outcome.headers)
 
     return render
 

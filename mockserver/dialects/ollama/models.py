@@ -62,7 +62,7 @@ def make_model_operations() -> tuple[Operation, ...]:
 
 
 def make_reply(body: Body) -> Reply:
-    return make_data_reply(200, to_json(body), "", json_type=JSON_TYPE)
+    return make_data_reply(200, to_json(body), lines="", json_type=JSON_TYPE)
 
 
 def _parse_nothing(operation: str) -> Callable[[HttpRequest, Validation], Call]:

@@ -44,7 +44,7 @@ class Files(Resource):
             raise refuse(Complaint("missing", ("file",)))
         if "purpose" not in body and validation is not Validation.OFF:
             raise Failure("bad_parameter", message="'purpose' is a required property")
-        _, parsed = read_body(self.fields, {"purpose": "user_data", **body}, refuse, validation)
+        _, parsed = read_body(self.fields, {"purpose": "user_data", **body}, refuse=refuse, validation=validation)
         new = New(fields=parsed, data=files[0].content, file_name=files[0].file_name or "upload")
         purpose = new.fields["purpose"]
         if purpose not in PURPOSES and validation is not Validation.OFF:

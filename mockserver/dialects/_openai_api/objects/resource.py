@@ -230,7 +230,7 @@ class Resource:
         """Return the reply: JSON, or the bytes of a file."""
         lines = self.api.lines(call.http, call)
         if outcome.data is None:
-            return make_json_reply(outcome.status, outcome.body, lines, outcome.headers)
+            return make_json_reply(outcome.status, outcome.body, lines=lines, headers=outcome.headers)
         return replace(make_file_reply(outcome.data, lines, outcome.headers), status=outcome.status)
 
     def _parse_creation(self, http: HttpRequest, validation: Validation) -> Call:
@@ -359,7 +359,7 @@ ResourceClass = type[Resource]
 def read_fields(model: Model, http: HttpRequest, validation: Validation) -> Body:
     """Return the fields of a JSON body, of which an empty one has none. Raises Failure."""
     body = read_object(http) if http.body.strip() else {}
-    parsed: Body = read_body(model, body, refuse, validation).parsed
+    parsed: Body = read_body(model, body, refuse=refuse, validation=validation).parsed
     if validation is Validation.LIVE:
         refuse_first(find_unknown_fields(body, model.fields), refuse)
     return parsed

@@ -19,7 +19,7 @@ from mockserver.kinds.objects import Objects
 def read_recording(http: HttpRequest, field: str, model: Model, validation: Validation) -> New:
     """Return what a form makes an object of: its fields, and the recording in one of them. Raises Failure."""
     form = parse_form(http)
-    fields = read_body(model, nest_fields(form), refuse, validation).parsed
+    fields = read_body(model, nest_fields(form), refuse=refuse, validation=validation).parsed
     files = form.find_files(field)
     if not files:
         if validation is Validation.OFF:
@@ -47,7 +47,11 @@ class Voices(Resource):
         if is_form and dict(parse_form(http).list_fields()).get("type") != "prompt":
             return read_recording(http, "audio_sample", self.of_forms, validation)
         if is_form:
-            return New(fields=read_body(self.fields, nest_fields(parse_form(http)), refuse, validation).parsed)
+            return New(
+                fields=read_body(
+                    self.fields, nest_fields(parse_form(http)), refuse=refuse, validation=validation
+                ).parsed
+            )
         return super().read(http, validation)
 
     async def make(self, new: New, objects: Objects) -> Body:

@@ -80,7 +80,7 @@ class CallOperations(Resource):
     def read(self, http: HttpRequest, validation: Validation) -> New:
         offer, session = read_offer(http)
         if validation is not Validation.OFF and session is not None:
-            read_body(_SECRET, {"session": session}, refuse, validation)
+            read_body(_SECRET, {"session": session}, refuse=refuse, validation=validation)
         return New(fields={"sdp": offer, "session": session})
 
     async def make(self, new: New, objects: Objects) -> Body:

@@ -68,7 +68,7 @@ class RealtimeApi(Struct, frozen=True):
         )
 
     def _parse(self, http: HttpRequest, validation: Validation) -> Call:
-        body, parsed = read_body(TURN, read_object(http), refuse, validation)
+        body, parsed = read_body(TURN, read_object(http), refuse=refuse, validation=validation)
         items = parsed.get("input") or []
         messages = read_input([_speak_in_text(item) for item in items])
         instructions = parsed.get("instructions")

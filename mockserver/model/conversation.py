@@ -13,7 +13,7 @@ from mockserver.core.call import Call, Message, ToolCall
 from mockserver.core.json import compact
 from mockserver.core.lazy import lazy_pattern
 from mockserver.model.shapes import read_loosely
-from mockserver.model.vocabulary import english, split_words
+from mockserver.model.vocabulary import read_english, split_words
 
 
 def unwrap(call: Call) -> Call:
@@ -60,7 +60,7 @@ def _is_nudge(before: Message, last: Message) -> bool:
     if last.role != "user" or last.parts or before.role not in ("user", "assistant") or before.tool_calls:
         return False
     asked = split_words(re.split(r"[.!?\n]", last.text.strip(), maxsplit=1)[0][:_LONGEST_NUDGE])
-    goes_on = bool(asked) and {*english("going_on", "formats")}.issuperset(asked)
+    goes_on = bool(asked) and {*read_english("going_on", "formats")}.issuperset(asked)
     return (goes_on and before.role == "assistant") or _MISSES_CALL.search(last.text) is not None
 
 

@@ -15,23 +15,23 @@ from mockserver.core.call import Call
 from mockserver.core.json import Json, compact
 from mockserver.core.lazy import lazy_pattern
 from mockserver.core.seed import Random
-from mockserver.model.arguments import mentions
+from mockserver.model.arguments import find_mentions
 from mockserver.model.listed_options import list_options
-from mockserver.model.orders import NUMBER, Request, word_group
-from mockserver.model.prose import ENGLISH, SENTENCE, Speaker, content_words
-from mockserver.model.schema.scalars import known_text
-from mockserver.model.shapes import Described, record_of, shape_of
+from mockserver.model.orders import NUMBER, Request, read_word_group
+from mockserver.model.prose import ENGLISH, SENTENCE, Speaker, list_content_words
+from mockserver.model.schema.scalars import draw_known_text
+from mockserver.model.shapes import Described, infer_shape, make_record_schema
 from mockserver.model.vocabulary import (
     RULING,
-    capitalized,
-    english,
-    excerpt,
+    capitalize,
+    cut_excerpt,
+    draw_note,
+    find_singular,
     fold,
-    note,
-    number_of,
-    singular,
+    make_vocabulary,
+    read_english,
+    read_number,
     split_words,
-    vocabulary,
 )
 
 
@@ -47,9 +47,9 @@ def write_list(request: Request, rng: Random) -> str | None:
     if not (counted or points or is_bulleted or _LIST.search(fold(request.text))):
         return None
     counting = counted or points
-    number = number_of(counting["number"]) if counting else len(request.facts) or rng.randrange(3, 6)
+    number = read_number(counting["number"]) if counting else len(request.facts) or rng.randrange(3, 6)
     number = min(max(number, 1), 50)
-    made = [capitalized(f"{key}: {value}" if key else value) for key, value in request.facts]
+    made = [capitalize(f"{key}: {value}" if key else value) for key, value in request.facts]
     about = request.text if order is not request.text else _find_material(order) or request.topic.subject
     noun = counted["noun"].lower() if counted and not made else ""
     items = (made + _make_items(noun, number, about, rng)[: max(0, number - len(made))])[:number]
@@ -61,7 +61,7 @@ def write_list(request: Request, rng: Random) -> str | None:
 
 def _find_counted(text: str) -> re.Match[str] | None:
     """The list that a text orders, "give me 3 tips": what is counted is no measure, and no text is to be written."""
-    listed = (each for each in _COUNTED.finditer(fold(text)) if each["noun"].lower() not in word_group("measures"))
+    listed = (each for each in _COUNTED.finditer(fold(text)) if each["noun"].lower() not in read_word_group("measures"))
     found = next(listed, None)
     return None if found is None or _ONE_TEXT.search(fold(text[: found.end()])) else found
 
@@ -74,28 +74,28 @@ def _find_material(text: str) -> str:
 
 def _make_items(noun: str, number: int, about: str, rng: Random) -> list[str]:
     """Return so many items of a noun; questions, searches and keywords are made of the words of a text."""
-    thing = singular(noun)
+    thing = find_singular(noun)
     last = split_words(thing)[-1:] or ("",)
-    telling = content_words(about, ENGLISH)
-    is_reworded = about.endswith("?") and last[0] in english("wording", "list_items")
-    kind = next((kind for kind in ("question", "query", "keyword") if last[0] in english(kind, "list_items")), "")
+    telling = list_content_words(about, ENGLISH)
+    is_reworded = about.endswith("?") and last[0] in read_english("wording", "list_items")
+    kind = next((kind for kind in ("question", "query", "keyword") if last[0] in read_english(kind, "list_items")), "")
     kind = "question" if is_reworded else kind
     if kind == "keyword" and about:
-        return [*telling, *(word for word in english("aspects") if word not in telling)][:number]
+        return [*telling, *(word for word in read_english("aspects") if word not in telling)][:number]
     if kind and about:
-        templates = english(f"{kind}_templates", "list_items")
+        templates = read_english(f"{kind}_templates", "list_items")
         subject = " ".join(telling[:5]) or about[:80]
         first = rng.randrange(len(templates))
-        pairs = [rng.sample(english("aspects"), 2) for _ in range(number)]
+        pairs = [rng.sample(read_english("aspects"), 2) for _ in range(number)]
         turned = [*templates[first:], *templates[:first], *templates[-1:] * number]
-        return [capitalized(each.format(about=subject, a=a, b=b)) for each, (a, b) in zip(turned, pairs, strict=False)]
-    if not noun or noun in word_group("points"):
-        aspects = rng.sample(english("aspects"), min(number, len(english("aspects"))))
+        return [capitalize(each.format(about=subject, a=a, b=b)) for each, (a, b) in zip(turned, pairs, strict=False)]
+    if not noun or noun in read_word_group("points"):
+        aspects = rng.sample(read_english("aspects"), min(number, len(read_english("aspects"))))
         heads = [*map(str.capitalize, aspects), *(f"Point {at}" for at in range(len(aspects) + 1, number + 1))]
-        return [f"{head}: {note(rng)}" for head in heads]
-    drawn = (known_text(thing, rng) for _ in range(4 * number))
+        return [f"{head}: {draw_note(rng)}" for head in heads]
+    drawn = (draw_known_text(thing, rng) for _ in range(4 * number))
     known = [*dict.fromkeys(text for text in drawn if text is not None)][:number]
-    adjectives = rng.sample(english("adjectives"), len(english("adjectives")))
+    adjectives = rng.sample(read_english("adjectives"), len(read_english("adjectives")))
     names = [f"{adjective.capitalize()} {thing}" for adjective in adjectives]
     return known if len(known) == number else [f"{name}{turn}" for turn in ("", " 2", " 3") for name in names][:number]
 
@@ -114,7 +114,7 @@ def _shorten(answer: str, request: Request) -> str:
     found = request.find(_LENGTH)
     if found is None:
         return answer
-    number = number_of(found["number"])
+    number = read_number(found["number"])
     if found["unit"].lower() == "word":
         return " ".join(answer.split()[:number]).rstrip(".,;:?!") + "." * (number > 1)
     return "".join(islice((each[0] for each in SENTENCE.finditer(answer)), number)).strip()
@@ -143,11 +143,11 @@ def _add_tags(answer: str, request: Request, rng: Random) -> str:
     names = [name for name in names if name.lower() not in _HTML]
     if not names or "<" in answer or "```" in answer:
         return answer
-    thinking = [name for name in names if name.lower() in word_group("thinking_tags")]
+    thinking = [name for name in names if name.lower() in read_word_group("thinking_tags")]
     plain = [name for name in names if name not in thinking]
-    plain = plain if len(plain) > 1 else [name for name in plain if name.lower() not in word_group("no_values")]
-    wanted = shape_of(dict.fromkeys(plain, "..."))["properties"]
-    given, _ = mentions(_IN_TAGS.sub(" ", request.text)).assign(wanted, lambda *_: True)
+    plain = plain if len(plain) > 1 else [name for name in plain if name.lower() not in read_word_group("no_values")]
+    wanted = infer_shape(dict.fromkeys(plain, "..."))["properties"]
+    given, _ = find_mentions(_IN_TAGS.sub(" ", request.text)).assign(wanted, lambda *_: True)
     thoughts = Speaker(request.topic, rng).thoughts()
     texts = [next(thoughts) if name in thinking else str(given.get(name, answer)) for name in names]
     tail = f"\n{answer}" if names[-1] in thinking else ""  # nothing was said of the answer, which follows
@@ -174,7 +174,7 @@ def find_closing(call: Call) -> Closing:
     asked = [at for at, message in enumerate(messages) if message.role == "user"]
     ruling = [at for at, message in enumerate(messages) if message.role in RULING]
     for at in sorted({*ruling[:_MOST_RULING], *ruling[-_MOST_RULING:], *asked[:1], *asked[-1:]}):
-        for sentence in _SENTENCE_WITH_QUOTES.findall(excerpt(messages[at].text)):
+        for sentence in _SENTENCE_WITH_QUOTES.findall(cut_excerpt(messages[at].text)):
             order = _CLOSING.fullmatch(sentence)
             is_due = order and (order["ending"] or WHEN_DONE.search(sentence)) and not _FAILING.search(sentence)
             if order and is_due and not _ORDERED_LABEL.search(sentence):
@@ -186,12 +186,12 @@ def find_closing(call: Call) -> Closing:
     approves = not order["ending"] and _APPROVING.search(order[0]) is not None
     if approves and not call.turn and "feedback" in order[0]:
         return Closing(call)
-    is_idle = last.role == "user" and word_group("going_on").issuperset(split_words(last.text[:_LONGEST_IDLE]))
+    is_idle = last.role == "user" and read_word_group("going_on").issuperset(split_words(last.text[:_LONGEST_IDLE]))
     alone = approves or (bool(call.turn or by_user) and is_idle)
     return Closing(call, (order["quoted"] or order["bare"]).strip(), alone)
 
 
-def without_form(call: Call) -> Call:
+def remove_form(call: Call) -> Call:
     """Return the call without the sentences of the user that only order a form: they are no requests and no values."""
     names = [tool.name for tool in call.tools]
     messages = find_closing(call).call.messages
@@ -203,22 +203,26 @@ def without_form(call: Call) -> Call:
 def _strip_form(text: str, names: Sequence[str]) -> str:
     """A text without sentences that order a form and name no tool; if nothing is left, what follows the forms."""
     text = cut_manual(text)
-    if _form_words().isdisjoint(_TOKEN.findall(text.lower())):
+    if _list_form_words().isdisjoint(_TOKEN.findall(text.lower())):
         return text
-    rest = _form_order().sub(lambda found: found[0] if any(name in found[0] for name in names) else " ", text).strip()
-    return rest if _TWO_LETTERS.search(rest) else _form_order().sub(r"\g<rest>", text)
+    rest = (
+        _make_form_pattern()
+        .sub(lambda found: found[0] if any(name in found[0] for name in names) else " ", text)
+        .strip()
+    )
+    return rest if _TWO_LETTERS.search(rest) else _make_form_pattern().sub(r"\g<rest>", text)
 
 
 @cache
-def _form_words() -> frozenset[str]:
-    return word_group("answering") | word_group("units") | {"keep", "be", "stay"}
+def _list_form_words() -> frozenset[str]:
+    return read_word_group("answering") | read_word_group("units") | {"keep", "be", "stay"}
 
 
 @cache
-def _form_order() -> re.Pattern[str]:
+def _make_form_pattern() -> re.Pattern[str]:
     """Return a pattern of sentences such as "Answer in one word", "Respond as JSON with ...", "Keep it short"."""
     group = {
-        name: "|".join(sorted(word_group(name), key=lambda word: (-len(word), word)))
+        name: "|".join(sorted(read_word_group(name), key=lambda word: (-len(word), word)))
         for name in ("answering", "form_fillers", "forms", "choices", "units")
     }
     fillers = rf"(?:(?:{group['form_fillers']}|with|only|just|either|exactly|simply|strictly)\b[ :]+)*"
@@ -288,7 +292,7 @@ _ORDERED_LABEL = lazy_pattern(
     r":?\s*(?:[\"'`“*]{1,2}(?P<quoted>[A-Za-z][\w ]{0,30}):(?:[\"'`”*]|\s?(?:[<\[{]|[XYZ]\b|\.\.|…|_))"
     r"|(?P<bare>(?!JSON|XML|NOTE)[A-Z][A-Z ]{2,30}):)"
 )
-_HTML = vocabulary("div span p b i a br ul li h1 h2 h3 html table td tr code script button")
+_HTML = make_vocabulary("div span p b i a br ul li h1 h2 h3 html table td tr code script button")
 _TAG = lazy_pattern(
     r"(?i)(?P<within>(?:\b(?:in|into|inside|within|between|and|tags|elements)|,)\s[`'\"]?)?<(?P<name>[a-z][\w-]{0,30})>"
     r"(?P<closed>[\s.…]{0,9}(?:and\s+)?</|[`'\"]?\s+(?:xml\s+)?(?:tags?|blocks?)\b)?"
@@ -361,7 +365,7 @@ def _find_yaml(text: str) -> Described | None:
     for found in reversed(shown):
         read = parse(found["shown"])
         if isinstance(read.data, Mapping) and read.data and not read.problems:
-            return Described(shape_of(read.data), text[: found.start()] + text[found.end() :], _write_yaml)
+            return Described(infer_shape(read.data), text[: found.start()] + text[found.end() :], _write_yaml)
     return None
 
 
@@ -378,8 +382,8 @@ def _describe(blank: str, names: Sequence[str], text: str, notes: Mapping[str, s
         return None
     listed = next(iter(list_options(text)), None)
     options, rest = (listed.names, text[: listed.start] + " " + text[listed.end :]) if listed else ([], text)
-    wanted = shape_of({name: notes.get(name, "...") for name in names})["properties"]
-    thoughts = word_group("thinking_tags")
+    wanted = infer_shape({name: notes.get(name, "...") for name in names})["properties"]
+    thoughts = read_word_group("thinking_tags")
     free = [name for name in names if wanted[name] == {"type": "string"} and name.lower() not in thoughts]
     wanted |= {name: {"type": "string", "enum": options} for name in free[: bool(options)]}
 
@@ -387,7 +391,7 @@ def _describe(blank: str, names: Sequence[str], text: str, notes: Mapping[str, s
         gaps = (value[name] for name in names)
         return re.sub("\0", lambda _: each if isinstance(each := next(gaps), str) else compact(each), blank)
 
-    return Described(record_of(wanted), rest, write)
+    return Described(make_record_schema(wanted), rest, write)
 
 
 _MOST_EXAMPLES = 8

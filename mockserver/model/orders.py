@@ -16,21 +16,21 @@ from msgspec import Struct
 from mockserver.core.json import Json
 from mockserver.core.lazy import lazy_pattern, remember
 from mockserver.core.seed import Random
-from mockserver.model.arguments import mentions
+from mockserver.model.arguments import find_mentions
 from mockserver.model.choosing import find_option, rank_options
 from mockserver.model.listed_options import find_hints, list_options
 from mockserver.model.passages import denies
-from mockserver.model.prose import ENGLISH, SENTENCE, Topic, content_words, requested_language
-from mockserver.model.schema.scalars import known_text
-from mockserver.model.shapes import shape_of
+from mockserver.model.prose import ENGLISH, SENTENCE, Topic, find_requested_language, list_content_words
+from mockserver.model.schema.scalars import draw_known_text
+from mockserver.model.shapes import infer_shape
 from mockserver.model.vocabulary import (
     NUMBER_WORDS,
-    capitalized,
-    english,
+    capitalize,
+    find_singular,
+    read_english,
     read_truth,
-    singular,
+    read_word_lists,
     split_words,
-    word_lists,
 )
 
 Fact = tuple[str, str]  # what it is about, which may be empty, and what is known of it
@@ -57,9 +57,9 @@ def _find_in_rules(pattern: re.Pattern[str], rules: str) -> re.Match[str] | None
 
 
 @cache
-def word_group(name: str) -> frozenset[str]:
+def read_word_group(name: str) -> frozenset[str]:
     """Return a group of words that orders are made of."""
-    return frozenset(english(name, "formats"))
+    return frozenset(read_english(name, "formats"))
 
 
 def obey(request: Request, rng: Random) -> str | None:
@@ -71,7 +71,7 @@ def obey(request: Request, rng: Random) -> str | None:
 
 def greet(request: Request, rng: Random) -> str | None:
     kind = find_courtesy(request.text)
-    return english(kind)[rng.randrange(len(english(kind)))] if kind else None
+    return read_english(kind)[rng.randrange(len(read_english(kind)))] if kind else None
 
 
 def find_courtesy(text: str) -> str:
@@ -93,7 +93,7 @@ class Dictation(Struct, frozen=True):
         if self.is_quoted or _ALONE.match(self.what) or (":" in self.how and _VERBATIM.search(self.how)):
             return True
         first = re.split(r"[\s,.!?:]", self.what, maxsplit=1)[0].lower()
-        if first in word_group("describing") or _DESCRIBED.match(self.what):
+        if first in read_word_group("describing") or _DESCRIBED.match(self.what):
             return self.how.endswith((" word", " text", " token"))
         return bool(_REPEATING.search(self.how) or _VERBATIM.search(self.how))
 
@@ -103,7 +103,7 @@ def dictate(request: Request, rng: Random) -> str | None:
     ordered = _find_dictation(request.rules)
     if ordered is None or not (ordered.is_quoted or "exactly" in ordered.how):
         ordered = _find_dictation(request.text)
-    if ordered is None or requested_language(f"{ordered.how} {ordered.what}") not in (None, ENGLISH):
+    if ordered is None or find_requested_language(f"{ordered.how} {ordered.what}") not in (None, ENGLISH):
         return None
     if ordered.is_quoted:
         return ordered.what[1:-1].strip()
@@ -117,7 +117,7 @@ def _find_dictation(text: str) -> Dictation | None:
     unmet = _MET.sub(lambda condition: " " * len(condition[0]), text)
     for saying in _SAYING.finditer(text):
         at = end = saying.end()
-        while (word := _NEXT.match(text, at)) and word[1].lower() in word_group("dictating"):
+        while (word := _NEXT.match(text, at)) and word[1].lower() in read_word_group("dictating"):
             at = word.end()
             end = end if word[1].lower() in _LEADING and text[at : at + 1] != ":" else at
         what = _WHAT.match(text, end)
@@ -135,7 +135,7 @@ def _find_dictation(text: str) -> Dictation | None:
 def rephrase(request: Request, rng: Random) -> str | None:
     """Return the last question of a conversation as a question of its own, which retrieval begins with."""
     asked = [line for line in SENTENCE.findall(request.text) if line.endswith("?")]
-    return capitalized(asked[-1].rpartition(": ")[2].strip()) if asked and request.find(_STANDALONE) else None
+    return capitalize(asked[-1].rpartition(": ")[2].strip()) if asked and request.find(_STANDALONE) else None
 
 
 def write_code(request: Request, rng: Random) -> str | None:
@@ -161,11 +161,15 @@ def find_value(request: Request, rng: Random) -> str | None:
     """Only the value of a name: `reply with only the city`, from the prompt where it says one."""
     found = request.find(_VALUE_ALONE)
     name = next(filter(None, found.groups()), "").lower().removesuffix(" name") if found else ""
-    if found is None or name in word_group("no_values") or ({*name.split()} - {"code"}) & word_group("no_values"):
+    if (
+        found is None
+        or name in read_word_group("no_values")
+        or ({*name.split()} - {"code"}) & read_word_group("no_values")
+    ):
         return None
     material = request.text.replace(found[0], " ") if found.string is request.text else request.text
-    given, _ = mentions(material).assign({name.replace(" ", "_"): shape_of("...", name)}, lambda *_: True)
-    return str(next(iter(given.values()))) if given else known_text(name, rng)
+    given, _ = find_mentions(material).assign({name.replace(" ", "_"): infer_shape("...", name)}, lambda *_: True)
+    return str(next(iter(given.values()))) if given else draw_known_text(name, rng)
 
 
 # Options
@@ -384,7 +388,7 @@ def compute(text: str, *, bare: bool) -> str | None:
     if found is None:
         return None
     try:
-        result = _write_result(_value(ast.parse(_SUPERFLUOUS.sub("", found[0]).strip(), mode="eval")))
+        result = _write_result(_evaluate(ast.parse(_SUPERFLUOUS.sub("", found[0]).strip(), mode="eval")))
     except ZeroDivisionError:
         return "That cannot be computed: it divides by zero."
     except (SyntaxError, ValueError):
@@ -401,16 +405,16 @@ def _is_question(text: str, found: re.Match[str]) -> bool:
     return bool(alone or _CUE.search(before) or behind.startswith(("=", "equals")) or asked)
 
 
-def _value(node: ast.AST) -> Fraction:
+def _evaluate(node: ast.AST) -> Fraction:
     match node:
         case ast.Expression(body=body):
-            return _value(body)
+            return _evaluate(body)
         case ast.Constant(value=int() | float() as number):
             return Fraction(str(number))
         case ast.UnaryOp(op=ast.USub(), operand=operand):
-            return -_value(operand)
+            return -_evaluate(operand)
         case ast.BinOp(left=left, op=sign, right=right) if type(sign) in _OPERATORS:
-            return _OPERATORS[type(sign)](_value(left), _value(right))
+            return _OPERATORS[type(sign)](_evaluate(left), _evaluate(right))
     raise ValueError(ast.dump(node))
 
 
@@ -425,7 +429,7 @@ def _write_result(result: Fraction) -> str:
 @cache
 def _list_spoken_signs() -> Sequence[tuple[re.Pattern[str], str]]:
     """Return what is said in words, and in signs."""
-    return [(lazy_pattern(f"(?i){spoken}"), signs) for spoken, signs in word_lists("patterns")["spoken_sums"]]
+    return [(lazy_pattern(f"(?i){spoken}"), signs) for spoken, signs in read_word_lists("patterns")["spoken_sums"]]
 
 
 _OPERATORS: Mapping[type, Callable[[Fraction, Fraction], Fraction]] = {
@@ -470,10 +474,10 @@ def write_stub(text: str, rules: str = "") -> str | None:
 
 def _fill_stub(language: str, text: str) -> str:
     signed = _SIGNATURE.search(text)
-    silent = english("said_of_code", "formats")
-    about = [word for word in content_words(text, ENGLISH) if word.lower() not in silent]
-    name = signed[1] if signed else "_".join([*map(singular, about[:1]), *about[1:3]])
-    form = (english(language, "code") or english("python", "code"))[0]
+    silent = read_english("said_of_code", "formats")
+    about = [word for word in list_content_words(text, ENGLISH) if word.lower() not in silent]
+    name = signed[1] if signed else "_".join([*map(find_singular, about[:1]), *about[1:3]])
+    form = (read_english(language, "code") or read_english("python", "code"))[0]
     stub = form.format(name=name or "main", about=" ".join(text.split()).rstrip(".?!")[:_MAX_REPEATED]).strip()
     if signed:
         stub = stub.replace("*values", signed[2]).replace("return values", f"return {signed[2].split(',')[0]}")
@@ -500,9 +504,9 @@ def write_sql(said: str, context: str) -> str:
     """Return a query of the table that a question names, of those that the context or the question itself shows."""
     tables = [table for text in (context, said) for table in _TABLE.findall(text)]
     tables = tables or [table for line in _ROW_OF_NAMES.findall(context) for table in line.split(", ")]
-    about = [singular(word) for word in content_words(_TABLE.sub(" ", said), ENGLISH)]
-    silent = english("said_of_code", "formats")
-    named = next((table for table in tables if singular(table) in about), None)
+    about = [find_singular(word) for word in list_content_words(_TABLE.sub(" ", said), ENGLISH)]
+    silent = read_english("said_of_code", "formats")
+    named = next((table for table in tables if find_singular(table) in about), None)
     table = named or next(iter((*tables, *(word for word in about if word not in silent))), "items")
     return " ".join(("SELECT", "COUNT(*)" if "how many" in said.lower() else "*", "FROM", table, "LIMIT 10"))
 

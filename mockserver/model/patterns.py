@@ -284,7 +284,7 @@ _PROPERTIES = {"L": "a-zA-Z", "Lu": "A-Z", "Ll": "a-z", "N": "0-9", "P": r"!-#%-
 LarkTree = Any  # its children are trees and tokens
 
 
-def text_of(syntax: str, definition: str, seed: Seed, said: Mentions = NOTHING) -> str:
+def derive_text(syntax: str, definition: str, seed: Seed, said: Mentions = NOTHING) -> str:
     """Return a text that a grammar derives, with values of the prompt where its expressions match them.
 
     `syntax` is `regex` or `lark`, `definition` what the client wrote. Raises Failure if that is invalid, or if no text
@@ -515,7 +515,7 @@ def _parse_grammar(definition: str) -> LarkTree:
     if len(definition) > _MAX_CHARACTERS:
         raise _refuse(f"it has more than {_MAX_CHARACTERS:,} characters.")
     try:
-        return _parser().parse(definition.rstrip() + "\n")
+        return _load_parser().parse(definition.rstrip() + "\n")
     except UnexpectedInput as error:
         found = str(getattr(error, "token", getattr(error, "char", "")))
         what = f"unexpected {found!r}" if found.strip() else "unexpected end of line"
@@ -523,7 +523,7 @@ def _parse_grammar(definition: str) -> LarkTree:
 
 
 @cache
-def _parser() -> "Lark":
+def _load_parser() -> "Lark":
     from lark import Lark  # slow to import, and only grammars need it
 
     return Lark.open_from_package("lark", "lark.lark", ["grammars"], parser="lalr", maybe_placeholders=False)

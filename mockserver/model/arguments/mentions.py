@@ -18,15 +18,15 @@ from mockserver.model.arguments.evidence import Mention
 from mockserver.model.shapes import decode
 from mockserver.model.vocabulary import (
     UNSPACED_LETTER,
-    heading_of,
+    find_language_by_prepositions,
+    find_singular,
     is_person,
-    language_of_prepositions,
-    prepositions_of,
-    singular,
-    vocabulary,
-    word_lists,
-    word_set,
-    words_between_phrases,
+    list_words_between_phrases,
+    make_vocabulary,
+    read_headings,
+    read_prepositions,
+    read_word_lists,
+    read_word_set,
 )
 
 
@@ -46,13 +46,13 @@ def read(text: str) -> tuple[Mention, ...]:
     whole += join_names(text, whole)
     inner += [part for each in whole for part in _list_parts(text, each)]
     inner += find_postcodes(text) if counts else ()
-    found = sorted((*whole, *inner, *find_pairs(_blank(text, fragments))), key=lambda m: (m.start, -m.end, m.kind))
+    found = sorted((*whole, *inner, *find_pairs(_blank_out(text, fragments))), key=lambda m: (m.start, -m.end, m.kind))
     if len(found) > _MOST_MENTIONS:  # the middle tells least
         found = found[: _MOST_MENTIONS // 2] + found[-_MOST_MENTIONS // 2 :]
     return tuple(_add_context(text, found))
 
 
-def _blank(text: str, found: Iterable[Mention]) -> str:
+def _blank_out(text: str, found: Iterable[Mention]) -> str:
     for mention in found:
         text = text[: mention.start] + " " * (mention.end - mention.start) + text[mention.end :]
     return text
@@ -93,7 +93,7 @@ def join_names(text: str, whole: Sequence[Mention]) -> Sequence[Mention]:
         and text[one.end : other.start] == " "
         and (
             other.kind == "id"
-            or (other.kind == "number" and heading_of("semantic_types").get(one.value.lower()) in ("room", "place"))
+            or (other.kind == "number" and read_headings("semantic_types").get(one.value.lower()) in ("room", "place"))
             or (other.kind == "words" and str(one.value).isupper() and one.end - one.start < 5)
         )
     ]
@@ -122,14 +122,14 @@ def find_quoted(text: str) -> Iterator[Mention]:
 
 
 @cache
-def _scanners() -> Sequence[tuple[str, Sequence[str], re.Pattern[str]]]:
-    return [(kind, signs, lazy_pattern(pattern)) for kind, signs, pattern in word_lists("patterns")["literals"]]
+def _make_scanners() -> Sequence[tuple[str, Sequence[str], re.Pattern[str]]]:
+    return [(kind, signs, lazy_pattern(pattern)) for kind, signs, pattern in read_word_lists("patterns")["literals"]]
 
 
 def find_literals(text: str, *, sure: bool) -> Iterator[Mention]:
     """The values that their form shows, kind by kind; those that are `sure` are read before dates and durations."""
     has_digit = _DIGIT.search(text) is not None
-    for kind, signs, scanner in _scanners():
+    for kind, signs, scanner in _make_scanners():
         if (kind in _SURE) != sure or not (any(map(text.__contains__, signs)) if signs else has_digit):
             continue
         for found in scanner.finditer(text):
@@ -221,7 +221,7 @@ def find_phrases(text: str, claimed: bytearray) -> Iterator[Mention]:
 
 
 def _list_phrases(text: str, claimed: bytearray) -> Iterator[Mention]:
-    stops = words_between_phrases(language_of_prepositions(text))
+    stops = list_words_between_phrases(find_language_by_prepositions(text))
     free = "".join("\0" if taken else char for char, taken in zip(text, claimed, strict=True)) if any(claimed) else text
     run = list[Token]()
     tokens = [*_TOKEN.finditer(free)]
@@ -254,7 +254,7 @@ def _split_run(text: str, run: Sequence[Token]) -> Iterator[Mention]:
         yield from _split_unspaced(run)
         return
     opens = _opens(text, run[0].start())
-    while run and run[0][0].lower() in word_set("requests") and (opens or run[0][0].islower()):
+    while run and run[0][0].lower() in read_word_set("requests") and (opens or run[0][0].islower()):
         is_name = run[0][0] == "New" and len(run) > 1 and run[1][0].istitle()
         is_item = len(run) == 1 and _is_item(text, run[0])
         if is_name or is_item or (not opens and _is_announced(text, run[0].start())):
@@ -324,7 +324,7 @@ def _opens(text: str, start: int) -> bool:
 
 def _is_announced(text: str, start: int, *, articles_only: bool = False) -> bool:
     before = text[max(0, start - 12) : start].split()
-    articles = word_set("articles")
+    articles = read_word_set("articles")
     return bool(before) and before[-1].lower() in (articles if articles_only else articles | _ANNOUNCING)
 
 
@@ -332,13 +332,13 @@ def _is_announced(text: str, start: int, *, articles_only: bool = False) -> bool
 
 
 def _add_context(text: str, found: Sequence[Mention]) -> Iterator[Mention]:
-    leading = prepositions_of(language_of_prepositions(text))
-    around = _blank(text, (each for each in found if each.kind == "address"))  # an address says nothing of others
+    leading = read_prepositions(find_language_by_prepositions(text))
+    around = _blank_out(text, (each for each in found if each.kind == "address"))  # an address says nothing of others
     last: Mention | None = None
     for mention in found:
         before = _read_before(around, mention.start)
         cue = mention.cue or _find_cue(before, leading)
-        near = tuple(singular(word) for word in before if word.lower() not in word_set("articles"))
+        near = tuple(find_singular(word) for word in before if word.lower() not in read_word_set("articles"))
         made = replace(mention, cue=cue, before=near[:4], after=_read_after(around, mention.end))
         if last:
             made = _join(text, last, made)
@@ -374,7 +374,7 @@ def _find_cue(before: Sequence[str], leading: Mapping[str, str]) -> str:
     for word in before[:3]:
         if word.lower() in leading:
             return leading[word.lower()]
-        if word.lower() not in word_set("articles"):
+        if word.lower() not in read_word_set("articles"):
             break
     return ""
 
@@ -384,7 +384,7 @@ def _read_after(text: str, end: int) -> tuple[str, ...]:
     for word in _WORD.findall(text, end, end + 40):
         if word in _ENDS or word in ",:" or word.isdigit():
             break
-        words.append(singular(word))
+        words.append(find_singular(word))
     return tuple(words[:3])
 
 
@@ -424,10 +424,10 @@ _TOKEN = lazy_pattern(
     r"(?:Dr|Mrs?|Ms|Prof|St)\.|[^\W\d_]\.(?= ?[^\W\d_a-z])"
     r"|(?<![^\W_ldLD]['’])[^\W_](?:[\w&-]|(?<!\b[ldLD])['’](?!s\b)(?=\w))*"
 )
-_LINKS = vocabulary("of the de la del van von der den di da du le al bin y")
-_POLITE = vocabulary("i i'm sie ihr ihre ihnen usted lei")  # have capitals and are no names
-_ANNOUNCING = vocabulary("in at from for with about of on")
-_VERBS = vocabulary(
+_LINKS = make_vocabulary("of the de la del van von der den di da du le al bin y")
+_POLITE = make_vocabulary("i i'm sie ihr ihre ihnen usted lei")  # have capitals and are no names
+_ANNOUNCING = make_vocabulary("in at from for with about of on")
+_VERBS = make_vocabulary(
     "is was are were has had have does did will can would should and or got won beat took made said ran came went"
     " bought sold wrote met left led lost spent paid gave sent who which ist hat war est a es tiene vive weather please"
 )
@@ -443,7 +443,7 @@ _PARTS: Mapping[str, re.Pattern[str]] = {
         r"(?P<city>[^\n,]{1,80}?), (?P<state>[A-Z]{2})"
         r"|(?P<forename>[^\s,]{1,80}) (?P<rest>(?:[^\n,]{1,200} )?(?P<surname>[^\s,]{1,80}))"
     ),
-    "words": lazy_pattern(rf"(?P<hue>{'|'.join(sorted(word_set('colors')))}) (?P<words>[^\n]{{1,400}})"),
+    "words": lazy_pattern(rf"(?P<hue>{'|'.join(sorted(read_word_set('colors')))}) (?P<words>[^\n]{{1,400}})"),
     "address": lazy_pattern(r"(?P<house>\d{1,5}[A-Za-z]?) (?P<street>[^\n]{1,200})"),
 }
 _POSTCODE = lazy_pattern(  # after a state, before a German city, or by its letters

@@ -11,7 +11,7 @@ from mockserver.core.json import Json, compact, try_parse
 from mockserver.core.lazy import lazy_pattern
 from mockserver.model.notations import MAX_PROMPT, MAX_TOOLS, AgentStep, TextAgent, make_agent_call, read_tools
 from mockserver.model.shapes import read_loosely
-from mockserver.model.vocabulary import RULING, excerpt
+from mockserver.model.vocabulary import RULING, cut_excerpt
 
 
 class Labels(Struct, frozen=True):
@@ -93,7 +93,7 @@ def _list_texts(call: Call, labels: Labels) -> Iterator[str]:
         text = message.text.rpartition("\n\n")[2] if asks and _BLOB.search(message.text) else message.text
         if message.role not in RULING:
             lead = "Question: " if asks else f"{labels.observed}: " if message.role == "tool" else ""
-            yield lead + excerpt(text, MAX_PROMPT)
+            yield lead + cut_excerpt(text, MAX_PROMPT)
 
 
 def _read_action(text: str) -> tuple[str, str]:

@@ -17,7 +17,7 @@ from msgspec.structs import replace
 
 from mockserver.core.call import Tool
 from mockserver.core.json import Json
-from mockserver.core.lazy import lazy_pattern, remember
+from mockserver.core.lazy import compile_lazily, remember
 from mockserver.model.arguments import Mentions, find_mentions
 from mockserver.model.hosted import list_allowed
 from mockserver.model.vocabulary import (
@@ -300,7 +300,7 @@ _FEWEST_WORDS = 4  # words of a tool
 _MOST_READ = 20_000  # words of all tools together
 _PROPERTIES = 4  # for each word that is read of a tool
 _MOST_ALIKE = 64  # tools that are compared with a clause
-_NAMESPACE = lazy_pattern(r"__|[./:]|-(?=[^\W_]*_)|(?<=[a-z])-(?=[A-Z])")  # Plugin-get_function
+_NAMESPACE = compile_lazily(r"__|[./:]|-(?=[^\W_]*_)|(?<=[a-z])-(?=[A-Z])")  # Plugin-get_function
 _WEIGHTS = {
     "synonym": 0.95,
     "called a tool": 1.25,
@@ -319,7 +319,7 @@ _WEIGHTS = {
 }
 _ASKING = make_vocabulary("what where when who which how is are has did do does my")
 _TELLING = make_vocabulary("status detail details info information history lookup track tracker")
-_ASIDE = lazy_pattern(
+_ASIDE = compile_lazily(
     r"\((?:e\.?g\.?|i\.?e\.?|for example|such as|like)[^)]*\)|\b(?:e\.g\.|for example|such as|for instance)[^.;\n]*"
     r"|\b(?:do not|don't|never|not for)\b[^.;\n]*",
     re.IGNORECASE,
@@ -386,24 +386,24 @@ def _split_denial(piece: str) -> tuple[str, str]:
 
 
 _MOST_AT_AN_END = 16
-_NAME = lazy_pattern(r"\w{1,64}")
-_QUOTED = lazy_pattern(
+_NAME = compile_lazily(r"\w{1,64}")
+_QUOTED = compile_lazily(
     r'```[^`]*```|`[^`\n]*`|"[^"\n]*"|“[^“”\n]*”|«[^«»\n]*»|「[^「」\n]*」|(?<!\w)\'[^\'\n]{2,200}\'(?!\w)'
 )
-_JOINT = lazy_pattern(
+_JOINT = compile_lazily(
     r"[.!?;:](?=\s|$)[.!?]*|[。！？；，、]|\n+|,|\s-\s|[—–]"
     r"|\b(?:and\s+then|and\s+also|and\s+finally|as\s+well\s+as|after\s+that|and|then|also|afterwards|finally|but)\b",
     re.IGNORECASE,
 )
 _LATER = ("then", "after", "finally")
-_BEGINS_LATER = lazy_pattern(r"\s*(?:next|once|after|afterwards|lastly|when\s+(?:you|that|it|this))\b", re.IGNORECASE)
-_DENIAL = lazy_pattern(
+_BEGINS_LATER = compile_lazily(r"\s*(?:next|once|after|afterwards|lastly|when\s+(?:you|that|it|this))\b", re.IGNORECASE)
+_DENIAL = compile_lazily(
     r"(?i)\b(?:(?<!\bI )(?<!\bwe )(?<!\bthey )(?:do\s+not|don['’]?t)(?!\s+(?:know|forget|have|hesitate|worry|mind|you))"
     r"|(?:I|we)\s+(?:do\s+not|don['’]?t)\s+(?:want|need|like)(?:\s+you)?(?:\s+to)?|never|without|no\s+need\s+to"
     r"|avoid|instead\s+of|rather\s+than|stop(?=\s+\w+ing\b)|skip|refrain\s+from|not(?:\s+to)?|except|no)\b"
 )
-_TURN = lazy_pattern(r"\b(?:just|instead|simply|rather|only)\b", re.IGNORECASE)
-_IDLE = lazy_pattern(
+_TURN = compile_lazily(r"\b(?:just|instead|simply|rather|only)\b", re.IGNORECASE)
+_IDLE = compile_lazily(
     r"(?i)^\s*(?:(?:many\s+)?thanks|thank\s+you|thx|great|perfect|awesome|cool|got\s+it)\b|\bwhat\s+can\s+you\s+do\b"
     r"|\b(?:what|which|explain|describe|do\s+you\s+have)\b.{0,60}\b(?:tools?|functions?)\b|\bhow\s+(?:does"
     r"|do)\b.{0,60}\bwork\b"
@@ -574,20 +574,20 @@ _COMPOSED = _FORMS | make_vocabulary(
     "explain describe define compose history write discuss opinion meaning mean means difference teach rewrite"
     " rephrase brainstorm"
 )
-POINTS_BACK = lazy_pattern(
+POINTS_BACK = compile_lazily(
     r"(?i)\b(?:it|its|them|their|those|the\s+(?:results?|answer|output|sum|product)|that(?!\s+(?:I|you|we|he|she|they|the|my|it|is|are)\b)"
     r"|the\s+(?:\w{2,12}est|best|first|last|top|second)(?:\s+(?:one|result|option|match|of\s+them)\b|(?=\s+for\s"
     r"|\s*(?:[.,!]|$)))"
     r"|whichever|this(?!\s+(?:week|month|year|morning|afternoon|evening|weekend|summer|winter|spring|fall|\w+day)\b)"
     r"|(?<!is\s)(?<!are\s)(?<!hey\s)(?<!hi\s)(?<!hello\s)there)\b"
 )
-_ANY_TOOL = lazy_pattern(
+_ANY_TOOL = compile_lazily(
     r"(?i)\W*(?:(?:use|call|using|calling|run)\s+)?(?:(?:any|the|your|a)\s+)?(?:tools?|functions?)"
     r"(?:\s+calls?)?\s*(?:for\s+this|here|please|at\s+all)?\s*$"
 )
-HANDOFF = lazy_pattern(
+HANDOFF = compile_lazily(
     r"(?:(?:transfer|route)_?to|handoff|hand_?off(?:_?to)?|(?:delegate|escalate)(?:_?to)?)_", re.IGNORECASE
 )
-_IN_GENERAL = lazy_pattern(r"\s*how\s+(?:do|does|did)\s+(?!I\b|we\b|you\b|one\b)", re.IGNORECASE)
-_LOOSE = lazy_pattern(r"[\s,;:]*(?:\b(?:and|then|also|but|finally)\s*)*$", re.IGNORECASE)
-_FOLLOWING = lazy_pattern(r"\s*(?:and|what\s+about|how\s+about|same\s+for|now|also)\b", re.IGNORECASE)
+_IN_GENERAL = compile_lazily(r"\s*how\s+(?:do|does|did)\s+(?!I\b|we\b|you\b|one\b)", re.IGNORECASE)
+_LOOSE = compile_lazily(r"[\s,;:]*(?:\b(?:and|then|also|but|finally)\s*)*$", re.IGNORECASE)
+_FOLLOWING = compile_lazily(r"\s*(?:and|what\s+about|how\s+about|same\s+for|now|also)\b", re.IGNORECASE)

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from mockserver.core.call import Call
 from mockserver.core.json import Json, compact
-from mockserver.core.lazy import lazy_pattern
+from mockserver.core.lazy import compile_lazily
 from mockserver.core.seed import Random
 from mockserver.model.arguments import find_mentions
 from mockserver.model.listed_options import list_options
@@ -246,46 +246,46 @@ def cut_manual(text: str) -> str:
     return text[: manual.start()] if manual else text
 
 
-_LENGTH = lazy_pattern(
+_LENGTH = compile_lazily(
     r"(?i)\b(?:in|with|under|exactly|most|than|max|within|to|an?|only|write|give) (?:\d{1,2} ?(?:-|–|to) ?)?"
     rf"(?P<number>(?!an? (?!single\b)){NUMBER})[ -](?:(?:short|single|brief|complete) )?"
     r"(?P<unit>word(?!s? (?:of|for|problem|count)\b)|sentence)s?\b"
 )
-_POINTS = lazy_pattern(rf"(?i)\b(?P<number>{NUMBER})[ -](?:\w+[ -])?(?:bullets?|points|items)\b")
-_ONE_TEXT = lazy_pattern(
+_POINTS = compile_lazily(rf"(?i)\b(?P<number>{NUMBER})[ -](?:\w+[ -])?(?:bullets?|points|items)\b")
+_ONE_TEXT = compile_lazily(
     r"\b(?:write|create|make|produce|generate|tell)\b(?: me)? (?:an?|my|our) (?!(?:\w+ )?(?:list|set|table|outline"
     r"|plan|number)\b)"
 )
-_COUNTED = lazy_pattern(
+_COUNTED = compile_lazily(
     r"\b(?:list|give|name|write|suggest|provide|tell|show|generate|create|brainstorm|what are|top|come up with|propose"
     r"|make|produce|rewrite|rephrase|paraphrase|break|split|extract)\b[^.?!\n]{0,60}?\b"
     rf"(?P<number>(?!(?:a|an|one|single)\b){NUMBER})\s+"
     r"(?:(?:of the|(?!(?:of|in|to|and|or|for|from)\b)[a-z-]{2,20})\s+){0,3}?(?P<noun>(?:[a-z]+-)?[a-z]{2,30}s|people)\b"
 )
-_LIST = lazy_pattern(
+_LIST = compile_lazily(
     r"\b(?:bullet(?:ed)? (?:points?|list)|bullets\b|numbered (?:list|steps)|an? (?:short )?list of"
     r"|(?:as a (?:numbered )?|in a |comma[- ]separated )list|step[- ]by[- ]step (?!in)|checklist)\b"
     r"|^\s*(?:please )?list\b"
 )
-_BULLETED = lazy_pattern(r"(?i)\bbullet(?:s|ed)?\b|\bmarkdown list\b")
+_BULLETED = compile_lazily(r"(?i)\bbullet(?:s|ed)?\b|\bmarkdown list\b")
 _MOST_MATERIAL = 4_000  # characters
-_MATERIAL = lazy_pattern(
+_MATERIAL = compile_lazily(
     r"[:：][ \t]*\n?[\"'“]?([^\s:\"'“”][^:：\n]{0,2000}?)[\"'”]?(?:\s+[A-Z][\w ()]{0,40}:)?\s*\Z"
     r"|\n\n([^\n]{2,2000})\s*\Z|[\"“]([^\"“”\n]{2,2000})[\"”]"
 )
-_SEPARATED = lazy_pattern(
+_SEPARATED = compile_lazily(
     r"(?i)\b(?:separated|delimited)\s+(?:by|with)\s+(?:an?\s+|single\s+)*(?:new ?lines?|line breaks?"
     r"|(?P<commas>commas?))|\b(?:newline|(?P<comma>comma))[- ]separated\b|\b(?:one|each|every one)(?: \w+)? (?:per line"
     r"|(?:on|in) (?:a|its|their) (?:new|own|separate) line)\b"
 )
-_NUMBER_ALONE = lazy_pattern(
+_NUMBER_ALONE = compile_lazily(
     r"(?i)\b(?:only|just|nothing but)\b[^.,\n]{0,30}\b(?:number|digits?|integer)\b(?! of)"
     r"|\b(?:numbers?|digits?|integers?) only\b"
     r"|\b(?:as|with) (?:a|one) (?:single )?(?:number|integer)\b(?! (?:of|from|between))"
 )
-_NUMBER = lazy_pattern(r"(?:(?<!\w)-)?\d+(?:[.,]\d+)*")
-_NUMERIC_GAP = lazy_pattern(r"\s?[<\[{]?(?:(?:the|a|your|final) )?(?:number|score|rating|integer|value|result|\d)")
-_ORDERED_LABEL = lazy_pattern(
+_NUMBER = compile_lazily(r"(?:(?<!\w)-)?\d+(?:[.,]\d+)*")
+_NUMERIC_GAP = compile_lazily(r"\s?[<\[{]?(?:(?:the|a|your|final) )?(?:number|score|rating|integer|value|result|\d)")
+_ORDERED_LABEL = compile_lazily(
     r"\b(?i:(?P<begin>begin|start|prefix)|end|finish|conclude|put|write|give|report|state|provide|be)\b"
     r"(?:[^\n]{0,80}?\b(?i:with|behind|template|format|line|by|as)\b)?(?i:\s+(?:the|a|line|words?|label|phrase"
     r"|following)\b)*"
@@ -293,19 +293,19 @@ _ORDERED_LABEL = lazy_pattern(
     r"|(?P<bare>(?!JSON|XML|NOTE)[A-Z][A-Z ]{2,30}):)"
 )
 _HTML = make_vocabulary("div span p b i a br ul li h1 h2 h3 html table td tr code script button")
-_TAG = lazy_pattern(
+_TAG = compile_lazily(
     r"(?i)(?P<within>(?:\b(?:in|into|inside|within|between|and|tags|elements)|,)\s[`'\"]?)?<(?P<name>[a-z][\w-]{0,30})>"
     r"(?P<closed>[\s.…]{0,9}(?:and\s+)?</|[`'\"]?\s+(?:xml\s+)?(?:tags?|blocks?)\b)?"
 )
-_IN_TAGS = lazy_pattern(
+_IN_TAGS = compile_lazily(
     r"(?i)(?:^|[.!?:;,\n]\s{0,3}|\b(?:you|must|should|please|always|then|and|first|to)\s)(?:-\s)?(?:first\s|then\s)?"
     r"(?:answer|respond|reply|output|return|put|wrap|enclose|extract|provide|place|write|give|think|reason|plan"
     r"|use(?! the\b)|begin|start)\b[^.!?\n<]{0,80}<[a-z][\w-]{0,30}>(?:[^.!?\n]|\.{3}){0,200}"
 )
 _LONGEST_IDLE = 200  # characters of a message that only asks to go on
 _MOST_RULING = 5  # instructions that are read at the beginning, and at the end
-_SENTENCE_WITH_QUOTES = lazy_pattern(r"(?:[^.!?\n]|[.!?](?=[\"'`”’*])){1,1000}[.!?]?")
-_CLOSING = lazy_pattern(
+_SENTENCE_WITH_QUOTES = compile_lazily(r"(?:[^.!?\n]|[.!?](?=[\"'`”’*])){1,1000}[.!?]?")
+_CLOSING = compile_lazily(
     r"""(?x)[^\n]*?\b(?:(?i:(?P<ending>end|finish|conclude|close|sign[ ]off)(?:\s+\w+){0,4}?\s+(?:with|by\s\w{3,9}ing))
     |(?i:repl(?:y|ying)|respond|say|answer|output|print|writ(?:e|ing)|return|send|add|append|includ(?:e|ing)
     |use)(?:ing)?)
@@ -318,20 +318,20 @@ _DONE = (
     r"(?:done|ready|finish\w*|complet\w*|ends?|ended|solved|satisf\w*|resolved|over|addressed|approv\w*|good"
     r"|nothing (?:else|more|to \w+)|no (?:more|further|comments?|changes?|issues))"
 )
-WHEN_DONE = lazy_pattern(
+WHEN_DONE = compile_lazily(
     r"(?i)\b(?:after|once) (?:you(?:'ve| have)?|\w+ing)\b"
     rf"|\b(?:when|once|after|if|as soon as|until|unless|before)\b[^.\n]{{0,120}}?\b{_DONE}\b"
     r"|\b(?:in|at) the (?:very )?end\b|\bto (?:end|signal|indicate|finish)\b|\b(?:last|final) (?:line|message|word)\b"
 )
-_FAILING = lazy_pattern(
+_FAILING = compile_lazily(
     r"(?i)\b(?:when|once|if)\b[^,.\n]{0,80}?\b(?:not|cannot|can't|unable|don't|isn't|fails?"
     r"|(?:user|customer|human) (?:says?|asks?|wants?))\b"
 )
-_APPROVING = lazy_pattern(
+_APPROVING = compile_lazily(
     r"(?i)\b(?:feedbacks?|nothing to \w+|no (?:comments?|changes?|issues)|satisf\w+|approv\w+|addressed|good)\b"
 )
-_TWO_LETTERS = lazy_pattern(r"[^\W_]{2}")
-_TOKEN = lazy_pattern(r"[\w'-]+|[^\w\s]")
+_TWO_LETTERS = compile_lazily(r"[^\W_]{2}")
+_TOKEN = compile_lazily(r"[\w'-]+|[^\w\s]")
 
 
 # Forms to fill in
@@ -395,22 +395,22 @@ def _describe(blank: str, names: Sequence[str], text: str, notes: Mapping[str, s
 
 
 _MOST_EXAMPLES = 8
-_MANUAL = lazy_pattern(
+_MANUAL = compile_lazily(
     r"(?<=\n)#{1,3} [^\n]{0,40}\b(?i:workflow|rules|instructions|guidelines|requirements|format|boundaries)\b"
     r"[^\n]{0,40}\n"
 )
-_YAML = lazy_pattern(  # Return your response in this format:
+_YAML = compile_lazily(  # Return your response in this format:
     r"(?i)\b(?:format|return|output|respond|answer|reply|structure|as shown|like this)\b[^`]{0,200}:\s*```ya?ml\n"
     r"(?P<shown>(?:[^`]|`(?!``)){1,4000})```"
 )
-_SHOWING = lazy_pattern(
+_SHOWING = compile_lazily(
     r"(?i)\b(?:format|structure|template|like this|as follows)\b[^\n<]{0,60}:?[ \t]*\n\s*(?=<[a-z][\w-]{0,30}>)"
 )
-_ELEMENTS = lazy_pattern(r"(?s)(?:<(?P<name>[A-Za-z][\w-]{0,30})>.{0,2000}?</(?P=name)>\s*){1,12}")
-_LEAF = lazy_pattern(r"<(?P<name>[A-Za-z][\w-]{0,30})>(?P<note>[^<>]{0,500})</(?P=name)>")
-_PLACEHOLDER = lazy_pattern(r"<[^<>\n]{1,60}>|\{[\w ]{1,60}\}|\[[\w ]{1,60}\]")
-_FIELD = lazy_pattern(r"[A-Za-z][\w -]{0,30}(?=\s?[|;/]|$)")
-_FORM = lazy_pattern(
+_ELEMENTS = compile_lazily(r"(?s)(?:<(?P<name>[A-Za-z][\w-]{0,30})>.{0,2000}?</(?P=name)>\s*){1,12}")
+_LEAF = compile_lazily(r"<(?P<name>[A-Za-z][\w-]{0,30})>(?P<note>[^<>]{0,500})</(?P=name)>")
+_PLACEHOLDER = compile_lazily(r"<[^<>\n]{1,60}>|\{[\w ]{1,60}\}|\[[\w ]{1,60}\]")
+_FIELD = compile_lazily(r"[A-Za-z][\w -]{0,30}(?=\s?[|;/]|$)")
+_FORM = compile_lazily(
     r"(?i)\b(?:format|form|template|pattern)\b(?: of| is| like)?\s?(?:[:=]\s?)?(?:\"([^\"\n]{3,200})\""
     r"|'([^'\n]{3,200})'|`([^`\n]{3,200})`|(?<=[:=] )([\w-]{2,30}(?:\s?[|;/]\s?[\w-]{2,30}){1,6})(?=[.\s]|$)"
     r"|(?<=[:=] )([^\n]{0,60}<[^\n]{1,200})|(?<=:\n)((?:[^\n]{0,60}(?:<[^<>\n]{1,60}>|\[[\w ]{1,60}\])[^\n]{0,60}(?:\n"

@@ -15,7 +15,7 @@ from mockserver.core.call import (
 )
 from mockserver.core.hosted_tools import make_item
 from mockserver.core.json import Json, try_parse
-from mockserver.core.lazy import lazy_pattern
+from mockserver.core.lazy import compile_lazily
 from mockserver.core.plan import SERVED_MCP, Item, Text, ToolUse
 from mockserver.core.seed import Seed
 from mockserver.model.arguments import Mentions, find_mentions
@@ -201,7 +201,7 @@ def _list_actions(tool: Tool, text: str, seed: Seed) -> Iterator[Action]:
 _MOST_READ = 4_000  # characters
 _LONGEST_QUERY = 200  # characters
 _LONGEST_MCP_QUERY = 1_000  # characters
-_POLITE = lazy_pattern(r"^\s*(?:please|can you|could you|would you|kindly)\s+", re.IGNORECASE)  # characters
+_POLITE = compile_lazily(r"^\s*(?:please|can you|could you|would you|kindly)\s+", re.IGNORECASE)  # characters
 _MOST_IN_ADDRESS = 6  # words
 _USUAL_SIZE = {"width": 1024, "height": 768}
 # Tools that are used once for each message of the user, by how their types begin: the item, and what it says.

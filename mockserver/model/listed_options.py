@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from mockserver.core.call import Call, Message, Tool
 from mockserver.core.json import Json, try_parse
-from mockserver.core.lazy import lazy_pattern, remember
+from mockserver.core.lazy import compile_lazily, remember
 from mockserver.model.arguments.evidence import are_alike
 from mockserver.model.choosing import HANDOFF, find_option, find_tool_requests, list_properties
 from mockserver.model.vocabulary import (
@@ -318,32 +318,32 @@ _AROUND = "\"'`“”‘’*()[]{}<>. \t-"  # characters
 _WORD = r"(?:\"[^\"\n]{1,40}\"|'[^'\n]{1,40}'|[`“‘]?(?<![\w+-])[\w+-]++[`”’]?)"
 _ITEM = r"[\"'`“‘]?[\w+-]{1,60}(?: [\w+-]{1,60}){0,4}(?: ?\([^()\n]{0,60}\))?[\"'`”’]?"
 _OR = r"\s*,\s*(?:or\s+|and\s+)?|\s*[/|]\s*|\s+or\s+"
-_ROW = lazy_pattern(rf"(?i){_WORD}(?:(?:{_OR}){_WORD}){{1,30}}")
-_ROW_BEHIND = lazy_pattern(rf"(?i)(?<=[:\[({{])\s?[\[({{]?{_ITEM}(?:(?:{_OR}|\s+and\s+){_ITEM}){{0,30}}")
-_SEPARATOR = lazy_pattern(rf"(?i){_OR}|\s+and\s+")
-_ASIDE = lazy_pattern(r"\([^()\n]*\)")
-_LABEL = lazy_pattern(r"[\w+-]{1,60}(?: [\w+-]{1,60}){0,4}")
-_TOKEN = lazy_pattern(r"[a-z]+")
-_CLOSED = lazy_pattern(r"[\s.!?,)\"]*(?:$|\n|[.!?):]|\b(?:and nothing|only|for|to|based|depending)\b)")
-_LINES = lazy_pattern(
+_ROW = compile_lazily(rf"(?i){_WORD}(?:(?:{_OR}){_WORD}){{1,30}}")
+_ROW_BEHIND = compile_lazily(rf"(?i)(?<=[:\[({{])\s?[\[({{]?{_ITEM}(?:(?:{_OR}|\s+and\s+){_ITEM}){{0,30}}")
+_SEPARATOR = compile_lazily(rf"(?i){_OR}|\s+and\s+")
+_ASIDE = compile_lazily(r"\([^()\n]*\)")
+_LABEL = compile_lazily(r"[\w+-]{1,60}(?: [\w+-]{1,60}){0,4}")
+_TOKEN = compile_lazily(r"[a-z]+")
+_CLOSED = compile_lazily(r"[\s.!?,)\"]*(?:$|\n|[.!?):]|\b(?:and nothing|only|for|to|based|depending)\b)")
+_LINES = compile_lazily(
     r"(?m)^(?P<head>[^\n]{0,400}):[ \t]*\n(?P<lines>(?:[ \t]*(?:[-*•]|\d{1,2}[.)])[^\n]{1,200}(?:\n|$)){2,30})"
 )
-_BULLET = lazy_pattern(r"^[ \t]*(?:[-*•]|\d{1,2}[.)])[ \t]*")
-_QUOTED = lazy_pattern(r"(?<!\w)['\"`](\w[\w-]{0,30})['\"`](?!\w)")
+_BULLET = compile_lazily(r"^[ \t]*(?:[-*•]|\d{1,2}[.)])[ \t]*")
+_QUOTED = compile_lazily(r"(?<!\w)['\"`](\w[\w-]{0,30})['\"`](?!\w)")
 _TASKS = make_vocabulary("task request question")
 _USERS = ("user", "human", "request", "task", "customer")
-_USER = lazy_pattern(rf"(?im)^\W{{0,4}}(?:{'|'.join(_USERS)})\W{{0,4}}:")
-_TURN = lazy_pattern(
+_USER = compile_lazily(rf"(?im)^\W{{0,4}}(?:{'|'.join(_USERS)})\W{{0,4}}:")
+_TURN = compile_lazily(
     r"\b(?:next|which|who|select|choose|pick)\b[^.\n]{0,40}\b(?:roles?|speakers?|agents?|workers?|participants?"
     r"|members?"
     r"|experts?|team|departments?|speaks?)\b|\b(?:(?:only|with)|the) (?:the|a|one) (?:\w+ )?name\b"
     r"|\b(?:roles?|speakers?|agents?|workers?|who)\b[^.\n]{0,20}\b(?:next|name)\b"
 )
-_ANY_NAME = lazy_pattern(
+_ANY_NAME = compile_lazily(
     r"(?i)(?:an?|the|one|its|their)?\s?(?:\w+ )?(?:name|worker|agent|role|member|speaker)s?(?: .*)?"
 )
-_END = lazy_pattern(r"\b(?:FINISH(?:ED)?|END|DONE|TERMINATE|STOP|__end__)\b")
-_WITH_ID = lazy_pattern(r"<(\w{1,30}) (?:id|name)=[\"']([\w-]{1,60})[\"']")
+_END = compile_lazily(r"\b(?:FINISH(?:ED)?|END|DONE|TERMINATE|STOP|__end__)\b")
+_WITH_ID = compile_lazily(r"<(\w{1,30}) (?:id|name)=[\"']([\w-]{1,60})[\"']")
 _SAYS = (
     r"[\"'`*)]{0,4}\s{0,3}(?:[:—–(]|name=[^<>\n]{0,80}>|-\s|\bis\b|\bfor\b|\bwho\b|\bthat\b"
     r"|[\w ]{0,20}\bdescription:)\s*([^\n]{3,300})"

@@ -13,7 +13,7 @@ from msgspec import Struct
 from mockserver.core.call import Call, Message, ToolCall
 from mockserver.core.draft import DraftChoice
 from mockserver.core.json import Json, try_parse
-from mockserver.core.lazy import lazy_pattern, remember
+from mockserver.core.lazy import compile_lazily, remember
 from mockserver.core.plan import Text
 from mockserver.core.seed import Random, Seed
 from mockserver.model.prose import (
@@ -227,42 +227,46 @@ _LABELS = (
     r"|contexto|contesto|frage|antwort|pregunta|respuesta|réponse|domanda|risposta|pergunta|resposta|контекст|вопрос"
     r"|ответ|文脈|質問|上下文|问题)(?:\s?\[?\d{1,3}\]?)?\s?[:：]"
 )
-_LABEL = lazy_pattern(rf"(?i)\A(?:[-*•>#|\s]{{1,8}}|\d{{1,2}}[.)]\s|</?[\w-]{{1,30}}[^<>\n]{{0,80}}>|{_LABELS}){{1,8}}")
-_LABELLED = lazy_pattern(rf"(?i)(?<!\w){_LABELS}")
-_RULE = lazy_pattern(
+_LABEL = compile_lazily(
+    rf"(?i)\A(?:[-*•>#|\s]{{1,8}}|\d{{1,2}}[.)]\s|</?[\w-]{{1,30}}[^<>\n]{{0,80}}>|{_LABELS}){{1,8}}"
+)
+_LABELLED = compile_lazily(rf"(?i)(?<!\w){_LABELS}")
+_RULE = compile_lazily(
     r"(?i)(?:(?:always|never|only|do not|don't|if|when|you|your|use|be|keep|remember to|make sure|please|note that you|"
     r"question|frage|pregunta|query|user|human)\b)"
 )
-_YOURS = lazy_pattern(r"(?i)\b(?:you|your|yours|yourself)\b")
-_MINE = lazy_pattern(r"(?i)(?<![\w'])(?:i|i'm|i've|i’m|my|mine|me|we|our)(?![\w])")
-_MY_NAME = lazy_pattern(r"(?i)\b(?:my (?:first |full )?name|who (?:am|i am|i'm)(?: i)?\b)")
-_YOUR_NAME = lazy_pattern(
+_YOURS = compile_lazily(r"(?i)\b(?:you|your|yours|yourself)\b")
+_MINE = compile_lazily(r"(?i)(?<![\w'])(?:i|i'm|i've|i’m|my|mine|me|we|our)(?![\w])")
+_MY_NAME = compile_lazily(r"(?i)\b(?:my (?:first |full )?name|who (?:am|i am|i'm)(?: i)?\b)")
+_YOUR_NAME = compile_lazily(
     r"(?i)\b(?:your name|introduce yourself|what are you called|who are you|who am i (?:talking|speaking) (?:to"
     r"|with))\b"
 )
-_YOU_ARE = lazy_pattern(
+_YOU_ARE = compile_lazily(
     r"\b(?:[Yy]our name is|[Yy]ou are(?: called| named)?)\s+([A-Z][\w'-]{1,30}(?:\s[A-Z][\w'-]{1,30})?)\b"
 )
-_I_AM = lazy_pattern(
+_I_AM = compile_lazily(
     r"(?:\b[Mm]y (?:first |full )?name(?: is|'s|’s)|\b[Cc]all me|\b[Tt]his is|(?i:\bi'm|\bi am|\bi’m|\bim)(?: called"
     r"| named)?)\s+((?:[^\W\d_a-z][\w'’-]{0,30})(?:\s[^\W\d_a-z][\w'’-]{0,30}){0,2}|(?<=me )\w{2,20}|(?<=is )\w{2,20})"
 )
-_NAMED = lazy_pattern(r"\b(?:[^\W\d_a-z][\w'’-]{0,40}|\w{0,20}\d[\w.,]{0,20})")
-_PERSONS = lazy_pattern(r"(?i)(?<![\w'])(?:i am|i'm|i’m|i was|i've|i’ve|i'll|i|my|mine|me|myself|we are|we|our)(?!\w)")
+_NAMED = compile_lazily(r"\b(?:[^\W\d_a-z][\w'’-]{0,40}|\w{0,20}\d[\w.,]{0,20})")
+_PERSONS = compile_lazily(
+    r"(?i)(?<![\w'])(?:i am|i'm|i’m|i was|i've|i’ve|i'll|i|my|mine|me|myself|we are|we|our)(?!\w)"
+)
 _TURNED = {
     "i am": "you are", "i'm": "you are", "i’m": "you are", "i was": "you were", "i've": "you have", "i’ve": "you have",
     "i'll": "you will", "i": "you", "my": "your", "mine": "yours", "me": "you", "myself": "yourself",
     "we are": "you are", "we": "you", "our": "your",
 }  # fmt: skip
-_DENIAL = lazy_pattern(r"(?i)\b(?:not|no|never|none|cannot|without|\w+n't|false)\b")
-_NOT_KNOWN = lazy_pattern(
+_DENIAL = compile_lazily(r"(?i)\b(?:not|no|never|none|cannot|without|\w+n't|false)\b")
+_NOT_KNOWN = compile_lazily(
     r"(?i)\b(?:if|when|unless)\b[^.\n]{0,80}?\b(?:answer|context|information|document|know|sure|found|find|there|text"
     r"|relevant|mentioned|contain)\w*\b[^\n]{0,100}?\b(?:say|reply|respond|answer|state|write|return|output)\b"
     r"(?:\s+(?:with|only|just|exactly|simply|that|so)){0,3}\s*[:,]?\s*(?:(?P<quoted>\"[^\"\n]{1,200}\""
     r"|'[^'\n]{1,200}'|“[^”\n]{1,200}”)|(?:you|i) (?:do not|don['’]t) know)"
     r"|\b(?:say|reply|respond|answer|return)\b\s*(?P<first>\"[^\"\n]{1,200}\"|'[^'\n]{1,200}')\s(?:if|when|unless)\b"
 )
-_IDLE = lazy_pattern(r"(?i)\A(?:and|so|but|then|okay|ok)\b[\s,]*|\b(?:according to|based on) (?:the|this) \w+,?")
+_IDLE = compile_lazily(r"(?i)\A(?:and|so|but|then|okay|ok)\b[\s,]*|\b(?:according to|based on) (?:the|this) \w+,?")
 _KANA = frozenset("のはをがにでとへもやかですますくださいこれそれあれどこなになん何誰什么的是了吗在有请？。、")
 
 
@@ -366,7 +370,7 @@ _MAX_NAME = 60  # characters
 _MAX_LINE = 300  # characters
 _MAX_SAID = 2000  # characters
 _MAX_RESULT = 100_000  # characters
-_WORD = lazy_pattern(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+|[^\W0-9_A-Za-z]+")
+_WORD = compile_lazily(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+|[^\W0-9_A-Za-z]+")
 _VERBS = make_vocabulary("get fetch search lookup look find list read query retrieve check show load")
-_PIECES = lazy_pattern(r"[,;\n]|\.\s")
-_HANDOVER = lazy_pattern(r"(?i)\A(?:transfer|hand_?(?:off|over)|delegate|escalate|switch)_?(?:back_?)?to(?:_|[A-Z])")
+_PIECES = compile_lazily(r"[,;\n]|\.\s")
+_HANDOVER = compile_lazily(r"(?i)\A(?:transfer|hand_?(?:off|over)|delegate|escalate|switch)_?(?:back_?)?to(?:_|[A-Z])")

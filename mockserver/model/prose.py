@@ -18,7 +18,7 @@ from msgspec.structs import replace
 from mockserver.core.call import Call
 from mockserver.core.draft import DraftChoice
 from mockserver.core.json import Json
-from mockserver.core.lazy import lazy_pattern, remember
+from mockserver.core.lazy import compile_lazily, remember
 from mockserver.core.plan import Failure, Part, Reasoning, Text
 from mockserver.core.seed import Random, Seed
 from mockserver.core.tokens import count, split
@@ -183,27 +183,27 @@ def _make_telling_pattern() -> re.Pattern[str]:
 
 
 QUESTION_SIGNS = ("?", "？", "؟")
-SENTENCE = lazy_pattern(r"(?:[^.!?\n。！？؟।]++|[.](?=\S))++[.!?。！？؟।]*+")
-_ENDS = lazy_pattern(r"[.!?\n]")
+SENTENCE = compile_lazily(r"(?:[^.!?\n。！？؟।]++|[.](?=\S))++[.!?。！？؟।]*+")
+_ENDS = compile_lazily(r"[.!?\n]")
 _MAX_SUBJECT = 100  # characters
 _MAX_WORD = 40
 _LETTERS = "A-Za-z\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u1fff\u2c00-\u2fff\u3040-\ud7ff\uf900-\ufdff"
-_WORD = lazy_pattern(f"[{_LETTERS}]+(?:[-'’][{_LETTERS}]+)*")
+_WORD = compile_lazily(f"[{_LETTERS}]+(?:[-'’][{_LETTERS}]+)*")
 LETTERS_ALONE = bytes(at if at < 128 and chr(at).isalpha() else 32 for at in range(256))
-_QUOTES = lazy_pattern(r'["“”„«»`*#\[\]{}<>]')
-_EMPTY = lazy_pattern(r"(?i)(?:hi|hello|hey|hallo|hola|bonjour|thanks|thank you|ok|okay|please)?[\W\d_]*\Z")
-_CLAUSE = lazy_pattern(
+_QUOTES = compile_lazily(r'["“”„«»`*#\[\]{}<>]')
+_EMPTY = compile_lazily(r"(?i)(?:hi|hello|hey|hallo|hola|bonjour|thanks|thank you|ok|okay|please)?[\W\d_]*\Z")
+_CLAUSE = compile_lazily(
     r"[,;:()\n?!？！，。；：、؟，]|\. |\s[-–—]\s|"
     r"\s(?:because|since|so that|please|(?:in|using|with) (?:[a-z]+ ){0,3}\w+ (?:word|sentence)s?)\b"
 )
-_POLITE = lazy_pattern(
+_POLITE = compile_lazily(
     r"""(?ix)(?:(?:please|now|hi|hello|hey|so|and|also|then|in\ (?:exactly\ )?\w+\ (?:words?|sentences?)(?=,)|
     (?:can|could|would|will)\ you(?:\ please)?|i(?:'d|\ would)?\ (?:want|need|like)\ (?:you\ )?to(?:\ know)?|
     do\ you\ know|let's|help\ me(?:\ to|\ with)?|tell\ me(?=\ (?:what|how|why|when|where|who|which|if|whether)\b)|
     (?:answer|reply|respond)\b[^:?!.\n]{0,60}(?=:)|
     (?:context|user|question|q|task|query|input|human):)(?:[\s,!:.]+|\Z)){1,6}"""
 )
-_INTERROGATIVE = lazy_pattern(
+_INTERROGATIVE = compile_lazily(
     r"""(?ix)(?:
     (?P<count>how\s+(?:many|much|old|far|long|big|tall|often|high|deep|heavy|fast)\b) |
     (?P<how>how\s+(?:do|can|could|should|would|to|might|did)\b\s*(?:(?:i|you|we|one|they)\b)?) |
@@ -212,7 +212,7 @@ _INTERROGATIVE = lazy_pattern(
     (?P<yes>(?:is|are|was|were|do|does|did|can|could|will|would|should|shall|may|has|have|had|if|whether|am)\b)
     )\s*"""
 )
-_BEING = lazy_pattern(r"(?i)(?:is|are|was|were|['’]s)\s+")
+_BEING = compile_lazily(r"(?i)(?:is|are|was|were|['’]s)\s+")
 _TURNED = {"my": "your", "your": "my", "our": "your", "i": "you", "me": "you", "mine": "yours", "myself": "yourself"}
 
 
@@ -324,8 +324,8 @@ def _make_language_pattern() -> re.Pattern[str]:
 
 _READ = 1000  # characters
 _MAX_WORDS = 120
-_SPOKEN_WORD = lazy_pattern(f"[{_LETTERS}]+(?:['’][{_LETTERS}]+)?")
-_LATIN = lazy_pattern("[A-Za-z\u00c0-\u024f]")
+_SPOKEN_WORD = compile_lazily(f"[{_LETTERS}]+(?:['’][{_LETTERS}]+)?")
+_LATIN = compile_lazily("[A-Za-z\u00c0-\u024f]")
 
 
 Piece = tuple[str, int]  # of a text, with its tokens: 0 if nobody counted them
@@ -495,7 +495,7 @@ def _write_block(template: str, said: Iterator[str], rng: Random) -> str:
 _VERBOSITY: Mapping[str, float] = {"low": 0.5, "medium": 1, "high": 2.5}
 _EFFORT: Mapping[str | None, float] = {"minimal": 0.8, "high": 1.25, "xhigh": 1.5, "max": 1.5}
 _MAX_REASONING = {"none": 0, "minimal": 0, "low": 40, "medium": 90, "high": 180, "xhigh": 280, "max": 400}
-_GAP = lazy_pattern(r"\{(\w+)\}")
+_GAP = compile_lazily(r"\{(\w+)\}")
 _BLOCKS = (
     "{sentence} {sentence}",
     "## {Aspect}\n\n- **{Aspect}**: {note}\n- **{Aspect}**: {note}\n- **{Aspect}**: {note}",

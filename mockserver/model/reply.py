@@ -22,7 +22,7 @@ from msgspec.structs import replace
 from mockserver.core.call import Call, Tool
 from mockserver.core.draft import DraftChoice
 from mockserver.core.json import Json, compact, try_parse
-from mockserver.core.lazy import lazy_pattern
+from mockserver.core.lazy import compile_lazily
 from mockserver.core.plan import Failure, Text
 from mockserver.core.seed import Random, Seed
 from mockserver.model.arguments import find_mentions, find_record
@@ -233,14 +233,14 @@ _FORMAT_WRITERS: Mapping[str, Callable[[Call, Seed, Options], DraftChoice]] = {
     "json_object": write_json,
     "enum": write_option,
 }
-_AROUND = lazy_pattern(  # what a prompt quotes or asks
+_AROUND = compile_lazily(  # what a prompt quotes or asks
     r"</?[A-Za-z][\w-]{0,30}>|\b[Aa]nswer the (?:user'?s'? |following )?question\b[^.:?\n]{0,60}[.:]"
 )
-_MATERIAL = lazy_pattern(  # quoted, to be read for values
+_MATERIAL = compile_lazily(  # quoted, to be read for values
     r"(?:[:\n]|\b[Ee]xtract)\s{0,9}[\"“`](?P<said>(?:[^\"“”`\s]+\s+){3,400}[^\"“”`\s]+)[\"”`]"
 )
-_FENCED_MATERIAL = lazy_pattern(r"(?s)[:\n]\s{0,9}(?P<quotes>\"{3}|'{3})\s*(?P<said>\S.{0,8000}?)\s*(?P=quotes)")
-_DONE = lazy_pattern(  # You have currently done the follow steps:
+_FENCED_MATERIAL = compile_lazily(r"(?s)[:\n]\s{0,9}(?P<quotes>\"{3}|'{3})\s*(?P<said>\S.{0,8000}?)\s*(?P=quotes)")
+_DONE = compile_lazily(  # You have currently done the follow steps:
     r"(?im)^\W{0,3}(?:results?|observations?|findings)\b[^:\n]{0,20}:\s*\S|\b(?:past|previous|completed|executed|done|finished|taken)\b[^:\n]{0,40}\b(?:steps?|tasks?|actions?)\b[^:\n]{0,20}"
     r":\s*[^\s\w]"
 )

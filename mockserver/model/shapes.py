@@ -10,7 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from mockserver.core.json import Json, compact
-from mockserver.core.lazy import lazy_pattern
+from mockserver.core.lazy import compile_lazily
 from mockserver.model.vocabulary import (
     NUMBER_WORDS,
     cut_excerpt,
@@ -284,26 +284,26 @@ def guess_shape(name: str) -> dict[str, Json]:
 
 LONGEST_OBJECT, MOST_KEYS, DEEPEST = 8_000, 30, 12  # characters; keys of a shape; levels
 _MOST_TRIES = 48  # objects that are looked for in a text
-_OPENING = lazy_pattern(r"\{|\[(?=\s*\{)|(?:Array|[Ll]ist)[<\[](?=\s*\{)")
-_GENERIC = lazy_pattern(r"(Array|[Ll]ist|Sequence|[Ss]et|Optional)\s*[<\[]\s*")
-_BLANK = lazy_pattern(r"(?:[\s,;]|\.{3}|…|//[^\n]*|#[^\n]*)*")
-_QUOTED = lazy_pattern(r"(?:\"(?:[^\"\\\n]|\\.){0,2000}\"|'(?:[^'\\\n]|\\.){0,2000}')(?=\s*(?:[,}\];/#:\n]|$))")
-_LINE = lazy_pattern(r"(?!\"[^\"\n]*\"\s*(?:\||or\b))\"([^\n]{0,2000}?)\"?[,.]?[ \t]*(?=\n)")
-_BARE = lazy_pattern(
+_OPENING = compile_lazily(r"\{|\[(?=\s*\{)|(?:Array|[Ll]ist)[<\[](?=\s*\{)")
+_GENERIC = compile_lazily(r"(Array|[Ll]ist|Sequence|[Ss]et|Optional)\s*[<\[]\s*")
+_BLANK = compile_lazily(r"(?:[\s,;]|\.{3}|…|//[^\n]*|#[^\n]*)*")
+_QUOTED = compile_lazily(r"(?:\"(?:[^\"\\\n]|\\.){0,2000}\"|'(?:[^'\\\n]|\\.){0,2000}')(?=\s*(?:[,}\];/#:\n]|$))")
+_LINE = compile_lazily(r"(?!\"[^\"\n]*\"\s*(?:\||or\b))\"([^\n]{0,2000}?)\"?[,.]?[ \t]*(?=\n)")
+_BARE = compile_lazily(
     r"(?:<[^<>\n]{0,200}>|\"[^\"\n]{0,200}\"|'[^'\n]{0,200}'|\[[^\[\]{}\n]{0,80}\]|\([^()\n]{0,200}\)"
     r"|(?!//)[^,;{}\[\]\n\"'<>()#]){1,300}(?:,?[ \t]*(?://|#)[^\n]{1,300})?"
 )
-_KEY = lazy_pattern(
+_KEY = compile_lazily(
     r"(\"[^\"\n]{1,80}\"|'[^'\n]{1,80}'|`[^`\n]{1,80}`|[A-Za-z_$][\w$-]{0,60})\s*(?:\??\s*([:=])\s*|(?=[,}\n]))"
 )
-_JSON_NUMBER = lazy_pattern(r"-?(?:0|[1-9]\d{0,30})(?:\.\d{1,30})?(?:[eE][+-]?\d{1,2})?")
+_JSON_NUMBER = compile_lazily(r"-?(?:0|[1-9]\d{0,30})(?:\.\d{1,30})?(?:[eE][+-]?\d{1,2})?")
 _CONSTANTS: dict[str, Json] = {"true": True, "false": False, "null": None, "True": True, "False": False, "None": None}
-_OPTION = lazy_pattern(r"[A-Za-z][\w -]{0,24}|[A-Z0-9]")
-_ONE_OF = lazy_pattern(
+_OPTION = compile_lazily(r"[A-Za-z][\w -]{0,24}|[A-Z0-9]")
+_ONE_OF = compile_lazily(
     r"(?i)(?:one of|either|(?:allowed|possible|valid) values?|options)(?: are)?[: ]+[\[(]?([^\n.;\])]{3,200})"
 )
-QUOTED_OPTION = lazy_pattern(r"[\"'`]([^\"'`\n]{1,40})[\"'`]")
-_LIST_TYPE = lazy_pattern(r"(?:list|array)(?:\s*(?:of|\[|<)\s*([a-z]+)[\]>]?.{0,60})?|([a-z]+)\[\]")
+QUOTED_OPTION = compile_lazily(r"[\"'`]([^\"'`\n]{1,40})[\"'`]")
+_LIST_TYPE = compile_lazily(r"(?:list|array)(?:\s*(?:of|\[|<)\s*([a-z]+)[\]>]?.{0,60})?|([a-z]+)\[\]")
 NAMES_OF_TYPES = {
     "string": "string str text",
     "integer": "integer int",
@@ -322,22 +322,22 @@ _WHOLE = make_vocabulary("age year port count quantity rank index size stock pop
 _FRACTIONS = make_vocabulary(
     "price amount score rating confidence temperature temp total cost percentage weight height salary"
 )
-_WORD_OR_WORD = lazy_pattern(r"[\w-]{1,24}(?:, ?[\w-]{1,24}){0,10},? or [\w-]{1,24}")
-_LITERAL = lazy_pattern(r"Literal\[([^\[\]]{1,2000})\]")
+_WORD_OR_WORD = compile_lazily(r"[\w-]{1,24}(?:, ?[\w-]{1,24}){0,10},? or [\w-]{1,24}")
+_LITERAL = compile_lazily(r"Literal\[([^\[\]]{1,2000})\]")
 _BOUNDS = frozenset(("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "enum", "const", "multipleOf"))
-_TOLD_OPTIONS = lazy_pattern(
+_TOLD_OPTIONS = compile_lazily(
     r"(?i)\b(?:(?:allowed|possible|valid|available|supported) \w{4,20}|must be one of|one of(?=:)):? ([^\n.;]{3,200})"
 )
-_TOLD_RANGE = lazy_pattern(
+_TOLD_RANGE = compile_lazily(
     r"(?i)(?:\(|\b(?:between|from|of|either|is)\s)(-?(?:0|[1-9]\d{0,5})(?:\.\d{1,4})?)\s?(?:-|–|to|and|or|/)\s?"
     r"((?:0|[1-9]\d{0,5})(?:\.\d{1,4})?)(?![\w.%])"
 )
-_EXPLAINED = lazy_pattern(r"[)>]?(?:[,;:.](?!\d)|\s+(?:where|with)\b|\s+\()")  # how a note goes on after a range
+_EXPLAINED = compile_lazily(r"[)>]?(?:[,;:.](?!\d)|\s+(?:where|with)\b|\s+\()")  # how a note goes on after a range
 _RANGE_OF_NAME = (
     r"[^\n.\d]{0,40}?(?:[:(–—=-]|\b(?:between|from|in|scale|be)\b)\s{0,9}"
     r"(-?\d{1,6}(?:\.\d{1,4})?)\s?(?:-|–|to|and)\s?(\d{1,6}(?:\.\d{1,4})?)(?![\w.]?\d|[%-])"
 )
-_RANGE = lazy_pattern(
+_RANGE = compile_lazily(
     r"(?i)^\W{0,2}(?:an? )?(number|float|decimal|int|integer)?\W{0,3}(?:from |between |in )?(?<![\w.])"
     r"(-?\d{1,9}(?:\.\d{1,9})?)\s?(?:-|–|to|and|\.\.)\s?(\d{1,9}(?:\.\d{1,9})?)\b"
 )
@@ -596,51 +596,51 @@ _MOST_FOR_KEYS = 8_000  # characters
 _CUE = 160  # characters before an object that may say what it is
 _NEAR = 60
 _SCHEMA_TYPES = (*NAMES_OF_TYPES, "array")
-_UNION = lazy_pattern(r"\btype\s+(\w{1,40})\s*=\s*\|?\s*(\w{1,40})(?=\s*[|;])")
-_NAME_OF_TYPE = lazy_pattern(r"\b(?:interface|type|class)\s+(\w{1,40})\s*=?\s*$")
-_TOOL_WORD = lazy_pattern(r"(?i)\b(?:arg(?:ument)?s?|inputs?|param(?:eter)?s?|tools?|functions?)\b")
-_ORDERED = lazy_pattern(
+_UNION = compile_lazily(r"\btype\s+(\w{1,40})\s*=\s*\|?\s*(\w{1,40})(?=\s*[|;])")
+_NAME_OF_TYPE = compile_lazily(r"\b(?:interface|type|class)\s+(\w{1,40})\s*=?\s*$")
+_TOOL_WORD = compile_lazily(r"(?i)\b(?:arg(?:ument)?s?|inputs?|param(?:eter)?s?|tools?|functions?)\b")
+_ORDERED = compile_lazily(
     r"(?:return|respond|reply|output|answer|give|produce|make|use|generate|provide|format|formatted|write|create"
     r"|extract"
     r"|convert|translate|print|conform|parse|fill|as|in|only|valid|using|want)\b[^.\n]{0,80}?\bjson\b|\bjson\b[^.\n]{0,40}"
     r"\b(?:only|schema|format|please|matching|conforming|keys?|fields?|back|object with)\b|\bjson:\s{0,3}\{"
 )
-_ABOUT_JSON = lazy_pattern(
+_ABOUT_JSON = compile_lazily(
     r"\b(?:function(?! call)|script|program|code(?! ?-?(?:snippet|block|fence))|class|regex)\b[^.\n]{0,60}\bjson\b"
     r"|\b(?:what(?:'s| is| are| does)[^.\n]{0,20}|(?:explain|about|parse|load"
     r"|read)\s+(?:\w+ ){0,2})\bjson\b(?! (?:schema|object))"
 )
-_DOUBLED = lazy_pattern(r"\{\{\s*[\"\w][^{}]{0,200}[:}]")
-_FENCED = lazy_pattern(
+_DOUBLED = compile_lazily(r"\{\{\s*[\"\w][^{}]{0,200}[:}]")
+_FENCED = compile_lazily(
     r"(?:in|within|inside|as|using|be|with)\s+(?:a |an |the )*"
     r"(?:```|markdown (?:code|json|block|fence|snippet)|(?:json )?code ?-?(?:block|fence|snippet)|backticks)"
 )
-_SHOWN_AS_ANSWER = lazy_pattern(
+_SHOWN_AS_ANSWER = compile_lazily(
     r"(?i)(?:<output>|\boutput:|\bexample json:|\bexample output:|\n(?:a|answer|response|result):)"
     r"\s*(?:```(?:json)?\s*)?$"
 )
-_LIKE = lazy_pattern(
+_LIKE = compile_lazily(
     r"(?i)\b(?:like|format|formatted|shape|structure|form|example|following|template|schema|respond|response|return"
     r"|output|reply|answer|keys|fields|e\.g\.|looks?|object|json|type|interface|generate|give)\b"
 )
-_GIVEN = lazy_pattern(
+_GIVEN = compile_lazily(
     r"(?i)\b(?:input|data|given|from|(?<!fill )this json(?! (?:shape|form|format|schema|structure)\b)|this object"
     r"|current|existing|document|payload|context|here is (?:the|my|a))\b[^.\n]{0,30}$"
 )
-_IS_SHAPE = lazy_pattern(
+_IS_SHAPE = compile_lazily(
     r"(?i)\s*(?:is|as) (?:the|your|an?) (?:\w+ )?(?:format|shape|structure|schema|template|example)"
 )
-_TO_FILL = lazy_pattern(r"(?i)\b(?:fill|complete)(?: in| out)? (?:this|the|following)\b[^.\n]{0,30}$")
-_LINE_OF_KEYS = lazy_pattern(
+_TO_FILL = compile_lazily(r"(?i)\b(?:fill|complete)(?: in| out)? (?:this|the|following)\b[^.\n]{0,30}$")
+_LINE_OF_KEYS = compile_lazily(
     r"(?i)\b(?:keys?|fields?|properties|json|format|structure|object|extract|following)\b[^\n]{0,80}:[ \t]*\n"
 )
 _NAME = r"[\"'`*]{0,3}(?P<name>[A-Za-z_][\w-]{0,60})[\"'`*]{0,3}"
-_BULLET = lazy_pattern(
+_BULLET = compile_lazily(
     rf"[ \t]*(?:(?:[-*•]|[0-9]{{1,2}}[.)])[ \t]*|(?=[\"'`]\w[\w-]{{0,60}}[\"'`]\s{{0,40}}[:–—=-])){_NAME}"
     r"[ \t]*(?:\(([^()\n]{1,100})\))?[ \t]*[:–—=-]?[ \t]*"
     r"([^\n]{0,300})(?:\n|$)"
 )
-_CUE_OF_KEYS = lazy_pattern(
+_CUE_OF_KEYS = compile_lazily(
     r"(?i)\b(?:(?:keys?|fields?|properties|attributes|columns?|header)\b|(?:json|dictionary)\b(?: (?:array|list) of)?"
     r"(?: (?:objects?|format|response|back|output))?,?(?: with| containing| including| that (?:has|contains)| having)\b"
     r"|(?:json(?: object)?|schema|extract):(?=\s[\"'`]?\w{2,40}[\"'`]?\s?(?:\(|[:=-]\s?(?:str|int|num|float|bool|array"
@@ -649,57 +649,57 @@ _CUE_OF_KEYS = lazy_pattern(
     r"|(?:string|boolean|integer|number|text)(?=\s(?:key|field|property))|keys?|fields?|attributes?|elements?|property"
     r"|properties)(?=[\s:,])){0,7}\s+(?:an?\s+(?=[\"'`]))?"
 )
-_CUE_OF_RECORDS = lazy_pattern(
+_CUE_OF_RECORDS = compile_lazily(
     r"(?i)\b(?:objects?|items?|elements?|records?|entries|each(?: one| \w+)?|every \w+|it|that)\b,?\s+"
     r"(?:(?:must|should|shall|will|to)\s+)?(?:with|contain(?:s|ing)?|includ(?:es?|ing)|ha(?:ve|s|ving))\b:?\s+"
     r"(?:(?:the|exactly|an?)\s+)?"
 )
-_QUOTED_NAME = lazy_pattern(r"[\"'`][A-Za-z_][\w-]{0,60}[\"'`]")
-_KEY_IN_ROW = lazy_pattern(
+_QUOTED_NAME = compile_lazily(r"[\"'`][A-Za-z_][\w-]{0,60}[\"'`]")
+_KEY_IN_ROW = compile_lazily(
     rf"(?:the |a |an )?(?:(?:list|array|key|field) (?:called|named) |(?:key|field|property) (?=[\"'`]))?"
     rf"(?P<optional>optional )?(?!and\b|or\b|exactly\b){_NAME}(?: (?:key|field)\b)?(?:\s*\(([^()\n]{{1,200}})\)"
     r"|(?:\s*:\s*|\s+[–—-]\s+|,?\s+(?:which |that |whose value )?(?:is|are|as|set to|must be|should be|can be)\s+)"
     rf"(?P<told>(?:(?!\s+and\s+(?:[\"'`]\w+[\"'`]|\w+\s*(?:\(|:)|an?\s+[\"'`]))[^,;.\n()]){{1,100}}))?"
 )
-_GAP = lazy_pattern(r"\s*(?:,\s*and\s+|,\s*|\s+and\s+|\s*&\s*|;\s*)(?:(?:an?|the|one)\s+)?(?=[\w\"'`*])")
+_GAP = compile_lazily(r"\s*(?:,\s*and\s+|,\s*|\s+and\s+|\s*&\s*|;\s*)(?:(?:an?|the|one)\s+)?(?=[\w\"'`*])")
 _NO_KEYS = make_vocabulary(
     "keys key fields field values no only and of as into in for from exactly with object json properties"
 )
-_FENCE = lazy_pattern(r"`{3}\w*")
-_SHOWN = lazy_pattern(r"(?i)\b(?:schema|example|instance|object|format)\b")
-_PART = lazy_pattern(r"[^\n.!?]+[\n.!?]*|[\n.!?]+")
-_JSON_WORD = lazy_pattern(r"(?i)\b(?:json(?:_schema)?|schema|markdown|keys?|fields?)\b[^:]{0,60}")
+_FENCE = compile_lazily(r"`{3}\w*")
+_SHOWN = compile_lazily(r"(?i)\b(?:schema|example|instance|object|format)\b")
+_PART = compile_lazily(r"[^\n.!?]+[\n.!?]*|[\n.!?]+")
+_JSON_WORD = compile_lazily(r"(?i)\b(?:json(?:_schema)?|schema|markdown|keys?|fields?)\b[^:]{0,60}")
 _MOST_COUNTED = 50
 _NUMBER_WORD = rf"(?P<number>\d{{1,3}}|(?!an?\b|single\b|one\b)(?:{NUMBER_WORDS})\b)"
 _VERB_OF_LISTS = r"\b(?:list|give|name|suggest|generate|return|extract|find|provide|write|what are)"
-_COUNT = lazy_pattern(
+_COUNT = compile_lazily(
     rf"(?i)(?:{_VERB_OF_LISTS}|\b(?:make|create|produce|of|with|me|exactly"
     rf"|for(?=[^.,;\n]{{1,30}}s\b)))\s+{_NUMBER_WORD}"
     r"(?:(?=\s{0,3}(?:[.!]|$))|\s+(?!(?:words|sentences|characters|years|letters|paragraphs|or|to|and)\b)(?=[a-z])"
     r"(?:(?:[a-z][\w-]* ){0,2}?[a-z][\w-]*s\b)?)"
 )
-_ARRAY = lazy_pattern(
+_ARRAY = compile_lazily(
     r"(?i)\bjson (?:array|list)s?\b(?: (?:of|with|containing)(?: the| all| exactly| first| top)*"
     rf"(?: {_NUMBER_WORD})? (?P<noun>[a-z][\w-]+(?: [\w-]+s\b)?))?"
 )
-_LISTING = lazy_pattern(
+_LISTING = compile_lazily(
     rf"(?i){_VERB_OF_LISTS}(?: me)?(?: all| the| some)*(?: {_NUMBER_WORD})?"
     r"(?P<noun>(?: [\w-]{1,40})?? [a-z]{2,30}s)\b(?P<as_json> (?:as|in) (?:valid )?json\b)?"
 )
-_ORDERED_OBJECT = lazy_pattern(
+_ORDERED_OBJECT = compile_lazily(
     r"\b(?:respond|reply|answer|return|output)(?:\s+(?:with|only|just|either|as|in|an?|the|object|form|format"
     r"|like)){0,5}:?\s*`{0,3}(?=\{\s*\"\w)"
 )
-_AS_OPTIONAL = lazy_pattern(r"(?i)[,; ]*\boptional\b[,:; ]*")
-_LIST_VALUE = lazy_pattern(
+_AS_OPTIONAL = compile_lazily(r"(?i)[,; ]*\boptional\b[,:; ]*")
+_LIST_VALUE = compile_lazily(
     r"(?i)\w[\"'`]?\s*(?:\(|:|=| is| as)\s*(?:an? )?(?:list|array) of (?:objects? (?:with|like) )?(?:$|\{)"
 )
-_NUMBERED_TO = lazy_pattern(r"\(1 to (\d{1,3})\)")
+_NUMBERED_TO = compile_lazily(r"\(1 to (\d{1,3})\)")
 _NOTED_VALUE = (
     r"(?: key| field)?[\s:(–-]{0,4}"
     r"(?:(?:should|must|is|are|which|can|will|be|either|strictly|only|one of)\W{1,3}){0,6}([^\n]{3,160})"
 )
-_LISTED = lazy_pattern(r"(?i)\b(?:array|list)s? of(?: \w+:?)?\s*$")
-_SEVERAL = lazy_pattern(
+_LISTED = compile_lazily(r"(?i)\b(?:array|list)s? of(?: \w+:?)?\s*$")
+_SEVERAL = compile_lazily(
     r"(?i)\b(?:array|list)s? of (?:\w+ )?(?:json )?(?:objects?|items?|records?|elements)\b|\bjson (?:array|list)s?\b"
 )

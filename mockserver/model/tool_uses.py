@@ -25,7 +25,7 @@ from mockserver.core.call import (
     list_tool_results,
 )
 from mockserver.core.json import Json, compact, try_parse
-from mockserver.core.lazy import lazy_pattern, remember
+from mockserver.core.lazy import compile_lazily, remember
 from mockserver.core.plan import Failure, Item, ToolUse
 from mockserver.core.seed import Seed
 from mockserver.model.arguments import Mentions, find_mentions, find_record
@@ -141,26 +141,26 @@ _LONGEST_END, _LONGEST_HINT, _MOST_RULING = 20_000, 900, 3  # characters; messag
 _MOST_SENTENCES = 2_000
 _MOST_NAMED = 100  # tools that sentences name
 _MOST_ORDERS = 64  # tools that are always called
-_END = lazy_pattern(r"(?<=[.!?])\s+|\n+|;\s")
-_FORBIDDEN = lazy_pattern(
+_END = compile_lazily(r"(?<=[.!?])\s+|\n+|;\s")
+_FORBIDDEN = compile_lazily(
     r"(?i)\b(?:never|do\s+not|don't|must\s+not|may\s+not|cannot|should\s+not|shouldn't|avoid)\b[^.]{0,20}?"
     r"\b(?:call|use|invoke|run|using|calling)\b(?P<all>\s+(?:any|the|your|these)?\s*(?:of\s+the\s+)?(?:tools?"
     r"|functions?)"
     r"(?:\s+calls?)?\s*[.!]?\s*$)?"
 )
-_CONDITION = lazy_pattern(
+_CONDITION = compile_lazily(
     r"(?i)\b(?:if|when|whenever|only|unless|in\s+case|where|questions?|requests?|as\s+needed|asks?|about|more\s+than|"
     r"twice|until|without)\b"
 )
-_JOINT = lazy_pattern(r"(?i)\b(?:before|after)\b")
-_HANDING_OVER = lazy_pattern(
+_JOINT = compile_lazily(r"(?i)\b(?:before|after)\b")
+_HANDING_OVER = compile_lazily(
     r"(?i)\b(?:hand|transfer|delegate|escalate|pass|return|report|go|switch)\w*\b[^.]{0,40}?\b(?:to|back)\b"
 )
-_OBLIGATION = lazy_pattern(
+_OBLIGATION = compile_lazily(
     r"(?i)\b(?:always|must|first|before|begin|start|make\s+sure|need\s+to|have\s+to|required|step\s*\d|shall"
     r"|every\s+(?:single\s+)?(?:answer|call|conversation|item|message|reply|response|step|task|time|turn|user))\b"
 )
-_CALLING = lazy_pattern(
+_CALLING = compile_lazily(
     r"(?i)\b(?:call|use|invoke|run|consult|query|execute|tool|function|calling|using|search|check|look)\b"
 )
 
@@ -169,7 +169,7 @@ _CALLING = lazy_pattern(
 
 
 _COMMANDS = make_vocabulary("command cmd")
-FINISHING = lazy_pattern(  # finish your work by issuing the following command: `echo DONE`
+FINISHING = compile_lazily(  # finish your work by issuing the following command: `echo DONE`
     r"(?i)\b(?:finish|submit|complete|end)\b[^`\n]{0,80}\b(?:command|issu\w+|run|running|execut\w+)\b[^`\n]{0,60}`([^`\n]{2,120})`"
 )
 Use = ToolUse | Item
@@ -401,14 +401,14 @@ _WHOLE = frozenset(
     {tuple(name.split("_")) for name in _NAMES.split()}
     | {(verb, what) for verb in ("submit", "give", "return") for what in ("answer", "result", "output", "response")}
 )
-_ENDS = lazy_pattern(
+_ENDS = compile_lazily(
     r"\bends?\s+(?:this|the)\s+(?:conversation|run|task)\b|\bfinal\s+(?:answer|response|result|output)\b", re.IGNORECASE
 )
-_OUTPUT = lazy_pattern(
+_OUTPUT = compile_lazily(
     r"(?i)\bstructured\s+(?:output|response)\b|^(?:respond|answer|reply)\s+(?:with|in|as)\s+an?\s+json\b"
 )
-_SHAPE = lazy_pattern(r"[A-Z][a-z0-9]+(?:[A-Z]\w*)?")  # a class: WeatherReport
-_ACTS = lazy_pattern(r"\b(?:useful|(?:use|call)\s+(?:this|it|when|for|to)|tool|function|api)\b", re.IGNORECASE)
+_SHAPE = compile_lazily(r"[A-Z][a-z0-9]+(?:[A-Z]\w*)?")  # a class: WeatherReport
+_ACTS = compile_lazily(r"\b(?:useful|(?:use|call)\s+(?:this|it|when|for|to)|tool|function|api)\b", re.IGNORECASE)
 
 
 def find_pending_calls(call: Call, tools: Sequence[Tool]) -> tuple[PendingCall, ...]:
@@ -509,10 +509,10 @@ _SEARCHING = make_vocabulary(
 )
 _ASKING = make_vocabulary("what who whose when where which how")
 _SEARCHED = make_vocabulary("query question q search input keywords topic term request")
-_NEWS = lazy_pattern(
+_NEWS = compile_lazily(
     r"(?i)\b(?:news|latest|current(?:ly)?|recent(?:ly)?|today|yesterday|nowadays|(?:this|last) (?:week|month|year))\b"
 )
-_TO_YOU = lazy_pattern(
+_TO_YOU = compile_lazily(
     r"(?i)\b(?:are|can|do|could|would|will) you\b|\byour (?:name|job|purpose|opinion)\b|\b(?:tools?|functions?)\b|\w_\w"
 )
 
@@ -648,7 +648,7 @@ CLIENT_KINDS = ("function", "custom")  # of tools that the client runs
 _FOR_PEOPLE = frozenset(
     {"body", "text", "message", "content", "note", "summary", "answer", "response", "output", "result"}
 )
-_NUMBER = lazy_pattern(r"-?\d{1,15}(?:\.\d{1,15})?")
+_NUMBER = compile_lazily(r"-?\d{1,15}(?:\.\d{1,15})?")
 _UNQUOTED = {ord('"'): "'", ord("\n"): " "}
 _MOST_SETS = 16
 _MOST_EARLIER = 4

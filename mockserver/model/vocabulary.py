@@ -11,7 +11,7 @@ from math import floor
 from pathlib import Path
 from typing import Any, TypeVar
 
-from mockserver.core.lazy import lazy_pattern, remember
+from mockserver.core.lazy import compile_lazily, remember
 from mockserver.core.seed import Random
 
 Keys = frozenset[str]  # a stem and its groups of synonyms: words with a common key mean the same
@@ -62,7 +62,7 @@ def _shorten_blanks(text: str) -> str:
     return _BLANKS.sub(r"\1", text) if has_runs else text
 
 
-_BLANKS = lazy_pattern(r"(\s{20})\s+")
+_BLANKS = compile_lazily(r"(\s{20})\s+")
 NUMBER_WORDS = (
     "thirteen|fourteen|eighteen|nineteen|seventeen|fifteen|sixteen|hundred|eleven|twelve|twenty|thirty|single|three"
     "|seven|eight|fifty|forty|four|five|nine|one|two|six|ten|an|a"
@@ -338,11 +338,11 @@ _LONGEST_WORD = 100  # characters that are compared; words are kept in caches
 _WEIGHT_OF_ACTION = 0.6
 _SIGNS = "+*×÷"
 _ASIAN = r"\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"
-UNSPACED_LETTER = lazy_pattern(f"[{_ASIAN}]")
-_SMALL_WORD = lazy_pattern(r"[^\W\d_]{1,20}")
+UNSPACED_LETTER = compile_lazily(f"[{_ASIAN}]")
+_SMALL_WORD = compile_lazily(r"[^\W\d_]{1,20}")
 _NO_CAPITAL = rf"[^\W\d_A-Z{_ASIAN}]"
-_ASCII_PIECE = lazy_pattern(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[+*]")  # the same, compiled in a tenth of the time
-_PIECE = lazy_pattern(rf"[{_ASIAN}]+|[A-Z]+(?!{_NO_CAPITAL})|[A-Z]?{_NO_CAPITAL}+|\d+|[{_SIGNS}]")
+_ASCII_PIECE = compile_lazily(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[+*]")  # the same, compiled in a tenth of the time
+_PIECE = compile_lazily(rf"[{_ASIAN}]+|[A-Z]+(?!{_NO_CAPITAL})|[A-Z]?{_NO_CAPITAL}+|\d+|[{_SIGNS}]")
 
 
 T = TypeVar("T")

@@ -12,7 +12,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from mockserver.core.json import Json, compact, try_parse
-from mockserver.core.lazy import lazy_pattern, remember
+from mockserver.core.lazy import compile_lazily, remember
 from mockserver.model.arguments.assigning import (
     INVENT,
     WHOLE,
@@ -142,7 +142,7 @@ class Mentions(Struct, frozen=True):
 
 NOTHING = Mentions()
 _ANY_LIST = make_vocabulary("data element entry item list object result value")
-_IS_MADE = lazy_pattern(rf"(?i)\b{INVENT}(?:a list of\s+)?$")
+_IS_MADE = compile_lazily(rf"(?i)\b{INVENT}(?:a list of\s+)?$")
 
 
 def find_mentions(*texts: str) -> Mentions:
@@ -240,13 +240,13 @@ def _list_json_objects(found: Sequence[Mention], properties: Mapping[str, Json])
 
 
 _BY_SIZE = (
-    (lazy_pattern(r"(?i)\b(?:cheap|low)(?:est|er)\b"), make_vocabulary("price cost fare amount total fee rate"), 1),
+    (compile_lazily(r"(?i)\b(?:cheap|low)(?:est|er)\b"), make_vocabulary("price cost fare amount total fee rate"), 1),
     (
-        lazy_pattern(r"(?i)\b(?:fast|short|quick|near|clos)est\b"),
+        compile_lazily(r"(?i)\b(?:fast|short|quick|near|clos)est\b"),
         make_vocabulary("duration time minute hour distance"),
         1,
     ),
-    (lazy_pattern(r"(?i)\b(?:best|top|highest)\b"), make_vocabulary("rating score star rank"), -1),
+    (compile_lazily(r"(?i)\b(?:best|top|highest)\b"), make_vocabulary("rating score star rank"), -1),
 )
 
 
@@ -354,8 +354,8 @@ def _joins(between: str) -> bool:
     return len(words) <= 14 and not _JOINING.isdisjoint(words)
 
 
-_BREAKS = lazy_pattern(r"\n+|;\s{0,4}|(?<=[.!?])\s{1,4}|,?\s(?:and|und|et|y|e|en|plus|then)\s|\s?[&+]\s|[,:]\s{1,4}")
-_SEVERAL = lazy_pattern(  # what parts records, or joins what is said of several
+_BREAKS = compile_lazily(r"\n+|;\s{0,4}|(?<=[.!?])\s{1,4}|,?\s(?:and|und|et|y|e|en|plus|then)\s|\s?[&+]\s|[,:]\s{1,4}")
+_SEVERAL = compile_lazily(  # what parts records, or joins what is said of several
     r"(?i)[\n,;&+:|]|[.!?]\s|\b(?:and|or|und|oder|et|ou|y|e|o|en|plus|then|vs|versus|with)\b|[^\x00-\x7f]"
 )
 _MOST_PIECES = 80

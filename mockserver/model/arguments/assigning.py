@@ -14,7 +14,7 @@ from msgspec import Struct
 from pydantic_core import to_json
 
 from mockserver.core.json import Json
-from mockserver.core.lazy import lazy_pattern, remember
+from mockserver.core.lazy import compile_lazily, remember
 from mockserver.model.arguments.evidence import (
     ENOUGH,
     ENOUGH_FOR_REQUIRED,
@@ -536,8 +536,8 @@ _WRITTEN = make_vocabulary("pair member quoted")
 _NAMES = make_vocabulary("name quoted id slug channel uuid host ip")
 _FREE_TEXTS = make_vocabulary("text query code command expression title")
 INVENT = r"(?:create|generate|invent|produce|suggest|propose|make up|come up with)\s+"
-_INVENTS = lazy_pattern(rf"(?i)\s*(?:please\s+)?{INVENT}")
-_SOURCE = lazy_pattern(r"(?i)\b(?:following|below|given|based on|from)\b|\n")
+_INVENTS = compile_lazily(rf"(?i)\s*(?:please\s+)?{INVENT}")
+_SOURCE = compile_lazily(r"(?i)\b(?:following|below|given|based on|from)\b|\n")
 _SENTENCES = make_vocabulary("step task todo goal plan question query objective action")
 _KINDS_OF_TEXT = {
     "reason": make_vocabulary("reason cause justification"),
@@ -545,13 +545,13 @@ _KINDS_OF_TEXT = {
     "topic": make_vocabulary("topic subject theme about interest"),
     "question": make_vocabulary("question"),
 }
-_WORD = lazy_pattern(r"[^\W_]+(?:['’](?:t|s|re|ve|ll|d|m)\b)?|[°€$£][CFK]?|(?<![^\W\d_])[+*/-]")
-_STATED = lazy_pattern(r"\s*(?:is|are|was|to|[:=]|set to|should be|turned)?\s*([^\W\d_]+)")
-_DENIED = lazy_pattern(r"(?i)\b(?:not|no|nicht|without|non)\W+$")
-_CLAUSES = lazy_pattern(r"[.;!?\n,:]|\band\b|\bbut\b|\bund\b")
+_WORD = compile_lazily(r"[^\W_]+(?:['’](?:t|s|re|ve|ll|d|m)\b)?|[°€$£][CFK]?|(?<![^\W\d_])[+*/-]")
+_STATED = compile_lazily(r"\s*(?:is|are|was|to|[:=]|set to|should be|turned)?\s*([^\W\d_]+)")
+_DENIED = compile_lazily(r"(?i)\b(?:not|no|nicht|without|non)\W+$")
+_CLAUSES = compile_lazily(r"[.;!?\n,:]|\band\b|\bbut\b|\bund\b")
 _AUXILIARY = make_vocabulary("is has should include enable enabled use with do allow needs need want be are only")
-_BULLETS = lazy_pattern(r"(?m)^[ \t]{0,12}(?:[-*•]|\d{1,3}[.)])[ \t]{1,4}(\S[^\n]{0,500})$")
-_NEXT_WORDS = lazy_pattern(r"(?: [\w-]{1,30}){1,3}")
+_BULLETS = compile_lazily(r"(?m)^[ \t]{0,12}(?:[-*•]|\d{1,3}[.)])[ \t]{1,4}(\S[^\n]{0,500})$")
+_NEXT_WORDS = compile_lazily(r"(?: [\w-]{1,30}){1,3}")
 _KINDS_OF_ITEMS = make_vocabulary(
     "number money quoted name words email url id channel date path phone ip host uuid address version color hue"
 )
@@ -655,23 +655,23 @@ def _trim(text: str, place: Place, taken: list[Place], *, whole: bool) -> Place 
 _REACH = 4_000  # characters
 _POINTING = make_vocabulary("it this that them these those")
 _QUESTION_WORDS = make_vocabulary("what what's who when where why how which is are was were can could will would")
-_LEADING_VERB = lazy_pattern(
+_LEADING_VERB = compile_lazily(
     r"(?:what is|how much is|show me|give me|tell me|"
     rf"{'|'.join(sorted(read_word_set('requests') - _QUESTION_WORDS))})\b"
     r"(?: me\b| us\b)?(?: the| an?)?(?: following)?(?: (?:command|text|code|expression|sentence|word|phrase|query"
     r"|question|message|note|task|todo|(?:image|picture|photo|drawing|painting|illustration) of))? (?:the )?",
     re.IGNORECASE,
 )
-_SENTENCE = lazy_pattern(r"(?<=[.!?。？！])(?:\s+|$)|\n{1,4}")
-_TAIL = lazy_pattern(
+_SENTENCE = compile_lazily(r"(?<=[.!?。？！])(?:\s+|$)|\n{1,4}")
+_TAIL = compile_lazily(
     r"(?:[,;]? (?:please|pls|thanks?(?: you)?|for me|now|asap|right away|bitte|por favor|s'il vous plaît))+$",
     re.IGNORECASE,
 )
 _QUESTIONS = ("query", "message", "text", "task", "topic", "")
-_NEXT_REQUEST = lazy_pattern(
+_NEXT_REQUEST = compile_lazily(
     r"[.!?]\s+(?=(?:set|assign|add|make|mark|use|please|send|then|also|tag|label|give|put|it|with)\b)", re.IGNORECASE
 )
-_LEADING = lazy_pattern(
+_LEADING = compile_lazily(
     r"(?:[\s,;(]{1,3}(?:in|at|from|to|for|with|by|about|on|as|into|under|over|below|above|than|less|more|at|most"
     r"|least|up|of|the|an?|and|or|nach|von|für|auf|ins?|in|à|en|de|al|costing|max(?:imum)?|min(?:imum)?|limit"
     r"|published|after|before|since|until|set|titled|called|named))+$",

@@ -11,7 +11,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from mockserver.core.json import Json
-from mockserver.core.lazy import lazy_pattern, remember
+from mockserver.core.lazy import compile_lazily, remember
 from mockserver.model.vocabulary import (
     find_singular,
     is_verb,
@@ -446,7 +446,9 @@ _PARTS: Mapping[str, Mapping[str, frozenset[str]]] = {
 _HEADS = make_vocabulary("time date place person")
 _VAGUE = make_vocabulary("query text number title name")
 _VAGUE_NAMES = ("", "name", "title", "code")
-_EXAMPLES = lazy_pattern(r"(?i)(?:e\.?g\.?|such as|for example|like|one of|i\.e\.|either|:|\()[,:]?\s*([^.()]{2,200})")
+_EXAMPLES = compile_lazily(
+    r"(?i)(?:e\.?g\.?|such as|for example|like|one of|i\.e\.|either|:|\()[,:]?\s*([^.()]{2,200})"
+)
 _ADDRESSED = make_vocabulary("to recipient cc bcc address receiver sender")
 _NUMBERS = make_vocabulary("number money ordinal")
 _NAMED_BY_NEIGHBOURS = make_vocabulary("number id quoted name channel version")
@@ -464,7 +466,7 @@ _MAKING = make_vocabulary("create make add new open schedule book start set writ
 _VERBS_OF_SUBJECTS = make_vocabulary(
     "is was are live work has ha lives works from teach run own lead say said joined plays earn"
 )
-_CALLING = lazy_pattern(
+_CALLING = compile_lazily(
     r"^[a-z][^A-Z]*(?:er|or|ist|ian|eer|ant|man|yst|chef|head|chief|nurse|intern|cook|clerk|ceo|cto|cfo|lead)$"
 )
 # For texts, every row that holds is added: points, kinds of the mention, types of the property, condition.

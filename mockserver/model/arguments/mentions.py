@@ -12,7 +12,7 @@ from itertools import chain, pairwise
 from msgspec.structs import replace
 
 from mockserver.core.json import Json
-from mockserver.core.lazy import lazy_pattern, remember
+from mockserver.core.lazy import compile_lazily, remember
 from mockserver.model.arguments import quantities
 from mockserver.model.arguments.evidence import Mention
 from mockserver.model.shapes import decode
@@ -123,7 +123,7 @@ def find_quoted(text: str) -> Iterator[Mention]:
 
 @cache
 def _make_scanners() -> Sequence[tuple[str, Sequence[str], re.Pattern[str]]]:
-    return [(kind, signs, lazy_pattern(pattern)) for kind, signs, pattern in read_word_lists("patterns")["literals"]]
+    return [(kind, signs, compile_lazily(pattern)) for kind, signs, pattern in read_word_lists("patterns")["literals"]]
 
 
 def find_literals(text: str, *, sure: bool) -> Iterator[Mention]:
@@ -393,34 +393,34 @@ _MOST_TRIES = 48
 _MOST_MEMBERS = 200
 _DEEPEST = 24
 _REACH = 70
-_QUOTED = lazy_pattern(
+_QUOTED = compile_lazily(
     r"```(?:[\w+-]*[ \t]*\n)?(?P<fenced>(?:[^`]|`(?!``))+)```|`(?P<code>[^`\n]{1,2000})`"
     r"|(?<![\w\"'\\])\"((?:[^\"\\\n]|\\.|\n(?!\n)){1,4000})\""
     r"|(?<![\w\"'])'(?=\S)((?:[^'\n]|(?<=\w)'(?=\w)){1,300})'(?!\w)|‘(?=\S)((?:[^‘’\n]|’(?=\w)){1,300})’(?!\w)"
     r"|[„“]([^„“”]{1,4000})[“”]|«([^«»]{1,4000})»|「([^「」]{1,4000})」|『([^『』]{1,4000})』"
 )
 _QUOTES = frozenset("`\"'‘„“«「『")
-_DIGIT = lazy_pattern(r"[0-9]")
+_DIGIT = compile_lazily(r"[0-9]")
 _SURE = frozenset(("url", "email", "uuid", "path"))
-_BRACKET = lazy_pattern(r"[\[{]")
-_PAIR = lazy_pattern(
+_BRACKET = compile_lazily(r"[\[{]")
+_PAIR = compile_lazily(
     r"(?<![\w/.-])(?P<key>[^\W\d_][\w-]{0,40}(?: [\w-]{1,30}){0,3}?)(?P<mark>[ ]?=(?!=)|\**:\**(?!//|\d|:)"
     r"|：)[ \t]{0,4}(?P<value>[^\s,;][^\n;]{0,500})"
 )
-_END_OF_VALUE = lazy_pattern(r"[.!?](?=\s|$)|,(?=\s)|;|\)(?!\S)")
+_END_OF_VALUE = compile_lazily(r"[.!?](?=\s|$)|,(?=\s)|;|\)(?!\S)")
 _CLOSING = {'"': '"', "'": "'", "“": "”", "‘": "’", "«": "»", "「": "」"}
-_BEFORE_ITEM = lazy_pattern(r"\w:[ \t]{1,4}(?P<others>[^\n:.!?;]{1,70}(?:,|,? and|,? or)[ ])?$")
-_NEXT_ITEM = lazy_pattern(r",| and | or ")
-_SAID = lazy_pattern(
+_BEFORE_ITEM = compile_lazily(r"\w:[ \t]{1,4}(?P<others>[^\n:.!?;]{1,70}(?:,|,? and|,? or)[ ])?$")
+_NEXT_ITEM = compile_lazily(r",| and | or ")
+_SAID = compile_lazily(
     r"(?<!\w)(?:[Tt]he|[Mm]y|[Ii]ts|[Hh]is|[Hh]er|[Oo]ur|[Tt]heir|[Yy]our|[Mm]eine?|[Ll][ae]|[Ee]l|[Mm]i)"
     r" (?P<key>[^\W\d_A-Z][\w-]{1,30}(?: [^\W\d_A-Z][\w-]{1,30}){0,2}?) (?:is|are|was|were|ist|est|es) (?:that of )?"
     r"(?=(?P<value>[\"'“«]?(?:[A-Z0-9$€£#+-]|[^\W\d_a-z])[^\n;!?]{0,200}))"
 )
-_BECOME = lazy_pattern(r"\d (?:is|was) (?:now |still )?(?P<value>[a-z]{3,20})(?=[.,;!\n]|$)")  # "order 13 is shipped"
-_END_OF_CLAUSE = lazy_pattern(
+_BECOME = compile_lazily(r"\d (?:is|was) (?:now |still )?(?P<value>[a-z]{3,20})(?=[.,;!\n]|$)")  # "order 13 is shipped"
+_END_OF_CLAUSE = compile_lazily(
     r"\.(?=\s|$)|,(?=\s)|\)(?!\S)| (?:and|but|with|from|who|which|because|while|in|on|for|at|by|as|und|et|y|where)\b"
 )
-_TOKEN = lazy_pattern(
+_TOKEN = compile_lazily(
     r"(?:Dr|Mrs?|Ms|Prof|St)\.|[^\W\d_]\.(?= ?[^\W\d_a-z])"
     r"|(?<![^\W_ldLD]['’])[^\W_](?:[\w&-]|(?<!\b[ldLD])['’](?!s\b)(?=\w))*"
 )
@@ -431,32 +431,32 @@ _VERBS = make_vocabulary(
     "is was are were has had have does did will can would should and or got won beat took made said ran came went"
     " bought sold wrote met left led lost spent paid gave sent who which ist hat war est a es tiene vive weather please"
 )
-_PRONOUN = lazy_pattern(r"(?i)(?<![\w'’])(?:i|we|you|they|he|she) $")
-_ONE = lazy_pattern(r"(?i)\ban? $")
-_DOES = lazy_pattern(r"(?i)\b(?:do|does|did) (?:(?:an?|the|my|your|our|this|that|these|those|one) )?$")
-_THE_NAME = lazy_pattern(r" the [A-Z]")
-_BY = lazy_pattern(r" by [A-Z]")
-_STATE = lazy_pattern(r", [A-Z]{2}\b")
+_PRONOUN = compile_lazily(r"(?i)(?<![\w'’])(?:i|we|you|they|he|she) $")
+_ONE = compile_lazily(r"(?i)\ban? $")
+_DOES = compile_lazily(r"(?i)\b(?:do|does|did) (?:(?:an?|the|my|your|our|this|that|these|those|one) )?$")
+_THE_NAME = compile_lazily(r" the [A-Z]")
+_BY = compile_lazily(r" by [A-Z]")
+_STATE = compile_lazily(r", [A-Z]{2}\b")
 # The values in a mention, by its kind, in groups that are named as their own kinds.
 _PARTS: Mapping[str, re.Pattern[str]] = {
-    "name": lazy_pattern(
+    "name": compile_lazily(
         r"(?P<city>[^\n,]{1,80}?), (?P<state>[A-Z]{2})"
         r"|(?P<forename>[^\s,]{1,80}) (?P<rest>(?:[^\n,]{1,200} )?(?P<surname>[^\s,]{1,80}))"
     ),
-    "words": lazy_pattern(rf"(?P<hue>{'|'.join(sorted(read_word_set('colors')))}) (?P<words>[^\n]{{1,400}})"),
-    "address": lazy_pattern(r"(?P<house>\d{1,5}[A-Za-z]?) (?P<street>[^\n]{1,200})"),
+    "words": compile_lazily(rf"(?P<hue>{'|'.join(sorted(read_word_set('colors')))}) (?P<words>[^\n]{{1,400}})"),
+    "address": compile_lazily(r"(?P<house>\d{1,5}[A-Za-z]?) (?P<street>[^\n]{1,200})"),
 }
-_POSTCODE = lazy_pattern(  # after a state, before a German city, or by its letters
+_POSTCODE = compile_lazily(  # after a state, before a German city, or by its letters
     r"(?<=\b[A-Z]{2} )\d{5}(?:-\d{4})?(?![\w-])|(?<![\w-])\d{4,5}(?= [A-Z][a-zäöüß])"
     r"|\b(?:[A-Z]\d[A-Z] ?\d[A-Z]\d|[A-Z]{1,2}\d[A-Z\d]? \d[A-Z]{2})\b"
 )
-_PIECE = lazy_pattern(r"[\u30a0-\u30ff\u3400-\u9fffー]{1,12}|[\uac00-\ud7af]{1,12}")
-_ASKING = lazy_pattern(r"^(?:请问|请|查询|查一下|告诉我|帮我|我想|在|从|到|去)+")
-_WORD = lazy_pattern(r"[^\W\d_]+(?:['’][^\W\d_]+)*|#|\d|[.!?;,:()\n]")
+_PIECE = compile_lazily(r"[\u30a0-\u30ff\u3400-\u9fffー]{1,12}|[\uac00-\ud7af]{1,12}")
+_ASKING = compile_lazily(r"^(?:请问|请|查询|查一下|告诉我|帮我|我想|在|从|到|去)+")
+_WORD = compile_lazily(r"[^\W\d_]+(?:['’][^\W\d_]+)*|#|\d|[.!?;,:()\n]")
 _ENDS = frozenset(".!?;\n()")
 _WIDE = frozenset(("pair", "member", "json"))
 _COUNTING = (" ", " of ", " x ", "x ", " × ")
-LISTED = lazy_pattern(  # what stands between the items of a list
+LISTED = compile_lazily(  # what stands between the items of a list
     r"(?i)\s{0,3}(?:,|;|&|\+|/|、|，|\b(?:and|or|und|et|y|e|plus|as well as)\b|\n\s{0,8}(?:[-*•]|\d{1,3}[.)]))"
     r"[\s,]{0,3}(?:and |und |et |y |e |or )?(?:an? |the |some |to |in |for |from |with )?"
 )

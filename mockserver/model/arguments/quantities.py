@@ -8,7 +8,7 @@ from functools import cache
 from itertools import pairwise
 from math import isinf
 
-from mockserver.core.lazy import lazy_pattern
+from mockserver.core.lazy import compile_lazily
 from mockserver.core.seed import FROZEN_AT
 from mockserver.model.arguments.evidence import Mention
 from mockserver.model.vocabulary import fold, read_headings, read_prepositions, read_word_set
@@ -24,15 +24,17 @@ _DIGITS = (
     r"|\d{1,3}(?:['’\u00a0\u202f ]\d{3}(?!\d)){1,5}(?:[.,]\d{1,9})?"
     r"|\d{1,30}(?:[.,]\d{1,20})?(?:[eE][+-]?\d{1,3})?|\.\d{1,9})"
 )
-_NUMBER = lazy_pattern(
+_NUMBER = compile_lazily(
     r"(?<![\w.,])(?<!\d[/:-])(?P<sign>(?:(?<![\w)])[-−+](?=[\d.$€£]))?)"
     r"(?P<coin>[$€£¥₹₽₩₿]|(?:US|CA|AU)\$|R\$|CHF|kr)?[ ]?(?P<hash>\#|№ ?)?"
     rf"(?P<digits>{_DIGITS})(?P<scale>[ ]?(?:million|billion|thousand)\b|(?:[kK]|[mM]n?|bn|[MB])(?![\w]))?"
     r"(?P<ordinal>st|nd|rd|th)?(?P<glued>[^\W\d_]{1,12}|[°º]\s?[CFK]?|%|[€£$¥])?(?![\w]|/\d)"
 )
-_UNIT = lazy_pattern(r"[ -]?(%|percent\b|per ?cent\b|[°º] ?[CFK]?\b|[€£$¥]|[^\W\d_]{1,20}/[a-z]{1,3}\b|[^\W\d_]{1,20})")
-_WORD = lazy_pattern(r"[^\W\d_]{2,12}")
-_ANY_WORD = lazy_pattern(r"[^\W\d_]+")
+_UNIT = compile_lazily(
+    r"[ -]?(%|percent\b|per ?cent\b|[°º] ?[CFK]?\b|[€£$¥]|[^\W\d_]{1,20}/[a-z]{1,3}\b|[^\W\d_]{1,20})"
+)
+_WORD = compile_lazily(r"[^\W\d_]{2,12}")
+_ANY_WORD = compile_lazily(r"[^\W\d_]+")
 
 
 def may_have_quantities(text: str) -> bool:
@@ -187,16 +189,16 @@ def _join_headings(name: str) -> str:
     return "|".join(sorted(read_headings(name), key=len, reverse=True))
 
 
-_AT = lazy_pattern(r"(?i)(?:\bat|\bum|à|@|\balle|\blas) $")
-_JOINT = lazy_pattern(r"(?i),? ?(?:at|um|à|a las|alle|às|@|from|von|on)? ?")
-_STAMP = lazy_pattern(
+_AT = compile_lazily(r"(?i)(?:\bat|\bum|à|@|\balle|\blas) $")
+_JOINT = compile_lazily(r"(?i),? ?(?:at|um|à|a las|alle|às|@|from|von|on)? ?")
+_STAMP = compile_lazily(
     r"(?<![\w-])(\d{4}-\d{2}-\d{2})[T ](\d{2}:\d{2})(:\d{2}(?:\.\d{1,9})?)?[ ]?(Z|UTC|[+-]\d{2}:?\d{2})?(?!\w)"
 )
 _M = rf"(?P<month>{_join_headings('months')})\b\.?"
 _D = r"(?P<day>\d{1,2})(?:st|nd|rd|th|er|º|ª|\.)?"
 _Y = r"(?P<year>\d{4})"
 _DATES = tuple(
-    lazy_pattern(rf"(?i){form}")
+    compile_lazily(rf"(?i){form}")
     for form in (
         rf"(?<![\w-]){_Y}[-/.年](?P<month>\d{{1,2}})[-/.月](?P<day>\d{{1,2}})(?:日|(?![\w-]))",
         r"(?<![\w/.-])(?P<month>\d{1,2})/(?P<day>\d{1,2})/(?P<year>\d{4}|\d{2})(?![\w/])",
@@ -208,7 +210,7 @@ _DATES = tuple(
 )
 _DAYS_OF = {"day": 1, "week": 7, "month": 30, "year": 365}
 _COUNT = r"(?:\d{1,3}|an?|one|two|three|four|five|six|seven|ten)"
-_RELATIVE = lazy_pattern(
+_RELATIVE = compile_lazily(
     rf"(?i)(?<!\w)(?:(?P<named>{_join_headings('days')})"
     rf"|(?P<which>next |this |last |coming |nächsten |kommenden )?(?P<weekday>{_join_headings('weekdays')})"
     rf"|in (?P<count>{_COUNT}) (?P<span>day|week|month|year)s?|(?P<back>{_COUNT}) (?P<ago>day|week|month|year)s? ago"
@@ -265,7 +267,7 @@ def _fold(text: str) -> str:
 
 
 _FOLDED = str.maketrans("ſıİ", "siI")
-_TIME = lazy_pattern(
+_TIME = compile_lazily(
     r"(?i)(?<![\w:.])(?:(?P<hour>\d{1,2})(?::(?P<minute>\d{2}))?(?::(?P<second>\d{2}))?[ ]?(?P<half>[ap]\.?m\b\.?)"
     r"|(?P<hour24>[01]?\d|2[0-3]):(?P<minute24>[0-5]\d)(?::(?P<second24>[0-5]\d))?(?![\w:])"
     r"|(?P<spoken>[01]?\d|2[0-3])(?:[ ]?h(?P<after>[0-5]\d)?| Uhr(?: (?P<uhr>[0-5]\d))?)(?!\w)"
@@ -295,11 +297,11 @@ def _read_time(found: re.Match[str]) -> str | None:
 
 _AMOUNT = r"\d{1,6}(?:\.\d{1,4})?"
 _AMOUNT_WORD = r"an?|one|two|three|four|five|six|seven|eight|nine|ten|fifteen|twenty|thirty|half an?|zwei|drei"
-_DURATION = lazy_pattern(
+_DURATION = compile_lazily(
     rf"(?i)(?<![\w.-])(?:{_AMOUNT}[ -]?|(?:{_AMOUNT_WORD})[ -])(?:{_join_headings('seconds')})(?![^\W\d_])"
     rf"(?:,? ?(?:and |und )?(?:a half\b|\d{{1,6}}[ ]?(?:{_join_headings('seconds')}|m)(?!\w))|(?<=h)\d\d(?!\w))?"
 )
-_PIECE = lazy_pattern(rf"(?i)(?:({_AMOUNT})[ -]?|({_AMOUNT_WORD})[ -])({_join_headings('seconds')}|m)(?![^\W\d_])")
+_PIECE = compile_lazily(rf"(?i)(?:({_AMOUNT})[ -]?|({_AMOUNT_WORD})[ -])({_join_headings('seconds')}|m)(?![^\W\d_])")
 
 
 def find_durations(text: str) -> Iterator[Mention]:

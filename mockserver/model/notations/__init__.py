@@ -20,7 +20,7 @@ from msgspec.structs import replace
 from mockserver.core.call import Call, Message, Tool, ToolCall, ToolChoice
 from mockserver.core.draft import DraftChoice
 from mockserver.core.json import Json, compact, try_parse
-from mockserver.core.lazy import lazy_pattern
+from mockserver.core.lazy import compile_lazily
 from mockserver.core.plan import Failure, Text, ToolUse
 from mockserver.core.seed import Seed
 from mockserver.model.shapes import find_objects, infer_shape, read_loosely
@@ -210,11 +210,11 @@ def _read_type(said: Json) -> Json:
 _SCHEMAS = ("parameters", "input_schema", "inputSchema", "args", "arguments")
 _LONGEST_ENTRY = 1_500  # characters that are read of a tool
 _ENTRY = r"(?m)^[ \t>*#(\d.)-]{0,12}(?:Tool Name:|name:|def )?[ \t\"'`*]{0,6}"
-_DESCRIBED = lazy_pattern(r"\bDescription:[ \t]*((?:[^\n]+\n?)+)|<desc>((?s:.{0,900}?))</desc>")
-_ARGUMENTS = lazy_pattern(r"(?i)\b(?:args|arguments|parameters|inputs?|schema)\b[\"']?\s*:?\s*(?=\{)")
-_SIGNATURE = lazy_pattern(r"\s*\(((?:[^()\n]|\([^()\n]*\)){0,500})\)")
-_PARAMETER = lazy_pattern(r"(\w+)\s*(?::\s*((?:[^,=\[\]]|\[[^\]]*\])+))?\s*(=)?[^,]*(?:,|$)")
-_SECTION = lazy_pattern(r"(?i)\b(?:tools?|functions?|actions?)\b[^\n]{0,80}:[ \t]*\n\s*((?:[^\n]+\n)+)")
-_LISTED = lazy_pattern(
+_DESCRIBED = compile_lazily(r"\bDescription:[ \t]*((?:[^\n]+\n?)+)|<desc>((?s:.{0,900}?))</desc>")
+_ARGUMENTS = compile_lazily(r"(?i)\b(?:args|arguments|parameters|inputs?|schema)\b[\"']?\s*:?\s*(?=\{)")
+_SIGNATURE = compile_lazily(r"\s*\(((?:[^()\n]|\([^()\n]*\)){0,500})\)")
+_PARAMETER = compile_lazily(r"(\w+)\s*(?::\s*((?:[^,=\[\]]|\[[^\]]*\])+))?\s*(=)?[^,]*(?:,|$)")
+_SECTION = compile_lazily(r"(?i)\b(?:tools?|functions?|actions?)\b[^\n]{0,80}:[ \t]*\n\s*((?:[^\n]+\n)+)")
+_LISTED = compile_lazily(
     r"(?m)^[ \t>*\d.)-]{0,12}[`*\"]{0,3}([a-zA-Z_]\w{1,60})[`*]*(?:\([^()\n]{0,300}\))?[^\n:]{0,60}?(?::| -)[ \t]+\S"
 )

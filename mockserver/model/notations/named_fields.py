@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from mockserver.core.call import Call, Message, ToolCall, ToolChoice
 from mockserver.core.draft import DraftChoice
 from mockserver.core.json import Json, compact, try_parse
-from mockserver.core.lazy import lazy_pattern
+from mockserver.core.lazy import compile_lazily
 from mockserver.core.plan import Failure, Text, ToolUse
 from mockserver.core.seed import Seed
 from mockserver.model.arguments import find_mentions
@@ -130,11 +130,11 @@ _OPENING = 40  # characters
 _MOST_READ = 50_000  # characters
 _LONGEST_ORDER = 5_000  # characters
 _MOST_STEPS = 100  # characters
-_FIELD = lazy_pattern(r"\[\[ ## (\w{1,60}) ## \]\]\n(.*?)(?=\n\[\[ ## |\Z)", re.DOTALL)
-_TAGGED = lazy_pattern(r"<((?:tool_name|tool_args|observation)_\d{1,3})>(.{0,8000}?)</\1>", re.DOTALL)
-_ORDER = lazy_pattern(r"Respond with (?:the corresponding output fields|a JSON object)([^\n]*)\s*$")
-_ASKED = lazy_pattern(
+_FIELD = compile_lazily(r"\[\[ ## (\w{1,60}) ## \]\]\n(.*?)(?=\n\[\[ ## |\Z)", re.DOTALL)
+_TAGGED = compile_lazily(r"<((?:tool_name|tool_args|observation)_\d{1,3})>(.{0,8000}?)</\1>", re.DOTALL)
+_ORDER = compile_lazily(r"Respond with (?:the corresponding output fields|a JSON object)([^\n]*)\s*$")
+_ASKED = compile_lazily(
     r"`(?:\[\[ ## )?(?!completed)(\w{1,60})(?: ## \]\])?`"
     r"(?: \(must be formatted as a valid Python ([^\n]{1,2000}?)\)(?=, then|, and|\.|$))?"
 )
-_TOOL = lazy_pattern(r"(?m)^(?:\s*\(\d{1,3}\) )?(\w{1,60}), whose description is")
+_TOOL = compile_lazily(r"(?m)^(?:\s*\(\d{1,3}\) )?(\w{1,60}), whose description is")

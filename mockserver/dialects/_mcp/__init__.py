@@ -17,7 +17,7 @@ from mockserver.core.call import Call
 from mockserver.core.frames import Frame
 from mockserver.core.http import HeaderLines, Headers, HttpRequest, Reply
 from mockserver.core.json import Json, try_parse
-from mockserver.core.lazy import lazy_pattern
+from mockserver.core.lazy import compile_lazily
 from mockserver.core.mcp_server import (
     BATCHING,
     END_SESSION,
@@ -228,7 +228,7 @@ def _decode_header(value: str) -> str:
         return value
 
 
-_CODED = lazy_pattern(r"=\?base64\?(.*)\?=")
+_CODED = compile_lazily(r"=\?base64\?(.*)\?=")
 
 
 def _is_id(value: Json) -> bool:

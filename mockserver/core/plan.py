@@ -167,6 +167,7 @@ class ToolUse(Struct, frozen=True, gc=False):
     call: ToolCall
     chunks: Chunks = "token"
     tokens: Tokens = None
+    is_json: bool = False  # its arguments are a table that was written as JSON
 
 
 @final

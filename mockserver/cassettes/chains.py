@@ -12,7 +12,8 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from mockserver.cassettes.cassette import SAID
-from mockserver.cassettes.parse_response import parse_events, parse_response
+from mockserver.cassettes.formats import parse_response
+from mockserver.cassettes.stream_events import parse_events
 from mockserver.core.episode import Episode, Sent
 from mockserver.core.json import Json, compact, try_parse
 

@@ -9,7 +9,8 @@ from msgspec import Struct
 from pydantic import Discriminator, Tag, TypeAdapter, ValidationError
 from typing_extensions import TypedDict
 
-from mockserver.cassettes.parse_response import DONE, parse_events, parse_response
+from mockserver.cassettes.formats import parse_response
+from mockserver.cassettes.stream_events import DONE, parse_events
 from mockserver.core.episode import Episode
 from mockserver.core.json import Json
 from mockserver.core.text import count_noun

@@ -14,7 +14,8 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import asdict, replace
 
-from mockserver.cassettes.parse_response import parse_response, read_usage
+from mockserver.cassettes.formats import parse_response
+from mockserver.cassettes.parsed_response import read_usage
 from mockserver.cassettes.yaml_text import Flow, write_yaml
 from mockserver.config.errors import ConfigError, MockserverError
 from mockserver.config.source import read

@@ -49,7 +49,7 @@ async def _reserve_and_plan(call: Call, visit: Visit) -> Plan:
             plan = await plan_call(visit.engine, call)
             visit.release = plan.release
             tokens = plan.outcome.weight if isinstance(plan.outcome, Answer) else 0  # known only now
-            visit.take(BYTES_PER_PROMPT * len(call.prompts) + BYTES_PER_TOKEN * tokens)
+            visit.hold(BYTES_PER_PROMPT * len(call.prompts) + BYTES_PER_TOKEN * tokens)
     if visit.reservation is not None and charge is not None:
         await visit.reservation.settle(charge, plan.outcome)
     return plan

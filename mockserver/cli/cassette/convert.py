@@ -16,8 +16,9 @@ from mockserver import __version__
 from mockserver.cassettes.addresses import ADDRESSES, DialectRoutes
 from mockserver.cassettes.cassette_file import CassetteFile
 from mockserver.cassettes.convert import Imported, SkippedExchange, import_file, make_har
+from mockserver.cassettes.formats import parse_response
 from mockserver.cassettes.mcp_definition import RecordedMcpAnswer, define_servers, make_call_rules
-from mockserver.cassettes.parse_response import ParsedChoice, ParsedResponse, parse_response
+from mockserver.cassettes.parsed_response import ParsedChoice, ParsedResponse
 from mockserver.cassettes.to_rules import READ, RecordedCall, RuleDraft, make_rules, write_rules_file
 from mockserver.cli.cassette.describe import shorten_line
 from mockserver.cli.cassette.folder import (

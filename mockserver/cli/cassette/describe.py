@@ -3,7 +3,9 @@
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 
-from mockserver.cassettes.parse_response import ParsedChoice, ParsedResponse, parse_events, parse_response
+from mockserver.cassettes.formats import parse_response
+from mockserver.cassettes.parsed_response import ParsedChoice, ParsedResponse
+from mockserver.cassettes.stream_events import parse_events
 from mockserver.core.call import Call, Message
 from mockserver.core.episode import Episode, join_header
 from mockserver.core.http import Headers, read_media_type

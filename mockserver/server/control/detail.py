@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import asdict, replace
 
-from mockserver.cassettes.parse_response import ParsedPart, parse_response
+from mockserver.cassettes.formats import parse_response
+from mockserver.cassettes.parsed_response import ParsedPart
 from mockserver.config.errors import ConfigError
 from mockserver.core.call import OTHER, Call, Message, Options
 from mockserver.core.episode import Recorded, find_format

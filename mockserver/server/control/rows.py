@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 import msgspec
 from msgspec import Struct
 
-from mockserver.cassettes.parse_response import ParsedResponse, parse_response
+from mockserver.cassettes.formats import parse_response
+from mockserver.cassettes.parsed_response import ParsedResponse
 from mockserver.core.call import Call
 from mockserver.core.episode import Recorded, find_format
 from mockserver.core.json import Json, compact, drop_empty

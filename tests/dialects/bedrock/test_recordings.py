@@ -11,7 +11,8 @@ from msgspec.structs import replace
 
 from mockserver.cassettes.convert import import_file
 from mockserver.cassettes.format import read_documents, write_document
-from mockserver.cassettes.parse_response import ParsedResponse, parse_response
+from mockserver.cassettes.formats import parse_response
+from mockserver.cassettes.parsed_response import ParsedResponse
 from mockserver.cassettes.redaction.redact import Redactor
 from mockserver.cassettes.to_rules import write_rules_file
 from mockserver.cassettes.verify import find_misshapen

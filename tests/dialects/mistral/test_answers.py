@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from mockserver.cassettes.parse_response import parse_response
+from mockserver.cassettes.formats import parse_response
 from mockserver.cassettes.verify import find_misshapen
 from mockserver.core.http import HttpRequest
 from mockserver.core.validation import Validation

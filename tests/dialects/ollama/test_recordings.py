@@ -6,7 +6,8 @@ from typing import Any
 import httpx
 import pytest
 
-from mockserver.cassettes.parse_response import ParsedResponse, parse_response
+from mockserver.cassettes.formats import parse_response
+from mockserver.cassettes.parsed_response import ParsedResponse
 from mockserver.cassettes.to_rules import write_rules_file
 from mockserver.cassettes.verify import find_misshapen
 from mockserver.testing import MockServer, MockServerWarning

@@ -11,6 +11,7 @@ class MustWait(Exception):  # noqa: N818  # that is no error
     """A coroutine that was begun has to wait; whoever awaits `rest`, in a task, goes on with it."""
 
     def __init__(self, rest: Awaitable[Any]) -> None:
+        super().__init__("a coroutine waits for something that nobody here can wait for")
         self.rest = rest
 
 

@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from mockserver.cassettes.parse_response import ParsedResponse, ParsedToolCall, parse_response
+from mockserver.cassettes.formats import parse_response
+from mockserver.cassettes.parsed_response import ParsedResponse, ParsedToolCall
 from mockserver.core.episode import Recorded
 from tests.kit.episodes import episode
 from tests.kit.local import local

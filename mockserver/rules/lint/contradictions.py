@@ -56,12 +56,12 @@ def find_contradictions(call: Call, draft: Draft, *, shows_reasoning: bool = Tru
     """
     if draft.broken is not None or call.operation not in _OPERATIONS:
         return ()
-    found: dict[str, None] = {}
+    found: list[str] = []
     if not shows_reasoning and _has_reasoning(draft):
-        found[f"has reasoning, which {call.label} does not show in {call.operation}"] = None
+        found.append(f"has reasoning, which {call.label} does not show in {call.operation}")
     for choice in draft.choices[: call.options.n]:
-        found.update(dict.fromkeys(_check_choice(call, choice)))
-    reasons = tuple(found)
+        found += _check_choice(call, choice)
+    reasons = tuple(dict.fromkeys(found))
     memory = vars(draft).get(_MEMORY)
     if memory is None:  # most that are made for one call do not come again
         vars(draft)[_MEMORY] = {}

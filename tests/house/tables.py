@@ -18,7 +18,7 @@ from mockserver.config.settings import KeySettings, LimitsTable, ModelSettings, 
 from mockserver.config.source import Document
 from mockserver.config.tables import BaseTable
 from mockserver.config.timing import PROFILES
-from mockserver.core.action import POSITIONS, Option, counts, options
+from mockserver.core.action import POSITIONS, Option, is_counted, list_options
 from mockserver.core.http import HttpRequest, Reply
 from mockserver.core.plan import REASON_OF_STATUS, REASONS, Failure, Timing
 from mockserver.delivery.faults import FAULTS
@@ -406,7 +406,7 @@ def _faults() -> str:
 
 
 def _positions() -> str:
-    rows = [(f"`{where}: {3 if counts(where) else 'true'}`", about) for where, about in POSITIONS.items()]
+    rows = [(f"`{where}: {3 if is_counted(where) else 'true'}`", about) for where, about in POSITIONS.items()]
     return markdown_table(("position", "meaning"), rows)
 
 
@@ -416,12 +416,12 @@ def _run_outcomes() -> str:
 
 
 def _usual_place(fault: type[Any]) -> str:
-    place = next((each.default for each in options(fault) if each.kind == "position"), None)
-    return "" if place is None else f"`{place.where}: {place.count}`" if counts(place.where) else f"`{place.where}`"
+    place = next((each.default for each in list_options(fault) if each.kind == "position"), None)
+    return "" if place is None else f"`{place.where}: {place.count}`" if is_counted(place.where) else f"`{place.where}`"
 
 
 def _more(fault: type[Any]) -> Iterator[str]:
-    for each in options(fault):
+    for each in list_options(fault):
         if each.kind != "position":
             words = f" ({', '.join(f'`{word}`' for word in each.among)})" if each.among else ""
             yield f"`{each.name}{_usual(each)}`: {each.about}{words}"

@@ -14,10 +14,10 @@ from msgspec.structs import replace
 from pydantic_core import to_json
 
 from mockserver.core.call import Call
-from mockserver.core.frames import Frame
+from mockserver.core.frames import Frame, write_retry
 from mockserver.core.http import HeaderLines, Headers, HttpRequest, Reply
 from mockserver.core.json import Json, try_parse
-from mockserver.core.lazy import lazy_pattern
+from mockserver.core.lazy import compile_lazily
 from mockserver.core.mcp_server import (
     BATCHING,
     END_SESSION,
@@ -228,7 +228,7 @@ def _decode_header(value: str) -> str:
         return value
 
 
-_CODED = lazy_pattern(r"=\?base64\?(.*)\?=")
+_CODED = compile_lazily(r"=\?base64\?(.*)\?=")
 
 
 def _is_id(value: Json) -> bool:
@@ -290,7 +290,7 @@ def _make_frame(message: Mapping[str, Json]) -> Frame:
 
 def _make_beginning(place: McpEventId) -> Frame:
     """Return the event without data after which a client takes up a stream that broke off at once, and how soon."""
-    return Frame(b"\nretry: %d" % _RETRY, id=str(place), part="open")
+    return Frame(write_retry(_RETRY), id=str(place), part="open")
 
 
 _RETRY = 100  # milliseconds: a test need not wait longer

@@ -15,7 +15,17 @@ from msgspec import UNSET, Raw, Struct, to_builtins
 from msgspec.json import decode, encode
 from msgspec.structs import replace
 
-from mockserver.core.call import Call, Message, Options, PlainMessages, Tool, ToolCall, ToolChoice, Toolset, digest
+from mockserver.core.call import (
+    Call,
+    Message,
+    Options,
+    PlainMessages,
+    Tool,
+    ToolCall,
+    ToolChoice,
+    Toolset,
+    compute_digest,
+)
 from mockserver.core.http import HttpRequest, Reply
 from mockserver.core.json import Json, compact, encode_sorted
 from mockserver.core.lazy import LazyValue, Memo
@@ -158,7 +168,7 @@ def _read_typed(http: HttpRequest, dialect: str, url_fields: Body) -> Call | Non
         is_sound=type(messages) is PlainMessages or _are_answered(messages),
     )
     known = vars(call)
-    known["fingerprint"] = digest(written)
+    known["fingerprint"] = compute_digest(written)
     if not url_fields:
         known["written"] = body
     return call

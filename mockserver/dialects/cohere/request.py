@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from mockserver.core.call import TOOL_NAME, Call, IdShape, Message, Options, ToolCall, ToolChoice
 from mockserver.core.http import HttpRequest
 from mockserver.core.json import Json, compact
-from mockserver.core.tokens import APPROX, part_tokens
+from mockserver.core.tokens import APPROX, count_part_tokens
 from mockserver.core.validation import Validation
 from mockserver.dialects._openai_api.chat import find_chat_meaning, make_tool, write_schema
 from mockserver.dialects._parse import (
@@ -147,7 +147,7 @@ def _make_file(document: Body, *, is_citable: bool) -> Body:
 
 def count_part(part: Body) -> int:
     file = part.get("file")
-    return APPROX.count(file["text"]) if isinstance(file, Mapping) and "text" in file else part_tokens(part)
+    return APPROX.count(file["text"]) if isinstance(file, Mapping) and "text" in file else count_part_tokens(part)
 
 
 def _read_tool_choice(choice: Json, *, is_offered: bool) -> ToolChoice:

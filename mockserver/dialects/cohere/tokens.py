@@ -6,7 +6,7 @@ from mockserver.core.call import Call, Message
 from mockserver.core.http import HttpRequest, Reply
 from mockserver.core.json import Json
 from mockserver.core.plan import Stored
-from mockserver.core.tokens import Token, token_id
+from mockserver.core.tokens import Token, find_token_id
 from mockserver.core.validation import Validation
 from mockserver.dialects import Operation
 from mockserver.dialects._parse import Body, complain, read_request
@@ -62,7 +62,7 @@ def _cut_short(token: str) -> Iterator[str]:
 
 def _find_number(token: str) -> int:
     """Return the number of a token: without a vocabulary, that of its bytes, so that the text can be read from it."""
-    return token_id(token) if isinstance(token, Token) else int.from_bytes(token.encode("utf-8", "replace"), "big")
+    return find_token_id(token) if isinstance(token, Token) else int.from_bytes(token.encode("utf-8", "replace"), "big")
 
 
 def _render_text(call: Call, stored: Stored) -> Reply:

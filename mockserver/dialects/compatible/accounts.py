@@ -10,7 +10,7 @@ from mockserver.core.call import Call
 from mockserver.core.http import HttpRequest, Reply
 from mockserver.core.json import Json
 from mockserver.core.plan import Models
-from mockserver.core.tokens import token_id
+from mockserver.core.tokens import find_token_id
 from mockserver.core.validation import Validation
 from mockserver.dialects import Operation
 from mockserver.dialects._parse import complain, parse_models, read_object
@@ -304,7 +304,7 @@ def _render_tokens(call: Call, outcome: Models) -> Reply:
     shown = {
         "count": len(tokens),
         "max_model_len": MAX_MODEL_LENGTH,
-        "tokens": [token_id(token) for token in tokens],
+        "tokens": [find_token_id(token) for token in tokens],
         "token_strs": [*tokens] if call.raw.get("return_token_strs") else None,
     }
     return make_json_reply(200, shown, lines=write_request_id(call.http, call))

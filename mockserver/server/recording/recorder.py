@@ -15,7 +15,7 @@ from mockserver.core.call import Call
 from mockserver.core.episode import Episode, Recorded, RecordedEvent, Sent
 from mockserver.core.event_stream import MEDIA_TYPE, is_whole, read_message, split_messages
 from mockserver.core.http import WITHOUT_BODY, RawHeaders
-from mockserver.core.lazy import lazy_pattern
+from mockserver.core.lazy import compile_lazily
 from mockserver.core.plan import Failure
 from mockserver.core.row import Row
 from mockserver.core.seed import monotonic, wall
@@ -33,7 +33,7 @@ MAX_RECORDED = 1 << 26  # bytes of an answer; a larger one is not kept
 _MAX_WHY = 2000  # characters of why an answer is not recorded
 _CODED_BODY_HEADERS = (b"content-encoding", b"content-length")  # headers that do not fit decoded bytes
 
-_LINE_END = lazy_pattern(rb"\n")
+_LINE_END = compile_lazily(rb"\n")
 
 
 class RecordingJob(Struct, frozen=True):

@@ -168,7 +168,7 @@ def make_answer_reply(
 
 
 def fail_with_detail(errors: ErrorTable) -> Callable[[HttpRequest, Failure, Call | None], Reply]:
-    """Return what makes a failure an error of one text, `{"detail": ...}`."""
+    """Return a function that renders failures as errors of one text, `{"detail": ...}`."""
 
     def fail(http: HttpRequest, failure: Failure, call: Call | None) -> Reply:
         if (failure.message or "").startswith((BAD_JSON, OTHER_MEDIA)):  # a message in OpenAI's words
@@ -189,7 +189,7 @@ def prepend_lines(reply: Reply, lines: str) -> Reply:
 
 
 def merge_headers(own: Headers | HeaderLines, over: Headers) -> Headers | HeaderLines:
-    """Return both, without those of `own` that `over` also has."""
+    """Return the headers of `own`, without those whose names `over` has, and then those of `over`."""
     if not over:
         return own
     names = {*map(str.lower, dict(over))}
@@ -197,7 +197,7 @@ def merge_headers(own: Headers | HeaderLines, over: Headers) -> Headers | Header
 
 
 def put_headers(headers: Headers | HeaderLines, others: Headers) -> Headers | HeaderLines:
-    """Return both, without those of the first that have the names of others, which are fit to be sent as they are."""
+    """Return the headers and after them the others, which replace those of their names and are sent as they are."""
     if not others:
         return headers
     if type(headers) is not HeaderLines:
@@ -208,7 +208,7 @@ def put_headers(headers: Headers | HeaderLines, others: Headers) -> Headers | He
 
 @lru_cache(maxsize=32)
 def _compile_lines(names: frozenset[str]) -> re.Pattern[str]:
-    """Return what finds the lines of headers with these names."""
+    """Return a pattern that finds the lines of headers with these names."""
     return re.compile(rf"^(?:{'|'.join(map(re.escape, sorted(names)))}):[^\r]*\r\n", re.MULTILINE)
 
 
@@ -220,10 +220,12 @@ def make_request_hex(http: HttpRequest, call: Call | None) -> str:
 
 
 def write_request_id(http: HttpRequest, call: Call | None) -> str:
+    """Return the header line with the id of a request, which follows from the request."""
     return f"x-request-id: req_{make_request_hex(http, call)}\r\n"
 
 
 def make_request_uuid(http: HttpRequest, call: Call | None) -> str:
+    """Return the id of a request in the form of a UUID."""
     return group_as_uuid(make_request_hex(http, call))
 
 
@@ -233,6 +235,7 @@ def write_openai_rate_limits(standings: Standings) -> Headers:
 
 
 def write_remaining_limits(standings: Standings) -> Headers:
+    """Return the remaining amounts of requests and tokens, if they are limited."""
     kinds = (("requests", standings.requests), ("tokens", standings.tokens))
     return tuple((f"x-ratelimit-remaining-{kind}", str(one.left)) for kind, one in kinds if one is not None)
 
@@ -252,16 +255,19 @@ def _make_three_headers(kind: str, standing: Standing | None) -> Headers:
 
 
 def show_model(name: str, created: int) -> dict[str, Json]:
+    """Return a model as OpenAI lists it, created at this Unix time."""
     return {"id": name, "object": "model", "created": created, "owned_by": "mockserver"}
 
 
 def make_model_operations(
     dialect: str,
     lines: RequestLines,
-    shown: Callable[[str, int], dict[str, Json]] = show_model,
+    show: Callable[[str, int], dict[str, Json]] = show_model,
 ) -> tuple[Operation, Operation]:
+    """Return the operations that list all models and retrieve one, each as `show(name, created)` writes it."""
+
     def render(call: Call, outcome: Models) -> Reply:
-        listed = [shown(name, outcome.created) for name in outcome.names]
+        listed = [show(name, outcome.created) for name in outcome.names]
         body = listed[0] if call.operation == "model" else {"object": "list", "data": listed}
         return make_json_reply(200, body, lines=lines(call.http, call))
 

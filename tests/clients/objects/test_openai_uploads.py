@@ -127,7 +127,7 @@ def test_of_a_large_recording_only_the_beginning_is_heard(
 
 def test_a_field_may_not_be_as_large_as_a_file(server: Served, uploader: OpenAI) -> None:
     before = server.memory("VmHWM")
-    with pytest.raises(openai.BadRequestError, match="fields that are no files have more than 16,000,000 bytes"):
+    with pytest.raises(openai.BadRequestError, match="the fields other than files have more than 16,000,000 bytes"):
         uploader.files.create(file=("a.txt", b"a"), purpose="x" * len(LARGE))  # type: ignore[arg-type]
     assert server.memory("VmHWM") < before + MARGIN
 

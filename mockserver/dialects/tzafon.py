@@ -460,8 +460,8 @@ STORED = StoredResponses(
     refuse,
     renderer=RESPONSES,
     lines=write_request_id,
-    take=_parse_responses,
-    final=True,
+    parse_input=_parse_responses,
+    is_final=True,
 )
 DIALECT = Dialect(
     name=NAME,

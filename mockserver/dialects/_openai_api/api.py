@@ -51,6 +51,7 @@ class OpenAIApi(Struct, frozen=True):
     refer: Callable[[Call], Call] | None = None
 
     def make_inference_operations(self) -> tuple[Operation, ...]:
+        """Return the operations on chats, completions and embeddings."""
         return (self._make_chat_operation(), self._make_completion_operation(), self._make_embedding_operation())
 
     def _make_chat_operation(self) -> Operation:
@@ -91,6 +92,8 @@ class OpenAIApi(Struct, frozen=True):
         return Operation("embeddings", "POST", "/embeddings", parse=parse, render=render)
 
     def make_responses_operation(self) -> Operation:
+        """Return the operation that creates a response."""
+
         def render(call: Call, outcome: Answer) -> Reply:
             return make_responses_reply(call, outcome, renderer=RESPONSES, lines=self._answer_lines(call, outcome))
 
@@ -112,9 +115,15 @@ class OpenAIApi(Struct, frozen=True):
         def complete(call: Call, answer: Answer) -> dict[str, Any]:
             return self.chat.body(answer, call.options)
 
-        take = partial(parse_openai_responses, dialect=self.dialect, only_input=True)
-        responses = StoredResponses(self.dialect, refuse, renderer=RESPONSES, lines=self.lines, take=take)
-        return (*responses.make_operations(), *make_stored_chat_operations(self.dialect, complete, self.lines, refuse))
+        responses = StoredResponses(
+            self.dialect,
+            refuse,
+            renderer=RESPONSES,
+            lines=self.lines,
+            parse_input=partial(parse_openai_responses, dialect=self.dialect, only_input=True),
+        )
+        chats = make_stored_chat_operations(self.dialect, completion=complete, lines=self.lines, refuse=refuse)
+        return (*responses.make_operations(), *chats)
 
     def _answer_lines(self, call: Call, answer: Answer) -> str:
         return self.lines(call.http, call) + self.rate_limits(answer.usage.prompt)

@@ -33,7 +33,7 @@ from mockserver.dialects._openai_api.chat_bodies import (
     NamedFunction,
     StreamOptions,
     make_chat_model,
-    make_request_message,
+    make_message_type,
 )
 from mockserver.dialects._openai_api.completions import MAX_PROMPTS
 
@@ -212,7 +212,7 @@ CompletionRequest = closed_shape(
 # and contents without parts, as LangChain sends them.
 ChatCompletionRequest = shape(
     **_SAMPLING,
-    messages=list_of(make_request_message(None), 1),
+    messages=list_of(make_message_type(None), 1),
     tools=optional(list_of(ChatTool)),
     tool_choice=optional(ToolChoice),
     parallel_tool_calls=optional(Bool),

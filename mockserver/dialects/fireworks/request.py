@@ -27,9 +27,9 @@ from mockserver.dialects._openai_api.chat import (
 from mockserver.dialects._openai_api.completions import (
     WHOLE_PROMPT,
     count_choices,
+    explain_long_echo,
+    explain_many_choices,
     make_completion_call,
-    refuse_long_prompt,
-    refuse_many_prompts,
 )
 from mockserver.dialects._parse import (
     Body,
@@ -151,11 +151,11 @@ def parse_completion(http: HttpRequest, validation: Validation) -> Call:
     body, parsed = _read_request(COMPLETION, http, validation)
     if validation is not Validation.OFF:
         _refuse_conflicts(parsed)
-    if (message := refuse_many_prompts(parsed)) is not None:
+    if (message := explain_many_choices(parsed)) is not None:
         raise refuse(Complaint("conflict", ("n",), got=parsed["n"], message=message))
     options = _USUAL if _ASKING.isdisjoint(parsed) else _read_options(parsed)
     call = make_completion_call(http, body, parsed=parsed, options=options, dialect=NAME, ids=_IDS)
-    if (field := _find_repeating_field(parsed)) is not None and (message := refuse_long_prompt(call)) is not None:
+    if (field := _find_repeating_field(parsed)) is not None and (message := explain_long_echo(call)) is not None:
         raise refuse(Complaint("conflict", (field,), got=body[field], message=message))
     if _RESHAPED.isdisjoint(body):
         return call

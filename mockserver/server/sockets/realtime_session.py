@@ -24,7 +24,7 @@ from mockserver.core.tokens import APPROX
 from mockserver.core.validation import find_validation
 from mockserver.dialects._openai_api.realtime.events import read_event
 from mockserver.dialects._openai_api.realtime.sessions import LASTS, make_session, read_output, update_session
-from mockserver.dialects._openai_api.realtime.turns import fail_events, read_error
+from mockserver.dialects._openai_api.realtime.turns import make_failed_events, read_error
 from mockserver.dialects._openai_api.responses import list_connectors, read_tool
 from mockserver.dialects._parse import Body, read_json
 from mockserver.dialects._reply import STREAM_LINES
@@ -89,7 +89,7 @@ class RealtimeSession(RecordedSession):
         self._upstream = RealtimeUpstream()
         self._events = 0
         self._named = 0
-        self._session: Body = make_session("realtime", "", "", 0)
+        self._session: Body = make_session("realtime", "", model="")
         self._input = InputBuffer(self._session["audio"]["input"])
         self._name = self._conversation_id = ""
         self._event_id: str | None = None  # of the event that is taken
@@ -141,7 +141,7 @@ class RealtimeSession(RecordedSession):
         if kind == "realtime" and not model and "call_id" not in query:
             raise TurnedAway(_refuse("missing_model", _NO_NAME), BAD_REQUEST)
         self._check_model(model)
-        usual = make_session(kind, self._name, model, policy.clock.now() + LASTS)
+        usual = make_session(kind, self._name, model=model, expires_at=policy.clock.now() + LASTS)
         return {**usual, **stated, **{key: usual[key] for key in ("id", "expires_at")}}
 
     async def _find_secret(self) -> KeptObject | None:
@@ -460,7 +460,7 @@ class RealtimeSession(RecordedSession):
         reply = response.reply
         if response.forwarded is None and reply.status >= 400 and not is_stream(response):
             name = f"resp_{self._engine.policy.seed.alnum(21, 'failed response', self._name, str(self._name_item()))}"
-            events = fail_events(reply, name, turn.body)
+            events = make_failed_events(reply, name, turn.body)
             response.reply = replace(
                 reply, headers=HeaderLines(STREAM_LINES), body=b"", frames=events, pieces=None, tokens=0
             )

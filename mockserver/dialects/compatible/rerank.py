@@ -62,8 +62,8 @@ def _render_vllm(call: Call, outcome: Ranking) -> Reply:
     return make_json_reply(200, body, lines=write_request_id(call.http, call), headers=outcome.headers)
 
 
-class _RerankApi(Struct, frozen=True):
-    """The rerank of a host: what it takes, where, and what it answers."""
+class _RerankApi(Struct, frozen=True, kw_only=True):
+    """How a host ranks documents: the model of its requests, its paths, and its replies."""
 
     model: Model
     paths: tuple[str, ...]
@@ -72,8 +72,8 @@ class _RerankApi(Struct, frozen=True):
 
 
 _APIS: Mapping[str, _RerankApi] = {
-    "together": _RerankApi(_TOGETHER, ("/rerank",), _render_together),
-    "vllm": _RerankApi(_VLLM, ("/rerank", "/v2/rerank"), _render_vllm, VLLM.models[0]),
+    "together": _RerankApi(model=_TOGETHER, paths=("/rerank",), render=_render_together),
+    "vllm": _RerankApi(model=_VLLM, paths=("/rerank", "/v2/rerank"), render=_render_vllm, usual_model=VLLM.models[0]),
 }
 
 

@@ -1,6 +1,6 @@
 """Fireworks: text completions with their published schema, chat, embeddings, and recordings (https://docs.fireworks.ai)."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import lru_cache
 
 from pydantic_core import to_json
@@ -71,11 +71,11 @@ def _answer_lines(call: Call, answer: Answer) -> str:
         return own
     body = call.raw
     speculated = _write_metric_lines(measure_speculation(body, answer))
-    sampling = "{}" if _SAMPLING.isdisjoint(body) else _show_sampling(body)
+    sampling = "{}" if _SAMPLING.isdisjoint(body) else _write_sampling(body)
     return f"{own}{_write_usual_metric_lines(answer.usage)}{speculated}fireworks-sampling-options: {sampling}\r\n"
 
 
-def _show_sampling(body: Mapping[str, Json]) -> str:
+def _write_sampling(body: Mapping[str, Json]) -> str:
     return to_json({name: body[name] for name in _SAMPLING if body.get(name) is not None}).decode()
 
 
@@ -90,25 +90,25 @@ def _write_metric_lines(metrics: Mapping[str, Json]) -> str:
 
 @lru_cache(maxsize=4096)
 def _count_tokens_left(prompt: int, generated: int) -> str:
-    sent = (TOKENS_OF_PROMPTS, max(TOKENS_OF_PROMPTS - prompt, 0))
-    return write_lines(_list_remaining(sent, (TOKENS_GENERATED, max(TOKENS_GENERATED - generated, 0))))
-
-
-def _rate_limit_headers(standings: Standings) -> Headers:
-    tokens = standings.tokens
-    return () if tokens is None else _list_remaining((tokens.limit, tokens.left), (tokens.limit, tokens.left))
-
-
-def _list_remaining(sent: tuple[int, int], generated: tuple[int, int]) -> Headers:
-    (limit, left), (most, rest) = map(str, sent), map(str, generated)
-    return (
-        ("x-ratelimit-limit-tokens-prompt", limit),
-        ("x-ratelimit-remaining-tokens-prompt", left),
-        ("x-ratelimit-limit-tokens-cache-adjusted-prompt", limit),
-        ("x-ratelimit-remaining-tokens-cache-adjusted-prompt", left),
-        ("x-ratelimit-limit-tokens-generated", most),
-        ("x-ratelimit-remaining-tokens-generated", rest),
+    limits = (
+        *_list_limits("prompt", TOKENS_OF_PROMPTS, left=max(TOKENS_OF_PROMPTS - prompt, 0)),
+        *_list_limits("generated", TOKENS_GENERATED, left=max(TOKENS_GENERATED - generated, 0)),
     )
+    return write_lines(limits)
+
+
+def _list_rate_limits(standings: Standings) -> Headers:
+    tokens = standings.tokens
+    if tokens is None:
+        return ()
+    kinds = ("prompt", "generated")
+    return tuple([header for kind in kinds for header in _list_limits(kind, tokens.limit, left=tokens.left)])
+
+
+def _list_limits(kind: str, limit: int, *, left: int) -> Iterator[tuple[str, str]]:
+    for name in ("prompt", "cache-adjusted-prompt") if kind == "prompt" else (kind,):
+        yield f"x-ratelimit-limit-tokens-{name}", str(limit)
+        yield f"x-ratelimit-remaining-tokens-{name}", str(left)
 
 
 def _fail(http: HttpRequest, failure: Failure, call: Call | None) -> Reply:
@@ -202,7 +202,7 @@ DIALECT = Dialect(
     ),
     read_credential=read_bearer,
     fail=_fail,
-    rate_limit_headers=_rate_limit_headers,
+    rate_limit_headers=_list_rate_limits,
     models=(
         "accounts/fireworks/models/kimi-k2-instruct-0905",
         "accounts/fireworks/models/deepseek-v3p1",

@@ -48,7 +48,7 @@ class Block(Struct, frozen=True):
 class MessageRenderer(Renderer[MessageOptions]):
     """Renders messages."""
 
-    def body(self, answer: Answer, options: MessageOptions) -> dict[str, Json]:
+    def render_body(self, answer: Answer, options: MessageOptions) -> dict[str, Json]:
         content = [block.body for block in list_blocks(answer, options)]
         return {
             **_make_head(answer, content),
@@ -57,7 +57,7 @@ class MessageRenderer(Renderer[MessageOptions]):
             **options.extra,
         }
 
-    def frames(self, answer: Answer, options: MessageOptions) -> Iterator[Frame]:
+    def render_frames(self, answer: Answer, options: MessageOptions) -> Iterator[Frame]:
         counted = answer.usage
         extra = dict(options.usage)
         done = {key: extra.pop(key) for key in ("iterations",) if key in extra}  # is known at the end only

@@ -61,7 +61,7 @@ class ConverseRenderer(Renderer[ConverseOptions]):
 
     seals = True
 
-    def body(self, answer: Answer, options: ConverseOptions) -> dict[str, Json]:
+    def render_body(self, answer: Answer, options: ConverseOptions) -> dict[str, Json]:
         choice = answer.choices[0]
         message = {"content": [block.body for block in list_blocks(answer, options)], "role": "assistant"}
         return {
@@ -74,7 +74,7 @@ class ConverseRenderer(Renderer[ConverseOptions]):
             "usage": make_usage(answer.usage, options),
         }
 
-    def frames(self, answer: Answer, options: ConverseOptions) -> Iterator[Frame]:
+    def render_frames(self, answer: Answer, options: ConverseOptions) -> Iterator[Frame]:
         choice = answer.choices[0]
         yield make_frame("messageStart", {"role": "assistant"}, "open")
         for index, block in enumerate(list_blocks(answer, options)):

@@ -41,8 +41,8 @@ class ClaudeRenderer(MessageRenderer):
 
     seals = True
 
-    def frames(self, answer: Answer, options: MessageOptions) -> Iterator[Frame]:
-        events = super().frames(answer, options)
+    def render_frames(self, answer: Answer, options: MessageOptions) -> Iterator[Frame]:
+        events = super().render_frames(answer, options)
         return wrap_events((event for event in events if event.event != "ping"), answer.usage)
 
 
@@ -51,10 +51,10 @@ class CompletionRenderer(Renderer[None]):
 
     seals = True
 
-    def body(self, answer: Answer, options: None) -> dict[str, Json]:
+    def render_body(self, answer: Answer, options: None) -> dict[str, Json]:
         return make_completion(answer)
 
-    def frames(self, answer: Answer, options: None) -> Iterator[Frame]:
+    def render_frames(self, answer: Answer, options: None) -> Iterator[Frame]:
         return wrap_events(stream_completion(answer), answer.usage)
 
 
@@ -63,8 +63,8 @@ class ChatChunkRenderer(ChatRenderer):
 
     seals = True
 
-    def frames(self, answer: Answer, options: Options) -> Iterator[Frame]:
-        return wrap_events((chunk for chunk in super().frames(answer, options) if chunk is not DONE), answer.usage)
+    def render_frames(self, answer: Answer, options: Options) -> Iterator[Frame]:
+        return wrap_events((chunk for chunk in super().render_frames(answer, options) if chunk is not DONE), answer.usage)
 
 
 class NovaRenderer(ConverseRenderer):
@@ -73,13 +73,13 @@ class NovaRenderer(ConverseRenderer):
     In a stream, each event is an object with its name.
     """
 
-    def body(self, answer: Answer, options: ConverseOptions) -> dict[str, Json]:
-        whole = super().body(answer, options)
+    def render_body(self, answer: Answer, options: ConverseOptions) -> dict[str, Json]:
+        whole = super().render_body(answer, options)
         return {key: whole[key] for key in ("output", "stopReason")} | {"usage": _count(answer.usage)}
 
-    def frames(self, answer: Answer, options: ConverseOptions) -> Iterator[Frame]:
+    def render_frames(self, answer: Answer, options: ConverseOptions) -> Iterator[Frame]:
         return wrap_events(
-            (_name_event(event, answer.usage) for event in super().frames(answer, options)), answer.usage
+            (_name_event(event, answer.usage) for event in super().render_frames(answer, options)), answer.usage
         )
 
 
@@ -120,12 +120,12 @@ class TextFormatRenderer(Renderer[None]):
         super().__init__()
         self._form = form
 
-    def body(self, answer: Answer, options: None) -> dict[str, Json]:
+    def render_body(self, answer: Answer, options: None) -> dict[str, Json]:
         form = self._form
         text = join_spoken(answer.choices[0])
         return form.piece(text, answer, True) if form.whole is None else form.whole(text, answer)
 
-    def frames(self, answer: Answer, options: None) -> Iterator[Frame]:
+    def render_frames(self, answer: Answer, options: None) -> Iterator[Frame]:
         return wrap_events(self._list_pieces(answer), answer.usage)
 
     def _list_pieces(self, answer: Answer) -> Iterator[Frame]:

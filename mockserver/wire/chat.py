@@ -142,10 +142,10 @@ class ChatRenderer(Renderer[Options]):
         self._write_usage = lru_cache(maxsize=1024)(lambda usage: to_json(make_chat_usage(usage, layout)))
         self._find_writer = lru_cache(maxsize=256)(self._make_writer)
 
-    def body(self, answer: Answer, options: Options) -> Object:
+    def render_body(self, answer: Answer, options: Options) -> Object:
         return _Completion(answer, self.layout, options.service_tier).make_body()
 
-    def frames(self, answer: Answer, options: Options) -> Iterator[Frame]:
+    def render_frames(self, answer: Answer, options: Options) -> Iterator[Frame]:
         """Yield the frames, with a hole for the usage so far where it grows."""
         include_usage = options.include_usage or self.layout.stream_usage in _UNASKED
         if self.layout.comment:
@@ -161,7 +161,7 @@ class ChatRenderer(Renderer[Options]):
         write = self._find_writer(replace(answer.usage, completion=0))
         filled = self.fill_frames(answer, options)
         if filled is None:
-            return tell_tokens(self.frames(answer, options), write)
+            return tell_tokens(self.render_frames(answer, options), write)
         return CountedFrames(filled, lambda: map(write, accumulate(filled.weights)))
 
     def _make_writer(self, usage: Usage) -> Callable[[int], bytes]:

@@ -68,7 +68,7 @@ def _join(parts: Iterable[Part]) -> str:
 class CohereRenderer(Renderer[CohereOptions]):
     """Renders messages."""
 
-    def body(self, answer: Answer, options: CohereOptions) -> dict[str, Json]:
+    def render_body(self, answer: Answer, options: CohereOptions) -> dict[str, Json]:
         choice = answer.choices[0]
         layout = lay_out(choice, options)
         message: dict[str, Json] = {"role": "assistant"}
@@ -88,7 +88,7 @@ class CohereRenderer(Renderer[CohereOptions]):
             )
         return body
 
-    def frames(self, answer: Answer, options: CohereOptions) -> Iterator[Frame]:
+    def render_frames(self, answer: Answer, options: CohereOptions) -> Iterator[Frame]:
         choice = answer.choices[0]
         layout = lay_out(choice, options)
         message = {"role": "assistant", "content": [], "tool_plan": "", "tool_calls": [], "citations": []}
@@ -114,8 +114,8 @@ class CohereRenderer(Renderer[CohereOptions]):
 class CohereLineRenderer(CohereRenderer):
     """Renders messages, and streams of them with a line of JSON for each event."""
 
-    def frames(self, answer: Answer, options: CohereOptions) -> Iterator[Frame]:
-        for frame in super().frames(answer, options):
+    def render_frames(self, answer: Answer, options: CohereOptions) -> Iterator[Frame]:
+        for frame in super().render_frames(answer, options):
             if frame is not DONE:
                 yield replace(frame, data=frame.data + b"\n", event=None, framing="bare")
 

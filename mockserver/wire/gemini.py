@@ -50,7 +50,7 @@ class GeminiOptions(Struct, frozen=True):
 class GeminiRenderer(Renderer[GeminiOptions]):
     """Renders bodies; those for Vertex AI have numbers that are made of the text."""
 
-    def body(self, answer: Answer, options: GeminiOptions) -> Object:
+    def render_body(self, answer: Answer, options: GeminiOptions) -> Object:
         candidates = [_render_candidate(choice, at, answer, options) for at, choice in enumerate(answer.choices)]
         said = {"candidates": candidates, **_make_feedback(answer)}
         return _make_response(said, make_usage_metadata(answer.usage, options), answer, options)
@@ -71,7 +71,7 @@ class GeminiRenderer(Renderer[GeminiOptions]):
                 made.append(b"" if call is None else _indent_arguments(call["args"], options.indent))
         return Outline((options.thoughts, options.signed, options.indent, *map(bool, made)), tuple(made))
 
-    def frames(self, answer: Answer, options: GeminiOptions) -> Iterator[Frame]:
+    def render_frames(self, answer: Answer, options: GeminiOptions) -> Iterator[Frame]:
         """Yield the frames, but for the last with a hole for the tokens so far."""
         return _Stream(answer, options, is_uncounted=True).events()
 

@@ -25,7 +25,7 @@ class ConversationOptions(Struct, frozen=True):
 class ConversationRenderer(Renderer[ConversationOptions]):
     """Renders responses of conversations, a new one of which is called like its first answer."""
 
-    def body(self, answer: Answer, options: ConversationOptions) -> Body:
+    def render_body(self, answer: Answer, options: ConversationOptions) -> Body:
         return {
             "object": "conversation.response",
             "conversation_id": options.conversation or answer.id,
@@ -33,7 +33,7 @@ class ConversationRenderer(Renderer[ConversationOptions]):
             "usage": _count(answer),
         }
 
-    def frames(self, answer: Answer, options: ConversationOptions) -> Iterator[Frame]:
+    def render_frames(self, answer: Answer, options: ConversationOptions) -> Iterator[Frame]:
         moment = {"created_at": write_moment(answer.created)}
         name = options.conversation or answer.id
         yield _event("conversation.response.started", {**moment, "conversation_id": name}, "open")

@@ -36,7 +36,7 @@ class LineOptions(Struct, frozen=True):
 class LineRenderer(Renderer[LineOptions]):
     """Renders answers of Ollama's own API."""
 
-    def body(self, answer: Answer, options: LineOptions) -> Object:
+    def render_body(self, answer: Answer, options: LineOptions) -> Object:
         """Return an answer as one object."""
         choice = answer.choices[0]
         texts = {"content": "", "thinking": ""}
@@ -52,7 +52,7 @@ class LineRenderer(Renderer[LineOptions]):
         weighed = make_logprobs_block(choice)
         return _make_end(answer, options, said, None if weighed is None else weighed["content"])
 
-    def frames(self, answer: Answer, options: LineOptions) -> Iterator[Frame]:
+    def render_frames(self, answer: Answer, options: LineOptions) -> Iterator[Frame]:
         """Yield an answer as the lines of a stream."""
         choice = answer.choices[0]
         calls = 0

@@ -87,10 +87,10 @@ class ResponseRenderer(Renderer[ResponseOptions]):
         super().__init__()
         self.layout = layout
 
-    def body(self, answer: Answer, options: ResponseOptions) -> dict[str, Json]:
+    def render_body(self, answer: Answer, options: ResponseOptions) -> dict[str, Json]:
         return make_response(answer, self.layout, options)
 
-    def frames(self, answer: Answer, options: ResponseOptions) -> Iterator[Frame]:
+    def render_frames(self, answer: Answer, options: ResponseOptions) -> Iterator[Frame]:
         """Yield the events; those of a background answer end where it is now."""
         yield from _make_opening(answer, self.layout, options)
         if answer.phase:
@@ -104,7 +104,7 @@ class ResponseRenderer(Renderer[ResponseOptions]):
     def stream(self, answer: Answer, options: ResponseOptions) -> Iterable[Frame]:
         filled = self.fill_frames(answer, options)
         if filled is None:
-            return tell(self.frames(answer, options), _count())
+            return tell(self.render_frames(answer, options), _count())
         return CountedFrames(filled, _count)
 
     def outline(self, answer: Answer, options: ResponseOptions) -> Outline | None:

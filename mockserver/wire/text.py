@@ -65,10 +65,10 @@ class TextRenderer(Renderer[CompletionOptions]):
         super().__init__()
         self.layout = layout
 
-    def body(self, answer: Answer, options: CompletionOptions) -> dict[str, Json]:
+    def render_body(self, answer: Answer, options: CompletionOptions) -> dict[str, Json]:
         return _Completion(answer, self.layout, options).make_body()
 
-    def frames(self, answer: Answer, options: CompletionOptions) -> Iterator[Frame]:
+    def render_frames(self, answer: Answer, options: CompletionOptions) -> Iterator[Frame]:
         yield from _Completion(answer, self.layout, options).stream_chunks()
         yield DONE
 

@@ -136,7 +136,7 @@ def _render_result(call: Call, outcome: Outcome) -> dict[str, Json]:
     if isinstance(outcome, Answer):
         options = make_message_options(call)
         batched = replace(options, usage={**options.usage, "service_tier": "batch"})
-        return {"type": "succeeded", "message": RENDERER.body(outcome, batched)}
+        return {"type": "succeeded", "message": RENDERER.render_body(outcome, batched)}
     failure = outcome if isinstance(outcome, Failure) else Failure("server_error")
     return {"type": "errored", "error": make_error_body(call.http, failure, call if call.messages else None).body}
 

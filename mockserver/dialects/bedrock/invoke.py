@@ -96,9 +96,9 @@ def render_invoke(call: Call, outcome: Answer | Embeddings | Ranking) -> Reply:
     told = tell_action(outcome)
     trace = tell_trace(guardrail, outcome)
     if call.stream:
-        chunks = _add_keys(family.renderer.frames(shown, options), told, trace)
+        chunks = _add_keys(family.renderer.render_frames(shown, options), told, trace)
         return Reply(200, merge_headers(HeaderLines(lines), outcome.headers), frames=chunks)
-    body = {**family.renderer.body(shown, options), **told, **trace}
+    body = {**family.renderer.render_body(shown, options), **told, **trace}
     return make_json_reply(200, body, lines, outcome.headers, tokens=outcome.weight)
 
 

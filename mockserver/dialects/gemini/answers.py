@@ -56,7 +56,7 @@ def render(call: Call, outcome: Answer | Images | Spoken) -> Reply:
         if data is not None:
             own = HeaderLines(f"content-length: {len(data)}\r\n{write_head_lines(call.http, 200)}", sized=True)
             return Reply(200, merge_headers(own, outcome.headers), data, tokens=outcome.weight)
-        return pretty_reply(call.http, _RENDERER.body(outcome, options), outcome.headers, tokens=outcome.weight)
+        return pretty_reply(call.http, _RENDERER.render_body(outcome, options), outcome.headers, tokens=outcome.weight)
     events = _wants_events(call.http)
     return stream_reply(
         (_RENDERER.stream if events else stream_array)(outcome, options), outcome.headers, events=events

@@ -29,7 +29,7 @@ async def drive(
     schedule = Schedule(actions, client, note, clock)
     outbox = schedule.outbox
     try:
-        while (action := await schedule.next()) is not None:
+        while (action := await schedule.await_next()) is not None:
             match action:
                 case Write():
                     await _flush(outbox, client)
@@ -83,7 +83,7 @@ class Schedule:
         self._next: asyncio.Future[Awaited] | None = None  # what is returned after it
         self._leaving: asyncio.Task[None] | None = None  # ends when the client leaves
 
-    async def next(self) -> Awaited:
+    async def await_next(self) -> Awaited:
         """Return the next action that must be awaited, when it is due; None at the end."""
         action = self._wait() if self._is_waiting else self._advance()
         if not isinstance(action, Wait):
@@ -181,7 +181,7 @@ class Outbox:
     def take(self) -> bytes:
         """Return all pieces, which are sent now."""
         body = self._join()
-        self._empty(body)
+        self._clear(body)
         return body
 
     def send_at_once(self) -> bool:
@@ -195,13 +195,13 @@ class Outbox:
         body = self._join()
         if not self._wire.send_piece(body):
             return False
-        self._empty(body)
+        self._clear(body)
         return True
 
     def _join(self) -> bytes:
         return self._pieces[0] if len(self._pieces) == 1 else b"".join(self._pieces)
 
-    def _empty(self, body: bytes) -> None:
+    def _clear(self, body: bytes) -> None:
         """Forget the pieces of a body, and note that it is sent."""
         self._pieces.clear()
         self.size = 0

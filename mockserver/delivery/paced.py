@@ -224,7 +224,7 @@ class Wheel:
             self._set()
 
     def _wake_due(self, due: list[Due], seconds: float) -> bool:
-        """Wake what is due by now, the most overdue first, for so many seconds; return whether any is left."""
+        """Wake what is due by now, the most overdue first, for at most `seconds`; return whether any is left."""
         time = self._clock.time
         began = now = time()
         while due and due[0][0] <= began and now < began + seconds:

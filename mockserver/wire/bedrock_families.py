@@ -64,7 +64,9 @@ class ChatChunkRenderer(ChatRenderer):
     seals = True
 
     def render_frames(self, answer: Answer, options: Options) -> Iterator[Frame]:
-        return wrap_events((chunk for chunk in super().render_frames(answer, options) if chunk is not DONE), answer.usage)
+        return wrap_events(
+            (chunk for chunk in super().render_frames(answer, options) if chunk is not DONE), answer.usage
+        )
 
 
 class NovaRenderer(ConverseRenderer):

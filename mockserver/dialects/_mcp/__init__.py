@@ -273,15 +273,15 @@ def _reply(
         for notice in extras.notices
     ]
     frames = [_make_frame(message) for message in (*notices, body)]
-    beats = [notice.at for notice in extras.notices]
+    times = [notice.at for notice in extras.notices]
     if extras.stream is not None:
         ids = [McpEventId(extras.stream, number) for number in range(len(frames) + 1)]
         frames = [replace(frame, id=str(each)) for frame, each in zip(frames, ids[1:], strict=True)]
         if _takes_beginning(http):
             frames = [_make_beginning(ids[0]), *frames]
-            beats = [0.0, *beats]
+            times = [0.0, *times]
     merged = merge_headers(HeaderLines(lines + STREAM_LINES), headers)
-    return Reply(200, merged, frames=tuple(frames), beats=(*beats, 0.0))
+    return Reply(200, merged, frames=tuple(frames), frame_times=(*times, 0.0))
 
 
 def _make_frame(message: Mapping[str, Json]) -> Frame:

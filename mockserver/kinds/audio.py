@@ -123,7 +123,7 @@ def _compile_audio(stated: Any, read_file: ReadFile) -> StatedAudio:
 MAX_SPOKEN = 10_000
 
 
-def _say(call: Call, draft: ArtifactDraft, origins: Origins) -> Spoken:
+def _finish_speech(call: Call, draft: ArtifactDraft, origins: Origins) -> Spoken:
     stated: StatedAudio = draft.stated or StatedAudio()
     tokens = draft.usage.get("prompt", call.prompt_tokens)
     if stated.file is not None:
@@ -149,17 +149,17 @@ def write_turn(draft: ArtifactDraft) -> Draft:
     return Draft((DraftChoice((Text(text, sound=sound),)),), draft.model, draft.usage, headers=draft.headers)
 
 
-def _write_down(call: Call, draft: ArtifactDraft, origins: Origins) -> Transcript:
+def _finish_transcript(call: Call, draft: ArtifactDraft, origins: Origins) -> Transcript:
     seconds: float = call.raw.get("duration") or 0.0
     text = draft.stated
     if text is None and call.messages:  # what was heard
         text = call.messages[-1].text
     if text is None:
-        text = _invent(call, seconds, origins.seed)
+        text = _invent_words(call, seconds, origins.seed)
     return Transcript(text, seconds or measure_speech(text), draft.headers)
 
 
-def _invent(call: Call, seconds: float, seed: Seed) -> str:
+def _invent_words(call: Call, seconds: float, seed: Seed) -> str:
     """Return plain words for a recording in which nobody is heard."""
     draw = seed.stream("transcript", call.content_fingerprint)
     count = min(max(round(seconds * WORDS_A_SECOND), 3), _MAX_INVENTED)
@@ -204,7 +204,7 @@ SPEECH = ArtifactKind(
     body=lambda text: {"input": text, "voice": "alloy"},
     model_word="tts",
     wire={},
-    finish=_say,
+    finish=_finish_speech,
 )
 
 
@@ -216,7 +216,7 @@ def _make_transcription(name: str) -> ArtifactKind:
         body=lambda text: {"file": text},
         model_word="transcribe",
         wire={"text": str},
-        finish=_write_down,
+        finish=_finish_transcript,
         files={"file": lambda text: write_wav(Speech(text))},
         takes_files=True,
     )

@@ -90,13 +90,13 @@ def embed(text: str, dimensions: int, seed: Seed) -> Vector:
     indexes = shake_256(seed.digest("embedding", text)).digest(dimensions).translate(_INDEXES)
     words = _WORD.findall(_lower(text[:_READ]))
     sums = dict[int, int]()
-    for place, times in Counter(chain.from_iterable([_places(word, dimensions, seed) for word in words])).items():
+    for place, times in Counter(chain.from_iterable([_find_places(word, dimensions, seed) for word in words])).items():
         if place < dimensions:
             sums[place] = sums.get(place, _ODD[indexes[place]]) + _HASH_WEIGHT * times
         else:
             at = place - dimensions
             sums[at] = sums.get(at, _ODD[indexes[at]]) - _HASH_WEIGHT * times
-    eighths = _sum(indexes.translate(_LOW)) + _PART * _sum(indexes.translate(_HIGH))
+    eighths = _sum_bytes(indexes.translate(_LOW)) + _PART * _sum_bytes(indexes.translate(_HIGH))
     squares = 8 * eighths + dimensions
     length = sqrt(squares + sum([each * each - _SQUARES[indexes[at]] for at, each in sums.items()]))
     positive = [number / length for number in _POSITIVE]
@@ -104,30 +104,30 @@ def embed(text: str, dimensions: int, seed: Seed) -> Vector:
     return PaletteVector(palette, indexes, {at: each / length for at, each in sums.items()})
 
 
-def _sum(numbers: bytes) -> int:
+def _sum_bytes(numbers: bytes) -> int:
     """Return the sum of small numbers: the low half of Adler-32, whose modulus a thousand of them cannot reach."""
     return sum([adler32(numbers[at : at + 1_000], 0) & 0xFFFF for at in range(0, len(numbers), 1_000)])
 
 
 @remember(4_096)
-def _places(word: str, dimensions: int, seed: Seed) -> tuple[int, ...]:
+def _find_places(word: str, dimensions: int, seed: Seed) -> tuple[int, ...]:
     """Return the places where a word adds to a vector; at places beyond its end (less its length), it subtracts."""
     word = word[:_LONGEST_WORD]
-    hashes = _numbers("word", word, seed)[: len(word)]
+    hashes = _hash_text("word", word, seed)[: len(word)]
     if len(word) > _SHORT_WORD or not word.isascii():
         around = f"<{word}>"
-        letters = [_numbers_of_letters(around[at : at + 3], seed) for at in range(len(word))]
+        letters = [_hash_letters(around[at : at + 3], seed) for at in range(len(word))]
         hashes = (*hashes, *chain.from_iterable(letters))
     both = 2 * dimensions
     return tuple([number % both for number in hashes])
 
 
 @remember(16_384)
-def _numbers_of_letters(letters: str, seed: Seed) -> tuple[int, ...]:
-    return _numbers("letters", letters, seed)[:2]
+def _hash_letters(letters: str, seed: Seed) -> tuple[int, ...]:
+    return _hash_text("letters", letters, seed)[:2]
 
 
-def _numbers(what: str, text: str, seed: Seed) -> tuple[int, ...]:
+def _hash_text(what: str, text: str, seed: Seed) -> tuple[int, ...]:
     return unpack(">4Q", seed.digest(what, text))
 
 

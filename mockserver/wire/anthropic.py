@@ -63,13 +63,13 @@ class MessageRenderer(Renderer[MessageOptions]):
         done = {key: extra.pop(key) for key in ("iterations",) if key in extra}  # is known at the end only
         used = _write_usage(counted, min(1, counted.completion), {}, extra)
         started = {**_make_head(answer, []), "stop_reason": None, "stop_sequence": None, "stop_details": None}
-        yield _frame("message_start", {"message": {**started, "usage": used, **options.extra}}, "open")
+        yield _make_event("message_start", {"message": {**started, "usage": used, **options.extra}}, "open")
         for index, block in enumerate(list_blocks(answer, options)):
             yield from _list_block_events(index, block, answer)
         ended = {**_make_ending(answer), **{key: value for key, value in options.extra.items() if key == "container"}}
         total = {**_count_input(counted), "output_tokens": counted.completion}
         total |= {**_make_output_details(counted, answer.choices[0].parts), **done}
-        yield _frame("message_delta", {"delta": ended, "usage": total}, "finish")
+        yield _make_event("message_delta", {"delta": ended, "usage": total}, "finish")
         yield Frame(b'{"type":"message_stop"}', "message_stop", part="end")
 
     def outline(self, answer: Answer, options: MessageOptions) -> Outline | None:
@@ -87,7 +87,7 @@ def _make_head(answer: Answer, content: list[Body]) -> dict[str, Json]:
 
 def _make_ending(answer: Answer) -> dict[str, Json]:
     choice = answer.choices[0]
-    reason = stop_reason(choice)
+    reason = find_stop_reason(choice)
     return {
         "stop_reason": reason,
         "stop_sequence": choice.stop or None,
@@ -95,7 +95,7 @@ def _make_ending(answer: Answer) -> dict[str, Json]:
     }
 
 
-def stop_reason(choice: Choice) -> str:
+def find_stop_reason(choice: Choice) -> str:
     if choice.finish == "stop":
         refused = any(isinstance(part, Refusal) for part in choice.parts)
         return "refusal" if refused else "stop_sequence" if choice.stop else "end_turn"
@@ -188,7 +188,7 @@ def _make_blocks(answer: Answer, options: MessageOptions) -> Iterator[Block]:
                     used["toolset_name"] = options.toolset
                 yield Block({"type": "tool_use", **used}, part)
             case Item():
-                for body in _make_hosted_blocks(part, partial(_name, answer.id, str(at)), last):
+                for body in _make_hosted_blocks(part, partial(_make_hosted_id, answer.id, str(at)), last):
                     last = body.get("id", last)
                     yield Block(body, part if body["type"].endswith("tool_use") else None)
 
@@ -277,7 +277,7 @@ def _make_search_result(url: str) -> Body:
     return {"type": "web_search_result", "title": title, "url": url, "encrypted_content": sealed, "page_age": None}
 
 
-def _name(answer: str, at: str, prefix: str) -> str:
+def _make_hosted_id(answer: str, at: str, prefix: str) -> str:
     return prefix + Seed().base58(22, "server tool", answer, at)
 
 
@@ -316,7 +316,7 @@ def stream_completion(answer: Answer) -> Iterator[Frame]:
 _TURN = "\n\nHuman:"
 
 
-def _frame(event: str, body: Body, part: str, tokens: int = 0) -> Frame:
+def _make_event(event: str, body: Body, part: str, tokens: int = 0) -> Frame:
     return Frame(to_json({"type": event, **body}), event, tokens, part)
 
 
@@ -329,13 +329,13 @@ def _list_block_events(index: int, block: Block, answer: Answer) -> Iterator[Fra
         deltas = _write_compaction_deltas
     else:
         started = body if deltas is None else {key: _EMPTY.get(key, value) for key, value in body.items()}
-    yield _frame("content_block_start", {"index": index, "content_block": started}, part)
+    yield _make_event("content_block_start", {"index": index, "content_block": started}, part)
     if not index:
         yield PING
     for delta, weight in deltas(block, answer) if deltas else ():
         data = b'{"type":"content_block_delta","index":%d,"delta":%b}' % (index, delta)
         yield Frame(data, "content_block_delta", weight, part)
-    yield _frame("content_block_stop", {"index": index}, part)
+    yield _make_event("content_block_stop", {"index": index}, part)
 
 
 Deltas = Iterator[tuple[bytes, int]]  # the JSON of a delta, and its weight in tokens

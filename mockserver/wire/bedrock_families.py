@@ -77,7 +77,7 @@ class NovaRenderer(ConverseRenderer):
 
     def render_body(self, answer: Answer, options: ConverseOptions) -> dict[str, Json]:
         whole = super().render_body(answer, options)
-        return {key: whole[key] for key in ("output", "stopReason")} | {"usage": _count(answer.usage)}
+        return {key: whole[key] for key in ("output", "stopReason")} | {"usage": _make_nova_usage(answer.usage)}
 
     def render_frames(self, answer: Answer, options: ConverseOptions) -> Iterator[Frame]:
         return wrap_events(
@@ -88,11 +88,11 @@ class NovaRenderer(ConverseRenderer):
 def _name_event(frame: Frame, usage: Usage) -> Frame:
     body: Json = from_json(frame.data)
     if frame.event == "metadata":
-        body = {"usage": _count(usage), "metrics": {}, "trace": {}}
+        body = {"usage": _make_nova_usage(usage), "metrics": {}, "trace": {}}
     return Frame(to_json({str(frame.event): body}), tokens=frame.tokens, part=frame.part)
 
 
-def _count(usage: Usage) -> Mapping[str, Json]:
+def _make_nova_usage(usage: Usage) -> Mapping[str, Json]:
     return {
         "inputTokens": max(usage.prompt - usage.cached - usage.cache_write, 0),
         "outputTokens": usage.completion,

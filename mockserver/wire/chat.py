@@ -46,7 +46,7 @@ from mockserver.wire.logprobs import (
 )
 from mockserver.wire.parts import take_turns
 from mockserver.wire.renderer import MAX_KEPT, Marks, Outline, Renderer, encode_texts
-from mockserver.wire.template import HOLE, ChunkTemplate, CountedFrames, tell_tokens
+from mockserver.wire.template import HOLE, ChunkTemplate, CountedFrames, fill_token_counts
 
 
 def _add_nothing(*_: Any) -> Mapping[str, Json]:
@@ -161,7 +161,7 @@ class ChatRenderer(Renderer[Options]):
         write = self._find_writer(replace(answer.usage, completion=0))
         filled = self.fill_frames(answer, options)
         if filled is None:
-            return tell_tokens(self.render_frames(answer, options), write)
+            return fill_token_counts(self.render_frames(answer, options), write)
         return CountedFrames(filled, lambda: map(write, accumulate(filled.weights)))
 
     def _make_writer(self, usage: Usage) -> Callable[[int], bytes]:
@@ -225,7 +225,7 @@ class _Completion:
             "usage": make_chat_usage(answer.usage, layout),
         }
         if "prompt_filter_results" in layout.completion:
-            body["prompt_filter_results"] = [prompt_filter(answer.prompt_safety)]
+            body["prompt_filter_results"] = [make_prompt_filter(answer.prompt_safety)]
         if layout.extras is not _NO_EXTRAS:
             body |= layout.extras.body(answer)
         return pick_shown(body, layout.completion, layout)
@@ -240,7 +240,7 @@ class _Completion:
         if layout.extras is not _NO_EXTRAS:
             self._head |= layout.extras.chunk(answer)
         if layout.prompt_filter_first:
-            yield Frame(to_json(prompt_filter_chunk([prompt_filter(answer.prompt_safety)])), part="open")
+            yield Frame(to_json(make_prompt_filter_chunk([make_prompt_filter(answer.prompt_safety)])), part="open")
         template = ChunkTemplate(lambda index, delta: self._make_chunk(index, _Increment(delta)))
         grows = layout.stream_usage in _GROWING
         is_alike = _DELTA_KEYS.isdisjoint(layout.chunk_choice)
@@ -342,7 +342,7 @@ class _Completion:
             choice["content_filter_results"] = make_completion_filter(seen)
         more: dict[str, Json] = {}
         if step.opens and index == 0 and not layout.prompt_filter_first and "prompt_filter_results" in layout.chunk:
-            more["prompt_filter_results"] = [prompt_filter(answer.prompt_safety)]
+            more["prompt_filter_results"] = [make_prompt_filter(answer.prompt_safety)]
         if step.finish:
             self._unfinished -= 1
             if not self._unfinished and self._has_usage_at_finish:
@@ -447,7 +447,7 @@ class _Completion:
                     yield _Increment({"tool_calls": [call]}, part="arguments", tokens=len(tokens))
                     calls += 1
                 case ToolUse():
-                    yield from _call_increments(part, pieces, calls)
+                    yield from _list_call_increments(part, pieces, calls)
                     calls += 1
 
     def _list_reasoning_deltas(self, pieces: Iterable[tuple[str, int]]) -> Iterator[tuple[Mapping[str, Json], int]]:
@@ -588,7 +588,7 @@ def _add_role(step: _Increment, more: Mapping[str, Json]) -> _Increment:
     return replace(step, delta={"role": "assistant", **more, **step.delta})
 
 
-def _call_increments(part: ToolUse, pieces: Iterable[tuple[str, int]], index: int) -> Iterator[_Increment]:
+def _list_call_increments(part: ToolUse, pieces: Iterable[tuple[str, int]], index: int) -> Iterator[_Increment]:
     """Yield the fragments of a tool call: the first has its name, the others only its index and arguments."""
     call = part.call
     custom = part.call.kind == "custom"
@@ -611,11 +611,11 @@ def make_completion_filter(safety: Safety) -> dict[str, Json]:
     return _make_results(safety, DETECTIONS_OF_COMPLETION)
 
 
-def prompt_filter(safety: Safety, index: int = 0) -> dict[str, Json]:
+def make_prompt_filter(safety: Safety, index: int = 0) -> dict[str, Json]:
     return {"prompt_index": index, "content_filter_results": _make_results(safety, DETECTIONS_OF_PROMPT)}
 
 
-def prompt_filter_chunk(results: list[dict[str, Json]]) -> dict[str, Json]:
+def make_prompt_filter_chunk(results: list[dict[str, Json]]) -> dict[str, Json]:
     """Return the first chunk of a stream that shows the results of the prompts before the first choice."""
     return {"choices": [], "created": 0, "id": "", "model": "", "object": "", "prompt_filter_results": results}
 

@@ -56,7 +56,7 @@ class MessageLayout(Struct, frozen=True):
         start = 0
         for part in (part for block in self.blocks if block.kind == "text" for part in block.parts):
             for note in part.annotations if type(part) is Text else ():
-                found += cite(note, _join((part,)), start, len(found))
+                found += make_citations(note, _join((part,)), start, len(found))
             start += len(_join((part,)))
         return found
 
@@ -92,10 +92,10 @@ class CohereRenderer(Renderer[CohereOptions]):
         choice = answer.choices[0]
         layout = lay_out(choice, options)
         message = {"role": "assistant", "content": [], "tool_plan": "", "tool_calls": [], "citations": []}
-        yield _frame("message-start", {"id": answer.id, "delta": {"message": message}}, "open")
+        yield _make_event("message-start", {"id": answer.id, "delta": {"message": message}}, "open")
         for part in layout.plan:
             for piece, weight in list_pieces(part, answer.tokenizer):
-                yield _frame("tool-plan-delta", {"delta": {"message": {"tool_plan": piece}}}, "text", weight)
+                yield _make_event("tool-plan-delta", {"delta": {"message": {"tool_plan": piece}}}, "text", weight)
         for index, block in enumerate(layout.blocks):
             is_text = block.kind == "text"
             yield from _stream_block(
@@ -104,7 +104,7 @@ class CohereRenderer(Renderer[CohereOptions]):
         for index, used in enumerate(layout.calls):
             yield from _stream_call(index, used, answer.tokenizer)
         ended = {"finish_reason": find_finish_reason(choice), "usage": make_usage(answer.usage)}
-        yield _frame("message-end", {"delta": ended}, "finish")
+        yield _make_event("message-end", {"delta": ended}, "finish")
         yield DONE
 
     def outline(self, answer: Answer, options: CohereOptions) -> Outline | None:
@@ -170,7 +170,7 @@ def make_usage(usage: Usage) -> dict[str, Json]:
     return {"billed_units": counts, "tokens": counts, "cached_tokens": usage.cached}
 
 
-def cite(note: Body, text: str, start: int = 0, number: int = 0) -> Iterator[Body]:
+def make_citations(note: Body, text: str, start: int = 0, number: int = 0) -> Iterator[Body]:
     """Yield the citation that a rule's annotation is: Cohere's own, or another provider's of an address or a document.
 
     `start`: where the text of the annotation begins in that of the message; `number`: of the citation, and so of the
@@ -221,7 +221,7 @@ def _stream_block(
 ) -> Iterator[Frame]:
     """Yield the events of a block; each citation comes once all of its text was sent."""
     begun = {"type": block.kind, block.kind: ""}
-    yield _frame("content-start", {"index": index, "delta": {"message": {"content": begun}}}, "text")
+    yield _make_event("content-start", {"index": index, "delta": {"message": {"content": begun}}}, "text")
     pieces = [found for part in block.parts for found in list_pieces(part, answer.tokenizer)]
     weighed = iter(() if logprobs is None else _list_logprobs([piece for piece, _ in pieces], logprobs))
     left = list(enumerate(citations))
@@ -230,13 +230,13 @@ def _stream_block(
         delta: dict[str, Json] = {"index": index, "delta": {"message": {"content": {block.kind: piece}}}}
         if (shown := next(weighed, None)) is not None:
             delta["logprobs"] = shown
-        yield _frame("content-delta", delta, "text", weight)
+        yield _make_event("content-delta", delta, "text", weight)
         sent += len(piece)
         while left and left[0][1]["end"] <= sent:
             yield from _stream_citation(*left.pop(0))
     for number, citation in left:
         yield from _stream_citation(number, citation)
-    yield _frame("content-end", {"index": index}, "text")
+    yield _make_event("content-end", {"index": index}, "text")
 
 
 def _list_logprobs(pieces: Sequence[str], logprobs: Sequence[Logprob]) -> Iterator[Body]:
@@ -246,23 +246,23 @@ def _list_logprobs(pieces: Sequence[str], logprobs: Sequence[Logprob]) -> Iterat
 
 
 def _stream_citation(number: int, citation: Body) -> Iterator[Frame]:
-    yield _frame("citation-start", {"index": number, "delta": {"message": {"citations": citation}}}, "text")
-    yield _frame("citation-end", {"index": number}, "text")
+    yield _make_event("citation-start", {"index": number, "delta": {"message": {"citations": citation}}}, "text")
+    yield _make_event("citation-end", {"index": number}, "text")
 
 
 def _stream_call(index: int, used: ToolUse, tokenizer: Tokenizer) -> Iterator[Frame]:
     begun = {"index": index, "delta": {"message": {"tool_calls": _make_call(used, "")}}}
-    yield _frame("tool-call-start", begun, "arguments")
+    yield _make_event("tool-call-start", begun, "arguments")
     for piece, weight in list_pieces(used, tokenizer):
         added = {"index": index, "delta": {"message": {"tool_calls": {"function": {"arguments": piece}}}}}
-        yield _frame("tool-call-delta", added, "arguments", weight)
-    yield _frame("tool-call-end", {"index": index}, "arguments")
+        yield _make_event("tool-call-delta", added, "arguments", weight)
+    yield _make_event("tool-call-end", {"index": index}, "arguments")
 
 
-def _frame(event: str, body: Body, part: str, tokens: int = 0) -> Frame:
+def _make_event(event: str, body: Body, part: str, tokens: int = 0) -> Frame:
     return Frame(to_json({"type": event, **body}), event, tokens, part)
 
 
 def break_off(message: str) -> Frame:
     """Return the event that ends a stream which fails."""
-    return _frame("message-end", {"delta": {"finish_reason": "ERROR", "error": message}}, "finish")
+    return _make_event("message-end", {"delta": {"finish_reason": "ERROR", "error": message}}, "finish")

@@ -11,7 +11,7 @@ from pydantic_core import from_json, to_json
 from mockserver.core.frames import Frame
 from mockserver.core.json import Json
 from mockserver.core.plan import Answer, Choice, Text, ToolUse
-from mockserver.wire.cohere import cite, find_finish_reason, make_usage
+from mockserver.wire.cohere import find_finish_reason, make_citations, make_usage
 from mockserver.wire.parts import join_spoken, list_spoken_pieces
 
 Body = Mapping[str, Json]
@@ -74,7 +74,7 @@ def _list_citations(choice: Choice) -> list[Body]:
     for part in choice.parts:
         if isinstance(part, Text):
             for note in part.annotations:
-                found += map(_write_citation, cite(note, part.text, start, len(found)))
+                found += map(_write_citation, make_citations(note, part.text, start, len(found)))
             start += len(part.text)
     return found
 
@@ -94,7 +94,7 @@ def stream_old_chat(answer: Answer, options: OldOptions) -> Iterator[Frame]:
     if calls := _list_calls(choice):
         yield _write_line("tool-calls-generation", {"tool_calls": calls}, "arguments")
     body = make_old_chat(answer, options)
-    yield _end(_find_reason(choice), body)
+    yield _write_end(_find_reason(choice), body)
 
 
 def make_generation(answer: Answer, prompt: str) -> dict[str, Json]:
@@ -113,7 +113,7 @@ def stream_generation(answer: Answer, prompt: str) -> Iterator[Frame]:
     for at, choice in enumerate(answer.choices):
         for piece, weight in list_spoken_pieces(choice, answer.tokenizer):
             yield _write_line("text-generation", {"text": piece, **({"index": at} if at else {})}, "text", weight)
-    yield _end(_find_reason(answer.choices[0]), make_generation(answer, prompt))
+    yield _write_end(_find_reason(answer.choices[0]), make_generation(answer, prompt))
 
 
 def _write_line(event: str, body: Body, part: str, tokens: int = 0, *, finished: bool = False) -> Frame:
@@ -121,7 +121,7 @@ def _write_line(event: str, body: Body, part: str, tokens: int = 0, *, finished:
     return Frame(data + b"\n", None, tokens, part, "bare")
 
 
-def _end(reason: str, response: Body) -> Frame:
+def _write_end(reason: str, response: Body) -> Frame:
     return _write_line("stream-end", {"finish_reason": reason, "response": response}, "end", finished=True)
 
 

@@ -209,7 +209,7 @@ SIGNATURE = Seal("thought", b"\x0a\xc8\x01\x01", 210)
 
 def _make_candidate(parts: Sequence[Object], choice: Choice, index: int, options: GeminiOptions) -> Object:
     """Return a candidate with its end; `parts` are all that a plain answer has, or the last of a stream."""
-    reason, why = _finish(choice, options)
+    reason, why = _find_finish(choice, options)
     made: Object = {"content": _render_content(parts, choice, options), "finishReason": reason, "index": index}
     if why:
         made["finishMessage"] = why
@@ -240,7 +240,7 @@ def _make_content(parts: Sequence[Object], options: GeminiOptions) -> Object:
     return {"role": "model", "parts": list(parts)} if options.vertex else {"parts": list(parts), "role": "model"}
 
 
-def _finish(choice: Choice, options: GeminiOptions) -> tuple[str, str]:
+def _find_finish(choice: Choice, options: GeminiOptions) -> tuple[str, str]:
     """Return the finish reason, and what is said of it."""
     calls = [part for part in choice.parts if isinstance(part, ToolUse)]
     broken = next((part.call for part in calls if _make_function_call(part) is None), None)
@@ -356,10 +356,10 @@ def _make_token(token: str, logprob: float) -> Object:
 
 def stream_array(answer: Answer, options: GeminiOptions) -> Iterator[Frame]:
     """Return the responses as the elements of one JSON array."""
-    return _frame_array(_Stream(answer, options, indented=True).events())
+    return _stream_as_array(_Stream(answer, options, indented=True).events())
 
 
-def frame_responses(responses: Sequence[Object], *, events: bool) -> Iterator[Frame]:
+def stream_responses(responses: Sequence[Object], *, events: bool) -> Iterator[Frame]:
     """Return whole responses as a stream: as server-sent events, or as the elements of one JSON array."""
     write = _write_one_line if events else write_indented
     last = len(responses) - 1
@@ -367,10 +367,10 @@ def frame_responses(responses: Sequence[Object], *, events: bool) -> Iterator[Fr
         Frame(write(response), part="finish" if at == last else "text", framing="crlf")
         for at, response in enumerate(responses)
     )
-    return frames if events else _frame_array(frames)
+    return frames if events else _stream_as_array(frames)
 
 
-def _frame_array(frames: Iterable[Frame]) -> Iterator[Frame]:
+def _stream_as_array(frames: Iterable[Frame]) -> Iterator[Frame]:
     before = b"["
     for frame in frames:
         yield replace(frame, data=before + frame.data, framing="bare")

@@ -28,7 +28,7 @@ from mockserver.wire.responses import (
     make_response_in_progress,
     make_response_of_items,
 )
-from mockserver.wire.template import HOLE, CountedFrames, tell
+from mockserver.wire.template import HOLE, CountedFrames, fill_counts
 
 MAX_PARTIAL_IMAGES = 3
 Events = Iterator[Frame]  # each with a hole for its number
@@ -72,7 +72,7 @@ _write_number = b"%d".__mod__
 _NUMBERS = tuple(map(_write_number, range(256)))  # most streams have fewer events
 
 
-def _count() -> Iterator[bytes]:
+def _write_numbers() -> Iterator[bytes]:
     """Yield 0, 1, 2, ... as they are written."""
     return chain(_NUMBERS, map(_write_number, count(len(_NUMBERS))))
 
@@ -104,8 +104,8 @@ class ResponseRenderer(Renderer[ResponseOptions]):
     def stream(self, answer: Answer, options: ResponseOptions) -> Iterable[Frame]:
         filled = self.fill_frames(answer, options)
         if filled is None:
-            return tell(self.render_frames(answer, options), _count())
-        return CountedFrames(filled, _count)
+            return fill_counts(self.render_frames(answer, options), _write_numbers())
+        return CountedFrames(filled, _write_numbers)
 
     def outline(self, answer: Answer, options: ResponseOptions) -> Outline | None:
         repeated = options.request_fields

@@ -272,7 +272,7 @@ class OutputItemId(Struct, frozen=True):
         """Return the id, without the prefix of its type."""
         one, two, three = self.answer[:3]  # so that ids look random
         told = self.answer + bytes((self.place ^ one, self.reasoning ^ two, self.stored ^ three))
-        return (told + _check(told)).hex()
+        return (told + _compute_checksum(told)).hex()
 
     @property
     def reasoning_id(self) -> str | None:
@@ -294,13 +294,13 @@ def read_item_id(text: str) -> OutputItemId | None:
     """Return what an id tells with its prefix; None if it was not made here."""
     found = _ITEM_ID.fullmatch(text)
     raw = bytes.fromhex(found[1]) if found else b""
-    if not raw or raw[12:] != _check(raw[:12]):
+    if not raw or raw[12:] != _compute_checksum(raw[:12]):
         return None
     place, reasoning, stored = (one ^ other for one, other in zip(raw[9:12], raw[:3], strict=True))
     return OutputItemId(raw[:9], place, reasoning, bool(stored))
 
 
-def _check(told: bytes) -> bytes:
+def _compute_checksum(told: bytes) -> bytes:
     checked = _CHECKED.copy()
     checked.update(told)
     return checked.digest()

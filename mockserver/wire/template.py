@@ -285,20 +285,20 @@ class CountedFrames(Frames):
     @property
     def runs(self) -> list[Frame]:
         """Return the frames, of which no two are alike."""
-        return [*tell(self._uncounted, self._list_told())]
+        return [*fill_counts(self._uncounted, self._list_told())]
 
     def join(self, write: Write) -> bytes:
         """Return the bytes of all frames; `write` returns those of each."""
         return fill_holes(self._uncounted.join(write), self._list_told())
 
 
-def tell(frames: Iterable[Frame], told: Iterator[bytes]) -> Iterator[Frame]:
+def fill_counts(frames: Iterable[Frame], told: Iterator[bytes]) -> Iterator[Frame]:
     """Yield frames with the next of what is `told` in each that has a hole for it."""
     for frame in frames:
         yield replace(frame, data=frame.data.replace(HOLE, next(told))) if HOLE in frame.data else frame
 
 
-def tell_tokens(frames: Iterable[Frame], write: Callable[[int], bytes]) -> Iterator[Frame]:
+def fill_token_counts(frames: Iterable[Frame], write: Callable[[int], bytes]) -> Iterator[Frame]:
     """Yield frames with what is written of the tokens so far in each that has a hole for it."""
     so_far = 0
     for frame in frames:

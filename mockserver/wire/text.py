@@ -16,7 +16,7 @@ from mockserver.core.json import Json
 from mockserver.core.lazy import map_lazily
 from mockserver.core.plan import Answer, Choice, Text, find_tokens
 from mockserver.core.tokens import spans, token_id, weigh_pieces
-from mockserver.wire.chat import DONE, make_completion_filter, pick, prompt_filter, prompt_filter_chunk
+from mockserver.wire.chat import DONE, make_completion_filter, make_prompt_filter, make_prompt_filter_chunk, pick
 from mockserver.wire.logprobs import (
     LogprobsShape,
     OffsetLogprob,
@@ -117,7 +117,7 @@ class _Completion:
     def stream_chunks(self) -> Iterator[Frame]:
         """Yield the frames of a stream: an echoed prompt first, in one piece; the choices take turns."""
         if self._layout.prompt_filter_first:
-            yield Frame(to_json(prompt_filter_chunk(self._list_prompt_filters())), part="open")
+            yield Frame(to_json(make_prompt_filter_chunk(self._list_prompt_filters())), part="open")
         template = ChunkTemplate(lambda index, text: self._make_chunk(index, _Piece(text)))
         for index, piece in take_turns([self._list_pieces(choice) for choice in self._answer.choices]):
             if piece.ends or piece.logprobs is not None or piece.written is not None:
@@ -177,7 +177,9 @@ class _Completion:
         return values[index * len(values) // len(self._answer.choices)] if values else None
 
     def _list_prompt_filters(self) -> list[dict[str, Json]]:
-        return [prompt_filter(self._answer.prompt_safety, index) for index in range(len(self._options.prompts) or 1)]
+        return [
+            make_prompt_filter(self._answer.prompt_safety, index) for index in range(len(self._options.prompts) or 1)
+        ]
 
     def _list_tokens(self, choice: Choice) -> list[str]:
         tokenizer = self._answer.tokenizer

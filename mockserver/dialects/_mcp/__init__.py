@@ -390,13 +390,13 @@ def _describe_session(state: McpState, request: McpRequest) -> dict[str, Json]:
             modern = [each for each in server.versions if each not in LEGACY]
             return {"supportedVersions": modern, **_describe_server(server), **UNCACHED, "_meta": named}
         case "tools/list":
-            return _page("tools", server.tools, _describe_tool, server, request)
+            return _list_page("tools", server.tools, _describe_tool, server, request)
         case "resources/list":
-            return _page("resources", server.resources, _describe_resource, server, request)
+            return _list_page("resources", server.resources, _describe_resource, server, request)
         case "resources/templates/list":
             return {"resourceTemplates": [], **(UNCACHED if request.is_modern else {})}
         case "prompts/list":
-            return _page("prompts", server.prompts, _describe_prompt, server, request)
+            return _list_page("prompts", server.prompts, _describe_prompt, server, request)
         case "completion/complete":
             values = state.values
             listed = [*values[:_MAX_COMPLETIONS]]
@@ -426,7 +426,9 @@ def _name_server(server: McpServer) -> dict[str, Json]:
     return {"name": server.name, **_leave_out_none(title=server.title), "version": server.version}
 
 
-def _page(key: str, entries: Sequence[Entry], describe: Any, server: McpServer, request: McpRequest) -> dict[str, Json]:
+def _list_page(
+    key: str, entries: Sequence[Entry], describe: Any, server: McpServer, request: McpRequest
+) -> dict[str, Json]:
     """Return a list, or the page of it that the cursor names. Raises Failure for an unknown cursor."""
     cursor = request.params.get("cursor")
     start = 0

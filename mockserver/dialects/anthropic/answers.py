@@ -8,7 +8,7 @@ from mockserver.core.seed import Seed
 from mockserver.dialects._errors import write_retry_lines
 from mockserver.dialects._parse import Body
 from mockserver.dialects._reply import EVENT_TYPE, answer_reply, make_json_reply
-from mockserver.dialects.anthropic.errors import make_error_body, request_id_line
+from mockserver.dialects.anthropic.errors import make_error_body, write_request_id
 from mockserver.dialects.anthropic.replay import defer_prefix
 from mockserver.wire.anthropic import MessageOptions, MessageRenderer, compact_answer
 
@@ -17,7 +17,7 @@ RENDERER = MessageRenderer()
 
 def render_message(call: Call, outcome: Answer) -> Reply:
     shown, options = prepare_message(call, outcome)
-    own = request_id_line(call.http, call)
+    own = write_request_id(call.http, call)
     return answer_reply(shown, RENDERER, options, own, stream=call.stream, stream_lines=EVENT_TYPE)
 
 
@@ -63,7 +63,7 @@ def _render_container(stated: Json, call: Call) -> Body:
 def render_count(call: Call, stored: Stored) -> Reply:
     counted = stored.answer.usage.prompt
     managed = {"context_management": {"original_input_tokens": counted}} if call.raw.get("context_management") else {}
-    return make_json_reply(200, {"input_tokens": counted, **managed}, request_id_line(call.http, call))
+    return make_json_reply(200, {"input_tokens": counted, **managed}, write_request_id(call.http, call))
 
 
 def fail(http: HttpRequest, failure: Failure, call: Call | None) -> Reply:
@@ -71,7 +71,7 @@ def fail(http: HttpRequest, failure: Failure, call: Call | None) -> Reply:
         return render_message(call, answer)
     status, body = make_error_body(http, failure, call)
     again = "x-should-retry: true\r\n" if status == 429 else ""
-    own = request_id_line(http, call) + write_retry_lines(failure) + again
+    own = write_request_id(http, call) + write_retry_lines(failure) + again
     return make_json_reply(status, body, own, failure.headers)
 
 

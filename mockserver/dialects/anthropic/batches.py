@@ -45,7 +45,7 @@ _RESULTS_URL = re.compile(rb'("results_url"\s*:\s*")[^"]*/v1/messages/batches(/[
 _COUNTS = ("processing", "succeeded", "errored", "canceled", "expired")
 
 
-def operations() -> tuple[Operation, ...]:
+def make_batch_operations() -> tuple[Operation, ...]:
     one = _PATH + "/{id}"
     created = Operation(
         BATCHES.made_by, "POST", _PATH, _parse, render_view, own_urls=_replace_urls, history=_check_histories

@@ -15,7 +15,7 @@ from mockserver.dialects._parse import clip, read_object
 from mockserver.dialects._reply import EVENT_TYPE, make_json_reply, merge_headers, prepend_lines
 from mockserver.dialects.anthropic.bodies import NAME, MessagesBody, read_as_anthropic
 from mockserver.dialects.anthropic.conflicts import BLANK_STOP
-from mockserver.dialects.anthropic.errors import make_error_event, refuse, request_id_line
+from mockserver.dialects.anthropic.errors import make_error_event, refuse, write_request_id
 from mockserver.dialects.anthropic.request import read_version
 from mockserver.wire.anthropic import make_completion, stream_completion
 
@@ -33,7 +33,7 @@ _ROLES = {"Human": "user", "Assistant": "assistant"}
 _MESSAGES_MODEL = re.compile(r"claude-(?![12](?:\.\d)?$|instant|v\d)")
 
 
-def operation() -> Operation:
+def make_completion_operation() -> Operation:
     return Operation(
         "completions", "POST", "/v1/complete", parse_completion, _render, error=make_error_event, body=_ask
     )
@@ -86,4 +86,4 @@ def _render(call: Call, outcome: Answer) -> Reply:
         reply = Reply(200, headers, frames=stream_completion(outcome))
     else:
         reply = make_json_reply(200, make_completion(outcome), "", outcome.headers, tokens=outcome.weight)
-    return prepend_lines(reply, request_id_line(call.http, call))
+    return prepend_lines(reply, write_request_id(call.http, call))

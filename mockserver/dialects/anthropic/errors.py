@@ -24,19 +24,19 @@ from mockserver.dialects._reply import make_request_hex
 from mockserver.wire.parts import write_moment
 
 
-def credential(http: HttpRequest) -> str | None:
+def read_credential(http: HttpRequest) -> str | None:
     return http.header("x-api-key") or read_bearer(http)
 
 
-def request_id_line(http: HttpRequest, call: Call | None) -> str:
-    return f"request-id: {request_id(http, call)}\r\n"
+def write_request_id(http: HttpRequest, call: Call | None) -> str:
+    return f"request-id: {make_request_id(http, call)}\r\n"
 
 
-def request_id(http: HttpRequest, call: Call | None) -> str:
-    return _request_id(make_request_hex(http, call))
+def make_request_id(http: HttpRequest, call: Call | None) -> str:
+    return _draw_request_id(make_request_hex(http, call))
 
 
-_request_id = Seed().drawer("req_01", "base58", 22, "request")
+_draw_request_id = Seed().drawer("req_01", "base58", 22, "request")
 
 
 def refuse(message: str) -> Failure:
@@ -57,7 +57,7 @@ def make_error_body(http: HttpRequest, failure: Failure, call: Call | None) -> E
         message = "Invalid bearer token"
     details = {} if resolved.code is None else {"details": {"error_code": resolved.code}}
     error = {"type": kind, "message": message, **details}
-    return ErrorBody(resolved.status, {"type": "error", "error": error, "request_id": request_id(http, call)})
+    return ErrorBody(resolved.status, {"type": "error", "error": error, "request_id": make_request_id(http, call)})
 
 
 def _word_schema_failure(failure: Failure, call: Call | None) -> str | None:
@@ -177,4 +177,4 @@ UNSUPPORTED: Mapping[str, str] = {
         "max_tokens: {asked} > {limit}, which is the maximum allowed number of output tokens for {model}"
     ),
 }
-ERRORS = ErrorTable(ROWS, MESSAGES, credential=credential, unsupported=UNSUPPORTED)
+ERRORS = ErrorTable(ROWS, MESSAGES, credential=read_credential, unsupported=UNSUPPORTED)

@@ -16,7 +16,7 @@ from mockserver.dialects._forms import Form, Part, read_form
 from mockserver.dialects._parse import look_up
 from mockserver.dialects._reply import make_file_reply, make_json_reply
 from mockserver.dialects.anthropic.bodies import NAME
-from mockserver.dialects.anthropic.errors import refuse, request_id_line
+from mockserver.dialects.anthropic.errors import refuse, write_request_id
 from mockserver.dialects.anthropic.models import find_page, read_integer
 from mockserver.dialects.anthropic.request import FILES_BETA, list_betas
 from mockserver.kinds.kept import FILES
@@ -29,7 +29,7 @@ _PATH = "/v1/files"
 _SECONDS = (3600, 7_776_000)  # the least and the most for which a file that expires is kept
 
 
-def operations() -> tuple[Operation, ...]:
+def make_file_operations() -> tuple[Operation, ...]:
     one = _PATH + "/{id}"
     found = [
         Operation(name, method, path, look_up(NAME, name, work=work), render_view)
@@ -45,7 +45,7 @@ def operations() -> tuple[Operation, ...]:
 
 def render_view(call: Call, view: ObjectView) -> Reply:
     """Return the reply: JSON, or the bytes of a file."""
-    lines = request_id_line(call.http, call)
+    lines = write_request_id(call.http, call)
     return (
         make_json_reply(200, view.body, lines) if view.data is None else make_file_reply(view.data, lines, view.headers)
     )

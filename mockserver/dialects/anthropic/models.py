@@ -11,11 +11,11 @@ from mockserver.dialects import Operation
 from mockserver.dialects._parse import Body, parse_models
 from mockserver.dialects._reply import make_json_reply
 from mockserver.dialects.anthropic.bodies import NAME
-from mockserver.dialects.anthropic.errors import refuse, request_id_line
+from mockserver.dialects.anthropic.errors import refuse, write_request_id
 from mockserver.wire.parts import write_moment
 
 
-def model_operations() -> tuple[Operation, Operation]:
+def make_model_operations() -> tuple[Operation, Operation]:
     parse = partial(parse_models, NAME)
     return (
         Operation("models", "GET", "/v1/models", parse, _render_models),
@@ -30,7 +30,7 @@ def _render_models(call: Call, outcome: Models) -> Reply:
     known = zip(outcome.names, outcome.limits, strict=True) if call.operation == "model" or "active" in wanted else ()
     listed = [_render_model(name, outcome.created, *limits) for name, limits in known]
     body = listed[0] if call.operation == "model" else find_page(listed, call.http)
-    return make_json_reply(200, body, request_id_line(call.http, call))
+    return make_json_reply(200, body, write_request_id(call.http, call))
 
 
 def _render_model(name: str, created: int, window: int | None, output: int | None) -> dict[str, Json]:

@@ -14,8 +14,8 @@ from mockserver.dialects._embeddings import ENCODINGS
 from mockserver.dialects._fields import Model, Object, Type, integer, list_of, literal, optional, shape, text
 from mockserver.dialects._parse import Body, read_body
 from mockserver.dialects._reply import data_reply
-from mockserver.dialects.bedrock.errors import request_id_line
-from mockserver.dialects.bedrock.formats import malformed, refuse_malformed
+from mockserver.dialects.bedrock.errors import write_request_id
+from mockserver.dialects.bedrock.formats import refuse_input, refuse_malformed
 from mockserver.dialects.bedrock.models import NAME
 from mockserver.kinds.embeddings import Embeddings
 
@@ -41,7 +41,7 @@ def parse_embeddings(http: HttpRequest, body: Body, embedder: Embedder, validati
     texts = [*embedder.texts(read)]
     if validation is not Validation.OFF and not texts:
         key = "texts" if "cohere" in model else "inputText"
-        raise malformed(f"#: required key [{key}] not found")
+        raise refuse_input(f"#: required key [{key}] not found")
     return Call(
         dialect=NAME,
         operation="embeddings",
@@ -58,27 +58,27 @@ def parse_embeddings(http: HttpRequest, body: Body, embedder: Embedder, validati
 def render_embeddings(call: Call, outcome: Embeddings) -> Reply:
     embedder = next(each for each in EMBEDDERS if each.reads(call.model, call.raw))
     counted = f"x-amzn-bedrock-input-token-count: {outcome.prompt_tokens}\r\nx-amzn-bedrock-invocation-latency: 0\r\n"
-    lines = request_id_line(call.http, call) + counted
+    lines = write_request_id(call.http, call) + counted
     return data_reply(200, encode(embedder.body(call, outcome)), lines, outcome.headers)
 
 
-def _write(outcome: Embeddings, form: str = "float") -> list[Json]:
+def _encode_vectors(outcome: Embeddings, form: str = "float") -> list[Json]:
     return [ENCODINGS[form](vector) for vector in outcome.vectors]
 
 
-def _first(outcome: Embeddings, form: str = "float") -> Json:
-    return next(iter(_write(outcome, form)), Raw(b"[]"))
+def _encode_first(outcome: Embeddings, form: str = "float") -> Json:
+    return next(iter(_encode_vectors(outcome, form)), Raw(b"[]"))
 
 
 def _make_titan_body(call: Call, outcome: Embeddings) -> Mapping[str, Json]:
     counted = {"inputTextTokenCount": outcome.prompt_tokens}
-    vector = _first(outcome)
+    vector = _encode_first(outcome)
     if "image" not in call.model and ("-v1" in call.model or "g1-" in call.model):
         return {"embedding": vector, **counted}
     if "image" in call.model:
         return {"embedding": vector, **counted, "message": None}
     forms = call.raw.get("embeddingTypes") or ["float"]
-    by_type = {form: vector if form == "float" else _first(outcome, "ubinary") for form in forms}
+    by_type = {form: vector if form == "float" else _encode_first(outcome, "ubinary") for form in forms}
     return {**({"embedding": vector} if "float" in forms else {}), "embeddingsByType": by_type, **counted}
 
 
@@ -89,7 +89,7 @@ def _find_titan_size(model: str, body: Body) -> int:
 
 
 def _make_nova_body(call: Call, outcome: Embeddings) -> Mapping[str, Json]:
-    return {"embeddings": [{"embedding": vector, "embeddingType": "TEXT"} for vector in _write(outcome)]}
+    return {"embeddings": [{"embedding": vector, "embeddingType": "TEXT"} for vector in _encode_vectors(outcome)]}
 
 
 def _list_nova_texts(body: Body) -> list[str]:
@@ -110,13 +110,13 @@ def _make_cohere_body(call: Call, outcome: Embeddings) -> Mapping[str, Json]:
     shown = [text.lower() for text in texts] if "english" in call.model else texts
     if not forms and "v4" not in call.model:
         return {
-            "embeddings": _write(outcome),
+            "embeddings": _encode_vectors(outcome),
             "id": call.fingerprint,
             "response_type": "embeddings_floats",
             "texts": shown,
         }
     return {
-        "embeddings": {form: _write(outcome, form) for form in forms or ("float",)},
+        "embeddings": {form: _encode_vectors(outcome, form) for form in forms or ("float",)},
         "id": call.fingerprint,
         "response_type": "embeddings_by_type",
         "texts": shown,

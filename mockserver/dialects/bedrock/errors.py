@@ -27,7 +27,7 @@ SERIALIZATION = "SerializationException"
 VALIDATION = "ValidationException"
 
 
-def credential(http: HttpRequest) -> str | None:
+def read_credential(http: HttpRequest) -> str | None:
     """Return the bearer token, or the access key id of a signature, which nobody checks."""
     stated = http.header("authorization") or ""
     found = _SIGNED.search(stated) or _SIGNED_QUERY.search(http.query.get("X-Amz-Credential", ""))
@@ -38,7 +38,7 @@ _SIGNED = re.compile(r"^AWS4-[A-Z0-9-]+\s.*?Credential=([^/,\s]+)", re.IGNORECAS
 _SIGNED_QUERY = re.compile(r"^([^/]+)/")
 
 
-def request_id_line(http: HttpRequest, call: Call | None) -> str:
+def write_request_id(http: HttpRequest, call: Call | None) -> str:
     return f"x-amzn-requestid: {make_request_uuid(http, call)}\r\n"
 
 
@@ -52,7 +52,7 @@ def fail_plainly(http: HttpRequest, failure: Failure, call: Call | None) -> Repl
     if kind in ("ModelErrorException", "ModelStreamErrorException"):
         body |= {"originalStatusCode": 500}
     typed = "" if kind is None else f"x-amzn-errortype: {_HEADER.sub('', kind)}:{_NAMESPACE}\r\n"
-    lines = request_id_line(http, call) + typed + _retry_lines(failure)
+    lines = write_request_id(http, call) + typed + _retry_lines(failure)
     return make_json_reply(resolved.status, body, lines, failure.headers)
 
 
@@ -250,4 +250,4 @@ UNSUPPORTED: Mapping[str, str] = {
     "json_schema": "This model doesn't support the outputConfig.textFormat field. Remove it and try again.",
     "max_output_tokens": MESSAGES["completion_too_long"],
 }
-ERRORS = ErrorTable(ROWS, MESSAGES, credential, UNSUPPORTED)
+ERRORS = ErrorTable(ROWS, MESSAGES, read_credential, UNSUPPORTED)

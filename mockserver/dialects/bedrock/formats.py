@@ -13,7 +13,7 @@ from mockserver.dialects._parse import Body, Complaint, clip, read_body
 from mockserver.wire.bedrock_families import COMMAND, COMMAND_R, DEEPSEEK, LLAMA, MISTRAL, TITAN, TextFormat
 
 
-def malformed(why: str) -> Failure:
+def refuse_input(why: str) -> Failure:
     return Failure("bad_parameter", f"Malformed input request: {why}, please reformat your input and try again.")
 
 
@@ -25,22 +25,22 @@ def refuse_malformed(complaint: Complaint) -> Failure:
     outer = "#" + "".join(f"/{clip(str(step))}" for step in path[:-1])
     match complaint.kind:
         case "missing":
-            return malformed(f"{outer}: required key [{clip(str(path[-1]))}] not found")
+            return refuse_input(f"{outer}: required key [{clip(str(path[-1]))}] not found")
         case "type":
             expected = _TYPES.get(complaint.expected[0], complaint.expected[0])
-            return malformed(f"{place}: expected type: {expected}, found: {_KINDS.get(type(got), 'Null')}")
+            return refuse_input(f"{place}: expected type: {expected}, found: {_KINDS.get(type(got), 'Null')}")
         case "value":
-            return malformed(f"{place}: {clip(str(got))} is not a valid enum value")
+            return refuse_input(f"{place}: {clip(str(got))} is not a valid enum value")
         case "short" | "long":
             word = "minimum" if complaint.kind == "short" else "maximum"
             if isinstance(got, list):
-                return malformed(f"{place}: expected {word} item count: {complaint.bound}, found: {len(got)}")
+                return refuse_input(f"{place}: expected {word} item count: {complaint.bound}, found: {len(got)}")
             size = len(got) if isinstance(got, str | dict) else 0
-            return malformed(f"{place}: expected {word[:3]}Length: {complaint.bound}, actual: {size}")
+            return refuse_input(f"{place}: expected {word[:3]}Length: {complaint.bound}, actual: {size}")
         case "below" | "above":
             side = "greater" if complaint.kind == "below" else "less"
-            return malformed(f"{place}: {clip(str(got), 40)} is not {side} or equal to {complaint.bound}")
-    return malformed(f"{place}: {complaint.message or 'invalid value'}")
+            return refuse_input(f"{place}: {clip(str(got), 40)} is not {side} or equal to {complaint.bound}")
+    return refuse_input(f"{place}: {complaint.message or 'invalid value'}")
 
 
 _TYPES = {

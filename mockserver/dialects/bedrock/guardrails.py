@@ -15,13 +15,13 @@ from mockserver.core.validation import Validation
 from mockserver.dialects import Operation
 from mockserver.dialects._parse import read_request
 from mockserver.dialects._reply import make_json_reply
-from mockserver.dialects.bedrock.errors import refuse, request_id_line
+from mockserver.dialects.bedrock.errors import refuse, write_request_id
 from mockserver.dialects.bedrock.models import GUARDRAIL, NAME
 from mockserver.kinds.moderations import Moderations
 from mockserver.wire.bedrock import BLOCKED, Guardrail, assess, make_guardrail_usage, write_guardrail_trace
 
 
-def guardrail_operation() -> Operation:
+def make_guardrail_operation() -> Operation:
     path = "/guardrail/{guardrail:path}/version/{version}/apply"
     params = {"guardrail": "gr-mockserver", "version": "DRAFT"}
     return Operation("moderations", "POST", path, _parse, _render, params=params, body=_ask)
@@ -61,7 +61,7 @@ def _render(call: Call, outcome: Moderations) -> Reply:
         "outputs": [{"text": BLOCKED}] if verdicts else [],
         "usage": make_guardrail_usage(max(1, -(-size // 1000))),
     }
-    return make_json_reply(200, body, request_id_line(call.http, call), outcome.headers)
+    return make_json_reply(200, body, write_request_id(call.http, call), outcome.headers)
 
 
 def _sort(flagged: frozenset[str]) -> list[str]:

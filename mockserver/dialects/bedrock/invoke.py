@@ -20,12 +20,12 @@ from mockserver.dialects._reply import answer_reply, make_json_reply, merge_head
 from mockserver.dialects.anthropic.answers import prepare_message
 from mockserver.dialects.bedrock.claude import check_claude, is_completion, name_shortly, parse_claude
 from mockserver.dialects.bedrock.embeddings import EMBEDDERS, parse_embeddings, render_embeddings
-from mockserver.dialects.bedrock.errors import refuse, request_id_line
-from mockserver.dialects.bedrock.formats import PROMPTED, Prompted, malformed
+from mockserver.dialects.bedrock.errors import refuse, write_request_id
+from mockserver.dialects.bedrock.formats import PROMPTED, Prompted, refuse_input
 from mockserver.dialects.bedrock.guardrails import block, find_guardrail, tell_action, tell_trace
 from mockserver.dialects.bedrock.models import CONVERSE, NAME, find_base_model, is_claude, is_profile
 from mockserver.dialects.bedrock.replies import STREAM_TYPE
-from mockserver.dialects.bedrock.request import FINISHES, converse_options, make_converse_call, model_of
+from mockserver.dialects.bedrock.request import FINISHES, converse_options, make_converse_call, read_model
 from mockserver.dialects.bedrock.rerank import parse_ranking, reads_ranking, render_ranking
 from mockserver.kinds.embeddings import Embeddings
 from mockserver.kinds.rerank import Ranking
@@ -52,7 +52,7 @@ class Family(Struct, frozen=True):
 
 
 def parse_invoke(http: HttpRequest, validation: Validation) -> Call:
-    model = model_of(http)
+    model = read_model(http)
     if is_claude(model) and not is_profile(model):  # of a profile, only the body shows the model
         return parse_claude(http, validation)
     return parse_body(http, read_table(http.body), validation)
@@ -60,7 +60,7 @@ def parse_invoke(http: HttpRequest, validation: Validation) -> Call:
 
 def parse_body(http: HttpRequest, body: Body, validation: Validation) -> Call:
     """Return the Call of a body in the format of its model's family. Raises Failure."""
-    model = model_of(http)
+    model = read_model(http)
     embedder = next((each for each in EMBEDDERS if each.reads(model, body)), None)
     if embedder is not None:
         if http.path.endswith("-stream"):
@@ -70,7 +70,7 @@ def parse_body(http: HttpRequest, body: Body, validation: Validation) -> Call:
         return parse_ranking(http, body, validation)
     family = _find_family(model, body)
     if family is None:
-        raise malformed("#: required key [messages] not found")
+        raise refuse_input("#: required key [messages] not found")
     call = family.parse(http, body, validation)
     stream = http.path.endswith("-stream")
     return call if call.stream == stream else replace(call, stream=stream)
@@ -87,7 +87,7 @@ def render_invoke(call: Call, outcome: Answer | Embeddings | Ranking) -> Reply:
     if isinstance(outcome, Embeddings):
         return render_embeddings(call, outcome)
     family = _find_family(call.model, call.raw) or _CLAUDE
-    lines = request_id_line(call.http, call) + (_STREAM_LINES if call.stream else _count_lines(outcome.usage))
+    lines = write_request_id(call.http, call) + (_STREAM_LINES if call.stream else _count_lines(outcome.usage))
     guardrail = find_guardrail(call.http)
     if guardrail is None:
         shown, options = family.prepare(call, outcome)
@@ -132,19 +132,21 @@ def _parse_nova(http: HttpRequest, body: Body, validation: Validation) -> Call:
         body = {**body, "inferenceConfig": {**limits, "maxTokens": limits["max_new_tokens"]}}
     read = read_body(CONVERSE, body, refuse, validation).body
     call = make_converse_call(http, read, validation)
-    return replace(call, meaning={**_table(call.meaning), "invoked": True})  # its answer is not the one of Converse
+    return replace(
+        call, meaning={**_read_table(call.meaning), "invoked": True}
+    )  # its answer is not the one of Converse
 
 
 def _parse_chat(http: HttpRequest, body: Body, validation: Validation) -> Call:
     """Return the Call of a chat as OpenAI has it, which models of several vendors take."""
-    asked = {"model": model_of(http), **body}
+    asked = {"model": read_model(http), **body}
     read, chat = read_body(CHAT, asked, refuse, validation)
     call = make_chat_call(http, read, chat, dialect=NAME)
-    meaning = {**_table(call.meaning), "model": model_of(http)}
-    return replace(call, model=model_of(http), finishes=FINISHES, meaning=meaning)
+    meaning = {**_read_table(call.meaning), "model": read_model(http)}
+    return replace(call, model=read_model(http), finishes=FINISHES, meaning=meaning)
 
 
-def _table(value: Json) -> Mapping[str, Json]:
+def _read_table(value: Json) -> Mapping[str, Json]:
     return value if type(value) is dict else {}
 
 
@@ -154,7 +156,7 @@ def _make_prompted(form: Prompted) -> Family:
     def parse(http: HttpRequest, body: Body, validation: Validation) -> Call:
         read = form.read(body, validation)
         messages = form.list_messages(read)
-        model = model_of(http)
+        model = read_model(http)
         return Call(
             dialect=NAME,
             operation="chat",

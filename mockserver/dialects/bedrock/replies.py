@@ -9,7 +9,7 @@ from mockserver.core.json import Json
 from mockserver.core.plan import Answer, Choice, Failure, Models, Stored, Text, Usage
 from mockserver.core.seed import FROZEN_AT
 from mockserver.dialects._reply import answer_reply, make_json_reply
-from mockserver.dialects.bedrock.errors import fail_plainly, request_id_line
+from mockserver.dialects.bedrock.errors import fail_plainly, write_request_id
 from mockserver.dialects.bedrock.models import find_base_model, find_vendor
 from mockserver.dialects.bedrock.request import converse_options
 from mockserver.wire.bedrock import BLOCKED, FILTERED, ConverseRenderer, replace_filtered
@@ -22,12 +22,12 @@ def render_converse(call: Call, outcome: Answer) -> Reply:
     options = converse_options(call)
     if options.guardrail is not None:
         outcome = replace_filtered(outcome, options)
-    own = request_id_line(call.http, call)
+    own = write_request_id(call.http, call)
     return answer_reply(outcome, _CONVERSE, options, own, stream=call.stream, stream_lines=STREAM_TYPE)
 
 
 def render_count(call: Call, stored: Stored) -> Reply:
-    return make_json_reply(200, {"inputTokens": stored.answer.usage.prompt}, request_id_line(call.http, call))
+    return make_json_reply(200, {"inputTokens": stored.answer.usage.prompt}, write_request_id(call.http, call))
 
 
 Render = Callable[[Call, Answer], Reply]
@@ -68,7 +68,7 @@ def render_models(call: Call, outcome: Models) -> Reply:
         wanted = {"providerName": query.get("byProvider"), "outputModalities": query.get("byOutputModality")}
         shown = [each for each in listed if all(_has(each[key], value) for key, value in wanted.items())]
         body = {"modelSummaries": shown}
-    return make_json_reply(200, body, request_id_line(call.http, call))
+    return make_json_reply(200, body, write_request_id(call.http, call))
 
 
 def _has(value: Json, wanted: str | None) -> bool:
@@ -102,11 +102,11 @@ _VENDORS = {"openai": "OpenAI", "mistral": "Mistral AI", "ai21": "AI21 Labs", "d
 
 def render_profiles(call: Call, outcome: Models) -> Reply:
     if call.operation == "model":
-        return make_json_reply(200, _describe_profile(outcome.names[0]), request_id_line(call.http, call))
+        return make_json_reply(200, _describe_profile(outcome.names[0]), write_request_id(call.http, call))
     kind = call.http.query.get("type", call.http.query.get("typeEquals", "SYSTEM_DEFINED"))
     names = [name for name in outcome.names if kind == "SYSTEM_DEFINED" and "embed" not in name]
     profiles = [_describe_profile(name if _is_profile(name) else f"us.{name}") for name in names]
-    return make_json_reply(200, {"inferenceProfileSummaries": profiles}, request_id_line(call.http, call))
+    return make_json_reply(200, {"inferenceProfileSummaries": profiles}, write_request_id(call.http, call))
 
 
 def _is_profile(name: str) -> bool:

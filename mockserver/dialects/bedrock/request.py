@@ -36,13 +36,13 @@ def parse_converse(http: HttpRequest, validation: Validation) -> Call:
     return make_converse_call(http, body, validation)
 
 
-def model_of(http: HttpRequest) -> str:
+def read_model(http: HttpRequest) -> str:
     return http.path_params.get("model", "")
 
 
 def make_converse_call(http: HttpRequest, body: Body, validation: Validation) -> Call:
     """Return the Call of a body that has the right types. Raises Failure as Bedrock refuses it."""
-    model = model_of(http)
+    model = read_model(http)
     plain = _read_plain_messages(body)
     is_plain = plain is not None
     if validation is not Validation.OFF:

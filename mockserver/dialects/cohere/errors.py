@@ -94,7 +94,7 @@ _WANTED = {
 }
 
 
-def header_lines(http: HttpRequest, call: Call | None) -> str:
+def write_header_lines(http: HttpRequest, call: Call | None) -> str:
     return f"x-debug-trace-id: {make_request_hex(http, call)}\r\n"
 
 
@@ -104,7 +104,7 @@ def fail(http: HttpRequest, failure: Failure, call: Call | None) -> Reply:
     stated = {"type": failure.kind, "code": failure.code}  # Cohere has neither; a rule may state them
     body = {"id": make_request_uuid(http, call), "message": resolved.message}
     body |= {key: str(value) for key, value in stated.items() if value is not None}
-    lines = header_lines(http, call) + write_retry_lines(failure, in_ms=True)
+    lines = write_header_lines(http, call) + write_retry_lines(failure, in_ms=True)
     return make_json_reply(resolved.status, body, lines, failure.headers)
 
 

@@ -22,7 +22,7 @@ from mockserver.dialects._parse import (
 )
 from mockserver.dialects._reply import make_json_reply, merge_headers, prepend_lines
 from mockserver.dialects.cohere.bodies import GENERATE, NAME, OLD_CHAT
-from mockserver.dialects.cohere.errors import NOTHING_SAID, header_lines, make_old_error_event, make_refuse
+from mockserver.dialects.cohere.errors import NOTHING_SAID, make_old_error_event, make_refuse, write_header_lines
 from mockserver.dialects.cohere.request import FINISHES, IDS, attach_documents, count_part, read_options
 from mockserver.wire.cohere_v1 import OldOptions, make_generation, make_old_chat, stream_generation, stream_old_chat
 
@@ -30,7 +30,7 @@ USUAL_MODEL = "command-a-03-2025"
 LINES_TYPE = "content-type: application/stream+json\r\n"
 
 
-def old_chat_operations() -> tuple[Operation, Operation]:
+def make_old_chat_operations() -> tuple[Operation, Operation]:
     return (
         Operation(
             "chat",
@@ -186,12 +186,12 @@ def _render_generate(call: Call, outcome: Answer) -> Reply:
 
 
 def _make_json_reply(call: Call, answer: Answer, body: Mapping[str, Json]) -> Reply:
-    return make_json_reply(200, body, header_lines(call.http, call), answer.headers, tokens=answer.weight)
+    return make_json_reply(200, body, write_header_lines(call.http, call), answer.headers, tokens=answer.weight)
 
 
 def _make_stream_reply(call: Call, answer: Answer, frames: Any) -> Reply:
     reply = Reply(200, merge_headers(HeaderLines(LINES_TYPE), answer.headers), frames=frames)
-    return prepend_lines(reply, header_lines(call.http, call))
+    return prepend_lines(reply, write_header_lines(call.http, call))
 
 
 _ROLES = {"USER": "user", "CHATBOT": "assistant", "SYSTEM": "system"}

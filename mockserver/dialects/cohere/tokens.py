@@ -12,13 +12,13 @@ from mockserver.dialects import Operation
 from mockserver.dialects._parse import Body, custom_complaint, read_request
 from mockserver.dialects._reply import make_json_reply
 from mockserver.dialects.cohere.bodies import DETOKENIZE, NAME, TOKENIZE
-from mockserver.dialects.cohere.errors import header_lines, make_refuse
+from mockserver.dialects.cohere.errors import make_refuse, write_header_lines
 
 _META: Body = {"api_version": {"version": "1"}}
 MAX_LENGTH = 65_536  # characters of a text that is split into tokens
 
 
-def token_operations() -> tuple[Operation, Operation]:
+def make_token_operations() -> tuple[Operation, Operation]:
     return (
         Operation("tokenize", "POST", "/v1/tokenize", _parse_text, _render_tokens),
         Operation("detokenize", "POST", "/v1/detokenize", _parse_tokens, _render_text),
@@ -80,4 +80,4 @@ _BYTES = 6  # of a token: as many as a number has that JavaScript can hold, too
 
 
 def _make_reply(call: Call, body: dict[str, Json]) -> Reply:
-    return make_json_reply(200, {**body, "meta": _META}, header_lines(call.http, call))
+    return make_json_reply(200, {**body, "meta": _META}, write_header_lines(call.http, call))

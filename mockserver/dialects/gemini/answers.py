@@ -23,8 +23,8 @@ from mockserver.dialects.gemini.errors import (
     find_indent,
     is_vertex,
     make_error_body,
-    pretty_reply,
-    stream_reply,
+    make_pretty_reply,
+    make_stream_reply,
     write_head_lines,
 )
 from mockserver.dialects.gemini.live import play_stated
@@ -35,10 +35,10 @@ from mockserver.kinds.images import Images
 from mockserver.wire.gemini import (
     GeminiOptions,
     GeminiRenderer,
-    frame_responses,
     list_modalities,
     render_blocked_prompt,
     stream_array,
+    stream_responses,
     write_indented,
 )
 
@@ -56,15 +56,17 @@ def render(call: Call, outcome: Answer | Images | Spoken) -> Reply:
         if data is not None:
             own = HeaderLines(f"content-length: {len(data)}\r\n{write_head_lines(call.http, 200)}", sized=True)
             return Reply(200, merge_headers(own, outcome.headers), data, tokens=outcome.weight)
-        return pretty_reply(call.http, _RENDERER.render_body(outcome, options), outcome.headers, tokens=outcome.weight)
+        return make_pretty_reply(
+            call.http, _RENDERER.render_body(outcome, options), outcome.headers, tokens=outcome.weight
+        )
     events = _wants_events(call.http)
-    return stream_reply(
+    return make_stream_reply(
         (_RENDERER.stream if events else stream_array)(outcome, options), outcome.headers, events=events
     )
 
 
 def render_turn(call: Call, outcome: Answer) -> Reply:
-    return stream_reply(play_stated(outcome, _RENDERER.stream(outcome, _make_options(call))), outcome.headers)
+    return make_stream_reply(play_stated(outcome, _RENDERER.stream(outcome, _make_options(call))), outcome.headers)
 
 
 def render_count(call: Call, outcome: Stored) -> Reply:
@@ -80,7 +82,7 @@ def render_count(call: Call, outcome: Stored) -> Reply:
         body |= {"cachedContentTokenCount": cached, "cacheTokensDetails": list_modalities(cached, options.cached_media)}
     if options.vertex:
         body["totalBillableCharacters"] = sum(len(message.text.replace(" ", "")) for message in call.messages)
-    return pretty_reply(call.http, body)
+    return make_pretty_reply(call.http, body)
 
 
 _RENDERER = GeminiRenderer()
@@ -141,7 +143,7 @@ def fail(http: HttpRequest, failure: Failure, call: Call | None) -> Reply:
         data = b"[" + write_indented(body) + b"\n]\n"
         own = HeaderLines(f"{JSON_TYPE}content-length: {len(data)}\r\n", sized=True)
         return Reply(status, merge_headers(own, headers), data)
-    return pretty_reply(http, body, headers, status=status)
+    return make_pretty_reply(http, body, headers, status=status)
 
 
 def _render_blocked(call: Call, failure: Failure) -> Reply:
@@ -149,9 +151,9 @@ def _render_blocked(call: Call, failure: Failure) -> Reply:
     answer = Answer(call.fingerprint[:23], FROZEN_AT, call.model, (), Usage(call.prompt_tokens))
     body = render_blocked_prompt(answer, failure.details.get("safety", ()), _make_options(call))
     if not call.stream:
-        return pretty_reply(call.http, body, failure.headers)
+        return make_pretty_reply(call.http, body, failure.headers)
     events = _wants_events(call.http)
-    return stream_reply(tuple(frame_responses([body], events=events)), failure.headers, events=events)
+    return make_stream_reply(tuple(stream_responses([body], events=events)), failure.headers, events=events)
 
 
 def make_error_event(failed: Reply, last: bytes) -> Frame:

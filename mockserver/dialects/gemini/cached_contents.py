@@ -29,7 +29,7 @@ _VERTEX = "/{version:version}/projects/{project}/locations/{location}"
 _USUAL_PARAMS = {"version": "v1beta", "project": "my-project", "location": "us-central1"}
 
 
-def cache_operations() -> tuple[Operation, ...]:
+def make_cache_operations() -> tuple[Operation, ...]:
     operations = (*_list_operations("/{version:version}"), *_list_operations(_VERTEX))
     return tuple(replace(operation, params=_USUAL_PARAMS) for operation in operations)
 

@@ -13,7 +13,7 @@ from mockserver.core.plan import Failure
 from mockserver.core.validation import Validation
 from mockserver.dialects._parse import Body, clip
 from mockserver.dialects.gemini.bodies import DATA
-from mockserver.dialects.gemini.proto import snake_case
+from mockserver.dialects.gemini.proto import write_snake_case
 
 Line = tuple[str, str]  # a path, and what is wrong there
 MAX_STOPS = 5
@@ -187,7 +187,10 @@ def check_parts(path: str, parts: Sequence[Body]) -> Iterator[Line]:
 def _check_data(path: str, part: Body) -> Iterator[Line]:
     for name, key in _NEEDED.items():
         if name in part and not part[name].get(key):
-            yield f"{path}.{snake_case(name)}.{snake_case(key)}", f"{snake_case(key)} must not be empty."
+            yield (
+                f"{path}.{write_snake_case(name)}.{write_snake_case(key)}",
+                f"{write_snake_case(key)} must not be empty.",
+            )
     for at, inner in enumerate((part.get("functionResponse") or {}).get("parts") or ()):
         yield from _check_data(f"{path}.function_response.parts[{at}]", inner)
 
@@ -221,7 +224,7 @@ def _check_tools(request: Body, longest: int) -> Iterator[Line]:
             declared.append(name)
             for one, other in (("parameters", "parametersJsonSchema"), ("response", "responseJsonSchema")):
                 if one in function and other in function:
-                    yield here, f"only one of {snake_case(one)} and {snake_case(other)} may be set"
+                    yield here, f"only one of {write_snake_case(one)} and {write_snake_case(other)} may be set"
             parameters = function.get("parameters") or {}
             if parameters.get("type", "OBJECT") not in ("OBJECT", "TYPE_UNSPECIFIED"):
                 yield f"{here}.parameters", "schema should be of type OBJECT."
@@ -283,11 +286,11 @@ def _check_bounds(config: Body) -> Iterator[Line]:
     for key, (least, most) in _RANGES.items():
         value = config.get(key)
         if value is not None and not least <= value <= most:
-            name = snake_case(key)
+            name = write_snake_case(key)
             yield f"generation_config.{name}", f"{name} must be in the range [{least}, {most}]."
     for key, least in _LEAST.items():
         if config.get(key) is not None and config[key] < least:
-            yield f"generation_config.{snake_case(key)}", f"{snake_case(key)} must be at least {least}."
+            yield f"generation_config.{write_snake_case(key)}", f"{write_snake_case(key)} must be at least {least}."
     if len(config.get("stopSequences") or ()) > MAX_STOPS:
         yield "generation_config.stop_sequences", f"at most {MAX_STOPS} stop sequences are allowed."
 

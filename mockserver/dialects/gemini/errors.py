@@ -36,13 +36,15 @@ EVENT_TYPE = f"content-type: text/event-stream\r\ncontent-disposition: attachmen
 _TIERED = f"{JSON_TYPE}x-gemini-service-tier: standard\r\n"
 
 
-def pretty_reply(http: HttpRequest, body: Body, headers: Headers = (), *, status: int = 200, tokens: int = 0) -> Reply:
+def make_pretty_reply(
+    http: HttpRequest, body: Body, headers: Headers = (), *, status: int = 200, tokens: int = 0
+) -> Reply:
     """Return a JSON body over several lines, unless the query disables it."""
     own = merge_headers(HeaderLines(write_head_lines(http, status)), headers)
     return make_json_reply(status, body, "", (*own,), tokens=tokens, indent=find_indent(http))
 
 
-def stream_reply(frames: Iterable[Frame], headers: Headers, *, events: bool = True) -> Reply:
+def make_stream_reply(frames: Iterable[Frame], headers: Headers, *, events: bool = True) -> Reply:
     """Return a stream of server-sent events, or of the elements of an array."""
     return Reply(200, merge_headers(HeaderLines(EVENT_TYPE if events else JSON_TYPE), headers), frames=frames)
 
@@ -57,10 +59,10 @@ def write_head_lines(http: HttpRequest, status: int) -> str:
 
 def render_with(body: Callable[[Call, Any], Body]) -> Callable[[Call, Any], Reply]:
     """Return the `render` of an operation; the function makes its body from a call and its outcome."""
-    return lambda call, outcome: pretty_reply(call.http, body(call, outcome))
+    return lambda call, outcome: make_pretty_reply(call.http, body(call, outcome))
 
 
-def credential(http: HttpRequest) -> str | None:
+def read_credential(http: HttpRequest) -> str | None:
     key = (http.header("x-goog-api-key") or "").strip() or http.query.get("key")
     return key or read_bearer(http) or http.query.get("access_token") or None
 
@@ -97,7 +99,7 @@ def _find_variant(http: HttpRequest, failure: Failure, call: Call | None) -> str
         return "cancelled"
     if reason == "invalid_key" and failure.status == 401:
         return "bad_token"
-    if reason == "invalid_key" and read_bearer(http) and credential(http) == read_bearer(http):
+    if reason == "invalid_key" and read_bearer(http) and read_credential(http) == read_bearer(http):
         return "bad_token"
     if reason == "unknown_model" and call is not None and (vertex or call.operation == "model"):
         return "no_publisher_model" if vertex else "no_model"
@@ -300,4 +302,4 @@ ROWS = make_error_rows(
     previous_not_found=ErrorRow(403),
     unsupported_media_type=ErrorRow(400),
 )
-ERRORS = ErrorTable(ROWS, MESSAGES, credential)
+ERRORS = ErrorTable(ROWS, MESSAGES, read_credential)

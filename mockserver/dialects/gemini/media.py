@@ -18,14 +18,14 @@ from mockserver.core.json import Json
 from mockserver.core.plan import Failure
 from mockserver.core.validation import Validation
 from mockserver.dialects._parse import Body
-from mockserver.dialects.gemini.errors import is_vertex, pretty_reply, stream_reply
+from mockserver.dialects.gemini.errors import is_vertex, make_pretty_reply, make_stream_reply
 from mockserver.dialects.gemini.request import NAME, find_model
 from mockserver.kinds.audio import Spoken
 from mockserver.kinds.images import Images
 from mockserver.media.file_kinds import recognize
 from mockserver.media.formats import FORMATS
 from mockserver.media.picture import Picture
-from mockserver.wire.gemini import frame_responses, list_modalities
+from mockserver.wire.gemini import list_modalities, stream_responses
 
 IMAGE_TOKENS = 1290  # of a picture
 TOKENS_A_SECOND = 25  # of speech
@@ -123,8 +123,10 @@ def render_media(call: Call, outcome: Images | Spoken, *, events: bool) -> Reply
         spoken = max(ceil(outcome.speech.seconds * TOKENS_A_SECOND), 1)
         answer = MediaAnswer(call, outcome.prompt_tokens, {"AUDIO": spoken})
     if not call.stream:
-        return pretty_reply(call.http, answer.make_body(blobs), outcome.headers)
-    return stream_reply(frame_responses(answer.list_responses(blobs), events=events), outcome.headers, events=events)
+        return make_pretty_reply(call.http, answer.make_body(blobs), outcome.headers)
+    return make_stream_reply(
+        stream_responses(answer.list_responses(blobs), events=events), outcome.headers, events=events
+    )
 
 
 class MediaAnswer(Struct, frozen=True):

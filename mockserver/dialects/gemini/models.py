@@ -10,7 +10,7 @@ from mockserver.core.json import Json
 from mockserver.core.plan import Failure, Models
 from mockserver.dialects import Operation
 from mockserver.dialects._parse import clip, parse_models
-from mockserver.dialects.gemini.errors import is_vertex, pretty_reply
+from mockserver.dialects.gemini.errors import is_vertex, make_pretty_reply
 from mockserver.dialects.gemini.request import NAME
 
 Entry = TypeVar("Entry")
@@ -19,7 +19,7 @@ USUAL_PAGE = 50
 LARGEST_PAGE = 1000
 
 
-def model_operations() -> tuple[Operation, ...]:
+def make_model_operations() -> tuple[Operation, ...]:
     every = "/{version:version}/{parent:models}"
     parse = partial(parse_models, NAME)
     return (
@@ -35,12 +35,12 @@ def _render(call: Call, outcome: Models) -> Reply:
     if call.operation == "model":
         name = outcome.names[0]
         named = {"name": f"{parent}/{name}"} if parent in _USER_COLLECTIONS else {}
-        return pretty_reply(call.http, {**describe(name), **named})
+        return make_pretty_reply(call.http, {**describe(name), **named})
     if parent in _USER_COLLECTIONS:
-        return pretty_reply(call.http, {})
+        return make_pretty_reply(call.http, {})
     names, token = find_page(call.http, outcome.names)
     body: dict[str, Json] = {"publisherModels" if vertex else "models": list(map(describe, names))}
-    return pretty_reply(call.http, {**body, **token})
+    return make_pretty_reply(call.http, {**body, **token})
 
 
 _USER_COLLECTIONS = ("tunedModels", "dynamic")  # collections of models that users make: here they have made none

@@ -99,12 +99,12 @@ _Field = tuple[str, str, Type]  # its name in camelCase and in snake_case, and i
 def _index_by_names(fields: Mapping[str, Type]) -> Mapping[str, _Field]:
     known = dict[str, _Field]()
     for camel, kind in fields.items():  # without the underscore of _responseJsonSchema
-        field = camel.lstrip("_"), snake_case(camel.lstrip("_")), kind() if callable(kind) else kind
-        known |= dict.fromkeys((camel, snake_case(camel)), field)
+        field = camel.lstrip("_"), write_snake_case(camel.lstrip("_")), kind() if callable(kind) else kind
+        known |= dict.fromkeys((camel, write_snake_case(camel)), field)
     return known
 
 
-def snake_case(name: str) -> str:
+def write_snake_case(name: str) -> str:
     return _CAPITAL.sub(lambda found: f"_{found[0].lower()}", name)
 
 

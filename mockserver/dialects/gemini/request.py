@@ -337,7 +337,7 @@ def _read_tools(body: Body) -> Iterator[Tool]:
             yield Tool(function["name"], function.get("description") or "", schema)
         for name in tool:
             if name != "functionDeclarations":
-                kind = _KINDS.get(name, f"google_{proto.snake_case(name)}")
+                kind = _KINDS.get(name, f"google_{proto.write_snake_case(name)}")
                 yield Tool(kind, kind=kind, options=tool[name] if isinstance(tool[name], Mapping) else {})
 
 

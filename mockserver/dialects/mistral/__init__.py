@@ -18,13 +18,13 @@ from mockserver.dialects._fields import Model, integer, literal, optional, shape
 from mockserver.dialects._openai_api.embeddings import embeddings, make_bounded_embedding_call
 from mockserver.dialects._parse import parse_models, read_bearer, read_request
 from mockserver.dialects._reply import answer_reply, make_json_reply, make_request_hex
-from mockserver.dialects.mistral.conversations import conversation_operations
+from mockserver.dialects.mistral.conversations import make_conversation_operations
 from mockserver.dialects.mistral.errors import fail, rate_limit_headers, refuse, write_lines
-from mockserver.dialects.mistral.judging import TEXTS, judging_operations
+from mockserver.dialects.mistral.judging import TEXTS, make_judging_operations
 from mockserver.dialects.mistral.ocr import parse_ocr, render_ocr
 from mockserver.dialects.mistral.replay import HISTORY
 from mockserver.dialects.mistral.request import NAME, parse_agent_chat, parse_chat, parse_fim
-from mockserver.dialects.mistral.transcriptions import transcription_operation
+from mockserver.dialects.mistral.transcriptions import make_transcription_operation
 from mockserver.kinds.embeddings import Embeddings
 from mockserver.wire.chat import ChatLayout, ChatRenderer
 
@@ -136,12 +136,12 @@ DIALECT = Dialect(
     operations=(
         Operation("chat", "POST", "/chat/completions", parse_chat, _render_chat, history=HISTORY, shows_reasoning=True),
         Operation("chat", "POST", "/agents/completions", parse_agent_chat, _render_chat, history=HISTORY),
-        *conversation_operations(),
+        *make_conversation_operations(),
         Operation("completions", "POST", "/fim/completions", parse_fim, _render_chat, body=_ask_prompt),
         Operation("embeddings", "POST", "/embeddings", _parse_embeddings, _render_embeddings),
-        *judging_operations(),
+        *make_judging_operations(),
         Operation("ocr", "POST", "/ocr", parse_ocr, render_ocr),
-        transcription_operation(),
+        make_transcription_operation(),
         Operation("models", "GET", "/models", partial(parse_models, NAME), _render_models),
         Operation("model", "GET", "/models/{model:path}", partial(parse_models, NAME), _render_models),
     ),

@@ -53,7 +53,7 @@ AGENT = Model(shape(**_STANDING, handoffs=optional(list_of(str)), version_messag
 _RENDERER = ConversationRenderer()
 
 
-def conversation_operations() -> tuple[Operation, ...]:
+def make_conversation_operations() -> tuple[Operation, ...]:
     """Return the operations on agents and conversations."""
     conversation = "/conversations/{id}"
     items = CONVERSATION_ITEMS.listed_by or ""
@@ -67,19 +67,19 @@ def conversation_operations() -> tuple[Operation, ...]:
             params={"id": "conv_1"},
             shows_reasoning=True,
         ),
-        _look_up("conversation", "GET", conversation, _show),
-        _look_up(items, "GET", f"{conversation}/history", _list_all),
-        _look_up(items, "GET", f"{conversation}/messages", _list_messages),
-        _look_up("delete_conversation", "DELETE", conversation, _delete),
+        _make_look_up("conversation", "GET", conversation, _show),
+        _make_look_up(items, "GET", f"{conversation}/history", _list_all),
+        _make_look_up(items, "GET", f"{conversation}/messages", _list_messages),
+        _make_look_up("delete_conversation", "DELETE", conversation, _delete),
         Operation(AGENTS.made_by, "POST", "/agents", create_agent, _render_view),
         Operation("update_agent", "PATCH", agent, partial(_parse_agent, "update_agent", _update_agent), _render_view),
-        _look_up("agents", "GET", "/agents", _list_agents),
-        _look_up("agent", "GET", agent, _show_agent),
-        _look_up("delete_agent", "DELETE", agent, _delete_agent),
+        _make_look_up("agents", "GET", "/agents", _list_agents),
+        _make_look_up("agent", "GET", agent, _show_agent),
+        _make_look_up("delete_agent", "DELETE", agent, _delete_agent),
     )
 
 
-def _look_up(name: str, method: str, path: str, work: Work) -> Operation:
+def _make_look_up(name: str, method: str, path: str, work: Work) -> Operation:
     return Operation(name, method, path, look_up(NAME, name, work=work), _render_view)
 
 

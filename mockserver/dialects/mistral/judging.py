@@ -52,7 +52,7 @@ CLASSIFY_CHAT = Model(
 )
 
 
-def judging_operations() -> Sequence[Operation]:
+def make_judging_operations() -> Sequence[Operation]:
     """Return the operations on texts and on chats."""
     moderate = _make_renderer(_judge)
     classify = _make_renderer(_classify)

@@ -112,12 +112,12 @@ _ChatBody: Mapping[str, Any] = {
 }
 
 
-def _chat_model(schema: Schema) -> Model:
+def _make_chat_model(schema: Schema) -> Model:
     return Model(schema, conversation={"messages": read_messages}, lenient={"tools": read_tools})
 
 
-CHAT = _chat_model(shape(model=str, **_ChatBody))
-AGENT = _chat_model(shape(agent_id=str, **_ChatBody))
+CHAT = _make_chat_model(shape(model=str, **_ChatBody))
+AGENT = _make_chat_model(shape(agent_id=str, **_ChatBody))
 FIM = Model(shape(model=str, prompt=str, suffix=optional(str), **_SAMPLING))
 
 

@@ -34,7 +34,7 @@ _CHAT_IDS = IdShape("chatcmpl-", 3, "digits")
 _TEXT_IDS = IdShape("cmpl-", 3, "digits")
 
 
-def compatible_operations() -> tuple[Operation, ...]:
+def make_compatible_operations() -> tuple[Operation, ...]:
     """Return the operations below `/v1`."""
     api = OpenAIApi(
         dialect=NAME,

@@ -35,15 +35,15 @@ _COPIED = Model(open_shape(source=optional(str), destination=optional(str)), nee
 Object = dict[str, Json]
 
 
-def model_operations() -> tuple[Operation, ...]:
+def make_model_operations() -> tuple[Operation, ...]:
     """Return the operations on models, and those that say that the server is there."""
     return (
         Operation("models", "GET", "/api/tags", _parse_nothing("models"), _render_list),
         Operation("model", "POST", "/api/show", _parse_name("model", "ShowRequest"), _render_show),
         Operation("running_models", "GET", "/api/ps", _parse_nothing("running_models"), _render_running),
-        _transfer("pull_model", "pull", "PullRequest", _list_pull_steps),
-        _transfer("push_model", "push", "PushRequest", _list_push_steps),
-        _transfer("create_model", "create", "CreateRequest", _list_create_steps),
+        _make_transfer_operation("pull_model", "pull", "PullRequest", _list_pull_steps),
+        _make_transfer_operation("push_model", "push", "PushRequest", _list_push_steps),
+        _make_transfer_operation("create_model", "create", "CreateRequest", _list_create_steps),
         Operation("delete_model", "DELETE", "/api/delete", _parse_name("delete_model", "DeleteRequest"), _render_done),
         Operation("copy_model", "POST", "/api/copy", _parse_copy, _render_done),
         Operation("blob", "GET", "/api/blobs/{digest}", _parse_nothing("blob"), _render_done),
@@ -213,7 +213,7 @@ def _render_created(call: Call, outcome: Models) -> Reply:
     return Reply(201, HeaderLines("content-length: 0\r\n", sized=True))
 
 
-def _transfer(name: str, verb: str, struct: str, steps: Callable[[str], Iterable[Object]]) -> Operation:
+def _make_transfer_operation(name: str, verb: str, struct: str, steps: Callable[[str], Iterable[Object]]) -> Operation:
     """Return an operation that says how far it is in lines, or only its end if it is not streamed."""
 
     def render(call: Call, outcome: Models) -> Reply:

@@ -31,19 +31,19 @@ class Wire(AnswerSink, Protocol):
 
     @property
     def gone(self) -> bool:
-        """Return whether the client has left."""
+        """Whether the client has left."""
 
     @property
     def stopping(self) -> bool:
-        """Return whether the server stops, so that an answer without an end should end."""
+        """Whether the server stops, so that an answer without an end should end."""
 
     @property
     def half_closed(self) -> bool:
-        """Return whether the client has stopped sending, although it may still read."""
+        """Whether the client has stopped sending, although it may still read."""
 
     @property
     def unsent(self) -> int:
-        """Return how many written bytes have not reached the client."""
+        """The number of written bytes that have not reached the client."""
 
     def write(self, data: bytes) -> None:
         """Write bytes to the connection outside HTTP framing."""
@@ -63,7 +63,7 @@ class InProcessClient(Protocol):
 
     @property
     def patient(self) -> bool:
-        """Return whether a request can wait for others."""
+        """Whether a request can wait for others."""
 
     async def perform(self, actions: Iterable[Action], note: Note) -> str:
         """Take the actions of an answer, and return how they ended, as `drive` does."""
@@ -91,6 +91,7 @@ class ClientConnection(Struct):
 
 
 async def wait_until_left(receive: Receive) -> None:
+    """Return when the client has left."""
     while (await receive())["type"] != "http.disconnect":
         pass
 
@@ -106,7 +107,7 @@ MAX_WRITE = 1 << 18  # bytes of a body written at once
 def join_answer(reply: Reply, more: HeaderLines) -> bytes | None:
     """Return the header lines of a reply with these more, and its body in its framing: as it is, or in one chunk.
 
-    None as of `join_headers`.
+    None where `join_headers` returns None.
     """
     own = reply.headers
     if type(own) is HeaderLines and own.sized:

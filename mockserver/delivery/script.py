@@ -62,6 +62,7 @@ class Moments:
         self._at = (timing.per_token if first is None else first) * (1.0 if exact else factor)
 
     def find(self, token: int) -> float:
+        """Return when a token is sent, counted from 1."""
         further = token - self._token
         if further > 0:
             self._token = token

@@ -73,7 +73,7 @@ def _finish(call: Call, draft: ArtifactDraft, origins: Origins) -> Embeddings:
     texts = [prompt.text for prompt in call.prompts]
     vectors = LazySequence(lambda: (stated or embed(text, size, origins.seed) for text in texts), len(texts))
     tokens = draft.usage.get("prompt", call.prompt_tokens)
-    return Embeddings(draft.model or call.model, vectors, tokens, draft.headers)
+    return Embeddings(model=draft.model or call.model, vectors=vectors, prompt_tokens=tokens, headers=draft.headers)
 
 
 _READ = 32_768  # characters of a text: about as many as models take
@@ -83,12 +83,15 @@ _HASH_WEIGHT = 3_000  # what one hash adds (an even number); the whole text adds
 
 
 def find_dimensions(model: str) -> int:
+    """Return how many numbers the vectors of a model have, by a word in its name."""
     return next((size for word, size in _SIZES.items() if word in model.lower()), USUAL_DIMENSIONS)
 
 
 def embed(text: str, dimensions: int, seed: Seed) -> Vector:
+    """Return a unit vector for a text; texts with common words have similar ones."""
     indexes = shake_256(seed.digest("embedding", text)).digest(dimensions).translate(_INDEXES)
-    words = _WORD.findall(_lower(text[:_READ]))
+    read = text[:_READ]
+    words = _WORD.findall(read.lower() if read.isascii() else read.translate(_SMALL_LETTERS))
     sums = dict[int, int]()
     for place, times in Counter(chain.from_iterable([_find_places(word, dimensions, seed) for word in words])).items():
         if place < dimensions:
@@ -111,7 +114,7 @@ def _sum_bytes(numbers: bytes) -> int:
 
 @remember(4_096)
 def _find_places(word: str, dimensions: int, seed: Seed) -> tuple[int, ...]:
-    """Return the places where a word adds to a vector; at places beyond its end (less its length), it subtracts."""
+    """Return the places where a word adds to a vector; beyond its end stand those where it subtracts."""
     word = word[:_LONGEST_WORD]
     hashes = _hash_text("word", word, seed)[: len(word)]
     if len(word) > _SHORT_WORD or not word.isascii():
@@ -128,11 +131,8 @@ def _hash_letters(letters: str, seed: Seed) -> tuple[int, ...]:
 
 
 def _hash_text(what: str, text: str, seed: Seed) -> tuple[int, ...]:
+    """Return four numbers of 64 bits."""
     return unpack(">4Q", seed.digest(what, text))
-
-
-def _lower(text: str) -> str:
-    return text.lower() if text.isascii() else text.translate(_SMALL_LETTERS)
 
 
 _ODD = (*range(1, 128, 2), *range(-127, 0, 2))  # none is zero

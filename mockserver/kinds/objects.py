@@ -1,4 +1,4 @@
-"""Kept objects: which operations create and look them up, and what these can do with the objects of a namespace."""
+"""Kept objects: the operations that create them and look them up, and their access to the objects of a namespace."""
 
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import Annotated, Any, Literal, NamedTuple, ParamSpec, Protocol, TypeVar
@@ -140,7 +140,7 @@ class Objects(Struct, frozen=True, kw_only=True):
         return self.clock.now()
 
     def draw_id(self, shape: IdShape, purpose: str = "") -> str:
-        """Return an id that follows from the call; the same call gets another one the next time."""
+        """Return an id that follows from the call; an equal call gets another one."""
         return self._draw_id(shape, f"object {purpose}", self.mark)
 
     def derive_id(self, shape: IdShape) -> str:
@@ -152,7 +152,7 @@ class Objects(Struct, frozen=True, kw_only=True):
         return draw(self.call.fingerprint + mark)
 
     def refuse_statuses(self) -> None:
-        """Raise Failure if a rule gives statuses to the new object, which has none."""
+        """Raise Failure if a rule gives statuses to the new object: its kind has no statuses."""
         if self.statuses:
             why = f"{self.source}: {self.call.dialect} has no statuses that a rule can state"
             raise Failure("server_error", why, status=500)
@@ -200,7 +200,7 @@ class Objects(Struct, frozen=True, kw_only=True):
         return next((data for data in self.rule_files if hash_data(data) == digest), None)
 
     def hold(self, name: str) -> bool:
-        """Keep other calls from something until the call is answered; return whether no other has kept this one."""
+        """Lock a name until the call is answered; return False if another call holds it."""
         key = (self._namespace, name)
         if self.locks is None:
             return True
@@ -211,12 +211,12 @@ class Objects(Struct, frozen=True, kw_only=True):
         return True
 
     def release(self) -> None:
-        """Give back what the call holds."""
+        """Unlock the names that the call holds."""
         if self.locks is not None:
             self.locks.difference_update(self.held)
 
     def announce(self, kind: str, about: str) -> None:
-        """Have a webhook tell that something has happened to an object: `batch.completed`, and its id."""
+        """Have a webhook report an event of an object: its `kind`, such as `batch.completed`, and the object's id."""
         self.events.append((kind, about))
 
     def note(self, done: CarriedOut) -> None:
@@ -236,9 +236,9 @@ async def find_object(
     invented: KeptObject | None = None,
     refusal: Failure | None = None,
 ) -> KeptObject:
-    """Return an object by its id; where unknown ones exist, one that nobody made is as `invented`.
+    """Return an object by its id; `invented` if nobody made it, and unknown objects are answered as if they existed.
 
-    Raises the `refusal` if there is none; the usual one counts as an answer.
+    Raises the `refusal` if it does not exist; the usual one counts as an answer.
     """
     kept = await objects.find(made_by, name)
     if kept is None and invented is not None and objects.invents:

@@ -1,4 +1,4 @@
-"""Stored answers: what operations do that look up, change or delete the answers to earlier calls."""
+"""Stored answers: the operations that look up, change or delete the answers to earlier calls."""
 
 from collections.abc import Callable
 
@@ -25,7 +25,7 @@ Act = Callable[[Call, Stored], Found | Failure]
 class AnswerLookUp(LookUp, frozen=True, kw_only=True):
     """An operation on stored answers. `act` is its effect on one; None: it lists them in the order of their creation.
 
-    Where answers are generated, an unknown one is invented; if the operation `ends` one, that is still in progress.
+    Where answers are generated, an unknown one is invented; if the operation `ends` one, as one still in progress.
     """
 
     act: Act | None = None

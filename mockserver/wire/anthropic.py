@@ -4,6 +4,7 @@ import re
 from base64 import b64encode
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
+from typing import NamedTuple
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -39,7 +40,7 @@ class MessageOptions(Struct, frozen=True):
 
 
 class Block(Struct, frozen=True):
-    """A content block as it is in the end, and the part whose text streams: none where it comes whole."""
+    """A content block as it is in the end, and the part whose text streams; None for one that comes whole."""
 
     body: Body
     part: Part | None = None
@@ -61,7 +62,7 @@ class MessageRenderer(Renderer[MessageOptions]):
         counted = answer.usage
         extra = dict(options.usage)
         done = {key: extra.pop(key) for key in ("iterations",) if key in extra}  # is known at the end only
-        used = _write_usage(counted, min(1, counted.completion), {}, extra)
+        used = _write_usage(counted, min(1, counted.completion), details={}, extra=extra)
         started = {**_make_head(answer, []), "stop_reason": None, "stop_sequence": None, "stop_details": None}
         yield _make_event("message_start", {"message": {**started, "usage": used, **options.extra}}, "open")
         for index, block in enumerate(list_blocks(answer, options)):
@@ -96,6 +97,7 @@ def _make_ending(answer: Answer) -> dict[str, Json]:
 
 
 def find_stop_reason(choice: Choice) -> str:
+    """Return the `stop_reason` of a message (https://platform.claude.com/docs/en/build-with-claude/handling-stop-reasons)."""
     if choice.finish == "stop":
         refused = any(isinstance(part, Refusal) for part in choice.parts)
         return "refusal" if refused else "stop_sequence" if choice.stop else "end_turn"
@@ -103,9 +105,9 @@ def find_stop_reason(choice: Choice) -> str:
 
 
 def _describe_refusal(choice: Choice) -> Body:
-    said = "".join(part.text for part in choice.parts if isinstance(part, Refusal))
+    words = "".join(part.text for part in choice.parts if isinstance(part, Refusal))
     category = "general_harms" if any(verdict.filtered for verdict in choice.safety) else None
-    return {"type": "refusal", "category": category, "explanation": said or None}
+    return {"type": "refusal", "category": category, "explanation": words or None}
 
 
 _REASONS = {
@@ -118,11 +120,12 @@ _REASONS = {
 
 
 def make_usage(answer: Answer, extra: Body) -> dict[str, Json]:
+    """Return the `usage` of a whole message, with these `extra` keys."""
     details = _make_output_details(answer.usage, answer.choices[0].parts)
-    return _write_usage(answer.usage, answer.usage.completion, details, extra)
+    return _write_usage(answer.usage, answer.usage.completion, details=details, extra=extra)
 
 
-def _write_usage(counted: Usage, output: int, details: Body, extra: Body) -> dict[str, Json]:
+def _write_usage(counted: Usage, output: int, *, details: Body, extra: Body) -> dict[str, Json]:
     return {
         **_count_input(counted),
         "cache_creation": {"ephemeral_5m_input_tokens": counted.cache_write, "ephemeral_1h_input_tokens": 0},
@@ -194,7 +197,7 @@ def _make_blocks(answer: Answer, options: MessageOptions) -> Iterator[Block]:
 
 
 def _make_citations(note: Body, text: str) -> Iterator[Body]:
-    """Yield the citation that a rule's annotation is: Anthropic's own, or a chat's of a URL; others are not sent."""
+    """Yield a rule's annotation as a citation: Anthropic's own, or a chat's of a URL. Others are not sent."""
     kind = str(note.get("type"))
     if kind.endswith("_location"):
         yield note
@@ -240,9 +243,9 @@ def _make_hosted_blocks(item: Item, name: Callable[[str], str], last: str) -> It
             server = body["server_label"]
             failed = body.get("error") is not None
             text = _explain_mcp_error(body["error"]) if failed else str(body.get("output") or "")
-            said = [{"type": "text", "text": text, "citations": None}]
+            content = [{"type": "text", "text": text, "citations": None}]
             yield {"type": "mcp_tool_use", "id": made, "name": body["name"], "server_name": server, "input": asked}
-            yield {"type": "mcp_tool_result", "tool_use_id": made, "is_error": failed, "content": said}
+            yield {"type": "mcp_tool_result", "tool_use_id": made, "is_error": failed, "content": content}
         case "server_tool_use" | "mcp_tool_use":
             made = name("srvtoolu_01" if item.kind == "server_tool_use" else "mcptoolu_01")
             called = {"caller": _DIRECT} if item.kind == "server_tool_use" else {}
@@ -262,13 +265,23 @@ def _explain_mcp_error(error: Json) -> str:
     return str(error.get("message") if isinstance(error, Mapping) else error)
 
 
-def compact_answer(answer: Answer, options: MessageOptions) -> tuple[Answer, MessageOptions]:
-    """Return the answer as the summary of its conversation: one block; what it cost stands apart from the usage."""
+class PreparedMessage(NamedTuple):
+    """An answer as a message shows it, and the options of that message."""
+
+    answer: Answer
+    options: MessageOptions
+
+
+def compact_answer(answer: Answer, options: MessageOptions) -> PreparedMessage:
+    """Return the text of an answer as a block that sums up the conversation.
+
+    The usage of such a message is zero; its options tell the tokens of the answer among the `iterations`.
+    """
     text = "".join(part.text for part in answer.choices[0].parts if isinstance(part, Text))
     block = Item("compaction", {"content": text, "encrypted_content": _seal_text(text)})
     cost = {"type": "compaction", **_count_input(answer.usage), "output_tokens": answer.usage.completion}
     silent = replace(answer, choices=(Choice((block,), "compaction"),), usage=Usage())
-    return silent, replace(options, usage={**options.usage, "iterations": [cost]})
+    return PreparedMessage(silent, replace(options, usage={**options.usage, "iterations": [cost]}))
 
 
 def _make_search_result(url: str) -> Body:
@@ -308,6 +321,7 @@ def _write_completion(answer: Answer, text: str, ended: Choice | None = None) ->
 
 
 def stream_completion(answer: Answer) -> Iterator[Frame]:
+    """Yield the events of an answer of the API before messages."""
     for piece, weight in list_spoken_pieces(answer.choices[0], answer.tokenizer):
         yield Frame(to_json(_write_completion(answer, piece)), "completion", weight)
     yield Frame(to_json(_write_completion(answer, "", answer.choices[0])), "completion", part="finish")
@@ -391,7 +405,7 @@ def _space_out(pieces: list[tuple[str, int]]) -> Iterator[tuple[str, int]]:
         at += len(piece)
 
 
-_SEPARATOR = re.compile(r'"(?:[^"\\]|\\.)*+(?:"|\Z)|[:,](?=\S)', re.DOTALL)  # or a string, which has none
+_SEPARATOR = re.compile(r'"(?:[^"\\]|\\.)*+(?:"|\Z)|[:,](?=\S)', re.DOTALL)  # or a string, for its own colons
 _NO_INPUT = _write_delta(b"input_json_delta", b"partial_json", "")
 
 

@@ -32,7 +32,7 @@ Body = Mapping[str, Json]
 
 
 class Guardrail(Struct, frozen=True):
-    """The guardrail that a request names; `traces`: what it found is told."""
+    """The guardrail that a request names; `traces`: the answer tells what it found."""
 
     name: str
     traces: bool = False
@@ -81,13 +81,13 @@ class ConverseRenderer(Renderer[ConverseOptions]):
             yield from _list_block_events(index, block, answer)
         ended = {**_tell_stop(choice, options), "stopReason": find_stop_reason(choice, options)}
         yield make_frame("messageStop", ended, "end")
-        told = {
+        metadata = {
             "metrics": METRICS,
             **options.echoed,
             **make_trace(answer, options),
             "usage": make_usage(answer.usage, options),
         }
-        yield make_frame("metadata", told, "end")
+        yield make_frame("metadata", metadata, "end")
 
     def outline(self, answer: Answer, options: ConverseOptions) -> Outline | None:
         if options.echoed or options.guardrail is not None:
@@ -159,7 +159,7 @@ def list_blocks(answer: Answer, options: ConverseOptions) -> Iterator[Block]:
 
 
 def _make_citations(note: Body, text: str) -> Iterator[Body]:
-    """Yield the citation that a rule's annotation is: Bedrock's own, or a chat's of an address."""
+    """Yield a rule's annotation as a citation: Bedrock's own, or a chat's of an address."""
     if "location" in note or "sourceContent" in note:
         yield {key: note[key] for key in ("location", "source", "sourceContent", "title") if key in note}
         return
@@ -227,7 +227,7 @@ def replace_filtered(answer: Answer, options: ConverseOptions) -> Answer:
 
 
 def make_trace(answer: Answer, options: ConverseOptions) -> Body:
-    """Return what the guardrail tells of an answer, if it is to be told."""
+    """Return the `trace` of the guardrail; an empty object if the request wants none."""
     guardrail = options.guardrail
     choice = answer.choices[0]
     if guardrail is None or not guardrail.traces:
@@ -236,13 +236,14 @@ def make_trace(answer: Answer, options: ConverseOptions) -> Body:
 
 
 def write_guardrail_trace(guardrail: Guardrail, of_completion: Safety, of_prompt: Safety) -> Body:
-    told: dict[str, Json] = {}
+    """Return what a guardrail found in a completion and its prompt."""
+    trace: dict[str, Json] = {}
     if any(verdict.filtered for verdict in (*of_completion, *of_prompt)):
-        told["actionReason"] = "Guardrail blocked."
-    told["inputAssessment"] = {guardrail.name: assess(of_prompt)}
+        trace["actionReason"] = "Guardrail blocked."
+    trace["inputAssessment"] = {guardrail.name: assess(of_prompt)}
     if of_completion:
-        told["outputAssessments"] = {guardrail.name: [assess(of_completion)]}
-    return told
+        trace["outputAssessments"] = {guardrail.name: [assess(of_completion)]}
+    return trace
 
 
 def assess(safety: Safety) -> Body:

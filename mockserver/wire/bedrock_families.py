@@ -19,10 +19,10 @@ METRICS = "amazon-bedrock-invocationMetrics"  # in the last chunk of a stream
 
 
 def _add_metrics(body: bytes, usage: Usage) -> bytes:
-    """Return the last object of a stream with what it tells of the invocation."""
+    """Return the last object of a stream with the metrics of the invocation."""
     counts = {"inputTokenCount": usage.prompt, "outputTokenCount": usage.completion}
-    told = to_json({METRICS: {**counts, "invocationLatency": 0, "firstByteLatency": 0}})
-    return body[:-1] + b"," + told[1:]
+    metrics = to_json({METRICS: {**counts, "invocationLatency": 0, "firstByteLatency": 0}})
+    return body[:-1] + b"," + metrics[1:]
 
 
 def wrap_events(events: Iterable[Frame], usage: Usage) -> Iterator[Frame]:

@@ -103,8 +103,8 @@ class ChatLayout(Struct, frozen=True):
     reasoning: str = "reasoning_content"
     # The `format` of the entries in which OpenRouter repeats reasoning (`reasoning_details`), by model; None: none.
     reasoning_format: Callable[[str], str] | None = None
-    unset: Mapping[str, Json] = {}  # keys of a message, and their values where an answer has none
-    beside: Mapping[str, Json] = {}  # keys of every delta, and their values where it has none
+    unset: Mapping[str, Json] = {}  # keys of a message, and their values if an answer does not set them
+    beside: Mapping[str, Json] = {}  # keys of every delta, and their values if it does not set them
     call_index: bool = False  # whether tool calls of whole answers have an index, as those of streams
     # Whether a stream has whole tool calls: each in a chunk of its own, or all in the last one.
     whole_calls: Literal["", "apart", "last"] = ""
@@ -113,7 +113,7 @@ class ChatLayout(Struct, frozen=True):
     ending: Mapping[str, Json] = {}  # the delta of the last chunk of a choice
     thinks_in_content: bool = False  # whether reasoning is a part of the content, which is a list then
     comment: str = ""  # an SSE comment before the first chunk
-    # The `object` of the last chunk, after which a stream just ends; none: that of all chunks, and `[DONE]` is the end.
+    # The `object` of the last chunk, after which a stream just ends; empty: that of all chunks, before `[DONE]`.
     last_object: str = ""
     # The usage where it is not OpenAI's; else `usage` says which keys it has.
     count: Callable[[Usage], Mapping[str, Json]] | None = None
@@ -531,6 +531,7 @@ def make_annotation(note: Mapping[str, Json]) -> Object:
 
 
 def make_chat_usage(usage: Usage, layout: ChatLayout) -> Object:
+    """Return the `usage` of a chat, as the layout shows it."""
     if layout.count is not None:
         return dict(layout.count(usage))
     full: Object = {
@@ -549,15 +550,17 @@ def make_chat_usage(usage: Usage, layout: ChatLayout) -> Object:
 
 
 def pick(full: Mapping[str, Json], keys: Sequence[str]) -> Object:
+    """Return the values of the keys, in their order."""
     return {key: full[key] for key in keys if key in full}
 
 
 def pick_shown(full: Mapping[str, Json], keys: Sequence[str], layout: ChatLayout) -> Object:
-    """Return the same, without the layout's optional keys where they are empty."""
+    """Return the values of the keys, in their order, without the layout's optional keys that are empty."""
     return {key: full[key] for key in keys if key in full and (full[key] or key not in layout.optional)}
 
 
 def find_system_fingerprint(answer: Answer, layout: ChatLayout) -> str | None:
+    """Return the fingerprint that a rule states, else the one of the answer; None if the layout has none."""
     if answer.stated_fingerprint != "":
         return answer.stated_fingerprint
     return f"fp_{answer.system_fingerprint}" if layout.system_fingerprint else None
@@ -608,10 +611,12 @@ def _list_function_increments(part: ToolUse, pieces: Iterable[tuple[str, int]]) 
 
 
 def make_completion_filter(safety: Safety) -> dict[str, Json]:
+    """Return the `content_filter_results` of a choice, as Azure shows them."""
     return _make_results(safety, DETECTIONS_OF_COMPLETION)
 
 
 def make_prompt_filter(safety: Safety, index: int = 0) -> dict[str, Json]:
+    """Return an entry of `prompt_filter_results`, as Azure shows them; `index` is the place of the prompt."""
     return {"prompt_index": index, "content_filter_results": _make_results(safety, DETECTIONS_OF_PROMPT)}
 
 

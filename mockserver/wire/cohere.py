@@ -28,11 +28,11 @@ DONE = Frame(b"[DONE]", part="end")
 class CohereOptions(Struct, frozen=True):
     """What the request contributes to the message."""
 
-    thinking: bool = False  # whether it asks for thoughts, which then are no plan of tool calls
+    thinking: bool = False  # whether it asks for thoughts, which then are not taken for a plan of tool calls
 
 
 class Block(Struct, frozen=True):
-    """A block of content: `text` or `thinking`, of which the parts are pieces."""
+    """A block of content, `text` or `thinking`, and the parts of which it consists."""
 
     kind: str
     parts: tuple[Part, ...]
@@ -51,12 +51,12 @@ class MessageLayout(Struct, frozen=True):
 
     @property
     def citations(self) -> list[Body]:
-        """Return the citations of the text, with places in all of it."""
+        """The citations of the text, with places in all of it."""
         found: list[Body] = []
         start = 0
         for part in (part for block in self.blocks if block.kind == "text" for part in block.parts):
             for note in part.annotations if type(part) is Text else ():
-                found += make_citations(note, _join((part,)), start, len(found))
+                found += make_citations(note, _join((part,)), start=start, number=len(found))
             start += len(_join((part,)))
         return found
 
@@ -95,11 +95,17 @@ class CohereRenderer(Renderer[CohereOptions]):
         yield _make_event("message-start", {"id": answer.id, "delta": {"message": message}}, "open")
         for part in layout.plan:
             for piece, weight in list_pieces(part, answer.tokenizer):
-                yield _make_event("tool-plan-delta", {"delta": {"message": {"tool_plan": piece}}}, "text", weight)
+                yield _make_event(
+                    "tool-plan-delta", {"delta": {"message": {"tool_plan": piece}}}, "text", tokens=weight
+                )
         for index, block in enumerate(layout.blocks):
             is_text = block.kind == "text"
             yield from _stream_block(
-                index, block, answer, layout.citations if is_text else (), choice.logprobs if is_text else None
+                index,
+                block,
+                answer=answer,
+                citations=layout.citations if is_text else (),
+                logprobs=choice.logprobs if is_text else None,
             )
         for index, used in enumerate(layout.calls):
             yield from _stream_call(index, used, answer.tokenizer)
@@ -121,6 +127,7 @@ class CohereLineRenderer(CohereRenderer):
 
 
 def lay_out(choice: Choice, options: CohereOptions) -> MessageLayout:
+    """Return where the parts of a choice stand: texts before tool calls are their plan, or else thoughts are."""
     thoughts = list[Part]()
     texts = list[Part]()
     calls = list[ToolUse]()
@@ -170,11 +177,11 @@ def make_usage(usage: Usage) -> dict[str, Json]:
     return {"billed_units": counts, "tokens": counts, "cached_tokens": usage.cached}
 
 
-def make_citations(note: Body, text: str, start: int = 0, number: int = 0) -> Iterator[Body]:
-    """Yield the citation that a rule's annotation is: Cohere's own, or another provider's of an address or a document.
+def make_citations(note: Body, text: str, *, start: int = 0, number: int = 0) -> Iterator[Body]:
+    """Yield a rule's annotation as a citation: Cohere's own, or another provider's of an address or a document.
 
-    `start`: where the text of the annotation begins in that of the message; `number`: of the citation, and so of the
-    document that an address becomes. An annotation without a place is found by its words.
+    `start` is where the annotated text begins in that of the message. `number` counts the citations before this one,
+    and names the document that an address becomes. An annotation without a place is found by its words.
     """
     inner = note.get("url_citation")
     cited = {**note, **(inner if isinstance(inner, Mapping) else {})}
@@ -217,7 +224,7 @@ def _show_logprobs(text: str, logprobs: Sequence[Logprob]) -> Body:
 
 
 def _stream_block(
-    index: int, block: Block, answer: Answer, citations: Sequence[Body], logprobs: Sequence[Logprob] | None
+    index: int, block: Block, *, answer: Answer, citations: Sequence[Body], logprobs: Sequence[Logprob] | None
 ) -> Iterator[Frame]:
     """Yield the events of a block; each citation comes once all of its text was sent."""
     begun = {"type": block.kind, block.kind: ""}
@@ -230,7 +237,7 @@ def _stream_block(
         delta: dict[str, Json] = {"index": index, "delta": {"message": {"content": {block.kind: piece}}}}
         if (shown := next(weighed, None)) is not None:
             delta["logprobs"] = shown
-        yield _make_event("content-delta", delta, "text", weight)
+        yield _make_event("content-delta", delta, "text", tokens=weight)
         sent += len(piece)
         while left and left[0][1]["end"] <= sent:
             yield from _stream_citation(*left.pop(0))
@@ -255,11 +262,11 @@ def _stream_call(index: int, used: ToolUse, tokenizer: Tokenizer) -> Iterator[Fr
     yield _make_event("tool-call-start", begun, "arguments")
     for piece, weight in list_pieces(used, tokenizer):
         added = {"index": index, "delta": {"message": {"tool_calls": {"function": {"arguments": piece}}}}}
-        yield _make_event("tool-call-delta", added, "arguments", weight)
+        yield _make_event("tool-call-delta", added, "arguments", tokens=weight)
     yield _make_event("tool-call-end", {"index": index}, "arguments")
 
 
-def _make_event(event: str, body: Body, part: str, tokens: int = 0) -> Frame:
+def _make_event(event: str, body: Body, part: str, *, tokens: int = 0) -> Frame:
     return Frame(to_json({"type": event, **body}), event, tokens, part)
 
 

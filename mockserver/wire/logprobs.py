@@ -23,12 +23,14 @@ MANY_TOKENS = 1000  # tokens of a choice whose log probabilities are shown while
 
 
 def make_logprobs_block(choice: Choice) -> Block | None:
+    """Return the `logprobs` of a choice of a chat; None if they were not requested."""
     if choice.logprobs is None:
         return None
     return {"content": map_lazily(_make_token_logprob, choice.logprobs, few=MANY_TOKENS), "refusal": None}
 
 
 def spread_logprobs(pieces: Sequence[str], logprobs: Sequence[Logprob]) -> Iterator[Block]:
+    """Yield for each piece of a text the block of the tokens that end within it."""
     tokens = _list_tokens(logprobs)
     coming = iter(logprobs)
     for span in spans(pieces, tokens):
@@ -42,7 +44,7 @@ def encode_tokens(logprobs: Sequence[Logprob]) -> bytes | None:
     None, too, for numbers so large that pydantic writes them in another way. Raises UnicodeEncodeError for lone
     surrogates.
     """
-    if len(logprobs) > MANY_TOKENS or min(map(_value_of, logprobs), default=0) < -_MAX_PLAIN:
+    if len(logprobs) > MANY_TOKENS or min(map(_read_value, logprobs), default=0) < -_MAX_PLAIN:
         return None
     return encode([*map(_show_token, logprobs)])[1:-1]
 
@@ -81,7 +83,7 @@ def _show_token(logprob: Logprob) -> _WeighedToken:
 
 
 def _show_published(token: str, value: float) -> _Alternative:
-    """Return the same of a token of a vocabulary, whose bytes need not be those of its text."""
+    """Return an alternative that is a token of a vocabulary, whose bytes may differ from those of its text."""
     return _Alternative(spell_token(token), value, [*raw(token)])
 
 
@@ -94,7 +96,7 @@ class _Bytes(Memo[str, list[int]]):
 
 
 _BYTES = _Bytes(most=1 << 20)
-_value_of = attrgetter("logprob")
+_read_value = attrgetter("logprob")
 _MAX_PLAIN = 1e15
 
 
@@ -111,7 +113,7 @@ class LogprobsShape(Struct, frozen=True):
 
 
 def add_offsets(choice: Choice) -> Sequence[OffsetLogprob]:
-    """Return the choice's log probabilities with the offset of each token; empty where it has none."""
+    """Return the choice's log probabilities with the offset of each token; empty if it has no log probabilities."""
     logprobs = choice.logprobs or ()
     if isinstance(logprobs, LazySequence):
         return LazySequence(lambda: _add_offsets(logprobs), len(logprobs), logprobs.tokens)
@@ -163,7 +165,7 @@ def _make_legacy(tokens: Sequence[OffsetLogprob], shape: LogprobsShape, *, echoe
 
 
 def _write_legacy_name(token: str) -> str:
-    """Spell a token that is no whole character as `bytes:...`."""
+    """Spell a token that is only a part of a character as `bytes:...`."""
     return f"bytes:{spell_token(token)}" if isinstance(token, Token) and raw(token) != token.encode() else token
 
 

@@ -197,9 +197,10 @@ class GivenValues(Struct, frozen=True):
 
 
 class FoundTemplate(Struct, frozen=True):
-    """The template of an answer, None if there is none, and the values that it takes after those that are given.
+    """The template of an answer, and the values that it takes after those that are given.
 
-    One that is kept with a choice has the values filled in; `others` are the other choices of which they are.
+    None: the answer has no template. One that is kept with a choice has the values filled in, which are those of this
+    choice and the `others`.
     """
 
     template: Any  # Template | StreamTemplate | None

@@ -79,7 +79,7 @@ class TextRenderer(Renderer[CompletionOptions]):
 
 
 class _Piece(Struct, frozen=True):
-    """A piece of a choice, of which a body has one."""
+    """A piece of a choice; a body has the whole choice as one piece."""
 
     text: str
     tokens: int = 0

@@ -29,6 +29,7 @@ class Prefix:
         self._said.update(write_canonical([_simplify(tool) for tool in body.get("tools") or ()]))
 
     def add_message(self, message: Body) -> None:
+        """Add the blocks of a message."""
         for block in list_message_blocks(message):
             self.add(message["role"], block)
 
@@ -81,11 +82,12 @@ def read_signature(signature: str) -> SignatureClaims | None:
 
 
 def claim_text(thinking: str) -> bytes:
+    """Return what a signature vouches for of the text of a thought."""
     return claim(text_bytes(thinking))
 
 
 def list_message_blocks(message: Body) -> list[Body]:
-    """Return the blocks of a message: one for a text, none where a message of the system only configures."""
+    """Return the blocks of a message: one for a text, none for a message of the system that only configures."""
     return _list_blocks(message.get("content"))
 
 

@@ -424,7 +424,7 @@ class MalformedJson(Struct, frozen=True):
 
 
 def _drop_last_bracket(data: bytes) -> bytes:
-    """Return JSON without its last bracket; what has none gets one that nothing closes."""
+    """Return JSON without its last bracket; other data gets a bracket that nothing closes."""
     at = max(data.rfind(b"}"), data.rfind(b"]"))
     return data[:at] + data[at + 1 :] if at >= 0 else b"{" + data
 
@@ -442,7 +442,7 @@ class SplitFrame(Struct, frozen=True):
 
 
 def _split(write: Write, place: Callable[[bytes], int], pause: float) -> Iterator[Action]:
-    """Yield a Write in two pieces, each followed by a pause; what has one byte stays whole."""
+    """Yield a Write in two pieces, each followed by a pause; a single byte stays whole."""
     at = place(write.data) if len(write.data) > 1 else 0
     if at:
         yield from (Write(write.data[:at]), Flush(), Wait(pause))
@@ -468,7 +468,7 @@ class SplitUtf8(Struct, frozen=True):
 
 def _find_within_character(data: bytes) -> int:
     """Return the place behind the first byte of a character that has several; the middle, where none has."""
-    if is_prelude(data):  # a message, which has numbers before and after what it says
+    if is_prelude(data):  # a message, which has numbers before and after its text
         start = data.find(b"{") + 1
         text = data[start:-4]
     else:

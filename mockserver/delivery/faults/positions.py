@@ -35,6 +35,7 @@ def state_true_length(actions: Iterable[Action]) -> Iterator[Action]:
 
 
 def find_stated_length(headers: Headers) -> int | None:
+    """Return the length that the headers promise; None if they promise none that can be read."""
     stated = next((value for name, value in headers if name.lower() == LENGTH), "")
     return int(stated) if stated.isdecimal() else None
 
@@ -44,6 +45,7 @@ def state_length(head: Head, size: int) -> Head:
 
 
 def replace_header(head: Head, wanted: str, value: str) -> Head:
+    """Return the head with this value of a header, whose name is in lower case."""
     headers = tuple((name, value if name.lower() == wanted else old) for name, old in head.headers)
     there = any(name.lower() == wanted for name, _ in headers)
     return replace(head, headers=headers if there else (*headers, (wanted, value)))
@@ -125,6 +127,7 @@ def mark_from_start(actions: Iterable[Action], at: Position, context: FaultConte
 
 
 def mark_behind_head(actions: Iterable[Action]) -> Marked:
+    """Yield the actions, with HERE behind their head."""
     for action in actions:
         yield action
         if isinstance(action, Head):

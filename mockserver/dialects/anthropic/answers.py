@@ -10,7 +10,7 @@ from mockserver.dialects._parse import Body
 from mockserver.dialects._reply import EVENT_TYPE, answer_reply, make_json_reply
 from mockserver.dialects.anthropic.errors import make_error_body, write_request_id
 from mockserver.dialects.anthropic.replay import defer_prefix
-from mockserver.wire.anthropic import MessageOptions, MessageRenderer, compact_answer
+from mockserver.wire.anthropic import MessageOptions, MessageRenderer, PreparedMessage, compact_answer
 
 RENDERER = MessageRenderer()
 
@@ -21,10 +21,12 @@ def render_message(call: Call, outcome: Answer) -> Reply:
     return answer_reply(shown, RENDERER, options, own, stream=call.stream, stream_lines=EVENT_TYPE)
 
 
-def prepare_message(call: Call, answer: Answer) -> tuple[Answer, MessageOptions]:
-    """Return what a message shows of an answer, and what its request wants."""
+def prepare_message(call: Call, answer: Answer) -> PreparedMessage:
+    """Return an answer as its message shows it, with the options of that message."""
     options = make_message_options(call)
-    return (answer, options) if call.raw.get("compaction") is None else compact_answer(answer, options)
+    if call.raw.get("compaction") is None:
+        return PreparedMessage(answer, options)
+    return compact_answer(answer, options)
 
 
 def make_message_options(call: Call) -> MessageOptions:
@@ -44,9 +46,9 @@ def make_message_options(call: Call) -> MessageOptions:
     kinds = [str(tool.get("type")) for tool in raw.get("tools", ())]
     toolset = next((name for name in ("computer", "browser") for kind in kinds if f"{name}_toolset" in kind), "")
     if not toolset:
-        return MessageOptions(shown, usage, extra, prefix=prefix)
+        return MessageOptions(thinking=shown, usage=usage, extra=extra, prefix=prefix)
     names = frozenset(str(tool.get("name")) for tool in raw["tools"])
-    return MessageOptions(shown, usage, extra, toolset, names, prefix)
+    return MessageOptions(thinking=shown, usage=usage, extra=extra, toolset=toolset, tools=names, prefix=prefix)
 
 
 # Fields that an answer depends on.

@@ -245,7 +245,7 @@ class _ItemEvents(Struct, frozen=True):
     item: SpokenItem
 
     def stream(self, done: Mapping[str, Json], *, is_whole: bool) -> Iterator[Frame]:
-        """Yield the events of the item, up to the one that shows it `done`, or up to its last delta if it breaks off."""
+        """Yield the events of the item, up to the one that shows it `done`, or its last delta if it breaks off."""
         place = {"response_id": self.answer.id, "output_index": self.item.index}
         yield _make_event("response.output_item.added", {**place, "item": self.item.write_begun()})
         if isinstance(self.item.part, ToolUse):

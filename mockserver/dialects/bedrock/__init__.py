@@ -84,15 +84,25 @@ DIALECT = Dialect(
         _make_chat_operation("converse-stream", **_STREAM, **_CONVERSE),
         _make_chat_operation("invoke", streams=False, **_INVOKE),
         _make_chat_operation("invoke-with-response-stream", **_STREAM, **_INVOKE),
-        Operation("input_tokens", "POST", f"{_MODEL}/count-tokens", _parse_count, render_count, body=_ask_count),
+        Operation(
+            "input_tokens", "POST", f"{_MODEL}/count-tokens", parse=_parse_count, render=render_count, body=_ask_count
+        ),
         make_guardrail_operation(),
         make_rerank_operation(),
-        Operation("models", "GET", "/foundation-models", partial(parse_models, NAME), render_models),
-        Operation("model", "GET", "/foundation-models/{model:path}", partial(parse_models, NAME), render_models),
-        Operation("models", "GET", "/inference-profiles", partial(parse_models, NAME), render_profiles),
-        Operation("model", "GET", "/inference-profiles/{model:path}", partial(parse_models, NAME), render_profiles),
+        Operation("models", "GET", "/foundation-models", parse=partial(parse_models, NAME), render=render_models),
+        Operation(
+            "model", "GET", "/foundation-models/{model:path}", parse=partial(parse_models, NAME), render=render_models
+        ),
+        Operation("models", "GET", "/inference-profiles", parse=partial(parse_models, NAME), render=render_profiles),
+        Operation(
+            "model",
+            "GET",
+            "/inference-profiles/{model:path}",
+            parse=partial(parse_models, NAME),
+            render=render_profiles,
+        ),
     ),
-    credential=read_credential,
+    read_credential=read_credential,
     fail=make_fail(
         {
             **dict.fromkeys(("converse", "converse-stream"), render_converse),

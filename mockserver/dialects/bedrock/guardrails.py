@@ -24,7 +24,7 @@ from mockserver.wire.bedrock import BLOCKED, Guardrail, assess, make_guardrail_u
 def make_guardrail_operation() -> Operation:
     path = "/guardrail/{guardrail:path}/version/{version}/apply"
     params = {"guardrail": "gr-mockserver", "version": "DRAFT"}
-    return Operation("moderations", "POST", path, _parse, _render, params=params, body=_ask)
+    return Operation("moderations", "POST", path, parse=_parse, render=_render, params=params, body=_ask)
 
 
 def _ask(text: str) -> dict[str, Json]:

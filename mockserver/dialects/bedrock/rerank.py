@@ -21,7 +21,7 @@ MAX_SOURCES = 1000
 
 
 def make_rerank_operation() -> Operation:
-    return Operation("rerank", "POST", "/rerank", _parse, _render, body=_ask)
+    return Operation("rerank", "POST", "/rerank", parse=_parse, render=_render, body=_ask)
 
 
 def _ask(text: str) -> dict[str, Json]:

@@ -21,14 +21,14 @@ def make_rerank_operations() -> tuple[Operation, ...]:
             "rerank",
             "POST",
             f"/v{version}/rerank",
-            partial(
+            parse=partial(
                 parse_rerank,
                 dialect=NAME,
                 model=model,
                 refuse=make_refuse(f"v{version}/reference/rerank"),
                 usual_model=usual,
             ),
-            partial(_render, version=version),
+            render=partial(_render, version=version),
         )
         for version, model, usual in (("2", RERANK, ""), ("1", OLD_RERANK, USUAL_MODEL))
     )

@@ -295,11 +295,11 @@ VARIANTS: Mapping[str, str] = {
     "reasoning": "Thinking is not enabled for models/{model}",
 }
 ROWS = make_error_rows(
-    lambda status: ErrorRow(status),
-    invalid_key=ErrorRow(400),
-    missing_key=ErrorRow(403),
-    timeout=ErrorRow(504),
-    previous_not_found=ErrorRow(403),
-    unsupported_media_type=ErrorRow(400),
+    lambda status: ErrorRow(status=status),
+    invalid_key=ErrorRow(status=400),
+    missing_key=ErrorRow(status=403),
+    timeout=ErrorRow(status=504),
+    previous_not_found=ErrorRow(status=403),
+    unsupported_media_type=ErrorRow(status=400),
 )
-ERRORS = ErrorTable(ROWS, MESSAGES, read_credential)
+ERRORS = ErrorTable(rows=ROWS, messages=MESSAGES, read_credential=read_credential)

@@ -40,9 +40,11 @@ _LINES = JSON_TYPE.partition("\r\n")[2]  # the headers of Google's servers, with
 
 
 def make_file_operations() -> tuple[Operation, ...]:
-    made = [Operation(FILES.made_by, "POST", path, _parse_upload, render_view) for path in (_UPLOAD, _FILES)]
+    made = [
+        Operation(FILES.made_by, "POST", path, parse=_parse_upload, render=render_view) for path in (_UPLOAD, _FILES)
+    ]
     found = [
-        Operation(name, method, path, look_up(NAME, name, prefix=IDS.prefix, work=work), render_view)
+        Operation(name, method, path, parse=look_up(NAME, name, prefix=IDS.prefix, work=work), render=render_view)
         for name, method, path, work in (
             ("files", "GET", _FILES, _list),
             ("file_content", "GET", f"{_ONE}:download", _show_content),

@@ -26,7 +26,7 @@ async def drive(
     What stands between two waits leaves in one send, if it is not very much, and so does what is late already. Waits
     run on an absolute schedule, so lateness never adds up; a client that leaves ends them at once.
     """
-    schedule = Schedule(actions, client, note, clock)
+    schedule = Schedule(actions, client, note=note, clock=clock)
     outbox = schedule.outbox
     try:
         while (action := await schedule.await_next()) is not None:

@@ -12,14 +12,14 @@ from mockserver.kinds.objects import LookUp
 BARE_SIZE = 3500  # bytes of an answer without any text
 
 
-class Found(Struct, frozen=True):
+class FoundAnswer(Struct, frozen=True):
     """The result of a look-up, and the answer to store from now on; None leaves it as it is."""
 
     seen: Stored
     kept: Stored | None = None
 
 
-Act = Callable[[Call, Stored], Found | Failure]
+Act = Callable[[Call, Stored], FoundAnswer | Failure]
 
 
 class AnswerLookUp(LookUp, frozen=True, kw_only=True):
@@ -32,15 +32,15 @@ class AnswerLookUp(LookUp, frozen=True, kw_only=True):
     ends: bool = False
 
 
-def show(call: Call, stored: Stored) -> Found:
+def show(call: Call, stored: Stored) -> FoundAnswer:
     """Show an answer unchanged."""
     if stored.polls:
         stored = replace(stored, answer=replace(stored.answer, phase="in_progress"))
-    return Found(stored)
+    return FoundAnswer(stored)
 
 
-def delete(call: Call, stored: Stored) -> Found:
+def delete(call: Call, stored: Stored) -> FoundAnswer:
     """Delete an answer; later look-ups learn that it is gone."""
     made = replace(stored.call, raw={}, messages=())
     gone = Stored(made, replace(stored.answer, choices=()), gone=True, size=BARE_SIZE)
-    return Found(gone, gone)
+    return FoundAnswer(gone, gone)

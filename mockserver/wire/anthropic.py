@@ -39,7 +39,7 @@ class MessageOptions(Struct, frozen=True):
     prefix: Callable[[], Prefix] | None = None  # what came before, where thoughts are bound to that
 
 
-class Block(Struct, frozen=True):
+class ContentBlock(Struct, frozen=True):
     """A content block as it is in the end, and the part whose text streams; None for one that comes whole."""
 
     body: Body
@@ -155,7 +155,7 @@ def _make_output_details(counted: Usage, parts: Iterable[Part]) -> dict[str, Jso
     return {**thought, **({"server_tool_use": asked} if searches or fetches else {})}
 
 
-def list_blocks(answer: Answer, options: MessageOptions) -> Iterator[Block]:
+def list_blocks(answer: Answer, options: MessageOptions) -> Iterator[ContentBlock]:
     """Yield the blocks of an answer; its thoughts are signed, each as it stands behind what came before."""
     thinks = any(isinstance(part, Reasoning) for part in answer.choices[0].parts)
     prefix = options.prefix() if thinks and options.prefix is not None else None
@@ -169,7 +169,7 @@ def list_blocks(answer: Answer, options: MessageOptions) -> Iterator[Block]:
         yield block
 
 
-def _make_blocks(answer: Answer, options: MessageOptions) -> Iterator[Block]:
+def _make_blocks(answer: Answer, options: MessageOptions) -> Iterator[ContentBlock]:
     last = ""  # the id of the provider's tool call that a result belongs to
     for at, part in enumerate(answer.choices[0].parts):
         match part:
@@ -178,10 +178,10 @@ def _make_blocks(answer: Answer, options: MessageOptions) -> Iterator[Block]:
                     notes = part.annotations if isinstance(part, Text) else ()
                     citations = [citation for note in notes for citation in _make_citations(note, part.text)]
                     cited = {"citations": citations} if citations else {}
-                    yield Block({**cited, "type": "text", "text": part.text}, part)
+                    yield ContentBlock({**cited, "type": "text", "text": part.text}, part)
             case Reasoning():
                 text = part.text if options.thinking else ""
-                yield Block({"type": "thinking", "thinking": text, "signature": ""}, part)
+                yield ContentBlock({"type": "thinking", "thinking": text, "signature": ""}, part)
             case ToolUse(call):
                 if not has_object(part):
                     part = wrap_arguments(part)
@@ -189,11 +189,11 @@ def _make_blocks(answer: Answer, options: MessageOptions) -> Iterator[Block]:
                 used = {"id": call.id, "name": call.name, "input": read_arguments(call.arguments), "caller": _DIRECT}
                 if options.toolset and call.name not in options.tools:
                     used["toolset_name"] = options.toolset
-                yield Block({"type": "tool_use", **used}, part)
+                yield ContentBlock({"type": "tool_use", **used}, part)
             case Item():
                 for body in _make_hosted_blocks(part, partial(_make_hosted_id, answer.id, str(at)), last):
                     last = body.get("id", last)
-                    yield Block(body, part if body["type"].endswith("tool_use") else None)
+                    yield ContentBlock(body, part if body["type"].endswith("tool_use") else None)
 
 
 def _make_citations(note: Body, text: str) -> Iterator[Body]:
@@ -334,7 +334,7 @@ def _make_event(event: str, body: Body, part: str, tokens: int = 0) -> Frame:
     return Frame(to_json({"type": event, **body}), event, tokens, part)
 
 
-def _list_block_events(index: int, block: Block, answer: Answer) -> Iterator[Frame]:
+def _list_block_events(index: int, block: ContentBlock, answer: Answer) -> Iterator[Frame]:
     body = block.body
     part = "arguments" if isinstance(block.part, ToolUse) else "text"
     deltas = None if block.part is None else _DELTAS.get(body["type"])
@@ -359,14 +359,14 @@ def _write_delta(kind: bytes, key: bytes, value: Json) -> bytes:
     return b'{"type":"%b","%b":%b}' % (kind, key, to_json(value))
 
 
-def _write_text_deltas(block: Block, answer: Answer) -> Deltas:
+def _write_text_deltas(block: ContentBlock, answer: Answer) -> Deltas:
     for citation in block.body.get("citations", ()):
         yield _write_delta(b"citations_delta", b"citation", citation), 0
     for piece, weight in _list_pieces(block, answer):
         yield _write_delta(b"text_delta", b"text", piece), weight
 
 
-def _write_thinking_deltas(block: Block, answer: Answer) -> Deltas:
+def _write_thinking_deltas(block: ContentBlock, answer: Answer) -> Deltas:
     shown = 0
     for piece, weight in _list_pieces(block, answer) if block.body["thinking"] else ():
         shown += weight
@@ -376,7 +376,7 @@ def _write_thinking_deltas(block: Block, answer: Answer) -> Deltas:
     yield _write_delta(b"signature_delta", b"signature", block.body["signature"]), hidden
 
 
-def _write_input_deltas(block: Block, answer: Answer) -> Deltas:
+def _write_input_deltas(block: ContentBlock, answer: Answer) -> Deltas:
     if not isinstance(block.part, ToolUse):
         yield _NO_INPUT, 0
         ((text, _),) = _space_out([(to_json(block.body["input"]).decode(), 0)])
@@ -409,18 +409,18 @@ _SEPARATOR = re.compile(r'"(?:[^"\\]|\\.)*+(?:"|\Z)|[:,](?=\S)', re.DOTALL)  # o
 _NO_INPUT = _write_delta(b"input_json_delta", b"partial_json", "")
 
 
-def _write_compaction_deltas(block: Block, answer: Answer) -> Deltas:
+def _write_compaction_deltas(block: ContentBlock, answer: Answer) -> Deltas:
     sealed = {key: block.body.get(key) for key in ("content", "encrypted_content")}
     yield to_json({"type": "compaction_delta", **sealed}), 0
 
 
-def _list_pieces(block: Block, answer: Answer) -> Iterable[tuple[str, int]]:
+def _list_pieces(block: ContentBlock, answer: Answer) -> Iterable[tuple[str, int]]:
     assert block.part is not None  # only such blocks have deltas
     return list_pieces(block.part, answer.tokenizer)
 
 
 _EMPTY: Body = {"text": "", "thinking": "", "signature": "", "input": {}, "citations": []}
-_DELTAS: Mapping[str, Callable[[Block, Answer], Deltas]] = {
+_DELTAS: Mapping[str, Callable[[ContentBlock, Answer], Deltas]] = {
     "text": _write_text_deltas,
     "thinking": _write_thinking_deltas,
     "tool_use": _write_input_deltas,

@@ -49,7 +49,7 @@ class ConverseOptions(Struct, frozen=True):
     guardrail: Guardrail | None = None
 
 
-class Block(Struct, frozen=True):
+class ConverseBlock(Struct, frozen=True):
     """A content block as it is in the end, and the part that it shows."""
 
     body: Body
@@ -134,7 +134,7 @@ def make_usage(usage: Usage, options: ConverseOptions) -> dict[str, Json]:
     }
 
 
-def list_blocks(answer: Answer, options: ConverseOptions) -> Iterator[Block]:
+def list_blocks(answer: Answer, options: ConverseOptions) -> Iterator[ConverseBlock]:
     """Yield the blocks of an answer: those of a filter that has tripped are only its message."""
     thoughts = 0
     for part in answer.choices[0].parts:
@@ -144,18 +144,18 @@ def list_blocks(answer: Answer, options: ConverseOptions) -> Iterator[Block]:
                     notes = part.annotations if isinstance(part, Text) else ()
                     citations = [citation for note in notes for citation in _make_citations(note, part.text)]
                     cited = {"citationsContent": {"citations": citations, "content": [{"text": part.text}]}}
-                    yield Block(cited if citations else {"text": part.text}, part)
+                    yield ConverseBlock(cited if citations else {"text": part.text}, part)
             case Reasoning():
                 signed = {"signature": sign(part.text, thoughts, None)} if options.signs else {}
                 text = {**signed, "text": part.text if options.thoughts else ""}
                 thoughts += 1
-                yield Block({"reasoningContent": {"reasoningText": text}}, part)
+                yield ConverseBlock({"reasoningContent": {"reasoningText": text}}, part)
             case ToolUse(call):
                 if not has_object(part):
                     part = wrap_arguments(part)
                     call = part.call
                 used = {"input": read_arguments(call.arguments), "name": call.name, "toolUseId": call.id}
-                yield Block({"toolUse": used}, part)
+                yield ConverseBlock({"toolUse": used}, part)
 
 
 def _make_citations(note: Body, text: str) -> Iterator[Body]:
@@ -178,7 +178,7 @@ def make_frame(event: str, body: Body, part: str = "text", tokens: int = 0) -> F
     return Frame(to_json(body), event, tokens, part, "message")
 
 
-def _list_block_events(index: int, block: Block, answer: Answer) -> Iterator[Frame]:
+def _list_block_events(index: int, block: ConverseBlock, answer: Answer) -> Iterator[Frame]:
     """Yield the events of a block; only one that calls a tool has a start."""
     part = "arguments" if isinstance(block.part, ToolUse) else "text"
     if "toolUse" in block.body:
@@ -190,7 +190,7 @@ def _list_block_events(index: int, block: Block, answer: Answer) -> Iterator[Fra
     yield make_frame("contentBlockStop", {"contentBlockIndex": index}, part)
 
 
-def _list_deltas(block: Block, answer: Answer) -> Iterator[tuple[bytes, int]]:
+def _list_deltas(block: ConverseBlock, answer: Answer) -> Iterator[tuple[bytes, int]]:
     """Yield the deltas of a block as JSON, each with its weight in tokens."""
     body = block.body
     part = block.part

@@ -31,7 +31,7 @@ class CohereOptions(Struct, frozen=True):
     thinking: bool = False  # whether it asks for thoughts, which then are not taken for a plan of tool calls
 
 
-class Block(Struct, frozen=True):
+class CohereBlock(Struct, frozen=True):
     """A block of content, `text` or `thinking`, and the parts of which it consists."""
 
     kind: str
@@ -46,7 +46,7 @@ class MessageLayout(Struct, frozen=True):
     """Where the parts of an answer stand in a message."""
 
     plan: tuple[Part, ...]
-    blocks: tuple[Block, ...]
+    blocks: tuple[CohereBlock, ...]
     calls: tuple[ToolUse, ...]
 
     @property
@@ -146,9 +146,9 @@ def lay_out(choice: Choice, options: CohereOptions) -> MessageLayout:
         if not plan and not options.thinking:
             plan = thoughts
             thoughts = []
-    blocks = [Block("thinking", tuple(thoughts))] if thoughts else []
+    blocks = [CohereBlock("thinking", tuple(thoughts))] if thoughts else []
     if texts or not calls:
-        blocks.append(Block("text", tuple(texts)))
+        blocks.append(CohereBlock("text", tuple(texts)))
     return MessageLayout(tuple(plan), tuple(blocks), tuple(calls))
 
 
@@ -224,7 +224,7 @@ def _show_logprobs(text: str, logprobs: Sequence[Logprob]) -> Body:
 
 
 def _stream_block(
-    index: int, block: Block, *, answer: Answer, citations: Sequence[Body], logprobs: Sequence[Logprob] | None
+    index: int, block: CohereBlock, *, answer: Answer, citations: Sequence[Body], logprobs: Sequence[Logprob] | None
 ) -> Iterator[Frame]:
     """Yield the events of a block; each citation comes once all of its text was sent."""
     begun = {"type": block.kind, block.kind: ""}

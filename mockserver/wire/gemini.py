@@ -52,7 +52,9 @@ class GeminiRenderer(Renderer[GeminiOptions]):
     """Renders bodies; those for Vertex AI have numbers that are made of the text."""
 
     def render_body(self, answer: Answer, options: GeminiOptions) -> Object:
-        candidates = [_render_candidate(choice, at, answer, options) for at, choice in enumerate(answer.choices)]
+        candidates = [
+            _render_candidate(choice, at, answer=answer, options=options) for at, choice in enumerate(answer.choices)
+        ]
         fields = {"candidates": candidates, **_make_feedback(answer)}
         return _make_response(fields, answer, options, usage=make_usage_metadata(answer.usage, options))
 
@@ -426,7 +428,7 @@ class _Stream:
         """Yield the responses; candidates take turns, and the last one of each has its finish reason."""
         answer = self._answer
         options = self._options
-        steps = [_list_steps(choice, at, answer, options) for at, choice in enumerate(answer.choices)]
+        steps = [_list_steps(choice, at, answer=answer, options=options) for at, choice in enumerate(answer.choices)]
         left = [*map(len, steps)]
         for index, (part, tokens, kind, thoughts) in take_turns(steps):
             self._visible += tokens - thoughts

@@ -211,7 +211,9 @@ class StreamTemplate:
                 continue
             between = each.after.surround(b"", after).append(each.before.surround(before, b""))
             text = text.append(each.before.surround(before, b""))
-            made.append(PiecesBetween(text, between, each.again, each.part, slice(each.first, each.end)))
+            made.append(
+                PiecesBetween(text, between, again=each.again, part=each.part, shown=slice(each.first, each.end))
+            )
             text = each.after.surround(b"", after)
         self.joined = made, text
         return self.joined

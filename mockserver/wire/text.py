@@ -224,7 +224,7 @@ class _Completion:
         wait = sum(len(tokens) for part, tokens in parts if not isinstance(part, Text))
         for at, ((piece, weight), own, tokens) in enumerate(zip(shown, logprobs, written, strict=False)):
             echoes = bool(choice.echo) and at == 0
-            yield _Piece(piece, 0 if echoes else wait + weight, own, tokens, begins=at == 0)
+            yield _Piece(piece, 0 if echoes else wait + weight, logprobs=own, written=tokens, begins=at == 0)
             wait = wait if echoes else 0
         yield _Piece("", wait, written=() if has_ids else None, begins=not shown, ends=True)
 

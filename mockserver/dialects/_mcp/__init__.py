@@ -82,7 +82,12 @@ def _parse(http: HttpRequest, validation: Validation) -> Call:
 def _parse_bodiless(http: HttpRequest, validation: Validation, *, method: str) -> Call:
     version = http.header("mcp-protocol-version")
     is_modern = version is not None and version not in LEGACY
-    return make_mcp_call(_fill_request(http, McpRequest("", method, {}, None, version or BATCHING, is_modern)), http)
+    return make_mcp_call(
+        _fill_request(
+            http, McpRequest("", method, params={}, id=None, version=version or BATCHING, is_modern=is_modern)
+        ),
+        http,
+    )
 
 
 def _make_batch_call(http: HttpRequest, messages: Sequence[Json], validation: Validation) -> Call:
@@ -124,7 +129,15 @@ def _read_message(http: HttpRequest, body: Json, validation: Validation) -> McpR
     header = http.header("mcp-protocol-version")
     is_modern = stated is not None
     version = str(stated) if is_modern else header or BATCHING
-    request = McpRequest("", method, params, name, version, is_modern, states_version=is_modern or header is not None)
+    request = McpRequest(
+        "",
+        method,
+        params=params,
+        id=name,
+        version=version,
+        is_modern=is_modern,
+        states_version=is_modern or header is not None,
+    )
     problem = _find_problem(http, request, validation)
     return _fill_request(http, replace(request, problem=problem, reply=body if is_reply else {}))
 
@@ -242,7 +255,7 @@ def _render(call: Call, outcome: Answer | Mcp) -> Reply:
     if isinstance(outcome, McpDocument):
         return render_document(outcome)
     if isinstance(outcome, McpResumed):
-        return _resume(outcome)
+        return _render_rest(outcome)
     if isinstance(outcome, McpStream):
         if not _takes_stream(call.http):
             return _fail(call.http, refuse_message(_NOT_ACCEPTABLE, INVALID_REQUEST, status=406), call)
@@ -254,13 +267,13 @@ def _render(call: Call, outcome: Answer | Mcp) -> Reply:
     extras = outcome.mcp if isinstance(outcome, Answer) else McpExtras(sse=outcome.server.sse)
     session = outcome.session if isinstance(outcome, McpState) else None
     lines = "" if session is None else f"mcp-session-id: {session}\r\n"
-    return _reply(call.http, body, 200, extras or McpExtras(), lines, headers)
+    return _make_reply(call.http, body, status=200, extras=extras or McpExtras(), lines=lines, headers=headers)
 
 
 _ACCEPTED = Reply(202, (("content-length", "0"),))
 
 
-def _reply(
+def _make_reply(
     http: HttpRequest, body: Mapping[str, Json], status: int, extras: McpExtras, lines: str, headers: Headers
 ) -> Reply:
     """Return a message as JSON, or as the last event of a stream with what is to be notified before it."""
@@ -301,7 +314,7 @@ def _takes_beginning(http: HttpRequest) -> bool:
     return (http.header("mcp-protocol-version") or BATCHING) >= "2025-11-25"
 
 
-def _resume(resumed: McpResumed) -> Reply:
+def _render_rest(resumed: McpResumed) -> Reply:
     """Return the rest of a stream."""
     reply = _render_outcome(resumed.call, resumed.outcome)
     if reply.frames is None:
@@ -390,13 +403,15 @@ def _describe_session(state: McpState, request: McpRequest) -> dict[str, Json]:
             modern = [each for each in server.versions if each not in LEGACY]
             return {"supportedVersions": modern, **_describe_server(server), **UNCACHED, "_meta": named}
         case "tools/list":
-            return _list_page("tools", server.tools, _describe_tool, server, request)
+            return _list_page("tools", server.tools, describe=_describe_tool, server=server, request=request)
         case "resources/list":
-            return _list_page("resources", server.resources, _describe_resource, server, request)
+            return _list_page(
+                "resources", server.resources, describe=_describe_resource, server=server, request=request
+            )
         case "resources/templates/list":
             return {"resourceTemplates": [], **(UNCACHED if request.is_modern else {})}
         case "prompts/list":
-            return _list_page("prompts", server.prompts, _describe_prompt, server, request)
+            return _list_page("prompts", server.prompts, describe=_describe_prompt, server=server, request=request)
         case "completion/complete":
             values = state.values
             listed = [*values[:_MAX_COMPLETIONS]]
@@ -518,7 +533,14 @@ def _fail(http: HttpRequest, failure: Failure, call: Call | None) -> Reply:
     body = {"jsonrpc": "2.0", "id": sent.get("id") if _is_id(sent.get("id")) else None, "error": error}
     wait = "" if failure.retry_after is None else f"retry-after: {failure.retry_after:g}\r\n"
     extras = failure.details.get("mcp")
-    return _reply(http, body, status, extras if isinstance(extras, McpExtras) else McpExtras(), wait, failure.headers)
+    return _make_reply(
+        http,
+        body,
+        status=status,
+        extras=extras if isinstance(extras, McpExtras) else McpExtras(),
+        lines=wait,
+        headers=failure.headers,
+    )
 
 
 def _write_error(failure: Failure) -> dict[str, Json]:

@@ -79,7 +79,9 @@ def _parse(http: HttpRequest, validation: Validation) -> Call:
     asked = tuple([_parse_request(http, request, validation=validation) for request in body["requests"]])
     remarks = (remark for call in asked if isinstance(call, Call) for remark in call.remarks)
     unique = tuple(dict.fromkeys(remarks))
-    return Call(NAME, BATCHES.made_by, "", http, body, body, batch=asked, remarks=unique, work=_create)
+    return Call(
+        NAME, BATCHES.made_by, model="", http=http, meaning=body, raw=body, batch=asked, remarks=unique, work=_create
+    )
 
 
 def _parse_request(http: HttpRequest, request: Mapping[str, Json], *, validation: Validation) -> Call | Failure:
@@ -154,7 +156,7 @@ def _write_line(custom_id: str, result: Mapping[str, Json]) -> bytes:
 async def _find(call: Call, objects: Objects) -> KeptObject:
     """Return the batch of a call; one that nobody made has ended, without requests. Raises Failure."""
     body = {"created": objects.now, "counts": {}, "status": "ended"}
-    invented = KeptObject(NAME, BATCHES.made_by, call.id, body, invented=True)
+    invented = KeptObject(NAME, BATCHES.made_by, id=call.id, body=body, invented=True)
     return await find_object(objects, BATCHES.made_by, call.id, invented=invented)
 
 

@@ -69,7 +69,7 @@ def _parse(http: HttpRequest, validation: Validation) -> Call:
             if validation is not Validation.OFF:
                 raise
     meaning = {**raw, "sha256": hash_data(sent.content)}
-    return Call(NAME, FILES.made_by, "", http, meaning, raw, work=partial(_create, sent))
+    return Call(NAME, FILES.made_by, model="", http=http, meaning=meaning, raw=raw, work=partial(_create, sent))
 
 
 def _find_media_type(part: Part) -> str:
@@ -84,7 +84,7 @@ _MEDIA_TYPE = re.compile(r"[!-~]+/[ -~]*")
 async def _create(sent: Part, call: Call, objects: Objects) -> ObjectView:
     objects.refuse_statuses()
     body = {**call.raw, "created": objects.now}
-    kept = KeptObject(NAME, FILES.made_by, objects.derive_id(_IDS), body, data=sent.content)
+    kept = KeptObject(NAME, FILES.made_by, id=objects.derive_id(_IDS), body=body, data=sent.content)
     await objects.keep(kept)
     return ObjectView(_describe(kept), source="generated")
 
@@ -92,7 +92,7 @@ async def _create(sent: Part, call: Call, objects: Objects) -> ObjectView:
 async def _find(call: Call, objects: Objects) -> KeptObject:
     """Return the file of a call; one that nobody uploaded to this server is a text that names it. Raises Failure."""
     text = f"This is the file {call.id}.\n".encode()
-    invented = KeptObject(NAME, FILES.made_by, call.id, {"created": objects.now}, data=text, invented=True)
+    invented = KeptObject(NAME, FILES.made_by, id=call.id, body={"created": objects.now}, data=text, invented=True)
     return await find_object(objects, FILES.made_by, call.id, invented=invented)
 
 

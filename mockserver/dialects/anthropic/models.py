@@ -56,7 +56,7 @@ _LIFECYCLES = frozenset(("active", "deprecated", "retired"))
 
 def find_page(entries: Sequence[Body], http: HttpRequest) -> dict[str, Json]:
     """Return the part of a list that a query asks for: `limit` entries after, or before, one of them."""
-    limit = read_integer("limit", http.query.get("limit", "20"), 1, _LARGEST_PAGE)
+    limit = read_integer("limit", http.query.get("limit", "20"), least=1, most=_LARGEST_PAGE)
     names = [entry["id"] for entry in entries]
     start = 0
     end = len(entries)

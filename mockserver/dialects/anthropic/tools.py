@@ -92,16 +92,16 @@ def make_usable_schema(schema: Schema) -> Schema:
     """
     if _KEYWORDS.isdisjoint(schema):
         return {"type": "object"}
-    return _restore_schema(schema) if _mentions(schema) else schema
+    return _restore_schema(schema) if _has_constraints(schema) else schema
 
 
-def _mentions(schema: Json) -> bool:
+def _has_constraints(schema: Json) -> bool:
     if isinstance(schema, dict):
         said = schema.get("description")
         if isinstance(said, str) and said.endswith("}"):
             return True
         schema = schema.values()
-    return any(isinstance(inner, _NESTED) and _mentions(inner) for inner in schema)
+    return any(isinstance(inner, _NESTED) and _has_constraints(inner) for inner in schema)
 
 
 _NESTED = (dict, list)

@@ -49,7 +49,9 @@ def parse_claude(http: HttpRequest, validation: Validation) -> Call:
         raw = read_usual(_MESSAGES.typed, asked)
     if raw is None:
         sent = read_table(http.body)
-        call = _parse_unusual(state_headers(http, sent, _OWN_VERSION), sent, shorten_name(model), validation)
+        call = _parse_unusual(
+            state_headers(http, sent, _OWN_VERSION), sent, model=shorten_name(model), validation=validation
+        )
         raw = {**call.raw, **{key: sent[key] for key in HEADER_FIELDS if key in sent}}
         raw.pop("model", None)
     else:

@@ -167,22 +167,24 @@ EMBEDDERS = (
     Embedder(
         Model(_NOVA),
         lambda model, body: ("nova" in model and "embed" in model) or "singleEmbeddingParams" in body,
-        _list_nova_texts,
-        _find_nova_size,
-        _make_nova_body,
+        texts=_list_nova_texts,
+        size=_find_nova_size,
+        body=_make_nova_body,
     ),
     Embedder(
         Model(_TITAN),
         _is_titan,
-        lambda body: [body["inputText"]] if body.get("inputText") is not None else [""] * bool(body.get("inputImage")),
-        _find_titan_size,
-        _make_titan_body,
+        texts=lambda body: (
+            [body["inputText"]] if body.get("inputText") is not None else [""] * bool(body.get("inputImage"))
+        ),
+        size=_find_titan_size,
+        body=_make_titan_body,
     ),
     Embedder(
         Model(_COHERE),
         lambda model, body: ("cohere" in model and "embed" in model) or ("texts" in body and "input_type" in body),
-        _list_cohere_texts,
-        _find_cohere_size,
-        _make_cohere_body,
+        texts=_list_cohere_texts,
+        size=_find_cohere_size,
+        body=_make_cohere_body,
     ),
 )

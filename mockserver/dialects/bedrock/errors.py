@@ -44,7 +44,7 @@ def write_request_id(http: HttpRequest, call: Call | None) -> str:
 
 def fail_plainly(http: HttpRequest, failure: Failure, call: Call | None) -> Reply:
     """Return the reply to a request that is refused."""
-    resolved = ERRORS.resolve(_word(failure), http, call)
+    resolved = ERRORS.resolve(_word_failure(failure), http, call)
     row = ROWS.get(failure.reason)
     usual = resolved.kind if row is not None and row.status == resolved.status else _KINDS.get(resolved.status)
     kind = failure.kind or (failure.code if isinstance(failure.code, str) else usual)
@@ -52,7 +52,7 @@ def fail_plainly(http: HttpRequest, failure: Failure, call: Call | None) -> Repl
     if kind in ("ModelErrorException", "ModelStreamErrorException"):
         body |= {"originalStatusCode": 500}
     typed = "" if kind is None else f"x-amzn-errortype: {_HEADER.sub('', kind)}:{_NAMESPACE}\r\n"
-    lines = write_request_id(http, call) + typed + _retry_lines(failure)
+    lines = write_request_id(http, call) + typed + _write_retry_headers(failure)
     return make_json_reply(resolved.status, body, lines, failure.headers)
 
 
@@ -60,7 +60,7 @@ _NAMESPACE = "http://internal.amazon.com/coral/com.amazon.bedrock/"
 _HEADER = re.compile(r"[^\w.#-]")
 
 
-def _retry_lines(failure: Failure) -> str:
+def _write_retry_headers(failure: Failure) -> str:
     """Return when to retry, for each client in the header that it reads."""
     wait = failure.retry_after
     return (
@@ -68,7 +68,7 @@ def _retry_lines(failure: Failure) -> str:
     )
 
 
-def _word(failure: Failure) -> Failure:
+def _word_failure(failure: Failure) -> Failure:
     """Return the failure without OpenAI's words about the body, and as what a 404 means that a rule states."""
     failure = reword_unreadable(failure, "", "The content type must be application/json.")
     if failure.status == 404 and failure.reason in ("model_not_found", "unknown_model"):  # a 400 here

@@ -128,7 +128,7 @@ _COMMAND_R = shape(
 )
 
 
-def _is_of(*names: str, key: str) -> Callable[[str, Body], bool]:
+def _match_names(*names: str, key: str) -> Callable[[str, Body], bool]:
     """Return whether a model has one of these words in its id, and no chat in its body."""
 
     def reads(model: str, body: Body) -> bool:
@@ -142,32 +142,49 @@ PROMPTED: Mapping[str, Prompted] = {
     "titan": Prompted(
         Model(_TITAN),
         lambda model, body: "titan" in model or ("inputText" in body and "nova" not in model),
-        TITAN,
-        "inputText",
-        ("textGenerationConfig", "maxTokenCount"),
-        ("textGenerationConfig", "stopSequences"),
+        shown=TITAN,
+        prompt="inputText",
+        limit=("textGenerationConfig", "maxTokenCount"),
+        stops=("textGenerationConfig", "stopSequences"),
     ),
-    "llama": Prompted(Model(_LLAMA), _is_of("llama", key="prompt"), LLAMA, "prompt", ("max_gen_len",), ("stop",)),
+    "llama": Prompted(
+        Model(_LLAMA),
+        _match_names("llama", key="prompt"),
+        shown=LLAMA,
+        prompt="prompt",
+        limit=("max_gen_len",),
+        stops=("stop",),
+    ),
     "command_r": Prompted(
         Model(_COMMAND_R),
         lambda model, body: "command-r" in model or ("message" in body and "messages" not in body),
-        COMMAND_R,
-        "message",
-        ("max_tokens",),
-        ("stop_sequences",),
+        shown=COMMAND_R,
+        prompt="message",
+        limit=("max_tokens",),
+        stops=("stop_sequences",),
     ),
     "command": Prompted(
-        Model(_COMMAND), _is_of("cohere.command", key="prompt"), COMMAND, "prompt", ("max_tokens",), ("stop_sequences",)
+        Model(_COMMAND),
+        _match_names("cohere.command", key="prompt"),
+        shown=COMMAND,
+        prompt="prompt",
+        limit=("max_tokens",),
+        stops=("stop_sequences",),
     ),
     "deepseek": Prompted(
-        Model(_MISTRAL), _is_of("deepseek.r1", key="prompt"), DEEPSEEK, "prompt", ("max_tokens",), ("stop",)
+        Model(_MISTRAL),
+        _match_names("deepseek.r1", key="prompt"),
+        shown=DEEPSEEK,
+        prompt="prompt",
+        limit=("max_tokens",),
+        stops=("stop",),
     ),
     "mistral": Prompted(
         Model(_MISTRAL),
         lambda model, body: "prompt" in body or ("mistral." in model and "messages" not in body),
-        MISTRAL,
-        "prompt",
-        ("max_tokens",),
-        ("stop",),
+        shown=MISTRAL,
+        prompt="prompt",
+        limit=("max_tokens",),
+        stops=("stop",),
     ),
 }

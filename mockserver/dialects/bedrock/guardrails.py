@@ -91,7 +91,7 @@ def find_guardrail(http: HttpRequest) -> Guardrail | None:
     )
 
 
-def block(answer: Answer) -> Answer:
+def replace_blocked(answer: Answer) -> Answer:
     """Return what is shown of an answer: for one that was filtered, the guardrail's message, which ends as any text."""
     choice = answer.choices[0]
     if choice.finish != "content_filter":
@@ -99,13 +99,13 @@ def block(answer: Answer) -> Answer:
     return replace(answer, choices=(replace(choice, parts=(Text(BLOCKED),), finish="stop", safety=()),))
 
 
-def tell_action(answer: Answer) -> dict[str, Json]:
+def show_action(answer: Answer) -> dict[str, Json]:
     """Return what each object that is sent tells of the guardrail."""
     intervened = answer.choices[0].finish == "content_filter"
     return {"amazon-bedrock-guardrailAction": "INTERVENED" if intervened else "NONE"}
 
 
-def tell_trace(guardrail: Guardrail, answer: Answer) -> dict[str, Json]:
+def show_trace(guardrail: Guardrail, answer: Answer) -> dict[str, Json]:
     """Return what the guardrail found, if that was asked for."""
     if not guardrail.traces:
         return {}

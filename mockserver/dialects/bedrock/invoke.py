@@ -22,10 +22,10 @@ from mockserver.dialects.bedrock.claude import check_claude, is_completion, name
 from mockserver.dialects.bedrock.embeddings import EMBEDDERS, parse_embeddings, render_embeddings
 from mockserver.dialects.bedrock.errors import refuse, write_request_id
 from mockserver.dialects.bedrock.formats import PROMPTED, Prompted, refuse_input
-from mockserver.dialects.bedrock.guardrails import block, find_guardrail, tell_action, tell_trace
+from mockserver.dialects.bedrock.guardrails import find_guardrail, replace_blocked, show_action, show_trace
 from mockserver.dialects.bedrock.models import CONVERSE, NAME, find_base_model, is_claude, is_profile
 from mockserver.dialects.bedrock.replies import STREAM_TYPE
-from mockserver.dialects.bedrock.request import FINISHES, converse_options, make_converse_call, read_model
+from mockserver.dialects.bedrock.request import FINISHES, make_converse_call, make_converse_options, read_model
 from mockserver.dialects.bedrock.rerank import parse_ranking, reads_ranking, render_ranking
 from mockserver.kinds.embeddings import Embeddings
 from mockserver.kinds.rerank import Ranking
@@ -65,7 +65,7 @@ def parse_body(http: HttpRequest, body: Body, validation: Validation) -> Call:
     if embedder is not None:
         if http.path.endswith("-stream"):
             raise Failure("bad_parameter", "The model is unsupported for streaming.")
-        return parse_embeddings(http, body, embedder, validation)
+        return parse_embeddings(http, body, embedder=embedder, validation=validation)
     if reads_ranking(model, body):
         return parse_ranking(http, body, validation)
     family = _find_family(model, body)
@@ -92,9 +92,9 @@ def render_invoke(call: Call, outcome: Answer | Embeddings | Ranking) -> Reply:
     if guardrail is None:
         shown, options = family.prepare(call, outcome)
         return answer_reply(shown, family.renderer, options, lines, stream=call.stream, stream_lines="")
-    shown, options = family.prepare(call, block(outcome))
-    told = tell_action(outcome)
-    trace = tell_trace(guardrail, outcome)
+    shown, options = family.prepare(call, replace_blocked(outcome))
+    told = show_action(outcome)
+    trace = show_trace(guardrail, outcome)
     if call.stream:
         chunks = _add_keys(family.renderer.render_frames(shown, options), told, trace)
         return Reply(200, merge_headers(HeaderLines(lines), outcome.headers), frames=chunks)
@@ -185,7 +185,7 @@ _CLAUDE = Family(
     prepare=lambda call, answer: prepare_message(call, name_shortly(call, answer)),
 )
 _CLAUDE_TEXT = Family(_CLAUDE.parse, CompletionRenderer(), lambda call, answer: (name_shortly(call, answer), None))
-_NOVA = Family(_parse_nova, NovaRenderer(), lambda call, answer: (answer, converse_options(call)))
+_NOVA = Family(_parse_nova, NovaRenderer(), lambda call, answer: (answer, make_converse_options(call)))
 _CHAT = Family(_parse_chat, ChatChunkRenderer(_CHAT_LAYOUT), lambda call, answer: (answer, call.options))
 _PROMPTED = {name: _make_prompted(form) for name, form in PROMPTED.items()}
 

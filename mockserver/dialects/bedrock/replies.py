@@ -11,7 +11,7 @@ from mockserver.core.seed import FROZEN_AT
 from mockserver.dialects._reply import answer_reply, make_json_reply
 from mockserver.dialects.bedrock.errors import fail_plainly, write_request_id
 from mockserver.dialects.bedrock.models import find_base_model, find_vendor
-from mockserver.dialects.bedrock.request import converse_options
+from mockserver.dialects.bedrock.request import make_converse_options
 from mockserver.wire.bedrock import BLOCKED, FILTERED, ConverseRenderer, replace_filtered
 
 STREAM_TYPE = f"content-type: {MEDIA_TYPE}\r\n"
@@ -19,7 +19,7 @@ _CONVERSE = ConverseRenderer()
 
 
 def render_converse(call: Call, outcome: Answer) -> Reply:
-    options = converse_options(call)
+    options = make_converse_options(call)
     if options.guardrail is not None:
         outcome = replace_filtered(outcome, options)
     own = write_request_id(call.http, call)
@@ -53,7 +53,9 @@ def _make_blocked(call: Call, failure: Failure) -> Answer:
     safety = failure.details.get("safety", ())
     usage = Usage(call.prompt_tokens)
     name = f"{call.ids.prefix}{call.fingerprint[: call.ids.length]}"
-    return Answer(name, FROZEN_AT, call.model, (choice,), usage, prompt_safety=safety, headers=failure.headers)
+    return Answer(
+        name, FROZEN_AT, model=call.model, choices=(choice,), usage=usage, prompt_safety=safety, headers=failure.headers
+    )
 
 
 # Models and inference profiles.

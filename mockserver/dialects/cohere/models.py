@@ -43,7 +43,7 @@ def _describe(name: str, window: int | None) -> dict[str, Json]:
 
 
 def _parse_check(http: HttpRequest, validation: Validation) -> Call:
-    return Call(NAME, "info", "", http, {})
+    return Call(NAME, "info", model="", http=http, meaning={})
 
 
 def _render_check(call: Call, outcome: Models) -> Reply:

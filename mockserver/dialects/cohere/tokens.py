@@ -30,16 +30,16 @@ def _parse_text(http: HttpRequest, validation: Validation) -> Call:
     body, parsed = read_request(TOKENIZE, http, refuse, validation)
     if not 0 < len(parsed["text"]) <= MAX_LENGTH:
         raise refuse(complain(f"text must be between 1 and {MAX_LENGTH} characters.", "text"))
-    return _make_call(http, body, "tokenize", (Message("user", parsed["text"]),))
+    return _make_call(http, body, operation="tokenize", messages=(Message("user", parsed["text"]),))
 
 
 def _parse_tokens(http: HttpRequest, validation: Validation) -> Call:
     body, _ = read_request(DETOKENIZE, http, make_refuse("reference/detokenize"), validation)
-    return _make_call(http, body, "detokenize", ())
+    return _make_call(http, body, operation="detokenize", messages=())
 
 
 def _make_call(http: HttpRequest, body: Body, operation: str, messages: tuple[Message, ...]) -> Call:
-    return Call(NAME, operation, str(body["model"]), http, meaning=body, raw=body, messages=messages)
+    return Call(NAME, operation, model=str(body["model"]), http=http, meaning=body, raw=body, messages=messages)
 
 
 def _render_tokens(call: Call, stored: Stored) -> Reply:

@@ -17,7 +17,7 @@ from mockserver.core.plan import Answer, Failure, Stored, Usage
 from mockserver.core.seed import FROZEN_AT
 from mockserver.dialects._errors import write_retry_lines
 from mockserver.dialects._reply import merge_headers
-from mockserver.dialects.gemini.checks import signs
+from mockserver.dialects.gemini.checks import signs_calls
 from mockserver.dialects.gemini.errors import (
     JSON_TYPE,
     find_indent,
@@ -97,7 +97,7 @@ def _make_options(call: Call) -> GeminiOptions:
     return GeminiOptions(
         vertex=is_vertex(call.http),
         thoughts=(config.get("thinkingConfig") or {}).get("includeThoughts") is True,
-        signed=signs(call.model),
+        signed=signs_calls(call.model),
         alternatives=call.options.logprobs or 0,
         media=_count_media(call.messages),
         indent=find_indent(call.http),
@@ -148,7 +148,7 @@ def fail(http: HttpRequest, failure: Failure, call: Call | None) -> Reply:
 
 def _render_blocked(call: Call, failure: Failure) -> Reply:
     """Return the reply to a blocked prompt: a response without candidates, not an error."""
-    answer = Answer(call.fingerprint[:23], FROZEN_AT, call.model, (), Usage(call.prompt_tokens))
+    answer = Answer(call.fingerprint[:23], FROZEN_AT, model=call.model, choices=(), usage=Usage(call.prompt_tokens))
     body = render_blocked_prompt(answer, failure.details.get("safety", ()), _make_options(call))
     if not call.stream:
         return make_pretty_reply(call.http, body, failure.headers)

@@ -70,7 +70,7 @@ class BatchedRequest(Struct, frozen=True):
     place: str
 
 
-class Batches(Struct, frozen=True):
+class GeminiBatches(Struct, frozen=True):
     """The operations on batches of requests to two operations; `fail` words the failures of these."""
 
     generate: Operation
@@ -113,7 +113,9 @@ class Batches(Struct, frozen=True):
             raise Failure("bad_parameter", f"* {where}: either file_name or requests must be set and not empty\n")
         model = find_model(http)
         work = partial(self._create, asked, validation)
-        return Call(NAME, BATCHES.made_by, model, http, {"model": model, **body}, body, work=work)
+        return Call(
+            NAME, BATCHES.made_by, model=model, http=http, meaning={"model": model, **body}, raw=body, work=work
+        )
 
     async def _create(self, asked: Operation, validation: Validation, call: Call, objects: Objects) -> ObjectView:
         """Answer all requests, and keep the batch in the first of its states."""
@@ -125,7 +127,9 @@ class Batches(Struct, frozen=True):
         if len(requests) > MAX_REQUESTS:
             raise Failure("bad_parameter", f"* A batch may have at most {MAX_REQUESTS:,} requests.\n")
         for request in requests:
-            results.append(await self._answer(request, asked, call, validation, name, objects))
+            results.append(
+                await self._answer(request, asked, call=call, validation=validation, batch=name, objects=objects)
+            )
             await asyncio.sleep(0)  # let other requests run
         output: dict[str, Json] = {"inlinedResponses": {"inlinedResponses": results}}
         if named:
@@ -154,7 +158,8 @@ class Batches(Struct, frozen=True):
             rows = await objects.on_thread(read_rows, file.data, MAX_REQUESTS + 1)
             read = ((f"line {row.number}", row.value if isinstance(row.value, Mapping) else {}) for row in rows)
             return [
-                BatchedRequest(each.get("request"), None, str(each.get("key") or ""), place) for place, each in read
+                BatchedRequest(each.get("request"), None, key=str(each.get("key") or ""), place=place)
+                for place, each in read
             ]
         inlined = (given.get("requests") or {}).get("requests") or ()
         return [
@@ -228,7 +233,7 @@ async def _write_file(batch: str, results: Sequence[Mapping[str, Json]], objects
         "source": "GENERATED",
         "downloadUri": f"{name}:download?alt=media",
     }
-    await keep_file(name, described, data, objects, statuses=())
+    await keep_file(name, described, data=data, objects=objects, statuses=())
     return name
 
 
@@ -281,7 +286,7 @@ async def _find(call: Call, objects: Objects) -> KeptObject:
         "output": {"inlinedResponses": {"inlinedResponses": []}},
         "status": "completed",
     }
-    invented = KeptObject(NAME, BATCHES.made_by, call.id, body, invented=True)
+    invented = KeptObject(NAME, BATCHES.made_by, id=call.id, body=body, invented=True)
     return await find_object(objects, BATCHES.made_by, call.id, invented=invented, refusal=Failure("not_found"))
 
 

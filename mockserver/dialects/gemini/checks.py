@@ -135,7 +135,7 @@ def is_newer(model: str) -> bool:
     return found is not None and int(found[1]) >= 3
 
 
-def signs(model: str) -> bool:
+def signs_calls(model: str) -> bool:
     """Return whether a model signs its calls, as models since Gemini 2.5 do."""
     return not model.startswith(("gemini-1", "gemini-2.0"))
 

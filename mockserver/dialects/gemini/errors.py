@@ -86,7 +86,7 @@ def make_error_body(http: HttpRequest, failure: Failure, call: Call | None) -> E
         "message": message,
         "status": failure.kind or _name_status(failure, resolved.status),
     }
-    if details := _list_details(variant, failure, message, facts):
+    if details := _list_details(variant, failure, message=message, facts=facts):
         error["details"] = details
     return ErrorBody(resolved.status, {"error": error})
 
@@ -137,7 +137,7 @@ def _name_status(failure: Failure, status: int) -> str:
 
 def _list_details(variant: str, failure: Failure, message: str, facts: Body) -> Details:
     stated = list(_show_stated(failure, message))
-    usual = _list_usual_details(variant, failure, message, facts)
+    usual = _list_usual_details(variant, failure, message=message, facts=facts)
     kinds = {each["@type"] for each in stated}
     return [*(each for each in usual if each["@type"] not in kinds), *stated, *_list_retry_info(failure)]
 

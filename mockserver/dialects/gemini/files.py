@@ -97,7 +97,7 @@ def _find_description(upload: str) -> dict[str, Json] | None:
 
 
 def _make_call(http: HttpRequest, raw: Body, act: Work) -> Call:
-    return Call(NAME, FILES.made_by, "", http, dict(raw), raw, work=act)
+    return Call(NAME, FILES.made_by, model="", http=http, meaning=dict(raw), raw=raw, work=act)
 
 
 async def _refuse(call: Call, objects: Objects) -> ObjectView:
@@ -116,7 +116,7 @@ async def _begin(call: Call, objects: Objects) -> ObjectView:
 async def _keep_piece(call: Call, objects: Objects) -> ObjectView:
     name = call.http.query["upload_id"]
     data = await _join_pieces(name, call.http, objects)
-    await objects.keep(KeptObject(NAME, PIECE, name, {}, data=data))
+    await objects.keep(KeptObject(NAME, PIECE, id=name, body={}, data=data))
     return ObjectView(headers=(_GOES_ON, _EMPTY))
 
 
@@ -145,7 +145,7 @@ async def _keep(call: Call, objects: Objects) -> ObjectView:
             await objects.change(piece, KeptObject.forget)
     stated = str(raw.get("name") or "").rpartition("/")[2]
     name = f"files/{stated}" if stated else objects.draw_id(IDS)
-    kept = await keep_file(name, raw, data, objects, statuses=objects.statuses)
+    kept = await keep_file(name, raw, data=data, objects=objects, statuses=objects.statuses)
     final = () if upload is None else (("x-goog-upload-status", "final"),)
     return ObjectView({"file": show_file(call.http, kept)}, headers=final)
 
@@ -157,7 +157,7 @@ def write_hash(data: Data) -> str:
 
 async def keep_file(name: str, described: Body, data: Data, objects: Objects, *, statuses: Sequence[str]) -> KeptObject:
     """Keep a file with what is said of it, in the first of these statuses; without any, it is ready."""
-    kept = KeptObject(NAME, FILES.made_by, name, {**described, "created": objects.now}, data=data)
+    kept = KeptObject(NAME, FILES.made_by, id=name, body={**described, "created": objects.now}, data=data)
     kept = kept.begin(statuses or ("processed",))
     await objects.keep(kept)
     return kept
@@ -173,7 +173,7 @@ _EMPTY = ("content-length", "0")
 async def find_file(name: str, objects: Objects) -> KeptObject:
     """Return a file; one that nobody made is invented, unless that is an error. Raises Failure."""
     body = {"created": objects.now, "status": "processed"}
-    invented = KeptObject(NAME, FILES.made_by, name, body, invented=True)
+    invented = KeptObject(NAME, FILES.made_by, id=name, body=body, invented=True)
     message = VARIANTS["no_file"].format(id=clip(name.removeprefix(IDS.prefix)))
     refusal = Failure("not_found", message, status=403)
     return await find_object(objects, FILES.made_by, name, invented=invented, refusal=refusal)

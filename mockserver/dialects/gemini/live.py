@@ -38,7 +38,7 @@ def parse_turn(http: HttpRequest, validation: Validation) -> Call:
     model = str(body.get("model") or USUAL_MODEL).rpartition("/")[2]
     asked: Body = {"contents": [], **{key: value for key, value in body.items() if key != "model"}}
     http = replace(http, path_params={**http.path_params, "model": model})
-    return replace(make_call(http, asked, "realtime", None), stream=True)
+    return replace(make_call(http, asked, operation="realtime", texts=None), stream=True)
 
 
 def play_stated(answer: Answer, frames: Iterable[Frame]) -> Iterable[Frame]:

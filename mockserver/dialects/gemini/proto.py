@@ -74,7 +74,7 @@ class MapOf(Struct, frozen=True):
     of: Type
 
 
-class Message(Struct, frozen=True, dict=True):
+class MessageType(Struct, frozen=True, dict=True):
     """A message; only Vertex AI knows the fields in `vertex`, and at most one field of each `oneof` can be set."""
 
     name: str
@@ -112,19 +112,19 @@ _CAPITAL = re.compile("[A-Z]")
 
 
 def read_message(
-    message: Message, body: Mapping[str, Json], *, vertex: bool
+    message: MessageType, body: Mapping[str, Json], *, vertex: bool
 ) -> tuple[dict[str, Json], list[Violation]]:
     """Return the readable parts of a body, and its mistakes, at most as many as Google shows."""
     reader = _Reader(vertex)
     return reader.read_message(message, body), reader.found
 
 
-def rename_fields(message: Message, body: Mapping[str, Json], *, vertex: bool) -> dict[str, Json]:
+def rename_fields(message: MessageType, body: Mapping[str, Json], *, vertex: bool) -> dict[str, Json]:
     """Return a body as sent, but with camelCase names; unknown fields stay."""
     return _Reader(vertex, keeps_wrong=True).read_message(message, body)
 
 
-def _make_schema(message: Message, *, vertex: bool, level: int = 0) -> Schema:
+def _make_schema(message: MessageType, *, vertex: bool, level: int = 0) -> Schema:
     """Return the table of what `_Reader` accepts unchanged; it may accept several fields of a `oneof`."""
     known = _SCHEMAS.get((id(message), vertex, level))
     if known is None:
@@ -177,7 +177,7 @@ class _Reader:
         self._keeps_wrong = keeps_wrong
         self.found: list[Violation] = []
 
-    def read_message(self, message: Message, body: Mapping[str, Json], path: _Path = ()) -> dict[str, Json]:
+    def read_message(self, message: MessageType, body: Mapping[str, Json], path: _Path = ()) -> dict[str, Json]:
         known = message.known[self._vertex]
         made: dict[str, Json] = {}
         for key, value in body.items():
@@ -200,7 +200,7 @@ class _Reader:
         for name in several[1:]:
             group = "expiration" if "ttl" in message.oneof else "data"
             why = f"oneof field '{group}' is already set. Cannot set '{name}'"
-            if self._refuse_value("oneof", why, made[name], path) is _WRONG:
+            if self._refuse_value("oneof", why, value=made[name], path=path) is _WRONG:
                 del made[name]
         return made
 
@@ -212,8 +212,8 @@ class _Reader:
                     return kind.read(value)
                 except (ValueError, OverflowError) as error:
                     why = str(error) if error.args and kind.name == "TYPE_BYTES" else ""
-                    return self._refuse_value(kind.name, why or _show_value(value), value, path)
-            case Message() if isinstance(value, dict):
+                    return self._refuse_value(kind.name, why or _show_value(value), value=value, path=path)
+            case MessageType() if isinstance(value, dict):
                 return self.read_message(kind, value, path)
             case Repeated():
                 inner = kind.of() if callable(kind.of) else kind.of
@@ -230,7 +230,7 @@ class _Reader:
                     return name
                 if type(value) is int and 0 <= value < len(kind.values):
                     return kind.values[value]
-        return self._refuse_value(TYPE_URL + getattr(kind, "name", "Map"), _show_value(value), value, path)
+        return self._refuse_value(TYPE_URL + getattr(kind, "name", "Map"), _show_value(value), value=value, path=path)
 
     def _keep_remainder(self, value: Json) -> Any:
         """Return what remains of a wrong value."""
@@ -368,8 +368,8 @@ _USUAL: Mapping[str, Schema] = {
 STRINGS = Repeated(STRING)
 
 
-def message(name: str, /, *oneof: str, vertex: Mapping[str, Type] | None = None, **fields: Type) -> Message:
-    return Message(name, fields, vertex or {}, oneof)
+def message(name: str, /, *oneof: str, vertex: Mapping[str, Type] | None = None, **fields: Type) -> MessageType:
+    return MessageType(name, fields, vertex=vertex or {}, oneof=oneof)
 
 
 def each(kind: Type, *names: str) -> Any:

@@ -26,7 +26,7 @@ def _find_unsigned(call: Call, contents: Sequence[Body]) -> Problems:
         if first is not None and "thoughtSignature" not in first[2]:
             at, index, part = first
             failure = Failure("bad_parameter", _MISSING.format(clip(part["functionCall"]["name"]), at + 1))
-            yield HistoryProblem(failure, _place(at, index), _KEEP)
+            yield HistoryProblem(failure, _write_place(at, index), _KEEP)
 
 
 def _is_of_user(content: Body) -> bool:
@@ -52,7 +52,9 @@ def _find_corrupted(call: Call, contents: Sequence[Body]) -> Problems:
                 SIGNATURE.open(part.get("thoughtSignature") or _NONE)
             except SealError:
                 text = "Invalid" if _NEWEST.match(call.model) else "Corrupted"
-                yield HistoryProblem(Failure("bad_parameter", f"{text} thought signature."), _place(at, index), _KEEP)
+                yield HistoryProblem(
+                    Failure("bad_parameter", f"{text} thought signature."), _write_place(at, index), _KEEP
+                )
 
 
 def _find_contents(call: Call) -> Sequence[Body] | None:
@@ -65,7 +67,7 @@ def _find_contents(call: Call) -> Sequence[Body] | None:
     return None
 
 
-def _place(at: int, index: int) -> str:
+def _write_place(at: int, index: int) -> str:
     return f"contents[{at}].parts[{index}]"
 
 

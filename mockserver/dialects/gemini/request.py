@@ -43,7 +43,7 @@ def parse_generate(http: HttpRequest, validation: Validation) -> Call:
         texts = None
     elif texts is None or not CHECKED.isdisjoint(body):
         check_generate(body, model=find_model(http), vertex=is_vertex(http), validation=validation)
-    return make_call(http, body, "chat", texts)
+    return make_call(http, body, operation="chat", texts=texts)
 
 
 def _read_contents(http: HttpRequest, validation: Validation) -> "tuple[Body, _Texts | None]":
@@ -77,7 +77,7 @@ def parse_count(http: HttpRequest, validation: Validation) -> Call:
         asked = mend_question("CountTokensRequest", asked)
     else:
         check_values("CountTokensRequest", asked, vertex=is_vertex(http))
-    return make_call(http, asked, "input_tokens", _read_texts(asked))
+    return make_call(http, asked, operation="input_tokens", texts=_read_texts(asked))
 
 
 def _check_count(body: Body, inner: Body | None) -> None:
@@ -90,7 +90,7 @@ def _check_count(body: Body, inner: Body | None) -> None:
         raise Failure("bad_parameter", "* CountTokensRequest.generate_content_request.model: model is not specified\n")
 
 
-def read(http: HttpRequest, kind: proto.Message, validation: Validation) -> dict[str, Json]:
+def read(http: HttpRequest, kind: proto.MessageType, validation: Validation) -> dict[str, Json]:
     """Return the body as its message, with camelCase keys. If nothing is checked, wrong values are left out.
 
     Raises Failure with all mistakes.
@@ -138,7 +138,7 @@ _EXPECTED = {
 }
 
 
-def make_renamer(kind: proto.Message) -> Callable[[HttpRequest, Body], Body]:
+def make_renamer(kind: proto.MessageType) -> Callable[[HttpRequest, Body], Body]:
     """Return the `unify` of an operation whose bodies are this message."""
     return lambda http, body: proto.rename_fields(kind, body, vertex=is_vertex(http))
 

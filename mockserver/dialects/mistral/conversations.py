@@ -21,7 +21,7 @@ from mockserver.dialects import Operation
 from mockserver.dialects._fields import Model, Object, list_of, open_shape, optional, shape, text_or
 from mockserver.dialects._parse import Body, Complaint, look_up, read_body, read_object
 from mockserver.dialects._reply import answer_reply, make_data_reply, make_json_reply
-from mockserver.dialects.mistral.errors import refuse, write_lines
+from mockserver.dialects.mistral.errors import refuse, write_header_lines
 from mockserver.dialects.mistral.request import NAME, make_chat
 from mockserver.kinds.kept import AGENTS, CONVERSATION_ITEMS, CONVERSATIONS
 from mockserver.kinds.objects import Beginning, Objects, Work, find_object
@@ -73,10 +73,10 @@ def make_conversation_operations() -> tuple[Operation, ...]:
             params={"id": "conv_1"},
             shows_reasoning=True,
         ),
-        _look_up("conversation", "GET", conversation, _show),
-        _look_up(items, "GET", f"{conversation}/history", _list_all),
-        _look_up(items, "GET", f"{conversation}/messages", _list_messages),
-        _look_up("delete_conversation", "DELETE", conversation, _delete),
+        _make_look_up("conversation", "GET", path=conversation, work=_show),
+        _make_look_up(items, "GET", path=f"{conversation}/history", work=_list_all),
+        _make_look_up(items, "GET", path=f"{conversation}/messages", work=_list_messages),
+        _make_look_up("delete_conversation", "DELETE", path=conversation, work=_delete),
         Operation(AGENTS.made_by, "POST", "/agents", parse=create_agent, render=_render_view),
         Operation(
             "update_agent",
@@ -85,13 +85,13 @@ def make_conversation_operations() -> tuple[Operation, ...]:
             parse=partial(_parse_agent, "update_agent", _update_agent),
             render=_render_view,
         ),
-        _look_up("agents", "GET", "/agents", _list_agents),
-        _look_up("agent", "GET", agent, _show_agent),
-        _look_up("delete_agent", "DELETE", agent, _delete_agent),
+        _make_look_up("agents", "GET", path="/agents", work=_list_agents),
+        _make_look_up("agent", "GET", path=agent, work=_show_agent),
+        _make_look_up("delete_agent", "DELETE", path=agent, work=_delete_agent),
     )
 
 
-def _look_up(name: str, method: str, path: str, work: Work) -> Operation:
+def _make_look_up(name: str, method: str, path: str, work: Work) -> Operation:
     return Operation(name, method, path, parse=look_up(NAME, name, work=work), render=_render_view)
 
 
@@ -101,7 +101,7 @@ def _ask(text: str) -> dict[str, Json]:
 
 def _render_view(call: Call, view: ObjectView) -> Reply:
     """Return the reply: an object, a list of objects, or nothing for what is deleted."""
-    lines = write_lines(call.http, call)
+    lines = write_header_lines(call.http, call)
     if view.status == _NO_CONTENT:
         return Reply(_NO_CONTENT, HeaderLines(lines))
     if _LISTED in view.body:
@@ -134,7 +134,7 @@ class _Kept(Struct, frozen=True):
         if kept is None or kept.call is None:
             return Beginning()
         before: Call = kept.call
-        return Beginning(before.messages, before.model, before.tools, before.tool_choice)
+        return Beginning(before.messages, before.model, tools=before.tools, tool_choice=before.tool_choice)
 
     async def write(self, call: Call, answer: Answer, objects: Objects, *, is_generated: bool) -> Answer:
         """Keep what was asked and said for calls that go on, unless the request says not to."""
@@ -155,7 +155,7 @@ class _Kept(Struct, frozen=True):
         }
         whole = (*call.messages, _remember(answer))
         beginning = replace(call, http=HttpRequest("POST", ""), raw={}, meaning={}, messages=whole, references=None)
-        await objects.keep(KeptObject(NAME, CONVERSATIONS.made_by, name, body, call=beginning))
+        await objects.keep(KeptObject(NAME, CONVERSATIONS.made_by, id=name, body=body, call=beginning))
         return answer
 
     def _describe(self, answer: Answer) -> Iterator[Body]:
@@ -176,12 +176,12 @@ def _parse_start(http: HttpRequest, validation: Validation) -> Call:
     body, parsed = read_body(START, read_object(http), refuse, validation)
     if not (parsed.get("model") or parsed.get("agent_id")) and validation is not Validation.OFF:
         raise refuse(Complaint("missing", ("model",)))
-    return _make_call(http, body, parsed, validation)
+    return _make_call(http, body, parsed=parsed, validation=validation)
 
 
 def _parse_append(http: HttpRequest, validation: Validation) -> Call:
     body, parsed = read_body(APPEND, read_object(http), refuse, validation)
-    return _make_call(http, body, parsed, validation)
+    return _make_call(http, body, parsed=parsed, validation=validation)
 
 
 def _make_call(http: HttpRequest, body: Body, parsed: Body, validation: Validation) -> Call:
@@ -241,7 +241,7 @@ def _write_chat(entries: Sequence[Body]) -> Sequence[Body]:
 
 def _render(call: Call, outcome: Answer) -> Reply:
     options = ConversationOptions(call.http.path_params.get("id", ""), call.raw.get("agent_id"))
-    return answer_reply(outcome, _RENDERER, options, write_lines(call.http, call), stream=call.stream)
+    return answer_reply(outcome, _RENDERER, options, write_header_lines(call.http, call), stream=call.stream)
 
 
 # Look-ups of conversations.
@@ -250,7 +250,7 @@ def _render(call: Call, outcome: Answer) -> Reply:
 async def _find(name: str, objects: Objects) -> KeptObject:
     """Return a conversation by its id; one that nobody began is empty. Raises Failure."""
     body: Body = {"created": objects.now, "model": _USUAL_MODEL, "entries": []}
-    invented = KeptObject(NAME, CONVERSATIONS.made_by, name, body, invented=True)
+    invented = KeptObject(NAME, CONVERSATIONS.made_by, id=name, body=body, invented=True)
     return await find_object(objects, CONVERSATIONS.made_by, name, invented=invented)
 
 
@@ -292,7 +292,16 @@ def _parse_agent(operation: str, work: Work, http: HttpRequest, validation: Vali
         for key in ("model", "name"):
             if not parsed.get(key):
                 raise refuse(Complaint("missing", (key,)))
-    return Call(NAME, operation, parsed.get("model") or "", http, {"id": name, **body}, parsed, id=name, work=work)
+    return Call(
+        NAME,
+        operation,
+        model=parsed.get("model") or "",
+        http=http,
+        meaning={"id": name, **body},
+        raw=parsed,
+        id=name,
+        work=work,
+    )
 
 
 def _make_agent(name: str, body: Body) -> KeptObject:
@@ -301,7 +310,7 @@ def _make_agent(name: str, body: Body) -> KeptObject:
     chat = {"model": name, "messages": told or [{"role": "user", "content": ""}], "tools": body.get("tools") or []}
     call = make_chat(HttpRequest("POST", ""), chat, Validation.OFF)
     beginning = replace(call, raw={}, meaning={}, messages=call.messages if told else ())
-    return KeptObject(NAME, AGENTS.made_by, name, body, call=beginning)
+    return KeptObject(NAME, AGENTS.made_by, id=name, body=body, call=beginning)
 
 
 async def _create_agent(call: Call, objects: Objects) -> ObjectView:

@@ -20,7 +20,7 @@ from mockserver.dialects._parse import Complaint, read_bearer
 from mockserver.dialects._reply import make_json_reply, make_request_hex, make_request_uuid
 
 
-def write_lines(http: HttpRequest, call: Call | None) -> str:
+def write_header_lines(http: HttpRequest, call: Call | None) -> str:
     """Return the header lines of a reply."""
     return (
         f"mistral-correlation-id: {make_request_uuid(http, call)}\r\n"
@@ -29,7 +29,7 @@ def write_lines(http: HttpRequest, call: Call | None) -> str:
     )
 
 
-def rate_limit_headers(standings: Standings) -> Headers:
+def list_rate_limit_headers(standings: Standings) -> Headers:
     """Return limit and remaining amount of requests and tokens in a minute, if they are limited."""
     kinds = (("req", standings.requests), ("tokens", standings.tokens))
     return tuple(
@@ -45,7 +45,7 @@ def fail(http: HttpRequest, failure: Failure, call: Call | None) -> Reply:
     if (detail := describe_unreadable(http, failure)) is not None:
         failure = failure.changed(reason="unprocessable", message=detail["msg"], details={"detail": [detail]})
     resolved = ERRORS.resolve(failure, http, call)
-    lines = write_lines(http, call) + write_retry_lines(failure)
+    lines = write_header_lines(http, call) + write_retry_lines(failure)
     stated = failure.kind is not None or failure.code is not None or failure.param is not None
     if resolved.status == 401 and failure.message is None:
         body: dict[str, Json] = {"detail": "Unauthorized"}

@@ -24,7 +24,7 @@ from mockserver.dialects._fields import (
 )
 from mockserver.dialects._parse import Body, complain, find_unknown_fields, read_request, refuse_first
 from mockserver.dialects._reply import make_json_reply
-from mockserver.dialects.mistral.errors import refuse, write_lines
+from mockserver.dialects.mistral.errors import refuse, write_header_lines
 from mockserver.dialects.mistral.request import NAME, URL, translate_part
 from mockserver.kinds.ocr import DocumentPage, Pages
 
@@ -73,7 +73,7 @@ def parse_ocr(http: HttpRequest, validation: Validation) -> Call:
         http=http,
         meaning={**meaning, "model": model},
         raw=body,
-        messages=(Message("user", _name(document), parts=(translate_part(document),)),),
+        messages=(Message("user", _name_document(document), parts=(translate_part(document),)),),
         options=Options(pages=_read_pages(parsed.get("pages"))),
     )
 
@@ -85,10 +85,10 @@ def render_ocr(call: Call, outcome: Pages) -> Reply:
         "document_annotation": None,
         "usage_info": {"pages_processed": len(outcome.pages), "doc_size_bytes": None},
     }
-    return make_json_reply(200, body, write_lines(call.http, call), outcome.headers)
+    return make_json_reply(200, body, write_header_lines(call.http, call), outcome.headers)
 
 
-def _name(document: Body) -> str:
+def _name_document(document: Body) -> str:
     """Return the name of a document, or else its URL or the id of its file. One that is sent whole gets a name."""
     if name := document.get("document_name"):
         return str(name)

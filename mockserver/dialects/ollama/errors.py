@@ -78,7 +78,7 @@ _FEATURES = {"json_schema": "structured outputs"}
 LEVELS = '"high", "medium", "low", "max", true, or false'  # of `think`
 
 
-def refuse_as(struct: str) -> Callable[[Complaint], Failure]:
+def make_refuse(struct: str) -> Callable[[Complaint], Failure]:
     """Return what makes the Failure of a mistake in a request, as Go reads it into a struct of this name."""
 
     def refuse(complaint: Complaint) -> Failure:

@@ -19,7 +19,7 @@ from mockserver.dialects import Operation
 from mockserver.dialects._fields import Model, open_shape, optional
 from mockserver.dialects._parse import Body
 from mockserver.dialects._reply import make_data_reply
-from mockserver.dialects.ollama.errors import JSON_TYPE, LINES_TYPE, refuse_as, write_error_line
+from mockserver.dialects.ollama.errors import JSON_TYPE, LINES_TYPE, make_refuse, write_error_line
 from mockserver.dialects.ollama.request import NAME, read
 from mockserver.wire.parts import write_moment
 
@@ -38,26 +38,28 @@ Object = dict[str, Json]
 def make_model_operations() -> tuple[Operation, ...]:
     """Return the operations on models, and those that say that the server is there."""
     return (
-        Operation("models", "GET", "/api/tags", parse=_parse_nothing("models"), render=_render_list),
-        Operation("model", "POST", "/api/show", parse=_parse_name("model", "ShowRequest"), render=_render_show),
-        Operation("running_models", "GET", "/api/ps", parse=_parse_nothing("running_models"), render=_render_running),
-        _make_transfer_operation("pull_model", "pull", "PullRequest", _list_pull_steps),
-        _make_transfer_operation("push_model", "push", "PushRequest", _list_push_steps),
-        _make_transfer_operation("create_model", "create", "CreateRequest", _list_create_steps),
+        Operation("models", "GET", "/api/tags", parse=_make_bare_parser("models"), render=_render_list),
+        Operation("model", "POST", "/api/show", parse=_make_name_parser("model", "ShowRequest"), render=_render_show),
+        Operation(
+            "running_models", "GET", "/api/ps", parse=_make_bare_parser("running_models"), render=_render_running
+        ),
+        _make_transfer_operation("pull_model", "pull", struct="PullRequest", steps=_list_pull_steps),
+        _make_transfer_operation("push_model", "push", struct="PushRequest", steps=_list_push_steps),
+        _make_transfer_operation("create_model", "create", struct="CreateRequest", steps=_list_create_steps),
         Operation(
             "delete_model",
             "DELETE",
             "/api/delete",
-            parse=_parse_name("delete_model", "DeleteRequest"),
+            parse=_make_name_parser("delete_model", "DeleteRequest"),
             render=_render_done,
         ),
         Operation("copy_model", "POST", "/api/copy", parse=_parse_copy, render=_render_done),
-        Operation("blob", "GET", "/api/blobs/{digest}", parse=_parse_nothing("blob"), render=_render_done),
+        Operation("blob", "GET", "/api/blobs/{digest}", parse=_make_bare_parser("blob"), render=_render_done),
         Operation(
-            "create_blob", "POST", "/api/blobs/{digest}", parse=_parse_nothing("create_blob"), render=_render_created
+            "create_blob", "POST", "/api/blobs/{digest}", parse=_make_bare_parser("create_blob"), render=_render_created
         ),
-        Operation("version", "GET", "/api/version", parse=_parse_nothing("version"), render=_render_version),
-        Operation("server_status", "GET", "", parse=_parse_nothing("server_status"), render=_render_status),
+        Operation("version", "GET", "/api/version", parse=_make_bare_parser("version"), render=_render_version),
+        Operation("server_status", "GET", "", parse=_make_bare_parser("server_status"), render=_render_status),
     )
 
 
@@ -65,35 +67,35 @@ def make_reply(body: Body) -> Reply:
     return make_data_reply(200, to_json(body), "", json_type=JSON_TYPE)
 
 
-def _parse_nothing(operation: str) -> Callable[[HttpRequest, Validation], Call]:
+def _make_bare_parser(operation: str) -> Callable[[HttpRequest, Validation], Call]:
     def parse(http: HttpRequest, validation: Validation) -> Call:
-        return Call(NAME, operation, "", http, {"model": "", **http.path_params})
+        return Call(NAME, operation, model="", http=http, meaning={"model": "", **http.path_params})
 
     return parse
 
 
-def _parse_name(operation: str, struct: str) -> Callable[[HttpRequest, Validation], Call]:
+def _make_name_parser(operation: str, struct: str) -> Callable[[HttpRequest, Validation], Call]:
     """Return the `parse` of a request that names a model; older clients call the field `name`."""
-    refuse = refuse_as(struct)
+    refuse = make_refuse(struct)
 
     def parse(http: HttpRequest, validation: Validation) -> Call:
-        body, parsed = read(_NAMED, http, refuse, validation, named=False)
+        body, parsed = read(_NAMED, http, refuse=refuse, validation=validation, named=False)
         model = parsed.get("model") or parsed.get("name") or ""
         if not model:
             raise Failure("bad_parameter", "model is required")
         is_streamed = operation.endswith("_model") and operation != "delete_model"
         stream = is_streamed and parsed.get("stream") is not False
-        return Call(NAME, operation, model, http, {"model": model}, body, stream=stream)
+        return Call(NAME, operation, model=model, http=http, meaning={"model": model}, raw=body, stream=stream)
 
     return parse
 
 
 def _parse_copy(http: HttpRequest, validation: Validation) -> Call:
-    body, parsed = read(_COPIED, http, refuse_as("CopyRequest"), validation, named=False)
+    body, parsed = read(_COPIED, http, refuse=make_refuse("CopyRequest"), validation=validation, named=False)
     for key in ("source", "destination"):
         if not parsed.get(key):
             raise Failure("bad_parameter", f'{key} "" is invalid')
-    return Call(NAME, "copy_model", parsed["source"], http, dict(parsed), body)
+    return Call(NAME, "copy_model", model=parsed["source"], http=http, meaning=dict(parsed), raw=body)
 
 
 def _render_list(call: Call, outcome: Models) -> Reply:
@@ -110,14 +112,14 @@ def _describe(name: str, created: int) -> Object:
     return {
         **_write_name(name),
         "modified_at": write_moment(created),
-        **_measure(name),
+        **_describe_size(name),
         "details": _describe_details(name),
         "capabilities": _list_capabilities(name),
     }
 
 
 def _describe_running(name: str, created: int, window: int | None) -> Object:
-    measures = _measure(name)
+    measures = _describe_size(name)
     return {
         **_write_name(name),
         **measures,
@@ -132,12 +134,12 @@ def _write_name(name: str) -> Object:
     return {"name": name, "model": name}
 
 
-def _measure(name: str) -> Object:
-    digest = _digest(name)
+def _describe_size(name: str) -> Object:
+    digest = _compute_digest(name)
     return {"size": 1_000_000_000 + int(digest[:8], 16), "digest": digest}
 
 
-def _digest(name: str) -> str:
+def _compute_digest(name: str) -> str:
     return sha256(name.encode("utf-8", "surrogatepass")).hexdigest()
 
 
@@ -235,7 +237,7 @@ def _make_transfer_operation(name: str, verb: str, struct: str, steps: Callable[
         name,
         "POST",
         f"/api/{verb}",
-        parse=_parse_name(name, struct),
+        parse=_make_name_parser(name, struct),
         render=render,
         error=write_error_line,
         body=_ask_nothing,
@@ -259,12 +261,12 @@ def _list_push_steps(model: str) -> Iterator[Object]:
 
 
 def _list_create_steps(model: str) -> Iterator[Object]:
-    yield {"status": f"using existing layer sha256:{_digest(model)}"}
+    yield {"status": f"using existing layer sha256:{_compute_digest(model)}"}
     yield from ({"status": status} for status in ("writing manifest", "success"))
 
 
 def _list_layer_steps(verb: str, model: str) -> Iterator[Object]:
-    measures = _measure(model)
+    measures = _describe_size(model)
     digest = measures["digest"]
     total = measures["size"]
     layer = {"status": f"{verb} {digest[:12]}", "digest": f"sha256:{digest}", "total": total}

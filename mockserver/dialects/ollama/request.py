@@ -37,7 +37,7 @@ from mockserver.dialects._parse import (
     refuse_first,
 )
 from mockserver.dialects._pending_calls import PendingCalls
-from mockserver.dialects.ollama.errors import LEVELS, refuse_as
+from mockserver.dialects.ollama.errors import LEVELS, make_refuse
 
 NAME = "ollama"
 TOOL_CALL_IDS = IdShape("call_", 8, "hex")
@@ -100,13 +100,13 @@ GENERATE = Model(
     ),
     needed=("model",),
 )
-refuse_chat = refuse_as("ChatRequest")
-refuse_generate = refuse_as("GenerateRequest")
+refuse_chat = make_refuse("ChatRequest")
+refuse_generate = make_refuse("GenerateRequest")
 
 
 def parse_chat(http: HttpRequest, validation: Validation) -> Call:
     """Return the Call of a chat; one without messages only loads its model. Raises Failure."""
-    body, parsed = read(CHAT, http, refuse_chat, validation)
+    body, parsed = read(CHAT, http, refuse=refuse_chat, validation=validation)
     given = parsed.get("messages")
     if not given:
         return make_load_call(http, body)
@@ -115,7 +115,7 @@ def parse_chat(http: HttpRequest, validation: Validation) -> Call:
         _check_images(given, validation)
         messages = tuple(_read_messages(given))
     tools = tuple(_read_tools(parsed["tools"])) if parsed.get("tools") else ()
-    return _make_call(http, "chat", body, parsed, messages=messages, tools=tools)
+    return _make_call(http, "chat", body=body, parsed=parsed, messages=messages, tools=tools)
 
 
 def parse_generate(http: HttpRequest, validation: Validation) -> Call:
@@ -123,7 +123,7 @@ def parse_generate(http: HttpRequest, validation: Validation) -> Call:
 
     A prompt is answered like the message of a chat, unless it is `raw`, or has a text to end with: these are continued.
     """
-    body, parsed = read(GENERATE, http, refuse_generate, validation)
+    body, parsed = read(GENERATE, http, refuse=refuse_generate, validation=validation)
     prompt = parsed.get("prompt") or ""
     images = parsed.get("images") or ()
     if not prompt and not images:
@@ -134,16 +134,16 @@ def parse_generate(http: HttpRequest, validation: Validation) -> Call:
     message = Message("user", prompt, tuple(map(_read_image, images)))
     if parsed.get("raw") or parsed.get("suffix"):
         continued = Prompt(prompt, suffix=parsed.get("suffix"))
-        return _make_call(http, "completions", body, parsed, messages=(message,), prompts=(continued,))
+        return _make_call(http, "completions", body=body, parsed=parsed, messages=(message,), prompts=(continued,))
     system = parsed.get("system")
     messages = (Message("system", system), message) if system else (message,)
-    return _make_call(http, "completions", body, parsed, messages=messages)
+    return _make_call(http, "completions", body=body, parsed=parsed, messages=messages)
 
 
 def make_load_call(http: HttpRequest, body: Body) -> Call:
     """Return the Call that only loads a model, or unloads it."""
     model = body.get("model") or ""
-    return Call(NAME, "load_model", model, http, {"model": model}, body)
+    return Call(NAME, "load_model", model=model, http=http, meaning={"model": model}, raw=body)
 
 
 def read(
@@ -251,12 +251,19 @@ def _read_messages(given: Iterable[Body]) -> Iterator[Message]:
             name = message.get("tool_name")
             called = pending.take(name, message.get("tool_call_id"))
             identity = (message.get("tool_call_id") or "") if called is None else called.id
-            yield Message(role, content, images, (), identity, called.name if name is None and called else name)
+            yield Message(
+                role,
+                content,
+                parts=images,
+                tool_calls=(),
+                tool_call_id=identity,
+                name=called.name if name is None and called else name,
+            )
         elif message.get("tool_calls"):
             calls = tuple(_read_call(each, made + at) for at, each in enumerate(message["tool_calls"]))
             made += len(calls)
             pending.add(calls)
-            yield Message(role, content, images, calls)
+            yield Message(role, content, parts=images, tool_calls=calls)
         else:
             yield Message(role, content, images)
 

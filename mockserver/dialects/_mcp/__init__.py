@@ -1,8 +1,7 @@
 """MCP over streamable HTTP: JSON-RPC messages to a named server, with and without a handshake.
 
 Both versions of the protocol are served on one path: a message that names its revision in `_meta` needs no handshake
-(2026-07-28); any other needs one. An answer with something to notify is a stream of events, whose last one has the
-result.
+(2026-07-28); any other needs one. An answer with notifications is a stream of events, whose last one has the result.
 """
 
 from base64 import b64decode
@@ -109,7 +108,10 @@ def _make_batch_call(http: HttpRequest, messages: Sequence[Json], validation: Va
 
 
 def _read_message(http: HttpRequest, body: Json, validation: Validation) -> McpRequest:
-    """Return a message. Raises Failure for what is none; of what a server may refuse, it keeps the reason."""
+    """Return the message that a body is. Raises Failure if it is not a message.
+
+    If a server may refuse the message whatever it offers, the reason is its `problem`.
+    """
     if not isinstance(body, Mapping) or body.get("jsonrpc") != "2.0":
         raise refuse_message("Invalid Request: a JSON-RPC 2.0 object is expected.", INVALID_REQUEST, status=400)
     name = body.get("id")
@@ -143,7 +145,7 @@ def _read_message(http: HttpRequest, body: Json, validation: Validation) -> McpR
 
 
 def _fill_request(http: HttpRequest, request: McpRequest) -> McpRequest:
-    """Return a request with what its path and headers say."""
+    """Return a request with the server, session and token that its path and headers name."""
     server = http.path_params.get("server", "")
     session = http.header("mcp-session-id")
     return replace(request, server=server, session=session, token=read_bearer(http))
@@ -199,7 +201,7 @@ _NOTHING_ACCEPTABLE = "Not Acceptable: Client must accept both application/json 
 
 
 def _takes_stream(http: HttpRequest) -> bool:
-    """Return whether a client takes a stream of events; one that does not say what it takes does."""
+    """Return whether a client takes a stream of events; one without an Accept header does."""
     return _accepts(http, "text/event-stream", "text/*")
 
 
@@ -274,9 +276,9 @@ _ACCEPTED = Reply(202, (("content-length", "0"),))
 
 
 def _make_reply(
-    http: HttpRequest, body: Mapping[str, Json], status: int, extras: McpExtras, lines: str, headers: Headers
+    http: HttpRequest, body: Mapping[str, Json], *, status: int, extras: McpExtras, lines: str, headers: Headers
 ) -> Reply:
-    """Return a message as JSON, or as the last event of a stream with what is to be notified before it."""
+    """Return a message as JSON, or as the last event of a stream that begins with notifications."""
     wants_stream = bool(extras.sse or extras.notices) or not _takes_json(http)
     is_stream = wants_stream and status == 200 and _takes_stream(http)
     if not is_stream:
@@ -302,11 +304,11 @@ def _make_frame(message: Mapping[str, Json]) -> Frame:
 
 
 def _make_beginning(place: McpEventId) -> Frame:
-    """Return the event without data after which a client takes up a stream that broke off at once, and how soon."""
+    """Return the event without data from which a client resumes a stream that broke off, with the time to wait."""
     return Frame(b"\nretry: %d" % _RETRY, id=str(place), part="open")
 
 
-_RETRY = 100  # milliseconds: a test need not wait longer
+_RETRY = 100  # milliseconds, so that tests need not wait
 
 
 def _takes_beginning(http: HttpRequest) -> bool:
@@ -315,7 +317,7 @@ def _takes_beginning(http: HttpRequest) -> bool:
 
 
 def _render_rest(resumed: McpResumed) -> Reply:
-    """Return the rest of a stream."""
+    """Return the events of a stream that a client has not received."""
     reply = _render_outcome(resumed.call, resumed.outcome)
     if reply.frames is None:
         return reply
@@ -324,7 +326,7 @@ def _render_rest(resumed: McpResumed) -> Reply:
 
 
 def _write_script(call: Call, stream: McpStream) -> Iterator[Frame | float]:
-    """Yield the frames of messages, of which the last may be an outcome, and seconds to wait."""
+    """Yield frames, and seconds to wait between them; the last message may be the outcome of the call."""
     if stream.begins_at is not None and _takes_beginning(call.http):
         yield _make_beginning(stream.begins_at)
     for each in stream.messages:
@@ -359,7 +361,7 @@ def _render_batch(batch: McpBatch) -> Reply:
 
 
 def _render_alone(call: Call, outcome: Outcome) -> Reply:
-    """Return the answer to one of several messages, without what would be notified before it."""
+    """Return the answer to one of several messages, without notifications."""
     if isinstance(outcome, Answer):
         outcome = replace(outcome, mcp=None)
     elif isinstance(outcome, McpState):
@@ -424,9 +426,9 @@ _MAX_COMPLETIONS = 100  # in one answer
 
 def _describe_server(server: McpServer) -> dict[str, Json]:
     offered = {"tools": server.tools, "resources": server.resources, "prompts": server.prompts}
-    told = {"listChanged": True} if server.notifies else {}
+    changes = {"listChanged": True} if server.notifies else {}
     capabilities: dict[str, Json] = {
-        name: {**told, **({"subscribe": True} if told and name == "resources" else {})}
+        name: {**changes, **({"subscribe": True} if changes and name == "resources" else {})}
         for name, entries in offered.items()
         if entries or name == "tools" or server.changes
     }
@@ -442,7 +444,7 @@ def _name_server(server: McpServer) -> dict[str, Json]:
 
 
 def _list_page(
-    key: str, entries: Sequence[Entry], describe: Any, server: McpServer, request: McpRequest
+    key: str, entries: Sequence[Entry], *, describe: Any, server: McpServer, request: McpRequest
 ) -> dict[str, Json]:
     """Return a list, or the page of it that the cursor names. Raises Failure for an unknown cursor."""
     cursor = request.params.get("cursor")
@@ -532,12 +534,13 @@ def _fail(http: HttpRequest, failure: Failure, call: Call | None) -> Reply:
     error = _write_error(failure)
     body = {"jsonrpc": "2.0", "id": sent.get("id") if _is_id(sent.get("id")) else None, "error": error}
     wait = "" if failure.retry_after is None else f"retry-after: {failure.retry_after:g}\r\n"
-    extras = failure.details.get("mcp")
+    stated = failure.details.get("mcp")
+    extras = stated if isinstance(stated, McpExtras) else McpExtras()
     return _make_reply(
         http,
         body,
         status=status,
-        extras=extras if isinstance(extras, McpExtras) else McpExtras(),
+        extras=extras,
         lines=wait,
         headers=failure.headers,
     )
@@ -551,12 +554,12 @@ def _write_error(failure: Failure) -> dict[str, Json]:
 
 
 def _is_own(failure: Failure) -> bool:
-    """Return whether a failure has a code of JSON-RPC, which need no HTTP status."""
+    """Return whether a failure has a code of JSON-RPC, so that it needs no HTTP status."""
     return isinstance(failure.code, int) and failure.code < 0
 
 
 def _is_notification(sent: Mapping[str, Json]) -> bool:
-    """Tell whether nobody waits for an answer to a message (JSON-RPC 2.0, section 4.1)."""
+    """Return whether nobody waits for an answer to a message (JSON-RPC 2.0, section 4.1)."""
     return sent.get("jsonrpc") == "2.0" and isinstance(sent.get("method"), str) and "id" not in sent
 
 

@@ -64,7 +64,7 @@ def _parse(dialect: str, method: str, http: HttpRequest, validation: Validation)
 
 
 def _read_fields(http: HttpRequest, method: str) -> Mapping[str, Json]:
-    """Return the fields of a form, or of a registration in JSON. Raises Failure for what is neither."""
+    """Return the fields of a form, or of a registration in JSON. Raises Failure for other bodies."""
     if method == REGISTER:
         body = read_json(http.body)
         if not isinstance(body, Mapping):

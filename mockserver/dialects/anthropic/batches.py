@@ -138,7 +138,7 @@ async def _create(call: Call, objects: Objects) -> ObjectView:
 
 
 def _render_result(call: Call, outcome: Outcome) -> dict[str, Json]:
-    """Return what a request of a batch gets; the call is that of the batch if it was refused."""
+    """Return the result of a request of a batch; `call` is that of the batch if the request was refused."""
     if isinstance(outcome, Failure):
         outcome = make_filtered_answer(outcome, call) or outcome
     if isinstance(outcome, Answer):
@@ -154,7 +154,7 @@ def _write_line(custom_id: str, result: Mapping[str, Json]) -> bytes:
 
 
 async def _find(call: Call, objects: Objects) -> KeptObject:
-    """Return the batch of a call; one that nobody made has ended, without requests. Raises Failure."""
+    """Return the batch that a call names; one that nobody made has ended, without requests. Raises Failure."""
     body = {"created": objects.now, "counts": {}, "status": "ended"}
     invented = KeptObject(NAME, BATCHES.made_by, id=call.id, body=body, invented=True)
     return await find_object(objects, BATCHES.made_by, call.id, invented=invented)

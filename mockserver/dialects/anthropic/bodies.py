@@ -356,8 +356,8 @@ def _read_turn(given: Json) -> Body | None:
         result = {"type": "tool_result", "tool_use_id": named if isinstance(named, str) else "", "content": content}
         return {"role": "user", "content": [result]}
     if calls:
-        said = [{"type": "text", "text": content}] if isinstance(content, str) and content else content or []
-        content = [*said, *calls]
+        spoken = [{"type": "text", "text": content}] if isinstance(content, str) and content else content or []
+        content = [*spoken, *calls]
     turn = {**given, "role": _LOOSE_ROLES.get(role or "", "user")}
     if content is None and turn["role"] == "system":  # it may only configure
         return {key: value for key, value in turn.items() if key != "content"}

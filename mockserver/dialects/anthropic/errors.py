@@ -26,6 +26,7 @@ from mockserver.wire.parts import write_moment
 
 
 def read_credential(http: HttpRequest) -> str | None:
+    """Return the key of a request, or its bearer token."""
     return http.header("x-api-key") or read_bearer(http)
 
 
@@ -41,10 +42,12 @@ _draw_request_id = Seed().drawer("req_01", "base58", 22, "request")
 
 
 def refuse(message: str) -> Failure:
+    """Return the Failure of a request that Anthropic refuses in these words."""
     return Failure("bad_parameter", message)
 
 
 def make_error_body(http: HttpRequest, failure: Failure, call: Call | None) -> ErrorBody:
+    """Return the status and body of an error in Anthropic's words."""
     if failure.status == 529 and failure.reason == "server_error":
         failure = failure.changed(reason="overloaded")
     if failure.reason == "too_large" and call is None:  # the server's own words, which name its limit
@@ -71,8 +74,9 @@ def _word_schema_failure(failure: Failure, call: Call | None) -> str | None:
 
 
 def make_error_event(failed: Reply, last: bytes) -> Frame:
+    """Return the event with which a stream fails."""
     data = failed.body
-    if not data.startswith(b'{"type":"error"'):  # a refusal, which is none once the message has begun
+    if not data.startswith(b'{"type":"error"'):  # a refusal, which cannot be shown as a message that has begun
         request = next(value for name, value in failed.headers if name == "request-id")
         error = {"type": INVALID_REQUEST, "message": _BLOCKED}
         data = to_json({"type": "error", "error": error, "request_id": request})

@@ -26,7 +26,9 @@ from mockserver.wire.parts import write_moment
 
 _IDS = IdShape("file_01", 22, "base58")
 _PATH = "/v1/files"
-_SECONDS = (3600, 7_776_000)  # the least and the most for which a file that expires is kept
+# Seconds for which a file that expires is kept.
+_LEAST_SECONDS = 3600
+_MOST_SECONDS = 7_776_000
 
 
 def make_operations() -> tuple[Operation, ...]:
@@ -64,7 +66,8 @@ def _parse(http: HttpRequest, validation: Validation) -> Call:
         raw["filename"] = sent.file_name
     if (expires := dict(form.list_fields()).get("expires_in_seconds")) is not None:
         try:
-            raw["expires_in_seconds"] = read_integer("expires_in_seconds", expires, *_SECONDS)
+            seconds = read_integer("expires_in_seconds", expires, least=_LEAST_SECONDS, most=_MOST_SECONDS)
+            raw["expires_in_seconds"] = seconds
         except Failure:
             if validation is not Validation.OFF:
                 raise

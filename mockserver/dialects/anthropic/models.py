@@ -1,4 +1,4 @@
-"""The models that exist, in pages, and each by its name; `page` is the part of any list that a query asks for."""
+"""The models that exist, in pages, and each by its name; `find_page` serves other lists, too."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -71,7 +71,8 @@ def find_page(entries: Sequence[Body], http: HttpRequest) -> dict[str, Json]:
     return {"data": list(shown), "has_more": more, "first_id": first, "last_id": last}
 
 
-def read_integer(name: str, text: str, least: int, most: int) -> int:
+def read_integer(name: str, text: str, *, least: int, most: int) -> int:
+    """Return the number of a field or a query; `name` is what a refusal calls it. Raises Failure."""
     try:
         number = int(text)
     except ValueError:

@@ -16,6 +16,7 @@ Schema = Mapping[str, Json]
 
 
 def read_tools(tools: Iterable[Body]) -> Iterator[Tool]:
+    """Yield the tools that an answer can call; a toolset is its members."""
     for tool in tools:
         kind = "custom" if tool.get("type") is None else tool["type"]
         name = tool.get("name")
@@ -47,7 +48,7 @@ _HOSTED = {
 
 
 def list_connectors(body: Body) -> Iterator[McpConnector]:
-    """Yield the servers of a request, each with what its toolset says of its tools."""
+    """Yield the servers of a request, each with the tools that its toolset allows."""
     tools = [tool for tool in _list_tables(body.get("tools")) if tool.get("type") == "mcp_toolset"]
     toolsets = {str(tool.get("mcp_server_name")): tool for tool in tools}
     for server in _list_tables(body.get("mcp_servers")):
@@ -66,8 +67,8 @@ def list_connectors(body: Body) -> Iterator[McpConnector]:
 
 
 def _select_tools(toolset: Body | None, configuration: Json) -> tuple[Json, tuple[str, ...]]:
-    """Return the names of the only tools that are on, None if all are, and those of tools that are off."""
-    if toolset is None:  # the first version of the connector has none
+    """Return the names of the tools that are on (None: all but the others), and of those that are off."""
+    if toolset is None:  # the first version of the connector knows no toolsets
         return (configuration.get("allowed_tools") if isinstance(configuration, Mapping) else None), ()
     configs = toolset.get("configs")
     by_name = configs if isinstance(configs, Mapping) else {}
@@ -96,9 +97,10 @@ def make_usable_schema(schema: Schema) -> Schema:
 
 
 def _has_constraints(schema: Json) -> bool:
+    """Return whether a description anywhere in a schema may end with constraints in braces."""
     if isinstance(schema, dict):
-        said = schema.get("description")
-        if isinstance(said, str) and said.endswith("}"):
+        description = schema.get("description")
+        if isinstance(description, str) and description.endswith("}"):
             return True
         schema = schema.values()
     return any(isinstance(inner, _NESTED) and _has_constraints(inner) for inner in schema)
@@ -113,12 +115,10 @@ def _restore_schema(schema: Json) -> Json:
             return [_restore_schema(each) for each in schema]
         case Mapping():
             whole = {key: value if key in _DATA else _restore_schema(value) for key, value in schema.items()}
-            said = schema.get("description")
-            return (
-                {**_describe_constraints(said, schema), **whole}
-                if isinstance(said, str) and said.endswith("}")
-                else whole
-            )
+            description = schema.get("description")
+            if isinstance(description, str) and description.endswith("}"):
+                return {**_describe_constraints(description, schema), **whole}
+            return whole
     return schema
 
 
@@ -137,7 +137,7 @@ def _is_sound(key: str, value: Json) -> bool:
         return key not in _NUMBERS or type(value) in (int, float)
     with suppress(SchemaError):
         return bool(SchemaValidator({"type": "str", "pattern": value}))
-    with suppress(re.error):  # Python knows assertions, but no properties of letters
+    with suppress(re.error):  # Python knows assertions, but not the properties of letters
         return bool(re.compile(value))
     return False
 

@@ -1,4 +1,4 @@
-"""Amazon Bedrock: Converse, InvokeModel and what belongs to them.
+"""Amazon Bedrock: Converse, InvokeModel, and the operations beside them.
 
 Source: https://docs.aws.amazon.com/bedrock/latest/APIReference
 
@@ -51,8 +51,8 @@ def _ask_converse(text: str) -> dict[str, Json]:
 
 
 def _ask_claude(text: str) -> dict[str, Json]:
-    said = {"messages": [{"role": "user", "content": text}], "max_tokens": 1024}
-    return {"anthropic_version": "bedrock-2023-05-31", **said}
+    chat = {"messages": [{"role": "user", "content": text}], "max_tokens": 1024}
+    return {"anthropic_version": "bedrock-2023-05-31", **chat}
 
 
 def _ask_count(text: str) -> dict[str, Json]:

@@ -27,11 +27,12 @@ def check_converse(body: Body, *, model: str, validation: Validation, is_plain: 
 
 
 def refuse(message: str) -> Failure:
+    """Return the Failure of a request that Bedrock refuses in these words."""
     return Failure("bad_parameter", message)
 
 
 def _names_prompt(model: str) -> bool:
-    """Return whether an ARN is that of a prompt, which has messages of its own."""
+    """Return whether a model is the ARN of a prompt, which has messages of its own."""
     return model.startswith("arn:") and ":prompt/" in model
 
 
@@ -53,6 +54,7 @@ def _find_blank(block: Body, place: str, kind: str) -> Problems:
 
 
 def find_misnamed_documents(body: Body) -> Problems:
+    """Yield documents whose name has letters that Bedrock refuses."""
     for at, turn in enumerate(body.get("messages") or ()):
         for index, block in enumerate(turn.get("content") or ()):
             name = (block.get("document") or {}).get("name")
@@ -138,7 +140,7 @@ def find_undefined(body: Body) -> Problems:
 
 
 def find_failed(body: Body) -> Problems:
-    """Yield results that say nothing of their error."""
+    """Yield failed results that do not explain their error."""
     for at, turn in enumerate(body.get("messages") or ()):
         for index, block in enumerate(turn.get("content") or ()):
             result: Body = block.get("toolResult") or {}

@@ -22,10 +22,12 @@ from mockserver.kinds.embeddings import Embeddings
 MAX_TEXTS = 96
 
 
-class Embedder(Struct, frozen=True):
-    """The format of a family: how its texts are read, and what its bodies hold.
+class Embedder(Struct, frozen=True, kw_only=True):
+    """The format of a family of models.
 
-    `reads(model, body)`: whether requests to a model have it. `size(model, body)` is how long the vectors are.
+    `model` describes its requests, and `reads(model, body)` tells whether a request has this format. `texts(body)` are
+    the texts of a request, `size(model, body)` is how many numbers the vectors have, and `body(call, outcome)` is the
+    answer.
     """
 
     model: Model
@@ -163,17 +165,21 @@ def _is_titan(model: str, body: Body) -> bool:
     return ("titan" in model and "embed" in model) or bool(unnamed and "nova" not in model)
 
 
+def _is_cohere(model: str, body: Body) -> bool:
+    return ("cohere" in model and "embed" in model) or ("texts" in body and "input_type" in body)
+
+
 EMBEDDERS = (
     Embedder(
-        Model(_NOVA),
-        lambda model, body: ("nova" in model and "embed" in model) or "singleEmbeddingParams" in body,
+        model=Model(_NOVA),
+        reads=lambda model, body: ("nova" in model and "embed" in model) or "singleEmbeddingParams" in body,
         texts=_list_nova_texts,
         size=_find_nova_size,
         body=_make_nova_body,
     ),
     Embedder(
-        Model(_TITAN),
-        _is_titan,
+        model=Model(_TITAN),
+        reads=_is_titan,
         texts=lambda body: (
             [body["inputText"]] if body.get("inputText") is not None else [""] * bool(body.get("inputImage"))
         ),
@@ -181,8 +187,8 @@ EMBEDDERS = (
         body=_make_titan_body,
     ),
     Embedder(
-        Model(_COHERE),
-        lambda model, body: ("cohere" in model and "embed" in model) or ("texts" in body and "input_type" in body),
+        model=Model(_COHERE),
+        reads=_is_cohere,
         texts=_list_cohere_texts,
         size=_find_cohere_size,
         body=_make_cohere_body,

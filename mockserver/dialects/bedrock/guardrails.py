@@ -1,4 +1,4 @@
-"""Guardrails: ApplyGuardrail, which is a moderation, and what InvokeModel tells of one that a request names.
+"""Guardrails: ApplyGuardrail, which is a moderation, and those that requests to InvokeModel name.
 
 Source: https://docs.aws.amazon.com/bedrock/latest/userguide/guardrails-use.html
 """
@@ -35,7 +35,7 @@ def _parse(http: HttpRequest, validation: Validation) -> Call:
     body, _ = read_request(GUARDRAIL, http, refuse, validation)
     name = http.path_params.get("guardrail", "")
     texts = [held["text"] for block in body.get("content") or () if (held := block.get("text"))]
-    said = "\n".join(texts)
+    text = "\n".join(texts)
     return Call(
         dialect=NAME,
         operation="moderations",
@@ -43,14 +43,16 @@ def _parse(http: HttpRequest, validation: Validation) -> Call:
         http=http,
         meaning={**body, "guardrail": name},
         raw=body,
-        messages=(Message("user", said),),
-        prompts=(Prompt(said),),
+        messages=(Message("user", text),),
+        prompts=(Prompt(text),),
     )
 
 
 def _render(call: Call, outcome: Moderations) -> Reply:
     result = outcome.results[0]
-    verdicts = [Verdict(category, "high", filtered=True) for category in _sort(result.flagged)]
+    # Each filter of a guardrail that these categories belong to, once.
+    filters = dict.fromkeys(_FILTERS.get(name.partition("/")[0], "self_harm") for name in sorted(result.flagged))
+    verdicts = [Verdict(category, "high", filtered=True) for category in filters]
     size = len(call.last_user)
     whole = call.raw.get("outputScope") == "FULL"
     body: dict[str, Json] = {
@@ -64,12 +66,7 @@ def _render(call: Call, outcome: Moderations) -> Reply:
     return make_json_reply(200, body, write_request_id(call.http, call), outcome.headers)
 
 
-def _sort(flagged: frozenset[str]) -> list[str]:
-    """Return the categories of guardrails that these are, each once."""
-    return [*dict.fromkeys(_CATEGORIES.get(name.partition("/")[0], "self_harm") for name in sorted(flagged))]
-
-
-_CATEGORIES: Mapping[str, str] = {
+_FILTERS: Mapping[str, str] = {
     "harassment": "harassment",
     "hate": "hate",
     "sexual": "sexual",
@@ -92,7 +89,7 @@ def find_guardrail(http: HttpRequest) -> Guardrail | None:
 
 
 def replace_blocked(answer: Answer) -> Answer:
-    """Return what is shown of an answer: for one that was filtered, the guardrail's message, which ends as any text."""
+    """Return an answer; one that was filtered has the guardrail's message as its text, and ends like any other."""
     choice = answer.choices[0]
     if choice.finish != "content_filter":
         return answer
@@ -100,17 +97,17 @@ def replace_blocked(answer: Answer) -> Answer:
 
 
 def show_action(answer: Answer) -> dict[str, Json]:
-    """Return what each object that is sent tells of the guardrail."""
+    """Return the key about the guardrail that each object of an answer has."""
     intervened = answer.choices[0].finish == "content_filter"
     return {"amazon-bedrock-guardrailAction": "INTERVENED" if intervened else "NONE"}
 
 
 def show_trace(guardrail: Guardrail, answer: Answer) -> dict[str, Json]:
-    """Return what the guardrail found, if that was asked for."""
+    """Return the key with what the guardrail found; none if the request does not ask for it."""
     if not guardrail.traces:
         return {}
     found = write_guardrail_trace(guardrail, answer.choices[0].safety, answer.prompt_safety)
     reason = {"actionReason": found["actionReason"]} if "actionReason" in found else {}
     outputs = found.get("outputAssessments")
-    told = {"outputs": [{guardrail.name: outputs[guardrail.name][0]}]} if outputs else {}
-    return {"amazon-bedrock-trace": {"guardrail": {**reason, "input": found["inputAssessment"], **told}}}
+    output = {"outputs": [{guardrail.name: outputs[guardrail.name][0]}]} if outputs else {}
+    return {"amazon-bedrock-trace": {"guardrail": {**reason, "input": found["inputAssessment"], **output}}}

@@ -1,7 +1,7 @@
-"""InvokeModel: a body in the format of the model's family, and an answer in the same."""
+"""InvokeModel: bodies and answers in the format of the model's family."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -40,15 +40,19 @@ from mockserver.wire.chat import ChatLayout
 from mockserver.wire.renderer import Renderer
 
 
-class Family(Struct, frozen=True):
-    """A family of models: how it reads a request and renders an answer.
+class Prepared(NamedTuple):
+    """An answer as a renderer gets it, and the renderer's options."""
 
-    `prepare(call, answer)` returns what is shown of the answer, and the renderer's options.
-    """
+    answer: Answer
+    options: Any = None
+
+
+class Family(Struct, frozen=True, kw_only=True):
+    """A family of models: how it reads a request, and renders an answer that `prepare(call, answer)` has changed."""
 
     parse: Callable[[HttpRequest, Body, Validation], Call]
     renderer: Renderer[Any]
-    prepare: Callable[[Call, Answer], tuple[Answer, Any]] = lambda call, answer: (answer, None)
+    prepare: Callable[[Call, Answer], tuple[Answer, Any]] = lambda call, answer: Prepared(answer)
 
 
 def parse_invoke(http: HttpRequest, validation: Validation) -> Call:
@@ -93,12 +97,12 @@ def render_invoke(call: Call, outcome: Answer | Embeddings | Ranking) -> Reply:
         shown, options = family.prepare(call, outcome)
         return answer_reply(shown, family.renderer, options, lines, stream=call.stream, stream_lines="")
     shown, options = family.prepare(call, replace_blocked(outcome))
-    told = show_action(outcome)
+    action = show_action(outcome)
     trace = show_trace(guardrail, outcome)
     if call.stream:
-        chunks = _add_keys(family.renderer.render_frames(shown, options), told, trace)
+        chunks = _add_keys(family.renderer.render_frames(shown, options), to_each=action, to_last=trace)
         return Reply(200, merge_headers(HeaderLines(lines), outcome.headers), frames=chunks)
-    body = {**family.renderer.render_body(shown, options), **told, **trace}
+    body = {**family.renderer.render_body(shown, options), **action, **trace}
     return make_json_reply(200, body, lines, outcome.headers, tokens=outcome.weight)
 
 
@@ -118,7 +122,7 @@ def _count_lines(usage: Usage) -> str:
     return lines
 
 
-def _add_keys(chunks: Iterable[Frame], to_each: Body, to_last: Body) -> Iterator[Frame]:
+def _add_keys(chunks: Iterable[Frame], *, to_each: Body, to_last: Body) -> Iterator[Frame]:
     """Yield the chunks of a stream with more keys."""
     for chunk in chunks:
         more = {**to_each, **to_last} if chunk.part == "end" else to_each
@@ -132,9 +136,8 @@ def _parse_nova(http: HttpRequest, body: Body, validation: Validation) -> Call:
         body = {**body, "inferenceConfig": {**limits, "maxTokens": limits["max_new_tokens"]}}
     read = read_body(CONVERSE, body, refuse, validation).body
     call = make_converse_call(http, read, validation)
-    return replace(
-        call, meaning={**_read_table(call.meaning), "invoked": True}
-    )  # its answer is not the one of Converse
+    # "invoked", as its answer is not the one of Converse.
+    return replace(call, meaning={**_read_table(call.meaning), "invoked": True})
 
 
 def _parse_chat(http: HttpRequest, body: Body, validation: Validation) -> Call:
@@ -170,7 +173,7 @@ def _make_prompted(form: Prompted) -> Family:
             options=Options(max_tokens=form.find_limit(read), stop=form.list_stops(read), lenient_schema=True),
         )
 
-    return Family(parse, TextFormatRenderer(form.shown))
+    return Family(parse=parse, renderer=TextFormatRenderer(form.shown))
 
 
 _CHAT_LAYOUT = ChatLayout(
@@ -184,14 +187,26 @@ _CLAUDE = Family(
     renderer=ClaudeRenderer(),
     prepare=lambda call, answer: prepare_message(call, name_shortly(call, answer)),
 )
-_CLAUDE_TEXT = Family(_CLAUDE.parse, CompletionRenderer(), lambda call, answer: (name_shortly(call, answer), None))
-_NOVA = Family(_parse_nova, NovaRenderer(), lambda call, answer: (answer, make_converse_options(call)))
-_CHAT = Family(_parse_chat, ChatChunkRenderer(_CHAT_LAYOUT), lambda call, answer: (answer, call.options))
+_CLAUDE_TEXT = Family(
+    parse=_CLAUDE.parse,
+    renderer=CompletionRenderer(),
+    prepare=lambda call, answer: Prepared(name_shortly(call, answer)),
+)
+_NOVA = Family(
+    parse=_parse_nova,
+    renderer=NovaRenderer(),
+    prepare=lambda call, answer: Prepared(answer, make_converse_options(call)),
+)
+_CHAT = Family(
+    parse=_parse_chat,
+    renderer=ChatChunkRenderer(_CHAT_LAYOUT),
+    prepare=lambda call, answer: Prepared(answer, call.options),
+)
 _PROMPTED = {name: _make_prompted(form) for name, form in PROMPTED.items()}
 
 
 def _find_family(model: str, body: Body) -> Family | None:
-    """Return the family of a model: by its vendor, else by the keys of the body; None if neither says it."""
+    """Return the family of a model: by its vendor, else by the keys of the body; None if neither is known."""
     base = find_base_model(model)
     if is_claude(base) or "anthropic_version" in body:
         return _CLAUDE_TEXT if is_completion(body) else _CLAUDE

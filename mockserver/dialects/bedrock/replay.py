@@ -10,7 +10,7 @@ from mockserver.dialects.bedrock import checks
 
 
 def _make_check(find: Callable[[Body], checks.Problems], keep: str) -> Callable[[Call, Body], Problems]:
-    """Return the check of a rule, with what a client has to keep."""
+    """Return the check of a rule; `keep` tells what a client has to do."""
 
     def check(call: Call, body: Body) -> Problems:
         for place, message in find(body):

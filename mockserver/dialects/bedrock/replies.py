@@ -47,7 +47,7 @@ def make_fail(render: Mapping[str, Render]) -> Callable[[HttpRequest, Failure, C
 
 
 def _make_blocked(call: Call, failure: Failure) -> Answer:
-    """Return the answer to a prompt that a filter blocks: no error, but a message in place of the answer."""
+    """Return the answer to a prompt that a filter blocks: not an error, but a message in place of the answer."""
     named = bool((call.raw.get("guardrailConfig") or {}).get("guardrailIdentifier"))
     choice = Choice((Text(BLOCKED if named else FILTERED),), "content_filter")
     safety = failure.details.get("safety", ())
@@ -116,7 +116,7 @@ def _is_profile(name: str) -> bool:
 
 
 def _describe_profile(name: str) -> dict[str, Json]:
-    """Return a profile; one of an application says nothing of its model, which is a Claude here."""
+    """Return a profile; the name of an application's does not tell its model, which is a Claude here."""
     own = ":application-inference-profile/" in name
     base = _USUAL_CLAUDE if own or not find_vendor(name) else name.rpartition("/")[2].partition(".")[2]
     arn = name if name.startswith("arn:") else f"{_PROFILE_ARN}{name}"

@@ -37,6 +37,7 @@ def parse_converse(http: HttpRequest, validation: Validation) -> Call:
 
 
 def read_model(http: HttpRequest) -> str:
+    """Return the model's id or ARN in the path."""
     return http.path_params.get("model", "")
 
 
@@ -70,7 +71,7 @@ def make_converse_call(http: HttpRequest, body: Body, validation: Validation) ->
 
 
 def make_converse_options(call: Call) -> ConverseOptions:
-    """Return what a request contributes to its answer."""
+    """Return the fields of a request that its answer depends on."""
     raw = call.raw
     if type(call.messages) is PlainMessages and _SHOWN.isdisjoint(raw):
         return _SIGNED if is_claude(call.model) else _UNSIGNED
@@ -102,6 +103,7 @@ _UNSIGNED = ConverseOptions(signs=False)
 
 
 def _marks_cache(body: Body) -> bool:
+    """Return whether a request marks what to cache."""
     blocks: list[Body] = [*(body.get("system") or ()), *((body.get("toolConfig") or {}).get("tools") or ())]
     return any("cachePoint" in block for block in blocks) or any(
         "cachePoint" in block for message in body.get("messages") or () for block in message.get("content") or ()
@@ -165,7 +167,7 @@ def _split_turn(role: str, content: Sequence[Body]) -> Iterator[Message]:
 
 
 def _find_text(block: Body) -> str | None:
-    """Return the text of a block, if it is one."""
+    """Return the text of a block; None for media and tools."""
     match block:
         case {"text": str(text)} | {"guardContent": {"text": {"text": str(text)}}}:
             return text
@@ -202,19 +204,13 @@ def _list_parts(block: Body) -> Iterator[Body]:
             case "audio" if data is not None:
                 yield {"type": "input_audio", "input_audio": {"data": data, "format": form}}
             case "document" | "video" | "audio":
-                yield {
-                    "type": "file",
-                    "file": {**_name_file(held), **_find_file(kind, form, source=source, place=place)},
-                }
+                named = {"filename": held["name"]} if held.get("name") else {}
+                yield {"type": "file", "file": {**named, **_find_file(kind, form, source=source, place=place)}}
             case _:
                 yield {"type": kind, **held}
 
 
-def _name_file(held: Body) -> Body:
-    return {"filename": held["name"]} if held.get("name") else {}
-
-
-def _find_file(kind: str, form: str, source: Body, place: str | None) -> Body:
+def _find_file(kind: str, form: str, *, source: Body, place: str | None) -> Body:
     if place is not None:
         return {"file_url": place}
     if source.get("text") is not None or source.get("content") is not None:
@@ -263,7 +259,7 @@ def _read_options(body: Body, messages: Sequence[Message], model: str) -> Option
 
 
 def _find_extra(body: Body, *path: str) -> Any:
-    """Return a value among the fields for the model; None if it is not there."""
+    """Return the value at a path of `additionalModelRequestFields`; None if there is no such value."""
     found: Json = body.get("additionalModelRequestFields")
     for key in path:
         found = found.get(key) if isinstance(found, Mapping) else None
@@ -343,7 +339,7 @@ def _simplify(blocks: Iterable[Body], ordinals: dict[str, str]) -> Iterator[Json
 
 
 def _find_ordinal(held: Body, ordinals: dict[str, str]) -> str:
-    """Return the number of an id: clients repeat what an answer made up."""
+    """Return the ordinal of an id in place of it: clients repeat ids that an answer has drawn."""
     return ordinals.setdefault(str(held.get("toolUseId")), f"#{len(ordinals)}")
 
 

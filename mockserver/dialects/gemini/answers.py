@@ -27,7 +27,7 @@ from mockserver.dialects.gemini.errors import (
     make_stream_reply,
     write_head_lines,
 )
-from mockserver.dialects.gemini.live import play_stated
+from mockserver.dialects.gemini.live import add_stated_sound
 from mockserver.dialects.gemini.media import render_media
 from mockserver.dialects.gemini.request import PART_TOKENS, is_media
 from mockserver.kinds.audio import Spoken
@@ -66,7 +66,7 @@ def render(call: Call, outcome: Answer | Images | Spoken) -> Reply:
 
 
 def render_turn(call: Call, outcome: Answer) -> Reply:
-    return make_stream_reply(play_stated(outcome, _RENDERER.stream(outcome, _make_options(call))), outcome.headers)
+    return make_stream_reply(add_stated_sound(outcome, _RENDERER.stream(outcome, _make_options(call))), outcome.headers)
 
 
 def render_count(call: Call, outcome: Stored) -> Reply:
@@ -105,7 +105,7 @@ def _make_options(call: Call) -> GeminiOptions:
 
 
 def _count_cached(options: GeminiOptions, cached: int, messages: Iterable[Message]) -> GeminiOptions:
-    """Return a call with this many cached tokens; `messages` are those of its cached content and its own."""
+    """Return options for this many cached tokens; `messages` are those of the cached content and the call's own."""
     media = _count_media(messages)
     own = options.media
     of_cached = {modality: count - own.get(modality, 0) for modality, count in media.items()}

@@ -1,6 +1,6 @@
 """Batches of requests, in the body or in a file (https://ai.google.dev/gemini-api/docs/batch-api).
 
-Each request is answered like a call of its own; what it gets is in the batch, or in a file as lines of JSON.
+Each request is answered like a call of its own; its result is in the batch, or in a file as lines of JSON.
 """
 
 import asyncio
@@ -61,8 +61,8 @@ _CODES = {
 }
 
 
-class BatchedRequest(Struct, frozen=True):
-    """One request of a batch: its body, None if it is none, what its client calls it, and where it is from."""
+class BatchedRequest(Struct, frozen=True, kw_only=True):
+    """One request of a batch: its body, which may be missing, the names that its client gives it, and its place."""
 
     body: Json
     metadata: Json
@@ -71,7 +71,7 @@ class BatchedRequest(Struct, frozen=True):
 
 
 class GeminiBatches(Struct, frozen=True):
-    """The operations on batches of requests to two operations; `fail` words the failures of these."""
+    """The operations on batches, whose requests are for `generate` or `embed`; `fail` words the failures of these."""
 
     generate: Operation
     embed: Operation
@@ -151,14 +151,14 @@ class GeminiBatches(Struct, frozen=True):
         return ObjectView(show_batch(kept))
 
     async def _read_requests(self, body: Body, objects: Objects) -> Sequence[BatchedRequest]:
-        """Return the requests of a batch, of its own body or of a file. Raises Failure if there is no such file."""
+        """Return the requests of a batch, from its own body or from a file. Raises Failure if no such file exists."""
         given: Body = body.get("inputConfig") or {}
         if named := given.get("fileName"):
             file = await find_file(str(named), objects)
             rows = await objects.on_thread(read_rows, file.data, MAX_REQUESTS + 1)
             read = ((f"line {row.number}", row.value if isinstance(row.value, Mapping) else {}) for row in rows)
             return [
-                BatchedRequest(each.get("request"), None, key=str(each.get("key") or ""), place=place)
+                BatchedRequest(body=each.get("request"), metadata=None, key=str(each.get("key") or ""), place=place)
                 for place, each in read
             ]
         inlined = (given.get("requests") or {}).get("requests") or ()
@@ -176,12 +176,13 @@ class GeminiBatches(Struct, frozen=True):
         self,
         request: BatchedRequest,
         asked: Operation,
+        *,
         call: Call,
         validation: Validation,
         batch: str,
         objects: Objects,
     ) -> dict[str, Json]:
-        """Return what a request gets as one of its own: a response, or an error, with its key or metadata."""
+        """Return the result of a request: a response, or an error, with its key or metadata."""
         result: dict[str, Json] = {"key": request.key} if request.metadata is None and request.key else {}
         if request.metadata is not None:
             result["metadata"] = request.metadata
@@ -216,9 +217,9 @@ def read_result(reply: Reply) -> dict[str, Json]:
     if reply.status == 200:
         return {"response": body}
     error: Any = body.get("error") if isinstance(body, Mapping) else None
-    told: Mapping[str, Json] = error if isinstance(error, Mapping) else {}
-    code = _CODES.get(str(told.get("status")), 13)
-    message = told.get("message") or reply.body.decode("utf-8", "replace")
+    stated: Mapping[str, Json] = error if isinstance(error, Mapping) else {}
+    code = _CODES.get(str(stated.get("status")), 13)
+    message = stated.get("message") or reply.body.decode("utf-8", "replace")
     return {"error": {"code": code, "message": message}}
 
 
@@ -276,7 +277,7 @@ _ENDS = {
 
 
 async def _find(call: Call, objects: Objects) -> KeptObject:
-    """Return the batch of a call; one that nobody made has succeeded, unless that is an error. Raises Failure."""
+    """Return the batch that a call names; where unknown ones exist, one that has succeeded. Raises Failure."""
     body: dict[str, Json] = {
         "model": "gemini-2.5-flash",
         "displayName": None,

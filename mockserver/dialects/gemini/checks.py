@@ -22,7 +22,7 @@ MAX_BATCH = 100
 MAX_INSTANCES = 250
 MAX_NAME = 64  # characters of a function's name
 MAX_VERTEX_NAME = 128  # characters of a function's name
-ROLES = ("user", "model", "function")  # characters of a function's name
+ROLES = ("user", "model", "function")
 CHECKED = frozenset(  # fields that may be wrong even beside mere texts
     ("tools", "toolConfig", "safetySettings", "generationConfig", "cachedContent")
 )
@@ -87,8 +87,8 @@ def _mend_roles(request: Body) -> Body:
     if len(asked) in (0, len(contents)):
         return {**request, "contents": contents}
     instructions: Body = request.get("systemInstruction") or {}
-    told = [part for content in contents if content.get("role") in _SYSTEM for part in content.get("parts") or ()]
-    parts = [*(instructions.get("parts") or ()), *told]
+    added = [part for content in contents if content.get("role") in _SYSTEM for part in content.get("parts") or ()]
+    parts = [*(instructions.get("parts") or ()), *added]
     return {**request, "contents": asked, "systemInstruction": {**instructions, "parts": parts}}
 
 
@@ -196,6 +196,7 @@ def _check_data(path: str, part: Body) -> Iterator[Line]:
 
 
 def has_data(part: Body) -> bool:
+    """Return whether a part has data, and does not only describe the part before it."""
     return any(name in part for name in DATA)
 
 

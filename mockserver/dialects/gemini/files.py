@@ -121,7 +121,7 @@ async def _keep_piece(call: Call, objects: Objects) -> ObjectView:
 
 
 async def _join_pieces(upload: str, http: HttpRequest, objects: Objects) -> Data:
-    """Return what was uploaded so far; a piece that was sent once more is in the place that it says.
+    """Return the bytes that were uploaded so far; a piece that comes again takes the place that it states.
 
     Raises Failure if pieces before it are missing.
     """
@@ -155,9 +155,9 @@ def write_hash(data: Data) -> str:
     return b64encode(hash_data(data).encode()).decode()
 
 
-async def keep_file(name: str, described: Body, data: Data, objects: Objects, *, statuses: Sequence[str]) -> KeptObject:
-    """Keep a file with what is said of it, in the first of these statuses; without any, it is ready."""
-    kept = KeptObject(NAME, FILES.made_by, id=name, body={**described, "created": objects.now}, data=data)
+async def keep_file(name: str, metadata: Body, *, data: Data, objects: Objects, statuses: Sequence[str]) -> KeptObject:
+    """Keep a file with its metadata, in the first of these statuses; without any, it is ready."""
+    kept = KeptObject(NAME, FILES.made_by, id=name, body={**metadata, "created": objects.now}, data=data)
     kept = kept.begin(statuses or ("processed",))
     await objects.keep(kept)
     return kept

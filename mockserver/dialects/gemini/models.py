@@ -2,7 +2,7 @@
 
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from functools import partial
-from typing import TypeVar
+from typing import Generic, NamedTuple, TypeVar
 
 from mockserver.core.call import Call
 from mockserver.core.http import HttpRequest, Reply
@@ -46,8 +46,15 @@ def _render(call: Call, outcome: Models) -> Reply:
 _USER_COLLECTIONS = ("tunedModels", "dynamic")  # collections of models that users make: here they have made none
 
 
-def find_page(http: HttpRequest, names: tuple[Entry, ...]) -> tuple[tuple[Entry, ...], dict[str, Json]]:
-    """Return the entries of the requested page, and the token of the next one. Raises Failure for a bad query."""
+class FoundPage(NamedTuple, Generic[Entry]):
+    """The entries of a page, and the key with the token of the next one, if there is a next one."""
+
+    entries: tuple[Entry, ...]
+    token: dict[str, Json]
+
+
+def find_page(http: HttpRequest, entries: tuple[Entry, ...]) -> FoundPage[Entry]:
+    """Return the requested page of these entries. Raises Failure for a bad query."""
     token = http.query.get("pageToken") or ""
     size = http.query.get("pageSize") or str(USUAL_PAGE)
     try:
@@ -61,21 +68,20 @@ def find_page(http: HttpRequest, names: tuple[Entry, ...]) -> tuple[tuple[Entry,
     if asked < 0 or start < 0:
         raise Failure("bad_parameter", "* ListModelsRequest.page_size: page_size must not be negative.\n")
     end = start + min(asked or USUAL_PAGE, LARGEST_PAGE)
-    following = {"nextPageToken": urlsafe_b64encode(str(end).encode()).decode()} if end < len(names) else {}
-    return names[start:end], following
+    following = {"nextPageToken": urlsafe_b64encode(str(end).encode()).decode()} if end < len(entries) else {}
+    return FoundPage(entries[start:end], following)
 
 
 def _describe_model(name: str) -> dict[str, Json]:
     embeds = "embedding" in name
     words = " ".join(word.capitalize() for word in name.split("-"))
-    limits = (2048, 1) if embeds else (1_048_576, 65_536)
     made: dict[str, Json] = {
         "name": f"models/{name}",
         "version": MODELS.get(name, "001"),
         "displayName": words,
         "description": f"{words}, as mockserver answers for it.",
-        "inputTokenLimit": limits[0],
-        "outputTokenLimit": limits[1],
+        "inputTokenLimit": 2048 if embeds else 1_048_576,
+        "outputTokenLimit": 1 if embeds else 65_536,
         "supportedGenerationMethods": list(_EMBEDDING_METHODS if embeds else _METHODS),
     }
     return made if embeds else {**made, **_SAMPLING}

@@ -2,6 +2,8 @@
 
 A field can be written in camelCase or in snake_case; the result has camelCase keys, no nulls, numbers as numbers, and
 standard base64. Keys of free maps stay unchanged.
+
+`message`, `each` and `enum` are read as parts of a schema, as in a .proto file.
 """
 
 import math
@@ -61,16 +63,21 @@ class Enum(Struct, frozen=True):
     values: tuple[str, ...]
 
     def find(self, value: str) -> str | None:
+        """Return the name as it is declared; None if there is no such name."""
         if value in self.values:
             return value
         return next((name for name in self.values if name.lower() == value.lower()), None)
 
 
 class Repeated(Struct, frozen=True):
+    """A list of values of a type."""
+
     of: Type
 
 
 class MapOf(Struct, frozen=True):
+    """A table of values of a type, under any names."""
+
     of: Type
 
 
@@ -84,23 +91,29 @@ class MessageType(Struct, frozen=True, dict=True):
 
     @cached_property
     def known(self) -> "tuple[Mapping[str, _Field], Mapping[str, _Field]]":
-        """Return fields by both names, for the Developer API and for Vertex AI."""
+        """The fields by both names, for the Developer API and for Vertex AI."""
         return _index_by_names(self.fields), _index_by_names({**self.fields, **self.vertex})
 
     @cached_property
     def typed(self) -> tuple[TypedModel, TypedModel]:
-        """Return models that read usual bodies: with fields in camelCase, and values in their canonical form."""
+        """Models that read usual bodies: with fields in camelCase, and values in their canonical form."""
         return TypedModel(_make_schema(self, vertex=False)), TypedModel(_make_schema(self, vertex=True))
 
 
-_Field = tuple[str, str, Type]  # its name in camelCase and in snake_case, and its type
+class _Field(NamedTuple):
+    """A field: its name in camelCase and in snake_case, and its type."""
+
+    camel: str
+    snake: str
+    kind: Type
 
 
 def _index_by_names(fields: Mapping[str, Type]) -> Mapping[str, _Field]:
     known = dict[str, _Field]()
-    for camel, kind in fields.items():  # without the underscore of _responseJsonSchema
-        field = camel.lstrip("_"), write_snake_case(camel.lstrip("_")), kind() if callable(kind) else kind
-        known |= dict.fromkeys((camel, write_snake_case(camel)), field)
+    for name, kind in fields.items():
+        camel = name.lstrip("_")  # of _responseJsonSchema
+        field = _Field(camel, write_snake_case(camel), kind() if callable(kind) else kind)
+        known |= dict.fromkeys((name, write_snake_case(name)), field)
     return known
 
 
@@ -141,12 +154,12 @@ _SCHEMAS: dict[tuple[int, bool, int], Schema] = {}
 
 
 def _find_usual_schema(kind: Type, *, vertex: bool, level: int) -> Schema | None:
-    """Return the schema of the usual form of a type's values; None if there is none at this depth."""
+    """Return the schema of the usual form of a type's values; None if messages in themselves go too deep."""
     if callable(kind):  # a message in itself
         if level == _LEVELS:
             return None
         kind = kind()
-        level = level + 1
+        level += 1
     match kind:
         case Scalar():
             return _USUAL.get(kind.name)
@@ -369,12 +382,15 @@ STRINGS = Repeated(STRING)
 
 
 def message(name: str, /, *oneof: str, vertex: Mapping[str, Type] | None = None, **fields: Type) -> MessageType:
+    """Return a message of these fields, with those that only Vertex AI knows."""
     return MessageType(name, fields, vertex=vertex or {}, oneof=oneof)
 
 
 def each(kind: Type, *names: str) -> Any:
+    """Return fields of one type, for a message."""
     return dict.fromkeys(names, kind)
 
 
 def enum(name: str, *values: str, prefix: str = "") -> Enum:
+    """Return an enum, whose names may share a prefix."""
     return Enum(name, tuple(prefix + value for value in values))

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import chain
+from typing import NamedTuple
 
 from pydantic_core import to_json
 
@@ -101,10 +102,9 @@ def read(http: HttpRequest, kind: proto.MessageType, validation: Validation) -> 
         raise Failure(failure.reason, f"Invalid JSON payload received. {_explain_broken(http.body, failure)}") from None
     body, found = proto.read_message(kind, given, vertex=is_vertex(http))
     if found and validation is not Validation.OFF:
-        told = [(each.where, each.text) for each in found]
-        violations = [{"field": place, "description": text} if place else {"description": text} for place, text in told]
+        violations = [{**({"field": each.where} if each.where else {}), "description": each.text} for each in found]
         details = {"@type": f"{TYPES}BadRequest", "fieldViolations": violations}
-        raise Failure("bad_parameter", "\n".join(text for _, text in told), details={"google": [details]})
+        raise Failure("bad_parameter", "\n".join(each.text for each in found), details={"google": [details]})
     return body
 
 
@@ -144,10 +144,15 @@ def make_renamer(kind: proto.MessageType) -> Callable[[HttpRequest, Body], Body]
 
 
 def find_model(http: HttpRequest) -> str:
+    """Return the name of the model in a path."""
     return http.path_params["model"]
 
 
-_Texts = tuple[list[Message], list[Body]]  # what is said where all parts are texts, and the contents as they mean it
+class _Texts(NamedTuple):
+    """The messages of a body whose parts are all texts, and its contents without what cannot change an answer."""
+
+    messages: list[Message]
+    contents: list[Body]
 
 
 def _read_texts(body: Body) -> _Texts | None:
@@ -168,7 +173,7 @@ def _read_texts(body: Body) -> _Texts | None:
             return None
         messages.append(Message("assistant" if role == "model" else "user", "".join(texts)))
         meant.append(content if role else {"role": "user", "parts": content["parts"]})
-    return (messages, meant) if meant else None
+    return _Texts(messages, meant) if meant else None
 
 
 def _list_texts(content: Body) -> list[str] | None:
@@ -185,21 +190,24 @@ def make_call(http: HttpRequest, body: Body, operation: str, texts: _Texts | Non
     model = find_model(http)
     config = body.get("generationConfig")
     tools = tuple(_read_tools(body)) if "tools" in body else ()
+    cache = body.get("cachedContent") or None
+    if cache is not None:  # on Vertex AI, a project contains it
+        cache = _PROJECT_PREFIX.sub("", cache)
     return Call(
         dialect=NAME,
         operation=operation,
         model=model,
         http=http,
-        meaning=_find_meaning(body, model, _simplify_contents(body["contents"]) if texts is None else texts[1]),
+        meaning=_find_meaning(body, model, _simplify_contents(body["contents"]) if texts is None else texts.contents),
         raw=body,
-        messages=tuple(list_messages(body)) if texts is None else PlainMessages(texts[0]),
+        messages=tuple(list_messages(body)) if texts is None else PlainMessages(texts.messages),
         tools=tools,
         tool_choice=_read_tool_choice(body, tools) if tools or "toolConfig" in body else _NO_CHOICE,
         stream=":stream" in http.path,
         ids=RESPONSE_IDS,
         tool_call_ids=CALL_IDS if is_newer(model) else NO_CALL_IDS,
         finishes=FINISHES,
-        previous_response_id=_read_cache_name(body["cachedContent"]) if "cachedContent" in body else None,
+        previous_response_id=cache,
         part_tokens=_count_part_tokens,
         message_tokens=0,
         options=_read_options(config) if config else _USUAL,
@@ -226,11 +234,6 @@ def _read_options(config: Body) -> Options:
     )
 
 
-def _read_cache_name(name: str) -> str | None:
-    """Return the name of a cached content without the project that contains it on Vertex AI."""
-    return _PROJECT_PREFIX.sub("", name) if name else None
-
-
 _PROJECT_PREFIX = re.compile(r"projects/[^/]+/locations/[^/]+/(?=cachedContents/)")
 
 
@@ -239,10 +242,12 @@ def _count_part_tokens(part: Mapping[str, Json]) -> int:
 
 
 def is_media(part: Mapping[str, Json]) -> bool:
+    """Return whether a part of a message is media, and not a use of Google's tools."""
     return part["type"] not in _DONE.values()
 
 
 def list_messages(body: Body) -> Iterator[Message]:
+    """Yield the messages of a body; each result of a function is a message of its own."""
     system = body.get("systemInstruction")
     if system and (text := "\n".join(part.get("text", "") for part in system.get("parts") or ())):
         yield Message("system", text)
@@ -341,7 +346,7 @@ def _read_tools(body: Body) -> Iterator[Tool]:
                 yield Tool(kind, kind=kind, options=tool[name] if isinstance(tool[name], Mapping) else {})
 
 
-# Tools of Google that are like those that others have.
+# Google's names of tools that other providers have, too.
 _KINDS = {
     "googleSearch": "web_search",
     "googleSearchRetrieval": "web_search",

@@ -31,7 +31,7 @@ from mockserver.wire.chat import ChatLayout, ChatRenderer
 WINDOW = 131_072  # tokens, of a model that the settings do not describe
 
 
-def _count(usage: Usage) -> Mapping[str, Json]:
+def _make_usage(usage: Usage) -> Mapping[str, Json]:
     return {
         "prompt_tokens": usage.prompt,
         "total_tokens": usage.total,
@@ -55,7 +55,7 @@ CHAT_LAYOUT = ChatLayout(
     call=("id", "function", "index"),
     ending={"content": ""},
     thinks_in_content=True,
-    count=_count,
+    count=_make_usage,
 )
 _CHATS = ChatRenderer(CHAT_LAYOUT)
 

@@ -1,6 +1,6 @@
 """Mistral's agents and conversations, which the service keeps (https://docs.mistral.ai/agents/agents_basics).
 
-A conversation is a chat of entries: what its model, its agent or its start says holds for all that is asked in it.
+A conversation is a chat of entries. Its model or agent, and the fields with which it started, hold for all of it.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -31,7 +31,7 @@ from mockserver.wire.parts import join_spoken, write_moment
 _IDS = IdShape("conv_", 32, "hex")
 _AGENT_IDS = IdShape("ag_", 32, "hex")
 _USUAL_MODEL = "mistral-medium-latest"
-_STANDING: Mapping[str, Any] = {  # what holds for all that is asked
+_STANDING: Mapping[str, Any] = {  # fields that hold for all of a conversation
     "model": optional(str),
     "name": optional(str),
     "description": optional(str),
@@ -100,7 +100,7 @@ def _ask(text: str) -> dict[str, Json]:
 
 
 def _render_view(call: Call, view: ObjectView) -> Reply:
-    """Return the reply: an object, a list of objects, or nothing for what is deleted."""
+    """Return the reply: an object, a list of objects, or an empty one after a deletion."""
     lines = write_header_lines(call.http, call)
     if view.status == _NO_CONTENT:
         return Reply(_NO_CONTENT, HeaderLines(lines))
@@ -113,11 +113,11 @@ _LISTED = "listed"  # where a view has a list, which is the whole body
 _NO_CONTENT = 204
 
 
-# What is asked in a conversation.
+# Turns of conversations.
 
 
-class _Kept(Struct, frozen=True):
-    """The conversation that goes on, a new one if it has no id, the agent of a new one, and the request's entries."""
+class _Turn(Struct, frozen=True, kw_only=True):
+    """A turn: the id of the conversation that goes on, or the agent of a new one, and the entries of the request."""
 
     conversation: str
     agent: str
@@ -125,7 +125,7 @@ class _Kept(Struct, frozen=True):
     is_stored: bool
 
     async def read(self, call: Call, objects: Objects) -> Beginning:
-        """Return what was said, and the agent's instructions; an unknown agent has none. Raises Failure."""
+        """Return the earlier messages and the agent's instructions; an unknown agent has none. Raises Failure."""
         kept: KeptObject | None = None
         if self.conversation:
             kept = await _find(self.conversation, objects)
@@ -137,7 +137,7 @@ class _Kept(Struct, frozen=True):
         return Beginning(before.messages, before.model, tools=before.tools, tool_choice=before.tool_choice)
 
     async def write(self, call: Call, answer: Answer, objects: Objects, *, is_generated: bool) -> Answer:
-        """Keep what was asked and said for calls that go on, unless the request says not to."""
+        """Keep the turn for calls that go on, unless the request does not want that."""
         if not self.is_stored:
             return answer
         name = self.conversation or answer.id
@@ -153,7 +153,7 @@ class _Kept(Struct, frozen=True):
                 *list_entries(answer, ConversationOptions(name, standing.get("agent_id"))),
             ],
         }
-        whole = (*call.messages, _remember(answer))
+        whole = (*call.messages, _make_message(answer))
         beginning = replace(call, http=HttpRequest("POST", ""), raw={}, meaning={}, messages=whole, references=None)
         await objects.keep(KeptObject(NAME, CONVERSATIONS.made_by, id=name, body=body, call=beginning))
         return answer
@@ -166,7 +166,8 @@ class _Kept(Struct, frozen=True):
             yield {"object": "entry", "created_at": moment, "completed_at": moment, "id": name, **entry}
 
 
-def _remember(answer: Answer) -> Message:
+def _make_message(answer: Answer) -> Message:
+    """Return an answer as the message that later calls go on from."""
     choice = answer.choices[0]
     calls = tuple([part.call for part in choice.parts if isinstance(part, ToolUse)])
     return Message("assistant", join_spoken(choice), tool_calls=calls)
@@ -184,7 +185,7 @@ def _parse_append(http: HttpRequest, validation: Validation) -> Call:
     return _make_call(http, body, parsed=parsed, validation=validation)
 
 
-def _make_call(http: HttpRequest, body: Body, parsed: Body, validation: Validation) -> Call:
+def _make_call(http: HttpRequest, body: Body, *, parsed: Body, validation: Validation) -> Call:
     conversation = http.path_params.get("id", "")
     agent = parsed.get("agent_id") or ""
     entries = _list_entries(parsed.get("inputs"))
@@ -203,7 +204,12 @@ def _make_call(http: HttpRequest, body: Body, parsed: Body, validation: Validati
         raw=body,
         ids=_IDS,
         meaning={**call.meaning, "agent": agent} if agent else call.meaning,
-        references=_Kept(conversation, agent, entries, is_stored=parsed.get("store") is not False),
+        references=_Turn(
+            conversation=conversation,
+            agent=agent,
+            entries=entries,
+            is_stored=parsed.get("store") is not False,
+        ),
     )
 
 
@@ -220,7 +226,7 @@ def _list_entries(inputs: Json) -> Sequence[Body]:
 
 
 def _write_chat(entries: Sequence[Body]) -> Sequence[Body]:
-    """Return entries as the messages of a chat; calls in a row are those of one message."""
+    """Return entries as the messages of a chat; calls in a row belong to one message."""
     messages = list[dict[str, Any]]()
     for entry in entries:
         match entry.get("type"):
@@ -305,11 +311,12 @@ def _parse_agent(operation: str, work: Work, http: HttpRequest, validation: Vali
 
 
 def _make_agent(name: str, body: Body) -> KeptObject:
-    """Return an agent, with the call that conversations with it go on from."""
-    told = _write_instructions(body)
-    chat = {"model": name, "messages": told or [{"role": "user", "content": ""}], "tools": body.get("tools") or []}
+    """Return an agent, with the call that begins all conversations with it."""
+    instructions = _write_instructions(body)
+    messages = instructions or [{"role": "user", "content": ""}]
+    chat = {"model": name, "messages": messages, "tools": body.get("tools") or []}
     call = make_chat(HttpRequest("POST", ""), chat, Validation.OFF)
-    beginning = replace(call, raw={}, meaning={}, messages=call.messages if told else ())
+    beginning = replace(call, raw={}, meaning={}, messages=call.messages if instructions else ())
     return KeptObject(NAME, AGENTS.made_by, id=name, body=body, call=beginning)
 
 
@@ -328,7 +335,7 @@ async def _update_agent(call: Call, objects: Objects) -> ObjectView:
 
 
 async def _find_agent(name: str, objects: Objects, *, is_known: bool = False) -> KeptObject:
-    """Return an agent by its id; one that nobody made here has nothing but a model. Raises Failure.
+    """Return an agent by its id; one that nobody made here has only a model. Raises Failure.
 
     `is_known`: it exists in any case, as users make agents in the console.
     """

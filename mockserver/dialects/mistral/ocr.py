@@ -59,7 +59,7 @@ OCR = Model(
 
 
 def parse_ocr(http: HttpRequest, validation: Validation) -> Call:
-    """Return the Call of a body: the name of the document, or else its URL, is what the user says."""
+    """Return the Call of a body, whose message is the name of the document, or else its URL."""
     body, parsed = read_request(OCR, http, refuse, validation)
     if validation is Validation.LIVE:
         refuse_first(find_unknown_fields(body, OCR.fields), refuse)
@@ -89,7 +89,7 @@ def render_ocr(call: Call, outcome: Pages) -> Reply:
 
 
 def _name_document(document: Body) -> str:
-    """Return the name of a document, or else its URL or the id of its file. One that is sent whole gets a name."""
+    """Return the name of a document, or else its URL or the id of its file; a data URL becomes a short name."""
     if name := document.get("document_name"):
         return str(name)
     url: Any = document.get("document_url") or document.get("image_url") or document.get("file_id") or ""
@@ -101,7 +101,7 @@ def _name_document(document: Body) -> str:
 
 
 def _read_pages(given: Json) -> tuple[int, ...] | None:
-    """Return the places of the wanted pages, which may be a text such as `0,2-4`. Raises Failure if it is another."""
+    """Return the places of the wanted pages: a list of them, or a text such as `0,2-4`. Raises Failure."""
     if given is None:
         return None
     spans = [range(index, index + 1) for index in given] if isinstance(given, list) else _read_spans(given)

@@ -1,4 +1,4 @@
-"""Mistral's transcriptions (https://docs.mistral.ai/capabilities/audio): what is said in a recording, or at a URL."""
+"""Mistral's transcriptions (https://docs.mistral.ai/capabilities/audio) of recordings, sent or at a URL."""
 
 from collections.abc import Iterator, Sequence
 from math import ceil

@@ -63,7 +63,7 @@ def _parse_prompt(http: HttpRequest, validation: Validation) -> Call:
     return _make_call(http, body, parsed={**parsed, "dimensions": None}, texts=[prompt] if prompt else [])
 
 
-def _make_call(http: HttpRequest, body: Any, parsed: Any, texts: list[str]) -> Call:
+def _make_call(http: HttpRequest, body: Any, *, parsed: Any, texts: list[str]) -> Call:
     """Return the Call of texts to embed; without any, it only loads the model."""
     if not texts:
         return make_load_call(http, body)

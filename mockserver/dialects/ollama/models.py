@@ -36,7 +36,7 @@ Object = dict[str, Json]
 
 
 def make_model_operations() -> tuple[Operation, ...]:
-    """Return the operations on models, and those that say that the server is there."""
+    """Return the operations on models, and those that tell that the server runs."""
     return (
         Operation("models", "GET", "/api/tags", parse=_make_bare_parser("models"), render=_render_list),
         Operation("model", "POST", "/api/show", parse=_make_name_parser("model", "ShowRequest"), render=_render_show),
@@ -64,6 +64,7 @@ def make_model_operations() -> tuple[Operation, ...]:
 
 
 def make_reply(body: Body) -> Reply:
+    """Return JSON as Ollama sends it."""
     return make_data_reply(200, to_json(body), "", json_type=JSON_TYPE)
 
 
@@ -177,20 +178,21 @@ def _list_capabilities(name: str) -> list[str]:
 
 
 def _render_show(call: Call, outcome: Models) -> Reply:
-    name, (window, _) = outcome.names[0], outcome.limits[0]
+    name = outcome.names[0]
+    window, _ = outcome.limits[0]
     family = _find_family(name)
-    info = (137_000_000, 768) if _embeds(name) else (8_030_261_248, 4096)
+    embeds = _embeds(name)
     shown: Object = {
         "license": "",
         "modelfile": f"FROM {name}\nTEMPLATE {{{{ .Prompt }}}}\n",
-        "parameters": "" if _embeds(name) else 'stop                           "<|im_end|>"',
-        "template": "{{ .Prompt }}" if _embeds(name) else _TEMPLATE,
+        "parameters": "" if embeds else 'stop                           "<|im_end|>"',
+        "template": "{{ .Prompt }}" if embeds else _TEMPLATE,
         "details": _describe_details(name),
         "model_info": {
             "general.architecture": family,
-            "general.parameter_count": info[0],
+            "general.parameter_count": 137_000_000 if embeds else 8_030_261_248,
             f"{family}.context_length": window or _find_window(name),
-            f"{family}.embedding_length": info[1],
+            f"{family}.embedding_length": 768 if embeds else 4096,
         },
         "capabilities": _list_capabilities(name),
         "modified_at": write_moment(outcome.created),
@@ -224,13 +226,13 @@ def _render_created(call: Call, outcome: Models) -> Reply:
 
 
 def _make_transfer_operation(name: str, verb: str, struct: str, steps: Callable[[str], Iterable[Object]]) -> Operation:
-    """Return an operation that says how far it is in lines, or only its end if it is not streamed."""
+    """Return an operation that reports its progress in lines; only the last one if it is not streamed."""
 
     def render(call: Call, outcome: Models) -> Reply:
-        told = list(steps(call.model))
+        reports = list(steps(call.model))
         if not call.stream:
-            return make_reply(told[-1])
-        frames = [Frame(to_json(step) + b"\n", None, 1, "text", "bare") for step in told]
+            return make_reply(reports[-1])
+        frames = [Frame(to_json(report) + b"\n", None, 1, "text", "bare") for report in reports]
         return Reply(200, HeaderLines(LINES_TYPE), frames=tuple(frames))
 
     return Operation(

@@ -5,7 +5,7 @@ Ollama reads any content type, ignores unknown fields and streams unless `stream
 
 from base64 import b64decode
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from pydantic_core import to_json
 
@@ -146,6 +146,13 @@ def make_load_call(http: HttpRequest, body: Body) -> Call:
     return Call(NAME, "load_model", model=model, http=http, meaning={"model": model}, raw=body)
 
 
+class ReadRequest(NamedTuple):
+    """The body of a request, as it was sent and as its model reads it."""
+
+    body: Body
+    parsed: Any
+
+
 def read(
     model: Model,
     http: HttpRequest,
@@ -153,8 +160,8 @@ def read(
     validation: Validation,
     *,
     named: bool = True,
-) -> tuple[Body, Any]:
-    """Return the body of a request, and that as its model reads it; `named`: it must name a model. Raises Failure."""
+) -> ReadRequest:
+    """Return the body of a request; `named`: it must name a model. Raises Failure."""
     usual = read_usual(model.typed, http) if validation is Validation.PUBLISHED else None
     if usual is None:
         body, parsed = read_body(model, read_table(http.body), refuse, validation)
@@ -163,7 +170,7 @@ def read(
         parsed = usual
     if named and validation is not Validation.OFF:
         refuse_first(_find_conflicts(parsed), refuse)
-    return body, parsed
+    return ReadRequest(body, parsed)
 
 
 def _find_conflicts(parsed: Body) -> Iterator[Complaint]:
@@ -202,7 +209,8 @@ def _check_images(holders: Iterable[Body], validation: Validation) -> None:
             raise Failure("bad_parameter", f"illegal base64 data: {error}") from None
 
 
-def _make_call(http: HttpRequest, operation: str, body: Body, parsed: Body, **conversation: Any) -> Call:
+def _make_call(http: HttpRequest, operation: str, *, body: Body, parsed: Body, **conversation: Any) -> Call:
+    """Return the Call of a body; `conversation` has its messages, tools and prompts."""
     tools = conversation.get("tools", ())
     return Call(
         dialect=NAME,
@@ -255,7 +263,6 @@ def _read_messages(given: Iterable[Body]) -> Iterator[Message]:
                 role,
                 content,
                 parts=images,
-                tool_calls=(),
                 tool_call_id=identity,
                 name=called.name if name is None and called else name,
             )
@@ -269,7 +276,7 @@ def _read_messages(given: Iterable[Body]) -> Iterator[Message]:
 
 
 def _read_text(content: Json) -> str:
-    """Return a text, or the texts of parts that no server of Ollama's takes."""
+    """Return a text, or the texts of a list of parts, which only unchecked requests have."""
     if isinstance(content, list):
         return "".join(part["text"] for part in content if isinstance(part.get("text"), str))
     return content or ""
@@ -329,7 +336,7 @@ def _find_call_meaning(call: Body, ordinals: dict[str, str]) -> Body:
 
 
 _BOOKKEEPING = BOOKKEEPING | {"keep_alive", "truncate", "shift"}
-_MACHINE_OPTIONS = frozenset(  # options that say how a model runs, not what it answers
+_MACHINE_OPTIONS = frozenset(  # options about the machine, which do not change an answer
     (
         "num_ctx",
         "num_batch",
@@ -351,7 +358,7 @@ _OVERFLOW = "shorten"  # num_predict may be more than the context has room for
 _USUAL = Options(lenient_schema=True, overflow=_OVERFLOW)
 _ASKING = frozenset(("options", "logprobs", "think", "format"))  # fields that make options unusual
 _CHECKED = _ASKING | {"top_logprobs"}
-_EFFORT = "medium"  # of a request that wants thinking, and does not say how much
+_EFFORT = "medium"  # of a request that wants thinking, but states no level
 _EFFORTS = ("low", "medium", "high", "max")
 _OPTION_TYPES: Mapping[str, str] = {
     **dict.fromkeys(("seed", "num_ctx", "num_keep", "num_predict", "top_k", "repeat_last_n"), "integer"),

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from pydantic_core import to_json
 
 from mockserver.core.call import Call
-from mockserver.core.frames import Frame
+from mockserver.core.frames import Frame, write_retry
 from mockserver.core.http import HeaderLines, Headers, HttpRequest, Reply
 from mockserver.core.json import Json, try_parse
 from mockserver.core.lazy import compile_lazily
@@ -305,7 +305,7 @@ def _make_frame(message: Mapping[str, Json]) -> Frame:
 
 def _make_beginning(place: McpEventId) -> Frame:
     """Return the event without data from which a client resumes a stream that broke off, with the time to wait."""
-    return Frame(b"\nretry: %d" % _RETRY, id=str(place), part="open")
+    return Frame(write_retry(_RETRY), id=str(place), part="open")
 
 
 _RETRY = 100  # milliseconds, so that tests need not wait

@@ -115,7 +115,9 @@ def join_answer(reply: Reply, more: HeaderLines) -> bytes | None:
     lines = join_headers(reply, more)
     if lines is None:
         return None
-    body = _frame_in_chunks(reply.body) if lines.endswith(_IN_CHUNKS) else reply.body
+    body = reply.body
+    if lines.endswith(_IN_CHUNKS):
+        body = b"%x\r\n%b\r\n0\r\n\r\n" % (len(body), body) if body else b"0\r\n\r\n"
     return b"%b\r\n%b" % (lines, body)
 
 
@@ -136,19 +138,15 @@ def join_headers(reply: Reply, more: HeaderLines) -> bytes | None:
 
 def _check_headers(reply: Reply, more: HeaderLines) -> str | None:
     """Return the lines of headers that somebody states, if they are valid and suit the body, and of these more."""
-    told = "\n".join(("", *map(": ".join, reply.headers), ""))  # each name is behind the end of a line
-    lines = told[1:].replace("\n", "\r\n") + more.lines
-    if told.count("\n") != len(reply.headers) + 1 or "\r" in told or "\0" in told:
+    stated = "\n".join(("", *map(": ".join, reply.headers), ""))  # each name is behind the end of a line
+    lines = stated[1:].replace("\n", "\r\n") + more.lines
+    if stated.count("\n") != len(reply.headers) + 1 or "\r" in stated or "\0" in stated:
         return None
-    if "\ncontent-length: " in told:
-        is_true = f"\ncontent-length: {len(reply.body)}\n" in told and not reply.parts.times
+    if "\ncontent-length: " in stated:
+        is_true = f"\ncontent-length: {len(reply.body)}\n" in stated and not reply.parts.times
         return lines if is_true else None
-    is_free = "\ntransfer-encoding: " not in told and ("\nconnection: " not in told or _STAYS in told)
+    is_free = "\ntransfer-encoding: " not in stated and ("\nconnection: " not in stated or _STAYS in stated)
     return lines + _CHUNKED if is_free else None
-
-
-def _frame_in_chunks(body: bytes) -> bytes:
-    return b"%x\r\n%b\r\n0\r\n\r\n" % (len(body), body) if body else b"0\r\n\r\n"
 
 
 _CHUNKED = "transfer-encoding: chunked\r\n"

@@ -74,7 +74,7 @@ class Conversation(OperationKind, frozen=True, kw_only=True):
 
     @property
     def has_tools(self) -> bool:
-        """Return whether its answers can call tools."""
+        """Whether its answers can call tools."""
         return "tool_calls" not in self.withheld
 
 

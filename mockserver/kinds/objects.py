@@ -41,7 +41,7 @@ STATUS = ThenKey(
 class ObjectKind(Struct, frozen=True):
     """Objects of one kind, by their `name` in the names of operations: `create_file` makes a `file`.
 
-    `usual` are what else can be done with one of them: retrieve, update, delete. `others` are more operations on one,
+    `usual` has the usual operations on one of them: retrieve, update, delete. `others` are more operations on one,
     and `listed_by` is the one that lists them. `statuses` are those that a rule can state of a new one.
     """
 
@@ -54,18 +54,18 @@ class ObjectKind(Struct, frozen=True):
 
     @property
     def made_by(self) -> str:
-        """Return the operation that makes one."""
+        """The operation that makes one."""
         return f"create_{self.name}"
 
     @property
     def acts(self) -> tuple[str, ...]:
-        """Return the operations on one of them."""
+        """The operations on one of them."""
         names = {"retrieve": self.name, "update": f"update_{self.name}", "delete": f"delete_{self.name}"}
         return (*[names[act] for act in self.usual.split()], *self.others)
 
     @property
     def operations(self) -> tuple[OperationKind, ...]:
-        """Return all operations."""
+        """All operations."""
         names = (*filter(None, [self.listed_by]), *self.acts)
         look_ups = [LookUp(name=name, made_by=self.made_by, takes_text=False) for name in names]
         return (Creation(name=self.made_by, statuses=self.statuses, takes_files=self.takes_files), *look_ups)
@@ -80,7 +80,7 @@ class Creation(OperationKind, frozen=True, kw_only=True):
 
     @property
     def then(self) -> ThenKey | None:
-        """Return the key of `then` that says something of the object."""
+        """The key of `then` that states something about the object."""
         return STATUS if self.statuses else None
 
 
@@ -104,6 +104,20 @@ class ObjectChange(NamedTuple):
     after: KeptObject
 
 
+class HeldName(NamedTuple):
+    """A name that a call holds, so that no other call of its namespace does."""
+
+    namespace: str
+    name: str
+
+
+class ObjectEvent(NamedTuple):
+    """An event of an object that webhooks report: its kind, such as `batch.completed`, and the object's id."""
+
+    kind: str
+    id: str
+
+
 class Objects(Struct, frozen=True, kw_only=True):
     """The objects of one namespace, while one call is answered.
 
@@ -112,8 +126,8 @@ class Objects(Struct, frozen=True, kw_only=True):
     new object. `mark` tells the ids of what the call makes from those of equal calls before it; if `unique_ids`, no two
     may be the same. `rule_files` are the files beside the rules that rules send.
 
-    `announces`: webhooks tell how objects end, which then do so by themselves: `events` has the kinds and the ids.
-    `locks` are the namespaces and names of what calls hold, and `held` those of this one; None: nothing is held.
+    `announces`: webhooks report how objects end, which then end by themselves; `events` are those of this call. `locks`
+    are the names that all calls hold, and `held` those of this one; None: calls need not hold anything.
     """
 
     call: Call
@@ -130,13 +144,13 @@ class Objects(Struct, frozen=True, kw_only=True):
     source: str = ""
     mark: str = ""
     locks: set[tuple[str, str]] | None = None
-    held: list[tuple[str, str]] = []
+    held: list[HeldName] = []
     done: list[CarriedOut] = []
-    events: list[tuple[str, str]] = []
+    events: list[ObjectEvent] = []
 
     @property
     def now(self) -> int:
-        """Return the time in seconds."""
+        """The time in seconds."""
         return self.clock.now()
 
     def draw_id(self, shape: IdShape, purpose: str = "") -> str:
@@ -201,7 +215,7 @@ class Objects(Struct, frozen=True, kw_only=True):
 
     def hold(self, name: str) -> bool:
         """Lock a name until the call is answered; return False if another call holds it."""
-        key = (self._namespace, name)
+        key = HeldName(self._namespace, name)
         if self.locks is None:
             return True
         if key in self.locks:
@@ -217,7 +231,7 @@ class Objects(Struct, frozen=True, kw_only=True):
 
     def announce(self, kind: str, about: str) -> None:
         """Have a webhook report an event of an object: its `kind`, such as `batch.completed`, and the object's id."""
-        self.events.append((kind, about))
+        self.events.append(ObjectEvent(kind, about))
 
     def note(self, done: CarriedOut) -> None:
         """Note a call that was answered for the journal, where it gets a row of its own."""

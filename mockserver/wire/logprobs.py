@@ -72,19 +72,17 @@ class _WeighedToken(Struct, gc=False):
 
 
 def _show_token(logprob: Logprob) -> _WeighedToken:
+    # The bytes of a token of a vocabulary may differ from those of its text.
     others = [
-        _Alternative(token, value, _BYTES[token]) if type(token) is str else _show_published(token, value)
+        _Alternative(token, value, _BYTES[token])
+        if type(token) is str
+        else _Alternative(spell_token(token), value, [*encode_token(token)])
         for token, value in logprob.top
     ]
     token = logprob.token
     if type(token) is str:
         return _WeighedToken(token, logprob.logprob, _BYTES[token], others)
     return _WeighedToken(spell_token(token), logprob.logprob, [*encode_token(token)], others)
-
-
-def _show_published(token: str, value: float) -> _Alternative:
-    """Return an alternative that is a token of a vocabulary, whose bytes may differ from those of its text."""
-    return _Alternative(spell_token(token), value, [*encode_token(token)])
 
 
 class _Bytes(Memo[str, list[int]]):

@@ -215,19 +215,17 @@ SystemMessage = closed_shape(
     output_config=optional(closed_shape(**_EFFORT)),
     clear_at=optional(literal("next_user_message", "never")),
 )
+
+
+def _tag_message(message: Json) -> str:
+    is_of_system = isinstance(message, dict) and message.get("role") == "system"
+    return "<a system message>" if is_of_system else "<a turn>"
+
+
 RequestMessage = usually(
     tag_union("role", Turn, SystemMessage),
-    union_by(
-        lambda message: "<a system message>" if _is_of_system(message) else "<a turn>",
-        label_member("<a turn>", Turn),
-        label_member("<a system message>", SystemMessage),
-    ),
+    union_by(_tag_message, label_member("<a turn>", Turn), label_member("<a system message>", SystemMessage)),
 )
-
-
-def _is_of_system(message: Json) -> bool:
-    return isinstance(message, dict) and message.get("role") == "system"
-
 
 _OPTIONS: dict[str, Type] = {
     "strict": optional(bool),

@@ -67,8 +67,12 @@ def find_page(entries: Sequence[Body], http: HttpRequest) -> dict[str, Json]:
         start = max(start, end - limit)
     shown = entries[start:end][:limit]
     more = start > 0 if before is not None else start + limit < end
-    first, last = (shown[0]["id"], shown[-1]["id"]) if shown else (None, None)
-    return {"data": list(shown), "has_more": more, "first_id": first, "last_id": last}
+    return {
+        "data": list(shown),
+        "has_more": more,
+        "first_id": shown[0]["id"] if shown else None,
+        "last_id": shown[-1]["id"] if shown else None,
+    }
 
 
 def read_integer(name: str, text: str, *, least: int, most: int) -> int:

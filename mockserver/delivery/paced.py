@@ -106,6 +106,7 @@ class Cohort:
         self.add(stream)
 
     def add(self, stream: PacedStream) -> None:
+        """Let a stream go on with the others."""
         stream.join(self._log)
         self.streams.append(stream)
 

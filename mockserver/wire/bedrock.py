@@ -101,6 +101,7 @@ METRICS: Body = {"latencyMs": 0}  # the time that an answer takes is not in its 
 
 
 def find_stop_reason(choice: Choice, options: ConverseOptions) -> str:
+    """Return the `stopReason` of an answer; a filter that trips counts as the guardrail, if the request names one."""
     if choice.finish == "stop":
         refused = any(isinstance(part, Refusal) for part in choice.parts)
         return "content_filtered" if refused else "stop_sequence" if choice.stop else "end_turn"
@@ -125,6 +126,7 @@ def _tell_stop(choice: Choice, options: ConverseOptions) -> Body:
 
 
 def make_usage(usage: Usage, options: ConverseOptions) -> dict[str, Json]:
+    """Return the `usage` of an answer; tokens of caches are left out where nothing is cached."""
     cached = {"cacheReadInputTokens": usage.cached, "cacheWriteInputTokens": usage.cache_write}
     return {
         **(cached if options.caches or usage.cached or usage.cache_write else {}),
@@ -175,6 +177,7 @@ def _make_citations(note: Body, text: str) -> Iterator[Body]:
 
 
 def make_frame(event: str, body: Body, part: str = "text", tokens: int = 0) -> Frame:
+    """Return an event of a stream: its name, its JSON, what it carries, and how many tokens."""
     return Frame(to_json(body), event, tokens, part, "message")
 
 
@@ -268,6 +271,7 @@ def _show_filter(verdict: Verdict) -> Body:
 
 
 def make_guardrail_usage(units: int = 1) -> dict[str, Json]:
+    """Return the usage of a guardrail that has read this many units of text."""
     return {name: units if name == "contentPolicyUnits" else 0 for name in _UNITS}
 
 

@@ -158,6 +158,7 @@ def _make_call(used: ToolUse, arguments: str) -> Body:
 
 
 def find_finish_reason(choice: Choice) -> str:
+    """Return the `finish_reason` of an answer."""
     if choice.finish == "stop":
         return "STOP_SEQUENCE" if choice.stop else "COMPLETE"
     return _REASONS.get(choice.finish, choice.finish)
@@ -173,6 +174,7 @@ _REASONS = {
 
 
 def make_usage(usage: Usage) -> dict[str, Json]:
+    """Return the `usage` of an answer."""
     counts = {"input_tokens": usage.prompt, "output_tokens": usage.completion}
     return {"billed_units": counts, "tokens": counts, "cached_tokens": usage.cached}
 

@@ -25,6 +25,7 @@ class OldOptions(Struct, frozen=True):
 
 
 def make_old_chat(answer: Answer, options: OldOptions) -> dict[str, Json]:
+    """Return the body of a chat, with the conversation up to its end."""
     choice = answer.choices[0]
     text = join_spoken(choice)
     calls = _list_calls(choice)
@@ -85,6 +86,7 @@ def _write_citation(citation: Body) -> Body:
 
 
 def stream_old_chat(answer: Answer, options: OldOptions) -> Iterator[Frame]:
+    """Yield the lines of a chat; the last one has the body of `make_old_chat`."""
     choice = answer.choices[0]
     yield _write_line("stream-start", {"generation_id": answer.id}, "open")
     for piece, weight in list_spoken_pieces(choice, answer.tokenizer):
@@ -98,6 +100,7 @@ def stream_old_chat(answer: Answer, options: OldOptions) -> Iterator[Frame]:
 
 
 def make_generation(answer: Answer, prompt: str) -> dict[str, Json]:
+    """Return the body of an answer to `generate`."""
     made = [
         {
             "id": f"{answer.id}-{at}" if at else answer.id,
@@ -110,6 +113,7 @@ def make_generation(answer: Answer, prompt: str) -> dict[str, Json]:
 
 
 def stream_generation(answer: Answer, prompt: str) -> Iterator[Frame]:
+    """Yield the lines of an answer to `generate`; the last one has its body."""
     for at, choice in enumerate(answer.choices):
         for piece, weight in list_spoken_pieces(choice, answer.tokenizer):
             yield _write_line(

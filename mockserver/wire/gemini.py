@@ -394,6 +394,7 @@ def _stream_as_array(frames: Iterable[Frame]) -> Iterator[Frame]:
 
 
 def write_indented(value: Json) -> bytes:
+    """Return JSON over several lines, as Google writes it."""
     return to_json(value, indent=2)
 
 

@@ -82,6 +82,7 @@ class ItemKind(Struct, frozen=True):
 
 
 def find_item_kind(name: str) -> ItemKind:
+    """Return the kind of an item by its `type`; unknown types are all of one kind."""
     return ITEM_KINDS.get(name, _OTHER)
 
 
@@ -172,6 +173,7 @@ def make_response_in_progress(
 
 
 def find_status(answer: Answer, layout: ResponseLayout) -> Status:
+    """Return the `status` of a response."""
     match answer:
         case Answer(phase="queued"):
             return "queued" if layout.queued else "in_progress"
@@ -183,6 +185,7 @@ def find_status(answer: Answer, layout: ResponseLayout) -> Status:
 
 
 def make_response_usage(usage: Usage) -> dict[str, Json]:
+    """Return the `usage` of a response."""
     return {
         "input_tokens": usage.prompt,
         "input_tokens_details": {"cached_tokens": usage.cached, "cache_write_tokens": 0},
@@ -341,6 +344,7 @@ class _ItemBuilder(Struct, frozen=True, kw_only=True):
     logprobs: Iterator[list[Block]] | None
 
     def make_item(self, parts: tuple[Part, ...], status: ItemStatus, before: list[OutputItem]) -> Mapping[str, Json]:
+        """Return the next item, which shows these parts; `before` are the items that were made so far."""
         at = len(before)
         stored = self.options.stored
         name = make_item_id(self.answer_id, at, stored=stored)

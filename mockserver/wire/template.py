@@ -34,6 +34,7 @@ class Template(Struct, frozen=True, dict=True):
         return itemgetter(*self.holes or (slice(0),))
 
     def fill(self, values: tuple[bytes, ...]) -> bytes:
+        """Return the bytes with these values in the holes."""
         filled: bytes = self.form % self.pick(values)
         return filled
 
@@ -126,6 +127,7 @@ class FrameTemplate(Struct, frozen=True, dict=True):
         return any(each is not None and each.holes for each in (self.before, self.again, self.after))
 
     def fill(self, values: tuple[bytes, ...], parts: Sequence[Pieces]) -> Sequence[Frame | FrameRun]:
+        """Return the frames with these values in the holes, and the pieces of their part."""
         frame = self.frame
         data = self.before.fill(values)
         if self.part is None or self.after is None:

@@ -41,6 +41,7 @@ def find_stated_length(headers: Headers) -> int | None:
 
 
 def state_length(head: Head, size: int) -> Head:
+    """Return the head with this Content-Length, in bytes."""
     return replace_header(head, LENGTH, str(size))
 
 

@@ -16,6 +16,7 @@ RENDERER = MessageRenderer()
 
 
 def render_message(call: Call, outcome: Answer) -> Reply:
+    """Return the reply with a message, or the stream of its events."""
     shown, options = prepare_message(call, outcome)
     own = write_request_id(call.http, call)
     return answer_reply(shown, RENDERER, options, own, stream=call.stream, stream_lines=EVENT_TYPE)
@@ -30,6 +31,7 @@ def prepare_message(call: Call, answer: Answer) -> PreparedMessage:
 
 
 def make_message_options(call: Call) -> MessageOptions:
+    """Return the fields of a request that its message depends on."""
     raw = call.raw
     prefix = defer_prefix(call)
     if _SHOWN.isdisjoint(raw):
@@ -63,6 +65,7 @@ def _render_container(stated: Json, call: Call) -> Body:
 
 
 def render_count(call: Call, stored: Stored) -> Reply:
+    """Return the reply with the tokens of a prompt."""
     counted = stored.answer.usage.prompt
     managed = {"context_management": {"original_input_tokens": counted}} if call.raw.get("context_management") else {}
     return make_json_reply(200, {"input_tokens": counted, **managed}, write_request_id(call.http, call))

@@ -44,6 +44,7 @@ def _ask(text: str) -> dict[str, Json]:
 
 
 def parse_completion(http: HttpRequest, validation: Validation) -> Call:
+    """Return the Call of a text completion. Raises Failure."""
     read_version(http, validation=validation)
     body = read_as_anthropic(COMPLETE, read_object(http), validation=validation)
     stops = tuple(body.get("stop_sequences") or ())

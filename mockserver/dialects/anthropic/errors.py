@@ -31,10 +31,12 @@ def read_credential(http: HttpRequest) -> str | None:
 
 
 def write_request_id(http: HttpRequest, call: Call | None) -> str:
+    """Return the header line with the id of a request."""
     return f"request-id: {make_request_id(http, call)}\r\n"
 
 
 def make_request_id(http: HttpRequest, call: Call | None) -> str:
+    """Return the id of a request, which follows from its contents."""
     return _draw_request_id(make_request_hex(http, call))
 
 

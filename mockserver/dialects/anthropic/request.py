@@ -47,6 +47,7 @@ TOOL_CALL_IDS = IdShape("toolu_01", 22, "base58")
 
 
 def parse_messages(http: HttpRequest, validation: Validation, model: Model = MESSAGES) -> Call:
+    """Return the Call of a request for a message, or for the count of its tokens. Raises Failure."""
     usual = read_usual(model.typed, http) if validation is Validation.PUBLISHED else None
     if usual is None:
         return make_call(http, read_object(http), validation=validation, model=model)
@@ -87,6 +88,10 @@ def _refuse_conflicts(body: Body, version: str, betas: Sequence[str]) -> None:
 
 
 def read_version(http: HttpRequest, *, validation: Validation) -> str:
+    """Return the version of the API that a header names, else the first one.
+
+    Raises Failure if the live service would refuse the header.
+    """
     stated = http.header_values.get(b"anthropic-version")
     if stated is None:
         if validation is Validation.LIVE:

@@ -34,6 +34,7 @@ def read_tools(tools: Iterable[Body]) -> Iterator[Tool]:
 
 
 def read_tool_choice(choice: Body) -> ToolChoice:
+    """Return Anthropic's choice of tools in the words of chats."""
     return ToolChoice(_MODES.get(choice["type"], "auto"), (choice["name"],) if choice["type"] == "tool" else ())
 
 

@@ -112,4 +112,5 @@ def name_shortly(call: Call, answer: Answer) -> Answer:
 
 
 def check_claude(call: Call, validation: Validation) -> Sequence[HistoryProblem]:
+    """Return the problems of the history in a request to a model of Anthropic."""
     return () if is_completion(call.raw) else HISTORY(call, validation)

@@ -38,6 +38,7 @@ class Embedder(Struct, frozen=True, kw_only=True):
 
 
 def parse_embeddings(http: HttpRequest, body: Body, embedder: Embedder, validation: Validation) -> Call:
+    """Return the Call of texts to embed, in the format of a family. Raises Failure."""
     model = http.path_params.get("model", "")
     read = read_body(embedder.model, body, refuse_malformed, validation).body
     texts = [*embedder.texts(read)]
@@ -58,6 +59,7 @@ def parse_embeddings(http: HttpRequest, body: Body, embedder: Embedder, validati
 
 
 def render_embeddings(call: Call, outcome: Embeddings) -> Reply:
+    """Return the reply with the vectors, in the format of the family."""
     embedder = next(each for each in EMBEDDERS if each.reads(call.model, call.raw))
     counted = f"x-amzn-bedrock-input-token-count: {outcome.prompt_tokens}\r\nx-amzn-bedrock-invocation-latency: 0\r\n"
     lines = write_request_id(call.http, call) + counted

@@ -39,6 +39,7 @@ _SIGNED_QUERY = re.compile(r"^([^/]+)/")
 
 
 def write_request_id(http: HttpRequest, call: Call | None) -> str:
+    """Return the header line with the id of a request."""
     return f"x-amzn-requestid: {make_request_uuid(http, call)}\r\n"
 
 

@@ -95,6 +95,7 @@ class Prompted(Struct, frozen=True, kw_only=True):
         return int(found) if isinstance(found, int) else None
 
     def list_stops(self, body: Body) -> tuple[str, ...]:
+        """Return the stop sequences of a body."""
         found = _look_up(body, self.stops)
         return tuple(stop for stop in found if isinstance(stop, str)) if isinstance(found, list) else ()
 

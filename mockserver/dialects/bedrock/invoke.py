@@ -56,6 +56,7 @@ class Family(Struct, frozen=True, kw_only=True):
 
 
 def parse_invoke(http: HttpRequest, validation: Validation) -> Call:
+    """Return the Call of a request in the format of its model's family. Raises Failure."""
     model = read_model(http)
     if is_claude(model) and not is_profile(model):  # of a profile, only the body shows the model
         return parse_claude(http, validation)
@@ -81,11 +82,13 @@ def parse_body(http: HttpRequest, body: Body, validation: Validation) -> Call:
 
 
 def check_history(call: Call, validation: Validation) -> Iterable[HistoryProblem]:
+    """Return the problems of the history in a request, which only families with chats have."""
     is_chat = call.operation == "chat" and _find_family(call.model, call.raw) is _CLAUDE
     return check_claude(call, validation) if is_chat else ()
 
 
 def render_invoke(call: Call, outcome: Answer | Embeddings | Ranking) -> Reply:
+    """Return the reply in the format of the model's family."""
     if isinstance(outcome, Ranking):
         return render_ranking(call, outcome)
     if isinstance(outcome, Embeddings):

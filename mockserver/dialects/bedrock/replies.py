@@ -19,6 +19,7 @@ _CONVERSE = ConverseRenderer()
 
 
 def render_converse(call: Call, outcome: Answer) -> Reply:
+    """Return the reply of Converse, or the stream of its events."""
     options = make_converse_options(call)
     if options.guardrail is not None:
         outcome = replace_filtered(outcome, options)
@@ -27,6 +28,7 @@ def render_converse(call: Call, outcome: Answer) -> Reply:
 
 
 def render_count(call: Call, stored: Stored) -> Reply:
+    """Return the reply with the tokens of a prompt."""
     return make_json_reply(200, {"inputTokens": stored.answer.usage.prompt}, write_request_id(call.http, call))
 
 
@@ -62,6 +64,7 @@ def _make_blocked(call: Call, failure: Failure) -> Answer:
 
 
 def render_models(call: Call, outcome: Models) -> Reply:
+    """Return the reply with a model, or with the models that a query selects."""
     query = call.http.query
     listed = [_describe(name) for name in outcome.names]
     if call.operation == "model":
@@ -103,6 +106,7 @@ _VENDORS = {"openai": "OpenAI", "mistral": "Mistral AI", "ai21": "AI21 Labs", "d
 
 
 def render_profiles(call: Call, outcome: Models) -> Reply:
+    """Return the reply with an inference profile, or with all of a type."""
     if call.operation == "model":
         return make_json_reply(200, _describe_profile(outcome.names[0]), write_request_id(call.http, call))
     kind = call.http.query.get("type", call.http.query.get("typeEquals", "SYSTEM_DEFINED"))

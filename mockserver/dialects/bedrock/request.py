@@ -32,6 +32,7 @@ FINISHES = frozenset(
 
 
 def parse_converse(http: HttpRequest, validation: Validation) -> Call:
+    """Return the Call of a request to Converse. Raises Failure."""
     body, _ = read_request(CONVERSE, http, refuse, validation)
     return make_converse_call(http, body, validation)
 

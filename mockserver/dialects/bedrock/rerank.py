@@ -91,6 +91,7 @@ def reads_ranking(model: str, body: Body) -> bool:
 
 
 def parse_ranking(http: HttpRequest, body: Body, validation: Validation) -> Call:
+    """Return the Call of a body in Cohere's format. Raises Failure."""
     read = read_body(_COHERE, body, refuse_malformed, validation).body
     documents = [each if isinstance(each, str) else _read_table(each) for each in read["documents"]]
     model = http.path_params.get("model", "")
@@ -103,6 +104,7 @@ def _read_table(document: Json) -> str:
 
 
 def render_ranking(call: Call, outcome: Ranking) -> Reply:
+    """Return the reply in Cohere's format."""
     body = {"results": list_ranked(outcome, show_ranked, None)}
     lines = f"{write_request_id(call.http, call)}x-amzn-bedrock-input-token-count: {outcome.prompt_tokens}\r\n"
     return make_json_reply(200, body, lines, outcome.headers)

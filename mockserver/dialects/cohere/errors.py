@@ -92,6 +92,7 @@ _WANTED = {
 
 
 def write_header_lines(http: HttpRequest, call: Call | None) -> str:
+    """Return the header lines of all replies."""
     return f"x-debug-trace-id: {make_request_hex(http, call)}\r\n"
 
 

@@ -66,10 +66,12 @@ def render(call: Call, outcome: Answer | Images | Spoken) -> Reply:
 
 
 def render_turn(call: Call, outcome: Answer) -> Reply:
+    """Return the stream of a turn of a Live session."""
     return make_stream_reply(add_stated_sound(outcome, _RENDERER.stream(outcome, _make_options(call))), outcome.headers)
 
 
 def render_count(call: Call, outcome: Stored) -> Reply:
+    """Return the reply with the tokens of a prompt. Raises Failure if its cached content does not exist."""
     asked = outcome.call  # with the cached content, where there is one
     if call.previous_response_id is not None and (asked.messages, asked.tools) == (call.messages, call.tools):
         raise Failure("previous_not_found")

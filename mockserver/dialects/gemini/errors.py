@@ -56,6 +56,7 @@ def find_indent(http: HttpRequest) -> int | None:
 
 
 def write_head_lines(http: HttpRequest, status: int) -> str:
+    """Return the header lines of a JSON reply with this status."""
     return JSON_TYPE if is_vertex(http) or status not in (200, 429) else _TIERED
 
 
@@ -65,11 +66,13 @@ def render_with(body: Callable[[Call, Any], Body]) -> Callable[[Call, Any], Repl
 
 
 def read_credential(http: HttpRequest) -> str | None:
+    """Return the key of a request, or its bearer token."""
     key = (http.header("x-goog-api-key") or "").strip() or http.query.get("key")
     return key or read_bearer(http) or http.query.get("access_token") or None
 
 
 def make_error_body(http: HttpRequest, failure: Failure, call: Call | None) -> ErrorBody:
+    """Return the status and body of an error in Google's words."""
     variant = _find_variant(http, failure, call)
     facts = _list_facts(http, failure, call)
     waits = failure.message is None and failure.retry_after is not None and variant in _QUOTAS

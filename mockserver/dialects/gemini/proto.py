@@ -118,6 +118,7 @@ def _index_by_names(fields: Mapping[str, Type]) -> Mapping[str, _Field]:
 
 
 def write_snake_case(name: str) -> str:
+    """Return a name in camelCase as snake_case."""
     return _CAPITAL.sub(lambda found: f"_{found[0].lower()}", name)
 
 
@@ -191,6 +192,7 @@ class _Reader:
         self.found: list[Violation] = []
 
     def read_message(self, message: MessageType, body: Mapping[str, Json], path: _Path = ()) -> dict[str, Json]:
+        """Return the readable fields of a message at a path of the body, under their names in camelCase."""
         known = message.known[self._vertex]
         made: dict[str, Json] = {}
         for key, value in body.items():

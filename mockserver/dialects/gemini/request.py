@@ -38,6 +38,7 @@ PART_TOKENS = 258  # of an image, a page, ...
 
 
 def parse_generate(http: HttpRequest, validation: Validation) -> Call:
+    """Return the Call of a request for content. Raises Failure."""
     body, texts = _read_contents(http, validation)
     if validation is Validation.OFF:
         body = mend_question("GenerateContentRequest", body)
@@ -67,6 +68,7 @@ def _has_single_data(body: Body) -> bool:
 
 
 def parse_count(http: HttpRequest, validation: Validation) -> Call:
+    """Return the Call of a request to count tokens. Raises Failure."""
     body = read(http, COUNT_TOKENS, validation)
     inner = body.get("generateContentRequest")
     if validation is not Validation.OFF:

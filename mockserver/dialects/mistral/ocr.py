@@ -79,6 +79,7 @@ def parse_ocr(http: HttpRequest, validation: Validation) -> Call:
 
 
 def render_ocr(call: Call, outcome: Pages) -> Reply:
+    """Return the reply with the pages of a document."""
     body = {
         "pages": [*map(_show_page, outcome.pages)],
         "model": outcome.model,

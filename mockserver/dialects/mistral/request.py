@@ -122,6 +122,7 @@ FIM = Model(shape(model=str, prompt=str, suffix=optional(str), **_SAMPLING))
 
 
 def parse_chat(http: HttpRequest, validation: Validation) -> Call:
+    """Return the Call of a chat. Raises Failure."""
     return _parse(http, validation, CHAT)
 
 
